@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The run time that objects made by tilecc call.  C99; knows neither CUDA's headers nor LLVM.
+ *
+ * Every kernel entry of an object (one C symbol per kernel and type instance) is a thin typed function: it puts pointers to
+ * its arguments into an array on its stack and calls tile_rt_launch with a read-only `struct tile_rt_kernel`.  That
+ * descriptor says all that is known of the kernel; every check of a launch is done here, driven by it, so that the checks
+ * exist once and a wrong argument is a status and a text on every target.
+ *
+ * A launch goes: look at the arguments -> bind names -> check extents, `requires`, alignment, overlap -> where (the stream)
+ * -> target (architecture or instruction set) -> facts -> variant -> grid -> slots -> one driver call, or the thread pool.
+ *
+ * Three parts below: what users of kernels see (also printed into every generated header, under the same guard), what
+ * objects and the run time agree on (the descriptor), and the entry points that objects call. */
+#ifndef TILE_RT_H
+#define TILE_RT_H
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- what users see.  src/driver/header.c prints the same lines; a test compares the two. ------------------------------ */
+
+#ifndef TILE_SHARED_DECLARATIONS
+#define TILE_SHARED_DECLARATIONS 1
+struct CUstream_st; /* what CUstream and cudaStream_t point to */
+
+/* Pass this as the stream to run on the host's processor, on host pointers; the call returns when the work is done. */
+#define TILE_CPU ((struct CUstream_st *)(uintptr_t)0x435055)
+
+enum tile_status {
+    TILE_OK = 0,
+    TILE_ERR_ARG = 1,          /* an argument breaks a rule of the kernel; the text names it */
+    TILE_ERR_ALIAS = 2,        /* two views share elements and the kernel does not allow it */
+    TILE_ERR_NO_DRIVER = 3,    /* no NVIDIA driver, or one that does not start; TILE_CPU still works */
+    TILE_ERR_NO_CONTEXT = 4,   /* no CUDA context is current and the stream has none */
+    TILE_ERR_NO_IMAGE = 5,     /* the object holds no code for this processor or these keys; the text names both sides */
+    TILE_ERR_BAD_IMAGE = 6,    /* the driver refuses the code in the object */
+    TILE_ERR_DRIVER = 7,       /* any other failure of the driver: tile_last_cuda_error() */
+    TILE_ERR_CAPTURE = 8,      /* first use inside a stream capture: call the kernel's _load() before */
+    TILE_ERR_ABI = 9,          /* object and run time do not fit together */
+    TILE_ERR_OOM = 10,         /* no memory, on the host or on the device */
+    TILE_ERR_CONTEXT_LOST = 11, /* a kernel failed before: the context can only be destroyed */
+    TILE_ERR_FORKED = 12,      /* CUDA was used before fork(): this process can not use it */
+    TILE_ERR_ENVIRONMENT = 13  /* a TILE_* environment variable asks for what is not there */
+};
+
+/* What a call would run.  Texts live as long as the object that holds the kernel. */
+struct tile_kernel_info {
+    const char *target;         /* "sm_90a", "cpu-avx2" */
+    const char *variant_text;   /* the facts that this variant relies on, "" for the general one */
+    int variant;                /* its number for TILE_FORCE_VARIANT */
+    int threads;                /* per block; on the CPU the threads of the pool */
+    int registers;              /* per thread; 0 on the CPU */
+    int shared_bytes;           /* per block, static and dynamic; on the CPU the scratch of a thread */
+    int cluster;                /* blocks per cluster, 1 without */
+    int value_count;            /* names of `const` and `tune`, with the values compiled in */
+    const char *const *value_names;
+    const int64_t *values;
+    int64_t programs;           /* the product of the grid */
+};
+
+const char *tile_strerror(int status);    /* one line for a status; never NULL */
+const char *tile_last_error(void);        /* this thread's last failure in words, with kernel and argument; "" if none */
+int tile_last_cuda_error(void);           /* the CUresult behind it, 0 if none */
+/* Memory that launches on this stream may use for `scratch` and split sums, zero and left zero.  See f_workspace(). */
+int tile_set_workspace(struct CUstream_st *stream, void *pointer, size_t bytes);
+#endif /* TILE_SHARED_DECLARATIONS */
+
+/* ---- the descriptor ---------------------------------------------------------------------------------------------------- */
+
+#define TILE_RT_ABI 1
+
+/* Limits of a kernel; the compiler refuses a kernel beyond them. */
+#define TILE_RT_MAX_PARAMETERS 64
+#define TILE_RT_MAX_RANK 8
+#define TILE_RT_MAX_NAMES 64
+#define TILE_RT_MAX_FACTS 64
+#define TILE_RT_MAX_GRID 8
+#define TILE_RT_MAX_SLOTS 500  /* 4000 bytes: within the 4 KiB of a kernel's parameters */
+#define TILE_RT_MAX_STACK 32   /* of the byte code */
+
+/* Element and scalar types: name in C symbols, size in memory in bytes, C type of an argument (narrow ones travel wide and are
+ * checked or rounded here), C type of an element.  `pointer` is the element of a view of pointers. */
+#define TILE_RT_TYPES(X)                         \
+    X(bool, 1, int, uint8_t)                     \
+    X(i8, 1, int32_t, int8_t)                    \
+    X(i16, 2, int32_t, int16_t)                  \
+    X(i32, 4, int32_t, int32_t)                  \
+    X(i64, 8, int64_t, int64_t)                  \
+    X(u8, 1, uint32_t, uint8_t)                  \
+    X(u16, 2, uint32_t, uint16_t)                \
+    X(u32, 4, uint32_t, uint32_t)                \
+    X(u64, 8, uint64_t, uint64_t)                \
+    X(f16, 2, float, tile_f16)                   \
+    X(bf16, 2, float, tile_bf16)                 \
+    X(f32, 4, float, float)                      \
+    X(f64, 8, double, double)                    \
+    X(f8e4m3, 1, float, tile_f8e4m3)             \
+    X(f8e5m2, 1, float, tile_f8e5m2)             \
+    X(pointer, 8, void *, void *)
+
+enum tile_rt_type {
+#define X(name, size, argument, element) TILE_RT_TYPE_##name,
+    TILE_RT_TYPES(X)
+#undef X
+    TILE_RT_TYPE_COUNT
+};
+
+/* Byte code of host expressions.  A word of code is an int32_t: opcode in the low 8 bits, a signed operand in the high 24.
+ * It works on a stack of 64-bit cells that hold an i64, a bool (0 or 1) or an f64.  i64 arithmetic that overflows ends the
+ * evaluation with TILE_ERR_ARG; x / 0 is 0 and x % 0 is x, as in the language; division truncates.  Jumps go forward only, so
+ * every code ends.  Nothing is read from memory but the arguments.
+ * Columns: name, cells taken, cells given, what it does. */
+#define TILE_RT_OPCODES(X)                                                                                     \
+    X(end, 1, 0, "ends; the cell on top is the value")                                                         \
+    X(constant, 0, 1, "the operand")                                                                           \
+    X(wide, 0, 1, "the next two words, low first: an i64, or the bits of an f64")                              \
+    X(name, 0, 1, "value of name [operand]")                                                                   \
+    X(extent, 0, 1, "extent of view operand / 16, dimension operand % 16; as declared if the view is absent")  \
+    X(stride, 0, 1, "stride of view operand / 16, dimension operand % 16, in elements; 0 if absent")           \
+    X(present, 0, 1, "is optional view or pointer [operand] there")                                            \
+    X(scalar, 0, 1, "integer, bool or enum parameter [operand]; a u64 over 2^63 - 1 is an overflow")           \
+    X(real, 0, 1, "float parameter [operand] as f64")                                                          \
+    X(sm_count, 0, 1, "multiprocessors of the device; on the CPU the threads of the pool")                     \
+    X(aligned, 0, 1, "base of view or pointer [operand] and all its strides but a last one of 1 are "          \
+                     "multiples of 16 bytes, or it is absent")                                                 \
+    X(add, 2, 1, "a + b")                                                                                      \
+    X(subtract, 2, 1, "a - b")                                                                                 \
+    X(multiply, 2, 1, "a * b")                                                                                 \
+    X(divide, 2, 1, "a / b")                                                                                   \
+    X(remainder, 2, 1, "a % b")                                                                                \
+    X(ceiling_divide, 2, 1, "cdiv(a, b): the least integer not under a / b")                                   \
+    X(minimum, 2, 1, "min(a, b)")                                                                              \
+    X(maximum, 2, 1, "max(a, b)")                                                                              \
+    X(negate, 1, 1, "-a")                                                                                      \
+    X(absolute, 1, 1, "abs(a)")                                                                                \
+    X(log2, 1, 1, "ilog2(a): position of the highest set bit; of a <= 0: -1")                                  \
+    X(shift_left, 2, 1, "a << b; bits that leave are an overflow")                                             \
+    X(shift_right, 2, 1, "a >> b, with the sign; b < 0 or b >= 64 gives the sign")                             \
+    X(bit_and, 2, 1, "a & b")                                                                                  \
+    X(bit_or, 2, 1, "a | b")                                                                                   \
+    X(bit_xor, 2, 1, "a ^ b")                                                                                  \
+    X(bit_not, 1, 1, "~a")                                                                                     \
+    X(equal, 2, 1, "a == b")                                                                                   \
+    X(less, 2, 1, "a < b")                                                                                     \
+    X(less_equal, 2, 1, "a <= b")                                                                              \
+    X(real_equal, 2, 1, "a == b on f64")                                                                       \
+    X(real_less, 2, 1, "a < b on f64")                                                                         \
+    X(real_less_equal, 2, 1, "a <= b on f64")                                                                  \
+    X(real_from_integer, 1, 1, "a, an i64, as f64")                                                            \
+    X(real_negate, 1, 1, "-a on f64")                                                                          \
+    X(not, 1, 1, "not a, on a bool")                                                                           \
+    X(jump, 0, 0, "skips [operand] words")                                                                     \
+    X(jump_if_false, 1, 0, "takes a bool; skips [operand] words if it is false")                               \
+    X(drop, 1, 0, "forgets the top cell")                                                                      \
+    X(copy, 1, 2, "the top cell twice")
+
+enum tile_rt_opcode {
+#define X(name, takes, gives, text) TILE_RT_OP_##name,
+    TILE_RT_OPCODES(X)
+#undef X
+    TILE_RT_OP_COUNT
+};
+#define TILE_RT_CODE(opcode, operand) ((int32_t)((uint32_t)(opcode) | (uint32_t)(operand) << 8))
+
+/* An expression and its text in the source, for messages.  code is an index into tile_rt_kernel.code; -1: none. */
+struct tile_rt_expression {
+    int32_t code;
+    uint32_t reserved;
+    const char *text;
+};
+
+enum tile_rt_parameter_kind {
+    TILE_RT_PARAMETER_view,    /* argument: pointer to { data, extent[rank], stride[rank] }, NULL if absent */
+    TILE_RT_PARAMETER_scalar,  /* argument: pointer to the value, as wide as TILE_RT_TYPES says */
+    TILE_RT_PARAMETER_pointer, /* argument: pointer to the pointer */
+    TILE_RT_PARAMETER_enum,    /* argument: pointer to an int in 0..members-1; slot: its 32 bits */
+    TILE_RT_PARAMETER_key      /* argument: pointer to an int; it is the value of name `name_index`; no slot */
+};
+enum tile_rt_direction { TILE_RT_IN = 1, TILE_RT_OUT = 2, TILE_RT_INOUT = 3 };
+enum tile_rt_parameter_flags {
+    TILE_RT_OPTIONAL = 1,
+    TILE_RT_PACKED = 2,  /* strides must be row-major without gaps (a dimension of extent 1 may have any) */
+    TILE_RT_STRIDED = 4, /* every stride is free; without PACKED and STRIDED the last one must be 1 */
+    TILE_RT_HUGE = 8,    /* extents may be 2^31 and more */
+    TILE_RT_RESTRICT = 16
+};
+
+struct tile_rt_parameter {
+    const char *name;
+    uint8_t kind, type, rank, direction;
+    uint8_t flags, reserved[3];
+    int32_t name_index;                       /* key: the name that it gives */
+    int32_t members;                          /* enum: how many */
+    const struct tile_rt_expression *extents; /* view: [rank] declared extents */
+};
+
+/* extent `dimension` of view `parameter` is multiplier * n + addend: tells n, when the view is there. */
+struct tile_rt_binder {
+    uint16_t parameter, dimension;
+    uint32_t reserved;
+    int64_t multiplier, addend;
+};
+
+enum tile_rt_name_kind {
+    TILE_RT_NAME_extent,  /* bound by the first of its binders whose view is there; by none: 0 */
+    TILE_RT_NAME_key,     /* dispatch key, deduced (has binders) or an argument (has none); must be a member */
+    TILE_RT_NAME_derived  /* const(B: members >= bound): the least member not under the bound */
+};
+struct tile_rt_name {
+    const char *text;
+    uint32_t kind;
+    uint32_t binder_count;
+    const struct tile_rt_binder *binders;
+    uint64_t member_count;                /* key, derived */
+    const int64_t *members;
+    const char *members_text;             /* the set as written, for messages */
+    struct tile_rt_expression bound;      /* derived; may use names before this one */
+};
+
+/* Slots: what a kernel's code gets, on every target one flat array of 64-bit slots.  For each parameter in order: a view gives
+ * 1 + 2*rank (data, extents, strides; absent: data 0, declared extents, strides 0); a pointer 1; a scalar or enum 1 (its bits,
+ * zero-extended; narrow floats already rounded to their type); a key none.  Then the count of each grid dimension in order.
+ * Then `program_base`.
+ * GPU: the kernel has one parameter, a struct of these slots by value; blockIdx.x + program_base is the linear program number,
+ * the first grid name fastest.  Launches beyond 2^31 - 1 blocks are split and program_base advances.
+ * CPU: a tile_rt_function runs the linear programs [begin, end) (program_base is 0 and already included);
+ * scratch is scratch_bytes of the variant, 64-byte aligned, one per thread, not cleared. */
+typedef void tile_rt_function(const uint64_t *slots, int64_t begin, int64_t end, void *scratch);
+
+/* Belongs to the run time; the object gives it zeroed, writable memory, one per variant. */
+struct tile_rt_state {
+    void *record;
+};
+
+/* One instance of the kernel for one target.  It fits a call when the kernel's keys (tile_rt_kernel.keys names them) have
+ * these values and all facts in the mask hold.  The first that fits is taken. */
+struct tile_rt_variant {
+    uint64_t facts;               /* bit i: kernel.facts[i] must hold */
+    const int64_t *keys;          /* [kernel.key_count] */
+    const int32_t *grid;          /* [kernel.grid_rank] codes of the counts; they may use value names as constants */
+    struct tile_rt_state *state;
+    tile_rt_function *function;   /* CPU */
+    const void *image;            /* GPU: a cubin */
+    uint64_t image_size;
+    const char *symbol;           /* GPU: the kernel in the cubin */
+    const char *text;             /* for tile_kernel_info.variant_text */
+    const char *const *value_names; /* [value_count] const and tune names */
+    const int64_t *values;
+    int64_t scratch_bytes;        /* CPU: per thread */
+    int64_t grain;                /* CPU: least programs worth a hand-over to another thread; 0: 1 */
+    int32_t value_count;
+    int32_t threads;              /* GPU: per block */
+    int32_t static_shared, dynamic_shared;
+    int32_t cluster;              /* blocks along x; 0 or 1: none */
+    int32_t registers;
+};
+
+enum tile_rt_target_kind { TILE_RT_TARGET_cpu, TILE_RT_TARGET_cuda };
+/* CPU instruction sets by level: a higher one includes the lower ones of its processor family. */
+enum tile_rt_isa { TILE_RT_ISA_baseline, TILE_RT_ISA_avx2, TILE_RT_ISA_avx512, TILE_RT_ISA_neon };
+struct tile_rt_target {
+    const char *name;             /* "sm_90a", "cpu-avx2" */
+    uint32_t kind;
+    uint32_t architecture;        /* GPU: 10 * major + minor; CPU: enum tile_rt_isa */
+    uint32_t suffix;              /* GPU: 'a' (this one only), 'f' (this family and later minors), 0 (this major, later minors) */
+    uint32_t variant_count;
+    const struct tile_rt_variant *variants;
+};
+
+struct tile_rt_alias {
+    uint16_t first, second;       /* parameters that may be the same view, or disjoint */
+};
+
+struct tile_rt_kernel {
+    uint32_t abi;                 /* TILE_RT_ABI */
+    uint32_t parameter_count, name_count, key_count, check_count, fact_count, alias_count, grid_rank, target_count;
+    uint32_t slot_count;          /* of the parameters, without grid and program_base */
+    const char *name;             /* the C symbol */
+    const struct tile_rt_parameter *parameters;
+    const struct tile_rt_name *names;          /* in an order in which each uses only earlier ones */
+    const uint32_t *keys;                      /* indices into names: keys and derived, as variants list their values */
+    const struct tile_rt_expression *checks;   /* `requires` */
+    const struct tile_rt_expression *facts;    /* conditions that variants may rely on */
+    const struct tile_rt_alias *aliases;
+    const struct tile_rt_target *targets;
+    const int32_t *code;
+    const char *load_name;                     /* symbol of the load function, for messages */
+};
+
+/* ---- what objects call ------------------------------------------------------------------------------------------------- */
+
+/* arguments[i] belongs to parameters[i]: for a view the caller's pointer itself, else a pointer to the value. */
+int tile_rt_launch(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments);
+/* All the checks of a launch, and what it would run; launches nothing. */
+int tile_rt_query(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments,
+                  struct tile_kernel_info *info);
+/* Loads every variant for the device of the current context, so that launches are safe inside a capture. */
+int tile_rt_load(const struct tile_rt_kernel *kernel);
+/* Bytes of workspace that this call would like; (size_t)-1 on a wrong argument. */
+size_t tile_rt_workspace(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
