@@ -8,8 +8,8 @@
  *    end_column is the column behind the last byte.
  *  - Lists are arrays of pointers with a count, in source order; an empty list has count 0.  No pointer in a list is NULL.
  *  - Trees are at most AST_MAXIMUM_DEPTH deep, so a recursive walk needs no guard of its own.
- *  - A declaration with a syntax error inside has `broken` set: its broken statements are missing.  Use its name and signature, do
- *    not check its body.  A declaration whose head could not be read is not in the file at all.
+ *  - A declaration with a syntax error inside has `broken` set: its broken statements are missing.  Use its name and signature,
+ *    do not check its body.  A declaration whose head could not be read is not in the file at all.
  *  - Calls, casts and tile constructors are one node (EXPRESSION_CALL); who is called decides: f32(x), f(x), T[BM, BN](0). */
 #ifndef TILECC_AST_H
 #define TILECC_AST_H
@@ -164,7 +164,8 @@ struct ast_range {
 enum ast_domain_kind {
     DOMAIN_SET,       /* {64, 128..=256, f16}   members: EXPRESSION or RANGE, 1 or more */
     DOMAIN_RANGE,     /* 2..=7 step 2           range */
-    DOMAIN_EXPRESSION /* act, bool, N, u64[n]   expression: names a type, enum or class of types; in grid an extent, in scratch a type */
+    DOMAIN_EXPRESSION /* act, bool, N, u64[n]   expression: names a type, an enum or a class of types; in grid an extent, in
+                       *                        scratch a type */
 };
 struct ast_domain {
     enum ast_domain_kind kind;
@@ -303,6 +304,8 @@ struct parse_context {
     int import_folder_count;
     /* Text of a file of the compiler's own library ("std/act.tile"), or NULL: asked after the folders.  May be NULL. */
     const char *(*library_text)(const char *path, size_t *size);
+    void (*imported)(const char *path, void *imported_context); /* told of each file read for an import; may be NULL */
+    void *imported_context;
     int last_id;                       /* of expressions made so far */
     struct ast_file *files;            /* all files read, in order of reading */
 };
@@ -310,8 +313,12 @@ struct parse_context {
 /* Parses one text.  Never NULL; errors go to the diagnostics and into has_errors.  Does not follow imports. */
 struct ast_file *parse_file(struct parse_context *context, const struct source *source);
 
-/* Reads and parses `path` and everything it imports, each file once.  NULL when the main file cannot be read (reported). */
-struct ast_file *parse_program(struct parse_context *context, const char *path);
+/* Parses the source and everything it imports, each file once; sets `imported` of the imports and `next` of the files.  Never
+ * NULL.  Files that import each other are no error here: every file is one scope, and names are resolved when all are read. */
+struct ast_file *parse_program(struct parse_context *context, const struct source *source);
+
+/* Reads a file for parsing: bytes and name in the arena.  NULL: reported at `at` (E0801 cannot be read, E0802 too large). */
+const struct source *parse_open(struct parse_context *context, const char *path, struct location at);
 
 /* Writes the file in canonical form: parsing that again gives an equal tree (comments other than `///` are dropped). */
 void ast_print(const struct ast_file *file, struct buffer *out);
