@@ -1,0 +1,49 @@
+/* Passes over the tile IR.  passes.def is the only list; a pass is one file with one exported function pass_<name>. */
+#ifndef TILECC_PASS_H
+#define TILECC_PASS_H
+#include "base/base.h"
+#include "ir/ir.h"
+
+struct target_row; /* targets/target.h: facts only */
+
+/* Analyses a pass may need or keep. */
+enum analysis { ANALYSIS_NONE = 0, ANALYSIS_RANGE = 1, ANALYSIS_DIVISIBILITY = 2, ANALYSIS_UNIFORMITY = 4, ANALYSIS_ALL = 7 };
+
+struct pass_context {
+    struct arena *arena;                 /* emptied after the pass */
+    struct diagnostics *diagnostics;     /* remarks */
+    const struct target_row *target;     /* NULL: the Value level, no target */
+    int64_t *fuel;                       /* rewrites left, or NULL: no limit */
+    bool remarks;
+    const char *name;                    /* of the pass that runs */
+    /* the std library's body of a math function, or NULL: for expand_math (front_math_function behind it) */
+    struct ir_function *(*math_function)(void *context, struct ir_module *module, enum ir_math function, enum ir_element element);
+    void *math_context;
+};
+/* Ask before each rewrite; false: leave it. */
+static inline bool pass_fuel(struct pass_context *context) { return !context->fuel || (*context->fuel > 0 && (*context->fuel)-- > 0); }
+void pass_remark(struct pass_context *context, struct location at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+typedef bool pass_function(struct ir_function *function, struct pass_context *context); /* true: changed */
+struct pass_info {
+    const char *name;
+    enum ir_level in, out;
+    unsigned needs, keeps;               /* bits of enum analysis */
+    const char *help;
+    pass_function *run;
+};
+extern const struct pass_info pass_table[];
+extern const int pass_count;
+const struct pass_info *pass_find(const char *name);
+
+/* Runs passes in order on a function, verifying after each (always; it is cheap).  after(info, function) is called behind each
+ * pass when not NULL (--print-after, --interpret after each).  False: the verifier failed, reported as our bug. */
+struct pass_run {
+    const struct pass_info *const *passes; int count;
+    void (*after)(const struct pass_info *pass, struct ir_function *function, bool changed, void *context);
+    void *after_context;
+};
+bool pass_run_all(const struct pass_run *run, struct ir_function *function, struct pass_context *context);
+/* The pipelines, readable in one place (passes/pipeline.c). */
+const struct pass_info *const *pass_pipeline(const struct target_row *target, int optimization, int *count);
+#endif

@@ -1,0 +1,18 @@
+/* Reading inputs and writing outputs.  Outputs appear whole or not at all: everything is staged under a sibling
+ * temporary name and renamed together by output_set_commit; anything else removes what was begun. */
+#ifndef TILECC_FILE_H
+#define TILECC_FILE_H
+#include "base/base.h"
+
+/* Whole file ("-" is standard input).  False: errno says why.  Directories and files over `limit` bytes (0: none) fail with
+ * EISDIR and EFBIG. */
+bool file_read(const char *path, size_t limit, struct buffer *out);
+
+struct output_set;
+struct output_set *output_set_create(struct arena *arena);
+/* Stage bytes for path ("-" is standard output, written at commit).  A path may be added once.  A device or FIFO is written in
+ * place at commit. */
+void output_set_add(struct output_set *set, const char *path, const void *data, size_t size);
+/* True when all are in place; else false with *failed the path and errno the reason, and no output touched. */
+bool output_set_commit(struct output_set *set, const char **failed);
+#endif

@@ -1,0 +1,84 @@
+/* Which operand of a memory operation is what, and what operations do to memory. */
+#include "ir/ir.h"
+
+/* Operands behind the address: how many are named, in order other|expected, value; one more is the mask. */
+static bool has_place(enum ir_opcode opcode)
+{
+    return opcode == OP_LOAD || opcode == OP_STORE || opcode == OP_INSIDE || opcode == OP_ATOMIC || opcode == OP_ATOMIC_CAS;
+}
+
+bool ir_access_of(const struct ir_operation *operation, struct ir_access *access)
+{
+    struct ir_value *const *operand = operation->operands;
+    *access = (struct ir_access){ .view = operation->operand_count ? operand[0] : NULL };
+    int next = 1;
+    if (has_place(operation->opcode)) {
+        const struct ir_attribute *place = ir_attribute(operation, IR_ATTRIBUTE_PLACE);
+        if (!place)
+            return false;
+        access->rank = place->count;
+        access->place = place->list;
+        access->index = operand + 1;
+        next += place->count;
+    }
+    if (next > operation->operand_count)
+        return false;
+    switch (operation->opcode) {
+    case OP_INSIDE:
+        return true;
+    case OP_LOAD: case OP_POINTER_LOAD:
+        if (next < operation->operand_count)
+            access->other = operand[next++];
+        break;
+    case OP_ATOMIC_CAS: case OP_POINTER_CAS:
+        if (next < operation->operand_count)
+            access->expected = operand[next++];
+        if (next < operation->operand_count)
+            access->value = operand[next++];
+        break;
+    case OP_STORE: case OP_ATOMIC: case OP_POINTER_STORE: case OP_POINTER_ATOMIC:
+        if (next < operation->operand_count)
+            access->value = operand[next++];
+        break;
+    default:
+        return false;
+    }
+    if (next < operation->operand_count)
+        access->mask = operand[next];
+    return true;
+}
+
+int ir_place_shape(const struct ir_access *access, int64_t *extent)
+{
+    int rank = 0;
+    bool gathered = false;
+    for (int d = 0; d < access->rank; d++) {
+        if (access->place[d] > 0 && rank < IR_MAX_RANK) {
+            extent[rank++] = access->place[d];
+        } else if (access->place[d] == IR_GATHER && !gathered) {
+            gathered = true;
+            const struct ir_type *tile = access->index[d]->type;
+            for (int i = 0; i < tile->rank && rank < IR_MAX_RANK; i++)
+                extent[rank++] = tile->extent[i];
+        }
+    }
+    return rank;
+}
+
+static bool any_trait(const struct ir_operation *operation, unsigned traits)
+{
+    if (ir_op_info[operation->opcode].traits & traits)
+        return true;
+    for (int i = 0; i < operation->region_count; i++)
+        for (const struct ir_operation *inner = operation->regions[i]->first; inner; inner = inner->next)
+            if (any_trait(inner, traits))
+                return true;
+    return false;
+}
+
+bool ir_has_effect(const struct ir_operation *operation)
+{
+    return any_trait(operation, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC | IR_TRAIT_SYNC);
+}
+
+bool ir_may_read(const struct ir_operation *operation) { return any_trait(operation, IR_TRAIT_READ | IR_TRAIT_ATOMIC); }

@@ -1,0 +1,138 @@
+/* What the outside of a kernel looks like: the C entry, what its wrapper checks and computes on the host, and the instances
+ * behind it.  The front end fills it, targets add code, the header and object writers read it.
+ *
+ *   kernel_module
+ *     kernel_entry          one C symbol: a kernel with its type parameters fixed, e.g. softmax_f16
+ *       kernel_parameter…   as in C, in order; dispatch keys that no view tells follow as ints
+ *       kernel_variant…     one a (target, keys, schedule, facts): predicate, grid, IR function, code
+ *
+ * Device ABI, the same for CPU and GPU: one flat array of 64-bit slots.  For each parameter in order: a view gives
+ * 1 + 2*rank slots (data pointer, extents, strides); a pointer one; a scalar one (its bits, zero-extended).  Keys give none.
+ * Then one slot a grid dimension (its count), then `program_base`.  Arguments of the IR function are the parameters that have
+ * slots, in order.  The linear program number (GPU: blockIdx.x + program_base) counts the first grid name fastest. */
+#ifndef TILECC_KERNEL_H
+#define TILECC_KERNEL_H
+#include "base/base.h"
+#include "ir/ir.h"
+
+/* ---- host expressions: evaluated by the wrapper before a launch; i64 (overflow is an error) and bool; comparisons of
+ * float scalars on f64 ---- */
+#define KERNEL_HOST_OPS(X)                                                                                            \
+    X(CONSTANT, 0)    /* number */                                                                                    \
+    X(NAME, 0)        /* value of extent name `number` (index into entry->names) */                                   \
+    X(SCALAR, 0)      /* value of integer, bool or enum scalar parameter `number` */                                  \
+    X(FLOAT_SCALAR, 0)/* float scalar parameter `number`, only under FLOAT_ comparisons */                            \
+    X(FLOAT_CONSTANT, 0) /* number holds the bits of an f64 */                                                        \
+    X(EXTENT, 0)      /* extent `dimension` of view parameter `number` */                                             \
+    X(STRIDE, 0)      /* stride `dimension`, in elements */                                                           \
+    X(PRESENT, 0)     /* 1 when optional view parameter `number` is not NULL */                                       \
+    X(ALIGNED, 0)     /* 1 when the base of view or pointer parameter `number` is a multiple of `dimension` bytes, or absent */ \
+    X(KEY, 0)         /* value of key `number` (index into entry->keys) */                                            \
+    X(SM_COUNT, 0)    /* multiprocessors of the device; worker threads on the CPU */                                  \
+    X(ADD, 2) X(SUB, 2) X(MUL, 2) X(DIV, 2) X(REM, 2) X(MIN, 2) X(MAX, 2) X(CDIV, 2) X(NEG, 1) X(ABS, 1)              \
+    X(SHL, 2) X(SHR, 2) X(BIT_AND, 2) X(BIT_OR, 2) X(BIT_XOR, 2) X(BIT_NOT, 1) X(ILOG2, 1)                            \
+    X(EQ, 2) X(NE, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2)                                                             \
+    X(FLOAT_EQ, 2) X(FLOAT_NE, 2) X(FLOAT_LT, 2) X(FLOAT_LE, 2) X(FLOAT_GT, 2) X(FLOAT_GE, 2)                         \
+    X(NOT, 1) X(AND, 2) X(OR, 2) /* short-circuit: the right side is not evaluated when the left decides */           \
+    X(SELECT, 3)
+enum kernel_host_op {
+#define X(id, operands) KERNEL_HOST_##id,
+    KERNEL_HOST_OPS(X)
+#undef X
+    KERNEL_HOST_OP_COUNT
+};
+struct kernel_expression {
+    enum kernel_host_op op;
+    int64_t number;
+    int dimension;
+    const struct kernel_expression *operand[3];
+    const char *text; /* of the whole, as the source wrote it, for error messages; may be NULL inside */
+    struct location at;
+};
+
+/* ---- the C side ---- */
+enum kernel_parameter_kind { KERNEL_VIEW, KERNEL_SCALAR, KERNEL_POINTER, KERNEL_ENUM, KERNEL_KEY };
+enum kernel_direction { KERNEL_IN, KERNEL_OUT, KERNEL_INOUT };
+struct kernel_enum { const char *name; int count; const char *const *members; const int64_t *values; const char *doc; };
+struct kernel_parameter {
+    const char *name;
+    enum kernel_parameter_kind kind;
+    enum ir_element element;            /* of a view, scalar, or what a pointer points to; keys: I32 or BOOL */
+    bool pointer_elements, pointee_const; /* a view of pointers: element is what they point to */
+    int rank;
+    enum kernel_direction direction;    /* views; pointers: KERNEL_IN for *const */
+    bool optional, packed, strided, huge, restricted;
+    const struct kernel_expression *extent[IR_MAX_RANK]; /* declared; see binds */
+    int binds[IR_MAX_RANK];             /* index of the name this extent binds, or -1: it is checked against extent[d] */
+    int64_t static_extent[IR_MAX_RANK]; /* or IR_DYNAMIC */
+    const struct kernel_enum *enumeration; /* KERNEL_ENUM, and keys over enums */
+    int key;                            /* KERNEL_KEY: index into keys */
+    int slot;                           /* first slot of the device ABI, -1: none */
+    struct location at;
+};
+struct kernel_name {                    /* an extent variable; bound from parameter's extent: (extent - add) / multiply */
+    const char *name;
+    int parameter, dimension;           /* -1: bound by nothing that is present, 0 */
+    int64_t multiply, add;              /* extent = multiply*name + add; 1, 0 for a bare name */
+};
+struct kernel_key {
+    const char *name;
+    enum ir_element element;            /* I64, BOOL, or I32 with an enumeration */
+    const struct kernel_enum *enumeration;
+    int count; const int64_t *values;   /* its domain, ascending for `const` keys */
+    int parameter;                      /* parameter that carries it, or -1 */
+    int name_index;                     /* deduced: the value of this extent name (it stands alone as an extent), or -1 */
+    const struct kernel_expression *at_least; /* derived: const(B: set >= at_least): the least member not under it; or NULL */
+};
+struct kernel_alias { int a, b; };      /* parameters that may be the same view or disjoint */
+
+/* ---- instances ---- */
+struct kernel_knob { const char *name; int64_t value; };  /* const and tune values, for query and #defines */
+struct kernel_cpu_code { const char *symbol[3]; int64_t scratch_bytes; }; /* by ISA level: baseline, avx2|neon, avx512; NULL: none */
+struct kernel_gpu_code {
+    int image;                          /* index into module->images */
+    const char *symbol;                 /* in the cubin */
+    int threads, registers, cluster;
+    int64_t shared_bytes;               /* dynamic */
+    int64_t local_bytes;
+};
+struct kernel_variant {
+    int target;                         /* index into the target table */
+    const struct kernel_expression *predicate; /* NULL: always */
+    int grid_rank;
+    const struct kernel_expression *grid[IR_MAX_RANK];
+    const int64_t *key_values;          /* one a key */
+    VECTOR(struct kernel_knob) knobs;
+    struct ir_module *module;           /* holds function and what it calls */
+    struct ir_function *function;       /* Value level as lowered; passes work on it in place */
+    const char *label;                  /* for reports and query: softmax_f16[B=1024] sm_90a aligned */
+    struct kernel_cpu_code cpu;
+    struct kernel_gpu_code gpu;
+};
+struct kernel_entry {
+    const char *kernel;                 /* name in the source */
+    const char *symbol;                 /* C name, prefix included */
+    const char *doc;                    /* text of the /// lines, or NULL */
+    struct location at;
+    VECTOR(struct kernel_parameter) parameters;
+    VECTOR(struct kernel_name) names;
+    VECTOR(struct kernel_key) keys;
+    VECTOR(const struct kernel_expression *) requirements;
+    VECTOR(struct kernel_alias) aliases;
+    VECTOR(const char *) grid_names;
+    VECTOR(struct kernel_variant) variants; /* for each target: most special first, general last */
+    int slots;                          /* of the device ABI, grid counts and program_base included */
+};
+struct kernel_image {                   /* one cubin */
+    int target;
+    const char *name;                   /* of the section: entry symbol and architecture */
+    const unsigned char *data; size_t size;
+    const char *ptx;                    /* text, kept for --emit=ptx, or NULL */
+};
+struct kernel_module {
+    const char *source_name, *stem;     /* stem: file name without directory and .tile */
+    VECTOR(struct kernel_entry) entries;
+    VECTOR(struct kernel_enum) enums;   /* every enum of the source that an entry uses */
+    VECTOR(struct kernel_image) images;
+};
+#endif

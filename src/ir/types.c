@@ -1,0 +1,203 @@
+/* Context, interned types and the tables generated from ops.def and the element list. */
+#include <string.h>
+
+#include "ir/ir.h"
+
+const struct ir_element_info ir_element_info[IR_ELEMENT_COUNT] = {
+#define ELEMENT(id, text, bits, class) [IR_##id] = { text, bits, IR_CLASS_##class },
+    IR_ELEMENTS(ELEMENT)
+#undef ELEMENT
+};
+
+/* Words of the columns of ops.def. */
+#define VALUE IR_LEVEL_VALUE
+#define SCHEDULE IR_LEVEL_SCHEDULE
+#define MACHINE IR_LEVEL_MACHINE
+#define PURE IR_TRAIT_PURE
+#define READ IR_TRAIT_READ
+#define WRITE IR_TRAIT_WRITE
+#define ATOMIC IR_TRAIT_ATOMIC
+#define ELEMENTWISE IR_TRAIT_ELEMENTWISE
+#define COMMUTATIVE IR_TRAIT_COMMUTATIVE
+#define TERMINATOR IR_TRAIT_TERMINATOR
+#define LOOP IR_TRAIT_LOOP
+#define SYNC IR_TRAIT_SYNC
+#define A(key) (UINT64_C(1) << IR_ATTRIBUTE_##key)
+const struct ir_op_info ir_op_info[OP_COUNT] = {
+#define OP(id, text, level, least, most, results, regions, traits, rule, attributes)                                  \
+    [OP_##id] = { text, level, least, most, results, regions, traits, IR_RULE_##rule, attributes },
+#include "ir/ops.def"
+#undef OP
+};
+_Static_assert(IR_ATTRIBUTE_COUNT <= 64, "ir_op_info.attributes is a 64-bit set");
+
+struct ir_context {
+    struct arena *arena;
+    struct intern_table *names;
+    VECTOR(struct ir_type *) types;
+    int *table; /* open addressing, index + 1 into types; its size is a power of two */
+    int table_size;
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ (hash >> 29);
+}
+
+static uint64_t hash_type(const struct ir_type *type)
+{
+    uint64_t hash = mix((uint64_t)type->kind * 64 + (uint64_t)type->element, (uint64_t)type->pointee);
+    hash = mix(hash, (uint64_t)type->rank * 16 + type->pointee_const * 8u + type->optional * 4u + type->writable * 2u +
+                         type->readable);
+    for (int i = 0; i < type->rank; i++) {
+        hash = mix(hash, (uint64_t)type->extent[i]);
+        hash = mix(hash, (uint64_t)type->stride[i]);
+    }
+    return mix(hash, (uint64_t)(uintptr_t)type->layout);
+}
+
+static bool same_type(const struct ir_type *a, const struct ir_type *b)
+{
+    if (a->kind != b->kind || a->element != b->element || a->rank != b->rank || a->layout != b->layout ||
+        a->pointee != b->pointee || a->pointee_const != b->pointee_const || a->optional != b->optional ||
+        a->writable != b->writable || a->readable != b->readable)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->extent[i] != b->extent[i] || a->stride[i] != b->stride[i])
+            return false;
+    return true;
+}
+
+struct ir_context *ir_context_create(struct arena *arena)
+{
+    struct ir_context *context = ARENA_NEW(arena, struct ir_context);
+    context->arena = arena;
+    context->names = intern_create(arena);
+    context->table_size = 256;
+    context->table = ARENA_ARRAY(arena, int, context->table_size);
+    return context;
+}
+
+struct intern_table *ir_context_names(struct ir_context *context) { return context->names; }
+
+static void grow_table(struct ir_context *context)
+{
+    int size = context->table_size * 2;
+    int *table = ARENA_ARRAY(context->arena, int, size);
+    for (int i = 0; i < context->types.count; i++) {
+        uint64_t at = hash_type(context->types.data[i]);
+        while (table[at & (uint64_t)(size - 1)])
+            at++;
+        table[at & (uint64_t)(size - 1)] = i + 1;
+    }
+    context->table = table;
+    context->table_size = size;
+}
+
+/* Fields that mean nothing for a kind are cleared, so that equal types have equal bytes where it matters. */
+static struct ir_type canonical(const struct ir_type *type)
+{
+    struct ir_type out = *type;
+    if (out.rank < 0 || out.rank > IR_MAX_RANK)
+        die("rank %d of a type", out.rank);
+    if (out.element != IR_POINTER) {
+        out.pointee = IR_BOOL;
+        out.pointee_const = false;
+    }
+    for (int i = 0; i < IR_MAX_RANK; i++) {
+        if (i >= out.rank)
+            out.extent[i] = 0;
+        if (i >= out.rank || out.kind == IR_TILE)
+            out.stride[i] = 0;
+    }
+    if (out.kind == IR_TILE)
+        out.optional = out.writable = out.readable = false;
+    else
+        out.layout = NULL;
+    out.id = 0;
+    return out;
+}
+
+const struct ir_type *ir_type_intern(struct ir_context *context, const struct ir_type *wanted)
+{
+    struct ir_type type = canonical(wanted);
+    uint64_t mask = (uint64_t)(context->table_size - 1);
+    uint64_t at = hash_type(&type);
+    for (; context->table[at & mask]; at++) {
+        struct ir_type *known = context->types.data[context->table[at & mask] - 1];
+        if (same_type(known, &type))
+            return known;
+    }
+    struct ir_type *made = arena_copy(context->arena, &type, sizeof type);
+    made->id = context->types.count;
+    vector_push(context->arena, &context->types, made);
+    context->table[at & mask] = made->id + 1;
+    if (context->types.count * 2 > context->table_size)
+        grow_table(context);
+    return made;
+}
+
+const struct ir_type *ir_type_scalar(struct ir_context *context, enum ir_element element)
+{
+    return ir_type_intern(context, &(struct ir_type){ .kind = IR_TILE, .element = element });
+}
+
+const struct ir_type *ir_type_pointer(struct ir_context *context, enum ir_element pointee, bool pointee_const)
+{
+    return ir_type_intern(context, &(struct ir_type){ .kind = IR_TILE, .element = IR_POINTER, .pointee = pointee,
+                                                      .pointee_const = pointee_const });
+}
+
+const struct ir_type *ir_type_tile(struct ir_context *context, enum ir_element element, int rank, const int64_t *extent)
+{
+    struct ir_type type = { .kind = IR_TILE, .element = element, .rank = rank };
+    for (int i = 0; i < rank; i++)
+        type.extent[i] = extent[i];
+    return ir_type_intern(context, &type);
+}
+
+const struct ir_type *ir_type_with_shape(struct ir_context *context, const struct ir_type *like, int rank,
+                                         const int64_t *extent)
+{
+    struct ir_type type = *like;
+    type.rank = rank;
+    for (int i = 0; i < rank; i++)
+        type.extent[i] = extent[i];
+    if (like->layout && !(rank == like->rank && ir_type_same_shape(&type, like)))
+        type.layout = NULL;
+    return ir_type_intern(context, &type);
+}
+
+const struct ir_type *ir_type_with_element(struct ir_context *context, const struct ir_type *like, enum ir_element element)
+{
+    struct ir_type type = *like;
+    type.element = element;
+    return ir_type_intern(context, &type);
+}
+
+const struct ir_type *ir_type_with_layout(struct ir_context *context, const struct ir_type *like,
+                                          const struct layout *layout)
+{
+    struct ir_type type = *like;
+    type.layout = layout;
+    return ir_type_intern(context, &type);
+}
+
+bool ir_type_same_shape(const struct ir_type *a, const struct ir_type *b)
+{
+    if (a->rank != b->rank)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->extent[i] != b->extent[i])
+            return false;
+    return true;
+}
+
+int64_t ir_type_elements(const struct ir_type *tile)
+{
+    int64_t count = 1;
+    for (int i = 0; i < tile->rank; i++)
+        count *= tile->extent[i];
+    return count;
+}

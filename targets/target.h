@@ -1,0 +1,65 @@
+/* Targets: the table of architectures and what each room of targets/ offers the driver.  No LLVM type appears here: only the
+ * objects under targets/nvptx, targets/cpu and targets/host see llvm-c. */
+#ifndef TILECC_TARGET_H
+#define TILECC_TARGET_H
+#include "base/base.h"
+#include "ir/ir.h"
+#include "ir/kernel.h"
+
+enum target_kind { TARGET_CPU, TARGET_NVPTX };
+enum target_trust { TARGET_RUN /* checked on hardware */, TARGET_RUN_AS /* its PTX ran on sm_90 */, TARGET_ASSEMBLES };
+enum target_flag {
+    TARGET_DEFAULT = 1,      /* built when -arch is not given */
+    TARGET_WGMMA = 2, TARGET_TMA = 4, TARGET_CP_ASYNC = 8, TARGET_MMA_SYNC = 16, TARGET_BF16 = 32, TARGET_FP8 = 64,
+    TARGET_CLUSTER = 128, TARGET_FAMILY = 256 /* suffix f */, TARGET_EXACT = 512 /* suffix a */, TARGET_REDUX = 1024
+};
+struct target_row {
+    const char *name;        /* "cpu", "sm_90a" */
+    enum target_kind kind;
+    int major, minor;        /* compute capability */
+    const char *llvm_cpu;    /* what LLVM 19 is told; it knows nothing above sm_90a */
+    const char *ptx_version; /* .version of the text handed to ptxas, "8.0" */
+    int shared_bytes;        /* most dynamic shared memory a block may take */
+    int registers;           /* a multiprocessor's */
+    int warps;               /* most resident warps */
+    enum target_trust trust;
+    unsigned flags;
+};
+extern const struct target_row target_rows[];
+extern const int target_row_count;
+int target_find(const char *name); /* index, or -1.  compute_XX is handled by the driver */
+
+struct target_options {
+    struct arena *arena;
+    struct ir_context *context;
+    struct diagnostics *diagnostics;
+    const char *ptxas;                 /* absolute path; NULL: none found */
+    const char *libdevice;             /* or NULL */
+    int optimization;                  /* -O0 … -O3 */
+    bool line_info, debug, strict_fp;
+    bool verbose, dry_run, want_ptx, want_llvm, resource_usage;
+    int jobs;
+    int xptxas_count; const char *const *xptxas;
+    const char *host_triple;           /* "x86_64-unknown-linux-gnu" or "aarch64-unknown-linux-gnu" */
+    FILE *log;                         /* -v, --dryrun, --resource-usage */
+    int prefix_map_count; const char *const *prefix_map; /* -ffile-prefix-map=old=new */
+};
+
+/* NVPTX: the functions of the given variants (Schedule level, all of target row `target`) to one cubin a variant, in forked
+ * workers; fills variant->gpu and module->images.  False: reported.  targets/nvptx/. */
+struct nvptx_task { struct kernel_entry *entry; struct kernel_variant *variant; };
+bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count, const struct nvptx_task *tasks);
+/* LLVM IR text or PTX text of one function, for --emit=llvm and --emit=ptx. */
+bool nvptx_emit_text(const struct target_options *options, const struct nvptx_task *task, bool llvm, struct buffer *out);
+
+/* Host object: descriptors, entries, cubins and CPU code of the whole module as ELF bytes, in a forked worker.  targets/host/
+ * calls targets/cpu/ for variants of row "cpu" (Value level).  False: reported. */
+bool host_object(const struct target_options *options, struct kernel_module *module, struct buffer *object);
+bool host_emit_llvm(const struct target_options *options, struct kernel_module *module, struct buffer *out);
+
+/* Our own reader of cubins: magic, class, machine, architecture in e_flags, sections inside the file, kernel present; fills
+ * registers, shared, local bytes.  False: *problem says what is wrong. */
+struct cubin_kernel { const char *symbol; int registers, threads; int64_t shared_bytes, local_bytes; };
+bool cubin_read(struct arena *arena, const void *data, size_t size, int *architecture, int *kernel_count,
+                struct cubin_kernel **kernels, const char **problem);
+#endif

@@ -1,0 +1,95 @@
+/* Constants keep their bits: every pattern of the small formats decodes and encodes to itself, and narrowing rounds as the
+ * host's own float conversions do (f32) and as an independent nearest-even search does (8- and 16-bit formats). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/ir.h"
+
+static int failures;
+static void expect(bool good, const char *what, enum ir_element element, uint64_t bits, double value)
+{
+    if (good)
+        return;
+    if (failures++ < 20)
+        printf("%s: %s bits %llx value %a\n", what, ir_element_info[element].text, (unsigned long long)bits, value);
+}
+
+static void round_trip(enum ir_element element)
+{
+    for (uint64_t bits = 0; bits < UINT64_C(1) << ir_element_info[element].bits; bits++) {
+        double value = ir_bits_to_double(element, bits);
+        uint64_t back = ir_double_to_bits(element, value);
+        if (isnan(value))
+            expect(isnan(ir_bits_to_double(element, back)), "NaN stays", element, bits, value);
+        else if (isinf(value) && element == IR_F8E5M2)
+            expect(ir_bits_to_double(element, back) == copysign(57344.0, value), "infinity saturates", element, bits, value);
+        else
+            expect(back == bits, "round trip", element, bits, value);
+    }
+}
+
+/* Nearest by search over all finite patterns of the format; ties to the even pattern. */
+static void nearest(enum ir_element element, double value)
+{
+    uint64_t count = UINT64_C(1) << (ir_element_info[element].bits - 1), best = 0;
+    double distance = INFINITY, largest = 0;
+    for (uint64_t bits = 0; bits < count; bits++) {
+        double candidate = ir_bits_to_double(element, bits);
+        if (!isfinite(candidate))
+            continue;
+        double d = fabs(candidate - fabs(value));
+        if (d < distance || (d == distance && !(bits & 1))) {
+            distance = d;
+            best = bits;
+        }
+        largest = fmax(largest, candidate);
+    }
+    if (fabs(value) > largest && !(element == IR_F8E4M3 || element == IR_F8E5M2))
+        return; /* overflow to infinity depends on the next step of the format; covered by the f32 comparison */
+    if (signbit(value))
+        best |= count;
+    expect(ir_double_to_bits(element, value) == best, "nearest", element, best, value);
+}
+
+static uint64_t state = 1;
+static uint64_t random_bits(void)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return state ^ state >> 33;
+}
+
+int main(void)
+{
+    static const enum ir_element small[] = { IR_F16, IR_BF16, IR_F8E4M3, IR_F8E5M2 };
+    for (int i = 0; i < 4; i++) {
+        round_trip(small[i]);
+        for (int k = 0; k < 300; k++)
+            nearest(small[i], ldexp((double)(int64_t)random_bits() * 0x1p-63, (int)(random_bits() % 40) - 24));
+    }
+    for (int k = 0; k < 2000000; k++) {
+        double value;
+        uint64_t wide = random_bits();
+        if (k & 1)
+            wide = (wide & UINT64_C(0x800fffffffffffff)) | (uint64_t)(1023 - 160 + random_bits() % 300) << 52;
+        memcpy(&value, &wide, sizeof value);
+        float narrow = (float)value;
+        uint32_t bits;
+        memcpy(&bits, &narrow, sizeof bits);
+        if (!isnan(value))
+            expect(ir_double_to_bits(IR_F32, value) == bits, "f32", IR_F32, bits, value);
+        int64_t integer = (int64_t)random_bits() >> (random_bits() % 64);
+        narrow = (float)integer;
+        memcpy(&bits, &narrow, sizeof bits);
+        expect(ir_int_to_bits(IR_F32, integer) == bits, "i64 to f32", IR_F32, bits, (double)integer);
+        _Float16 half = (_Float16)integer;
+        uint16_t half_bits;
+        memcpy(&half_bits, &half, sizeof half_bits);
+        expect(ir_int_to_bits(IR_F16, integer) == half_bits, "i64 to f16", IR_F16, half_bits, (double)integer);
+    }
+    expect(ir_double_to_bits(IR_I8, 300.0) == 127 && (int64_t)ir_double_to_bits(IR_I8, -300.0) == -128, "i8 saturates", IR_I8, 0, 0);
+    expect(ir_double_to_bits(IR_U64, -1.0) == 0 && ir_double_to_bits(IR_I64, NAN) == 0, "NaN is 0", IR_I64, 0, 0);
+    expect(ir_double_to_bits(IR_I64, 1e30) == INT64_MAX, "i64 saturates", IR_I64, 0, 0);
+    printf("%d failures\n", failures);
+    return failures != 0;
+}
