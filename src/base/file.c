@@ -1,0 +1,213 @@
+/* Reading whole files, and output sets: every output of one run appears, or none does.
+ *
+ * Commit goes in this order: devices and pipes are written first, as nothing can take that back; every other output is
+ * written to a hidden sibling; then, with the signals of a user who loses patience held back, each sibling is renamed into
+ * place.  Should a rename fail, files already replaced are put back from hard links that were made before.  Symbolic links
+ * are replaced, not followed. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool read_all(int file, size_t limit, struct buffer *out) {
+    char chunk[65536];
+    for (;;) {
+        ssize_t got = read(file, chunk, sizeof chunk);
+        if (got == 0) return true;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return false;
+        if (limit && (size_t)got > limit - out->size) {
+            errno = EFBIG;
+            return false;
+        }
+        buffer_append(out, chunk, (size_t)got);
+    }
+}
+
+static void close_keeping_errno(int file) {
+    int reason = errno;
+    close(file);
+    errno = reason;
+}
+
+bool file_read(const char *path, size_t limit, struct buffer *out) {
+    buffer_append(out, "", 0);
+    if (strcmp(path, "-") == 0) return read_all(0, limit, out);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    struct stat status;
+    bool ok = fstat(file, &status) == 0;
+    if (ok && S_ISDIR(status.st_mode)) {
+        errno = EISDIR;
+        ok = false;
+    }
+    ok = ok && read_all(file, limit, out);
+    close_keeping_errno(file);
+    return ok;
+}
+
+enum output_kind { OUTPUT_REPLACE, OUTPUT_IN_PLACE, OUTPUT_STANDARD };
+
+struct output {
+    const char *path;
+    const void *data;
+    size_t size;
+    enum output_kind kind;
+    char *staged;  /* hidden sibling that holds the new bytes */
+    char *kept;    /* hidden hard link to what was there before */
+    bool replaced; /* the rename happened */
+    struct output *next;
+};
+
+struct output_set {
+    struct arena *arena;
+    struct output *first, *last;
+};
+
+struct output_set *output_set_create(struct arena *arena) {
+    struct output_set *set = ARENA_NEW(arena, struct output_set);
+    set->arena = arena;
+    return set;
+}
+
+void output_set_add(struct output_set *set, const char *path, const void *data, size_t size) {
+    for (struct output *output = set->first; output; output = output->next)
+        if (strcmp(output->path, path) == 0) die("output '%s' was added twice", path);
+    struct output *output = ARENA_NEW(set->arena, struct output);
+    output->path = arena_string(set->arena, path);
+    output->data = arena_copy(set->arena, data, size);
+    output->size = size;
+    if (set->last) set->last->next = output;
+    else set->first = output;
+    set->last = output;
+}
+
+static bool write_all(int file, const char *data, size_t size) {
+    while (size) {
+        ssize_t put = write(file, data, size);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        data += put;
+        size -= (size_t)put;
+    }
+    return true;
+}
+
+static bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+/* Decides how an output is written; false when it cannot be. */
+static bool classify(struct output *output) {
+    struct stat status;
+    output->kind = OUTPUT_REPLACE;
+    if (strcmp(output->path, "-") == 0) output->kind = OUTPUT_STANDARD;
+    else if (stat(output->path, &status) == 0) {
+        if (S_ISDIR(status.st_mode)) {
+            errno = EISDIR;
+            return false;
+        }
+        /* /dev/stdout is a symbolic link that must never be replaced, whatever it leads to. */
+        if (!S_ISREG(status.st_mode) || starts_with(output->path, "/dev/") || starts_with(output->path, "/proc/"))
+            output->kind = OUTPUT_IN_PLACE;
+    }
+    return true;
+}
+
+static bool write_in_place(const struct output *output) {
+    if (output->kind == OUTPUT_STANDARD) return fflush(stdout) == 0 && write_all(1, output->data, output->size);
+    int file = open(output->path, O_WRONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    bool ok = write_all(file, output->data, output->size);
+    if (!ok) close_keeping_errno(file);
+    else ok = close(file) == 0;
+    return ok;
+}
+
+/* A name beside `path` that nobody can guess.  It does not grow with the name, which may be as long as names can be. */
+static char *sibling_name(struct arena *arena, const char *path) {
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) number = (uint64_t)getpid();
+    const char *slash = strrchr(path, '/');
+    int directory = slash ? (int)(slash - path) + 1 : 0;
+    return arena_printf(arena, "%.*s.tilecc-%016llx", directory, path, (unsigned long long)number);
+}
+
+static bool stage(struct output_set *set, struct output *output) {
+    char *name;
+    int file;
+    do {
+        name = sibling_name(set->arena, output->path);
+        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    } while (file < 0 && errno == EEXIST);
+    if (file < 0) return false;
+    output->staged = name;
+    bool ok = write_all(file, output->data, output->size);
+    if (!ok) close_keeping_errno(file);
+    else ok = close(file) == 0;
+    return ok;
+}
+
+static bool replace(struct output_set *set, struct output *output) {
+    char *kept = sibling_name(set->arena, output->path);
+    if (linkat(AT_FDCWD, output->path, AT_FDCWD, kept, 0) == 0) output->kept = kept;
+    if (rename(output->staged, output->path) != 0) return false;
+    output->staged = NULL;
+    output->replaced = true;
+    return true;
+}
+
+/* Leaves nothing hidden behind; when the set failed, also puts back what was there. */
+static void clean_up(struct output_set *set, bool failed) {
+    int reason = errno;
+    for (struct output *output = set->first; output; output = output->next) {
+        if (output->staged) unlink(output->staged);
+        if (failed && output->replaced) {
+            if (!output->kept) unlink(output->path);
+            else if (rename(output->kept, output->path) == 0) output->kept = NULL;
+        }
+        if (output->kept) unlink(output->kept);
+        output->staged = output->kept = NULL;
+    }
+    errno = reason;
+}
+
+static bool replace_all(struct output_set *set, const char **failed) {
+    for (struct output *output = set->first; output; output = output->next) {
+        *failed = output->path;
+        if (output->kind == OUTPUT_REPLACE && !stage(set, output)) return false;
+    }
+    for (struct output *output = set->first; output; output = output->next) {
+        *failed = output->path;
+        if (output->kind == OUTPUT_REPLACE && !replace(set, output)) return false;
+    }
+    return true;
+}
+
+bool output_set_commit(struct output_set *set, const char **failed) {
+    for (struct output *output = set->first; output; output = output->next) {
+        *failed = output->path;
+        if (!classify(output)) return false;
+    }
+    for (struct output *output = set->first; output; output = output->next) {
+        *failed = output->path;
+        if (output->kind != OUTPUT_REPLACE && !write_in_place(output)) return false;
+    }
+    sigset_t patience, before;
+    sigemptyset(&patience);
+    sigaddset(&patience, SIGINT);
+    sigaddset(&patience, SIGTERM);
+    sigaddset(&patience, SIGHUP);
+    sigprocmask(SIG_BLOCK, &patience, &before);
+    bool ok = replace_all(set, failed);
+    clean_up(set, !ok);
+    int reason = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = reason;
+    if (ok) *failed = NULL;
+    return ok;
+}

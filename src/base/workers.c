@@ -1,0 +1,60 @@
+/* Forked workers: copies of us that do one task each and send the result home through a pipe.  A worker may abort, run out
+ * of memory or hang without harm to the compiler, and its results are taken in task order, so that output does not depend
+ * on how many there are. */
+#include "base/child.h"
+#include "base/process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_WORKERS = 128 };
+
+static _Noreturn void do_task(worker_function *work, void *context, int task, int descriptor) {
+    struct buffer out = {0};
+    int code = work(context, task, &out);
+    fflush(stdout);
+    fflush(stderr);
+    for (size_t at = 0; at < out.size;) {
+        ssize_t put = write(descriptor, out.data + at, out.size - at);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) _exit(74);
+        at += (size_t)put;
+    }
+    _exit(code);
+}
+
+/* A task that cannot even be started reports why in its errors, like one that failed. */
+static void start_task(struct process *process, worker_function *work, void *context, int task, struct child_limits limits,
+                       struct child_result *result) {
+    int descriptor = -1;
+    pid_t id = process_start(process, NULL, 0, limits, result, &descriptor);
+    if (id == 0) do_task(work, context, task, descriptor);
+    if (id < 0) buffer_printf(&result->errors, "cannot start a worker: %s", strerror(errno));
+}
+
+void workers_run(worker_function *work, void *context, int count, int jobs, struct child_limits limits,
+                 struct child_result *done) {
+    if (jobs < 1) jobs = 1;
+    if (jobs > MOST_WORKERS) jobs = MOST_WORKERS;
+    if (jobs > count) jobs = count;
+    struct process *running = calloc((size_t)jobs + 1, sizeof *running);
+    if (!running) die("out of memory");
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    sigaction(SIGPIPE, &ignore, &before);
+    int next = 0, active = 0;
+    do {
+        for (int i = 0; i < jobs && next < count; i++) {
+            if (running[i].id) continue;
+            start_task(&running[i], work, context, next, limits, &done[next]);
+            next++;
+        }
+        process_serve(running, jobs);
+        active = 0;
+        for (int i = 0; i < jobs; i++) active += running[i].id != 0;
+    } while (active || next < count);
+    sigaction(SIGPIPE, &before, NULL);
+    free(running);
+}
