@@ -57,6 +57,7 @@ struct ir_type {
 struct ir_context; /* interned types and names, one a compilation */
 struct ir_context *ir_context_create(struct arena *arena);
 struct intern_table *ir_context_names(struct ir_context *context);
+struct layout_table *ir_context_layouts(struct ir_context *context); /* where the layouts of its types are interned */
 const struct ir_type *ir_type_scalar(struct ir_context *context, enum ir_element element);
 const struct ir_type *ir_type_pointer(struct ir_context *context, enum ir_element pointee, bool pointee_const);
 const struct ir_type *ir_type_tile(struct ir_context *context, enum ir_element element, int rank, const int64_t *extent);
