@@ -28,6 +28,7 @@ struct target_row {
 extern const struct target_row target_rows[];
 extern const int target_row_count;
 int target_find(const char *name); /* index, or -1.  compute_XX is handled by the driver */
+void target_print_all(struct buffer *out); /* the text of --print-targets */
 
 struct target_options {
     struct arena *arena;
