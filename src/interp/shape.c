@@ -1,0 +1,170 @@
+/* Operations that move elements about: shapes, reductions, products. */
+#include <math.h>
+#include <string.h>
+
+#include "interp/frame.h"
+
+/* Row-major coordinates of element `linear`, and back. */
+static void coordinates_of(const struct ir_type *type, int64_t linear, int64_t *at)
+{
+    for (int d = type->rank - 1; d >= 0; d--) {
+        at[d] = linear % type->extent[d];
+        linear /= type->extent[d];
+    }
+}
+
+static int64_t linear_of(const struct ir_type *type, const int64_t *at)
+{
+    int64_t linear = 0;
+    for (int d = 0; d < type->rank; d++)
+        linear = linear * type->extent[d] + at[d];
+    return linear;
+}
+
+static void gather_elements(struct frame *frame, const struct ir_operation *operation)
+{
+    const struct ir_type *from = operation->operands[0]->type, *to = operation->results[0]->type;
+    const struct cell *source = frame_cell(frame, operation->operands[0]);
+    struct cell *result = frame_cell(frame, operation->results[0]);
+    const struct ir_attribute *permutation = ir_attribute(operation, IR_ATTRIBUTE_PERMUTATION);
+    const struct ir_attribute *start = ir_attribute(operation, IR_ATTRIBUTE_START);
+    int64_t at[IR_MAX_RANK], origin[IR_MAX_RANK];
+    for (int64_t i = 0; i < result->count; i++) {
+        coordinates_of(to, i, at);
+        for (int d = 0; d < to->rank; d++) {
+            if (operation->opcode == OP_PERMUTE)
+                origin[permutation->list[d]] = at[d];
+            else if (operation->opcode == OP_EXTRACT)
+                origin[d] = at[d] + start->list[d];
+            else /* broadcast */
+                origin[d] = from->extent[d] == 1 ? 0 : at[d];
+        }
+        result->bits[i] = source->bits[linear_of(from, origin)];
+    }
+}
+
+void execute_shape(struct frame *frame, const struct ir_operation *operation)
+{
+    struct cell *result = frame_cell(frame, operation->results[0]);
+    enum ir_element element = operation->results[0]->type->element;
+    switch (operation->opcode) {
+    case OP_CONSTANT:
+        for (int64_t i = 0; i < result->count; i++)
+            result->bits[i] = ir_attribute(operation, IR_ATTRIBUTE_VALUE)->bits;
+        return;
+    case OP_IOTA:
+        for (int64_t i = 0; i < result->count; i++)
+            result->bits[i] = ir_int_to_bits(element, i);
+        return;
+    case OP_SPLAT: case OP_RESHAPE: case OP_CONVERT_LAYOUT: {
+        const struct cell *source = frame_cell(frame, operation->operands[0]);
+        for (int64_t i = 0; i < result->count; i++)
+            result->bits[i] = cell_at(source, i);
+        return;
+    }
+    default:
+        gather_elements(frame, operation);
+    }
+}
+
+/* ---- reductions ---- */
+
+/* The accumulator of a float sum or product is a double, so the result is the best that any order of rounding could give; integer
+ * and exact cases are the same in every order. */
+static uint64_t combine_line(const struct ir_operation *operation, enum ir_element element, const struct cell *source,
+                             int64_t first, int64_t step, int64_t count)
+{
+    enum ir_reduce_kind kind = (enum ir_reduce_kind)ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD);
+    bool propagate = ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP) == IR_NAN_PROPAGATE;
+    if (ir_is_float(element) && (kind == IR_REDUCE_ADD || kind == IR_REDUCE_MUL)) {
+        double total = ir_bits_to_double(element, source->bits[first]);
+        for (int64_t k = 1; k < count; k++) {
+            double next = ir_bits_to_double(element, source->bits[first + k * step]);
+            total = kind == IR_REDUCE_ADD ? total + next : total * next;
+        }
+        return ir_double_to_bits(element, total);
+    }
+    uint64_t total = source->bits[first];
+    for (int64_t k = 1; k < count; k++)
+        total = scalar_combine(kind, element, propagate, total, source->bits[first + k * step]);
+    return total;
+}
+
+static void combine_region(struct frame *frame, const struct ir_operation *operation, int64_t first, int64_t step,
+                           int64_t count, int64_t target)
+{
+    const struct ir_block *region = operation->regions[0];
+    int n = operation->operand_count;
+    for (int i = 0; i < n; i++)
+        frame_cell(frame, operation->results[i])->bits[target] = frame_cell(frame, operation->operands[i])->bits[first];
+    for (int64_t k = 1; k < count; k++) {
+        for (int i = 0; i < n; i++) {
+            frame_cell(frame, region->arguments.data[i])->bits[0] = frame_cell(frame, operation->results[i])->bits[target];
+            frame_cell(frame, region->arguments.data[n + i])->bits[0] =
+                frame_cell(frame, operation->operands[i])->bits[first + k * step];
+        }
+        const struct ir_operation *yield = execute_block(frame, region);
+        for (int i = 0; i < n; i++)
+            frame_cell(frame, operation->results[i])->bits[target] = frame_cell(frame, yield->operands[i])->bits[0];
+    }
+}
+
+void execute_reduce(struct frame *frame, const struct ir_operation *operation)
+{
+    const struct ir_type *from = operation->operands[0]->type;
+    int axis = (int)ir_number(operation, IR_ATTRIBUTE_AXIS, 0);
+    int64_t inner = 1, outer = 1, count = from->extent[axis];
+    for (int d = 0; d < from->rank; d++) {
+        if (d < axis)
+            outer *= from->extent[d];
+        else if (d > axis)
+            inner *= from->extent[d];
+    }
+    for (int64_t target = 0; target < outer * inner; target++) {
+        int64_t first = target / inner * count * inner + target % inner;
+        if (ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) == IR_REDUCE_REGION) {
+            combine_region(frame, operation, first, inner, count, target);
+            continue;
+        }
+        for (int i = 0; i < operation->operand_count; i++)
+            frame_cell(frame, operation->results[i])->bits[target] =
+                combine_line(operation, operation->operands[i]->type->element, frame_cell(frame, operation->operands[i]),
+                             first, inner, count);
+    }
+}
+
+/* tf32 keeps 10 bits of the mantissa; the other precisions keep all. */
+static double dot_operand(const struct ir_operation *operation, enum ir_element element, uint64_t bits)
+{
+    double value = ir_bits_to_double(element, bits);
+    if (element != IR_F32 || ir_number(operation, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE) != IR_PRECISION_TF32 ||
+        !isfinite(value))
+        return value;
+    uint64_t rounded = (bits + 0xfff + (bits >> 13 & 1)) & ~UINT64_C(0x1fff);
+    return ir_bits_to_double(IR_F32, rounded);
+}
+
+void execute_dot(struct frame *frame, const struct ir_operation *operation)
+{
+    const struct ir_type *at = operation->operands[0]->type, *bt = operation->operands[1]->type;
+    const struct cell *a = frame_cell(frame, operation->operands[0]), *b = frame_cell(frame, operation->operands[1]);
+    const struct cell *c = frame_cell(frame, operation->operands[2]);
+    struct cell *result = frame_cell(frame, operation->results[0]);
+    enum ir_element to = operation->results[0]->type->element;
+    int rank = at->rank;
+    int64_t m = at->extent[rank - 2], k = at->extent[rank - 1], n = bt->extent[rank - 1];
+    bool real = ir_is_float(to);
+    for (int64_t i = 0; i < result->count; i++) {
+        int64_t batch = i / (m * n), row = i / n % m, column = i % n;
+        const uint64_t *left = a->bits + (batch * m + row) * k, *right = b->bits + batch * k * n + column;
+        double sum = real ? ir_bits_to_double(to, c->bits[i]) : 0;
+        uint64_t whole = c->bits[i];
+        for (int64_t j = 0; j < k; j++) {
+            if (real)
+                sum += dot_operand(operation, at->element, left[j]) * dot_operand(operation, bt->element, right[j * n]);
+            else
+                whole += (uint64_t)(ir_bits_to_int(at->element, left[j]) * ir_bits_to_int(bt->element, right[j * n]));
+        }
+        result->bits[i] = real ? ir_double_to_bits(to, sum) : ir_int_to_bits(to, (int64_t)whole);
+    }
+}
