@@ -1,0 +1,18 @@
+#!/bin/sh
+# Writes C that holds files as byte arrays (see base/embedded.h).  Arguments: name=file ...
+set -eu
+printf '#include "base/embedded.h"\n\n'
+number=0
+for pair; do
+    printf 'static const unsigned char bytes_%d[] = {\n' "$number"
+    od -An -v -tu1 "${pair#*=}" | sed 's/[0-9][0-9]*/&,/g'
+    printf '0};\n'
+    number=$((number + 1))
+done
+printf 'const struct embedded_file embedded_files[] = {\n'
+number=0
+for pair; do
+    printf '    {"%s", bytes_%d, sizeof bytes_%d - 1},\n' "${pair%%=*}" "$number" "$number"
+    number=$((number + 1))
+done
+printf '    {0, 0, 0}};\n'
