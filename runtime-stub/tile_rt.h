@@ -125,8 +125,7 @@ enum tile_rt_type {
     X(scalar, 0, 1, "integer, bool or enum parameter [operand]; a u64 over 2^63 - 1 is an overflow")           \
     X(real, 0, 1, "float parameter [operand] as f64")                                                          \
     X(sm_count, 0, 1, "multiprocessors of the device; on the CPU the threads of the pool")                     \
-    X(aligned, 0, 1, "base of view or pointer [operand] and all its strides but a last one of 1 are "          \
-                     "multiples of 16 bytes, or it is absent")                                                 \
+    X(aligned, 0, 1, "base of view or pointer operand / 16 is a multiple of 2^(operand % 16) bytes, or it is absent") \
     X(add, 2, 1, "a + b")                                                                                      \
     X(subtract, 2, 1, "a - b")                                                                                 \
     X(multiply, 2, 1, "a * b")                                                                                 \

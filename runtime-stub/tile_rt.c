@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The entry points of the run time, its texts, and what the environment asks for.
+ *
+ *   TILE_CPU_THREADS=n      threads of the pool             TILE_FORCE_ARCH=sm_80          take only this code
+ *   TILE_CPU_ISA=avx2       take this instruction set       TILE_FORCE_VARIANT=kernel:2    take only this variant
+ *   TILE_AUTO_INIT=1        no context: device 0's primary  TILE_DEVICE_SYNC=1             wait for and check each launch
+ *   TILE_VERBOSE=1          say on standard error what is loaded and why
+ *
+ * Nothing here exits, aborts, changes errno or, but for TILE_VERBOSE, prints.  All state is in one table a file, guarded by a
+ * lock and read without one. */
+#include "tile_rt_internal.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- texts -------------------------------------------------------------------------------------------------------------- */
+
+static __thread struct {
+    int cuda;
+    char text[512];
+} last_error;
+
+static size_t append_list(char *text, size_t room, size_t used, const char *format, va_list list)
+{
+    int written;
+    if (used + 1 >= room)
+        return used;
+    written = vsnprintf(text + used, room - used, format, list);
+    if (written < 0)
+        return used;
+    return (size_t)written < room - used ? used + (size_t)written : room - 1;
+}
+
+size_t tile_rt_append(char *text, size_t room, size_t used, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    used = append_list(text, room, used, format, list);
+    va_end(list);
+    return used;
+}
+
+TILE_RT_COLD int tile_rt_fail(int status, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    append_list(last_error.text, sizeof last_error.text, 0, format, list);
+    va_end(list);
+    last_error.cuda = 0;
+    return status;
+}
+
+void tile_rt_set_cuda_error(int code) { last_error.cuda = code; }
+
+const char *tile_last_error(void) { return last_error.text; }
+
+int tile_last_cuda_error(void) { return last_error.cuda; }
+
+const char *tile_strerror(int status)
+{
+    switch (status) {
+    case TILE_OK: return "success";
+    case TILE_ERR_ARG: return "an argument breaks a rule of the kernel";
+    case TILE_ERR_ALIAS: return "views share elements where the kernel does not allow it";
+    case TILE_ERR_NO_DRIVER: return "no usable NVIDIA driver";
+    case TILE_ERR_NO_CONTEXT: return "no CUDA context is current";
+    case TILE_ERR_NO_IMAGE: return "the object holds no code for this processor or these keys";
+    case TILE_ERR_BAD_IMAGE: return "the driver refuses the code in the object";
+    case TILE_ERR_DRIVER: return "the CUDA driver reports an error";
+    case TILE_ERR_CAPTURE: return "first use inside a stream capture";
+    case TILE_ERR_ABI: return "object and run time do not fit together";
+    case TILE_ERR_OOM: return "out of memory";
+    case TILE_ERR_CONTEXT_LOST: return "the CUDA context is lost after an earlier failure";
+    case TILE_ERR_FORKED: return "CUDA was used before fork()";
+    case TILE_ERR_ENVIRONMENT: return "a TILE_* environment variable asks for what is not there";
+    default: return "not a status of tile_rt";
+    }
+}
+
+void tile_rt_say(const char *format, ...)
+{
+    char line[600];
+    va_list list;
+    size_t used;
+    if (!tile_rt_settings()->verbose)
+        return;
+    used = tile_rt_append(line, sizeof line - 1, 0, "tile_rt: ");
+    va_start(list, format);
+    used = append_list(line, sizeof line - 1, used, format, list);
+    va_end(list);
+    line[used++] = '\n';
+    fwrite(line, 1, used, stderr);
+}
+
+void tile_rt_list_targets(const struct tile_rt_kernel *kernel, char *text, size_t size)
+{
+    size_t used = 0;
+    uint32_t i;
+    text[0] = 0;
+    for (i = 0; i < kernel->target_count; i++)
+        used = tile_rt_append(text, size, used, "%s%s", i ? ", " : "", kernel->targets[i].name);
+    if (kernel->target_count == 0)
+        tile_rt_append(text, size, 0, "nothing");
+}
+
+/* ---- the environment ---------------------------------------------------------------------------------------------------- */
+
+static struct {
+    pthread_once_t once;
+    struct tile_rt_settings settings;
+    int ready;
+} process = {PTHREAD_ONCE_INIT, {0, 0, 0, NULL, NULL, NULL, NULL}, 0};
+
+/* In the child, which has one thread. */
+static void after_fork(void)
+{
+    tile_rt_pool_after_fork();
+    tile_rt_cuda_after_fork();
+}
+
+static int is_set(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != 0 && strcmp(value, "0") != 0;
+}
+
+static const char *text_of(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != 0 ? strdup(value) : NULL; /* kept for good: the program may change its environment */
+}
+
+static void read_environment(void)
+{
+    struct tile_rt_settings *settings = &process.settings;
+    settings->verbose = is_set("TILE_VERBOSE");
+    settings->device_sync = is_set("TILE_DEVICE_SYNC");
+    settings->auto_init = is_set("TILE_AUTO_INIT");
+    settings->architecture = text_of("TILE_FORCE_ARCH");
+    settings->variant = text_of("TILE_FORCE_VARIANT");
+    settings->isa = text_of("TILE_CPU_ISA");
+    settings->threads = text_of("TILE_CPU_THREADS");
+    pthread_atfork(NULL, NULL, after_fork);
+    __atomic_store_n(&process.ready, 1, __ATOMIC_RELEASE);
+}
+
+const struct tile_rt_settings *tile_rt_settings(void)
+{
+    if (!__atomic_load_n(&process.ready, __ATOMIC_ACQUIRE))
+        pthread_once(&process.once, read_environment);
+    return &process.settings;
+}
+/* ---- the way of a call -------------------------------------------------------------------------------------------------- */
+
+/* Not an initialiser: the slots are large and are filled before they are read. */
+static void begin_call(struct tile_rt_call *call, const struct tile_rt_kernel *kernel, const void *const *arguments)
+{
+    call->kernel = kernel;
+    call->arguments = arguments;
+    call->target = NULL;
+    call->variant = NULL;
+    call->variant_index = 0;
+    call->sm_count = 0;
+    call->facts_known = call->facts_true = 0;
+    call->programs = 0;
+    call->device = -1;
+}
+
+/* Where: the processor (device -1) or the stream's device, and the code for it. */
+static int find_target(struct tile_rt_call *call, struct CUstream_st *stream)
+{
+    int status;
+    if (stream == TILE_CPU) {
+        status = tile_rt_cpu_threads(&call->sm_count);
+        return status != TILE_OK ? status : tile_rt_cpu_target(call);
+    }
+    status = tile_rt_cuda_place(stream, &call->device);
+    return status != TILE_OK ? status : tile_rt_cuda_target(call);
+}
+
+/* sm_count() may stand in a kernel's `const` and `requires`, so the place is found before the arguments are checked; but
+ * when there is no place, a wrong argument is still told first where nothing depends on the place. */
+static int prepare(struct tile_rt_call *call, struct CUstream_st *stream)
+{
+    int place = find_target(call, stream), status;
+    if (place != TILE_OK) {
+        char text[sizeof last_error.text];
+        int cuda = last_error.cuda;
+        memcpy(text, last_error.text, sizeof text);
+        status = tile_rt_check_arguments(call);
+        if (status != TILE_OK)
+            return status;
+        memcpy(last_error.text, text, sizeof text);
+        last_error.cuda = cuda;
+        return place;
+    }
+    status = tile_rt_check_arguments(call);
+    return status != TILE_OK ? status : tile_rt_choose_variant(call);
+}
+
+int tile_rt_launch(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments)
+{
+    struct tile_rt_call call;
+    int saved = errno, status;
+    begin_call(&call, kernel, arguments);
+    status = prepare(&call, stream);
+    if (status == TILE_OK && call.programs > 0)
+        status = stream == TILE_CPU ? tile_rt_cpu_launch(&call) : tile_rt_cuda_launch(&call, stream);
+    errno = saved;
+    return status;
+}
+
+int tile_rt_query(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments,
+                  struct tile_kernel_info *info)
+{
+    struct tile_rt_call call;
+    int saved = errno, status;
+    begin_call(&call, kernel, arguments);
+    if (info == NULL)
+        return tile_rt_fail(TILE_ERR_ARG, "%s: the struct tile_kernel_info to fill is NULL", kernel->name);
+    status = prepare(&call, stream);
+    errno = saved;
+    if (status != TILE_OK)
+        return status;
+    info->target = call.target->name;
+    info->variant_text = call.variant->text;
+    info->variant = (int)call.variant_index;
+    info->threads = call.variant->threads;
+    info->registers = call.variant->registers;
+    info->shared_bytes = call.variant->static_shared + call.variant->dynamic_shared;
+    if (call.target->kind == TILE_RT_TARGET_cpu) {
+        info->threads = call.sm_count;
+        info->registers = 0;
+        info->shared_bytes = (int)call.variant->scratch_bytes;
+    }
+    info->cluster = call.variant->cluster > 1 ? call.variant->cluster : 1;
+    info->value_count = call.variant->value_count;
+    info->value_names = call.variant->value_names;
+    info->values = call.variant->values;
+    info->programs = call.programs;
+    return TILE_OK;
+}
+
+int tile_rt_load(const struct tile_rt_kernel *kernel)
+{
+    struct tile_rt_call call;
+    int saved = errno, status;
+    uint32_t i;
+    begin_call(&call, kernel, NULL);
+    if (kernel->abi != TILE_RT_ABI)
+        return tile_rt_fail(TILE_ERR_ABI, "an object made for version %u of the run time meets version %u", (unsigned)kernel->abi,
+                            (unsigned)TILE_RT_ABI);
+    status = find_target(&call, NULL);
+    for (i = 0; status == TILE_OK && i < call.target->variant_count; i++) {
+        call.variant = &call.target->variants[i];
+        status = tile_rt_cuda_load(&call);
+    }
+    errno = saved;
+    return status;
+}
+
+/* No kernel uses workspace yet: the arguments are checked and none is needed. */
+size_t tile_rt_workspace(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments)
+{
+    struct tile_rt_call call;
+    int saved = errno, status;
+    begin_call(&call, kernel, arguments);
+    status = prepare(&call, stream);
+    errno = saved;
+    return status == TILE_OK ? 0 : (size_t)-1;
+}
+
+int tile_set_workspace(struct CUstream_st *stream, void *pointer, size_t bytes)
+{
+    (void)stream; /* nothing takes workspace, so any will do */
+    if (pointer == NULL && bytes != 0)
+        return tile_rt_fail(TILE_ERR_ARG, "tile_set_workspace: %zu bytes at NULL", bytes);
+    return TILE_OK;
+}

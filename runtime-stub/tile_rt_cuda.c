@@ -1,0 +1,716 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernels on NVIDIA GPUs, through the driver alone.  libcuda.so.1 is opened at the first call for a stream; the lowest driver
+ * is that of CUDA 11.0 (450.36), and 11.8 for kernels with clusters.
+ *
+ * No context is made here and none is left changed: the stream tells its context, the null stream the current one.
+ * From driver 12.0 on a cubin is a library that belongs to no context, loaded once a process; before, a module a context.
+ *
+ * The way of a launch after the first one holds no lock, no allocation and two queries of the driver that read memory of this
+ * process (the stream's context and that context's id: a pointer alone may be reused for another context).  What was found
+ * wrong with an image on a device is kept and told again, so that a program that goes on launching does not go on loading;
+ * running out of memory is not kept. */
+#include "tile_rt_internal.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEVICES 64
+#define MAX_BLOCKS INT64_C(0x7fffffff)
+
+/* The driver's interface, as far as it is used: names, types and values as NVIDIA documents them. */
+struct launch_attribute {
+    int id, padding;
+    union {
+        unsigned cluster[3];
+        char room[64];
+    } value;
+};
+struct launch_config {
+    unsigned grid[3], block[3], shared_bytes;
+    void *stream;
+    struct launch_attribute *attributes;
+    unsigned attribute_count;
+};
+enum {
+    CUDA_SUCCESS = 0,
+    CUDA_OUT_OF_MEMORY = 2,
+    CUDA_NOT_INITIALIZED = 3,
+    CUDA_DEINITIALIZED = 4,
+    CUDA_STUB_LIBRARY = 34,
+    CUDA_INVALID_IMAGE = 200,
+    CUDA_INVALID_CONTEXT = 201,
+    CUDA_NO_BINARY_FOR_GPU = 209,
+    CUDA_ECC_UNCORRECTABLE = 214,
+    CUDA_INVALID_PTX = 218,
+    CUDA_NVLINK_UNCORRECTABLE = 220,
+    CUDA_UNSUPPORTED_PTX_VERSION = 222,
+    CUDA_INVALID_SOURCE = 300,
+    CUDA_NOT_FOUND = 500,
+    CUDA_ILLEGAL_ADDRESS = 700,
+    CUDA_LAUNCH_OUT_OF_RESOURCES = 701,
+    CUDA_LAUNCH_TIMEOUT = 702,
+    CUDA_CONTEXT_IS_DESTROYED = 709,
+    CUDA_ASSERT = 710,
+    CUDA_HARDWARE_STACK_ERROR = 714,
+    CUDA_LAUNCH_FAILED = 719,
+    CUDA_NOT_SUPPORTED = 801,
+    CUDA_FIRST_CAPTURE_ERROR = 900,
+    CUDA_LAST_CAPTURE_ERROR = 908,
+    ATTRIBUTE_SM_COUNT = 16,
+    ATTRIBUTE_MAJOR = 75,
+    ATTRIBUTE_MINOR = 76,
+    ATTRIBUTE_SHARED_OPTIN = 97,
+    FUNCTION_REGISTERS = 4,
+    FUNCTION_DYNAMIC_SHARED = 8,
+    FUNCTION_NON_PORTABLE_CLUSTER = 14,
+    LAUNCH_CLUSTER = 4,
+    LIBRARY_BINARY_IS_PRESERVED = 1,
+    CAPTURE_RELAXED = 2
+};
+
+/* name, its name for dlsym where cuGetProcAddress is not there, may be absent, parameters */
+#define DRIVER_FUNCTIONS(X)                                                                                         \
+    X(cuInit, cuInit, 0, (unsigned flags))                                                                          \
+    X(cuDriverGetVersion, cuDriverGetVersion, 0, (int *version))                                                    \
+    X(cuDeviceGetAttribute, cuDeviceGetAttribute, 0, (int *value, int attribute, int device))                       \
+    X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 0, (void **context, int device))                          \
+    X(cuCtxGetCurrent, cuCtxGetCurrent, 0, (void **context))                                                        \
+    X(cuCtxGetDevice, cuCtxGetDevice, 0, (int *device))                                                             \
+    X(cuCtxPushCurrent, cuCtxPushCurrent_v2, 0, (void *context))                                                    \
+    X(cuCtxPopCurrent, cuCtxPopCurrent_v2, 0, (void **context))                                                     \
+    X(cuCtxGetId, cuCtxGetId, 1, (void *context, unsigned long long *id))                                           \
+    X(cuStreamGetCtx, cuStreamGetCtx, 0, (void *stream, void **context))                                            \
+    X(cuStreamSynchronize, cuStreamSynchronize, 0, (void *stream))                                                  \
+    X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 0, (int *mode))                         \
+    X(cuLibraryLoadData, cuLibraryLoadData, 1,                                                                      \
+      (void **library, const void *code, int *options, void **values, unsigned count, int *library_options,         \
+       void **library_values, unsigned library_count))                                                              \
+    X(cuLibraryUnload, cuLibraryUnload, 1, (void *library))                                                         \
+    X(cuLibraryGetKernel, cuLibraryGetKernel, 1, (void **kernel, void *library, const char *name))                  \
+    X(cuKernelGetFunction, cuKernelGetFunction, 1, (void **function, void *kernel))                                 \
+    X(cuKernelSetAttribute, cuKernelSetAttribute, 1, (int attribute, int value, void *kernel, int device))          \
+    X(cuModuleLoadData, cuModuleLoadData, 0, (void **module, const void *image))                                    \
+    X(cuModuleGetFunction, cuModuleGetFunction, 0, (void **function, void *module, const char *name))               \
+    X(cuFuncGetAttribute, cuFuncGetAttribute, 0, (int *value, int attribute, void *function))                       \
+    X(cuFuncSetAttribute, cuFuncSetAttribute, 0, (void *function, int attribute, int value))                        \
+    X(cuLaunchKernelEx, cuLaunchKernelEx, 1,                                                                        \
+      (const struct launch_config *config, void *function, void **parameters, void **extra))                        \
+    X(cuLaunchKernel, cuLaunchKernel, 0,                                                                            \
+      (void *function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y, unsigned block_z,    \
+       unsigned shared, void *stream, void **parameters, void **extra))                                             \
+    X(cuGetErrorName, cuGetErrorName, 0, (int error, const char **text))                                            \
+    X(cuGetErrorString, cuGetErrorString, 0, (int error, const char **text))
+
+struct device_row {
+    int ready; /* the others are set */
+    int architecture, sm_count, shared_optin;
+};
+
+/* The one table of this file. */
+static struct {
+    pthread_mutex_t lock;
+    int state;               /* 0: not tried; 1: the functions are there; 2: it failed with `status` */
+    int status, cuda;
+    char text[200];
+    int libraries;           /* the driver has context-free kernels */
+    struct device_row devices[MAX_DEVICES];
+#define X(name, symbol, optional, parameters) int(*name) parameters;
+    DRIVER_FUNCTIONS(X)
+#undef X
+} cuda = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* This thread's last context. */
+static __thread struct {
+    uint64_t id;
+    int device, known;
+} last_context;
+
+/* A function of one context, for drivers without libraries. */
+struct module_function {
+    struct module_function *next;
+    uint64_t context;
+    void *function;
+};
+
+/* What is loaded of one variant; hangs on its tile_rt_state and is never freed while the object may launch. */
+struct record {
+    void *kernel;                    /* CUkernel, for all contexts */
+    uint64_t ready;                  /* bit a device: attributes are set there */
+    struct module_function *functions;
+    uint64_t failed;                 /* bit a device: loading failed there for good, as said below */
+    int status, cuda_error;
+    char text[300];
+};
+
+/* ---- errors ------------------------------------------------------------------------------------------------------------- */
+
+static int status_of(int error)
+{
+    switch (error) {
+    case CUDA_OUT_OF_MEMORY:
+    case CUDA_LAUNCH_OUT_OF_RESOURCES: return TILE_ERR_OOM;
+    case CUDA_INVALID_IMAGE:
+    case CUDA_NO_BINARY_FOR_GPU:
+    case CUDA_INVALID_PTX:
+    case CUDA_UNSUPPORTED_PTX_VERSION:
+    case CUDA_INVALID_SOURCE:
+    case CUDA_NOT_FOUND: return TILE_ERR_BAD_IMAGE;
+    case CUDA_INVALID_CONTEXT: return TILE_ERR_NO_CONTEXT;
+    case CUDA_ECC_UNCORRECTABLE:
+    case CUDA_NVLINK_UNCORRECTABLE:
+    case CUDA_ILLEGAL_ADDRESS:
+    case CUDA_LAUNCH_TIMEOUT:
+    case CUDA_CONTEXT_IS_DESTROYED:
+    case CUDA_ASSERT: return TILE_ERR_CONTEXT_LOST;
+    case CUDA_NOT_INITIALIZED:
+    case CUDA_DEINITIALIZED: return TILE_ERR_NO_DRIVER;
+    default:
+        if (error >= CUDA_HARDWARE_STACK_ERROR && error <= CUDA_LAUNCH_FAILED)
+            return TILE_ERR_CONTEXT_LOST;
+        if (error >= CUDA_FIRST_CAPTURE_ERROR && error <= CUDA_LAST_CAPTURE_ERROR)
+            return TILE_ERR_CAPTURE;
+        return TILE_ERR_DRIVER;
+    }
+}
+
+TILE_RT_COLD static int fail_driver(const char *kernel, const char *call, int error)
+{
+    const char *name = NULL, *text = NULL;
+    int status = status_of(error);
+    if (cuda.cuGetErrorName != NULL)
+        cuda.cuGetErrorName(error, &name);
+    if (cuda.cuGetErrorString != NULL)
+        cuda.cuGetErrorString(error, &text);
+    tile_rt_fail(status, "%s: %s gives %d (%s: %s)", kernel, call, error, name ? name : "?", text ? text : "no text");
+    tile_rt_set_cuda_error(error);
+    return status;
+}
+
+/* ---- the driver --------------------------------------------------------------------------------------------------------- */
+
+static int refuse_driver(int error, const char *what)
+{
+    cuda.status = TILE_ERR_NO_DRIVER;
+    cuda.cuda = error;
+    if (error != 0)
+        tile_rt_append(cuda.text, sizeof cuda.text, 0, "%s gives %d", what, error);
+    else
+        tile_rt_append(cuda.text, sizeof cuda.text, 0, "%s", what);
+    return 2;
+}
+
+static void store_function(void *where, void *function) { memcpy(where, &function, sizeof function); }
+
+/* Function addresses: by cuGetProcAddress, which knows versions, else by their names in the library. */
+static int find_functions(void *library, const char **missing)
+{
+    int (*get_address)(const char *, void **, int, uint64_t, int *) = NULL;
+    void *address = dlsym(library, "cuGetProcAddress_v2");
+    memcpy(&get_address, &address, sizeof address);
+#define X(name, symbol, optional, parameters)                                              \
+    address = NULL;                                                                        \
+    if (get_address == NULL || get_address(#name, &address, 12000, 0, NULL) != 0)          \
+        address = NULL;                                                                    \
+    if (address == NULL)                                                                   \
+        address = dlsym(library, #symbol);                                                 \
+    if (address == NULL && !optional) {                                                    \
+        *missing = #symbol;                                                                \
+        return 0;                                                                          \
+    }                                                                                      \
+    store_function(&cuda.name, address);
+    DRIVER_FUNCTIONS(X)
+#undef X
+    return 1;
+}
+
+/* Under the lock: gives the new state. */
+static int open_driver(void)
+{
+    const char *missing = NULL;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    int error, version = 0;
+    char text[100];
+    if (library == NULL)
+        return refuse_driver(0, "there is no libcuda.so.1: no NVIDIA driver is installed here");
+    if (!find_functions(library, &missing)) {
+        tile_rt_append(text, sizeof text, 0, "the NVIDIA driver is too old: it has no %s", missing);
+        return refuse_driver(0, text);
+    }
+    error = cuda.cuInit(0);
+    if (error == CUDA_STUB_LIBRARY)
+        return refuse_driver(error, "libcuda.so.1 is the toolkit's stub and not a driver: cuInit");
+    if (error != CUDA_SUCCESS)
+        return refuse_driver(error, "cuInit");
+    error = cuda.cuDriverGetVersion(&version);
+    if (error != CUDA_SUCCESS)
+        return refuse_driver(error, "cuDriverGetVersion");
+    cuda.libraries = version >= 12000 && cuda.cuLibraryLoadData != NULL && cuda.cuLibraryGetKernel != NULL &&
+                     cuda.cuKernelGetFunction != NULL && cuda.cuKernelSetAttribute != NULL && cuda.cuLaunchKernelEx != NULL;
+    tile_rt_say("driver for CUDA %d.%d", version / 1000, version % 1000 / 10);
+    return 1;
+}
+
+static int use_driver(void)
+{
+    int state = __atomic_load_n(&cuda.state, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(state == 1, 1))
+        return TILE_OK;
+    if (state == 0) {
+        tile_rt_settings(); /* which also watches for forks */
+        pthread_mutex_lock(&cuda.lock);
+        state = cuda.state;
+        if (state == 0) {
+            state = open_driver();
+            __atomic_store_n(&cuda.state, state, __ATOMIC_RELEASE);
+        }
+        pthread_mutex_unlock(&cuda.lock);
+    }
+    if (state == 1)
+        return TILE_OK;
+    tile_rt_fail(cuda.status, "%s", cuda.text);
+    tile_rt_set_cuda_error(cuda.cuda);
+    return cuda.status;
+}
+
+void tile_rt_cuda_after_fork(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    memcpy(&cuda.lock, &fresh, sizeof fresh); /* a thread that is not here may have held it */
+    if (cuda.state != 1)
+        return;
+    cuda.status = TILE_ERR_FORKED;
+    cuda.cuda = CUDA_NOT_INITIALIZED;
+    tile_rt_append(cuda.text, sizeof cuda.text, 0, "CUDA was used before fork(); use it first in the child, or exec");
+    cuda.state = 2;
+}
+
+/* ---- where -------------------------------------------------------------------------------------------------------------- */
+
+static int fill_device(int device)
+{
+    struct device_row *row = &cuda.devices[device];
+    int major = 0, minor = 0, sm_count = 0, shared = 0;
+    int error = cuda.cuDeviceGetAttribute(&major, ATTRIBUTE_MAJOR, device);
+    if (error == CUDA_SUCCESS)
+        error = cuda.cuDeviceGetAttribute(&minor, ATTRIBUTE_MINOR, device);
+    if (error == CUDA_SUCCESS)
+        error = cuda.cuDeviceGetAttribute(&sm_count, ATTRIBUTE_SM_COUNT, device);
+    if (error == CUDA_SUCCESS)
+        error = cuda.cuDeviceGetAttribute(&shared, ATTRIBUTE_SHARED_OPTIN, device);
+    if (error != CUDA_SUCCESS)
+        return fail_driver("tile_rt", "cuDeviceGetAttribute", error);
+    pthread_mutex_lock(&cuda.lock);
+    if (!row->ready) {
+        row->architecture = 10 * major + minor;
+        row->sm_count = sm_count;
+        row->shared_optin = shared;
+        __atomic_store_n(&row->ready, 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&cuda.lock);
+    return TILE_OK;
+}
+
+/* Device of a context, without leaving another one current. */
+static int context_device(void *context, int *device)
+{
+    void *current = NULL, *popped;
+    int error = cuda.cuCtxGetCurrent(&current), pop_error;
+    if (error != CUDA_SUCCESS)
+        return error;
+    if (current == context)
+        return cuda.cuCtxGetDevice(device);
+    error = cuda.cuCtxPushCurrent(context);
+    if (error != CUDA_SUCCESS)
+        return error;
+    error = cuda.cuCtxGetDevice(device);
+    pop_error = cuda.cuCtxPopCurrent(&popped);
+    return error != CUDA_SUCCESS ? error : pop_error;
+}
+
+/* TILE_AUTO_INIT: the primary context of device 0 becomes this thread's current one, as cudart would do. */
+static int begin_primary(void **context)
+{
+    int error = cuda.cuDevicePrimaryCtxRetain(context, 0);
+    return error != CUDA_SUCCESS ? error : cuda.cuCtxPushCurrent(*context);
+}
+
+static int find_context(struct CUstream_st *stream, void **context)
+{
+    int error = cuda.cuStreamGetCtx(stream, context);
+    if (__builtin_expect(error == CUDA_SUCCESS && *context != NULL, 1))
+        return TILE_OK;
+    if (error == CUDA_SUCCESS)
+        error = CUDA_INVALID_CONTEXT;
+    if (error == CUDA_INVALID_CONTEXT && stream == NULL && tile_rt_settings()->auto_init) {
+        error = begin_primary(context);
+        if (error == CUDA_SUCCESS)
+            return TILE_OK;
+        return fail_driver("tile_rt", "the primary context of device 0", error);
+    }
+    if (error == CUDA_INVALID_CONTEXT) {
+        tile_rt_fail(TILE_ERR_NO_CONTEXT, "no CUDA context is current in this thread and the stream has none; make one, or set "
+                                          "TILE_AUTO_INIT=1");
+        tile_rt_set_cuda_error(error);
+        return TILE_ERR_NO_CONTEXT;
+    }
+    return fail_driver("tile_rt", "cuStreamGetCtx", error);
+}
+
+static int context_id(void *context, uint64_t *id)
+{
+    unsigned long long value = 0;
+    int error;
+    if (cuda.cuCtxGetId == NULL) {
+        *id = (uint64_t)(uintptr_t)context;
+        return TILE_OK;
+    }
+    error = cuda.cuCtxGetId(context, &value);
+    *id = value;
+    return error == CUDA_SUCCESS ? TILE_OK : fail_driver("tile_rt", "cuCtxGetId", error);
+}
+
+int tile_rt_cuda_place(struct CUstream_st *stream, int *device)
+{
+    void *context = NULL;
+    uint64_t id;
+    int status = use_driver(), error;
+    if (status == TILE_OK)
+        status = find_context(stream, &context);
+    if (status == TILE_OK)
+        status = context_id(context, &id);
+    if (status != TILE_OK)
+        return status;
+    if (__builtin_expect(!last_context.known || last_context.id != id, 0)) {
+        int number = -1;
+        error = context_device(context, &number);
+        if (error != CUDA_SUCCESS)
+            return fail_driver("tile_rt", "cuCtxGetDevice", error);
+        if (number < 0 || number >= MAX_DEVICES)
+            return tile_rt_fail(TILE_ERR_DRIVER, "device %d is beyond the %d that tile_rt knows", number, MAX_DEVICES);
+        last_context.id = id;
+        last_context.device = number;
+        last_context.known = 1;
+    }
+    *device = last_context.device;
+    if (!__atomic_load_n(&cuda.devices[*device].ready, __ATOMIC_ACQUIRE))
+        return fill_device(*device);
+    return TILE_OK;
+}
+
+/* ---- which code --------------------------------------------------------------------------------------------------------- */
+
+/* How well code for the target suits the device; 0: not at all. */
+static int suits(const struct tile_rt_target *target, int architecture)
+{
+    int own = (int)target->architecture;
+    if (target->kind != TILE_RT_TARGET_cuda || own / 10 != architecture / 10 || own > architecture)
+        return 0;
+    if (target->suffix == 'a')
+        return own == architecture ? 3000 : 0;
+    return (target->suffix == 'f' ? 2000 : 1000) + own;
+}
+
+TILE_RT_COLD static int fail_no_target(const struct tile_rt_call *call, const char *forced)
+{
+    char targets[200];
+    int architecture = cuda.devices[call->device].architecture;
+    tile_rt_list_targets(call->kernel, targets, sizeof targets);
+    if (forced != NULL)
+        return tile_rt_fail(TILE_ERR_ENVIRONMENT, "%s: TILE_FORCE_ARCH=%s: the object holds %s; device %d is sm_%d",
+                            call->kernel->name, forced, targets, call->device, architecture);
+    return tile_rt_fail(TILE_ERR_NO_IMAGE, "%s: the object holds code for %s; device %d is sm_%d", call->kernel->name, targets,
+                        call->device, architecture);
+}
+
+int tile_rt_cuda_target(struct tile_rt_call *call)
+{
+    const struct tile_rt_kernel *kernel = call->kernel;
+    const struct device_row *row = &cuda.devices[call->device];
+    const char *forced = tile_rt_settings()->architecture;
+    int best = 0;
+    uint32_t i;
+    call->sm_count = row->sm_count;
+    for (i = 0; i < kernel->target_count; i++) {
+        int score = suits(&kernel->targets[i], row->architecture);
+        if (score > best && (forced == NULL || strcmp(forced, kernel->targets[i].name) == 0)) {
+            best = score;
+            call->target = &kernel->targets[i];
+        }
+    }
+    return call->target != NULL ? TILE_OK : fail_no_target(call, forced);
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t device_bit(int device) { return (uint64_t)1 << device; }
+
+/* Under the lock.  Attributes are a device's, for a CUkernel, or a function's. */
+static int set_attributes(const struct tile_rt_call *call, void *kernel, void *function)
+{
+    const struct tile_rt_variant *variant = call->variant;
+    int error = CUDA_SUCCESS, attribute, value;
+    for (attribute = 0; attribute < 2 && error == CUDA_SUCCESS; attribute++) {
+        int which = attribute == 0 ? FUNCTION_DYNAMIC_SHARED : FUNCTION_NON_PORTABLE_CLUSTER;
+        value = attribute == 0 ? variant->dynamic_shared : 1;
+        if (attribute == 0 ? value == 0 : variant->cluster <= 8)
+            continue;
+        error = kernel != NULL ? cuda.cuKernelSetAttribute(which, value, kernel, call->device)
+                               : cuda.cuFuncSetAttribute(function, which, value);
+    }
+    return error;
+}
+
+/* The step and its error; CUDA_SUCCESS when record->kernel is ready on the device. */
+static int load_library(const struct tile_rt_call *call, struct record *record, const char **step)
+{
+    void *library = NULL, *kernel = record->kernel, *function = NULL;
+    int option = LIBRARY_BINARY_IS_PRESERVED, value = 1, error = CUDA_SUCCESS;
+    void *values[1];
+    values[0] = &value;
+    if (kernel == NULL) {
+        *step = "cuLibraryLoadData";
+        error = cuda.cuLibraryLoadData(&library, call->variant->image, NULL, NULL, 0, &option, values, 1);
+        if (error == CUDA_SUCCESS) {
+            *step = "cuLibraryGetKernel";
+            error = cuda.cuLibraryGetKernel(&kernel, library, call->variant->symbol);
+        }
+        if (error != CUDA_SUCCESS) {
+            if (library != NULL && cuda.cuLibraryUnload != NULL)
+                cuda.cuLibraryUnload(library);
+            return error;
+        }
+        record->kernel = kernel;
+    }
+    *step = "cuKernelSetAttribute";
+    error = set_attributes(call, kernel, NULL);
+    if (error != CUDA_SUCCESS)
+        return error;
+    /* Libraries load lazily; a capture may not be the first to need the code on the device. */
+    *step = "cuKernelGetFunction";
+    error = cuda.cuKernelGetFunction(&function, kernel);
+    if (error == CUDA_SUCCESS)
+        error = cuda.cuFuncGetAttribute(&value, FUNCTION_REGISTERS, function);
+    if (error == CUDA_SUCCESS)
+        __atomic_or_fetch(&record->ready, device_bit(call->device), __ATOMIC_RELEASE);
+    return error;
+}
+
+static int load_module(const struct tile_rt_call *call, struct record *record, uint64_t context, const char **step)
+{
+    struct module_function *entry = calloc(1, sizeof *entry);
+    void *module = NULL;
+    int error;
+    *step = "cuModuleLoadData";
+    if (entry == NULL)
+        return CUDA_OUT_OF_MEMORY;
+    error = cuda.cuModuleLoadData(&module, call->variant->image);
+    if (error == CUDA_SUCCESS) {
+        *step = "cuModuleGetFunction";
+        error = cuda.cuModuleGetFunction(&entry->function, module, call->variant->symbol);
+    }
+    if (error == CUDA_SUCCESS) {
+        *step = "cuFuncSetAttribute";
+        error = set_attributes(call, NULL, entry->function);
+    }
+    if (error != CUDA_SUCCESS) {
+        free(entry);
+        return error;
+    }
+    entry->context = context;
+    entry->next = record->functions;
+    __atomic_store_n(&record->functions, entry, __ATOMIC_RELEASE);
+    return CUDA_SUCCESS;
+}
+
+static void *find_function(struct record *record, uint64_t context)
+{
+    struct module_function *entry = __atomic_load_n(&record->functions, __ATOMIC_ACQUIRE);
+    while (entry != NULL && entry->context != context)
+        entry = entry->next;
+    return entry != NULL ? entry->function : NULL;
+}
+
+TILE_RT_COLD static int fail_load(const struct tile_rt_call *call, struct record *record, const char *step, int error)
+{
+    char driver_text[300];
+    int status = fail_driver(call->kernel->name, step, error), kept;
+    if (status == TILE_ERR_CAPTURE) {
+        tile_rt_fail(TILE_ERR_CAPTURE, "%s: its first use is inside a stream capture; call %s() before the capture begins",
+                     call->kernel->name, call->kernel->load_name);
+        tile_rt_set_cuda_error(error);
+        return status;
+    }
+    tile_rt_append(driver_text, sizeof driver_text, 0, "%s", tile_last_error());
+    if (status == TILE_ERR_BAD_IMAGE)
+        tile_rt_fail(status, "%s; the code for %s (%llu bytes) on device %d", driver_text, call->target->name,
+                     (unsigned long long)call->variant->image_size, call->device);
+    tile_rt_set_cuda_error(error);
+    kept = status == TILE_ERR_BAD_IMAGE || status == TILE_ERR_DRIVER;
+    if (kept) { /* under the lock; read by others only after `failed` */
+        record->status = status;
+        record->cuda_error = error;
+        tile_rt_append(record->text, sizeof record->text, 0, "%s", tile_last_error());
+        __atomic_or_fetch(&record->failed, device_bit(call->device), __ATOMIC_RELEASE);
+    }
+    return status;
+}
+
+/* Under the lock. */
+static int load_variant(const struct tile_rt_call *call, struct record **result, void **function)
+{
+    struct record *record = call->variant->state->record;
+    const char *step = "";
+    uint64_t context = 0;
+    void *current;
+    int error, mode = CAPTURE_RELAXED;
+    if (record == NULL) {
+        record = calloc(1, sizeof *record);
+        if (record == NULL)
+            return tile_rt_fail(TILE_ERR_OOM, "%s: no memory on the host", call->kernel->name);
+        __atomic_store_n(&call->variant->state->record, record, __ATOMIC_RELEASE);
+    }
+    *result = record;
+    if (record->failed & device_bit(call->device)) {
+        tile_rt_fail(record->status, "%s", record->text);
+        tile_rt_set_cuda_error(record->cuda_error);
+        return record->status;
+    }
+    if (!cuda.libraries) {
+        error = cuda.cuCtxGetCurrent(&current);
+        if (error != CUDA_SUCCESS)
+            return fail_driver(call->kernel->name, "cuCtxGetCurrent", error);
+        if (context_id(current, &context) != TILE_OK)
+            return TILE_ERR_DRIVER;
+        *function = find_function(record, context);
+        if (*function != NULL)
+            return TILE_OK;
+    } else if (record->ready & device_bit(call->device)) {
+        *function = record->kernel;
+        return TILE_OK;
+    }
+    /* A capture in this thread, or a global one in another, forbids loading unless this thread says that it knows. */
+    cuda.cuThreadExchangeStreamCaptureMode(&mode);
+    error = cuda.libraries ? load_library(call, record, &step) : load_module(call, record, context, &step);
+    cuda.cuThreadExchangeStreamCaptureMode(&mode);
+    if (error != CUDA_SUCCESS)
+        return fail_load(call, record, step, error);
+    *function = cuda.libraries ? record->kernel : find_function(record, context);
+    tile_rt_say("%s: loaded variant %u for %s on device %d (sm_%d)", call->kernel->name, (unsigned)call->variant_index,
+                call->target->name, call->device, cuda.devices[call->device].architecture);
+    return TILE_OK;
+}
+
+/* The CUkernel or CUfunction of call->variant, ready on the device; the current context is the stream's where that matters. */
+static int ready_function(const struct tile_rt_call *call, void **function)
+{
+    struct record *record = __atomic_load_n(&call->variant->state->record, __ATOMIC_ACQUIRE);
+    int status;
+    if (__builtin_expect(record != NULL && cuda.libraries &&
+                         (__atomic_load_n(&record->ready, __ATOMIC_ACQUIRE) & device_bit(call->device)), 1)) {
+        *function = record->kernel;
+        return TILE_OK;
+    }
+    if (call->variant->dynamic_shared + call->variant->static_shared > cuda.devices[call->device].shared_optin)
+        return tile_rt_fail(TILE_ERR_NO_IMAGE, "%s: needs %d bytes of shared memory a block; device %d has %d", call->kernel->name,
+                            call->variant->dynamic_shared + call->variant->static_shared, call->device,
+                            cuda.devices[call->device].shared_optin);
+    pthread_mutex_lock(&cuda.lock);
+    status = load_variant(call, &record, function);
+    pthread_mutex_unlock(&cuda.lock);
+    return status;
+}
+
+int tile_rt_cuda_load(struct tile_rt_call *call)
+{
+    void *function;
+    return ready_function(call, &function);
+}
+
+/* ---- launching ---------------------------------------------------------------------------------------------------------- */
+
+static int launch_blocks(const struct tile_rt_variant *variant, void *function, struct CUstream_st *stream, unsigned blocks,
+                         void **parameters)
+{
+    struct launch_config config;
+    struct launch_attribute attribute;
+    unsigned cluster = variant->cluster > 1 ? (unsigned)variant->cluster : 1;
+    if (cuda.cuLaunchKernelEx == NULL)
+        return cluster > 1 ? CUDA_NOT_SUPPORTED : cuda.cuLaunchKernel(function, blocks, 1, 1, (unsigned)variant->threads, 1, 1,
+                                                                      (unsigned)variant->dynamic_shared, stream, parameters,
+                                                                      NULL);
+    config.grid[0] = blocks;
+    config.block[0] = (unsigned)variant->threads;
+    config.grid[1] = config.grid[2] = config.block[1] = config.block[2] = 1;
+    config.shared_bytes = (unsigned)variant->dynamic_shared;
+    config.stream = stream;
+    config.attributes = NULL;
+    config.attribute_count = 0;
+    if (cluster > 1) {
+        memset(&attribute, 0, sizeof attribute);
+        attribute.id = LAUNCH_CLUSTER;
+        attribute.value.cluster[0] = cluster;
+        attribute.value.cluster[1] = attribute.value.cluster[2] = 1;
+        config.attributes = &attribute;
+        config.attribute_count = 1;
+    }
+    return cuda.cuLaunchKernelEx(&config, function, parameters, NULL);
+}
+
+/* All the blocks, in as many launches as the limit of the grid needs. */
+static int launch_all(struct tile_rt_call *call, void *function, struct CUstream_st *stream)
+{
+    const struct tile_rt_variant *variant = call->variant;
+    int64_t cluster = variant->cluster > 1 ? variant->cluster : 1, most = MAX_BLOCKS / cluster * cluster, base;
+    uint64_t *program_base = &call->slots[call->kernel->slot_count + call->kernel->grid_rank];
+    void *parameters[1];
+    parameters[0] = call->slots;
+    for (base = 0; base < call->programs; base += most) {
+        int64_t blocks = call->programs - base < most ? call->programs - base : most;
+        int error;
+        blocks = (blocks + cluster - 1) / cluster * cluster; /* blocks of programs that do not exist end at once */
+        *program_base = (uint64_t)base;
+        error = launch_blocks(variant, function, stream, (unsigned)blocks, parameters);
+        if (error != CUDA_SUCCESS)
+            return fail_driver(call->kernel->name, "cuLaunchKernelEx", error);
+        if (call->programs - base <= most)
+            break;
+    }
+    if (__builtin_expect(tile_rt_settings()->device_sync, 0)) {
+        int error = cuda.cuStreamSynchronize(stream);
+        if (error != CUDA_SUCCESS)
+            return fail_driver(call->kernel->name, "cuStreamSynchronize", error);
+    }
+    return TILE_OK;
+}
+
+/* A driver without libraries loads into the current context, so the stream's becomes current for the time of the call; so it
+ * does where a kernel is first brought to a device. */
+static int launch_in_context(struct tile_rt_call *call, struct CUstream_st *stream)
+{
+    void *context = NULL, *current = NULL, *function, *popped;
+    int status = find_context(stream, &context), error;
+    if (status != TILE_OK)
+        return status;
+    error = cuda.cuCtxGetCurrent(&current);
+    if (error == CUDA_SUCCESS && current != context)
+        error = cuda.cuCtxPushCurrent(context);
+    if (error != CUDA_SUCCESS)
+        return fail_driver(call->kernel->name, "cuCtxPushCurrent", error);
+    status = ready_function(call, &function);
+    if (status == TILE_OK)
+        status = launch_all(call, function, stream);
+    if (current != context)
+        cuda.cuCtxPopCurrent(&popped);
+    return status;
+}
+
+int tile_rt_cuda_launch(struct tile_rt_call *call, struct CUstream_st *stream)
+{
+    struct record *record = __atomic_load_n(&call->variant->state->record, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(cuda.libraries && record != NULL &&
+                         (__atomic_load_n(&record->ready, __ATOMIC_ACQUIRE) & device_bit(call->device)), 1))
+        return launch_all(call, record->kernel, stream);
+    return launch_in_context(call, stream);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of the run time share and nobody else sees.
+ *
+ *   tile_rt.c          the entry points and the way of a launch through the others; statuses and texts
+ *   tile_rt_check.c    arguments -> names, slots and facts, or a status: the same for every target
+ *   tile_rt_overlap.c  do two views share a byte
+ *   tile_rt_cuda.c     the driver: libcuda.so.1, contexts, devices, images, launches
+ *   tile_rt_pool.c     the host's processor: instruction sets and a persistent pool of threads */
+#ifndef TILE_RT_INTERNAL_H
+#define TILE_RT_INTERNAL_H
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr, sched_getaffinity; so this header comes first */
+#endif
+#include "tile_rt.h"
+
+#if defined(__GNUC__)
+#define TILE_RT_HIDDEN __attribute__((visibility("hidden")))
+#define TILE_RT_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#define TILE_RT_COLD __attribute__((cold, noinline))
+#else
+#error "tile_rt needs gcc or clang (atomic builtins, __thread)"
+#endif
+
+/* One call on its way: what is known of its arguments. */
+struct tile_rt_call {
+    const struct tile_rt_kernel *kernel;
+    const void *const *arguments;
+    const struct tile_rt_target *target;      /* chosen; NULL before */
+    const struct tile_rt_variant *variant;
+    uint32_t variant_index;
+    int sm_count;
+    int device;                               /* -1: the host's processor, or not known yet */
+    uint64_t facts_known, facts_true;
+    int64_t programs;                         /* product of the grid */
+    int64_t names[TILE_RT_MAX_NAMES];
+    uint16_t first_slot[TILE_RT_MAX_PARAMETERS];
+    uint64_t slots[TILE_RT_MAX_SLOTS + TILE_RT_MAX_GRID + 1];
+};
+
+/* A view in bytes: `low` to `high` (one past) covers all its elements; empty if low == high. */
+struct tile_rt_range {
+    uintptr_t low, high;
+};
+
+/* ---- tile_rt.c ---- */
+/* Keeps the text for tile_last_error and returns status. */
+TILE_RT_HIDDEN int tile_rt_fail(int status, const char *format, ...) TILE_RT_PRINTF(2, 3);
+TILE_RT_HIDDEN void tile_rt_set_cuda_error(int code);
+/* Formats behind the first `used` bytes of text; gives the new length, never beyond the room. */
+TILE_RT_HIDDEN size_t tile_rt_append(char *text, size_t room, size_t used, const char *format, ...) TILE_RT_PRINTF(4, 5);
+/* Line on standard error under TILE_VERBOSE, else nothing. */
+TILE_RT_HIDDEN void tile_rt_say(const char *format, ...) TILE_RT_PRINTF(1, 2);
+
+/* What the environment asks for, read once. */
+struct tile_rt_settings {
+    int verbose, device_sync, auto_init;
+    const char *architecture, *variant, *isa, *threads; /* NULL: not said */
+};
+TILE_RT_HIDDEN const struct tile_rt_settings *tile_rt_settings(void);
+/* Appends the names of the targets that the kernel has code for: "sm_80, cpu-avx2". */
+TILE_RT_HIDDEN void tile_rt_list_targets(const struct tile_rt_kernel *kernel, char *text, size_t size);
+
+/* ---- tile_rt_check.c ---- */
+/* Arguments to slots and names with every check that does not depend on the target. */
+TILE_RT_HIDDEN int tile_rt_check_arguments(struct tile_rt_call *call);
+/* First variant of call->target that fits; fills variant, grid slots and programs. */
+TILE_RT_HIDDEN int tile_rt_choose_variant(struct tile_rt_call *call);
+
+/* ---- tile_rt_overlap.c ---- */
+/* View in slots ({data, extents, strides}) of present, checked extents; false: the addresses overflow. */
+TILE_RT_HIDDEN int tile_rt_view_range(const uint64_t *view, unsigned rank, unsigned size, struct tile_rt_range *range);
+/* May two elements of the view share a byte?  Says yes where it cannot tell. */
+TILE_RT_HIDDEN int tile_rt_view_overlaps_itself(const uint64_t *view, unsigned rank);
+/* Do two views whose ranges meet share a byte?  Exact up to a bound of work, beyond it yes. */
+TILE_RT_HIDDEN int tile_rt_views_overlap(const uint64_t *a, unsigned rank_a, unsigned size_a, const uint64_t *b,
+                                         unsigned rank_b, unsigned size_b);
+
+/* ---- tile_rt_cuda.c ---- */
+/* The device that the stream belongs to; *device is its number. */
+TILE_RT_HIDDEN int tile_rt_cuda_place(struct CUstream_st *stream, int *device);
+/* The kernel's code for call->device, and its number of multiprocessors. */
+TILE_RT_HIDDEN int tile_rt_cuda_target(struct tile_rt_call *call);
+/* Loads call->variant for call->device, in the current context where the driver has no context-free kernels. */
+TILE_RT_HIDDEN int tile_rt_cuda_load(struct tile_rt_call *call);
+TILE_RT_HIDDEN int tile_rt_cuda_launch(struct tile_rt_call *call, struct CUstream_st *stream);
+
+/* In the child of a fork: CUDA, if it was in use, can not be used. */
+TILE_RT_HIDDEN void tile_rt_cuda_after_fork(void);
+
+/* ---- tile_rt_pool.c ---- */
+/* In the child of a fork: the threads are gone. */
+TILE_RT_HIDDEN void tile_rt_pool_after_fork(void);
+TILE_RT_HIDDEN int tile_rt_cpu_threads(int *threads);
+TILE_RT_HIDDEN int tile_rt_cpu_target(struct tile_rt_call *call);
+TILE_RT_HIDDEN int tile_rt_cpu_launch(struct tile_rt_call *call);
+
+#endif
