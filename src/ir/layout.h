@@ -34,6 +34,7 @@ struct layout {
     uint8_t coordinate_bits;                      /* of a column: the sum of atom_bits */
     int warp_groups;                              /* groups of (1 << bits[LAYOUT_WARP]) warps; odd; 1 but for consumers */
     int warp_dimension;                           /* whose repeats the groups hold; -1: groups hold the same */
+    bool shared;                                  /* positions are offsets in shared memory */
     uint8_t bits[LAYOUT_INPUTS];
     uint32_t column[LAYOUT_INPUTS][LAYOUT_BITS];
     const struct layout *next;                    /* in its table */
@@ -57,11 +58,12 @@ struct layout_spec {
     int repeat[LAYOUT_RANK];
     int repeat_in_warps;          /* the dimension whose repeat runs over groups of warps, or -1 */
     int warp_copies;              /* 0 or 1: none; n: n groups of warps hold the same (then repeat_in_warps is -1) */
+    bool shared;                  /* offset bits and no others */
     int bits[LAYOUT_INPUTS];
     int column[LAYOUT_INPUTS][LAYOUT_BITS][LAYOUT_RANK]; /* [input][bit][dimension]: coordinate that the bit adds */
 };
-/* NULL when it is not a layout: not onto, columns outside the atom, too many bits.  A spec with LAYOUT_OFFSET bits has no
- * others and must be one-to-one. */
+/* NULL when it is not a layout: not onto, columns outside the atom, too many bits, a register bit that only repeats other
+ * registers, a shared layout that is not one-to-one.  At most 5 lane, 6 warp and 4 block bits. */
 const struct layout *layout_create(struct layout_table *table, const struct layout_spec *spec);
 
 /* Registers: a blocked layout for coalesced access.  order[0] is the fastest dimension.  `vector` elements along it go to one
@@ -69,14 +71,17 @@ const struct layout *layout_create(struct layout_table *table, const struct layo
  * what is left goes to registers.  warps is a power of two. */
 const struct layout *layout_blocked(struct layout_table *table, int rank, const int *extent, const int *order, int vector,
                                     int warps);
+/* The same with an order of its own for warps, and at most lanes[d] lanes along dimension d (a power of two; NULL: no limit). */
+const struct layout *layout_blocked_by(struct layout_table *table, int rank, const int *extent, const int *order, int vector,
+                                       const int *lanes, const int *warp_order, int warps);
 /* The vector for `bytes`-wide elements: 16 bytes along order[0], less when the tile gives a lane less than that. */
 const struct layout *layout_blocked_default(struct layout_table *table, int rank, const int *extent, const int *order,
                                             int bytes, int warps);
 /* Shared memory: row-major by order (order[0] fastest), no swizzle. */
 const struct layout *layout_linear(struct layout_table *table, int rank, const int *extent, const int *order);
-/* Shared memory of the 2-D form TMA and wgmma know: panels of `swizzle_bytes` (128, 64, 32) along the last dimension, in each row
- * 16-byte chunk index XOR row modulo swizzle_bytes / 16.  NULL when the extents do not allow it.  Leading dimensions (batch)
- * have repeats of 1-bit order as in layout_linear. */
+/* Shared memory of the form TMA and wgmma know: panels of `swizzle_bytes` (128, 64, 32) along the last dimension, rows along the
+ * one before, and in each row the 16-byte chunk index XOR bits 7 and up of the offset in bytes.  Leading dimensions (batch) are
+ * outermost.  NULL when the extents do not allow it. */
 const struct layout *layout_swizzled(struct layout_table *table, int rank, const int *extent, int bytes, int swizzle_bytes);
 /* The accumulator of m64nNk* wgmma over `warps` warps on rows (4 or more, a multiple of 4; every 4 warps hold 64 rows, more rows
  * repeat): rank 2, extent[0] % 64 == 0, extent[1] % 8 == 0.  NULL otherwise. */
@@ -142,6 +147,8 @@ struct layout_vector { int size; int register_mask; int bit[LAYOUT_BITS]; };
 struct layout_vector layout_vector(const struct layout *layout, int dimension, int limit);
 /* Register number of element `index` of the vector that starts at register `base` (base has its mask bits 0). */
 int layout_vector_register(const struct layout_vector *vector, int base, int index);
+/* The same over consecutive offsets of shared memory. */
+struct layout_vector layout_memory_vector(const struct layout *registers, const struct layout *shared, int limit);
 /* Consecutive elements that the threads of one warp access together along a dimension, in one register: for coalescing. */
 int layout_warp_contiguity(const struct layout *layout, int dimension);
 
@@ -178,6 +185,8 @@ const struct layout *layout_insert_dimension(struct layout_table *table, const s
 const struct layout *layout_permute(struct layout_table *table, const struct layout *layout, const int *order);
 /* The layout under which a row-major reshape moves nothing.  NULL: an odd factor is in the way. */
 const struct layout *layout_reshape(struct layout_table *table, const struct layout *layout, int rank, const int *extent);
+/* The register in which a thread (the lane, warp, block of `thread`) holds coordinates; -1: it does not. */
+int layout_register_at(const struct layout *layout, const struct layout_position *thread, const int *coordinates);
 /* The layout of extents in which some are 1 that makes the broadcast to `result` free. */
 const struct layout *layout_broadcast_source(struct layout_table *table, const struct layout *result, const int *extent);
 /* source_register[i]: which register of the source (same thread) register i of the result takes, the source's extents being
@@ -187,11 +196,15 @@ bool layout_broadcast_registers(const struct layout *source, const struct layout
 /* ---- reductions ------------------------------------------------------------------------------------------------ */
 
 /* Folding an axis: each step combines a value with that of the position XORed with it.  Register steps first, then lane steps
- * (butterflies), then warp steps (through shared memory).  In ordinary layouts a step has one part that is not 0. */
+ * (butterflies), then warp steps (through shared memory).  In ordinary (plain) layouts a step has
+ * one part that is not 0, and passes convert the others first. */
 struct layout_step { int part[LAYOUT_INPUTS]; };
 struct layout_reduction {
     int register_steps, lane_steps, warp_steps;
     struct layout_step register_step[LAYOUT_BITS], lane_step[LAYOUT_BITS], warp_step[LAYOUT_BITS];
+    bool plain;            /* every step has one part that is not 0 */
+    bool ascending;        /* steps go from the lowest coordinate bit of the axis to the highest: the order of an operator that
+                            * does not commute.  Repeats of the axis come after all steps. */
     int register_repeats;  /* the odd repeat of the axis in registers, else 1 */
     int group_repeats;     /* the odd repeat of the axis over groups of warps, else 1 */
     int partials;          /* values to combine across warps: (1 << warp_steps) * group_repeats */
@@ -231,7 +244,6 @@ struct layout_conversion {
     bool lane_map_identity;
     int shuffles, selects;                /* instructions for all registers */
     /* CONVERT_SHARED: store all of a round, barrier, load all of it; a barrier between rounds. */
-    const struct layout *shared;          /* of one round; NULL kinds above */
     int rounds;
     int64_t scratch_elements;
     struct layout_transfers store, load;
