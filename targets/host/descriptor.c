@@ -1,0 +1,503 @@
+/* A kernel_entry as a constant `struct tile_rt_kernel` (runtime-stub/tile_rt.h says what each field means).
+ *
+ * Structures are built field by field in the order of the C declarations; the sizes are compared with the C ones, which hold
+ * on both hosts.  Names of the run time are the entry's names followed by its keys.
+ *
+ * A variant's predicate is a conjunction.  Its parts become facts, which variants share: the run time evaluates each at most
+ * once a call and compares a mask.  Parts that only say a key's value are told by the list of key values already. */
+#include "targets/host/host.h"
+#include <llvm-c/Target.h>
+#include <string.h>
+
+enum { MAX_PARTS = 256 };
+
+/* A constant of LLVM under construction: fields of a structure or elements of an array. */
+struct values { LLVMValueRef *data; int count, capacity; };
+
+struct descriptor {
+    struct host_builder *builder;
+    const struct kernel_entry *entry;
+    struct host_code code;
+    const char *section;      /* of constants that hold addresses */
+    const char *plain_section; /* of others */
+    struct host_words facts;  /* codes */
+    struct values fact_values;
+};
+
+static void add(struct descriptor *d, struct values *values, LLVMValueRef value)
+{
+    vector_push(d->builder->arena, values, value);
+}
+static void add_word(struct descriptor *d, struct values *values, uint32_t word)
+{
+    add(d, values, LLVMConstInt(d->builder->i32, word, false));
+}
+static void add_number(struct descriptor *d, struct values *values, int64_t number)
+{
+    add(d, values, LLVMConstInt(d->builder->i64, (uint64_t)number, false));
+}
+static void add_half(struct descriptor *d, struct values *values, uint32_t half)
+{
+    add(d, values, LLVMConstInt(d->builder->i16, half, false));
+}
+static void add_byte(struct descriptor *d, struct values *values, uint32_t byte)
+{
+    add(d, values, LLVMConstInt(d->builder->i8, byte, false));
+}
+static void add_text(struct descriptor *d, struct values *values, const char *text)
+{
+    add(d, values, text ? host_text(d->builder, text) : LLVMConstNull(d->builder->pointer));
+}
+
+static LLVMValueRef structure(struct descriptor *d, struct values *fields, size_t size)
+{
+    LLVMValueRef value = LLVMConstStructInContext(d->builder->llvm, fields->data, (unsigned)fields->count, false);
+    if (LLVMABISizeOfType(LLVMGetModuleDataLayout(d->builder->module), LLVMTypeOf(value)) != size)
+        die("a descriptor of %zu bytes has another size in LLVM", size);
+    return value;
+}
+
+/* Pointer to a constant array of these; NULL when there are none. */
+static LLVMValueRef array(struct descriptor *d, const struct values *elements, const char *name, bool addresses)
+{
+    LLVMTypeRef type;
+    if (elements->count == 0)
+        return LLVMConstNull(d->builder->pointer);
+    type = LLVMTypeOf(elements->data[0]);
+    return host_global(d->builder, LLVMConstArray2(type, elements->data, (uint64_t)elements->count), name,
+                       addresses ? d->section : d->plain_section, true);
+}
+
+static LLVMValueRef number_array(struct descriptor *d, const int64_t *numbers, int count, const char *name)
+{
+    struct values values = {0};
+    for (int i = 0; i < count; i++)
+        add_number(d, &values, numbers[i]);
+    return array(d, &values, name, false);
+}
+
+static LLVMValueRef expression(struct descriptor *d, int32_t code, const char *text)
+{
+    struct values fields = {0};
+    add_word(d, &fields, (uint32_t)code);
+    add_word(d, &fields, 0);
+    add_text(d, &fields, text ? text : "an expression of the kernel");
+    return structure(d, &fields, sizeof(struct tile_rt_expression));
+}
+
+/* ---- parameters --------------------------------------------------------------------------------------------------------- */
+
+static uint32_t type_number(enum ir_element element, bool pointer)
+{
+    static const unsigned char number[IR_ELEMENT_COUNT] = {
+        [IR_BOOL] = TILE_RT_TYPE_bool, [IR_I8] = TILE_RT_TYPE_i8, [IR_I16] = TILE_RT_TYPE_i16, [IR_I32] = TILE_RT_TYPE_i32,
+        [IR_I64] = TILE_RT_TYPE_i64, [IR_U8] = TILE_RT_TYPE_u8, [IR_U16] = TILE_RT_TYPE_u16, [IR_U32] = TILE_RT_TYPE_u32,
+        [IR_U64] = TILE_RT_TYPE_u64, [IR_F16] = TILE_RT_TYPE_f16, [IR_BF16] = TILE_RT_TYPE_bf16, [IR_F32] = TILE_RT_TYPE_f32,
+        [IR_F64] = TILE_RT_TYPE_f64, [IR_F8E4M3] = TILE_RT_TYPE_f8e4m3, [IR_F8E5M2] = TILE_RT_TYPE_f8e5m2,
+        [IR_INDEX] = TILE_RT_TYPE_i64, [IR_POINTER] = TILE_RT_TYPE_pointer,
+    };
+    return pointer ? (uint32_t)TILE_RT_TYPE_pointer : number[element];
+}
+
+/* The declared extent; where only the name that it binds is known, multiply * name + add. */
+static LLVMValueRef declared_extent(struct descriptor *d, const struct kernel_parameter *parameter, int dimension)
+{
+    const struct kernel_expression *declared = parameter->extent[dimension];
+    struct kernel_expression e[5] = {{0}};
+    if (declared == NULL && parameter->binds[dimension] >= 0) {
+        const struct kernel_name *name = &d->entry->names.data[parameter->binds[dimension]];
+        e[0] = (struct kernel_expression){.op = KERNEL_HOST_NAME, .number = parameter->binds[dimension], .text = name->name};
+        e[1] = (struct kernel_expression){.op = KERNEL_HOST_CONSTANT, .number = name->multiply};
+        e[2] = (struct kernel_expression){.op = KERNEL_HOST_MUL, .operand = {&e[0], &e[1]}};
+        e[3] = (struct kernel_expression){.op = KERNEL_HOST_CONSTANT, .number = name->add};
+        e[4] = (struct kernel_expression){.op = KERNEL_HOST_ADD, .operand = {&e[2], &e[3]}};
+        declared = name->multiply == 1 && name->add == 0 ? &e[0] : &e[4];
+    } else if (declared == NULL && parameter->static_extent[dimension] != IR_DYNAMIC) {
+        e[0] = (struct kernel_expression){.op = KERNEL_HOST_CONSTANT, .number = parameter->static_extent[dimension]};
+        declared = &e[0];
+    }
+    if (declared == NULL)
+        return expression(d, -1, NULL);
+    return expression(d, host_code_add(&d->code, declared),
+                      declared->text ? declared->text : arena_printf(d->builder->arena, "the declared extent"));
+}
+
+static LLVMValueRef describe_parameter(struct descriptor *d, const struct kernel_parameter *parameter)
+{
+    static const unsigned char kinds[] = {
+        [KERNEL_VIEW] = TILE_RT_PARAMETER_view, [KERNEL_SCALAR] = TILE_RT_PARAMETER_scalar,
+        [KERNEL_POINTER] = TILE_RT_PARAMETER_pointer, [KERNEL_ENUM] = TILE_RT_PARAMETER_enum,
+        [KERNEL_KEY] = TILE_RT_PARAMETER_key,
+    };
+    static const unsigned char directions[] = {
+        [KERNEL_IN] = TILE_RT_IN, [KERNEL_OUT] = TILE_RT_OUT, [KERNEL_INOUT] = TILE_RT_INOUT,
+    };
+    struct values fields = {0}, extents = {0};
+    uint32_t flags = 0;
+    if (parameter->kind == KERNEL_VIEW)
+        for (int k = 0; k < parameter->rank; k++)
+            add(d, &extents, declared_extent(d, parameter, k));
+    flags |= parameter->optional ? (uint32_t)TILE_RT_OPTIONAL : 0;
+    flags |= parameter->packed ? (uint32_t)TILE_RT_PACKED : 0;
+    flags |= parameter->strided ? (uint32_t)TILE_RT_STRIDED : 0;
+    flags |= parameter->huge ? (uint32_t)TILE_RT_HUGE : 0;
+    flags |= parameter->restricted ? (uint32_t)TILE_RT_RESTRICT : 0;
+    add_text(d, &fields, parameter->name);
+    add_byte(d, &fields, kinds[parameter->kind]);
+    add_byte(d, &fields, type_number(parameter->element, parameter->kind == KERNEL_VIEW && parameter->pointer_elements));
+    add_byte(d, &fields, parameter->kind == KERNEL_VIEW ? (uint32_t)parameter->rank : 0);
+    add_byte(d, &fields, directions[parameter->direction]);
+    add_byte(d, &fields, flags);
+    for (int k = 0; k < 3; k++)
+        add_byte(d, &fields, 0);
+    add_word(d, &fields, parameter->kind == KERNEL_KEY ? (uint32_t)(d->entry->names.count + parameter->key) : 0);
+    add_word(d, &fields, parameter->enumeration ? (uint32_t)parameter->enumeration->count : 0);
+    add(d, &fields, array(d, &extents, "extents", true));
+    return structure(d, &fields, sizeof(struct tile_rt_parameter));
+}
+
+/* ---- names -------------------------------------------------------------------------------------------------------------- */
+
+static void add_binder(struct descriptor *d, struct values *binders, int parameter, int dimension, int64_t multiply,
+                       int64_t addend)
+{
+    struct values fields = {0};
+    add_half(d, &fields, (uint32_t)parameter);
+    add_half(d, &fields, (uint32_t)dimension);
+    add_word(d, &fields, 0);
+    add_number(d, &fields, multiply);
+    add_number(d, &fields, addend);
+    add(d, binders, structure(d, &fields, sizeof(struct tile_rt_binder)));
+}
+
+/* The place that the front end chose, then all others where the name stands alone: an optional view may be absent. */
+static void list_binders(struct descriptor *d, int index, struct values *binders)
+{
+    const struct kernel_name *name = &d->entry->names.data[index];
+    if (name->parameter >= 0)
+        add_binder(d, binders, name->parameter, name->dimension, name->multiply, name->add);
+    for (int p = 0; p < d->entry->parameters.count; p++) {
+        const struct kernel_parameter *parameter = &d->entry->parameters.data[p];
+        for (int k = 0; parameter->kind == KERNEL_VIEW && k < parameter->rank; k++) {
+            const struct kernel_expression *extent = parameter->extent[k];
+            if (extent && extent->op == KERNEL_HOST_NAME && extent->number == index &&
+                !(p == name->parameter && k == name->dimension))
+                add_binder(d, binders, p, k, 1, 0);
+        }
+    }
+}
+
+static const char *key_value_text(struct descriptor *d, const struct kernel_key *key, int i)
+{
+    if (key->enumeration)
+        for (int m = 0; m < key->enumeration->count; m++)
+            if (key->enumeration->values[m] == key->values[i])
+                return arena_printf(d->builder->arena, "%s.%s", key->enumeration->name, key->enumeration->members[m]);
+    if (key->element == IR_BOOL)
+        return key->values[i] ? "true" : "false";
+    return arena_printf(d->builder->arena, "%lld", (long long)key->values[i]);
+}
+
+static const char *domain_text(struct descriptor *d, const struct kernel_key *key)
+{
+    struct buffer text = {0};
+    const char *kept;
+    buffer_puts(&text, "{");
+    for (int i = 0; i < key->count; i++) {
+        if (i == 8 && key->count > 10) {
+            buffer_puts(&text, ", ...");
+            i = key->count - 1;
+        }
+        buffer_printf(&text, "%s%s", i ? ", " : "", key_value_text(d, key, i));
+    }
+    buffer_puts(&text, "}");
+    kept = arena_string(d->builder->arena, text.data);
+    buffer_free(&text);
+    return kept;
+}
+
+static LLVMValueRef describe_name(struct descriptor *d, const char *text, enum tile_rt_name_kind kind, int binders_of,
+                                  const struct kernel_key *key)
+{
+    struct values fields = {0}, binders = {0};
+    const struct kernel_expression *bound = key ? key->at_least : NULL;
+    if (binders_of >= 0)
+        list_binders(d, binders_of, &binders);
+    add_text(d, &fields, text);
+    add_word(d, &fields, kind);
+    add_word(d, &fields, (uint32_t)binders.count);
+    add(d, &fields, array(d, &binders, "binders", false));
+    add_number(d, &fields, key ? key->count : 0);
+    add(d, &fields, number_array(d, key ? key->values : NULL, key ? key->count : 0, "members"));
+    add_text(d, &fields, key ? domain_text(d, key) : NULL);
+    add(d, &fields, expression(d, host_code_add(&d->code, bound), bound ? bound->text : NULL));
+    return structure(d, &fields, sizeof(struct tile_rt_name));
+}
+
+static void describe_names(struct descriptor *d, struct values *names)
+{
+    const struct kernel_entry *entry = d->entry;
+    for (int i = 0; i < entry->names.count; i++)
+        add(d, names, describe_name(d, entry->names.data[i].name, TILE_RT_NAME_extent, i, NULL));
+    for (int i = 0; i < entry->keys.count; i++) {
+        const struct kernel_key *key = &entry->keys.data[i];
+        enum tile_rt_name_kind kind = key->at_least ? TILE_RT_NAME_derived : TILE_RT_NAME_key;
+        add(d, names, describe_name(d, key->name, kind, key->parameter < 0 ? key->name_index : -1, key));
+    }
+}
+
+/* ---- variants ----------------------------------------------------------------------------------------------------------- */
+
+/* The conjunction's parts into parts[]; false: too many. */
+static bool split_parts(const struct kernel_expression *e, const struct kernel_expression **parts, int *count)
+{
+    if (e == NULL)
+        return true;
+    if (e->op == KERNEL_HOST_AND)
+        return split_parts(e->operand[0], parts, count) && split_parts(e->operand[1], parts, count);
+    if (*count == MAX_PARTS)
+        return false;
+    parts[(*count)++] = e;
+    return true;
+}
+
+static bool says_key_value(const struct kernel_expression *e, const struct kernel_variant *variant)
+{
+    const struct kernel_expression *key = e->operand[0], *value = e->operand[1];
+    if (e->op == KERNEL_HOST_CONSTANT)
+        return e->number != 0;
+    if (e->op != KERNEL_HOST_EQ)
+        return false;
+    if (key->op == KERNEL_HOST_CONSTANT)
+        key = e->operand[1], value = e->operand[0];
+    return key->op == KERNEL_HOST_KEY && value->op == KERNEL_HOST_CONSTANT && variant->key_values &&
+           variant->key_values[key->number] == value->number;
+}
+
+static uint64_t fact_bit(struct descriptor *d, const struct kernel_expression *e)
+{
+    int32_t code = host_code_add(&d->code, e);
+    int i;
+    for (i = 0; i < d->facts.count && d->facts.data[i] != code; i++)
+        continue;
+    if (i == TILE_RT_MAX_FACTS) {
+        diag_report(d->builder->options->diagnostics, DIAGNOSTIC_E1101, d->entry->at,
+                    "the variants of %s rely on more than %d different facts", d->entry->symbol, TILE_RT_MAX_FACTS);
+        d->builder->failed = true;
+        return 0;
+    }
+    if (i == d->facts.count) {
+        vector_push(d->builder->arena, &d->facts, code);
+        add(d, &d->fact_values, expression(d, code, e->text));
+    }
+    return (uint64_t)1 << i;
+}
+
+static uint64_t fact_mask(struct descriptor *d, const struct kernel_variant *variant, const char **text)
+{
+    const struct kernel_expression **parts = ARENA_ARRAY(d->builder->arena, const struct kernel_expression *, MAX_PARTS);
+    uint64_t mask = 0;
+    int count = 0;
+    *text = "";
+    if (!split_parts(variant->predicate, parts, &count))
+        return fact_bit(d, variant->predicate);
+    for (int i = 0; i < count; i++) {
+        if (says_key_value(parts[i], variant))
+            continue;
+        mask |= fact_bit(d, parts[i]);
+        if (parts[i]->text && !strstr(*text, parts[i]->text))
+            *text = arena_printf(d->builder->arena, "%s%s%s", *text, **text ? ", " : "", parts[i]->text);
+    }
+    return mask;
+}
+
+static LLVMValueRef grid_codes(struct descriptor *d, const struct kernel_variant *variant)
+{
+    struct values codes = {0};
+    for (int i = 0; i < d->entry->grid_names.count; i++)
+        add_word(d, &codes, (uint32_t)host_code_add(&d->code, variant->grid[i]));
+    return array(d, &codes, "grid", false);
+}
+
+/* level < 0: a GPU's. */
+static LLVMValueRef describe_variant(struct descriptor *d, const struct kernel_variant *variant, LLVMValueRef state,
+                                     const struct host_cpu_code *cpu)
+{
+    struct host_builder *b = d->builder;
+    const struct kernel_gpu_code *gpu = &variant->gpu;
+    struct values fields = {0}, names = {0}, numbers = {0};
+    LLVMValueRef nothing = LLVMConstNull(b->pointer);
+    const char *text;
+    uint64_t mask = fact_mask(d, variant, &text);
+    for (int i = 0; i < variant->knobs.count; i++) {
+        add_text(d, &names, variant->knobs.data[i].name);
+        add_number(d, &numbers, variant->knobs.data[i].value);
+    }
+    add_number(d, &fields, (int64_t)mask);
+    add(d, &fields, number_array(d, variant->key_values, d->entry->keys.count, "keys"));
+    add(d, &fields, grid_codes(d, variant));
+    add(d, &fields, state);
+    add(d, &fields, cpu ? LLVMGetNamedFunction(b->module, cpu->symbol) : nothing);
+    add(d, &fields, cpu ? nothing : b->images[gpu->image]);
+    add_number(d, &fields, cpu ? 0 : (int64_t)b->kernels->images.data[gpu->image].size);
+    add_text(d, &fields, cpu ? NULL : gpu->symbol);
+    add_text(d, &fields, text);
+    add(d, &fields, array(d, &names, "value_names", true));
+    add(d, &fields, array(d, &numbers, "values", false));
+    add_number(d, &fields, cpu ? cpu->scratch_bytes : 0);
+    add_number(d, &fields, 0);
+    add_word(d, &fields, (uint32_t)variant->knobs.count);
+    add_word(d, &fields, cpu ? 0 : (uint32_t)gpu->threads);
+    add_word(d, &fields, 0);
+    add_word(d, &fields, cpu ? 0 : (uint32_t)gpu->shared_bytes);
+    add_word(d, &fields, cpu ? 0 : (uint32_t)gpu->cluster);
+    add_word(d, &fields, cpu ? 0 : (uint32_t)gpu->registers);
+    return structure(d, &fields, sizeof(struct tile_rt_variant));
+}
+
+static LLVMValueRef describe_target(struct descriptor *d, const char *name, uint32_t kind, uint32_t architecture,
+                                    uint32_t suffix, const struct values *variants)
+{
+    struct values fields = {0};
+    add_text(d, &fields, name);
+    add_word(d, &fields, kind);
+    add_word(d, &fields, architecture);
+    add_word(d, &fields, suffix);
+    add_word(d, &fields, (uint32_t)variants->count);
+    add(d, &fields, array(d, variants, "variants", true));
+    return structure(d, &fields, sizeof(struct tile_rt_target));
+}
+
+void host_architecture(const struct target_row *row, uint32_t *number, uint32_t *suffix)
+{
+    *number = (uint32_t)(10 * row->major + row->minor);
+    *suffix = row->flags & TARGET_EXACT ? 'a' : row->flags & TARGET_FAMILY ? 'f' : 0;
+}
+
+static void describe_cuda_target(struct descriptor *d, int row, struct values *targets)
+{
+    struct host_builder *b = d->builder;
+    struct values variants = {0};
+    uint32_t architecture, suffix;
+    for (int v = 0; v < d->entry->variants.count; v++) {
+        const struct kernel_variant *variant = &d->entry->variants.data[v];
+        LLVMValueRef state;
+        if (variant->target != row || variant->gpu.symbol == NULL)
+            continue;
+        state = host_global(b, LLVMConstNull(b->pointer), "state", arena_printf(b->arena, ".bss.tile.%s", d->entry->symbol),
+                            false);
+        add(d, &variants, describe_variant(d, variant, state, NULL));
+    }
+    host_architecture(&target_rows[row], &architecture, &suffix);
+    if (variants.count)
+        add(d, targets, describe_target(d, target_rows[row].name, TILE_RT_TARGET_cuda, architecture, suffix, &variants));
+}
+
+static void describe_cpu_target(struct descriptor *d, int row, int level, struct host_cpu_code (*cpu)[HOST_CPU_LEVELS],
+                                struct values *targets)
+{
+    bool arm = strncmp(d->builder->options->host_triple, "aarch64", 7) == 0;
+    static const char *const names[] = {"cpu-baseline", "cpu-avx2", "cpu-avx512", "cpu-neon"};
+    uint32_t isa = arm && level > 0 ? (uint32_t)TILE_RT_ISA_neon : (uint32_t)level;
+    struct values variants = {0};
+    for (int v = 0; v < d->entry->variants.count; v++) {
+        const struct kernel_variant *variant = &d->entry->variants.data[v];
+        if (variant->target == row && cpu[v][level].symbol)
+            add(d, &variants, describe_variant(d, variant, LLVMConstNull(d->builder->pointer), &cpu[v][level]));
+    }
+    if (variants.count)
+        add(d, targets, describe_target(d, names[isa], TILE_RT_TARGET_cpu, isa, 0, &variants));
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------------------------- */
+
+static void check_limits(struct descriptor *d, int slots)
+{
+    const struct kernel_entry *entry = d->entry;
+    if (entry->parameters.count <= TILE_RT_MAX_PARAMETERS && entry->names.count + entry->keys.count <= TILE_RT_MAX_NAMES &&
+        slots <= TILE_RT_MAX_SLOTS)
+        return;
+    diag_report(d->builder->options->diagnostics, DIAGNOSTIC_E1101, entry->at,
+                "%s has %d parameters with %d slots and %d names; the limits are %d, %d and %d", entry->symbol,
+                entry->parameters.count, slots, entry->names.count + entry->keys.count, TILE_RT_MAX_PARAMETERS,
+                TILE_RT_MAX_SLOTS, TILE_RT_MAX_NAMES);
+    d->builder->failed = true;
+}
+
+static int count_slots(const struct kernel_entry *entry)
+{
+    int slots = 0;
+    for (int i = 0; i < entry->parameters.count; i++) {
+        const struct kernel_parameter *parameter = &entry->parameters.data[i];
+        slots += parameter->kind == KERNEL_KEY ? 0 : parameter->kind == KERNEL_VIEW ? 1 + 2 * parameter->rank : 1;
+    }
+    return slots;
+}
+
+static void list_requirements(struct descriptor *d, struct values *checks)
+{
+    for (int i = 0; i < d->entry->requirements.count; i++) {
+        const struct kernel_expression *e = d->entry->requirements.data[i];
+        add(d, checks, expression(d, host_code_add(&d->code, e), e->text));
+    }
+}
+
+static void list_aliases(struct descriptor *d, struct values *aliases)
+{
+    for (int i = 0; i < d->entry->aliases.count; i++) {
+        struct values fields = {0};
+        add_half(d, &fields, (uint32_t)d->entry->aliases.data[i].a);
+        add_half(d, &fields, (uint32_t)d->entry->aliases.data[i].b);
+        add(d, aliases, structure(d, &fields, sizeof(struct tile_rt_alias)));
+    }
+}
+
+LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_entry *entry,
+                             struct host_cpu_code (*cpu)[HOST_CPU_LEVELS])
+{
+    struct descriptor d = {.builder = builder, .entry = entry, .code = {.builder = builder, .entry = entry}};
+    struct values fields = {0}, parameters = {0}, names = {0}, keys = {0}, checks = {0}, aliases = {0}, targets = {0};
+    struct values words = {0};
+    int slots = count_slots(entry);
+    d.section = arena_printf(builder->arena, ".data.rel.ro.tile.%s", entry->symbol);
+    d.plain_section = arena_printf(builder->arena, ".rodata.tile.%s", entry->symbol);
+    check_limits(&d, slots);
+    for (int i = 0; i < entry->parameters.count; i++)
+        add(&d, &parameters, describe_parameter(&d, &entry->parameters.data[i]));
+    describe_names(&d, &names);
+    for (int i = 0; i < entry->keys.count; i++)
+        add_word(&d, &keys, (uint32_t)(entry->names.count + i));
+    list_requirements(&d, &checks);
+    list_aliases(&d, &aliases);
+    for (int row = 0; row < target_row_count; row++)
+        if (target_rows[row].kind == TARGET_NVPTX)
+            describe_cuda_target(&d, row, &targets);
+        else
+            for (int level = 0; level < HOST_CPU_LEVELS; level++)
+                describe_cpu_target(&d, row, level, cpu, &targets);
+    if (builder->failed)
+        return NULL;
+    for (int i = 0; i < d.code.words.count; i++)
+        add_word(&d, &words, (uint32_t)d.code.words.data[i]);
+    add_word(&d, &fields, TILE_RT_ABI);
+    add_word(&d, &fields, (uint32_t)parameters.count);
+    add_word(&d, &fields, (uint32_t)names.count);
+    add_word(&d, &fields, (uint32_t)keys.count);
+    add_word(&d, &fields, (uint32_t)checks.count);
+    add_word(&d, &fields, (uint32_t)d.fact_values.count);
+    add_word(&d, &fields, (uint32_t)aliases.count);
+    add_word(&d, &fields, (uint32_t)entry->grid_names.count);
+    add_word(&d, &fields, (uint32_t)targets.count);
+    add_word(&d, &fields, (uint32_t)slots);
+    add_text(&d, &fields, entry->symbol);
+    add(&d, &fields, array(&d, &parameters, "parameters", true));
+    add(&d, &fields, array(&d, &names, "names", true));
+    add(&d, &fields, array(&d, &keys, "key_names", false));
+    add(&d, &fields, array(&d, &checks, "checks", true));
+    add(&d, &fields, array(&d, &d.fact_values, "facts", true));
+    add(&d, &fields, array(&d, &aliases, "aliases", false));
+    add(&d, &fields, array(&d, &targets, "targets", true));
+    add(&d, &fields, array(&d, &words, "code", false));
+    add_text(&d, &fields, arena_printf(builder->arena, "%s_load", entry->symbol));
+    return host_global(builder, structure(&d, &fields, sizeof(struct tile_rt_kernel)), "kernel", d.section, true);
+}

@@ -1,0 +1,105 @@
+/* The functions that C calls.  For  int f(struct CUstream_st *stream, const struct tile_f32_1 *x, float a) :
+ *
+ *   f        const void *arguments[2] = { x, &a };  return tile_rt_launch(&descriptor, stream, arguments);
+ *   f_query  the same with  tile_rt_query(…, info), info being the last parameter
+ *   f_load   return tile_rt_load(&descriptor);
+ *
+ * Parameters are pointers, int, int64_t, float and double only, which both hosts pass as LLVM's types of these sizes. */
+#include "targets/host/host.h"
+
+/* How a parameter travels; views travel as pointers and need no place in memory. */
+static LLVMTypeRef argument_type(struct host_builder *b, const struct kernel_parameter *parameter)
+{
+    switch (parameter->kind) {
+    case KERNEL_VIEW:
+    case KERNEL_POINTER: return b->pointer;
+    case KERNEL_ENUM:
+    case KERNEL_KEY: return b->i32;
+    case KERNEL_SCALAR: break;
+    }
+    switch (parameter->element) {
+    case IR_I64:
+    case IR_U64:
+    case IR_INDEX: return b->i64;
+    case IR_F64: return LLVMDoubleTypeInContext(b->llvm);
+    case IR_F16:
+    case IR_BF16:
+    case IR_F8E4M3:
+    case IR_F8E5M2:
+    case IR_F32: return LLVMFloatTypeInContext(b->llvm);
+    case IR_POINTER: return b->pointer;
+    default: return b->i32;
+    }
+}
+
+static void add_attribute(struct host_builder *b, LLVMValueRef function, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, __builtin_strlen(name));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(b->llvm, kind, 0));
+}
+
+static LLVMValueRef add_function(struct host_builder *b, const char *symbol, const char *kernel, LLVMTypeRef *parameters,
+                                 int count)
+{
+    LLVMTypeRef type = LLVMFunctionType(b->i32, parameters, (unsigned)count, false);
+    LLVMValueRef function = LLVMAddFunction(b->module, symbol, type);
+    LLVMSetSection(function, arena_printf(b->arena, ".text.tile.%s", kernel));
+    add_attribute(b, function, "nounwind");
+    return function;
+}
+
+static LLVMValueRef run_time_function(struct host_builder *b, const char *name, LLVMTypeRef *type, int parameters)
+{
+    LLVMTypeRef pointers[4] = {b->pointer, b->pointer, b->pointer, b->pointer};
+    LLVMValueRef function = LLVMGetNamedFunction(b->module, name);
+    *type = LLVMFunctionType(b->i32, pointers, (unsigned)parameters, false);
+    return function ? function : LLVMAddFunction(b->module, name, *type);
+}
+
+/* f, or with `query` f_query. */
+static void add_call(struct host_builder *b, const struct kernel_entry *entry, LLVMValueRef descriptor, bool query)
+{
+    int count = entry->parameters.count;
+    LLVMTypeRef *types = ARENA_ARRAY(b->arena, LLVMTypeRef, count + 2), callee_type;
+    LLVMTypeRef array_type = LLVMArrayType2(b->pointer, (uint64_t)(count > 0 ? count : 1));
+    LLVMBuilderRef at = LLVMCreateBuilderInContext(b->llvm);
+    LLVMValueRef function, callee, array, call_arguments[4];
+    types[0] = b->pointer;
+    for (int i = 0; i < count; i++)
+        types[1 + i] = argument_type(b, &entry->parameters.data[i]);
+    types[1 + count] = b->pointer;
+    function = add_function(b, query ? arena_printf(b->arena, "%s_query", entry->symbol) : entry->symbol, entry->symbol, types,
+                            query ? count + 2 : count + 1);
+    LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
+    array = LLVMBuildAlloca(at, array_type, "arguments");
+    for (int i = 0; i < count; i++) {
+        LLVMValueRef index[2] = {LLVMConstInt(b->i32, 0, false), LLVMConstInt(b->i32, (unsigned)i, false)};
+        LLVMValueRef value = LLVMGetParam(function, (unsigned)(1 + i)), place = value;
+        if (entry->parameters.data[i].kind != KERNEL_VIEW) {
+            place = LLVMBuildAlloca(at, types[1 + i], "");
+            LLVMBuildStore(at, value, place);
+        }
+        LLVMBuildStore(at, place, LLVMBuildInBoundsGEP2(at, array_type, array, index, 2, ""));
+    }
+    callee = run_time_function(b, query ? "tile_rt_query" : "tile_rt_launch", &callee_type, query ? 4 : 3);
+    call_arguments[0] = descriptor;
+    call_arguments[1] = LLVMGetParam(function, 0);
+    call_arguments[2] = array;
+    call_arguments[3] = query ? LLVMGetParam(function, (unsigned)(1 + count)) : NULL;
+    LLVMBuildRet(at, LLVMBuildCall2(at, callee_type, callee, call_arguments, query ? 4 : 3, ""));
+    LLVMDisposeBuilder(at);
+}
+
+void host_entry_functions(struct host_builder *b, const struct kernel_entry *entry, LLVMValueRef descriptor)
+{
+    LLVMBuilderRef at = LLVMCreateBuilderInContext(b->llvm);
+    LLVMTypeRef callee_type;
+    LLVMValueRef function, callee;
+    add_call(b, entry, descriptor, false);
+    add_call(b, entry, descriptor, true);
+    function = add_function(b, arena_printf(b->arena, "%s_load", entry->symbol), entry->symbol, NULL, 0);
+    LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
+    callee = run_time_function(b, "tile_rt_load", &callee_type, 1);
+    LLVMBuildRet(at, LLVMBuildCall2(at, callee_type, callee, &descriptor, 1, ""));
+    LLVMDisposeBuilder(at);
+}

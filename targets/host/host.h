@@ -1,0 +1,53 @@
+/* Inside of the host object: one LLVM module with the descriptors of runtime-stub/tile_rt.h, the C entries, the cubins and the
+ * CPU code.  Not seen outside targets/host.
+ *
+ *   code.c        host expressions to the byte code of the run time
+ *   descriptor.c  a kernel_entry to a constant `struct tile_rt_kernel`
+ *   entry.c       the functions that C calls
+ *   object.c      the module, the worker process, ELF bytes */
+#ifndef TILECC_HOST_H
+#define TILECC_HOST_H
+#include "runtime-stub/tile_rt.h"
+#include "targets/target.h"
+#include <llvm-c/Core.h>
+
+struct host_words { int32_t *data; int count, capacity; };
+
+struct host_builder {
+    const struct target_options *options;
+    struct arena *arena;               /* the worker's */
+    const struct kernel_module *kernels;
+    LLVMContextRef llvm;
+    LLVMModuleRef module;
+    LLVMTypeRef pointer, i8, i16, i32, i64;
+    LLVMValueRef *images;              /* by index into kernels->images */
+    bool failed;
+};
+
+/* The byte code of one kernel, grown expression by expression; equal codes are kept once. */
+struct host_code {
+    struct host_builder *builder;
+    const struct kernel_entry *entry;
+    struct host_words words;
+};
+/* Index of the expression's code in words.  NULL gives -1.  Beyond the limits of the run time: reported, -1. */
+int32_t host_code_add(struct host_code *code, const struct kernel_expression *expression);
+
+/* CPU code of one variant at one level; symbol NULL: this level has none. */
+struct host_cpu_code { const char *symbol; int64_t scratch_bytes; };
+enum { HOST_CPU_LEVELS = 3 };
+
+/* The descriptor of an entry; cpu[variant][level].  NULL: reported. */
+LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_entry *entry,
+                             struct host_cpu_code (*cpu)[HOST_CPU_LEVELS]);
+/* <symbol>, <symbol>_query, <symbol>_load */
+void host_entry_functions(struct host_builder *builder, const struct kernel_entry *entry, LLVMValueRef descriptor);
+
+/* A private constant or variable in a section of the kernel, so that the linker can drop what no program uses. */
+LLVMValueRef host_global(struct host_builder *builder, LLVMValueRef initial, const char *name, const char *section, bool constant);
+/* A pointer to the text, NUL included. */
+LLVMValueRef host_text(struct host_builder *builder, const char *text);
+
+/* "sm_90a" gives 90 and 'a'. */
+void host_architecture(const struct target_row *row, uint32_t *number, uint32_t *suffix);
+#endif
