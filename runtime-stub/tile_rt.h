@@ -10,7 +10,7 @@
  * A launch goes: look at the arguments -> bind names -> check extents, `requires`, alignment, overlap -> where (the stream)
  * -> target (architecture or instruction set) -> facts -> variant -> grid -> slots -> one driver call, or the thread pool.
  *
- * Three parts below: what users of kernels see (also printed into every generated header, under the same guard), what
+ * Three parts below: what users of kernels see (also printed into every generated header, under the same guards), what
  * objects and the run time agree on (the descriptor), and the entry points that objects call. */
 #ifndef TILE_RT_H
 #define TILE_RT_H
@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* ---- what users see.  src/driver/header.c prints the same lines; a test compares the two. ------------------------------ */
+/* ---- what users see.  src/driver/header.c copies this block and the next from here into each header it writes. ---------- */
 
 #ifndef TILE_SHARED_DECLARATIONS
 #define TILE_SHARED_DECLARATIONS 1
@@ -68,6 +68,83 @@ int tile_last_cuda_error(void);           /* the CUresult behind it, 0 if none *
 /* Memory that launches on this stream may use for `scratch` and split sums, zero and left zero.  See f_workspace(). */
 int tile_set_workspace(struct CUstream_st *stream, void *pointer, size_t bytes);
 #endif /* TILE_SHARED_DECLARATIONS */
+
+/* ---- element types that C has not: their bits, and conversions.  Printed into headers of kernels that use them. --------- */
+
+#ifndef TILE_FLOAT_TYPES
+#define TILE_FLOAT_TYPES 1
+#if defined(__GNUC__)
+#define TILE_INLINE static inline __attribute__((unused))
+#else
+#define TILE_INLINE static inline
+#endif
+typedef uint16_t tile_f16;   /* IEEE half: 5 bits of exponent, 10 of mantissa */
+typedef uint16_t tile_bf16;  /* the upper half of a float */
+typedef uint8_t tile_f8e4m3; /* no infinity, NaN is 0x7f and 0xff, largest 448 */
+typedef uint8_t tile_f8e5m2; /* largest finite 57344 */
+
+/* To nearest even.  finite: only the codes of all ones are NaN and there is no infinity.  saturate: what is beyond the range
+ * becomes the largest finite value. */
+TILE_INLINE uint32_t tile_round_float(float value, int exponent, int mantissa, int finite, int saturate)
+{
+    union { float value; uint32_t bits; } as;
+    uint32_t sign, rest, infinity = ((UINT32_C(1) << exponent) - 1) << mantissa, result;
+    uint32_t largest = finite ? infinity + (UINT32_C(1) << mantissa) - 2 : infinity - 1;
+    int shift = 23 - mantissa, bias = (1 << (exponent - 1)) - 1, low;
+    as.value = value;
+    sign = (as.bits >> 31) << (exponent + mantissa);
+    rest = as.bits & UINT32_C(0x7fffffff);
+    if (rest > UINT32_C(0x7f800000))
+        return sign | (finite ? largest + 1 : infinity | UINT32_C(1) << (mantissa - 1));
+    if (rest == UINT32_C(0x7f800000))
+        return sign | (finite || saturate ? largest : infinity);
+    low = 127 - bias + 1 - (int)(rest >> 23); /* how far below the least normal number there */
+    if (low > 0 && exponent < 8) {
+        shift += low; /* the implicit bit becomes explicit and moves right; a float's own denormals are far below */
+        if (shift > 24)
+            return sign;
+        rest = (rest & UINT32_C(0x7fffff)) | UINT32_C(0x800000);
+    } else {
+        rest -= (uint32_t)(127 - bias) << 23;
+    }
+    result = rest >> shift;
+    if ((rest >> (shift - 1) & 1) != 0 && ((rest & ((UINT32_C(1) << (shift - 1)) - 1)) != 0 || (result & 1) != 0))
+        result++;
+    if (result > largest)
+        result = finite || saturate ? largest : infinity;
+    return sign | result;
+}
+
+TILE_INLINE float tile_expand_float(uint32_t bits, int exponent, int mantissa, int finite)
+{
+    union { float value; uint32_t bits; } as;
+    uint32_t ones = (UINT32_C(1) << exponent) - 1, sign = (bits >> (exponent + mantissa) & 1) << 31;
+    uint32_t field = bits >> mantissa & ones, fraction = bits & ((UINT32_C(1) << mantissa) - 1);
+    uint32_t offset = 128 - (UINT32_C(1) << (exponent - 1)); /* between the biases */
+    if (exponent == 8) {
+        as.bits = bits << 16;
+    } else if (field == ones && (!finite || fraction == (UINT32_C(1) << mantissa) - 1)) {
+        as.bits = sign | UINT32_C(0x7f800000) | fraction << (23 - mantissa);
+    } else if (field == 0 && fraction == 0) {
+        as.bits = sign;
+    } else {
+        if (field == 0)
+            for (field = 1; (fraction >> mantissa) == 0; field--)
+                fraction <<= 1;
+        as.bits = sign | (field + offset) << 23 | (fraction & ((UINT32_C(1) << mantissa) - 1)) << (23 - mantissa);
+    }
+    return as.value;
+}
+
+TILE_INLINE tile_f16 tile_f16_from_float(float value) { return (tile_f16)tile_round_float(value, 5, 10, 0, 0); }
+TILE_INLINE float tile_f16_to_float(tile_f16 bits) { return tile_expand_float(bits, 5, 10, 0); }
+TILE_INLINE tile_bf16 tile_bf16_from_float(float value) { return (tile_bf16)tile_round_float(value, 8, 7, 0, 0); }
+TILE_INLINE float tile_bf16_to_float(tile_bf16 bits) { return tile_expand_float(bits, 8, 7, 0); }
+TILE_INLINE tile_f8e4m3 tile_f8e4m3_from_float(float value) { return (tile_f8e4m3)tile_round_float(value, 4, 3, 1, 1); }
+TILE_INLINE float tile_f8e4m3_to_float(tile_f8e4m3 bits) { return tile_expand_float(bits, 4, 3, 1); }
+TILE_INLINE tile_f8e5m2 tile_f8e5m2_from_float(float value) { return (tile_f8e5m2)tile_round_float(value, 5, 2, 0, 1); }
+TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_float(bits, 5, 2, 0); }
+#endif /* TILE_FLOAT_TYPES */
 
 /* ---- the descriptor ---------------------------------------------------------------------------------------------------- */
 

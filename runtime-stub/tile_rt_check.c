@@ -260,42 +260,6 @@ static int check_view(struct tile_rt_call *call, unsigned index, uint64_t *slot)
     return TILE_OK;
 }
 
-/* f32 to a float of `exponent` and `mantissa` bits, to nearest even.  `finite`: no infinity and only the highest code is NaN
- * (f8e4m3).  `saturate`: beyond the range gives the largest finite value. */
-static uint64_t round_float(float value, int exponent, int mantissa, int finite, int saturate)
-{
-    uint32_t bits, sign, rest, infinity = (uint32_t)((1u << exponent) - 1) << mantissa;
-    uint32_t largest = finite ? infinity + (1u << mantissa) - 2 : infinity - 1, result;
-    int shift, bias = (1 << (exponent - 1)) - 1, unbiased;
-    memcpy(&bits, &value, sizeof bits);
-    sign = (bits >> 31) << (exponent + mantissa);
-    rest = bits & 0x7fffffff;
-    if (rest > 0x7f800000)
-        return sign | (finite ? largest + 1 : infinity | 1u << (mantissa - 1));
-    if (rest == 0x7f800000)
-        return sign | (finite || saturate ? largest : infinity);
-    unbiased = (int)(rest >> 23) - 127;
-    shift = 23 - mantissa;
-    if (unbiased < 1 - bias) { /* denormal there: the implicit bit becomes explicit and moves right */
-        shift += 1 - bias - unbiased;
-        if (shift > 25)
-            return sign;
-        rest = (rest & 0x7fffff) | (rest >> 23 ? 0x800000 : 0);
-        if (!(rest & 0x800000)) /* denormal in f32, only bf16 keeps it */
-            shift = 23 - mantissa;
-        result = 0;
-    } else {
-        rest -= (uint32_t)(127 - bias) << 23;
-        result = 0;
-    }
-    result += rest >> shift;
-    if ((rest >> (shift - 1) & 1) && ((rest & ((1u << (shift - 1)) - 1)) || (result & 1)))
-        result++;
-    if (result > largest && (finite || saturate || result > infinity))
-        result = finite || saturate ? largest : infinity;
-    return sign | result;
-}
-
 TILE_RT_COLD static int fail_scalar(const struct tile_rt_call *call, unsigned index, int64_t value, int64_t low, int64_t high)
 {
     return tile_rt_fail(TILE_ERR_ARG, "%s: %s is %lld, outside %lld to %lld", call->kernel->name,
@@ -319,10 +283,10 @@ static int check_scalar(struct tile_rt_call *call, unsigned index, uint64_t *slo
         memcpy(&word, argument, 4);
         *slot = word;
         return TILE_OK;
-    case TILE_RT_TYPE_f16: *slot = round_float(*(const float *)argument, 5, 10, 0, 0); return TILE_OK;
-    case TILE_RT_TYPE_bf16: *slot = round_float(*(const float *)argument, 8, 7, 0, 0); return TILE_OK;
-    case TILE_RT_TYPE_f8e4m3: *slot = round_float(*(const float *)argument, 4, 3, 1, 1); return TILE_OK;
-    case TILE_RT_TYPE_f8e5m2: *slot = round_float(*(const float *)argument, 5, 2, 0, 1); return TILE_OK;
+    case TILE_RT_TYPE_f16: *slot = tile_f16_from_float(*(const float *)argument); return TILE_OK;
+    case TILE_RT_TYPE_bf16: *slot = tile_bf16_from_float(*(const float *)argument); return TILE_OK;
+    case TILE_RT_TYPE_f8e4m3: *slot = tile_f8e4m3_from_float(*(const float *)argument); return TILE_OK;
+    case TILE_RT_TYPE_f8e5m2: *slot = tile_f8e5m2_from_float(*(const float *)argument); return TILE_OK;
     case TILE_RT_TYPE_bool: low = 0, high = 1; break;
     case TILE_RT_TYPE_u8:
     case TILE_RT_TYPE_u16: low = 0, high = ((int64_t)1 << bits) - 1; break;
