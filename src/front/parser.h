@@ -19,8 +19,9 @@ struct token;
 /* A bracket that waits for its partner.  is_body: a `{` that holds statements, unlike that of a set, an enum or a struct. */
 struct open_bracket { int kind; bool is_body; struct text_range at; };
 
-/* Tokens of the past that messages look at, and errors in one file after which parsing gives up. */
-enum { PARSER_HISTORY = 4, PARSER_MOST_ERRORS = 200 };
+/* Tokens of the past that messages look at, and errors in one file after which parsing gives up: that it did is then the 20th,
+ * the last that the driver shows. */
+enum { PARSER_HISTORY = 4, PARSER_MOST_ERRORS = 19 };
 /* After a syntax error: skip the statement, skip the declaration, or go on with the newest token as a new statement. */
 enum recovery { RECOVERY_NONE, RECOVERY_STATEMENT, RECOVERY_DECLARATION, RECOVERY_HERE };
 

@@ -311,7 +311,7 @@ void syntax_error_report(struct parser *parser, const char *const *names, int co
     struct expected expected = {names, count};
     const struct token *t = parser->history;
     parser->recovery = token_stream_in_body(parser) ? RECOVERY_STATEMENT : RECOVERY_DECLARATION;
-    if (t[0].reported) { /* the echo of an error in the scanner */
+    if (t[0].reported || t[1].reported) { /* the echo of an error in the scanner */
         parser->file->has_errors = true;
         parser->errors++;
         return;

@@ -183,8 +183,11 @@ static struct token skip_statement(struct parser *parser, bool resume_here) {
             return synthetic(TOKEN_SYNC, token.at);
         }
         if (kind == '{') braces++;
-        if (kind == '}' && --braces == 0 && token_stream_peek(parser, 0)->kind != TOKEN_ELSE)
-            return synthetic(TOKEN_SYNC, token.at);
+        if (kind == '}' && --braces == 0) {
+            const struct token *next = token_stream_peek(parser, 0);
+            bool goes_on = next->kind == TOKEN_ELSE || (next->kind == TOKEN_WHILE && next->at.line == token.at.line); /* C's do */
+            if (!goes_on) return synthetic(TOKEN_SYNC, token.at);
+        }
         if (kind == ';' && braces == 0) return synthetic(TOKEN_SYNC, token.at);
     }
 }
