@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- texts -------------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------ */
 
 static __thread struct {
     int cuda;
@@ -107,7 +107,7 @@ void tile_rt_list_targets(const struct tile_rt_kernel *kernel, char *text, size_
         tile_rt_append(text, size, 0, "nothing");
 }
 
-/* ---- the environment ---------------------------------------------------------------------------------------------------- */
+/* ---- the environment -------------------------------------------------------------------------------------------- */
 
 static struct {
     pthread_once_t once;
@@ -154,7 +154,7 @@ const struct tile_rt_settings *tile_rt_settings(void)
         pthread_once(&process.once, read_environment);
     return &process.settings;
 }
-/* ---- the way of a call -------------------------------------------------------------------------------------------------- */
+/* ---- the way of a call ------------------------------------------------------------------------------------------ */
 
 /* Not an initialiser: the slots are large and are filled before they are read. */
 static void begin_call(struct tile_rt_call *call, const struct tile_rt_kernel *kernel, const void *const *arguments)

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* ---- what users see.  src/driver/header.c copies this block and the next from here into each header it writes. ---------- */
+/* ---- what users see.  src/driver/header.c copies this block and the next two from here into each header. -------- */
 
 #ifndef TILE_SHARED_DECLARATIONS
 #define TILE_SHARED_DECLARATIONS 1
@@ -69,15 +69,19 @@ int tile_last_cuda_error(void);           /* the CUresult behind it, 0 if none *
 int tile_set_workspace(struct CUstream_st *stream, void *pointer, size_t bytes);
 #endif /* TILE_SHARED_DECLARATIONS */
 
-/* ---- element types that C has not: their bits, and conversions.  Printed into headers of kernels that use them. --------- */
+/* ---- element types that C has not: their bits, and conversions.  Printed into headers of kernels that use them. - */
 
-#ifndef TILE_FLOAT_TYPES
-#define TILE_FLOAT_TYPES 1
+#ifndef TILE_INLINE_FUNCTIONS
+#define TILE_INLINE_FUNCTIONS 1
 #if defined(__GNUC__)
 #define TILE_INLINE static inline __attribute__((unused))
 #else
 #define TILE_INLINE static inline
 #endif
+#endif /* TILE_INLINE_FUNCTIONS */
+
+#ifndef TILE_FLOAT_TYPES
+#define TILE_FLOAT_TYPES 1
 typedef uint16_t tile_f16;   /* IEEE half: 5 bits of exponent, 10 of mantissa */
 typedef uint16_t tile_bf16;  /* the upper half of a float */
 typedef uint8_t tile_f8e4m3; /* no infinity, NaN is 0x7f and 0xff, largest 448 */
@@ -146,7 +150,7 @@ TILE_INLINE tile_f8e5m2 tile_f8e5m2_from_float(float value) { return (tile_f8e5m
 TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_float(bits, 5, 2, 0); }
 #endif /* TILE_FLOAT_TYPES */
 
-/* ---- the descriptor ---------------------------------------------------------------------------------------------------- */
+/* ---- the descriptor --------------------------------------------------------------------------------------------- */
 
 #define TILE_RT_ABI 1
 
@@ -367,7 +371,7 @@ struct tile_rt_kernel {
     const char *load_name;                     /* symbol of the load function, for messages */
 };
 
-/* ---- what objects call ------------------------------------------------------------------------------------------------- */
+/* ---- what objects call ------------------------------------------------------------------------------------------ */
 
 /* arguments[i] belongs to parameters[i]: for a view the caller's pointer itself, else a pointer to the value. */
 int tile_rt_launch(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments);

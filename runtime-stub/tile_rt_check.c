@@ -28,7 +28,7 @@ static int is_present(const struct tile_rt_call *call, unsigned parameter)
     return call->slots[call->first_slot[parameter]] != 0;
 }
 
-/* ---- byte code ---------------------------------------------------------------------------------------------------------- */
+/* ---- byte code -------------------------------------------------------------------------------------------------- */
 
 static int64_t real_bits(double value)
 {
@@ -191,7 +191,7 @@ TILE_RT_COLD static int fail_overflow(const struct tile_rt_call *call, const cha
     return tile_rt_fail(TILE_ERR_ARG, "%s: %s does not fit 64 bits for these arguments", call->kernel->name, text);
 }
 
-/* ---- each argument by itself -------------------------------------------------------------------------------------------- */
+/* ---- each argument by itself ------------------------------------------------------------------------------------ */
 
 TILE_RT_COLD static int fail_view(const struct tile_rt_call *call, unsigned index, unsigned dimension, const char *what,
                                   int64_t value)
@@ -336,7 +336,7 @@ static int collect_arguments(struct tile_rt_call *call)
     return TILE_OK;
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------ */
 
 /* The value that the first binder whose view is there tells; *found says whether there is one. */
 static int bind_name(const struct tile_rt_call *call, const struct tile_rt_name *name, int64_t *value, int *found)
@@ -425,7 +425,7 @@ static int bind_names(struct tile_rt_call *call)
     return TILE_OK;
 }
 
-/* ---- between arguments -------------------------------------------------------------------------------------------------- */
+/* ---- between arguments ------------------------------------------------------------------------------------------ */
 
 TILE_RT_COLD static int fail_extent(const struct tile_rt_call *call, unsigned index, unsigned dimension, int64_t expected)
 {
@@ -548,7 +548,7 @@ int tile_rt_check_arguments(struct tile_rt_call *call)
     return status;
 }
 
-/* ---- variants ----------------------------------------------------------------------------------------------------------- */
+/* ---- variants --------------------------------------------------------------------------------------------------- */
 
 /* A fact that overflows does not hold. */
 static int facts_hold(struct tile_rt_call *call, uint64_t mask)

@@ -144,7 +144,7 @@ struct record {
     char text[300];
 };
 
-/* ---- errors ------------------------------------------------------------------------------------------------------------- */
+/* ---- errors ----------------------------------------------------------------------------------------------------- */
 
 static int status_of(int error)
 {
@@ -188,7 +188,7 @@ TILE_RT_COLD static int fail_driver(const char *kernel, const char *call, int er
     return status;
 }
 
-/* ---- the driver --------------------------------------------------------------------------------------------------------- */
+/* ---- the driver ------------------------------------------------------------------------------------------------- */
 
 static int refuse_driver(int error, const char *what)
 {
@@ -286,7 +286,7 @@ void tile_rt_cuda_after_fork(void)
     cuda.state = 2;
 }
 
-/* ---- where -------------------------------------------------------------------------------------------------------------- */
+/* ---- where ------------------------------------------------------------------------------------------------------ */
 
 static int fill_device(int device)
 {
@@ -399,7 +399,7 @@ int tile_rt_cuda_place(struct CUstream_st *stream, int *device)
     return TILE_OK;
 }
 
-/* ---- which code --------------------------------------------------------------------------------------------------------- */
+/* ---- which code ------------------------------------------------------------------------------------------------- */
 
 /* How well code for the target suits the device; 0: not at all. */
 static int suits(const struct tile_rt_target *target, int architecture)
@@ -442,7 +442,7 @@ int tile_rt_cuda_target(struct tile_rt_call *call)
     return call->target != NULL ? TILE_OK : fail_no_target(call, forced);
 }
 
-/* ---- loading ------------------------------------------------------------------------------------------------------------ */
+/* ---- loading ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t device_bit(int device) { return (uint64_t)1 << device; }
 
@@ -628,7 +628,7 @@ int tile_rt_cuda_load(struct tile_rt_call *call)
     return ready_function(call, &function);
 }
 
-/* ---- launching ---------------------------------------------------------------------------------------------------------- */
+/* ---- launching -------------------------------------------------------------------------------------------------- */
 
 static int launch_blocks(const struct tile_rt_variant *variant, void *function, struct CUstream_st *stream, unsigned blocks,
                          void **parameters)

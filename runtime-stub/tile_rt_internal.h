@@ -43,7 +43,7 @@ struct tile_rt_range {
     uintptr_t low, high;
 };
 
-/* ---- tile_rt.c ---- */
+/* ---- tile_rt.c -------------------------------------------------------------------------------------------------- */
 /* Keeps the text for tile_last_error and returns status. */
 TILE_RT_HIDDEN int tile_rt_fail(int status, const char *format, ...) TILE_RT_PRINTF(2, 3);
 TILE_RT_HIDDEN void tile_rt_set_cuda_error(int code);
@@ -61,13 +61,13 @@ TILE_RT_HIDDEN const struct tile_rt_settings *tile_rt_settings(void);
 /* Appends the names of the targets that the kernel has code for: "sm_80, cpu-avx2". */
 TILE_RT_HIDDEN void tile_rt_list_targets(const struct tile_rt_kernel *kernel, char *text, size_t size);
 
-/* ---- tile_rt_check.c ---- */
+/* ---- tile_rt_check.c -------------------------------------------------------------------------------------------- */
 /* Arguments to slots and names with every check that does not depend on the target. */
 TILE_RT_HIDDEN int tile_rt_check_arguments(struct tile_rt_call *call);
 /* First variant of call->target that fits; fills variant, grid slots and programs. */
 TILE_RT_HIDDEN int tile_rt_choose_variant(struct tile_rt_call *call);
 
-/* ---- tile_rt_overlap.c ---- */
+/* ---- tile_rt_overlap.c ------------------------------------------------------------------------------------------ */
 /* View in slots ({data, extents, strides}) of present, checked extents; false: the addresses overflow. */
 TILE_RT_HIDDEN int tile_rt_view_range(const uint64_t *view, unsigned rank, unsigned size, struct tile_rt_range *range);
 /* May two elements of the view share a byte?  Says yes where it cannot tell. */
@@ -76,7 +76,7 @@ TILE_RT_HIDDEN int tile_rt_view_overlaps_itself(const uint64_t *view, unsigned r
 TILE_RT_HIDDEN int tile_rt_views_overlap(const uint64_t *a, unsigned rank_a, unsigned size_a, const uint64_t *b,
                                          unsigned rank_b, unsigned size_b);
 
-/* ---- tile_rt_cuda.c ---- */
+/* ---- tile_rt_cuda.c --------------------------------------------------------------------------------------------- */
 /* The device that the stream belongs to; *device is its number. */
 TILE_RT_HIDDEN int tile_rt_cuda_place(struct CUstream_st *stream, int *device);
 /* The kernel's code for call->device, and its number of multiprocessors. */
@@ -88,7 +88,7 @@ TILE_RT_HIDDEN int tile_rt_cuda_launch(struct tile_rt_call *call, struct CUstrea
 /* In the child of a fork: CUDA, if it was in use, can not be used. */
 TILE_RT_HIDDEN void tile_rt_cuda_after_fork(void);
 
-/* ---- tile_rt_pool.c ---- */
+/* ---- tile_rt_pool.c --------------------------------------------------------------------------------------------- */
 /* In the child of a fork: the threads are gone. */
 TILE_RT_HIDDEN void tile_rt_pool_after_fork(void);
 TILE_RT_HIDDEN int tile_rt_cpu_threads(int *threads);

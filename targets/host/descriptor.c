@@ -85,7 +85,7 @@ static LLVMValueRef expression(struct descriptor *d, int32_t code, const char *t
     return structure(d, &fields, sizeof(struct tile_rt_expression));
 }
 
-/* ---- parameters --------------------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------------------------- */
 
 static uint32_t type_number(enum ir_element element, bool pointer)
 {
@@ -156,7 +156,7 @@ static LLVMValueRef describe_parameter(struct descriptor *d, const struct kernel
     return structure(d, &fields, sizeof(struct tile_rt_parameter));
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------ */
 
 static void add_binder(struct descriptor *d, struct values *binders, int parameter, int dimension, int64_t multiply,
                        int64_t addend)
@@ -246,7 +246,7 @@ static void describe_names(struct descriptor *d, struct values *names)
     }
 }
 
-/* ---- variants ----------------------------------------------------------------------------------------------------------- */
+/* ---- variants --------------------------------------------------------------------------------------------------- */
 
 /* The conjunction's parts into parts[]; false: too many. */
 static bool split_parts(const struct kernel_expression *e, const struct kernel_expression **parts, int *count)
@@ -409,7 +409,7 @@ static void describe_cpu_target(struct descriptor *d, int row, int level, struct
         add(d, targets, describe_target(d, names[isa], TILE_RT_TARGET_cpu, isa, 0, &variants));
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------------- */
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 static void check_limits(struct descriptor *d, int slots)
 {

@@ -48,7 +48,7 @@ LLVMValueRef host_text(struct host_builder *b, const char *text)
     return global;
 }
 
-/* ---- module ------------------------------------------------------------------------------------------------------------- */
+/* ---- module ----------------------------------------------------------------------------------------------------- */
 
 static void add_flag(struct host_builder *b, LLVMModuleFlagBehavior behavior, const char *name, unsigned value)
 {
@@ -178,7 +178,7 @@ static void build_module(struct host_builder *b)
     harden_functions(b);
 }
 
-/* ---- worker ------------------------------------------------------------------------------------------------------------- */
+/* ---- worker ----------------------------------------------------------------------------------------------------- */
 
 static int fail_llvm(const char *what, char *problem)
 {
@@ -255,7 +255,7 @@ static int work(void *context, int number, struct buffer *out)
     return code;
 }
 
-/* ---- parent ------------------------------------------------------------------------------------------------------------- */
+/* ---- parent ----------------------------------------------------------------------------------------------------- */
 
 struct reader { const char *at, *end; };
 

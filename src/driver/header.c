@@ -1,0 +1,509 @@
+/* The C header of a module.  In order: what all headers share (copied from the run time's own header, which the compiler
+ * carries), enums of the language, a struct and constructors for each kind of view, tile extents as #defines, and the
+ * functions of each entry with their comments.
+ *
+ * Each part that two headers may both have stands under a guard of its own.  An enum's guard carries a hash of its members, so
+ * that two different enums of one name collide loudly and equal ones do not. */
+#include "driver/header.h"
+#include "base/embedded.h"
+#include <ctype.h>
+#include <string.h>
+
+/* ---- names ------------------------------------------------------------------------------------------------------ */
+
+/* Keywords of C and C++, and what headers of systems are known to define as macros. */
+static const char *const reserved_names[] = {
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
+    "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const", "const_cast",
+    "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else",
+    "enum", "explicit", "export", "extern", "false", "far", "float", "for", "friend", "goto", "i386", "if", "info", "inline",
+    "int", "linux", "long", "mutable", "namespace", "near", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
+    "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires", "restrict", "return", "short",
+    "signed", "sizeof", "static", "static_assert", "static_cast", "stream", "struct", "switch", "template", "this",
+    "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "typeof_unqual", "union", "unix",
+    "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+};
+
+static void put_parameter_name(struct buffer *out, const char *name)
+{
+    buffer_puts(out, name);
+    for (size_t i = 0; i < sizeof reserved_names / sizeof reserved_names[0]; i++)
+        if (strcmp(name, reserved_names[i]) == 0)
+            buffer_putc(out, '_');
+}
+
+static void put_upper(struct buffer *out, const char *text)
+{
+    for (; *text; text++)
+        buffer_putc(out, isalnum((unsigned char)*text) ? (char)toupper((unsigned char)*text) : '_');
+}
+
+static uint32_t hash_text(uint32_t hash, const char *text)
+{
+    do
+        hash = (hash ^ (unsigned char)*text) * 16777619u;
+    while (*text++);
+    return hash;
+}
+static const uint32_t hash_start = 0x811c9dc5;
+
+/* Text inside a comment: nothing in it may end the comment, begin another, or be a trigraph. */
+static void put_comment_text(struct buffer *out, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        char before = i ? text[i - 1] : ' ', c = text[i];
+        if ((before == '*' && c == '/') || (before == '/' && c == '*') || (before == '?' && c == '?'))
+            buffer_putc(out, ' ');
+        if (c != '\r')
+            buffer_putc(out, c);
+    }
+}
+
+/* ---- what headers share ----------------------------------------------------------------------------------------- */
+
+/* The run time's header from the line that opens the guard to the one that closes it. */
+static void put_shared(struct buffer *out, const char *guard)
+{
+    const struct embedded_file *file = embedded_find("tile_rt.h");
+    char opening[80], closing[80];
+    const char *begin, *end;
+    snprintf(opening, sizeof opening, "#ifndef %s\n", guard);
+    snprintf(closing, sizeof closing, "#endif /* %s */\n", guard);
+    begin = file ? strstr((const char *)file->data, opening) : NULL;
+    end = begin ? strstr(begin, closing) : NULL;
+    if (!end)
+        die("the embedded tile_rt.h has no part %s", guard);
+    buffer_append(out, begin, (size_t)(end - begin) + strlen(closing));
+    buffer_putc(out, '\n');
+}
+
+static bool is_odd_float(enum ir_element element)
+{
+    return element == IR_F16 || element == IR_BF16 || element == IR_F8E4M3 || element == IR_F8E5M2;
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------ */
+
+/* Element in memory; and its name in a view's tag. */
+static const char *element_type(enum ir_element element)
+{
+    static const char *const types[IR_ELEMENT_COUNT] = {
+        [IR_BOOL] = "uint8_t", [IR_I8] = "int8_t", [IR_I16] = "int16_t", [IR_I32] = "int32_t", [IR_I64] = "int64_t",
+        [IR_U8] = "uint8_t", [IR_U16] = "uint16_t", [IR_U32] = "uint32_t", [IR_U64] = "uint64_t", [IR_F16] = "tile_f16",
+        [IR_BF16] = "tile_bf16", [IR_F32] = "float", [IR_F64] = "double", [IR_F8E4M3] = "tile_f8e4m3",
+        [IR_F8E5M2] = "tile_f8e5m2", [IR_INDEX] = "int64_t", [IR_POINTER] = "void *",
+    };
+    return types[element];
+}
+
+/* A scalar argument: narrow types travel as int, unsigned or float and are checked or rounded. */
+static const char *scalar_type(enum ir_element element)
+{
+    switch (element) {
+    case IR_BOOL: return "int";
+    case IR_I8:
+    case IR_I16:
+    case IR_I32: return "int32_t";
+    case IR_U8:
+    case IR_U16:
+    case IR_U32: return "uint32_t";
+    case IR_I64:
+    case IR_INDEX: return "int64_t";
+    case IR_U64: return "uint64_t";
+    case IR_F64: return "double";
+    case IR_POINTER: return "void *";
+    default: return "float";
+    }
+}
+
+struct view_kind { enum ir_element element; int rank; };
+
+static struct view_kind view_kind(const struct kernel_parameter *parameter)
+{
+    return (struct view_kind){parameter->pointer_elements ? IR_POINTER : parameter->element, parameter->rank};
+}
+
+static void put_tag(struct buffer *out, struct view_kind kind)
+{
+    buffer_printf(out, "tile_%s_%d", ir_element_info[kind.element].text, kind.rank);
+}
+
+static void put_view_guard(struct buffer *out, struct view_kind kind)
+{
+    buffer_puts(out, "TILE_VIEW_");
+    put_upper(out, ir_element_info[kind.element].text);
+    buffer_printf(out, "_%d", kind.rank);
+}
+
+/* Row-major views of memory without gaps, from a pointer that may be written through, or not. */
+static void put_constructor(struct buffer *out, struct view_kind kind, bool constant)
+{
+    const char *type = element_type(kind.element), *space = type[strlen(type) - 1] == '*' ? "" : " ";
+    buffer_puts(out, "TILE_INLINE struct ");
+    put_tag(out, kind);
+    buffer_putc(out, ' ');
+    put_tag(out, kind);
+    buffer_printf(out, "_row_major%s(", constant ? "_const" : "");
+    if (kind.element == IR_POINTER)
+        buffer_puts(out, constant ? "void *const *data" : "void **data");
+    else
+        buffer_printf(out, "%s%s *data", constant ? "const " : "", type);
+    for (int d = 0; d < kind.rank; d++)
+        buffer_printf(out, ", int64_t extent%d", d);
+    buffer_puts(out, ")\n{\n    struct ");
+    put_tag(out, kind);
+    buffer_puts(out, " view;\n");
+    if (constant)
+        buffer_printf(out, "    view.data = (%s%s*)(uintptr_t)data;\n", type, space);
+    else
+        buffer_puts(out, "    view.data = data;\n");
+    for (int d = kind.rank - 1; d >= 0; d--) {
+        buffer_printf(out, "    view.extent[%d] = extent%d;\n", d, d);
+        if (d == kind.rank - 1)
+            buffer_printf(out, "    view.stride[%d] = 1;\n", d);
+        else
+            buffer_printf(out, "    view.stride[%d] = view.stride[%d] * extent%d;\n", d, d + 1, d + 1);
+    }
+    buffer_puts(out, "    return view;\n}\n");
+}
+
+/* DLPack's kDL… codes of an element; -1: DLPack has none. */
+static int dlpack_code(enum ir_element element)
+{
+    switch (element) {
+    case IR_BF16: return 4;
+    case IR_BOOL: return 6;
+    case IR_F8E4M3: return 10;
+    case IR_F8E5M2: return 12;
+    case IR_POINTER: return -1;
+    default: return ir_is_float(element) ? 2 : ir_is_signed(element) ? 0 : 1;
+    }
+}
+
+/* Present when the program has included dlpack.h before. */
+static void put_dlpack(struct buffer *out, struct view_kind kind)
+{
+    const char *type = element_type(kind.element);
+    int code = dlpack_code(kind.element), bits = ir_element_info[kind.element].bits;
+    if (code < 0)
+        return;
+    buffer_puts(out, "#if defined(DLPACK_DLPACK_H_) && !defined(");
+    put_view_guard(out, kind);
+    buffer_puts(out, "_DLPACK)\n#define ");
+    put_view_guard(out, kind);
+    buffer_puts(out, "_DLPACK 1\n/* TILE_ERR_ARG if type or rank differ. */\nTILE_INLINE int ");
+    put_tag(out, kind);
+    buffer_puts(out, "_from_dlpack(const DLTensor *tensor, struct ");
+    put_tag(out, kind);
+    buffer_printf(out, " *view)\n{\n    int64_t packed = 1;\n    int d;\n"
+                       "    if (tensor->ndim != %d || tensor->dtype.code != %d || tensor->dtype.bits != %d || "
+                       "tensor->dtype.lanes != 1)\n        return TILE_ERR_ARG;\n", kind.rank, code, bits);
+    buffer_printf(out, "    view->data = (%s *)(void *)((char *)tensor->data + tensor->byte_offset);\n", type);
+    buffer_printf(out, "    for (d = %d; d-- > 0;) {\n        view->extent[d] = tensor->shape[d];\n"
+                       "        view->stride[d] = tensor->strides ? tensor->strides[d] : packed;\n"
+                       "        packed *= tensor->shape[d];\n    }\n    return TILE_OK;\n}\n", kind.rank);
+    buffer_puts(out, "/* The tensor borrows the view: it points into it. */\nTILE_INLINE DLTensor ");
+    put_tag(out, kind);
+    buffer_puts(out, "_to_dlpack(struct ");
+    put_tag(out, kind);
+    buffer_puts(out, " *view, DLDevice device)\n{\n    DLTensor tensor;\n    tensor.data = view->data;\n"
+                     "    tensor.device = device;\n");
+    buffer_printf(out, "    tensor.ndim = %d;\n    tensor.dtype.code = %d;\n    tensor.dtype.bits = %d;\n"
+                       "    tensor.dtype.lanes = 1;\n", kind.rank, code, bits);
+    buffer_puts(out, "    tensor.shape = view->extent;\n    tensor.strides = view->stride;\n    tensor.byte_offset = 0;\n"
+                     "    return tensor;\n}\n#endif\n");
+}
+
+static void put_size_assert(struct buffer *out, struct view_kind kind)
+{
+    static const char *const forms[] = {"#if defined(__cplusplus)\nstatic_assert(",
+                                        "#elif __STDC_VERSION__ >= 201112L\n_Static_assert("};
+    for (int i = 0; i < 2; i++) {
+        buffer_printf(out, "%ssizeof(struct ", forms[i]);
+        put_tag(out, kind);
+        buffer_printf(out, ") == %d, \"a view is its pointer, extents and strides, 8 bytes each\");\n", 8 + 16 * kind.rank);
+    }
+    buffer_puts(out, "#endif\n");
+}
+
+static void put_view_kind(struct buffer *out, struct view_kind kind)
+{
+    const char *type = element_type(kind.element);
+    buffer_puts(out, "#ifndef ");
+    put_view_guard(out, kind);
+    buffer_puts(out, "\n#define ");
+    put_view_guard(out, kind);
+    buffer_puts(out, " 1\nstruct ");
+    put_tag(out, kind);
+    buffer_printf(out, " {\n    %s%s*data;\n    int64_t extent[%d];\n    int64_t stride[%d]; /* in elements */\n};\n", type,
+                  type[strlen(type) - 1] == '*' ? "" : " ", kind.rank, kind.rank);
+    put_size_assert(out, kind);
+    put_constructor(out, kind, false);
+    put_constructor(out, kind, true);
+    buffer_puts(out, "#endif\n");
+    put_dlpack(out, kind);
+    buffer_putc(out, '\n');
+}
+
+/* Each kind of view once, by element and then rank. */
+static void put_view_kinds(struct buffer *out, const struct kernel_module *module)
+{
+    bool seen[IR_ELEMENT_COUNT][IR_MAX_RANK + 1] = {{false}};
+    for (int i = 0; i < module->entries.count; i++) {
+        const struct kernel_entry *entry = &module->entries.data[i];
+        for (int p = 0; p < entry->parameters.count; p++)
+            if (entry->parameters.data[p].kind == KERNEL_VIEW) {
+                struct view_kind kind = view_kind(&entry->parameters.data[p]);
+                seen[kind.element][kind.rank] = true;
+            }
+    }
+    for (int element = 0; element < IR_ELEMENT_COUNT; element++)
+        for (int rank = 1; rank <= IR_MAX_RANK; rank++)
+            if (seen[element][rank])
+                put_view_kind(out, (struct view_kind){(enum ir_element)element, rank});
+}
+
+static void put_enum(struct buffer *out, const struct kernel_enum *enumeration)
+{
+    uint32_t hash = hash_start;
+    struct buffer guard = {0};
+    for (int i = 0; i < enumeration->count; i++) {
+        char value[24];
+        snprintf(value, sizeof value, "%lld", (long long)enumeration->values[i]);
+        hash = hash_text(hash_text(hash, enumeration->members[i]), value);
+    }
+    buffer_puts(&guard, "TILE_ENUM_");
+    put_upper(&guard, enumeration->name);
+    buffer_printf(&guard, "_%08X", (unsigned)hash);
+    buffer_printf(out, "#ifndef %s\n#define %s 1\n", guard.data, guard.data);
+    if (enumeration->doc) {
+        buffer_puts(out, "/** ");
+        put_comment_text(out, enumeration->doc, strlen(enumeration->doc));
+        buffer_puts(out, " */\n");
+    }
+    buffer_printf(out, "enum tile_%s {", enumeration->name);
+    for (int i = 0; i < enumeration->count; i++) {
+        buffer_puts(out, i ? ",\n    TILE_" : "\n    TILE_");
+        put_upper(out, enumeration->name);
+        buffer_putc(out, '_');
+        put_upper(out, enumeration->members[i]);
+        buffer_printf(out, " = %lld", (long long)enumeration->values[i]);
+    }
+    buffer_puts(out, "\n};\n#endif\n\n");
+    buffer_free(&guard);
+}
+
+/* ---- entries ---------------------------------------------------------------------------------------------------- */
+
+/* Names of `const` and `tune` that have one value in all variants. */
+static void put_defines(struct buffer *out, const struct kernel_entry *entry)
+{
+    bool any = false;
+    if (entry->variants.count == 0)
+        return;
+    for (int k = 0; k < entry->variants.data[0].knobs.count; k++) {
+        const struct kernel_knob *knob = &entry->variants.data[0].knobs.data[k];
+        bool same = true;
+        for (int v = 1; v < entry->variants.count && same; v++) {
+            const struct kernel_variant *variant = &entry->variants.data[v];
+            bool found = false;
+            for (int i = 0; i < variant->knobs.count; i++)
+                found = found || (strcmp(variant->knobs.data[i].name, knob->name) == 0 &&
+                                  variant->knobs.data[i].value == knob->value);
+            same = found;
+        }
+        if (!same)
+            continue;
+        any = true;
+        buffer_puts(out, "#define ");
+        put_upper(out, entry->symbol);
+        buffer_putc(out, '_');
+        put_upper(out, knob->name);
+        buffer_printf(out, " %lld\n", (long long)knob->value);
+    }
+    if (any)
+        buffer_putc(out, '\n');
+}
+
+static void put_extents(struct buffer *out, const struct kernel_entry *entry, const struct kernel_parameter *parameter)
+{
+    buffer_putc(out, '[');
+    for (int d = 0; d < parameter->rank; d++) {
+        const struct kernel_expression *extent = parameter->extent[d];
+        buffer_puts(out, d ? ", " : "");
+        if (extent && extent->text)
+            put_comment_text(out, extent->text, strlen(extent->text));
+        else if (parameter->binds[d] >= 0)
+            buffer_puts(out, entry->names.data[parameter->binds[d]].name);
+        else if (parameter->static_extent[d] != IR_DYNAMIC)
+            buffer_printf(out, "%lld", (long long)parameter->static_extent[d]);
+        else
+            buffer_putc(out, '?');
+    }
+    buffer_putc(out, ']');
+}
+
+static bool is_aliased(const struct kernel_entry *entry, int a, int b)
+{
+    for (int i = 0; i < entry->aliases.count; i++)
+        if ((entry->aliases.data[i].a == a && entry->aliases.data[i].b == b) ||
+            (entry->aliases.data[i].a == b && entry->aliases.data[i].b == a))
+            return true;
+    return false;
+}
+
+/* Which views a written one may be, or may not meet. */
+static void put_alias_rules(struct buffer *out, const struct kernel_entry *entry, int index)
+{
+    bool any = false;
+    for (int p = 0; p < entry->parameters.count; p++)
+        if (p != index && entry->parameters.data[p].kind == KERNEL_VIEW && is_aliased(entry, index, p))
+            buffer_printf(out, "; may be %s itself", entry->parameters.data[p].name);
+    for (int p = 0; p < entry->parameters.count; p++) {
+        if (p == index || entry->parameters.data[p].kind != KERNEL_VIEW || is_aliased(entry, index, p))
+            continue;
+        buffer_printf(out, "%s%s", any ? ", " : "; may not overlap ", entry->parameters.data[p].name);
+        any = true;
+    }
+    if (any)
+        buffer_puts(out, " (TILE_ERR_ALIAS)");
+}
+
+static void put_parameter_comment(struct buffer *out, const struct kernel_entry *entry, int index)
+{
+    static const char *const directions[] = {[KERNEL_IN] = "read", [KERNEL_OUT] = "written", [KERNEL_INOUT] = "read and written"};
+    const struct kernel_parameter *parameter = &entry->parameters.data[index];
+    const char *element = ir_element_info[parameter->element].text;
+    buffer_puts(out, " *  @param ");
+    put_parameter_name(out, parameter->name);
+    switch (parameter->kind) {
+    case KERNEL_VIEW:
+        buffer_putc(out, ' ');
+        put_extents(out, entry, parameter);
+        buffer_printf(out, "%s, %s%s", parameter->optional ? " or NULL" : "", parameter->pointer_elements ? "pointers to " : "",
+                      element);
+        buffer_printf(out, ", %s", directions[parameter->direction]);
+        buffer_puts(out, parameter->packed ? ", packed row-major" : parameter->strided ? ", any strides" : ", last stride 1");
+        if (parameter->direction != KERNEL_IN)
+            put_alias_rules(out, entry, index);
+        break;
+    case KERNEL_SCALAR: buffer_printf(out, " %s", element); break;
+    case KERNEL_POINTER:
+        buffer_printf(out, " pointer to %s%s", element, parameter->restricted ? ", overlaps nothing else" : "");
+        break;
+    case KERNEL_ENUM: buffer_printf(out, " an enum tile_%s", parameter->enumeration->name); break;
+    case KERNEL_KEY: {
+        const struct kernel_key *key = &entry->keys.data[parameter->key];
+        buffer_puts(out, key->enumeration ? " an enum tile_" : " one of");
+        if (key->enumeration)
+            buffer_puts(out, key->enumeration->name);
+        for (int i = 0; !key->enumeration && i < key->count; i++)
+            buffer_printf(out, "%s %lld", i ? "," : "", (long long)key->values[i]);
+    }
+    }
+    buffer_putc(out, '\n');
+}
+
+static void put_entry_comment(struct buffer *out, const struct kernel_entry *entry)
+{
+    const char *doc = entry->doc ? entry->doc : entry->kernel;
+    buffer_puts(out, "/**");
+    while (*doc) {
+        size_t size = strcspn(doc, "\n");
+        buffer_puts(out, doc[0] == ' ' || size == 0 ? "" : " ");
+        put_comment_text(out, doc, size);
+        doc += size + (doc[size] == '\n');
+        buffer_puts(out, *doc ? "\n *" : "\n");
+    }
+    for (int p = 0; p < entry->parameters.count; p++)
+        put_parameter_comment(out, entry, p);
+    for (int i = 0; i < entry->requirements.count; i++) {
+        const char *text = entry->requirements.data[i]->text;
+        if (!text)
+            continue;
+        buffer_puts(out, " *  @pre ");
+        put_comment_text(out, text, strlen(text));
+        buffer_putc(out, '\n');
+    }
+    buffer_puts(out, " *  @return TILE_OK or an enum tile_status; nothing is launched on error. */\n");
+}
+
+static void put_parameters(struct buffer *out, const struct kernel_entry *entry)
+{
+    buffer_puts(out, "struct CUstream_st *stream");
+    for (int p = 0; p < entry->parameters.count; p++) {
+        const struct kernel_parameter *parameter = &entry->parameters.data[p];
+        const char *type = element_type(parameter->element);
+        buffer_puts(out, ", ");
+        switch (parameter->kind) {
+        case KERNEL_VIEW:
+            buffer_puts(out, "const struct ");
+            put_tag(out, view_kind(parameter));
+            buffer_puts(out, " *");
+            break;
+        case KERNEL_SCALAR:
+            type = scalar_type(parameter->element);
+            buffer_printf(out, "%s%s", type, type[strlen(type) - 1] == '*' ? "" : " ");
+            break;
+        case KERNEL_POINTER:
+            if (parameter->element == IR_POINTER)
+                buffer_puts(out, parameter->pointee_const ? "void *const *" : "void **");
+            else
+                buffer_printf(out, "%s%s *", parameter->pointee_const ? "const " : "", type);
+            break;
+        case KERNEL_ENUM:
+        case KERNEL_KEY: buffer_puts(out, "int "); break;
+        }
+        put_parameter_name(out, parameter->name);
+    }
+}
+
+static void put_entry(struct buffer *out, const struct kernel_entry *entry)
+{
+    put_defines(out, entry);
+    put_entry_comment(out, entry);
+    buffer_printf(out, "int %s(", entry->symbol);
+    put_parameters(out, entry);
+    buffer_printf(out, ");\n/** What %s would run for these arguments; launches nothing. */\nint %s_query(", entry->symbol,
+                  entry->symbol);
+    put_parameters(out, entry);
+    buffer_printf(out, ", struct tile_kernel_info *info);\n/** Loads %s onto the current device, so that launches are safe inside "
+                       "a stream capture. */\nint %s_load(void);\n\n", entry->symbol, entry->symbol);
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+static bool uses_odd_floats(const struct kernel_module *module)
+{
+    for (int i = 0; i < module->entries.count; i++)
+        for (int p = 0; p < module->entries.data[i].parameters.count; p++)
+            if (is_odd_float(module->entries.data[i].parameters.data[p].element))
+                return true;
+    return false;
+}
+
+void header_print(const struct kernel_module *module, const char *version, struct buffer *out)
+{
+    struct buffer guard = {0};
+    uint32_t hash = hash_text(hash_start, module->stem);
+    for (int i = 0; i < module->entries.count; i++)
+        hash = hash_text(hash, module->entries.data[i].symbol);
+    buffer_puts(&guard, "TILE_");
+    put_upper(&guard, module->stem);
+    buffer_printf(&guard, "_%08X_H", (unsigned)hash);
+    buffer_printf(out, "/* Made by tilecc %s from ", version);
+    put_comment_text(out, module->stem, strlen(module->stem));
+    buffer_printf(out, ".tile; do not edit. */\n#ifndef %s\n#define %s 1\n#include <stddef.h>\n#include <stdint.h>\n\n"
+                       "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", guard.data, guard.data);
+    put_shared(out, "TILE_SHARED_DECLARATIONS");
+    put_shared(out, "TILE_INLINE_FUNCTIONS");
+    if (uses_odd_floats(module))
+        put_shared(out, "TILE_FLOAT_TYPES");
+    for (int i = 0; i < module->enums.count; i++)
+        put_enum(out, &module->enums.data[i]);
+    put_view_kinds(out, module);
+    for (int i = 0; i < module->entries.count; i++)
+        put_entry(out, &module->entries.data[i]);
+    buffer_printf(out, "#ifdef __cplusplus\n}\n#endif\n#endif /* %s */\n", guard.data);
+    buffer_free(&guard);
+}
