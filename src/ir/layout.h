@@ -68,7 +68,7 @@ const struct layout *layout_create(struct layout_table *table, const struct layo
 
 /* Registers: a blocked layout for coalesced access.  order[0] is the fastest dimension.  `vector` elements along it go to one
  * lane (a power of two; made smaller until it divides the extent), then lanes along it, then along order[1] …, then warps, and
- * what is left goes to registers.  warps is a power of two. */
+ * what is left goes to registers.  An odd factor of warps divides a repeat equal to it, else those groups hold the same. */
 const struct layout *layout_blocked(struct layout_table *table, int rank, const int *extent, const int *order, int vector,
                                     int warps);
 /* The same with an order of its own for warps, and at most lanes[d] lanes along dimension d (a power of two; NULL: no limit). */

@@ -48,10 +48,16 @@ const struct layout *layout_blocked_by(struct layout_table *table, int rank, con
         left -= take_bits(&spec, LAYOUT_LANE, order[i], used, most < left ? most : left);
     }
     spec.bits[LAYOUT_LANE] += left;
-    left = log2_floor((uint64_t)warps);
-    for (int i = 0; i < rank; i++)
+    left = __builtin_ctz((unsigned)warps);
+    int groups = warps >> left;
+    for (int i = 0; i < rank; i++) {
         left -= take_bits(&spec, LAYOUT_WARP, warp_order[i], used, left);
+        if (groups > 1 && spec.repeat[warp_order[i]] == groups && spec.repeat_in_warps < 0)
+            spec.repeat_in_warps = warp_order[i];
+    }
     spec.bits[LAYOUT_WARP] += left;
+    if (spec.repeat_in_warps < 0)
+        spec.warp_copies = groups;
     for (int i = 0; i < rank; i++)
         take_bits(&spec, LAYOUT_REGISTER, order[i], used, LAYOUT_BITS - spec.bits[LAYOUT_REGISTER]);
     return layout_create(table, &spec);
@@ -69,7 +75,7 @@ const struct layout *layout_blocked_default(struct layout_table *table, int rank
     int vector = bytes < 16 ? 16 / bytes : 1, bits = 0;
     for (int d = 0; d < rank; d++)
         bits += even_bits(extent[d]);
-    int each = bits - 5 - log2_floor((uint64_t)warps);
+    int each = bits - 5 - __builtin_ctz((unsigned)warps);
     while (vector > 1 && log2_floor((uint64_t)vector) > each)
         vector /= 2;
     return layout_blocked(table, rank, extent, order, vector, warps);
