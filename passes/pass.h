@@ -35,6 +35,15 @@ struct pass_info {
 extern const struct pass_info pass_table[];
 extern const int pass_count;
 const struct pass_info *pass_find(const char *name);
+enum pass_id { /* indexes into pass_table */
+#define PASS(name, in, out, needs, keeps, help) PASS_##name,
+#include "passes/passes.def"
+#undef PASS
+    PASS_COUNT
+};
+/* "licm,dce" -> passes in that order, in the arena.  False: *unknown is the name that no pass has. */
+bool pass_parse_list(struct arena *arena, const char *text, const struct pass_info *const **passes, int *count,
+                     const char **unknown);
 
 /* Runs passes in order on a function, verifying after each (always; it is cheap).  after(info, function) is called behind each
  * pass when not NULL (--print-after, --interpret after each).  False: the verifier failed, reported as our bug. */

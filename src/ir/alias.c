@@ -1,0 +1,55 @@
+/* Aliasing of views and pointers.  A view or pointer that is derived from an argument touches that argument's elements only, and
+ * a restricted argument shares none with any other (the wrapper checks it, or the author says it).  What comes through a region
+ * argument, a load or a choice has no known root and may be anything. */
+#include "ir/alias.h"
+
+const struct ir_value *alias_root(const struct ir_value *value)
+{
+    while (value->definition) {
+        const struct ir_operation *op = value->definition;
+        switch (op->opcode) {
+        case OP_SUBVIEW: case OP_VIEW_PERMUTE: case OP_VIEW_POINTER: case OP_POINTER_ADD: case OP_SPLAT: case OP_BROADCAST:
+        case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT: case OP_CONVERT_LAYOUT:
+            value = op->operands[0];
+            break;
+        default:
+            return NULL;
+        }
+    }
+    return value->block->parent ? NULL : value;
+}
+
+static bool is_restricted(const struct ir_value *argument)
+{
+    const struct ir_function *function = argument->block->function;
+    return argument->index < function->facts.count && function->facts.data[argument->index].restricted;
+}
+
+bool alias_may(const struct ir_value *a, const struct ir_value *b)
+{
+    const struct ir_value *root = alias_root(a), *other = alias_root(b);
+    if (root == other || !root || !other)
+        return true; /* a value of unknown root may come from a restricted argument too */
+    return !is_restricted(root) && !is_restricted(other);
+}
+
+bool alias_orders(const struct ir_operation *op)
+{
+    if (ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC)
+        return ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED) != IR_ORDER_RELAXED;
+    return op->opcode == OP_CALL || (ir_op_info[op->opcode].traits & IR_TRAIT_SYNC);
+}
+
+bool alias_clobbers(const struct ir_operation *write, const struct ir_operation *load)
+{
+    if (alias_orders(write))
+        return true;
+    bool writes = ir_op_info[write->opcode].traits & (IR_TRAIT_WRITE | IR_TRAIT_ATOMIC);
+    if (writes && write->opcode != OP_ASSUME && alias_may(write->operands[0], load->operands[0]))
+        return true;
+    for (int i = 0; i < write->region_count; i++)
+        for (const struct ir_operation *inner = write->regions[i]->first; inner; inner = inner->next)
+            if (alias_clobbers(inner, load))
+                return true;
+    return false;
+}
