@@ -1,0 +1,93 @@
+/* Random well-typed programs of the tile IR, with arguments to run them on.
+ *
+ * What makes every comparison exact: floats hold small integers wherever order of evaluation or contraction could show (`exact`
+ * values with a bound on their magnitude), everything else is rounded once by its own operation; instances never race (each
+ * writes its own block of an output; shared places are touched by atomics that commute).  So two correct executions give
+ * the same bits, whatever the schedule. */
+#ifndef TILECC_FUZZ_GENERATE_H
+#define TILECC_FUZZ_GENERATE_H
+#include "base/base.h"
+#include "interp/interp.h"
+#include "ir/ir.h"
+
+/* ---- numbers from a seed ---- */
+struct random { uint64_t state; };
+uint64_t random_next(struct random *random);
+int random_below(struct random *random, int limit);              /* 0 … limit-1 */
+int random_between(struct random *random, int low, int high);    /* both ends included */
+bool random_chance(struct random *random, int percent);
+
+/* ---- a program ---- */
+enum { FUZZ_MAX_ARGUMENTS = 12 };
+enum fuzz_content { FUZZ_SMALL_INTEGERS, FUZZ_WILD /* any bits: NaN, inf, -0, subnormals */, FUZZ_POISON };
+struct fuzz_argument {
+    const struct ir_type *type;
+    bool absent, output, atomic;     /* views; output: instance n owns rows [n*block, (n+1)*block) of dimension 0 */
+    int64_t block;
+    enum fuzz_content content;
+    int64_t extent[IR_MAX_RANK], stride[IR_MAX_RANK];
+    int64_t elements;                /* that the allocation holds */
+    uint64_t bits;                   /* scalars */
+};
+struct fuzz_program {
+    struct ir_module *module;
+    struct ir_function *function;
+    int argument_count;
+    struct fuzz_argument arguments[FUZZ_MAX_ARGUMENTS];
+    int64_t grid[IR_MAX_RANK];
+    int helpers;                     /* functions made so far, for their names */
+    uint64_t seed;
+};
+/* Sizes and what may appear; zero is a good default for all. */
+struct fuzz_limits { int statements; int max_rank; int64_t max_elements; bool no_flow, no_memory_tricks; };
+struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *arena, uint64_t seed, struct fuzz_limits limits);
+
+/* ---- inside the generator ---- */
+/* A value that later operations may use.  Floats: |value| <= bound and integral when exact; other elements: always exact. */
+struct known { struct ir_value *value; double bound; bool exact; };
+/* A view that may be read (anywhere), or written in the instance's own rows. */
+struct known_view { struct ir_value *value; int argument; bool own_rows, atomic; double bound; bool exact; int64_t block; bool contiguous; };
+struct generator {
+    struct random random;
+    struct arena *arena;
+    struct ir_context *context;
+    struct fuzz_program *program;
+    struct fuzz_limits limits;
+    struct ir_builder builder;
+    VECTOR(struct known) pool;
+    VECTOR(struct known_view) views;
+    struct ir_value *row_block;      /* linear instance number, index scalar */
+    int depth;                       /* of control flow */
+    bool pure;                       /* inside functions, maps and combining regions: no memory, no grid */
+    bool scalars_only;               /* inside map and combining regions */
+};
+double fuzz_limit(enum ir_element element);                       /* largest bound that keeps integers exact with room to spare */
+enum ir_element fuzz_element(struct generator *g);                /* any element but pointers */
+const struct ir_type *fuzz_type(struct generator *g, enum ir_element element); /* any shape */
+void fuzz_know(struct generator *g, struct ir_value *value, double bound, bool exact);
+struct ir_value *fuzz_constant(struct generator *g, const struct ir_type *type, double *bound);
+/* A known value of exactly this type, made when there is none; never NULL. */
+struct known fuzz_of_type(struct generator *g, const struct ir_type *type, bool exact);
+/* Any known tile (rank 0 included) that the test accepts (NULL: all); false when a few tries found none. */
+bool fuzz_any(struct generator *g, bool (*accept)(const struct ir_type *type), struct known *out);
+struct ir_value *fuzz_index_scalar(struct generator *g, int low, int high); /* an index near [low, high], often computed */
+void fuzz_pure_statement(struct generator *g);                    /* one operation without memory */
+void fuzz_memory_statement(struct generator *g);
+void fuzz_flow_statement(struct generator *g);
+void fuzz_statements(struct generator *g, int count);
+void fuzz_final_stores(struct generator *g);
+void fuzz_make_arguments(struct generator *g);
+void fuzz_reduce_region(struct generator *g);
+/* max(min(value, bound), -bound) */
+struct ir_value *fuzz_clamp(struct generator *g, struct ir_value *value, double bound);
+
+/* ---- running ---- */
+/* Memory of one run: a copy of the same first content every time. */
+struct fuzz_memory { struct interp_argument arguments[FUZZ_MAX_ARGUMENTS]; struct interp_memory memories[FUZZ_MAX_ARGUMENTS]; int count; };
+struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program); /* malloc'd */
+void fuzz_memory_free(struct fuzz_memory *memory);
+bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function *function, struct fuzz_memory *memory,
+                    bool reverse, struct interp_problem *problem);
+/* True when all memories agree, NaN equal to NaN; else writes argument, element and both values to text. */
+bool fuzz_same(const struct fuzz_program *program, const struct fuzz_memory *a, const struct fuzz_memory *b, char *text, size_t size);
+#endif

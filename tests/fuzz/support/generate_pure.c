@@ -1,0 +1,424 @@
+/* Random operations without memory: arithmetic, shapes, reductions, products, maps. */
+#include "generate.h"
+
+static bool is_real(const struct ir_type *type) { return ir_is_float(type->element); }
+static bool is_integral(const struct ir_type *type) { return ir_is_integer(type->element); }
+static bool is_tile(const struct ir_type *type) { return type->rank > 0; }
+static bool is_vector_up(const struct ir_type *type) { return type->rank >= 1 && type->rank < 4; }
+
+static struct known any_or_new(struct generator *g, bool (*accept)(const struct ir_type *type))
+{
+    struct known out;
+    if (fuzz_any(g, accept, &out))
+        return out;
+    for (;;) {
+        const struct ir_type *type = fuzz_type(g, fuzz_element(g));
+        if (!accept || accept(type))
+            return fuzz_of_type(g, type, false);
+        if (!type->rank && accept && (accept == is_tile || accept == is_vector_up) && g->scalars_only)
+            return fuzz_of_type(g, ir_type_scalar(g->context, IR_I32), false); /* the caller checks the rank again */
+    }
+}
+
+static double float_bound(struct known a, enum ir_opcode opcode, struct known b)
+{
+    return opcode == OP_MUL ? a.bound * b.bound : a.bound + b.bound;
+}
+
+static void integer_binary(struct generator *g)
+{
+    static const enum ir_opcode opcodes[] = { OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_REM, OP_MIN, OP_MAX, OP_AND, OP_OR, OP_XOR,
+                                              OP_SHL, OP_SHR, OP_MULHI };
+    struct known a = any_or_new(g, is_integral), b = fuzz_of_type(g, a.value->type, false);
+    fuzz_know(g, ir_binary(&g->builder, opcodes[random_below(&g->random, 13)], a.value, b.value), 0, true);
+}
+
+static void bool_operation(struct generator *g)
+{
+    static const enum ir_opcode opcodes[] = { OP_AND, OP_OR, OP_XOR };
+    const struct ir_type *type = fuzz_type(g, IR_BOOL);
+    struct ir_value *a = fuzz_of_type(g, type, false).value, *b = fuzz_of_type(g, type, false).value;
+    struct ir_value *made = random_chance(&g->random, 25) ? ir_unary(&g->builder, OP_NOT, a)
+                                                          : ir_binary(&g->builder, opcodes[random_below(&g->random, 3)], a, b);
+    fuzz_know(g, made, 0, true);
+}
+
+static void float_binary(struct generator *g)
+{
+    struct known a = any_or_new(g, is_real), b = fuzz_of_type(g, a.value->type, false);
+    enum ir_opcode opcode = (const enum ir_opcode[]){ OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MIN, OP_MAX }[random_below(&g->random, 6)];
+    enum ir_element element = a.value->type->element;
+    if (opcode == OP_MIN || opcode == OP_MAX) {
+        struct ir_value *made = ir_binary(&g->builder, opcode, a.value, b.value);
+        if (random_chance(&g->random, 30))
+            ir_set_number(made->definition, IR_ATTRIBUTE_NAN, IR_NAN_PROPAGATE);
+        fuzz_know(g, made, a.bound > b.bound ? a.bound : b.bound, a.exact && b.exact);
+    } else if (opcode == OP_DIV) {
+        fuzz_know(g, ir_binary(&g->builder, OP_DIV, a.value, b.value), 0, false);
+    } else if (a.exact && b.exact && float_bound(a, opcode, b) <= fuzz_limit(element)) {
+        fuzz_know(g, ir_binary(&g->builder, opcode, a.value, b.value), float_bound(a, opcode, b), true);
+    }
+}
+
+static void unary(struct generator *g)
+{
+    struct known a = any_or_new(g, NULL);
+    enum ir_element element = a.value->type->element;
+    if (element == IR_BOOL) {
+        fuzz_know(g, ir_unary(&g->builder, OP_NOT, a.value), 0, true);
+    } else if (ir_is_float(element)) {
+        fuzz_know(g, ir_unary(&g->builder, random_chance(&g->random, 50) ? OP_NEG : OP_ABS, a.value), a.bound, a.exact);
+    } else {
+        static const enum ir_opcode opcodes[] = { OP_NEG, OP_ABS, OP_NOT, OP_POPCOUNT, OP_CLZ };
+        fuzz_know(g, ir_unary(&g->builder, opcodes[random_below(&g->random, 5)], a.value), 0, true);
+    }
+}
+
+/* Functions whose result is correctly rounded on every target. */
+static void math(struct generator *g)
+{
+    static const enum ir_math functions[] = { IR_MATH_SQRT, IR_MATH_FLOOR, IR_MATH_CEIL, IR_MATH_TRUNC, IR_MATH_ROUND,
+                                              IR_MATH_ISNAN, IR_MATH_COPYSIGN };
+    struct known a = any_or_new(g, is_real);
+    enum ir_math function = functions[random_below(&g->random, 7)];
+    struct ir_value *second = function == IR_MATH_COPYSIGN ? fuzz_of_type(g, a.value->type, true).value : NULL;
+    bool keeps = function != IR_MATH_SQRT && function != IR_MATH_ISNAN;
+    fuzz_know(g, ir_math(&g->builder, function, a.value, second), a.bound, a.exact && keeps);
+}
+
+static void fma_operation(struct generator *g)
+{
+    struct known a = any_or_new(g, is_real);
+    struct known b = fuzz_of_type(g, a.value->type, true), c = fuzz_of_type(g, a.value->type, true);
+    double bound = a.bound * b.bound + c.bound;
+    if (!a.exact || bound > fuzz_limit(a.value->type->element))
+        return;
+    struct ir_value *operands[3] = { a.value, b.value, c.value };
+    fuzz_know(g, ir_build_value(&g->builder, OP_FMA, a.value->type, 3, operands), bound, true);
+}
+
+static void compare_or_select(struct generator *g)
+{
+    struct known a = any_or_new(g, NULL), b = fuzz_of_type(g, a.value->type, false);
+    if (random_chance(&g->random, 60)) {
+        enum ir_predicate predicate = (enum ir_predicate)random_below(&g->random, a.value->type->element == IR_BOOL ? 2 : IR_PREDICATE_COUNT);
+        fuzz_know(g, ir_compare(&g->builder, predicate, a.value, b.value), 0, true);
+        return;
+    }
+    struct ir_value *c = fuzz_of_type(g, ir_type_with_element(g->context, a.value->type, IR_BOOL), false).value;
+    fuzz_know(g, ir_select(&g->builder, c, a.value, b.value), a.bound > b.bound ? a.bound : b.bound, a.exact && b.exact);
+}
+
+static void cast(struct generator *g)
+{
+    struct known a = any_or_new(g, NULL);
+    enum ir_element from = a.value->type->element, to = fuzz_element(g);
+    if (from == to)
+        return;
+    struct ir_value *made = ir_cast(&g->builder, a.value, to);
+    bool narrows = ir_is_float(from) && ir_is_float(to);
+    if (narrows && random_chance(&g->random, 25))
+        ir_set_number(made->definition, IR_ATTRIBUTE_ROUND, random_below(&g->random, IR_ROUND_COUNT));
+    if (ir_is_integer(from) && ir_is_integer(to) && random_chance(&g->random, 25))
+        ir_set_number(made->definition, IR_ATTRIBUTE_SATURATE, 1);
+    bool exact = ir_is_float(from) ? a.exact && a.bound <= fuzz_limit(to) : from == IR_BOOL;
+    fuzz_know(g, made, from == IR_BOOL ? 1 : a.bound, exact);
+}
+
+static void bitcast(struct generator *g)
+{
+    struct known a = any_or_new(g, is_integral);
+    int bits = ir_element_info[a.value->type->element].bits;
+    for (int tries = 0; tries < 20; tries++) {
+        enum ir_element to = (enum ir_element)random_below(&g->random, IR_INDEX);
+        if (to == IR_BOOL || ir_element_info[to].bits != bits || to == a.value->type->element)
+            continue;
+        const struct ir_type *type = ir_type_with_element(g->context, a.value->type, to);
+        fuzz_know(g, ir_build_value(&g->builder, OP_BITCAST, type, 1, &a.value), 0, false);
+        return;
+    }
+}
+
+/* ---- shapes ---- */
+
+static void iota(struct generator *g)
+{
+    int64_t length = INT64_C(1) << random_between(&g->random, 0, 6);
+    fuzz_know(g, ir_build_value(&g->builder, OP_IOTA, ir_type_tile(g->context, IR_INDEX, 1, &length), 0, NULL), 0, true);
+}
+
+/* [4, 8] -> [1, 4, 8] -> [2, 4, 8]: None in an index, then a stretch */
+static void expand(struct generator *g)
+{
+    struct known a = any_or_new(g, is_vector_up);
+    const struct ir_type *type = a.value->type;
+    int64_t shape[IR_MAX_RANK];
+    int at = random_below(&g->random, type->rank + 1);
+    for (int d = 0; d <= type->rank; d++)
+        shape[d] = d < at ? type->extent[d] : d == at ? 1 : type->extent[d - 1];
+    struct ir_value *thin = ir_build_value(&g->builder, OP_RESHAPE, ir_type_with_shape(g->context, type, type->rank + 1, shape), 1, &a.value);
+    fuzz_know(g, thin, a.bound, a.exact);
+    shape[at] = INT64_C(1) << random_below(&g->random, 4);
+    if (ir_type_elements(thin->type) * shape[at] <= g->limits.max_elements)
+        fuzz_know(g, ir_broadcast(&g->builder, thin, type->rank + 1, shape), a.bound, a.exact);
+}
+
+static void reshape(struct generator *g)
+{
+    struct known a = any_or_new(g, is_tile);
+    int64_t left = ir_type_elements(a.value->type), shape[IR_MAX_RANK];
+    int rank = random_between(&g->random, 1, g->limits.max_rank);
+    for (int d = 0; d < rank; d++) {
+        shape[d] = d == rank - 1 ? left : INT64_C(1) << random_below(&g->random, log2_floor((uint64_t)left) + 1);
+        left /= shape[d];
+    }
+    const struct ir_type *type = ir_type_with_shape(g->context, a.value->type, rank, shape);
+    fuzz_know(g, ir_build_value(&g->builder, OP_RESHAPE, type, 1, &a.value), a.bound, a.exact);
+}
+
+static void permute(struct generator *g)
+{
+    struct known a = any_or_new(g, is_tile);
+    const struct ir_type *type = a.value->type;
+    int64_t order[IR_MAX_RANK], shape[IR_MAX_RANK];
+    for (int d = 0; d < type->rank; d++) {
+        int other = random_below(&g->random, d + 1);
+        order[d] = order[other];
+        order[other] = d;
+    }
+    for (int d = 0; d < type->rank; d++)
+        shape[d] = type->extent[order[d]];
+    struct ir_value *made = ir_build_value(&g->builder, OP_PERMUTE, ir_type_with_shape(g->context, type, type->rank, shape), 1, &a.value);
+    ir_set_list(made->definition, IR_ATTRIBUTE_PERMUTATION, type->rank, order);
+    fuzz_know(g, made, a.bound, a.exact);
+}
+
+static void extract(struct generator *g)
+{
+    struct known a = any_or_new(g, is_tile);
+    const struct ir_type *type = a.value->type;
+    int64_t start[IR_MAX_RANK], shape[IR_MAX_RANK];
+    for (int d = 0; d < type->rank; d++) {
+        shape[d] = int64_max(1, type->extent[d] >> random_below(&g->random, 3));
+        start[d] = shape[d] * random_below(&g->random, (int)(type->extent[d] / shape[d]));
+    }
+    struct ir_value *made = ir_build_value(&g->builder, OP_EXTRACT, ir_type_with_shape(g->context, type, type->rank, shape), 1, &a.value);
+    ir_set_list(made->definition, IR_ATTRIBUTE_START, type->rank, start);
+    fuzz_know(g, made, a.bound, a.exact);
+}
+
+/* ---- across elements ---- */
+
+static const struct ir_type *without_axis(struct generator *g, const struct ir_type *type, int axis)
+{
+    int64_t shape[IR_MAX_RANK];
+    int rank = 0;
+    for (int d = 0; d < type->rank; d++)
+        if (d != axis)
+            shape[rank++] = type->extent[d];
+    return ir_type_with_shape(g->context, type, rank, shape);
+}
+
+static void reduce(struct generator *g)
+{
+    struct known a = any_or_new(g, is_tile);
+    const struct ir_type *type = a.value->type;
+    int axis = random_below(&g->random, type->rank);
+    enum ir_reduce_kind kind;
+    double bound = a.bound;
+    if (type->element == IR_BOOL) {
+        kind = (const enum ir_reduce_kind[]){ IR_REDUCE_AND, IR_REDUCE_OR, IR_REDUCE_XOR }[random_below(&g->random, 3)];
+    } else if (ir_is_float(type->element)) {
+        kind = (const enum ir_reduce_kind[]){ IR_REDUCE_ADD, IR_REDUCE_MIN, IR_REDUCE_MAX }[random_below(&g->random, 3)];
+        if (kind == IR_REDUCE_ADD)
+            bound *= (double)type->extent[axis];
+        if (kind == IR_REDUCE_ADD && (!a.exact || bound > fuzz_limit(type->element)))
+            return;
+    } else {
+        kind = (enum ir_reduce_kind)random_below(&g->random, IR_REDUCE_REGION);
+    }
+    const struct ir_type *result = without_axis(g, type, axis);
+    struct ir_operation *made = ir_build(&g->builder, OP_REDUCE, 1, &a.value, 1, &result);
+    ir_set_number(made, IR_ATTRIBUTE_AXIS, axis);
+    ir_set_number(made, IR_ATTRIBUTE_KIND, kind);
+    if (ir_is_float(type->element) && kind != IR_REDUCE_ADD && random_chance(&g->random, 30))
+        ir_set_number(made, IR_ATTRIBUTE_NAN, IR_NAN_PROPAGATE);
+    fuzz_know(g, made->results[0], bound, a.exact);
+}
+
+static void dot(struct generator *g)
+{
+    static const enum ir_element elements[] = { IR_F32, IR_F16, IR_BF16, IR_F64, IR_I8, IR_F8E4M3, IR_F8E5M2, IR_I32, IR_U8 };
+    enum ir_element element = elements[random_below(&g->random, 9)];
+    enum ir_element result = element == IR_F64 ? IR_F64 : ir_is_float(element) ? IR_F32 : IR_I32;
+    int64_t m = INT64_C(1) << random_below(&g->random, 6), n = INT64_C(1) << random_below(&g->random, 6);
+    int64_t k = INT64_C(1) << random_below(&g->random, 6), batch = random_chance(&g->random, 20) ? 2 : 0;
+    int rank = batch ? 3 : 2;
+    int64_t left[3] = { 2, m, k }, right[3] = { 2, k, n }, out[3] = { 2, m, n };
+    struct known a = fuzz_of_type(g, ir_type_tile(g->context, element, rank, left + 3 - rank), true);
+    struct known b = fuzz_of_type(g, ir_type_tile(g->context, element, rank, right + 3 - rank), true);
+    struct known c = fuzz_of_type(g, ir_type_tile(g->context, result, rank, out + 3 - rank), true);
+    double bound = a.bound * b.bound * (double)k + c.bound;
+    if (ir_is_float(element) && bound > fuzz_limit(result))
+        return;
+    struct ir_value *operands[3] = { a.value, b.value, c.value };
+    fuzz_know(g, ir_build_value(&g->builder, OP_DOT, c.value->type, 3, operands), bound, true);
+}
+
+static void philox(struct generator *g)
+{
+    const struct ir_type *scalar = ir_type_scalar(g->context, IR_U64), *counter = fuzz_type(g, IR_U64);
+    struct ir_value *operands[2] = { fuzz_of_type(g, scalar, false).value, fuzz_of_type(g, counter, false).value };
+    const struct ir_type *word = ir_type_with_element(g->context, counter, IR_U32);
+    const struct ir_type *results[4] = { word, word, word, word };
+    struct ir_operation *made = ir_build(&g->builder, OP_PHILOX, 2, operands, 4, results);
+    for (int i = 0; i < 4; i++)
+        fuzz_know(g, made->results[i], 0, true);
+}
+
+/* A nested scope that sees only its own arguments: enters, runs statements, and leaves the pool as it was. */
+static void inside_scope(struct generator *g, struct ir_block *block, struct generator *kept)
+{
+    *kept = *g;
+    g->builder = (struct ir_builder){ .module = g->builder.module, .block = block };
+    g->pool.data = NULL;
+    g->pool.count = g->pool.capacity = 0;
+    g->pure = g->scalars_only = true;
+}
+
+static void leave_scope(struct generator *g, const struct generator *kept)
+{
+    struct random random = g->random;
+    *g = *kept;
+    g->random = random;
+}
+
+static void map(struct generator *g)
+{
+    if (g->scalars_only)
+        return;
+    struct known a = any_or_new(g, is_tile);
+    int count = random_between(&g->random, 1, 3), results = random_between(&g->random, 1, 2);
+    struct known operands[3] = { a };
+    struct ir_value *values[3] = { a.value };
+    for (int i = 1; i < count; i++) {
+        operands[i] = fuzz_of_type(g, ir_type_with_element(g->context, a.value->type, fuzz_element(g)), false);
+        values[i] = operands[i].value;
+    }
+    const struct ir_type *types[2];
+    for (int i = 0; i < results; i++)
+        types[i] = ir_type_with_element(g->context, a.value->type, fuzz_element(g));
+    struct ir_operation *made = ir_build(&g->builder, OP_MAP, count, values, results, types);
+    struct generator kept;
+    struct known yielded[2];
+    struct ir_value *out[2];
+    inside_scope(g, made->regions[0], &kept);
+    for (int i = 0; i < count; i++) {
+        const struct ir_type *type = ir_type_scalar(g->context, values[i]->type->element);
+        fuzz_know(g, ir_block_argument(made->regions[0], type, NULL), operands[i].bound, operands[i].exact);
+    }
+    fuzz_statements(g, random_between(&g->random, 1, 6));
+    for (int i = 0; i < results; i++) {
+        yielded[i] = fuzz_of_type(g, ir_type_scalar(g->context, types[i]->element), false);
+        out[i] = yielded[i].value;
+    }
+    ir_build(&g->builder, OP_YIELD, results, out, 0, NULL);
+    leave_scope(g, &kept);
+    for (int i = 0; i < results; i++)
+        fuzz_know(g, made->results[i], yielded[i].bound, yielded[i].exact);
+}
+
+/* Associative functions of pairs; the order of the operands shows in all of them. */
+static void combine(struct generator *g, int which, struct ir_value *const *v, struct ir_value **out)
+{
+    struct ir_builder *b = &g->builder;
+    if (which == 0) {        /* larger key with its companion, ties to the left */
+        struct ir_value *right = ir_compare(b, IR_PREDICATE_GT, v[2], v[0]);
+        out[0] = ir_select(b, right, v[2], v[0]);
+        out[1] = ir_select(b, right, v[3], v[1]);
+    } else if (which == 1) { /* affine maps, left first: x -> (x*a + b)*c + d */
+        out[0] = ir_binary(b, OP_MUL, v[0], v[2]);
+        out[1] = ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, v[1], v[2]), v[3]);
+    } else {                 /* first and last */
+        out[0] = v[0];
+        out[1] = v[3];
+    }
+}
+
+void fuzz_reduce_region(struct generator *g)
+{
+    struct known a = any_or_new(g, is_tile);
+    const struct ir_type *type = a.value->type;
+    if (!type->rank)
+        return;
+    int which = random_below(&g->random, 3), axis = random_below(&g->random, type->rank);
+    if (type->element == IR_BOOL || (which == 1 && !ir_is_integer(type->element)) || (which == 0 && !a.exact))
+        which = 2;
+    const struct ir_type *other = which == 1 ? type : ir_type_with_element(g->context, type, fuzz_element(g));
+    struct known b = fuzz_of_type(g, other, false);
+    const struct ir_type *results[2] = { without_axis(g, type, axis), without_axis(g, other, axis) };
+    struct ir_operation *made = ir_build(&g->builder, OP_REDUCE, 2, (struct ir_value *[]){ a.value, b.value }, 2, results);
+    ir_set_number(made, IR_ATTRIBUTE_AXIS, axis);
+    ir_set_number(made, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION);
+    struct generator kept;
+    struct ir_value *v[4], *out[2];
+    inside_scope(g, made->regions[0], &kept);
+    for (int i = 0; i < 4; i++)
+        v[i] = ir_block_argument(made->regions[0], ir_type_scalar(g->context, (i & 1 ? other : type)->element), NULL);
+    combine(g, which, v, out);
+    ir_build(&g->builder, OP_YIELD, 2, out, 0, NULL);
+    leave_scope(g, &kept);
+    fuzz_know(g, made->results[0], a.bound, a.exact);
+    fuzz_know(g, made->results[1], b.bound, b.exact);
+}
+
+/* A pure function of the module and a call of it. */
+static void call(struct generator *g)
+{
+    if (g->pure)
+        return;
+    char name[24];
+    snprintf(name, sizeof name, "helper%d", g->program->helpers++);
+    struct ir_function *function = ir_function_create(g->program->module, name, (struct location){ 0 });
+    int count = random_between(&g->random, 1, 3), results = random_between(&g->random, 1, 2);
+    struct known operands[3], yielded[2];
+    struct ir_value *values[3], *out[2];
+    const struct ir_type *types[2];
+    for (int i = 0; i < count; i++) {
+        operands[i] = any_or_new(g, NULL);
+        values[i] = operands[i].value;
+    }
+    struct generator kept;
+    inside_scope(g, function->body, &kept);
+    g->scalars_only = false;
+    for (int i = 0; i < count; i++)
+        fuzz_know(g, ir_block_argument(function->body, values[i]->type, NULL), operands[i].bound, operands[i].exact);
+    fuzz_statements(g, random_between(&g->random, 1, 8));
+    for (int i = 0; i < results; i++) {
+        if (!fuzz_any(g, NULL, &yielded[i]))
+            yielded[i] = g->pool.data[0];
+        out[i] = yielded[i].value;
+        types[i] = out[i]->type;
+        vector_push(g->arena, &function->results, types[i]);
+    }
+    ir_build(&g->builder, OP_RETURN, results, out, 0, NULL);
+    leave_scope(g, &kept);
+    struct ir_operation *made = ir_build(&g->builder, OP_CALL, count, values, results, types);
+    ir_set_name(made, IR_ATTRIBUTE_CALLEE, function->name);
+    for (int i = 0; i < results; i++)
+        fuzz_know(g, made->results[i], yielded[i].bound, yielded[i].exact);
+}
+
+typedef void statement(struct generator *g);
+
+void fuzz_pure_statement(struct generator *g)
+{
+    static statement *const any_rank[] = { integer_binary, integer_binary, bool_operation, float_binary, float_binary, unary,
+                                           math, fma_operation, compare_or_select, compare_or_select, cast, cast, bitcast };
+    static statement *const with_tiles[] = { iota, expand, expand, reshape, permute, extract, reduce, reduce, fuzz_reduce_region,
+                                             dot, philox, map, call };
+    if (g->scalars_only || random_chance(&g->random, 55))
+        any_rank[random_below(&g->random, (int)(sizeof any_rank / sizeof *any_rank))](g);
+    else
+        with_tiles[random_below(&g->random, (int)(sizeof with_tiles / sizeof *with_tiles))](g);
+}
