@@ -1,0 +1,204 @@
+/* One source from its text to its outputs.  The order of everything that is written or said follows the source, never the
+ * order in which workers end. */
+#include "driver/driver.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "driver/depfile.h"
+
+static const char *target_name(int target) { return target_rows[target].name; }
+
+static void remember_import(const char *path, void *context) {
+    struct compilation *compilation = context;
+    for (int i = 0; i < compilation->imports.count; i++)
+        if (strcmp(compilation->imports.data[i], path) == 0) return;
+    vector_push(compilation->arena, &compilation->imports, arena_string(compilation->arena, path));
+}
+
+/* What -arch says, else what the kind of output is usually for. */
+static void choose_targets(struct compilation *compilation) {
+    const struct options *options = compilation->options;
+    for (int i = 0; i < options->targets.count; i++) vector_push(compilation->arena, &compilation->targets, options->targets.data[i]);
+    if (options->targets.count) return;
+    bool only_cpu = options->interpret || options->emit == EMIT_TIR || options->emit == EMIT_LLVM || options->emit == EMIT_HEADER;
+    bool only_gpu = options->emit == EMIT_PTX || options->emit == EMIT_CUBIN || options->emit == EMIT_FATBIN;
+    for (int i = 0; i < target_row_count; i++) {
+        const struct target_row *row = &target_rows[i];
+        if (!(row->flags & TARGET_DEFAULT) || (row->kind == TARGET_CPU ? only_gpu : only_cpu)) continue;
+        vector_push(compilation->arena, &compilation->targets, i);
+    }
+}
+
+/* "dir/gemm.tile" gives "gemm"; standard input has its output's name. */
+static const char *stem_of(const struct options *options, const char *path) {
+    if (strcmp(path, "-") == 0) path = options->output && strcmp(options->output, "-") != 0 ? options->output : "stdin";
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    return arena_substring(options->arena, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+}
+
+static void set_warnings(struct compilation *compilation) {
+    const struct options *options = compilation->options;
+    struct diagnostics *d = compilation->diagnostics;
+    d->limit = options->error_limit;
+    d->warnings_are_errors = options->warnings_are_errors;
+    for (int i = 0; i < DIAGNOSTIC_COUNT; i++) {
+        if (diagnostic_info[i].severity == SEVERITY_remark && options->remarks) d->enabled[i] = 1;
+        if (diagnostic_info[i].severity != SEVERITY_warning) continue;
+        for (int k = 0; k < options->warnings.count; k++) {
+            const char *word = options->warnings.data[k], *name = diagnostic_info[i].name;
+            if (strcmp(word, "all") == 0 || strcmp(word, "extra") == 0 || strcmp(word, name) == 0) d->enabled[i] = 1;
+            else if (strncmp(word, "no-", 3) == 0 && (strcmp(word + 3, name) == 0 || strcmp(word + 3, "all") == 0)) d->enabled[i] = -1;
+            else if (strncmp(word, "error=", 6) == 0 && strcmp(word + 6, name) == 0) d->enabled[i] = 2;
+        }
+        if (options->no_warnings) d->enabled[i] = -1;
+    }
+    for (int k = 0; k < options->warnings.count; k++)
+        if (strcmp(options->warnings.data[k], "no-error") == 0) d->warnings_are_errors = false;
+}
+
+static void set_up(struct compilation *compilation, const struct options *options, const char *path) {
+    *compilation = (struct compilation){.options = options, .arena = options->arena, .fuel = options->fuel};
+    compilation->diagnostics = diagnostics_create(options->arena);
+    compilation->context = ir_context_create(options->arena);
+    compilation->outputs = output_set_create(options->arena);
+    compilation->stem = stem_of(options, path);
+    set_warnings(compilation);
+    choose_targets(compilation);
+    compilation->front = (struct front_options){
+        .arena = options->arena, .context = compilation->context, .diagnostics = compilation->diagnostics,
+        .include_count = options->includes.count, .includes = options->includes.data,
+        .define_count = options->defines.count, .defines = options->defines.data,
+        .spec_count = options->specs.count, .specs = options->specs.data,
+        .prefix = options->prefix, .max_instances = options->max_instances,
+        .target_count = compilation->targets.count, .targets = compilation->targets.data, .target_name = target_name,
+        .strict_fp = options->strict_fp, .checks = options->checks, .syntax_only = options->syntax_only};
+    compilation->target = (struct target_options){
+        .arena = options->arena, .context = compilation->context, .diagnostics = compilation->diagnostics,
+        .ptxas = tool_find(options, "ptxas"), .optimization = options->optimization,
+        .line_info = options->line_info, .debug = options->debug, .strict_fp = options->strict_fp,
+        .verbose = options->verbose, .dry_run = options->dry_run,
+        .want_ptx = options->save_temps, .resource_usage = options->resource_usage, .jobs = 1,
+        .xptxas_count = options->xptxas.count, .xptxas = options->xptxas.data,
+        .host_triple = options->host_triple, .log = stderr,
+        .prefix_map_count = options->prefix_map.count, .prefix_map = options->prefix_map.data};
+}
+
+static bool read_source(struct compilation *compilation, const char *path) {
+    struct buffer text = {0};
+    if (!file_read(path, LARGEST_SOURCE, &text)) {
+        if (errno == EFBIG) driver_error("'%s' is larger than %d MiB", path, LARGEST_SOURCE >> 20);
+        else driver_error("cannot read '%s': %s", path, strerror(errno));
+        buffer_free(&text);
+        compilation->code = EXIT_FILE;
+        return false;
+    }
+    struct source *source = ARENA_NEW(compilation->arena, struct source);
+    source->name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+    source->text = arena_substring(compilation->arena, text.data, text.size);
+    source->size = text.size;
+    compilation->source = source;
+    buffer_free(&text);
+    return true;
+}
+
+/* An output must not be one of the files that were read, under whatever name. */
+static bool spares_inputs(struct compilation *compilation, const char *path) {
+    struct stat output, input;
+    if (strcmp(path, "-") == 0 || stat(path, &output) != 0 || !S_ISREG(output.st_mode)) return true;
+    for (int i = -1; i < compilation->imports.count; i++) {
+        const char *name = i < 0 ? compilation->source->name : compilation->imports.data[i];
+        if (stat(name, &input) != 0 || input.st_dev != output.st_dev || input.st_ino != output.st_ino) continue;
+        driver_error("the output '%s' is the input '%s'", path, name);
+        compilation->code = EXIT_USAGE;
+        return false;
+    }
+    return true;
+}
+
+static void add_depfile(struct compilation *compilation) {
+    const struct options *options = compilation->options;
+    VECTOR(const char *) targets = {0};
+    VECTOR(const char *) inputs = {0};
+    for (int i = 0; i < options->dependency_targets.count; i++)
+        vector_push(compilation->arena, &targets, options->dependency_targets.data[i]);
+    for (int i = 0; !options->dependency_targets.count && i < compilation->output_names.count; i++) {
+        const char *name = compilation->output_names.data[i];
+        if (strcmp(name, "-") == 0) name = arena_printf(compilation->arena, "%s%s", compilation->stem, emit_suffix(options->emit));
+        vector_push(compilation->arena, &targets, depfile_quote(compilation->arena, name));
+    }
+    vector_push(compilation->arena, &inputs, strcmp(compilation->source->name, "<stdin>") == 0 ? "/dev/stdin" : compilation->source->name);
+    for (int i = 0; i < compilation->imports.count; i++) vector_push(compilation->arena, &inputs, compilation->imports.data[i]);
+    struct depfile depfile = {targets.count, targets.data, inputs.count, inputs.data, options->dependency_phony};
+    struct buffer text = {0};
+    depfile_print(&text, compilation->arena, &depfile);
+    const char *name = options->dependency_file ? options->dependency_file : emit_name(compilation, ".d");
+    emit_add(compilation, name, text.data, text.size);
+    buffer_free(&text);
+}
+
+static bool write_outputs(struct compilation *compilation) {
+    const char *failed;
+    if (compilation->options->dependencies) add_depfile(compilation);
+    if (compilation->code) return false;
+    for (int i = 0; i < compilation->output_names.count; i++)
+        if (!spares_inputs(compilation, compilation->output_names.data[i])) return false;
+    if (compilation->options->dry_run) {
+        for (int i = 0; i < compilation->output_names.count; i++)
+            fprintf(stderr, "tilecc: would write %s\n", compilation->output_names.data[i]);
+        return true;
+    }
+    if (output_set_commit(compilation->outputs, &failed)) return true;
+    driver_error("cannot write '%s': %s", failed, strerror(errno));
+    compilation->code = EXIT_FILE;
+    return false;
+}
+
+/* Every step that leads to the outputs; false when one failed. */
+static bool compile_steps(struct compilation *compilation) {
+    const struct options *options = compilation->options;
+    int64_t begin = report_clock();
+    compilation->module = front_compile(&compilation->front, compilation->source, remember_import, compilation);
+    compilation->stage_time[STAGE_FRONT] = report_clock() - begin;
+    if (compilation->diagnostics->errors || options->syntax_only) return !compilation->diagnostics->errors;
+    if (!compilation->module) die("the front end gave neither a module nor an error");
+    begin = report_clock();
+    bool runs_passes = options->passes || options->print_after || (options->emit != EMIT_TIR && options->emit != EMIT_HEADER && !options->interpret);
+    if (runs_passes && !lower_module(compilation)) return false;
+    report_filter_remarks(compilation);
+    compilation->stage_time[STAGE_PASSES] = report_clock() - begin;
+    if (options->interpret) return (compilation->code = interpret_call(compilation)) == EXIT_OK;
+    if (!emit_outputs(compilation) || compilation->diagnostics->errors) return false;
+    begin = report_clock();
+    bool written = write_outputs(compilation);
+    compilation->stage_time[STAGE_OUTPUT] = report_clock() - begin;
+    return written;
+}
+
+static bool is_tir(const char *path) {
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".tir") == 0;
+}
+
+enum exit_code compile_file(const struct options *options, const char *path) {
+    struct compilation compilation;
+    set_up(&compilation, options, path);
+    if (!read_source(&compilation, path)) return compilation.code;
+    if (is_tir(path)) return compile_tir(&compilation);
+    if (options->passes && options->emit != EMIT_TIR && !options->interpret && !options->syntax_only) {
+        driver_error("--passes replaces the pipeline, so it needs --emit=tir, --interpret or a .tir file");
+        return EXIT_USAGE;
+    }
+    struct jobs jobs;
+    jobs_acquire(&jobs, options, 64);
+    compilation.target.jobs = jobs.count;
+    bool ok = compile_steps(&compilation);
+    jobs_release(&jobs);
+    report_diagnostics(&compilation);
+    if (ok && options->resource_usage) report_resources(&compilation);
+    if (options->time_report) report_times(&compilation);
+    return ok ? EXIT_OK : report_exit_code(&compilation);
+}

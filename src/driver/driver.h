@@ -1,0 +1,70 @@
+/* One run of the compiler over one source, from its text to its outputs, and what the files of this room share.
+ *
+ *   main.c       the process: subcommands, signals, exit codes
+ *   compile.c    one source: read, front end, passes, code, outputs
+ *   lower.c      passes over the variants
+ *   emit.c       what --emit asks for, as bytes with names
+ *   report.c     time, resources, remarks, printing diagnostics */
+#ifndef TILECC_DRIVER_H
+#define TILECC_DRIVER_H
+#include "base/base.h"
+#include "base/file.h"
+#include "driver/options.h"
+#include "driver/tools.h"
+#include "passes/pass.h"
+#include "targets/target.h"
+
+enum { LARGEST_SOURCE = 16 << 20 };
+
+enum stage { STAGE_FRONT, STAGE_PASSES, STAGE_GPU, STAGE_OBJECT, STAGE_OUTPUT, STAGE_COUNT };
+
+struct compilation {
+    const struct options *options;
+    struct arena *arena;
+    struct diagnostics *diagnostics;
+    struct ir_context *context;
+    struct front_options front;
+    struct target_options target;
+    struct source *source;
+    const char *stem;                     /* file name without directory and suffix */
+    VECTOR(const char *) imports;
+    VECTOR(int) targets;                  /* rows that code is made for */
+    struct kernel_module *module;         /* after the front end */
+    int64_t fuel;
+    struct output_set *outputs;
+    VECTOR(const char *) output_names;    /* in the order of the depfile's targets */
+    int64_t stage_time[STAGE_COUNT];      /* microseconds */
+    enum exit_code code;                  /* why it failed, when not for the source's errors */
+};
+
+enum exit_code compile_file(const struct options *options, const char *path);
+enum exit_code compile_tir(struct compilation *compilation);
+
+/* The names in a comma list, each a pass.  False: said which is not. */
+bool lower_check_names(const struct options *options);
+/* Runs --passes or the pipeline on every variant. */
+bool lower_module(struct compilation *compilation);
+bool lower_function(struct compilation *compilation, struct ir_function *function, const struct target_row *row);
+
+/* Makes what was asked for and adds it to the outputs.  False: reported. */
+bool emit_outputs(struct compilation *compilation);
+bool emit_fatbin(struct compilation *compilation, struct buffer *out);
+void emit_add(struct compilation *compilation, const char *path, const void *data, size_t size);
+/* -o, or stem and suffix in the working directory. */
+const char *emit_name(const struct compilation *compilation, const char *suffix);
+bool emit_runtime(const struct options *options, enum exit_code *code);
+
+enum exit_code interpret_call(struct compilation *compilation);
+
+int64_t report_clock(void);               /* microseconds */
+void report_diagnostics(struct compilation *compilation);
+void report_times(const struct compilation *compilation);
+void report_resources(const struct compilation *compilation);
+void report_filter_remarks(struct compilation *compilation);
+enum exit_code report_exit_code(const struct compilation *compilation);
+void version_print(const struct options *options);
+void targets_print(void);
+
+int info_main(int count, const char *const *arguments);
+int explain_main(int count, const char *const *arguments);
+#endif

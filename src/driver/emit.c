@@ -1,0 +1,230 @@
+/* What --emit asks for, as bytes with names.  Kinds that exist once an instance (PTX, cubin, tile IR, LLVM of GPU code) go to one
+ * file each, named after symbol and architecture; -o names the file when there is one, "-" joins them with a comment between. */
+#include "driver/driver.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/embedded.h"
+#include "driver/header.h"
+#include "config.h"
+#include "ir/text.h"
+
+void emit_add(struct compilation *compilation, const char *path, const void *data, size_t size) {
+    for (int i = 0; i < compilation->output_names.count; i++) {
+        if (strcmp(compilation->output_names.data[i], path) != 0) continue;
+        driver_error("two outputs have the name '%s'", path);
+        compilation->code = EXIT_USAGE;
+        return;
+    }
+    vector_push(compilation->arena, &compilation->output_names, path);
+    output_set_add(compilation->outputs, path, data, size);
+}
+
+/* `path` without the suffix of its last part. */
+static int base_length(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    return (int)(dot && dot > name ? (size_t)(dot - path) : strlen(path));
+}
+
+const char *emit_name(const struct compilation *compilation, const char *suffix) {
+    const char *output = compilation->options->output;
+    bool is_named = output && strcmp(output, "-") != 0;
+    const char *base = is_named ? output : compilation->stem;
+    return arena_printf(compilation->arena, "%.*s%s", is_named ? base_length(base) : (int)strlen(base), base, suffix);
+}
+
+/* One instance's own text or bytes, with what tells it from the others. */
+struct part { const char *name; struct buffer bytes; };
+struct parts { struct arena *arena; VECTOR(struct part) list; };
+
+/* saxpy_f32.sm_90a, softmax_f16.2.sm_80 when there are several of one symbol and architecture */
+static const char *part_name(struct arena *arena, const struct kernel_entry *entry, int variant) {
+    int same = 0, before = 0, target = entry->variants.data[variant].target;
+    for (int i = 0; i < entry->variants.count; i++) {
+        same += entry->variants.data[i].target == target;
+        before += i < variant && entry->variants.data[i].target == target;
+    }
+    return same > 1 ? arena_printf(arena, "%s.%d.%s", entry->symbol, before, target_rows[target].name)
+                    : arena_printf(arena, "%s.%s", entry->symbol, target_rows[target].name);
+}
+
+static bool make_part(struct compilation *compilation, struct kernel_entry *entry, int number, struct buffer *out) {
+    struct kernel_variant *variant = &entry->variants.data[number];
+    bool is_gpu = target_rows[variant->target].kind == TARGET_NVPTX;
+    struct nvptx_task task = {entry, variant};
+    switch (compilation->options->emit) {
+    case EMIT_TIR: ir_print_module(out, variant->module, false); return true;
+    case EMIT_PTX: return !is_gpu || nvptx_emit_text(&compilation->target, &task, false, out);
+    case EMIT_LLVM: return !is_gpu || nvptx_emit_text(&compilation->target, &task, true, out);
+    case EMIT_CUBIN:
+        if (is_gpu) {
+            const struct kernel_image *image = &compilation->module->images.data[variant->gpu.image];
+            buffer_append(out, image->data, image->size);
+        }
+        return true;
+    default: die("output %d is not one an instance", compilation->options->emit);
+    }
+}
+
+static bool add_part(struct compilation *compilation, struct parts *parts, const char *name, struct buffer *bytes, bool made) {
+    if (made && bytes->size) {
+        struct part part = {name, {arena_copy(parts->arena, bytes->data, bytes->size), bytes->size, 0}};
+        vector_push(parts->arena, &parts->list, part);
+    }
+    buffer_free(bytes);
+    (void)compilation;
+    return made;
+}
+
+static bool make_parts(struct compilation *compilation, struct parts *parts) {
+    bool ok = true;
+    for (int i = 0; i < compilation->module->entries.count; i++) {
+        struct kernel_entry *entry = &compilation->module->entries.data[i];
+        for (int k = 0; k < entry->variants.count; k++) {
+            struct buffer bytes = {0};
+            bool made = make_part(compilation, entry, k, &bytes);
+            ok = add_part(compilation, parts, part_name(compilation->arena, entry, k), &bytes, made) && ok;
+        }
+    }
+    bool wants_cpu = false;
+    for (int i = 0; i < compilation->targets.count; i++) wants_cpu |= target_rows[compilation->targets.data[i]].kind == TARGET_CPU;
+    if (compilation->options->emit == EMIT_LLVM && wants_cpu) {
+        struct buffer bytes = {0};
+        bool made = host_emit_llvm(&compilation->target, compilation->module, &bytes);
+        ok = add_part(compilation, parts, arena_printf(compilation->arena, "%s.host", compilation->stem), &bytes, made) && ok;
+    }
+    return ok;
+}
+
+static bool emit_parts(struct compilation *compilation) {
+    const struct options *options = compilation->options;
+    const char *suffix = emit_suffix(options->emit), *output = options->output;
+    struct parts parts = {.arena = compilation->arena};
+    if (!make_parts(compilation, &parts)) return false;
+    bool is_joined = output && strcmp(output, "-") == 0;
+    if (parts.list.count == 0) driver_error("nothing to make: no architecture of -arch gives %s", suffix + 1);
+    else if (output && parts.list.count > 1 && (!is_joined || options->emit == EMIT_CUBIN))
+        driver_error("%d instances give a file each; choose one with --spec and -arch, or leave -o away", parts.list.count);
+    if (parts.list.count == 0 || (output && parts.list.count > 1 && (!is_joined || options->emit == EMIT_CUBIN))) {
+        compilation->code = EXIT_USAGE;
+        return false;
+    }
+    struct buffer joined = {0};
+    for (int i = 0; i < parts.list.count; i++) {
+        const struct part *part = &parts.list.data[i];
+        const char *comment = options->emit == EMIT_LLVM ? ";" : "//";
+        if (is_joined && parts.list.count > 1) buffer_printf(&joined, "%s%s %s\n", i ? "\n" : "", comment, part->name);
+        if (is_joined) buffer_append(&joined, part->bytes.data, part->bytes.size);
+        else emit_add(compilation, output ? output : arena_printf(compilation->arena, "%s%s", part->name, suffix), part->bytes.data, part->bytes.size);
+    }
+    if (is_joined) emit_add(compilation, "-", joined.data, joined.size);
+    buffer_free(&joined);
+    return compilation->code == EXIT_OK;
+}
+
+/* All variants of each GPU architecture to cubins. */
+static bool make_cubins(struct compilation *compilation) {
+    int64_t begin = report_clock();
+    bool ok = true;
+    for (int t = 0; t < compilation->targets.count; t++) {
+        int target = compilation->targets.data[t];
+        if (target_rows[target].kind != TARGET_NVPTX) continue;
+        VECTOR(struct nvptx_task) tasks = {0};
+        for (int i = 0; i < compilation->module->entries.count; i++) {
+            struct kernel_entry *entry = &compilation->module->entries.data[i];
+            for (int k = 0; k < entry->variants.count; k++) {
+                struct nvptx_task task = {entry, &entry->variants.data[k]};
+                if (task.variant->target == target) vector_push(compilation->arena, &tasks, task);
+            }
+        }
+        if (tasks.count && !compilation->target.ptxas && !compilation->options->dry_run) {
+            driver_error("there is no ptxas%s%s to assemble code for %s; -arch=cpu needs none", compilation->options->cuda_path ? " in " : "",
+                         compilation->options->cuda_path ? compilation->options->cuda_path : "", target_rows[target].name);
+            compilation->code = EXIT_ENVIRONMENT;
+            return false;
+        }
+        if (tasks.count) ok = nvptx_compile(&compilation->target, compilation->module, tasks.count, tasks.data) && ok;
+    }
+    compilation->stage_time[STAGE_GPU] = report_clock() - begin;
+    return ok;
+}
+
+static bool emit_header(struct compilation *compilation, const char *path) {
+    struct buffer text = {0};
+    header_print(compilation->module, TILECC_VERSION, &text);
+    emit_add(compilation, path, text.data, text.size);
+    buffer_free(&text);
+    return compilation->code == EXIT_OK;
+}
+
+static bool emit_object(struct compilation *compilation) {
+    int64_t begin = report_clock();
+    struct buffer object = {0};
+    bool ok = compilation->options->dry_run || host_object(&compilation->target, compilation->module, &object);
+    compilation->stage_time[STAGE_OBJECT] = report_clock() - begin;
+    const char *output = compilation->options->output;
+    if (ok) emit_add(compilation, output ? output : emit_name(compilation, ".o"), object.data, object.size);
+    buffer_free(&object);
+    if (ok && !(output && strcmp(output, "-") == 0)) ok = emit_header(compilation, emit_name(compilation, ".h"));
+    return ok;
+}
+
+/* --save-temps: tile IR of every variant, PTX and cubin of every image. */
+static void save_temps(struct compilation *compilation) {
+    struct kernel_module *module = compilation->module;
+    for (int i = 0; i < module->entries.count; i++) {
+        const struct kernel_entry *entry = &module->entries.data[i];
+        for (int k = 0; k < entry->variants.count; k++) {
+            const struct kernel_variant *variant = &entry->variants.data[k];
+            const char *name = part_name(compilation->arena, entry, k);
+            struct buffer text = {0};
+            ir_print_module(&text, variant->module, false);
+            emit_add(compilation, emit_name(compilation, arena_printf(compilation->arena, ".%s.tir", name)), text.data, text.size);
+            buffer_free(&text);
+            if (target_rows[variant->target].kind != TARGET_NVPTX || variant->gpu.image >= module->images.count) continue;
+            const struct kernel_image *image = &module->images.data[variant->gpu.image];
+            if (image->ptx)
+                emit_add(compilation, emit_name(compilation, arena_printf(compilation->arena, ".%s.ptx", name)), image->ptx, strlen(image->ptx));
+            if (image->size)
+                emit_add(compilation, emit_name(compilation, arena_printf(compilation->arena, ".%s.cubin", name)), image->data, image->size);
+        }
+    }
+}
+
+bool emit_outputs(struct compilation *compilation) {
+    const char *output = compilation->options->output;
+    bool ok;
+    switch (compilation->options->emit) {
+    case EMIT_OBJECT: ok = make_cubins(compilation) && emit_object(compilation); break;
+    case EMIT_HEADER: ok = emit_header(compilation, output ? output : emit_name(compilation, ".h")); break;
+    case EMIT_CUBIN: ok = make_cubins(compilation) && (compilation->options->dry_run || emit_parts(compilation)); break;
+    case EMIT_FATBIN: {
+        struct buffer bytes = {0};
+        ok = make_cubins(compilation) && (compilation->options->dry_run || emit_fatbin(compilation, &bytes));
+        if (ok && bytes.size) emit_add(compilation, output ? output : emit_name(compilation, ".fatbin"), bytes.data, bytes.size);
+        buffer_free(&bytes);
+        break;
+    }
+    default: ok = emit_parts(compilation); break;
+    }
+    if (ok && compilation->options->save_temps) save_temps(compilation);
+    return ok && compilation->code == EXIT_OK;
+}
+
+bool emit_runtime(const struct options *options, enum exit_code *code) {
+    bool is_arm = strncmp(options->host_triple, "aarch64", 7) == 0;
+    const struct embedded_file *file = embedded_find(is_arm ? "tile_rt.aarch64.o" : "tile_rt.x86_64.o");
+    if (!file) {
+        driver_error("this tilecc was built without a run time for %s; compile tile_rt.c with your own compiler", options->host_triple);
+        *code = EXIT_ENVIRONMENT;
+        return false;
+    }
+    struct output_set *outputs = output_set_create(options->arena);
+    const char *failed;
+    output_set_add(outputs, options->output ? options->output : "tile_rt.o", file->data, file->size);
+    if (options->dry_run || output_set_commit(outputs, &failed)) return true;
+    driver_error("cannot write '%s': %s", failed, strerror(errno));
+    *code = EXIT_FILE;
+    return false;
+}

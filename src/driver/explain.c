@@ -1,0 +1,44 @@
+/* tilecc explain CODE: the page of a diagnostic, from diagnostics.def.  Without a code: the index. */
+#include "driver/driver.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum { PAGE_WIDTH = 78 };
+
+static const char *const severity_words[] = {"note", "remark", "warning", "error"};
+
+/* Text filled to lines; line ends in it are kept. */
+static void print_filled(const char *text) {
+    size_t column = 0;
+    for (const char *at = text; *at;) {
+        size_t length = strcspn(at, " \n");
+        if (column && column + 1 + length > PAGE_WIDTH) column = (putchar('\n'), 0);
+        if (column && length) putchar(' ');
+        fwrite(at, 1, length, stdout);
+        column += length + (column && length);
+        at += length;
+        if (*at == '\n') column = (putchar('\n'), 0);
+        if (*at) at++;
+    }
+    putchar('\n');
+}
+
+int explain_main(int count, const char *const *arguments) {
+    if (count > 1) {
+        driver_error("explain takes one code");
+        return EXIT_USAGE;
+    }
+    for (int i = 0; i < DIAGNOSTIC_COUNT; i++) {
+        const struct diagnostic_info *info = &diagnostic_info[i];
+        if (count == 0) printf("%s %-8s %-24s %s\n", info->code, severity_words[info->severity], info->name, info->summary);
+        else if (strcasecmp(arguments[0], info->code) == 0 || strcmp(arguments[0], info->name) == 0) {
+            printf("%s (%s, %s): %s\n\n", info->code, severity_words[info->severity], info->name, info->summary);
+            print_filled(info->page);
+            return EXIT_OK;
+        }
+    }
+    if (count == 0) return EXIT_OK;
+    driver_error("there is no diagnostic '%s'; 'tilecc explain' lists all", arguments[0]);
+    return EXIT_USAGE;
+}

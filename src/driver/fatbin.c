@@ -1,0 +1,97 @@
+/* --emit=fatbin: the toolkit's fatbinary over one cubin an architecture.  Its inputs and output are nameless files in memory,
+ * since it splits names at commas and writes wherever a name leads. */
+#include "driver/driver.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/child.h"
+
+/* A file in memory that a child inherits, holding `data`; -1 with errno. */
+static int memory_file(const char *name, const void *data, size_t size) {
+    int file = memfd_create(name, 0);
+    for (size_t at = 0; file >= 0 && at < size;) {
+        ssize_t put = write(file, (const char *)data + at, size - at);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) {
+            close(file);
+            return -1;
+        }
+        at += (size_t)put;
+    }
+    return file;
+}
+
+struct fatbin_inputs { VECTOR(int) files; VECTOR(const char *) arguments; };
+
+/* One image a target: a fat binary has no room for several of one architecture. */
+static bool add_images(struct compilation *compilation, struct fatbin_inputs *inputs) {
+    const struct kernel_module *module = compilation->module;
+    for (int i = 0; i < module->images.count; i++) {
+        const struct kernel_image *image = &module->images.data[i];
+        for (int k = 0; k < i; k++)
+            if (module->images.data[k].target == image->target) {
+                driver_error("a fat binary holds one instance an architecture; choose one with --spec");
+                compilation->code = EXIT_USAGE;
+                return false;
+            }
+        int file = memory_file("cubin", image->data, image->size);
+        if (file < 0) {
+            driver_error("cannot hold a cubin in memory: %s", strerror(errno));
+            compilation->code = EXIT_ENVIRONMENT;
+            return false;
+        }
+        vector_push(compilation->arena, &inputs->files, file);
+        vector_push(compilation->arena, &inputs->arguments,
+                    arena_printf(compilation->arena, "--image3=kind=elf,sm=%s,file=/proc/self/fd/%d",
+                                 target_rows[image->target].name + 3, file));
+    }
+    return true;
+}
+
+static bool run_fatbinary(struct compilation *compilation, const char *tool, struct fatbin_inputs *inputs, struct buffer *out) {
+    int result_file = memory_file("fatbin", NULL, 0);
+    VECTOR(const char *) words = {0};
+    vector_push(compilation->arena, &words, tool);
+    vector_push(compilation->arena, &words, "-64");
+    vector_push(compilation->arena, &words, arena_printf(compilation->arena, "--create=/proc/self/fd/%d", result_file));
+    for (int i = 0; i < inputs->arguments.count; i++) vector_push(compilation->arena, &words, inputs->arguments.data[i]);
+    vector_push(compilation->arena, &words, NULL);
+    if (compilation->options->verbose) {
+        for (int i = 0; i < words.count - 1; i++) fprintf(stderr, "%s%s", i ? " " : "", words.data[i]);
+        fputc('\n', stderr);
+    }
+    struct child_result result = {.exit_code = -1};
+    bool ok = result_file >= 0 && child_run(words.data, NULL, NULL, 0, (struct child_limits){.seconds = 60}, &result);
+    if (ok) ok = file_read(arena_printf(compilation->arena, "/proc/self/fd/%d", result_file), 0, out);
+    if (!ok || out->size < 16) {
+        driver_error("fatbinary failed: %s", result.errors.size ? result.errors.data : "it wrote nothing");
+        compilation->code = EXIT_TOOL;
+        ok = false;
+    }
+    buffer_free(&result.output);
+    buffer_free(&result.errors);
+    if (result_file >= 0) close(result_file);
+    return ok;
+}
+
+bool emit_fatbin(struct compilation *compilation, struct buffer *out) {
+    const char *tool = tool_find(compilation->options, "fatbinary");
+    if (!tool) {
+        driver_error("--emit=fatbin needs fatbinary of a CUDA toolkit, and there is none");
+        compilation->code = EXIT_ENVIRONMENT;
+        return false;
+    }
+    struct fatbin_inputs inputs = {0};
+    bool ok = add_images(compilation, &inputs);
+    if (ok && inputs.files.count == 0) {
+        driver_error("nothing to make: no architecture of -arch gives fatbin");
+        compilation->code = EXIT_USAGE;
+        ok = false;
+    }
+    if (ok) ok = run_fatbinary(compilation, tool, &inputs, out);
+    for (int i = 0; i < inputs.files.count; i++) close(inputs.files.data[i]);
+    return ok;
+}

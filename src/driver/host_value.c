@@ -1,0 +1,153 @@
+/* Evaluates host expressions and binds the names of a call, as the wrapper of a launch does. */
+#include "driver/host_value.h"
+
+static int64_t scalar_value(const struct host_call *call, int64_t parameter) {
+    const struct kernel_parameter *p = &call->entry->parameters.data[parameter];
+    enum ir_element element = p->kind == KERNEL_ENUM ? IR_I32 : p->element;
+    return ir_bits_to_int(element, call->arguments[parameter].bits);
+}
+
+static double float_value(const struct host_call *call, const struct kernel_expression *e) {
+    if (e->op == KERNEL_HOST_FLOAT_CONSTANT) return ir_bits_to_double(IR_F64, (uint64_t)e->number);
+    if (e->op == KERNEL_HOST_FLOAT_SCALAR)
+        return ir_bits_to_double(call->entry->parameters.data[e->number].element, call->arguments[e->number].bits);
+    int64_t value = 0;
+    return host_evaluate(call, e, &value) ? (double)value : 0.0;
+}
+
+static bool leaf(const struct host_call *call, const struct kernel_expression *e, int64_t *value) {
+    const struct host_argument *argument = call->arguments + (e->number < call->entry->parameters.count ? e->number : 0);
+    switch (e->op) {
+    case KERNEL_HOST_CONSTANT: *value = e->number; return true;
+    case KERNEL_HOST_NAME: *value = call->names[e->number]; return true;
+    case KERNEL_HOST_KEY: *value = call->keys[e->number]; return true;
+    case KERNEL_HOST_SCALAR: *value = scalar_value(call, e->number); return true;
+    case KERNEL_HOST_EXTENT: *value = argument->extent[e->dimension]; return true;
+    case KERNEL_HOST_STRIDE: *value = argument->stride[e->dimension]; return true;
+    case KERNEL_HOST_PRESENT: *value = argument->present; return true;
+    case KERNEL_HOST_ALIGNED: *value = !argument->present || (uintptr_t)argument->data % (uintptr_t)e->dimension == 0; return true;
+    case KERNEL_HOST_SM_COUNT: *value = 1; return true;
+    default: return false;
+    }
+}
+
+static bool compare_floats(enum kernel_host_op op, double a, double b) {
+    switch (op) {
+    case KERNEL_HOST_FLOAT_EQ: return a == b;
+    case KERNEL_HOST_FLOAT_NE: return a != b;
+    case KERNEL_HOST_FLOAT_LT: return a < b;
+    case KERNEL_HOST_FLOAT_LE: return a <= b;
+    case KERNEL_HOST_FLOAT_GT: return a > b;
+    default: return a >= b;
+    }
+}
+
+static bool arithmetic(enum kernel_host_op op, int64_t a, int64_t b, int64_t *value) {
+    switch (op) {
+    case KERNEL_HOST_ADD: return !__builtin_add_overflow(a, b, value);
+    case KERNEL_HOST_SUB: return !__builtin_sub_overflow(a, b, value);
+    case KERNEL_HOST_MUL: return !__builtin_mul_overflow(a, b, value);
+    case KERNEL_HOST_DIV: *value = b ? (b == -1 ? 0 : a / b) : 0; return b != -1 || !__builtin_sub_overflow((int64_t)0, a, value);
+    case KERNEL_HOST_REM: *value = b == 0 ? a : b == -1 ? 0 : a % b; return true;
+    case KERNEL_HOST_CDIV:
+        if (b == -1) return !__builtin_sub_overflow((int64_t)0, a, value);
+        *value = b == 0 ? 0 : a / b + (a % b != 0 && (a < 0) == (b < 0));
+        return true;
+    case KERNEL_HOST_MIN: *value = int64_min(a, b); return true;
+    case KERNEL_HOST_MAX: *value = int64_max(a, b); return true;
+    case KERNEL_HOST_NEG: return !__builtin_sub_overflow((int64_t)0, a, value);
+    case KERNEL_HOST_ABS: *value = a; return a >= 0 || !__builtin_sub_overflow((int64_t)0, a, value);
+    case KERNEL_HOST_SHL: *value = b < 0 || b > 62 ? 0 : (int64_t)((uint64_t)a << b); return b >= 0 && b <= 62 && *value >> b == a;
+    case KERNEL_HOST_SHR: *value = b < 0 || b > 63 ? -(a < 0) : a >> b; return true;
+    case KERNEL_HOST_BIT_AND: *value = a & b; return true;
+    case KERNEL_HOST_BIT_OR: *value = a | b; return true;
+    case KERNEL_HOST_BIT_XOR: *value = a ^ b; return true;
+    case KERNEL_HOST_BIT_NOT: *value = ~a; return true;
+    case KERNEL_HOST_ILOG2: *value = a > 0 ? log2_floor((uint64_t)a) : -1; return true;
+    case KERNEL_HOST_EQ: *value = a == b; return true;
+    case KERNEL_HOST_NE: *value = a != b; return true;
+    case KERNEL_HOST_LT: *value = a < b; return true;
+    case KERNEL_HOST_LE: *value = a <= b; return true;
+    case KERNEL_HOST_GT: *value = a > b; return true;
+    case KERNEL_HOST_GE: *value = a >= b; return true;
+    case KERNEL_HOST_NOT: *value = !a; return true;
+    default: die("host expression %d", op);
+    }
+}
+
+bool host_evaluate(const struct host_call *call, const struct kernel_expression *e, int64_t *value) {
+    int64_t a = 0, b = 0;
+    if (leaf(call, e, value)) return true;
+    if (e->op >= KERNEL_HOST_FLOAT_EQ && e->op <= KERNEL_HOST_FLOAT_GE) {
+        *value = compare_floats(e->op, float_value(call, e->operand[0]), float_value(call, e->operand[1]));
+        return true;
+    }
+    if (!host_evaluate(call, e->operand[0], &a)) return false;
+    if (e->op == KERNEL_HOST_SELECT) return host_evaluate(call, e->operand[a ? 1 : 2], value);
+    if (e->op == KERNEL_HOST_AND || e->op == KERNEL_HOST_OR) {
+        *value = a != 0;
+        return (e->op == KERNEL_HOST_AND) != (a != 0) || host_evaluate(call, e->operand[1], value);
+    }
+    if (e->operand[1] && !host_evaluate(call, e->operand[1], &b)) return false;
+    return arithmetic(e->op, a, b, value);
+}
+
+static bool is_member(const struct kernel_key *key, int64_t value) {
+    for (int i = 0; i < key->count; i++)
+        if (key->values[i] == value) return true;
+    return false;
+}
+
+static const char *bind_keys(struct arena *arena, struct host_call *call) {
+    for (int i = 0; i < call->entry->keys.count; i++) {
+        const struct kernel_key *key = &call->entry->keys.data[i];
+        int64_t *value = &call->keys[i], bound = 0;
+        if (key->at_least) {
+            if (!host_evaluate(call, key->at_least, &bound)) return arena_printf(arena, "the bound of `%s` overflows", key->name);
+            int k = 0;
+            while (k < key->count && key->values[k] < bound) k++;
+            if (k == key->count) return arena_printf(arena, "`%s`: no member is at least %lld", key->name, (long long)bound);
+            *value = key->values[k];
+            continue;
+        }
+        *value = key->parameter >= 0    ? ir_bits_to_int(IR_I32, call->arguments[key->parameter].bits)
+                 : key->name_index >= 0 ? call->names[key->name_index]
+                                        : key->values[0];
+        if (!is_member(key, *value)) return arena_printf(arena, "`%s` has no member %lld", key->name, (long long)*value);
+    }
+    return NULL;
+}
+
+static const char *check_extents(struct arena *arena, const struct host_call *call) {
+    for (int i = 0; i < call->entry->parameters.count; i++) {
+        const struct kernel_parameter *p = &call->entry->parameters.data[i];
+        for (int d = 0; p->kind == KERNEL_VIEW && call->arguments[i].present && d < p->rank; d++) {
+            int64_t expected = 0;
+            if (p->binds[d] >= 0 || !p->extent[d]) continue;
+            if (!host_evaluate(call, p->extent[d], &expected)) return arena_printf(arena, "an extent of `%s` overflows", p->name);
+            if (expected != call->arguments[i].extent[d])
+                return arena_printf(arena, "`%s` has extent %lld in dimension %d, and %lld is needed", p->name,
+                                    (long long)call->arguments[i].extent[d], d, (long long)expected);
+        }
+    }
+    return NULL;
+}
+
+const char *host_bind(struct arena *arena, struct host_call *call) {
+    for (int i = 0; i < call->entry->names.count; i++) {
+        const struct kernel_name *name = &call->entry->names.data[i];
+        call->names[i] = 0;
+        if (name->parameter < 0 || !call->arguments[name->parameter].present) continue;
+        int64_t extent = call->arguments[name->parameter].extent[name->dimension];
+        call->names[i] = name->multiply ? (extent - name->add) / name->multiply : 0;
+    }
+    const char *problem = bind_keys(arena, call);
+    if (!problem) problem = check_extents(arena, call);
+    for (int i = 0; i < call->entry->requirements.count && !problem; i++) {
+        const struct kernel_expression *requirement = call->entry->requirements.data[i];
+        int64_t holds = 0;
+        if (!host_evaluate(call, requirement, &holds) || !holds)
+            problem = arena_printf(arena, "requires %s", requirement->text ? requirement->text : "(a condition)");
+    }
+    return problem;
+}

@@ -1,0 +1,23 @@
+/* The values that a wrapper computes before a launch, computed here: for --interpret, which has no wrapper. */
+#ifndef TILECC_HOST_VALUE_H
+#define TILECC_HOST_VALUE_H
+#include "ir/kernel.h"
+
+/* One argument of a call.  Scalars: `bits` as their element's encoding (ir_bits_to_int and _double read it). */
+struct host_argument {
+    bool present;
+    void *data;
+    int64_t extent[IR_MAX_RANK], stride[IR_MAX_RANK];
+    uint64_t bits;
+};
+struct host_call {
+    const struct kernel_entry *entry;
+    const struct host_argument *arguments; /* one a parameter */
+    int64_t *names;                        /* one an entry->names */
+    int64_t *keys;                         /* one an entry->keys */
+};
+/* i64 arithmetic as the wrapper does it: x / 0 is 0, x % 0 is x.  False: an overflow. */
+bool host_evaluate(const struct host_call *call, const struct kernel_expression *expression, int64_t *value);
+/* Fills names and keys and checks extents and `requires`.  NULL, or what is wrong. */
+const char *host_bind(struct arena *arena, struct host_call *call);
+#endif

@@ -1,0 +1,124 @@
+/* tilecc info FILE.o: what an object made by tilecc holds: the kernels that C can call, and the code for each GPU with its
+ * registers and memory.  targets/host/object.c says how sections are named.  Any bytes may be given. */
+#include "driver/driver.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#define CODE_SECTION ".text.tile."
+#define IMAGE_SECTION ".rodata.tile.image."
+
+struct object {
+    const unsigned char *data;
+    size_t size;
+    Elf64_Ehdr header;
+    struct arena *arena;
+};
+
+static bool is_inside(const struct object *object, uint64_t offset, uint64_t size) {
+    return offset <= object->size && size <= object->size - offset;
+}
+
+static bool read_at(const struct object *object, uint64_t offset, void *into, size_t size) {
+    if (!is_inside(object, offset, size)) return false;
+    memcpy(into, object->data + offset, size);
+    return true;
+}
+
+static bool section_at(const struct object *object, unsigned index, Elf64_Shdr *section) {
+    return index < object->header.e_shnum &&
+           read_at(object, object->header.e_shoff + (uint64_t)index * sizeof *section, section, sizeof *section) &&
+           (section->sh_type == SHT_NOBITS || is_inside(object, section->sh_offset, section->sh_size));
+}
+
+/* A string of a string section, or "" where the file is broken. */
+static const char *string_at(const struct object *object, const Elf64_Shdr *strings, uint64_t offset) {
+    if (strings->sh_type != SHT_STRTAB || offset >= strings->sh_size) return "";
+    const char *text = (const char *)object->data + strings->sh_offset + offset;
+    return memchr(text, 0, strings->sh_size - offset) ? text : "";
+}
+
+static bool open_object(struct object *object) {
+    Elf64_Shdr names;
+    return read_at(object, 0, &object->header, sizeof object->header) && memcmp(object->header.e_ident, ELFMAG, SELFMAG) == 0 &&
+           object->header.e_ident[EI_CLASS] == ELFCLASS64 && object->header.e_ident[EI_DATA] == ELFDATA2LSB &&
+           object->header.e_shentsize == sizeof(Elf64_Shdr) && section_at(object, object->header.e_shstrndx, &names);
+}
+
+static const char *machine_name(unsigned machine) {
+    return machine == EM_X86_64 ? "x86_64" : machine == EM_AARCH64 ? "aarch64" : "another machine";
+}
+
+static void print_kernels(const struct object *object, const Elf64_Shdr *names, int *count) {
+    for (unsigned i = 0; i < object->header.e_shnum; i++) {
+        Elf64_Shdr section;
+        if (!section_at(object, i, &section)) continue;
+        const char *name = string_at(object, names, section.sh_name);
+        if (strncmp(name, CODE_SECTION, strlen(CODE_SECTION)) != 0) continue;
+        printf("kernel  %s: %llu bytes of host code\n", name + strlen(CODE_SECTION), (unsigned long long)section.sh_size);
+        ++*count;
+    }
+}
+
+static void print_image(const struct object *object, const char *name, const Elf64_Shdr *section) {
+    struct cubin_kernel *kernels;
+    int architecture, kernel_count;
+    const char *problem;
+    printf("image   %s: %llu bytes", name, (unsigned long long)section->sh_size);
+    if (!cubin_read(object->arena, object->data + section->sh_offset, section->sh_size, &architecture, &kernel_count, &kernels, &problem))
+        printf(", not a cubin: %s\n", problem);
+    else {
+        printf(", architecture %d\n", architecture);
+        for (int i = 0; i < kernel_count; i++)
+            printf("        %s: %d registers, %lld bytes shared, %lld bytes local\n", kernels[i].symbol, kernels[i].registers,
+                   (long long)kernels[i].shared_bytes, (long long)kernels[i].local_bytes);
+    }
+}
+
+static void print_images(const struct object *object, const Elf64_Shdr *names, int *count) {
+    for (unsigned i = 0; i < object->header.e_shnum; i++) {
+        Elf64_Shdr section;
+        if (!section_at(object, i, &section) || section.sh_type == SHT_NOBITS) continue;
+        const char *name = string_at(object, names, section.sh_name);
+        if (strncmp(name, IMAGE_SECTION, strlen(IMAGE_SECTION)) != 0) continue;
+        print_image(object, name + strlen(IMAGE_SECTION), &section);
+        ++*count;
+    }
+}
+
+static int print_object(const char *path, const struct buffer *bytes, struct arena *arena) {
+    struct object object = {.data = (const unsigned char *)bytes->data, .size = bytes->size, .arena = arena};
+    Elf64_Shdr names;
+    int count = 0;
+    if (!open_object(&object) || !section_at(&object, object.header.e_shstrndx, &names)) {
+        driver_error("'%s' is not a 64-bit ELF object", path);
+        return EXIT_SOURCE;
+    }
+    printf("object  %s: %s\n", path, machine_name(object.header.e_machine));
+    print_kernels(&object, &names, &count);
+    print_images(&object, &names, &count);
+    if (count == 0) {
+        driver_error("'%s' holds no kernels of tilecc", path);
+        return EXIT_SOURCE;
+    }
+    printf("PTX     none: nothing is compiled where the program runs\n");
+    return EXIT_OK;
+}
+
+int info_main(int count, const char *const *arguments) {
+    if (count != 1) {
+        driver_error("info takes one object file");
+        return EXIT_USAGE;
+    }
+    struct buffer bytes = {0};
+    int code = EXIT_FILE;
+    if (!file_read(arguments[0], 0, &bytes)) driver_error("cannot read '%s': %s", arguments[0], strerror(errno));
+    else {
+        struct arena *arena = arena_create();
+        code = print_object(arguments[0], &bytes, arena);
+        arena_destroy(arena);
+    }
+    buffer_free(&bytes);
+    return code;
+}

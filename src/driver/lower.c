@@ -1,0 +1,97 @@
+/* Passes over the variants of a module: the pipeline of each target, or the list of --passes; --print-after and --fuel. */
+#include "driver/driver.h"
+
+#include <string.h>
+
+#include "ir/text.h"
+
+/* Calls visit for each word of a comma list until one says no. */
+static bool each_word(struct arena *arena, const char *list, bool (*visit)(const char *word, void *context), void *context) {
+    for (const char *at = list; *at;) {
+        size_t length = strcspn(at, ",");
+        if (length && !visit(arena_substring(arena, at, length), context)) return false;
+        at += length + (at[length] == ',');
+    }
+    return true;
+}
+
+static bool check_name(const char *word, void *context) {
+    const char *option = context;
+    if (pass_find(word) || (strcmp(word, "all") == 0 && strcmp(option, "--print-after") == 0)) return true;
+    const char *names[256];
+    int count = 0;
+    for (; count < pass_count && count < 256; count++) names[count] = pass_table[count].name;
+    const char *nearest = suggest_nearest(word, count, names);
+    driver_error("%s: there is no pass '%s'%s%s%s", option, word, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                 nearest ? "'?" : "");
+    return false;
+}
+
+bool lower_check_names(const struct options *options) {
+    static char passes[] = "--passes", print_after[] = "--print-after";
+    return (!options->passes || each_word(options->arena, options->passes, check_name, passes)) &&
+           (!options->print_after || each_word(options->arena, options->print_after, check_name, print_after));
+}
+
+static bool list_has(const char *list, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = list; at && *at;) {
+        size_t here = strcspn(at, ",");
+        if (here == length && strncmp(at, word, length) == 0) return true;
+        at += here + (at[here] == ',');
+    }
+    return false;
+}
+
+static void print_after(const struct pass_info *pass, struct ir_function *function, bool changed, void *context) {
+    const struct compilation *compilation = context;
+    const char *list = compilation->options->print_after;
+    if (!list_has(list, pass->name) && !(changed && list_has(list, "all"))) return;
+    struct buffer text = {0};
+    buffer_printf(&text, "// after %s\n", pass->name);
+    ir_print_function(&text, function, false);
+    fwrite(text.data, 1, text.size, stderr);
+    buffer_free(&text);
+}
+
+struct pass_list { struct arena *arena; VECTOR(const struct pass_info *) passes; };
+
+static bool add_pass(const char *word, void *context) {
+    struct pass_list *list = context;
+    const struct pass_info *pass = pass_find(word);
+    vector_push(list->arena, &list->passes, pass);
+    return true;
+}
+
+static struct ir_function *math_function(void *context, struct ir_module *module, enum ir_math function, enum ir_element element) {
+    return front_math_function(context, module, function, element);
+}
+
+bool lower_function(struct compilation *compilation, struct ir_function *function, const struct target_row *row) {
+    const struct options *options = compilation->options;
+    struct pass_context context = {.arena = compilation->arena, .diagnostics = compilation->diagnostics, .target = row,
+                                   .fuel = options->fuel < 0 ? NULL : &compilation->fuel, .remarks = options->remarks,
+                                   .math_function = math_function, .math_context = &compilation->front};
+    struct pass_run run = {.after = options->print_after ? print_after : NULL, .after_context = compilation};
+    if (options->passes) {
+        struct pass_list list = {.arena = compilation->arena};
+        each_word(compilation->arena, options->passes, add_pass, &list);
+        run.passes = list.passes.data;
+        run.count = list.passes.count;
+    } else {
+        run.passes = pass_pipeline(row, options->optimization, &run.count);
+    }
+    return pass_run_all(&run, function, &context);
+}
+
+bool lower_module(struct compilation *compilation) {
+    bool ok = true;
+    for (int i = 0; i < compilation->module->entries.count; i++) {
+        struct kernel_entry *entry = &compilation->module->entries.data[i];
+        for (int k = 0; k < entry->variants.count; k++) {
+            struct kernel_variant *variant = &entry->variants.data[k];
+            ok = lower_function(compilation, variant->function, &target_rows[variant->target]) && ok;
+        }
+    }
+    return ok;
+}

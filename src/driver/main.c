@@ -1,0 +1,125 @@
+/* The process: subcommands, options that make nothing, signals and exit codes. */
+#include "driver/driver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <regex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A bug of ours ends in abort(); what a user sees is a line and the documented code. */
+static void on_abort(int number) {
+    static const char text[] = "tilecc: this is a bug of tilecc; please report it with the source and the command line\n";
+    ssize_t ignored = write(2, text, sizeof text - 1);
+    (void)ignored;
+    (void)number;
+    _exit(EXIT_INTERNAL);
+}
+
+/* Files must never land on descriptors 0 to 2 because a caller closed them. */
+static void keep_standard_descriptors(void) {
+    for (int file = open("/dev/null", O_RDWR); file >= 0; file = open("/dev/null", O_RDWR))
+        if (file > 2) {
+            close(file);
+            return;
+        }
+}
+
+static void set_signals(void) {
+    struct sigaction abort_action = {.sa_handler = on_abort}, ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGABRT, &abort_action, NULL);
+    sigaction(SIGPIPE, &ignore, NULL); /* a closed output is an error of writing */
+    sigaction(SIGXFSZ, &ignore, NULL); /* so is a limit on the size of files */
+    static char stack[64 * 1024];
+    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction fault = {.sa_handler = on_abort, .sa_flags = SA_ONSTACK};
+    sigaltstack(&alternate, NULL);
+#if !defined(__SANITIZE_ADDRESS__)
+    sigaction(SIGSEGV, &fault, NULL);
+    sigaction(SIGBUS, &fault, NULL);
+    sigaction(SIGILL, &fault, NULL);
+    sigaction(SIGFPE, &fault, NULL);
+#endif
+    (void)fault;
+}
+
+struct subcommand { const char *name; int (*run)(int count, const char *const *arguments); /* NULL: not there yet */ };
+static const struct subcommand subcommands[] = {{"info", info_main}, {"explain", explain_main}, {"test", NULL}, {"bench", NULL},
+                                                {"tune", NULL},      {"fmt", NULL},             {"lsp", NULL}};
+
+/* A first argument that names a file is a file, whatever it is called. */
+static const struct subcommand *find_subcommand(const char *word) {
+    for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++)
+        if (strcmp(word, subcommands[i].name) == 0 && access(word, F_OK) != 0) return &subcommands[i];
+    return NULL;
+}
+
+static int finish(int code) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    driver_error("cannot write standard output: %s", strerror(errno));
+    return code ? code : EXIT_FILE;
+}
+
+static bool is_ready(const struct options *options) {
+    regex_t pattern;
+    if (options->remark_pattern) {
+        if (regcomp(&pattern, options->remark_pattern, REG_EXTENDED | REG_NOSUB) != 0) {
+            driver_error("-Rpass: '%s' is not a regular expression", options->remark_pattern);
+            return false;
+        }
+        regfree(&pattern);
+    }
+    for (int i = 0; i < options->files.count; i++) {
+        if (strcmp(options->files.data[i], "-") != 0 || options->output || options->syntax_only || options->interpret) continue;
+        driver_error("reading standard input needs -o");
+        return false;
+    }
+    return lower_check_names(options);
+}
+
+static int run(const struct options *options) {
+    enum exit_code code = EXIT_OK;
+    if (options->print_help) return help_print(stdout), EXIT_OK;
+    if (options->print_version) return version_print(options), EXIT_OK;
+    if (options->print_targets) return targets_print(), EXIT_OK;
+    if (!is_ready(options)) return EXIT_USAGE;
+    if (options->emit == EMIT_RUNTIME) {
+        if (options->files.count) {
+            driver_error("--emit=runtime takes no source, but there is '%s'", options->files.data[0]);
+            return EXIT_USAGE;
+        }
+        return emit_runtime(options, &code) ? EXIT_OK : (int)code;
+    }
+    if (!options->files.count) {
+        driver_error("no input; give a .tile file, or see tilecc --help");
+        return EXIT_USAGE;
+    }
+    for (int i = 0; i < options->files.count; i++) {
+        enum exit_code here = compile_file(options, options->files.data[i]);
+        if (code == EXIT_OK) code = here;
+    }
+    return (int)code;
+}
+
+int main(int argc, char **argv) {
+    keep_standard_descriptors();
+    set_signals();
+    if (argc < 2) {
+        fprintf(stderr, "Usage: tilecc [options] file.tile ...   (tilecc --help lists the options)\n");
+        return EXIT_USAGE;
+    }
+    const struct subcommand *subcommand = find_subcommand(argv[1]);
+    if (subcommand && !subcommand->run) {
+        driver_error("'tilecc %s' is not there yet", subcommand->name);
+        return EXIT_USAGE;
+    }
+    if (subcommand) return finish(subcommand->run(argc - 2, (const char *const *)argv + 2));
+    struct arena *arena = arena_create();
+    struct options options = {.arena = arena};
+    enum exit_code code;
+    int result = options_parse(&options, argc - 1, (const char *const *)argv + 1, &code) ? run(&options) : (int)code;
+    arena_destroy(arena);
+    return finish(result);
+}

@@ -1,0 +1,396 @@
+/* Parsing the command line.  An option is looked up in options.def, its value taken by its form, and one switch applies it.
+ * Nothing is accepted and ignored: what cannot be honoured is an error that says why. */
+#include "driver/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/depfile.h"
+#include "targets/target.h"
+
+const struct option_info option_info[OPTION_COUNT] = {
+#define OPTION(id, spelling, form, argument, group, state, help)                                                      \
+    {spelling, FORM_##form, argument, group, STATE_##state, help},
+#include "driver/options.def"
+#undef OPTION
+};
+
+static const char *const emit_words[] = {
+#define X(id, word, suffix) word,
+    EMIT_KINDS(X)
+#undef X
+};
+static const char *const emit_suffixes[] = {
+#define X(id, word, suffix) suffix,
+    EMIT_KINDS(X)
+#undef X
+};
+const char *emit_suffix(enum emit_kind kind) { return emit_suffixes[kind]; }
+
+void driver_error(const char *format, ...) {
+    struct buffer text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    buffer_vprintf(&text, format, arguments);
+    va_end(arguments);
+    for (size_t i = 0; i < text.size; i++) /* names of files may hold what a terminal would obey */
+        if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f) text.data[i] = '?';
+    fprintf(stderr, "tilecc: error: %s\n", text.data);
+    buffer_free(&text);
+}
+
+static bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+/* Whether the argument is this option; *value is what is joined to it, or NULL. */
+static bool matches(const struct option_info *option, const char *argument, const char **value) {
+    if (!starts_with(argument, option->spelling)) return false;
+    const char *rest = argument + strlen(option->spelling);
+    *value = NULL;
+    switch (option->form) {
+    case FORM_FLAG: return !*rest;
+    case FORM_JOINED:
+        if (*rest) *value = rest;
+        return true;
+    case FORM_ATTACHED: *value = rest; return true;
+    case FORM_VALUE:
+    case FORM_OPTIONAL:
+        if (*rest == '=') *value = rest + 1;
+        return !*rest || *rest == '=';
+    case FORM_EQUALS:
+        *value = rest + 1;
+        return *rest == '=';
+    }
+    return false;
+}
+
+static int find_option(const char *argument, const char **value) {
+    int best = -1;
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const char *here;
+        if (!matches(&option_info[i], argument, &here)) continue;
+        if (best >= 0 && strlen(option_info[best].spelling) > strlen(option_info[i].spelling)) continue;
+        best = i;
+        *value = here;
+    }
+    return best;
+}
+
+static bool unknown_option(struct options *options, const char *argument) {
+    const char *spellings[OPTION_COUNT];
+    for (int i = 0; i < OPTION_COUNT; i++) spellings[i] = option_info[i].spelling;
+    const char *equals = strchr(argument, '=');
+    const char *name = equals ? arena_substring(options->arena, argument, (size_t)(equals - argument)) : argument;
+    const char *nearest = suggest_nearest(name, OPTION_COUNT, spellings);
+    if (nearest && strcmp(nearest, name) != 0) driver_error("unknown option '%s'; did you mean '%s'?", argument, nearest);
+    else if (nearest) driver_error("option '%s' does not take its value like this: '%s'; see tilecc --help", nearest, argument);
+    else driver_error("unknown option '%s'; see tilecc --help", argument);
+    return false;
+}
+
+static bool parse_count(const char *option, const char *text, int64_t most, int64_t *number) {
+    char *end;
+    errno = 0;
+    long long parsed = strtoll(text, &end, 10);
+    if (errno || end == text || *end || parsed < 0 || parsed > most || text[0] < '0' || text[0] > '9') {
+        driver_error("%s: '%s' is not a number from 0 to %lld", option, text, (long long)most);
+        return false;
+    }
+    *number = parsed;
+    return true;
+}
+
+static bool parse_int(const char *option, const char *text, int least, int *number) {
+    int64_t wide;
+    if (!parse_count(option, text, 1000000, &wide)) return false;
+    if (wide < least) {
+        driver_error("%s: must be at least %d", option, least);
+        return false;
+    }
+    *number = (int)wide;
+    return true;
+}
+
+static bool parse_emit(struct options *options, const char *word) {
+    for (int kind = 0; kind < EMIT_COUNT; kind++)
+        if (strcmp(emit_words[kind], word) == 0) {
+            options->emit = (enum emit_kind)kind;
+            return true;
+        }
+    if (strcmp(word, "c") == 0 || strcmp(word, "manifest") == 0) driver_error("--emit=%s is not there yet", word);
+    else driver_error("--emit: unknown kind '%s'; there are ptx, cubin, fatbin, llvm, tir, header, runtime", word);
+    return false;
+}
+
+static bool add_target(struct options *options, const char *word) {
+    int row = target_find(word);
+    if (row < 0 && starts_with(word, "compute_")) {
+        row = target_find(arena_printf(options->arena, "sm_%s", word + 8));
+        options->virtual_arch = word;
+    }
+    if (row < 0) {
+        const char **names = ARENA_ARRAY(options->arena, const char *, target_row_count);
+        for (int i = 0; i < target_row_count; i++) names[i] = target_rows[i].name;
+        const char *nearest = suggest_nearest(word, target_row_count, names);
+        driver_error("-arch: unknown architecture '%s'%s%s%s; see --print-targets", word, nearest ? "; did you mean '" : "",
+                     nearest ? nearest : "", nearest ? "'?" : "");
+        return false;
+    }
+    for (int i = 0; i < options->targets.count; i++)
+        if (options->targets.data[i] == row) return true;
+    vector_push(options->arena, &options->targets, row);
+    return true;
+}
+
+static bool parse_targets(struct options *options, const char *list) {
+    if (strcmp(list, "all") == 0) {
+        for (int i = 0; i < target_row_count; i++)
+            if (!add_target(options, target_rows[i].name)) return false;
+        return true;
+    }
+    for (const char *at = list;; at++) {
+        size_t length = strcspn(at, ",");
+        if (!add_target(options, arena_substring(options->arena, at, length))) return false;
+        at += length;
+        if (!*at) return true;
+    }
+}
+
+static bool parse_host(struct options *options, const char *name) {
+    if (strcmp(name, "x86_64-linux") == 0) options->host_triple = "x86_64-unknown-linux-gnu";
+    else if (strcmp(name, "aarch64-linux") == 0) options->host_triple = "aarch64-unknown-linux-gnu";
+    else {
+        driver_error("--host-target: '%s' is not there; x86_64-linux and aarch64-linux are", name);
+        return false;
+    }
+    return true;
+}
+
+/* ptxas has options that read files, write files and change its input; only these pass. */
+static bool is_allowed_for_ptxas(const char *word) {
+    static const char *const exact[] = {"-O0", "-O1", "-O2", "-O3", "--opt-level=0", "--opt-level=1", "--opt-level=2", "--opt-level=3"};
+    static const char *const caches[] = {"ca", "cg", "cs", "lu", "cv", "wb", "wt"};
+    for (size_t i = 0; i < sizeof exact / sizeof *exact; i++)
+        if (strcmp(word, exact[i]) == 0) return true;
+    if (starts_with(word, "-dlcm=") || starts_with(word, "-dscm="))
+        for (size_t i = 0; i < sizeof caches / sizeof *caches; i++)
+            if (strcmp(word + 6, caches[i]) == 0) return true;
+    const char *count = starts_with(word, "--maxrregcount=") ? word + 15 : starts_with(word, "-maxrregcount=") ? word + 14 : "";
+    size_t digits = strspn(count, "0123456789");
+    return digits >= 1 && digits <= 3 && !count[digits];
+}
+
+static bool add_xptxas(struct options *options, const char *list) {
+    for (const char *at = list;; at++) {
+        size_t length = strcspn(at, ",");
+        const char *word = arena_substring(options->arena, at, length);
+        if (!is_allowed_for_ptxas(word)) {
+            driver_error("-Xptxas: '%s' is not allowed; -O0 to -O3, -dlcm=, -dscm= and --maxrregcount= are", word);
+            return false;
+        }
+        vector_push(options->arena, &options->xptxas, word);
+        at += length;
+        if (!*at) return true;
+    }
+}
+
+static bool add_define(struct options *options, const char *text) {
+    const char *equals = strchr(text, '=');
+    if (equals == text || !*text) {
+        driver_error("-D needs NAME=VALUE, not '%s'", text);
+        return false;
+    }
+    struct front_define define = {equals ? arena_substring(options->arena, text, (size_t)(equals - text)) : text,
+                                  equals ? equals + 1 : "1"};
+    vector_push(options->arena, &options->defines, define);
+    return true;
+}
+
+/* Names of warnings are those of diagnostics.def. */
+static bool add_warning(struct options *options, const char *text) {
+    const char *name = starts_with(text, "no-") ? text + 3 : text;
+    if (starts_with(name, "error=")) name += 6;
+    bool known = strcmp(name, "all") == 0 || strcmp(name, "extra") == 0 || (strcmp(text, "no-error") == 0);
+    for (int i = 0; i < DIAGNOSTIC_COUNT && !known; i++)
+        known = diagnostic_info[i].severity == SEVERITY_warning && strcmp(diagnostic_info[i].name, name) == 0;
+    if (!known) {
+        const char *names[DIAGNOSTIC_COUNT];
+        int count = 0;
+        for (int i = 0; i < DIAGNOSTIC_COUNT; i++)
+            if (diagnostic_info[i].severity == SEVERITY_warning) names[count++] = diagnostic_info[i].name;
+        const char *nearest = suggest_nearest(name, count, names);
+        driver_error("-W%s: there is no such warning%s%s%s", text, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                     nearest ? "'?" : "");
+        return false;
+    }
+    vector_push(options->arena, &options->warnings, text);
+    return true;
+}
+
+static bool parse_optimization(struct options *options, const char *level) {
+    if (!*level) level = "1";
+    if (level[0] < '0' || level[0] > '3' || level[1]) {
+        driver_error("-O%s: there are -O0, -O1, -O2 and -O3", level);
+        return false;
+    }
+    options->optimization = level[0] - '0';
+    return true;
+}
+
+static bool parse_color(struct options *options, const char *when) {
+    options->color = when ? when : "always";
+    if (strcmp(options->color, "auto") == 0 || strcmp(options->color, "always") == 0 || strcmp(options->color, "never") == 0)
+        return true;
+    driver_error("-fdiagnostics-color: '%s' is not auto, always or never", when);
+    return false;
+}
+
+static bool parse_format(struct options *options, const char *kind) {
+    options->json = strcmp(kind, "json") == 0;
+    if (options->json || strcmp(kind, "text") == 0) return true;
+    driver_error("-fdiagnostics-format: '%s' is not text or json", kind);
+    return false;
+}
+
+static bool add_prefix_map(struct options *options, const char *text) {
+    if (!strchr(text, '=')) {
+        driver_error("-ffile-prefix-map needs OLD=NEW, not '%s'", text);
+        return false;
+    }
+    vector_push(options->arena, &options->prefix_map, text);
+    return true;
+}
+
+static bool parse_prefix(struct options *options, const char *prefix) {
+    options->prefix = prefix;
+    for (const char *c = prefix; *c; c++) {
+        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
+        if (letter || (c > prefix && *c >= '0' && *c <= '9')) continue;
+        driver_error("--prefix: a C name cannot begin with '%s'", prefix);
+        return false;
+    }
+    return true;
+}
+
+static bool apply(struct options *o, enum option_id id, const char *value) {
+    switch (id) {
+    case OPTION_OUTPUT: o->output = value; return true;
+    case OPTION_COMPILE: o->emit = EMIT_OBJECT; o->syntax_only = o->interpret = false; return true;
+    case OPTION_ASSEMBLY: o->emit = EMIT_PTX; return true;
+    case OPTION_EMIT: return parse_emit(o, value);
+    case OPTION_EMIT_RUNTIME: o->emit = EMIT_RUNTIME; return true;
+    case OPTION_SYNTAX_ONLY: o->syntax_only = true; return true;
+    case OPTION_INTERPRET: o->interpret = true; o->interpret_call = value; return true;
+    case OPTION_ARCH: return parse_targets(o, value);
+    case OPTION_PRINT_TARGETS: o->print_targets = true; return true;
+    case OPTION_HOST_TARGET: return parse_host(o, value);
+    case OPTION_CUDA_PATH: o->cuda_path = value; return true;
+    case OPTION_XPTXAS: return add_xptxas(o, value);
+    case OPTION_DEFINE: return add_define(o, value);
+    case OPTION_INCLUDE: vector_push(o->arena, &o->includes, value); return true;
+    case OPTION_SPEC: vector_push(o->arena, &o->specs, value); return true;
+    case OPTION_MAX_INSTANCES: return parse_int("--max-instances", value, 1, &o->max_instances);
+    case OPTION_PREFIX: return parse_prefix(o, value);
+    case OPTION_STRICT_FP: o->strict_fp = true; return true;
+    case OPTION_CHECKS: o->checks = true; return true;
+    case OPTION_OPTIMIZE: return parse_optimization(o, value);
+    case OPTION_PASSES: o->passes = value; return true;
+    case OPTION_PRINT_AFTER: o->print_after = value; return true;
+    case OPTION_FUEL: return parse_count("--fuel", value, INT64_MAX, &o->fuel);
+    case OPTION_DEBUG: o->debug = o->line_info = true; return true;
+    case OPTION_LINE_INFO: o->line_info = true; return true;
+    case OPTION_PREFIX_MAP: return add_prefix_map(o, value);
+    case OPTION_VERBOSE: o->verbose = true; return true;
+    case OPTION_DRY_RUN: o->dry_run = true; return true;
+    case OPTION_SAVE_TEMPS: o->save_temps = true; return true;
+    case OPTION_TIME_REPORT: o->time_report = true; return true;
+    case OPTION_REMARKS: o->remarks = true; o->remark_pattern = value; return true;
+    case OPTION_RESOURCE_USAGE: o->resource_usage = true; return true;
+    case OPTION_DEPENDENCIES: o->dependencies = true; return true;
+    case OPTION_DEPENDENCY_FILE: o->dependency_file = value; return true;
+    case OPTION_DEPENDENCY_TARGET: vector_push(o->arena, &o->dependency_targets, value); return true;
+    case OPTION_DEPENDENCY_QUOTED: vector_push(o->arena, &o->dependency_targets, depfile_quote(o->arena, value)); return true;
+    case OPTION_DEPENDENCY_PHONY: o->dependency_phony = true; return true;
+    case OPTION_WARNING: return add_warning(o, value);
+    case OPTION_WARNING_ERROR:
+        if (value) return add_warning(o, arena_printf(o->arena, "error=%s", value));
+        o->warnings_are_errors = true;
+        return true;
+    case OPTION_NO_WARNINGS: o->no_warnings = true; return true;
+    case OPTION_COLOR: return parse_color(o, value);
+    case OPTION_FORMAT: return parse_format(o, value);
+    case OPTION_ERROR_LIMIT: return parse_int("-ferror-limit", value, 0, &o->error_limit);
+    case OPTION_JOBS: return !*value || parse_int("-j", value, 1, &o->jobs);
+    case OPTION_VERSION: o->print_version = true; return true;
+    case OPTION_HELP: o->print_help = true; return true;
+    case OPTION_REPORT: case OPTION_REPRODUCIBLE: case OPTION_F32_DOT: case OPTION_COUNT: break;
+    }
+    die("option %s has no meaning", option_info[id].spelling);
+}
+
+static bool parse_argument(struct options *options, const struct argument_list *list, int *at) {
+    const char *argument = list->words.data[*at], *value = NULL;
+    int found = find_option(argument, &value);
+    if (found < 0) return unknown_option(options, argument);
+    const struct option_info *option = &option_info[found];
+    if (option->state == STATE_LATER) {
+        driver_error("option '%s' is not there yet", option->spelling);
+        return false;
+    }
+    if (!value && (option->form == FORM_JOINED || option->form == FORM_VALUE)) {
+        if (*at + 1 >= list->words.count) {
+            driver_error("option '%s' needs %s", option->spelling, option->argument);
+            return false;
+        }
+        value = list->words.data[++*at];
+    }
+    if (value && !*value && option->form != FORM_ATTACHED && found != OPTION_PREFIX && found != OPTION_PASSES) {
+        driver_error("option '%s' needs %s, not nothing", option->spelling, option->argument);
+        return false;
+    }
+    return apply(options, (enum option_id)found, value);
+}
+
+/* Rules between options, whatever their order. */
+static bool fits_together(const struct options *options) {
+    if (options->virtual_arch && options->emit != EMIT_PTX)
+        driver_error("-arch=%s: PTX inside an object is not there yet; -S -arch=%s writes it as text", options->virtual_arch,
+                     options->virtual_arch);
+    else if (!options->dependencies && (options->dependency_file || options->dependency_phony || options->dependency_targets.count))
+        driver_error("%s needs -MD", options->dependency_file ? "-MF" : options->dependency_phony ? "-MP" : "-MT");
+    else if (options->output && options->files.count > 1)
+        driver_error("-o cannot be given with more than one file");
+    else if (options->dependency_file && options->files.count > 1)
+        driver_error("-MF cannot be given with more than one file");
+    else return true;
+    return false;
+}
+
+bool options_parse(struct options *options, int count, const char *const *arguments, enum exit_code *code) {
+    struct argument_list list = {0};
+    const char *failed;
+    *code = EXIT_FILE;
+    if (!response_expand(options->arena, count, arguments, &list, &failed)) {
+        driver_error("cannot read '@%s': %s", failed, strerror(errno));
+        return false;
+    }
+    *code = EXIT_USAGE;
+    options->max_instances = 3;
+    options->optimization = 2;
+    options->fuel = -1;
+    options->color = "auto";
+    options->error_limit = 20;
+#if defined(__aarch64__)
+    options->host_triple = "aarch64-unknown-linux-gnu";
+#else
+    options->host_triple = "x86_64-unknown-linux-gnu";
+#endif
+    bool only_files = false;
+    for (int i = 0; i < list.words.count; i++) {
+        const char *word = list.words.data[i];
+        if (!only_files && strcmp(word, "--") == 0) only_files = true;
+        else if (only_files || word[0] != '-' || !word[1]) vector_push(options->arena, &options->files, word);
+        else if (!parse_argument(options, &list, &i)) return false;
+    }
+    return fits_together(options);
+}

@@ -1,0 +1,99 @@
+/* The command line, parsed.  options.def lists the options; nothing else knows their spelling. */
+#ifndef TILECC_OPTIONS_H
+#define TILECC_OPTIONS_H
+#include "base/base.h"
+#include "front/front.h"
+
+enum exit_code {
+    EXIT_OK = 0,
+    EXIT_SOURCE = 1,      /* the source has errors */
+    EXIT_USAGE = 2,       /* an option or argument is wrong, or not there yet */
+    EXIT_FILE = 3,        /* a file cannot be read or written */
+    EXIT_ENVIRONMENT = 4, /* a tool or memory is missing */
+    EXIT_TOOL = 5,        /* a tool failed */
+    EXIT_INTERNAL = 70    /* our bug */
+};
+
+enum option_form { FORM_FLAG, FORM_JOINED, FORM_VALUE, FORM_EQUALS, FORM_OPTIONAL, FORM_ATTACHED };
+enum option_state { STATE_HERE, STATE_LATER };
+enum option_id {
+#define OPTION(id, spelling, form, argument, group, state, help) OPTION_##id,
+#include "driver/options.def"
+#undef OPTION
+    OPTION_COUNT
+};
+struct option_info {
+    const char *spelling;
+    enum option_form form;
+    const char *argument, *group;
+    enum option_state state;
+    const char *help;
+};
+extern const struct option_info option_info[OPTION_COUNT];
+
+#define EMIT_KINDS(X)                                                                                                 \
+    X(OBJECT, "object", ".o")                                                                                         \
+    X(PTX, "ptx", ".ptx")                                                                                             \
+    X(CUBIN, "cubin", ".cubin")                                                                                       \
+    X(FATBIN, "fatbin", ".fatbin")                                                                                    \
+    X(LLVM, "llvm", ".ll")                                                                                            \
+    X(TIR, "tir", ".tir")                                                                                             \
+    X(HEADER, "header", ".h")                                                                                         \
+    X(RUNTIME, "runtime", ".o")
+enum emit_kind {
+#define X(id, word, suffix) EMIT_##id,
+    EMIT_KINDS(X)
+#undef X
+    EMIT_COUNT
+};
+const char *emit_suffix(enum emit_kind kind);
+
+struct options {
+    struct arena *arena;
+    enum emit_kind emit;
+    bool syntax_only, interpret, print_targets, print_version, print_help;
+    const char *interpret_call;
+    const char *output;                   /* -o, or NULL */
+    VECTOR(const char *) files;
+    VECTOR(int) targets;                  /* rows of -arch in the order given; empty: not given */
+    const char *virtual_arch;             /* a compute_XX of -arch, or NULL */
+    const char *host_triple;
+    const char *cuda_path;
+    VECTOR(const char *) xptxas;
+    VECTOR(struct front_define) defines;
+    VECTOR(const char *) includes;
+    VECTOR(const char *) specs;
+    int max_instances;
+    const char *prefix;
+    bool strict_fp, checks;
+    int optimization;
+    const char *passes;                   /* NULL: the pipeline */
+    const char *print_after;
+    int64_t fuel;                         /* -1: no limit */
+    bool debug, line_info;
+    VECTOR(const char *) prefix_map;
+    bool verbose, dry_run, save_temps, time_report, resource_usage, remarks;
+    const char *remark_pattern;
+    bool dependencies, dependency_phony;
+    const char *dependency_file;
+    VECTOR(const char *) dependency_targets; /* as they go into the file */
+    VECTOR(const char *) warnings;        /* "name", "no-name", "error=name", "all", in order */
+    bool warnings_are_errors, no_warnings;
+    const char *color;                    /* auto, always, never */
+    bool json;
+    int error_limit;
+    int jobs;                             /* 0: not given */
+};
+
+/* Fills `options` from arguments (without the program's name).  False: said what is wrong on standard error; exit EXIT_USAGE
+ * (EXIT_FILE when *code says so). */
+bool options_parse(struct options *options, int count, const char *const *arguments, enum exit_code *code);
+/* "tilecc: error: ..." on standard error. */
+void driver_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Replaces @file by the words in the file, quoted as GNU tools do.  False: *failed is the file that cannot be read. */
+struct argument_list { VECTOR(const char *) words; };
+bool response_expand(struct arena *arena, int count, const char *const *arguments, struct argument_list *out, const char **failed);
+/* The candidate nearest to `word`, or NULL when none is near. */
+const char *suggest_nearest(const char *word, int count, const char *const *candidates);
+void help_print(FILE *out);
+#endif
