@@ -51,6 +51,7 @@ struct parser {
     /* Outcome. */
     int errors, errors_before_declaration;
     bool stopped;                /* a limit was met: the stream has ended, say nothing more */
+    struct diagnostic ignored;   /* what reports give then */
 };
 
 /* ---- places and messages (syntax_error.c) ---- */

@@ -26,6 +26,7 @@ static struct diagnostic *count_error(struct parser *parser, struct diagnostic *
 
 struct diagnostic *parser_report_at(struct parser *parser, enum diagnostic_code code, struct location at,
                                     const char *format, ...) {
+    if (parser->stopped) return &parser->ignored;
     struct buffer text = {0};
     va_list arguments;
     va_start(arguments, format);
@@ -38,6 +39,7 @@ struct diagnostic *parser_report_at(struct parser *parser, enum diagnostic_code 
 
 struct diagnostic *parser_report(struct parser *parser, enum diagnostic_code code, struct text_range at,
                                  const char *format, ...) {
+    if (parser->stopped) return &parser->ignored;
     struct buffer text = {0};
     va_list arguments;
     va_start(arguments, format);
@@ -159,6 +161,30 @@ static int inside(const struct parser *parser) {
     return count ? parser->brackets.data[count - 1].kind : 0;
 }
 
+/* Where the operand that starts with the newest token ends: behind its suffixes, as in x[i].y(z). */
+static size_t operand_end(struct parser *parser, const struct token *first, struct text_range *end) {
+    *end = first->at;
+    for (int at = 0; at < 60;) {
+        const struct token *token = token_stream_peek(parser, at);
+        if (token->kind == '.' && token_stream_peek(parser, at + 1)->kind == TOKEN_NAME) {
+            *end = token_stream_peek(parser, at + 1)->at;
+            at += 2;
+            continue;
+        }
+        if (token->kind != '[' && token->kind != '(') break;
+        int depth = 0;
+        for (; at < 60; at++) {
+            token = token_stream_peek(parser, at);
+            if (token->kind == '[' || token->kind == '(') depth++;
+            if ((token->kind == ']' || token->kind == ')') && --depth == 0) break;
+            if (token->kind == TOKEN_END || token->kind == ';') return 0;
+        }
+        *end = token->at;
+        at++;
+    }
+    return end->line == first->at.line ? end->end_offset : 0;
+}
+
 /* (int)x  (f32)x */
 static bool is_cast(struct parser *parser, const struct token *t) {
     if (!begins_operand(t[0].kind) || t[1].kind != ')' || t[3].kind != '(') return false;
@@ -170,12 +196,15 @@ static bool is_cast(struct parser *parser, const struct token *t) {
     const char *type = text_of(parser, &t[2]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(type, names[i].c) == 0) type = names[i].tile;
-    struct text_range whole = t[3].at;
-    whole.end_line = t[0].at.end_line;
-    whole.end_column = t[0].at.end_column;
-    whole.end_offset = t[0].at.end_offset;
+    struct text_range whole = t[3].at, end;
+    size_t end_offset = operand_end(parser, &t[0], &end);
+    whole.end_line = end.end_line;
+    whole.end_column = end.end_column;
+    whole.end_offset = end.end_offset;
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0114, whole, "a conversion is written `%s(x)`", type);
-    parser_fixit(parser, d, whole, arena_printf(parser->context->arena, "%s(%s)", type, text_of(parser, &t[0])));
+    if (end_offset && whole.line == end.end_line)
+        parser_fixit(parser, d, whole, arena_printf(parser->context->arena, "%s(%.*s)", type, (int)(end_offset - t[0].at.offset),
+                                                    parser->source->text + t[0].at.offset));
     return true;
 }
 
