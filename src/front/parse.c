@@ -22,13 +22,19 @@ static bool turns_direction(int32_t character) {
            character == 0x200f || character == 0x061c;
 }
 
-/* The first byte that is not UTF-8 and the first turning character are reported; the rest is left to the scanner. */
-static void check_encoding(struct parser *parser) {
+/* The first byte that is not UTF-8 and the first turning character are reported; the rest is left to the scanner.  False: there is
+ * a NUL byte, so this is no text at all and not worth reading (Flex takes quadratic time over tokens with NULs, too). */
+static bool check_encoding(struct parser *parser) {
     const char *text = parser->source->text, *end = text + parser->source->size, *line_start = text;
     bool invalid = false, turning = false;
     int line = 1, length;
-    for (const char *at = text; at < end && !(invalid && turning); at += length) {
+    for (const char *at = text; at < end; at += length) {
         length = 1;
+        if (*at == 0) {
+            struct location place = {parser->source, line, (int)(at - line_start) + 1, (int)(at - line_start) + 2};
+            parser_report_at(parser, DIAGNOSTIC_E0104, place, "a byte 0x00: this is not a text");
+            return false;
+        }
         if (*at == '\n') {
             line++;
             line_start = at + 1;
@@ -40,6 +46,7 @@ static void check_encoding(struct parser *parser) {
         *seen = true;
         report_encoding(parser, line_start, line, at, length, character);
     }
+    return true;
 }
 
 struct ast_file *parse_file(struct parse_context *context, const struct source *source) {
@@ -52,7 +59,7 @@ struct ast_file *parse_file(struct parse_context *context, const struct source *
                          "a source is at most 16 MiB, this one has %zu bytes", source->size);
         return file;
     }
-    check_encoding(&parser);
+    if (!check_encoding(&parser)) return file;
     parser.errors_before_declaration = parser.errors;
     if (source->size >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0) parser.offset = 3; /* a byte order mark */
     token_stream_open(&parser);

@@ -51,6 +51,7 @@ struct diagnostic *parser_report(struct parser *parser, enum diagnostic_code cod
 }
 
 void parser_fixit(struct parser *parser, struct diagnostic *diagnostic, struct text_range at, const char *replacement) {
+    if (diagnostic == &parser->ignored) return;
     diag_fixit(parser->context->diagnostics, diagnostic, parser_place(parser, at), replacement);
 }
 
