@@ -183,6 +183,11 @@ const struct layout *layout_squash_dimension(struct layout_table *table, const s
 const struct layout *layout_insert_dimension(struct layout_table *table, const struct layout *layout, int dimension);
 /* Dimension i of the result is dimension order[i]. */
 const struct layout *layout_permute(struct layout_table *table, const struct layout *layout, const int *order);
+/* The layout of larger extents (multiples of the layout's) whose further elements lie in registers.  NULL: a repeat over warps is
+ * in the way. */
+const struct layout *layout_extend(struct layout_table *table, const struct layout *layout, const int *extent);
+/* Every thread holds every element. */
+const struct layout *layout_replicated(struct layout_table *table, int rank, const int *extent, int warps);
 /* The layout under which a row-major reshape moves nothing.  NULL: an odd factor is in the way. */
 const struct layout *layout_reshape(struct layout_table *table, const struct layout *layout, int rank, const int *extent);
 /* The register in which a thread (the lane, warp, block of `thread`) holds coordinates; -1: it does not. */

@@ -288,7 +288,33 @@ const struct layout *layout_permute(struct layout_table *table, const struct lay
     return layout_create(table, &result);
 }
 
-/* Dimensions [*first, last] whose extents multiply to what the other shape has; false: an odd factor is not outermost. */
+const struct layout *layout_extend(struct layout_table *table, const struct layout *layout, const int *extent)
+{
+    struct layout_spec spec;
+    layout_to_spec(layout, &spec);
+    for (int d = 0; d < spec.rank; d++) {
+        int factor = extent[d] / layout->extent[d];
+        if (factor * layout->extent[d] != extent[d] || (factor > 1 && d == spec.repeat_in_warps))
+            return NULL;
+        spec.repeat[d] *= factor;
+    }
+    return layout_create(table, &spec);
+}
+
+const struct layout *layout_replicated(struct layout_table *table, int rank, const int *extent, int warps)
+{
+    struct layout_spec spec = { .rank = rank, .repeat_in_warps = -1 };
+    for (int d = 0; d < rank; d++) {
+        spec.atom[d] = 1;
+        spec.repeat[d] = extent[d];
+    }
+    spec.bits[LAYOUT_LANE] = 5;
+    spec.bits[LAYOUT_WARP] = __builtin_ctz((unsigned)warps);
+    spec.warp_copies = warps >> spec.bits[LAYOUT_WARP];
+    return layout_create(table, &spec);
+}
+
+/* The dimension of [first, last] with an odd factor, or -1; false: one is not outermost. */
 static bool outermost_odd(const int *extent, int first, int last, int *dimension)
 {
     *dimension = -1;
