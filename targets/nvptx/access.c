@@ -1,0 +1,158 @@
+/* Loads and stores of tiles through views, and the mask of what is inside.
+ *
+ * All vectors of a tile are read before anything uses them.  Two forms: whole vectors under a predicate each, and element by
+ * element; the second is made only where a vector could straddle the end of its dimension, and a uniform test picks it when
+ * running.  A store is done by one of the threads that hold an element. */
+#include "targets/nvptx/memory.h"
+
+static const char *cache_word(const struct ir_operation *operation, bool load, const struct view *view) {
+    switch (ir_number(operation, IR_ATTRIBUTE_CACHE, IR_CACHE_ALL)) {
+    case IR_CACHE_GLOBAL: return ".cg";
+    case IR_CACHE_STREAMING: return ".cs";
+    default: return load && view && view->constant_memory ? ".nc" : "";
+    }
+}
+
+/* Any of the masks of a vector; NULL: no mask. */
+static LLVMValueRef any_mask(struct lowering *l, const struct ir_value *mask, const struct layout_vector *vector, int reg) {
+    if (!mask) return NULL;
+    LLVMValueRef any = value_register(l, mask, reg);
+    if (mask->type->rank == 0) return any;
+    for (int i = 1; i < vector->size; i++)
+        any = LLVMBuildOr(l->builder, any, value_register(l, mask, layout_vector_register(vector, reg, i)), "");
+    return any;
+}
+
+static void load_all(struct lowering *l, const struct reach *reach, struct layout_vector vector, LLVMValueRef *out) {
+    int count = value_registers(reach->type);
+    const struct ir_value *mask = reach->access.mask;
+    const char *cache = cache_word(l->operation, true, reach->view);
+    for (int reg = 0; reg < count; reg++) {
+        if (reg & vector.register_mask) continue;
+        LLVMValueRef other[16], values[16];
+        int64_t offset;
+        LLVMValueRef address = reach_address(l, reach, reg, &offset);
+        LLVMValueRef predicate = reach_both(l, reach_inside(l, reach, reg), any_mask(l, mask, &vector, reg));
+        for (int i = 0; i < vector.size; i++)
+            other[i] = value_register(l, reach->access.other, vector.size > 1 ? layout_vector_register(&vector, reg, i) : reg);
+        memory_load(l, reach->element, cache, address, offset, vector.size, predicate, other, values);
+        for (int i = 0; i < vector.size; i++)
+            out[vector.size > 1 ? layout_vector_register(&vector, reg, i) : reg] = values[i];
+    }
+    /* A vector is read when any of its elements is wanted; the others get `other`. */
+    if (!mask || mask->type->rank == 0 || vector.size == 1) return;
+    for (int reg = 0; reg < count; reg++)
+        out[reg] = LLVMBuildSelect(l->builder, value_register(l, mask, reg), out[reg], value_register(l, reach->access.other, reg), "");
+}
+
+static void lower_load(struct lowering *l, struct ir_operation *operation) {
+    struct reach reach;
+    reach_plan(l, operation, &reach);
+    struct layout_vector single = {.size = 1};
+    LLVMValueRef *out = value_define(l, operation->results[0]);
+    int count = value_registers(reach.type);
+    if (!reach.whole) {
+        load_all(l, &reach, reach.vector, out);
+        return;
+    }
+    LLVMBasicBlockRef wide = value_block(l, "wide"), narrow = value_block(l, "narrow"), join = value_block(l, "loaded");
+    LLVMValueRef *a = value_array(l, count), *b = value_array(l, count);
+    LLVMBuildCondBr(l->builder, reach.whole, wide, narrow);
+    LLVMPositionBuilderAtEnd(l->builder, wide);
+    load_all(l, &reach, reach.vector, a);
+    LLVMBuildBr(l->builder, join);
+    LLVMPositionBuilderAtEnd(l->builder, narrow);
+    load_all(l, &reach, single, b);
+    LLVMBuildBr(l->builder, join);
+    LLVMPositionBuilderAtEnd(l->builder, join);
+    for (int i = 0; i < count; i++) {
+        LLVMBasicBlockRef blocks[2] = {wide, narrow};
+        LLVMValueRef values[2] = {a[i], b[i]};
+        out[i] = LLVMBuildPhi(l->builder, LLVMTypeOf(a[i]), "");
+        LLVMAddIncoming(out[i], values, blocks, 2);
+    }
+}
+
+static void store_all(struct lowering *l, const struct reach *reach, struct layout_vector vector, LLVMValueRef leader) {
+    int count = value_registers(reach->type);
+    const struct ir_value *mask = reach->access.mask;
+    const char *cache = cache_word(l->operation, false, NULL);
+    for (int reg = 0; reg < count; reg++) {
+        if (reg & vector.register_mask) continue;
+        LLVMValueRef values[16];
+        int64_t offset;
+        LLVMValueRef address = reach_address(l, reach, reg, &offset);
+        LLVMValueRef predicate = reach_both(l, leader, reach_inside(l, reach, reg));
+        if (mask) predicate = reach_both(l, predicate, value_register(l, mask, reg));
+        for (int i = 0; i < vector.size; i++)
+            values[i] = value_register(l, reach->access.value, vector.size > 1 ? layout_vector_register(&vector, reg, i) : reg);
+        memory_store(l, reach->element, cache, address, offset, vector.size, predicate, values);
+    }
+}
+
+static void lower_store(struct lowering *l, struct ir_operation *operation) {
+    struct reach reach;
+    reach_plan(l, operation, &reach);
+    struct layout_vector single = {.size = 1};
+    LLVMValueRef leader = coordinate_leader(l, reach.type->rank ? reach.type->layout : NULL);
+    bool by_element = reach.access.mask && reach.access.mask->type->rank > 0;
+    if (!reach.whole || by_element) {
+        store_all(l, &reach, by_element ? single : reach.vector, leader);
+        return;
+    }
+    LLVMBasicBlockRef wide = value_block(l, "wide"), narrow = value_block(l, "narrow"), join = value_block(l, "stored");
+    LLVMBuildCondBr(l->builder, reach.whole, wide, narrow);
+    LLVMPositionBuilderAtEnd(l->builder, wide);
+    store_all(l, &reach, reach.vector, leader);
+    LLVMBuildBr(l->builder, join);
+    LLVMPositionBuilderAtEnd(l->builder, narrow);
+    store_all(l, &reach, single, leader);
+    LLVMBuildBr(l->builder, join);
+    LLVMPositionBuilderAtEnd(l->builder, join);
+}
+
+static void lower_inside(struct lowering *l, struct ir_operation *operation) {
+    struct reach reach;
+    reach_plan(l, operation, &reach);
+    LLVMValueRef *out = value_define(l, operation->results[0]);
+    for (int reg = 0; reg < value_registers(reach.type); reg++) {
+        LLVMValueRef inside = reach_inside(l, &reach, reg);
+        out[reg] = inside ? inside : value_i1(l, true);
+    }
+}
+
+void lower_access(struct lowering *l, struct ir_operation *operation) {
+    if (operation->opcode == OP_LOAD) lower_load(l, operation);
+    else if (operation->opcode == OP_STORE) lower_store(l, operation);
+    else lower_inside(l, operation);
+}
+
+/* Pointer tiles: each element has an address of its own; there are no bounds. */
+void lower_pointer(struct lowering *l, struct ir_operation *operation) {
+    struct ir_value *pointers = operation->operands[0];
+    enum ir_element element = pointers->type->pointee;
+    int count = value_registers(pointers->type);
+    if (operation->opcode == OP_POINTER_ADD) {
+        LLVMValueRef *out = value_define(l, operation->results[0]);
+        LLVMValueRef bytes = value_i64(l, value_bytes(element));
+        for (int i = 0; i < value_registers(operation->results[0]->type); i++) {
+            const struct ir_value *by = operation->operands[1];
+            LLVMValueRef offset = LLVMBuildMul(l->builder, value_wide(l, by->type->element, value_register(l, by, i)), bytes, "");
+            out[i] = LLVMBuildGEP2(l->builder, l->i8, value_register(l, pointers, i), &offset, 1, "");
+        }
+        return;
+    }
+    struct ir_access access;
+    if (!ir_access_of(operation, &access)) die("a pointer access without operands");
+    bool load = operation->opcode == OP_POINTER_LOAD;
+    const char *cache = cache_word(operation, load, NULL);
+    LLVMValueRef *out = load ? value_define(l, operation->results[0]) : NULL;
+    LLVMValueRef leader = load ? NULL : coordinate_leader(l, pointers->type->rank ? pointers->type->layout : NULL);
+    for (int i = 0; i < count; i++) {
+        LLVMValueRef address = value_register(l, pointers, i);
+        LLVMValueRef predicate = reach_both(l, leader, access.mask ? value_register(l, access.mask, i) : NULL);
+        LLVMValueRef value = value_register(l, load ? access.other : access.value, i);
+        if (load) memory_load(l, element, cache, address, 0, 1, predicate, &value, &out[i]);
+        else memory_store(l, element, cache, address, 0, 1, predicate, &value);
+    }
+}

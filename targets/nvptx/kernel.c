@@ -1,0 +1,242 @@
+/* A kernel as an LLVM function: its parameter, who a thread is, the walk over operations, annotations and debug information.
+ *
+ *   void kernel({ [slots x i64] } byval)      the flat array of ir/kernel.h
+ *   entry:    thread, lane, warp, slots, coordinates of layouts  (everything that dominates the rest)
+ *   body:     the function's block */
+#include "targets/nvptx/lower.h"
+
+#include <string.h>
+
+static void lower_constant(struct lowering *l, struct ir_operation *operation) {
+    struct ir_value *result = operation->results[0];
+    const struct ir_attribute *value = ir_attribute(operation, IR_ATTRIBUTE_VALUE);
+    LLVMValueRef constant = value_constant(l, result->type->element, value ? value->bits : 0);
+    LLVMValueRef *out = value_define(l, result);
+    for (int i = 0; i < value_registers(result->type); i++) out[i] = constant;
+}
+
+/* The linear number of this instance counts the first grid name fastest. */
+static void lower_grid(struct lowering *l, struct ir_operation *operation) {
+    LLVMBuilderRef b = l->builder;
+    struct ir_value *result = operation->results[0];
+    int dimension = (int)ir_number(operation, IR_ATTRIBUTE_DIMENSION, 0);
+    LLVMValueRef value;
+    if (operation->opcode == OP_GRID_SIZE) {
+        value = l->grid_size[dimension];
+    } else {
+        value = l->program;
+        for (int d = 0; d < dimension; d++) value = LLVMBuildUDiv(b, value, l->grid_size[d], "");
+        if (dimension + 1 < l->function->grid_rank) value = LLVMBuildURem(b, value, l->grid_size[dimension], "");
+    }
+    value_define(l, result)[0] = LLVMBuildIntCast2(b, value, value_type(l, result->type->element), false, "");
+}
+
+static void lower_assume(struct lowering *l, struct ir_operation *operation) {
+    LLVMValueRef truth = value_register(l, operation->operands[0], 0);
+    value_intrinsic(l, "llvm.assume", NULL, &truth, 1);
+}
+
+static void lower_operation(struct lowering *l, struct ir_operation *operation) {
+    const struct ir_op_info *info = &ir_op_info[operation->opcode];
+    switch (operation->opcode) {
+    case OP_CONSTANT: lower_constant(l, operation); return;
+    case OP_IOTA:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT: lower_shape(l, operation); return;
+    case OP_COMPARE: lower_compare(l, operation); return;
+    case OP_CAST:
+    case OP_BITCAST: lower_cast(l, operation); return;
+    case OP_MATH: lower_math(l, operation); return;
+    case OP_PHILOX: lower_philox(l, operation); return;
+    case OP_REDUCE: lower_reduce(l, operation); return;
+    case OP_DOT: lower_dot(l, operation); return;
+    case OP_EXTENT:
+    case OP_STRIDE:
+    case OP_PRESENT:
+    case OP_VIEW_POINTER:
+    case OP_SUBVIEW:
+    case OP_VIEW_PERMUTE: lower_view_operation(l, operation); return;
+    case OP_LOAD:
+    case OP_STORE:
+    case OP_INSIDE: lower_access(l, operation); return;
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS:
+    case OP_POINTER_ATOMIC:
+    case OP_POINTER_CAS: lower_atomic(l, operation); return;
+    case OP_POINTER_ADD:
+    case OP_POINTER_LOAD:
+    case OP_POINTER_STORE: lower_pointer(l, operation); return;
+    case OP_GRID_INDEX:
+    case OP_GRID_SIZE: lower_grid(l, operation); return;
+    case OP_ASSUME: lower_assume(l, operation); return;
+    case OP_FOR:
+    case OP_WHILE:
+    case OP_IF:
+    case OP_MAP: lower_control(l, operation); return;
+    case OP_CONVERT_LAYOUT: lower_convert(l, operation); return;
+    case OP_BARRIER: ptx_barrier(l); return;
+    case OP_RETURN: return;
+    default: break;
+    }
+    if (info->traits & IR_TRAIT_ELEMENTWISE) lower_arithmetic(l, operation);
+    else die("%s reaches the target", info->text);
+}
+
+static void set_location(struct lowering *l, const struct ir_operation *operation) {
+    if (!l->scope || !operation->at.line) return;
+    LLVMMetadataRef at = LLVMDIBuilderCreateDebugLocation(l->context, (unsigned)operation->at.line, (unsigned)operation->at.column,
+                                                          l->scope, NULL);
+    LLVMSetCurrentDebugLocation2(l->builder, at);
+}
+
+void lower_block(struct lowering *l, struct ir_block *block) {
+    struct ir_operation *outer = l->operation;
+    for (struct ir_operation *operation = block->first; operation; operation = operation->next) {
+        if (ir_op_info[operation->opcode].traits & IR_TRAIT_TERMINATOR) break;
+        l->operation = operation;
+        set_location(l, operation);
+        lower_operation(l, operation);
+    }
+    l->operation = outer;
+}
+
+/* ---- set-up ---- */
+
+static void make_types(struct lowering *l) {
+    l->i1 = LLVMInt1TypeInContext(l->context);
+    l->i8 = LLVMInt8TypeInContext(l->context);
+    l->i16 = LLVMInt16TypeInContext(l->context);
+    l->i32 = LLVMInt32TypeInContext(l->context);
+    l->i64 = LLVMInt64TypeInContext(l->context);
+    l->f16 = LLVMHalfTypeInContext(l->context);
+    l->f32 = LLVMFloatTypeInContext(l->context);
+    l->f64 = LLVMDoubleTypeInContext(l->context);
+    l->pointer = LLVMPointerTypeInContext(l->context, 1);
+    l->shared_pointer = LLVMPointerTypeInContext(l->context, 3);
+    l->nothing = LLVMVoidTypeInContext(l->context);
+}
+
+static int slots_of(const struct ir_type *type) { return type->kind == IR_VIEW ? 1 + 2 * type->rank : 1; }
+
+static int count_slots(const struct ir_function *function) {
+    int count = function->grid_rank + 1;
+    for (int i = 0; i < function->body->arguments.count; i++) count += slots_of(function->body->arguments.data[i]->type);
+    return count;
+}
+
+static void annotate(struct lowering *l, const char *name, int number) {
+    LLVMMetadataRef parts[3] = {LLVMValueAsMetadata(l->kernel), LLVMMDStringInContext2(l->context, name, strlen(name)),
+                                LLVMValueAsMetadata(value_i32(l, number))};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(l->context, parts, 3);
+    LLVMAddNamedMetadataOperand(l->module, "nvvm.annotations", LLVMMetadataAsValue(l->context, node));
+}
+
+static void add_attribute(struct lowering *l, LLVMAttributeIndex index, const char *name, LLVMTypeRef type, uint64_t number) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAttributeRef attribute = type ? LLVMCreateTypeAttribute(l->context, kind, type)
+                                      : LLVMCreateEnumAttribute(l->context, kind, number);
+    LLVMAddAttributeAtIndex(l->kernel, index, attribute);
+}
+
+static void declare_kernel(struct lowering *l) {
+    LLVMTypeRef slots = LLVMArrayType2(l->i64, (uint64_t)count_slots(l->function));
+    LLVMTypeRef record = LLVMStructTypeInContext(l->context, &slots, 1, false);
+    LLVMTypeRef parameter = LLVMPointerTypeInContext(l->context, 0);
+    l->kernel = LLVMAddFunction(l->module, l->function->name, LLVMFunctionType(l->nothing, &parameter, 1, false));
+    add_attribute(l, 1, "byval", record, 0);
+    add_attribute(l, 1, "align", NULL, 8);
+    add_attribute(l, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", NULL, 0);
+    add_attribute(l, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "convergent", NULL, 0);
+    l->slots = LLVMGetParam(l->kernel, 0);
+    annotate(l, "kernel", 1);
+    annotate(l, "maxntidx", 32 * l->function->warps);
+    if (l->function->max_registers) annotate(l, "maxnreg", l->function->max_registers);
+    LLVMTypeRef bytes = LLVMArrayType2(l->i8, 0);
+    l->shared = LLVMAddGlobalInAddressSpace(l->module, bytes, "tile_shared", 3);
+    LLVMSetLinkage(l->shared, LLVMExternalLinkage);
+    LLVMSetAlignment(l->shared, 1024);
+}
+
+/* Directives only (kind 3): with line tables alone ptxas would take the text for a debug build. */
+static void open_debug(struct lowering *l) {
+    const struct source *source = l->function->at.source;
+    if (!l->options->line_info || !source) return;
+    const char *name = source->name;
+    LLVMMetadataRef version = LLVMValueAsMetadata(value_i32(l, LLVMDebugMetadataVersion()));
+    LLVMAddModuleFlag(l->module, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18, version);
+    l->debug = LLVMCreateDIBuilder(l->module);
+    LLVMMetadataRef file = LLVMDIBuilderCreateFile(l->debug, name, strlen(name), "", 0);
+    LLVMDIBuilderCreateCompileUnit(l->debug, LLVMDWARFSourceLanguageC11, file, "tilecc", 6, true, "", 0, 0, "", 0,
+                                   (LLVMDWARFEmissionKind)3, 0, false, false, "", 0, "", 0);
+    LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(l->debug, file, NULL, 0, LLVMDIFlagZero);
+    const char *symbol = l->function->name;
+    unsigned line = (unsigned)l->function->at.line;
+    l->scope = LLVMDIBuilderCreateFunction(l->debug, file, symbol, strlen(symbol), symbol, strlen(symbol), file, line, type, false,
+                                           true, line, LLVMDIFlagZero, true);
+    LLVMSetSubprogram(l->kernel, l->scope);
+}
+
+static LLVMValueRef read_register(struct lowering *l, const char *name) {
+    LLVMBuilderRef keep = l->builder;
+    l->builder = l->entry;
+    LLVMValueRef value = value_intrinsic(l, name, NULL, NULL, 0);
+    l->builder = keep;
+    return value;
+}
+
+static void prologue(struct lowering *l) {
+    LLVMBuilderRef e = l->entry;
+    l->thread = read_register(l, "llvm.nvvm.read.ptx.sreg.tid.x");
+    l->lane = LLVMBuildAnd(e, l->thread, value_i32(l, 31), "");
+    l->warp = LLVMBuildLShr(e, l->thread, value_i32(l, 5), "");
+    int slot = 0;
+    for (int i = 0; i < l->function->body->arguments.count; i++) {
+        const struct ir_value *argument = l->function->body->arguments.data[i];
+        const struct ir_argument_fact *fact = i < l->function->facts.count ? &l->function->facts.data[i] : NULL;
+        if (argument->type->kind == IR_VIEW) {
+            view_of_argument(l, argument, fact, slot);
+        } else {
+            enum ir_element element = argument->type->element;
+            LLVMValueRef bits = view_slot(l, slot);
+            LLVMTypeRef narrow = LLVMIntTypeInContext(l->context, (unsigned)ir_element_info[element].bits);
+            LLVMBuilderRef keep = l->builder;
+            l->builder = e;
+            value_define(l, argument)[0] = value_from_bits(l, element, LLVMBuildTrunc(e, bits, narrow, ""));
+            l->builder = keep;
+        }
+        slot += slots_of(argument->type);
+    }
+    for (int d = 0; d < l->function->grid_rank; d++) l->grid_size[d] = view_slot(l, slot++);
+    LLVMValueRef block = read_register(l, "llvm.nvvm.read.ptx.sreg.ctaid.x");
+    l->program = LLVMBuildAdd(e, LLVMBuildZExt(e, block, l->i64, ""), view_slot(l, slot), "");
+}
+
+bool nvptx_lower(struct lowering *l) {
+    int errors = l->options->diagnostics->errors;
+    if (l->function->warps < 1 || l->function->warps > 32) die("%s has %d warps", l->function->name, l->function->warps);
+    make_types(l);
+    l->value_count = l->function->next_value_id;
+    l->values = ARENA_ARRAY(l->arena, struct lowered, l->value_count);
+    l->shared_need = l->function->shared_bytes;
+    declare_kernel(l);
+    l->builder = LLVMCreateBuilderInContext(l->context);
+    l->entry = LLVMCreateBuilderInContext(l->context);
+    LLVMBasicBlockRef entry = value_block(l, "entry"), body = value_block(l, "body");
+    LLVMPositionBuilderAtEnd(l->entry, entry);
+    LLVMPositionBuilderAtEnd(l->builder, body);
+    open_debug(l);
+    prologue(l);
+    lower_block(l, l->function->body);
+    LLVMBuildRetVoid(l->builder);
+    LLVMBuildBr(l->entry, body);
+    if (l->debug) {
+        LLVMDIBuilderFinalize(l->debug);
+        LLVMDisposeDIBuilder(l->debug);
+    }
+    LLVMDisposeBuilder(l->builder);
+    LLVMDisposeBuilder(l->entry);
+    return l->options->diagnostics->errors == errors;
+}

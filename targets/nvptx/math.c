@@ -1,0 +1,114 @@
+/* Functions the machine has: rounding, sqrt, rcp (correctly rounded), ex2, lg2, rsqrt (2 ulp in f32), NaN and sign.  expand_math has
+ * replaced all others by bodies of src/std/math.tile.  f16 and bf16 go through f32 and are rounded once.  Philox 4x32-10 too. */
+#include "targets/nvptx/lower.h"
+
+static const char *const math_name[] = {
+#define X(id, text) text,
+    IR_MATHS(X)
+#undef X
+};
+
+static LLVMValueRef real(LLVMValueRef like, double number) { return LLVMConstReal(LLVMTypeOf(like), number); }
+
+/* lg2.approx loses relative accuracy for results near 0 and flushes nothing without .ftz; 2 ulp elsewhere. */
+static LLVMValueRef function_f32(struct lowering *l, enum ir_math function, LLVMValueRef x) {
+    switch (function) {
+    case IR_MATH_EXP2: return ptx_unary(l, PTX_EX2, l->f32, x);
+    case IR_MATH_LOG2: return ptx_unary(l, PTX_LG2, l->f32, x);
+    case IR_MATH_SQRT: return ptx_unary(l, PTX_SQRT_F32, l->f32, x);
+    case IR_MATH_RSQRT: return ptx_unary(l, PTX_RSQRT, l->f32, x);
+    case IR_MATH_RCP: return ptx_unary(l, PTX_RCP_F32, l->f32, x);
+    default: return NULL;
+    }
+}
+
+static LLVMValueRef function_f64(struct lowering *l, enum ir_math function, LLVMValueRef x) {
+    switch (function) {
+    case IR_MATH_SQRT: return ptx_unary(l, PTX_SQRT_F64, l->f64, x);
+    case IR_MATH_RCP: return ptx_unary(l, PTX_RCP_F64, l->f64, x);
+    case IR_MATH_RSQRT: return LLVMBuildFDiv(l->builder, real(x, 1.0), ptx_unary(l, PTX_SQRT_F64, l->f64, x), "");
+    default: return NULL;
+    }
+}
+
+static LLVMValueRef function_wide(struct lowering *l, enum ir_math function, enum ir_element element, LLVMValueRef x, LLVMValueRef y) {
+    LLVMTypeRef type = LLVMTypeOf(x);
+    LLVMValueRef both[2] = {x, y};
+    switch (function) {
+    case IR_MATH_FLOOR: return value_intrinsic(l, "llvm.floor", type, &x, 1);
+    case IR_MATH_CEIL: return value_intrinsic(l, "llvm.ceil", type, &x, 1);
+    case IR_MATH_TRUNC: return value_intrinsic(l, "llvm.trunc", type, &x, 1);
+    case IR_MATH_ROUND: return value_intrinsic(l, "llvm.roundeven", type, &x, 1);
+    case IR_MATH_COPYSIGN: return value_intrinsic(l, "llvm.copysign", type, both, 2);
+    default: break;
+    }
+    LLVMValueRef result = element == IR_F64 ? function_f64(l, function, x) : function_f32(l, function, x);
+    if (!result) {
+        diag_report(l->options->diagnostics, DIAGNOSTIC_E0915, l->operation->at, "`%s` of %s is not there yet on a GPU",
+                    math_name[function], ir_element_info[element].text);
+        return LLVMGetPoison(type);
+    }
+    return result;
+}
+
+void lower_math(struct lowering *l, struct ir_operation *operation) {
+    enum ir_math function = (enum ir_math)ir_number(operation, IR_ATTRIBUTE_FUNCTION, 0);
+    enum ir_element element = operation->operands[0]->type->element;
+    enum ir_element wide = element == IR_F64 ? IR_F64 : IR_F32;
+    LLVMValueRef *out = value_define(l, operation->results[0]);
+    int count = value_registers(operation->results[0]->type);
+    for (int i = 0; i < count; i++) {
+        LLVMValueRef x = value_register(l, operation->operands[0], i), y = NULL;
+        if (element != wide) x = cast_to_f32(l, element, x);
+        if (function == IR_MATH_ISNAN) {
+            LLVMValueRef nan = LLVMBuildFCmp(l->builder, LLVMRealUNO, x, x, "");
+            enum ir_element to = operation->results[0]->type->element;
+            out[i] = to == IR_BOOL ? nan : cast_value(l, IR_BOOL, to, nan, IR_ROUND_RTNE, false);
+            continue;
+        }
+        if (operation->operand_count > 1) {
+            y = value_register(l, operation->operands[1], i);
+            if (element != wide) y = cast_to_f32(l, element, y);
+        }
+        LLVMValueRef result = function_wide(l, function, wide, x, y);
+        out[i] = element == wide ? result : cast_value(l, IR_F32, element, result, IR_ROUND_RTNE, false);
+    }
+}
+
+/* Philox 4x32 of ten rounds: key and counter words as Salmon et al. 2011 give them. */
+static void philox(struct lowering *l, LLVMValueRef seed, LLVMValueRef number, LLVMValueRef *words) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef key[2] = {LLVMBuildTrunc(b, seed, l->i32, ""),
+                           LLVMBuildTrunc(b, LLVMBuildLShr(b, seed, value_i64(l, 32), ""), l->i32, "")};
+    words[0] = LLVMBuildTrunc(b, number, l->i32, "");
+    words[1] = LLVMBuildTrunc(b, LLVMBuildLShr(b, number, value_i64(l, 32), ""), l->i32, "");
+    words[2] = words[3] = value_i32(l, 0);
+    for (int round = 0; round < 10; round++) {
+        LLVMValueRef product[2];
+        static const uint32_t multiplier[2] = {0xD2511F53, 0xCD9E8D57}, step[2] = {0x9E3779B9, 0xBB67AE85};
+        for (int i = 0; i < 2; i++)
+            product[i] = LLVMBuildMul(b, LLVMBuildZExt(b, words[2 * i], l->i64, ""), value_i64(l, multiplier[i]), "");
+        LLVMValueRef high0 = LLVMBuildTrunc(b, LLVMBuildLShr(b, product[0], value_i64(l, 32), ""), l->i32, "");
+        LLVMValueRef high1 = LLVMBuildTrunc(b, LLVMBuildLShr(b, product[1], value_i64(l, 32), ""), l->i32, "");
+        LLVMValueRef first = LLVMBuildXor(b, LLVMBuildXor(b, high1, words[1], ""), key[0], "");
+        LLVMValueRef third = LLVMBuildXor(b, LLVMBuildXor(b, high0, words[3], ""), key[1], "");
+        words[1] = LLVMBuildTrunc(b, product[1], l->i32, "");
+        words[3] = LLVMBuildTrunc(b, product[0], l->i32, "");
+        words[0] = first;
+        words[2] = third;
+        for (int i = 0; i < 2; i++) key[i] = LLVMBuildAdd(b, key[i], value_i32(l, step[i]), "");
+    }
+}
+
+void lower_philox(struct lowering *l, struct ir_operation *operation) {
+    LLVMValueRef *out[4];
+    for (int w = 0; w < 4; w++) out[w] = value_define(l, operation->results[w]);
+    int count = value_registers(operation->results[0]->type);
+    LLVMValueRef seed = value_wide(l, operation->operands[0]->type->element, value_register(l, operation->operands[0], 0));
+    for (int i = 0; i < count; i++) {
+        LLVMValueRef words[4];
+        LLVMValueRef number = value_wide(l, operation->operands[1]->type->element, value_register(l, operation->operands[1], i));
+        philox(l, seed, number, words);
+        for (int w = 0; w < 4; w++) out[w][i] = words[w];
+    }
+}

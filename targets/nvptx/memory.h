@@ -1,0 +1,37 @@
+/* Accesses to global memory: single ones (memory.c) and the plan by which the registers of a tile reach the elements of a view
+ * (reach.c). */
+#ifndef TILECC_NVPTX_MEMORY_H
+#define TILECC_NVPTX_MEMORY_H
+#include "targets/nvptx/lower.h"
+
+/* `count` consecutive elements at address + offset, aligned to their size together.  cache: "", ".cg", ".nc" …  predicate NULL:
+ * always; else `other` are the values where it is false. */
+void memory_load(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset, int count,
+                 LLVMValueRef predicate, const LLVMValueRef *other, LLVMValueRef *values);
+void memory_store(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset, int count,
+                  LLVMValueRef predicate, const LLVMValueRef *values);
+
+/* How a tile reaches a place of a view. */
+struct reach {
+    struct ir_access access;
+    const struct view *view;
+    const struct ir_type *type;         /* of the tile */
+    enum ir_element element;            /* of the view: what lies in memory */
+    int tile_dimension[IR_MAX_RANK];    /* by dimension of the view: where it stands in the tile; -1 for a point */
+    int gather_first;                   /* first tile dimension of the gathered shape */
+    LLVMValueRef address;               /* of the thread, without its register parts */
+    LLVMValueRef usable;                /* i1 or NULL: what no register changes (presence, points) */
+    LLVMValueRef limit[IR_MAX_RANK];    /* i32, by dimension of the view: coordinates from low to below limit are inside; NULL: all */
+    LLVMValueRef low[IR_MAX_RANK];      /* i32 or NULL: 0 */
+    int contiguous;                     /* dimension of the view with stride 1 that the tile runs along, or -1 */
+    struct layout_vector vector;        /* registers that may go together; size 1: none */
+    LLVMValueRef whole;                 /* i1: no vector straddles the limit; NULL: always so */
+};
+void reach_plan(struct lowering *l, const struct ir_operation *operation, struct reach *reach);
+/* Address of a register's element: address + *offset. */
+LLVMValueRef reach_address(struct lowering *l, const struct reach *reach, int reg, int64_t *offset);
+/* Whether the element (the vector that starts there, when none straddles) is inside; NULL: it is. */
+LLVMValueRef reach_inside(struct lowering *l, const struct reach *reach, int reg);
+/* a AND b, where NULL is true. */
+LLVMValueRef reach_both(struct lowering *l, LLVMValueRef a, LLVMValueRef b);
+#endif

@@ -1,0 +1,93 @@
+/* From a lowered kernel to PTX text: LLVM's passes, its NVPTX back end, and the rewriting of .version and .target for architectures
+ * that LLVM 19 does not know.  Runs in a forked worker: LLVM aborts on its own errors. */
+#include "targets/nvptx/assemble.h"
+#include "targets/nvptx/lower.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What -O2 does that matters here, without its search for vectors and its unrolling: the tile IR has done those. */
+static const char pipeline[] =
+    "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg,early-cse<memssa>,loop-simplify,lcssa,"
+    "loop-mssa(licm<allowspeculation>),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
+
+static LLVMTargetMachineRef make_machine(const struct target_row *row, int optimization) {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    LLVMTargetRef target;
+    char *problem = NULL;
+    if (LLVMGetTargetFromTriple("nvptx64-nvidia-cuda", &target, &problem)) die("%s", problem);
+    LLVMCodeGenOptLevel level = optimization == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
+    return LLVMCreateTargetMachine(target, "nvptx64-nvidia-cuda", row->llvm_cpu, "+ptx85", level, LLVMRelocDefault,
+                                   LLVMCodeModelDefault);
+}
+
+/* Replaces the word behind a directive at the start of a line, once. */
+static void replace_directive(struct buffer *text, const char *directive, const char *value) {
+    const char *at = text->data ? strstr(text->data, directive) : NULL;
+    if (!at) die("LLVM printed no %s", directive);
+    size_t start = (size_t)(at - text->data) + strlen(directive);
+    size_t end = start + strcspn(text->data + start, "\n,");
+    struct buffer out = {0};
+    buffer_append(&out, text->data, start);
+    buffer_puts(&out, value);
+    buffer_append(&out, text->data + end, text->size - end);
+    buffer_free(text);
+    *text = out;
+}
+
+static void optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level) {
+    if (level == 0) return;
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(module, pipeline, machine, options);
+    if (error) die("LLVM: %s", LLVMGetErrorMessage(error));
+    LLVMDisposePassBuilderOptions(options);
+}
+
+static void print_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct target_row *row, struct buffer *out) {
+    LLVMMemoryBufferRef memory;
+    char *problem = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMAssemblyFile, &problem, &memory)) die("LLVM: %s", problem);
+    buffer_append(out, LLVMGetBufferStart(memory), LLVMGetBufferSize(memory));
+    LLVMDisposeMemoryBuffer(memory);
+    replace_directive(out, ".version ", row->ptx_version);
+    replace_directive(out, ".target ", row->name);
+}
+
+bool nvptx_make_ptx(const struct target_options *options, const struct target_row *row, struct ir_function *function, bool llvm,
+                    struct buffer *out, int64_t *shared_bytes) {
+    struct lowering l = {.arena = options->arena, .options = options, .row = row, .function = function};
+    l.context = LLVMContextCreate();
+    l.module = LLVMModuleCreateWithNameInContext("tile", l.context);
+    l.layouts = ir_context_layouts(options->context);
+    LLVMTargetMachineRef machine = make_machine(row, options->optimization);
+    LLVMTargetDataRef data = LLVMCreateTargetDataLayout(machine);
+    LLVMSetModuleDataLayout(l.module, data);
+    LLVMSetTarget(l.module, "nvptx64-nvidia-cuda");
+    if (!nvptx_lower(&l)) return false;
+    *shared_bytes = l.shared_need;
+    char *problem = NULL;
+    if (LLVMVerifyModule(l.module, LLVMReturnStatusAction, &problem)) {
+        die("the LLVM module of %s is wrong: %s", function->name, problem);
+    }
+    optimize(l.module, machine, options->optimization);
+    if (llvm) {
+        char *text = LLVMPrintModuleToString(l.module);
+        buffer_puts(out, text);
+        LLVMDisposeMessage(text);
+    } else {
+        print_ptx(l.module, machine, row, out);
+    }
+    LLVMDisposeTargetData(data);
+    LLVMDisposeTargetMachine(machine);
+    LLVMDisposeModule(l.module);
+    LLVMContextDispose(l.context);
+    return true;
+}

@@ -1,0 +1,208 @@
+/* The plan of an access to a view: a thread's address, which registers go together as one vector, and what is outside.
+ *
+ * address = data + bytes * sum of start[d] * stride[d]  (uniform)  + thread part of the coordinates * stride  (a thread's)
+ *           + register part * stride  (an immediate where the stride is known).
+ * A coordinate c of dimension d is inside when start + c lies in [0, extent): low <= c < limit with low = clamp(-start) and
+ * limit = clamp(extent - start), both made once and 32 bits wide, so that a register costs one comparison. */
+#include "targets/nvptx/memory.h"
+
+LLVMValueRef reach_both(struct lowering *l, LLVMValueRef a, LLVMValueRef b) {
+    if (!a || !b) return a ? a : b;
+    return LLVMBuildAnd(l->builder, a, b, "");
+}
+
+static LLVMValueRef clamp_i32(struct lowering *l, LLVMValueRef value, int64_t most) {
+    LLVMValueRef low[2] = {value, value_i64(l, 0)};
+    LLVMValueRef high[2] = {value_intrinsic(l, "llvm.smax", l->i64, low, 2), value_i64(l, most)};
+    return LLVMBuildTrunc(l->builder, value_intrinsic(l, "llvm.smin", l->i64, high, 2), l->i32, "");
+}
+
+static LLVMValueRef index_scalar(struct lowering *l, const struct reach *reach, int d) {
+    const struct ir_value *index = reach->access.index[d];
+    return value_wide(l, index->type->element, value_register(l, index, 0));
+}
+
+static bool proven(const struct ir_operation *operation, int d) {
+    return ir_number(operation, IR_ATTRIBUTE_INSIDE, 0) >> d & 1;
+}
+
+static void plan_bounds(struct lowering *l, const struct ir_operation *operation, struct reach *reach) {
+    LLVMBuilderRef b = l->builder;
+    const struct view *view = reach->view;
+    if (reach->access.view->type->optional || !LLVMIsAConstantInt(view->present)) reach->usable = view->present;
+    for (int d = 0; d < reach->access.rank; d++) {
+        int64_t place = reach->access.place[d];
+        if (place == IR_GATHER || proven(operation, d)) continue;
+        LLVMValueRef start = index_scalar(l, reach, d);
+        if (place == IR_POINT) {
+            reach->usable = reach_both(l, reach->usable, LLVMBuildICmp(b, LLVMIntULT, start, view->extent[d], ""));
+            continue;
+        }
+        reach->limit[d] = clamp_i32(l, LLVMBuildSub(b, view->extent[d], start, ""), place);
+        if (!fact_not_negative(reach->access.index[d])) reach->low[d] = clamp_i32(l, LLVMBuildNeg(b, start, ""), place);
+    }
+    /* A limit of 0 says "nothing" as well as a predicate of its own would. */
+    for (int d = 0; d < reach->access.rank && reach->usable; d++)
+        if (reach->limit[d]) {
+            reach->limit[d] = LLVMBuildSelect(b, reach->usable, reach->limit[d], value_i32(l, 0), "");
+            reach->usable = NULL;
+        }
+}
+
+/* Whether the thread's part of a dimension can be in the address, and registers add theirs. */
+static bool separable(const struct reach *reach, int d) {
+    struct layout_formula formula;
+    layout_thread_formula(reach->type->layout, reach->tile_dimension[d], &formula);
+    return formula.register_disjoint;
+}
+
+static void plan_address(struct lowering *l, struct reach *reach) {
+    LLVMBuilderRef b = l->builder;
+    const struct view *view = reach->view;
+    LLVMValueRef offset = value_i64(l, 0), thread = NULL;
+    LLVMValueRef bytes = value_i64(l, value_bytes(reach->element));
+    for (int d = 0; d < reach->access.rank; d++) {
+        if (reach->access.place[d] == IR_GATHER) continue;
+        offset = LLVMBuildAdd(b, offset, LLVMBuildMul(b, index_scalar(l, reach, d), view->stride[d], ""), "");
+        if (reach->access.place[d] == IR_POINT || !separable(reach, d)) continue;
+        LLVMValueRef part = coordinate_thread(l, reach->type->layout, reach->tile_dimension[d]);
+        part = LLVMBuildMul(b, LLVMBuildZExt(b, part, l->i64, ""), view->stride[d], "");
+        thread = thread ? LLVMBuildAdd(b, thread, part, "") : part;
+    }
+    offset = LLVMBuildMul(b, offset, bytes, "");
+    reach->address = LLVMBuildGEP2(b, l->i8, view->data, &offset, 1, "");
+    if (!thread) return;
+    thread = LLVMBuildMul(b, thread, bytes, "");
+    reach->address = LLVMBuildGEP2(b, l->i8, reach->address, &thread, 1, "");
+}
+
+/* The widest vector that layout, stride and alignment allow.  Where the extent is not known to be a multiple of it, `whole`
+ * tells when running. */
+static void plan_vector(struct lowering *l, const struct ir_operation *operation, struct reach *reach) {
+    LLVMBuilderRef b = l->builder;
+    const struct view *view = reach->view;
+    int bytes = value_bytes(reach->element);
+    reach->contiguous = -1;
+    reach->vector = (struct layout_vector){.size = 1};
+    int64_t alignment = int64_min(view->alignment, 16);
+    for (int d = 0; d < reach->access.rank; d++) {
+        if (reach->access.place[d] > 0 && reach->access.view->type->stride[d] == 1) reach->contiguous = d;
+        int64_t multiple = view->stride_multiple[d];
+        if (reach->access.place[d] != IR_GATHER) multiple *= fact_divisor(reach->access.index[d]);
+        /* The tile's own coordinates along other dimensions add multiples of the stride alone. */
+        if (reach->access.place[d] > 0 && reach->access.view->type->stride[d] != 1) multiple = view->stride_multiple[d];
+        while (alignment > 1 && (multiple * bytes) % alignment) alignment /= 2;
+    }
+    int d = reach->contiguous;
+    if (d < 0 || !reach->type->layout || alignment <= bytes) return;
+    struct layout_vector vector = layout_vector(reach->type->layout, reach->tile_dimension[d], (int)(alignment / bytes));
+    if (vector.size <= 1) return;
+    reach->vector = vector;
+    if (proven(operation, d) || view->extent_multiple[d] % vector.size == 0) return;
+    LLVMValueRef start = index_scalar(l, reach, d);
+    LLVMValueRef end = LLVMBuildAdd(b, start, value_i64(l, reach->access.place[d]), "");
+    LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntSLE, end, view->extent[d], "");
+    LLVMValueRef rest = LLVMBuildAnd(b, view->extent[d], value_i64(l, vector.size - 1), "");
+    LLVMValueRef even = LLVMBuildICmp(b, LLVMIntEQ, rest, value_i64(l, 0), "");
+    reach->whole = LLVMBuildOr(b, inside, even, "");
+}
+
+void reach_plan(struct lowering *l, const struct ir_operation *operation, struct reach *reach) {
+    *reach = (struct reach){.gather_first = -1};
+    if (!ir_access_of(operation, &reach->access)) die("%s without a place", ir_op_info[operation->opcode].text);
+    reach->view = value_of(l, reach->access.view)->view;
+    reach->element = reach->access.view->type->element;
+    reach->type = operation->opcode == OP_STORE ? reach->access.value->type : operation->results[0]->type;
+    int next = 0;
+    for (int d = 0; d < reach->access.rank; d++) {
+        int64_t place = reach->access.place[d];
+        reach->tile_dimension[d] = -1;
+        if (place > 0) {
+            reach->tile_dimension[d] = next++;
+        } else if (place == IR_GATHER && reach->gather_first < 0) {
+            reach->gather_first = next;
+            next += reach->access.index[d]->type->rank;
+        }
+    }
+    plan_bounds(l, operation, reach);
+    plan_address(l, reach);
+    plan_vector(l, operation, reach);
+}
+
+/* The index that the gathered dimension d takes for a register. */
+static LLVMValueRef gathered_index(struct lowering *l, const struct reach *reach, int d, int reg) {
+    const struct ir_value *tile = reach->access.index[d];
+    int found = 0;
+    if (tile->type->rank > 0) {
+        int coordinates[LAYOUT_RANK];
+        struct layout_position position = {.part = {[LAYOUT_REGISTER] = reg}};
+        layout_coordinates(reach->type->layout, &position, coordinates);
+        found = coordinate_find_register(tile->type->layout, coordinates + reach->gather_first);
+        if (found < 0) die("a gather index lies in another thread than the element it picks");
+    }
+    return value_wide(l, tile->type->element, value_register(l, tile, found));
+}
+
+LLVMValueRef reach_address(struct lowering *l, const struct reach *reach, int reg, int64_t *offset) {
+    LLVMBuilderRef b = l->builder;
+    int bytes = value_bytes(reach->element);
+    LLVMValueRef address = reach->address, moved = NULL;
+    *offset = 0;
+    for (int d = 0; d < reach->access.rank; d++) {
+        LLVMValueRef part;
+        if (reach->access.place[d] == IR_GATHER) {
+            part = gathered_index(l, reach, d, reg);
+        } else if (reach->access.place[d] == IR_POINT) {
+            continue;
+        } else if (separable(reach, d)) {
+            int number;
+            coordinate_adds(reach->type->layout, reach->tile_dimension[d], reg, &number);
+            int64_t stride = reach->access.view->type->stride[d];
+            if (number == 0) continue;
+            if (stride != IR_DYNAMIC && stride > -(1 << 20) && stride < 1 << 20 &&
+                *offset + number * stride * bytes < 1 << 23 && *offset + number * stride * bytes > -(1 << 23)) {
+                *offset += number * stride * bytes;
+                continue;
+            }
+            part = value_i64(l, number);
+        } else {
+            part = LLVMBuildZExt(b, coordinate_register(l, reach->type->layout, reach->tile_dimension[d], reg), l->i64, "");
+        }
+        part = LLVMBuildMul(b, part, reach->view->stride[d], "");
+        moved = moved ? LLVMBuildAdd(b, moved, part, "") : part;
+    }
+    if (!moved) return address;
+    moved = LLVMBuildMul(b, moved, value_i64(l, bytes), "");
+    return LLVMBuildGEP2(b, l->i8, address, &moved, 1, "");
+}
+
+LLVMValueRef reach_inside(struct lowering *l, const struct reach *reach, int reg) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef inside = reach->usable;
+    for (int d = 0; d < reach->access.rank; d++) {
+        if (reach->access.place[d] == IR_GATHER) {
+            if (proven(l->operation, d)) continue;
+            LLVMValueRef index = gathered_index(l, reach, d, reg);
+            inside = reach_both(l, inside, LLVMBuildICmp(b, LLVMIntULT, index, reach->view->extent[d], ""));
+            continue;
+        }
+        if (!reach->limit[d]) continue;
+        int number;
+        int dimension = reach->tile_dimension[d];
+        LLVMValueRef test;
+        if (separable(reach, d)) {
+            coordinate_adds(reach->type->layout, dimension, reg, &number);
+            LLVMValueRef thread = coordinate_thread(l, reach->type->layout, dimension);
+            LLVMValueRef left = LLVMBuildSub(b, reach->limit[d], value_i32(l, number), "");
+            test = LLVMBuildICmp(b, LLVMIntSLT, thread, left, "");
+        } else {
+            LLVMValueRef coordinate = coordinate_register(l, reach->type->layout, dimension, reg);
+            test = LLVMBuildICmp(b, LLVMIntSLT, coordinate, reach->limit[d], "");
+        }
+        inside = reach_both(l, inside, test);
+        if (!reach->low[d]) continue;
+        LLVMValueRef coordinate = coordinate_register(l, reach->type->layout, dimension, reg);
+        inside = LLVMBuildAnd(b, inside, LLVMBuildICmp(b, LLVMIntSGE, coordinate, reach->low[d], ""), "");
+    }
+    return inside;
+}

@@ -1,0 +1,35 @@
+/* Scratch in shared memory.  allocate_shared gives operations a place (shared_offset, shared_bytes) and insert_barriers orders the
+ * places; an operation without one shares a place behind all others, and meets all threads before it writes there. */
+#include "targets/nvptx/lower.h"
+
+int64_t shared_scratch(struct lowering *l, const struct ir_operation *operation, int64_t bytes) {
+    int64_t offset = ir_number(operation, IR_ATTRIBUTE_SHARED_OFFSET, -1);
+    int64_t given = ir_number(operation, IR_ATTRIBUTE_SHARED_BYTES, operation->opcode == OP_CONVERT_LAYOUT ? bytes : 0);
+    if (offset >= 0 && given >= bytes) {
+        l->shared_need = int64_max(l->shared_need, offset + bytes);
+        return offset;
+    }
+    int64_t start = (l->function->shared_bytes + 127) / 128 * 128;
+    l->shared_need = int64_max(l->shared_need, start + bytes);
+    ptx_barrier(l);
+    return start;
+}
+
+LLVMValueRef shared_address(struct lowering *l, int64_t offset, LLVMValueRef bytes) {
+    LLVMValueRef start = value_i32(l, offset);
+    LLVMValueRef both = bytes ? LLVMBuildAdd(l->builder, bytes, start, "") : start;
+    return LLVMBuildGEP2(l->builder, l->i8, l->shared, &both, 1, "");
+}
+
+void shared_store(struct lowering *l, enum ir_element element, LLVMValueRef value, LLVMValueRef address, int alignment) {
+    LLVMValueRef store = LLVMBuildStore(l->builder, value_to_bits(l, element, value), address);
+    LLVMSetAlignment(store, (unsigned)alignment);
+}
+
+LLVMValueRef shared_load(struct lowering *l, enum ir_element element, LLVMValueRef address, int alignment) {
+    int bits = ir_element_info[element].bits;
+    LLVMTypeRef type = bits == 8 ? l->i8 : bits == 16 ? l->i16 : bits == 32 ? l->i32 : l->i64;
+    LLVMValueRef load = LLVMBuildLoad2(l->builder, type, address, "");
+    LLVMSetAlignment(load, (unsigned)alignment);
+    return value_from_bits(l, element, load);
+}
