@@ -380,7 +380,7 @@ static void overlap_by_enumeration(void)
 int main(int count, char **arguments)
 {
     static const struct test_case cases[] = {
-#define CASE(name) {#name, name}
+
         CASE(right_result), CASE(null_view), CASE(null_data), CASE(empty), CASE(misaligned), CASE(negative_extent),
         CASE(huge_extent), CASE(extents_differ), CASE(strides), CASE(overlap), CASE(in_place), CASE(columns_apart),
         CASE(overlaps_itself), CASE(derived_key), CASE(query), CASE(all_kinds), CASE(absent_view), CASE(keys),

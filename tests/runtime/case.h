@@ -35,6 +35,8 @@ struct test_case {
     void (*run)(void);
 };
 
+#define CASE(name) {#name, name}
+
 static inline int run_cases(const struct test_case *cases, int count, const char *only)
 {
     int i, bad = 0;

@@ -1,0 +1,178 @@
+/* The pool of threads: every program once, from one thread, from many callers at once, after fork, with scratch. */
+#include "case.h"
+#include "kernels.h"
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
+
+enum { PROGRAMS = 4000, CALLERS = 8 };
+
+struct record {
+    char *map;
+    int64_t bad_scratch;
+};
+
+/* slots: address of the record, count, base */
+static void mark(const uint64_t *slots, int64_t begin, int64_t end, void *scratch)
+{
+    struct record *record = (struct record *)(uintptr_t)slots[0];
+    unsigned char *bytes = scratch;
+    if ((uintptr_t)scratch % 64 != 0)
+        __atomic_add_fetch(&record->bad_scratch, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < 100; i++)
+        bytes[i] = (unsigned char)begin;
+    for (int64_t i = begin; i < end; i++)
+        __atomic_add_fetch(&record->map[i], 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < 100; i++)
+        if (bytes[i] != (unsigned char)begin)
+            __atomic_add_fetch(&record->bad_scratch, 1, __ATOMIC_RELAXED);
+}
+
+static const int32_t code[] = {OP(scalar, 1), OP(end, 0)};
+static const struct tile_rt_parameter parameters[] = {
+    {.name = "record", .kind = TILE_RT_PARAMETER_scalar, .type = TILE_RT_TYPE_u64},
+    {.name = "n", .kind = TILE_RT_PARAMETER_scalar, .type = TILE_RT_TYPE_i64},
+};
+static const int32_t grid[] = {0};
+static const struct tile_rt_variant variants[] = {{.grid = grid, .function = mark, .text = "", .scratch_bytes = 100}};
+static const struct tile_rt_target targets[] = {{"cpu-baseline", TILE_RT_TARGET_cpu, TILE_RT_ISA_baseline, 0, 1, variants}};
+/* n is a parameter of the grid only in name: it has a slot too. */
+static const struct tile_rt_kernel kernel = {
+    .abi = TILE_RT_ABI, .parameter_count = 2, .grid_rank = 1, .target_count = 1, .slot_count = 2, .name = "mark",
+    .parameters = parameters, .targets = targets, .code = code, .load_name = "mark_load",
+};
+
+static int launch(struct record *record, int64_t n)
+{
+    uint64_t address = (uintptr_t)record;
+    const void *arguments[2];
+    arguments[0] = &address;
+    arguments[1] = &n;
+    return tile_rt_launch(&kernel, TILE_CPU, arguments);
+}
+
+static int every_program_once(int64_t n, int rounds)
+{
+    char *map = calloc((size_t)n + 1, 1);
+    struct record record = {map, 0};
+    int bad = 0;
+    for (int round = 1; round <= rounds; round++) {
+        if (launch(&record, n) != TILE_OK)
+            bad++;
+        for (int64_t i = 0; i <= n; i++)
+            bad += map[i] != (i < n ? 1 : 0);
+        memset(map, 0, (size_t)n + 1);
+    }
+    free(map);
+    return bad + (record.bad_scratch != 0);
+}
+
+static void sizes(void)
+{
+    setenv("TILE_CPU_THREADS", "4", 1);
+    for (int64_t n = 0; n < 70; n++)
+        EXPECT(every_program_once(n, 3) == 0);
+    EXPECT(every_program_once(100000, 3) == 0);
+}
+static void one_thread(void)
+{
+    setenv("TILE_CPU_THREADS", "1", 1);
+    EXPECT(every_program_once(PROGRAMS, 20) == 0);
+}
+static void many_threads(void)
+{
+    setenv("TILE_CPU_THREADS", "32", 1);
+    EXPECT(every_program_once(PROGRAMS, 50) == 0);
+}
+static void after_sleep(void)
+{
+    setenv("TILE_CPU_THREADS", "4", 1);
+    for (int i = 0; i < 20; i++) {
+        usleep(3000); /* workers go to sleep */
+        EXPECT(every_program_once(200, 1) == 0);
+    }
+}
+
+static void *caller(void *result)
+{
+    *(int *)result = every_program_once(PROGRAMS, 50);
+    return NULL;
+}
+static void many_callers(void)
+{
+    pthread_t threads[CALLERS];
+    int results[CALLERS];
+    setenv("TILE_CPU_THREADS", "4", 1);
+    for (int i = 0; i < CALLERS; i++)
+        EXPECT(pthread_create(&threads[i], NULL, caller, &results[i]) == 0);
+    for (int i = 0; i < CALLERS; i++) {
+        pthread_join(threads[i], NULL);
+        EXPECT(results[i] == 0);
+    }
+}
+
+static void fork_before(void)
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(every_program_once(PROGRAMS, 5) != 0);
+    waitpid(child, &status, 0);
+    EXPECT(status == 0);
+    EXPECT(every_program_once(PROGRAMS, 5) == 0);
+}
+static void fork_after(void)
+{
+    setenv("TILE_CPU_THREADS", "4", 1);
+    EXPECT(every_program_once(PROGRAMS, 5) == 0);
+    for (int i = 0; i < 10; i++) {
+        int status = -1;
+        pid_t child = fork();
+        if (child == 0)
+            _exit(every_program_once(PROGRAMS, 5) != 0);
+        waitpid(child, &status, 0);
+        EXPECT(status == 0);
+        EXPECT(every_program_once(PROGRAMS, 5) == 0);
+    }
+}
+static void errno_kept(void)
+{
+    struct record record = {NULL, 0};
+    errno = 4711;
+    launch(&record, 0);
+    EXPECT(errno == 4711);
+    EXPECT(launch(&record, -1) == TILE_OK);
+    EXPECT(errno == 4711);
+}
+
+/* Signals of the program go to its own threads. */
+static volatile int signals_elsewhere;
+static pthread_t main_thread;
+static void on_alarm(int number)
+{
+    (void)number;
+    if (!pthread_equal(pthread_self(), main_thread))
+        signals_elsewhere = 1;
+}
+static void signals(void)
+{
+    struct itimerval timer = {{0, 1000}, {0, 1000}};
+    main_thread = pthread_self();
+    setenv("TILE_CPU_THREADS", "4", 1);
+    alarm(0);
+    signal(SIGALRM, on_alarm);
+    EXPECT(every_program_once(PROGRAMS, 1) == 0);
+    setitimer(ITIMER_REAL, &timer, NULL);
+    EXPECT(every_program_once(PROGRAMS, 100) == 0);
+    EXPECT(!signals_elsewhere);
+}
+
+int main(int count, char **arguments)
+{
+    static const struct test_case cases[] = {
+        CASE(sizes), CASE(one_thread), CASE(many_threads), CASE(after_sleep), CASE(many_callers), CASE(fork_before),
+        CASE(fork_after), CASE(errno_kept), CASE(signals),
+    };
+    return run_cases(cases, (int)(sizeof cases / sizeof cases[0]), count > 1 ? arguments[1] : NULL);
+}
