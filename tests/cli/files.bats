@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# Files: what cannot be read or written, all outputs or none, dependency files, names that are hard to write.
+
+load helper
+
+nothing_but() { # files that may be here
+    ls -A | sort >now
+    printf '%s\n' now "$@" | sort | diff - now
+}
+
+@test "an input that cannot be read: exit 3" {
+    expect 3 tilecc missing.tile
+    contains "missing.tile"
+    mkdir folder.tile
+    expect 3 tilecc folder.tile
+    expect 3 tilecc -arch=cpu -o x.o /dev/zero
+    contains "16 MiB"
+    head -c 16777217 /dev/zero | tr '\0' ' ' >large.tile
+    expect 3 tilecc large.tile
+    rm -r folder.tile large.tile
+    nothing_but k.tile
+}
+
+@test "an output that cannot be written: exit 3 and nothing else appears" {
+    expect 3 tilecc -arch=cpu -o no/such/k.o k.tile
+    contains "no/such"
+    expect 3 tilecc -arch=cpu -o /dev/full k.tile
+    contains "/dev/full"
+    mkdir k.h
+    expect 3 tilecc -arch=cpu k.tile
+    rmdir k.h
+    expect 3 tilecc -arch=cpu -MD -MF no/such.d k.tile
+    nothing_but k.tile
+}
+
+@test "a failed run leaves old outputs byte for byte" {
+    echo old >k.o; echo old >k.h; echo old >k.d
+    expect 3 tilecc -arch=cpu -MD -MF /dev/full k.tile
+    echo 'kernel broken(' >k.tile
+    expect 1 tilecc -arch=cpu -MD k.tile
+    [ "$(cat k.o k.h k.d)" = "$(printf 'old\nold\nold')" ]
+    nothing_but k.tile k.o k.h k.d
+}
+
+@test "a limit on the size of files" {
+    expect 3 sh -c 'ulimit -f 1; "$TILECC" -arch=cpu k.tile'
+    nothing_but k.tile
+}
+
+@test "an output must not be an input" {
+    cp k.tile before
+    expect 2 tilecc -arch=cpu -o k.tile k.tile
+    ln k.tile hard.o
+    expect 2 tilecc -arch=cpu -o hard.o k.tile
+    ln -s k.tile soft.o
+    expect 2 tilecc -arch=cpu -o soft.o k.tile
+    cmp before k.tile
+    expect 2 tilecc -arch=cpu -o k.h k.tile
+}
+
+@test "a symbolic link is replaced, not followed" {
+    echo precious >victim
+    ln -s victim k.o
+    expect 0 tilecc -arch=cpu k.tile
+    [ "$(cat victim)" = precious ]
+    [ ! -L k.o ]
+}
+
+@test "object on standard output is the object in a file" {
+    expect 0 tilecc -arch=cpu -o k.o k.tile
+    "$TILECC" -arch=cpu -o - k.tile >piped.o
+    cmp k.o piped.o
+    mkfifo pipe
+    cat pipe >fifo.o &
+    expect 0 tilecc -arch=cpu -o pipe --emit=header k.tile
+    wait
+    cmp fifo.o k.h
+}
+
+@test "the mode of outputs follows umask" {
+    (umask 077; "$TILECC" -arch=cpu k.tile)
+    [ "$(stat -c %a k.o)" = 600 ]
+}
+
+@test "dependency files that make undoes, with odd names" {
+    mkdir 'a b'
+    for name in 'plain' 'a b/sp ace' 'ha#sh' 'dol$lar' 'co:lon' 'back\slash' "quo'te" 'per%cent' 'tilde~' 'bs\ sp' '(par)'; do
+        cp k.tile "$name.tile"
+        expect 0 tilecc --emit=header -MD -o "$name.h" "$name.tile"
+        [ -s "$name.d" ]
+        touch -d '2001-01-01' "$name.tile"
+        touch "$name.h"
+        cat >Makefile <<END
+include $(printf '%s' "$name.d" | sed 's/[ #:]/\\&/g; s/\$/$$/g; s/\\\\ /\\\\\\ /g')
+END
+        # The rule has our names: touching the source makes the header out of date, so that make wants to make it.
+        first=$(make -n --debug=b -f "$name.d" 2>&1 || true)
+        [[ $first != *"No rule"* ]] || { echo "$name: $first"; cat "$name.d"; return 1; }
+        touch -d '2037-01-01' "$name.tile"
+        second=$(make -n --debug=b -f "$name.d" 2>&1 || true)
+        [[ $second == *"newer than"* || $second == *"Must remake"* ]] || { echo "$name: $second"; cat "$name.d"; return 1; }
+        rm -f "$name".[dh] "$name.tile"
+    done
+}
+
+@test "targets of dependency files" {
+    expect 0 tilecc -arch=cpu -MD -o out.o k.tile
+    [ "$(cat out.d)" = "$(printf 'out.o out.h: \\\n  k.tile')" ]
+    expect 0 tilecc -arch=cpu -MD -MF d -MT 'one two' -MQ 'three four' k.tile
+    [ "$(cat d)" = "$(printf 'one two three\\ four: \\\n  k.tile')" ]
+}
+
+@test "imports are in the dependency file, and get phony rules" {
+    mkdir sub
+    echo 'fn twice(x: f32) -> f32 { return x + x; }' >sub/u.tile
+    { echo 'import "u.tile";'; sed 's/a \* x/twice(a) * x/' k.tile; } >i.tile
+    sed -i '2,$s/twice(a) \* x\[i +: B\]/twice(a) * x[i +: B]/' i.tile
+    expect 0 tilecc -arch=cpu -I sub -MD -MP i.tile
+    grep -q 'sub/u.tile' i.d
+    grep -q '^sub/u.tile:$' i.d
+    [ "$(grep -c 'i.tile' i.d)" = 1 ]
+}
+
+@test "names of 255 bytes, with control characters, not UTF-8" {
+    long=$(printf 'x%.0s' $(seq 250))
+    cp k.tile "$long.tile"
+    expect 0 tilecc -arch=cpu --emit=header "$long.tile"
+    [ -s "$long.h" ]
+    odd=$(printf 'a\033[1m\377')
+    echo bad >"$odd.tile"
+    expect 1 tilecc "$odd.tile"
+    lacks "$(printf '\033')"
+}

@@ -1,0 +1,128 @@
+#!/usr/bin/env bats
+# Every option does something: each line of options.def has a case whose output differs with the option and without.
+# A case is   ID|the option's words|a command in which OPT stands for them
+
+load helper
+
+cases() {
+    cat <<'END'
+OUTPUT|-o other.o|tilecc -arch=cpu OPT k.tile; ls
+COMPILE|-c|tilecc -arch=cpu --emit=header OPT k.tile; ls
+ASSEMBLY|-S|tilecc -arch=sm_80 --spec 'axpy[B=64]' OPT -o - k.tile
+EMIT|--emit=tir|tilecc -arch=cpu OPT k.tile; ls
+EMIT_RUNTIME|--emit-runtime|tilecc OPT -o rt.o; ls
+SYNTAX_ONLY|-fsyntax-only|tilecc -arch=cpu OPT k.tile; ls
+INTERPRET|--interpret=axpy(2, [3], [3])|tilecc -arch=cpu OPT k.tile; ls
+ARCH|-arch=sm_80|tilecc --emit=tir OPT k.tile; ls
+PRINT_TARGETS|--print-targets|tilecc -arch=cpu OPT k.tile; ls
+HOST_TARGET|--host-target=aarch64-linux|tilecc --emit-runtime OPT -o rt.o; sum rt.o
+CUDA_PATH|--cuda-path=/nonexistent|tilecc --version -v OPT
+XPTXAS|-Xptxas -O0|tilecc -arch=sm_80 --dryrun -v OPT k.tile
+DEFINE|-D B=128|tilecc --emit=tir -o - OPT k.tile
+INCLUDE|-I sub|mkdir -p sub; echo 'fn twice(x: f32) -> f32 { return x + x; }' >sub/u.tile; echo 'import "u.tile";' >i.tile; cat k.tile >>i.tile; tilecc --emit=header OPT i.tile; ls
+SPEC|--spec axpy[B=128]|tilecc --emit=tir -o - OPT k.tile
+MAX_INSTANCES|--max-instances=1|tilecc -arch=sm_80 --emit=tir OPT "$SRCDIR/examples/matmul.tile"; ls
+PREFIX|--prefix=my_|tilecc --emit=header -o - OPT k.tile
+STRICT_FP|--strict-fp|tilecc --emit=tir -o - OPT k.tile
+CHECKS|--checks|sed 's/let i = b.B;/let i = b*B; assume(N % 4 == 0);/' k.tile >a.tile; tilecc --emit=tir -o - OPT a.tile
+OPTIMIZE|-O0|tilecc -arch=cpu --emit=tir --print-after=all OPT k.tile
+PASSES|--passes=|tilecc --emit=tir --print-after=all OPT k.tile
+PRINT_AFTER|--print-after=all|tilecc -arch=cpu OPT k.tile
+FUEL|--fuel=0|tilecc -arch=cpu --print-after=all OPT k.tile
+DEBUG|-g|tilecc -arch=sm_80 -S -o - --spec 'axpy[B=64]' OPT k.tile
+LINE_INFO|-lineinfo|tilecc -arch=sm_80 -S -o - --spec 'axpy[B=64]' OPT k.tile
+PREFIX_MAP|-ffile-prefix-map=k=renamed|tilecc -arch=sm_80 -S -lineinfo -o - --spec 'axpy[B=64]' OPT k.tile
+VERBOSE|-v|tilecc --version OPT
+DRY_RUN|--dryrun|tilecc -arch=cpu OPT k.tile; ls
+SAVE_TEMPS|--save-temps|tilecc -arch=cpu OPT k.tile; ls
+TIME_REPORT|--time-report|tilecc -arch=cpu OPT k.tile
+REMARKS|-Rpass|tilecc -arch=cpu --emit=tir --print-after=cse OPT "$SRCDIR/examples/attention.tile" --spec 'attention<f16>[D=64,CAUSAL=true]' -o -
+RESOURCE_USAGE|--resource-usage|tilecc -arch=cpu OPT k.tile
+DEPENDENCIES|-MD|tilecc -arch=cpu OPT k.tile; ls
+DEPENDENCY_FILE|-MF other.d|tilecc -arch=cpu -MD OPT k.tile; ls
+DEPENDENCY_TARGET|-MT other|tilecc -arch=cpu -MD OPT k.tile; cat k.d
+DEPENDENCY_QUOTED|-MQ a$b|tilecc -arch=cpu -MD OPT k.tile; cat k.d
+DEPENDENCY_PHONY|-MP|echo 'fn twice(x: f32) -> f32 { return x + x; }' >u.tile; echo 'import "u.tile";' >i.tile; cat k.tile >>i.tile; tilecc --emit=header -MD OPT i.tile; cat i.d
+WARNING|-Wno-hides|tilecc -fsyntax-only OPT hides.tile
+WARNING_ERROR|-Werror|tilecc -fsyntax-only OPT hides.tile; echo $?
+NO_WARNINGS|-w|tilecc -fsyntax-only OPT hides.tile
+COLOR|-fdiagnostics-color=always|echo bad >b.tile; tilecc OPT b.tile
+FORMAT|-fdiagnostics-format=json|echo bad >b.tile; tilecc OPT b.tile
+ERROR_LIMIT|-ferror-limit=1|sed 's/x\[/z[/; s/a \*/q */' k.tile >b.tile; tilecc -fsyntax-only OPT b.tile
+JOBS|-j1|tilecc --version -v OPT; MAKEFLAGS=x tilecc -v -arch=cpu OPT k.tile
+VERSION|--version|tilecc -arch=cpu OPT k.tile; ls
+HELP|--help|tilecc -arch=cpu OPT k.tile; ls
+END
+}
+
+# id and state of every option
+listed() { sed -n 's/^OPTION(\([A-Z_0-9]*\), "\([^"]*\)", .*, \(HERE\|LATER\), .*/\1 \2 \3/p' "$SRCDIR/src/driver/options.def"; }
+
+run_case() { # directory, command
+    mkdir -p "$1"
+    cp k.tile "$1/"
+    cat >"$1/hides.tile" <<'END'
+kernel hides(x: inout f32[N]) grid(b: cdiv(N, 64)) {
+    let i = b*64;
+    if (i > 0) { let i = b*64; x[i +: 64] = 1.0; }
+    x[i +: 64] = 0.0;
+}
+END
+    (cd "$1" && set +e && eval "$2" 2>&1; cd "$1" && find . -type f | sort | xargs cksum) 2>&1
+}
+
+@test "every option of options.def has a case whose output differs with it" {
+    listed >list
+    [ "$(wc -l <list)" -gt 40 ]
+    [ "$(wc -l <list)" = "$(grep -c '^OPTION(' "$SRCDIR/src/driver/options.def")" ]
+    cases >table
+    failed=0
+    while read -r id spelling state; do
+        if [ "$state" = LATER ]; then
+            run tilecc "$spelling=x" k.tile
+            if [ "$status" != 2 ] || [[ $output != *"not there yet"* ]]; then echo "$spelling: $status $output"; failed=1; fi
+            continue
+        fi
+        line=$(grep "^$id|" table) || { echo "$spelling has no case"; failed=1; continue; }
+        words=$(printf '%s\n' "$line" | cut -d'|' -f2)
+        command=$(printf '%s\n' "$line" | cut -d'|' -f3)
+        case $words in "$spelling"*) ;; *) echo "the case of $spelling has other words"; failed=1 ;; esac
+        case $words in
+        *' '*) quoted="'${words%% *}' '${words#* }'" ;;
+        *) quoted="'$words'" ;;
+        esac
+        [ "$id" != INTERPRET ] || quoted="'$words'"
+        with=$(run_case "with" "${command//OPT/$quoted}")
+        rm -rf with
+        without=$(run_case "with" "${command//OPT/}")
+        rm -rf with
+        if [ "$with" = "$without" ]; then echo "$spelling changes nothing: $with"; failed=1; fi
+        case $with in *"unknown option"*|*"internal error"*|*"bug of tilecc"*) echo "$spelling: $with"; failed=1 ;; esac
+    done <list
+    [ "$failed" = 0 ]
+}
+
+@test "no case is of an option that is not there" {
+    listed | cut -d' ' -f1 | sort >known
+    cases | cut -d'|' -f1 | sort >used
+    [ -z "$(comm -13 known used)" ]
+}
+
+@test "help names every option" {
+    expect 0 tilecc --help
+    listed >list
+    while read -r id spelling state; do contains "  $spelling"; done <list
+}
+
+@test "the manual names every option, and no other" {
+    [ -f "$SRCDIR/man/tilecc.1" ]
+    sed 's/\\-/-/g; s/\\f[A-Z]//g' "$SRCDIR/man/tilecc.1" >manual
+    listed >list
+    while read -r id spelling state; do grep -q -e "$spelling" manual || { echo "no $spelling"; return 1; }; done <list
+}
+
+@test "options later in the line win" {
+    expect 0 tilecc --emit=tir --emit=header k.tile
+    [ -f k.h ]
+    [ ! -f k.tir ]
+}

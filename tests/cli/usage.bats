@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# Wrong use: exit 2, and a message that says what would be right.
+
+load helper
+
+@test "no argument: usage, exit 2, nothing read" {
+    expect 2 tilecc </dev/zero
+    contains "Usage: tilecc"
+}
+
+@test "unknown options suggest the nearest" {
+    expect 2 tilecc --emti=ptx k.tile
+    contains "did you mean '--emit'?"
+    expect 2 tilecc -fsyntax-olny k.tile
+    contains "did you mean '-fsyntax-only'?"
+    expect 2 tilecc --zzzzzzzz k.tile
+    contains "see tilecc --help"
+}
+
+@test "what is planned says that it is not there yet" {
+    for word in test bench tune fmt lsp; do
+        expect 2 tilecc $word
+        contains "not there yet"
+    done
+    for option in --report=r.html --emit=c --emit=manifest --reproducible -arch=compute_80; do
+        expect 2 tilecc $option k.tile
+        contains "not there yet"
+    done
+    [ -z "$(ls | grep -v '^k.tile$')" ]
+}
+
+@test "a file may have the name of a subcommand" {
+    cp k.tile info
+    expect 0 tilecc info -fsyntax-only
+}
+
+@test "values are checked" {
+    for option in -O4 -Ofast -j0 -jx --fuel=-1 --fuel=x --max-instances=0 --max-instances=9999999 -ferror-limit=x \
+        -fdiagnostics-format=xml -fdiagnostics-color=red --prefix=1a --prefix=a-b --host-target=plan9 --emit=exe -D=3 \
+        -ffile-prefix-map=x '-Rpass=(' -Wno-such-warning -arch=sm_12 -arch= --passes=nosuch --print-after=nosuch -MF -o; do
+        expect 2 tilecc k.tile "$option"
+        contains "tilecc: error:"
+    done
+}
+
+@test "ptxas gets only what is on the list" {
+    for word in -o=x --output-file=x --options-file=x @file --input-as-string=x -O3,--dump-all '--maxrregcount=1;x' -dlcm=xx --maxrregcount= -v; do
+        expect 2 tilecc -arch=sm_80 -Xptxas "$word" k.tile
+        contains "not allowed"
+    done
+    expect 0 tilecc -arch=sm_80 --dryrun -Xptxas -O3,--maxrregcount=64 k.tile
+}
+
+@test "an architecture that is not known suggests one" {
+    expect 2 tilecc -arch=sm_90b k.tile
+    contains "did you mean 'sm_90'"
+}
+
+@test "several files and one output" {
+    cp k.tile l.tile
+    expect 2 tilecc -o x.o k.tile l.tile
+    expect 0 tilecc -arch=cpu k.tile l.tile
+    [ -s k.o ] && [ -s l.o ] && [ -s k.h ] && [ -s l.h ]
+}
+
+@test "standard input needs -o, and has it" {
+    expect 2 tilecc - <k.tile
+    contains "needs -o"
+    expect 0 tilecc -arch=cpu -o k.o - <k.tile
+    [ -s k.o ] && [ -s k.h ]
+}
+
+@test "dependency options need -MD" {
+    expect 2 tilecc -MF x.d k.tile
+    contains "needs -MD"
+}
+
+@test "response files, with GNU's quotes, inside each other" {
+    printf -- "-arch=cpu -o 'a b.o'\n" >inner
+    printf '%s\n' '@inner "k.tile"' >outer
+    expect 0 tilecc @outer
+    [ -s 'a b.o' ] && [ -s 'a b.h' ]
+    printf '%s' '-o c\ d.o -arch=cpu' >third
+    expect 0 tilecc @third k.tile
+    [ -s 'c d.o' ]
+    echo '@loop' >loop
+    expect 3 tilecc @loop
+    contains "loop"
+}
+
+@test "the rest after -- is files" {
+    cp k.tile ./-odd.tile
+    expect 0 tilecc -arch=cpu -- -odd.tile
+    [ -s ./-odd.o ]
+}
+
+@test "version is one line; explain has a page for every code" {
+    expect 0 tilecc --version
+    [ "${#lines[@]}" = 1 ]
+    [[ $output == "tilecc "* ]]
+    expect 0 tilecc explain
+    [ "${#lines[@]}" -gt 40 ]
+    for code in $(printf '%s\n' "${lines[@]}" | cut -d' ' -f1); do
+        run tilecc explain "$code"
+        [ "$status" = 0 ] && [ "${#lines[@]}" -ge 2 ] && [ "${#output}" -gt 80 ] || { echo "$code: $output"; return 1; }
+    done
+    expect 2 tilecc explain E9999
+    expect 2 tilecc explain a b
+}
+
+@test "closed and full standard output" {
+    expect 3 sh -c '"$TILECC" --help >/dev/full'
+    expect 3 sh -c '"$TILECC" -arch=cpu -o - k.tile >/dev/full'
+    expect 3 sh -c '"$TILECC" -arch=cpu -o - k.tile >&-'
+}
