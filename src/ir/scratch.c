@@ -1,82 +1,91 @@
-/* Scratch in shared memory: sizes and places inside it.  See scratch.h. */
+/* Sizes of scratch in shared memory.  See scratch.h. */
 #include "ir/scratch.h"
 
-enum { CONVERSION_LIMIT = 64 * 1024 }; /* bytes; larger conversions go in rounds where they can */
+#include <string.h>
 
-static int element_bytes(const struct ir_type *type) { return ir_element_info[type->element].bits / 8; }
 static int64_t round_up(int64_t bytes) { return (bytes + 15) / 16 * 16; }
 
-static struct layout_table *layouts_of(const struct ir_operation *operation)
-{
-    return ir_context_layouts(operation->block->function->module->context);
+static int step_weight(const struct layout *layout, int axis, const struct layout_step *step) {
+    int coordinates[LAYOUT_RANK];
+    struct layout_position position = {{0}};
+    memcpy(position.part, step->part, sizeof position.part);
+    layout_coordinates(layout, &position, coordinates);
+    return coordinates[axis];
 }
 
-const struct layout_conversion *scratch_conversion(const struct ir_operation *operation, struct arena *arena)
-{
-    const struct ir_type *from = operation->operands[0]->type, *to = operation->results[0]->type;
-    return layout_conversion_plan(layouts_of(operation), arena, from->layout, to->layout, element_bytes(from),
-                                  CONVERSION_LIMIT);
+/* Registers are folded before the warps meet, but in an ordered reduction those whose step lies above the first warp step. */
+void scratch_reduction(const struct layout *layout, int axis, bool ordered, struct scratch_crossing *crossing) {
+    struct layout_reduction steps;
+    layout_reduction(layout, axis, &steps);
+    int first_warp = INT32_MAX;
+    for (int i = 0; i < steps.warp_steps; i++) {
+        int weight = step_weight(layout, axis, &steps.warp_step[i]);
+        if (weight < first_warp) first_warp = weight;
+    }
+    crossing->live = layout_registers(layout);
+    for (int i = 0; i < steps.register_steps; i++)
+        if (!ordered || step_weight(layout, axis, &steps.register_step[i]) < first_warp) crossing->live /= 2;
+    if (!ordered) crossing->live /= steps.register_repeats;
+    crossing->lanes = layout_redundant_bits(layout, LAYOUT_LANE);
+    for (int i = 0; i < steps.lane_steps; i++) {
+        uint32_t mask = (uint32_t)steps.lane_step[i].part[LAYOUT_LANE];
+        bool folded = !ordered || step_weight(layout, axis, &steps.lane_step[i]) < first_warp;
+        if (folded && is_power_of_two(mask)) crossing->lanes |= mask;
+    }
+    crossing->rows_of_lanes = 32 >> __builtin_popcount(crossing->lanes);
 }
 
-void scratch_reduction(const struct ir_operation *operation, struct scratch_reduction *reduction)
-{
+static int64_t reduction_bytes(const struct ir_operation *operation) {
     const struct layout *layout = operation->operands[0]->type->layout;
     int axis = (int)ir_number(operation, IR_ATTRIBUTE_AXIS, 0);
-    *reduction = (struct scratch_reduction){ .result = layout_remove_dimension(layouts_of(operation), layout, axis) };
-    layout_reduction(layout, axis, &reduction->steps);
-    reduction->registers = layout_registers(reduction->result);
-    reduction->warps = layout_warps(layout);
-    reduction->lane_mask = 31u & ~layout_redundant_bits(reduction->result, LAYOUT_LANE);
-    reduction->lane_mask &= (UINT32_C(1) << reduction->result->bits[LAYOUT_LANE]) - 1;
-    reduction->lanes = 1 << __builtin_popcount(reduction->lane_mask);
-    if (reduction->steps.partials == 1)
-        return;
+    bool ordered = ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) == IR_REDUCE_REGION;
+    struct layout_reduction steps;
+    if (!layout) return 0;
+    layout_reduction(layout, axis, &steps);
+    if (steps.warp_steps == 0 && steps.group_repeats <= 1) return 0;
+    struct scratch_crossing crossing;
+    scratch_reduction(layout, axis, ordered, &crossing);
+    int64_t bytes = 0;
     for (int i = 0; i < operation->operand_count; i++) {
-        if (i < 16)
-            reduction->offset[i] = reduction->bytes;
-        reduction->bytes += round_up((int64_t)reduction->registers * reduction->warps * reduction->lanes *
-                                     element_bytes(operation->operands[i]->type));
+        int size = ir_element_info[operation->operands[i]->type->element].bits / 8;
+        bytes += round_up((int64_t)layout_warps(layout) * crossing.live * crossing.rows_of_lanes * size);
     }
+    return bytes;
 }
 
-int64_t scratch_dot(const struct ir_operation *operation, int64_t *b_offset)
-{
-    const struct ir_type *a = operation->operands[0]->type, *b = operation->operands[1]->type;
-    *b_offset = round_up(ir_type_elements(a) * element_bytes(a));
-    return *b_offset + round_up(ir_type_elements(b) * element_bytes(b));
+int64_t scratch_product(const struct ir_operation *dot, int64_t *piece, int64_t *first_bytes) {
+    const struct ir_type *a = dot->operands[0]->type, *b = dot->operands[1]->type;
+    int64_t k = a->extent[a->rank - 1], rows = ir_type_elements(a) / k, columns = ir_type_elements(b) / k;
+    int bytes_a = ir_element_info[a->element].bits / 8, bytes_b = ir_element_info[b->element].bits / 8;
+    *piece = k;
+    while (*piece % 2 == 0 && rows * *piece * bytes_a + columns * *piece * bytes_b > SCRATCH_ROUND_BYTES) *piece /= 2;
+    *first_bytes = round_up(rows * *piece * bytes_a);
+    return *first_bytes + columns * *piece * bytes_b;
 }
 
-int64_t scratch_atomic(const struct ir_operation *operation)
-{
+/* Somebody uses the old value, and not every thread did the operation itself. */
+static int64_t atomic_bytes(const struct ir_operation *operation) {
     const struct ir_value *result = operation->results[0];
-    const struct layout *layout = result->type->layout;
-    if (!result->uses)
-        return 0;
-    bool shared = !layout || layout_redundant_bits(layout, LAYOUT_LANE) || layout_redundant_bits(layout, LAYOUT_WARP) ||
-                  (layout->warp_groups > 1 && layout->warp_dimension < 0);
-    return shared ? round_up(ir_type_elements(result->type) * element_bytes(result->type)) : 0;
+    if (!result->uses) return 0;
+    return ir_type_elements(result->type) * (ir_element_info[result->type->element].bits / 8);
 }
 
-int64_t scratch_bytes(const struct ir_operation *operation, struct arena *arena)
-{
-    struct scratch_reduction reduction;
-    int64_t offset;
+int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const struct ir_operation *operation) {
+    int64_t piece, first;
     switch (operation->opcode) {
     case OP_CONVERT_LAYOUT: {
-        const struct layout_conversion *plan = scratch_conversion(operation, arena);
-        return plan->kind == CONVERT_SHARED
-                   ? round_up(plan->scratch_elements * element_bytes(operation->operands[0]->type)) : 0;
+        const struct ir_type *from = operation->operands[0]->type, *to = operation->results[0]->type;
+        int size = ir_element_info[to->element].bits / 8;
+        if (to->rank == 0 || !from->layout || !to->layout) return 0;
+        const struct layout_conversion *plan = layout_conversion_plan(table, arena, from->layout, to->layout, size, SCRATCH_ROUND_BYTES);
+        return plan->kind == CONVERT_SHARED ? plan->scratch_elements * size : 0;
     }
-    case OP_REDUCE:
-        if (!operation->operands[0]->type->layout)
-            return 0;
-        scratch_reduction(operation, &reduction);
-        return reduction.bytes;
-    case OP_DOT:
-        return operation->results[0]->type->layout ? scratch_dot(operation, &offset) : 0;
-    case OP_ATOMIC: case OP_ATOMIC_CAS: case OP_POINTER_ATOMIC: case OP_POINTER_CAS:
-        return scratch_atomic(operation);
-    default:
-        return 0;
+    case OP_REDUCE: return reduction_bytes(operation);
+    case OP_DOT: return scratch_product(operation, &piece, &first);
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS:
+    case OP_POINTER_ATOMIC:
+    case OP_POINTER_CAS: return atomic_bytes(operation);
+    default: return 0;
     }
 }
