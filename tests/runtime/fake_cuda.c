@@ -1,0 +1,272 @@
+/* See fake_cuda.h.  With FAKE_OLD the functions that came with CUDA 11.8 and 12 do not exist. */
+#include "fake_cuda.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct fake_cuda state = {.version = 13000, .architecture = {90, 80}, .shared_optin = 232448, .slot_count = 9,
+                                 .primary = {{0, 1001, 0}, {1, 1002, 0}}};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct { const char *name; int calls; } counters[FAKE_FUNCTIONS];
+static __thread struct fake_context *current[8];
+static __thread int depth;
+static __thread int capture_mode; /* 0 global, 2 relaxed */
+
+struct fake_cuda *fake_cuda(void) { return &state; }
+void fake_set_current(struct fake_context *context) { current[depth] = context; }
+struct fake_context *fake_current(void) { return current[depth]; }
+
+int fake_calls(const char *function)
+{
+    for (int i = 0; i < FAKE_FUNCTIONS && counters[i].name; i++)
+        if (strcmp(counters[i].name, function) == 0)
+            return counters[i].calls;
+    return 0;
+}
+
+/* Counts the call and gives what the script wants; under the lock. */
+static int scripted(const char *function)
+{
+    int i, calls, result = 0;
+    for (i = 0; counters[i].name && strcmp(counters[i].name, function) != 0; i++)
+        continue;
+    counters[i].name = function;
+    calls = ++counters[i].calls;
+    for (i = 0; i < state.script_count; i++)
+        if (strcmp(state.scripts[i].function, function) == 0 && calls >= state.scripts[i].from &&
+            calls - state.scripts[i].from < state.scripts[i].count)
+            result = state.scripts[i].result;
+    return result;
+}
+
+#define BEGIN                                  \
+    int result;                                \
+    pthread_mutex_lock(&lock);                 \
+    result = scripted(__func__)
+#define END                                    \
+    pthread_mutex_unlock(&lock);               \
+    return result
+
+int cuInit(unsigned flags) { BEGIN; (void)flags; END; }
+int cuDriverGetVersion(int *version) { BEGIN; *version = state.version; END; }
+
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    BEGIN;
+    if (device < 0 || device >= FAKE_DEVICES)
+        result = 101;
+    else
+        *value = attribute == 75   ? state.architecture[device] / 10
+                 : attribute == 76 ? state.architecture[device] % 10
+                 : attribute == 16 ? 132
+                                   : state.shared_optin;
+    END;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    BEGIN;
+    state.primaries++;
+    *context = &state.primary[device];
+    END;
+}
+
+int cuCtxGetCurrent(void **context) { BEGIN; *context = current[depth]; END; }
+
+int cuCtxGetDevice(int *device)
+{
+    BEGIN;
+    if (result == 0 && current[depth] == NULL)
+        result = 201;
+    if (result == 0)
+        *device = current[depth]->device;
+    END;
+}
+
+int cuCtxPushCurrent_v2(void *context)
+{
+    BEGIN;
+    if (result == 0)
+        current[++depth] = context;
+    END;
+}
+
+int cuCtxPopCurrent_v2(void **context)
+{
+    BEGIN;
+    *context = current[depth];
+    current[depth] = NULL;
+    if (depth > 0)
+        depth--;
+    END;
+}
+
+int cuStreamGetCtx(void *stream, void **context)
+{
+    BEGIN;
+    struct fake_stream *s = stream;
+    *context = s ? s->context : current[depth];
+    if (result == 0 && *context == NULL)
+        result = 201;
+    END;
+}
+
+int cuStreamSynchronize(void *stream) { BEGIN; (void)stream; state.synchronized++; END; }
+
+int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+    BEGIN;
+    int before = capture_mode;
+    capture_mode = *mode;
+    *mode = before;
+    END;
+}
+
+/* Under the lock. */
+static int forbidden(void)
+{
+    if (!state.global_capture || capture_mode == 2)
+        return 0;
+    state.unsafe_in_capture++;
+    return 900;
+}
+
+static int bad_image(const char *code)
+{
+    int architecture = current[depth] ? state.architecture[current[depth]->device] : 0;
+    if (strncmp(code, "cubin", 5) != 0 && strcmp(code, "aligned") != 0)
+        return 200;
+    if (strcmp(code, "cubin for sm_80") == 0 && architecture / 10 == 9)
+        return 209;
+    return 0;
+}
+
+int cuModuleLoadData(void **module, const void *image)
+{
+    BEGIN;
+    if (result == 0)
+        result = forbidden();
+    if (result == 0 && current[depth] == NULL)
+        result = 201;
+    if (result == 0)
+        result = bad_image(image);
+    state.loads += result == 0;
+    *module = (void *)(uintptr_t)image;
+    END;
+}
+
+int cuModuleGetFunction(void **function, void *module, const char *name) { BEGIN; (void)name; *function = module; END; }
+int cuFuncGetAttribute(int *value, int attribute, void *function)
+{
+    BEGIN;
+    (void)attribute, (void)function;
+    *value = 32;
+    END;
+}
+int cuFuncSetAttribute(void *function, int attribute, int value)
+{
+    BEGIN;
+    (void)function, (void)attribute, (void)value;
+    state.attributes++;
+    END;
+}
+
+static int launched(struct fake_launch launch, void **parameters)
+{
+    struct fake_stream *stream = launch.stream;
+    struct fake_context *context = stream ? stream->context : current[depth];
+    if (context == NULL)
+        return 201;
+    if (context->destroyed)
+        return 709;
+    memcpy(launch.slots, parameters[0], sizeof launch.slots[0] * (size_t)state.slot_count);
+    state.last = launch;
+    if (state.launches < 16)
+        state.bases[state.launches] = launch.slots[state.base_slot];
+    state.launches++;
+    state.blocks += launch.grid[0];
+    return 0;
+}
+
+int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y, unsigned block_z,
+                   unsigned shared, void *stream, void **parameters, void **extra)
+{
+    BEGIN;
+    (void)extra;
+    if (result == 0)
+        result = launched((struct fake_launch){{x, y, z}, {block_x, block_y, block_z}, shared, 1, stream, function, {0}},
+                          parameters);
+    END;
+}
+
+int cuGetErrorName(int error, const char **text) { (void)error; *text = "CUDA_ERROR_FAKE"; return 0; }
+int cuGetErrorString(int error, const char **text) { (void)error; *text = "made up"; return 0; }
+
+#ifndef FAKE_OLD
+struct attribute { int id, padding; unsigned cluster[16]; };
+struct config {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    struct attribute *attributes;
+    unsigned attribute_count;
+};
+
+int cuCtxGetId(void *context, unsigned long long *id)
+{
+    BEGIN;
+    struct fake_context *c = context ? context : current[depth];
+    if (result == 0 && c == NULL)
+        result = 201;
+    if (result == 0)
+        *id = c->id;
+    END;
+}
+
+int cuLibraryLoadData(void **library, const void *code, int *options, void **values, unsigned count, int *library_options,
+                      void **library_values, unsigned library_count)
+{
+    BEGIN;
+    (void)options, (void)values, (void)count, (void)library_options, (void)library_values, (void)library_count;
+    if (result == 0)
+        result = forbidden();
+    if (result == 0)
+        result = bad_image(code);
+    state.loads += result == 0;
+    *library = (void *)(uintptr_t)code;
+    END;
+}
+int cuLibraryUnload(void *library) { BEGIN; (void)library; END; }
+int cuLibraryGetKernel(void **kernel, void *library, const char *name) { BEGIN; (void)name; *kernel = library; END; }
+int cuKernelGetFunction(void **function, void *kernel)
+{
+    BEGIN;
+    if (result == 0)
+        result = forbidden();
+    if (result == 0 && current[depth] == NULL)
+        result = 201;
+    *function = kernel;
+    END;
+}
+int cuKernelSetAttribute(int attribute, int value, void *kernel, int device)
+{
+    BEGIN;
+    (void)attribute, (void)value, (void)kernel, (void)device;
+    state.attributes++;
+    END;
+}
+
+int cuLaunchKernelEx(const struct config *config, void *function, void **parameters, void **extra)
+{
+    BEGIN;
+    struct fake_launch launch = {{config->grid[0], config->grid[1], config->grid[2]},
+                                 {config->block[0], config->block[1], config->block[2]},
+                                 config->shared, 1, config->stream, function, {0}};
+    (void)extra;
+    for (unsigned i = 0; i < config->attribute_count; i++)
+        if (config->attributes[i].id == 4)
+            launch.cluster = config->attributes[i].cluster[0];
+    if (result == 0)
+        result = launched(launch, parameters);
+    END;
+}
+#endif

@@ -1,0 +1,45 @@
+/* A driver for tests, to be built as libcuda.so.1: contexts, streams, libraries and launches are only written down, and any
+ * function can be told to fail.  What real drivers refuse (another device's image, loading inside a capture) it refuses too. */
+#ifndef FAKE_CUDA_H
+#define FAKE_CUDA_H
+#include <stdint.h>
+
+enum { FAKE_FUNCTIONS = 32, FAKE_SLOTS = 64, FAKE_DEVICES = 2 };
+
+/* A context and a stream are pointers to these. */
+struct fake_context { int device; unsigned long long id; int destroyed; };
+struct fake_stream { struct fake_context *context; int capturing; };
+
+struct fake_script {
+    const char *function;
+    int from, count, result; /* calls from..from+count-1 of the function, the first being 1, give this result */
+};
+
+struct fake_launch {
+    unsigned grid[3], block[3], shared, cluster;
+    void *stream, *function;
+    uint64_t slots[FAKE_SLOTS];
+};
+
+struct fake_cuda {
+    struct fake_script scripts[8];
+    int script_count;
+    int version;                    /* cuDriverGetVersion */
+    int architecture[FAKE_DEVICES]; /* 10 * major + minor */
+    int shared_optin;
+    int global_capture;             /* a capture in global mode goes on in some thread */
+    int launches, loads, primaries, attributes, synchronized; /* how often */
+    int unsafe_in_capture;          /* how often something was loaded while that was forbidden: the capture is lost */
+    int64_t blocks;                 /* sum over launches */
+    struct fake_launch last;
+    uint64_t bases[16];             /* slot `base_slot` of the first launches */
+    int base_slot;
+    int slot_count;                 /* how many slots a kernel's parameters have */
+    struct fake_context primary[FAKE_DEVICES];
+};
+/* Exported by the library. */
+struct fake_cuda *fake_cuda(void);
+void fake_set_current(struct fake_context *context); /* of this thread */
+struct fake_context *fake_current(void);
+int fake_calls(const char *function);
+#endif
