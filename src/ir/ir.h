@@ -227,6 +227,7 @@ struct ir_function {
     VECTOR(struct ir_argument_fact) facts; /* one an argument, kernels only */
     enum ir_level level;
     int grid_rank;                       /* kernels */
+    int64_t grid_limit[IR_MAX_RANK];     /* the most a count of the grid can be; 0: not known (see ir/kernel_bound.h) */
     int warps;                           /* knob; 0: the compiler chooses.  Set from SCHEDULE level on */
     int stages, max_registers;           /* knobs; 0: the compiler chooses */
     int64_t shared_bytes;                /* after allocation */

@@ -808,6 +808,8 @@ static void parse_clauses(struct parser *parser, struct ir_function *function)
             return;
         if (accept(parser, "grid"))
             function->grid_rank = bracketed(parser, 0, IR_MAX_RANK);
+        else if (accept(parser, "grid_limit"))
+            multiples(parser, function->grid_limit);
         else if (accept(parser, "level"))
             parse_level(parser, function);
         else if (accept(parser, "warps"))

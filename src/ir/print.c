@@ -541,6 +541,16 @@ static void print_fact(struct buffer *out, const struct ir_type *type, const str
     buffer_puts(out, any ? "}" : "");
 }
 
+static void print_grid_limit(struct buffer *out, const struct ir_function *function)
+{
+    bool any = false;
+    for (int i = 0; i < function->grid_rank; i++)
+        any = any || function->grid_limit[i];
+    for (int i = 0; any && i < function->grid_rank; i++)
+        buffer_printf(out, "%s%lld", i ? ", " : " grid_limit(", (long long)function->grid_limit[i]);
+    buffer_puts(out, any ? ")" : "");
+}
+
 void ir_print_function(struct buffer *out, const struct ir_function *function, bool locations)
 {
     struct printer printer;
@@ -564,6 +574,7 @@ void ir_print_function(struct buffer *out, const struct ir_function *function, b
     }
     if (function->is_kernel)
         buffer_printf(out, " grid(%d)", function->grid_rank);
+    print_grid_limit(out, function);
     if (function->level != IR_LEVEL_VALUE)
         buffer_printf(out, " level(%s)", ir_level_text(function->level));
     if (function->warps)
