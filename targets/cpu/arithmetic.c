@@ -1,0 +1,329 @@
+/* Elementwise operations on registers: each operand is a scalar or a vector of the nest's lanes, and all agree.  Whatever LLVM
+ * leaves undefined (division by zero, wide shifts, conversions out of range) is defined here, by selects. */
+#include "targets/cpu/emit.h"
+#include <string.h>
+
+#define B e->builder
+
+static bool is_small_float(enum ir_element element) { return ir_is_float(element) && cpu_bytes(element) < 4; }
+
+/* Without strict_fp a product and the sum over it may become one fused operation. */
+static LLVMValueRef contract(struct cpu_emitter *e, LLVMValueRef value)
+{
+    if (!e->strict && LLVMIsAInstruction(value) && LLVMCanValueUseFastMathFlags(value))
+        LLVMSetFastMathFlags(value, LLVMFastMathAllowContract);
+    return value;
+}
+
+static LLVMValueRef as_int(struct cpu_emitter *e, LLVMValueRef real)
+{
+    LLVMTypeRef type = LLVMTypeOf(real);
+    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+        type = LLVMGetElementType(type);
+    return LLVMBuildBitCast(B, real, cpu_like(LLVMGetTypeKind(type) == LLVMDoubleTypeKind ? e->i64 : e->i32, real), "");
+}
+
+/* AVX-512 has the language's own minimum and maximum: a NaN loses and -0 < +0. */
+static LLVMValueRef range_instruction(struct cpu_emitter *e, bool largest, LLVMValueRef a, LLVMValueRef b, bool wide)
+{
+    LLVMTypeRef type = LLVMTypeOf(a);
+    LLVMValueRef arguments[6] = {a, b, LLVMConstInt(e->i32, largest ? 5 : 4, 0), LLVMConstNull(type),
+                                 LLVMConstAllOnes(wide ? e->i8 : e->i16), LLVMConstInt(e->i32, 4, 0)};
+    return cpu_intrinsic(e, wide ? "llvm.x86.avx512.mask.range.pd.512" : "llvm.x86.avx512.mask.range.ps.512", 0, NULL, 6, arguments);
+}
+
+/* f32 and f64.  -0 < +0; NaN loses unless propagated. */
+static LLVMValueRef real_extreme(struct cpu_emitter *e, bool largest, LLVMValueRef a, LLVMValueRef b, enum ir_nan nan)
+{
+    if (nan == IR_NAN_PROPAGATE)
+        return cpu_binary_intrinsic(e, largest ? "llvm.maximum" : "llvm.minimum", a, b);
+    if (e->arm)
+        return cpu_binary_intrinsic(e, largest ? "llvm.maxnum" : "llvm.minnum", a, b);
+    LLVMTypeRef type = LLVMTypeOf(a);
+    bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+    if (e->isa == CPU_WIDEST && vector) {
+        bool wide = LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMDoubleTypeKind;
+        if (cpu_lanes(a) == (wide ? 8 : 16))
+            return range_instruction(e, largest, a, b, wide);
+    }
+    LLVMValueRef first = LLVMBuildFCmp(B, largest ? LLVMRealOGT : LLVMRealOLT, a, b, "");
+    LLVMValueRef result = LLVMBuildSelect(B, first, a, b, ""); /* b when equal or unordered */
+    LLVMValueRef x = as_int(e, a), y = as_int(e, b); /* equal numbers differ in the sign of zero at most */
+    LLVMValueRef same = largest ? LLVMBuildAnd(B, x, y, "") : LLVMBuildOr(B, x, y, "");
+    result = LLVMBuildSelect(B, LLVMBuildFCmp(B, LLVMRealOEQ, a, b, ""), LLVMBuildBitCast(B, same, type, ""), result, "");
+    return LLVMBuildSelect(B, LLVMBuildFCmp(B, LLVMRealUNO, b, b, ""), a, result, "");
+}
+
+/* Copies of one operation on both halves, for what is two registers wide. */
+static LLVMValueRef half_of(struct cpu_emitter *e, LLVMValueRef vector, int half)
+{
+    int lanes = cpu_lanes(vector) / 2;
+    LLVMValueRef picks[64];
+    for (int i = 0; i < lanes; i++)
+        picks[i] = LLVMConstInt(e->i32, (unsigned)(half * lanes + i), 0);
+    return LLVMBuildShuffleVector(B, vector, LLVMGetPoison(LLVMTypeOf(vector)), LLVMConstVector(picks, (unsigned)lanes), "");
+}
+
+static LLVMValueRef joined(struct cpu_emitter *e, LLVMValueRef low, LLVMValueRef high)
+{
+    int lanes = cpu_lanes(low) * 2;
+    LLVMValueRef picks[64];
+    for (int i = 0; i < lanes; i++)
+        picks[i] = LLVMConstInt(e->i32, (unsigned)i, 0);
+    return LLVMBuildShuffleVector(B, low, high, LLVMConstVector(picks, (unsigned)lanes), "");
+}
+
+static LLVMValueRef extreme(struct cpu_emitter *e, bool largest, enum ir_element element, LLVMValueRef a, LLVMValueRef b, enum ir_nan nan)
+{
+    if (!ir_is_float(element)) {
+        bool is_signed = ir_is_signed(element);
+        return cpu_binary_intrinsic(e, largest ? (is_signed ? "llvm.smax" : "llvm.umax") : (is_signed ? "llvm.smin" : "llvm.umin"), a, b);
+    }
+    if (e->isa == CPU_WIDEST && !e->arm && element == IR_F64 && cpu_lanes(a) == 16)
+        return joined(e, real_extreme(e, largest, half_of(e, a, 0), half_of(e, b, 0), nan),
+                      real_extreme(e, largest, half_of(e, a, 1), half_of(e, b, 1), nan));
+    return real_extreme(e, largest, a, b, nan);
+}
+
+static LLVMValueRef integer_division(struct cpu_emitter *e, bool remainder, enum ir_element element, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMTypeRef type = LLVMTypeOf(a);
+    LLVMValueRef zero = cpu_int_like(type, 0), one = cpu_int_like(type, 1);
+    LLVMValueRef by_zero = LLVMBuildICmp(B, LLVMIntEQ, b, zero, "");
+    LLVMValueRef divisor = LLVMBuildSelect(B, by_zero, one, b, "");
+    if (!ir_is_signed(element)) {
+        LLVMValueRef result = remainder ? LLVMBuildURem(B, a, divisor, "") : LLVMBuildUDiv(B, a, divisor, "");
+        return LLVMBuildSelect(B, by_zero, remainder ? a : zero, result, "");
+    }
+    LLVMValueRef minus = LLVMBuildICmp(B, LLVMIntEQ, b, cpu_int_like(type, -1), "");
+    divisor = LLVMBuildSelect(B, minus, one, divisor, "");
+    LLVMValueRef result = remainder ? LLVMBuildSRem(B, a, divisor, "") : LLVMBuildSDiv(B, a, divisor, "");
+    result = LLVMBuildSelect(B, minus, remainder ? zero : LLVMBuildNeg(B, a, ""), result, "");
+    return LLVMBuildSelect(B, by_zero, remainder ? a : zero, result, "");
+}
+
+static LLVMValueRef shifted(struct cpu_emitter *e, bool left, enum ir_element element, LLVMValueRef a, LLVMValueRef amount)
+{
+    LLVMTypeRef type = LLVMTypeOf(a);
+    int bits = ir_element_info[element].bits;
+    LLVMValueRef over = LLVMBuildICmp(B, LLVMIntUGE, amount, cpu_int_like(type, bits), "");
+    if (!left && ir_is_signed(element))
+        return LLVMBuildAShr(B, a, LLVMBuildSelect(B, over, cpu_int_like(type, bits - 1), amount, ""), "");
+    LLVMValueRef safe = LLVMBuildSelect(B, over, cpu_int_like(type, 0), amount, "");
+    LLVMValueRef result = left ? LLVMBuildShl(B, a, safe, "") : LLVMBuildLShr(B, a, safe, "");
+    return LLVMBuildSelect(B, over, cpu_int_like(type, 0), result, "");
+}
+
+static LLVMValueRef multiply_high(struct cpu_emitter *e, enum ir_element element, LLVMValueRef a, LLVMValueRef b)
+{
+    int bits = ir_element_info[element].bits;
+    LLVMTypeRef type = LLVMTypeOf(a), wide = cpu_like(LLVMIntTypeInContext(e->llvm, (unsigned)(2 * bits)), a);
+    bool is_signed = ir_is_signed(element);
+    LLVMValueRef x = is_signed ? LLVMBuildSExt(B, a, wide, "") : LLVMBuildZExt(B, a, wide, "");
+    LLVMValueRef y = is_signed ? LLVMBuildSExt(B, b, wide, "") : LLVMBuildZExt(B, b, wide, "");
+    return LLVMBuildTrunc(B, LLVMBuildLShr(B, LLVMBuildMul(B, x, y, ""), cpu_int_like(wide, bits), ""), type, "");
+}
+
+LLVMValueRef cpu_binary(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a, LLVMValueRef b,
+                        enum ir_nan nan)
+{
+    if (is_small_float(element)) {
+        LLVMValueRef wide = cpu_binary(e, opcode, IR_F32, cpu_widen(e, element, a), cpu_widen(e, element, b), nan);
+        return cpu_narrow(e, wide, element, IR_ROUND_RTNE, false);
+    }
+    bool real = ir_is_float(element);
+    switch (opcode) {
+    case OP_ADD:
+        if (element == IR_BOOL)
+            return LLVMBuildOr(B, a, b, "");
+        return real ? contract(e, LLVMBuildFAdd(B, a, b, "")) : LLVMBuildAdd(B, a, b, "");
+    case OP_SUB: return real ? contract(e, LLVMBuildFSub(B, a, b, "")) : LLVMBuildSub(B, a, b, "");
+    case OP_MUL: return real ? contract(e, LLVMBuildFMul(B, a, b, "")) : LLVMBuildMul(B, a, b, "");
+    case OP_DIV: return real ? LLVMBuildFDiv(B, a, b, "") : integer_division(e, false, element, a, b);
+    case OP_REM: return real ? cpu_float_remainder(e, element, a, b) : integer_division(e, true, element, a, b);
+    case OP_MIN: return extreme(e, false, element, a, b, nan);
+    case OP_MAX: return extreme(e, true, element, a, b, nan);
+    case OP_AND: return LLVMBuildAnd(B, a, b, "");
+    case OP_OR: return LLVMBuildOr(B, a, b, "");
+    case OP_XOR: return LLVMBuildXor(B, a, b, "");
+    case OP_SHL: return shifted(e, true, element, a, b);
+    case OP_SHR: return shifted(e, false, element, a, b);
+    case OP_MULHI: return multiply_high(e, element, a, b);
+    default: die("'%s' is no operation on two elements", ir_op_info[opcode].text);
+    }
+}
+
+LLVMValueRef cpu_multiply_add(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c, bool is_float)
+{
+    if (!is_float)
+        return LLVMBuildAdd(B, LLVMBuildMul(B, a, b, ""), c, "");
+    if (e->has_fma) {
+        LLVMTypeRef type = LLVMTypeOf(a);
+        return cpu_intrinsic(e, "llvm.fma", 1, &type, 3, (LLVMValueRef[]){a, b, c});
+    }
+    return LLVMBuildFAdd(B, LLVMBuildFMul(B, a, b, ""), c, "");
+}
+
+static const enum ir_opcode combine_opcode[] = {[IR_REDUCE_ADD] = OP_ADD, [IR_REDUCE_MUL] = OP_MUL, [IR_REDUCE_MIN] = OP_MIN,
+                                                [IR_REDUCE_MAX] = OP_MAX, [IR_REDUCE_AND] = OP_AND, [IR_REDUCE_OR] = OP_OR,
+                                                [IR_REDUCE_XOR] = OP_XOR};
+
+LLVMValueRef cpu_combine(struct cpu_emitter *e, enum ir_reduce_kind kind, enum ir_element element, LLVMValueRef a, LLVMValueRef b,
+                         enum ir_nan nan)
+{
+    return cpu_binary(e, combine_opcode[kind], element, a, b, nan);
+}
+
+uint64_t cpu_identity(enum ir_reduce_kind kind, enum ir_element element, enum ir_nan nan)
+{
+    bool real = ir_is_float(element);
+    int bits = ir_element_info[element].bits;
+    uint64_t ones = element == IR_BOOL ? 1 : bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
+    uint64_t top = UINT64_C(1) << (bits - 1);
+    switch (kind) {
+    case IR_REDUCE_ADD: return real ? ir_double_to_bits(element, -0.0) : 0;
+    case IR_REDUCE_OR: case IR_REDUCE_XOR: return 0;
+    case IR_REDUCE_MUL: return real ? ir_double_to_bits(element, 1.0) : 1;
+    case IR_REDUCE_AND: return ones;
+    case IR_REDUCE_MIN: case IR_REDUCE_MAX:
+        if (real) /* a NaN loses against every number; where it wins, the far infinity is neutral */
+            return ir_double_to_bits(element, nan == IR_NAN_SKIP ? __builtin_nan("") : kind == IR_REDUCE_MIN ? __builtin_inf() : -__builtin_inf());
+        if (kind == IR_REDUCE_MIN)
+            return ir_is_signed(element) ? top - 1 : ones;
+        return ir_is_signed(element) ? top : 0;
+    case IR_REDUCE_REGION: case IR_REDUCE_COUNT: break;
+    }
+    die("no identity for this way to combine");
+}
+
+LLVMValueRef cpu_reduce_kind_lanes(struct cpu_emitter *e, enum ir_reduce_kind kind, enum ir_element element, LLVMValueRef vector,
+                                   enum ir_nan nan)
+{
+    while (cpu_lanes(vector) > 2)
+        vector = cpu_combine(e, kind, element, half_of(e, vector, 0), half_of(e, vector, 1), nan);
+    if (cpu_lanes(vector) == 1)
+        return vector;
+    LLVMValueRef a = LLVMBuildExtractElement(B, vector, LLVMConstInt(e->i32, 0, 0), "");
+    LLVMValueRef b = LLVMBuildExtractElement(B, vector, LLVMConstInt(e->i32, 1, 0), "");
+    return cpu_combine(e, kind, element, a, b, nan);
+}
+
+static LLVMValueRef compare(struct cpu_emitter *e, enum ir_predicate predicate, enum ir_element element, LLVMValueRef a, LLVMValueRef b)
+{
+    static const LLVMRealPredicate reals[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT, LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
+    static const LLVMIntPredicate with_sign[] = {LLVMIntEQ, LLVMIntNE, LLVMIntSLT, LLVMIntSLE, LLVMIntSGT, LLVMIntSGE};
+    static const LLVMIntPredicate without[] = {LLVMIntEQ, LLVMIntNE, LLVMIntULT, LLVMIntULE, LLVMIntUGT, LLVMIntUGE};
+    if (ir_is_float(element))
+        return LLVMBuildFCmp(B, reals[predicate], cpu_widen(e, element, a), cpu_widen(e, element, b), "");
+    return LLVMBuildICmp(B, (ir_is_signed(element) ? with_sign : without)[predicate], a, b, "");
+}
+
+static LLVMValueRef negate_or_abs(struct cpu_emitter *e, bool negate, enum ir_element element, LLVMValueRef a)
+{
+    LLVMTypeRef type = LLVMTypeOf(a);
+    if (is_small_float(element)) {
+        int64_t sign = INT64_C(1) << (ir_element_info[element].bits - 1);
+        return negate ? LLVMBuildXor(B, a, cpu_int_like(type, sign), "") : LLVMBuildAnd(B, a, cpu_int_like(type, sign - 1), "");
+    }
+    if (ir_is_float(element))
+        return negate ? LLVMBuildFNeg(B, a, "") : cpu_unary_intrinsic(e, "llvm.fabs", a);
+    if (negate)
+        return LLVMBuildNeg(B, a, "");
+    return ir_is_signed(element) ? cpu_intrinsic(e, "llvm.abs", 1, &type, 2, (LLVMValueRef[]){a, LLVMConstInt(e->i1, 0, 0)}) : a;
+}
+
+/* Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). */
+static void philox(struct cpu_emitter *e, LLVMValueRef seed, LLVMValueRef counter, LLVMValueRef *results)
+{
+    LLVMTypeRef wide = LLVMTypeOf(counter), word = cpu_like(e->i32, counter);
+    LLVMValueRef half = cpu_int_like(wide, 32), k0 = LLVMBuildTrunc(B, seed, word, "");
+    LLVMValueRef k1 = LLVMBuildTrunc(B, LLVMBuildLShr(B, seed, half, ""), word, "");
+    LLVMValueRef c[4] = {LLVMBuildTrunc(B, counter, word, ""), LLVMBuildTrunc(B, LLVMBuildLShr(B, counter, half, ""), word, ""),
+                         cpu_int_like(word, 0), cpu_int_like(word, 0)};
+    for (int round = 0; round < 10; round++) {
+        LLVMValueRef a = LLVMBuildMul(B, LLVMBuildZExt(B, c[0], wide, ""), cpu_int_like(wide, 0xD2511F53), "");
+        LLVMValueRef b = LLVMBuildMul(B, LLVMBuildZExt(B, c[2], wide, ""), cpu_int_like(wide, 0xCD9E8D57), "");
+        LLVMValueRef a_high = LLVMBuildTrunc(B, LLVMBuildLShr(B, a, half, ""), word, "");
+        LLVMValueRef b_high = LLVMBuildTrunc(B, LLVMBuildLShr(B, b, half, ""), word, "");
+        LLVMValueRef x = LLVMBuildXor(B, LLVMBuildXor(B, b_high, c[1], ""), k0, "");
+        LLVMValueRef y = LLVMBuildXor(B, LLVMBuildXor(B, a_high, c[3], ""), k1, "");
+        c[1] = LLVMBuildTrunc(B, b, word, "");
+        c[3] = LLVMBuildTrunc(B, a, word, "");
+        c[0] = x;
+        c[2] = y;
+        k0 = LLVMBuildAdd(B, k0, cpu_int_like(word, 0x9E3779B9), "");
+        k1 = LLVMBuildAdd(B, k1, cpu_int_like(word, 0xBB67AE85), "");
+    }
+    memcpy(results, c, sizeof c);
+}
+
+static LLVMValueRef pointer_sum(struct cpu_emitter *e, const struct ir_operation *operation, LLVMValueRef pointer, LLVMValueRef offset)
+{
+    enum ir_element element = operation->operands[1]->type->element;
+    LLVMTypeRef type = LLVMTypeOf(pointer);
+    if (ir_element_info[element].bits < 64)
+        offset = ir_is_signed(element) ? LLVMBuildSExt(B, offset, type, "") : LLVMBuildZExt(B, offset, type, "");
+    int64_t bytes = cpu_bytes(operation->operands[0]->type->pointee);
+    return LLVMBuildAdd(B, pointer, LLVMBuildMul(B, offset, cpu_int_like(type, bytes), ""), "");
+}
+
+static LLVMValueRef count_bits(struct cpu_emitter *e, bool leading, LLVMValueRef a)
+{
+    LLVMTypeRef type = LLVMTypeOf(a);
+    if (!leading)
+        return cpu_unary_intrinsic(e, "llvm.ctpop", a);
+    return cpu_intrinsic(e, "llvm.ctlz", 1, &type, 2, (LLVMValueRef[]){a, LLVMConstInt(e->i1, 0, 0)});
+}
+
+static LLVMValueRef math(struct cpu_emitter *e, const struct ir_operation *operation, enum ir_element element, LLVMValueRef *operands)
+{
+    enum ir_math function = (enum ir_math)ir_number(operation, IR_ATTRIBUTE_FUNCTION, 0);
+    LLVMValueRef second = operation->operand_count > 1 ? operands[1] : NULL;
+    LLVMValueRef a = cpu_widen(e, element, operands[0]), b = second ? cpu_widen(e, element, second) : NULL;
+    LLVMValueRef result = cpu_math(e, function, element == IR_F64 ? IR_F64 : IR_F32, a, b);
+    if (!result) {
+        cpu_report(e, operation->at, "a math function that the library of tilecc does not have");
+        return LLVMGetPoison(LLVMTypeOf(operands[0]));
+    }
+    enum ir_element to = operation->results[0]->type->element;
+    if (function == IR_MATH_ISNAN)
+        return to == IR_BOOL ? result : cpu_cast(e, result, IR_BOOL, to, IR_ROUND_RTNE, false);
+    return cpu_narrow(e, result, to, IR_ROUND_RTNE, false);
+}
+
+bool cpu_arithmetic(struct cpu_emitter *e, const struct ir_operation *operation, LLVMValueRef *operands, LLVMValueRef *results)
+{
+    enum ir_element element = operation->operand_count ? operation->operands[0]->type->element : IR_I32;
+    enum ir_element to = operation->results[0]->type->element;
+    enum ir_nan nan = (enum ir_nan)ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP);
+    switch (operation->opcode) {
+    case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_REM: case OP_MIN: case OP_MAX: case OP_AND: case OP_OR: case OP_XOR:
+    case OP_SHL: case OP_SHR: case OP_MULHI:
+        results[0] = cpu_binary(e, operation->opcode, element, operands[0], operands[1], nan);
+        return true;
+    case OP_NEG: case OP_ABS: results[0] = negate_or_abs(e, operation->opcode == OP_NEG, element, operands[0]); return true;
+    case OP_FMA: results[0] = cpu_fused(e, element, operands[0], operands[1], operands[2]); return true;
+    case OP_NOT: results[0] = LLVMBuildNot(B, operands[0], ""); return true;
+    case OP_POPCOUNT: case OP_CLZ: results[0] = count_bits(e, operation->opcode == OP_CLZ, operands[0]); return true;
+    case OP_COMPARE:
+        results[0] = compare(e, (enum ir_predicate)ir_number(operation, IR_ATTRIBUTE_PREDICATE, 0), element, operands[0], operands[1]);
+        return true;
+    case OP_SELECT: results[0] = LLVMBuildSelect(B, operands[0], operands[1], operands[2], ""); return true;
+    case OP_CAST:
+        results[0] = cpu_cast(e, operands[0], element, to, (enum ir_round)ir_number(operation, IR_ATTRIBUTE_ROUND, IR_ROUND_RTNE),
+                              ir_number(operation, IR_ATTRIBUTE_SATURATE, 0) != 0);
+        return true;
+    case OP_BITCAST: {
+        LLVMTypeRef type = cpu_like(cpu_register_type(e, to), operands[0]);
+        if (element == IR_BOOL || to == IR_BOOL)
+            results[0] = cpu_cast(e, operands[0], element, to, IR_ROUND_RTNE, false);
+        else
+            results[0] = LLVMTypeOf(operands[0]) == type ? operands[0] : LLVMBuildBitCast(B, operands[0], type, "");
+        return true;
+    }
+    case OP_MATH: results[0] = math(e, operation, element, operands); return true;
+    case OP_PHILOX: philox(e, operands[0], operands[1], results); return true;
+    case OP_POINTER_ADD: results[0] = pointer_sum(e, operation, operands[0], operands[1]); return true;
+    default: return cpu_report(e, operation->at, ir_op_info[operation->opcode].text);
+    }
+}

@@ -1,0 +1,514 @@
+/* Reads and writes of views and through pointers, for the lanes of a nest.
+ *
+ * A place whose lanes are neighbours along one dimension of the view is registered before the lane loop: its range of lanes that are
+ * inside, everything else about it being checked there once (a dropped or absent index empties the range).  In an INSIDE body such
+ * an access is a plain vector load; in an OUTSIDE body it is `other`; a MIXED body masks.  Gathers check each lane everywhere.
+ * A single element that may not be touched reads the dummy instead: no branch is needed. */
+#include "targets/cpu/emit.h"
+
+#define B e->builder
+
+LLVMValueRef cpu_read(struct cpu_emitter *e, enum ir_element element, LLVMValueRef address, int lanes)
+{
+    LLVMValueRef value = LLVMBuildLoad2(B, cpu_vector_of(cpu_memory_type(e, element), lanes), address, "");
+    LLVMSetAlignment(value, (unsigned)cpu_bytes(element));
+    if (element == IR_BOOL)
+        value = LLVMBuildICmp(B, LLVMIntNE, value, LLVMConstNull(LLVMTypeOf(value)), "");
+    return value;
+}
+
+void cpu_write(struct cpu_emitter *e, enum ir_element element, LLVMValueRef address, LLVMValueRef value)
+{
+    if (element == IR_BOOL)
+        value = LLVMBuildZExt(B, value, cpu_like(e->i8, value), "");
+    LLVMSetAlignment(LLVMBuildStore(B, value, address), (unsigned)cpu_bytes(element));
+}
+
+static LLVMValueRef to_i64(struct cpu_emitter *e, LLVMValueRef value, enum ir_element element)
+{
+    LLVMTypeRef type = cpu_like(e->i64, value);
+    if (ir_element_info[element].bits == 64)
+        return value;
+    return ir_is_signed(element) ? LLVMBuildSExt(B, value, type, "") : LLVMBuildZExt(B, value, type, "");
+}
+
+/* ---- spots: where a place's element is and whether it exists ---- */
+struct spot {
+    LLVMValueRef condition;         /* scalar or per lane; NULL: true */
+    LLVMValueRef offset;            /* in elements, scalar or per lane; of nest lane 0 where a range follows */
+    LLVMValueRef low, high, stride; /* a range of lanes: stride not NULL; low NULL: always inside */
+    bool scattered;                 /* condition and offset are per lane */
+};
+
+static void add_offset(struct cpu_emitter *e, struct spot *spot, LLVMValueRef index, LLVMValueRef stride)
+{
+    int lanes = cpu_lanes(index);
+    bool one = LLVMIsAConstantInt(stride) && LLVMConstIntGetSExtValue(stride) == 1;
+    LLVMValueRef term = one ? index : LLVMBuildMul(B, index, cpu_splat(e, stride, lanes), "");
+    if (!spot->offset) {
+        spot->offset = term;
+        return;
+    }
+    if (cpu_lanes(spot->offset) > lanes)
+        lanes = cpu_lanes(spot->offset);
+    spot->offset = LLVMBuildAdd(B, cpu_splat(e, spot->offset, lanes), cpu_splat(e, term, lanes), "");
+}
+
+static void check_index(struct cpu_emitter *e, struct spot *spot, LLVMValueRef index, LLVMValueRef extent, bool proven)
+{
+    if (!proven)
+        spot->condition = cpu_both(e, spot->condition, LLVMBuildICmp(B, LLVMIntULT, index, cpu_splat(e, extent, cpu_lanes(index)), ""));
+}
+
+/* The dimension that the lanes run along: [low, high) of nest lanes, from a start far enough from overflow. */
+static void range_of_lanes(struct cpu_emitter *e, struct spot *spot, LLVMValueRef start, int64_t offset, LLVMValueRef extent, bool proven)
+{
+    if (proven)
+        return;
+    const int64_t far = INT64_C(1) << 62;
+    LLVMValueRef clamped = cpu_minimum(e, cpu_maximum(e, start, cpu_int(e, -far)), cpu_int(e, far - (INT64_C(1) << 48)));
+    LLVMValueRef first = LLVMBuildAdd(B, clamped, cpu_int(e, offset), "");
+    spot->low = LLVMBuildNeg(B, first, "");
+    spot->high = LLVMBuildSub(B, extent, first, "");
+}
+
+void cpu_gather_point(const struct ir_value *tile, const struct cpu_point *point, int from, struct cpu_point *at)
+{
+    *at = (struct cpu_point){.rank = tile->type->rank, .lanes_dim = -1};
+    for (int d = 0; d < tile->type->rank; d++) {
+        at->index[d] = point->index[from + d];
+        at->offset[d] = point->offset[from + d];
+        if (from + d == point->lanes_dim)
+            at->lanes_dim = d;
+    }
+}
+
+static LLVMValueRef gather_index(struct cpu_nest *nest, struct ir_value *tile, const struct cpu_point *point, int from)
+{
+    struct cpu_point at;
+    cpu_gather_point(tile, point, from, &at);
+    return to_i64(nest->e, cpu_element(nest, tile, &at), tile->type->element);
+}
+
+static struct spot find_spot(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+{
+    struct cpu_emitter *e = nest->e;
+    struct ir_access access;
+    struct spot spot = {0};
+    ir_access_of(operation, &access);
+    const struct cpu_view *view = cpu_state_of(e, access.view)->view;
+    int64_t proven = ir_number(operation, IR_ATTRIBUTE_INSIDE, 0);
+    int dimension = 0, gather = -1;
+    spot.condition = view->present;
+    for (int d = 0; d < access.rank; d++) {
+        struct ir_value *given = access.index[d];
+        bool inside = (proven >> d & 1) != 0;
+        if (access.place[d] == IR_GATHER) {
+            if (gather < 0) {
+                gather = dimension;
+                dimension += given->type->rank;
+            }
+            LLVMValueRef index = gather_index(nest, given, point, gather);
+            if (cpu_lanes(index) > 1)
+                spot.scattered = true;
+            check_index(e, &spot, index, view->extent[d], inside);
+            add_offset(e, &spot, index, view->stride[d]);
+            continue;
+        }
+        LLVMValueRef start = to_i64(e, cpu_scalar(e, given), given->type->element);
+        if (access.place[d] == IR_POINT) {
+            check_index(e, &spot, start, view->extent[d], inside);
+            add_offset(e, &spot, start, view->stride[d]);
+            continue;
+        }
+        if (dimension == point->lanes_dim) {
+            range_of_lanes(e, &spot, start, point->offset[dimension], view->extent[d], inside);
+            spot.stride = view->stride[d];
+            if (point->offset[dimension])
+                start = LLVMBuildAdd(B, start, cpu_int(e, point->offset[dimension]), "");
+        } else {
+            start = LLVMBuildAdd(B, start, cpu_point_index(nest, point, dimension), "");
+            check_index(e, &spot, start, view->extent[d], inside);
+        }
+        add_offset(e, &spot, start, view->stride[d]);
+        dimension++;
+    }
+    if (!spot.offset)
+        spot.offset = cpu_int(e, 0);
+    return spot;
+}
+
+/* Do lanes run through an index tile of the place?  Then nothing can be said before the loop. */
+static bool lanes_in_gather(const struct ir_operation *operation, const struct cpu_point *point)
+{
+    struct ir_access access;
+    ir_access_of(operation, &access);
+    int dimension = 0;
+    for (int d = 0; d < access.rank; d++)
+        if (access.place[d] == IR_GATHER) {
+            int rank = access.index[d]->type->rank;
+            return point->lanes_dim >= dimension && point->lanes_dim < dimension + rank;
+        } else if (access.place[d] != IR_POINT) {
+            dimension++;
+        }
+    return false;
+}
+
+const struct cpu_access *cpu_access_register(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+{
+    struct cpu_emitter *e = nest->e;
+    for (int i = 0; i < nest->accesses.count; i++)
+        if (nest->accesses.data[i].operation == operation && cpu_point_same(&nest->accesses.data[i].point, point))
+            return &nest->accesses.data[i];
+    if (lanes_in_gather(operation, point))
+        return NULL;
+    struct spot spot = find_spot(nest, operation, point);
+    struct cpu_access access = {.operation = operation, .point = *point, .first = spot.offset, .stride = spot.stride};
+    access.low = spot.low;
+    access.high = spot.high;
+    if (spot.condition) {
+        const int64_t far = INT64_C(1) << 62;
+        LLVMValueRef low = access.low ? access.low : cpu_int(e, -far), high = access.high ? access.high : cpu_int(e, far);
+        access.low = LLVMBuildSelect(B, spot.condition, low, cpu_int(e, far), "");
+        access.high = LLVMBuildSelect(B, spot.condition, high, cpu_int(e, -far), "");
+    }
+    vector_push(e->arena, &nest->accesses, access);
+    return &nest->accesses.data[nest->accesses.count - 1];
+}
+
+/* Lanes of the body that a registered access may touch; NULL: all. */
+static LLVMValueRef lanes_inside(struct cpu_nest *nest, const struct cpu_access *access)
+{
+    struct cpu_emitter *e = nest->e;
+    if (nest->mode == CPU_INSIDE || (!access->low && !nest->active))
+        return NULL;
+    if (!access->low)
+        return nest->active;
+    LLVMValueRef lane = nest->lane_base;
+    if (nest->lanes > 1)
+        lane = LLVMBuildAdd(B, cpu_splat(e, lane, nest->lanes), cpu_iota(e, e->i64, nest->lanes), "");
+    LLVMValueRef above = LLVMBuildICmp(B, LLVMIntSGE, lane, cpu_splat(e, access->low, nest->lanes), "");
+    LLVMValueRef below = LLVMBuildICmp(B, LLVMIntSLT, lane, cpu_splat(e, access->high, nest->lanes), "");
+    return cpu_both(e, nest->active, LLVMBuildAnd(B, above, below, ""));
+}
+
+/* ---- transfers ---- */
+struct transfer {
+    enum ir_element element;
+    LLVMValueRef address;   /* of lane 0, or per lane */
+    LLVMValueRef mask;      /* NULL: all */
+    bool spread;            /* address is per lane */
+};
+
+static LLVMValueRef dummy_or(struct cpu_emitter *e, LLVMValueRef condition, LLVMValueRef address)
+{
+    return condition ? LLVMBuildSelect(B, condition, address, e->dummy, "") : address;
+}
+
+static LLVMValueRef all_lanes(struct cpu_emitter *e, int lanes) { return LLVMConstAllOnes(LLVMVectorType(e->i1, (unsigned)lanes)); }
+
+static LLVMValueRef move_in(struct cpu_nest *nest, const struct transfer *t, LLVMValueRef other, int lanes)
+{
+    struct cpu_emitter *e = nest->e;
+    if (lanes == 1) {
+        LLVMValueRef value = cpu_read(e, t->element, dummy_or(e, t->mask, t->address), 1);
+        return t->mask ? LLVMBuildSelect(B, t->mask, value, other, "") : value;
+    }
+    if (!t->mask && !t->spread)
+        return cpu_read(e, t->element, t->address, lanes);
+    LLVMTypeRef vector = LLVMVectorType(cpu_memory_type(e, t->element), (unsigned)lanes);
+    LLVMValueRef mask = t->mask ? cpu_splat(e, t->mask, lanes) : all_lanes(e, lanes);
+    LLVMValueRef instead = other ? cpu_splat(e, other, lanes) : LLVMConstNull(cpu_vector_of(cpu_register_type(e, t->element), lanes));
+    if (t->element == IR_BOOL)
+        instead = LLVMBuildZExt(B, instead, vector, "");
+    LLVMValueRef alignment = LLVMConstInt(e->i32, (unsigned)cpu_bytes(t->element), 0);
+    LLVMTypeRef types[2] = {vector, LLVMTypeOf(t->address)};
+    LLVMValueRef value = cpu_intrinsic(e, t->spread ? "llvm.masked.gather" : "llvm.masked.load", 2, types, 4,
+                                       (LLVMValueRef[]){t->address, alignment, mask, instead});
+    return t->element == IR_BOOL ? LLVMBuildICmp(B, LLVMIntNE, value, LLVMConstNull(vector), "") : value;
+}
+
+static void move_out(struct cpu_nest *nest, const struct transfer *t, LLVMValueRef value, int lanes)
+{
+    struct cpu_emitter *e = nest->e;
+    if (lanes == 1) {
+        LLVMBasicBlockRef done = NULL;
+        if (t->mask) {
+            LLVMBasicBlockRef store = cpu_block(e, "store");
+            done = cpu_block(e, "stored");
+            LLVMBuildCondBr(B, t->mask, store, done);
+            LLVMPositionBuilderAtEnd(B, store);
+        }
+        cpu_write(e, t->element, t->address, value);
+        if (done) {
+            LLVMBuildBr(B, done);
+            LLVMPositionBuilderAtEnd(B, done);
+        }
+        return;
+    }
+    value = cpu_splat(e, value, lanes);
+    if (!t->mask && !t->spread) {
+        cpu_write(e, t->element, t->address, value);
+        return;
+    }
+    if (t->element == IR_BOOL)
+        value = LLVMBuildZExt(B, value, cpu_like(e->i8, value), "");
+    LLVMValueRef mask = t->mask ? cpu_splat(e, t->mask, lanes) : all_lanes(e, lanes);
+    LLVMValueRef alignment = LLVMConstInt(e->i32, (unsigned)cpu_bytes(t->element), 0);
+    LLVMTypeRef types[2] = {LLVMTypeOf(value), LLVMTypeOf(t->address)};
+    cpu_intrinsic(e, t->spread ? "llvm.masked.scatter" : "llvm.masked.store", 2, types, 4,
+                  (LLVMValueRef[]){value, t->address, alignment, mask});
+}
+
+/* A tile operand at the point, a scalar operand as it is. */
+static LLVMValueRef operand_at(struct cpu_nest *nest, struct ir_value *value, const struct cpu_point *point)
+{
+    return value->type->rank ? cpu_element(nest, value, point) : cpu_scalar(nest->e, value);
+}
+
+static bool unit(LLVMValueRef stride) { return LLVMIsAConstantInt(stride) && LLVMConstIntGetSExtValue(stride) == 1; }
+
+/* Where the lanes of a place are, with all that may be touched in the mask. */
+static struct transfer transfer_of(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+{
+    struct cpu_emitter *e = nest->e;
+    struct ir_access access;
+    ir_access_of(operation, &access);
+    const struct cpu_view *view = cpu_state_of(e, access.view)->view;
+    struct transfer t = {.element = access.view->type->element};
+    const struct cpu_access *range = point->lanes_dim < 0 ? NULL : cpu_access_register(nest, operation, point);
+    if (!range) {
+        struct spot spot = find_spot(nest, operation, point);
+        t.mask = spot.scattered ? cpu_both(e, spot.condition, nest->active) : spot.condition;
+        if (point->lanes_dim >= 0 && nest->lanes == 1)
+            t.mask = cpu_both(e, spot.condition, nest->active);
+        t.spread = spot.scattered;
+        t.address = cpu_address(e, t.element, view->data, spot.offset);
+        return t;
+    }
+    t.mask = lanes_inside(nest, range);
+    LLVMValueRef lane = nest->lane_base;
+    if (!unit(range->stride) && nest->lanes > 1) {
+        t.spread = true;
+        lane = LLVMBuildAdd(B, cpu_splat(e, lane, nest->lanes), cpu_iota(e, e->i64, nest->lanes), "");
+    }
+    int lanes = cpu_lanes(lane);
+    LLVMValueRef offset = unit(range->stride) ? lane : LLVMBuildMul(B, lane, cpu_splat(e, range->stride, lanes), "");
+    offset = LLVMBuildAdd(B, offset, cpu_splat(e, range->first, lanes), "");
+    t.address = cpu_address(e, t.element, view->data, offset);
+    return t;
+}
+
+static struct transfer pointer_transfer(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+{
+    struct cpu_emitter *e = nest->e;
+    struct ir_value *pointer = operation->operands[0];
+    LLVMValueRef bits = operand_at(nest, pointer, point);
+    struct transfer t = {.element = pointer->type->pointee, .spread = cpu_lanes(bits) > 1};
+    t.address = LLVMBuildIntToPtr(B, bits, cpu_like(e->pointer, bits), "");
+    t.mask = point->lanes_dim < 0 ? NULL : nest->active;
+    return t;
+}
+
+LLVMValueRef cpu_load_element(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+{
+    struct cpu_emitter *e = nest->e;
+    struct ir_access access;
+    ir_access_of(operation, &access);
+    bool by_pointer = operation->opcode == OP_POINTER_LOAD;
+    if (!by_pointer && nest->mode == CPU_OUTSIDE && point->lanes_dim >= 0) {
+        const struct cpu_access *range = cpu_access_register(nest, operation, point);
+        if (range && range->low)
+            return operand_at(nest, access.other, point);
+    }
+    int lanes = point->lanes_dim < 0 ? 1 : nest->lanes;
+    struct transfer t = by_pointer ? pointer_transfer(nest, operation, point) : transfer_of(nest, operation, point);
+    if (by_pointer && !t.spread)
+        lanes = 1;
+    if (access.mask)
+        t.mask = cpu_both(e, t.mask, operand_at(nest, access.mask, point));
+    if (lanes == 1 && t.mask && cpu_lanes(t.mask) > 1) { /* one pointer under a mask of lanes */
+        lanes = cpu_lanes(t.mask);
+        t.address = cpu_splat(e, t.address, lanes);
+        t.spread = true;
+    }
+    LLVMValueRef other = access.other && t.mask ? operand_at(nest, access.other, point) : NULL;
+    if (!other)
+        other = LLVMConstNull(cpu_register_type(e, t.element));
+    return move_in(nest, &t, other, lanes);
+}
+
+LLVMValueRef cpu_inside_element(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+{
+    struct cpu_emitter *e = nest->e;
+    LLVMValueRef yes = LLVMConstInt(e->i1, 1, 0);
+    const struct cpu_access *range = point->lanes_dim < 0 ? NULL : cpu_access_register(nest, operation, point);
+    if (!range) {
+        struct spot spot = find_spot(nest, operation, point);
+        return spot.condition ? spot.condition : yes;
+    }
+    if (nest->mode == CPU_OUTSIDE && range->low)
+        return LLVMConstInt(e->i1, 0, 0);
+    LLVMValueRef active = nest->active;
+    nest->active = NULL;
+    LLVMValueRef mask = lanes_inside(nest, range);
+    nest->active = active;
+    return mask ? mask : yes;
+}
+
+void cpu_store_element(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+{
+    struct cpu_emitter *e = nest->e;
+    struct ir_access access;
+    ir_access_of(operation, &access);
+    int lanes = point->lanes_dim < 0 ? 1 : nest->lanes;
+    struct transfer t = operation->opcode == OP_POINTER_STORE ? pointer_transfer(nest, operation, point)
+                                                              : transfer_of(nest, operation, point);
+    if (access.mask)
+        t.mask = cpu_both(e, t.mask, operand_at(nest, access.mask, point));
+    LLVMValueRef value = operand_at(nest, access.value, point);
+    if (lanes > 1 && operation->opcode == OP_POINTER_STORE && !t.spread) { /* all lanes to one address */
+        t.address = cpu_splat(e, t.address, lanes);
+        t.spread = true;
+    }
+    move_out(nest, &t, value, lanes);
+}
+
+/* ---- atomics: one element at a time ---- */
+
+static LLVMAtomicOrdering ordering_of(const struct ir_operation *operation, enum ir_action action)
+{
+    switch ((enum ir_order)ir_number(operation, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED)) {
+    case IR_ORDER_ACQUIRE: return action == IR_ACTION_STORE ? LLVMAtomicOrderingMonotonic : LLVMAtomicOrderingAcquire;
+    case IR_ORDER_RELEASE: return action == IR_ACTION_LOAD ? LLVMAtomicOrderingMonotonic : LLVMAtomicOrderingRelease;
+    case IR_ORDER_ACQ_REL:
+        return action == IR_ACTION_LOAD ? LLVMAtomicOrderingAcquire
+               : action == IR_ACTION_STORE ? LLVMAtomicOrderingRelease : LLVMAtomicOrderingAcquireRelease;
+    default: return LLVMAtomicOrderingMonotonic;
+    }
+}
+
+static LLVMAtomicOrdering failure_ordering(LLVMAtomicOrdering success)
+{
+    bool acquires = success == LLVMAtomicOrderingAcquire || success == LLVMAtomicOrderingAcquireRelease;
+    return acquires ? LLVMAtomicOrderingAcquire : LLVMAtomicOrderingMonotonic;
+}
+
+/* Registers to the integer in memory and back. */
+static LLVMValueRef to_bits(struct cpu_emitter *e, LLVMValueRef value, enum ir_element element)
+{
+    LLVMTypeRef type = LLVMIntTypeInContext(e->llvm, (unsigned)ir_element_info[element].bits);
+    return element == IR_BOOL ? LLVMBuildZExt(B, value, type, "") : LLVMBuildBitCast(B, value, type, "");
+}
+
+static LLVMValueRef from_bits(struct cpu_emitter *e, LLVMValueRef bits, enum ir_element element)
+{
+    if (element == IR_BOOL)
+        return LLVMBuildICmp(B, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), "");
+    return LLVMBuildBitCast(B, bits, cpu_register_type(e, element), "");
+}
+
+static LLVMValueRef atomic_load_bits(struct cpu_emitter *e, enum ir_element element, LLVMValueRef address, LLVMAtomicOrdering order)
+{
+    LLVMValueRef old = LLVMBuildLoad2(B, LLVMIntTypeInContext(e->llvm, (unsigned)ir_element_info[element].bits), address, "");
+    LLVMSetAlignment(old, (unsigned)cpu_bytes(element));
+    LLVMSetOrdering(old, order);
+    return old;
+}
+
+/* Anything that no instruction does: try with compare and exchange until nobody came between. */
+static LLVMValueRef exchange_loop(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element, LLVMValueRef address,
+                                  LLVMValueRef value, LLVMAtomicOrdering order)
+{
+    LLVMBasicBlockRef head = cpu_block(e, "try"), done = cpu_block(e, "exchanged");
+    LLVMValueRef first = atomic_load_bits(e, element, address, LLVMAtomicOrderingMonotonic);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(B);
+    LLVMBuildBr(B, head);
+    LLVMPositionBuilderAtEnd(B, head);
+    LLVMValueRef old = LLVMBuildPhi(B, LLVMTypeOf(first), "");
+    LLVMAddIncoming(old, &first, &before, 1);
+    LLVMValueRef wanted = to_bits(e, cpu_binary(e, opcode, element, from_bits(e, old, element), value, IR_NAN_SKIP), element);
+    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(B, address, old, wanted, order, failure_ordering(order), 0);
+    LLVMValueRef seen = LLVMBuildExtractValue(B, pair, 0, ""), won = LLVMBuildExtractValue(B, pair, 1, "");
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(B);
+    LLVMAddIncoming(old, &seen, &here, 1);
+    LLVMBuildCondBr(B, won, done, head);
+    LLVMPositionBuilderAtEnd(B, done);
+    return old;
+}
+
+static LLVMValueRef atomic_action(struct cpu_emitter *e, const struct ir_operation *operation, enum ir_element element,
+                                  LLVMValueRef address, LLVMValueRef value)
+{
+    enum ir_action action = (enum ir_action)ir_number(operation, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD);
+    LLVMAtomicOrdering order = ordering_of(operation, action);
+    bool real = ir_is_float(element), is_signed = ir_is_signed(element);
+    LLVMAtomicRMWBinOp code = LLVMAtomicRMWBinOpXchg;
+    switch (action) {
+    case IR_ACTION_LOAD: return from_bits(e, atomic_load_bits(e, element, address, order), element);
+    case IR_ACTION_STORE: {
+        LLVMValueRef store = LLVMBuildStore(B, to_bits(e, value, element), address);
+        LLVMSetAlignment(store, (unsigned)cpu_bytes(element));
+        LLVMSetOrdering(store, order);
+        return LLVMConstNull(cpu_register_type(e, element));
+    }
+    case IR_ACTION_ADD:
+        if (real || element == IR_BOOL)
+            return from_bits(e, exchange_loop(e, OP_ADD, element, address, value, order), element);
+        code = LLVMAtomicRMWBinOpAdd;
+        break;
+    case IR_ACTION_MIN:
+        if (real)
+            return from_bits(e, exchange_loop(e, OP_MIN, element, address, value, order), element);
+        code = is_signed ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
+        break;
+    case IR_ACTION_MAX:
+        if (real)
+            return from_bits(e, exchange_loop(e, OP_MAX, element, address, value, order), element);
+        code = is_signed ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax;
+        break;
+    case IR_ACTION_AND: code = LLVMAtomicRMWBinOpAnd; break;
+    case IR_ACTION_OR: code = LLVMAtomicRMWBinOpOr; break;
+    case IR_ACTION_XOR: code = LLVMAtomicRMWBinOpXor; break;
+    case IR_ACTION_EXCHANGE: case IR_ACTION_COUNT: break;
+    }
+    return from_bits(e, LLVMBuildAtomicRMW(B, code, address, to_bits(e, value, element), order, 0), element);
+}
+
+LLVMValueRef cpu_atomic_element(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+{
+    struct cpu_emitter *e = nest->e;
+    struct ir_access access;
+    ir_access_of(operation, &access);
+    bool by_pointer = operation->opcode == OP_POINTER_ATOMIC || operation->opcode == OP_POINTER_CAS;
+    bool compares = operation->opcode == OP_ATOMIC_CAS || operation->opcode == OP_POINTER_CAS;
+    struct transfer t = by_pointer ? pointer_transfer(nest, operation, point) : transfer_of(nest, operation, point);
+    if (access.mask)
+        t.mask = cpu_both(e, t.mask, operand_at(nest, access.mask, point));
+    LLVMValueRef value = access.value ? operand_at(nest, access.value, point) : NULL;
+    LLVMValueRef expected = access.expected ? operand_at(nest, access.expected, point) : NULL;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), done = NULL;
+    if (t.mask) {
+        LLVMBasicBlockRef act = cpu_block(e, "act");
+        done = cpu_block(e, "acted");
+        LLVMBuildCondBr(B, t.mask, act, done);
+        LLVMPositionBuilderAtEnd(B, act);
+    }
+    LLVMValueRef old;
+    if (compares) {
+        LLVMAtomicOrdering order = ordering_of(operation, IR_ACTION_EXCHANGE);
+        LLVMValueRef pair = LLVMBuildAtomicCmpXchg(B, t.address, to_bits(e, expected, t.element), to_bits(e, value, t.element), order,
+                                                   failure_ordering(order), 0);
+        old = from_bits(e, LLVMBuildExtractValue(B, pair, 0, ""), t.element);
+    } else {
+        old = atomic_action(e, operation, t.element, t.address, value);
+    }
+    if (!done)
+        return old;
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(B);
+    LLVMBuildBr(B, done);
+    LLVMPositionBuilderAtEnd(B, done);
+    LLVMValueRef result = LLVMBuildPhi(B, LLVMTypeOf(old), ""), zero = LLVMConstNull(LLVMTypeOf(old));
+    LLVMAddIncoming(result, (LLVMValueRef[]){zero, old}, (LLVMBasicBlockRef[]){before, here}, 2);
+    return result;
+}

@@ -1,0 +1,263 @@
+/* reduce.  Where the lanes run along the reduced dimension each lane (and each unrolled copy) keeps an accumulator of its own, so a
+ * long sum is a sum of many short ones; they meet at the end of the row.  Where the lanes run along another dimension the result's
+ * buffer accumulates, row by row.  A user's function keeps the order of indexes: its lanes never meet out of order. */
+#include "targets/cpu/emit.h"
+#include <string.h>
+
+#define B e->builder
+
+enum { MAX_VALUES = 16, MAX_COPIES = 4 };
+
+struct reduction {
+    const struct ir_operation *operation;
+    enum ir_reduce_kind kind;
+    enum ir_nan nan;
+    int axis, count;
+    enum ir_element element[MAX_VALUES];      /* of accumulators: narrow floats accumulate in f32 */
+    LLVMValueRef slot[MAX_COPIES][MAX_VALUES]; /* accumulators when the lanes run along the axis */
+    LLVMValueRef fresh;                       /* in order: no element was seen yet */
+    struct cpu_buffer *buffer[MAX_VALUES];    /* NULL: the result is a scalar */
+};
+
+static void result_point(const struct cpu_nest *nest, int axis, const struct cpu_point *point, struct cpu_point *out)
+{
+    *out = (struct cpu_point){.rank = nest->rank - 1, .lanes_dim = -1};
+    for (int d = 0, to = 0; d < nest->rank; d++) {
+        if (d == axis)
+            continue;
+        out->index[to] = point->index[d];
+        if (d == point->lanes_dim)
+            out->lanes_dim = to;
+        to++;
+    }
+}
+
+static void combine(struct cpu_emitter *e, struct reduction *r, LLVMValueRef *left, LLVMValueRef *right, LLVMValueRef *out)
+{
+    if (r->kind != IR_REDUCE_REGION) {
+        for (int i = 0; i < r->count; i++)
+            out[i] = cpu_combine(e, r->kind, r->element[i], left[i], right[i], r->nan);
+        return;
+    }
+    LLVMValueRef arguments[2 * MAX_VALUES];
+    memcpy(arguments, left, sizeof *left * (size_t)r->count);
+    memcpy(arguments + r->count, right, sizeof *right * (size_t)r->count);
+    if (!cpu_region(e, r->operation->regions[0], arguments, out))
+        memcpy(out, left, sizeof *left * (size_t)r->count);
+}
+
+static LLVMValueRef widened(struct cpu_emitter *e, const struct reduction *r, int i, LLVMValueRef value)
+{
+    enum ir_element from = r->operation->operands[i]->type->element;
+    return r->element[i] == from ? value : cpu_widen(e, from, value);
+}
+
+static LLVMValueRef narrowed(struct cpu_emitter *e, const struct reduction *r, int i, LLVMValueRef value)
+{
+    enum ir_element to = r->operation->results[i]->type->element;
+    return r->element[i] == to ? value : cpu_narrow(e, value, to, IR_ROUND_RTNE, false);
+}
+
+static LLVMValueRef identity(struct cpu_emitter *e, const struct reduction *r, int i, int lanes)
+{
+    if (r->kind == IR_REDUCE_REGION)
+        return LLVMConstNull(cpu_vector_of(cpu_register_type(e, r->element[i]), lanes));
+    return cpu_splat(e, cpu_constant(e, r->element[i], cpu_identity(r->kind, r->element[i], r->nan)), lanes);
+}
+
+/* ---- lanes along the axis ---- */
+
+static void axis_begin(struct cpu_nest *nest, const struct cpu_point *point)
+{
+    struct cpu_emitter *e = nest->e;
+    struct reduction *r = nest->context;
+    (void)point;
+    for (int copy = 0; copy < nest->unroll; copy++)
+        for (int i = 0; i < r->count; i++)
+            LLVMBuildStore(B, identity(e, r, i, nest->lanes), r->slot[copy][i]);
+    if (r->fresh)
+        LLVMBuildStore(B, LLVMConstInt(e->i1, 1, 0), r->fresh);
+}
+
+static void axis_body(struct cpu_nest *nest, const struct cpu_point *point, int copy)
+{
+    struct cpu_emitter *e = nest->e;
+    struct reduction *r = nest->context;
+    LLVMValueRef value[MAX_VALUES], sum[MAX_VALUES], next[MAX_VALUES];
+    for (int i = 0; i < r->count; i++) {
+        value[i] = widened(e, r, i, cpu_element_full(nest, nest->roots.data[i], point));
+        if (nest->active)
+            value[i] = LLVMBuildSelect(B, nest->active, value[i], identity(e, r, i, nest->lanes), "");
+        sum[i] = LLVMBuildLoad2(B, cpu_vector_of(cpu_register_type(e, r->element[i]), nest->lanes), r->slot[copy][i], "");
+    }
+    combine(e, r, sum, value, next);
+    LLVMValueRef first = r->fresh ? LLVMBuildLoad2(B, e->i1, r->fresh, "") : NULL;
+    for (int i = 0; i < r->count; i++)
+        LLVMBuildStore(B, first ? LLVMBuildSelect(B, first, value[i], next[i], "") : next[i], r->slot[copy][i]);
+    if (r->fresh)
+        LLVMBuildStore(B, LLVMConstInt(e->i1, 0, 0), r->fresh);
+}
+
+static void axis_end(struct cpu_nest *nest, const struct cpu_point *point)
+{
+    struct cpu_emitter *e = nest->e;
+    struct reduction *r = nest->context;
+    struct cpu_point at;
+    result_point(nest, r->axis, point, &at);
+    for (int i = 0; i < r->count; i++) {
+        LLVMValueRef all[MAX_COPIES];
+        LLVMTypeRef type = cpu_vector_of(cpu_register_type(e, r->element[i]), nest->lanes);
+        for (int copy = 0; copy < nest->unroll; copy++)
+            all[copy] = LLVMBuildLoad2(B, type, r->slot[copy][i], "");
+        for (int left = nest->unroll; left > 1; left /= 2)
+            for (int k = 0; k < left / 2; k++)
+                all[k] = cpu_combine(e, r->kind, r->element[i], all[2 * k], all[2 * k + 1], r->nan);
+        LLVMValueRef one = all[0];
+        if (nest->lanes > 1)
+            one = cpu_reduce_kind_lanes(e, r->kind, r->element[i], one, r->nan);
+        one = narrowed(e, r, i, one);
+        if (r->buffer[i])
+            cpu_buffer_store(nest, r->buffer[i], r->operation->results[i]->type, &at, one);
+        else
+            cpu_set_scalar(e, r->operation->results[i], one);
+    }
+}
+
+/* ---- lanes along another dimension ---- */
+
+static void across_body(struct cpu_nest *nest, const struct cpu_point *point, int copy)
+{
+    struct cpu_emitter *e = nest->e;
+    struct reduction *r = nest->context;
+    struct cpu_point at;
+    LLVMValueRef value[MAX_VALUES], sum[MAX_VALUES], next[MAX_VALUES];
+    (void)copy;
+    result_point(nest, r->axis, point, &at);
+    LLVMValueRef first = LLVMBuildICmp(B, LLVMIntEQ, point->index[r->axis], cpu_int(e, 0), "");
+    for (int i = 0; i < r->count; i++) {
+        value[i] = widened(e, r, i, cpu_element_full(nest, nest->roots.data[i], point));
+        LLVMValueRef old = cpu_buffer_load(nest, r->buffer[i], r->operation->results[i]->type, &at);
+        sum[i] = cpu_select(e, first, identity(e, r, i, nest->lanes), widened(e, r, i, old));
+    }
+    combine(e, r, sum, value, next);
+    for (int i = 0; i < r->count; i++) {
+        LLVMValueRef result = cpu_select(e, first, value[i], next[i]);
+        cpu_buffer_store(nest, r->buffer[i], r->operation->results[i]->type, &at, narrowed(e, r, i, result));
+    }
+}
+
+/* ---- the tree of adjacent pairs, by extent alone ---- */
+
+static void combine_in_memory(struct cpu_emitter *e, struct reduction *r, LLVMValueRef base, LLVMValueRef to, LLVMValueRef left, LLVMValueRef right)
+{
+    enum ir_element element = r->operation->operands[0]->type->element;
+    LLVMValueRef a = cpu_read(e, element, cpu_address(e, element, base, left), 1);
+    if (right)
+        a = cpu_combine(e, r->kind, element, a, cpu_read(e, element, cpu_address(e, element, base, right), 1), r->nan);
+    cpu_write(e, element, cpu_address(e, element, base, to), a);
+}
+
+static void emit_tree(struct cpu_emitter *e, struct reduction *r, struct ir_value *value, const struct ir_value *result)
+{
+    const struct ir_type *type = value->type;
+    struct cpu_buffer *work = cpu_buffer_create(e, cpu_tile_bytes(type), NULL, 0);
+    cpu_fill(e, value, work);
+    int64_t outer = 1, inner = 1, extent = type->extent[r->axis];
+    for (int d = 0; d < type->rank; d++)
+        *(d < r->axis ? &outer : &inner) *= d == r->axis ? 1 : type->extent[d];
+    LLVMValueRef base = cpu_buffer_address(e, work), one = cpu_int(e, 1);
+    struct cpu_loop rows, columns, pairs;
+    cpu_loop_begin(e, &rows, cpu_int(e, 0), cpu_int(e, outer), 1);
+    cpu_loop_begin(e, &columns, cpu_int(e, 0), cpu_int(e, inner), 1);
+    LLVMValueRef origin = LLVMBuildAdd(B, LLVMBuildMul(B, rows.index, cpu_int(e, extent * inner), ""), columns.index, "");
+#define AT(k) LLVMBuildAdd(B, origin, LLVMBuildMul(B, (k), cpu_int(e, inner), ""), "")
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = cpu_block(e, "level"), level = cpu_block(e, "pairs"), done = cpu_block(e, "one");
+    LLVMValueRef start = cpu_int(e, extent);
+    LLVMBuildBr(B, head);
+    LLVMPositionBuilderAtEnd(B, head);
+    LLVMValueRef left = LLVMBuildPhi(B, e->i64, "");
+    LLVMAddIncoming(left, &start, &before, 1);
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSGT, left, one, ""), level, done);
+    LLVMPositionBuilderAtEnd(B, level);
+    LLVMValueRef half = LLVMBuildLShr(B, left, one, ""), next = LLVMBuildLShr(B, LLVMBuildAdd(B, left, one, ""), one, "");
+    cpu_loop_begin(e, &pairs, cpu_int(e, 0), half, 1);
+    LLVMValueRef twice = LLVMBuildShl(B, pairs.index, one, "");
+    combine_in_memory(e, r, base, AT(pairs.index), AT(twice), AT(LLVMBuildAdd(B, twice, one, "")));
+    cpu_loop_end(e, &pairs);
+    /* an odd one moves down; with an even count the last pair's own result is copied onto itself */
+    LLVMValueRef odd = LLVMBuildICmp(B, LLVMIntNE, next, half, "");
+    LLVMValueRef last = LLVMBuildSub(B, next, one, "");
+    combine_in_memory(e, r, base, AT(last), AT(LLVMBuildSelect(B, odd, LLVMBuildSub(B, left, one, ""), last, "")), NULL);
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(B);
+    LLVMAddIncoming(left, &next, &latch, 1);
+    LLVMBuildBr(B, head);
+    LLVMPositionBuilderAtEnd(B, done);
+    LLVMValueRef top = cpu_read(e, type->element, cpu_address(e, type->element, base, AT(cpu_int(e, 0))), 1);
+#undef AT
+    if (r->buffer[0]) {
+        LLVMValueRef to = LLVMBuildAdd(B, LLVMBuildMul(B, rows.index, cpu_int(e, inner), ""), columns.index, "");
+        cpu_write(e, type->element, cpu_address(e, type->element, cpu_buffer_address(e, r->buffer[0]), to), top);
+    }
+    LLVMValueRef slot = cpu_alloca(e, cpu_register_type(e, type->element));
+    LLVMBuildStore(B, top, slot);
+    cpu_loop_end(e, &columns);
+    cpu_loop_end(e, &rows);
+    if (!r->buffer[0])
+        cpu_set_scalar(e, result, LLVMBuildLoad2(B, cpu_register_type(e, type->element), slot, ""));
+    cpu_buffer_release(e, work);
+}
+
+/* ---- reduce ---- */
+
+void cpu_emit_reduce(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position)
+{
+    struct reduction r = {.operation = operation, .kind = (enum ir_reduce_kind)ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD),
+                          .nan = (enum ir_nan)ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP),
+                          .axis = (int)ir_number(operation, IR_ATTRIBUTE_AXIS, 0), .count = operation->operand_count};
+    (void)plan;
+    (void)position;
+    if (r.count > MAX_VALUES) {
+        cpu_report(e, operation->at, "a reduction of more than 16 tiles at once");
+        return;
+    }
+    const struct ir_type *shape = operation->operands[0]->type;
+    for (int i = 0; i < r.count; i++) {
+        struct ir_value *result = operation->results[i];
+        enum ir_element element = operation->operands[i]->type->element;
+        bool narrow = ir_is_float(element) && cpu_bytes(element) < 4 && r.kind != IR_REDUCE_REGION;
+        r.element[i] = narrow ? IR_F32 : element;
+        if (cpu_is_tile(result))
+            r.buffer[i] = cpu_buffer_create(e, cpu_tile_bytes(result->type), result->block, cpu_state_of(e, result)->last);
+    }
+    if (ir_number(operation, IR_ATTRIBUTE_FIXED, 0) && r.kind != IR_REDUCE_REGION && r.count == 1) {
+        emit_tree(e, &r, operation->operands[0], operation->results[0]);
+    } else {
+        struct cpu_nest nest = {.e = e, .rank = shape->rank, .lanes_dim = -1, .context = &r};
+        memcpy(nest.extent, shape->extent, sizeof nest.extent);
+        for (int i = 0; i < r.count; i++)
+            vector_push(e->arena, &nest.roots, operation->operands[i]);
+        if (shape->rank == 1)
+            nest.lanes_dim = 0;
+        cpu_nest_choose(&nest);
+        if (nest.lanes_dim == r.axis) {
+            if (r.kind == IR_REDUCE_REGION) {
+                nest.lanes = nest.unroll = 1;
+                nest.in_order = true;
+                r.fresh = cpu_alloca(e, e->i1);
+            }
+            for (int copy = 0; copy < nest.unroll; copy++)
+                for (int i = 0; i < r.count; i++)
+                    r.slot[copy][i] = cpu_alloca(e, cpu_vector_of(cpu_register_type(e, r.element[i]), nest.lanes));
+        }
+        bool along = nest.lanes_dim == r.axis;
+        nest.body = along ? axis_body : across_body;
+        nest.row_begin = along ? axis_begin : NULL;
+        nest.row_end = along ? axis_end : NULL;
+        if (!along && nest.unroll > 2)
+            nest.unroll = 2;
+        cpu_nest_emit(&nest);
+    }
+    for (int i = 0; i < r.count; i++)
+        if (r.buffer[i])
+            cpu_set_buffer(e, operation->results[i], r.buffer[i]);
+}
