@@ -37,22 +37,30 @@ static void send_message(const struct diagnostic *diagnostic) {
             diagnostic->text);
 }
 
-static bool run_ptxas(const struct target_options *options, const struct target_row *row, const struct buffer *ptx,
-                      struct child_result *result) {
-    const char *arguments[64];
+enum { MOST_ARGUMENTS = 64, ARCHITECTURE_SIZE = 64 };
+
+/* The command line, ended by NULL; architecture holds the text of one argument. */
+static void ptxas_arguments(const struct target_options *options, const struct target_row *row, const char *arguments[MOST_ARGUMENTS],
+                            char architecture[ARCHITECTURE_SIZE]) {
     int n = 0;
-    char architecture[64];
-    snprintf(architecture, sizeof architecture, "-arch=%s", row->name);
+    snprintf(architecture, ARCHITECTURE_SIZE, "-arch=%s", row->name);
     arguments[n++] = options->ptxas;
     arguments[n++] = architecture;
     if (options->optimization == 0) arguments[n++] = "-O1";
     if (options->line_info) arguments[n++] = "-lineinfo";
     if (options->resource_usage || options->verbose) arguments[n++] = "-v";
-    for (int i = 0; i < options->xptxas_count && n < 56; i++) arguments[n++] = options->xptxas[i];
+    for (int i = 0; i < options->xptxas_count && n < MOST_ARGUMENTS - 8; i++) arguments[n++] = options->xptxas[i];
     arguments[n++] = "/dev/stdin";
     arguments[n++] = "-o";
     arguments[n++] = "/dev/stdout";
     arguments[n] = NULL;
+}
+
+static bool run_ptxas(const struct target_options *options, const struct target_row *row, const struct buffer *ptx,
+                      struct child_result *result) {
+    const char *arguments[MOST_ARGUMENTS];
+    char architecture[ARCHITECTURE_SIZE];
+    ptxas_arguments(options, row, arguments, architecture);
     struct child_limits limits = {.seconds = PTXAS_SECONDS, .output_bytes = cubin_limit};
     return child_run(arguments, options->line_info ? "." : "/", ptx->data, ptx->size, limits, result);
 }
@@ -189,6 +197,14 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
     return true;
 }
 
+static void print_command(const struct target_options *options, const struct nvptx_task *task) {
+    const char *arguments[MOST_ARGUMENTS];
+    char architecture[ARCHITECTURE_SIZE];
+    ptxas_arguments(options, &target_rows[task->variant->target], arguments, architecture);
+    for (int i = 0; arguments[i]; i++) fprintf(options->log, "%s ", arguments[i]);
+    fprintf(options->log, " # %s\n", task->variant->function->name);
+}
+
 bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count, const struct nvptx_task *tasks) {
     if (count == 0) return true;
     if (!options->ptxas) {
@@ -196,10 +212,7 @@ bool nvptx_compile(const struct target_options *options, struct kernel_module *m
                     target_rows[tasks[0].variant->target].name);
         return false;
     }
-    if (options->dry_run && options->log)
-        for (int i = 0; i < count; i++)
-            fprintf(options->log, "%s -arch=%s /dev/stdin -o /dev/stdout  # %s\n", options->ptxas,
-                    target_rows[tasks[i].variant->target].name, tasks[i].variant->function->name);
+    for (int i = 0; i < count && options->log && (options->dry_run || options->verbose); i++) print_command(options, &tasks[i]);
     if (options->dry_run) return true;
     struct job job = {options, count, tasks};
     struct child_result *done = ARENA_ARRAY(options->arena, struct child_result, count);
