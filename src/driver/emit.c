@@ -138,12 +138,6 @@ static bool make_cubins(struct compilation *compilation) {
                 if (task.variant->target == target) vector_push(compilation->arena, &tasks, task);
             }
         }
-        if (tasks.count && !compilation->target.ptxas && !compilation->options->dry_run) {
-            driver_error("there is no ptxas%s%s to assemble code for %s; -arch=cpu needs none", compilation->options->cuda_path ? " in " : "",
-                         compilation->options->cuda_path ? compilation->options->cuda_path : "", target_rows[target].name);
-            compilation->code = EXIT_ENVIRONMENT;
-            return false;
-        }
         if (tasks.count) ok = nvptx_compile(&compilation->target, compilation->module, tasks.count, tasks.data) && ok;
     }
     compilation->stage_time[STAGE_GPU] = report_clock() - begin;

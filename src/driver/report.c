@@ -53,24 +53,16 @@ void report_times(const struct compilation *compilation) {
     fprintf(stderr, "time: %-10s %9.3f ms\n", "total", (double)total / 1000);
 }
 
-static const char *variant_label(const struct kernel_entry *entry, const struct kernel_variant *variant) {
-    return variant->label ? variant->label : entry->symbol;
-}
-
+/* Of CPU code; the GPU's room says its own when the cubin is there. */
 void report_resources(const struct compilation *compilation) {
     const struct kernel_module *module = compilation->module;
     for (int i = 0; module && i < module->entries.count; i++) {
         const struct kernel_entry *entry = &module->entries.data[i];
         for (int k = 0; k < entry->variants.count; k++) {
             const struct kernel_variant *variant = &entry->variants.data[k];
-            const char *target = target_rows[variant->target].name;
             if (target_rows[variant->target].kind == TARGET_CPU)
-                fprintf(stderr, "resources: %s %s: %lld bytes of scratch a thread\n", variant_label(entry, variant), target,
+                fprintf(stderr, "%s cpu: %lld bytes of scratch a thread\n", variant->label ? variant->label : entry->symbol,
                         (long long)variant->cpu.scratch_bytes);
-            else
-                fprintf(stderr, "resources: %s %s: %d registers, %d threads, %lld bytes shared, %lld bytes local\n",
-                        variant_label(entry, variant), target, variant->gpu.registers, variant->gpu.threads,
-                        (long long)variant->gpu.shared_bytes, (long long)variant->gpu.local_bytes);
         }
     }
 }
@@ -79,7 +71,8 @@ void report_resources(const struct compilation *compilation) {
 static enum exit_code exit_code_of(enum diagnostic_code code) {
     const char *text = diagnostic_info[code].code;
     static const struct { const char *code; enum exit_code exit; } known[] = {
-        {"E0801", EXIT_FILE}, {"E0802", EXIT_FILE}, {"E1005", EXIT_INTERNAL}};
+        {"E0801", EXIT_FILE},     {"E0802", EXIT_FILE}, {"E1005", EXIT_INTERNAL}, {"E1102", EXIT_INTERNAL},
+        {"E1202", EXIT_ENVIRONMENT}, {"E1203", EXIT_TOOL}, {"E1204", EXIT_TOOL},     {"E1205", EXIT_INTERNAL}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(text, known[i].code) == 0) return known[i].exit;
     return EXIT_SOURCE;
