@@ -216,6 +216,7 @@ struct ir_argument_fact {
     int64_t extent_multiple[IR_MAX_RANK];
     int64_t extent_limit;                /* every extent is < this; 2^31 unless huge; 0: none */
     bool restricted;                     /* shares no element with any other argument */
+    int extent_class[IR_MAX_RANK];       /* extents of one class are equal; 0: none.  Views */
 };
 struct ir_function {
     const char *name;
@@ -227,7 +228,9 @@ struct ir_function {
     VECTOR(struct ir_argument_fact) facts; /* one an argument, kernels only */
     enum ir_level level;
     int grid_rank;                       /* kernels */
-    int64_t grid_limit[IR_MAX_RANK];     /* the most a count of the grid can be; 0: not known (see ir/kernel_bound.h) */
+    int64_t grid_limit[IR_MAX_RANK];     /* the most a count of the grid can be; 0: not known */
+    int grid_class[IR_MAX_RANK];         /* the count is ceil(extent of this class / grid_step): index * step < extent; 0: none */
+    int64_t grid_step[IR_MAX_RANK];
     int warps;                           /* knob; 0: the compiler chooses.  Set from SCHEDULE level on */
     int stages, max_registers;           /* knobs; 0: the compiler chooses */
     int64_t shared_bytes;                /* after allocation */

@@ -740,6 +740,18 @@ static void multiples(struct parser *parser, int64_t *multiple)
         number_list(parser, ")", false, IR_MAX_RANK, multiple);
 }
 
+static void classes(struct parser *parser, int *class)
+{
+    int64_t numbers[IR_MAX_RANK] = {0};
+    multiples(parser, numbers);
+    for (int i = 0; i < IR_MAX_RANK && !parser->failed; i++) {
+        if (numbers[i] < 0 || numbers[i] > INT32_MAX)
+            fail(parser, "a class is a small positive number");
+        else
+            class[i] = (int)numbers[i];
+    }
+}
+
 static void parse_fact(struct parser *parser, struct ir_argument_fact *fact)
 {
     do {
@@ -757,8 +769,10 @@ static void parse_fact(struct parser *parser, struct ir_argument_fact *fact)
             expect(parser, ")");
         } else if (accept(parser, "restrict")) {
             fact->restricted = true;
+        } else if (accept(parser, "extent_class")) {
+            classes(parser, fact->extent_class);
         } else {
-            fail(parser, "a fact is align, stride_multiple, extent_multiple, limit or restrict");
+            fail(parser, "a fact is align, stride_multiple, extent_multiple, limit, restrict or extent_class");
         }
     } while (!parser->failed && accept(parser, ","));
     expect(parser, "}");
@@ -810,6 +824,10 @@ static void parse_clauses(struct parser *parser, struct ir_function *function)
             function->grid_rank = bracketed(parser, 0, IR_MAX_RANK);
         else if (accept(parser, "grid_limit"))
             multiples(parser, function->grid_limit);
+        else if (accept(parser, "grid_class"))
+            classes(parser, function->grid_class);
+        else if (accept(parser, "grid_step"))
+            multiples(parser, function->grid_step);
         else if (accept(parser, "level"))
             parse_level(parser, function);
         else if (accept(parser, "warps"))

@@ -538,17 +538,32 @@ static void print_fact(struct buffer *out, const struct ir_type *type, const str
         buffer_printf(out, "%srestrict", any ? ", " : " {");
         any = true;
     }
+    int64_t class[IR_MAX_RANK];
+    for (int i = 0; i < IR_MAX_RANK; i++)
+        class[i] = fact->extent_class[i];
+    print_multiples(out, "extent_class", type->rank, class, &any);
     buffer_puts(out, any ? "}" : "");
 }
 
-static void print_grid_limit(struct buffer *out, const struct ir_function *function)
+static void print_grid_fact(struct buffer *out, const char *text, int rank, const int64_t *numbers)
 {
     bool any = false;
-    for (int i = 0; i < function->grid_rank; i++)
-        any = any || function->grid_limit[i];
-    for (int i = 0; any && i < function->grid_rank; i++)
-        buffer_printf(out, "%s%lld", i ? ", " : " grid_limit(", (long long)function->grid_limit[i]);
+    for (int i = 0; i < rank; i++)
+        any = any || numbers[i];
+    for (int i = 0; any && i < rank; i++)
+        buffer_printf(out, "%s%s%lld", i ? ", " : " ", i ? "" : text, (long long)numbers[i]);
     buffer_puts(out, any ? ")" : "");
+}
+
+static void print_grid(struct buffer *out, const struct ir_function *function)
+{
+    int64_t class[IR_MAX_RANK];
+    for (int i = 0; i < IR_MAX_RANK; i++)
+        class[i] = function->grid_class[i];
+    buffer_printf(out, " grid(%d)", function->grid_rank);
+    print_grid_fact(out, "grid_limit(", function->grid_rank, function->grid_limit);
+    print_grid_fact(out, "grid_class(", function->grid_rank, class);
+    print_grid_fact(out, "grid_step(", function->grid_rank, function->grid_step);
 }
 
 void ir_print_function(struct buffer *out, const struct ir_function *function, bool locations)
@@ -573,8 +588,7 @@ void ir_print_function(struct buffer *out, const struct ir_function *function, b
         ir_print_type(out, function->results.data[i]);
     }
     if (function->is_kernel)
-        buffer_printf(out, " grid(%d)", function->grid_rank);
-    print_grid_limit(out, function);
+        print_grid(out, function);
     if (function->level != IR_LEVEL_VALUE)
         buffer_printf(out, " level(%s)", ir_level_text(function->level));
     if (function->warps)

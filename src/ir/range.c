@@ -320,6 +320,9 @@ static struct range variable_range(struct walker *walker, const struct ir_operat
         struct range beyond = multiply_step ? multiply((struct range){last, last}, step, &good)
                                             : add((struct range){last, last}, step, &good);
         bool wraps = !good || beyond.high > whole.high || (multiply_step && (step.low < 1 || lower.low < 0));
+        if (!wraps && !multiply_step && step.low == step.high && step.low > 0 && lower.low == lower.high && last > lower.low &&
+            !__builtin_sub_overflow(last, lower.low, &beyond.low)) /* whole steps only */
+            last = lower.low + beyond.low / step.low * step.low;
         return (struct range){wraps ? whole.low : lower.low, int64_max(last, wraps ? whole.low : lower.low)};
     }
     if (step.high < 0) {

@@ -1,0 +1,271 @@
+/* Bounds: sets the `inside` bit of each dimension of a place that is proven to lie inside its view, so that code generators
+ * neither compare nor mask there.  Splits nothing.
+ *
+ *     for %k: index = %0 to %n step %64 {                 for %k: index = %0 to %n step %64 {
+ *         %v = load %x[%k +: 64], %z : f32[64]     ->         %v = load inside(1) %x[%k +: 64], %z : f32[64]
+ *     }                                                   }            (%n is x's extent, a multiple of 64)
+ *
+ * An index is read as scale * t + offset (no step of which may wrap, by ranges) and compared
+ *   - with an extent that is a number, by ranges;
+ *   - where t is a loop's variable and the loop ends at an extent of the same class: t <= extent - 1, or extent - step when start
+ *     and extent are multiples of the step;
+ *   - where t is a grid index whose count covers that extent: t * grid_step <= extent - 1, or extent - grid_step likewise;
+ *   - with the conditions of the `if`s around and of assume(): scale * t + a < extent + b.
+ * A view that may be absent has nothing inside: only arguments that cannot be NULL, and sub-views that drop no dimension. */
+#include "ir/analysis.h"
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+
+struct bounds {
+    struct pass_context *context;
+    const struct ranges *ranges;
+    bool changed;
+};
+
+/* scale * term + offset; term NULL: a number */
+struct linear { const struct ir_value *term; int64_t scale, offset; };
+
+static bool product_fits(struct range a, struct range b)
+{
+    int64_t unused;
+    return !__builtin_mul_overflow(a.low, b.low, &unused) && !__builtin_mul_overflow(a.low, b.high, &unused) &&
+           !__builtin_mul_overflow(a.high, b.low, &unused) && !__builtin_mul_overflow(a.high, b.high, &unused);
+}
+
+/* Whether op computes the number that it would in unlimited precision. */
+static bool does_not_wrap(const struct bounds *bounds, const struct ir_operation *op)
+{
+    struct range a = range_of(bounds->ranges, op->operands[0]), b = range_of(bounds->ranges, op->operands[1]), exact;
+    struct range whole = range_of_element(op->results[0]->type->element);
+    bool fits;
+    if (op->opcode == OP_ADD)
+        fits = !__builtin_add_overflow(a.low, b.low, &exact.low) && !__builtin_add_overflow(a.high, b.high, &exact.high);
+    else if (op->opcode == OP_SUB)
+        fits = !__builtin_sub_overflow(a.low, b.high, &exact.low) && !__builtin_sub_overflow(a.high, b.low, &exact.high);
+    else if (!product_fits(a, b))
+        fits = false;
+    else {
+        exact.low = int64_min(int64_min(a.low * b.low, a.low * b.high), int64_min(a.high * b.low, a.high * b.high));
+        exact.high = int64_max(int64_max(a.low * b.low, a.low * b.high), int64_max(a.high * b.low, a.high * b.high));
+        fits = true;
+    }
+    return fits && op->results[0]->type->element != IR_U64 && range_within(exact, whole);
+}
+
+static struct linear linear_of(const struct bounds *bounds, const struct ir_value *value)
+{
+    struct linear plain = {value, 1, 0};
+    const struct ir_operation *op = value->definition;
+    int64_t number;
+    if (ir_constant_integer(value, &number))
+        return (struct linear){NULL, 0, number};
+    if (!op)
+        return plain;
+    if (op->opcode == OP_CAST && op->operands[0]->type->kind == IR_TILE && ir_is_integer(op->operands[0]->type->element) &&
+        range_within(range_of(bounds->ranges, op->operands[0]), range_of_element(value->type->element)))
+        return linear_of(bounds, op->operands[0]);
+    if ((op->opcode != OP_ADD && op->opcode != OP_SUB && op->opcode != OP_MUL) || !does_not_wrap(bounds, op))
+        return plain;
+    struct linear a = linear_of(bounds, op->operands[0]), b = linear_of(bounds, op->operands[1]), out;
+    if (op->opcode == OP_MUL) {
+        struct linear factor = a.term ? b : a, other = a.term ? a : b;
+        if (factor.term || __builtin_mul_overflow(other.scale, factor.offset, &out.scale) ||
+            __builtin_mul_overflow(other.offset, factor.offset, &out.offset))
+            return plain;
+        out.term = other.term;
+        return out;
+    }
+    if (op->opcode == OP_SUB) {
+        if (b.term || b.offset == INT64_MIN)
+            return plain;
+        b.offset = -b.offset;
+    }
+    if ((a.term && b.term) || __builtin_add_overflow(a.offset, b.offset, &out.offset))
+        return plain;
+    out.term = a.term ? a.term : b.term;
+    out.scale = a.term ? a.scale : b.scale;
+    return out;
+}
+
+/* ---- extents ---- */
+
+/* One dimension of an argument: where a view's extent comes from.  `argument` NULL: not an argument's. */
+struct extent { const struct ir_value *argument; int dimension; int64_t number, multiple; int class; };
+
+/* The view's extent along d as that of an argument, through permutations and sub-views of a whole dimension. */
+static struct extent extent_of(const struct ir_value *view, int d)
+{
+    struct extent out = {.number = view->type->extent[d], .multiple = 1};
+    const struct ir_function *function = view->block->function;
+    while (view->definition && view->definition->opcode == OP_VIEW_PERMUTE) {
+        d = (int)ir_attribute(view->definition, IR_ATTRIBUTE_PERMUTATION)->list[d];
+        view = view->definition->operands[0];
+    }
+    if (view->definition || view->block->parent)
+        return out;
+    out.argument = view;
+    out.dimension = d;
+    if (view->index < function->facts.count) {
+        out.multiple = int64_max(function->facts.data[view->index].extent_multiple[d], 1);
+        out.class = function->facts.data[view->index].extent_class[d];
+    }
+    return out;
+}
+
+static bool same_extent(const struct extent *a, const struct extent *b)
+{
+    return a->argument && b->argument &&
+           ((a->argument == b->argument && a->dimension == b->dimension) || (a->class && a->class == b->class));
+}
+
+/* Whether `value` is extent `wanted` plus *offset. */
+static bool is_extent_plus(const struct bounds *bounds, const struct ir_value *value, const struct extent *wanted, int64_t *offset)
+{
+    struct linear linear = linear_of(bounds, value);
+    *offset = linear.offset;
+    if (!linear.term)
+        return wanted->number != IR_DYNAMIC && !__builtin_sub_overflow(linear.offset, wanted->number, offset);
+    const struct ir_operation *op = linear.term->definition;
+    if (linear.scale != 1 || !op || op->opcode != OP_EXTENT)
+        return false;
+    struct extent extent = extent_of(op->operands[0], (int)ir_number(op, IR_ATTRIBUTE_DIMENSION, 0));
+    return same_extent(&extent, wanted);
+}
+
+static bool may_be_absent(const struct ir_value *view)
+{
+    while (view->definition) {
+        const struct ir_operation *op = view->definition;
+        if (op->opcode != OP_VIEW_PERMUTE && !(op->opcode == OP_SUBVIEW && !ir_number(op, IR_ATTRIBUTE_DROP, 0)))
+            return true;
+        view = op->operands[0];
+    }
+    return view->block->parent || view->type->optional || !view->block->function->is_kernel;
+}
+
+/* ---- proofs: the greatest g for which  scale * term <= extent - g  is known, as a number; INT64_MIN: nothing ---- */
+
+static int64_t gap_of_loop(const struct bounds *bounds, const struct ir_value *term, int64_t scale, const struct extent *extent)
+{
+    const struct ir_operation *loop = term->block->parent;
+    int64_t step, lower, offset = 0;
+    if (term->definition || term->index != 0 || !loop || loop->opcode != OP_FOR || scale != 1 ||
+        ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) || !ir_constant_integer(loop->operands[2], &step) || step <= 0)
+        return INT64_MIN;
+    const struct ir_value *upper = loop->operands[1];
+    const struct ir_operation *op = upper->definition;
+    bool found = is_extent_plus(bounds, upper, extent, &offset);
+    for (int i = 0; i < 2 && !found && op && op->opcode == OP_MIN; i++)
+        found = is_extent_plus(bounds, op->operands[i], extent, &offset);
+    if (!found || offset > INT32_MAX || offset < INT32_MIN)
+        return INT64_MIN;
+    int64_t multiple = extent->number != IR_DYNAMIC ? extent->number : extent->multiple;
+    bool whole_steps = offset == 0 && multiple % step == 0 && ir_constant_integer(loop->operands[0], &lower) && lower % step == 0;
+    return whole_steps ? step : 1 - offset;
+}
+
+static int64_t gap_of_grid(const struct ir_value *term, int64_t scale, const struct extent *extent)
+{
+    const struct ir_operation *op = term->definition;
+    if (!op || op->opcode != OP_GRID_INDEX || !extent->class)
+        return INT64_MIN;
+    const struct ir_function *function = op->block->function;
+    int64_t d = ir_number(op, IR_ATTRIBUTE_DIMENSION, 0), step = function->grid_step[d];
+    if (function->grid_class[d] != extent->class || step <= 0 || scale < 1 || scale > step)
+        return INT64_MIN;
+    return extent->multiple % step == 0 ? step : 1;
+}
+
+/* From a condition that holds: scale * term + a < extent + b  (or <=, or mirrored). */
+static int64_t gap_of_condition(const struct bounds *bounds, const struct ir_value *condition, bool holds,
+                                const struct linear *index, const struct extent *extent)
+{
+    const struct ir_operation *op = condition->definition;
+    if (!op)
+        return INT64_MIN;
+    if (op->opcode == OP_NOT)
+        return gap_of_condition(bounds, op->operands[0], !holds, index, extent);
+    if ((op->opcode == OP_AND && holds) || (op->opcode == OP_OR && !holds))
+        return int64_max(gap_of_condition(bounds, op->operands[0], holds, index, extent),
+                         gap_of_condition(bounds, op->operands[1], holds, index, extent));
+    if (op->opcode != OP_COMPARE || op->operands[0]->type->kind != IR_TILE || !ir_is_integer(op->operands[0]->type->element))
+        return INT64_MIN;
+    static const enum ir_predicate opposite[IR_PREDICATE_COUNT] = {IR_PREDICATE_NE, IR_PREDICATE_EQ, IR_PREDICATE_GE,
+                                                                   IR_PREDICATE_GT, IR_PREDICATE_LE, IR_PREDICATE_LT};
+    int64_t predicate = ir_number(op, IR_ATTRIBUTE_PREDICATE, 0), offset;
+    predicate = holds ? predicate : (int64_t)opposite[predicate];
+    bool mirrored = predicate == IR_PREDICATE_GT || predicate == IR_PREDICATE_GE;
+    bool strict = predicate == IR_PREDICATE_LT || predicate == IR_PREDICATE_GT;
+    if (!mirrored && !strict && predicate != IR_PREDICATE_LE)
+        return INT64_MIN;
+    struct linear left = linear_of(bounds, op->operands[mirrored ? 1 : 0]);
+    if (left.term != index->term || left.scale != index->scale ||
+        !is_extent_plus(bounds, op->operands[mirrored ? 0 : 1], extent, &offset))
+        return INT64_MIN;
+    if (left.offset > INT32_MAX || left.offset < INT32_MIN || offset > INT32_MAX || offset < INT32_MIN)
+        return INT64_MIN;
+    return left.offset - offset + (strict ? 1 : 0);
+}
+
+static int64_t gap_around(const struct bounds *bounds, const struct ir_operation *at, const struct linear *index,
+                          const struct extent *extent)
+{
+    int64_t gap = INT64_MIN;
+    const struct ir_block *block = at->block;
+    for (; block->parent; block = block->parent->block)
+        if (block->parent->opcode == OP_IF)
+            gap = int64_max(gap, gap_of_condition(bounds, block->parent->operands[0], block == block->parent->regions[0], index,
+                                                  extent));
+    for (const struct ir_operation *op = block->first; op; op = op->next)
+        if (op->opcode == OP_ASSUME)
+            gap = int64_max(gap, gap_of_condition(bounds, op->operands[0], true, index, extent));
+    return gap;
+}
+
+/* index + length <= extent, and 0 <= index */
+static bool is_inside(const struct bounds *bounds, const struct ir_operation *op, const struct ir_value *view, int d,
+                      const struct ir_value *index, int64_t length)
+{
+    struct range range = range_at(bounds->ranges, index, op);
+    struct extent extent = extent_of(view, d);
+    int64_t most;
+    if (range.low < 0 || (index->type->element == IR_U64 && range.high == INT64_MAX))
+        return false;
+    if (extent.number != IR_DYNAMIC && !__builtin_add_overflow(range.high, length, &most) && most <= extent.number)
+        return true;
+    if (index->type->rank || !extent.argument)
+        return false;
+    struct linear linear = linear_of(bounds, index);
+    if (!linear.term || linear.offset > INT32_MAX || linear.offset < INT32_MIN)
+        return false;
+    int64_t gap = int64_max(gap_of_loop(bounds, linear.term, linear.scale, &extent), gap_of_grid(linear.term, linear.scale, &extent));
+    gap = int64_max(gap, gap_around(bounds, op, &linear, &extent));
+    return gap != INT64_MIN && linear.offset + length <= gap;
+}
+
+static void visit(struct ir_operation *op, void *data)
+{
+    struct bounds *bounds = data;
+    struct ir_access access;
+    if (!(ir_op_info[op->opcode].attributes >> IR_ATTRIBUTE_INSIDE & 1) || !ir_access_of(op, &access) ||
+        may_be_absent(access.view))
+        return;
+    int64_t inside = ir_number(op, IR_ATTRIBUTE_INSIDE, 0);
+    for (int d = 0; d < access.rank; d++) {
+        int64_t length = access.place[d] > 0 ? access.place[d] : 1;
+        if (inside >> d & 1 || !is_inside(bounds, op, access.view, d, access.index[d], length) || !pass_fuel(bounds->context))
+            continue;
+        inside |= INT64_C(1) << d;
+        ir_set_number(op, IR_ATTRIBUTE_INSIDE, inside);
+        bounds->changed = true;
+    }
+    if (inside != (INT64_C(1) << access.rank) - 1)
+        pass_remark(bounds->context, op->at, "not every dimension is known to be inside the view: the access is checked");
+}
+
+bool pass_bounds(struct ir_function *function, struct pass_context *context)
+{
+    struct bounds bounds = {.context = context, .ranges = ranges_analyse(function, context->arena)};
+    ir_walk(function->body, visit, &bounds);
+    return bounds.changed;
+}
