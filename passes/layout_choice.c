@@ -166,21 +166,6 @@ static double access_cost(const struct layout_choice *choice, const struct memor
     return cost;
 }
 
-static double reduce_cost(const struct ir_operation *op, const struct layout *layout)
-{
-    struct layout_reduction reduction;
-    int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
-    if (!layout_rule_reduces(op, layout))
-        return 1e9;
-    layout_reduction(layout, axis, &reduction);
-    int registers = layout_registers(layout), results = registers >> reduction.register_steps;
-    results /= reduction.register_repeats;
-    double cost = registers + 4.0 * reduction.lane_steps * results;
-    if (reduction.partials > 1)
-        cost += 60.0 + (4.0 + reduction.partials) * results;
-    return cost;
-}
-
 static const struct layout *dot_layout(const struct layout_choice *choice, const struct ir_type *type);
 
 /* What an operation that touches the class costs when the class has `layout`. */
@@ -193,7 +178,7 @@ static double touch_cost(const struct layout_choice *choice, const struct touch 
     if (tile == touch->value && memory_access_of(op, &access))
         return access_cost(choice, &access, layout);
     if (op->opcode == OP_REDUCE && touch->operand >= 0) {
-        double cost = reduce_cost(op, layout);
+        double cost = layout_rule_reduce_cost(op, layout);
         const struct class *result = class_of(choice, op->results[0]);
         if (cost < 1e8 && result && result->layout)
             cost += conversion_cost(choice, layout_rule_result(choice->table, op, layout), result->layout,

@@ -113,12 +113,65 @@ const struct layout *layout_rule_result(struct layout_table *table, const struct
     }
 }
 
+/* Bit of the axis that a step folds; 0: it folds several. */
+static int step_weight(const struct layout *layout, int axis, const struct layout_step *step)
+{
+    int coordinates[LAYOUT_RANK];
+    struct layout_position position = { { 0 } };
+    for (int input = 0; input < LAYOUT_INPUTS; input++)
+        position.part[input] = step->part[input];
+    layout_coordinates(layout, &position, coordinates);
+    return is_power_of_two(coordinates[axis]) ? coordinates[axis] : 0;
+}
+
+/* A region's operator is associative alone: warps are folded at once, so nothing else may lie between their bits. */
+static bool keeps_order(const struct layout *layout, int axis, const struct layout_reduction *reduction)
+{
+    int least = INT32_MAX, most = 0;
+    for (int i = 0; i < reduction->warp_steps; i++) {
+        int weight = step_weight(layout, axis, &reduction->warp_step[i]);
+        least = weight < least ? weight : least;
+        most = weight > most ? weight : most;
+    }
+    bool right = reduction->warp_steps == 0 || least > 0;
+    for (int i = 0; i < reduction->lane_steps + reduction->register_steps; i++) {
+        int lanes = reduction->lane_steps;
+        int weight = step_weight(layout, axis, i < lanes ? &reduction->lane_step[i] : &reduction->register_step[i - lanes]);
+        right &= weight > 0 && !(weight > least && weight < most);
+    }
+    return right;
+}
+
 bool layout_rule_reduces(const struct ir_operation *op, const struct layout *layout)
 {
     struct layout_reduction reduction;
-    layout_reduction(layout, (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0), &reduction);
+    int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
+    layout_reduction(layout, axis, &reduction);
     bool ordered = ir_number(op, IR_ATTRIBUTE_KIND, 0) == IR_REDUCE_REGION;
-    return reduction.plain && (!ordered || reduction.ascending);
+    return reduction.plain && (!ordered || keeps_order(layout, axis, &reduction));
+}
+
+double layout_rule_reduce_cost(const struct ir_operation *op, const struct layout *layout)
+{
+    struct layout_reduction reduction;
+    int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0), lowest_lane = INT32_MAX, live;
+    if (!layout_rule_reduces(op, layout))
+        return 1e9;
+    layout_reduction(layout, axis, &reduction);
+    bool ordered = ir_number(op, IR_ATTRIBUTE_KIND, 0) == IR_REDUCE_REGION;
+    int registers = layout_registers(layout), results = (registers >> reduction.register_steps) / reduction.register_repeats;
+    for (int i = 0; i < reduction.lane_steps; i++) {
+        int weight = step_weight(layout, axis, &reduction.lane_step[i]);
+        lowest_lane = weight < lowest_lane ? weight : lowest_lane;
+    }
+    live = ordered ? registers : results; /* in order, registers above a lane's bit are folded after it */
+    for (int i = 0; ordered && i < reduction.register_steps; i++)
+        if (step_weight(layout, axis, &reduction.register_step[i]) < lowest_lane)
+            live /= 2;
+    double cost = registers + 4.0 * op->operand_count * reduction.lane_steps * live;
+    if (reduction.partials > 1)
+        cost += 60.0 + (4.0 + reduction.partials) * live * op->operand_count;
+    return cost;
 }
 
 bool layout_rule_same(const struct ir_operation *op, int index)

@@ -7,7 +7,7 @@
  *   permute      operand: the inverse permutation of the result      moves nothing
  *   reshape      operand: layout_reshape(result), or both replicated moves nothing
  *   extract      operand: layout_extend(result)                      moves nothing
- *   reduce       result: layout_remove_dimension(operand, axis); the operands' reduction is plain, for regions ascending
+ *   reduce       result: layout_remove_dimension(operand, axis); the operands' reduction is plain and, for regions, in order
  *   load, store, inside, atomics    all tiles of the place's shape alike; index tiles: the place's without its other dimensions
  *   dot          accumulator and result alike; factors any (they pass through shared memory)
  *   convert_layout                  any to any */
@@ -25,6 +25,8 @@ const struct layout *layout_rule_result(struct layout_table *table, const struct
                                         const struct layout *layout);
 /* Whether a reduce can work on operands of this layout. */
 bool layout_rule_reduces(const struct ir_operation *operation, const struct layout *layout);
+/* About how many instructions a thread it takes; 1e9 when it cannot. */
+double layout_rule_reduce_cost(const struct ir_operation *operation, const struct layout *layout);
 /* Operands and results that must have one layout, by index; results follow operands. */
 bool layout_rule_same(const struct ir_operation *operation, int index);
 /* Whether a value costs so little that making it again in another layout beats converting it. */

@@ -1,0 +1,227 @@
+/* insert_barriers: threads meet where one could otherwise overtake another.
+ *
+ *     %a = convert_layout shared_offset(0) %x     writes scratch, meets, reads it
+ *     %b = convert_layout shared_offset(0) %y     a fast thread would overwrite what a slow one still reads
+ * becomes
+ *     %a = convert_layout shared_offset(0) %x
+ *     barrier
+ *     %b = convert_layout shared_offset(0) %y
+ *
+ * The same between global accesses that may touch one element from two threads: a load behind a store through the same view.  No
+ * barrier where both touch the same elements from the same threads (same indexes, same layout, no copies in other threads).
+ *
+ * A walk in program order keeps what was read and written since all threads met last; an operation with scratch meets inside, and
+ * what it leaves is that its scratch is read.  Loops are walked twice, the second time with what the end of the body leaves;
+ * there, equal index values are different ones unless they come from outside the loop or are the loop's own variable. */
+#include <string.h>
+
+#include "ir/alias.h"
+#include "ir/scratch.h"
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+
+/* An access since the last barrier. */
+struct pending { const struct ir_operation *op; const struct ir_operation *loop; /* came round it, or NULL */ };
+struct state { VECTOR(struct pending) accesses; bool ordered; /* an acquire nobody met behind */ };
+struct insertion { struct pass_context *context; bool changed; };
+
+static void add_pending(struct insertion *in, struct state *state, const struct ir_operation *op,
+                        const struct ir_operation *loop)
+{
+    for (int i = 0; i < state->accesses.count; i++)
+        if (state->accesses.data[i].op == op && (state->accesses.data[i].loop || !loop)) {
+            return;
+        }
+    struct pending pending = { op, loop };
+    vector_push(in->context->arena, &state->accesses, pending);
+}
+
+static void merge(struct insertion *in, struct state *into, const struct state *from, const struct ir_operation *loop)
+{
+    for (int i = 0; i < from->accesses.count; i++) {
+        const struct pending *old = &from->accesses.data[i];
+        add_pending(in, into, old->op, loop ? loop : old->loop);
+    }
+    into->ordered |= from->ordered;
+}
+
+static bool uses_memory(const struct ir_operation *op)
+{
+    return rewrite_has_trait(op, IR_TRAIT_READ | IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) && op->opcode != OP_ASSUME;
+}
+
+static bool writes(const struct ir_operation *op) { return rewrite_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC); }
+
+/* ---- same elements from the same threads ---- */
+
+static const struct layout *layout_of_access(const struct ir_operation *op)
+{
+    struct ir_access access;
+    if (!ir_access_of(op, &access))
+        return NULL;
+    const struct ir_value *value = op->result_count ? op->results[0] : access.value;
+    return value ? value->type->layout : NULL;
+}
+
+static bool held_once(const struct layout *layout)
+{
+    return layout && !layout_redundant_bits(layout, LAYOUT_LANE) && !layout_redundant_bits(layout, LAYOUT_WARP) &&
+           (layout->warp_groups == 1 || layout->warp_dimension >= 0);
+}
+
+static bool defined_inside(const struct ir_value *value, const struct ir_operation *loop)
+{
+    const struct ir_block *block = value->block;
+    while (block->parent && block->parent != loop)
+        block = block->parent->block;
+    return block->parent == loop;
+}
+
+/* The loop's variable, moving by at least `length` each time: no iteration meets another's elements. */
+static bool moves_on(const struct ir_value *index, int64_t length, const struct ir_operation *loop)
+{
+    int64_t step;
+    return loop->opcode == OP_FOR && index == loop->regions[0]->arguments.data[0] &&
+           !ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) && ir_constant_integer(loop->operands[2], &step) &&
+           (step >= length || -step >= length);
+}
+
+static bool is_argument(const struct ir_value *view) { return !view->definition && !view->block->parent; }
+
+/* Different views are the same or disjoint when both are arguments (the language allows no other overlap of views). */
+static bool same_threads(const struct ir_operation *a, const struct ir_operation *b, const struct ir_operation *loop)
+{
+    struct ir_access x, y;
+    const struct layout *layout = layout_of_access(a);
+    if (!ir_access_of(a, &x) || !ir_access_of(b, &y) || !x.view || !y.view)
+        return false;
+    if (x.view != y.view && !(x.place && is_argument(x.view) && is_argument(y.view)))
+        return false;
+    bool disjoint = false, same = held_once(layout) && layout == layout_of_access(b) && x.rank == y.rank && !x.place == !y.place;
+    if (loop && defined_inside(x.view, loop))
+        return false;
+    if (x.rank != y.rank || !x.place != !y.place)
+        return false;
+    for (int d = 0; d < x.rank; d++) {
+        int64_t length = x.place[d] > 0 ? x.place[d] : 1;
+        same &= x.place[d] == y.place[d] && x.index[d] == y.index[d];
+        if (x.index[d] != y.index[d] || x.place[d] != y.place[d] || x.place[d] == IR_GATHER)
+            continue;
+        if (loop && moves_on(x.index[d], length, loop))
+            disjoint = true;
+        if (loop && defined_inside(x.index[d], loop))
+            same = false;
+    }
+    return same || disjoint;
+}
+
+/* ---- hazards ---- */
+
+static int64_t offset_of(const struct ir_operation *op) { return ir_number(op, IR_ATTRIBUTE_SHARED_OFFSET, -1); }
+
+static bool share_scratch(const struct ir_operation *a, const struct ir_operation *b)
+{
+    int64_t x = offset_of(a), y = offset_of(b);
+    return x >= 0 && y >= 0 && x < y + ir_number(b, IR_ATTRIBUTE_SHARED_BYTES, 0) &&
+           y < x + ir_number(a, IR_ATTRIBUTE_SHARED_BYTES, 0);
+}
+
+static bool needs_barrier(const struct state *state, const struct ir_operation *op)
+{
+    bool memory = uses_memory(op), orders = memory && alias_orders(op);
+    for (int i = 0; i < state->accesses.count; i++) {
+        const struct pending *old = &state->accesses.data[i];
+        if (share_scratch(old->op, op))
+            return true;
+        if (!memory || !uses_memory(old->op))
+            continue;
+        if (orders)
+            return true;
+        if (op->opcode == OP_CALL || old->op->opcode == OP_CALL)
+            return true;
+        bool conflict = writes(op) || writes(old->op);
+        bool atomics = rewrite_has_trait(op, IR_TRAIT_ATOMIC) && rewrite_has_trait(old->op, IR_TRAIT_ATOMIC);
+        if (conflict && !atomics && alias_may(old->op->operands[0], op->operands[0]) &&
+            !same_threads(old->op, op, old->loop))
+            return true;
+    }
+    return memory && state->ordered;
+}
+
+static void meet(struct state *state)
+{
+    state->accesses.count = 0;
+    state->ordered = false;
+}
+
+static void walk(struct insertion *in, struct ir_block *block, struct state *state);
+
+static void copy_state(struct insertion *in, struct state *into, const struct state *from)
+{
+    memset(into, 0, sizeof *into);
+    merge(in, into, from, NULL);
+}
+
+static void walk_loop(struct insertion *in, struct ir_operation *op, struct state *state)
+{
+    for (int round = 0; round < 2; round++) {
+        struct state before;
+        copy_state(in, &before, state);
+        for (int r = 0; r < op->region_count; r++)
+            walk(in, op->regions[r], state);
+        /* What the body leaves meets its own start; the loop may also not run at all. */
+        struct state after = *state;
+        *state = before;
+        merge(in, state, &after, op);
+    }
+}
+
+static void walk_branches(struct insertion *in, struct ir_operation *op, struct state *state)
+{
+    struct state entry, result = { 0 };
+    copy_state(in, &entry, state);
+    for (int r = 0; r < op->region_count; r++) {
+        struct state branch;
+        copy_state(in, &branch, &entry);
+        walk(in, op->regions[r], &branch);
+        merge(in, &result, &branch, NULL);
+    }
+    *state = result;
+}
+
+static void walk(struct insertion *in, struct ir_block *block, struct state *state)
+{
+    for (struct ir_operation *op = block->first; op; op = op->next) {
+        if (op->opcode == OP_BARRIER) {
+            meet(state);
+            continue;
+        }
+        if (op->region_count && !rewrite_is_isolated(op)) {
+            if (rewrite_has_trait(op, IR_TRAIT_LOOP))
+                walk_loop(in, op, state);
+            else
+                walk_branches(in, op, state);
+            continue;
+        }
+        if (needs_barrier(state, op)) {
+            struct ir_builder builder = rewrite_before(op);
+            ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
+            in->changed = true;
+            meet(state);
+        }
+        if (offset_of(op) >= 0)
+            meet(state); /* inside */
+        if (uses_memory(op) && offset_of(op) < 0 && alias_orders(op))
+            state->ordered = true;
+        if (uses_memory(op) || offset_of(op) >= 0)
+            add_pending(in, state, op, NULL);
+    }
+}
+
+bool pass_insert_barriers(struct ir_function *function, struct pass_context *context)
+{
+    struct insertion in = { .context = context };
+    struct state state = { 0 };
+    walk(&in, function->body, &state);
+    return in.changed;
+}
