@@ -1,0 +1,46 @@
+#!/usr/bin/env bats
+# The front end as a whole: what tests/lang/accept holds compiles, what tests/lang/reject holds fails with exactly the errors that
+# its first lines say (`// EXPECT: E0112 at 3:7`; `// FLAGS:` adds options), and every code has a file and a page.
+
+@test "every file of accept passes" {
+    bad=0
+    for file in "$SRCDIR"/tests/lang/accept/*.tile; do
+        "$TILECC" -fsyntax-only "$file" || { echo "$file"; bad=1; }
+    done
+    [ $bad = 0 ]
+}
+
+@test "every file of reject fails as it says, with exit code 1" {
+    bad=0
+    for file in "$SRCDIR"/tests/lang/reject/*.tile; do
+        flags=$(sed -n 's,^// FLAGS: ,,p' "$file")
+        expected=$(sed -n 's,^// EXPECT: ,,p' "$file")
+        status=0
+        # shellcheck disable=SC2086
+        "$TILECC" -fsyntax-only -fdiagnostics-format=json $flags "$file" > "$BATS_TEST_TMPDIR/out" 2>&1 || status=$?
+        found=$(sed -nE 's/^\{"version":1,"severity":"error","code":"([A-Z0-9]*)".*"spans":\[\{"file":"[^"]*","line":([0-9]*),"column":([0-9]*).*"notes".*/\1 at \2:\3/p' \
+                "$BATS_TEST_TMPDIR/out")
+        if [ "$status" != 1 ] || [ "$found" != "$expected" ]; then
+            echo "$file: exit $status, expected:"; echo "$expected"; echo "found:"; echo "$found"; bad=1
+        fi
+    done
+    [ $bad = 0 ]
+}
+
+@test "every code of the front end has a file in reject, and explain knows every code" {
+    bad=0
+    for code in $(sed -nE 's/^DIAGNOSTIC\(([A-Z][0-9]+),.*/\1/p' "$SRCDIR/src/base/diagnostics.def"); do
+        page=$("$TILECC" explain "$code") || { echo "$code: no page"; bad=1; }
+        [ "${#page}" -gt 80 ] || { echo "$code: short page"; bad=1; }
+        case $code in E0[1-6]* | E09* | W100*) ;; *) continue ;; esac
+        grep -qs "EXPECT: $code at" "$SRCDIR"/tests/lang/reject/*.tile || { echo "$code: nothing in reject"; bad=1; }
+    done
+    [ $bad = 0 ]
+}
+
+@test "several errors of one run are all reported, at most twenty" {
+    { echo 'kernel f(x: inout f32[N]) grid(i: N) {'; for i in $(seq 30); do echo "    x[i] = unknown$i;"; done; echo '}'; } > "$BATS_TEST_TMPDIR/many.tile"
+    run "$TILECC" -fsyntax-only "$BATS_TEST_TMPDIR/many.tile"
+    [ "$status" = 1 ]
+    [ "$(printf '%s\n' "$output" | grep -c ' error: ')" = 20 ]
+}
