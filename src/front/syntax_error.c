@@ -113,7 +113,8 @@ static void describe_expected(struct expected expected, struct buffer *out) {
             if (strcmp(word, "'='") == 0) said[count++] = "an assignment";
             continue;
         }
-        if (strcmp(word, "->") == 0 || strcmp(word, "++") == 0) continue;
+        if (strcmp(word, "++") == 0 || (operator && strcmp(word, "->") == 0) || (name && strcmp(word, "->") == 0)) continue;
+        if (strcmp(word, "->") == 0 && expects(expected, "'.'")) continue;
         said[count++] = word;
     }
     if (operator && count < 3) said[count++] = "an operator";
@@ -267,7 +268,7 @@ static bool is_c_slice(struct parser *parser, const struct token *t) {
     if (!colon || (colon == &t[1] && t[2].kind != '[' && t[2].kind != ',')) return false;
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0117, colon->at,
                                          "write `i +: n` for n elements from i, or `a..b` for a sub-view");
-    parser_fixit(parser, d, colon->at, "..");
+    if (t[1].kind != ':' && token_stream_peek(parser, 0)->kind != ':') parser_fixit(parser, d, colon->at, "..");
     return true;
 }
 
@@ -352,7 +353,7 @@ void syntax_error_report(struct parser *parser, const char *const *names, int co
     struct buffer text = {0};
     describe_expected(expected, &text);
     const char *found = describe_token(parser, &t[0]);
-    bool is_reserved = t[0].kind >= TOKEN_KERNEL && t[0].kind <= TOKEN_NOT && expects_name(expected);
+    bool is_reserved = t[0].kind >= TOKEN_KERNEL && t[0].kind <= TOKEN_NOT && expects_name(expected) && !expects_statement(expected);
     parser_report(parser, DIAGNOSTIC_E0101, t[0].at, is_reserved ? "%s is a reserved word; expected %s" : "%s cannot stand here; expected %s",
                   found, text.size ? text.data : "something else");
     buffer_free(&text);
