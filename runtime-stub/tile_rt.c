@@ -4,11 +4,11 @@
  *
  *   TILE_CPU_THREADS=n      threads of the pool             TILE_FORCE_ARCH=sm_80          take only this code
  *   TILE_CPU_ISA=avx2       take this instruction set       TILE_FORCE_VARIANT=kernel:2    take only this variant
- *   TILE_AUTO_INIT=1        no context: device 0's primary  TILE_DEVICE_SYNC=1             wait for and check each launch
- *   TILE_VERBOSE=1          say on standard error what is loaded and why
+ *   TILE_AUTO_INIT=1        no context: device 0's primary  TILE_DEVICE_SYNC=1             wait for and check each
+ * launch TILE_VERBOSE=1          say on standard error what is loaded and why
  *
- * Nothing here exits, aborts, changes errno or, but for TILE_VERBOSE, prints.  All state is in one table a file, guarded by a
- * lock and read without one. */
+ * Nothing here exits, aborts, changes errno or, but for TILE_VERBOSE, prints.  All state is in one table a file,
+ * guarded by a lock and read without one. */
 #include "tile_rt_internal.h"
 #include <errno.h>
 #include <pthread.h>
@@ -131,7 +131,8 @@ static int is_set(const char *name)
 static const char *text_of(const char *name)
 {
     const char *value = getenv(name);
-    return value != NULL && value[0] != 0 ? strdup(value) : NULL; /* kept for good: the program may change its environment */
+    return value != NULL && value[0] != 0 ? strdup(value)
+                                          : NULL; /* kept for good: the program may change its environment */
 }
 
 static void read_environment(void)
@@ -182,8 +183,8 @@ static int find_target(struct tile_rt_call *call, struct CUstream_st *stream)
     return status != TILE_OK ? status : tile_rt_cuda_target(call);
 }
 
-/* sm_count() may stand in a kernel's `const` and `requires`, so the place is found before the arguments are checked; but
- * when there is no place, a wrong argument is still told first where nothing depends on the place. */
+/* sm_count() may stand in a kernel's `const` and `requires`, so the place is found before the arguments are checked;
+ * but when there is no place, a wrong argument is still told first where nothing depends on the place. */
 static int prepare(struct tile_rt_call *call, struct CUstream_st *stream)
 {
     int place = find_target(call, stream), status;
@@ -252,8 +253,8 @@ int tile_rt_load(const struct tile_rt_kernel *kernel)
     uint32_t i;
     begin_call(&call, kernel, NULL);
     if (kernel->abi != TILE_RT_ABI)
-        return tile_rt_fail(TILE_ERR_ABI, "an object made for version %u of the run time meets version %u", (unsigned)kernel->abi,
-                            (unsigned)TILE_RT_ABI);
+        return tile_rt_fail(TILE_ERR_ABI, "an object made for version %u of the run time meets version %u",
+                            (unsigned)kernel->abi, (unsigned)TILE_RT_ABI);
     status = find_target(&call, NULL);
     for (i = 0; status == TILE_OK && i < call.target->variant_count; i++) {
         call.variant = &call.target->variants[i];

@@ -2,13 +2,14 @@
  *
  * The run time that objects made by tilecc call.  C99; knows neither CUDA's headers nor LLVM.
  *
- * Every kernel entry of an object (one C symbol per kernel and type instance) is a thin typed function: it puts pointers to
- * its arguments into an array on its stack and calls tile_rt_launch with a read-only `struct tile_rt_kernel`.  That
- * descriptor says all that is known of the kernel; every check of a launch is done here, driven by it, so that the checks
- * exist once and a wrong argument is a status and a text on every target.
+ * Every kernel entry of an object (one C symbol per kernel and type instance) is a thin typed function: it puts
+ * pointers to its arguments into an array on its stack and calls tile_rt_launch with a read-only `struct
+ * tile_rt_kernel`.  That descriptor says all that is known of the kernel; every check of a launch is done here, driven
+ * by it, so that the checks exist once and a wrong argument is a status and a text on every target.
  *
- * A launch goes: look at the arguments -> bind names -> check extents, `requires`, alignment, overlap -> where (the stream)
- * -> target (architecture or instruction set) -> facts -> variant -> grid -> slots -> one driver call, or the thread pool.
+ * A launch goes: look at the arguments -> bind names -> check extents, `requires`, alignment, overlap -> where (the
+ * stream) -> target (architecture or instruction set) -> facts -> variant -> grid -> slots -> one driver call, or the
+ * thread pool.
  *
  * Three parts below: what users of kernels see (also printed into every generated header, under the same guards), what
  * objects and the run time agree on (the descriptor), and the entry points that objects call. */
@@ -32,19 +33,19 @@ struct CUstream_st; /* what CUstream and cudaStream_t point to */
 
 enum tile_status {
     TILE_OK = 0,
-    TILE_ERR_ARG = 1,          /* an argument breaks a rule of the kernel; the text names it */
-    TILE_ERR_ALIAS = 2,        /* two views share elements and the kernel does not allow it */
-    TILE_ERR_NO_DRIVER = 3,    /* no NVIDIA driver, or one that does not start; TILE_CPU still works */
-    TILE_ERR_NO_CONTEXT = 4,   /* no CUDA context is current and the stream has none */
-    TILE_ERR_NO_IMAGE = 5,     /* the object holds no code for this processor or these keys; the text names both sides */
-    TILE_ERR_BAD_IMAGE = 6,    /* the driver refuses the code in the object */
-    TILE_ERR_DRIVER = 7,       /* any other failure of the driver: tile_last_cuda_error() */
-    TILE_ERR_CAPTURE = 8,      /* first use inside a stream capture: call the kernel's _load() before */
-    TILE_ERR_ABI = 9,          /* object and run time do not fit together */
-    TILE_ERR_OOM = 10,         /* no memory, on the host or on the device */
+    TILE_ERR_ARG = 1,        /* an argument breaks a rule of the kernel; the text names it */
+    TILE_ERR_ALIAS = 2,      /* two views share elements and the kernel does not allow it */
+    TILE_ERR_NO_DRIVER = 3,  /* no NVIDIA driver, or one that does not start; TILE_CPU still works */
+    TILE_ERR_NO_CONTEXT = 4, /* no CUDA context is current and the stream has none */
+    TILE_ERR_NO_IMAGE = 5,   /* the object holds no code for this processor or these keys; the text names both sides */
+    TILE_ERR_BAD_IMAGE = 6,  /* the driver refuses the code in the object */
+    TILE_ERR_DRIVER = 7,     /* any other failure of the driver: tile_last_cuda_error() */
+    TILE_ERR_CAPTURE = 8,    /* first use inside a stream capture: call the kernel's _load() before */
+    TILE_ERR_ABI = 9,        /* object and run time do not fit together */
+    TILE_ERR_OOM = 10,       /* no memory, on the host or on the device */
     TILE_ERR_CONTEXT_LOST = 11, /* a kernel failed before: the context can only be destroyed */
-    TILE_ERR_FORKED = 12,      /* CUDA was used before fork(): this process can not use it */
-    TILE_ERR_ENVIRONMENT = 13  /* a TILE_* environment variable asks for what is not there */
+    TILE_ERR_FORKED = 12,       /* CUDA was used before fork(): this process can not use it */
+    TILE_ERR_ENVIRONMENT = 13   /* a TILE_* environment variable asks for what is not there */
 };
 
 /* What a call would run.  Texts live as long as the object that holds the kernel. */
@@ -63,7 +64,7 @@ struct tile_kernel_info {
 };
 
 const char *tile_strerror(int status);    /* one line for a status; never NULL */
-const char *tile_last_error(void);        /* this thread's last failure in words, with kernel and argument; "" if none */
+const char *tile_last_error(void);        /* this thread's last failure, with kernel and argument; "" if none */
 int tile_last_cuda_error(void);           /* the CUresult behind it, 0 if none */
 /* Memory that launches on this stream may use for `scratch` and split sums, zero and left zero.  See f_workspace(). */
 int tile_set_workspace(struct CUstream_st *stream, void *pointer, size_t bytes);
@@ -87,8 +88,8 @@ typedef uint16_t tile_bf16;  /* the upper half of a float */
 typedef uint8_t tile_f8e4m3; /* no infinity, NaN is 0x7f and 0xff, largest 448 */
 typedef uint8_t tile_f8e5m2; /* largest finite 57344 */
 
-/* To nearest even.  finite: only the codes of all ones are NaN and there is no infinity.  saturate: what is beyond the range
- * becomes the largest finite value. */
+/* To nearest even.  finite: only the codes of all ones are NaN and there is no infinity.  saturate: what is beyond the
+ * range becomes the largest finite value. */
 TILE_INLINE uint32_t tile_round_float(float value, int exponent, int mantissa, int finite, int saturate)
 {
     union { float value; uint32_t bits; } as;
@@ -163,8 +164,8 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 #define TILE_RT_MAX_SLOTS 500  /* 4000 bytes: within the 4 KiB of a kernel's parameters */
 #define TILE_RT_MAX_STACK 32   /* of the byte code */
 
-/* Element and scalar types: name in C symbols, size in memory in bytes, C type of an argument (narrow ones travel wide and are
- * checked or rounded here), C type of an element.  `pointer` is the element of a view of pointers. */
+/* Element and scalar types: name in C symbols, size in memory in bytes, C type of an argument (narrow ones travel wide
+ * and are checked or rounded here), C type of an element.  `pointer` is the element of a view of pointers. */
 #define TILE_RT_TYPES(X)                         \
     X(bool, 1, int, uint8_t)                     \
     X(i8, 1, int32_t, int8_t)                    \
@@ -190,10 +191,10 @@ enum tile_rt_type {
     TILE_RT_TYPE_COUNT
 };
 
-/* Byte code of host expressions.  A word of code is an int32_t: opcode in the low 8 bits, a signed operand in the high 24.
- * It works on a stack of 64-bit cells that hold an i64, a bool (0 or 1) or an f64.  i64 arithmetic that overflows ends the
- * evaluation with TILE_ERR_ARG; x / 0 is 0 and x % 0 is x, as in the language; division truncates.  Jumps go forward only, so
- * every code ends.  Nothing is read from memory but the arguments.
+/* Byte code of host expressions.  A word of code is an int32_t: opcode in the low 8 bits, a signed operand in the
+ * high 24. It works on a stack of 64-bit cells that hold an i64, a bool (0 or 1) or an f64.  i64 arithmetic that
+ * overflows ends the evaluation with TILE_ERR_ARG; x / 0 is 0 and x % 0 is x, as in the language; division truncates.
+ * Jumps go forward only, so every code ends.  Nothing is read from memory but the arguments.
  * Columns: name, cells taken, cells given, what it does. */
 #define TILE_RT_OPCODES(X)                                                                                     \
     X(end, 1, 0, "ends; the cell on top is the value")                                                         \
@@ -301,14 +302,15 @@ struct tile_rt_name {
     struct tile_rt_expression bound;      /* derived; may use names before this one */
 };
 
-/* Slots: what a kernel's code gets, on every target one flat array of 64-bit slots.  For each parameter in order: a view gives
- * 1 + 2*rank (data, extents, strides; absent: data 0, declared extents, strides 0); a pointer 1; a scalar or enum 1 (its bits,
- * zero-extended; narrow floats already rounded to their type); a key none.  Then the count of each grid dimension in order.
- * Then `program_base`.
- * GPU: the kernel has one parameter, a struct of these slots by value; blockIdx.x + program_base is the linear program number,
- * the first grid name fastest.  Launches beyond 2^31 - 1 blocks are split and program_base advances.
- * CPU: a tile_rt_function runs the linear programs [begin, end) (program_base is 0 and already included);
- * scratch is scratch_bytes of the variant, 64-byte aligned, one per thread, not cleared. */
+/* Slots: what a kernel's code gets, on every target one flat array of 64-bit slots.  For each parameter in order: a
+ * view gives 1 + 2*rank (data, extents, strides; absent: data 0, declared extents, strides 0); a pointer 1; a scalar or
+ * enum 1 (its bits, zero-extended; narrow floats already rounded to their type); a key none.  Then the count of each
+ * grid dimension in order.  Then `program_base`.
+ * GPU: the kernel has one parameter, a struct of these slots by value;
+ * blockIdx.x + program_base is the linear program number, the first grid name fastest.  Launches beyond 2^31 - 1 blocks
+ * are split and program_base advances.
+ * CPU: a tile_rt_function runs the linear programs [begin, end) (program_base is 0
+ * and already included); scratch is scratch_bytes of the variant, 64-byte aligned, one per thread, not cleared. */
 typedef void tile_rt_function(const uint64_t *slots, int64_t begin, int64_t end, void *scratch);
 
 /* Belongs to the run time; the object gives it zeroed, writable memory, one per variant. */
@@ -316,8 +318,8 @@ struct tile_rt_state {
     void *record;
 };
 
-/* One instance of the kernel for one target.  It fits a call when the kernel's keys (tile_rt_kernel.keys names them) have
- * these values and all facts in the mask hold.  The first that fits is taken. */
+/* One instance of the kernel for one target.  It fits a call when the kernel's keys (tile_rt_kernel.keys names them)
+ * have these values and all facts in the mask hold.  The first that fits is taken. */
 struct tile_rt_variant {
     uint64_t facts;               /* bit i: kernel.facts[i] must hold */
     const int64_t *keys;          /* [kernel.key_count] */
@@ -346,7 +348,7 @@ struct tile_rt_target {
     const char *name;             /* "sm_90a", "cpu-avx2" */
     uint32_t kind;
     uint32_t architecture;        /* GPU: 10 * major + minor; CPU: enum tile_rt_isa */
-    uint32_t suffix;              /* GPU: 'a' (this one only), 'f' (this family and later minors), 0 (this major, later minors) */
+    uint32_t suffix; /* GPU: 'a' (this one only), 'f' (this family and later minors), 0 (this major, later minors) */
     uint32_t variant_count;
     const struct tile_rt_variant *variants;
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the arguments of a call to the slots of a kernel, with every check on the way.  Driven by the descriptor, the same for
- * every target.  The order is fixed, so that the first thing wrong is the one that is told:
+ * From the arguments of a call to the slots of a kernel, with every check on the way.  Driven by the descriptor, the
+ * same for every target.  The order is fixed, so that the first thing wrong is the one that is told:
  *
- *   each argument by itself; names bound by extents, keys, derived keys; extents against their declarations; `requires`;
- *   overlap.  Then, when the target is known: facts, the first variant that fits, its grid. */
+ *   each argument by itself; names bound by extents, keys, derived keys; extents against their declarations;
+ * `requires`; overlap.  Then, when the target is known: facts, the first variant that fits, its grid. */
 #include "tile_rt_internal.h"
 #include <string.h>
 
@@ -252,15 +252,18 @@ static int check_view(struct tile_rt_call *call, unsigned index, uint64_t *slot)
     if (slot[0] == 0)
         return tile_rt_fail(TILE_ERR_ARG, "%s: data of view %s is NULL", call->kernel->name, parameter->name);
     if (slot[0] % size != 0)
-        return tile_rt_fail(TILE_ERR_ARG, "%s: data of view %s is not aligned to its elements of %u bytes", call->kernel->name,
-                            parameter->name, size);
+        return tile_rt_fail(TILE_ERR_ARG, "%s: data of view %s is not aligned to its elements of %u bytes",
+                            call->kernel->name, parameter->name, size);
     if ((parameter->direction & TILE_RT_OUT) && tile_rt_view_overlaps_itself(slot, rank))
-        return tile_rt_fail(TILE_ERR_ALIAS, "%s: view %s is written and overlaps itself: a stride is less than what the "
-                            "smaller dimensions cover", call->kernel->name, parameter->name);
+        return tile_rt_fail(TILE_ERR_ALIAS,
+                            "%s: view %s is written and overlaps itself: a stride is less than what the "
+                            "smaller dimensions cover",
+                            call->kernel->name, parameter->name);
     return TILE_OK;
 }
 
-TILE_RT_COLD static int fail_scalar(const struct tile_rt_call *call, unsigned index, int64_t value, int64_t low, int64_t high)
+TILE_RT_COLD static int fail_scalar(const struct tile_rt_call *call, unsigned index, int64_t value, int64_t low,
+                                    int64_t high)
 {
     return tile_rt_fail(TILE_ERR_ARG, "%s: %s is %lld, outside %lld to %lld", call->kernel->name,
                         call->kernel->parameters[index].name, (long long)value, (long long)low, (long long)high);
@@ -317,8 +320,8 @@ static int collect_arguments(struct tile_rt_call *call)
         case TILE_RT_PARAMETER_pointer:
             *slot = (uint64_t)(uintptr_t)*(const void *const *)call->arguments[i];
             if (*slot % type_size[parameter->type] != 0)
-                status = tile_rt_fail(TILE_ERR_ARG, "%s: pointer %s is not aligned to its elements of %u bytes", kernel->name,
-                                      parameter->name, type_size[parameter->type]);
+                status = tile_rt_fail(TILE_ERR_ARG, "%s: pointer %s is not aligned to its elements of %u bytes",
+                                      kernel->name, parameter->name, type_size[parameter->type]);
             slot++;
             break;
         case TILE_RT_PARAMETER_enum: {
@@ -356,9 +359,9 @@ static int bind_name(const struct tile_rt_call *call, const struct tile_rt_name 
         if (binder->multiplier != 1) {
             if (binder->multiplier == 0 || rest % binder->multiplier != 0)
                 return tile_rt_fail(TILE_ERR_ARG, "%s: extent %u of %s is %lld, but it must be %lld*%s%+lld",
-                                    call->kernel->name, binder->dimension, call->kernel->parameters[binder->parameter].name,
-                                    (long long)extent, (long long)binder->multiplier, name->text,
-                                    (long long)binder->addend);
+                                    call->kernel->name, binder->dimension,
+                                    call->kernel->parameters[binder->parameter].name, (long long)extent,
+                                    (long long)binder->multiplier, name->text, (long long)binder->addend);
             rest /= binder->multiplier;
         }
         if (rest < 0)
@@ -377,8 +380,8 @@ static int check_member(const struct tile_rt_call *call, const struct tile_rt_na
     for (i = 0; i < name->member_count; i++)
         if (name->members[i] == value)
             return TILE_OK;
-    return tile_rt_fail(TILE_ERR_ARG, "%s: %s is %lld, which is not in %s", call->kernel->name, name->text, (long long)value,
-                        name->members_text);
+    return tile_rt_fail(TILE_ERR_ARG, "%s: %s is %lld, which is not in %s", call->kernel->name, name->text,
+                        (long long)value, name->members_text);
 }
 
 static int derive_name(const struct tile_rt_call *call, const struct tile_rt_name *name, int64_t *value)
@@ -395,8 +398,8 @@ static int derive_name(const struct tile_rt_call *call, const struct tile_rt_nam
         }
     if (found)
         return TILE_OK;
-    return tile_rt_fail(TILE_ERR_ARG, "%s: no member of %s: %s is at least %s, which is %lld", call->kernel->name, name->text,
-                        name->members_text, name->bound.text, (long long)bound);
+    return tile_rt_fail(TILE_ERR_ARG, "%s: no member of %s: %s is at least %s, which is %lld", call->kernel->name,
+                        name->text, name->members_text, name->bound.text, (long long)bound);
 }
 
 static int bind_names(struct tile_rt_call *call)
@@ -427,12 +430,13 @@ static int bind_names(struct tile_rt_call *call)
 
 /* ---- between arguments ------------------------------------------------------------------------------------------ */
 
-TILE_RT_COLD static int fail_extent(const struct tile_rt_call *call, unsigned index, unsigned dimension, int64_t expected)
+TILE_RT_COLD static int fail_extent(const struct tile_rt_call *call, unsigned index, unsigned dimension,
+                                    int64_t expected)
 {
     const struct tile_rt_parameter *parameter = &call->kernel->parameters[index];
     return tile_rt_fail(TILE_ERR_ARG, "%s: extent %u of %s is %lld, but %s is %lld", call->kernel->name, dimension,
-                        parameter->name, (long long)view_of(call, index)[1 + dimension], parameter->extents[dimension].text,
-                        (long long)expected);
+                        parameter->name, (long long)view_of(call, index)[1 + dimension],
+                        parameter->extents[dimension].text, (long long)expected);
 }
 
 /* Extents against their declarations; an absent view gets the declared ones. */
@@ -515,8 +519,8 @@ static int check_overlap(const struct tile_rt_call *call)
             allowed = may_be_same(kernel, i, j);
             if (allowed && is_same_view(call, i, j))
                 continue;
-            if (tile_rt_views_overlap(view_of(call, i), parameters[i].rank, type_size[parameters[i].type], view_of(call, j),
-                                      parameters[j].rank, type_size[parameters[j].type]))
+            if (tile_rt_views_overlap(view_of(call, i), parameters[i].rank, type_size[parameters[i].type],
+                                      view_of(call, j), parameters[j].rank, type_size[parameters[j].type]))
                 return tile_rt_fail(TILE_ERR_ALIAS, allowed ? "%s: views %s and %s overlap but are not the same view"
                                                             : "%s: views %s and %s share elements",
                                     kernel->name, parameters[j].name, parameters[i].name);
@@ -530,8 +534,8 @@ int tile_rt_check_arguments(struct tile_rt_call *call)
     const struct tile_rt_kernel *kernel = call->kernel;
     int status;
     if (kernel->abi != TILE_RT_ABI)
-        return tile_rt_fail(TILE_ERR_ABI, "an object made for version %u of the run time meets version %u", (unsigned)kernel->abi,
-                            (unsigned)TILE_RT_ABI);
+        return tile_rt_fail(TILE_ERR_ABI, "an object made for version %u of the run time meets version %u",
+                            (unsigned)kernel->abi, (unsigned)TILE_RT_ABI);
     if (kernel->parameter_count > TILE_RT_MAX_PARAMETERS || kernel->name_count > TILE_RT_MAX_NAMES ||
         kernel->slot_count > TILE_RT_MAX_SLOTS || kernel->grid_rank > TILE_RT_MAX_GRID)
         return tile_rt_fail(TILE_ERR_ABI, "%s: more parameters, names or grid dimensions than this run time takes",
@@ -589,7 +593,8 @@ TILE_RT_COLD static int fail_no_variant(const struct tile_rt_call *call)
         used = tile_rt_append(keys, sizeof keys, used, "%s%s=%lld", i ? ", " : "", kernel->names[kernel->keys[i]].text,
                               (long long)call->names[kernel->keys[i]]);
     if (kernel->key_count == 0)
-        return tile_rt_fail(TILE_ERR_NO_IMAGE, "%s: no code for %s fits these arguments", kernel->name, call->target->name);
+        return tile_rt_fail(TILE_ERR_NO_IMAGE, "%s: no code for %s fits these arguments", kernel->name,
+                            call->target->name);
     return tile_rt_fail(TILE_ERR_NO_IMAGE, "%s: the object holds no code for %s with %s that fits these arguments",
                         kernel->name, call->target->name, keys);
 }
@@ -607,14 +612,16 @@ TILE_RT_COLD static int forced_variant(struct tile_rt_call *call, const char *se
         return TILE_OK;
     for (digit = colon + 1; *digit; digit++) {
         if (*digit < '0' || *digit > '9' || number > 100000)
-            return tile_rt_fail(TILE_ERR_ENVIRONMENT, "TILE_FORCE_VARIANT=%s is not of the form kernel:number", setting);
+            return tile_rt_fail(TILE_ERR_ENVIRONMENT, "TILE_FORCE_VARIANT=%s is not of the form kernel:number",
+                                setting);
         number = 10 * number + (uint32_t)(*digit - '0');
     }
     if (number >= call->target->variant_count)
         return tile_rt_fail(TILE_ERR_ENVIRONMENT, "TILE_FORCE_VARIANT=%s: %s has %u variants for %s", setting,
                             call->kernel->name, (unsigned)call->target->variant_count, call->target->name);
     if (!variant_fits(call, &call->target->variants[number]))
-        return tile_rt_fail(TILE_ERR_ENVIRONMENT, "TILE_FORCE_VARIANT=%s: that variant does not fit these arguments", setting);
+        return tile_rt_fail(TILE_ERR_ENVIRONMENT, "TILE_FORCE_VARIANT=%s: that variant does not fit these arguments",
+                            setting);
     call->variant = &call->target->variants[number];
     call->variant_index = number;
     *forced = 1;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels on NVIDIA GPUs, through the driver alone.  libcuda.so.1 is opened at the first call for a stream; the lowest driver
- * is that of CUDA 11.0 (450.36), and 11.8 for kernels with clusters.
+ * Kernels on NVIDIA GPUs, through the driver alone.  libcuda.so.1 is opened at the first call for a stream; the lowest
+ * driver is that of CUDA 11.0 (450.36), and 11.8 for kernels with clusters.
  *
  * No context is made here and none is left changed: the stream tells its context, the null stream the current one.
- * From driver 12.0 on a cubin is a library that belongs to no context, loaded once a process; before, a module a context.
+ * From driver 12.0 on a cubin is a library that belongs to no context, loaded once a process; before, a module a
+ * context.
  *
- * The way of a launch after the first one holds no lock, no allocation and two queries of the driver that read memory of this
- * process (the stream's context and that context's id: a pointer alone may be reused for another context).  What was found
- * wrong with an image on a device is kept and told again, so that a program that goes on launching does not go on loading;
- * running out of memory is not kept. */
+ * The way of a launch after the first one holds no lock, no allocation and two queries of the driver that read memory
+ * of this process (the stream's context and that context's id: a pointer alone may be reused for another context). What
+ * was found wrong with an image on a device is kept and told again, so that a program that goes on launching does not
+ * go on loading; running out of memory is not kept. */
 #include "tile_rt_internal.h"
 #include <dlfcn.h>
 #include <pthread.h>
@@ -247,7 +248,8 @@ static int open_driver(void)
     if (error != CUDA_SUCCESS)
         return refuse_driver(error, "cuDriverGetVersion");
     cuda.libraries = version >= 12000 && cuda.cuLibraryLoadData != NULL && cuda.cuLibraryGetKernel != NULL &&
-                     cuda.cuKernelGetFunction != NULL && cuda.cuKernelSetAttribute != NULL && cuda.cuLaunchKernelEx != NULL;
+                     cuda.cuKernelGetFunction != NULL && cuda.cuKernelSetAttribute != NULL &&
+                     cuda.cuLaunchKernelEx != NULL;
     tile_rt_say("driver for CUDA %d.%d", version / 1000, version % 1000 / 10);
     return 1;
 }
@@ -350,8 +352,9 @@ static int find_context(struct CUstream_st *stream, void **context)
         return fail_driver("tile_rt", "the primary context of device 0", error);
     }
     if (error == CUDA_INVALID_CONTEXT) {
-        tile_rt_fail(TILE_ERR_NO_CONTEXT, "no CUDA context is current in this thread and the stream has none; make one, or set "
-                                          "TILE_AUTO_INIT=1");
+        tile_rt_fail(TILE_ERR_NO_CONTEXT,
+                     "no CUDA context is current in this thread and the stream has none; make one, or set "
+                     "TILE_AUTO_INIT=1");
         tile_rt_set_cuda_error(error);
         return TILE_ERR_NO_CONTEXT;
     }
@@ -420,8 +423,8 @@ TILE_RT_COLD static int fail_no_target(const struct tile_rt_call *call, const ch
     if (forced != NULL)
         return tile_rt_fail(TILE_ERR_ENVIRONMENT, "%s: TILE_FORCE_ARCH=%s: the object holds %s; device %d is sm_%d",
                             call->kernel->name, forced, targets, call->device, architecture);
-    return tile_rt_fail(TILE_ERR_NO_IMAGE, "%s: the object holds code for %s; device %d is sm_%d", call->kernel->name, targets,
-                        call->device, architecture);
+    return tile_rt_fail(TILE_ERR_NO_IMAGE, "%s: the object holds code for %s; device %d is sm_%d", call->kernel->name,
+                        targets, call->device, architecture);
 }
 
 int tile_rt_cuda_target(struct tile_rt_call *call)
@@ -537,7 +540,8 @@ TILE_RT_COLD static int fail_load(const struct tile_rt_call *call, struct record
     char driver_text[300];
     int status = fail_driver(call->kernel->name, step, error), kept;
     if (status == TILE_ERR_CAPTURE) {
-        tile_rt_fail(TILE_ERR_CAPTURE, "%s: its first use is inside a stream capture; call %s() before the capture begins",
+        tile_rt_fail(TILE_ERR_CAPTURE,
+                     "%s: its first use is inside a stream capture; call %s() before the capture begins",
                      call->kernel->name, call->kernel->load_name);
         tile_rt_set_cuda_error(error);
         return status;
@@ -602,7 +606,8 @@ static int load_variant(const struct tile_rt_call *call, struct record **result,
     return TILE_OK;
 }
 
-/* The CUkernel or CUfunction of call->variant, ready on the device; the current context is the stream's where that matters. */
+/* The CUkernel or CUfunction of call->variant, ready on the device; the current context is the stream's where that
+ * matters. */
 static int ready_function(const struct tile_rt_call *call, void **function)
 {
     struct record *record = __atomic_load_n(&call->variant->state->record, __ATOMIC_ACQUIRE);
@@ -613,9 +618,9 @@ static int ready_function(const struct tile_rt_call *call, void **function)
         return TILE_OK;
     }
     if (call->variant->dynamic_shared + call->variant->static_shared > cuda.devices[call->device].shared_optin)
-        return tile_rt_fail(TILE_ERR_NO_IMAGE, "%s: needs %d bytes of shared memory a block; device %d has %d", call->kernel->name,
-                            call->variant->dynamic_shared + call->variant->static_shared, call->device,
-                            cuda.devices[call->device].shared_optin);
+        return tile_rt_fail(TILE_ERR_NO_IMAGE, "%s: needs %d bytes of shared memory a block; device %d has %d",
+                            call->kernel->name, call->variant->dynamic_shared + call->variant->static_shared,
+                            call->device, cuda.devices[call->device].shared_optin);
     pthread_mutex_lock(&cuda.lock);
     status = load_variant(call, &record, function);
     pthread_mutex_unlock(&cuda.lock);
@@ -630,16 +635,16 @@ int tile_rt_cuda_load(struct tile_rt_call *call)
 
 /* ---- launching -------------------------------------------------------------------------------------------------- */
 
-static int launch_blocks(const struct tile_rt_variant *variant, void *function, struct CUstream_st *stream, unsigned blocks,
-                         void **parameters)
+static int launch_blocks(const struct tile_rt_variant *variant, void *function, struct CUstream_st *stream,
+                         unsigned blocks, void **parameters)
 {
     struct launch_config config;
     struct launch_attribute attribute;
     unsigned cluster = variant->cluster > 1 ? (unsigned)variant->cluster : 1;
     if (cuda.cuLaunchKernelEx == NULL)
-        return cluster > 1 ? CUDA_NOT_SUPPORTED : cuda.cuLaunchKernel(function, blocks, 1, 1, (unsigned)variant->threads, 1, 1,
-                                                                      (unsigned)variant->dynamic_shared, stream, parameters,
-                                                                      NULL);
+        return cluster > 1 ? CUDA_NOT_SUPPORTED
+                           : cuda.cuLaunchKernel(function, blocks, 1, 1, (unsigned)variant->threads, 1, 1,
+                                                 (unsigned)variant->dynamic_shared, stream, parameters, NULL);
     config.grid[0] = blocks;
     config.block[0] = (unsigned)variant->threads;
     config.grid[1] = config.grid[2] = config.block[1] = config.block[2] = 1;
@@ -685,8 +690,8 @@ static int launch_all(struct tile_rt_call *call, void *function, struct CUstream
     return TILE_OK;
 }
 
-/* A driver without libraries loads into the current context, so the stream's becomes current for the time of the call; so it
- * does where a kernel is first brought to a device. */
+/* A driver without libraries loads into the current context, so the stream's becomes current for the time of the call;
+ * so it does where a kernel is first brought to a device. */
 static int launch_in_context(struct tile_rt_call *call, struct CUstream_st *stream)
 {
     void *context = NULL, *current = NULL, *function, *popped;

@@ -48,7 +48,8 @@ struct tile_rt_range {
 TILE_RT_HIDDEN int tile_rt_fail(int status, const char *format, ...) TILE_RT_PRINTF(2, 3);
 TILE_RT_HIDDEN void tile_rt_set_cuda_error(int code);
 /* Formats behind the first `used` bytes of text; gives the new length, never beyond the room. */
-TILE_RT_HIDDEN size_t tile_rt_append(char *text, size_t room, size_t used, const char *format, ...) TILE_RT_PRINTF(4, 5);
+TILE_RT_HIDDEN size_t tile_rt_append(char *text, size_t room, size_t used, const char *format, ...)
+    TILE_RT_PRINTF(4, 5);
 /* Line on standard error under TILE_VERBOSE, else nothing. */
 TILE_RT_HIDDEN void tile_rt_say(const char *format, ...) TILE_RT_PRINTF(1, 2);
 

@@ -6,10 +6,10 @@
  *     sum x_i * s_i + u  ==  delta + sum y_j * t_j + v      for  0 <= x_i < extent_i,  0 <= y_j < extent_j
  *
  * with strides s, t in bytes, u and v a byte inside an element.  Terms of equal stride merge into one unknown
- * x - y, so that there is an equation  sum d_k * c_k = delta  with each d_k in an interval.  The unknown with the largest
- * coefficient comes first: the others together reach only an interval, which leaves few values for it, one or two where the
- * strides nest as those of tensors do.  So the search ends at once in practice and is exact; a bound on its steps guards the
- * rest, and beyond it the views count as overlapping. */
+ * x - y, so that there is an equation  sum d_k * c_k = delta  with each d_k in an interval.  The unknown with the
+ * largest coefficient comes first: the others together reach only an interval, which leaves few values for it, one or
+ * two where the strides nest as those of tensors do.  So the search ends at once in practice and is exact; a bound on
+ * its steps guards the rest, and beyond it the views count as overlapping. */
 #include "tile_rt_internal.h"
 
 #define MAX_STEPS 4096
@@ -28,7 +28,8 @@ int tile_rt_view_range(const uint64_t *view, unsigned rank, unsigned size, struc
             __builtin_add_overflow(last, part, &last))
             return 0;
     if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, (int64_t)size, &bytes) ||
-        bytes > INT64_MAX / 4 /* so that sums over two views fit */ || __builtin_add_overflow(view[0], (uint64_t)bytes, &high))
+        bytes > INT64_MAX / 4 /* so that sums over two views fit */ ||
+        __builtin_add_overflow(view[0], (uint64_t)bytes, &high))
         return 0;
     range->high = (uintptr_t)high;
     return 1;

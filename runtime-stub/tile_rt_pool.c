@@ -2,14 +2,14 @@
  *
  * Kernels on the host's processor: which instruction set, and a persistent pool of threads.
  *
- * A job is a range of linear programs; whoever takes part draws chunks from one counter, in order, so that a program may wait
- * for smaller ones and one thread alone suffices.  The calling thread always takes part.  While the pool works for one caller,
- * another caller does its job alone: nobody waits for somebody else's kernel.
+ * A job is a range of linear programs; whoever takes part draws chunks from one counter, in order, so that a program
+ * may wait for smaller ones and one thread alone suffices.  The calling thread always takes part.  While the pool works
+ * for one caller, another caller does its job alone: nobody waits for somebody else's kernel.
  *
- * The gate lets workers join without a lock.  Its value is the number of workers inside, plus GATE_CLOSED while no job may be
- * joined.  The fields of a job are written only while the gate is closed and nobody is inside.  The caller opens the gate,
- * draws chunks itself, closes the gate when the counter has run out, and waits for those inside: a worker that wakes late
- * finds the gate closed and costs nothing.
+ * The gate lets workers join without a lock.  Its value is the number of workers inside, plus GATE_CLOSED while no job
+ * may be joined.  The fields of a job are written only while the gate is closed and nobody is inside.  The caller opens
+ * the gate, draws chunks itself, closes the gate when the counter has run out, and waits for those inside: a worker
+ * that wakes late finds the gate closed and costs nothing.
  *
  * A child of fork() has none of the threads: it begins a new pool and leaves the old one's memory alone. */
 #include "tile_rt_internal.h"
@@ -216,7 +216,8 @@ static int wanted_threads(int *threads)
     for (digit = setting; *digit >= '0' && *digit <= '9' && value <= MAX_THREADS; digit++)
         value = 10 * value + (*digit - '0');
     if (*digit != 0 || value < 1 || value > MAX_THREADS)
-        return tile_rt_fail(TILE_ERR_ENVIRONMENT, "TILE_CPU_THREADS=%s is not a number from 1 to %d", setting, MAX_THREADS);
+        return tile_rt_fail(TILE_ERR_ENVIRONMENT, "TILE_CPU_THREADS=%s is not a number from 1 to %d", setting,
+                            MAX_THREADS);
     *threads = value;
     return TILE_OK;
 }
@@ -336,8 +337,8 @@ int tile_rt_cpu_target(struct tile_rt_call *call)
         return status;
     for (i = 0; i < kernel->target_count; i++) {
         const struct tile_rt_target *target = &kernel->targets[i];
-        if (target->kind != TILE_RT_TARGET_cpu || target->architecture > 31 || !(available & 1u << target->architecture) ||
-            (isa >= 0 && !is_isa(target, isa)))
+        if (target->kind != TILE_RT_TARGET_cpu || target->architecture > 31 ||
+            !(available & 1u << target->architecture) || (isa >= 0 && !is_isa(target, isa)))
             continue;
         if (call->target == NULL || target->architecture > call->target->architecture)
             call->target = target;
@@ -345,8 +346,8 @@ int tile_rt_cpu_target(struct tile_rt_call *call)
     if (call->target != NULL)
         return TILE_OK;
     tile_rt_list_targets(kernel, targets, sizeof targets);
-    return tile_rt_fail(TILE_ERR_NO_IMAGE, "%s: TILE_CPU wants code for the processor%s%s; the object holds %s", kernel->name,
-                        isa >= 0 ? " with " : "", isa >= 0 ? isa_names[isa] : "", targets);
+    return tile_rt_fail(TILE_ERR_NO_IMAGE, "%s: TILE_CPU wants code for the processor%s%s; the object holds %s",
+                        kernel->name, isa >= 0 ? " with " : "", isa >= 0 ? isa_names[isa] : "", targets);
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------------------------- */

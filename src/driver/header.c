@@ -1,9 +1,9 @@
-/* The C header of a module.  In order: what all headers share (copied from the run time's own header, which the compiler
- * carries), enums of the language, a struct and constructors for each kind of view, tile extents as #defines, and the
- * functions of each entry with their comments.
+/* The C header of a module.  In order: what all headers share (copied from the run time's own header, which the
+ * compiler carries), enums of the language, a struct and constructors for each kind of view, tile extents as #defines,
+ * and the functions of each entry with their comments.
  *
- * Each part that two headers may both have stands under a guard of its own.  An enum's guard carries a hash of its members, so
- * that two different enums of one name collide loudly and equal ones do not. */
+ * Each part that two headers may both have stands under a guard of its own.  An enum's guard carries a hash of its
+ * members, so that two different enums of one name collide loudly and equal ones do not. */
 #include "driver/header.h"
 #include "base/embedded.h"
 #include <ctype.h>
@@ -13,15 +13,16 @@
 
 /* Keywords of C and C++, and what headers of systems are known to define as macros. */
 static const char *const reserved_names[] = {
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
-    "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const", "const_cast",
-    "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else",
-    "enum", "explicit", "export", "extern", "false", "far", "float", "for", "friend", "goto", "i386", "if", "info", "inline",
-    "int", "linux", "long", "mutable", "namespace", "near", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
-    "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires", "restrict", "return", "short",
-    "signed", "sizeof", "static", "static_assert", "static_cast", "stream", "struct", "switch", "template", "this",
-    "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "typeof_unqual", "union", "unix",
-    "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch",
+    "char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept",
+    "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do",
+    "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "far", "float", "for",
+    "friend", "goto", "i386", "if", "info", "inline", "int", "linux", "long", "mutable", "namespace", "near", "new",
+    "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register",
+    "reinterpret_cast", "requires", "restrict", "return", "short", "signed", "sizeof", "static", "static_assert",
+    "static_cast", "stream", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try",
+    "typedef", "typeid", "typename", "typeof", "typeof_unqual", "union", "unix", "unsigned", "using", "virtual",
+    "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
 };
 
 static void put_parameter_name(struct buffer *out, const char *name)
@@ -210,8 +211,9 @@ static void put_dlpack(struct buffer *out, struct view_kind kind)
                      "    tensor.device = device;\n");
     buffer_printf(out, "    tensor.ndim = %d;\n    tensor.dtype.code = %d;\n    tensor.dtype.bits = %d;\n"
                        "    tensor.dtype.lanes = 1;\n", kind.rank, code, bits);
-    buffer_puts(out, "    tensor.shape = view->extent;\n    tensor.strides = view->stride;\n    tensor.byte_offset = 0;\n"
-                     "    return tensor;\n}\n#endif\n");
+    buffer_puts(out,
+                "    tensor.shape = view->extent;\n    tensor.strides = view->stride;\n    tensor.byte_offset = 0;\n"
+                "    return tensor;\n}\n#endif\n");
 }
 
 static void put_size_assert(struct buffer *out, struct view_kind kind)
@@ -221,7 +223,8 @@ static void put_size_assert(struct buffer *out, struct view_kind kind)
     for (int i = 0; i < 2; i++) {
         buffer_printf(out, "%ssizeof(struct ", forms[i]);
         put_tag(out, kind);
-        buffer_printf(out, ") == %d, \"a view is its pointer, extents and strides, 8 bytes each\");\n", 8 + 16 * kind.rank);
+        buffer_printf(out, ") == %d, \"a view is its pointer, extents and strides, 8 bytes each\");\n",
+                      8 + 16 * kind.rank);
     }
     buffer_puts(out, "#endif\n");
 }
@@ -235,8 +238,8 @@ static void put_view_kind(struct buffer *out, struct view_kind kind)
     put_view_guard(out, kind);
     buffer_puts(out, " 1\nstruct ");
     put_tag(out, kind);
-    buffer_printf(out, " {\n    %s%s*data;\n    int64_t extent[%d];\n    int64_t stride[%d]; /* in elements */\n};\n", type,
-                  type[strlen(type) - 1] == '*' ? "" : " ", kind.rank, kind.rank);
+    buffer_printf(out, " {\n    %s%s*data;\n    int64_t extent[%d];\n    int64_t stride[%d]; /* in elements */\n};\n",
+                  type, type[strlen(type) - 1] == '*' ? "" : " ", kind.rank, kind.rank);
     put_size_assert(out, kind);
     put_constructor(out, kind, false);
     put_constructor(out, kind, true);
@@ -371,7 +374,8 @@ static void put_alias_rules(struct buffer *out, const struct kernel_entry *entry
 
 static void put_parameter_comment(struct buffer *out, const struct kernel_entry *entry, int index)
 {
-    static const char *const directions[] = {[KERNEL_IN] = "read", [KERNEL_OUT] = "written", [KERNEL_INOUT] = "read and written"};
+    static const char *const directions[] = {
+        [KERNEL_IN] = "read", [KERNEL_OUT] = "written", [KERNEL_INOUT] = "read and written"};
     const struct kernel_parameter *parameter = &entry->parameters.data[index];
     const char *element = ir_element_info[parameter->element].text;
     buffer_puts(out, " *  @param ");
@@ -380,10 +384,12 @@ static void put_parameter_comment(struct buffer *out, const struct kernel_entry 
     case KERNEL_VIEW:
         buffer_putc(out, ' ');
         put_extents(out, entry, parameter);
-        buffer_printf(out, "%s, %s%s", parameter->optional ? " or NULL" : "", parameter->pointer_elements ? "pointers to " : "",
-                      element);
+        buffer_printf(out, "%s, %s%s", parameter->optional ? " or NULL" : "",
+                      parameter->pointer_elements ? "pointers to " : "", element);
         buffer_printf(out, ", %s", directions[parameter->direction]);
-        buffer_puts(out, parameter->packed ? ", packed row-major" : parameter->strided ? ", any strides" : ", last stride 1");
+        buffer_puts(out, parameter->packed    ? ", packed row-major"
+                         : parameter->strided ? ", any strides"
+                                              : ", last stride 1");
         if (parameter->direction != KERNEL_IN)
             put_alias_rules(out, entry, index);
         break;
@@ -464,11 +470,14 @@ static void put_entry(struct buffer *out, const struct kernel_entry *entry)
     put_entry_comment(out, entry);
     buffer_printf(out, "int %s(", entry->symbol);
     put_parameters(out, entry);
-    buffer_printf(out, ");\n/** What %s would run for these arguments; launches nothing. */\nint %s_query(", entry->symbol,
-                  entry->symbol);
+    buffer_printf(out, ");\n/** What %s would run for these arguments; launches nothing. */\nint %s_query(",
+                  entry->symbol, entry->symbol);
     put_parameters(out, entry);
-    buffer_printf(out, ", struct tile_kernel_info *info);\n/** Loads %s onto the current device, so that launches are safe inside "
-                       "a stream capture. */\nint %s_load(void);\n\n", entry->symbol, entry->symbol);
+    buffer_printf(
+        out,
+        ", struct tile_kernel_info *info);\n/** Loads %s onto the current device, so that launches are safe inside "
+        "a stream capture. */\nint %s_load(void);\n\n",
+        entry->symbol, entry->symbol);
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */

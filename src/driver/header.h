@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "ir/kernel.h"
 
-/* Depends on nothing but the module and the compiler's version.  What all headers share is copied from runtime-stub/tile_rt.h. */
+/* Depends on nothing but the module and the compiler's version.  What all headers share is copied from
+ * runtime-stub/tile_rt.h. */
 void header_print(const struct kernel_module *module, const char *version, struct buffer *out);
 #endif

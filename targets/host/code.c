@@ -5,8 +5,8 @@
  *   a and b        a jump_if_false(2) b jump(1) constant(0)
  *   c ? a : b      c jump_if_false(|a| + 1) a jump(|b|) b
  *
- * A kernel's codes lie one behind the other in one array.  An expression whose code is there already (the grid of ten variants
- * is one grid) is not added again. */
+ * A kernel's codes lie one behind the other in one array.  An expression whose code is there already (the grid of ten
+ * variants is one grid) is not added again. */
 #include "targets/host/host.h"
 
 enum { OPERAND_LIMIT = 1 << 23 };
@@ -15,7 +15,8 @@ static void push_word(struct host_code *code, int32_t word)
 {
     struct host_words *words = &code->words;
     if (words->count == words->capacity)
-        words->data = vector_grow(code->builder->arena, words->data, &words->capacity, words->count, sizeof *words->data);
+        words->data =
+            vector_grow(code->builder->arena, words->data, &words->capacity, words->count, sizeof *words->data);
     words->data[words->count++] = word;
 }
 
@@ -146,7 +147,9 @@ static int compile(struct host_code *code, const struct kernel_expression *e)
     case KERNEL_HOST_EXTENT: push(code, TILE_RT_OP_extent, 16 * e->number + e->dimension); return 1;
     case KERNEL_HOST_STRIDE: push(code, TILE_RT_OP_stride, 16 * e->number + e->dimension); return 1;
     case KERNEL_HOST_PRESENT: push(code, TILE_RT_OP_present, e->number); return 1;
-    case KERNEL_HOST_ALIGNED: push(code, TILE_RT_OP_aligned, 16 * e->number + log2_floor((uint64_t)e->dimension)); return 1;
+    case KERNEL_HOST_ALIGNED:
+        push(code, TILE_RT_OP_aligned, 16 * e->number + log2_floor((uint64_t)e->dimension));
+        return 1;
     case KERNEL_HOST_SM_COUNT: push(code, TILE_RT_OP_sm_count, 0); return 1;
     case KERNEL_HOST_AND:
     case KERNEL_HOST_OR:

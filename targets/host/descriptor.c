@@ -1,10 +1,11 @@
 /* A kernel_entry as a constant `struct tile_rt_kernel` (runtime-stub/tile_rt.h says what each field means).
  *
- * Structures are built field by field in the order of the C declarations; the sizes are compared with the C ones, which hold
- * on both hosts.  Names of the run time are the entry's names followed by its keys.
+ * Structures are built field by field in the order of the C declarations; the sizes are compared with the C ones, which
+ * hold on both hosts.  Names of the run time are the entry's names followed by its keys.
  *
- * A variant's predicate is a conjunction.  Its parts become facts, which variants share: the run time evaluates each at most
- * once a call and compares a mask.  Parts that only say a key's value are told by the list of key values already. */
+ * A variant's predicate is a conjunction.  Its parts become facts, which variants share: the run time evaluates each at
+ * most once a call and compares a mask.  Parts that only say a key's value are told by the list of key values already.
+ */
 #include "targets/host/host.h"
 #include <llvm-c/Target.h>
 #include <string.h>
@@ -90,10 +91,11 @@ static LLVMValueRef expression(struct descriptor *d, int32_t code, const char *t
 static uint32_t type_number(enum ir_element element, bool pointer)
 {
     static const unsigned char number[IR_ELEMENT_COUNT] = {
-        [IR_BOOL] = TILE_RT_TYPE_bool, [IR_I8] = TILE_RT_TYPE_i8, [IR_I16] = TILE_RT_TYPE_i16, [IR_I32] = TILE_RT_TYPE_i32,
-        [IR_I64] = TILE_RT_TYPE_i64, [IR_U8] = TILE_RT_TYPE_u8, [IR_U16] = TILE_RT_TYPE_u16, [IR_U32] = TILE_RT_TYPE_u32,
-        [IR_U64] = TILE_RT_TYPE_u64, [IR_F16] = TILE_RT_TYPE_f16, [IR_BF16] = TILE_RT_TYPE_bf16, [IR_F32] = TILE_RT_TYPE_f32,
-        [IR_F64] = TILE_RT_TYPE_f64, [IR_F8E4M3] = TILE_RT_TYPE_f8e4m3, [IR_F8E5M2] = TILE_RT_TYPE_f8e5m2,
+        [IR_BOOL] = TILE_RT_TYPE_bool, [IR_I8] = TILE_RT_TYPE_i8,           [IR_I16] = TILE_RT_TYPE_i16,
+        [IR_I32] = TILE_RT_TYPE_i32,   [IR_I64] = TILE_RT_TYPE_i64,         [IR_U8] = TILE_RT_TYPE_u8,
+        [IR_U16] = TILE_RT_TYPE_u16,   [IR_U32] = TILE_RT_TYPE_u32,         [IR_U64] = TILE_RT_TYPE_u64,
+        [IR_F16] = TILE_RT_TYPE_f16,   [IR_BF16] = TILE_RT_TYPE_bf16,       [IR_F32] = TILE_RT_TYPE_f32,
+        [IR_F64] = TILE_RT_TYPE_f64,   [IR_F8E4M3] = TILE_RT_TYPE_f8e4m3,   [IR_F8E5M2] = TILE_RT_TYPE_f8e5m2,
         [IR_INDEX] = TILE_RT_TYPE_i64, [IR_POINTER] = TILE_RT_TYPE_pointer,
     };
     return pointer ? (uint32_t)TILE_RT_TYPE_pointer : number[element];
@@ -106,7 +108,8 @@ static LLVMValueRef declared_extent(struct descriptor *d, const struct kernel_pa
     struct kernel_expression e[5] = {{0}};
     if (declared == NULL && parameter->binds[dimension] >= 0) {
         const struct kernel_name *name = &d->entry->names.data[parameter->binds[dimension]];
-        e[0] = (struct kernel_expression){.op = KERNEL_HOST_NAME, .number = parameter->binds[dimension], .text = name->name};
+        e[0] = (struct kernel_expression){
+            .op = KERNEL_HOST_NAME, .number = parameter->binds[dimension], .text = name->name};
         e[1] = (struct kernel_expression){.op = KERNEL_HOST_CONSTANT, .number = name->multiply};
         e[2] = (struct kernel_expression){.op = KERNEL_HOST_MUL, .operand = {&e[0], &e[1]}};
         e[3] = (struct kernel_expression){.op = KERNEL_HOST_CONSTANT, .number = name->add};
@@ -144,7 +147,8 @@ static LLVMValueRef describe_parameter(struct descriptor *d, const struct kernel
     flags |= parameter->restricted ? (uint32_t)TILE_RT_RESTRICT : 0;
     add_text(d, &fields, parameter->name);
     add_byte(d, &fields, kinds[parameter->kind]);
-    add_byte(d, &fields, type_number(parameter->element, parameter->kind == KERNEL_VIEW && parameter->pointer_elements));
+    add_byte(d, &fields,
+             type_number(parameter->element, parameter->kind == KERNEL_VIEW && parameter->pointer_elements));
     add_byte(d, &fields, parameter->kind == KERNEL_VIEW ? (uint32_t)parameter->rank : 0);
     add_byte(d, &fields, directions[parameter->direction]);
     add_byte(d, &fields, flags);
@@ -295,7 +299,8 @@ static uint64_t fact_bit(struct descriptor *d, const struct kernel_expression *e
 
 static uint64_t fact_mask(struct descriptor *d, const struct kernel_variant *variant, const char **text)
 {
-    const struct kernel_expression **parts = ARENA_ARRAY(d->builder->arena, const struct kernel_expression *, MAX_PARTS);
+    const struct kernel_expression **parts =
+        ARENA_ARRAY(d->builder->arena, const struct kernel_expression *, MAX_PARTS);
     uint64_t mask = 0;
     int count = 0;
     *text = "";
@@ -384,13 +389,14 @@ static void describe_cuda_target(struct descriptor *d, int row, struct values *t
         LLVMValueRef state;
         if (variant->target != row || variant->gpu.symbol == NULL)
             continue;
-        state = host_global(b, LLVMConstNull(b->pointer), "state", arena_printf(b->arena, ".bss.tile.%s", d->entry->symbol),
-                            false);
+        state = host_global(b, LLVMConstNull(b->pointer), "state",
+                            arena_printf(b->arena, ".bss.tile.%s", d->entry->symbol), false);
         add(d, &variants, describe_variant(d, variant, state, NULL));
     }
     host_architecture(&target_rows[row], &architecture, &suffix);
     if (variants.count)
-        add(d, targets, describe_target(d, target_rows[row].name, TILE_RT_TARGET_cuda, architecture, suffix, &variants));
+        add(d, targets,
+            describe_target(d, target_rows[row].name, TILE_RT_TARGET_cuda, architecture, suffix, &variants));
 }
 
 static void describe_cpu_target(struct descriptor *d, int row, int level, struct host_cpu_code (*cpu)[HOST_CPU_LEVELS],
@@ -414,8 +420,8 @@ static void describe_cpu_target(struct descriptor *d, int row, int level, struct
 static void check_limits(struct descriptor *d, int slots)
 {
     const struct kernel_entry *entry = d->entry;
-    if (entry->parameters.count <= TILE_RT_MAX_PARAMETERS && entry->names.count + entry->keys.count <= TILE_RT_MAX_NAMES &&
-        slots <= TILE_RT_MAX_SLOTS)
+    if (entry->parameters.count <= TILE_RT_MAX_PARAMETERS &&
+        entry->names.count + entry->keys.count <= TILE_RT_MAX_NAMES && slots <= TILE_RT_MAX_SLOTS)
         return;
     diag_report(d->builder->options->diagnostics, DIAGNOSTIC_E1101, entry->at,
                 "%s has %d parameters with %d slots and %d names; the limits are %d, %d and %d", entry->symbol,

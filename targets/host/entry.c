@@ -4,7 +4,8 @@
  *   f_query  the same with  tile_rt_query(…, info), info being the last parameter
  *   f_load   return tile_rt_load(&descriptor);
  *
- * Parameters are pointers, int, int64_t, float and double only, which both hosts pass as LLVM's types of these sizes. */
+ * Parameters are pointers, int, int64_t, float and double only, which both hosts pass as LLVM's types of these sizes.
+ */
 #include "targets/host/host.h"
 
 /* How a parameter travels; views travel as pointers and need no place in memory. */
@@ -35,11 +36,12 @@ static LLVMTypeRef argument_type(struct host_builder *b, const struct kernel_par
 static void add_attribute(struct host_builder *b, LLVMValueRef function, const char *name)
 {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, __builtin_strlen(name));
-    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(b->llvm, kind, 0));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(b->llvm, kind, 0));
 }
 
-static LLVMValueRef add_function(struct host_builder *b, const char *symbol, const char *kernel, LLVMTypeRef *parameters,
-                                 int count)
+static LLVMValueRef add_function(struct host_builder *b, const char *symbol, const char *kernel,
+                                 LLVMTypeRef *parameters, int count)
 {
     LLVMTypeRef type = LLVMFunctionType(b->i32, parameters, (unsigned)count, false);
     LLVMValueRef function = LLVMAddFunction(b->module, symbol, type);
@@ -68,8 +70,8 @@ static void add_call(struct host_builder *b, const struct kernel_entry *entry, L
     for (int i = 0; i < count; i++)
         types[1 + i] = argument_type(b, &entry->parameters.data[i]);
     types[1 + count] = b->pointer;
-    function = add_function(b, query ? arena_printf(b->arena, "%s_query", entry->symbol) : entry->symbol, entry->symbol, types,
-                            query ? count + 2 : count + 1);
+    function = add_function(b, query ? arena_printf(b->arena, "%s_query", entry->symbol) : entry->symbol, entry->symbol,
+                            types, query ? count + 2 : count + 1);
     LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
     array = LLVMBuildAlloca(at, array_type, "arguments");
     for (int i = 0; i < count; i++) {

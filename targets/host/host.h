@@ -1,5 +1,5 @@
-/* Inside of the host object: one LLVM module with the descriptors of runtime-stub/tile_rt.h, the C entries, the cubins and the
- * CPU code.  Not seen outside targets/host.
+/* Inside of the host object: one LLVM module with the descriptors of runtime-stub/tile_rt.h, the C entries, the cubins
+ * and the CPU code.  Not seen outside targets/host.
  *
  *   code.c        host expressions to the byte code of the run time
  *   descriptor.c  a kernel_entry to a constant `struct tile_rt_kernel`
@@ -44,7 +44,8 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
 void host_entry_functions(struct host_builder *builder, const struct kernel_entry *entry, LLVMValueRef descriptor);
 
 /* A private constant or variable in a section of the kernel, so that the linker can drop what no program uses. */
-LLVMValueRef host_global(struct host_builder *builder, LLVMValueRef initial, const char *name, const char *section, bool constant);
+LLVMValueRef host_global(struct host_builder *builder, LLVMValueRef initial, const char *name, const char *section,
+                         bool constant);
 /* A pointer to the text, NUL included. */
 LLVMValueRef host_text(struct host_builder *builder, const char *text);
 

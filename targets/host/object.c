@@ -4,12 +4,14 @@
  *   .data.rel.ro.tile.<entry>   parts that hold addresses       .rodata.tile.image.<name>  a cubin, stored plain
  *   .bss.tile.<entry>           one pointer a GPU variant, for the run time
  *
- * One section a kernel, so that --gc-sections drops the kernels, cubins included, that a program does not use.  Cubins are not
- * compressed: a run time that decompresses would need a library or a copy in memory, and the driver takes plain ones in place.
- * Everything but the C entries is local to the object; the entries need tile_rt_launch, tile_rt_query and tile_rt_load.
+ * One section a kernel, so that --gc-sections drops the kernels, cubins included, that a program does not use.  Cubins
+ * are not compressed: a run time that decompresses would need a library or a copy in memory, and the driver takes plain
+ * ones in place. Everything but the C entries is local to the object; the entries need tile_rt_launch, tile_rt_query
+ * and tile_rt_load.
  *
  * LLVM stops the process on what it cannot do, so all of it happens in a worker process.  The worker's output is
- *   diagnostics…, -1, bytes    where a place is given as in memory: the parent has the same sources at the same addresses. */
+ *   diagnostics…, -1, bytes    where a place is given as in memory: the parent has the same sources at the same
+ * addresses. */
 #include "targets/host/host.h"
 #include "base/child.h"
 #include "targets/cpu/cpu.h"
@@ -23,7 +25,8 @@ enum { WORKER_SECONDS = 900 };
 
 struct host_task { const struct target_options *options; const struct kernel_module *kernels; bool text; };
 
-LLVMValueRef host_global(struct host_builder *b, LLVMValueRef initial, const char *name, const char *section, bool constant)
+LLVMValueRef host_global(struct host_builder *b, LLVMValueRef initial, const char *name, const char *section,
+                         bool constant)
 {
     LLVMValueRef global = LLVMAddGlobal(b->module, LLVMTypeOf(initial), name);
     LLVMSetInitializer(global, initial);
@@ -78,8 +81,8 @@ static LLVMTargetMachineRef create_machine(const struct target_options *options)
     }
     if (LLVMGetTargetFromTriple(options->host_triple, &target, &problem))
         die("LLVM has no target %s: %s", options->host_triple, problem);
-    return LLVMCreateTargetMachine(target, options->host_triple, arm ? "generic" : "x86-64", "", levels[level], LLVMRelocPIC,
-                                   LLVMCodeModelDefault);
+    return LLVMCreateTargetMachine(target, options->host_triple, arm ? "generic" : "x86-64", "", levels[level],
+                                   LLVMRelocPIC, LLVMCodeModelDefault);
 }
 
 static void begin_module(struct host_builder *b, LLVMTargetMachineRef machine)
@@ -115,13 +118,15 @@ static void add_images(struct host_builder *b)
     for (int i = 0; i < b->kernels->images.count; i++) {
         const struct kernel_image *image = &b->kernels->images.data[i];
         LLVMValueRef bytes = LLVMConstStringInContext(b->llvm, (const char *)image->data, (unsigned)image->size, true);
-        b->images[i] = host_global(b, bytes, "image", arena_printf(b->arena, ".rodata.tile.image.%s", image->name), true);
+        b->images[i] =
+            host_global(b, bytes, "image", arena_printf(b->arena, ".rodata.tile.image.%s", image->name), true);
         LLVMSetAlignment(b->images[i], 64);
     }
 }
 
 /* Code for each level of the processor that the host has, of each variant of row cpu. */
-static void add_cpu_code(struct host_builder *b, const struct kernel_entry *entry, struct host_cpu_code (*cpu)[HOST_CPU_LEVELS])
+static void add_cpu_code(struct host_builder *b, const struct kernel_entry *entry,
+                         struct host_cpu_code (*cpu)[HOST_CPU_LEVELS])
 {
     for (int v = 0; v < entry->variants.count && !b->failed; v++) {
         const struct kernel_variant *variant = &entry->variants.data[v];
@@ -135,7 +140,8 @@ static void add_cpu_code(struct host_builder *b, const struct kernel_entry *entr
                 continue;
             symbol = arena_printf(b->arena, "%s.%d.%s", entry->symbol, v, cpu_isa_name(b->options->host_triple,
                                                                                        (enum cpu_isa)level));
-            if (!cpu_emit_function(b->options, b->module, entry, variant, (enum cpu_isa)level, symbol, &code->scratch_bytes)) {
+            if (!cpu_emit_function(b->options, b->module, entry, variant, (enum cpu_isa)level, symbol,
+                                   &code->scratch_bytes)) {
                 b->failed = true;
                 return;
             }
@@ -157,8 +163,8 @@ static void harden_functions(struct host_builder *b)
     for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f))
         for (size_t i = 0; i < sizeof arm / sizeof arm[0] && !LLVMIsDeclaration(f); i++)
             LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                    LLVMCreateStringAttribute(b->llvm, arm[i][0], (unsigned)strlen(arm[i][0]), arm[i][1],
-                                                              (unsigned)strlen(arm[i][1])));
+                                    LLVMCreateStringAttribute(b->llvm, arm[i][0], (unsigned)strlen(arm[i][0]),
+                                                              arm[i][1], (unsigned)strlen(arm[i][1])));
 }
 
 static void build_module(struct host_builder *b)
@@ -166,7 +172,8 @@ static void build_module(struct host_builder *b)
     add_images(b);
     for (int i = 0; i < b->kernels->entries.count && !b->failed; i++) {
         const struct kernel_entry *entry = &b->kernels->entries.data[i];
-        struct host_cpu_code(*cpu)[HOST_CPU_LEVELS] = arena_alloc(b->arena, sizeof *cpu * (size_t)(entry->variants.count + 1));
+        struct host_cpu_code(*cpu)[HOST_CPU_LEVELS] =
+            arena_alloc(b->arena, sizeof *cpu * (size_t)(entry->variants.count + 1));
         LLVMValueRef descriptor;
         add_cpu_code(b, entry, cpu);
         if (b->failed)
@@ -290,7 +297,8 @@ static bool read_diagnostics(struct reader *reader, struct diagnostics *diagnost
     }
 }
 
-static bool run_worker(const struct target_options *options, struct kernel_module *module, bool text, struct buffer *out)
+static bool run_worker(const struct target_options *options, struct kernel_module *module, bool text,
+                       struct buffer *out)
 {
     struct host_task task = {options, module, text};
     struct child_result result = {0};
@@ -305,7 +313,8 @@ static bool run_worker(const struct target_options *options, struct kernel_modul
     if (result.exit_code != 0 || !whole || (reader.at == reader.end && options->diagnostics->errors == errors))
         diag_report(options->diagnostics, DIAGNOSTIC_E1102, nowhere, "code for %s could not be made%s%s: %.*s",
                     options->host_triple, result.timed_out ? " in time" : "", result.signal ? " (the worker died)" : "",
-                    (int)(result.errors.size < 2000 ? result.errors.size : 2000), result.errors.data ? result.errors.data : "");
+                    (int)(result.errors.size < 2000 ? result.errors.size : 2000),
+                    result.errors.data ? result.errors.data : "");
     else
         buffer_append(out, reader.at, (size_t)(reader.end - reader.at));
     buffer_free(&result.output);

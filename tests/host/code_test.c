@@ -1,5 +1,5 @@
-/* Host expressions: random trees are compiled to byte code, the run time computes a grid with it, and the count of programs is
- * compared with what a walk over the tree gives, overflow included. */
+/* Host expressions: random trees are compiled to byte code, the run time computes a grid with it, and the count of
+ * programs is compared with what a walk over the tree gives, overflow included. */
 #include "runtime-stub/tile_rt.h"
 #include "targets/host/host.h"
 #include <math.h>
@@ -35,20 +35,22 @@ static struct kernel_expression *make(struct world *w, enum kernel_host_op op)
 
 static int64_t random_number(void)
 {
-    static const int64_t special[] = {0, 1, -1, 2, 63, 64, -64, 1 << 22, 1 << 23, -(1 << 23), INT32_MAX, INT64_MAX, INT64_MIN};
+    static const int64_t special[] = {0,       1,       -1,         2,         63,        64,       -64,
+                                      1 << 22, 1 << 23, -(1 << 23), INT32_MAX, INT64_MAX, INT64_MIN};
     int which = random_below(20);
     return which < 13 ? special[which] : (int64_t)(random_bits() >> random_below(64)) * (which & 1 ? 1 : -1);
 }
 
 static const enum kernel_host_op integer_ops[] = {
-    KERNEL_HOST_ADD, KERNEL_HOST_SUB, KERNEL_HOST_MUL, KERNEL_HOST_DIV, KERNEL_HOST_REM, KERNEL_HOST_MIN, KERNEL_HOST_MAX,
-    KERNEL_HOST_CDIV, KERNEL_HOST_NEG, KERNEL_HOST_ABS, KERNEL_HOST_SHL, KERNEL_HOST_SHR, KERNEL_HOST_BIT_AND,
-    KERNEL_HOST_BIT_OR, KERNEL_HOST_BIT_XOR, KERNEL_HOST_BIT_NOT, KERNEL_HOST_ILOG2, KERNEL_HOST_SELECT,
+    KERNEL_HOST_ADD,     KERNEL_HOST_SUB,   KERNEL_HOST_MUL,     KERNEL_HOST_DIV,    KERNEL_HOST_REM,
+    KERNEL_HOST_MIN,     KERNEL_HOST_MAX,   KERNEL_HOST_CDIV,    KERNEL_HOST_NEG,    KERNEL_HOST_ABS,
+    KERNEL_HOST_SHL,     KERNEL_HOST_SHR,   KERNEL_HOST_BIT_AND, KERNEL_HOST_BIT_OR, KERNEL_HOST_BIT_XOR,
+    KERNEL_HOST_BIT_NOT, KERNEL_HOST_ILOG2, KERNEL_HOST_SELECT,
 };
 static const enum kernel_host_op bool_ops[] = {
-    KERNEL_HOST_EQ, KERNEL_HOST_NE, KERNEL_HOST_LT, KERNEL_HOST_LE, KERNEL_HOST_GT, KERNEL_HOST_GE, KERNEL_HOST_FLOAT_EQ,
-    KERNEL_HOST_FLOAT_NE, KERNEL_HOST_FLOAT_LT, KERNEL_HOST_FLOAT_LE, KERNEL_HOST_FLOAT_GT, KERNEL_HOST_FLOAT_GE,
-    KERNEL_HOST_NOT, KERNEL_HOST_AND, KERNEL_HOST_OR,
+    KERNEL_HOST_EQ,       KERNEL_HOST_NE,       KERNEL_HOST_LT,       KERNEL_HOST_LE,       KERNEL_HOST_GT,
+    KERNEL_HOST_GE,       KERNEL_HOST_FLOAT_EQ, KERNEL_HOST_FLOAT_NE, KERNEL_HOST_FLOAT_LT, KERNEL_HOST_FLOAT_LE,
+    KERNEL_HOST_FLOAT_GT, KERNEL_HOST_FLOAT_GE, KERNEL_HOST_NOT,      KERNEL_HOST_AND,      KERNEL_HOST_OR,
 };
 static const char operand_counts[] = {
 #define X(id, operands) operands,
@@ -219,7 +221,8 @@ int main(void)
         overflows += w.overflow;
         positive += !w.overflow && wanted > 0;
         if (found != (w.overflow ? -1 : int64_max(wanted, 0)) && ++bad)
-            fprintf(stderr, "tree %d: %lld, run time %lld (%s)\n", i, (long long)wanted, (long long)found, tile_last_error());
+            fprintf(stderr, "tree %d: %lld, run time %lld (%s)\n", i, (long long)wanted, (long long)found,
+                    tile_last_error());
     }
     if (overflows < TREES / 100 || positive < TREES / 10 || shared < TREES * 9 / 10 || diagnostics->errors > TREES / 10)
         bad++;

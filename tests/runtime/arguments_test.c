@@ -186,7 +186,8 @@ static void absent_view(void)
     m.no_s = 1;
     EXPECT_STATUS(mixed(), TILE_OK, "");
     EXPECT(seen.programs == 1 * 3); /* s ? N : 1 */
-    EXPECT(seen.slots[5] == 0 && seen.slots[6] == 5 && seen.slots[7] == 0 && seen.slots[8] == 0); /* N, D bound by nothing */
+    EXPECT(seen.slots[5] == 0 && seen.slots[6] == 5 && seen.slots[7] == 0 &&
+           seen.slots[8] == 0); /* N, D bound by nothing */
     EXPECT_STATUS(mixed_of(&keyed_kernel), TILE_ERR_ARG, "E is 0, which is not in {2, 8}");
 }
 static void keys(void)

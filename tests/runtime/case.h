@@ -1,5 +1,5 @@
-/* A list of cases, each run in a child process of its own: the run time keeps what it found for the life of a process, and
- * reads its environment once.  EXPECT prints what went wrong and goes on. */
+/* A list of cases, each run in a child process of its own: the run time keeps what it found for the life of a process,
+ * and reads its environment once.  EXPECT prints what went wrong and goes on. */
 #ifndef TEST_CASE_H
 #define TEST_CASE_H
 #include "tile_rt.h"
@@ -15,7 +15,8 @@ static int failures;
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
             failures++;                                                                                                \
-            fprintf(stderr, "%s:%d: not so: %s (last error: %s)\n", __FILE__, __LINE__, #condition, tile_last_error()); \
+            fprintf(stderr, "%s:%d: not so: %s (last error: %s)\n", __FILE__, __LINE__, #condition,                    \
+                    tile_last_error());                                                                                \
         }                                                                                                              \
     } while (0)
 

@@ -121,8 +121,9 @@ static void launch(void)
     EXPECT(cuda->launches == 1 && cuda->last.stream == &stream0 && cuda->last.function == (const void *)cubin_90a_fast);
     EXPECT(cuda->last.grid[0] == 2 && cuda->last.grid[1] == 1 && cuda->last.grid[2] == 1 && cuda->last.block[0] == 128);
     EXPECT(cuda->last.shared == 100000 && cuda->last.cluster == 2 && cuda->attributes == 1);
-    EXPECT(cuda->last.slots[0] == 0x40000000 && cuda->last.slots[1] == (uintptr_t)data[0] && cuda->last.slots[2] == 512 &&
-           cuda->last.slots[3] == 1 && cuda->last.slots[7] == 2 && cuda->last.slots[8] == 0);
+    EXPECT(cuda->last.slots[0] == 0x40000000 && cuda->last.slots[1] == (uintptr_t)data[0] &&
+           cuda->last.slots[2] == 512 && cuda->last.slots[3] == 1 && cuda->last.slots[7] == 2 &&
+           cuda->last.slots[8] == 0);
     EXPECT_STATUS(scale(&stream0, 1), TILE_OK, "");
     EXPECT(cuda->last.function == (const void *)cubin_90a && cuda->last.cluster == 1 && cuda->last.shared == 0);
     EXPECT(cuda->loads == 2 && get_current() == NULL);
@@ -219,7 +220,8 @@ static void context_reused(void)
 static void no_image(void)
 {
     open_fake();
-    EXPECT_STATUS(huge(&stream0, 1, 1), TILE_ERR_NO_IMAGE, "huge: the object holds code for sm_80, cpu-baseline; device 0 is sm_90");
+    EXPECT_STATUS(huge(&stream0, 1, 1), TILE_ERR_NO_IMAGE,
+                  "huge: the object holds code for sm_80, cpu-baseline; device 0 is sm_90");
     cuda->architecture[1] = 75;
     EXPECT_STATUS(scale(&stream1, 1), TILE_ERR_NO_IMAGE, "device 1 is sm_75");
     EXPECT(cuda->loads == 0);
@@ -312,7 +314,7 @@ static void image_refused(void)
             EXPECT(tile_last_cuda_error() == codes[i]);
             EXPECT_STATUS(scale(&stream0, 0), TILE_ERR_BAD_IMAGE, "cuLibraryLoadData");
             EXPECT(tile_last_cuda_error() == codes[i] && calls("cuLibraryLoadData") == 1); /* sticky */
-            EXPECT_STATUS(scale(&stream1, 0), TILE_ERR_BAD_IMAGE, "sm_80");                /* other image: its own try */
+            EXPECT_STATUS(scale(&stream1, 0), TILE_ERR_BAD_IMAGE, "sm_80"); /* other image: its own try */
             EXPECT(calls("cuLibraryLoadData") == 2 && cuda->launches == 0 && cpu_works());
             _exit(failures != 0);
         }
@@ -349,7 +351,8 @@ static void little_shared_memory(void)
 {
     open_fake();
     cuda->shared_optin = 65536;
-    EXPECT_STATUS(scale(&stream0, 0), TILE_ERR_NO_IMAGE, "needs 100000 bytes of shared memory a block; device 0 has 65536");
+    EXPECT_STATUS(scale(&stream0, 0), TILE_ERR_NO_IMAGE,
+                  "needs 100000 bytes of shared memory a block; device 0 has 65536");
 }
 
 /* ---- launching fails ---- */

@@ -188,14 +188,14 @@ static int launched(struct fake_launch launch, void **parameters)
     return 0;
 }
 
-int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y, unsigned block_z,
-                   unsigned shared, void *stream, void **parameters, void **extra)
+int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y,
+                   unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra)
 {
     BEGIN;
     (void)extra;
     if (result == 0)
-        result = launched((struct fake_launch){{x, y, z}, {block_x, block_y, block_z}, shared, 1, stream, function, {0}},
-                          parameters);
+        result = launched(
+            (struct fake_launch){{x, y, z}, {block_x, block_y, block_z}, shared, 1, stream, function, {0}}, parameters);
     END;
 }
 
@@ -222,8 +222,8 @@ int cuCtxGetId(void *context, unsigned long long *id)
     END;
 }
 
-int cuLibraryLoadData(void **library, const void *code, int *options, void **values, unsigned count, int *library_options,
-                      void **library_values, unsigned library_count)
+int cuLibraryLoadData(void **library, const void *code, int *options, void **values, unsigned count,
+                      int *library_options, void **library_values, unsigned library_count)
 {
     BEGIN;
     (void)options, (void)values, (void)count, (void)library_options, (void)library_values, (void)library_count;

@@ -1,5 +1,6 @@
-/* A driver for tests, to be built as libcuda.so.1: contexts, streams, libraries and launches are only written down, and any
- * function can be told to fail.  What real drivers refuse (another device's image, loading inside a capture) it refuses too. */
+/* A driver for tests, to be built as libcuda.so.1: contexts, streams, libraries and launches are only written down, and
+ * any function can be told to fail.  What real drivers refuse (another device's image, loading inside a capture) it
+ * refuses too. */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 #include <stdint.h>

@@ -81,10 +81,25 @@ static const struct tile_rt_variant scale_80[] = {
      .registers = 20, SCALE_COMMON},
 };
 static const struct tile_rt_variant scale_90a[] = {
-    {.facts = 1, .state = &scale_states[1], .image = cubin_90a_fast, .image_size = 64, .symbol = "scale_fast",
-     .text = "x and y on 16 bytes", .threads = 128, .dynamic_shared = 100000, .cluster = 2, .registers = 40, SCALE_COMMON},
-    {.state = &scale_states[2], .image = cubin_90a, .image_size = 64, .symbol = "scale", .text = "", .threads = 256,
-     .registers = 32, SCALE_COMMON},
+    {.facts = 1,
+     .state = &scale_states[1],
+     .image = cubin_90a_fast,
+     .image_size = 64,
+     .symbol = "scale_fast",
+     .text = "x and y on 16 bytes",
+     .threads = 128,
+     .dynamic_shared = 100000,
+     .cluster = 2,
+     .registers = 40,
+     SCALE_COMMON},
+    {.state = &scale_states[2],
+     .image = cubin_90a,
+     .image_size = 64,
+     .symbol = "scale",
+     .text = "",
+     .threads = 256,
+     .registers = 32,
+     SCALE_COMMON},
 };
 static const struct tile_rt_target scale_targets[] = {
     {"cpu-baseline", TILE_RT_TARGET_cpu, TILE_RT_ISA_baseline, 0, 1, scale_cpu},
@@ -92,7 +107,7 @@ static const struct tile_rt_target scale_targets[] = {
     {"sm_90a", TILE_RT_TARGET_cuda, 90, 'a', 2, scale_90a},
 };
 #define SCALE_FIELDS                                                                                                   \
-    .abi = TILE_RT_ABI, .parameter_count = COUNT(scale_parameters), .name_count = 1, .fact_count = 1, .grid_rank = 1,   \
+    .abi = TILE_RT_ABI, .parameter_count = COUNT(scale_parameters), .name_count = 1, .fact_count = 1, .grid_rank = 1,  \
     .slot_count = 7, .parameters = scale_parameters, .names = scale_names, .facts = scale_facts, .code = scale_code
 static const struct tile_rt_kernel scale_kernel = {
     SCALE_FIELDS, .target_count = 3, .name = "scale", .targets = scale_targets, .load_name = "scale_load",
@@ -126,17 +141,31 @@ static const int64_t rows_members[] = {4, 16, 64};
 static const struct tile_rt_name rows_names[] = {
     {.text = "M", .kind = TILE_RT_NAME_extent, .binder_count = 1, .binders = &rows_binders[0], .bound = {-1, 0, ""}},
     {.text = "N", .kind = TILE_RT_NAME_extent, .binder_count = 1, .binders = &rows_binders[1], .bound = {-1, 0, ""}},
-    {.text = "B", .kind = TILE_RT_NAME_derived, .member_count = 3, .members = rows_members, .members_text = "{4, 16, 64}",
+    {.text = "B",
+     .kind = TILE_RT_NAME_derived,
+     .member_count = 3,
+     .members = rows_members,
+     .members_text = "{4, 16, 64}",
      .bound = {2, 0, "N"}},
 };
 static const uint32_t rows_keys[] = {2};
 static const int32_t rows_grid[] = {0};
 static const char *const rows_value_names[] = {"B"};
 static const struct tile_rt_variant rows_cpu[] = {
-    {.keys = &rows_members[0], .grid = rows_grid, .function = run_and_record, .text = "", .value_names = rows_value_names,
-     .values = &rows_members[0], .value_count = 1},
-    {.keys = &rows_members[2], .grid = rows_grid, .function = run_and_record, .text = "", .value_names = rows_value_names,
-     .values = &rows_members[2], .value_count = 1},
+    {.keys = &rows_members[0],
+     .grid = rows_grid,
+     .function = run_and_record,
+     .text = "",
+     .value_names = rows_value_names,
+     .values = &rows_members[0],
+     .value_count = 1},
+    {.keys = &rows_members[2],
+     .grid = rows_grid,
+     .function = run_and_record,
+     .text = "",
+     .value_names = rows_value_names,
+     .values = &rows_members[2],
+     .value_count = 1},
 };
 static const struct tile_rt_target rows_targets[] = {
     {"cpu-baseline", TILE_RT_TARGET_cpu, TILE_RT_ISA_baseline, 0, 2, rows_cpu},
@@ -149,9 +178,9 @@ static const struct tile_rt_kernel rows_kernel = {
 };
 
 /* ---- mixed ----
- * mixed(p: packed out i32[N + 1, 3], s: in? strided f64[N, D], h: in huge u8[L], q: *f32, e: act (3 members), b: bool, i: i8,
- *       u: u16, w: u64, f: f16, g: f64) keys D: {2, 8} deduced, C: {1, 5} an argument
- * requires(g > 0.0, w < 100) grid(x: s ? N : 1, y: ilog2(w)) */
+ * mixed(p: packed out i32[N + 1, 3], s: in? strided f64[N, D], h: in huge u8[L], q: *f32, e: act (3 members), b: bool,
+ * i: i8, u: u16, w: u64, f: f16, g: f64) keys D: {2, 8} deduced, C: {1, 5} an argument requires(g > 0.0, w < 100)
+ * grid(x: s ? N : 1, y: ilog2(w)) */
 static const int32_t mixed_code[] = {
     /* 0 N + 1 */ OP(name, 0), OP(constant, 1), OP(add, 0), OP(end, 0),
     /* 4 3 */ OP(constant, 3), OP(end, 0),
@@ -163,8 +192,8 @@ static const int32_t mixed_code[] = {
     /* 22 s ? N : 1 */ OP(present, 1), OP(jump_if_false, 2), OP(name, 0), OP(jump, 1), OP(constant, 1), OP(end, 0),
     /* 28 ilog2(w) */ OP(scalar, 8), OP(log2, 0), OP(end, 0),
 };
-static const struct tile_rt_expression mixed_p[] = {{0, 0, "N + 1"}, {4, 0, "3"}}, mixed_s[] = {{6, 0, "N"}, {8, 0, "D"}},
-                                       mixed_h[] = {{10, 0, "L"}};
+static const struct tile_rt_expression mixed_p[] = {{0, 0, "N + 1"}, {4, 0, "3"}},
+                                       mixed_s[] = {{6, 0, "N"}, {8, 0, "D"}}, mixed_h[] = {{10, 0, "L"}};
 static const struct tile_rt_parameter mixed_parameters[] = {
     {.name = "p", .kind = TILE_RT_PARAMETER_view, .type = TILE_RT_TYPE_i32, .rank = 2, .direction = TILE_RT_OUT,
      .flags = TILE_RT_PACKED, .extents = mixed_p},

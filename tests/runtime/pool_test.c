@@ -36,7 +36,8 @@ static const struct tile_rt_parameter parameters[] = {
 };
 static const int32_t grid[] = {0};
 static const struct tile_rt_variant variants[] = {{.grid = grid, .function = mark, .text = "", .scratch_bytes = 100}};
-static const struct tile_rt_target targets[] = {{"cpu-baseline", TILE_RT_TARGET_cpu, TILE_RT_ISA_baseline, 0, 1, variants}};
+static const struct tile_rt_target targets[] = {
+    {"cpu-baseline", TILE_RT_TARGET_cpu, TILE_RT_ISA_baseline, 0, 1, variants}};
 /* n is a parameter of the grid only in name: it has a slot too. */
 static const struct tile_rt_kernel kernel = {
     .abi = TILE_RT_ABI, .parameter_count = 2, .grid_rank = 1, .target_count = 1, .slot_count = 2, .name = "mark",
