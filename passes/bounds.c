@@ -13,6 +13,7 @@
  *   - with the conditions of the `if`s around and of assume(): scale * t + a < extent + b.
  * A view that may be absent has nothing inside: only arguments that cannot be NULL, and sub-views that drop no dimension. */
 #include "ir/analysis.h"
+#include "passes/linear.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -21,71 +22,6 @@ struct bounds {
     const struct ranges *ranges;
     bool changed;
 };
-
-/* scale * term + offset; term NULL: a number */
-struct linear { const struct ir_value *term; int64_t scale, offset; };
-
-static bool product_fits(struct range a, struct range b)
-{
-    int64_t unused;
-    return !__builtin_mul_overflow(a.low, b.low, &unused) && !__builtin_mul_overflow(a.low, b.high, &unused) &&
-           !__builtin_mul_overflow(a.high, b.low, &unused) && !__builtin_mul_overflow(a.high, b.high, &unused);
-}
-
-/* Whether op computes the number that it would in unlimited precision. */
-static bool does_not_wrap(const struct bounds *bounds, const struct ir_operation *op)
-{
-    struct range a = range_of(bounds->ranges, op->operands[0]), b = range_of(bounds->ranges, op->operands[1]), exact;
-    struct range whole = range_of_element(op->results[0]->type->element);
-    bool fits;
-    if (op->opcode == OP_ADD)
-        fits = !__builtin_add_overflow(a.low, b.low, &exact.low) && !__builtin_add_overflow(a.high, b.high, &exact.high);
-    else if (op->opcode == OP_SUB)
-        fits = !__builtin_sub_overflow(a.low, b.high, &exact.low) && !__builtin_sub_overflow(a.high, b.low, &exact.high);
-    else if (!product_fits(a, b))
-        fits = false;
-    else {
-        exact.low = int64_min(int64_min(a.low * b.low, a.low * b.high), int64_min(a.high * b.low, a.high * b.high));
-        exact.high = int64_max(int64_max(a.low * b.low, a.low * b.high), int64_max(a.high * b.low, a.high * b.high));
-        fits = true;
-    }
-    return fits && op->results[0]->type->element != IR_U64 && range_within(exact, whole);
-}
-
-static struct linear linear_of(const struct bounds *bounds, const struct ir_value *value)
-{
-    struct linear plain = {value, 1, 0};
-    const struct ir_operation *op = value->definition;
-    int64_t number;
-    if (ir_constant_integer(value, &number))
-        return (struct linear){NULL, 0, number};
-    if (!op)
-        return plain;
-    if (op->opcode == OP_CAST && op->operands[0]->type->kind == IR_TILE && ir_is_integer(op->operands[0]->type->element) &&
-        range_within(range_of(bounds->ranges, op->operands[0]), range_of_element(value->type->element)))
-        return linear_of(bounds, op->operands[0]);
-    if ((op->opcode != OP_ADD && op->opcode != OP_SUB && op->opcode != OP_MUL) || !does_not_wrap(bounds, op))
-        return plain;
-    struct linear a = linear_of(bounds, op->operands[0]), b = linear_of(bounds, op->operands[1]), out;
-    if (op->opcode == OP_MUL) {
-        struct linear factor = a.term ? b : a, other = a.term ? a : b;
-        if (factor.term || __builtin_mul_overflow(other.scale, factor.offset, &out.scale) ||
-            __builtin_mul_overflow(other.offset, factor.offset, &out.offset))
-            return plain;
-        out.term = other.term;
-        return out;
-    }
-    if (op->opcode == OP_SUB) {
-        if (b.term || b.offset == INT64_MIN)
-            return plain;
-        b.offset = -b.offset;
-    }
-    if ((a.term && b.term) || __builtin_add_overflow(a.offset, b.offset, &out.offset))
-        return plain;
-    out.term = a.term ? a.term : b.term;
-    out.scale = a.term ? a.scale : b.scale;
-    return out;
-}
 
 /* ---- extents ---- */
 
@@ -109,6 +45,11 @@ static struct extent extent_of(const struct ir_value *view, int d)
         out.multiple = int64_max(function->facts.data[view->index].extent_multiple[d], 1);
         out.class = function->facts.data[view->index].extent_class[d];
     }
+    /* what is known of one extent of a class is known of all */
+    for (int i = 0; i < function->facts.count && out.class; i++)
+        for (int k = 0; k < function->body->arguments.data[i]->type->rank; k++)
+            if (function->facts.data[i].extent_class[k] == out.class)
+                out.multiple = int64_max(out.multiple, function->facts.data[i].extent_multiple[k]);
     return out;
 }
 
@@ -121,7 +62,7 @@ static bool same_extent(const struct extent *a, const struct extent *b)
 /* Whether `value` is extent `wanted` plus *offset. */
 static bool is_extent_plus(const struct bounds *bounds, const struct ir_value *value, const struct extent *wanted, int64_t *offset)
 {
-    struct linear linear = linear_of(bounds, value);
+    struct linear linear = linear_of(bounds->ranges, value);
     *offset = linear.offset;
     if (!linear.term)
         return wanted->number != IR_DYNAMIC && !__builtin_sub_overflow(linear.offset, wanted->number, offset);
@@ -198,7 +139,7 @@ static int64_t gap_of_condition(const struct bounds *bounds, const struct ir_val
     bool strict = predicate == IR_PREDICATE_LT || predicate == IR_PREDICATE_GT;
     if (!mirrored && !strict && predicate != IR_PREDICATE_LE)
         return INT64_MIN;
-    struct linear left = linear_of(bounds, op->operands[mirrored ? 1 : 0]);
+    struct linear left = linear_of(bounds->ranges, op->operands[mirrored ? 1 : 0]);
     if (left.term != index->term || left.scale != index->scale ||
         !is_extent_plus(bounds, op->operands[mirrored ? 0 : 1], extent, &offset))
         return INT64_MIN;
@@ -235,7 +176,7 @@ static bool is_inside(const struct bounds *bounds, const struct ir_operation *op
         return true;
     if (index->type->rank || !extent.argument)
         return false;
-    struct linear linear = linear_of(bounds, index);
+    struct linear linear = linear_of(bounds->ranges, index);
     if (!linear.term || linear.offset > INT32_MAX || linear.offset < INT32_MIN)
         return false;
     int64_t gap = int64_max(gap_of_loop(bounds, linear.term, linear.scale, &extent), gap_of_grid(linear.term, linear.scale, &extent));

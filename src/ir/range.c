@@ -3,6 +3,8 @@
 #include "ir/analysis.h"
 
 enum { WIDEN_AFTER = 3, GIVE_UP_AFTER = 10 };
+/* No machine starts more instances along a dimension: at 10^10 a second that would take five days. */
+#define GRID_MOST (INT64_C(1) << 52)
 
 struct walker {
     const struct ir_function *function;
@@ -233,7 +235,7 @@ static struct range evaluate(struct walker *walker, const struct ir_operation *o
         return number == IR_DYNAMIC ? (struct range){0, INT64_MAX} : (struct range){number, number};
     case OP_GRID_SIZE: case OP_GRID_INDEX:
         number = walker->function->grid_limit[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];
-        number = number > 0 ? number : INT64_MAX;
+        number = number > 0 ? number : GRID_MOST;
         return op->opcode == OP_GRID_SIZE ? (struct range){1, number} : (struct range){0, number - 1};
     case OP_POPCOUNT: case OP_CLZ:
         width = ir_element_info[op->operands[0]->type->element].bits;

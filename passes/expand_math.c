@@ -1,0 +1,147 @@
+/* Expand math: an operation `math` becomes the body of the library's own function for it (src/std/math.tile), for targets that
+ * have no better way.  Both targets then compute the same bits.
+ *
+ *     %y = math function(exp) %x : f32[64]     ->     %a = constant value(1.44…) : f32[64]
+ *                                                     %b = mul %x, %a : f32[64] …
+ *
+ * A body of plain elementwise operations is written out on whole tiles; one with control flow is applied element by element, in
+ * a `map` (on scalars: in place).  f16 and bf16 without a function of their own go through f32 and are rounded once, as the
+ * language says.  What the library does not have is left to the target. */
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+
+pass_function pass_inline;
+
+static bool is_straight(const struct ir_function *body)
+{
+    for (const struct ir_operation *op = body->body->first; op; op = op->next) {
+        bool plain = op->opcode == OP_CONSTANT || rewrite_has_trait(op, IR_TRAIT_ELEMENTWISE);
+        if (op->opcode != OP_RETURN && (!plain || op->region_count || op->result_count != 1))
+            return false;
+    }
+    return true;
+}
+
+/* The scalar operation on tiles of the wanted shape. */
+static struct ir_value *write_out(struct ir_builder *builder, const struct ir_function *body, struct ir_value *const *operands,
+                                  const struct ir_type *shape, struct arena *arena)
+{
+    struct ir_context *context = builder->module->context;
+    struct ir_value **map = ARENA_ARRAY(arena, struct ir_value *, body->next_value_id + 1);
+    for (int i = 0; i < body->body->arguments.count; i++)
+        map[body->body->arguments.data[i]->id] = operands[i];
+    for (const struct ir_operation *op = body->body->first; op->opcode != OP_RETURN; op = op->next) {
+        const struct ir_type *type = ir_type_with_shape(context, op->results[0]->type, shape->rank, shape->extent);
+        struct ir_value **inputs = ARENA_ARRAY(arena, struct ir_value *, op->operand_count);
+        for (int i = 0; i < op->operand_count; i++)
+            inputs[i] = map[op->operands[i]->id];
+        struct ir_operation *made = ir_build(builder, op->opcode, op->operand_count, inputs, 1, &type);
+        for (const struct ir_attribute *a = op->attributes; a; a = a->next) {
+            if (a->key == IR_ATTRIBUTE_VALUE)
+                ir_set_bits(made, a->key, a->bits);
+            else
+                ir_set_number(made, a->key, a->number);
+        }
+        map[op->results[0]->id] = made->results[0];
+    }
+    return map[ir_terminator(body->body)->operands[0]->id];
+}
+
+/* The body's operations at the builder's point; what the function returns. */
+static struct ir_value *copy_body(struct ir_builder *builder, const struct ir_function *body, struct ir_value *const *operands,
+                                  struct arena *arena)
+{
+    struct ir_value **map = ARENA_ARRAY(arena, struct ir_value *, body->next_value_id + 1);
+    for (int i = 0; i < body->body->arguments.count; i++)
+        map[body->body->arguments.data[i]->id] = operands[i];
+    const struct ir_operation *end = ir_terminator(body->body);
+    for (const struct ir_operation *op = body->body->first; op != end; op = op->next)
+        ir_clone(builder, op, map);
+    return map[end->operands[0]->id];
+}
+
+static struct ir_value *apply_each(struct ir_builder *builder, const struct ir_function *body, int count,
+                                   struct ir_value *const *operands, const struct ir_type *type, struct arena *arena)
+{
+    struct ir_operation *map = ir_build(builder, OP_MAP, count, operands, 1, &type);
+    struct ir_value *arguments[2];
+    for (int i = 0; i < count; i++)
+        arguments[i] = ir_block_argument(map->regions[0], body->body->arguments.data[i]->type, NULL);
+    struct ir_builder inside = {.module = builder->module, .block = map->regions[0], .at = builder->at};
+    struct ir_value *result = copy_body(&inside, body, arguments, arena);
+    ir_build(&inside, OP_YIELD, 1, &result, 0, NULL);
+    return map->results[0];
+}
+
+static bool has_calls(const struct ir_block *block)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        if (op->opcode == OP_CALL)
+            return true;
+        for (int r = 0; r < op->region_count; r++)
+            if (has_calls(op->regions[r]))
+                return true;
+    }
+    return false;
+}
+
+/* The library's function for the element, its own calls inlined; NULL: none that fits. */
+static struct ir_function *find_body(struct pass_context *context, struct ir_module *module, const struct ir_operation *op,
+                                     enum ir_element element)
+{
+    enum ir_math function = (enum ir_math)ir_number(op, IR_ATTRIBUTE_FUNCTION, 0);
+    struct ir_function *body = context->math_function(context->math_context, module, function, element);
+    if (!body || body->body->arguments.count != op->operand_count || body->results.count != 1)
+        return NULL;
+    if (has_calls(body->body)) {
+        struct pass_context unlimited = *context;
+        unlimited.fuel = NULL;
+        pass_inline(body, &unlimited);
+    }
+    return has_calls(body->body) ? NULL : body;
+}
+
+struct expansion { struct pass_context *context; const struct ir_function *function; bool changed; };
+
+static void visit(struct ir_operation *op, void *data)
+{
+    struct expansion *expansion = data;
+    struct pass_context *context = expansion->context;
+    if (op->opcode != OP_MATH || op->operand_count > 2)
+        return;
+    enum ir_element e = op->operands[0]->type->element;
+    struct ir_module *module = op->block->function->module;
+    struct ir_function *body = find_body(context, module, op, e);
+    bool through_f32 = !body && (e == IR_F16 || e == IR_BF16) && op->results[0]->type->element == e;
+    if (through_f32)
+        body = find_body(context, module, op, IR_F32);
+    if (!body || body == expansion->function || !pass_fuel(context))
+        return;
+    struct ir_builder builder = rewrite_before(op);
+    struct ir_value *operands[2], *result;
+    for (int i = 0; i < op->operand_count; i++)
+        operands[i] = through_f32 ? ir_cast(&builder, op->operands[i], IR_F32) : op->operands[i];
+    const struct ir_type *type = op->results[0]->type;
+    if (is_straight(body))
+        result = write_out(&builder, body, operands, type, context->arena);
+    else if (type->rank == 0)
+        result = copy_body(&builder, body, operands, context->arena);
+    else
+        result = apply_each(&builder, body, op->operand_count, operands,
+                            through_f32 ? operands[0]->type : type, context->arena);
+    result = through_f32 ? ir_cast(&builder, result, e) : result;
+    if (!result->name)
+        result->name = op->results[0]->name;
+    ir_replace_uses(op->results[0], result);
+    ir_remove(op);
+    expansion->changed = true;
+}
+
+bool pass_expand_math(struct ir_function *function, struct pass_context *context)
+{
+    struct expansion expansion = {.context = context, .function = function};
+    if (!context->math_function)
+        return false;
+    ir_walk(function->body, visit, &expansion);
+    return expansion.changed;
+}
