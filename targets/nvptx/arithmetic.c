@@ -165,7 +165,7 @@ static LLVMValueRef fused(struct lowering *l, enum ir_element element, LLVMValue
     if (element == IR_BF16)
         return l->row->flags & TARGET_BF16 ? ptx_emit(l, PTX_FMA_BF16, l->i16, arguments, 3, NULL) : fma_bf16_by_f64(l, a, b, c);
     if (element == IR_F16 || element == IR_F32 || element == IR_F64)
-        return value_intrinsic(l, "llvm.fma", value_type(l, element), arguments, 3);
+        return value_intrinsic(l, "llvm.fma", lower_value_type(l, element), arguments, 3);
     for (int i = 0; i < 3; i++) arguments[i] = cast_to_f32(l, element, arguments[i]);
     LLVMValueRef wide = value_intrinsic(l, "llvm.fma", l->f32, arguments, 3);
     return cast_value(l, IR_F32, element, wide, IR_ROUND_RTNE, false);

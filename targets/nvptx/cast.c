@@ -169,7 +169,7 @@ static LLVMValueRef narrow_float(struct lowering *l, enum ir_element from, enum 
 /* Saturates to [least, most] of the element, given in a wider or equal integer. */
 static LLVMValueRef narrow_integer(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value, bool saturate) {
     LLVMBuilderRef b = l->builder;
-    LLVMTypeRef type = value_type(l, to);
+    LLVMTypeRef type = lower_value_type(l, to);
     LLVMValueRef wide = from == IR_POINTER ? value_to_bits(l, from, value) : value_wide(l, from, value);
     int bits = ir_element_info[to].bits;
     bool from_signed = ir_is_signed(from), to_signed = ir_is_signed(to);
@@ -197,7 +197,7 @@ static LLVMValueRef integer_to_float(struct lowering *l, enum ir_element from, e
     bool is_signed = ir_is_signed(from);
     if (from == IR_BOOL) value = LLVMBuildZExt(b, value, l->i32, "");
     if (round == IR_ROUND_RTNE && (to == IR_F32 || to == IR_F64)) {
-        LLVMTypeRef type = value_type(l, to);
+        LLVMTypeRef type = lower_value_type(l, to);
         return is_signed ? LLVMBuildSIToFP(b, value, type, "") : LLVMBuildUIToFP(b, value, type, "");
     }
     int bits = from == IR_BOOL ? 8 : ir_element_info[from].bits;
@@ -227,7 +227,7 @@ static LLVMValueRef integer_to_float(struct lowering *l, enum ir_element from, e
 
 static LLVMValueRef float_to_integer(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value) {
     LLVMValueRef wide = from == IR_F64 ? value : cast_to_f32(l, from, value);
-    LLVMTypeRef type = value_type(l, to);
+    LLVMTypeRef type = lower_value_type(l, to);
     const char *name = ir_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
     unsigned id = LLVMLookupIntrinsicID(name, 15);
     LLVMTypeRef overloads[2] = {type, LLVMTypeOf(wide)};
@@ -251,7 +251,7 @@ LLVMValueRef cast_value(struct lowering *l, enum ir_element from, enum ir_elemen
     if (from_float) return to_float ? narrow_float(l, from, to, value, round) : float_to_integer(l, from, to, value);
     if (to_float) return integer_to_float(l, from, to, value, round);
     if (from != IR_POINTER && to != IR_POINTER && !saturate) {
-        LLVMTypeRef type = value_type(l, to);
+        LLVMTypeRef type = lower_value_type(l, to);
         bool is_signed = ir_is_signed(from);
         return LLVMBuildIntCast2(b, value, type, is_signed, "");
     }

@@ -28,7 +28,7 @@ static void lower_grid(struct lowering *l, struct ir_operation *operation) {
         for (int d = 0; d < dimension; d++) value = LLVMBuildUDiv(b, value, l->grid_size[d], "");
         if (dimension + 1 < l->function->grid_rank) value = LLVMBuildURem(b, value, l->grid_size[dimension], "");
     }
-    value_define(l, result)[0] = LLVMBuildIntCast2(b, value, value_type(l, result->type->element), false, "");
+    value_define(l, result)[0] = LLVMBuildIntCast2(b, value, lower_value_type(l, result->type->element), false, "");
 }
 
 static void lower_assume(struct lowering *l, struct ir_operation *operation) {

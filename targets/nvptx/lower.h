@@ -55,7 +55,7 @@ struct lowering {
 };
 
 /* ---- values.c: types, constants, access to lowered values ---- */
-LLVMTypeRef value_type(const struct lowering *l, enum ir_element element);  /* of one register */
+LLVMTypeRef lower_value_type(const struct lowering *l, enum ir_element element);  /* of one register */
 int value_bytes(enum ir_element element);                                   /* in memory; bool 1 */
 int value_registers(const struct ir_type *type);
 LLVMValueRef *value_array(struct lowering *l, int count);

@@ -101,7 +101,7 @@ static void through_shared(struct lowering *l, struct ir_operation *operation, L
 static void lower_iota(struct lowering *l, struct ir_operation *operation) {
     struct ir_value *result = operation->results[0];
     LLVMValueRef *out = value_define(l, result);
-    LLVMTypeRef type = value_type(l, result->type->element);
+    LLVMTypeRef type = lower_value_type(l, result->type->element);
     for (int i = 0; i < value_registers(result->type); i++)
         out[i] = LLVMBuildIntCast2(l->builder, coordinate_register(l, result->type->layout, 0, i), type, false, "");
 }

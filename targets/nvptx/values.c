@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-LLVMTypeRef value_type(const struct lowering *l, enum ir_element element) {
+LLVMTypeRef lower_value_type(const struct lowering *l, enum ir_element element) {
     switch (element) {
     case IR_BOOL: return l->i1;
     case IR_F16: return l->f16;
@@ -63,7 +63,7 @@ LLVMValueRef value_constant(const struct lowering *l, enum ir_element element, u
     if (element == IR_BOOL) return value_i1(l, bits & 1);
     if (width < 64) bits &= ((uint64_t)1 << width) - 1;
     LLVMValueRef integer = LLVMConstInt(integer_of(l, width), bits, false);
-    LLVMTypeRef type = value_type(l, element);
+    LLVMTypeRef type = lower_value_type(l, element);
     if (element == IR_POINTER) return LLVMConstIntToPtr(integer, type);
     return type == LLVMTypeOf(integer) ? integer : LLVMConstBitCast(integer, type);
 }
@@ -81,7 +81,7 @@ LLVMValueRef value_from_bits(struct lowering *l, enum ir_element element, LLVMVa
         return LLVMBuildICmp(l->builder, LLVMIntNE, bits, LLVMConstInt(LLVMTypeOf(bits), 0, false), "");
     if (element == IR_POINTER) return LLVMBuildIntToPtr(l->builder, bits, l->pointer, "");
     if (element == IR_F16 || element == IR_F32 || element == IR_F64)
-        return LLVMBuildBitCast(l->builder, bits, value_type(l, element), "");
+        return LLVMBuildBitCast(l->builder, bits, lower_value_type(l, element), "");
     return bits;
 }
 

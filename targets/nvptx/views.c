@@ -113,8 +113,8 @@ void lower_view_operation(struct lowering *l, struct ir_operation *operation) {
     int64_t d = ir_number(operation, IR_ATTRIBUTE_DIMENSION, 0);
     LLVMValueRef *out = value_define(l, result);
     switch (operation->opcode) {
-    case OP_EXTENT: out[0] = LLVMBuildIntCast2(l->builder, view->extent[d], value_type(l, result->type->element), true, ""); break;
-    case OP_STRIDE: out[0] = LLVMBuildIntCast2(l->builder, view->stride[d], value_type(l, result->type->element), true, ""); break;
+    case OP_EXTENT: out[0] = LLVMBuildIntCast2(l->builder, view->extent[d], lower_value_type(l, result->type->element), true, ""); break;
+    case OP_STRIDE: out[0] = LLVMBuildIntCast2(l->builder, view->stride[d], lower_value_type(l, result->type->element), true, ""); break;
     case OP_PRESENT: out[0] = view->present; break;
     case OP_VIEW_POINTER: out[0] = view->data; break;
     default: die("%s is no operation on views", ir_op_info[operation->opcode].text);
