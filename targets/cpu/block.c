@@ -209,7 +209,7 @@ static void emit_scalar(struct cpu_emitter *e, const struct ir_operation *operat
 
 static void emit_reshape(struct cpu_emitter *e, struct ir_operation *operation, int position)
 {
-    struct cpu_buffer *buffer = cpu_materialise(e, operation->operands[0], operation->block, position - 1);
+    struct cpu_buffer *buffer = cpu_materialise(e, operation->operands[0], operation->block, position);
     int last = cpu_state_of(e, operation->results[0])->last;
     if (buffer->owner == operation->block && last > buffer->last)
         buffer->last = last;

@@ -198,6 +198,7 @@ struct transfer {
     LLVMValueRef address;   /* of lane 0, or per lane */
     LLVMValueRef mask;      /* NULL: all */
     bool spread;            /* address is per lane */
+    bool same;              /* all lanes of the nest have this one address */
 };
 
 static LLVMValueRef dummy_or(struct cpu_emitter *e, LLVMValueRef condition, LLVMValueRef address)
@@ -280,9 +281,8 @@ static struct transfer transfer_of(struct cpu_nest *nest, const struct ir_operat
     if (!range) {
         struct spot spot = find_spot(nest, operation, point);
         t.mask = spot.scattered ? cpu_both(e, spot.condition, nest->active) : spot.condition;
-        if (point->lanes_dim >= 0 && nest->lanes == 1)
-            t.mask = cpu_both(e, spot.condition, nest->active);
         t.spread = spot.scattered;
+        t.same = !spot.scattered && point->lanes_dim >= 0 && nest->lanes > 1;
         t.address = cpu_address(e, t.element, view->data, spot.offset);
         return t;
     }
@@ -306,7 +306,8 @@ static struct transfer pointer_transfer(struct cpu_nest *nest, const struct ir_o
     LLVMValueRef bits = operand_at(nest, pointer, point);
     struct transfer t = {.element = pointer->type->pointee, .spread = cpu_lanes(bits) > 1};
     t.address = LLVMBuildIntToPtr(B, bits, cpu_like(e->pointer, bits), "");
-    t.mask = point->lanes_dim < 0 ? NULL : nest->active;
+    t.same = !t.spread && point->lanes_dim >= 0 && nest->lanes > 1;
+    t.mask = t.spread ? nest->active : NULL;
     return t;
 }
 
@@ -323,7 +324,7 @@ LLVMValueRef cpu_load_element(struct cpu_nest *nest, const struct ir_operation *
     }
     int lanes = point->lanes_dim < 0 ? 1 : nest->lanes;
     struct transfer t = by_pointer ? pointer_transfer(nest, operation, point) : transfer_of(nest, operation, point);
-    if (by_pointer && !t.spread)
+    if (t.same)
         lanes = 1;
     if (access.mask)
         t.mask = cpu_both(e, t.mask, operand_at(nest, access.mask, point));
@@ -367,8 +368,9 @@ void cpu_store_element(struct cpu_nest *nest, const struct ir_operation *operati
     if (access.mask)
         t.mask = cpu_both(e, t.mask, operand_at(nest, access.mask, point));
     LLVMValueRef value = operand_at(nest, access.value, point);
-    if (lanes > 1 && operation->opcode == OP_POINTER_STORE && !t.spread) { /* all lanes to one address */
+    if (t.same) {
         t.address = cpu_splat(e, t.address, lanes);
+        t.mask = cpu_both(e, t.mask, nest->active);
         t.spread = true;
     }
     move_out(nest, &t, value, lanes);

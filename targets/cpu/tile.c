@@ -134,7 +134,12 @@ struct cpu_buffer *cpu_materialise(struct cpu_emitter *e, struct ir_value *value
     struct cpu_state *state = cpu_state_of(e, value);
     if (state->kind == CPU_BUFFER)
         return state->buffer;
-    struct cpu_buffer *buffer = value->block == block ? cpu_reusable(e, value, block, position) : NULL;
+    if (block && value->block != block) { /* a value of an outer block: elsewhere it stays virtual, for this may be a branch */
+        struct cpu_buffer *copy = cpu_buffer_create(e, cpu_tile_bytes(value->type), block, position);
+        cpu_fill(e, value, copy);
+        return copy;
+    }
+    struct cpu_buffer *buffer = block ? cpu_reusable(e, value, block, position) : NULL;
     if (!buffer)
         buffer = cpu_buffer_create(e, cpu_tile_bytes(value->type), value->block, state->last);
     cpu_fill(e, value, buffer);
