@@ -1,0 +1,96 @@
+/* front_compile: reads the sources, declares what they name, checks what no kernel uses, and compiles the kernels. */
+#include "front/elaborate.h"
+
+#include <string.h>
+
+void elaborator_init(struct elaborator *e, struct front *front, struct file_scope *file) {
+    _Static_assert((int)AST_SCALAR_BOOL == (int)IR_BOOL && (int)AST_SCALAR_U64 == (int)IR_U64 && (int)AST_SCALAR_F8E5M2 == (int)IR_F8E5M2,
+                   "the scalar types of the tree and of the IR have one order");
+    *e = (struct elaborator){.front = front, .arena = front->arena, .context = front->options->context, .file = file};
+    e->frame = ARENA_NEW(front->arena, struct frame);
+    e->frame->file = file;
+    e->frame->returned.value = value_bool(false, (struct location){0});
+    e->frame->result.value.kind = VALUE_VOID;
+    e->frame->returned.name = e->frame->result.name = "";
+    scope_push(e, true);
+}
+
+static const char *stem_of(struct arena *arena, const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t size = strlen(name);
+    if (size > 5 && strcmp(name + size - 5, ".tile") == 0) size -= 5;
+    return arena_substring(arena, name, size);
+}
+
+struct front *front_open(const struct front_options *options) {
+    struct front *front = ARENA_NEW(options->arena, struct front);
+    front->options = options;
+    front->arena = options->arena;
+    front->names = ir_context_names(options->context);
+    front->diagnostics = options->diagnostics;
+    front->used_defines = ARENA_ARRAY(options->arena, bool, options->define_count);
+    front->parse.arena = options->arena;
+    front->parse.names = front->names;
+    front->parse.diagnostics = options->diagnostics;
+    front->parse.import_folders = options->includes;
+    front->parse.import_folder_count = options->include_count;
+    front->parse.library_text = library_text;
+    front->standard = declare_library(front, "std/std.tile");
+    return front;
+}
+
+/* Consts and enums are evaluated even when nothing uses them. */
+static void check_values(struct front *front) {
+    for (struct file_scope *file = front->main; file; file = file->next)
+        for (struct global *g = file->first; g; g = g->next)
+            if (g->declaration->kind == DECLARATION_CONST || g->declaration->kind == DECLARATION_ENUM) declare_value(front, g, g->declaration->at);
+            else if (g->declaration->kind == DECLARATION_STRUCT)
+                diag_report(front->diagnostics, DIAGNOSTIC_E0909, g->declaration->at, "structs such as `%s` are not there yet", g->name);
+}
+
+static void check_defines(struct front *front) {
+    for (int i = 0; i < front->options->define_count; i++)
+        if (!front->used_defines[i])
+            diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0}, "-D %s=%s names no `tune` or `const` name and no const of the file",
+                        front->options->defines[i].name, front->options->defines[i].value);
+}
+
+/* A name of -D that stands in some kernel counts as used, also when errors or --spec kept that kernel from being compiled. */
+static void mark_defines(struct front *front, const struct ast_declaration *kernel) {
+    for (int c = 0; c < kernel->clauses.count; c++)
+        for (int i = 0; i < kernel->clauses.data[c]->items.count; i++) {
+            const struct ast_item *item = kernel->clauses.data[c]->items.data[i];
+            const char *name = item->name.text ? item->name.text : item->kind == ITEM_EXPRESSION && item->value->kind == EXPRESSION_NAME ? item->value->name : NULL;
+            for (int k = 0; name && k < front->options->define_count; k++)
+                if (strcmp(front->options->defines[k].name, name) == 0) front->used_defines[k] = true;
+        }
+}
+
+struct kernel_module *front_compile(const struct front_options *options, const struct source *source,
+                                    void (*imported)(const char *path, void *context), void *context) {
+    struct front *front = front_open(options);
+    front->module = ARENA_NEW(options->arena, struct kernel_module);
+    front->module->source_name = source->name;
+    front->module->stem = stem_of(options->arena, source->name);
+    front->parse.imported = imported;
+    front->parse.imported_context = context;
+    int errors = options->diagnostics->errors;
+    struct file_scope *last = front->last_file;
+    struct ast_file *file = parse_program(&front->parse, source);
+    declare_files(front, file);
+    front->main = last ? last->next : front->files;
+    struct spec *specs;
+    bool good = spec_parse(front, &specs);
+    check_values(front);
+    for (struct global *g = front->main->first; g && good; g = g->next) {
+        if (g->declaration->kind != DECLARATION_KERNEL) continue;
+        mark_defines(front, g->declaration);
+        kernel_compile(front, g, specs);
+    }
+    for (struct spec *s = specs; s; s = s->next)
+        if (!s->used && errors == options->diagnostics->errors)
+            diag_report(options->diagnostics, DIAGNOSTIC_E0414, (struct location){0}, "--spec '%s' matches no kernel of %s", s->text, source->name);
+    check_defines(front);
+    return errors == options->diagnostics->errors ? front->module : NULL;
+}

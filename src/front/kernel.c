@@ -1,0 +1,273 @@
+/* A kernel of the source to its entries (one a combination of types) and their variants, with the rule that keeps the number of
+ * instances in bounds. */
+#include "front/kernel_plan.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { WARN_INSTANCES = 64, MOST_INSTANCES = 256, MOST_KEYS = 65536 };
+
+struct work { /* variants planned for one kernel, before any is built */
+    struct kernel_plan *kernel;
+    VECTOR(struct variant_plan) variants;
+    VECTOR(struct entry_plan *) entries;
+};
+
+/* ---- entries ---- */
+
+static const char *symbol_prefix(struct front *front, const char *kernel) {
+    if (front->options->prefix) return front->options->prefix;
+    const char *stem = front->module->stem;
+    if (strcmp(stem, kernel) == 0) return "";
+    char *prefix = arena_printf(front->arena, "%s%s_", isdigit((unsigned char)stem[0]) ? "_" : "", stem);
+    for (char *c = prefix; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_') *c = '_';
+    return prefix;
+}
+
+static void name_entry(struct entry_plan *plan) {
+    struct kernel_plan *kernel = plan->kernel;
+    struct front *front = kernel->front;
+    struct buffer symbol = {0}, suffix = {0};
+    const char *name = kernel->declaration->name.text;
+    buffer_printf(&symbol, "%s%s", symbol_prefix(front, name), name);
+    const char *separator = "<";
+    for (int i = 0; i < kernel->generics.count; i++) {
+        if (!kernel->generics.data[i].is_type) continue;
+        buffer_putc(&symbol, '_');
+        value_print_constant(&symbol, plan->types[i]);
+        buffer_puts(&suffix, separator);
+        value_print_constant(&suffix, plan->types[i]);
+        separator = ", ";
+    }
+    if (suffix.size) buffer_putc(&suffix, '>');
+    plan->entry->symbol = arena_substring(front->arena, symbol.data, symbol.size);
+    plan->suffix = arena_substring(front->arena, suffix.data ? suffix.data : "", suffix.size);
+    buffer_free(&symbol);
+    buffer_free(&suffix);
+}
+
+static bool spec_selects(const struct kernel_plan *kernel, const struct entry_plan *plan, const struct spec *spec) {
+    if (strcmp(spec->kernel, kernel->declaration->name.text) != 0) return false;
+    int given = 0;
+    for (int i = 0; i < kernel->generics.count && given < spec->types.count; i++) {
+        if (!kernel->generics.data[i].is_type) continue;
+        struct buffer text = {0};
+        value_print_constant(&text, plan->types[i]);
+        bool same = strcmp(text.data, spec->types.data[given++]) == 0;
+        buffer_free(&text);
+        if (!same) return false;
+    }
+    return given == spec->types.count;
+}
+
+static void check_clash(struct front *front, const struct kernel_entry *entry) {
+    for (int i = 0; i < front->module->entries.count; i++) {
+        const struct kernel_entry *other = &front->module->entries.data[i];
+        if (strcmp(other->symbol, entry->symbol) != 0) continue;
+        struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_E0410, entry->at, "two kernels become the C function `%s`", entry->symbol);
+        diag_note(front->diagnostics, d, other->at, "the other one is here");
+    }
+}
+
+static struct entry_plan *make_entry(struct work *work, struct value *types, const struct spec *spec) {
+    struct kernel_plan *kernel = work->kernel;
+    struct arena *arena = kernel->front->arena;
+    struct entry_plan *plan = ARENA_NEW(arena, struct entry_plan);
+    struct kernel_entry *entry = ARENA_NEW(arena, struct kernel_entry);
+    *entry = (struct kernel_entry){.kernel = kernel->declaration->name.text, .doc = kernel->declaration->doc, .at = kernel->declaration->at};
+    *plan = (struct entry_plan){.kernel = kernel, .entry = entry, .spec = spec};
+    plan->types = arena_copy(arena, types, sizeof(struct value) * (size_t)kernel->generics.count);
+    name_entry(plan);
+    return plan;
+}
+
+/* ---- keys ---- */
+
+static bool key_allowed(struct front *front, const struct spec *spec, const char *name, struct value v) {
+    struct value fixed;
+    if (!schedule_fixed(front, spec, name, &fixed)) {
+        for (int i = 0; spec && i < spec->items.count; i++) { /* members of enums go by name */
+            struct buffer text = {0};
+            if (strcmp(spec->items.data[i].name, name) != 0) continue;
+            value_print_constant(&text, v);
+            bool same = strcmp(text.data, spec->items.data[i].value) == 0;
+            buffer_free(&text);
+            return same;
+        }
+        return true;
+    }
+    if (v.kind == VALUE_BOOL && fixed.kind == VALUE_BOOL) return v.truth == fixed.truth;
+    return fixed.kind == VALUE_INTEGER && key_number(v) == (int64_t)fixed.integer;
+}
+
+/* Requirements over what is known while compiling remove instances. */
+static bool keys_meet_requirements(struct entry_plan *plan, const struct value *keys) {
+    struct elaborator e;
+    elaborator_init(&e, plan->kernel->front, plan->kernel->file);
+    entry_host_scope(&e, plan, keys, NULL);
+    for (int i = 0; i < plan->kernel->requirements.count; i++) {
+        struct value v = elaborate_condition(&e, plan->kernel->requirements.data[i].expression, "a requirement");
+        if (v.kind == VALUE_BOOL && !v.truth) return false;
+    }
+    return true;
+}
+
+static void plan_variants(struct work *work, struct entry_plan *plan, const struct value *keys, int target_index) {
+    struct front *front = work->kernel->front;
+    struct elaborator e;
+    int target = front->options->targets[target_index];
+    const char *name = front->options->target_name(target);
+    elaborator_init(&e, front, work->kernel->file);
+    e.instance = arena_printf(front->arena, "%s%s for %s", work->kernel->declaration->name.text, plan->suffix, name);
+    struct value *tuned = ARENA_ARRAY(front->arena, struct value, work->kernel->tuning.count);
+    scope_push(&e, false);
+    for (int i = 0; i < work->kernel->generics.count; i++)
+        scope_bind(&e, BINDING_GENERIC, work->kernel->generics.data[i].written->name,
+                   plan->key_of_generic[i] < 0 ? plan->types[i] : keys[plan->key_of_generic[i]]);
+    for (int i = 0; i < work->kernel->derived.count; i++)
+        scope_bind(&e, BINDING_GENERIC, work->kernel->derived.data[i].item->name, keys[plan->entry->keys.count - work->kernel->derived.count + i]);
+    if (!schedule_choose(&e, work->kernel->declaration, &work->kernel->tuning, name, plan->spec, tuned)) return;
+    scope_pop(&e);
+    entry_host_scope(&e, plan, keys, tuned);
+    struct facts *facts;
+    int count = facts_list(&e, plan, strcmp(name, "cpu") == 0, &facts);
+    for (int i = 0; i < count; i++) {
+        struct variant_plan variant = {.entry = plan, .target = target, .tuned = tuned, .facts = facts[i]};
+        variant.keys = arena_copy(front->arena, keys, sizeof(struct value) * (size_t)plan->entry->keys.count);
+        vector_push(front->arena, &work->variants, variant);
+    }
+}
+
+static const struct domain *key_domain(const struct entry_plan *plan, int key) {
+    const struct kernel_plan *kernel = plan->kernel;
+    int derived = key - (plan->entry->keys.count - kernel->derived.count);
+    if (derived >= 0) return &kernel->derived.data[derived].domain;
+    for (int i = 0; i < kernel->generics.count; i++)
+        if (plan->key_of_generic[i] == key) return &kernel->generics.data[i].domain;
+    die("a key without a domain");
+}
+
+static void plan_keys(struct work *work, struct entry_plan *plan, struct value *keys, int key, int target_index) {
+    if (work->variants.count > MOST_KEYS) return;
+    if (key == plan->entry->keys.count) {
+        if (keys_meet_requirements(plan, keys)) plan_variants(work, plan, keys, target_index);
+        return;
+    }
+    const struct domain *domain = key_domain(plan, key);
+    for (int i = 0; i < domain->count; i++) {
+        if (!key_allowed(work->kernel->front, plan->spec, plan->entry->keys.data[key].name, domain->data[i])) continue;
+        keys[key] = domain->data[i];
+        plan_keys(work, plan, keys, key + 1, target_index);
+    }
+}
+
+static void plan_entry(struct work *work, struct value *types, struct spec *specs) {
+    struct front *front = work->kernel->front;
+    struct spec *chosen = NULL;
+    bool dropped = false;
+    struct entry_plan *plan = make_entry(work, types, NULL);
+    for (struct spec *s = specs; s && !chosen; s = s->next)
+        if (spec_selects(work->kernel, plan, s)) chosen = s;
+    if (specs && !chosen) return;
+    plan->spec = chosen;
+    if (!entry_build(plan, &dropped)) return;
+    if (chosen && !dropped) chosen->used = true;
+    if (dropped) return;
+    check_clash(front, plan->entry);
+    vector_push(front->arena, &work->entries, plan);
+    struct value *keys = ARENA_ARRAY(front->arena, struct value, plan->entry->keys.count);
+    for (int t = 0; t < front->options->target_count; t++) plan_keys(work, plan, keys, 0, t);
+}
+
+static void plan_types(struct work *work, struct value *types, int generic, struct spec *specs) {
+    struct kernel_plan *kernel = work->kernel;
+    if (generic == kernel->generics.count) {
+        plan_entry(work, types, specs);
+        return;
+    }
+    if (!kernel->generics.data[generic].is_type) {
+        types[generic] = value_error(kernel->declaration->at);
+        plan_types(work, types, generic + 1, specs);
+        return;
+    }
+    for (int i = 0; i < kernel->generics.data[generic].domain.count; i++) {
+        types[generic] = kernel->generics.data[generic].domain.data[i];
+        plan_types(work, types, generic + 1, specs);
+    }
+}
+
+/* ---- the rule of instances ---- */
+
+static void note_factors(struct work *work, struct diagnostic *d) {
+    struct kernel_plan *kernel = work->kernel;
+    struct diagnostics *diagnostics = kernel->front->diagnostics;
+    for (int i = 0; i < kernel->generics.count; i++)
+        diag_note(diagnostics, d, kernel->generics.data[i].written->at, "`%s` has %d values", kernel->generics.data[i].written->name.text, kernel->generics.data[i].domain.count);
+    for (int i = 0; i < kernel->derived.count; i++)
+        diag_note(diagnostics, d, kernel->derived.data[i].item->at, "`%s` has %d values", kernel->derived.data[i].item->name.text, kernel->derived.data[i].domain.count);
+}
+
+static bool check_count(struct work *work) {
+    struct front *front = work->kernel->front;
+    const struct ast_declaration *declaration = work->kernel->declaration;
+    for (int t = 0; t < front->options->target_count; t++) {
+        int count = 0;
+        for (int i = 0; i < work->variants.count; i++) count += work->variants.data[i].target == front->options->targets[t];
+        if (count <= WARN_INSTANCES) continue;
+        const char *target = front->options->target_name(front->options->targets[t]);
+        if (count > MOST_INSTANCES) {
+            struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_E0406, declaration->at, "`%s` has %d instances for %s, and %d are the most", declaration->name.text, count, target, MOST_INSTANCES);
+            note_factors(work, d);
+            diag_note(front->diagnostics, d, declaration->at, "a cheap choice is better a run-time parameter than a key in `< >`; --spec compiles some instances alone");
+            return false;
+        }
+        struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_W1002, declaration->at, "`%s` has %d instances for %s", declaration->name.text, count, target);
+        note_factors(work, d);
+        return true;
+    }
+    return true;
+}
+
+static void build_variants(struct work *work) {
+    struct front *front = work->kernel->front;
+    for (int k = 0; k < work->entries.count; k++) {
+        struct entry_plan *entry = work->entries.data[k];
+        int made = 0, failed = 0;
+        for (int i = 0; i < work->variants.count && failed < 3; i++) {
+            struct variant_plan *plan = &work->variants.data[i];
+            if (plan->entry != entry || (front->options->syntax_only && made + failed > 0)) continue;
+            struct kernel_variant variant;
+            plan->number = made;
+            if (!variant_build(plan, &variant)) {
+                failed++;
+                continue;
+            }
+            made++;
+            vector_push(front->arena, &entry->entry->variants, variant);
+        }
+        if (made && !failed) vector_push(front->arena, &front->module->entries, *entry->entry);
+    }
+}
+
+static bool has_space_for(const struct ast_declaration *d, struct diagnostics *diagnostics) {
+    if (strncmp(d->name.text, "tile_", 5) != 0) return true;
+    diag_report(diagnostics, DIAGNOSTIC_E0416, d->at, "the name of a kernel may not start with `tile_`, which belongs to the run time");
+    return false;
+}
+
+void kernel_compile(struct front *front, struct global *global, struct spec *specs) {
+    struct kernel_plan plan = {.front = front, .file = global->file, .declaration = global->declaration};
+    struct work work = {.kernel = &plan};
+    if (specs) {
+        bool any = false;
+        for (struct spec *s = specs; s; s = s->next) any = any || strcmp(s->kernel, global->name) == 0;
+        if (!any) return;
+    }
+    bool named = has_space_for(global->declaration, front->diagnostics);
+    if (!plan_read(&plan) || !named) return;
+    struct value *types = ARENA_ARRAY(front->arena, struct value, plan.generics.count);
+    plan_types(&work, types, 0, specs);
+    if (!check_count(&work)) return;
+    build_variants(&work);
+}

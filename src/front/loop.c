@@ -1,0 +1,427 @@
+/* Loops.  A plain `for` becomes the operation `for`; one that may break or return becomes a `while` that carries the flag; `static
+ * for`, and every loop of a const fn, is walked turn by turn.  A variable that the body turns out not to change is not carried. */
+#include "front/control.h"
+
+#include <string.h>
+
+enum { MOST_TURNS = 65536 };
+
+/* Leaves of the carried values, as block arguments see them. */
+struct slot { struct value *value; struct ir_value *start, *argument, *end; };
+struct slots { struct slot *data; int count, capacity; };
+
+static void add_slots(struct elaborator *e, struct slots *slots, struct value *value) {
+    if (value->kind == VALUE_TUPLE) {
+        value->list.data = arena_copy(e->arena, value->list.data, sizeof(struct value) * (size_t)value->list.count);
+        for (int i = 0; i < value->list.count; i++) add_slots(e, slots, &value->list.data[i]);
+        return;
+    }
+    if (value_is_constant(*value)) *value = value_materialize(e, *value);
+    if (value->kind == VALUE_RUN) vector_push(e->arena, slots, ((struct slot){value, value->run, NULL, NULL}));
+}
+
+/* A result that is not there yet needs a start value of the declared type. */
+static void start_result(struct elaborator *e, struct value *value, struct location at) {
+    if (value->kind != VALUE_VOID || !e->frame->result_type) return;
+    const struct type *type = e->frame->result_type;
+    int count = type->kind == TYPE_TUPLE ? type->count : 1;
+    struct value tuple = {.kind = VALUE_TUPLE, .at = at};
+    tuple.list.count = count;
+    tuple.list.data = ARENA_ARRAY(e->arena, struct value, count);
+    for (int i = 0; i < count; i++) {
+        const struct type *member = type->kind == TYPE_TUPLE ? type->members[i] : type;
+        if (member->kind == TYPE_TUPLE || member->plain->element == IR_POINTER) return;
+        tuple.list.data[i] = value_run(ir_constant_bits(&e->builder, member->plain, 0), at);
+        tuple.list.data[i].enumeration = member->enumeration;
+    }
+    *value = type->kind == TYPE_TUPLE ? tuple : tuple.list.data[0];
+}
+
+static void prepare(struct elaborator *e, const struct carried *carried, struct slots *slots, struct location at) {
+    for (int i = 0; i < carried->count; i++) {
+        struct binding *binding = carried->data[i];
+        if (binding == &e->frame->result) start_result(e, &binding->value, at);
+        add_slots(e, slots, &binding->value);
+    }
+}
+
+/* New block arguments for all slots; the carried variables hold them. */
+static void enter(struct elaborator *e, struct slots *slots, struct ir_block *block) {
+    (void)e;
+    for (int i = 0; i < slots->count; i++) {
+        slots->data[i].argument = ir_block_argument(block, slots->data[i].start->type, slots->data[i].start->name);
+        slots->data[i].value->run = slots->data[i].argument;
+    }
+}
+
+/* What the variables hold at the end of the body, in slot order. */
+static void collect_ends(struct elaborator *e, struct slots *slots, struct value *value, int *next, struct location at) {
+    if (value->kind == VALUE_TUPLE) {
+        for (int i = 0; i < value->list.count; i++) collect_ends(e, slots, &value->list.data[i], next, at);
+        return;
+    }
+    if (value_is_constant(*value)) *value = value_materialize(e, *value);
+    if (value->kind != VALUE_RUN || *next >= slots->count) return;
+    struct slot *slot = &slots->data[(*next)++];
+    slot->end = value->run;
+    if (value->run->type == slot->argument->type) return;
+    slot->end = slot->argument;
+    for (struct frame *f = e->frame; f; f = f->parent)
+        if (f->lifted) {
+            e->lift_failed = true;
+            e->errors++;
+            return;
+        }
+    front_report(e, DIAGNOSTIC_E0314, at, "a value carried by this loop changes its type from %s to %s",
+                 front_type_text(e, slot->argument->type), front_type_text(e, value->run->type));
+}
+
+static void collect_all_ends(struct elaborator *e, const struct carried *carried, const struct value *after, struct slots *slots,
+                             struct location at) {
+    int next = 0;
+    for (int i = 0; i < carried->count; i++) {
+        struct value end = carried->data[i]->value;
+        if (after[i].kind != VALUE_RUN && after[i].kind != VALUE_TUPLE) {
+            if (end.kind == VALUE_RUN || end.kind == VALUE_TUPLE)
+                front_report(e, DIAGNOSTIC_E0915, at, "returning a tile from inside a loop is not there yet; declare the variable before "
+                                                      "the loop, assign it, and return it behind the loop");
+            continue;
+        }
+        if (end.kind == VALUE_VOID || value_is_error(end)) end = after[i];
+        collect_ends(e, slots, &end, &next, at);
+    }
+    for (int i = 0; i < slots->count; i++)
+        if (!slots->data[i].end) slots->data[i].end = slots->data[i].argument;
+}
+
+static void remove_argument(struct ir_block *block, struct ir_value *argument) {
+    for (int i = argument->index; i + 1 < block->arguments.count; i++) {
+        block->arguments.data[i] = block->arguments.data[i + 1];
+        block->arguments.data[i]->index = i;
+    }
+    block->arguments.count--;
+}
+
+/* Ends of a loop: the carried variables hold the results. */
+static void leave(const struct carried *carried, struct value *after, struct slots *slots, struct ir_operation *operation, int skip) {
+    int next = skip;
+    for (int i = 0; i < slots->count; i++)
+        slots->data[i].value->run = slots->data[i].argument ? operation->results[next++] : slots->data[i].start;
+    for (int i = 0; i < carried->count; i++) carried->data[i]->value = after[i];
+}
+
+/* ---- the body ---- */
+
+static void push_loop(struct elaborator *e, struct loop *loop, struct location at) {
+    *loop = (struct loop){.parent = e->frame->loop};
+    loop->skip.value = loop->broken.value = value_bool(false, at);
+    loop->skip.name = loop->broken.name = "";
+    e->frame->loop = loop;
+}
+
+static void run_body(struct elaborator *e, const struct ast_statement *statement, struct value turn) {
+    struct loop *loop = e->frame->loop;
+    loop->skip.value = value_bool(false, statement->at);
+    loop->broken.value = value_bool(false, statement->at);
+    scope_push(e, false);
+    if (statement->kind == STATEMENT_FOR) scope_bind(e, BINDING_RANGE, statement->names.data[0], turn);
+    elaborate_statement(e, statement->then);
+    scope_pop(e);
+}
+
+/* What the loop carries, without its own `skip`, which starts anew each turn; tells whether it may break. */
+static bool scan_loop(struct elaborator *e, const struct ast_statement *statement, struct carried *carried) {
+    struct carried all = {0};
+    bool breaks = false;
+    carried_scan(e, &all, statement->then);
+    for (int i = 0; i < all.count; i++) {
+        if (all.data[i] == &e->frame->loop->skip) continue;
+        if (all.data[i] == &e->frame->loop->broken) {
+            breaks = true;
+            continue;
+        }
+        carried_add(e, carried, all.data[i]);
+    }
+    return breaks;
+}
+
+/* ---- for ---- */
+
+struct bounds { struct value from, to, step; bool multiply; };
+
+static bool read_bounds(struct elaborator *e, const struct ast_range *range, struct bounds *bounds) {
+    bounds->from = elaborate_value(e, range->from);
+    bounds->to = elaborate_value(e, range->to);
+    bounds->step = range->step ? elaborate_value(e, range->step) : value_integer(1, range->at);
+    bounds->multiply = range->step_multiplies;
+    if (value_is_error(bounds->from) || value_is_error(bounds->to) || value_is_error(bounds->step)) return false;
+    if (bounds->step.kind == VALUE_INTEGER && (bounds->step.integer == 0 || (bounds->multiply && bounds->step.integer < 2))) {
+        front_report(e, DIAGNOSTIC_E0507, range->at, bounds->multiply ? "a factor of a range is 2 or more" : "the step of a range is not 0");
+        return false;
+    }
+    return true;
+}
+
+static void build_for(struct elaborator *e, const struct ast_statement *statement, const struct bounds *bounds, struct carried *carried) {
+    struct ir_value *low = convert_to_index(e, bounds->from, "the start of a range");
+    struct ir_value *high = convert_to_index(e, bounds->to, "the end of a range");
+    struct ir_value *step = convert_to_index(e, bounds->step, "the step of a range");
+    if (!low || !high || !step) return;
+    struct slots slots = {0};
+    prepare(e, carried, &slots, statement->at);
+    struct value *after = carried_values(e, carried);
+    for (int i = 0; i < carried->count; i++) /* slots point into `after`, so that results land there */
+        for (int s = 0; s < slots.count; s++)
+            if (slots.data[s].value == &carried->data[i]->value) slots.data[s].value = &after[i];
+    struct ir_block *saved, *body = region_begin(e, &saved);
+    struct ir_value *turn = ir_block_argument(body, ir_type_scalar(e->context, IR_INDEX), statement->names.data[0].text);
+    enter(e, &slots, body);
+    carried_restore(carried, after);
+    run_body(e, statement, value_run(turn, statement->at));
+    collect_all_ends(e, carried, after, &slots, statement->at);
+    struct ir_value **operands = ARENA_ARRAY(e->arena, struct ir_value *, slots.count + 3);
+    struct ir_value **ends = ARENA_ARRAY(e->arena, struct ir_value *, slots.count);
+    const struct ir_type **types = ARENA_ARRAY(e->arena, const struct ir_type *, slots.count);
+    int count = 0;
+    operands[0] = low;
+    operands[1] = high;
+    operands[2] = step;
+    for (int i = 0; i < slots.count; i++) {
+        struct slot *slot = &slots.data[i];
+        if (slot->end == slot->argument) {
+            ir_replace_uses(slot->argument, slot->start);
+            remove_argument(body, slot->argument);
+            for (int j = 0; j < slots.count; j++)
+                if (slots.data[j].end == slot->argument && j != i) slots.data[j].end = slot->start;
+            slot->argument = NULL;
+            slot->end = NULL;
+        }
+    }
+    for (int i = 0; i < slots.count; i++)
+        if (slots.data[i].argument) {
+            operands[3 + count] = slots.data[i].start;
+            ends[count] = slots.data[i].end;
+            types[count++] = slots.data[i].start->type;
+        }
+    ir_build(&e->builder, OP_YIELD, count, ends, 0, NULL);
+    region_end(e, saved);
+    e->builder.at = statement->at;
+    struct ir_operation *loop = ir_build(&e->builder, OP_FOR, 3 + count, operands, count, types);
+    if (bounds->multiply) ir_set_number(loop, IR_ATTRIBUTE_MULTIPLY, 1);
+    region_attach(loop, 0, body);
+    leave(carried, after, &slots, loop, 0);
+}
+
+/* ---- while ---- */
+
+struct while_loop {
+    const struct ast_statement *statement;
+    struct carried *carried;
+    struct bounds bounds;           /* of a `for` */
+    struct ir_value *low, *high, *step;
+    struct binding turn;            /* of a `for`: the variable */
+    bool breaks;
+};
+
+/* The condition inside region 0: not broken, and the statement's own. */
+static struct value while_condition(struct elaborator *e, struct while_loop *w) {
+    struct value own;
+    if (w->statement->kind == STATEMENT_FOR) {
+        bool down = w->bounds.step.kind == VALUE_INTEGER && w->bounds.step.integer < 0;
+        own = value_run(ir_compare(&e->builder, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, w->turn.value.run, w->high), w->statement->at);
+        return own;
+    }
+    own = elaborate_condition(e, w->statement->condition, "the condition of `while`");
+    if (own.kind == VALUE_BOOL) own = value_materialize(e, own);
+    return own;
+}
+
+static struct value full_condition(struct elaborator *e, struct while_loop *w) {
+    if (!w->breaks) return while_condition(e, w);
+    struct value broken = e->frame->loop->broken.value, own, joined;
+    struct ir_block *saved, *test = region_begin(e, &saved);
+    own = while_condition(e, w);
+    region_end(e, saved);
+    if (value_is_error(own)) return own;
+    if (region_is_speculable(test)) {
+        region_splice(e, test);
+        return operate_binary(e, OPERATOR_AND, condition_not(e, broken), own, w->statement->at);
+    }
+    struct ir_block *stopped = region_begin(e, &saved);
+    region_end(e, saved);
+    struct value no = value_bool(false, w->statement->at);
+    join_branches(e, broken, stopped, test, 1, &no, &own, &joined, "the condition of a loop", false, w->statement->at);
+    return joined;
+}
+
+static void build_while(struct elaborator *e, struct while_loop *w) {
+    struct loop *loop = e->frame->loop;
+    struct slots slots = {0};
+    if (w->breaks) carried_add(e, w->carried, &loop->broken);
+    if (w->statement->kind == STATEMENT_FOR) carried_add(e, w->carried, &w->turn);
+    prepare(e, w->carried, &slots, w->statement->at);
+    struct value *after = carried_values(e, w->carried);
+    for (int i = 0; i < w->carried->count; i++)
+        for (int s = 0; s < slots.count; s++)
+            if (slots.data[s].value == &w->carried->data[i]->value) slots.data[s].value = &after[i];
+    struct ir_block *saved, *test = region_begin(e, &saved);
+    enter(e, &slots, test);
+    struct ir_value **tests = ARENA_ARRAY(e->arena, struct ir_value *, slots.count + 1);
+    for (int i = 0; i < slots.count; i++) tests[i + 1] = slots.data[i].argument;
+    carried_restore(w->carried, after);
+    struct value condition = full_condition(e, w);
+    if (!value_is_error(condition)) {
+        tests[0] = condition.run;
+        ir_build(&e->builder, OP_CONDITION, slots.count + 1, tests, 0, NULL);
+    }
+    region_end(e, saved);
+    struct ir_block *body = region_begin(e, &saved);
+    enter(e, &slots, body);
+    carried_restore(w->carried, after);
+    struct value turn = w->turn.value;
+    run_body(e, w->statement, turn);
+    if (w->statement->kind == STATEMENT_FOR)
+        w->turn.value.run = ir_binary(&e->builder, w->bounds.multiply ? OP_MUL : OP_ADD, turn.run, w->step);
+    collect_all_ends(e, w->carried, after, &slots, w->statement->at);
+    struct ir_value **ends = ARENA_ARRAY(e->arena, struct ir_value *, slots.count);
+    struct ir_value **starts = ARENA_ARRAY(e->arena, struct ir_value *, slots.count);
+    const struct ir_type **types = ARENA_ARRAY(e->arena, const struct ir_type *, slots.count);
+    for (int i = 0; i < slots.count; i++) {
+        starts[i] = slots.data[i].start;
+        ends[i] = slots.data[i].end;
+        types[i] = slots.data[i].start->type;
+    }
+    ir_build(&e->builder, OP_YIELD, slots.count, ends, 0, NULL);
+    region_end(e, saved);
+    if (value_is_error(condition)) {
+        carried_restore(w->carried, after);
+        return;
+    }
+    e->builder.at = w->statement->at;
+    struct ir_operation *operation = ir_build(&e->builder, OP_WHILE, slots.count, starts, slots.count, types);
+    region_attach(operation, 0, test);
+    region_attach(operation, 1, body);
+    leave(w->carried, after, &slots, operation, 0);
+}
+
+/* ---- turn by turn ---- */
+
+struct turns { const struct ast_statement *statement; wide_integer now, to, step; bool multiply; int count; };
+
+static bool more_turns(const struct turns *t) { return t->step > 0 ? t->now < t->to : t->now > t->to; }
+
+static void take_turns(struct elaborator *e, void *context) {
+    struct turns *t = context;
+    struct loop *loop = e->frame->loop;
+    while (more_turns(t)) {
+        if (++t->count > MOST_TURNS || ++e->steps > 1000000) {
+            front_report(e, DIAGNOSTIC_E0504, t->statement->at, "this loop takes more than %d turns while compiling", MOST_TURNS);
+            return;
+        }
+        int errors = e->errors;
+        run_body(e, t->statement, value_integer(t->now, t->statement->at));
+        if (t->multiply ? __builtin_mul_overflow(t->now, t->step, &t->now) : __builtin_add_overflow(t->now, t->step, &t->now)) return;
+        if (e->errors != errors) return;
+        struct value broken = loop->broken.value;
+        if (broken.kind == VALUE_BOOL && broken.truth) return;
+        if (broken.kind == VALUE_BOOL || !more_turns(t)) continue;
+        struct carried carried = {0};
+        carried_scan(e, &carried, t->statement->then);
+        carried_add_flags(e, &carried);
+        control_when(e, condition_not(e, broken), &loop->broken, &carried, take_turns, t, t->statement->at);
+        return;
+    }
+}
+
+static void unrolled_for(struct elaborator *e, const struct ast_statement *statement, const struct bounds *bounds) {
+    if (bounds->from.kind != VALUE_INTEGER || bounds->to.kind != VALUE_INTEGER || bounds->step.kind != VALUE_INTEGER) {
+        front_report(e, statement->is_static ? DIAGNOSTIC_E0501 : DIAGNOSTIC_E0409, statement->range->at,
+                     statement->is_static ? "the bounds of `static for` must be integers known when compiling"
+                                          : "the wrapper cannot evaluate a loop whose bounds are known only when running");
+        return;
+    }
+    struct turns turns = {statement, bounds->from.integer, bounds->to.integer, bounds->step.integer, bounds->multiply, 0};
+    if (bounds->multiply && turns.now <= 0) {
+        front_report(e, DIAGNOSTIC_E0507, statement->range->at, "a range whose step multiplies starts at 1 or more");
+        return;
+    }
+    take_turns(e, &turns);
+}
+
+static void after_loop(struct elaborator *e) { e->frame->loop = e->frame->loop->parent; }
+
+/* When a `return` inside ended the loop, the turn of the outer loop ends, too: its flags were carried with the rest. */
+void control_for(struct elaborator *e, const struct ast_statement *statement) {
+    struct bounds bounds;
+    struct loop *loop = ARENA_NEW(e->arena, struct loop);
+    bool good = read_bounds(e, statement->range, &bounds);
+    if (!good) {
+        bounds = (struct bounds){value_error(statement->at), value_error(statement->at), value_error(statement->at), false};
+        push_loop(e, loop, statement->at);
+        struct carried carried = {0};
+        carried_scan(e, &carried, statement->then);
+        struct value *before = carried_values(e, &carried);
+        struct ir_block *saved;
+        region_begin(e, &saved);
+        run_body(e, statement, value_error(statement->at));
+        region_end(e, saved);
+        carried_restore(&carried, before);
+        after_loop(e);
+        return;
+    }
+    push_loop(e, loop, statement->at);
+    if (statement->is_static || !e->function) {
+        unrolled_for(e, statement, &bounds);
+        after_loop(e);
+        return;
+    }
+    struct carried carried = {0};
+    bool breaks = scan_loop(e, statement, &carried);
+    if (!breaks) {
+        build_for(e, statement, &bounds, &carried);
+        after_loop(e);
+        return;
+    }
+    struct while_loop w = {.statement = statement, .carried = &carried, .bounds = bounds, .breaks = true};
+    w.low = convert_to_index(e, bounds.from, "the start of a range");
+    w.high = convert_to_index(e, bounds.to, "the end of a range");
+    w.step = convert_to_index(e, bounds.step, "the step of a range");
+    if (w.low && w.high && w.step) {
+        w.turn.name = statement->names.data[0].text;
+        w.turn.value = value_run(w.low, statement->at);
+        build_while(e, &w);
+    }
+    after_loop(e);
+}
+
+static void constant_while(struct elaborator *e, const struct ast_statement *statement) {
+    for (int turn = 0;; turn++) {
+        struct value condition = elaborate_condition(e, statement->condition, "the condition of `while`");
+        if (value_is_error(condition) || (condition.kind == VALUE_BOOL && !condition.truth)) return;
+        if (condition.kind != VALUE_BOOL) {
+            front_report(e, DIAGNOSTIC_E0409, statement->at, "the wrapper cannot evaluate a loop whose end is known only when running");
+            return;
+        }
+        if (turn > MOST_TURNS || ++e->steps > 1000000) {
+            front_report(e, DIAGNOSTIC_E0504, statement->at, "this loop takes more than %d turns while compiling", MOST_TURNS);
+            return;
+        }
+        int errors = e->errors;
+        run_body(e, statement, value_error(statement->at));
+        struct value broken = e->frame->loop->broken.value;
+        if (e->errors != errors || (broken.kind == VALUE_BOOL && broken.truth)) return;
+    }
+}
+
+void control_while(struct elaborator *e, const struct ast_statement *statement) {
+    struct loop *loop = ARENA_NEW(e->arena, struct loop);
+    push_loop(e, loop, statement->at);
+    if (!e->function) constant_while(e, statement);
+    else {
+        struct carried carried = {0};
+        struct while_loop w = {.statement = statement, .carried = &carried};
+        w.breaks = scan_loop(e, statement, &carried);
+        build_while(e, &w);
+    }
+    after_loop(e);
+}

@@ -1,0 +1,291 @@
+/* Schedules: the knobs of `tune` with their sets, defaults and conditions, what `on`, -D and --spec say, and the choice of one
+ * value for each.  A build takes the defaults; where these do not meet the conditions, the first combination that does. */
+#include "front/elaborate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_TRIES = 200000 };
+
+static bool is_known(const char *name) {
+    static const char *const known[] = {"warps", "stages", "consumers", "cluster", "persistent", "raster", "split_k", "maxnreg"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i], name) == 0) return true;
+    return false;
+}
+
+static void add_knob(struct elaborator *e, struct tuning *tuning, const char *name, const struct ast_item *item) {
+    for (int i = 0; i < tuning->count; i++)
+        if (tuning->data[i].name == name) {
+            front_report(e, DIAGNOSTIC_E0202, item->at, "`%s` is already in `tune`", name);
+            return;
+        }
+    vector_push(e->arena, tuning, ((struct knob){name, item->at, item, is_known(name)}));
+}
+
+void schedule_declare(struct elaborator *e, const struct ast_declaration *kernel, struct tuning *tuning) {
+    for (int c = 0; c < kernel->clauses.count; c++) {
+        const struct ast_clause *clause = kernel->clauses.data[c];
+        if (clause->kind != CLAUSE_TUNE) continue;
+        for (int i = 0; i < clause->items.count; i++) {
+            const struct ast_item *item = clause->items.data[i];
+            if (item->kind == ITEM_DOMAIN) add_knob(e, tuning, item->name.text, item);
+            else if (item->kind == ITEM_EXPRESSION && item->value->kind == EXPRESSION_NAME && is_known(item->value->name))
+                add_knob(e, tuning, item->value->name, item);
+            else if (item->kind == ITEM_ASSIGN)
+                front_report(e, DIAGNOSTIC_E0403, item->at, "an item of `tune` is `name: set = default`; `name = value` belongs into `on`");
+        }
+    }
+}
+
+/* ---- -D and --spec ---- */
+
+bool define_read(const char *text, struct location at, struct value *value) {
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
+        *value = value_bool(text[0] == 't', at);
+        return true;
+    }
+    char *end;
+    errno = 0;
+    long long integer = strtoll(text, &end, 0);
+    if (*text && !*end && !errno) {
+        *value = value_integer(integer, at);
+        return true;
+    }
+    double real = strtod(text, &end);
+    if (!*text || *end) return false;
+    *value = value_real(real, at);
+    return true;
+}
+
+bool schedule_fixed(struct front *front, const struct spec *spec, const char *name, struct value *value) {
+    for (int i = 0; spec && i < spec->items.count; i++)
+        if (strcmp(spec->items.data[i].name, name) == 0 && define_read(spec->items.data[i].value, (struct location){0}, value)) return true;
+    for (int i = front->options->define_count - 1; i >= 0; i--)
+        if (strcmp(front->options->defines[i].name, name) == 0 && define_read(front->options->defines[i].value, (struct location){0}, value)) {
+            front->used_defines[i] = true;
+            return true;
+        }
+    return false;
+}
+
+static const char *trimmed(struct arena *arena, const char *from, const char *to) {
+    while (from < to && (*from == ' ' || *from == '\t')) from++;
+    while (to > from && (to[-1] == ' ' || to[-1] == '\t')) to--;
+    return arena_substring(arena, from, (size_t)(to - from));
+}
+
+static bool spec_items(struct front *front, struct spec *spec, const char *from, const char *to) {
+    while (from < to) {
+        const char *end = memchr(from, ',', (size_t)(to - from));
+        if (!end) end = to;
+        const char *equal = memchr(from, '=', (size_t)(end - from));
+        if (!equal) return false;
+        vector_push(front->arena, &spec->items, ((struct spec_item){trimmed(front->arena, from, equal), trimmed(front->arena, equal + 1, end)}));
+        from = end + 1;
+    }
+    return true;
+}
+
+static bool spec_one(struct front *front, const char *text, struct spec *spec) {
+    struct arena *arena = front->arena;
+    const char *at = text + strcspn(text, "<[");
+    spec->text = text;
+    spec->kernel = trimmed(arena, text, at);
+    if (*at == '<') {
+        const char *close = strchr(at, '>');
+        if (!close) return false;
+        for (const char *from = at + 1; from < close;) {
+            const char *end = from + strcspn(from, ",>");
+            vector_push(arena, &spec->types, trimmed(arena, from, end));
+            from = end + 1;
+        }
+        at = close + 1;
+    }
+    while (*at == ' ') at++;
+    if (*at == '[') {
+        const char *close = strchr(at, ']');
+        if (!close || close[1] || !spec_items(front, spec, at + 1, close)) return false;
+        return spec->kernel[0] != 0;
+    }
+    return *at == 0 && spec->kernel[0] != 0;
+}
+
+bool spec_parse(struct front *front, struct spec **specs) {
+    bool good = true;
+    struct spec **end = specs;
+    *specs = NULL;
+    for (int i = 0; i < front->options->spec_count; i++) {
+        struct spec *spec = ARENA_NEW(front->arena, struct spec);
+        if (spec_one(front, front->options->specs[i], spec)) {
+            *end = spec;
+            end = &spec->next;
+            continue;
+        }
+        diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0}, "--spec '%s' is not of the form 'kernel<types>[NAME=value, ...]'", front->options->specs[i]);
+        good = false;
+    }
+    return good;
+}
+
+/* ---- choosing ---- */
+
+/* `on(sm_90, …)` holds for sm_90 and sm_90a, `on(sm_90a, …)` for that alone. */
+static bool target_matches(const char *written, const char *target) {
+    size_t size = strlen(written);
+    if (strncmp(written, target, size) != 0) return false;
+    return target[size] == 0 || ((target[size] == 'a' || target[size] == 'f') && target[size + 1] == 0);
+}
+
+static bool target_name_good(const char *name) {
+    if (strcmp(name, "cpu") == 0) return true;
+    if (strncmp(name, "sm_", 3) != 0) return false;
+    size_t digits = strspn(name + 3, "0123456789");
+    const char *rest = name + 3 + digits;
+    return digits >= 2 && (*rest == 0 || ((*rest == 'a' || *rest == 'f') && rest[1] == 0));
+}
+
+static int find_knob(const struct tuning *tuning, const char *name) {
+    for (int i = 0; i < tuning->count; i++)
+        if (tuning->data[i].name == name) return i;
+    return -1;
+}
+
+static void read_on(struct elaborator *e, const struct ast_clause *clause, const struct tuning *tuning, const char *target, struct value *values, bool *fixed) {
+    const struct ast_item *first = clause->items.count ? clause->items.data[0] : NULL;
+    if (!first || first->kind != ITEM_EXPRESSION || first->value->kind != EXPRESSION_NAME || !target_name_good(first->value->name)) {
+        front_report(e, DIAGNOSTIC_E0403, first ? first->at : clause->at, "`on` begins with a target, such as `on(sm_90, BN = 256)` or `on(cpu, BM = 32)`");
+        return;
+    }
+    for (int i = 1; i < clause->items.count; i++) {
+        const struct ast_item *item = clause->items.data[i];
+        int knob = item->kind == ITEM_ASSIGN ? find_knob(tuning, item->name.text) : -1;
+        if (knob < 0) {
+            front_report(e, DIAGNOSTIC_E0403, item->at, item->kind == ITEM_ASSIGN ? "`%s` is not in `tune`" : "an item of `on` is `name = value`", item->name.text);
+            continue;
+        }
+        struct value v = elaborate_value(e, item->value);
+        if (!value_is_error(v) && !value_is_constant(v)) front_report(e, DIAGNOSTIC_E0501, item->at, "the value of a knob is known when compiling");
+        else if (!value_is_error(v) && target_matches(first->value->name, target)) {
+            values[knob] = v;
+            fixed[knob] = true;
+        }
+    }
+}
+
+/* Sets of all knobs.  A bare knob leaves the choice to the compiler: 0. */
+static bool read_sets(struct elaborator *e, const struct tuning *tuning, struct domain *sets, struct value *values) {
+    for (int i = 0; i < tuning->count; i++) {
+        const struct ast_item *item = tuning->data[i].item;
+        sets[i] = (struct domain){0};
+        values[i] = value_integer(0, item->at);
+        if (item->kind != ITEM_DOMAIN) continue;
+        if (!domain_evaluate(e, item->domain, tuning->data[i].name, &sets[i])) return false;
+        if (sets[i].count == 0) {
+            front_report(e, DIAGNOSTIC_E0407, item->domain->at, "list the values of `%s`, such as `{64, 128}`", tuning->data[i].name);
+            return false;
+        }
+        for (int k = 0; k < sets[i].count; k++)
+            if (sets[i].data[k].kind != VALUE_INTEGER && sets[i].data[k].kind != VALUE_BOOL && sets[i].data[k].kind != VALUE_ENUMERATOR) {
+                front_report(e, DIAGNOSTIC_E0407, item->domain->at, "the values of a knob are integers, bools or members of an enum");
+                return false;
+            }
+        values[i] = sets[i].data[0];
+        if (!item->value) continue;
+        values[i] = elaborate_value(e, item->value);
+        if (value_is_error(values[i])) return false;
+        bool member = false;
+        for (int k = 0; k < sets[i].count; k++) member = member || value_same(values[i], sets[i].data[k]);
+        if (!member) {
+            front_report(e, DIAGNOSTIC_E0403, item->value->at, "the default of `%s` is not in its set", tuning->data[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void bind_values(struct elaborator *e, const struct tuning *tuning, const struct value *values) {
+    for (int i = 0; i < tuning->count; i++) {
+        struct binding *binding = scope_find(e, tuning->data[i].name);
+        if (!binding || binding->kind != BINDING_TUNE)
+            binding = scope_bind(e, BINDING_TUNE, (struct ast_name){tuning->data[i].name, tuning->data[i].at}, values[i]);
+        binding->value = values[i];
+        binding->value.at = tuning->data[i].at;
+    }
+}
+
+/* 1: all conditions hold, 0: one does not, -1: reported. */
+static int conditions_hold(struct elaborator *e, const struct ast_declaration *kernel) {
+    for (int c = 0; c < kernel->clauses.count; c++) {
+        const struct ast_clause *clause = kernel->clauses.data[c];
+        for (int i = 0; clause->kind == CLAUSE_TUNE && i < clause->items.count; i++) {
+            const struct ast_item *item = clause->items.data[i];
+            if (item->kind != ITEM_EXPRESSION || (item->value->kind == EXPRESSION_NAME && is_known(item->value->name))) continue;
+            struct value v = elaborate_condition(e, item->value, "a condition of `tune`");
+            if (value_is_error(v)) return -1;
+            if (v.kind != VALUE_BOOL) {
+                front_report(e, DIAGNOSTIC_E0501, item->at, "a condition of `tune` is known when compiling; extents and arguments are not");
+                return -1;
+            }
+            if (!v.truth) return 0;
+        }
+    }
+    return 1;
+}
+
+/* All combinations in order, the last knob fastest, until the conditions hold. */
+static int search(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning, const struct domain *sets, const bool *fixed, struct value *values) {
+    int *at = ARENA_ARRAY(e->arena, int, tuning->count + 1);
+    for (int i = 0; i < tuning->count; i++)
+        if (!fixed[i] && sets[i].count) values[i] = sets[i].data[0];
+    for (int tries = 0; tries < MOST_TRIES; tries++) {
+        bind_values(e, tuning, values);
+        int hold = conditions_hold(e, kernel);
+        if (hold != 0) return hold;
+        int i = tuning->count - 1;
+        for (; i >= 0; i--) {
+            if (fixed[i] || sets[i].count == 0) continue;
+            at[i] = at[i] + 1 < sets[i].count ? at[i] + 1 : 0;
+            values[i] = sets[i].data[at[i]];
+            if (at[i]) break;
+        }
+        if (i < 0) return 0;
+    }
+    return 0;
+}
+
+bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning, const char *target,
+                     const struct spec *spec, struct value *values) {
+    struct domain *sets = ARENA_ARRAY(e->arena, struct domain, tuning->count);
+    bool *fixed = ARENA_ARRAY(e->arena, bool, tuning->count);
+    if (!read_sets(e, tuning, sets, values)) return false;
+    int errors = e->errors;
+    for (int exact = 0; exact < 2; exact++) /* `on(sm_90a, …)` after `on(sm_90, …)` */
+        for (int c = 0; c < kernel->clauses.count; c++) {
+            const struct ast_clause *clause = kernel->clauses.data[c];
+            if (clause->kind != CLAUSE_ON) continue;
+            const struct ast_item *first = clause->items.count ? clause->items.data[0] : NULL;
+            bool is_exact = first && first->kind == ITEM_EXPRESSION && first->value->kind == EXPRESSION_NAME && strcmp(first->value->name, target) == 0;
+            if (is_exact == (exact == 1)) read_on(e, clause, tuning, target, values, fixed);
+        }
+    for (int i = 0; i < tuning->count; i++)
+        if (schedule_fixed(e->front, spec, tuning->data[i].name, &values[i])) fixed[i] = true;
+    if (errors != e->errors) return false;
+    bind_values(e, tuning, values);
+    int hold = conditions_hold(e, kernel);
+    if (hold == 0) {
+        for (int i = 0; i < tuning->count; i++) { /* what `on` says gives way before what -D says */
+            struct value ignored;
+            fixed[i] = schedule_fixed(e->front, spec, tuning->data[i].name, &ignored);
+        }
+        hold = search(e, kernel, tuning, sets, fixed, values);
+    }
+    if (hold == 0) {
+        struct location at = kernel->at;
+        for (int c = 0; c < kernel->clauses.count; c++)
+            if (kernel->clauses.data[c]->kind == CLAUSE_TUNE) at = kernel->clauses.data[c]->at;
+        front_report(e, DIAGNOSTIC_E0405, at, "no combination of `tune` meets its conditions");
+    }
+    return hold == 1;
+}

@@ -1,0 +1,538 @@
+/* From a kernel's head to a C entry: parameters, the names that extents bind, dispatch keys, requirements. */
+#include "front/kernel_plan.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- clauses ---- */
+
+static void clause_error(struct kernel_plan *plan, enum diagnostic_code code, struct location at, const char *text) {
+    diag_report(plan->front->diagnostics, code, at, "%s", text);
+}
+
+static int find_parameter(const struct kernel_plan *plan, const struct ast_expression *x) {
+    for (int i = 0; x->kind == EXPRESSION_NAME && i < plan->declaration->parameters.count; i++)
+        if (plan->declaration->parameters.data[i]->name.text == x->name) return i;
+    return -1;
+}
+
+static void read_alias(struct kernel_plan *plan, const struct ast_clause *clause) {
+    int parameters[IR_MAX_RANK * 4], count = 0;
+    for (int i = 0; i < clause->items.count && count < IR_MAX_RANK * 4; i++) {
+        const struct ast_item *item = clause->items.data[i];
+        int p = item->kind == ITEM_EXPRESSION ? find_parameter(plan, item->value) : -1;
+        if (p < 0 || plan->declaration->parameters.data[p]->direction == DIRECTION_NONE)
+            clause_error(plan, DIAGNOSTIC_E0411, item->at, "`alias` takes names of view parameters");
+        else parameters[count++] = p;
+    }
+    if (count < 2) {
+        if (clause->items.count < 2) clause_error(plan, DIAGNOSTIC_E0411, clause->at, "`alias` takes two views or more");
+        return;
+    }
+    for (int i = 0; i < count; i++)
+        for (int j = i + 1; j < count; j++) vector_push(plan->front->arena, &plan->aliases, ((struct kernel_alias){parameters[i], parameters[j]}));
+}
+
+static void read_grid(struct kernel_plan *plan, const struct ast_clause *clause) {
+    for (int i = 0; i < clause->items.count; i++) {
+        const struct ast_item *item = clause->items.data[i];
+        if (item->qualifier.text && strcmp(item->qualifier.text, "ordered") == 0)
+            clause_error(plan, DIAGNOSTIC_E0908, item->at, "`ordered` grids are not there yet");
+        else if (item->qualifier.text || item->kind != ITEM_DOMAIN || item->domain->kind != DOMAIN_EXPRESSION)
+            clause_error(plan, DIAGNOSTIC_E0401, item->at, "an item of `grid` is `name: count`, as in `grid(b: cdiv(N, B))`");
+        else vector_push(plan->front->arena, &plan->grid, item);
+    }
+    if (plan->grid.count > IR_MAX_RANK) {
+        clause_error(plan, DIAGNOSTIC_E0401, clause->at, "a grid has at most 8 dimensions");
+        plan->grid.count = IR_MAX_RANK;
+    }
+}
+
+static void read_conditions(struct kernel_plan *plan, const struct ast_clause *clause) {
+    struct special special = {0};
+    for (int i = 0; i < clause->items.count; i++) {
+        const struct ast_item *item = clause->items.data[i];
+        if (item->kind != ITEM_EXPRESSION) {
+            clause_error(plan, DIAGNOSTIC_E0303, item->at, "this clause takes conditions");
+            continue;
+        }
+        struct condition condition = {item->value};
+        if (clause->kind == CLAUSE_REQUIRES) vector_push(plan->front->arena, &plan->requirements, condition);
+        else vector_push(plan->front->arena, &special, condition);
+    }
+    if (clause->kind == CLAUSE_SPECIALIZE) vector_push(plan->front->arena, &plan->specials, special);
+}
+
+static bool ascending(struct domain *domain) {
+    for (int i = 0; i < domain->count; i++) {
+        if (domain->data[i].kind != VALUE_INTEGER || !constant_fits(domain->data[i].integer, IR_I64)) return false;
+        for (int j = i; j > 0 && domain->data[j - 1].integer > domain->data[j].integer; j--) {
+            struct value swap = domain->data[j];
+            domain->data[j] = domain->data[j - 1];
+            domain->data[j - 1] = swap;
+        }
+    }
+    return true;
+}
+
+static void read_const(struct kernel_plan *plan, struct elaborator *e, const struct ast_clause *clause) {
+    for (int i = 0; i < clause->items.count; i++) {
+        const struct ast_item *item = clause->items.data[i];
+        if (item->kind != ITEM_DOMAIN || !item->least) {
+            clause_error(plan, DIAGNOSTIC_E0408, item->at, "an item of `const` is `name: set >= least`; to fix a value use `< >` or a file-scope `const`");
+            continue;
+        }
+        struct derived derived = {.item = item};
+        if (!domain_evaluate(e, item->domain, item->name.text, &derived.domain)) continue;
+        if (!ascending(&derived.domain)) clause_error(plan, DIAGNOSTIC_E0407, item->domain->at, "the domain of a `const` name holds integers");
+        else vector_push(plan->front->arena, &plan->derived, derived);
+    }
+}
+
+static void read_clauses(struct kernel_plan *plan, struct elaborator *e) {
+    bool grid = false;
+    for (int i = 0; i < plan->declaration->clauses.count; i++) {
+        const struct ast_clause *clause = plan->declaration->clauses.data[i];
+        switch (clause->kind) {
+        case CLAUSE_GRID:
+            if (grid) clause_error(plan, DIAGNOSTIC_E0401, clause->at, "a kernel has one `grid`");
+            grid = true;
+            read_grid(plan, clause);
+            break;
+        case CLAUSE_CONST: read_const(plan, e, clause); break;
+        case CLAUSE_REQUIRES: case CLAUSE_SPECIALIZE: read_conditions(plan, clause); break;
+        case CLAUSE_ALIAS: read_alias(plan, clause); break;
+        case CLAUSE_SCRATCH: clause_error(plan, DIAGNOSTIC_E0907, clause->at, "the clause `scratch` is not there yet"); break;
+        case CLAUSE_TUNE: case CLAUSE_ON: break; /* schedule.c */
+        }
+    }
+    if (!grid) clause_error(plan, DIAGNOSTIC_E0401, plan->declaration->at, "a kernel says how many instances run: `grid(b: cdiv(N, B))`");
+}
+
+static void read_generics(struct kernel_plan *plan, struct elaborator *e) {
+    for (int i = 0; i < plan->declaration->generics.count; i++) {
+        struct generic generic = {.written = plan->declaration->generics.data[i]};
+        const char *name = generic.written->name.text;
+        if (!generic.written->domain) {
+            struct diagnostic *d = diag_report(plan->front->diagnostics, DIAGNOSTIC_E0407, generic.written->at,
+                                               "the values of `%s` must be listed: a kernel is compiled ahead of time", name);
+            diag_note(plan->front->diagnostics, d, generic.written->at, "write `%s: {f16, bf16}`, `%s: {64, 128}` or `%s: bool`", name, name, name);
+            continue;
+        }
+        if (!domain_evaluate(e, generic.written->domain, name, &generic.domain)) continue;
+        if (generic.domain.count == 0) {
+            clause_error(plan, DIAGNOSTIC_E0407, generic.written->domain->at, "list the values of this name, such as `{64, 128}`");
+            continue;
+        }
+        generic.is_type = generic.domain.data[0].kind == VALUE_TYPE;
+        for (int k = 0; k < generic.domain.count; k++)
+            if (generic.domain.data[k].kind != generic.domain.data[0].kind || generic.domain.data[k].kind == VALUE_REAL || generic.domain.data[k].kind == VALUE_STRING ||
+                generic.domain.data[k].enumeration != generic.domain.data[0].enumeration ||
+                (generic.is_type && (generic.domain.data[k].type->kind != TYPE_PLAIN || generic.domain.data[k].type->plain->rank))) {
+                clause_error(plan, DIAGNOSTIC_E0407, generic.written->domain->at, "a domain holds scalar types, or integers, or bools, or members of one enum");
+                break;
+            }
+        vector_push(plan->front->arena, &plan->generics, generic);
+    }
+}
+
+bool plan_read(struct kernel_plan *plan) {
+    struct elaborator e;
+    int errors = plan->front->diagnostics->errors;
+    elaborator_init(&e, plan->front, plan->file);
+    read_generics(plan, &e);
+    read_clauses(plan, &e);
+    schedule_declare(&e, plan->declaration, &plan->tuning);
+    return errors == plan->front->diagnostics->errors;
+}
+
+/* ---- parameters ---- */
+
+static bool c_identifier_reserved(const char *name) {
+    static const char *const words[] = {"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+                                        "float", "for", "goto", "if", "int", "long", "register", "return", "short", "signed", "sizeof", "static",
+                                        "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "class", "new", "delete",
+                                        "this", "private", "public", "protected", "template", "operator", "namespace", "bool", "true", "false"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], name) == 0) return true;
+    return false;
+}
+
+static bool describe_view(struct elaborator *e, const struct ast_parameter *p, const struct type *type, struct kernel_parameter *out) {
+    (void)type;
+    out->kind = KERNEL_VIEW;
+    out->direction = p->direction == DIRECTION_IN ? KERNEL_IN : p->direction == DIRECTION_OUT ? KERNEL_OUT : KERNEL_INOUT;
+    out->optional = p->is_optional;
+    out->packed = p->is_packed;
+    out->strided = p->is_strided;
+    out->huge = p->is_huge;
+    if (p->type->kind != TYPE_NODE_TILE) {
+        front_report(e, DIAGNOSTIC_E0412, p->at, "a view has extents: `%s: in f32[N]`; a scalar in memory is `f32[1]`", p->name.text);
+        return false;
+    }
+    if (p->is_packed && p->is_strided) {
+        front_report(e, DIAGNOSTIC_E0412, p->at, "a view is `packed` or `strided`, not both");
+        return false;
+    }
+    out->rank = p->type->extents.count;
+    if (out->rank > IR_MAX_RANK) {
+        front_report(e, DIAGNOSTIC_E0412, p->at, "a view has at most %d dimensions", IR_MAX_RANK);
+        return false;
+    }
+    return true;
+}
+
+static bool describe_parameter(struct elaborator *e, struct front *front, const struct ast_parameter *p, struct kernel_parameter *out) {
+    *out = (struct kernel_parameter){.name = p->name.text, .at = p->at, .key = -1, .slot = -1};
+    if (c_identifier_reserved(out->name)) out->name = arena_printf(front->arena, "%s_", out->name);
+    if (p->is_const) {
+        front_report(e, DIAGNOSTIC_E0412, p->at, "a kernel's compile-time values stand in `< >`: `<%s: {...}>`", p->name.text);
+        return false;
+    }
+    const struct ast_type *node = p->direction != DIRECTION_NONE && p->type->kind == TYPE_NODE_TILE ? p->type->target : p->type;
+    if (p->direction == DIRECTION_NONE && node->kind == TYPE_NODE_TILE) {
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0412, p->at, "a kernel takes views, scalars and pointers; say how `%s` is used: `in`, `out` or `inout`", p->name.text);
+        struct location before = node->at;
+        before.end_column = before.column;
+        front_fixit(e, d, before, "in ");
+        return false;
+    }
+    const struct type *type = elaborate_type(e, node);
+    if (!type) return false;
+    if (type->kind == TYPE_TUPLE || (p->direction != DIRECTION_NONE && type->kind != TYPE_PLAIN)) {
+        front_report(e, DIAGNOSTIC_E0412, p->at, "a kernel takes views, scalars, members of enums and pointers");
+        return false;
+    }
+    out->element = type->plain->element == IR_POINTER ? type->plain->pointee : type->plain->element;
+    out->pointee_const = type->plain->pointee_const;
+    out->restricted = p->is_restrict;
+    if (p->direction != DIRECTION_NONE) {
+        out->pointer_elements = type->plain->element == IR_POINTER;
+        return describe_view(e, p, type, out);
+    }
+    if (type->kind == TYPE_ENUM) {
+        out->kind = KERNEL_ENUM;
+        out->element = IR_I32;
+        out->enumeration = describe_enumeration(front, type->enumeration);
+    } else if (type->plain->element == IR_POINTER) {
+        out->kind = KERNEL_POINTER;
+        out->direction = type->plain->pointee_const ? KERNEL_IN : KERNEL_INOUT;
+    } else out->kind = KERNEL_SCALAR;
+    return true;
+}
+
+const struct kernel_enum *describe_enumeration(struct front *front, const struct enumeration *enumeration) {
+    struct enumeration *own = (struct enumeration *)(uintptr_t)enumeration;
+    if (own->described) return own->described;
+    own->described = ARENA_NEW(front->arena, struct kernel_enum);
+    *own->described = (struct kernel_enum){enumeration->name, enumeration->count, enumeration->members, enumeration->values, enumeration->declaration->doc};
+    vector_push(front->arena, &front->module->enums, *own->described);
+    vector_push(front->arena, &front->enumerations, enumeration);
+    return own->described;
+}
+
+/* ---- names that extents bind ---- */
+
+static int find_name(const struct kernel_entry *entry, const char *name) {
+    for (int i = 0; i < entry->names.count; i++)
+        if (entry->names.data[i].name == name) return i;
+    return -1;
+}
+
+static bool is_generic(const struct kernel_plan *plan, const char *name, bool *is_type) {
+    for (int i = 0; i < plan->generics.count; i++)
+        if (plan->generics.data[i].written->name.text == name) {
+            *is_type = plan->generics.data[i].is_type;
+            return true;
+        }
+    return false;
+}
+
+/* Whether a name in an extent is one that an extent binds. */
+static bool is_extent_name(const struct kernel_plan *plan, const char *name) {
+    bool is_type;
+    struct global *other = NULL;
+    if (is_generic(plan, name, &is_type)) return !is_type;
+    for (int i = 0; i < plan->declaration->parameters.count; i++)
+        if (plan->declaration->parameters.data[i]->name.text == name) return false;
+    if (builtin_find(name)) return false;
+    return !declare_find(plan->front, plan->file, name, &other);
+}
+
+static void bind_name(struct entry_plan *plan, const char *name, int parameter, int dimension, int64_t multiply, int64_t add) {
+    struct kernel_entry *entry = plan->entry;
+    int at = find_name(entry, name);
+    if (at < 0) {
+        at = entry->names.count;
+        vector_push(plan->kernel->front->arena, &entry->names, ((struct kernel_name){name, -1, -1, 1, 0}));
+    }
+    struct kernel_name *n = &entry->names.data[at];
+    if (n->parameter >= 0) { /* a view that must be there tells better than an optional one */
+        bool better = entry->parameters.data[n->parameter].optional && !entry->parameters.data[parameter].optional;
+        bool bare = n->multiply == 1 && n->add == 0;
+        if (!better || (bare && (multiply != 1 || add != 0))) return;
+        entry->parameters.data[n->parameter].binds[n->dimension] = -1;
+    }
+    *n = (struct kernel_name){name, parameter, dimension, multiply, add};
+    entry->parameters.data[parameter].binds[dimension] = at;
+}
+
+static bool literal(const struct ast_expression *x, int64_t *number) {
+    if (x->kind != EXPRESSION_INTEGER || x->integer.value > INT32_MAX) return false;
+    *number = (int64_t)x->integer.value;
+    return true;
+}
+
+/* n + c, n - c, c*n, n*c: the name and its factors. */
+static const char *affine(const struct ast_expression *x, int64_t *multiply, int64_t *add) {
+    int64_t c = 0;
+    *multiply = 1;
+    *add = 0;
+    if (x->kind != EXPRESSION_BINARY) return NULL;
+    bool left = x->left->kind == EXPRESSION_NAME && literal(x->right, &c);
+    bool right = x->right->kind == EXPRESSION_NAME && literal(x->left, &c);
+    if (!left && !right) return NULL;
+    const char *name = left ? x->left->name : x->right->name;
+    if (x->operation == OPERATOR_ADD) *add = c;
+    else if (x->operation == OPERATOR_SUBTRACT && left) *add = -c;
+    else if (x->operation == OPERATOR_MULTIPLY && c > 0) *multiply = c;
+    else return NULL;
+    return name;
+}
+
+static void bind_names(struct entry_plan *plan) {
+    const struct ast_declaration *d = plan->kernel->declaration;
+    struct kernel_entry *entry = plan->entry;
+    for (int pass = 0; pass < 2; pass++)
+        for (int p = 0; p < d->parameters.count; p++) {
+            if (entry->parameters.data[p].kind != KERNEL_VIEW) continue;
+            for (int k = 0; k < entry->parameters.data[p].rank; k++) {
+                const struct ast_expression *x = d->parameters.data[p]->type->extents.data[k];
+                int64_t multiply = 1, add = 0;
+                const char *name = pass == 0 ? (x->kind == EXPRESSION_NAME ? x->name : NULL) : affine(x, &multiply, &add);
+                if (!name || !is_extent_name(plan->kernel, name) || (pass == 1 && find_name(entry, name) >= 0)) continue;
+                bind_name(plan, name, p, k, multiply, add);
+            }
+        }
+}
+
+/* ---- keys ---- */
+
+static struct kernel_key describe_key(struct front *front, const char *name, const struct domain *domain) {
+    struct kernel_key key = {.name = name, .element = IR_I64, .count = domain->count, .parameter = -1, .name_index = -1};
+    int64_t *values = ARENA_ARRAY(front->arena, int64_t, domain->count);
+    for (int i = 0; i < domain->count; i++) values[i] = key_number(domain->data[i]);
+    key.values = values;
+    if (domain->data[0].kind == VALUE_BOOL) key.element = IR_BOOL;
+    if (domain->data[0].kind == VALUE_ENUMERATOR) {
+        key.element = IR_I32;
+        key.enumeration = describe_enumeration(front, domain->data[0].enumeration);
+    }
+    return key;
+}
+
+int64_t key_number(struct value v) { return v.kind == VALUE_BOOL ? v.truth : (int64_t)v.integer; }
+
+static void add_keys(struct entry_plan *plan) {
+    struct kernel_plan *kernel = plan->kernel;
+    struct kernel_entry *entry = plan->entry;
+    struct arena *arena = kernel->front->arena;
+    for (int i = 0; i < kernel->generics.count; i++) {
+        plan->key_of_generic[i] = -1;
+        if (kernel->generics.data[i].is_type) continue;
+        const char *name = kernel->generics.data[i].written->name.text;
+        struct kernel_key key = describe_key(kernel->front, name, &kernel->generics.data[i].domain);
+        key.name_index = find_name(entry, name);
+        if (key.name_index < 0) {
+            key.parameter = entry->parameters.count;
+            struct kernel_parameter parameter = {.name = c_identifier_reserved(name) ? arena_printf(arena, "%s_", name) : name, .kind = KERNEL_KEY,
+                                                 .element = key.element == IR_BOOL ? IR_BOOL : IR_I32, .enumeration = key.enumeration,
+                                                 .key = entry->keys.count, .slot = -1, .at = kernel->generics.data[i].written->at};
+            vector_push(arena, &entry->parameters, parameter);
+        }
+        plan->key_of_generic[i] = entry->keys.count;
+        vector_push(arena, &entry->keys, key);
+    }
+    for (int i = 0; i < kernel->derived.count; i++)
+        vector_push(arena, &entry->keys, describe_key(kernel->front, kernel->derived.data[i].item->name.text, &kernel->derived.data[i].domain));
+}
+
+static int derived_key(const struct entry_plan *plan, int derived) { return plan->entry->keys.count - plan->kernel->derived.count + derived; }
+
+/* ---- host scope ---- */
+
+static struct value host_parameter(struct elaborator *e, const struct entry_plan *plan, int number) {
+    const struct kernel_parameter *p = &plan->entry->parameters.data[number];
+    const struct ast_parameter *written = plan->kernel->declaration->parameters.data[number];
+    struct value v;
+    switch (p->kind) {
+    case KERNEL_VIEW: {
+        struct view_value *view = ARENA_NEW(e->arena, struct view_value);
+        *view = (struct view_value){.number = number, .rank = p->rank, .name = written->name.text, .parameter = written, .declared_optional = p->optional};
+        return (struct value){.kind = VALUE_VIEW, .at = p->at, .view = view};
+    }
+    case KERNEL_SCALAR:
+        if (ir_is_float(p->element)) return host_make(e, KERNEL_HOST_FLOAT_SCALAR, number, 0, IR_F64, p->at);
+        return host_make(e, KERNEL_HOST_SCALAR, number, 0, p->element == IR_BOOL ? IR_BOOL : IR_I64, p->at);
+    case KERNEL_ENUM:
+        v = host_make(e, KERNEL_HOST_SCALAR, number, 0, IR_I64, p->at);
+        for (int i = 0; i < plan->kernel->front->enumerations.count; i++)
+            if (plan->kernel->front->enumerations.data[i]->described == p->enumeration) v.enumeration = plan->kernel->front->enumerations.data[i];
+        return v;
+    default: return (struct value){.kind = VALUE_VOID, .at = p->at};
+    }
+}
+
+static struct value host_key(struct elaborator *e, const struct entry_plan *plan, int number) {
+    const struct kernel_key *key = &plan->entry->keys.data[number];
+    return host_make(e, KERNEL_HOST_KEY, number, 0, key->element == IR_BOOL ? IR_BOOL : IR_I64, plan->entry->at);
+}
+
+void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const struct value *keys, const struct value *tuned) {
+    struct kernel_plan *kernel = plan->kernel;
+    e->allow_sm_count = true;
+    scope_push(e, false);
+    for (int i = 0; i < kernel->declaration->parameters.count; i++)
+        scope_bind(e, BINDING_PARAMETER, kernel->declaration->parameters.data[i]->name, host_parameter(e, plan, i));
+    for (int i = 0; i < plan->entry->names.count; i++)
+        scope_bind(e, BINDING_EXTENT, (struct ast_name){plan->entry->names.data[i].name, plan->entry->at},
+                   host_make(e, KERNEL_HOST_NAME, i, 0, IR_I64, plan->entry->at));
+    for (int i = 0; i < kernel->generics.count; i++) {
+        int key = plan->key_of_generic[i];
+        struct value v = key < 0 ? plan->types[i] : keys ? keys[key] : host_key(e, plan, key);
+        if (key >= 0 && !keys) v.enumeration = kernel->generics.data[i].domain.data[0].enumeration;
+        scope_bind(e, BINDING_GENERIC, kernel->generics.data[i].written->name, v);
+    }
+    for (int i = 0; i < kernel->derived.count; i++) {
+        int key = derived_key(plan, i);
+        scope_bind(e, BINDING_GENERIC, kernel->derived.data[i].item->name, keys ? keys[key] : host_key(e, plan, key));
+    }
+    for (int i = 0; tuned && i < kernel->tuning.count; i++)
+        scope_bind(e, BINDING_TUNE, (struct ast_name){kernel->tuning.data[i].name, kernel->tuning.data[i].at}, tuned[i]);
+}
+
+/* ---- extents and requirements ---- */
+
+static bool mentions(const struct ast_expression *x, const struct entry_plan *plan, const char **name, struct location *at) {
+    if (!x) return false;
+    if (x->kind == EXPRESSION_NAME) {
+        for (int i = 0; i < plan->kernel->tuning.count; i++)
+            if (plan->kernel->tuning.data[i].name == x->name) {
+                *name = x->name;
+                *at = x->at;
+                return true;
+            }
+        return false;
+    }
+    if (mentions(x->left, plan, name, at) || mentions(x->right, plan, name, at) || mentions(x->condition, plan, name, at)) return true;
+    for (int i = 0; x->kind == EXPRESSION_CALL && i < x->arguments.count; i++)
+        if (mentions(x->arguments.data[i]->value, plan, name, at)) return true;
+    return false;
+}
+
+/* The first name of an extent that nothing binds. */
+static const struct ast_expression *unbound(const struct entry_plan *plan, const struct ast_expression *x) {
+    if (!x) return NULL;
+    if (x->kind == EXPRESSION_NAME)
+        return is_extent_name(plan->kernel, x->name) && find_name(plan->entry, x->name) < 0 && !is_generic(plan->kernel, x->name, &(bool){false}) ? x : NULL;
+    const struct ast_expression *found = unbound(plan, x->left);
+    if (!found) found = unbound(plan, x->right);
+    if (!found) found = unbound(plan, x->condition);
+    for (int i = 0; !found && x->kind == EXPRESSION_CALL && i < x->arguments.count; i++) found = unbound(plan, x->arguments.data[i]->value);
+    return found;
+}
+
+static bool evaluate_extent(struct elaborator *e, struct entry_plan *plan, int p, int k) {
+    struct kernel_parameter *parameter = &plan->entry->parameters.data[p];
+    const struct ast_expression *x = plan->kernel->declaration->parameters.data[p]->type->extents.data[k];
+    const char *name;
+    struct location at;
+    parameter->static_extent[k] = IR_DYNAMIC;
+    if (mentions(x, plan, &name, &at)) {
+        front_report(e, DIAGNOSTIC_E0404, at, "the `tune` name `%s` may not stand in an extent: the caller could not allocate the view", name);
+        return false;
+    }
+    const struct ast_expression *missing = unbound(plan, x);
+    if (missing) {
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0413, missing->at, "nothing tells the value of `%s`", missing->name);
+        front_note(e, d, missing->at, "a name is bound where it stands alone as an extent, or in `n + c`, `n - c` or `c*n`");
+        return false;
+    }
+    struct value v = elaborate_value(e, x);
+    if (value_is_error(v)) return false;
+    if (v.kind == VALUE_INTEGER) {
+        if (v.integer < 0 || v.integer > INT32_MAX) {
+            front_report(e, DIAGNOSTIC_E0502, x->at, "an extent is between 0 and 2^31 - 1");
+            return false;
+        }
+        parameter->static_extent[k] = (int64_t)v.integer;
+    }
+    parameter->extent[k] = host_tree(e, v, IR_I64, x);
+    return parameter->extent[k] != NULL;
+}
+
+static bool evaluate_requirements(struct elaborator *e, struct entry_plan *plan, bool *dropped) {
+    bool good = true;
+    for (int i = 0; i < plan->kernel->requirements.count; i++) {
+        const struct ast_expression *x = plan->kernel->requirements.data[i].expression;
+        struct value v = elaborate_condition(e, x, "a requirement");
+        if (value_is_error(v)) good = false;
+        else if (v.kind == VALUE_BOOL && !v.truth) *dropped = true;
+        else if (v.kind == VALUE_HOST) {
+            const struct kernel_expression *tree = host_tree(e, v, IR_BOOL, x);
+            if (tree) vector_push(e->arena, &plan->entry->requirements, tree);
+        }
+    }
+    return good;
+}
+
+static void assign_slots(struct entry_plan *plan) {
+    int slot = 0;
+    for (int i = 0; i < plan->entry->parameters.count; i++) {
+        struct kernel_parameter *p = &plan->entry->parameters.data[i];
+        if (p->kind == KERNEL_KEY) continue;
+        p->slot = slot;
+        slot += p->kind == KERNEL_VIEW ? 1 + 2 * p->rank : 1;
+    }
+    plan->entry->slots = slot + plan->kernel->grid.count + 1;
+}
+
+bool entry_build(struct entry_plan *plan, bool *dropped) {
+    struct kernel_plan *kernel = plan->kernel;
+    struct front *front = kernel->front;
+    struct elaborator e;
+    bool good = true;
+    elaborator_init(&e, front, kernel->file);
+    e.instance = arena_printf(front->arena, "%s%s", kernel->declaration->name.text, plan->suffix);
+    plan->key_of_generic = ARENA_ARRAY(front->arena, int, kernel->generics.count);
+    scope_push(&e, false);
+    for (int i = 0; i < kernel->generics.count; i++)
+        if (kernel->generics.data[i].is_type) scope_bind(&e, BINDING_GENERIC, kernel->generics.data[i].written->name, plan->types[i]);
+    for (int i = 0; i < kernel->declaration->parameters.count; i++) {
+        struct kernel_parameter parameter;
+        good = describe_parameter(&e, front, kernel->declaration->parameters.data[i], &parameter) && good;
+        for (int k = 0; k < IR_MAX_RANK; k++) parameter.binds[k] = -1;
+        vector_push(front->arena, &plan->entry->parameters, parameter);
+        for (int j = 0; j < i; j++)
+            if (kernel->declaration->parameters.data[j]->name.text == kernel->declaration->parameters.data[i]->name.text)
+                good = !front_report(&e, DIAGNOSTIC_E0202, kernel->declaration->parameters.data[i]->at, "`%s` is already a parameter", kernel->declaration->parameters.data[i]->name.text) && false;
+    }
+    scope_pop(&e);
+    if (!good) return false;
+    bind_names(plan);
+    add_keys(plan);
+    entry_host_scope(&e, plan, NULL, NULL);
+    for (int p = 0; p < kernel->declaration->parameters.count; p++)
+        for (int k = 0; k < plan->entry->parameters.data[p].rank; k++) good = evaluate_extent(&e, plan, p, k) && good;
+    for (int i = 0; i < kernel->derived.count && good; i++) {
+        struct value v = elaborate_value(&e, kernel->derived.data[i].item->least);
+        const struct kernel_expression *tree = value_is_error(v) ? NULL : host_tree(&e, v, IR_I64, kernel->derived.data[i].item->least);
+        if (!tree) good = false;
+        plan->entry->keys.data[derived_key(plan, i)].at_least = tree;
+    }
+    good = good && evaluate_requirements(&e, plan, dropped);
+    for (int i = 0; i < kernel->aliases.count; i++) vector_push(front->arena, &plan->entry->aliases, kernel->aliases.data[i]);
+    for (int i = 0; i < kernel->grid.count; i++) vector_push(front->arena, &plan->entry->grid_names, kernel->grid.data[i]->name.text);
+    assign_slots(plan);
+    return good && e.errors == 0;
+}
