@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# Generated headers: clean in C99 to C17 and C++11 to C++20, alone, twice, two modules together; what they declare.
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+    cat >first.tile <<'END'
+enum act { none, relu }
+/// Scales. A comment that would end one: */ and begin one: /* and a trigraph ??/ here.
+kernel scale<T: {f32, f16, bf16}>(int: in T[M, N], y: out T[M, N], a: f32, f: act, new: in? f32[N])
+    grid(row: M)
+    tune(B: {64} = 64)
+{
+    for j in 0..N step B
+        y[row, j +: B] = T(a * f32(int[row, j +: B]));
+}
+kernel every(b: in bool[N], c: in i8[N], class: in u16[N], h: in strided i64[N, N], e: in f8e4m3[N], g: in f8e5m2[N],
+             d: in packed f64[N, 3], p: *f32, q: restrict *f32, s: i8, t: u64, y: out u32[N])
+    grid(k: N)
+{
+    y[k] = u32(1);
+}
+END
+    sed 's/kernel scale/kernel other/; s/kernel every/kernel another/' first.tile >second.tile
+    "$TILECC" --emit=header -o first.h first.tile
+    "$TILECC" --emit=header -o second.h second.tile
+}
+
+setup() { cd "$BATS_FILE_TMPDIR"; }
+
+# Every compiler here in every standard it knows: `each SUFFIX file`
+each() {
+    local compiler standard found=0
+    if [ "$1" = c ]; then set -- "$2" gcc clang clang-19 -- c99 c11 c17; else set -- "$2" g++ clang++ clang++-19 -- c++11 c++20; fi
+    local file=$1 compilers=()
+    shift
+    while [ "$1" != -- ]; do compilers+=("$1"); shift; done
+    shift
+    for compiler in "${compilers[@]}"; do
+        command -v "$compiler" >/dev/null || continue
+        for standard; do
+            found=1
+            "$compiler" -std="$standard" -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fsyntax-only -I. "$file"
+        done
+    done
+    [ "$found" = 1 ]
+}
+
+@test "alone" {
+    echo '#include "first.h"' >alone.c
+    cp alone.c alone.cc
+    each c alone.c
+    each c++ alone.cc
+}
+
+@test "twice, and two modules, in both orders" {
+    printf '#include "%s.h"\n' first first second >both.c
+    printf '#include "%s.h"\n' second first second >other.c
+    for file in both other; do
+        cp $file.c $file.cc
+        each c $file.c
+        each c++ $file.cc
+    done
+}
+
+@test "with the run time's own header, before and after" {
+    for order in 'first tile_rt second' 'tile_rt first'; do
+        printf '#include "%s.h"\n' $order >order.c
+        cp "$SRCDIR/runtime-stub/tile_rt.h" .
+        cp order.c order.cc
+        each c order.c
+        each c++ order.cc
+    done
+}
+
+@test "with DLPack" {
+    cat >dlpack.h <<'END'
+#ifndef DLPACK_DLPACK_H_
+#define DLPACK_DLPACK_H_
+#include <stdint.h>
+typedef enum { kDLCPU = 1 } DLDeviceType;
+typedef struct { DLDeviceType device_type; int32_t device_id; } DLDevice;
+typedef struct { uint8_t code, bits; uint16_t lanes; } DLDataType;
+typedef struct {
+    void *data; DLDevice device; int32_t ndim; DLDataType dtype; int64_t *shape; int64_t *strides; uint64_t byte_offset;
+} DLTensor;
+#endif
+END
+    cat >dl.c <<'END'
+#include "first.h"
+#include "dlpack.h"
+#include "second.h"
+int main(void)
+{
+    float data[12] = {0};
+    int64_t shape[2] = {3, 4};
+    DLDevice device = {kDLCPU, 0};
+    DLTensor tensor = {data, {kDLCPU, 0}, 2, {2, 32, 1}, shape, 0, 4};
+    struct tile_f32_2 view = tile_f32_2_row_major(data, 1, 1);
+    struct tile_f16_2 half;
+    if (tile_f16_2_from_dlpack(&tensor, &half) != TILE_ERR_ARG)
+        return 1;
+    if (tile_f32_2_from_dlpack(&tensor, &view) != TILE_OK)
+        return 2;
+    if (view.data != data + 1 || view.extent[0] != 3 || view.stride[0] != 4 || view.stride[1] != 1)
+        return 3;
+    tensor = tile_f32_2_to_dlpack(&view, device);
+    return tensor.shape[1] != 4 || tensor.strides[0] != 4 || tensor.dtype.bits != 32;
+}
+END
+    for compiler in "${CC:-cc} -std=c99" "${CXX:-c++} -std=c++11 -x c++"; do
+        $compiler -Wall -Wextra -Wpedantic -Wconversion -Werror -I. dl.c -o dl
+        ./dl
+    done
+}
+
+@test "names that C or C++ reserves, comments that end comments, constants of tiles" {
+    grep -q 'const struct tile_f32_2 \*int_' first.h
+    grep -q 'tile_f32_1 \*new_' first.h
+    grep -q '\* / and begin one: / \* and a trigraph ? ?/' first.h
+    grep -q '^#define FIRST_SCALE_F32_B 64$' first.h
+    grep -q 'TILE_ACT_RELU = 1' first.h
+    grep -q 'int first_scale_f32(struct CUstream_st \*stream' first.h
+    grep -q 'int first_scale_bf16_query(' first.h
+    grep -q 'int first_scale_f16_load(void);' first.h
+}
+
+@test "conversions of 16- and 8-bit floats" {
+    cat >convert.c <<'END'
+#include "first.h"
+#include <math.h>
+#include <stdio.h>
+#define EXPECT(condition) if (!(condition)) { puts(#condition); return 1; }
+int main(void)
+{
+    int i;
+    for (i = 0; i < 65536; i++) {
+        float half = tile_f16_to_float((tile_f16)i), brain = tile_bf16_to_float((tile_bf16)i);
+        EXPECT(half != half || tile_f16_from_float(half) == i);
+        EXPECT(brain != brain || tile_bf16_from_float(brain) == i);
+    }
+    for (i = 0; i < 256; i++) {
+        float four = tile_f8e4m3_to_float((tile_f8e4m3)i), five = tile_f8e5m2_to_float((tile_f8e5m2)i);
+        EXPECT(four != four || tile_f8e4m3_from_float(four) == i);
+        EXPECT(five != five || five > 60000.0f || five < -60000.0f || tile_f8e5m2_from_float(five) == i);
+    }
+    EXPECT(tile_f16_to_float(0x3c00) == 1.0f && tile_f16_to_float(0x0001) == ldexpf(1.0f, -24));
+    EXPECT(tile_f16_from_float(65519.0f) == 0x7bff && tile_f16_from_float(65520.0f) == 0x7c00);
+    EXPECT(tile_f16_from_float(ldexpf(1.0f, -25)) == 0 && tile_f16_from_float(ldexpf(1.5f, -25)) == 1);
+    EXPECT(tile_f16_from_float(2049.0f) == tile_f16_from_float(2048.0f)); /* ties to even */
+    EXPECT(tile_bf16_to_float(0x3f80) == 1.0f && tile_bf16_from_float(INFINITY) == 0x7f80);
+    EXPECT(tile_f8e4m3_to_float(0x7e) == 448.0f && tile_f8e4m3_from_float(1e9f) == 0x7e && tile_f8e4m3_from_float(-INFINITY) == 0xfe);
+    EXPECT(tile_f8e5m2_from_float(1e9f) == 0x7b && tile_f8e5m2_to_float(0x7b) == 57344.0f);
+    EXPECT(tile_f8e4m3_to_float(0x7f) != tile_f8e4m3_to_float(0x7f) && tile_f16_from_float(NAN) == 0x7e00);
+    return 0;
+}
+END
+    ${CC:-cc} -std=c99 -O1 -I. convert.c -o convert -lm
+    ./convert
+}

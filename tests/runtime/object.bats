@@ -1,0 +1,182 @@
+#!/usr/bin/env bats
+# The object: what is in it, how it links, and programs that call it.
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+    cat >kernels.tile <<'END'
+/// y[i] = a*x[i] + y[i].
+kernel saxpy(a: f32, x: in f32[N], y: inout f32[N])
+    grid(b: cdiv(N, B))
+    tune(B: {256, 1024} = 256)
+{
+    let i = b*B;
+    y[i +: B] = a * x[i +: B] + y[i +: B];
+}
+/// y = x, and twice x where asked.
+kernel twice<T: {f32, f64}, D: {2, 4}, TWICE: bool>(x: in T[N, D], y: out T[N, D])
+    requires(N < 1000)
+    grid(row: N)
+{
+    y[row, :] = TWICE ? x[row, :] + x[row, :] : x[row, :];
+}
+END
+    "$TILECC" -arch=cpu -o kernels.o kernels.tile
+    cat >app.c <<'END'
+#include "kernels.h"
+#include <stdio.h>
+#include <string.h>
+#define EXPECT(condition) if (!(condition)) { printf("%s: %s\n", #condition, tile_last_error()); return 1; }
+int main(void)
+{
+    float x[1001], y[1001];
+    double u[12], v[12];
+    struct tile_f32_1 vx = tile_f32_1_row_major_const(x, 1000), vy = tile_f32_1_row_major(y, 1000);
+    struct tile_f64_2 vu = tile_f64_2_row_major(u, 3, 4), vv = tile_f64_2_row_major(v, 3, 4);
+    struct tile_kernel_info info;
+    int i;
+    for (i = 0; i < 1001; i++)
+        x[i] = (float)i, y[i] = 1.0f;
+    for (i = 0; i < 12; i++)
+        u[i] = i, v[i] = -1;
+    EXPECT(kernels_saxpy(TILE_CPU, 2.0f, &vx, &vy) == TILE_OK);
+    for (i = 0; i < 1001; i++)
+        EXPECT(y[i] == (i < 1000 ? 2.0f * (float)i + 1.0f : 1.0f));
+    EXPECT(kernels_twice_f64(TILE_CPU, &vu, &vv, 1) == TILE_OK);
+    for (i = 0; i < 12; i++)
+        EXPECT(v[i] == 2 * i);
+    EXPECT(kernels_twice_f64(TILE_CPU, &vu, &vv, 0) == TILE_OK && v[3] == 3);
+    EXPECT(kernels_twice_f64(TILE_CPU, &vu, &vv, 2) == TILE_ERR_ARG && strstr(tile_last_error(), "TWICE is 2"));
+    vv.extent[1] = vu.extent[1] = 3;
+    EXPECT(kernels_twice_f64(TILE_CPU, &vu, &vv, 0) == TILE_ERR_ARG && strstr(tile_last_error(), "D is 3"));
+    EXPECT(kernels_saxpy(TILE_CPU, 2.0f, &vx, &vx) == TILE_ERR_ALIAS);
+    EXPECT(kernels_saxpy(TILE_CPU, 2.0f, NULL, &vy) == TILE_ERR_ARG && strstr(tile_last_error(), "x is NULL"));
+    vx.extent[0] = 999;
+    EXPECT(kernels_saxpy(TILE_CPU, 2.0f, &vx, &vy) == TILE_ERR_ARG && strstr(tile_last_error(), "N is 999"));
+    vx.extent[0] = vy.extent[0] = 0;
+    EXPECT(kernels_saxpy(TILE_CPU, 2.0f, &vx, &vy) == TILE_OK);
+    vx.extent[0] = vy.extent[0] = 513;
+    EXPECT(kernels_saxpy_query(TILE_CPU, 2.0f, &vx, &vy, &info) == TILE_OK);
+    EXPECT(strncmp(info.target, "cpu-", 4) == 0 && info.programs > 0 && info.value_count >= 1);
+    return 0;
+}
+END
+}
+
+setup() { cd "$BATS_FILE_TMPDIR"; }
+
+runtime() { # objects of the run time, made once
+    [ -e libtilert.a ] && return
+    "$TILECC" --emit-runtime -o tile_rt.o
+    ar rcs libtilert.a tile_rt.o
+}
+
+link() { # output, options...
+    local output=$1
+    shift
+    ${CC:-cc} -O1 -I. "$@" -o "$output" -ldl -lpthread
+}
+
+@test "a program with nothing installed: plain, PIE, not PIE, static, no unused sections" {
+    runtime
+    link plain app.c kernels.o tile_rt.o
+    ./plain
+    link pie -fPIE -pie -Wl,-z,text -Wl,-z,relro,-z,now -Wl,--fatal-warnings app.c kernels.o tile_rt.o
+    ./pie
+    link fixed -fno-pie -no-pie app.c kernels.o tile_rt.o
+    ./fixed
+    link small -Wl,--gc-sections app.c kernels.o tile_rt.o
+    ./small
+    link shared -shared -fPIC -Wl,-z,text kernels.o tile_rt.o
+    link user app.c ./shared
+    ./user
+}
+
+@test "every instruction set that this processor has, and one thread" {
+    runtime
+    link plain app.c kernels.o tile_rt.o
+    TILE_CPU_ISA=baseline ./plain
+    TILE_CPU_THREADS=1 ./plain
+    case $(uname -m) in
+    x86_64)
+        if grep -qw avx2 /proc/cpuinfo; then TILE_CPU_ISA=avx2 ./plain; fi
+        if grep -qw avx512vl /proc/cpuinfo; then TILE_CPU_ISA=avx512 ./plain; fi ;;
+    aarch64) TILE_CPU_ISA=neon ./plain ;;
+    esac
+}
+
+@test "symbols: entries are global, the run time is undefined, nothing else shows" {
+    nm kernels.o | grep -v ' [a-z] ' | sed 's/^ *[0-9a-f]* *//' | sort >symbols
+    for entry in saxpy twice_f32 twice_f64; do printf 'T kernels_%s\n' ${entry}{,_load,_query}; done >wanted
+    printf 'U tile_rt_%s\n' launch load query >>wanted
+    # what LLVM may call for copies and fills
+    grep -vxE 'U mem(cpy|set|move)' symbols | diff <(sort wanted) -
+}
+
+@test "sections: no executable stack, nothing to run at start, read-only data" {
+    readelf -SW kernels.o >sections
+    grep -q '\.note\.GNU-stack .* 0 *[0-9]* *1$' sections
+    ! grep -qE 'init_array|ctors|COMMON' sections
+    ! grep -E ' WAX ' sections
+    readelf -nW kernels.o | grep -qE 'IBT, SHSTK|BTI, PAC'
+    runtime
+    link plain app.c kernels.o tile_rt.o
+    readelf -lW plain | grep -E 'GNU_STACK.* RW '
+    ! readelf -dW plain | grep -q TEXTREL
+}
+
+@test "unused kernels are dropped" {
+    runtime
+    echo '#include "kernels.h"
+        int main(void) { struct tile_f32_1 v = tile_f32_1_row_major(0, 0); return kernels_saxpy(TILE_CPU, 1.0f, &v, &v); }' >one.c
+    link one -Wl,--gc-sections one.c kernels.o tile_rt.o
+    ./one
+    nm one | grep -q kernels_saxpy
+    ! nm one | grep -q kernels_twice
+}
+
+@test "AArch64: the same program under qemu" {
+    [ -n "${AARCH64_CC-}" ] && command -v qemu-aarch64 >/dev/null || skip "no cross compiler or no qemu-user"
+    mkdir -p arm
+    "$TILECC" -arch=cpu --host-target=aarch64-linux -o arm/kernels.o kernels.tile
+    cmp arm/kernels.h kernels.h
+    "$TILECC" --emit-runtime --host-target=aarch64-linux -o arm/tile_rt.o
+    $AARCH64_CC -I. app.c arm/kernels.o arm/tile_rt.o -o arm/app -static -ldl -lpthread 2>/dev/null
+    qemu-aarch64 arm/app
+    readelf -hW arm/kernels.o | grep -q AArch64
+    readelf -nW arm/kernels.o | grep -q 'BTI, PAC'
+}
+
+@test "called from Python" {
+    command -v python3 >/dev/null || skip "no python3"
+    runtime
+    link kernels.so -shared -fPIC kernels.o tile_rt.o
+    python3 - <<'END'
+import ctypes
+library = ctypes.CDLL("./kernels.so")
+class View(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("extent", ctypes.c_int64 * 1), ("stride", ctypes.c_int64 * 1)]
+def view(array):
+    return View(ctypes.addressof(array), (ctypes.c_int64 * 1)(len(array)), (ctypes.c_int64 * 1)(1))
+x = (ctypes.c_float * 700)(*range(700))
+y = (ctypes.c_float * 700)(*([1.0] * 700))
+cpu = ctypes.c_void_p(0x435055)
+status = library.kernels_saxpy(cpu, ctypes.c_float(3.0), ctypes.byref(view(x)), ctypes.byref(view(y)))
+assert status == 0, status
+assert all(y[i] == 3.0 * i + 1.0 for i in range(700))
+library.tile_last_error.restype = ctypes.c_char_p
+assert library.kernels_saxpy(cpu, ctypes.c_float(3.0), None, ctypes.byref(view(y))) == 1
+assert b"x is NULL" in library.tile_last_error()
+END
+}
+
+@test "no driver: a status" {
+    runtime
+    echo '#include "kernels.h"
+        #include <stdio.h>
+        int main(void) { float d[4]; struct tile_f32_1 v = tile_f32_1_row_major(d, 4), w = tile_f32_1_row_major(d, 0);
+            int s = kernels_saxpy(NULL, 1.0f, &w, &w); (void)v; puts(tile_last_error()); return s != TILE_ERR_NO_DRIVER; }' >none.c
+    link none none.c kernels.o tile_rt.o
+    mkdir -p empty
+    if ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then skip "there is a driver"; fi
+    ./none
+}
