@@ -1,8 +1,7 @@
 /* convert_layout: nothing, other register numbers, shuffles between selects, or a trip through shared memory, as the plan of
  * ir/layout.h says. */
+#include "ir/scratch.h"
 #include "targets/nvptx/lower.h"
-
-enum { ROUND_BYTES = 48 * 1024 }; /* scratch of one round, all architectures have it */
 
 /* Parity of the lane's bits under a mask: which half of a conditional swap this lane is. */
 static LLVMValueRef lane_parity(struct lowering *l, uint32_t mask) {
@@ -174,7 +173,7 @@ void lower_convert(struct lowering *l, struct ir_operation *operation) {
         return;
     }
     const struct layout_conversion *plan = layout_conversion_plan(l->layouts, l->arena, source->type->layout, result->type->layout,
-                                                                  value_bytes(element), ROUND_BYTES);
+                                                                  value_bytes(element), SCRATCH_ROUND_BYTES);
     switch (plan->kind) {
     case CONVERT_NOTHING:
         for (int i = 0; i < count; i++) out[i] = in[i];

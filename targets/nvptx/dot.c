@@ -1,8 +1,7 @@
 /* dot by plain means, right for every type: both operands go to shared memory row-major, and each thread runs over k with one
  * multiply-add for each element of the accumulator that it holds.  Operands too large for shared memory go in pieces of k. */
+#include "ir/scratch.h"
 #include "targets/nvptx/lower.h"
-
-enum { PIECE_BYTES = 48 * 1024 };
 
 struct product {
     struct ir_operation *operation;
@@ -11,17 +10,6 @@ struct product {
     int64_t k, piece;            /* extent of k; what is in shared memory at once */
     int64_t start_a, start_b;
 };
-
-/* Bytes of one piece; k is cut while the whole does not fit. */
-static int64_t plan_pieces(struct product *p) {
-    int64_t rows = ir_type_elements(p->a) / p->k, columns = ir_type_elements(p->b) / p->k;
-    int bytes_a = value_bytes(p->a->element), bytes_b = value_bytes(p->b->element);
-    p->piece = p->k;
-    while (p->piece % 2 == 0 && rows * p->piece * bytes_a + columns * p->piece * bytes_b > PIECE_BYTES) p->piece /= 2;
-    int64_t size_a = (rows * p->piece * bytes_a + 15) / 16 * 16;
-    p->start_b = size_a;
-    return size_a + columns * p->piece * bytes_b;
-}
 
 /* Element number inside a piece of an operand whose dimension `cut` has the extent of the piece. */
 static LLVMValueRef number_in(struct lowering *l, const struct ir_type *type, LLVMValueRef *coordinate, int cut, int64_t piece) {
@@ -136,9 +124,9 @@ void lower_dot(struct lowering *l, struct ir_operation *operation) {
     int count = layout_registers(p.c->layout);
     LLVMValueRef *out = value_define(l, operation->results[0]);
     for (int i = 0; i < count; i++) out[i] = value_register(l, operation->operands[2], i);
-    int64_t start = shared_scratch(l, operation, plan_pieces(&p));
-    p.start_a = start;
-    p.start_b += start;
+    int64_t first_bytes, bytes = scratch_product(operation, &p.piece, &first_bytes);
+    p.start_a = shared_scratch(l, operation, bytes);
+    p.start_b = p.start_a + first_bytes;
     int *key[2] = {sharing(l, &p, 0), sharing(l, &p, 1)};
     for (int64_t from = 0; from < p.k; from += p.piece) {
         if (from) ptx_barrier(l);

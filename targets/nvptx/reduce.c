@@ -3,6 +3,7 @@
  * The steps come from the layout: each combines a value with that of the position XORed with it.  The seven kinds commute, so
  * cheap steps go first.  A region is only associative, the left operand with the smaller indexes: its steps go by the bit of
  * the axis that they fold, lowest first, so that at each moment a value stands for an aligned range of indexes. */
+#include "ir/scratch.h"
 #include "targets/nvptx/lower.h"
 
 #include <string.h>
@@ -110,7 +111,7 @@ static LLVMValueRef packed_bits(struct lowering *l, LLVMValueRef value, uint32_t
 /* What crosses warps.  Partials of one row are neighbours in scratch, [row of warps][register][row of lanes][partial]; the threads
  * that hold copies of a row do not write.  Everybody reads all partials of its rows in order. */
 struct crossing {
-    uint32_t lane_mask, warp_mask;  /* bits that name copies of a row, and bits that the reduction crosses */
+    uint32_t warp_mask;             /* bits that the reduction crosses */
     int partials, rows_of_lanes, rows_of_warps, live;
     LLVMValueRef row, partial, writer;
 };
@@ -118,18 +119,15 @@ struct crossing {
 static void plan_crossing(struct lowering *l, const struct fold *f, struct crossing *c) {
     LLVMBuilderRef b = l->builder;
     const struct layout_reduction *steps = &f->steps;
-    uint32_t lanes = layout_redundant_bits(f->layout, LAYOUT_LANE);
-    *c = (struct crossing){.live = 0};
-    for (int i = 0; i < steps->lane_steps; i++) {
-        uint32_t mask = (uint32_t)steps->lane_step[i].part[LAYOUT_LANE];
-        if (is_power_of_two(mask)) lanes |= mask;
-    }
+    struct scratch_crossing plan;
+    scratch_reduction(f->layout, f->axis, f->ordered, &plan);
+    uint32_t lanes = plan.lanes;
+    *c = (struct crossing){.rows_of_lanes = plan.rows_of_lanes};
     for (int i = 0; i < steps->warp_steps; i++) c->warp_mask |= (uint32_t)steps->warp_step[i].part[LAYOUT_WARP];
     for (int r = 0; r < f->registers; r++) c->live += f->alive[r];
+    if (c->live != plan.live) die("a reduction folds %d registers to %d, not %d", f->registers, c->live, plan.live);
     int warp_bits = f->layout->bits[LAYOUT_WARP], group_warps = 1 << warp_bits;
-    c->lane_mask = lanes;
     c->partials = steps->partials;
-    c->rows_of_lanes = 32 >> __builtin_popcount(lanes);
     uint32_t other_warps = (uint32_t)(group_warps - 1) & ~c->warp_mask;
     c->rows_of_warps = 1 << __builtin_popcount(other_warps);
     LLVMValueRef warp_in_group = l->warp, group = value_i32(l, 0);
