@@ -48,7 +48,11 @@ bool lower_function(struct compilation *compilation, struct ir_function *functio
 
 /* Makes what was asked for and adds it to the outputs.  False: reported. */
 bool emit_outputs(struct compilation *compilation);
-bool emit_fatbin(struct compilation *compilation, struct buffer *out);
+/* Outputs that exist once an instance, collected before it is known whether they fit under -o. */
+struct part { const char *name; struct buffer bytes; };
+struct parts { struct arena *arena; VECTOR(struct part) list; };
+bool emit_add_part(struct parts *parts, const char *name, struct buffer *bytes, bool made); /* frees bytes, returns made */
+bool emit_fatbins(struct compilation *compilation, struct parts *parts);
 void emit_add(struct compilation *compilation, const char *path, const void *data, size_t size);
 /* -o, or stem and suffix in the working directory. */
 const char *emit_name(const struct compilation *compilation, const char *suffix);

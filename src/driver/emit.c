@@ -34,10 +34,6 @@ const char *emit_name(const struct compilation *compilation, const char *suffix)
     return arena_printf(compilation->arena, "%.*s%s", is_named ? base_length(base) : (int)strlen(base), base, suffix);
 }
 
-/* One instance's own text or bytes, with what tells it from the others. */
-struct part { const char *name; struct buffer bytes; };
-struct parts { struct arena *arena; VECTOR(struct part) list; };
-
 /* saxpy_f32.sm_90a, softmax_f16.2.sm_80 when there are several of one symbol and architecture */
 static const char *part_name(struct arena *arena, const struct kernel_entry *entry, int variant) {
     int same = 0, before = 0, target = entry->variants.data[variant].target;
@@ -67,13 +63,12 @@ static bool make_part(struct compilation *compilation, struct kernel_entry *entr
     }
 }
 
-static bool add_part(struct compilation *compilation, struct parts *parts, const char *name, struct buffer *bytes, bool made) {
+bool emit_add_part(struct parts *parts, const char *name, struct buffer *bytes, bool made) {
     if (made && bytes->size) {
         struct part part = {name, {arena_copy(parts->arena, bytes->data, bytes->size), bytes->size, 0}};
         vector_push(parts->arena, &parts->list, part);
     }
     buffer_free(bytes);
-    (void)compilation;
     return made;
 }
 
@@ -84,7 +79,7 @@ static bool make_parts(struct compilation *compilation, struct parts *parts) {
         for (int k = 0; k < entry->variants.count; k++) {
             struct buffer bytes = {0};
             bool made = make_part(compilation, entry, k, &bytes);
-            ok = add_part(compilation, parts, part_name(compilation->arena, entry, k), &bytes, made) && ok;
+            ok = emit_add_part(parts, part_name(compilation->arena, entry, k), &bytes, made) && ok;
         }
     }
     bool wants_cpu = false;
@@ -92,7 +87,7 @@ static bool make_parts(struct compilation *compilation, struct parts *parts) {
     if (compilation->options->emit == EMIT_LLVM && wants_cpu) {
         struct buffer bytes = {0};
         bool made = host_emit_llvm(&compilation->target, compilation->module, &bytes);
-        ok = add_part(compilation, parts, arena_printf(compilation->arena, "%s.host", compilation->stem), &bytes, made) && ok;
+        ok = emit_add_part(parts, arena_printf(compilation->arena, "%s.host", compilation->stem), &bytes, made) && ok;
     }
     return ok;
 }
@@ -101,12 +96,13 @@ static bool emit_parts(struct compilation *compilation) {
     const struct options *options = compilation->options;
     const char *suffix = emit_suffix(options->emit), *output = options->output;
     struct parts parts = {.arena = compilation->arena};
-    if (!make_parts(compilation, &parts)) return false;
-    bool is_joined = output && strcmp(output, "-") == 0;
+    if (!(options->emit == EMIT_FATBIN ? emit_fatbins(compilation, &parts) : make_parts(compilation, &parts))) return false;
+    bool is_joined = output && strcmp(output, "-") == 0, is_text = options->emit != EMIT_CUBIN && options->emit != EMIT_FATBIN;
+    bool fits = !output || parts.list.count <= 1 || (is_joined && is_text);
     if (parts.list.count == 0) driver_error("nothing to make: no architecture of -arch gives %s", suffix + 1);
-    else if (output && parts.list.count > 1 && (!is_joined || options->emit == EMIT_CUBIN))
+    else if (!fits)
         driver_error("%d instances give a file each; choose one with --spec and -arch, or leave -o away", parts.list.count);
-    if (parts.list.count == 0 || (output && parts.list.count > 1 && (!is_joined || options->emit == EMIT_CUBIN))) {
+    if (parts.list.count == 0 || !fits) {
         compilation->code = EXIT_USAGE;
         return false;
     }
@@ -192,14 +188,8 @@ bool emit_outputs(struct compilation *compilation) {
     switch (compilation->options->emit) {
     case EMIT_OBJECT: ok = make_cubins(compilation) && emit_object(compilation); break;
     case EMIT_HEADER: ok = emit_header(compilation, output ? output : emit_name(compilation, ".h")); break;
-    case EMIT_CUBIN: ok = make_cubins(compilation) && (compilation->options->dry_run || emit_parts(compilation)); break;
-    case EMIT_FATBIN: {
-        struct buffer bytes = {0};
-        ok = make_cubins(compilation) && (compilation->options->dry_run || emit_fatbin(compilation, &bytes));
-        if (ok && bytes.size) emit_add(compilation, output ? output : emit_name(compilation, ".fatbin"), bytes.data, bytes.size);
-        buffer_free(&bytes);
-        break;
-    }
+    case EMIT_CUBIN:
+    case EMIT_FATBIN: ok = make_cubins(compilation) && (compilation->options->dry_run || emit_parts(compilation)); break;
     default: ok = emit_parts(compilation); break;
     }
     if (ok && compilation->options->save_temps) save_temps(compilation);

@@ -1,4 +1,5 @@
-/* --emit=fatbin: the toolkit's fatbinary over one cubin an architecture.  Its inputs and output are nameless files in memory,
+/* --emit=fatbin: the toolkit's fatbinary over one cubin an architecture, a file for the first variant of each, one for the
+ * second, and so on: a fat binary has no room for several of one architecture.  The tool's inputs and output are nameless files in memory,
  * since it splits names at commas and writes wherever a name leads. */
 #include "driver/driver.h"
 
@@ -26,17 +27,19 @@ static int memory_file(const char *name, const void *data, size_t size) {
 
 struct fatbin_inputs { VECTOR(int) files; VECTOR(const char *) arguments; };
 
-/* One image a target: a fat binary has no room for several of one architecture. */
-static bool add_images(struct compilation *compilation, struct fatbin_inputs *inputs) {
-    const struct kernel_module *module = compilation->module;
-    for (int i = 0; i < module->images.count; i++) {
-        const struct kernel_image *image = &module->images.data[i];
-        for (int k = 0; k < i; k++)
-            if (module->images.data[k].target == image->target) {
-                driver_error("a fat binary holds one instance an architecture; choose one with --spec");
-                compilation->code = EXIT_USAGE;
-                return false;
-            }
+/* The variant of `target` that has `number` others before it, or NULL. */
+static const struct kernel_variant *nth_variant(const struct kernel_entry *entry, int target, int number) {
+    for (int i = 0; i < entry->variants.count; i++)
+        if (entry->variants.data[i].target == target && number-- == 0) return &entry->variants.data[i];
+    return NULL;
+}
+
+static bool add_images(struct compilation *compilation, const struct kernel_entry *entry, int number, struct fatbin_inputs *inputs) {
+    for (int t = 0; t < compilation->targets.count; t++) {
+        int target = compilation->targets.data[t];
+        const struct kernel_variant *variant = nth_variant(entry, target, number);
+        if (target_rows[target].kind != TARGET_NVPTX || !variant) continue;
+        const struct kernel_image *image = &compilation->module->images.data[variant->gpu.image];
         int file = memory_file("cubin", image->data, image->size);
         if (file < 0) {
             driver_error("cannot hold a cubin in memory: %s", strerror(errno));
@@ -45,8 +48,7 @@ static bool add_images(struct compilation *compilation, struct fatbin_inputs *in
         }
         vector_push(compilation->arena, &inputs->files, file);
         vector_push(compilation->arena, &inputs->arguments,
-                    arena_printf(compilation->arena, "--image3=kind=elf,sm=%s,file=/proc/self/fd/%d",
-                                 target_rows[image->target].name + 3, file));
+                    arena_printf(compilation->arena, "--image3=kind=elf,sm=%s,file=/proc/self/fd/%d", target_rows[target].name + 3, file));
     }
     return true;
 }
@@ -77,21 +79,29 @@ static bool run_fatbinary(struct compilation *compilation, const char *tool, str
     return ok;
 }
 
-bool emit_fatbin(struct compilation *compilation, struct buffer *out) {
+/* True when done or when there is no such variant: then out stays empty. */
+static bool make_fatbin(struct compilation *compilation, const char *tool, const struct kernel_entry *entry, int number, struct buffer *out) {
+    struct fatbin_inputs inputs = {0};
+    bool ok = add_images(compilation, entry, number, &inputs);
+    if (ok && inputs.files.count) ok = run_fatbinary(compilation, tool, &inputs, out);
+    for (int i = 0; i < inputs.files.count; i++) close(inputs.files.data[i]);
+    return ok;
+}
+
+bool emit_fatbins(struct compilation *compilation, struct parts *parts) {
     const char *tool = tool_find(compilation->options, "fatbinary");
     if (!tool) {
         driver_error("--emit=fatbin needs fatbinary of a CUDA toolkit, and there is none");
         compilation->code = EXIT_ENVIRONMENT;
         return false;
     }
-    struct fatbin_inputs inputs = {0};
-    bool ok = add_images(compilation, &inputs);
-    if (ok && inputs.files.count == 0) {
-        driver_error("nothing to make: no architecture of -arch gives fatbin");
-        compilation->code = EXIT_USAGE;
-        ok = false;
+    for (int i = 0; i < compilation->module->entries.count; i++) {
+        const struct kernel_entry *entry = &compilation->module->entries.data[i];
+        for (int number = 0; number < entry->variants.count; number++) {
+            struct buffer bytes = {0};
+            const char *name = number ? arena_printf(compilation->arena, "%s.%d", entry->symbol, number) : entry->symbol;
+            if (!emit_add_part(parts, name, &bytes, make_fatbin(compilation, tool, entry, number, &bytes))) return false;
+        }
     }
-    if (ok) ok = run_fatbinary(compilation, tool, &inputs, out);
-    for (int i = 0; i < inputs.files.count; i++) close(inputs.files.data[i]);
-    return ok;
+    return true;
 }

@@ -18,12 +18,12 @@ static void on_abort(int number) {
     _exit(EXIT_INTERNAL);
 }
 
-/* Files must never land on descriptors 0 to 2 because a caller closed them. */
+/* Files must never land on descriptors 0 to 2 because a caller closed them.  What takes their place fails, as they would. */
 static void keep_standard_descriptors(void) {
-    for (int file = open("/dev/null", O_RDWR); file >= 0; file = open("/dev/null", O_RDWR))
-        if (file > 2) {
-            close(file);
-            return;
+    for (int file = 0; file <= 2; file++)
+        if (fcntl(file, F_GETFD) < 0) {
+            int taken = open("/dev/null", file == 0 ? O_WRONLY : O_RDONLY); /* the lowest that is free: this one */
+            if (taken != file) _exit(EXIT_ENVIRONMENT);
         }
 }
 

@@ -4,8 +4,9 @@
 load helper
 
 nothing_but() { # files that may be here
-    ls -A | sort >now
-    printf '%s\n' now "$@" | sort | diff - now
+    local now
+    now=$(find . -mindepth 1 -maxdepth 1 | sed 's,^./,,' | sort)
+    [ "$now" = "$(printf '%s\n' "$@" | sort)" ] || { echo "here: $now"; return 1; }
 }
 
 @test "an input that cannot be read: exit 3" {
@@ -84,7 +85,7 @@ nothing_but() { # files that may be here
 
 @test "dependency files that make undoes, with odd names" {
     mkdir 'a b'
-    for name in 'plain' 'a b/sp ace' 'ha#sh' 'dol$lar' 'co:lon' 'back\slash' "quo'te" 'per%cent' 'tilde~' 'bs\ sp' '(par)'; do
+    for name in 'plain' 'a b/sp ace' 'ha#sh' 'dol$lar' 'co:lon' 'back\slash' "quo'te" 'tilde~' 'bs\ sp' '(par)'; do
         cp k.tile "$name.tile"
         expect 0 tilecc --emit=header -MD -o "$name.h" "$name.tile"
         [ -s "$name.d" ]

@@ -12,7 +12,7 @@ ASSEMBLY|-S|tilecc -arch=sm_80 --spec 'axpy[B=64]' OPT -o - k.tile
 EMIT|--emit=tir|tilecc -arch=cpu OPT k.tile; ls
 EMIT_RUNTIME|--emit-runtime|tilecc OPT -o rt.o; ls
 SYNTAX_ONLY|-fsyntax-only|tilecc -arch=cpu OPT k.tile; ls
-INTERPRET|--interpret=axpy(2, [3], [3])|tilecc -arch=cpu OPT k.tile; ls
+INTERPRET|--interpret=k_axpy(2, [3], [3])|tilecc -arch=cpu OPT k.tile; ls
 ARCH|-arch=sm_80|tilecc --emit=tir OPT k.tile; ls
 PRINT_TARGETS|--print-targets|tilecc -arch=cpu OPT k.tile; ls
 HOST_TARGET|--host-target=aarch64-linux|tilecc --emit-runtime OPT -o rt.o; sum rt.o
@@ -68,7 +68,7 @@ kernel hides(x: inout f32[N]) grid(b: cdiv(N, 64)) {
     x[i +: 64] = 0.0;
 }
 END
-    (cd "$1" && set +e && eval "$2" 2>&1; cd "$1" && find . -type f | sort | xargs cksum) 2>&1
+    (cd "$1" && set +e && eval "$2" 2>&1; cd "$1" && find . -type f | sort | xargs cksum; true) 2>&1
 }
 
 @test "every option of options.def has a case whose output differs with it" {

@@ -57,8 +57,9 @@ with_fake() { # expected status
 
 @test "ptxas gives a cubin cut short, or for another architecture" {
     needs_ptxas
-    tilecc -arch=sm_90a --emit=cubin --spec 'axpy[B=64]' -o other.cubin k.tile
-    tilecc -arch=sm_80 --emit=cubin --spec 'axpy[B=64]' -o right.cubin k.tile
+    tilecc -arch=sm_80,sm_90a --emit=cubin --spec 'axpy[B=64]' k.tile
+    cp k_axpy.0.sm_90a.cubin other.cubin
+    cp k_axpy.0.sm_80.cubin right.cubin
     fake_ptxas <<<"/bin/cat '$PWD/other.cubin'"
     with_fake 5
     size=$(stat -c %s right.cubin)
@@ -84,7 +85,9 @@ with_fake() { # expected status
 @test "the real one makes cubins, PTX, fatbins and objects" {
     needs_ptxas
     expect 0 tilecc -arch=sm_80,sm_90a --emit=cubin --spec 'axpy[B=64]' k.tile
-    [ "$(ls ./*.cubin | wc -l)" = 2 ]
+    ls
+    [ "$(find . -name 'k_axpy.*.sm_80.cubin' | wc -l)" -ge 1 ]
+    [ "$(find . -name 'k_axpy.*.sm_90a.cubin' | wc -l)" -ge 1 ]
     expect 0 tilecc -arch=sm_80 -S --spec 'axpy[B=64]' -o - k.tile
     contains ".target sm_80"
     contains ".visible .entry"
@@ -94,8 +97,8 @@ with_fake() { # expected status
     contains "sm_90a"
     contains "registers"
     if [ -n "${FATBINARY-}" ]; then
-        expect 0 tilecc -arch=sm_80,sm_90a --emit=fatbin --spec 'axpy[B=64]' -o k.fatbin k.tile
-        [ "$(od -An -tx4 -N4 k.fatbin | tr -d ' ')" = ba55ed50 ]
+        expect 0 tilecc -arch=sm_80,sm_90a --emit=fatbin --spec 'axpy[B=64]' k.tile
+        [ "$(od -An -tx4 -N4 k_axpy.fatbin | tr -d ' ')" = ba55ed50 ]
     fi
     expect 0 tilecc -arch=compute_80 -S --spec 'axpy[B=64]' -o - k.tile
     contains ".target sm_80"
