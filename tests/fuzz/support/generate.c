@@ -153,6 +153,10 @@ static void add_view(struct generator *g, bool output, bool atomic)
     choose_shape(g, argument, &type);
     type.optional = random_chance(&g->random, 15);
     argument->absent = type.optional && random_chance(&g->random, 50);
+    for (int d = 0; argument->absent && d < type.rank; d++) { /* what no present view binds is 0 */
+        argument->extent[d] = type.extent[d] == IR_DYNAMIC ? 0 : type.extent[d];
+        argument->stride[d] = type.stride[d] == IR_DYNAMIC ? 0 : type.stride[d];
+    }
     argument->output = output;
     argument->atomic = atomic;
     argument->block = 1 << random_between(&g->random, 0, 4);
