@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -27,6 +28,7 @@
 #define GATE_CLOSED 0x40000000
 #define WORKER_SPINS 4000 /* rounds of waiting before a worker sleeps: about 50 microseconds */
 #define CALLER_SPINS 20000
+#define WAKE_NANOSECONDS 10000
 
 struct pool {
     pthread_mutex_t owner;     /* held by the caller whose job runs */
@@ -391,11 +393,32 @@ static void open_gate(struct pool *pool)
     }
 }
 
+static int64_t nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Waking a thread costs some microseconds.  Where all sleep, the first program tells what the others will take, and a
+ * small job is done by the caller alone.  Gives the number of programs done. */
+static int64_t try_alone(struct pool *pool, int64_t grain)
+{
+    int64_t programs = pool->programs, begin = nanoseconds(), one;
+    int64_t first = grain < programs ? grain : programs;
+    pool->function(pool->slots, 0, first, pool->scratch);
+    one = (nanoseconds() - begin) / first;
+    if (one > WAKE_NANOSECONDS / programs)
+        return first;
+    pool->function(pool->slots, first, programs, pool->scratch);
+    return programs;
+}
+
 /* Under pool->owner. */
-static int run_together(struct pool *pool, const struct tile_rt_call *call, int64_t grain)
+static int run_job(struct pool *pool, const struct tile_rt_call *call, int64_t grain)
 {
     const struct tile_rt_variant *variant = call->variant;
-    int64_t chunk;
+    int64_t chunk, done = 0;
     if (!pool->started)
         start_workers(pool);
     if (!scratch_grow(&pool->scratch, &pool->scratch_size, (size_t)variant->scratch_bytes))
@@ -408,12 +431,18 @@ static int run_together(struct pool *pool, const struct tile_rt_call *call, int6
     pool->slots = call->slots;
     pool->programs = call->programs;
     pool->scratch_bytes = (size_t)variant->scratch_bytes;
-    __atomic_store_n(&pool->next, 0, __ATOMIC_RELAXED);
-    if (pool->threads > 1)
-        open_gate(pool);
+    if (pool->threads == 1 || call->programs <= grain) {
+        variant->function(call->slots, 0, call->programs, pool->scratch);
+        return TILE_OK;
+    }
+    if (__atomic_load_n(&pool->sleepers, __ATOMIC_RELAXED) == pool->threads - 1)
+        done = try_alone(pool, grain);
+    if (done == call->programs)
+        return TILE_OK;
+    __atomic_store_n(&pool->next, done, __ATOMIC_RELAXED);
+    open_gate(pool);
     draw_chunks(pool, pool->scratch);
-    if (pool->threads > 1)
-        close_gate(pool);
+    close_gate(pool);
     return TILE_OK;
 }
 
@@ -426,10 +455,9 @@ int tile_rt_cpu_launch(struct tile_rt_call *call)
         return status;
     tile_rt_say("%s: %lld programs of variant %u on %s", call->kernel->name, (long long)call->programs,
                 (unsigned)call->variant_index, call->target->name);
-    if (call->programs > grain && pthread_mutex_trylock(&pool->owner) == 0) {
-        status = run_together(pool, call, grain);
-        pthread_mutex_unlock(&pool->owner);
-        return status;
-    }
-    return run_alone(call);
+    if (pthread_mutex_trylock(&pool->owner) != 0)
+        return run_alone(call);
+    status = run_job(pool, call, grain);
+    pthread_mutex_unlock(&pool->owner);
+    return status;
 }
