@@ -434,50 +434,69 @@ static void put_entry_comment(struct buffer *out, const struct kernel_entry *ent
     buffer_puts(out, " *  @return TILE_OK or an enum tile_status; nothing is launched on error. */\n");
 }
 
-static void put_parameters(struct buffer *out, const struct kernel_entry *entry)
+/* One parameter of a prototype: type and name. */
+static void put_parameter(struct buffer *out, const struct kernel_parameter *parameter)
 {
-    buffer_puts(out, "struct CUstream_st *stream");
-    for (int p = 0; p < entry->parameters.count; p++) {
-        const struct kernel_parameter *parameter = &entry->parameters.data[p];
-        const char *type = element_type(parameter->element);
-        buffer_puts(out, ", ");
-        switch (parameter->kind) {
-        case KERNEL_VIEW:
-            buffer_puts(out, "const struct ");
-            put_tag(out, view_kind(parameter));
-            buffer_puts(out, " *");
-            break;
-        case KERNEL_SCALAR:
-            type = scalar_type(parameter->element);
-            buffer_printf(out, "%s%s", type, type[strlen(type) - 1] == '*' ? "" : " ");
-            break;
-        case KERNEL_POINTER:
-            if (parameter->element == IR_POINTER)
-                buffer_puts(out, parameter->pointee_const ? "void *const *" : "void **");
-            else
-                buffer_printf(out, "%s%s *", parameter->pointee_const ? "const " : "", type);
-            break;
-        case KERNEL_ENUM:
-        case KERNEL_KEY: buffer_puts(out, "int "); break;
-        }
-        put_parameter_name(out, parameter->name);
+    const char *type = element_type(parameter->element);
+    switch (parameter->kind) {
+    case KERNEL_VIEW:
+        buffer_puts(out, "const struct ");
+        put_tag(out, view_kind(parameter));
+        buffer_puts(out, " *");
+        break;
+    case KERNEL_SCALAR:
+        type = scalar_type(parameter->element);
+        buffer_printf(out, "%s%s", type, type[strlen(type) - 1] == '*' ? "" : " ");
+        break;
+    case KERNEL_POINTER:
+        if (parameter->element == IR_POINTER)
+            buffer_puts(out, parameter->pointee_const ? "void *const *" : "void **");
+        else
+            buffer_printf(out, "%s%s *", parameter->pointee_const ? "const " : "", type);
+        break;
+    case KERNEL_ENUM:
+    case KERNEL_KEY: buffer_puts(out, "int "); break;
     }
+    put_parameter_name(out, parameter->name);
+}
+
+/* A prototype of symbol + suffix, its parameters in lines of at most 100 columns. */
+static void put_prototype(struct buffer *out, const struct kernel_entry *entry, const char *suffix, bool wants_info)
+{
+    size_t line = out->size, indent;
+    buffer_printf(out, "int %s%s(", entry->symbol, suffix);
+    indent = out->size - line;
+    buffer_puts(out, "struct CUstream_st *stream");
+    for (int p = 0; p < entry->parameters.count + (wants_info ? 1 : 0); p++) {
+        struct buffer item = {0};
+        if (p < entry->parameters.count)
+            put_parameter(&item, &entry->parameters.data[p]);
+        else
+            buffer_puts(&item, "struct tile_kernel_info *info");
+        buffer_putc(out, ',');
+        if (out->size - line + 1 + item.size > 98) {
+            buffer_putc(out, '\n');
+            line = out->size;
+            buffer_printf(out, "%*s", (int)indent, "");
+        } else {
+            buffer_putc(out, ' ');
+        }
+        buffer_append(out, item.data, item.size);
+        buffer_free(&item);
+    }
+    buffer_puts(out, ");\n");
 }
 
 static void put_entry(struct buffer *out, const struct kernel_entry *entry)
 {
     put_defines(out, entry);
     put_entry_comment(out, entry);
-    buffer_printf(out, "int %s(", entry->symbol);
-    put_parameters(out, entry);
-    buffer_printf(out, ");\n/** What %s would run for these arguments; launches nothing. */\nint %s_query(",
-                  entry->symbol, entry->symbol);
-    put_parameters(out, entry);
-    buffer_printf(
-        out,
-        ", struct tile_kernel_info *info);\n/** Loads %s onto the current device, so that launches are safe inside "
-        "a stream capture. */\nint %s_load(void);\n\n",
-        entry->symbol, entry->symbol);
+    put_prototype(out, entry, "", false);
+    buffer_printf(out, "/** What %s would run for these arguments; launches nothing. */\n", entry->symbol);
+    put_prototype(out, entry, "_query", true);
+    buffer_printf(out, "/** Loads %s onto the current device, so that launches are safe inside a stream capture. */\n",
+                  entry->symbol);
+    buffer_printf(out, "int %s_load(void);\n\n", entry->symbol);
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
