@@ -28,6 +28,8 @@ struct target_row {
 extern const struct target_row target_rows[];
 extern const int target_row_count;
 int target_find(const char *name); /* index, or -1.  compute_XX is handled by the driver */
+/* Whether the target computes a mathematical function by itself within the language's bound; else expand_math writes it out. */
+bool target_has_math(const struct target_row *row, enum ir_math function, enum ir_element element);
 void target_print_all(struct buffer *out); /* the text of --print-targets */
 
 struct target_options {
@@ -45,6 +47,10 @@ struct target_options {
     FILE *log;                         /* -v, --dryrun, --resource-usage */
     int prefix_map_count; const char *const *prefix_map; /* -ffile-prefix-map=old=new */
 };
+
+/* What debug information calls a source: -ffile-prefix-map applied, and without the leading '/', since ptxas writes the time of a
+ * file that it can find into its output. */
+const char *target_source_name(const struct target_options *options, const char *name);
 
 /* NVPTX: the functions of the given variants (Schedule level, all of target row `target`) to one cubin a variant, in forked
  * workers; fills variant->gpu and module->images.  False: reported.  targets/nvptx/. */

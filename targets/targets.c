@@ -38,3 +38,34 @@ void target_print_all(struct buffer *out) {
                           row->warps, trust_text(row->trust));
     }
 }
+
+/* GPUs have ex2, rsqrt (2 ulp in f32), and sqrt and rcp rounded right; exp is ex2 with an exact reduction.  lg2 has an absolute bound
+ * only, so logarithms are the library's.  f16 and bf16 go through f32. */
+bool target_has_math(const struct target_row *row, enum ir_math function, enum ir_element element) {
+    if (!row || row->kind != TARGET_NVPTX) return false;
+    switch (function) {
+    case IR_MATH_SQRT:
+    case IR_MATH_RSQRT:
+    case IR_MATH_RCP:
+    case IR_MATH_FLOOR:
+    case IR_MATH_CEIL:
+    case IR_MATH_TRUNC:
+    case IR_MATH_ROUND:
+    case IR_MATH_ISNAN:
+    case IR_MATH_COPYSIGN: return true;
+    case IR_MATH_EXP:
+    case IR_MATH_EXP2: return element != IR_F64;
+    default: return false;
+    }
+}
+
+const char *target_source_name(const struct target_options *options, const char *name) {
+    for (int i = options->prefix_map_count - 1; i >= 0; i--) { /* the last that fits wins, as in C compilers */
+        const char *map = options->prefix_map[i], *equals = strchr(map, '=');
+        size_t length = (size_t)(equals - map);
+        if (strncmp(name, map, length) != 0) continue;
+        name = arena_printf(options->arena, "%s%s", equals + 1, name + length);
+        break;
+    }
+    return name + strspn(name, "/");
+}

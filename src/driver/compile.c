@@ -75,7 +75,7 @@ static void set_up(struct compilation *compilation, const struct options *option
         .spec_count = options->specs.count, .specs = options->specs.data,
         .prefix = options->prefix, .max_instances = options->max_instances,
         .target_count = compilation->targets.count, .targets = compilation->targets.data, .target_name = target_name,
-        .strict_fp = options->strict_fp, .checks = options->checks, .syntax_only = options->syntax_only};
+        .strict_fp = options->strict_fp, .syntax_only = options->syntax_only};
     compilation->target = (struct target_options){
         .arena = options->arena, .context = compilation->context, .diagnostics = compilation->diagnostics,
         .ptxas = tool_find(options, "ptxas"), .optimization = options->optimization,
@@ -195,6 +195,7 @@ enum exit_code compile_file(const struct options *options, const char *path) {
     struct jobs jobs;
     jobs_acquire(&jobs, options, 64);
     compilation.target.jobs = jobs.count;
+    if (options->verbose) fprintf(stderr, "tilecc: %d workers at a time\n", jobs.count);
     bool ok = compile_steps(&compilation);
     jobs_release(&jobs);
     report_diagnostics(&compilation);

@@ -292,7 +292,6 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_MAX_INSTANCES: return parse_int("--max-instances", value, 1, &o->max_instances);
     case OPTION_PREFIX: return parse_prefix(o, value);
     case OPTION_STRICT_FP: o->strict_fp = true; return true;
-    case OPTION_CHECKS: o->checks = true; return true;
     case OPTION_OPTIMIZE: return parse_optimization(o, value);
     case OPTION_PASSES: o->passes = value; return true;
     case OPTION_PRINT_AFTER: o->print_after = value; return true;
@@ -323,7 +322,7 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_JOBS: return !*value || parse_int("-j", value, 1, &o->jobs);
     case OPTION_VERSION: o->print_version = true; return true;
     case OPTION_HELP: o->print_help = true; return true;
-    case OPTION_REPORT: case OPTION_REPRODUCIBLE: case OPTION_F32_DOT: case OPTION_COUNT: break;
+    case OPTION_REPORT: case OPTION_CHECKS: case OPTION_REPRODUCIBLE: case OPTION_F32_DOT: case OPTION_COUNT: break;
     }
     die("option %s has no meaning", option_info[id].spelling);
 }
@@ -375,7 +374,6 @@ bool options_parse(struct options *options, int count, const char *const *argume
         return false;
     }
     *code = EXIT_USAGE;
-    options->max_instances = 3;
     options->optimization = 2;
     options->fuel = -1;
     options->color = "auto";

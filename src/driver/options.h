@@ -65,7 +65,7 @@ struct options {
     VECTOR(const char *) specs;
     int max_instances;
     const char *prefix;
-    bool strict_fp, checks;
+    bool strict_fp;
     int optimization;
     const char *passes;                   /* NULL: the pipeline */
     const char *print_after;

@@ -98,8 +98,8 @@ void version_print(const struct options *options) {
 }
 
 void targets_print(void) {
-    static const char *const trust[] = {"run: checked on hardware", "run as sm_90: its PTX ran on other hardware", "assembles: never run"};
-    for (int i = 0; i < target_row_count; i++)
-        printf("%-8s %s%s\n", target_rows[i].name, trust[target_rows[i].trust],
-               target_rows[i].flags & TARGET_DEFAULT ? " (default)" : "");
+    struct buffer text = {0};
+    target_print_all(&text);
+    fwrite(text.data, 1, text.size, stdout);
+    buffer_free(&text);
 }

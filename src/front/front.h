@@ -20,7 +20,7 @@ struct front_options {
     int define_count; const struct front_define *defines;
     int spec_count; const char *const *specs;                       /* --spec 'softmax<f16>[B=1024]': only these instances */
     const char *prefix;                                             /* --prefix=, NULL: the rule of interface.md */
-    int max_instances;                                              /* --max-instances=, default 3 */
+    int max_instances;                                              /* --max-instances=: of a kernel for one architecture; 0: 256 */
     int target_count; const int *targets;                           /* rows of the target table, see targets/target.h */
     const char *(*target_name)(int target);                         /* "cpu", "sm_90a" … for on(sm_90a, …) */
     bool strict_fp;

@@ -214,10 +214,11 @@ static bool check_count(struct work *work) {
     for (int t = 0; t < front->options->target_count; t++) {
         int count = 0;
         for (int i = 0; i < work->variants.count; i++) count += work->variants.data[i].target == front->options->targets[t];
-        if (count <= WARN_INSTANCES) continue;
+        int most = front->options->max_instances ? front->options->max_instances : MOST_INSTANCES;
+        if (count <= WARN_INSTANCES && count <= most) continue;
         const char *target = front->options->target_name(front->options->targets[t]);
-        if (count > MOST_INSTANCES) {
-            struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_E0406, declaration->at, "`%s` has %d instances for %s, and %d are the most", declaration->name.text, count, target, MOST_INSTANCES);
+        if (count > most) {
+            struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_E0406, declaration->at, "`%s` has %d instances for %s, and %d are the most", declaration->name.text, count, target, most);
             note_factors(work, d);
             diag_note(front->diagnostics, d, declaration->at, "a cheap choice is better a run-time parameter than a key in `< >`; --spec compiles some instances alone");
             return false;

@@ -164,7 +164,7 @@ static void declare_kernel(struct lowering *l) {
 static void open_debug(struct lowering *l) {
     const struct source *source = l->function->at.source;
     if (!l->options->line_info || !source) return;
-    const char *name = source->name;
+    const char *name = target_source_name(l->options, source->name);
     LLVMMetadataRef version = LLVMValueAsMetadata(value_i32(l, LLVMDebugMetadataVersion()));
     LLVMAddModuleFlag(l->module, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18, version);
     l->debug = LLVMCreateDIBuilder(l->module);

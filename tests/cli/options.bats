@@ -24,7 +24,6 @@ SPEC|--spec axpy[B=128]|tilecc --emit=tir -o - OPT k.tile
 MAX_INSTANCES|--max-instances=1|tilecc -arch=sm_80 --emit=tir OPT "$SRCDIR/examples/matmul.tile"; ls
 PREFIX|--prefix=my_|tilecc --emit=header -o - OPT k.tile
 STRICT_FP|--strict-fp|tilecc --emit=tir -o - OPT k.tile
-CHECKS|--checks|sed 's/let i = b.B;/let i = b*B; assume(N % 4 == 0);/' k.tile >a.tile; tilecc --emit=tir -o - OPT a.tile
 OPTIMIZE|-O0|tilecc -arch=cpu --emit=tir --print-after=all OPT k.tile
 PASSES|--passes=|tilecc --emit=tir --print-after=all OPT k.tile
 PRINT_AFTER|--print-after=all|tilecc -arch=cpu OPT k.tile
@@ -49,7 +48,7 @@ NO_WARNINGS|-w|tilecc -fsyntax-only OPT hides.tile
 COLOR|-fdiagnostics-color=always|echo bad >b.tile; tilecc OPT b.tile
 FORMAT|-fdiagnostics-format=json|echo bad >b.tile; tilecc OPT b.tile
 ERROR_LIMIT|-ferror-limit=1|sed 's/x\[/z[/; s/a \*/q */' k.tile >b.tile; tilecc -fsyntax-only OPT b.tile
-JOBS|-j1|tilecc --version -v OPT; MAKEFLAGS=x tilecc -v -arch=cpu OPT k.tile
+JOBS|-j3|MAKEFLAGS= tilecc -v -arch=sm_80 --dryrun OPT k.tile
 VERSION|--version|tilecc -arch=cpu OPT k.tile; ls
 HELP|--help|tilecc -arch=cpu OPT k.tile; ls
 END
@@ -68,7 +67,7 @@ kernel hides(x: inout f32[N]) grid(b: cdiv(N, 64)) {
     x[i +: 64] = 0.0;
 }
 END
-    (cd "$1" && set +e && eval "$2" 2>&1; cd "$1" && find . -type f | sort | xargs cksum; true) 2>&1
+    (cd "$1" && set +e && eval "$2" 2>&1; cd "$1" 2>/dev/null && find . -type f | sort | xargs cksum; true) 2>&1
 }
 
 @test "every option of options.def has a case whose output differs with it" {
@@ -79,7 +78,9 @@ END
     failed=0
     while read -r id spelling state; do
         if [ "$state" = LATER ]; then
-            run tilecc "$spelling=x" k.tile
+            word=$spelling
+            case $(grep "^OPTION($id," "$SRCDIR/src/driver/options.def") in *FLAG*) ;; *) word="$spelling=x" ;; esac
+            run tilecc "$word" k.tile
             if [ "$status" != 2 ] || [[ $output != *"not there yet"* ]]; then echo "$spelling: $status $output"; failed=1; fi
             continue
         fi
