@@ -50,6 +50,7 @@ bool define_read(const char *text, struct location at, struct value *value);
 bool declare_files(struct front *front, const struct ast_file *files);
 struct file_scope *declare_library(struct front *front, const char *path);
 struct global *declare_find(struct front *front, struct file_scope *file, const char *name, struct global **other);
+bool declare_by_author(const struct file_scope *file, const char *name);
 /* The value of a const, a type for an enum; reports cycles. */
 struct value declare_value(struct front *front, struct global *global, struct location at);
 const char *declare_nearest(struct front *front, struct file_scope *file, const char *name); /* spelling hint or NULL */
@@ -192,6 +193,8 @@ void assign_to_binding(struct elaborator *e, struct binding *binding, struct val
 /* control.c: regions built apart, then joined */
 struct carried { struct binding **data; int count, capacity; struct value *before; };
 struct ir_block *region_begin(struct elaborator *e, struct ir_block **saved);
+/* When a function is complete: drops uses by blocks that were begun and not attached. */
+void region_forget_abandoned(struct ir_function *function);
 void region_end(struct elaborator *e, struct ir_block *saved);
 void region_splice(struct elaborator *e, struct ir_block *block); /* moves its operations to the current point */
 void carried_scan(struct elaborator *e, struct carried *carried, const struct ast_statement *statement);

@@ -16,6 +16,33 @@ void region_splice(struct elaborator *e, struct ir_block *block) {
     while (block && block->first) ir_move_to_end(block->first, e->builder.block);
 }
 
+static bool is_attached(const struct ir_operation *operation, const struct ir_function *function) {
+    const struct ir_block *block = operation->block;
+    while (block && block->parent) block = block->parent->block;
+    return block == function->body;
+}
+
+static void forget_abandoned(struct ir_value *value, const struct ir_function *function) {
+    for (struct ir_use *use = value->uses, *next; use; use = next) {
+        next = use->next;
+        struct ir_operation *user = use->user;
+        if (is_attached(user, function)) continue;
+        while (user->operand_count) ir_remove_operand(user, user->operand_count - 1);
+        next = value->uses; /* the user may have stood in the list more than once */
+    }
+}
+
+static void settle_block(struct ir_block *block, const struct ir_function *function) {
+    for (int i = 0; i < block->arguments.count; i++) forget_abandoned(block->arguments.data[i], function);
+    for (struct ir_operation *op = block->first; op; op = op->next) {
+        for (int i = 0; i < op->result_count; i++) forget_abandoned(op->results[i], function);
+        for (int i = 0; i < op->region_count; i++) settle_block(op->regions[i], function);
+    }
+}
+
+/* Blocks that were tried and given up still use values of the function: those uses go. */
+void region_forget_abandoned(struct ir_function *function) { settle_block(function->body, function); }
+
 void region_attach(struct ir_operation *operation, int index, struct ir_block *block) {
     operation->regions[index] = block;
     block->parent = operation;

@@ -251,5 +251,6 @@ struct ir_function *body_build(struct variant_plan *plan, struct ir_module *modu
     }
     e.builder.at = kernel->declaration->body->closing_at;
     ir_build(&e.builder, OP_RETURN, 0, NULL, 0, NULL);
+    region_forget_abandoned(e.function);
     return e.errors ? NULL : e.function;
 }
