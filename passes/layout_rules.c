@@ -23,6 +23,8 @@ static bool is_replicated(const struct layout *layout)
 struct ir_value *layout_rule_tile(const struct ir_operation *op)
 {
     struct ir_access access;
+    if (op->region_count && !rewrite_is_isolated(op)) /* loops and branches pass on tiles of any shapes */
+        return NULL;
     for (int i = 0; i < op->result_count; i++)
         if (layout_rule_has(op->results[i]))
             return op->results[i];
