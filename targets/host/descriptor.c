@@ -77,13 +77,19 @@ static LLVMValueRef number_array(struct descriptor *d, const int64_t *numbers, i
     return array(d, &values, name, false);
 }
 
-static LLVMValueRef expression(struct descriptor *d, int32_t code, const char *text)
+/* code: of the expression, -1 if that is NULL. */
+static LLVMValueRef expression(struct descriptor *d, int32_t code, const struct kernel_expression *e)
 {
     struct values fields = {0};
     add_word(d, &fields, (uint32_t)code);
     add_word(d, &fields, 0);
-    add_text(d, &fields, text ? text : "an expression of the kernel");
+    add_text(d, &fields, e ? host_expression_text(d->builder->arena, d->entry, e) : "");
     return structure(d, &fields, sizeof(struct tile_rt_expression));
+}
+
+static LLVMValueRef compiled(struct descriptor *d, const struct kernel_expression *e)
+{
+    return expression(d, host_code_add(&d->code, e), e);
 }
 
 /* ---- parameters ------------------------------------------------------------------------------------------------- */
@@ -119,10 +125,7 @@ static LLVMValueRef declared_extent(struct descriptor *d, const struct kernel_pa
         e[0] = (struct kernel_expression){.op = KERNEL_HOST_CONSTANT, .number = parameter->static_extent[dimension]};
         declared = &e[0];
     }
-    if (declared == NULL)
-        return expression(d, -1, NULL);
-    return expression(d, host_code_add(&d->code, declared),
-                      declared->text ? declared->text : arena_printf(d->builder->arena, "the declared extent"));
+    return compiled(d, declared);
 }
 
 static LLVMValueRef describe_parameter(struct descriptor *d, const struct kernel_parameter *parameter)
@@ -234,7 +237,7 @@ static LLVMValueRef describe_name(struct descriptor *d, const char *text, enum t
     add_number(d, &fields, key ? key->count : 0);
     add(d, &fields, number_array(d, key ? key->values : NULL, key ? key->count : 0, "members"));
     add_text(d, &fields, key ? domain_text(d, key) : NULL);
-    add(d, &fields, expression(d, host_code_add(&d->code, bound), bound ? bound->text : NULL));
+    add(d, &fields, compiled(d, bound));
     return structure(d, &fields, sizeof(struct tile_rt_name));
 }
 
@@ -292,7 +295,7 @@ static uint64_t fact_bit(struct descriptor *d, const struct kernel_expression *e
     }
     if (i == d->facts.count) {
         vector_push(d->builder->arena, &d->facts, code);
-        add(d, &d->fact_values, expression(d, code, e->text));
+        add(d, &d->fact_values, expression(d, code, e));
     }
     return (uint64_t)1 << i;
 }
@@ -301,6 +304,7 @@ static uint64_t fact_mask(struct descriptor *d, const struct kernel_variant *var
 {
     const struct kernel_expression **parts =
         ARENA_ARRAY(d->builder->arena, const struct kernel_expression *, MAX_PARTS);
+    const char *part;
     uint64_t mask = 0;
     int count = 0;
     *text = "";
@@ -310,8 +314,9 @@ static uint64_t fact_mask(struct descriptor *d, const struct kernel_variant *var
         if (says_key_value(parts[i], variant))
             continue;
         mask |= fact_bit(d, parts[i]);
-        if (parts[i]->text && !strstr(*text, parts[i]->text))
-            *text = arena_printf(d->builder->arena, "%s%s%s", *text, **text ? ", " : "", parts[i]->text);
+        part = host_expression_text(d->builder->arena, d->entry, parts[i]);
+        if (!strstr(*text, part))
+            *text = arena_printf(d->builder->arena, "%s%s%s", *text, **text ? ", " : "", part);
     }
     return mask;
 }
@@ -442,10 +447,8 @@ static int count_slots(const struct kernel_entry *entry)
 
 static void list_requirements(struct descriptor *d, struct values *checks)
 {
-    for (int i = 0; i < d->entry->requirements.count; i++) {
-        const struct kernel_expression *e = d->entry->requirements.data[i];
-        add(d, checks, expression(d, host_code_add(&d->code, e), e->text));
-    }
+    for (int i = 0; i < d->entry->requirements.count; i++)
+        add(d, checks, compiled(d, d->entry->requirements.data[i]));
 }
 
 static void list_aliases(struct descriptor *d, struct values *aliases)

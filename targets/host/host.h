@@ -1,6 +1,7 @@
 /* Inside of the host object: one LLVM module with the descriptors of runtime-stub/tile_rt.h, the C entries, the cubins
  * and the CPU code.  Not seen outside targets/host.
  *
+ *   text.c        host expressions as text
  *   code.c        host expressions to the byte code of the run time
  *   descriptor.c  a kernel_entry to a constant `struct tile_rt_kernel`
  *   entry.c       the functions that C calls
@@ -32,6 +33,10 @@ struct host_code {
 };
 /* Index of the expression's code in words.  NULL gives -1.  Beyond the limits of the run time: reported, -1. */
 int32_t host_code_add(struct host_code *code, const struct kernel_expression *expression);
+
+/* As the source wrote it, or would have. */
+const char *host_expression_text(struct arena *arena, const struct kernel_entry *entry,
+                                 const struct kernel_expression *expression);
 
 /* CPU code of one variant at one level; symbol NULL: this level has none. */
 struct host_cpu_code { const char *symbol; int64_t scratch_bytes; };
