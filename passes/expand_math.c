@@ -9,6 +9,7 @@
  * language says.  What the library does not have is left to the target. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
+#include "targets/target.h"
 
 pass_function pass_inline;
 
@@ -110,6 +111,8 @@ static void visit(struct ir_operation *op, void *data)
     if (op->opcode != OP_MATH || op->operand_count > 2)
         return;
     enum ir_element e = op->operands[0]->type->element;
+    if (target_has_math(context->target, (enum ir_math)ir_number(op, IR_ATTRIBUTE_FUNCTION, 0), e))
+        return;
     struct ir_module *module = op->block->function->module;
     struct ir_function *body = find_body(context, module, op, e);
     bool through_f32 = !body && (e == IR_F16 || e == IR_BF16) && op->results[0]->type->element == e;

@@ -107,7 +107,7 @@ static int work(void *context, int task, struct buffer *out) {
 /* Replays what the worker reported under the right code and place. */
 static void relay_messages(const struct target_options *options, const struct nvptx_task *task, const char *text) {
     struct location at = task->variant->function->at;
-    int reported = options->diagnostics->errors;
+    bool reported = false;
     while (text && *text) {
         int code, line, column, end, used = 0;
         const char *next = strchr(text, '\n');
@@ -117,10 +117,11 @@ static void relay_messages(const struct target_options *options, const struct nv
             struct location place = {at.source, line, column, end};
             char *message = arena_substring(options->arena, text + used, size - (size_t)used);
             diag_report(options->diagnostics, (enum diagnostic_code)code, line ? place : at, "%s", message);
+            reported = true;
         }
         text = next ? next + 1 : NULL;
     }
-    if (options->diagnostics->errors == reported)
+    if (!reported)
         diag_report(options->diagnostics, DIAGNOSTIC_E1205, at, "the code generator gave up on %s without saying why",
                     task->variant->function->name);
 }

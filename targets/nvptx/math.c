@@ -1,4 +1,4 @@
-/* Functions the machine has: rounding, sqrt, rcp (correctly rounded), ex2, lg2, rsqrt (2 ulp in f32), NaN and sign.  expand_math has
+/* Functions the machine has: rounding, sqrt, rcp (correctly rounded), exp, ex2, rsqrt (2 ulp in f32), NaN and sign.  expand_math has
  * replaced all others by bodies of src/std/math.tile.  f16 and bf16 go through f32 and are rounded once.  Philox 4x32-10 too. */
 #include "targets/nvptx/lower.h"
 
@@ -10,11 +10,27 @@ static const char *const math_name[] = {
 
 static LLVMValueRef real(LLVMValueRef like, double number) { return LLVMConstReal(LLVMTypeOf(like), number); }
 
-/* lg2.approx loses relative accuracy for results near 0 and flushes nothing without .ftz; 2 ulp elsewhere. */
+/* exp(x) = 2^j * 2^r with j = floor(x log2 e) held to [-126, 126] and r = x log2 e - j, whose product is exact but for one rounding:
+ *     k = floor(252 * saturate(x / (252 ln 2) + 1/2)), found in the low bits of k + 1.5 * 2^23 + 1;   j = k - 126
+ * Those bits, shifted to the exponent, are 2^j.  Past the ends r leaves [0, 1) and ex2 gives what overflows or vanishes. */
+static LLVMValueRef exp_f32(struct lowering *l, LLVMValueRef x) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef part[3] = {x, real(x, 1.0 / (252.0 * 0.693147180559945309)), real(x, 0.5)};
+    LLVMValueRef place[3] = {ptx_emit(l, PTX_FMA_SAT, l->f32, part, 3, NULL), real(x, 252.0), real(x, 0x1.8p23 + 1)};
+    LLVMValueRef k = ptx_emit(l, PTX_FMA_DOWN, l->f32, place, 3, NULL);
+    LLVMValueRef j = LLVMBuildFSub(b, k, real(x, 0x1.8p23 + 127), "");
+    static const double high = 0x1.715476p+0, low = 0x1.4ae0cp-26; /* log2 e = high + low */
+    LLVMValueRef first[3] = {x, real(x, high), LLVMBuildFNeg(b, j, "")};
+    LLVMValueRef second[3] = {x, real(x, low), value_intrinsic(l, "llvm.fma", l->f32, first, 3)};
+    LLVMValueRef power = ptx_unary(l, PTX_EX2_SMALL, l->f32, value_intrinsic(l, "llvm.fma", l->f32, second, 3));
+    LLVMValueRef scale = LLVMBuildShl(b, LLVMBuildBitCast(b, k, l->i32, ""), value_i32(l, 23), "");
+    return LLVMBuildFMul(b, power, LLVMBuildBitCast(b, scale, l->f32, ""), "");
+}
+
 static LLVMValueRef function_f32(struct lowering *l, enum ir_math function, LLVMValueRef x) {
     switch (function) {
+    case IR_MATH_EXP: return exp_f32(l, x);
     case IR_MATH_EXP2: return ptx_unary(l, PTX_EX2, l->f32, x);
-    case IR_MATH_LOG2: return ptx_unary(l, PTX_LG2, l->f32, x);
     case IR_MATH_SQRT: return ptx_unary(l, PTX_SQRT_F32, l->f32, x);
     case IR_MATH_RSQRT: return ptx_unary(l, PTX_RSQRT, l->f32, x);
     case IR_MATH_RCP: return ptx_unary(l, PTX_RCP_F32, l->f32, x);
