@@ -180,3 +180,27 @@ END
     if ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then skip "there is a driver"; fi
     ./none
 }
+
+@test "a kernel beyond the wrapper's limits: E1101" {
+    mkdir -p limits
+    {
+        printf 'kernel many('
+        for i in $(seq 70); do printf 'x%d: in f32[N], ' "$i"; done
+        printf 'y: out f32[N])\n    grid(i: N)\n{\n    y[i] = x1[i];\n}\n'
+    } >limits/many.tile
+    run "$TILECC" -arch=cpu -o limits/many.o limits/many.tile
+    [ "$status" -eq 1 ]
+    case $output in *'71 parameters'*'the limits are 64'*'[E1101]'*) ;; *) echo "$output"; false ;; esac
+    [ ! -e limits/many.o ]
+}
+
+@test "LLVM dies in its worker: E1102, a clear message and no output" {
+    [ -z "${SANITIZE-}" ] || skip "a sanitizer wants to be loaded first"
+    mkdir -p dies
+    printf 'void *LLVMRunPasses(void);\nvoid *LLVMRunPasses(void) { __builtin_trap(); }\n' >dies.c
+    ${CC:-cc} -shared -fPIC dies.c -o dies.so
+    run env LD_PRELOAD="$PWD/dies.so" "$TILECC" -arch=cpu -o dies/kernels.o kernels.tile
+    [ "$status" -ne 0 ]
+    case $output in *'[E1102]'*) ;; *) echo "$output"; false ;; esac
+    [ -z "$(ls dies)" ]
+}
