@@ -11,6 +11,8 @@
 #include "passes/rewrite.h"
 #include "targets/target.h"
 
+enum { DEPTH_LIMIT = 8 };
+
 pass_function pass_inline;
 
 static bool is_straight(const struct ir_function *body)
@@ -145,6 +147,13 @@ bool pass_expand_math(struct ir_function *function, struct pass_context *context
     struct expansion expansion = {.context = context, .function = function};
     if (!context->math_function)
         return false;
-    ir_walk(function->body, visit, &expansion);
-    return expansion.changed;
+    bool changed = false;
+    for (int round = 0; round < DEPTH_LIMIT; round++) { /* what is written out may use other functions of the library */
+        expansion.changed = false;
+        ir_walk(function->body, visit, &expansion);
+        if (!expansion.changed)
+            break;
+        changed = true;
+    }
+    return changed;
 }

@@ -4,8 +4,8 @@
 
 #define RUN(name) &pass_table[PASS_##name]
 
-/* What code generators cannot do without. */
-#define REQUIRED RUN(inline)
+/* What code generators cannot do without: one function, and no function of mathematics that the target lacks. */
+#define REQUIRED RUN(inline), RUN(expand_math)
 #define CLEAN_UP RUN(simplify), RUN(cse), RUN(dce)
 /* From clean IR to the IR that code is made from: loops first, then facts. */
 #define VALUE_LEVEL                                                                                                   \
@@ -13,7 +13,9 @@
     RUN(narrow), CLEAN_UP
 /* Layouts: choose, improve, then place what converting needs. */
 #define SCHEDULE_QUICK RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers)
-#define SCHEDULE_LEVEL RUN(assign_layouts), RUN(coalesce), RUN(remove_conversions), RUN(dce), RUN(allocate_shared), RUN(insert_barriers)
+#define SCHEDULE_LEVEL                                                                                                \
+    RUN(assign_layouts), RUN(coalesce), RUN(remove_conversions), RUN(cse), RUN(licm), RUN(dce), RUN(allocate_shared), \
+        RUN(insert_barriers)
 
 static const struct pass_info *const cpu_none[] = {REQUIRED};
 static const struct pass_info *const cpu_quick[] = {REQUIRED, CLEAN_UP};

@@ -111,6 +111,15 @@ static void check_output(const char *path, const struct lines *input, const stru
     }
 }
 
+/* The library of expand_math: functions of the file itself, named as the library's. */
+static struct ir_function *math_function(void *context, struct ir_module *module, enum ir_math function, enum ir_element element)
+{
+    char name[128];
+    (void)context;
+    snprintf(name, sizeof name, "std.%s.%s", ir_attribute_word(IR_ATTRIBUTE_FUNCTION, function), ir_element_info[element].text);
+    return ir_function_find(module, name);
+}
+
 /* Whether the named pass changed the text. */
 static bool run_file(const char *path, const char *pass, bool *unchanged_wanted)
 {
@@ -141,7 +150,7 @@ static bool run_file(const char *path, const char *pass, bool *unchanged_wanted)
         fail(path, 1, "the last pass of RUN is not the folder's");
     struct ir_module *module = ir_parse_module(context, arena, diagnostics, &source);
     if (module && ir_verify_module(module, diagnostics)) {
-        struct pass_context pass_context = { .arena = arena, .diagnostics = diagnostics };
+        struct pass_context pass_context = { .arena = arena, .diagnostics = diagnostics, .math_function = math_function };
         for (int i = 0; i < count && passes[i]; i++) {
             struct pass_run run = { .passes = &passes[i], .count = 1 };
             if (i == count - 1)
