@@ -3,6 +3,7 @@
  *     cpu_test [FIRST_SEED COUNT [ISA]] */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,6 +104,29 @@ static void run(const struct fuzz_program *program, code_function *code, const s
     free(scratch);
 }
 
+/* Moves each piece of memory between two pages that nobody may touch, against the one behind it or the one before it. */
+static void guard(struct fuzz_memory *memory, int argument_count, bool behind)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (int m = 0; m < memory->count; m++) {
+        struct interp_memory *piece = &memory->memories[m];
+        char *old = piece->data;
+        size_t size = (piece->size + page - 1) / page * page;
+        char *base = mmap(NULL, size + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (base == MAP_FAILED || (size && mprotect(base + page, size, PROT_READ | PROT_WRITE)))
+            exit(3);
+        char *data = base + page + (behind ? size - piece->size : 0);
+        if (piece->size)
+            memcpy(data, old, piece->size);
+        for (int i = 0; i < argument_count; i++) {
+            char *pointer = memory->arguments[i].data;
+            if (pointer && pointer >= old && pointer <= old + piece->size)
+                memory->arguments[i].data = data + (pointer - old);
+        }
+        piece->data = data;
+    }
+}
+
 /* In a child: 0 the same, 1 different, 2 not there yet. */
 static int check(uint64_t seed, int isa, bool print)
 {
@@ -142,6 +166,7 @@ static int check(uint64_t seed, int isa, bool print)
     }
     for (int d = 0; print && d < program->function->grid_rank; d++)
         printf("grid %lld\n", (long long)program->grid[d]);
+    guard(got, program->argument_count, seed % 2 != 0);
     run(program, code, got, scratch_bytes);
     for (int m = 0; print && m < got->count; m++) {
         printf("memory %d:", m);
