@@ -52,8 +52,7 @@ static bool bind_type(struct matching *m, const struct ast_generic *generic, con
 static bool match_extent(struct matching *m, const struct ast_expression *written, struct value given, const char *parameter) {
     struct elaborator *e = m->e;
     if (written->kind == EXPRESSION_NAME && !scope_find(e, written->name)) {
-        struct global *other = NULL;
-        if (find_generic(m->declaration, written->name) || !declare_find(e->front, e->file, written->name, &other)) {
+        if (find_generic(m->declaration, written->name) || !declare_by_author(e->file, written->name)) {
             scope_bind(e, BINDING_GENERIC, (struct ast_name){written->name, written->at}, given);
             return true;
         }
@@ -313,12 +312,23 @@ static struct value run_body(struct elaborator *e, const struct ast_declaration 
     return e->frame->result.value;
 }
 
-static bool check_recursion(struct elaborator *e, struct global *function, struct location at) {
+static bool any_host(int count, const struct value *arguments) {
+    for (int i = 0; i < count; i++)
+        if (arguments[i].kind == VALUE_HOST) return true;
+    return false;
+}
+
+static bool check_recursion(struct elaborator *e, struct global *function, const struct value *arguments, struct location at) {
     if (++e->depth > DEEPEST_CALL || ++e->steps > 1000000) {
         front_report(e, DIAGNOSTIC_E0504, at, "calls of `%s` go too deep", function->name);
         return false;
     }
     bool constant = function->declaration->is_const && !e->function;
+    for (struct frame *f = e->frame; f; f = f->parent)
+        if (f->declaration == function->declaration && any_host(function->declaration->parameters.count, arguments)) {
+            front_report(e, DIAGNOSTIC_E0409, at, "the wrapper cannot evaluate this: how deep `%s` calls itself is known only when running", function->name);
+            return false;
+        }
     for (struct frame *f = e->frame; f && !constant; f = f->parent)
         if (f->declaration == function->declaration) {
             front_report(e, DIAGNOSTIC_E0208, at, "`%s` calls itself; only a `const fn` may, while compiling", function->name);
@@ -336,7 +346,7 @@ static struct value enter_function(struct elaborator *e, struct global *function
     frame.returned.value = value_bool(false, at);
     frame.returned.name = frame.result.name = "";
     frame.result.value = (struct value){.kind = VALUE_VOID, .at = at};
-    if (check_recursion(e, function, at)) {
+    if (check_recursion(e, function, arguments, at)) {
         e->frame = &frame;
         e->file = function->file;
         scope_push(e, true);

@@ -53,6 +53,14 @@ static struct global *find_own(const struct file_scope *file, const char *name) 
     return NULL;
 }
 
+/* Whether the file or what it opens declares the name: extents may reuse the library's names. */
+bool declare_by_author(const struct file_scope *file, const char *name) {
+    if (find_own(file, name)) return true;
+    for (int i = 0; i < file->opened.count; i++)
+        if (find_own(file->opened.data[i], name)) return true;
+    return false;
+}
+
 /* In order: the file itself, what it imports without `as`, the library.  *other: a second import that declares it, too. */
 struct global *declare_find(struct front *front, struct file_scope *file, const char *name, struct global **other) {
     struct global *found = file ? find_own(file, name) : NULL;

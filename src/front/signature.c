@@ -251,12 +251,11 @@ static bool is_generic(const struct kernel_plan *plan, const char *name, bool *i
 /* Whether a name in an extent is one that an extent binds. */
 static bool is_extent_name(const struct kernel_plan *plan, const char *name) {
     bool is_type;
-    struct global *other = NULL;
     if (is_generic(plan, name, &is_type)) return !is_type;
     for (int i = 0; i < plan->declaration->parameters.count; i++)
         if (plan->declaration->parameters.data[i]->name.text == name) return false;
     if (builtin_find(name)) return false;
-    return !declare_find(plan->front, plan->file, name, &other);
+    return !declare_by_author(plan->file, name);
 }
 
 static void bind_name(struct entry_plan *plan, const char *name, int parameter, int dimension, int64_t multiply, int64_t add) {
