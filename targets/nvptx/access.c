@@ -23,24 +23,50 @@ static LLVMValueRef any_mask(struct lowering *l, const struct ir_value *mask, co
     return any;
 }
 
-static void load_all(struct lowering *l, const struct reach *reach, struct layout_vector vector, LLVMValueRef *out) {
-    int count = value_registers(reach->type);
+static int vector_register(const struct layout_vector *vector, int reg, int i) {
+    return vector->size > 1 ? layout_vector_register(vector, reg, i) : reg;
+}
+
+/* Reads everything in vectors of `by` (those of `as`, or single elements); words[] gets it in the order and shape of `as`. */
+static void load_words(struct lowering *l, const struct reach *reach, const struct layout_vector *by, const struct layout_vector *as,
+                       LLVMValueRef *words) {
+    int count = value_registers(reach->type), next = 0;
     const struct ir_value *mask = reach->access.mask;
     const char *cache = cache_word(l->operation, true, reach->view);
-    for (int reg = 0; reg < count; reg++) {
-        if (reg & vector.register_mask) continue;
-        LLVMValueRef other[16], values[16];
-        int64_t offset;
-        LLVMValueRef address = reach_address(l, reach, reg, &offset);
-        LLVMValueRef predicate = reach_both(l, reach_inside(l, reach, reg), any_mask(l, mask, &vector, reg));
-        for (int i = 0; i < vector.size; i++)
-            other[i] = value_register(l, reach->access.other, vector.size > 1 ? layout_vector_register(&vector, reg, i) : reg);
-        memory_load(l, reach->element, cache, address, offset, vector.size, predicate, other, values);
-        for (int i = 0; i < vector.size; i++)
-            out[vector.size > 1 ? layout_vector_register(&vector, reg, i) : reg] = values[i];
+    struct memory_shape wide = memory_shape(reach->element, as->size), shape = memory_shape(reach->element, by->size);
+    for (int start = 0; start < count; start++) {
+        if (start & as->register_mask) continue;
+        LLVMValueRef elements[16];
+        for (int at = 0; at < as->size; at += by->size) {
+            LLVMValueRef other[16], word;
+            int64_t offset;
+            int reg = vector_register(as, start, at);
+            LLVMValueRef address = reach_address(l, reach, reg, &offset);
+            LLVMValueRef predicate = reach_both(l, reach_inside(l, reach, reg), any_mask(l, mask, by, reg));
+            for (int i = 0; i < by->size; i++) other[i] = value_register(l, reach->access.other, vector_register(by, reg, i));
+            bool same = by->size == as->size;
+            memory_load(l, reach->element, cache, address, offset, by->size, predicate, other, same ? words + next : &word);
+            if (!same) memory_unpack(l, reach->element, shape, &word, &elements[at]);
+        }
+        if (by->size != as->size) memory_pack(l, reach->element, wide, elements, words + next);
+        next += wide.words;
     }
-    /* A vector is read when any of its elements is wanted; the others get `other`. */
-    if (!mask || mask->type->rank == 0 || vector.size == 1) return;
+}
+
+/* Words to registers.  A vector was read when any of its elements was wanted: the others get `other`. */
+static void spread_words(struct lowering *l, const struct reach *reach, const struct layout_vector *vector, const LLVMValueRef *words,
+                         LLVMValueRef *out) {
+    int count = value_registers(reach->type), next = 0;
+    struct memory_shape shape = memory_shape(reach->element, vector->size);
+    const struct ir_value *mask = reach->access.mask;
+    for (int start = 0; start < count; start++) {
+        if (start & vector->register_mask) continue;
+        LLVMValueRef values[16];
+        memory_unpack(l, reach->element, shape, words + next, values);
+        for (int i = 0; i < vector->size; i++) out[vector_register(vector, start, i)] = values[i];
+        next += shape.words;
+    }
+    if (!mask || mask->type->rank == 0 || vector->size == 1) return;
     for (int reg = 0; reg < count; reg++)
         out[reg] = LLVMBuildSelect(l->builder, value_register(l, mask, reg), out[reg], value_register(l, reach->access.other, reg), "");
 }
@@ -48,29 +74,31 @@ static void load_all(struct lowering *l, const struct reach *reach, struct layou
 static void lower_load(struct lowering *l, struct ir_operation *operation) {
     struct reach reach;
     reach_plan(l, operation, &reach);
-    struct layout_vector single = {.size = 1};
+    const struct layout_vector single = {.size = 1}, *vector = &reach.vector;
     LLVMValueRef *out = value_define(l, operation->results[0]);
-    int count = value_registers(reach.type);
+    int count = value_registers(reach.type), words = count / vector->size * memory_shape(reach.element, vector->size).words;
+    LLVMValueRef *a = value_array(l, count), *b = value_array(l, count);
     if (!reach.whole) {
-        load_all(l, &reach, reach.vector, out);
+        load_words(l, &reach, vector, vector, a);
+        spread_words(l, &reach, vector, a, out);
         return;
     }
     LLVMBasicBlockRef wide = value_block(l, "wide"), narrow = value_block(l, "narrow"), join = value_block(l, "loaded");
-    LLVMValueRef *a = value_array(l, count), *b = value_array(l, count);
     LLVMBuildCondBr(l->builder, reach.whole, wide, narrow);
     LLVMPositionBuilderAtEnd(l->builder, wide);
-    load_all(l, &reach, reach.vector, a);
+    load_words(l, &reach, vector, vector, a);
     LLVMBuildBr(l->builder, join);
     LLVMPositionBuilderAtEnd(l->builder, narrow);
-    load_all(l, &reach, single, b);
+    load_words(l, &reach, &single, vector, b);
     LLVMBuildBr(l->builder, join);
     LLVMPositionBuilderAtEnd(l->builder, join);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < words; i++) {
         LLVMBasicBlockRef blocks[2] = {wide, narrow};
         LLVMValueRef values[2] = {a[i], b[i]};
-        out[i] = LLVMBuildPhi(l->builder, LLVMTypeOf(a[i]), "");
-        LLVMAddIncoming(out[i], values, blocks, 2);
+        a[i] = LLVMBuildPhi(l->builder, LLVMTypeOf(values[0]), "");
+        LLVMAddIncoming(a[i], values, blocks, 2);
     }
+    spread_words(l, &reach, vector, a, out);
 }
 
 static void store_all(struct lowering *l, const struct reach *reach, struct layout_vector vector, LLVMValueRef leader) {
@@ -151,8 +179,12 @@ void lower_pointer(struct lowering *l, struct ir_operation *operation) {
     for (int i = 0; i < count; i++) {
         LLVMValueRef address = value_register(l, pointers, i);
         LLVMValueRef predicate = reach_both(l, leader, access.mask ? value_register(l, access.mask, i) : NULL);
-        LLVMValueRef value = value_register(l, load ? access.other : access.value, i);
-        if (load) memory_load(l, element, cache, address, 0, 1, predicate, &value, &out[i]);
-        else memory_store(l, element, cache, address, 0, 1, predicate, &value);
+        LLVMValueRef value = value_register(l, load ? access.other : access.value, i), word;
+        if (!load) {
+            memory_store(l, element, cache, address, 0, 1, predicate, &value);
+            continue;
+        }
+        memory_load(l, element, cache, address, 0, 1, predicate, &value, &word);
+        memory_unpack(l, element, memory_shape(element, 1), &word, &out[i]);
     }
 }

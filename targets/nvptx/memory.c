@@ -2,12 +2,10 @@
  * the access are packed, element 0 lowest. */
 #include "targets/nvptx/memory.h"
 
-struct shape { int unit, words, each; }; /* bytes of a word, words, elements a word */
-
-static struct shape shape_of(int bytes, int count) {
-    int total = bytes * count;
+struct memory_shape memory_shape(enum ir_element element, int count) {
+    int bytes = value_bytes(element), total = bytes * count;
     int unit = bytes == 8 ? 8 : total >= 4 ? 4 : total;
-    return (struct shape){unit, total / unit, unit / bytes};
+    return (struct memory_shape){unit, total / unit, unit / bytes};
 }
 
 static LLVMTypeRef word_type(const struct lowering *l, int unit) { return unit == 8 ? l->i64 : unit == 4 ? l->i32 : l->i16; }
@@ -15,7 +13,7 @@ static char word_letter(int unit) { return unit == 8 ? 'l' : unit == 4 ? 'r' : '
 static const char *word_name(int unit) { return unit == 8 ? "b64" : unit == 4 ? "b32" : unit == 2 ? "b16" : "b8"; }
 static const char *vector_name(int words) { return words == 4 ? ".v4" : words == 2 ? ".v2" : ""; }
 
-static void pack(struct lowering *l, enum ir_element element, struct shape shape, const LLVMValueRef *values, LLVMValueRef *words) {
+void memory_pack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *values, LLVMValueRef *words) {
     LLVMBuilderRef b = l->builder;
     LLVMTypeRef type = word_type(l, shape.unit);
     int bits = 8 * shape.unit / shape.each;
@@ -31,7 +29,8 @@ static void pack(struct lowering *l, enum ir_element element, struct shape shape
     }
 }
 
-static void unpack(struct lowering *l, enum ir_element element, struct shape shape, const LLVMValueRef *words, LLVMValueRef *values) {
+void memory_unpack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *words,
+                   LLVMValueRef *values) {
     LLVMBuilderRef b = l->builder;
     LLVMTypeRef type = word_type(l, shape.unit);
     int bits = 8 * value_bytes(element);
@@ -57,9 +56,9 @@ static void put_address(struct buffer *text, int operand, int64_t offset) {
 
 /* @p ld.global.nc.v4.b32 {$0, …}, [$4+16];  with `other` tied to the results so that it stays where p is false. */
 void memory_load(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset, int count,
-                 LLVMValueRef predicate, const LLVMValueRef *other, LLVMValueRef *values) {
-    struct shape shape = shape_of(value_bytes(element), count);
-    LLVMValueRef arguments[8], words[4];
+                 LLVMValueRef predicate, const LLVMValueRef *other, LLVMValueRef *words) {
+    struct memory_shape shape = memory_shape(element, count);
+    LLVMValueRef arguments[8];
     struct buffer text = {0}, constraints = {0};
     int n = 0;
     for (int w = 0; w < shape.words; w++) buffer_printf(&constraints, "%s=%c", w ? "," : "", word_letter(shape.unit));
@@ -69,7 +68,7 @@ void memory_load(struct lowering *l, enum ir_element element, const char *cache,
         buffer_printf(&text, "@$%d ", shape.words + n);
         arguments[n++] = predicate;
         buffer_puts(&constraints, ",b");
-        pack(l, element, shape, other, arguments + n);
+        memory_pack(l, element, shape, other, arguments + n);
         for (int w = 0; w < shape.words; w++) buffer_printf(&constraints, ",%d", w);
         n += shape.words;
     }
@@ -85,20 +84,19 @@ void memory_load(struct lowering *l, enum ir_element element, const char *cache,
     LLVMValueRef all = ptx_text(l, text.data, constraints.data, type, arguments, n, true);
     for (int w = 0; w < shape.words; w++)
         words[w] = shape.words == 1 ? all : LLVMBuildExtractValue(l->builder, all, (unsigned)w, "");
-    unpack(l, element, shape, words, values);
     buffer_free(&text);
     buffer_free(&constraints);
 }
 
 void memory_store(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset, int count,
                   LLVMValueRef predicate, const LLVMValueRef *values) {
-    struct shape shape = shape_of(value_bytes(element), count);
+    struct memory_shape shape = memory_shape(element, count);
     LLVMValueRef arguments[8];
     struct buffer text = {0}, constraints = {0};
     int n = 0;
     arguments[n++] = address;
     buffer_puts(&constraints, "l");
-    pack(l, element, shape, values, arguments + n);
+    memory_pack(l, element, shape, values, arguments + n);
     for (int w = 0; w < shape.words; w++) buffer_printf(&constraints, ",%c", word_letter(shape.unit));
     n += shape.words;
     if (predicate) {

@@ -4,10 +4,16 @@
 #define TILECC_NVPTX_MEMORY_H
 #include "targets/nvptx/lower.h"
 
+/* What an access moves: `words` of `unit` bytes, `each` elements in one, element 0 lowest. */
+struct memory_shape { int unit, words, each; };
+struct memory_shape memory_shape(enum ir_element element, int count);
+void memory_pack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *values, LLVMValueRef *words);
+void memory_unpack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *words, LLVMValueRef *values);
+
 /* `count` consecutive elements at address + offset, aligned to their size together.  cache: "", ".cg", ".nc" …  predicate NULL:
- * always; else `other` are the values where it is false. */
+ * always; else `other` are the values where it is false.  A load leaves words, to be unpacked. */
 void memory_load(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset, int count,
-                 LLVMValueRef predicate, const LLVMValueRef *other, LLVMValueRef *values);
+                 LLVMValueRef predicate, const LLVMValueRef *other, LLVMValueRef *words);
 void memory_store(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset, int count,
                   LLVMValueRef predicate, const LLVMValueRef *values);
 

@@ -184,6 +184,30 @@ static void write_partials(struct lowering *l, struct fold *f, const struct cros
     LLVMPositionBuilderAtEnd(b, join);
 }
 
+/* All partials of a row, 16 bytes at a time where they are that many. */
+static LLVMValueRef *read_partials(struct lowering *l, const struct fold *f, const struct crossing *c, int operand, int64_t start,
+                                   LLVMValueRef row) {
+    LLVMBuilderRef b = l->builder;
+    enum ir_element element = f->operation->operands[operand]->type->element;
+    int size = value_bytes(element), together = 1;
+    while (together * size < 16 && c->partials % (2 * together) == 0) together *= 2;
+    LLVMValueRef *partial = value_array(l, c->partials);
+    LLVMValueRef place = LLVMBuildMul(b, row, value_i32(l, c->partials * size), "");
+    LLVMTypeRef word = LLVMIntTypeInContext(l->context, (unsigned)(8 * size));
+    for (int p = 0; p < c->partials; p += together) {
+        LLVMValueRef address = shared_address(l, start + p * size, place);
+        if (together == 1) {
+            partial[p] = shared_load(l, element, address, size);
+            continue;
+        }
+        LLVMValueRef all = LLVMBuildLoad2(b, LLVMVectorType(word, (unsigned)together), address, "");
+        LLVMSetAlignment(all, (unsigned)(together * size));
+        for (int i = 0; i < together; i++)
+            partial[p + i] = value_from_bits(l, element, LLVMBuildExtractElement(b, all, value_i32(l, i), ""));
+    }
+    return partial;
+}
+
 static void warp_steps(struct lowering *l, struct fold *f) {
     LLVMBuilderRef b = l->builder;
     struct crossing c;
@@ -201,18 +225,11 @@ static void warp_steps(struct lowering *l, struct fold *f) {
     for (int reg = 0; reg < f->registers; reg++) {
         if (!f->alive[reg]) continue;
         LLVMValueRef row = LLVMBuildAdd(b, c.row, value_i32(l, live++ * c.rows_of_lanes), "");
-        LLVMValueRef first = LLVMBuildMul(b, row, value_i32(l, c.partials), ""), sum[16], next[16], out[16];
-        for (int p = 0; p < c.partials; p++) {
-            for (int o = 0; o < f->operands; o++) {
-                enum ir_element element = f->operation->operands[o]->type->element;
-                int size = value_bytes(element);
-                LLVMValueRef place = LLVMBuildMul(b, first, value_i32(l, size), "");
-                next[o] = shared_load(l, element, shared_address(l, start[o] + p * size, place), size);
-            }
-            if (p == 0) {
-                memcpy(sum, next, sizeof sum);
-                continue;
-            }
+        LLVMValueRef sum[16], next[16], out[16], *partial[16];
+        for (int o = 0; o < f->operands; o++) partial[o] = read_partials(l, f, &c, o, start[o], row);
+        for (int o = 0; o < f->operands; o++) sum[o] = partial[o][0];
+        for (int p = 1; p < c.partials; p++) {
+            for (int o = 0; o < f->operands; o++) next[o] = partial[o][p];
             combine(l, f, sum, next, out);
             memcpy(sum, out, sizeof sum);
         }
