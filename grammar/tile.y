@@ -166,6 +166,7 @@ declaration
             $$->generics = $3;
             $$->parameters = $5;
             $$->clauses = $7;
+            $$->clause_missing = parser->clause_missing;
             $$->body = $8;
         }
     | TEST STRING block

@@ -305,7 +305,7 @@ static const struct clause_rule {
     {"grid", CLAUSE_GRID, .domain = true, .qualifier = true, .takes = "`name: count`, as in `grid(b: cdiv(N, B))`"},
     {"tune", CLAUSE_TUNE, .expression = true, .domain = true, .initial = true,
      .takes = "`name: set = default`, bare names and conditions"},
-    {"const", CLAUSE_CONST, .domain = true, .least = true, .takes = "`name: set >= expression`"},
+    {"const", CLAUSE_CONST, .domain = true, .initial = true, .least = true, .takes = "`name: set >= expression`"},
     {"requires", CLAUSE_REQUIRES, .expression = true, .takes = "conditions"},
     {"specialize", CLAUSE_SPECIALIZE, .expression = true, .takes = "conditions"},
     {"alias", CLAUSE_ALIAS, .expression = true, .takes = "names of views"},
@@ -328,7 +328,7 @@ static bool item_fits(const struct clause_rule *rule, const struct ast_item *ite
     if (item->kind == ITEM_EXPRESSION) return rule->expression;
     if (item->kind == ITEM_ASSIGN) return rule->assign;
     return rule->domain && (!item->value || rule->initial) && (!item->qualifier.text || rule->qualifier) &&
-           (rule->kind == CLAUSE_CONST) == (item->least != NULL);
+           (!item->least || rule->least);
 }
 
 struct ast_clause *make_clause(struct parser *parser, struct text_range name_at, const char *name,
@@ -339,6 +339,7 @@ struct ast_clause *make_clause(struct parser *parser, struct text_range name_at,
         else if (!near && is_near(name, clause_rules[i].name)) near = &clause_rules[i];
     }
     if (!rule) {
+        parser->clause_missing = true;
         struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0125, name_at, "no clause is named `%.60s`", name);
         if (near) parser_fixit(parser, d, name_at, near->name);
         else if (strcmp(name, "where") == 0) parser_fixit(parser, d, name_at, "requires");
@@ -346,6 +347,7 @@ struct ast_clause *make_clause(struct parser *parser, struct text_range name_at,
     }
     for (int i = 0; i < items.count; i++) {
         if (item_fits(rule, items.data[i])) continue;
+        parser->clause_missing = true;
         parser_report_at(parser, DIAGNOSTIC_E0126, items.data[i]->at, "`%s` takes %s", name, rule->takes);
         return NULL;
     }
@@ -438,6 +440,7 @@ struct ast_declaration *make_declaration(struct parser *parser, struct text_rang
 void add_declaration(struct parser *parser, struct ast_declaration *declaration) {
     bool broken = parser->errors != parser->errors_before_declaration;
     parser->errors_before_declaration = parser->errors;
+    parser->clause_missing = false;
     if (!declaration) return;
     declaration->broken = broken;
     vector_push(parser->context->arena, &parser->file->declarations, declaration);

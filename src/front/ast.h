@@ -272,6 +272,7 @@ struct ast_declaration {
     struct location first_at;            /* its first token */
     const char *doc;                     /* text of the `///` lines right above, joined by '\n', leading space off; or NULL */
     bool broken;                         /* a syntax error was reported inside */
+    bool clause_missing;                 /* kernel: a clause had an error and is not in the tree */
     struct ast_name name;
     struct ast_generic_list generics;
     struct ast_parameter_list parameters;

@@ -49,6 +49,12 @@ static void check_values(struct front *front) {
                 diag_report(front->diagnostics, DIAGNOSTIC_E0909, g->declaration->at, "structs such as `%s` are not there yet", g->name);
 }
 
+static void refuse_tests(struct front *front, const struct ast_file *file) {
+    for (int i = 0; i < file->declarations.count; i++)
+        if (file->declarations.data[i]->kind == DECLARATION_TEST)
+            diag_report(front->diagnostics, DIAGNOSTIC_E0910, file->declarations.data[i]->at, "`test` blocks are not there yet");
+}
+
 static void check_defines(struct front *front) {
     for (int i = 0; i < front->options->define_count; i++)
         if (!front->used_defines[i])
@@ -83,9 +89,11 @@ struct kernel_module *front_compile(const struct front_options *options, const s
     struct spec *specs;
     bool good = spec_parse(front, &specs);
     check_values(front);
+    refuse_tests(front, file);
     for (struct global *g = front->main->first; g && good; g = g->next) {
         if (g->declaration->kind != DECLARATION_KERNEL) continue;
         mark_defines(front, g->declaration);
+        if (g->declaration->clause_missing) continue; /* reported; without it the others make no sense */
         kernel_compile(front, g, specs);
     }
     for (struct spec *s = specs; s; s = s->next)

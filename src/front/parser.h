@@ -50,6 +50,7 @@ struct parser {
 
     /* Outcome. */
     int errors, errors_before_declaration;
+    bool clause_missing;         /* a clause of the current kernel was reported and dropped */
     bool stopped;                /* a limit was met: the stream has ended, say nothing more */
     struct diagnostic ignored;   /* what reports give then */
 };
