@@ -10,6 +10,7 @@
  * Nothing here exits, aborts, changes errno or, but for TILE_VERBOSE, prints.  All state is in one table a file,
  * guarded by a lock and read without one. */
 #include "tile_rt_internal.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -155,6 +156,13 @@ const struct tile_rt_settings *tile_rt_settings(void)
         pthread_once(&process.once, read_environment);
     return &process.settings;
 }
+void tile_rt_keep_loaded(const void *address)
+{
+    Dl_info info;
+    if (dladdr(address, &info) != 0 && info.dli_fname != NULL)
+        dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 /* ---- the way of a call ------------------------------------------------------------------------------------------ */
 
 /* Not an initialiser: the slots are large and are filled before they are read. */

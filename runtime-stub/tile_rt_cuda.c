@@ -574,6 +574,7 @@ static int load_variant(const struct tile_rt_call *call, struct record **result,
         if (record == NULL)
             return tile_rt_fail(TILE_ERR_OOM, "%s: no memory on the host", call->kernel->name);
         __atomic_store_n(&call->variant->state->record, record, __ATOMIC_RELEASE);
+        tile_rt_keep_loaded(call->variant->image); /* the driver reads it again for each new context */
     }
     *result = record;
     if (record->failed & device_bit(call->device)) {

@@ -59,6 +59,8 @@ struct tile_rt_settings {
     const char *architecture, *variant, *isa, *threads; /* NULL: not said */
 };
 TILE_RT_HIDDEN const struct tile_rt_settings *tile_rt_settings(void);
+/* The shared object that holds the address is not unloaded any more: threads run in it, or a driver reads it. */
+TILE_RT_HIDDEN void tile_rt_keep_loaded(const void *address);
 /* Appends the names of the targets that the kernel has code for: "sm_80, cpu-avx2". */
 TILE_RT_HIDDEN void tile_rt_list_targets(const struct tile_rt_kernel *kernel, char *text, size_t size);
 

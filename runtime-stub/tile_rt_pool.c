@@ -13,7 +13,6 @@
  *
  * A child of fork() has none of the threads: it begins a new pool and leaves the old one's memory alone. */
 #include "tile_rt_internal.h"
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -71,6 +70,37 @@ static void relax(void)
     __asm__ volatile("yield");
 #endif
 }
+
+/* ---- floating point -----------------------------------------------------------------------------------------------
+
+ * Kernels round to nearest, keep denormals and trap on nothing, whatever the program has set: a result must not depend
+ on
+ * which thread computed it. */
+
+#if defined(__x86_64__)
+typedef unsigned float_state;
+static float_state float_begin(void)
+{
+    float_state before = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(0x1f80);
+    return before;
+}
+static void float_end(float_state before) { __builtin_ia32_ldmxcsr(before); }
+#elif defined(__aarch64__)
+typedef uint64_t float_state;
+static float_state float_begin(void)
+{
+    float_state before;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+    __asm__ volatile("msr fpcr, %0" : : "r"((float_state)0));
+    return before;
+}
+static void float_end(float_state before) { __asm__ volatile("msr fpcr, %0" : : "r"(before)); }
+#else
+typedef int float_state;
+static float_state float_begin(void) { return 0; }
+static void float_end(float_state before) { (void)before; }
+#endif
 
 /* ---- scratch ---------------------------------------------------------------------------------------------------- */
 
@@ -147,6 +177,7 @@ static void *work(void *argument)
     void *scratch = NULL;
     size_t scratch_size = 0;
     unsigned seen = 0;
+    float_begin(); /* a thread inherits its maker's state */
     for (;;) {
         seen = wait_for_ticket(pool, seen);
         if (!gate_join(pool))
@@ -159,15 +190,6 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* The code of the threads must not be unloaded under them: keep the shared object that holds it. */
-static void keep_loaded(void)
-{
-    Dl_info info;
-    void *anchor = &pools; /* data of the same object: a function has no address as void * in ISO C */
-    if (dladdr(anchor, &info) != 0 && info.dli_fname != NULL)
-        dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
 /* Under pool->owner.  Fewer threads than wished are no error. */
 static void start_workers(struct pool *pool)
 {
@@ -177,7 +199,7 @@ static void start_workers(struct pool *pool)
     pool->started = 1;
     if (pool->threads < 2)
         return;
-    keep_loaded();
+    tile_rt_keep_loaded(&pools); /* the code of the threads */
     if (pthread_attr_init(&attributes) != 0) {
         __atomic_store_n(&pool->threads, 1, __ATOMIC_RELAXED);
         return;
@@ -451,13 +473,18 @@ int tile_rt_cpu_launch(struct tile_rt_call *call)
     int64_t grain = call->variant->grain > 0 ? call->variant->grain : 1;
     struct pool *pool;
     int status = find_pool(&pool);
+    float_state before;
     if (status != TILE_OK)
         return status;
     tile_rt_say("%s: %lld programs of variant %u on %s", call->kernel->name, (long long)call->programs,
                 (unsigned)call->variant_index, call->target->name);
-    if (pthread_mutex_trylock(&pool->owner) != 0)
-        return run_alone(call);
-    status = run_job(pool, call, grain);
-    pthread_mutex_unlock(&pool->owner);
+    before = float_begin();
+    if (pthread_mutex_trylock(&pool->owner) == 0) {
+        status = run_job(pool, call, grain);
+        pthread_mutex_unlock(&pool->owner);
+    } else {
+        status = run_alone(call);
+    }
+    float_end(before);
     return status;
 }

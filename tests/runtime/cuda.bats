@@ -15,7 +15,7 @@ setup_file() {
             "$SRCDIR"/runtime-stub/*.c)
         for program in cuda_cases arguments_test pool_test; do
             ${CC:-cc} "${strict[@]}" -fsanitize="$sanitizer" -fno-sanitize-recover=all -I"$SRCDIR/runtime-stub" \
-                "$here/$program.c" "objects-$sanitizer"/*.o -o "$program-$sanitizer" -ldl -lpthread
+                "$here/$program.c" "objects-$sanitizer"/*.o -o "$program-$sanitizer" -ldl -lpthread -lm
         done
     done
 }
@@ -49,7 +49,7 @@ cases() { # group
         command -v "$compiler" >/dev/null || continue
         found=1
         "$compiler" -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fPIC -O1 -shared \
-            "$SRCDIR"/runtime-stub/*.c -o "libtilert-$compiler.so" -ldl -lpthread
+            "$SRCDIR"/runtime-stub/*.c -o "libtilert-$compiler.so" -ldl -lpthread -lm
         nm -D --defined-only "libtilert-$compiler.so" | sed 's/.* //; s/@.*//' | sort >symbols
         printf '%s\n' tile_last_cuda_error tile_last_error tile_rt_launch tile_rt_load tile_rt_query tile_rt_workspace \
             tile_set_workspace tile_strerror | diff - symbols

@@ -76,7 +76,7 @@ link() { # output, options...
     ${CC:-cc} -O1 -I. "$@" -o "$output" -ldl -lpthread
 }
 
-@test "a program with nothing installed: plain, PIE, not PIE, static, no unused sections" {
+@test "a program with nothing installed: plain, PIE, not PIE, shared, no unused sections" {
     runtime
     link plain app.c kernels.o tile_rt.o
     ./plain
@@ -203,4 +203,47 @@ END
     [ "$status" -ne 0 ]
     case $output in *'[E1102]'*) ;; *) echo "$output"; false ;; esac
     [ -z "$(ls dies)" ]
+}
+
+@test "a library of kernels that is opened and closed again and again" {
+    runtime
+    link kernels.so -shared -fPIC kernels.o tile_rt.o
+    cat >again.c <<'END'
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+struct view { void *data; int64_t extent[1], stride[1]; };
+int main(void)
+{
+    float x[5000], y[5000];
+    struct view vx = {x, {5000}, {1}}, vy = {y, {5000}, {1}};
+    int i, round;
+    for (i = 0; i < 5000; i++)
+        x[i] = 1.0f, y[i] = 0.0f;
+    for (round = 0; round < 300; round++) {
+        void *library = dlopen("./kernels.so", RTLD_NOW | RTLD_LOCAL);
+        int (*saxpy)(void *, float, struct view *, struct view *);
+        if (!library)
+            return 1;
+        *(void **)&saxpy = dlsym(library, "kernels_saxpy");
+        if (saxpy((void *)0x435055, 1.0f, &vx, &vy) != 0)
+            return 2;
+        dlclose(library);
+    }
+    return y[4999] != 300.0f;
+}
+END
+    link again again.c
+    TILE_CPU_THREADS=4 ./again
+}
+
+@test "the run time's object keeps the hardening of a program" {
+    runtime
+    case $(uname -m) in
+    x86_64) if echo | ${CC:-cc} -fcf-protection -x c -c - -o /dev/null 2>/dev/null; then
+            readelf -nW tile_rt.o | grep -q 'IBT, SHSTK'
+        fi ;;
+    aarch64) readelf -nW tile_rt.o | grep -q 'BTI, PAC' ;;
+    esac
+    readelf -SW tile_rt.o | grep -q '\.note\.GNU-stack .* 0 *[0-9]* *1$'
 }

@@ -2,6 +2,7 @@
 #include "case.h"
 #include "kernels.h"
 #include <errno.h>
+#include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -169,11 +170,41 @@ static void signals(void)
     EXPECT(!signals_elsewhere);
 }
 
+/* The program's rounding does not reach kernels, and kernels leave it alone. */
+static void rounded(const uint64_t *slots, int64_t begin, int64_t end, void *scratch)
+{
+    struct record *record = (struct record *)(uintptr_t)slots[0];
+    volatile float one = 1.0f, tiny = 1e-9f, small = 1e-39f;
+    (void)scratch;
+    for (int64_t i = begin; i < end; i++)
+        record->map[i] = one + tiny == one && small * one != 0.0f;
+}
+static void float_state(void)
+{
+    static const struct tile_rt_variant variant[] = {{.grid = grid, .function = rounded, .text = ""}};
+    static const struct tile_rt_target target[] = {{"cpu-baseline", TILE_RT_TARGET_cpu, 0, 0, 1, variant}};
+    struct tile_rt_kernel other = kernel;
+    struct record record = {calloc(PROGRAMS, 1), 0};
+    uint64_t address = (uintptr_t)&record;
+    int64_t n = PROGRAMS;
+    const void *arguments[2] = {&address, &n};
+    int bad = 0;
+    other.targets = target;
+    setenv("TILE_CPU_THREADS", "4", 1);
+    fesetround(FE_UPWARD);
+    EXPECT(tile_rt_launch(&other, TILE_CPU, arguments) == TILE_OK);
+    EXPECT(fegetround() == FE_UPWARD);
+    for (int i = 0; i < PROGRAMS; i++)
+        bad += record.map[i] != 1;
+    EXPECT(bad == 0);
+    free(record.map);
+}
+
 int main(int count, char **arguments)
 {
     static const struct test_case cases[] = {
         CASE(sizes), CASE(one_thread), CASE(many_threads), CASE(after_sleep), CASE(many_callers), CASE(fork_before),
-        CASE(fork_after), CASE(errno_kept), CASE(signals),
+        CASE(fork_after), CASE(errno_kept), CASE(signals), CASE(float_state),
     };
     return run_cases(cases, (int)(sizeof cases / sizeof cases[0]), count > 1 ? arguments[1] : NULL);
 }
