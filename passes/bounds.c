@@ -20,6 +20,9 @@
 struct bounds {
     struct pass_context *context;
     const struct ranges *ranges;
+    int *class;      /* of dimension d of argument a at a * IR_MAX_RANK + d: extents of one class are equal; 0: alone */
+    int grid_class[IR_MAX_RANK];
+    int64_t *multiple; /* by class */
     bool changed;
 };
 
@@ -28,8 +31,8 @@ struct bounds {
 /* One dimension of an argument: where a view's extent comes from.  `argument` NULL: not an argument's. */
 struct extent { const struct ir_value *argument; int dimension; int64_t number, multiple; int class; };
 
-/* The view's extent along d as that of an argument, through permutations and sub-views of a whole dimension. */
-static struct extent extent_of(const struct ir_value *view, int d)
+/* The view's extent along d as that of an argument, through permutations. */
+static struct extent extent_of(const struct bounds *bounds, const struct ir_value *view, int d)
 {
     struct extent out = {.number = view->type->extent[d], .multiple = 1};
     const struct ir_function *function = view->block->function;
@@ -41,15 +44,11 @@ static struct extent extent_of(const struct ir_value *view, int d)
         return out;
     out.argument = view;
     out.dimension = d;
-    if (view->index < function->facts.count) {
+    if (view->index < function->facts.count)
         out.multiple = int64_max(function->facts.data[view->index].extent_multiple[d], 1);
-        out.class = function->facts.data[view->index].extent_class[d];
-    }
-    /* what is known of one extent of a class is known of all */
-    for (int i = 0; i < function->facts.count && out.class; i++)
-        for (int k = 0; k < function->body->arguments.data[i]->type->rank; k++)
-            if (function->facts.data[i].extent_class[k] == out.class)
-                out.multiple = int64_max(out.multiple, function->facts.data[i].extent_multiple[k]);
+    out.class = bounds->class[view->index * IR_MAX_RANK + d];
+    if (out.class)
+        out.multiple = int64_max(out.multiple, bounds->multiple[out.class]);
     return out;
 }
 
@@ -69,7 +68,7 @@ static bool is_extent_plus(const struct bounds *bounds, const struct ir_value *v
     const struct ir_operation *op = linear.term->definition;
     if (linear.scale != 1 || !op || op->opcode != OP_EXTENT)
         return false;
-    struct extent extent = extent_of(op->operands[0], (int)ir_number(op, IR_ATTRIBUTE_DIMENSION, 0));
+    struct extent extent = extent_of(bounds, op->operands[0], (int)ir_number(op, IR_ATTRIBUTE_DIMENSION, 0));
     return same_extent(&extent, wanted);
 }
 
@@ -105,14 +104,14 @@ static int64_t gap_of_loop(const struct bounds *bounds, const struct ir_value *t
     return whole_steps ? step : 1 - offset;
 }
 
-static int64_t gap_of_grid(const struct ir_value *term, int64_t scale, const struct extent *extent)
+static int64_t gap_of_grid(const struct bounds *bounds, const struct ir_value *term, int64_t scale, const struct extent *extent)
 {
     const struct ir_operation *op = term->definition;
     if (!op || op->opcode != OP_GRID_INDEX || !extent->class)
         return INT64_MIN;
     const struct ir_function *function = op->block->function;
     int64_t d = ir_number(op, IR_ATTRIBUTE_DIMENSION, 0), step = function->grid_step[d];
-    if (function->grid_class[d] != extent->class || step <= 0 || scale < 1 || scale > step)
+    if (bounds->grid_class[d] != extent->class || step <= 0 || scale < 1 || scale > step)
         return INT64_MIN;
     return extent->multiple % step == 0 ? step : 1;
 }
@@ -168,7 +167,7 @@ static bool is_inside(const struct bounds *bounds, const struct ir_operation *op
                       const struct ir_value *index, int64_t length)
 {
     struct range range = range_at(bounds->ranges, index, op);
-    struct extent extent = extent_of(view, d);
+    struct extent extent = extent_of(bounds, view, d);
     int64_t most;
     if (range.low < 0 || (index->type->element == IR_U64 && range.high == INT64_MAX))
         return false;
@@ -179,7 +178,7 @@ static bool is_inside(const struct bounds *bounds, const struct ir_operation *op
     struct linear linear = linear_of(bounds->ranges, index);
     if (!linear.term || linear.offset > INT32_MAX || linear.offset < INT32_MIN)
         return false;
-    int64_t gap = int64_max(gap_of_loop(bounds, linear.term, linear.scale, &extent), gap_of_grid(linear.term, linear.scale, &extent));
+    int64_t gap = int64_max(gap_of_loop(bounds, linear.term, linear.scale, &extent), gap_of_grid(bounds, linear.term, linear.scale, &extent));
     gap = int64_max(gap, gap_around(bounds, op, &linear, &extent));
     return gap != INT64_MIN && linear.offset + length <= gap;
 }
@@ -204,9 +203,84 @@ static void visit(struct ir_operation *op, void *data)
         pass_remark(bounds->context, op->at, "not every dimension is known to be inside the view: the access is checked");
 }
 
+/* ---- equal extents: classes that the wrapper checks, joined by what is assumed at the top ---- */
+
+/* The slot of `value` when it is the extent of an argument, else -1. */
+static int slot_of(const struct ir_value *value)
+{
+    const struct ir_operation *op = value->definition;
+    if (!op || op->opcode != OP_EXTENT || op->operands[0]->definition || op->operands[0]->block->parent)
+        return -1;
+    return op->operands[0]->index * IR_MAX_RANK + (int)ir_number(op, IR_ATTRIBUTE_DIMENSION, 0);
+}
+
+static void join(struct bounds *bounds, int slots, int a, int b, int *next)
+{
+    if (!bounds->class[a])
+        bounds->class[a] = (*next)++;
+    int old = bounds->class[b], wanted = bounds->class[a];
+    bounds->class[b] = wanted;
+    for (int i = 0; i < slots && old; i++)
+        if (bounds->class[i] == old)
+            bounds->class[i] = wanted;
+    for (int d = 0; d < IR_MAX_RANK && old; d++)
+        if (bounds->grid_class[d] == old)
+            bounds->grid_class[d] = wanted;
+}
+
+static void note_assumption(struct bounds *bounds, const struct ir_value *condition, int slots, int *next)
+{
+    const struct ir_operation *op = condition->definition;
+    int64_t zero, by;
+    if (op && op->opcode == OP_AND) {
+        note_assumption(bounds, op->operands[0], slots, next);
+        note_assumption(bounds, op->operands[1], slots, next);
+    }
+    if (!op || op->opcode != OP_COMPARE || ir_number(op, IR_ATTRIBUTE_PREDICATE, -1) != IR_PREDICATE_EQ)
+        return;
+    int a = slot_of(op->operands[0]), b = slot_of(op->operands[1]);
+    if (a >= 0 && b >= 0)
+        join(bounds, slots, a, b, next);
+    const struct ir_operation *rest = op->operands[0]->definition;
+    a = rest && rest->opcode == OP_REM ? slot_of(rest->operands[0]) : -1;
+    if (a < 0 || !ir_constant_integer(op->operands[1], &zero) || zero || !ir_constant_integer(rest->operands[1], &by) || by < 1)
+        return;
+    if (!bounds->class[a])
+        bounds->class[a] = (*next)++;
+    bounds->multiple[bounds->class[a]] = int64_max(bounds->multiple[bounds->class[a]], by);
+}
+
+static void find_classes(struct bounds *bounds, const struct ir_function *function)
+{
+    int slots = function->body->arguments.count * IR_MAX_RANK, next = 1;
+    for (int i = 0; i < function->facts.count; i++)
+        for (int d = 0; d < IR_MAX_RANK; d++)
+            next = next > function->facts.data[i].extent_class[d] ? next : function->facts.data[i].extent_class[d] + 1;
+    bool known = next <= INT16_MAX; /* classes are small numbers; larger ones, written by hand, are not worth a table */
+    next = known ? next : 1;
+    bounds->class = ARENA_ARRAY(bounds->context->arena, int, slots + 1);
+    bounds->multiple = ARENA_ARRAY(bounds->context->arena, int64_t, next + slots + 1); /* each slot may start one more */
+    for (int i = 0; i < function->facts.count && known; i++)
+        for (int d = 0; d < IR_MAX_RANK; d++)
+            bounds->class[i * IR_MAX_RANK + d] = function->facts.data[i].extent_class[d];
+    for (int d = 0; d < IR_MAX_RANK && known; d++)
+        bounds->grid_class[d] = function->grid_class[d];
+    for (int round = 0; round < 2; round++) { /* the second finds the multiples under their final classes */
+        for (const struct ir_operation *op = function->body->first; op; op = op->next)
+            if (op->opcode == OP_ASSUME)
+                note_assumption(bounds, op->operands[0], slots, &next);
+        for (int i = 0; i < function->facts.count; i++)
+            for (int d = 0; d < IR_MAX_RANK; d++) {
+                int class = bounds->class[i * IR_MAX_RANK + d];
+                bounds->multiple[class] = int64_max(bounds->multiple[class], function->facts.data[i].extent_multiple[d]);
+            }
+    }
+}
+
 bool pass_bounds(struct ir_function *function, struct pass_context *context)
 {
     struct bounds bounds = {.context = context, .ranges = ranges_analyse(function, context->arena)};
+    find_classes(&bounds, function);
     ir_walk(function->body, visit, &bounds);
     return bounds.changed;
 }

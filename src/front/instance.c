@@ -1,6 +1,7 @@
 /* Instances: for each entry and target, the combinations of keys and facts with a schedule, the predicate and the grid that the
  * wrapper evaluates.  Most special first, the general one last. */
 #include "front/kernel_plan.h"
+#include "ir/kernel_facts.h"
 
 #include <string.h>
 
@@ -221,5 +222,6 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant) {
     variant->module = ir_module_create(front->options->context, front->arena);
     const char *name = arena_printf(front->arena, "%s__%d", plan->entry->entry->symbol, plan->number);
     variant->function = body_build(plan, variant->module, name);
+    if (good && variant->function) kernel_note_facts(plan->entry->entry, variant);
     return good && variant->function && e.errors == 0;
 }
