@@ -154,6 +154,7 @@ struct cpu_nest {
     bool partial;                         /* does not visit every element: no sides */
     bool in_order;                        /* lanes 1, indexes ascending */
     bool aligned;                         /* vectors start at multiples of the lanes */
+    bool narrow_memory;                   /* moves elements under 32 bits: AVX2 has no masks for them */
     int lanes_dim, lanes, unroll;         /* lanes_dim -1 and lanes 0 before cpu_nest_emit: it chooses */
     void (*body)(struct cpu_nest *nest, const struct cpu_point *point, int copy);
     void (*row_begin)(struct cpu_nest *nest, const struct cpu_point *point);

@@ -39,6 +39,8 @@ static void score_value(struct score *score, struct ir_value *value, const struc
     int bytes = cpu_bytes(value->type->element);
     if (ir_is_float(value->type->element) && bytes > score->widest)
         score->widest = bytes;
+    bool moved = state->kind == CPU_BUFFER || (value->definition && value->definition->opcode == OP_LOAD);
+    score->nest->narrow_memory |= moved && bytes < 4;
     if (state->kind == CPU_BUFFER) {
         score->good += point->lanes_dim == value->type->rank - 1 ? 1 : -1;
         return;
@@ -67,6 +69,8 @@ static int score_dimension(struct cpu_nest *nest, int dimension, int *widest)
         point.index[d] = d == dimension ? NULL : cpu_int(e, 0);
     for (int i = 0; i < nest->roots.count; i++)
         score_value(&score, nest->roots.data[i], &point);
+    for (int i = 0; i < nest->roots.count; i++)
+        nest->narrow_memory |= cpu_bytes(nest->roots.data[i]->type->element) < 4;
     if (nest->target && nest->target->opcode == OP_STORE)
         score.good += stride_is_one(nest->target, &point) ? 2 : -2;
     e->marks++;
@@ -134,12 +138,22 @@ static LLVMValueRef active_lanes(struct cpu_nest *nest, LLVMValueRef base, LLVMV
     return LLVMBuildICmp(B, LLVMIntSLT, lane, cpu_splat(e, stop, nest->lanes), "");
 }
 
+/* Where the processor has no masks a vector body under a mask would fall apart into branches: one element at a time is less code. */
+static bool has_masks(const struct cpu_nest *nest)
+{
+    const struct cpu_emitter *e = nest->e;
+    return !e->arm && (e->isa == CPU_WIDEST || (e->isa == CPU_WIDE && !nest->narrow_memory));
+}
+
 /* One body over two stretches of lanes, so that its code stands once.  `whole`: stretches are multiples of W. */
 static void two_stretches(struct cpu_nest *nest, const struct cpu_point *point, enum cpu_mode mode, LLVMValueRef start0,
                           LLVMValueRef stop0, LLVMValueRef start1, LLVMValueRef stop1, bool whole)
 {
     struct cpu_emitter *e = nest->e;
     struct cpu_loop outer, inner;
+    int lanes = nest->lanes;
+    if (mode == CPU_MIXED && !has_masks(nest))
+        nest->lanes = 1;
     if (start0)
         cpu_loop_begin(e, &outer, cpu_int(e, 0), cpu_int(e, 2), 1);
     LLVMValueRef start = start1, stop = stop1;
@@ -153,6 +167,7 @@ static void two_stretches(struct cpu_nest *nest, const struct cpu_point *point, 
     cpu_loop_end(e, &inner);
     if (start0)
         cpu_loop_end(e, &outer);
+    nest->lanes = lanes;
 }
 
 struct bounds { LLVMValueRef start, stop, first, last, any_first, any_last; bool clipped; };

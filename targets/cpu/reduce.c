@@ -89,7 +89,7 @@ static void axis_body(struct cpu_nest *nest, const struct cpu_point *point, int 
         if (nest->active)
             value[i] = LLVMBuildSelect(B, nest->active, value[i], identity(e, r, i, nest->lanes), "");
         sum[i] = LLVMBuildLoad2(B, cpu_vector_of(cpu_register_type(e, r->element[i]), nest->lanes), r->slot[copy][i], "");
-    }
+    } /* a body of one lane works on the first of the accumulators: they start at the same address */
     combine(e, r, sum, value, next);
     LLVMValueRef first = r->fresh ? LLVMBuildLoad2(B, e->i1, r->fresh, "") : NULL;
     for (int i = 0; i < r->count; i++)
