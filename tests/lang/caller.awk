@@ -7,6 +7,7 @@ function c_type(element) {
     if (element == "f32") return "float"
     if (element == "f64") return "double"
     if (element ~ /^i(8|16|32|64)$/) return "int" substr(element, 2) "_t"
+    if (element == "bool") return "uint8_t"
     if (element ~ /^u(8|16|32|64)$/) return "uint" substr(element, 2) "_t"
     return "int"
 }
