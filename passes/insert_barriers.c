@@ -12,7 +12,8 @@
  *
  * A walk in program order keeps what was read and written since all threads met last; an operation with scratch meets inside, and
  * what it leaves is that its scratch is read.  Loops are walked twice, the second time with what the end of the body leaves;
- * there, equal index values are different ones unless they come from outside the loop or are the loop's own variable. */
+ * there, equal index values are different ones unless they come from outside the loop or are the loop's own variable.  Parts of a
+ * view side by side, at constant distances, never meet. */
 #include <string.h>
 
 #include "ir/alias.h"
@@ -86,6 +87,29 @@ static bool moves_on(const struct ir_value *index, int64_t length, const struct 
            (step >= length || -step >= length);
 }
 
+/* index = base + number */
+static const struct ir_value *base_of(const struct ir_value *index, int64_t *number)
+{
+    const struct ir_operation *op = index->definition;
+    *number = 0;
+    if (ir_constant_integer(index, number))
+        return NULL;
+    if (op && op->opcode == OP_ADD && ir_constant_integer(op->operands[1], number))
+        return op->operands[0];
+    return index;
+}
+
+/* Parts of one dimension that lie side by side. */
+static bool apart(const struct ir_value *a, int64_t a_length, const struct ir_value *b, int64_t b_length,
+                  const struct ir_operation *loop)
+{
+    int64_t first, second;
+    const struct ir_value *base = base_of(a, &first);
+    if (base != base_of(b, &second) || (base && loop && defined_inside(base, loop)))
+        return false;
+    return first < second ? first + a_length <= second : second + b_length <= first;
+}
+
 static bool is_argument(const struct ir_value *view) { return !view->definition && !view->block->parent; }
 
 /* Different views are the same or disjoint when both are arguments (the language allows no other overlap of views). */
@@ -105,6 +129,8 @@ static bool same_threads(const struct ir_operation *a, const struct ir_operation
     for (int d = 0; d < x.rank; d++) {
         int64_t length = x.place[d] > 0 ? x.place[d] : 1;
         same &= x.place[d] == y.place[d] && x.index[d] == y.index[d];
+        if (x.place[d] != IR_GATHER && y.place[d] != IR_GATHER)
+            disjoint |= apart(x.index[d], length, y.index[d], y.place[d] > 0 ? y.place[d] : 1, loop);
         if (x.index[d] != y.index[d] || x.place[d] != y.place[d] || x.place[d] == IR_GATHER)
             continue;
         if (loop && moves_on(x.index[d], length, loop))

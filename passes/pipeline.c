@@ -14,7 +14,7 @@
 /* Layouts: choose, improve, then place what converting needs. */
 #define SCHEDULE_QUICK RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers)
 #define SCHEDULE_LEVEL                                                                                                \
-    RUN(assign_layouts), RUN(coalesce), RUN(remove_conversions), RUN(cse), RUN(licm), RUN(dce), RUN(allocate_shared), \
+    RUN(assign_layouts), RUN(coalesce), RUN(remove_conversions), RUN(stream), RUN(cse), RUN(licm), RUN(dce), RUN(allocate_shared), \
         RUN(insert_barriers)
 
 static const struct pass_info *const cpu_none[] = {REQUIRED};

@@ -186,6 +186,9 @@ const struct layout *layout_permute(struct layout_table *table, const struct lay
 /* The layout of larger extents (multiples of the layout's) whose further elements lie in registers.  NULL: a repeat over warps is
  * in the way. */
 const struct layout *layout_extend(struct layout_table *table, const struct layout *layout, const int *extent);
+/* Its inverse for a power of two: the layout of a part, extent / factor along the dimension, at multiples of it.  NULL: the parts do
+ * not lie in registers of their own. */
+const struct layout *layout_shrink(struct layout_table *table, const struct layout *layout, int dimension, int factor);
 /* Every thread holds every element. */
 const struct layout *layout_replicated(struct layout_table *table, int rank, const int *extent, int warps);
 /* The layout under which a row-major reshape moves nothing.  NULL: an odd factor is in the way. */

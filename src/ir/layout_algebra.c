@@ -301,6 +301,30 @@ const struct layout *layout_extend(struct layout_table *table, const struct layo
     return layout_create(table, &spec);
 }
 
+const struct layout *layout_shrink(struct layout_table *table, const struct layout *layout, int dimension, int factor)
+{
+    struct layout_spec spec;
+    layout_to_spec(layout, &spec);
+    if (!is_power_of_two(factor) || factor > spec.atom[dimension] || spec.repeat[dimension] > 1 || layout->shared)
+        return NULL;
+    spec.atom[dimension] /= factor;
+    int kept = 0, part = spec.atom[dimension];
+    for (int input = 0; input < LAYOUT_INPUTS; input++)
+        for (int bit = 0; bit < layout->bits[input]; bit++) {
+            const int *column = spec.column[input][bit];
+            int others = 0;
+            for (int d = 0; d < spec.rank; d++)
+                others |= d == dimension ? column[d] & (part - 1) : column[d];
+            bool above = column[dimension] >= part;
+            if (above && (input != LAYOUT_REGISTER || others))
+                return NULL;
+            if (input == LAYOUT_REGISTER && !above)
+                memmove(spec.column[input][kept++], column, sizeof spec.column[input][bit]);
+        }
+    spec.bits[LAYOUT_REGISTER] = kept;
+    return layout_create(table, &spec);
+}
+
 const struct layout *layout_replicated(struct layout_table *table, int rank, const int *extent, int warps)
 {
     struct layout_spec spec = { .rank = rank, .repeat_in_warps = -1 };

@@ -1,0 +1,286 @@
+/* stream: wide tiles are written piece by piece, each computed just before it is written.
+ *
+ *     %e = math function(exp) %d : f32[65536]                    128 elements a thread
+ *     %t = reduce axis(0) kind(add) %e : f32
+ *     %q = div %e, splat %t : f32[65536]
+ *     store %y[%row, 0 +: 65536], cast %q
+ * becomes, for each piece,
+ *     %x0 = extract start(0) %x : bf16[8192]                     %x: what %d was computed from, half as wide
+ *     %e0 = math function(exp) (sub (cast %x0), …) : f32[8192]
+ *     store %y[%row, 0 +: 8192], cast (div %e0, splat %t)
+ *
+ * A thread then holds the narrow %x across the reduction and not %e, and loads that only the stored value needs (weights, biases)
+ * are read piece by piece, too.  Without it such rows spill.  Right because elementwise operations compute each element alone,
+ * pieces are parts that lie in registers of their own, so extract moves nothing, and a load goes down to the store only past
+ * operations that do not write what it reads; the pieces stored before its own hold other elements.
+ * Computing again is chosen when fewer bytes must be kept for it. */
+#include "ir/alias.h"
+#include "passes/layout_rules.h"
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+
+enum { WIDE = 32, VERY_WIDE = 64, PIECE = 16, DEPTH = 24 }; /* elements a thread; operations on a path */
+
+struct stream {
+    struct layout_adapter adapter;
+    struct pass_context *context;
+    struct ir_operation *store;
+    const struct layout *layout, *piece; /* of the stored tile, of one piece */
+    int dimension, pieces;
+    int64_t length;                      /* of a piece along the dimension */
+    bool again;                          /* compute again what has other users */
+    VECTOR(struct ir_value *) kept;      /* values that pieces are extracted from */
+    VECTOR(struct ir_value *) made;      /* of the piece at hand: original and piece, in turn */
+    int sunk_loads;
+    bool changed;
+};
+
+/* ---- loads that may go down to the store ---- */
+
+static int view_dimension(const struct stream *s, const struct ir_access *access)
+{
+    int tile = 0;
+    for (int d = 0; d < access->rank; d++) {
+        if (access->place[d] == IR_GATHER)
+            return -1;
+        if (access->place[d] > 0 && tile++ == s->dimension)
+            return d;
+    }
+    return -1;
+}
+
+/* Piece by piece the store overwrites what the load reads only where it has been read. */
+static bool same_elements(const struct ir_access *a, const struct ir_access *b)
+{
+    bool arguments = !a->view->definition && !b->view->definition && !a->view->block->parent && !b->view->block->parent;
+    if (a->rank != b->rank || (a->view != b->view && !arguments))
+        return false;
+    for (int d = 0; d < a->rank; d++)
+        if (a->place[d] != b->place[d] || a->index[d] != b->index[d])
+            return false;
+    return true;
+}
+
+static bool can_sink(const struct stream *s, const struct ir_operation *op)
+{
+    struct ir_access load, store;
+    if (!ir_access_of(op, &load) || view_dimension(s, &load) < 0)
+        return false;
+    if (op->opcode == OP_INSIDE)
+        return true;
+    if (op->opcode != OP_LOAD || op->block != s->store->block || !ir_access_of(s->store, &store))
+        return false;
+    for (const struct ir_operation *between = op->next; between && between != s->store; between = between->next)
+        if (alias_clobbers(between, op))
+            return false;
+    return !alias_may(store.view, load.view) || same_elements(&store, &load);
+}
+
+/* ---- what a piece is made from ---- */
+
+static bool is_used_once(const struct ir_value *value) { return value->uses && !value->uses->next; }
+
+static bool is_source(const struct ir_operation *op)
+{
+    return op && (op->opcode == OP_CONSTANT || op->opcode == OP_SPLAT || op->opcode == OP_IOTA);
+}
+
+/* Whether a value's piece is computed (else it is extracted).  alone: nobody but the store needs what needs it. */
+static bool is_computed(const struct stream *s, const struct ir_value *value, int depth, bool alone)
+{
+    const struct ir_operation *op = value->definition;
+    if (!op || op->result_count != 1 || op->region_count || depth > DEPTH)
+        return false;
+    if (is_source(op))
+        return true;
+    if (op->opcode == OP_LOAD) {
+        int bits = ir_element_info[value->type->element].bits;
+        return ((alone && is_used_once(value)) || (s->again && bits >= 32)) && can_sink(s, op);
+    }
+    if (op->opcode == OP_INSIDE)
+        return can_sink(s, op);
+    return rewrite_has_trait(op, IR_TRAIT_ELEMENTWISE) && op->opcode != OP_POINTER_ADD &&
+           ((alone && is_used_once(value)) || s->again || layout_rule_cheap(value));
+}
+
+static void look(struct stream *s, struct ir_value *value, int depth, bool alone)
+{
+    if (!layout_rule_has(value))
+        return;
+    if (!is_computed(s, value, depth, alone)) {
+        for (int i = 0; i < s->kept.count; i++)
+            if (s->kept.data[i] == value)
+                return;
+        vector_push(s->context->arena, &s->kept, value);
+        return;
+    }
+    s->sunk_loads += value->definition->opcode == OP_LOAD;
+    for (int i = 0; i < value->definition->operand_count; i++)
+        look(s, value->definition->operands[i], depth + 1, alone && is_used_once(value));
+}
+
+/* Bytes a thread keeps for the store's sake. */
+static int64_t kept_bytes(struct stream *s, bool again)
+{
+    struct ir_access access;
+    int64_t bytes = 0;
+    s->again = again;
+    s->kept.count = s->sunk_loads = 0;
+    ir_access_of(s->store, &access);
+    look(s, access.value, 1, true);
+    if (access.mask)
+        look(s, access.mask, 1, true);
+    for (int i = 0; i < s->kept.count; i++) {
+        const struct ir_value *value = s->kept.data[i];
+        bool free = value->definition && value->definition->opcode == OP_BROADCAST; /* its registers are shared */
+        bytes += free ? 0 : (int64_t)layout_registers(value->type->layout) * ir_element_info[value->type->element].bits / 8;
+    }
+    return bytes;
+}
+
+/* ---- making a piece ---- */
+
+static const struct ir_type *piece_type(const struct stream *s, const struct ir_type *type)
+{
+    int64_t extent[IR_MAX_RANK];
+    for (int d = 0; d < type->rank; d++)
+        extent[d] = d == s->dimension ? s->length : type->extent[d];
+    struct ir_context *context = s->adapter.module->context;
+    return ir_type_with_layout(context, ir_type_with_shape(context, type, type->rank, extent), s->piece);
+}
+
+static struct ir_value *moved_index(struct ir_builder *builder, struct ir_value *index, int64_t by)
+{
+    int64_t start;
+    if (by == 0)
+        return index;
+    if (ir_constant_integer(index, &start))
+        return ir_constant_int(builder, index->type, start + by);
+    return ir_binary(builder, OP_ADD, index, ir_constant_int(builder, index->type, by));
+}
+
+static void copy_attributes(const struct stream *s, struct ir_operation *to, const struct ir_operation *from)
+{
+    struct ir_attribute **link = &to->attributes;
+    for (const struct ir_attribute *attribute = from->attributes; attribute; attribute = attribute->next) {
+        *link = arena_copy(s->adapter.module->arena, attribute, sizeof *attribute);
+        link = &(*link)->next;
+    }
+    *link = NULL;
+}
+
+static struct ir_value *make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number, int depth,
+                                   bool alone);
+
+/* A memory operation on one piece of its place. */
+static struct ir_operation *piece_of_access(struct stream *s, struct ir_builder *builder, struct ir_operation *op, int number,
+                                            int depth, bool alone)
+{
+    struct ir_access access;
+    ir_access_of(op, &access);
+    int dimension = view_dimension(s, &access);
+    struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count);
+    int64_t place[IR_MAX_RANK];
+    for (int i = 0; i < op->operand_count; i++)
+        operands[i] = layout_rule_has(op->operands[i]) ? make_piece(s, builder, op->operands[i], number, depth + 1, alone)
+                                                       : op->operands[i];
+    operands[1 + dimension] = moved_index(builder, operands[1 + dimension], number * s->length);
+    const struct ir_type *type = op->result_count ? piece_type(s, op->results[0]->type) : NULL;
+    struct ir_operation *piece = ir_build(builder, op->opcode, op->operand_count, operands, op->result_count, &type);
+    copy_attributes(s, piece, op);
+    for (int d = 0; d < access.rank; d++)
+        place[d] = d == dimension ? s->length : access.place[d];
+    ir_set_list(piece, IR_ATTRIBUTE_PLACE, access.rank, place);
+    return piece;
+}
+
+static struct ir_value *compute_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number, int depth,
+                                      bool alone)
+{
+    struct ir_operation *op = value->definition;
+    const struct ir_type *type = piece_type(s, value->type);
+    if (op->opcode == OP_LOAD || op->opcode == OP_INSIDE)
+        return piece_of_access(s, builder, op, number, depth, alone)->results[0];
+    if (op->opcode == OP_IOTA) {
+        struct ir_value *start = ir_constant_int(builder, type, number * s->length);
+        return ir_binary(builder, OP_ADD, ir_build_value(builder, OP_IOTA, type, 0, NULL), start);
+    }
+    struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count + 1);
+    for (int i = 0; i < op->operand_count; i++)
+        operands[i] = layout_rule_has(op->operands[i]) ? make_piece(s, builder, op->operands[i], number, depth + 1, alone)
+                                                       : op->operands[i];
+    struct ir_operation *piece = ir_build(builder, op->opcode, op->operand_count, operands, 1, &type);
+    copy_attributes(s, piece, op);
+    return piece->results[0];
+}
+
+static struct ir_value *make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number, int depth,
+                                   bool alone)
+{
+    for (int i = 0; i < s->made.count; i += 2)
+        if (s->made.data[i] == value)
+            return s->made.data[i + 1];
+    struct ir_value *piece;
+    if (is_computed(s, value, depth, alone)) {
+        piece = compute_piece(s, builder, value, number, depth, alone && is_used_once(value));
+    } else {
+        int64_t start[IR_MAX_RANK] = { 0 };
+        start[s->dimension] = number * s->length;
+        piece = ir_build_value(builder, OP_EXTRACT, piece_type(s, value->type), 1, &value);
+        ir_set_list(piece->definition, IR_ATTRIBUTE_START, value->type->rank, start);
+    }
+    vector_push(s->context->arena, &s->made, value);
+    vector_push(s->context->arena, &s->made, piece);
+    return piece;
+}
+
+/* The dimension whose parts lie in registers, and parts of about PIECE elements a thread. */
+static bool choose_pieces(struct stream *s, const struct ir_type *type)
+{
+    int registers = layout_registers(s->layout);
+    for (int factor = registers / PIECE; factor >= 2; factor /= 2)
+        for (s->dimension = 0; s->dimension < type->rank; s->dimension++) {
+            s->piece = layout_shrink(s->adapter.table, s->layout, s->dimension, factor);
+            s->pieces = factor;
+            s->length = type->extent[s->dimension] / factor;
+            if (s->piece)
+                return true;
+        }
+    return false;
+}
+
+static void visit(struct ir_operation *op, void *context)
+{
+    struct stream *s = context;
+    struct ir_access access;
+    if (op->opcode != OP_STORE || !ir_access_of(op, &access) || !layout_rule_has(access.value))
+        return;
+    s->store = op;
+    s->layout = access.value->type->layout;
+    int registers = layout_registers(s->layout);
+    if (registers < WIDE || !choose_pieces(s, access.value->type) || view_dimension(s, &access) < 0)
+        return;
+    int64_t kept_again = kept_bytes(s, true), kept = kept_bytes(s, false);
+    s->again = registers >= VERY_WIDE && kept_again < kept;
+    if (!s->again && (s->sunk_loads == 0 || s->kept.count == 0))
+        return; /* nothing to gain; loads that nothing waits for are better all in flight at once */
+    if (!pass_fuel(s->context))
+        return;
+    struct ir_builder builder = rewrite_before(op);
+    for (int number = 0; number < s->pieces; number++) {
+        s->made.count = 0;
+        piece_of_access(s, &builder, op, number, 0, true);
+    }
+    pass_remark(s->context, op->at, "written in %d pieces%s", s->pieces, s->again ? ", computed again for each" : "");
+    ir_remove(op);
+    s->changed = true;
+}
+
+bool pass_stream(struct ir_function *function, struct pass_context *context)
+{
+    struct stream s = { .context = context };
+    s.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context), context->arena,
+                                         function->warps };
+    ir_walk(function->body, visit, &s);
+    return s.changed;
+}
