@@ -170,8 +170,7 @@ static void assign_operation(struct assignment *a, struct ir_operation *op)
 
 bool pass_assign_layouts(struct ir_function *function, struct pass_context *context)
 {
-    if (function->warps == 0)
-        function->warps = layout_choose_warps(function);
+    function->warps = layout_choose_warps(function);
     struct assignment a = { .context = context };
     a.choice = layout_choose(function, function->warps, context->arena);
     a.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context), context->arena,

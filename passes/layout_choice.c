@@ -391,11 +391,20 @@ static void measure(struct ir_operation *op, void *context)
 }
 
 /* Row work wants some 16 elements a thread, so that several 16-byte loads are in flight, and no more than 16 warps, so that wide
- * rows keep their registers; dots up to 64 accumulators a thread. */
+ * rows keep their registers; dots up to 64 accumulators a thread.  A number that the author gave is taken, as a power of two,
+ * unless a product's accumulators would not fit into a thread's registers (more than 128). */
 int layout_choose_warps(struct ir_function *function)
 {
     struct sizes sizes = { 0 };
     ir_walk(function->body, measure, &sizes);
+    if (function->warps > 0) {
+        int given = 1;
+        while (2 * given <= function->warps && given < 32)
+            given *= 2;
+        while (given < 16 && sizes.dot > (int64_t)given * 32 * 128)
+            given *= 2;
+        return given;
+    }
     int64_t each = sizes.dot ? 64 : 16, elements = sizes.dot ? sizes.dot : sizes.elements;
     int64_t most = sizes.dot ? 8 : 16, warps = 1;
     while (warps < most && warps * 32 * each < elements)
