@@ -228,6 +228,7 @@ bool nvptx_lower(struct lowering *l) {
     LLVMPositionBuilderAtEnd(l->entry, entry);
     LLVMPositionBuilderAtEnd(l->builder, body);
     open_debug(l);
+    facts_open(l);
     prologue(l);
     lower_block(l, l->function->body);
     LLVMBuildRetVoid(l->builder);

@@ -9,6 +9,7 @@
  * Scratch in shared memory (convert_layout, reductions across warps, results of atomics) is described in ir/scratch.h. */
 #ifndef TILECC_NVPTX_LOWER_H
 #define TILECC_NVPTX_LOWER_H
+#include "ir/analysis.h"
 #include "ir/ir.h"
 #include "ir/layout.h"
 #include "targets/target.h"
@@ -48,6 +49,8 @@ struct lowering {
     int value_count;
     struct thread_coordinate *coordinates;
     struct ir_operation *operation;       /* the one being lowered, for messages */
+    const struct ranges *ranges;
+    const struct divisibilities *divisibilities;
     int64_t shared_need;                  /* bytes of dynamic shared memory with the lowering's own scratch */
     int per_element;                      /* > 0 inside the region of map: scalars differ between threads */
     LLVMMetadataRef scope;                /* debug information, or NULL */
@@ -147,9 +150,10 @@ LLVMValueRef cast_to_f32(struct lowering *l, enum ir_element from, LLVMValueRef 
 void view_of_argument(struct lowering *l, const struct ir_value *argument, const struct ir_argument_fact *fact, int first_slot);
 LLVMValueRef view_slot(struct lowering *l, int slot); /* i64 */
 
-/* ---- facts.c: what can be said of index values without running ---- */
-int64_t fact_divisor(const struct ir_value *value);  /* a power of two (at most 2^20) that divides it */
-bool fact_not_negative(const struct ir_value *value);
+/* ---- facts.c: what is known of index values without running ---- */
+void facts_open(struct lowering *l);
+int64_t fact_divisor(const struct lowering *l, const struct ir_value *value);  /* a power of two (at most 2^20) that divides it */
+bool fact_not_negative(const struct lowering *l, const struct ir_value *value);
 
 /* ---- kernel.c ---- */
 /* Builds the LLVM module of one kernel.  False: reported. */

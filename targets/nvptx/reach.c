@@ -39,7 +39,7 @@ static void plan_bounds(struct lowering *l, const struct ir_operation *operation
             continue;
         }
         reach->limit[d] = clamp_i32(l, LLVMBuildSub(b, view->extent[d], start, ""), place);
-        if (!fact_not_negative(reach->access.index[d])) reach->low[d] = clamp_i32(l, LLVMBuildNeg(b, start, ""), place);
+        if (!fact_not_negative(l, reach->access.index[d])) reach->low[d] = clamp_i32(l, LLVMBuildNeg(b, start, ""), place);
     }
     /* A limit of 0 says "nothing" as well as a predicate of its own would. */
     for (int d = 0; d < reach->access.rank && reach->usable; d++)
@@ -88,7 +88,7 @@ static void plan_vector(struct lowering *l, const struct ir_operation *operation
     for (int d = 0; d < reach->access.rank; d++) {
         if (reach->access.place[d] > 0 && reach->access.view->type->stride[d] == 1) reach->contiguous = d;
         int64_t multiple = view->stride_multiple[d];
-        if (reach->access.place[d] != IR_GATHER) multiple *= fact_divisor(reach->access.index[d]);
+        if (reach->access.place[d] != IR_GATHER) multiple *= fact_divisor(l, reach->access.index[d]);
         /* The tile's own coordinates along other dimensions add multiples of the stride alone. */
         if (reach->access.place[d] > 0 && reach->access.view->type->stride[d] != 1) multiple = view->stride_multiple[d];
         while (alignment > 1 && (multiple * bytes) % alignment) alignment /= 2;

@@ -56,7 +56,7 @@ static void lower_subview(struct lowering *l, struct ir_operation *operation) {
         const struct ir_value *start_value = operation->operands[1 + 2 * d], *stop_value = operation->operands[2 + 2 * d];
         LLVMValueRef start = value_wide(l, start_value->type->element, value_register(l, start_value, 0));
         LLVMValueRef stop = value_wide(l, stop_value->type->element, value_register(l, stop_value, 0));
-        int64_t start_divisor = fact_divisor(start_value);
+        int64_t start_divisor = fact_divisor(l, start_value);
         if (drop >> d & 1) {
             LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULT, start, from->extent[d], "");
             present = LLVMBuildAnd(b, present, inside, "");
@@ -72,7 +72,7 @@ static void lower_subview(struct lowering *l, struct ir_operation *operation) {
             view->stride_multiple[kept] = from->stride_multiple[d];
             view->extent_multiple[kept] = type->extent[kept] != IR_DYNAMIC
                                               ? low_bit(type->extent[kept], 1 << 20)
-                                              : int64_min(start_divisor, int64_min(fact_divisor(stop_value), from->extent_multiple[d]));
+                                              : int64_min(start_divisor, int64_min(fact_divisor(l, stop_value), from->extent_multiple[d]));
             kept++;
         }
         offset = LLVMBuildAdd(b, offset, LLVMBuildMul(b, start, from->stride[d], ""), "");
