@@ -35,11 +35,16 @@ static LLVMValueRef range_instruction(struct cpu_emitter *e, bool largest, LLVMV
 /* f32 and f64.  -0 < +0; NaN loses unless propagated. */
 static LLVMValueRef real_extreme(struct cpu_emitter *e, bool largest, LLVMValueRef a, LLVMValueRef b, enum ir_nan nan)
 {
-    if (nan == IR_NAN_PROPAGATE)
+    bool propagate = nan == IR_NAN_PROPAGATE;
+    if (e->arm && propagate)
         return cpu_binary_intrinsic(e, largest ? "llvm.maximum" : "llvm.minimum", a, b);
     if (e->arm)
         return cpu_binary_intrinsic(e, largest ? "llvm.maxnum" : "llvm.minnum", a, b);
     LLVMTypeRef type = LLVMTypeOf(a);
+    if (propagate) { /* not llvm.maximum: LLVM 19 narrows it to f16 and then loses a NaN on AVX2 */
+        LLVMValueRef unordered = LLVMBuildFCmp(B, LLVMRealUNO, a, b, "");
+        return LLVMBuildSelect(B, unordered, LLVMBuildFAdd(B, a, b, ""), real_extreme(e, largest, a, b, IR_NAN_SKIP), "");
+    }
     bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
     if (e->isa == CPU_WIDEST && vector) {
         bool wide = LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMDoubleTypeKind;
