@@ -5,13 +5,13 @@
  *                                                     %b = mul %x, %a : f32[64] …
  *
  * A body of plain elementwise operations is written out on whole tiles; one with control flow is applied element by element, in
- * a `map` (on scalars: in place).  f16 and bf16 without a function of their own go through f32 and are rounded once, as the
+ * a `map` (on scalars: in place); so is a long one on a large tile of a GPU kernel.  f16 and bf16 without a function of their own go through f32 and are rounded once, as the
  * language says.  What the library does not have is left to the target. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 #include "targets/target.h"
 
-enum { DEPTH_LIMIT = 8 };
+enum { DEPTH_LIMIT = 8, LONG_BODY = 24, LARGE_TILE = 16384 };
 
 pass_function pass_inline;
 
@@ -23,6 +23,15 @@ static bool is_straight(const struct ir_function *body)
             return false;
     }
     return true;
+}
+
+/* On a GPU each thread holds tens of elements of a large tile: a long body is kept once, in a map, not written out for each. */
+static bool is_better_mapped(const struct ir_function *body, const struct ir_type *type, const struct target_row *target)
+{
+    int count = 0;
+    for (const struct ir_operation *op = body->body->first; op; op = op->next)
+        count++;
+    return target && target->kind == TARGET_NVPTX && count >= LONG_BODY && ir_type_elements(type) >= LARGE_TILE;
 }
 
 /* The scalar operation on tiles of the wanted shape. */
@@ -127,7 +136,7 @@ static void visit(struct ir_operation *op, void *data)
     for (int i = 0; i < op->operand_count; i++)
         operands[i] = through_f32 ? ir_cast(&builder, op->operands[i], IR_F32) : op->operands[i];
     const struct ir_type *type = op->results[0]->type;
-    if (is_straight(body))
+    if (is_straight(body) && !is_better_mapped(body, type, context->target))
         result = write_out(&builder, body, operands, type, context->arena);
     else if (type->rank == 0)
         result = copy_body(&builder, body, operands, context->arena);

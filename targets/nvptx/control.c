@@ -149,8 +149,72 @@ void lower_region(struct lowering *l, struct ir_block *block, const LLVMValueRef
     for (int i = 0; i < yield->operand_count; i++) results[i] = value_register(l, yield->operands[i], 0);
 }
 
+/* Operations of a region, nested ones included. */
+static int region_size(const struct ir_block *block) {
+    int count = 0;
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        count++;
+        for (int r = 0; r < op->region_count; r++) count += region_size(op->regions[r]);
+    }
+    return count;
+}
+
+/* The address of element `index` of an array in local memory. */
+static LLVMValueRef local_element(struct lowering *l, LLVMTypeRef type, LLVMValueRef array, LLVMValueRef index) {
+    return LLVMBuildInBoundsGEP2(l->builder, type, array, &index, 1, "");
+}
+
+/* One copy of the region in a loop over the registers, which pass through local memory: a long region written out for each of many
+ * registers would take ptxas minutes. */
+static void lower_map_loop(struct lowering *l, struct ir_operation *operation, int count) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef *in = value_array(l, operation->operand_count), *out = value_array(l, operation->result_count);
+    LLVMValueRef *arguments = value_array(l, operation->operand_count), *results = value_array(l, operation->result_count);
+    LLVMValueRef number = value_i32(l, count), zero = value_i32(l, 0);
+    for (int o = 0; o < operation->operand_count; o++) {
+        const struct ir_value *operand = operation->operands[o];
+        LLVMTypeRef type = lower_value_type(l, operand->type->element);
+        arguments[o] = value_register(l, operand, 0);
+        if (operand->type->rank == 0) continue;
+        in[o] = LLVMBuildArrayAlloca(l->entry, type, number, "map.in");
+        for (int i = 0; i < count; i++)
+            LLVMBuildStore(b, value_register(l, operand, i), local_element(l, type, in[o], value_i32(l, i)));
+    }
+    for (int r = 0; r < operation->result_count; r++)
+        out[r] = LLVMBuildArrayAlloca(l->entry, lower_value_type(l, operation->results[r]->type->element), number, "map.out");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = value_block(l, "map"), behind = value_block(l, "mapped");
+    LLVMBuildBr(b, loop);
+    LLVMPositionBuilderAtEnd(b, loop);
+    LLVMValueRef index = LLVMBuildPhi(b, l->i32, "");
+    for (int o = 0; o < operation->operand_count; o++) {
+        LLVMTypeRef type = lower_value_type(l, operation->operands[o]->type->element);
+        if (in[o]) arguments[o] = LLVMBuildLoad2(b, type, local_element(l, type, in[o], index), "");
+    }
+    lower_region(l, operation->regions[0], arguments, results);
+    for (int r = 0; r < operation->result_count; r++) {
+        LLVMTypeRef type = lower_value_type(l, operation->results[r]->type->element);
+        LLVMBuildStore(b, results[r], local_element(l, type, out[r], index));
+    }
+    LLVMValueRef next = LLVMBuildAdd(b, index, value_i32(l, 1), "");
+    LLVMAddIncoming(index, (LLVMValueRef[]){zero, next}, (LLVMBasicBlockRef[]){before, LLVMGetInsertBlock(b)}, 2);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, number, ""), loop, behind);
+    LLVMPositionBuilderAtEnd(b, behind);
+    for (int r = 0; r < operation->result_count; r++) {
+        LLVMTypeRef type = lower_value_type(l, operation->results[r]->type->element);
+        LLVMValueRef *registers = value_define(l, operation->results[r]);
+        for (int i = 0; i < count; i++)
+            registers[i] = LLVMBuildLoad2(b, type, local_element(l, type, out[r], value_i32(l, i)), "");
+    }
+}
+
+enum { MAP_WRITTEN_OUT = 2048 }; /* operations; more go in a loop */
+
 static void lower_map(struct lowering *l, struct ir_operation *operation) {
     int count = value_registers(operation->results[0]->type);
+    if (count > 1 && count * region_size(operation->regions[0]) > MAP_WRITTEN_OUT) {
+        lower_map_loop(l, operation, count);
+        return;
+    }
     LLVMValueRef **out = ARENA_ARRAY(l->arena, LLVMValueRef *, operation->result_count);
     LLVMValueRef *arguments = value_array(l, operation->operand_count), *results = value_array(l, operation->result_count);
     for (int r = 0; r < operation->result_count; r++) out[r] = value_define(l, operation->results[r]);
