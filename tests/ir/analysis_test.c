@@ -1,0 +1,340 @@
+/* The analyses on small functions: what they must know, and what they must not claim. */
+#include <string.h>
+
+#include "ir/alias.h"
+#include "ir/analysis.h"
+#include "ir/text.h"
+#include "ir/verify.h"
+
+static int failures, checks;
+
+static struct ir_module *parse(struct arena *arena, const char *text)
+{
+    struct diagnostics *diagnostics = diagnostics_create(arena);
+    struct source *source = ARENA_NEW(arena, struct source);
+    *source = (struct source){"test", text, strlen(text), NULL};
+    struct ir_module *module = ir_parse_module(ir_context_create(arena), arena, diagnostics, source);
+    if (!module || !ir_verify_module(module, diagnostics)) {
+        diag_print(diagnostics, stdout, false);
+        die("the test's own IR is wrong");
+    }
+    return module;
+}
+
+static const struct ir_value *find_in(const struct ir_block *block, const char *name)
+{
+    for (int i = 0; i < block->arguments.count; i++)
+        if (block->arguments.data[i]->name && !strcmp(block->arguments.data[i]->name, name))
+            return block->arguments.data[i];
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        for (int i = 0; i < op->result_count; i++)
+            if (op->results[i]->name && !strcmp(op->results[i]->name, name))
+                return op->results[i];
+        for (int r = 0; r < op->region_count; r++) {
+            const struct ir_value *found = find_in(op->regions[r], name);
+            if (found)
+                return found;
+        }
+    }
+    return NULL;
+}
+
+static const struct ir_value *find(const struct ir_module *module, const char *name)
+{
+    const struct ir_value *value = find_in(module->first->body, name);
+    if (!value)
+        die("no value %s", name);
+    return value;
+}
+
+static void wrong(const char *what, const char *name)
+{
+    failures++;
+    printf("%s of %%%s is wrong\n", what, name);
+}
+
+/* ---- ranges ---- */
+
+static const char range_text[] =
+    "kernel @k(%x: view<f32, [?, 64], [64, 1], in> {limit(2147483648)}, %h: view<f32, [?], [1], in>, %n: i32, %u: u8, %w: u64) grid(2) "
+    "grid_limit(1000, 0) {\n"
+    "    %c0 = constant value(0) : index\n"
+    "    %c5 = constant value(5) : index\n"
+    "    %c64 = constant value(64) : index\n"
+    "    %b = grid_index dimension(0) : index\n"
+    "    %i = mul %b, %c64 : index\n"
+    "    %e = extent dimension(0) %x : index\n"
+    "    %e1 = extent dimension(1) %x : index\n"
+    "    %eh = extent dimension(0) %h : index\n"
+    "    %sum = add %eh, %eh : index\n"
+    "    %t = iota : index[16]\n"
+    "    %q = div %e, %c64 : index\n"
+    "    %m = rem %e, %c64 : index\n"
+    "    %cu = constant value(200) : u8\n"
+    "    %wrap = add %u, %cu : u8\n"
+    "    %lo = constant value(10) : i32\n"
+    "    %hi = constant value(20) : i32\n"
+    "    %k1 = max %n, %lo : i32\n"
+    "    %clamped = min %k1, %hi : i32\n"
+    "    %neg = neg %clamped : i32\n"
+    "    %c = compare predicate(gt) %clamped, %lo : bool\n"
+    "    %never = compare predicate(lt) %clamped, %lo : bool\n"
+    "    %narrow = cast %e : i32\n"
+    "    %small = cast %e : i8\n"
+    "    %p = popcount %n : i32\n"
+    "    %one = constant value(1) : index\n"
+    "    %r = for %k: index = %c0 to %e step %c64 iter(%acc: index = %c0) {\n"
+    "        %a2 = add %acc, %one : index\n"
+    "        yield %a2\n"
+    "    }\n"
+    "    %down = constant value(-1) : index\n"
+    "    for %d: index = %c5 to %c0 step %down {\n"
+    "        yield\n"
+    "    }\n"
+    "    %s = for %j: index = %c0 to %c64 step %c5 iter(%last: index = %c0) {\n"
+    "        yield %j\n"
+    "    }\n"
+    "    %g = compare predicate(lt) %n, %lo : bool\n"
+    "    if %g {\n"
+    "        %inside = add %n, %n : i32\n"
+    "        yield\n"
+    "    } else {\n"
+    "        %outside = add %n, %n : i32\n"
+    "        yield\n"
+    "    }\n"
+    "    %cw = constant value(1) : u64\n"
+    "    %w2 = add %w, %cw : u64\n"
+    "    %masked = and %n, %hi : i32\n"
+    "    %one32 = constant value(1) : i32\n"
+    "    %shifted = shl %masked, %one32 : i32\n"
+    "    return\n"
+    "}\n";
+
+static void expect_range(const struct ranges *ranges, const struct ir_module *module, const char *name, int64_t low, int64_t high)
+{
+    struct range range = range_of(ranges, find(module, name));
+    checks++;
+    if (range.low == low && range.high == high)
+        return;
+    wrong("the range", name);
+    printf("    [%lld, %lld], not [%lld, %lld]\n", (long long)range.low, (long long)range.high, (long long)low, (long long)high);
+}
+
+static void test_ranges(struct arena *arena)
+{
+    struct ir_module *module = parse(arena, range_text);
+    const struct ranges *ranges = ranges_analyse(module->first, arena);
+    static const struct { const char *name; int64_t low, high; } wanted[] = {
+        {"b", 0, 999}, {"i", 0, 63936}, {"e", 0, INT32_MAX}, {"e1", 64, 64}, {"eh", 0, INT64_MAX},
+        {"sum", INT64_MIN, INT64_MAX}, {"t", 0, 15}, {"q", 0, 33554431}, {"m", 0, 63}, {"u", 0, 255}, {"wrap", 0, 255},
+        {"clamped", 10, 20}, {"neg", -20, -10}, {"c", 0, 1}, {"never", 0, 0}, {"narrow", 0, INT32_MAX}, {"small", -128, 127},
+        {"p", 0, 32}, {"k", 0, INT32_MAX - 63}, {"d", 1, 5}, {"j", 0, 60}, {"s", 0, 60},
+        {"w2", INT64_MIN, INT64_MAX}, {"masked", 0, 20}, {"shifted", 0, 40}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        expect_range(ranges, module, wanted[i].name, wanted[i].low, wanted[i].high);
+    const struct ir_value *n = find(module, "n");
+    struct range inside = range_at(ranges, n, find(module, "inside")->definition);
+    struct range outside = range_at(ranges, n, find(module, "outside")->definition);
+    checks += 2;
+    if (inside.high != 9 || inside.low != INT32_MIN)
+        wrong("the range inside the if", "n");
+    if (outside.low != 10 || outside.high != INT32_MAX)
+        wrong("the range in the else", "n");
+}
+
+static void test_assumptions(struct arena *arena)
+{
+    struct ir_module *module = parse(arena, "kernel @k(%n: index, %m: index) grid(1) {\n"
+                                            "    %c = constant value(100) : index\n"
+                                            "    %z = constant value(0) : index\n"
+                                            "    %a = add %n, %c : index\n"
+                                            "    %p = compare predicate(le) %n, %c : bool\n"
+                                            "    %q = compare predicate(gt) %n, %z : bool\n"
+                                            "    %r = and %p, %q : bool\n"
+                                            "    assume %r\n"
+                                            "    %s = compare predicate(lt) %m, %z : bool\n"
+                                            "    if %s {\n"
+                                            "        assume %s\n"
+                                            "        yield\n"
+                                            "    } else {\n"
+                                            "        yield\n"
+                                            "    }\n"
+                                            "    return\n"
+                                            "}\n");
+    const struct ranges *ranges = ranges_analyse(module->first, arena);
+    expect_range(ranges, module, "n", 1, 100);
+    expect_range(ranges, module, "a", 101, 200); /* also where it was made before the assumption */
+    expect_range(ranges, module, "m", INT64_MIN, INT64_MAX);
+}
+
+/* ---- divisibility ---- */
+
+static const char divisibility_text[] =
+    "kernel @k(%x: view<f32, [?, ?], [?, 1], in> {align(16), stride_multiple(8, 0), extent_multiple(0, 32)}, %p: *f32 {align(16)}, "
+    "%n: index, %i: i32) grid(1) {\n"
+    "    %c0 = constant value(0) : index\n"
+    "    %c24 = constant value(24) : index\n"
+    "    %c64 = constant value(64) : index\n"
+    "    %b = grid_index dimension(0) : index\n"
+    "    %o = mul %b, %c64 : index\n"
+    "    %o2 = add %o, %c24 : index\n"
+    "    %st = stride dimension(0) %x : index\n"
+    "    %ex = extent dimension(1) %x : index\n"
+    "    %t = iota : index[128]\n"
+    "    %t96 = iota : index[96]\n"
+    "    %s = splat %o : index[128]\n"
+    "    %j = add %s, %t : index[128]\n"
+    "    %odd = splat %n : index[128]\n"
+    "    %l = add %odd, %t : index[128]\n"
+    "    %pp = splat %p : *f32[128]\n"
+    "    %addr = pointer_add %pp, %j : *f32[128]\n"
+    "    %back = sub %s, %t : index[128]\n"
+    "    %c8 = constant value(8) : index[128]\n"
+    "    %q = div %t, %c8 : index[128]\n"
+    "    %r = rem %t, %c8 : index[128]\n"
+    "    %nq = div %l, %c8 : index[128]\n"
+    "    %col = reshape %t : index[1, 128]\n"
+    "    %row = reshape %t : index[128, 1]\n"
+    "    %cb = broadcast %col : index[128, 128]\n"
+    "    %rb = broadcast %row : index[128, 128]\n"
+    "    %stt = splat %st : index[128, 128]\n"
+    "    %rs = mul %rb, %stt : index[128, 128]\n"
+    "    %off = add %rs, %cb : index[128, 128]\n"
+    "    for %k: index = %c24 to %n step %c64 {\n"
+    "        %kk = add %k, %c64 : index\n"
+    "        yield\n"
+    "    }\n"
+    "    return\n"
+    "}\n";
+
+static void expect_divisibility(const struct divisibilities *table, const struct ir_module *module, const char *name, int d,
+                                int64_t multiple, int64_t contiguity, int64_t constancy)
+{
+    struct divisibility known = divisibility_of(table, find(module, name));
+    checks++;
+    if (known.multiple[d] == multiple && known.contiguity[d] == contiguity && known.constancy[d] == constancy)
+        return;
+    wrong("the divisibility", name);
+    printf("    dimension %d: multiple %lld, contiguity %lld, constancy %lld\n", d, (long long)known.multiple[d],
+           (long long)known.contiguity[d], (long long)known.constancy[d]);
+}
+
+static void test_divisibility(struct arena *arena)
+{
+    struct ir_module *module = parse(arena, divisibility_text);
+    const struct divisibilities *table = divisibility_analyse(module->first, arena);
+    int64_t most = INT64_C(1) << 30;
+    expect_divisibility(table, module, "o", 0, 64, 1, 1);
+    expect_divisibility(table, module, "o2", 0, 8, 1, 1);
+    expect_divisibility(table, module, "st", 0, 8, 1, 1);
+    expect_divisibility(table, module, "ex", 0, 32, 1, 1);
+    expect_divisibility(table, module, "t", 0, most, 128, 1);
+    expect_divisibility(table, module, "t96", 0, 32, 32, 1);
+    expect_divisibility(table, module, "s", 0, 64, 1, 128);
+    expect_divisibility(table, module, "j", 0, 64, 128, 1);
+    expect_divisibility(table, module, "l", 0, 1, 128, 1);
+    expect_divisibility(table, module, "addr", 0, 16, 128, 1);
+    expect_divisibility(table, module, "back", 0, 1, 1, 1);
+    expect_divisibility(table, module, "q", 0, 1, 1, 8);
+    expect_divisibility(table, module, "r", 0, 8, 8, 1);
+    expect_divisibility(table, module, "nq", 0, 1, 1, 1); /* may be negative, and starts anywhere */
+    expect_divisibility(table, module, "off", 1, 8, 128, 1);
+    expect_divisibility(table, module, "off", 0, 1, 1, 1);
+    expect_divisibility(table, module, "k", 0, 8, 1, 1);
+    expect_divisibility(table, module, "n", 0, 1, 1, 1);
+}
+
+/* ---- uniformity, aliasing, liveness ---- */
+
+static void test_uniformity(struct arena *arena)
+{
+    struct ir_module *module = parse(arena, "kernel @k(%x: view<f32, [?], [1], in>, %n: index, %z: f32) grid(1) {\n"
+                                            "    %b = grid_index dimension(0) : index\n"
+                                            "    %c = mul %n, %n : index\n"
+                                            "    %d = mul %n, %b : index\n"
+                                            "    %s = splat %c : index[8]\n"
+                                            "    %t = iota : index[8]\n"
+                                            "    %st = add %s, %t : index[8]\n"
+                                            "    %ss = add %s, %s : index[8]\n"
+                                            "    %v = load %x[%c], %z : f32\n"
+                                            "    %w = load %x[%c +: 8], %z : f32[8]\n"
+                                            "    %one = constant value(1) : index\n"
+                                            "    %r = for %k: index = %n to %b step %one iter(%a: index = %n) {\n"
+                                            "        %a2 = add %a, %one : index\n"
+                                            "        yield %a2\n"
+                                            "    }\n"
+                                            "    return\n"
+                                            "}\n");
+    const struct uniformities *table = uniformity_analyse(module->first, arena);
+    static const struct { const char *name; bool one, grid; } wanted[] = {
+        {"b", true, false}, {"c", true, true}, {"d", true, false}, {"s", true, true}, {"t", false, true}, {"st", false, true},
+        {"ss", true, true}, {"v", true, false}, {"w", false, false}, {"r", true, false}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        struct uniformity known = uniformity_of(table, find(module, wanted[i].name));
+        checks++;
+        if (known.one_value != wanted[i].one || known.same_grid != wanted[i].grid)
+            wrong("the uniformity", wanted[i].name);
+    }
+}
+
+static void test_aliasing(struct arena *arena)
+{
+    struct ir_module *module = parse(arena, "kernel @k(%a: view<f32, [?], [1], inout>, %b: view<f32, [?], [1], inout>, "
+                                            "%r: view<f32, [?], [1], inout> {restrict}, %p: *f32, %i: index) grid(1) {\n"
+                                            "    %s = subview %r[%i .. %i] : view<f32, [?], [1], inout>\n"
+                                            "    %q = view_pointer %r : *f32\n"
+                                            "    %q2 = pointer_add %q, %i : *f32\n"
+                                            "    return\n"
+                                            "}\n");
+    static const struct { const char *a, *b; bool may; } wanted[] = {
+        {"a", "b", true}, {"a", "r", false}, {"a", "a", true}, {"s", "r", true}, {"s", "a", false}, {"p", "a", true},
+        {"p", "r", false}, {"q2", "r", true}, {"q2", "p", false}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        checks++;
+        if (alias_may(find(module, wanted[i].a), find(module, wanted[i].b)) != wanted[i].may ||
+            alias_may(find(module, wanted[i].b), find(module, wanted[i].a)) != wanted[i].may)
+            wrong("aliasing with another", wanted[i].a);
+    }
+}
+
+static void test_liveness(struct arena *arena)
+{
+    struct ir_module *module = parse(arena, "function @f(%x: f32, %n: index) -> f32 {\n"
+                                            "    %lo = constant value(0) : index\n"
+                                            "    %one = constant value(1) : index\n"
+                                            "    %y = add %x, %x : f32\n"
+                                            "    %dead = mul %x, %x : f32\n"
+                                            "    %r = for %k: index = %lo to %n step %one iter(%a: f32 = %x) {\n"
+                                            "        %b = add %a, %y : f32\n"
+                                            "        %c = add %b, %b : f32\n"
+                                            "        yield %c\n"
+                                            "    }\n"
+                                            "    return %r\n"
+                                            "}\n");
+    const struct liveness *table = liveness_analyse(module->first, arena);
+    struct live_range y = liveness_of(table, find(module, "y")), b = liveness_of(table, find(module, "b"));
+    struct live_range c = liveness_of(table, find(module, "c")), r = liveness_of(table, find(module, "r"));
+    struct live_range dead = liveness_of(table, find(module, "dead")), a = liveness_of(table, find(module, "a"));
+    checks += 4;
+    if (y.to <= c.to || y.to != r.from) /* used in the next round too */
+        wrong("the live range", "y");
+    if (b.to != c.from)
+        wrong("the live range", "b");
+    if (dead.to != dead.from)
+        wrong("the live range", "dead");
+    if (a.from > b.from || a.to < c.to)
+        wrong("the live range", "a");
+}
+
+int main(void)
+{
+    static void (*const tests[])(struct arena *) = {test_ranges, test_assumptions, test_divisibility, test_uniformity,
+                                                    test_aliasing, test_liveness};
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        struct arena *arena = arena_create();
+        tests[i](arena);
+        arena_destroy(arena);
+    }
+    printf("%d checks, %d failures\n", checks, failures);
+    return failures != 0;
+}
