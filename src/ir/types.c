@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ir/ir.h"
+#include "ir/layout.h"
 
 const struct ir_element_info ir_element_info[IR_ELEMENT_COUNT] = {
 #define ELEMENT(id, text, bits, class) [IR_##id] = { text, bits, IR_CLASS_##class },
@@ -34,6 +35,7 @@ _Static_assert(IR_ATTRIBUTE_COUNT <= 64, "ir_op_info.attributes is a 64-bit set"
 struct ir_context {
     struct arena *arena;
     struct intern_table *names;
+    struct layout_table *layouts;
     VECTOR(struct ir_type *) types;
     int *table; /* open addressing, index + 1 into types; its size is a power of two */
     int table_size;
@@ -80,6 +82,13 @@ struct ir_context *ir_context_create(struct arena *arena)
 }
 
 struct intern_table *ir_context_names(struct ir_context *context) { return context->names; }
+
+struct layout_table *ir_context_layouts(struct ir_context *context)
+{
+    if (!context->layouts)
+        context->layouts = layout_table_create(context->arena);
+    return context->layouts;
+}
 
 static void grow_table(struct ir_context *context)
 {
