@@ -1,4 +1,4 @@
-/* Functions the machine has: rounding, sqrt, rcp (correctly rounded), exp, ex2, rsqrt (2 ulp in f32), NaN and sign.  expand_math has
+/* Functions the machine has: rounding, sqrt, rcp (correctly rounded), exp, exp2, tanh, rsqrt (2 ulp in f32), NaN and sign.  expand_math has
  * replaced all others by bodies of src/std/math.tile.  f16 and bf16 go through f32 and are rounded once.  Philox 4x32-10 too. */
 #include "targets/nvptx/lower.h"
 
@@ -27,10 +27,42 @@ static LLVMValueRef exp_f32(struct lowering *l, LLVMValueRef x) {
     return LLVMBuildFMul(b, power, LLVMBuildBitCast(b, scale, l->f32, ""), "");
 }
 
+/* The magnitude of one number with the sign of another: two logical operations (LLVM would compare and select). */
+static LLVMValueRef with_sign(struct lowering *l, enum ir_element element, LLVMValueRef magnitude, LLVMValueRef sign) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef low = value_to_bits(l, element, magnitude), high = value_to_bits(l, element, sign);
+    LLVMTypeRef type = LLVMTypeOf(low);
+    LLVMValueRef bit = LLVMConstInt(type, 1ULL << (ir_element_info[element].bits - 1), false);
+    low = LLVMBuildAnd(b, low, LLVMBuildNot(b, bit, ""), "");
+    return value_from_bits(l, element, LLVMBuildOr(b, low, LLVMBuildAnd(b, high, bit, ""), ""));
+}
+
+/* tanh: 1 - 2/(e^2|x| + 1) from 0.6 on, below it x + x^3 P(x^2) with P of degree 4 (0.2 ulp); 1.6 ulp with perfect ex2 and rcp.  Both are
+ * computed, neither branches; NaN stays through the polynomial. */
+static LLVMValueRef tanh_f32(struct lowering *l, LLVMValueRef x) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef magnitude = value_intrinsic(l, "llvm.fabs", l->f32, &x, 1);
+    LLVMValueRef power = ptx_unary(l, PTX_EX2_SMALL, l->f32, LLVMBuildFMul(b, magnitude, real(x, 2.0 * 1.442695040888963407), ""));
+    LLVMValueRef inverse = ptx_unary(l, PTX_RCP_APPROX, l->f32, LLVMBuildFAdd(b, power, real(x, 1.0), ""));
+    LLVMValueRef far[3] = {inverse, real(x, -2.0), real(x, 1.0)};
+    LLVMValueRef large = with_sign(l, IR_F32, value_intrinsic(l, "llvm.fma", l->f32, far, 3), x);
+    static const double p[] = {0.021110959049466343, -0.053873948848633654, 0.13332915366987405, -0.3333333033273155};
+    LLVMValueRef z = LLVMBuildFMul(b, x, x, ""), sum = real(x, -0.006269119719577108);
+    for (int i = 0; i < 4; i++) {
+        LLVMValueRef step[3] = {sum, z, real(x, p[i])};
+        sum = value_intrinsic(l, "llvm.fma", l->f32, step, 3);
+    }
+    LLVMValueRef last[3] = {LLVMBuildFMul(b, sum, z, ""), x, x};
+    LLVMValueRef small = value_intrinsic(l, "llvm.fma", l->f32, last, 3);
+    LLVMValueRef near = LLVMBuildFCmp(b, LLVMRealULT, magnitude, real(x, 0.6), "");
+    return LLVMBuildSelect(b, near, small, large, "");
+}
+
 static LLVMValueRef function_f32(struct lowering *l, enum ir_math function, LLVMValueRef x) {
     switch (function) {
     case IR_MATH_EXP: return exp_f32(l, x);
     case IR_MATH_EXP2: return ptx_unary(l, PTX_EX2, l->f32, x);
+    case IR_MATH_TANH: return tanh_f32(l, x);
     case IR_MATH_SQRT: return ptx_unary(l, PTX_SQRT_F32, l->f32, x);
     case IR_MATH_RSQRT: return ptx_unary(l, PTX_RSQRT, l->f32, x);
     case IR_MATH_RCP: return ptx_unary(l, PTX_RCP_F32, l->f32, x);
@@ -49,13 +81,12 @@ static LLVMValueRef function_f64(struct lowering *l, enum ir_math function, LLVM
 
 static LLVMValueRef function_wide(struct lowering *l, enum ir_math function, enum ir_element element, LLVMValueRef x, LLVMValueRef y) {
     LLVMTypeRef type = LLVMTypeOf(x);
-    LLVMValueRef both[2] = {x, y};
     switch (function) {
     case IR_MATH_FLOOR: return value_intrinsic(l, "llvm.floor", type, &x, 1);
     case IR_MATH_CEIL: return value_intrinsic(l, "llvm.ceil", type, &x, 1);
     case IR_MATH_TRUNC: return value_intrinsic(l, "llvm.trunc", type, &x, 1);
     case IR_MATH_ROUND: return value_intrinsic(l, "llvm.roundeven", type, &x, 1);
-    case IR_MATH_COPYSIGN: return value_intrinsic(l, "llvm.copysign", type, both, 2);
+    case IR_MATH_COPYSIGN: return with_sign(l, element, x, y);
     default: break;
     }
     LLVMValueRef result = element == IR_F64 ? function_f64(l, function, x) : function_f32(l, function, x);
