@@ -15,7 +15,7 @@ arm() {
 @test "elementwise floats" { numbers elementwise; }
 @test "integers" { numbers integers; }
 @test "casts" { numbers casts; }
-@test "math" { numbers math; }
+@test "math" { numbers functions; }
 @test "reductions" { numbers reduce; }
 @test "shapes and views" { numbers views; }
 @test "gather, scatter, pointers, random numbers" { numbers scatter; }
