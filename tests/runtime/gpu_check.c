@@ -136,14 +136,16 @@ static void arguments(void)
     EXPECT_STATUS(gpu_scale(NULL, 1.0f, &x, &y), TILE_OK, "");
     x = view(x_data + 4, 99), y = view(y_data + 4, 99);
     EXPECT_STATUS(gpu_scale(NULL, 2.0f, &x, &y), TILE_OK, ""); /* 4 bytes off: the general variant */
-    EXPECT(cu.from_gpu(host, y_data, sizeof host) == 0 && host[99] == 2.0f * 99.0f && host[0] == 0.0f && host[100] == 0.0f);
+    EXPECT(cu.from_gpu(host, y_data, sizeof host) == 0 && host[99] == 2.0f * 99.0f && host[0] == 0.0f &&
+           host[100] == 0.0f);
 }
 static void other_architecture(void)
 {
     struct tile_f32_1 x, y;
     begin();
     x = view(x_data, 100), y = view(y_data, 100);
-    EXPECT_STATUS(old_scale(NULL, 1.0f, &x, &y), TILE_ERR_NO_IMAGE, "old_scale: the object holds code for sm_80; device 0 is sm_90");
+    EXPECT_STATUS(old_scale(NULL, 1.0f, &x, &y), TILE_ERR_NO_IMAGE,
+                  "old_scale: the object holds code for sm_80; device 0 is sm_90");
     EXPECT_STATUS(old_scale_load(), TILE_ERR_NO_IMAGE, "sm_80");
 }
 static void no_current_context(void)

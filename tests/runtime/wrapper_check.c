@@ -1,0 +1,149 @@
+/* Calls the kernels of wrapper.tile on the CPU. */
+#include "case.h"
+#include "wrapper.h"
+
+static float x[4096], y[4096], b[4096];
+static int64_t n64[64];
+
+static void optional(void)
+{
+    struct tile_f32_1 vx = tile_f32_1_row_major(x, 130), vb = tile_f32_1_row_major(b, 130),
+                      vy = tile_f32_1_row_major(y, 130);
+    int32_t seen = 0;
+    struct tile_i32_1 vs = tile_i32_1_row_major(&seen, 1);
+    for (int i = 0; i < 130; i++)
+        x[i] = (float)i, b[i] = 1.0f;
+    EXPECT_STATUS(wrapper_optional(TILE_CPU, &vx, &vb, &vy, &vs), TILE_OK, "");
+    EXPECT(y[129] == 1300.0f && y[130] == 0.0f && seen == 7);
+    EXPECT_STATUS(wrapper_optional(TILE_CPU, &vx, NULL, &vy, NULL), TILE_OK, "");
+    EXPECT(y[129] == 129.0f);
+    EXPECT_STATUS(wrapper_optional(TILE_CPU, NULL, NULL, &vy, NULL), TILE_ERR_ARG, "view x is NULL");
+    vx.extent[0] = vy.extent[0] = 129;
+    EXPECT_STATUS(wrapper_optional(TILE_CPU, &vx, NULL, &vy, NULL), TILE_ERR_ARG, "requires(N % 2 == 0) does not hold");
+    EXPECT_STATUS(wrapper_optional(TILE_CPU, &vx, &vb, &vy, NULL), TILE_ERR_ARG, "extent 0 of b is 130, but N is 129");
+}
+static void extents(void)
+{
+    struct tile_f32_2 q = tile_f32_2_row_major(x, 2, 5), w = tile_f32_2_row_major(b, 17, 6),
+                      out = tile_f32_2_row_major(y, 10, 6);
+    EXPECT_STATUS(wrapper_extents(TILE_CPU, &q, &w, &out), TILE_OK, "");
+    EXPECT(y[9 * 6 + 5] == 9005.0f && y[6] == 1000.0f);
+    out.extent[0] = 11;
+    EXPECT_STATUS(wrapper_extents(TILE_CPU, &q, &w, &out), TILE_ERR_ARG, "extent 0 of y is 11, but 2 * N is 10");
+    out.extent[0] = 10, w.extent[1] = 5;
+    EXPECT_STATUS(wrapper_extents(TILE_CPU, &q, &w, &out), TILE_ERR_ARG, "extent 1 of w is 5, but N + 1 is 6");
+    w.extent[1] = 6, w.extent[0] = 24;
+    EXPECT_STATUS(wrapper_extents(TILE_CPU, &q, &w, &out), TILE_ERR_ARG, "extent 0 of q is 2, but K / 8 is 3");
+}
+static void bound(void)
+{
+    struct tile_f32_1 vx = tile_f32_1_row_major(x, 8), vz = tile_f32_1_row_major(b, 12);
+    struct tile_i64_1 out = tile_i64_1_row_major(n64, 2);
+    EXPECT_STATUS(wrapper_bound(TILE_CPU, &vx, &vz, &out), TILE_OK, "");
+    EXPECT(n64[0] == 7 && n64[1] == 3);
+    vz.extent[0] = 13;
+    EXPECT_STATUS(wrapper_bound(TILE_CPU, &vx, &vz, &out), TILE_ERR_ARG, "extent 0 of z is 13, but it must be 4*g+0");
+    vz.extent[0] = 12, vx.extent[0] = 0;
+    EXPECT_STATUS(wrapper_bound(TILE_CPU, &vx, &vz, &out), TILE_ERR_ARG, "makes n negative");
+}
+static void derived(void)
+{
+    static const struct { int64_t columns, block; } rows[] = {{1, 16}, {16, 16}, {17, 64}, {256, 256}};
+    struct tile_i64_1 out = tile_i64_1_row_major(n64, 3);
+    for (int i = 0; i < 4096; i++)
+        x[i] = 1.0f;
+    for (int i = 0; i < 4; i++) {
+        struct tile_f32_2 in = tile_f32_2_row_major(x, 3, rows[i].columns);
+        EXPECT_STATUS(wrapper_derived(TILE_CPU, &in, &out), TILE_OK, "");
+        EXPECT(n64[2] == rows[i].block + rows[i].columns);
+    }
+    struct tile_f32_2 wide = tile_f32_2_row_major(x, 3, 257);
+    EXPECT_STATUS(wrapper_derived(TILE_CPU, &wide, &out), TILE_ERR_ARG,
+                  "no member of B: {16, 64, 256} is at least N, which is 257");
+}
+static void keyed(void)
+{
+    struct tile_f32_2 two = tile_f32_2_row_major(x, 3, 2), four = tile_f32_2_row_major(x, 3, 4),
+                      three = tile_f32_2_row_major(x, 3, 3);
+    struct tile_f32_1 out = tile_f32_1_row_major(y, 3);
+    for (int i = 0; i < 12; i++)
+        x[i] = 1.0f;
+    EXPECT_STATUS(wrapper_keyed(TILE_CPU, &two, &out, TILE_ACT_NONE, 0), TILE_OK, "");
+    EXPECT(y[2] == 2.0f);
+    EXPECT_STATUS(wrapper_keyed(TILE_CPU, &four, &out, TILE_ACT_TWICE, 1), TILE_OK, "");
+    EXPECT(y[2] == -8.0f);
+    EXPECT_STATUS(wrapper_keyed(TILE_CPU, &three, &out, TILE_ACT_NONE, 0), TILE_ERR_ARG,
+                  "D is 3, which is not in {2, 4}");
+    EXPECT_STATUS(wrapper_keyed(TILE_CPU, &two, &out, 3, 0), TILE_ERR_ARG, "A is 3");
+    EXPECT_STATUS(wrapper_keyed(TILE_CPU, &two, &out, TILE_ACT_NONE, -1), TILE_ERR_ARG, "NEG is -1");
+}
+static void strides(void)
+{
+    struct tile_f32_2 in = tile_f32_2_row_major(x, 5, 7), out = tile_f32_2_row_major(y, 5, 7);
+    struct tile_kernel_info unit, free_;
+    for (int i = 0; i < 64; i++)
+        x[i] = (float)i;
+    EXPECT_STATUS(wrapper_strides(TILE_CPU, &in, &out), TILE_OK, "");
+    EXPECT(y[34] == 34.0f);
+    EXPECT_STATUS(wrapper_strides_query(TILE_CPU, &in, &out, &unit), TILE_OK, "");
+    in.stride[0] = 1, in.stride[1] = 5; /* column-major */
+    EXPECT_STATUS(wrapper_strides(TILE_CPU, &in, &out), TILE_OK, "");
+    EXPECT(y[1] == 5.0f && y[7] == 1.0f && y[34] == 34.0f);
+    EXPECT_STATUS(wrapper_strides_query(TILE_CPU, &in, &out, &free_), TILE_OK, "");
+    EXPECT(unit.variant != free_.variant && strstr(unit.variant_text, "x.stride[1] == 1") != NULL);
+    in.stride[0] = 0, in.stride[1] = 0; /* one value everywhere */
+    EXPECT_STATUS(wrapper_strides(TILE_CPU, &in, &out), TILE_OK, "");
+    EXPECT(y[34] == 0.0f);
+    out.stride[0] = 6;
+    EXPECT_STATUS(wrapper_strides(TILE_CPU, &in, &out), TILE_ERR_ALIAS, "y is written and overlaps itself");
+    out.stride[0] = 7, out.stride[1] = 2;
+    EXPECT_STATUS(wrapper_strides(TILE_CPU, &in, &out), TILE_ERR_ARG, "the last stride must be 1");
+}
+static void scalars(void)
+{
+    double out[8] = {0};
+    struct tile_f64_1 v = tile_f64_1_row_major(out, 8);
+    EXPECT_STATUS(wrapper_scalars(TILE_CPU, -5, 65535, 1, 0.1f, 999, 2.5, 0.1f, TILE_ACT_NEGATE, &v), TILE_OK, "");
+    EXPECT(out[0] == -5.0 && out[1] == 65535.0 && out[2] == 1.0 && out[3] == 0.0999755859375 && out[4] == 999.0);
+    EXPECT(out[5] == 2.5 && out[6] == 0.10009765625 && out[7] == 3.0);
+    EXPECT_STATUS(wrapper_scalars(TILE_CPU, 128, 0, 1, 0, 0, 2.5, 0, 0, &v), TILE_ERR_ARG, "a is 128");
+    EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 70000, 1, 0, 0, 2.5, 0, 0, &v), TILE_ERR_ARG, "b is 70000");
+    EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 0, 2, 0, 0, 2.5, 0, 0, &v), TILE_ERR_ARG, "c is 2");
+    EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 0, 0, 0, 0, 2.5, 0, 3, &v), TILE_ERR_ARG, "k is 3, outside 0 to 2");
+    EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 0, 0, 0, 0, 0.5, 0, 0, &v), TILE_ERR_ARG, "requires(f > 0.5)");
+    EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 0, 0, 0, 1000, 1.0, 0, 0, &v), TILE_ERR_ARG, "requires(e < 1000)");
+    v.extent[0] = 7;
+    EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 0, 0, 0, 0, 1.0, 0, 0, &v), TILE_ERR_ARG,
+                  "extent 0 of y is 7, but 8 is 8");
+}
+static void order(void)
+{
+    int32_t count = 0;
+    struct tile_i64_1 out = tile_i64_1_row_major(n64, 5);
+    struct tile_i32_1 c = tile_i32_1_row_major(&count, 1);
+    EXPECT_STATUS(wrapper_order(TILE_CPU, 70, 30, &out, &c), TILE_OK, "");
+    EXPECT(n64[4] == 69 * 10000 + 2900 + 4 && count == 70 * 30 * 5);
+    EXPECT_STATUS(wrapper_order(TILE_CPU, 0, 30, &out, &c), TILE_OK, "");
+    EXPECT_STATUS(wrapper_order(TILE_CPU, INT64_MAX, 3, &out, &c), TILE_ERR_ARG, "does not fit 64 bits");
+    EXPECT(count == 70 * 30 * 5);
+}
+static void pointer(void)
+{
+    struct tile_f32_1 one = tile_f32_1_row_major(x, 1);
+    x[0] = 2.0f;
+    for (int i = 0; i < 40; i++)
+        y[i] = (float)i;
+    EXPECT_STATUS(wrapper_pointer(TILE_CPU, y, 37, &one), TILE_OK, "");
+    EXPECT(y[0] == 2.0f && y[36] == 38.0f && y[37] == 37.0f);
+    EXPECT_STATUS(wrapper_pointer(TILE_CPU, (float *)((char *)y + 1), 37, &one), TILE_ERR_ARG,
+                  "pointer p is not aligned");
+}
+
+int main(int count, char **arguments)
+{
+    static const struct test_case cases[] = {
+        CASE(optional), CASE(extents), CASE(bound), CASE(derived), CASE(keyed),
+        CASE(strides),  CASE(scalars), CASE(order), CASE(pointer),
+    };
+    return run_cases(cases, (int)(sizeof cases / sizeof cases[0]), count > 1 ? arguments[1] : NULL);
+}
