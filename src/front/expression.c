@@ -112,6 +112,7 @@ static struct value view_pointer(struct elaborator *e, const struct view_value *
         front_report(e, DIAGNOSTIC_E0204, at, "there are no pointers to pointers");
         return value_error(at);
     }
+    if (e->function->is_kernel && view->number < e->function->facts.count) e->function->facts.data[view->number].restricted = false;
     const struct ir_type *pointer = ir_type_pointer(e->context, type->element, !type->writable);
     return value_run(ir_build_value(&e->builder, OP_VIEW_POINTER, pointer, 1, (struct ir_value *[]){view->run}), at);
 }
@@ -268,6 +269,7 @@ static struct value presence(struct elaborator *e, const struct view_value *view
         return value_error(at);
     }
     if (!view->run) return host_make(e, KERNEL_HOST_PRESENT, view->number, 0, IR_BOOL, at);
+    if (view->absent) return value_bool(false, at);
     if (!view->run->type->optional) return value_bool(true, at);
     return value_run(ir_build_value(&e->builder, OP_PRESENT, ir_type_scalar(e->context, IR_BOOL), 1, (struct ir_value *[]){view->run}), at);
 }

@@ -11,25 +11,28 @@ struct facts_list { struct facts *data; int count, capacity; };
 
 static int layout_choices(const struct kernel_parameter *p) { return p->kind == KERNEL_VIEW && p->strided && p->rank > 0 ? (p->rank > 1 ? 2 : 1) : 0; }
 
-/* A condition `x.stride[d] == 1` of a specialisation fixes the layout of x. */
-static void fix_layout(const struct entry_plan *plan, const struct kernel_expression *tree, int *unit) {
+/* What a specialisation says in so many words: `x.stride[d] == 1`, `bias`, `not bias`. */
+static void read_special(const struct entry_plan *plan, const struct kernel_expression *tree, struct facts *facts) {
     if (!tree) return;
     if (tree->op == KERNEL_HOST_AND) {
-        fix_layout(plan, tree->operand[0], unit);
-        fix_layout(plan, tree->operand[1], unit);
+        read_special(plan, tree->operand[0], facts);
+        read_special(plan, tree->operand[1], facts);
     }
+    if (tree->op == KERNEL_HOST_PRESENT) facts->presence[tree->number] = 1;
+    if (tree->op == KERNEL_HOST_NOT && tree->operand[0]->op == KERNEL_HOST_PRESENT) facts->presence[tree->operand[0]->number] = -1;
     if (tree->op != KERNEL_HOST_EQ) return;
     for (int side = 0; side < 2; side++) {
         const struct kernel_expression *stride = tree->operand[side], *one = tree->operand[1 - side];
         if (stride->op == KERNEL_HOST_STRIDE && one->op == KERNEL_HOST_CONSTANT && one->number == 1 &&
             plan->entry->parameters.data[stride->number].strided)
-            unit[stride->number] = stride->dimension;
+            facts->unit[stride->number] = stride->dimension;
     }
 }
 
 static struct facts make_facts(const struct entry_plan *plan, int special, bool aligned) {
     struct arena *arena = plan->kernel->front->arena;
-    struct facts facts = {special, aligned, ARENA_ARRAY(arena, int, plan->entry->parameters.count)};
+    int count = plan->entry->parameters.count;
+    struct facts facts = {special, aligned, ARENA_ARRAY(arena, int, count), ARENA_ARRAY(arena, int, count)};
     for (int i = 0; i < plan->entry->parameters.count; i++) facts.unit[i] = -1;
     return facts;
 }
@@ -84,7 +87,7 @@ static void list_facts(struct elaborator *e, const struct entry_plan *plan, bool
         struct facts facts = make_facts(plan, s, !cpu);
         const struct kernel_expression *tree = special_tree(e, &plan->kernel->specials.data[s], &never);
         if (!tree || never) continue;
-        fix_layout(plan, tree, facts.unit);
+        read_special(plan, tree, &facts);
         add_layouts(plan, list, facts, 0, cpu);
     }
     if (!cpu && has_memory(plan)) add_layouts(plan, list, make_facts(plan, -1, true), 0, false);
@@ -211,7 +214,7 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant) {
     const char *target = front->options->target_name(plan->target);
     plan->label = make_label(plan, target);
     elaborator_init(&e, front, plan->entry->kernel->file);
-    e.instance = plan->label;
+    e.instance = plan_has_choices(plan->entry->kernel) ? plan->label : NULL;
     entry_host_scope(&e, plan->entry, plan->keys, plan->tuned);
     int64_t *values = ARENA_ARRAY(front->arena, int64_t, plan->entry->entry->keys.count);
     for (int i = 0; i < plan->entry->entry->keys.count; i++) values[i] = key_number(plan->keys[i]);

@@ -119,7 +119,7 @@ static void plan_variants(struct work *work, struct entry_plan *plan, const stru
     int target = front->options->targets[target_index];
     const char *name = front->options->target_name(target);
     elaborator_init(&e, front, work->kernel->file);
-    e.instance = arena_printf(front->arena, "%s%s for %s", work->kernel->declaration->name.text, plan->suffix, name);
+    if (plan_has_choices(work->kernel)) e.instance = arena_printf(front->arena, "%s%s for %s", work->kernel->declaration->name.text, plan->suffix, name);
     struct value *tuned = ARENA_ARRAY(front->arena, struct value, work->kernel->tuning.count);
     scope_push(&e, false);
     for (int i = 0; i < work->kernel->generics.count; i++)

@@ -34,7 +34,8 @@ static int64_t known_extent(struct body *b, int number, int d) {
 
 static const struct ir_type *view_type(struct body *b, int number) {
     const struct kernel_parameter *p = parameter_of(b, number);
-    struct ir_type type = {.kind = IR_VIEW, .element = p->pointer_elements ? IR_POINTER : p->element, .rank = p->rank, .optional = p->optional};
+    struct ir_type type = {.kind = IR_VIEW, .element = p->pointer_elements ? IR_POINTER : p->element, .rank = p->rank,
+                           .optional = p->optional && b->plan->facts.presence[number] <= 0};
     if (p->pointer_elements) {
         type.pointee = p->element;
         type.pointee_const = p->pointee_const;
@@ -99,7 +100,7 @@ static void make_arguments(struct body *b) {
         if (type->kind == IR_VIEW) {
             struct view_value *view = ARENA_NEW(e->arena, struct view_value);
             *view = (struct view_value){.run = argument, .number = i, .rank = type->rank, .name = written->name.text, .parameter = written,
-                                        .declared_optional = written->is_optional};
+                                        .declared_optional = written->is_optional, .absent = b->plan->facts.presence[i] < 0};
             v = (struct value){.kind = VALUE_VIEW, .at = written->at, .view = view};
         } else if (parameter_of(b, i)->kind == KERNEL_ENUM) {
             const struct type *declared = elaborate_type(e, written->type);
@@ -229,7 +230,7 @@ struct ir_function *body_build(struct variant_plan *plan, struct ir_module *modu
     struct elaborator e;
     struct body b = {&e, plan, ARENA_ARRAY(kernel->front->arena, struct value, kernel->declaration->parameters.count)};
     elaborator_init(&e, kernel->front, kernel->file);
-    e.instance = plan->label;
+    e.instance = plan_has_choices(kernel) ? plan->label : NULL;
     e.function = ir_function_create(module, name, kernel->declaration->at);
     e.function->is_kernel = true;
     e.function->grid_rank = kernel->grid.count;

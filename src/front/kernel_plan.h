@@ -32,7 +32,12 @@ struct entry_plan {
 };
 
 /* One variant: values of keys, schedule, facts. */
-struct facts { int special; bool aligned; int *unit; /* per parameter: dimension whose stride is 1 besides the declared, or -1 */ };
+struct facts {
+    int special;        /* clause `specialize`, or -1 */
+    bool aligned;
+    int *unit;          /* per parameter: dimension whose stride is 1 besides the declared, or -1 */
+    int *presence;      /* per parameter: 1 known to be there, -1 known to be absent, 0 not known */
+};
 struct variant_plan {
     struct entry_plan *entry;
     int target;
@@ -44,6 +49,8 @@ struct variant_plan {
 };
 
 bool plan_read(struct kernel_plan *plan);
+/* Whether instances differ in types, keys or specialisations, so that a message must say which one it means. */
+bool plan_has_choices(const struct kernel_plan *plan);
 /* Fills the entry; false: reported, or no such instance (*dropped). */
 bool entry_build(struct entry_plan *plan, bool *dropped);
 /* Scope for host expressions: types, names, scalars, views, and keys as constants when `keys` is given. */

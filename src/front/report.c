@@ -8,10 +8,11 @@ static bool same_place(struct location a, struct location b) {
     return a.source == b.source && a.line == b.line && a.column == b.column;
 }
 
-/* True the first time a code is seen at a place. */
+/* True the first time an error, or this warning, is seen at a place: other instances often fail there in other words. */
 static bool is_new(struct front *front, enum diagnostic_code code, struct location at) {
+    bool is_error = diagnostic_info[code].severity == SEVERITY_error;
     for (struct reported *r = front->reported; r; r = r->next)
-        if (r->code == code && same_place(r->at, at)) return false;
+        if ((r->code == code || (is_error && diagnostic_info[r->code].severity == SEVERITY_error && at.source)) && same_place(r->at, at)) return false;
     struct reported *r = ARENA_NEW(front->arena, struct reported);
     *r = (struct reported){code, at, front->reported};
     front->reported = r;

@@ -136,6 +136,8 @@ static void read_generics(struct kernel_plan *plan, struct elaborator *e) {
     }
 }
 
+bool plan_has_choices(const struct kernel_plan *plan) { return plan->generics.count || plan->derived.count || plan->specials.count; }
+
 bool plan_read(struct kernel_plan *plan) {
     struct elaborator e;
     int errors = plan->front->diagnostics->errors;
@@ -502,7 +504,7 @@ bool entry_build(struct entry_plan *plan, bool *dropped) {
     struct elaborator e;
     bool good = true;
     elaborator_init(&e, front, kernel->file);
-    e.instance = arena_printf(front->arena, "%s%s", kernel->declaration->name.text, plan->suffix);
+    if (plan_has_choices(kernel)) e.instance = arena_printf(front->arena, "%s%s", kernel->declaration->name.text, plan->suffix);
     plan->key_of_generic = ARENA_ARRAY(front->arena, int, kernel->generics.count);
     scope_push(&e, false);
     for (int i = 0; i < kernel->generics.count; i++)

@@ -38,6 +38,7 @@ struct view_value {
     const char *name;            /* of the parameter it comes from */
     const struct ast_parameter *parameter;
     bool declared_optional;
+    bool absent;                 /* known while compiling: a fact of the instance */
 };
 
 enum place_item { PLACE_ITEM_POINT, PLACE_ITEM_SLICE, PLACE_ITEM_GATHER };
