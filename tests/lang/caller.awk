@@ -45,7 +45,7 @@ END {
     }
     print "#include \"" kernel ".h\""
     print "static int call_" kernel "(void) {\n    int wrong = 0;"
-    arguments = "TILE_CPU"
+    arguments = "manual_stream(TILE_CPU)"
     for (p = 1; p <= count; p++) {
         name = parameters[p]
         sub(/:.*/, "", name)
@@ -65,13 +65,15 @@ END {
         type = c_type(element)
         value = (name in given) ? given[name] : "0"
         print "    " type " " name "_data[" (total ? total : 1) "] = {" value "};"
-        print "    struct tile_" element "_" rank " " name " = {" name "_data, {" shape "}, {" strides "}};"
+        print "    struct tile_" element "_" rank " " name " = {manual_place(" name "_data, sizeof " name "_data), {" shape "}, {" strides "}};"
         if (name in gives) checks = checks "    { static const " type " expected[] = {" gives[name] "};\n" \
-            "      for (int i = 0; i < " total "; i++) if (" name "_data[i] != expected[i]) { wrong = 1;\n" \
-            "        printf(\"" kernel ": " name "[%d] is %g, not %g\\n\", i, (double)" name "_data[i], (double)expected[i]); } }\n"
+            "      const " type " *got = (const " type " *)" name ".data;\n" \
+            "      for (int i = 0; i < " total "; i++) if (got[i] != expected[i]) { wrong = 1;\n" \
+            "        printf(\"" kernel ": " name "[%d] is %g, not %g\\n\", i, (double)got[i], (double)expected[i]); } }\n"
         arguments = arguments ", &" name
     }
     print "    int status = " kernel "(" arguments ");"
     print "    if (status) { printf(\"" kernel ": status %d\\n\", status); return 1; }"
+    print "    if (manual_finish(\"" kernel "\")) return 1;"
     printf "%s    return wrong;\n}\n", checks
 }
