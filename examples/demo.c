@@ -1,5 +1,6 @@
-/* The five examples in one C program: each kernel on the CPU and, where a driver is there, on a GPU; every result is checked
- * against f64 computed here.  Prints kernel, where it ran, time and error; the exit status is 0 when all are right.
+/* The five examples in one C program: each kernel on the CPU and, where a driver is there, on a GPU; every result is
+ * checked against f64 computed here.  Prints kernel, where it ran, time and error; the exit status is 0 when all are
+ * right.
  *
  *     tilecc -arch=cpu,sm_80,sm_90a saxpy.tile softmax.tile rows.tile matmul.tile attention.tile
  *     cc demo.c *.o -ltilert -ldl -lpthread -lm && ./a.out */
@@ -34,8 +35,9 @@ static int open_gpu(struct place *place) {
     void *context = NULL;
     if (!driver) return 0;
 #define FIND(pointer, name) (*(void **)&(pointer) = dlsym(driver, name))
-    if (!FIND(init, "cuInit") || !FIND(get, "cuDeviceGet") || !FIND(retain, "cuDevicePrimaryCtxRetain") || !FIND(set, "cuCtxSetCurrent") ||
-        !FIND(place->allocate, "cuMemAlloc_v2") || !FIND(place->release, "cuMemFree_v2") || !FIND(place->to_gpu, "cuMemcpyHtoD_v2") ||
+    if (!FIND(init, "cuInit") || !FIND(get, "cuDeviceGet") || !FIND(retain, "cuDevicePrimaryCtxRetain") ||
+        !FIND(set, "cuCtxSetCurrent") || !FIND(place->allocate, "cuMemAlloc_v2") ||
+        !FIND(place->release, "cuMemFree_v2") || !FIND(place->to_gpu, "cuMemcpyHtoD_v2") ||
         !FIND(place->from_gpu, "cuMemcpyDtoH_v2") || !FIND(place->synchronize, "cuCtxSynchronize"))
         return 0;
     if (init(0) || get(&device, 0) || retain(&context, device) || set(context)) return 0;
@@ -45,7 +47,10 @@ static int open_gpu(struct place *place) {
 }
 
 /* A block that kernels see: `host` here, `data` where they run. */
-struct block { void *host, *data; size_t size; };
+struct block {
+    void *host, *data;
+    size_t size;
+};
 
 static void stop(const char *what) {
     fprintf(stderr, "demo: %s\n", what);
@@ -66,11 +71,13 @@ static struct block make_block(const struct place *place, size_t size) {
 }
 
 static void send(const struct place *place, const struct block *block) {
-    if (place->is_gpu && place->to_gpu((uint64_t)(uintptr_t)block->data, block->host, block->size)) stop("copy to the GPU failed");
+    if (place->is_gpu && place->to_gpu((uint64_t)(uintptr_t)block->data, block->host, block->size))
+        stop("copy to the GPU failed");
 }
 
 static void fetch(const struct place *place, const struct block *block) {
-    if (place->is_gpu && place->from_gpu(block->host, (uint64_t)(uintptr_t)block->data, block->size)) stop("copy from the GPU failed");
+    if (place->is_gpu && place->from_gpu(block->host, (uint64_t)(uintptr_t)block->data, block->size))
+        stop("copy from the GPU failed");
 }
 
 static void free_block(const struct place *place, struct block *block) {
@@ -92,7 +99,12 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-struct run { const char *kernel; const struct place *place; double seconds, error, allowed; int status; };
+struct run {
+    const char *kernel;
+    const struct place *place;
+    double seconds, error, allowed;
+    int status;
+};
 
 static void begin_run(struct run *run) { run->seconds = now(); }
 static void end_run(struct run *run, int status) {
@@ -106,7 +118,8 @@ static void note_error(struct run *run, double got, double wanted) {
 }
 static int print_run(const struct run *run) {
     int right = run->status == TILE_OK && run->error <= run->allowed;
-    printf("%-28s %-4s %10.3f ms   error %9.3g   %s\n", run->kernel, run->place->name, run->seconds * 1e3, run->error, right ? "ok" : "WRONG");
+    printf("%-28s %-4s %10.3f ms   error %9.3g   %s\n", run->kernel, run->place->name, run->seconds * 1e3, run->error,
+           right ? "ok" : "WRONG");
     if (run->status != TILE_OK) printf("    %s\n", tile_last_error());
     return right;
 }
@@ -119,7 +132,9 @@ static void fill_f16(const struct block *block) {
     tile_f16 *values = block->host;
     for (size_t i = 0; i < block->size / 2; i++) values[i] = tile_f16_from_float((float)uniform());
 }
-static double f16_at(const struct block *block, int64_t i) { return (double)tile_f16_to_float(((const tile_f16 *)block->host)[i]); }
+static double f16_at(const struct block *block, int64_t i) {
+    return (double)tile_f16_to_float(((const tile_f16 *)block->host)[i]);
+}
 
 /* ---- the kernels ---- */
 
@@ -170,7 +185,8 @@ static int run_softmax(const struct place *place) {
 
 /* The first word of Philox4x32-10 with counter (lo, hi, 0, 0). */
 static uint32_t philox(uint64_t seed, uint64_t counter) {
-    uint32_t c[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0}, k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    uint32_t c[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0}, k0 = (uint32_t)seed,
+             k1 = (uint32_t)(seed >> 32);
     for (int round = 0; round < 10; round++) {
         uint64_t a = (uint64_t)0xd2511f53u * c[0], b = (uint64_t)0xcd9e8d57u * c[2];
         uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ k0, (uint32_t)b, (uint32_t)(a >> 32) ^ c[3] ^ k1, (uint32_t)a};
@@ -189,8 +205,8 @@ static float random_float(uint64_t seed, uint64_t counter) {
 static int run_rows(const struct place *place) {
     enum { V = 50, N = 77, D = 300 };
     struct run run = {"rows f32 [77, 300]", place, 0, 0, 0, 0};
-    struct block table = make_block(place, V * D * 4), ids = make_block(place, N * 4), out = make_block(place, N * D * 4),
-                 p = make_block(place, N * D * 4);
+    struct block table = make_block(place, V * D * 4), ids = make_block(place, N * 4),
+                 out = make_block(place, N * D * 4), p = make_block(place, N * D * 4);
     uint64_t seed = 1234567890123u;
     fill_f32(&table);
     for (int i = 0; i < N; i++) ((int32_t *)ids.host)[i] = (i * 7) % V;
@@ -207,7 +223,8 @@ static int run_rows(const struct place *place) {
         for (int d = 0; d < D; d++) {
             double t = ((float *)table.host)[((int32_t *)ids.host)[i] * D + d];
             note_error(&run, ((float *)p.host)[i * D + d], t);
-            note_error(&run, ((float *)out.host)[i * D + d], random_float(seed, (uint64_t)(i * D + d)) < 0.1f ? 0.0 : t);
+            note_error(&run, ((float *)out.host)[i * D + d],
+                       random_float(seed, (uint64_t)(i * D + d)) < 0.1f ? 0.0 : t);
         }
     free_block(place, &table);
     free_block(place, &ids);
@@ -219,14 +236,16 @@ static int run_rows(const struct place *place) {
 static int run_matmul(const struct place *place) {
     enum { M = 129, N = 200, K = 143 };
     struct run run = {"matmul f16 129x200x143 relu", place, 0, 0, 2e-3, 0};
-    struct block a = make_block(place, M * K * 2), b = make_block(place, K * N * 2), bias = make_block(place, N * 4), c = make_block(place, M * N * 2);
+    struct block a = make_block(place, M * K * 2), b = make_block(place, K * N * 2), bias = make_block(place, N * 4),
+                 c = make_block(place, M * N * 2);
     fill_f16(&a);
     fill_f16(&b);
     fill_f32(&bias);
     send(place, &a);
     send(place, &b);
     send(place, &bias);
-    struct tile_f16_2 va = tile_f16_2_row_major(a.data, M, K), vb = tile_f16_2_row_major(b.data, K, N), vc = tile_f16_2_row_major(c.data, M, N);
+    struct tile_f16_2 va = tile_f16_2_row_major(a.data, M, K), vb = tile_f16_2_row_major(b.data, K, N),
+                      vc = tile_f16_2_row_major(c.data, M, N);
     struct tile_f32_1 vbias = tile_f32_1_row_major(bias.data, N);
     begin_run(&run);
     end_run(&run, matmul_f16_f16(place->stream, &va, &vb, &vbias, &vc, TILE_ACT_RELU));
@@ -247,13 +266,15 @@ static int run_matmul(const struct place *place) {
 enum { Z = 1, H = 4, HK = 2, L = 70, S = 90, HEAD = 64 };
 
 /* One row of the reference: o[HEAD] and the log of the sum of exponentials. */
-static double attend(const struct block *q, const struct block *k, const struct block *v, int h, int i, double scale, double *o) {
+static double attend(const struct block *q, const struct block *k, const struct block *v, int h, int i, double scale,
+                     double *o) {
     double scores[S], most = -INFINITY, sum = 0;
     int kv = h / (H / HK), last = i + (S - L);
     memset(o, 0, HEAD * sizeof *o);
     for (int j = 0; j <= last; j++) {
         scores[j] = 0;
-        for (int d = 0; d < HEAD; d++) scores[j] += f16_at(q, (h * L + i) * HEAD + d) * f16_at(k, (kv * S + j) * HEAD + d);
+        for (int d = 0; d < HEAD; d++)
+            scores[j] += f16_at(q, (h * L + i) * HEAD + d) * f16_at(k, (kv * S + j) * HEAD + d);
         scores[j] *= scale;
         most = fmax(most, scores[j]);
     }
@@ -265,8 +286,9 @@ static double attend(const struct block *q, const struct block *k, const struct 
 
 static int run_attention(const struct place *place) {
     struct run run = {"attention f16 causal [4, 70]", place, 0, 0, 2e-3, 0};
-    struct block q = make_block(place, Z * H * L * HEAD * 2), k = make_block(place, Z * HK * S * HEAD * 2), v = make_block(place, Z * HK * S * HEAD * 2),
-                 o = make_block(place, Z * H * L * HEAD * 2), lse = make_block(place, Z * H * L * 4);
+    struct block q = make_block(place, Z * H * L * HEAD * 2), k = make_block(place, Z * HK * S * HEAD * 2),
+                 v = make_block(place, Z * HK * S * HEAD * 2), o = make_block(place, Z * H * L * HEAD * 2),
+                 lse = make_block(place, Z * H * L * 4);
     float scale = 0.125f;
     fill_f16(&q);
     fill_f16(&k);
@@ -274,8 +296,10 @@ static int run_attention(const struct place *place) {
     send(place, &q);
     send(place, &k);
     send(place, &v);
-    struct tile_f16_4 vq = tile_f16_4_row_major(q.data, Z, H, L, HEAD), vk = tile_f16_4_row_major(k.data, Z, HK, S, HEAD),
-                      vv = tile_f16_4_row_major(v.data, Z, HK, S, HEAD), vo = tile_f16_4_row_major(o.data, Z, H, L, HEAD);
+    struct tile_f16_4 vq = tile_f16_4_row_major(q.data, Z, H, L, HEAD),
+                      vk = tile_f16_4_row_major(k.data, Z, HK, S, HEAD),
+                      vv = tile_f16_4_row_major(v.data, Z, HK, S, HEAD),
+                      vo = tile_f16_4_row_major(o.data, Z, H, L, HEAD);
     struct tile_f32_3 vl = tile_f32_3_row_major(lse.data, Z, H, L);
     begin_run(&run);
     end_run(&run, attention_f16(place->stream, &vq, &vk, &vv, &vo, &vl, scale, 1));

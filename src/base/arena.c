@@ -1,8 +1,8 @@
 /* Arenas: chains of zeroed blocks that die together, and the vectors that grow inside them.
  *
- * An object is carved from the end of the newest block; one that would not fit into half a block gets a block of its own,
- * so that the tail of the current block is not thrown away.  Under AddressSanitizer a poisoned gap follows each object, so
- * that an overrun inside the arena is reported like one of malloc. */
+ * An object is carved from the end of the newest block; one that would not fit into half a block gets a block of its
+ * own, so that the tail of the current block is not thrown away.  Under AddressSanitizer a poisoned gap follows each
+ * object, so that an overrun inside the arena is reported like one of malloc. */
 #include "base/base.h"
 
 #include <stdlib.h>
@@ -35,9 +35,12 @@ struct arena_block {
     max_align_t data[];
 };
 
-struct arena { struct arena_block *blocks; };
+struct arena {
+    struct arena_block *blocks;
+};
 
-/* No repair is possible and no caller could go on: the documented message and exit code of a machine that is too small. */
+/* No repair is possible and no caller could go on: the documented message and exit code of a machine that is too small.
+ */
 static _Noreturn void out_of_memory(void) {
     static const char text[] = "tilecc: error: out of memory\n";
     ssize_t ignored = write(2, text, sizeof text - 1);

@@ -1,4 +1,5 @@
-/* Growing byte buffers.  The capacity always has room for the NUL that follows the content, so data may be used as text. */
+/* Growing byte buffers.  The capacity always has room for the NUL that follows the content, so data may be used as
+ * text. */
 #include "base/base.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Collecting diagnostics: what is kept, what counts as an error, and what is a repetition.  diagnostics_print.c shows them. */
+/* Collecting diagnostics: what is kept, what counts as an error, and what is a repetition.  diagnostics_print.c shows
+ * them. */
 #include "base/base.h"
 
 #include <string.h>
@@ -65,7 +66,8 @@ struct diagnostic *diag_report(struct diagnostics *diagnostics, enum diagnostic_
     return diagnostic;
 }
 
-void diag_note(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at, const char *format, ...) {
+void diag_note(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at, const char *format,
+               ...) {
     struct note *note = ARENA_NEW(diagnostics->arena, struct note);
     va_list arguments;
     va_start(arguments, format);
@@ -79,7 +81,8 @@ void diag_note(struct diagnostics *diagnostics, struct diagnostic *diagnostic, s
     diagnostic->last_note = note;
 }
 
-void diag_fixit(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at, const char *replacement) {
+void diag_fixit(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at,
+                const char *replacement) {
     for (struct fixit *f = diagnostic->fixits; f; f = f->next)
         if (same_place(f->at, at) && strcmp(f->replacement, replacement) == 0) return;
     struct fixit *fixit = ARENA_NEW(diagnostics->arena, struct fixit);

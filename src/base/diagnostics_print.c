@@ -1,7 +1,8 @@
 /* Showing diagnostics to people (with the source line and carets by display width) and to programs (JSON, one a line).
  *
- * Whatever comes from a source is written so that it cannot act on a terminal: control characters, characters that change
- * the direction of writing and bytes that are not UTF-8 appear as <U+202E> or <FF>.  Long lines are cut around the caret. */
+ * Whatever comes from a source is written so that it cannot act on a terminal: control characters, characters that
+ * change the direction of writing and bytes that are not UTF-8 appear as <U+202E> or <FF>.  Long lines are cut around
+ * the caret. */
 #include "base/base.h"
 #include "base/unicode.h"
 
@@ -80,8 +81,8 @@ static void print_caret_lines(struct buffer *out, struct location at, bool color
     }
     if (first >= end) buffer_putc(&marks, '^');
     while (marks.size && marks.data[marks.size - 1] == ' ') marks.size--;
-    buffer_printf(out, "%s\n      | %s%s%.*s%s\n", end < size ? "..." : "", begin ? "   " : "", color ? "\033[1;32m" : "",
-                  (int)marks.size, marks.data ? marks.data : "", color ? "\033[0m" : "");
+    buffer_printf(out, "%s\n      | %s%s%.*s%s\n", end < size ? "..." : "", begin ? "   " : "",
+                  color ? "\033[1;32m" : "", (int)marks.size, marks.data ? marks.data : "", color ? "\033[0m" : "");
     buffer_free(&marks);
 }
 
@@ -90,7 +91,8 @@ static void print_head(struct buffer *out, struct location at, enum severity sev
     show_text(out, at.source ? at.source->name : "tilecc");
     if (at.source && at.line > 0) buffer_printf(out, ":%d", at.line);
     if (at.source && at.line > 0 && at.column > 0) buffer_printf(out, ":%d", at.column);
-    buffer_printf(out, ": %s%s:%s ", color ? severity_colors[severity] : "", severity_names[severity], color ? "\033[0m" : "");
+    buffer_printf(out, ": %s%s:%s ", color ? severity_colors[severity] : "", severity_names[severity],
+                  color ? "\033[0m" : "");
 }
 
 static void print_tag(struct buffer *out, const struct diagnostic *diagnostic) {
@@ -152,7 +154,8 @@ static void json_string(struct buffer *out, const char *text) {
         if (character < 0) buffer_puts(out, "\\ufffd");
         else if (character == '"' || character == '\\') buffer_printf(out, "\\%c", (char)character);
         else if (character == '\n') buffer_puts(out, "\\n");
-        else if (character < 0x10000 && unicode_is_hostile(character)) buffer_printf(out, "\\u%04x", (unsigned)character);
+        else if (character < 0x10000 && unicode_is_hostile(character))
+            buffer_printf(out, "\\u%04x", (unsigned)character);
         else buffer_append(out, text, (size_t)length);
     }
     buffer_putc(out, '"');

@@ -1,9 +1,9 @@
 /* Reading whole files, and output sets: every output of one run appears, or none does.
  *
  * Commit goes in this order: devices and pipes are written first, as nothing can take that back; every other output is
- * written to a hidden sibling; then, with the signals of a user who loses patience held back, each sibling is renamed into
- * place.  Should a rename fail, files already replaced are put back from hard links that were made before.  Symbolic links
- * are replaced, not followed. */
+ * written to a hidden sibling; then, with the signals of a user who loses patience held back, each sibling is renamed
+ * into place.  Should a rename fail, files already replaced are put back from hard links that were made before.
+ * Symbolic links are replaced, not followed. */
 #include "base/file.h"
 
 #include <errno.h>

@@ -4,7 +4,11 @@
 
 #include <string.h>
 
-struct intern_entry { const char *text; size_t size; uint64_t hash; };
+struct intern_entry {
+    const char *text;
+    size_t size;
+    uint64_t hash;
+};
 
 struct intern_table {
     struct arena *arena;

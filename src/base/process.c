@@ -1,5 +1,5 @@
-/* Starting children and serving their pipes with poll, so that no child can block another or us, whatever it does: hang,
- * flood, close its pipes early, or leave a descendant behind that holds them. */
+/* Starting children and serving their pipes with poll, so that no child can block another or us, whatever it does:
+ * hang, flood, close its pipes early, or leave a descendant behind that holds them. */
 #include "base/process.h"
 
 #include <errno.h>
@@ -40,13 +40,13 @@ static struct rlimit lowered(struct rlimit limit, size_t most) {
 }
 
 /* A macro, because the type of `resource` differs between C libraries. */
-#define LIMIT_RESOURCE(resource, most)                                                                                \
-    do {                                                                                                              \
-        struct rlimit limit;                                                                                          \
-        if (getrlimit(resource, &limit) == 0) {                                                                       \
-            limit = lowered(limit, most);                                                                             \
-            setrlimit(resource, &limit);                                                                              \
-        }                                                                                                             \
+#define LIMIT_RESOURCE(resource, most)                                                                                 \
+    do {                                                                                                               \
+        struct rlimit limit;                                                                                           \
+        if (getrlimit(resource, &limit) == 0) {                                                                        \
+            limit = lowered(limit, most);                                                                              \
+            setrlimit(resource, &limit);                                                                               \
+        }                                                                                                              \
     } while (0)
 
 static void become_child(struct child_limits limits, int in, int out, int err, int *output_descriptor, pid_t parent) {
@@ -67,7 +67,8 @@ static void become_child(struct child_limits limits, int in, int out, int err, i
     if (limits.memory_bytes && !ADDRESS_SPACE_IS_RESERVED) LIMIT_RESOURCE(RLIMIT_AS, limits.memory_bytes);
 }
 
-/* A pipe whose ends are closed on exec and are never one of the standard descriptors, which a caller may have closed. */
+/* A pipe whose ends are closed on exec and are never one of the standard descriptors, which a caller may have closed.
+ */
 static bool make_pipe(int ends[2]) {
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
     for (int i = 0; i < 2; i++) {
@@ -158,8 +159,8 @@ static void drain(struct process *process, int *end, struct buffer *into, size_t
     buffer_append(into, chunk, (size_t)got < room ? (size_t)got : room);
 }
 
-/* The process has ended: ends its descendants, then takes its status.  The order matters: while the status is not taken the
- * number of the process group cannot be used again. */
+/* The process has ended: ends its descendants, then takes its status.  The order matters: while the status is not taken
+ * the number of the process group cannot be used again. */
 static bool collect(struct process *process) {
     siginfo_t info = {0};
     if (!process->ended) {

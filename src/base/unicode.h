@@ -3,7 +3,8 @@
 #define TILECC_UNICODE_H
 #include "base/base.h"
 
-/* Decodes one character at text (size > 0 bytes left); *length is the bytes it takes.  An invalid byte: -1, length 1. */
+/* Decodes one character at text (size > 0 bytes left); *length is the bytes it takes.  An invalid byte: -1, length 1.
+ */
 int32_t unicode_decode(const char *text, size_t size, int *length);
 /* Columns that a terminal gives it: 0, 1 or 2. */
 int unicode_width(int32_t character);

@@ -1,6 +1,6 @@
-/* Forked workers: copies of us that do one task each and send the result home through a pipe.  A worker may abort, run out
- * of memory or hang without harm to the compiler, and its results are taken in task order, so that output does not depend
- * on how many there are. */
+/* Forked workers: copies of us that do one task each and send the result home through a pipe.  A worker may abort, run
+ * out of memory or hang without harm to the compiler, and its results are taken in task order, so that output does not
+ * depend on how many there are. */
 #include "base/child.h"
 #include "base/process.h"
 
@@ -27,8 +27,8 @@ static _Noreturn void do_task(worker_function *work, void *context, int task, in
 }
 
 /* A task that cannot even be started reports why in its errors, like one that failed. */
-static void start_task(struct process *process, worker_function *work, void *context, int task, struct child_limits limits,
-                       struct child_result *result) {
+static void start_task(struct process *process, worker_function *work, void *context, int task,
+                       struct child_limits limits, struct child_result *result) {
     int descriptor = -1;
     pid_t id = process_start(process, NULL, 0, limits, result, &descriptor);
     if (id == 0) do_task(work, context, task, descriptor);

@@ -1,5 +1,5 @@
-/* One source from its text to its outputs.  The order of everything that is written or said follows the source, never the
- * order in which workers end. */
+/* One source from its text to its outputs.  The order of everything that is written or said follows the source, never
+ * the order in which workers end. */
 #include "driver/driver.h"
 
 #include <errno.h>
@@ -22,9 +22,11 @@ static void remember_import(const char *path, void *context) {
 /* What -arch says, else what the kind of output is usually for. */
 static void choose_targets(struct compilation *compilation) {
     const struct options *options = compilation->options;
-    for (int i = 0; i < options->targets.count; i++) vector_push(compilation->arena, &compilation->targets, options->targets.data[i]);
+    for (int i = 0; i < options->targets.count; i++)
+        vector_push(compilation->arena, &compilation->targets, options->targets.data[i]);
     if (options->targets.count) return;
-    bool only_cpu = options->interpret || options->emit == EMIT_TIR || options->emit == EMIT_LLVM || options->emit == EMIT_HEADER;
+    bool only_cpu =
+        options->interpret || options->emit == EMIT_TIR || options->emit == EMIT_LLVM || options->emit == EMIT_HEADER;
     bool only_gpu = options->emit == EMIT_PTX || options->emit == EMIT_CUBIN || options->emit == EMIT_FATBIN;
     for (int i = 0; i < target_row_count; i++) {
         const struct target_row *row = &target_rows[i];
@@ -51,7 +53,8 @@ static void set_warnings(struct compilation *compilation) {
         for (int k = 0; k < options->warnings.count; k++) {
             const char *word = options->warnings.data[k], *name = diagnostic_info[i].name;
             if (strcmp(word, "all") == 0 || strcmp(word, "extra") == 0 || strcmp(word, name) == 0) d->enabled[i] = 1;
-            else if (strncmp(word, "no-", 3) == 0 && (strcmp(word + 3, name) == 0 || strcmp(word + 3, "all") == 0)) d->enabled[i] = -1;
+            else if (strncmp(word, "no-", 3) == 0 && (strcmp(word + 3, name) == 0 || strcmp(word + 3, "all") == 0))
+                d->enabled[i] = -1;
             else if (strncmp(word, "error=", 6) == 0 && strcmp(word + 6, name) == 0) d->enabled[i] = 2;
         }
         if (options->no_warnings) d->enabled[i] = -1;
@@ -68,23 +71,41 @@ static void set_up(struct compilation *compilation, const struct options *option
     compilation->stem = stem_of(options, path);
     set_warnings(compilation);
     choose_targets(compilation);
-    compilation->front = (struct front_options){
-        .arena = options->arena, .context = compilation->context, .diagnostics = compilation->diagnostics,
-        .include_count = options->includes.count, .includes = options->includes.data,
-        .define_count = options->defines.count, .defines = options->defines.data,
-        .spec_count = options->specs.count, .specs = options->specs.data,
-        .prefix = options->prefix, .max_instances = options->max_instances,
-        .target_count = compilation->targets.count, .targets = compilation->targets.data, .target_name = target_name,
-        .strict_fp = options->strict_fp, .syntax_only = options->syntax_only};
-    compilation->target = (struct target_options){
-        .arena = options->arena, .context = compilation->context, .diagnostics = compilation->diagnostics,
-        .ptxas = tool_find(options, "ptxas"), .optimization = options->optimization,
-        .line_info = options->line_info, .debug = options->debug, .strict_fp = options->strict_fp,
-        .verbose = options->verbose, .dry_run = options->dry_run,
-        .want_ptx = options->save_temps, .resource_usage = options->resource_usage, .jobs = 1,
-        .xptxas_count = options->xptxas.count, .xptxas = options->xptxas.data,
-        .host_triple = options->host_triple, .log = stderr,
-        .prefix_map_count = options->prefix_map.count, .prefix_map = options->prefix_map.data};
+    compilation->front = (struct front_options){.arena = options->arena,
+                                                .context = compilation->context,
+                                                .diagnostics = compilation->diagnostics,
+                                                .include_count = options->includes.count,
+                                                .includes = options->includes.data,
+                                                .define_count = options->defines.count,
+                                                .defines = options->defines.data,
+                                                .spec_count = options->specs.count,
+                                                .specs = options->specs.data,
+                                                .prefix = options->prefix,
+                                                .max_instances = options->max_instances,
+                                                .target_count = compilation->targets.count,
+                                                .targets = compilation->targets.data,
+                                                .target_name = target_name,
+                                                .strict_fp = options->strict_fp,
+                                                .syntax_only = options->syntax_only};
+    compilation->target = (struct target_options){.arena = options->arena,
+                                                  .context = compilation->context,
+                                                  .diagnostics = compilation->diagnostics,
+                                                  .ptxas = tool_find(options, "ptxas"),
+                                                  .optimization = options->optimization,
+                                                  .line_info = options->line_info,
+                                                  .debug = options->debug,
+                                                  .strict_fp = options->strict_fp,
+                                                  .verbose = options->verbose,
+                                                  .dry_run = options->dry_run,
+                                                  .want_ptx = options->save_temps,
+                                                  .resource_usage = options->resource_usage,
+                                                  .jobs = 1,
+                                                  .xptxas_count = options->xptxas.count,
+                                                  .xptxas = options->xptxas.data,
+                                                  .host_triple = options->host_triple,
+                                                  .log = stderr,
+                                                  .prefix_map_count = options->prefix_map.count,
+                                                  .prefix_map = options->prefix_map.data};
 }
 
 static bool read_source(struct compilation *compilation, const char *path) {
@@ -127,11 +148,14 @@ static void add_depfile(struct compilation *compilation) {
         vector_push(compilation->arena, &targets, options->dependency_targets.data[i]);
     for (int i = 0; !options->dependency_targets.count && i < compilation->output_names.count; i++) {
         const char *name = compilation->output_names.data[i];
-        if (strcmp(name, "-") == 0) name = arena_printf(compilation->arena, "%s%s", compilation->stem, emit_suffix(options->emit));
+        if (strcmp(name, "-") == 0)
+            name = arena_printf(compilation->arena, "%s%s", compilation->stem, emit_suffix(options->emit));
         vector_push(compilation->arena, &targets, depfile_quote(compilation->arena, name));
     }
-    vector_push(compilation->arena, &inputs, strcmp(compilation->source->name, "<stdin>") == 0 ? "/dev/stdin" : compilation->source->name);
-    for (int i = 0; i < compilation->imports.count; i++) vector_push(compilation->arena, &inputs, compilation->imports.data[i]);
+    vector_push(compilation->arena, &inputs,
+                strcmp(compilation->source->name, "<stdin>") == 0 ? "/dev/stdin" : compilation->source->name);
+    for (int i = 0; i < compilation->imports.count; i++)
+        vector_push(compilation->arena, &inputs, compilation->imports.data[i]);
     struct depfile depfile = {targets.count, targets.data, inputs.count, inputs.data, options->dependency_phony};
     struct buffer text = {0};
     depfile_print(&text, compilation->arena, &depfile);
@@ -166,7 +190,8 @@ static bool compile_steps(struct compilation *compilation) {
     if (compilation->diagnostics->errors || options->syntax_only) return !compilation->diagnostics->errors;
     if (!compilation->module) die("the front end gave neither a module nor an error");
     begin = report_clock();
-    bool runs_passes = options->passes || options->print_after || (options->emit != EMIT_TIR && options->emit != EMIT_HEADER && !options->interpret);
+    bool runs_passes = options->passes || options->print_after ||
+                       (options->emit != EMIT_TIR && options->emit != EMIT_HEADER && !options->interpret);
     if (runs_passes && !lower_module(compilation)) return false;
     report_filter_remarks(compilation);
     compilation->stage_time[STAGE_PASSES] = report_clock() - begin;

@@ -1,5 +1,5 @@
-/* Dependency files.  The escapes are those that GNU make and ninja both undo; a name with a line end cannot be written and is
- * left out rather than written wrong. */
+/* Dependency files.  The escapes are those that GNU make and ninja both undo; a name with a line end cannot be written
+ * and is left out rather than written wrong. */
 #include "driver/depfile.h"
 
 #include <string.h>
@@ -25,7 +25,8 @@ void depfile_print(struct buffer *out, struct arena *arena, const struct depfile
     for (int i = 0; i < depfile->target_count; i++) buffer_printf(out, "%s%s", i ? " " : "", depfile->targets[i]);
     buffer_putc(out, ':');
     for (int i = 0; i < depfile->input_count; i++)
-        if (can_be_written(depfile->inputs[i])) buffer_printf(out, " \\\n  %s", depfile_quote(arena, depfile->inputs[i]));
+        if (can_be_written(depfile->inputs[i]))
+            buffer_printf(out, " \\\n  %s", depfile_quote(arena, depfile->inputs[i]));
     buffer_putc(out, '\n');
     for (int i = 1; depfile->phony && i < depfile->input_count; i++)
         if (can_be_written(depfile->inputs[i])) buffer_printf(out, "\n%s:\n", depfile_quote(arena, depfile->inputs[i]));

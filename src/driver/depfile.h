@@ -6,9 +6,11 @@
 /* A name as make must read it: white space, '#', '$', ':' and backslashes before them are escaped. */
 const char *depfile_quote(struct arena *arena, const char *name);
 struct depfile {
-    int target_count; const char *const *targets;       /* already quoted */
-    int input_count; const char *const *inputs;         /* as they are; the first is the source */
-    bool phony;                                         /* an empty rule for every input but the first */
+    int target_count;
+    const char *const *targets; /* already quoted */
+    int input_count;
+    const char *const *inputs; /* as they are; the first is the source */
+    bool phony;                /* an empty rule for every input but the first */
 };
 void depfile_print(struct buffer *out, struct arena *arena, const struct depfile *depfile);
 #endif

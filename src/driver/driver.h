@@ -26,15 +26,15 @@ struct compilation {
     struct front_options front;
     struct target_options target;
     struct source *source;
-    const char *stem;                     /* file name without directory and suffix */
+    const char *stem; /* file name without directory and suffix */
     VECTOR(const char *) imports;
-    VECTOR(int) targets;                  /* rows that code is made for */
-    struct kernel_module *module;         /* after the front end */
+    VECTOR(int) targets;          /* rows that code is made for */
+    struct kernel_module *module; /* after the front end */
     int64_t fuel;
     struct output_set *outputs;
-    VECTOR(const char *) output_names;    /* in the order of the depfile's targets */
-    int64_t stage_time[STAGE_COUNT];      /* microseconds */
-    enum exit_code code;                  /* why it failed, when not for the source's errors */
+    VECTOR(const char *) output_names; /* in the order of the depfile's targets */
+    int64_t stage_time[STAGE_COUNT];   /* microseconds */
+    enum exit_code code;               /* why it failed, when not for the source's errors */
 };
 
 enum exit_code compile_file(const struct options *options, const char *path);
@@ -49,9 +49,16 @@ bool lower_function(struct compilation *compilation, struct ir_function *functio
 /* Makes what was asked for and adds it to the outputs.  False: reported. */
 bool emit_outputs(struct compilation *compilation);
 /* Outputs that exist once an instance, collected before it is known whether they fit under -o. */
-struct part { const char *name; struct buffer bytes; };
-struct parts { struct arena *arena; VECTOR(struct part) list; };
-bool emit_add_part(struct parts *parts, const char *name, struct buffer *bytes, bool made); /* frees bytes, returns made */
+struct part {
+    const char *name;
+    struct buffer bytes;
+};
+struct parts {
+    struct arena *arena;
+    VECTOR(struct part) list;
+};
+bool emit_add_part(struct parts *parts, const char *name, struct buffer *bytes,
+                   bool made); /* frees bytes, returns made */
 bool emit_fatbins(struct compilation *compilation, struct parts *parts);
 void emit_add(struct compilation *compilation, const char *path, const void *data, size_t size);
 /* -o, or stem and suffix in the working directory. */
@@ -60,7 +67,7 @@ bool emit_runtime(const struct options *options, enum exit_code *code);
 
 enum exit_code interpret_call(struct compilation *compilation);
 
-int64_t report_clock(void);               /* microseconds */
+int64_t report_clock(void); /* microseconds */
 void report_diagnostics(struct compilation *compilation);
 void report_times(const struct compilation *compilation);
 void report_resources(const struct compilation *compilation);

@@ -1,5 +1,6 @@
-/* What --emit asks for, as bytes with names.  Kinds that exist once an instance (PTX, cubin, tile IR, LLVM of GPU code) go to one
- * file each, named after symbol and architecture; -o names the file when there is one, "-" joins them with a comment between. */
+/* What --emit asks for, as bytes with names.  Kinds that exist once an instance (PTX, cubin, tile IR, LLVM of GPU code)
+ * go to one file each, named after symbol and architecture; -o names the file when there is one, "-" joins them with a
+ * comment between. */
 #include "driver/driver.h"
 
 #include <errno.h>
@@ -83,7 +84,8 @@ static bool make_parts(struct compilation *compilation, struct parts *parts) {
         }
     }
     bool wants_cpu = false;
-    for (int i = 0; i < compilation->targets.count; i++) wants_cpu |= target_rows[compilation->targets.data[i]].kind == TARGET_CPU;
+    for (int i = 0; i < compilation->targets.count; i++)
+        wants_cpu |= target_rows[compilation->targets.data[i]].kind == TARGET_CPU;
     if (compilation->options->emit == EMIT_LLVM && wants_cpu) {
         struct buffer bytes = {0};
         bool made = host_emit_llvm(&compilation->target, compilation->module, &bytes);
@@ -96,12 +98,15 @@ static bool emit_parts(struct compilation *compilation) {
     const struct options *options = compilation->options;
     const char *suffix = emit_suffix(options->emit), *output = options->output;
     struct parts parts = {.arena = compilation->arena};
-    if (!(options->emit == EMIT_FATBIN ? emit_fatbins(compilation, &parts) : make_parts(compilation, &parts))) return false;
-    bool is_joined = output && strcmp(output, "-") == 0, is_text = options->emit != EMIT_CUBIN && options->emit != EMIT_FATBIN;
+    if (!(options->emit == EMIT_FATBIN ? emit_fatbins(compilation, &parts) : make_parts(compilation, &parts)))
+        return false;
+    bool is_joined = output && strcmp(output, "-") == 0,
+         is_text = options->emit != EMIT_CUBIN && options->emit != EMIT_FATBIN;
     bool fits = !output || parts.list.count <= 1 || (is_joined && is_text);
     if (parts.list.count == 0) driver_error("nothing to make: no architecture of -arch gives %s", suffix + 1);
     else if (!fits)
-        driver_error("%d instances give a file each; choose one with --spec and -arch, or leave -o away", parts.list.count);
+        driver_error("%d instances give a file each; choose one with --spec and -arch, or leave -o away",
+                     parts.list.count);
     if (parts.list.count == 0 || !fits) {
         compilation->code = EXIT_USAGE;
         return false;
@@ -112,7 +117,9 @@ static bool emit_parts(struct compilation *compilation) {
         const char *comment = options->emit == EMIT_LLVM ? ";" : "//";
         if (is_joined && parts.list.count > 1) buffer_printf(&joined, "%s%s %s\n", i ? "\n" : "", comment, part->name);
         if (is_joined) buffer_append(&joined, part->bytes.data, part->bytes.size);
-        else emit_add(compilation, output ? output : arena_printf(compilation->arena, "%s%s", part->name, suffix), part->bytes.data, part->bytes.size);
+        else
+            emit_add(compilation, output ? output : arena_printf(compilation->arena, "%s%s", part->name, suffix),
+                     part->bytes.data, part->bytes.size);
     }
     if (is_joined) emit_add(compilation, "-", joined.data, joined.size);
     buffer_free(&joined);
@@ -170,14 +177,18 @@ static void save_temps(struct compilation *compilation) {
             const char *name = part_name(compilation->arena, entry, k);
             struct buffer text = {0};
             ir_print_module(&text, variant->module, false);
-            emit_add(compilation, emit_name(compilation, arena_printf(compilation->arena, ".%s.tir", name)), text.data, text.size);
+            emit_add(compilation, emit_name(compilation, arena_printf(compilation->arena, ".%s.tir", name)), text.data,
+                     text.size);
             buffer_free(&text);
-            if (target_rows[variant->target].kind != TARGET_NVPTX || variant->gpu.image >= module->images.count) continue;
+            if (target_rows[variant->target].kind != TARGET_NVPTX || variant->gpu.image >= module->images.count)
+                continue;
             const struct kernel_image *image = &module->images.data[variant->gpu.image];
             if (image->ptx)
-                emit_add(compilation, emit_name(compilation, arena_printf(compilation->arena, ".%s.ptx", name)), image->ptx, strlen(image->ptx));
+                emit_add(compilation, emit_name(compilation, arena_printf(compilation->arena, ".%s.ptx", name)),
+                         image->ptx, strlen(image->ptx));
             if (image->size)
-                emit_add(compilation, emit_name(compilation, arena_printf(compilation->arena, ".%s.cubin", name)), image->data, image->size);
+                emit_add(compilation, emit_name(compilation, arena_printf(compilation->arena, ".%s.cubin", name)),
+                         image->data, image->size);
         }
     }
 }
@@ -189,7 +200,9 @@ bool emit_outputs(struct compilation *compilation) {
     case EMIT_OBJECT: ok = make_cubins(compilation) && emit_object(compilation); break;
     case EMIT_HEADER: ok = emit_header(compilation, output ? output : emit_name(compilation, ".h")); break;
     case EMIT_CUBIN:
-    case EMIT_FATBIN: ok = make_cubins(compilation) && (compilation->options->dry_run || emit_parts(compilation)); break;
+    case EMIT_FATBIN:
+        ok = make_cubins(compilation) && (compilation->options->dry_run || emit_parts(compilation));
+        break;
     default: ok = emit_parts(compilation); break;
     }
     if (ok && compilation->options->save_temps) save_temps(compilation);
@@ -200,7 +213,8 @@ bool emit_runtime(const struct options *options, enum exit_code *code) {
     bool is_arm = strncmp(options->host_triple, "aarch64", 7) == 0;
     const struct embedded_file *file = embedded_find(is_arm ? "tile_rt.aarch64.o" : "tile_rt.x86_64.o");
     if (!file) {
-        driver_error("this tilecc was built without a run time for %s; compile tile_rt.c with your own compiler", options->host_triple);
+        driver_error("this tilecc was built without a run time for %s; compile tile_rt.c with your own compiler",
+                     options->host_triple);
         *code = EXIT_ENVIRONMENT;
         return false;
     }

@@ -31,7 +31,8 @@ int explain_main(int count, const char *const *arguments) {
     }
     for (int i = 0; i < DIAGNOSTIC_COUNT; i++) {
         const struct diagnostic_info *info = &diagnostic_info[i];
-        if (count == 0) printf("%s %-8s %-24s %s\n", info->code, severity_words[info->severity], info->name, info->summary);
+        if (count == 0)
+            printf("%s %-8s %-24s %s\n", info->code, severity_words[info->severity], info->name, info->summary);
         else if (strcasecmp(arguments[0], info->code) == 0 || strcmp(arguments[0], info->name) == 0) {
             printf("%s (%s, %s): %s\n\n", info->code, severity_words[info->severity], info->name, info->summary);
             print_filled(info->page);

@@ -1,6 +1,6 @@
-/* --emit=fatbin: the toolkit's fatbinary over one cubin an architecture, a file for the first variant of each, one for the
- * second, and so on: a fat binary has no room for several of one architecture.  The tool's inputs and output are nameless files in memory,
- * since it splits names at commas and writes wherever a name leads. */
+/* --emit=fatbin: the toolkit's fatbinary over one cubin an architecture, a file for the first variant of each, one for
+ * the second, and so on: a fat binary has no room for several of one architecture.  The tool's inputs and output are
+ * nameless files in memory, since it splits names at commas and writes wherever a name leads. */
 #include "driver/driver.h"
 
 #include <errno.h>
@@ -25,7 +25,10 @@ static int memory_file(const char *name, const void *data, size_t size) {
     return file;
 }
 
-struct fatbin_inputs { VECTOR(int) files; VECTOR(const char *) arguments; };
+struct fatbin_inputs {
+    VECTOR(int) files;
+    VECTOR(const char *) arguments;
+};
 
 /* The variant of `target` that has `number` others before it, or NULL. */
 static const struct kernel_variant *nth_variant(const struct kernel_entry *entry, int target, int number) {
@@ -34,7 +37,8 @@ static const struct kernel_variant *nth_variant(const struct kernel_entry *entry
     return NULL;
 }
 
-static bool add_images(struct compilation *compilation, const struct kernel_entry *entry, int number, struct fatbin_inputs *inputs) {
+static bool add_images(struct compilation *compilation, const struct kernel_entry *entry, int number,
+                       struct fatbin_inputs *inputs) {
     for (int t = 0; t < compilation->targets.count; t++) {
         int target = compilation->targets.data[t];
         const struct kernel_variant *variant = nth_variant(entry, target, number);
@@ -48,18 +52,21 @@ static bool add_images(struct compilation *compilation, const struct kernel_entr
         }
         vector_push(compilation->arena, &inputs->files, file);
         vector_push(compilation->arena, &inputs->arguments,
-                    arena_printf(compilation->arena, "--image3=kind=elf,sm=%s,file=/proc/self/fd/%d", target_rows[target].name + 3, file));
+                    arena_printf(compilation->arena, "--image3=kind=elf,sm=%s,file=/proc/self/fd/%d",
+                                 target_rows[target].name + 3, file));
     }
     return true;
 }
 
-static bool run_fatbinary(struct compilation *compilation, const char *tool, struct fatbin_inputs *inputs, struct buffer *out) {
+static bool run_fatbinary(struct compilation *compilation, const char *tool, struct fatbin_inputs *inputs,
+                          struct buffer *out) {
     int result_file = memory_file("fatbin", NULL, 0);
     VECTOR(const char *) words = {0};
     vector_push(compilation->arena, &words, tool);
     vector_push(compilation->arena, &words, "-64");
     vector_push(compilation->arena, &words, arena_printf(compilation->arena, "--create=/proc/self/fd/%d", result_file));
-    for (int i = 0; i < inputs->arguments.count; i++) vector_push(compilation->arena, &words, inputs->arguments.data[i]);
+    for (int i = 0; i < inputs->arguments.count; i++)
+        vector_push(compilation->arena, &words, inputs->arguments.data[i]);
     vector_push(compilation->arena, &words, NULL);
     if (compilation->options->verbose) {
         for (int i = 0; i < words.count - 1; i++) fprintf(stderr, "%s%s", i ? " " : "", words.data[i]);
@@ -80,7 +87,8 @@ static bool run_fatbinary(struct compilation *compilation, const char *tool, str
 }
 
 /* True when done or when there is no such variant: then out stays empty. */
-static bool make_fatbin(struct compilation *compilation, const char *tool, const struct kernel_entry *entry, int number, struct buffer *out) {
+static bool make_fatbin(struct compilation *compilation, const char *tool, const struct kernel_entry *entry, int number,
+                        struct buffer *out) {
     struct fatbin_inputs inputs = {0};
     bool ok = add_images(compilation, entry, number, &inputs);
     if (ok && inputs.files.count) ok = run_fatbinary(compilation, tool, &inputs, out);
@@ -99,8 +107,10 @@ bool emit_fatbins(struct compilation *compilation, struct parts *parts) {
         const struct kernel_entry *entry = &compilation->module->entries.data[i];
         for (int number = 0; number < entry->variants.count; number++) {
             struct buffer bytes = {0};
-            const char *name = number ? arena_printf(compilation->arena, "%s.%d", entry->symbol, number) : entry->symbol;
-            if (!emit_add_part(parts, name, &bytes, make_fatbin(compilation, tool, entry, number, &bytes))) return false;
+            const char *name =
+                number ? arena_printf(compilation->arena, "%s.%d", entry->symbol, number) : entry->symbol;
+            if (!emit_add_part(parts, name, &bytes, make_fatbin(compilation, tool, entry, number, &bytes)))
+                return false;
         }
     }
     return true;

@@ -33,7 +33,8 @@ void help_print(FILE *file) {
         size_t width = out.size - begin;
         if (width >= HELP_COLUMN) buffer_putc(&out, '\n');
         for (size_t k = width >= HELP_COLUMN ? 0 : width; k < HELP_COLUMN; k++) buffer_putc(&out, ' ');
-        buffer_printf(&out, "%s%s\n", option_info[i].help, option_info[i].state == STATE_LATER ? " (not there yet)" : "");
+        buffer_printf(&out, "%s%s\n", option_info[i].help,
+                      option_info[i].state == STATE_LATER ? " (not there yet)" : "");
     }
     buffer_puts(&out, "\nExit codes: 0 ok, 1 the source has errors, 2 usage, 3 files, 4 a tool or memory is missing,\n"
                       "5 a tool failed, 70 a bug in tilecc.\n");

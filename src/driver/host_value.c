@@ -16,7 +16,8 @@ static double float_value(const struct host_call *call, const struct kernel_expr
 }
 
 static bool leaf(const struct host_call *call, const struct kernel_expression *e, int64_t *value) {
-    const struct host_argument *argument = call->arguments + (e->number < call->entry->parameters.count ? e->number : 0);
+    const struct host_argument *argument =
+        call->arguments + (e->number < call->entry->parameters.count ? e->number : 0);
     switch (e->op) {
     case KERNEL_HOST_CONSTANT: *value = e->number; return true;
     case KERNEL_HOST_NAME: *value = call->names[e->number]; return true;
@@ -25,7 +26,9 @@ static bool leaf(const struct host_call *call, const struct kernel_expression *e
     case KERNEL_HOST_EXTENT: *value = argument->extent[e->dimension]; return true;
     case KERNEL_HOST_STRIDE: *value = argument->stride[e->dimension]; return true;
     case KERNEL_HOST_PRESENT: *value = argument->present; return true;
-    case KERNEL_HOST_ALIGNED: *value = !argument->present || (uintptr_t)argument->data % (uintptr_t)e->dimension == 0; return true;
+    case KERNEL_HOST_ALIGNED:
+        *value = !argument->present || (uintptr_t)argument->data % (uintptr_t)e->dimension == 0;
+        return true;
     case KERNEL_HOST_SM_COUNT: *value = 1; return true;
     default: return false;
     }
@@ -47,7 +50,9 @@ static bool arithmetic(enum kernel_host_op op, int64_t a, int64_t b, int64_t *va
     case KERNEL_HOST_ADD: return !__builtin_add_overflow(a, b, value);
     case KERNEL_HOST_SUB: return !__builtin_sub_overflow(a, b, value);
     case KERNEL_HOST_MUL: return !__builtin_mul_overflow(a, b, value);
-    case KERNEL_HOST_DIV: *value = b ? (b == -1 ? 0 : a / b) : 0; return b != -1 || !__builtin_sub_overflow((int64_t)0, a, value);
+    case KERNEL_HOST_DIV:
+        *value = b ? (b == -1 ? 0 : a / b) : 0;
+        return b != -1 || !__builtin_sub_overflow((int64_t)0, a, value);
     case KERNEL_HOST_REM: *value = b == 0 ? a : b == -1 ? 0 : a % b; return true;
     case KERNEL_HOST_CDIV:
         if (b == -1) return !__builtin_sub_overflow((int64_t)0, a, value);
@@ -57,7 +62,9 @@ static bool arithmetic(enum kernel_host_op op, int64_t a, int64_t b, int64_t *va
     case KERNEL_HOST_MAX: *value = int64_max(a, b); return true;
     case KERNEL_HOST_NEG: return !__builtin_sub_overflow((int64_t)0, a, value);
     case KERNEL_HOST_ABS: *value = a; return a >= 0 || !__builtin_sub_overflow((int64_t)0, a, value);
-    case KERNEL_HOST_SHL: *value = b < 0 || b > 62 ? 0 : (int64_t)((uint64_t)a << b); return b >= 0 && b <= 62 && *value >> b == a;
+    case KERNEL_HOST_SHL:
+        *value = b < 0 || b > 62 ? 0 : (int64_t)((uint64_t)a << b);
+        return b >= 0 && b <= 62 && *value >> b == a;
     case KERNEL_HOST_SHR: *value = b < 0 || b > 63 ? -(a < 0) : a >> b; return true;
     case KERNEL_HOST_BIT_AND: *value = a & b; return true;
     case KERNEL_HOST_BIT_OR: *value = a | b; return true;
@@ -103,17 +110,20 @@ static const char *bind_keys(struct arena *arena, struct host_call *call) {
         const struct kernel_key *key = &call->entry->keys.data[i];
         int64_t *value = &call->keys[i], bound = 0;
         if (key->at_least) {
-            if (!host_evaluate(call, key->at_least, &bound)) return arena_printf(arena, "the bound of `%s` overflows", key->name);
+            if (!host_evaluate(call, key->at_least, &bound))
+                return arena_printf(arena, "the bound of `%s` overflows", key->name);
             int k = 0;
             while (k < key->count && key->values[k] < bound) k++;
-            if (k == key->count) return arena_printf(arena, "`%s`: no member is at least %lld", key->name, (long long)bound);
+            if (k == key->count)
+                return arena_printf(arena, "`%s`: no member is at least %lld", key->name, (long long)bound);
             *value = key->values[k];
             continue;
         }
         *value = key->parameter >= 0    ? ir_bits_to_int(IR_I32, call->arguments[key->parameter].bits)
                  : key->name_index >= 0 ? call->names[key->name_index]
                                         : key->values[0];
-        if (!is_member(key, *value)) return arena_printf(arena, "`%s` has no member %lld", key->name, (long long)*value);
+        if (!is_member(key, *value))
+            return arena_printf(arena, "`%s` has no member %lld", key->name, (long long)*value);
     }
     return NULL;
 }
@@ -124,7 +134,8 @@ static const char *check_extents(struct arena *arena, const struct host_call *ca
         for (int d = 0; p->kind == KERNEL_VIEW && call->arguments[i].present && d < p->rank; d++) {
             int64_t expected = 0;
             if (p->binds[d] >= 0 || !p->extent[d]) continue;
-            if (!host_evaluate(call, p->extent[d], &expected)) return arena_printf(arena, "an extent of `%s` overflows", p->name);
+            if (!host_evaluate(call, p->extent[d], &expected))
+                return arena_printf(arena, "an extent of `%s` overflows", p->name);
             if (expected != call->arguments[i].extent[d])
                 return arena_printf(arena, "`%s` has extent %lld in dimension %d, and %lld is needed", p->name,
                                     (long long)call->arguments[i].extent[d], d, (long long)expected);

@@ -1,5 +1,5 @@
-/* tilecc info FILE.o: what an object made by tilecc holds: the kernels that C can call, and the code for each GPU with its
- * registers and memory.  targets/host/object.c says how sections are named.  Any bytes may be given. */
+/* tilecc info FILE.o: what an object made by tilecc holds: the kernels that C can call, and the code for each GPU with
+ * its registers and memory.  targets/host/object.c says how sections are named.  Any bytes may be given. */
 #include "driver/driver.h"
 
 #include <elf.h>
@@ -41,9 +41,10 @@ static const char *string_at(const struct object *object, const Elf64_Shdr *stri
 
 static bool open_object(struct object *object) {
     Elf64_Shdr names;
-    return read_at(object, 0, &object->header, sizeof object->header) && memcmp(object->header.e_ident, ELFMAG, SELFMAG) == 0 &&
-           object->header.e_ident[EI_CLASS] == ELFCLASS64 && object->header.e_ident[EI_DATA] == ELFDATA2LSB &&
-           object->header.e_shentsize == sizeof(Elf64_Shdr) && section_at(object, object->header.e_shstrndx, &names);
+    return read_at(object, 0, &object->header, sizeof object->header) &&
+           memcmp(object->header.e_ident, ELFMAG, SELFMAG) == 0 && object->header.e_ident[EI_CLASS] == ELFCLASS64 &&
+           object->header.e_ident[EI_DATA] == ELFDATA2LSB && object->header.e_shentsize == sizeof(Elf64_Shdr) &&
+           section_at(object, object->header.e_shstrndx, &names);
 }
 
 static const char *machine_name(unsigned machine) {
@@ -56,7 +57,8 @@ static void print_kernels(const struct object *object, const Elf64_Shdr *names, 
         if (!section_at(object, i, &section)) continue;
         const char *name = string_at(object, names, section.sh_name);
         if (strncmp(name, CODE_SECTION, strlen(CODE_SECTION)) != 0) continue;
-        printf("kernel  %s: %llu bytes of host code\n", name + strlen(CODE_SECTION), (unsigned long long)section.sh_size);
+        printf("kernel  %s: %llu bytes of host code\n", name + strlen(CODE_SECTION),
+               (unsigned long long)section.sh_size);
         ++*count;
     }
 }
@@ -66,13 +68,14 @@ static void print_image(const struct object *object, const char *name, const Elf
     int architecture, kernel_count;
     const char *problem;
     printf("image   %s: %llu bytes", name, (unsigned long long)section->sh_size);
-    if (!cubin_read(object->arena, object->data + section->sh_offset, section->sh_size, &architecture, &kernel_count, &kernels, &problem))
+    if (!cubin_read(object->arena, object->data + section->sh_offset, section->sh_size, &architecture, &kernel_count,
+                    &kernels, &problem))
         printf(", not a cubin: %s\n", problem);
     else {
         printf(", architecture %d\n", architecture);
         for (int i = 0; i < kernel_count; i++)
-            printf("        %s: %d registers, %lld bytes shared, %lld bytes local\n", kernels[i].symbol, kernels[i].registers,
-                   (long long)kernels[i].shared_bytes, (long long)kernels[i].local_bytes);
+            printf("        %s: %d registers, %lld bytes shared, %lld bytes local\n", kernels[i].symbol,
+                   kernels[i].registers, (long long)kernels[i].shared_bytes, (long long)kernels[i].local_bytes);
     }
 }
 

@@ -1,9 +1,11 @@
 /* --interpret=CALL: runs one kernel in the interpreter on inputs made here, and prints what it wrote.
  *
- *   CALL = symbol(argument, ...)      view: [extent, ...] or none    scalar: a number, true, false    enum: member or number
+ *   CALL = symbol(argument, ...)      view: [extent, ...] or none    scalar: a number, true, false    enum: member or
+ * number
  *
- * Every input holds a fixed pattern of small integers, which every element type represents, so that results do not depend on
- * the order of sums; outputs start as unwritten.  With --passes the passes run before: the difference is what they changed. */
+ * Every input holds a fixed pattern of small integers, which every element type represents, so that results do not
+ * depend on the order of sums; outputs start as unwritten.  With --passes the passes run before: the difference is what
+ * they changed. */
 #include "driver/driver.h"
 
 #include <ctype.h>
@@ -24,7 +26,9 @@ struct call_parser {
     int memory_count, memory_of[MOST_PARAMETERS];
 };
 
-static void skip_space(struct call_parser *parser) { while (isspace((unsigned char)*parser->at)) parser->at++; }
+static void skip_space(struct call_parser *parser) {
+    while (isspace((unsigned char)*parser->at)) parser->at++;
+}
 
 static bool accept(struct call_parser *parser, char character) {
     skip_space(parser);
@@ -56,12 +60,14 @@ static bool parse_integer(const char *word, int64_t *number) {
     return end != word && !*end;
 }
 
-static bool parse_extents(struct call_parser *parser, const struct kernel_parameter *p, struct host_argument *argument, int64_t *elements) {
+static bool parse_extents(struct call_parser *parser, const struct kernel_parameter *p, struct host_argument *argument,
+                          int64_t *elements) {
     *elements = 1;
     if (!accept(parser, '[')) return fail(parser, "an argument of extents, [n, m], is needed for", p->name);
     for (int d = 0; d < p->rank; d++) {
         if (d && !accept(parser, ',')) return fail(parser, "too few extents for", p->name);
-        if (!parse_integer(take_word(parser), &argument->extent[d]) || argument->extent[d] < 0 || argument->extent[d] > MOST_ELEMENTS)
+        if (!parse_integer(take_word(parser), &argument->extent[d]) || argument->extent[d] < 0 ||
+            argument->extent[d] > MOST_ELEMENTS)
             return fail(parser, "an extent is not a number from 0 to 16777216 for", p->name);
         if (__builtin_mul_overflow(*elements, argument->extent[d], elements) || *elements > MOST_ELEMENTS)
             return fail(parser, "too many elements in", p->name);
@@ -141,10 +147,12 @@ static bool parse_call(struct call_parser *parser) {
     for (int i = 0; i < parser->entry->parameters.count; i++) {
         enum kernel_parameter_kind kind = parser->entry->parameters.data[i].kind;
         if (i && !accept(parser, ',')) return fail(parser, "no argument for", parser->entry->parameters.data[i].name);
-        if (kind == KERNEL_POINTER) return fail(parser, "pointers cannot be given, so not", parser->entry->parameters.data[i].name);
+        if (kind == KERNEL_POINTER)
+            return fail(parser, "pointers cannot be given, so not", parser->entry->parameters.data[i].name);
         if (!(kind == KERNEL_VIEW ? parse_view(parser, i) : parse_scalar(parser, i))) return false;
     }
-    return (accept(parser, ')') && (skip_space(parser), !*parser->at)) || fail(parser, "an argument too many, or no ')'", NULL);
+    return (accept(parser, ')') && (skip_space(parser), !*parser->at)) ||
+           fail(parser, "an argument too many, or no ')'", NULL);
 }
 
 /* The first variant that fits, as the wrapper picks it. */
@@ -159,7 +167,8 @@ static struct kernel_variant *pick_variant(const struct host_call *call) {
     return NULL;
 }
 
-static void print_element(struct buffer *out, const struct kernel_parameter *p, const struct interp_memory *memory, int64_t index) {
+static void print_element(struct buffer *out, const struct kernel_parameter *p, const struct interp_memory *memory,
+                          int64_t index) {
     size_t size = (size_t)ir_element_info[p->element].bits / 8;
     uint64_t bits = 0;
     memcpy(&bits, (const unsigned char *)memory->data + (size_t)index * size, size);
@@ -189,7 +198,8 @@ static void print_results(const struct call_parser *parser) {
     buffer_free(&out);
 }
 
-static enum exit_code run_variant(struct call_parser *parser, const struct host_call *call, const struct kernel_variant *variant) {
+static enum exit_code run_variant(struct call_parser *parser, const struct host_call *call,
+                                  const struct kernel_variant *variant) {
     struct interp_argument arguments[MOST_PARAMETERS];
     struct interp_options options = {.memory_count = parser->memory_count, .memories = parser->memories};
     int count = 0;
@@ -202,14 +212,15 @@ static enum exit_code run_variant(struct call_parser *parser, const struct host_
         count++;
     }
     for (int d = 0; d < variant->grid_rank; d++)
-        if (!host_evaluate(call, variant->grid[d], &options.grid[d])) return fail(parser, "the grid overflows", NULL), EXIT_SOURCE;
+        if (!host_evaluate(call, variant->grid[d], &options.grid[d]))
+            return fail(parser, "the grid overflows", NULL), EXIT_SOURCE;
     struct interp_problem problem;
     if (interp_run(variant->function, count, arguments, &options, NULL, &problem)) {
         print_results(parser);
         return EXIT_OK;
     }
-    driver_error("%s:%d:%d: instance %lld: %s", problem.at.source ? problem.at.source->name : "?", problem.at.line, problem.at.column,
-                 (long long)problem.instance, problem.text);
+    driver_error("%s:%d:%d: instance %lld: %s", problem.at.source ? problem.at.source->name : "?", problem.at.line,
+                 problem.at.column, (long long)problem.instance, problem.text);
     return EXIT_SOURCE;
 }
 
@@ -221,7 +232,8 @@ static void list_entries(const struct kernel_module *module) {
             const struct kernel_parameter *p = &entry->parameters.data[k];
             printf("%s%s", k ? ", " : "", p->name);
             for (int d = 0; p->kind == KERNEL_VIEW && d < p->rank; d++)
-                printf("%s%s%s", d ? ", " : "[", p->extent[d] && p->extent[d]->text ? p->extent[d]->text : "n", d == p->rank - 1 ? "]" : "");
+                printf("%s%s%s", d ? ", " : "[", p->extent[d] && p->extent[d]->text ? p->extent[d]->text : "n",
+                       d == p->rank - 1 ? "]" : "");
         }
         printf(")\n");
     }
@@ -236,7 +248,8 @@ enum exit_code interpret_call(struct compilation *compilation) {
     parser->compilation = compilation;
     parser->at = compilation->options->interpret_call;
     if (!parse_call(parser)) return EXIT_USAGE;
-    struct host_call call = {parser->entry, parser->arguments, ARENA_ARRAY(compilation->arena, int64_t, parser->entry->names.count),
+    struct host_call call = {parser->entry, parser->arguments,
+                             ARENA_ARRAY(compilation->arena, int64_t, parser->entry->names.count),
                              ARENA_ARRAY(compilation->arena, int64_t, parser->entry->keys.count)};
     const char *problem = host_bind(compilation->arena, &call);
     if (problem) {

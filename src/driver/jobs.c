@@ -1,5 +1,5 @@
-/* How many workers run at a time.  Under make's jobserver we may always use the one slot that make started us in; each further
- * worker needs a token, a byte read from the jobserver's pipe, which goes back when the work is done. */
+/* How many workers run at a time.  Under make's jobserver we may always use the one slot that make started us in; each
+ * further worker needs a token, a byte read from the jobserver's pipe, which goes back when the work is done. */
 #include "driver/tools.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Passes over the variants of a module: the pipeline of each target, or the list of --passes; --print-after and --fuel. */
+/* Passes over the variants of a module: the pipeline of each target, or the list of --passes; --print-after and --fuel.
+ */
 #include "driver/driver.h"
 
 #include <string.h>
@@ -6,7 +7,8 @@
 #include "ir/text.h"
 
 /* Calls visit for each word of a comma list until one says no. */
-static bool each_word(struct arena *arena, const char *list, bool (*visit)(const char *word, void *context), void *context) {
+static bool each_word(struct arena *arena, const char *list, bool (*visit)(const char *word, void *context),
+                      void *context) {
     for (const char *at = list; *at;) {
         size_t length = strcspn(at, ",");
         if (length && !visit(arena_substring(arena, at, length), context)) return false;
@@ -22,8 +24,8 @@ static bool check_name(const char *word, void *context) {
     int count = 0;
     for (; count < pass_count && count < 256; count++) names[count] = pass_table[count].name;
     const char *nearest = suggest_nearest(word, count, names);
-    driver_error("%s: there is no pass '%s'%s%s%s", option, word, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                 nearest ? "'?" : "");
+    driver_error("%s: there is no pass '%s'%s%s%s", option, word, nearest ? "; did you mean '" : "",
+                 nearest ? nearest : "", nearest ? "'?" : "");
     return false;
 }
 
@@ -54,7 +56,10 @@ static void print_after(const struct pass_info *pass, struct ir_function *functi
     buffer_free(&text);
 }
 
-struct pass_list { struct arena *arena; VECTOR(const struct pass_info *) passes; };
+struct pass_list {
+    struct arena *arena;
+    VECTOR(const struct pass_info *) passes;
+};
 
 static bool add_pass(const char *word, void *context) {
     struct pass_list *list = context;
@@ -63,15 +68,20 @@ static bool add_pass(const char *word, void *context) {
     return true;
 }
 
-static struct ir_function *math_function(void *context, struct ir_module *module, enum ir_math function, enum ir_element element) {
+static struct ir_function *math_function(void *context, struct ir_module *module, enum ir_math function,
+                                         enum ir_element element) {
     return front_math_function(context, module, function, element);
 }
 
 bool lower_function(struct compilation *compilation, struct ir_function *function, const struct target_row *row) {
     const struct options *options = compilation->options;
-    struct pass_context context = {.arena = compilation->arena, .diagnostics = compilation->diagnostics, .target = row,
-                                   .fuel = options->fuel < 0 ? NULL : &compilation->fuel, .remarks = options->remarks,
-                                   .math_function = math_function, .math_context = &compilation->front};
+    struct pass_context context = {.arena = compilation->arena,
+                                   .diagnostics = compilation->diagnostics,
+                                   .target = row,
+                                   .fuel = options->fuel < 0 ? NULL : &compilation->fuel,
+                                   .remarks = options->remarks,
+                                   .math_function = math_function,
+                                   .math_context = &compilation->front};
     struct pass_run run = {.after = options->print_after ? print_after : NULL, .after_context = compilation};
     if (options->passes) {
         struct pass_list list = {.arena = compilation->arena};

@@ -11,14 +11,16 @@
 
 /* A bug of ours ends in abort(); what a user sees is a line and the documented code. */
 static void on_abort(int number) {
-    static const char text[] = "tilecc: this is a bug of tilecc; please report it with the source and the command line\n";
+    static const char text[] =
+        "tilecc: this is a bug of tilecc; please report it with the source and the command line\n";
     ssize_t ignored = write(2, text, sizeof text - 1);
     (void)ignored;
     (void)number;
     _exit(EXIT_INTERNAL);
 }
 
-/* Files must never land on descriptors 0 to 2 because a caller closed them.  What takes their place fails, as they would. */
+/* Files must never land on descriptors 0 to 2 because a caller closed them.  What takes their place fails, as they
+ * would. */
 static void keep_standard_descriptors(void) {
     for (int file = 0; file <= 2; file++)
         if (fcntl(file, F_GETFD) < 0) {
@@ -45,9 +47,13 @@ static void set_signals(void) {
     (void)fault;
 }
 
-struct subcommand { const char *name; int (*run)(int count, const char *const *arguments); /* NULL: not there yet */ };
-static const struct subcommand subcommands[] = {{"info", info_main}, {"explain", explain_main}, {"test", NULL}, {"bench", NULL},
-                                                {"tune", NULL},      {"fmt", NULL},             {"lsp", NULL}};
+struct subcommand {
+    const char *name;
+    int (*run)(int count, const char *const *arguments); /* NULL: not there yet */
+};
+static const struct subcommand subcommands[] = {
+    {"info", info_main}, {"explain", explain_main}, {"test", NULL}, {"bench", NULL}, {"tune", NULL}, {"fmt", NULL},
+    {"lsp", NULL}};
 
 /* A first argument that names a file is a file, whatever it is called. */
 static const struct subcommand *find_subcommand(const char *word) {
@@ -72,7 +78,8 @@ static bool is_ready(const struct options *options) {
         regfree(&pattern);
     }
     for (int i = 0; i < options->files.count; i++) {
-        if (strcmp(options->files.data[i], "-") != 0 || options->output || options->syntax_only || options->interpret) continue;
+        if (strcmp(options->files.data[i], "-") != 0 || options->output || options->syntax_only || options->interpret)
+            continue;
         driver_error("reading standard input needs -o");
         return false;
     }

@@ -1,5 +1,5 @@
-/* Parsing the command line.  An option is looked up in options.def, its value taken by its form, and one switch applies it.
- * Nothing is accepted and ignored: what cannot be honoured is an error that says why. */
+/* Parsing the command line.  An option is looked up in options.def, its value taken by its form, and one switch applies
+ * it. Nothing is accepted and ignored: what cannot be honoured is an error that says why. */
 #include "driver/options.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "targets/target.h"
 
 const struct option_info option_info[OPTION_COUNT] = {
-#define OPTION(id, spelling, form, argument, group, state, help)                                                      \
+#define OPTION(id, spelling, form, argument, group, state, help)                                                       \
     {spelling, FORM_##form, argument, group, STATE_##state, help},
 #include "driver/options.def"
 #undef OPTION
@@ -57,9 +57,7 @@ static bool matches(const struct option_info *option, const char *argument, cons
     case FORM_OPTIONAL:
         if (*rest == '=') *value = rest + 1;
         return !*rest || *rest == '=';
-    case FORM_EQUALS:
-        *value = rest + 1;
-        return *rest == '=';
+    case FORM_EQUALS: *value = rest + 1; return *rest == '=';
     }
     return false;
 }
@@ -82,8 +80,10 @@ static bool unknown_option(struct options *options, const char *argument) {
     const char *equals = strchr(argument, '=');
     const char *name = equals ? arena_substring(options->arena, argument, (size_t)(equals - argument)) : argument;
     const char *nearest = suggest_nearest(name, OPTION_COUNT, spellings);
-    if (nearest && strcmp(nearest, name) != 0) driver_error("unknown option '%s'; did you mean '%s'?", argument, nearest);
-    else if (nearest) driver_error("option '%s' does not take its value like this: '%s'; see tilecc --help", nearest, argument);
+    if (nearest && strcmp(nearest, name) != 0)
+        driver_error("unknown option '%s'; did you mean '%s'?", argument, nearest);
+    else if (nearest)
+        driver_error("option '%s' does not take its value like this: '%s'; see tilecc --help", nearest, argument);
     else driver_error("unknown option '%s'; see tilecc --help", argument);
     return false;
 }
@@ -132,8 +132,8 @@ static bool add_target(struct options *options, const char *word) {
         const char **names = ARENA_ARRAY(options->arena, const char *, target_row_count);
         for (int i = 0; i < target_row_count; i++) names[i] = target_rows[i].name;
         const char *nearest = suggest_nearest(word, target_row_count, names);
-        driver_error("-arch: unknown architecture '%s'%s%s%s; see --print-targets", word, nearest ? "; did you mean '" : "",
-                     nearest ? nearest : "", nearest ? "'?" : "");
+        driver_error("-arch: unknown architecture '%s'%s%s%s; see --print-targets", word,
+                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
         return false;
     }
     for (int i = 0; i < options->targets.count; i++)
@@ -168,14 +168,17 @@ static bool parse_host(struct options *options, const char *name) {
 
 /* ptxas has options that read files, write files and change its input; only these pass. */
 static bool is_allowed_for_ptxas(const char *word) {
-    static const char *const exact[] = {"-O0", "-O1", "-O2", "-O3", "--opt-level=0", "--opt-level=1", "--opt-level=2", "--opt-level=3"};
+    static const char *const exact[] = {"-O0",           "-O1",           "-O2",           "-O3",
+                                        "--opt-level=0", "--opt-level=1", "--opt-level=2", "--opt-level=3"};
     static const char *const caches[] = {"ca", "cg", "cs", "lu", "cv", "wb", "wt"};
     for (size_t i = 0; i < sizeof exact / sizeof *exact; i++)
         if (strcmp(word, exact[i]) == 0) return true;
     if (starts_with(word, "-dlcm=") || starts_with(word, "-dscm="))
         for (size_t i = 0; i < sizeof caches / sizeof *caches; i++)
             if (strcmp(word + 6, caches[i]) == 0) return true;
-    const char *count = starts_with(word, "--maxrregcount=") ? word + 15 : starts_with(word, "-maxrregcount=") ? word + 14 : "";
+    const char *count = starts_with(word, "--maxrregcount=")  ? word + 15
+                        : starts_with(word, "-maxrregcount=") ? word + 14
+                                                              : "";
     size_t digits = strspn(count, "0123456789");
     return digits >= 1 && digits <= 3 && !count[digits];
 }
@@ -219,8 +222,8 @@ static bool add_warning(struct options *options, const char *text) {
         for (int i = 0; i < DIAGNOSTIC_COUNT; i++)
             if (diagnostic_info[i].severity == SEVERITY_warning) names[count++] = diagnostic_info[i].name;
         const char *nearest = suggest_nearest(name, count, names);
-        driver_error("-W%s: there is no such warning%s%s%s", text, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                     nearest ? "'?" : "");
+        driver_error("-W%s: there is no such warning%s%s%s", text, nearest ? "; did you mean '" : "",
+                     nearest ? nearest : "", nearest ? "'?" : "");
         return false;
     }
     vector_push(options->arena, &options->warnings, text);
@@ -239,7 +242,8 @@ static bool parse_optimization(struct options *options, const char *level) {
 
 static bool parse_color(struct options *options, const char *when) {
     options->color = when ? when : "always";
-    if (strcmp(options->color, "auto") == 0 || strcmp(options->color, "always") == 0 || strcmp(options->color, "never") == 0)
+    if (strcmp(options->color, "auto") == 0 || strcmp(options->color, "always") == 0 ||
+        strcmp(options->color, "never") == 0)
         return true;
     driver_error("-fdiagnostics-color: '%s' is not auto, always or never", when);
     return false;
@@ -275,12 +279,18 @@ static bool parse_prefix(struct options *options, const char *prefix) {
 static bool apply(struct options *o, enum option_id id, const char *value) {
     switch (id) {
     case OPTION_OUTPUT: o->output = value; return true;
-    case OPTION_COMPILE: o->emit = EMIT_OBJECT; o->syntax_only = o->interpret = false; return true;
+    case OPTION_COMPILE:
+        o->emit = EMIT_OBJECT;
+        o->syntax_only = o->interpret = false;
+        return true;
     case OPTION_ASSEMBLY: o->emit = EMIT_PTX; return true;
     case OPTION_EMIT: return parse_emit(o, value);
     case OPTION_EMIT_RUNTIME: o->emit = EMIT_RUNTIME; return true;
     case OPTION_SYNTAX_ONLY: o->syntax_only = true; return true;
-    case OPTION_INTERPRET: o->interpret = true; o->interpret_call = value; return true;
+    case OPTION_INTERPRET:
+        o->interpret = true;
+        o->interpret_call = value;
+        return true;
     case OPTION_ARCH: return parse_targets(o, value);
     case OPTION_PRINT_TARGETS: o->print_targets = true; return true;
     case OPTION_HOST_TARGET: return parse_host(o, value);
@@ -303,12 +313,17 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_DRY_RUN: o->dry_run = true; return true;
     case OPTION_SAVE_TEMPS: o->save_temps = true; return true;
     case OPTION_TIME_REPORT: o->time_report = true; return true;
-    case OPTION_REMARKS: o->remarks = true; o->remark_pattern = value; return true;
+    case OPTION_REMARKS:
+        o->remarks = true;
+        o->remark_pattern = value;
+        return true;
     case OPTION_RESOURCE_USAGE: o->resource_usage = true; return true;
     case OPTION_DEPENDENCIES: o->dependencies = true; return true;
     case OPTION_DEPENDENCY_FILE: o->dependency_file = value; return true;
     case OPTION_DEPENDENCY_TARGET: vector_push(o->arena, &o->dependency_targets, value); return true;
-    case OPTION_DEPENDENCY_QUOTED: vector_push(o->arena, &o->dependency_targets, depfile_quote(o->arena, value)); return true;
+    case OPTION_DEPENDENCY_QUOTED:
+        vector_push(o->arena, &o->dependency_targets, depfile_quote(o->arena, value));
+        return true;
     case OPTION_DEPENDENCY_PHONY: o->dependency_phony = true; return true;
     case OPTION_WARNING: return add_warning(o, value);
     case OPTION_WARNING_ERROR:
@@ -322,7 +337,11 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_JOBS: return !*value || parse_int("-j", value, 1, &o->jobs);
     case OPTION_VERSION: o->print_version = true; return true;
     case OPTION_HELP: o->print_help = true; return true;
-    case OPTION_REPORT: case OPTION_CHECKS: case OPTION_REPRODUCIBLE: case OPTION_F32_DOT: case OPTION_COUNT: break;
+    case OPTION_REPORT:
+    case OPTION_CHECKS:
+    case OPTION_REPRODUCIBLE:
+    case OPTION_F32_DOT:
+    case OPTION_COUNT: break;
     }
     die("option %s has no meaning", option_info[id].spelling);
 }
@@ -353,12 +372,12 @@ static bool parse_argument(struct options *options, const struct argument_list *
 /* Rules between options, whatever their order. */
 static bool fits_together(const struct options *options) {
     if (options->virtual_arch && options->emit != EMIT_PTX)
-        driver_error("-arch=%s: PTX inside an object is not there yet; -S -arch=%s writes it as text", options->virtual_arch,
-                     options->virtual_arch);
-    else if (!options->dependencies && (options->dependency_file || options->dependency_phony || options->dependency_targets.count))
+        driver_error("-arch=%s: PTX inside an object is not there yet; -S -arch=%s writes it as text",
+                     options->virtual_arch, options->virtual_arch);
+    else if (!options->dependencies &&
+             (options->dependency_file || options->dependency_phony || options->dependency_targets.count))
         driver_error("%s needs -MD", options->dependency_file ? "-MF" : options->dependency_phony ? "-MP" : "-MT");
-    else if (options->output && options->files.count > 1)
-        driver_error("-o cannot be given with more than one file");
+    else if (options->output && options->files.count > 1) driver_error("-o cannot be given with more than one file");
     else if (options->dependency_file && options->files.count > 1)
         driver_error("-MF cannot be given with more than one file");
     else return true;

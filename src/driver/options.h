@@ -31,20 +31,20 @@ struct option_info {
 };
 extern const struct option_info option_info[OPTION_COUNT];
 
-#define EMIT_KINDS(X)                                                                                                 \
-    X(OBJECT, "object", ".o")                                                                                         \
-    X(PTX, "ptx", ".ptx")                                                                                             \
-    X(CUBIN, "cubin", ".cubin")                                                                                       \
-    X(FATBIN, "fatbin", ".fatbin")                                                                                    \
-    X(LLVM, "llvm", ".ll")                                                                                            \
-    X(TIR, "tir", ".tir")                                                                                             \
-    X(HEADER, "header", ".h")                                                                                         \
+#define EMIT_KINDS(X)                                                                                                  \
+    X(OBJECT, "object", ".o")                                                                                          \
+    X(PTX, "ptx", ".ptx")                                                                                              \
+    X(CUBIN, "cubin", ".cubin")                                                                                        \
+    X(FATBIN, "fatbin", ".fatbin")                                                                                     \
+    X(LLVM, "llvm", ".ll")                                                                                             \
+    X(TIR, "tir", ".tir")                                                                                              \
+    X(HEADER, "header", ".h")                                                                                          \
     X(RUNTIME, "runtime", ".o")
 enum emit_kind {
 #define X(id, word, suffix) EMIT_##id,
     EMIT_KINDS(X)
 #undef X
-    EMIT_COUNT
+        EMIT_COUNT
 };
 const char *emit_suffix(enum emit_kind kind);
 
@@ -53,10 +53,10 @@ struct options {
     enum emit_kind emit;
     bool syntax_only, interpret, print_targets, print_version, print_help;
     const char *interpret_call;
-    const char *output;                   /* -o, or NULL */
+    const char *output; /* -o, or NULL */
     VECTOR(const char *) files;
-    VECTOR(int) targets;                  /* rows of -arch in the order given; empty: not given */
-    const char *virtual_arch;             /* a compute_XX of -arch, or NULL */
+    VECTOR(int) targets;      /* rows of -arch in the order given; empty: not given */
+    const char *virtual_arch; /* a compute_XX of -arch, or NULL */
     const char *host_triple;
     const char *cuda_path;
     VECTOR(const char *) xptxas;
@@ -67,9 +67,9 @@ struct options {
     const char *prefix;
     bool strict_fp;
     int optimization;
-    const char *passes;                   /* NULL: the pipeline */
+    const char *passes; /* NULL: the pipeline */
     const char *print_after;
-    int64_t fuel;                         /* -1: no limit */
+    int64_t fuel; /* -1: no limit */
     bool debug, line_info;
     VECTOR(const char *) prefix_map;
     bool verbose, dry_run, save_temps, time_report, resource_usage, remarks;
@@ -77,22 +77,25 @@ struct options {
     bool dependencies, dependency_phony;
     const char *dependency_file;
     VECTOR(const char *) dependency_targets; /* as they go into the file */
-    VECTOR(const char *) warnings;        /* "name", "no-name", "error=name", "all", in order */
+    VECTOR(const char *) warnings;           /* "name", "no-name", "error=name", "all", in order */
     bool warnings_are_errors, no_warnings;
-    const char *color;                    /* auto, always, never */
+    const char *color; /* auto, always, never */
     bool json;
     int error_limit;
-    int jobs;                             /* 0: not given */
+    int jobs; /* 0: not given */
 };
 
-/* Fills `options` from arguments (without the program's name).  False: said what is wrong on standard error; exit EXIT_USAGE
- * (EXIT_FILE when *code says so). */
+/* Fills `options` from arguments (without the program's name).  False: said what is wrong on standard error; exit
+ * EXIT_USAGE (EXIT_FILE when *code says so). */
 bool options_parse(struct options *options, int count, const char *const *arguments, enum exit_code *code);
 /* "tilecc: error: ..." on standard error. */
 void driver_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Replaces @file by the words in the file, quoted as GNU tools do.  False: *failed is the file that cannot be read. */
-struct argument_list { VECTOR(const char *) words; };
-bool response_expand(struct arena *arena, int count, const char *const *arguments, struct argument_list *out, const char **failed);
+struct argument_list {
+    VECTOR(const char *) words;
+};
+bool response_expand(struct arena *arena, int count, const char *const *arguments, struct argument_list *out,
+                     const char **failed);
 /* The candidate nearest to `word`, or NULL when none is near. */
 const char *suggest_nearest(const char *word, int count, const char *const *candidates);
 void help_print(FILE *out);

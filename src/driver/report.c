@@ -1,4 +1,5 @@
-/* What a run says beside its outputs, on standard error: diagnostics, remarks, times, resources; and the exit code they mean. */
+/* What a run says beside its outputs, on standard error: diagnostics, remarks, times, resources; and the exit code they
+ * mean. */
 #include "driver/driver.h"
 
 #include <regex.h>
@@ -30,7 +31,8 @@ void report_diagnostics(struct compilation *compilation) {
 void report_filter_remarks(struct compilation *compilation) {
     regex_t pattern;
     if (!compilation->options->remark_pattern) return;
-    if (regcomp(&pattern, compilation->options->remark_pattern, REG_EXTENDED | REG_NOSUB) != 0) die("a regular expression changed");
+    if (regcomp(&pattern, compilation->options->remark_pattern, REG_EXTENDED | REG_NOSUB) != 0)
+        die("a regular expression changed");
     struct diagnostic **link = &compilation->diagnostics->first, *last = NULL;
     while (*link) {
         struct diagnostic *d = *link;
@@ -61,8 +63,8 @@ void report_resources(const struct compilation *compilation) {
         for (int k = 0; k < entry->variants.count; k++) {
             const struct kernel_variant *variant = &entry->variants.data[k];
             if (target_rows[variant->target].kind == TARGET_CPU)
-                fprintf(stderr, "%s cpu: %lld bytes of scratch a thread\n", variant->label ? variant->label : entry->symbol,
-                        (long long)variant->cpu.scratch_bytes);
+                fprintf(stderr, "%s cpu: %lld bytes of scratch a thread\n",
+                        variant->label ? variant->label : entry->symbol, (long long)variant->cpu.scratch_bytes);
         }
     }
 }
@@ -70,9 +72,11 @@ void report_resources(const struct compilation *compilation) {
 /* Codes that are not about the source. */
 static enum exit_code exit_code_of(enum diagnostic_code code) {
     const char *text = diagnostic_info[code].code;
-    static const struct { const char *code; enum exit_code exit; } known[] = {
-        {"E0801", EXIT_FILE},     {"E0802", EXIT_FILE}, {"E1005", EXIT_INTERNAL}, {"E1102", EXIT_INTERNAL},
-        {"E1202", EXIT_ENVIRONMENT}, {"E1203", EXIT_TOOL}, {"E1204", EXIT_TOOL},     {"E1205", EXIT_INTERNAL}};
+    static const struct {
+        const char *code;
+        enum exit_code exit;
+    } known[] = {{"E0801", EXIT_FILE},        {"E0802", EXIT_FILE}, {"E1005", EXIT_INTERNAL}, {"E1102", EXIT_INTERNAL},
+                 {"E1202", EXIT_ENVIRONMENT}, {"E1203", EXIT_TOOL}, {"E1204", EXIT_TOOL},     {"E1205", EXIT_INTERNAL}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(text, known[i].code) == 0) return known[i].exit;
     return EXIT_SOURCE;

@@ -1,6 +1,6 @@
-/* Response files: @file stands for the words in file, split at white space, with GNU's quoting: '...' and "..." keep white
- * space, a backslash keeps the next character (also inside double quotes).  A word @other inside is opened too, to a depth.
- * An @file that does not exist stays as it is, as GNU tools have it. */
+/* Response files: @file stands for the words in file, split at white space, with GNU's quoting: '...' and "..." keep
+ * white space, a backslash keeps the next character (also inside double quotes).  A word @other inside is opened too,
+ * to a depth. An @file that does not exist stays as it is, as GNU tools have it. */
 #include "driver/options.h"
 
 #include <errno.h>
@@ -11,7 +11,8 @@
 
 enum { DEEPEST = 16, LARGEST_BYTES = 16 << 20 };
 
-static bool expand_word(struct arena *arena, const char *word, int depth, struct argument_list *out, const char **failed);
+static bool expand_word(struct arena *arena, const char *word, int depth, struct argument_list *out,
+                        const char **failed);
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 
@@ -33,7 +34,8 @@ static const char *next_word(struct arena *arena, const char **at, const char *e
     return copy;
 }
 
-static bool expand_file(struct arena *arena, const char *path, int depth, struct argument_list *out, const char **failed) {
+static bool expand_file(struct arena *arena, const char *path, int depth, struct argument_list *out,
+                        const char **failed) {
     struct buffer text = {0};
     *failed = path;
     if (depth > DEEPEST) {
@@ -59,14 +61,16 @@ static bool expand_file(struct arena *arena, const char *path, int depth, struct
     return ok;
 }
 
-static bool expand_word(struct arena *arena, const char *word, int depth, struct argument_list *out, const char **failed) {
+static bool expand_word(struct arena *arena, const char *word, int depth, struct argument_list *out,
+                        const char **failed) {
     if (word[0] == '@' && word[1] && access(word + 1, F_OK) == 0)
         return expand_file(arena, word + 1, depth + 1, out, failed);
     vector_push(arena, &out->words, word);
     return true;
 }
 
-bool response_expand(struct arena *arena, int count, const char *const *arguments, struct argument_list *out, const char **failed) {
+bool response_expand(struct arena *arena, int count, const char *const *arguments, struct argument_list *out,
+                     const char **failed) {
     for (int i = 0; i < count; i++)
         if (!expand_word(arena, arguments[i], 0, out, failed)) return false;
     return true;

@@ -1,4 +1,5 @@
-/* The nearest of some words: edit distance (insert, delete, replace, swap of neighbours), cut off where it helps nobody. */
+/* The nearest of some words: edit distance (insert, delete, replace, swap of neighbours), cut off where it helps
+ * nobody. */
 #include "driver/options.h"
 
 #include <string.h>

@@ -8,7 +8,8 @@
 #include "ir/verify.h"
 
 static bool lower_all(struct compilation *compilation, struct ir_module *module) {
-    const struct target_row *row = compilation->options->targets.count ? &target_rows[compilation->options->targets.data[0]] : NULL;
+    const struct target_row *row =
+        compilation->options->targets.count ? &target_rows[compilation->options->targets.data[0]] : NULL;
     bool ok = true;
     /* A pass may remove functions or add some behind; those that are there now are what was asked for. */
     for (struct ir_function *function = module->first; function && ok; function = function->next)

@@ -1,5 +1,5 @@
-/* Finding tools.  A name is only ever run by its absolute path; relative and empty entries of PATH are skipped, so that what
- * lies in the current directory is never run. */
+/* Finding tools.  A name is only ever run by its absolute path; relative and empty entries of PATH are skipped, so that
+ * what lies in the current directory is never run. */
 #include "driver/tools.h"
 
 #include <limits.h>

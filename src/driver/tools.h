@@ -3,12 +3,17 @@
 #define TILECC_TOOLS_H
 #include "driver/options.h"
 
-/* Absolute path of ptxas or fatbinary: --cuda-path, else what configure found, else the installed copy, $CUDA_HOME, $PATH.
- * NULL when there is none. */
+/* Absolute path of ptxas or fatbinary: --cuda-path, else what configure found, else the installed copy, $CUDA_HOME,
+ * $PATH. NULL when there is none. */
 const char *tool_find(const struct options *options, const char *name);
 
 /* -j, else make's jobserver, else the processors.  Tokens taken from a jobserver go back with jobs_release. */
-struct jobs { int count; int tokens; int read_end, write_end; char taken[256]; };
+struct jobs {
+    int count;
+    int tokens;
+    int read_end, write_end;
+    char taken[256];
+};
 void jobs_acquire(struct jobs *jobs, const struct options *options, int most);
 void jobs_release(struct jobs *jobs);
 #endif

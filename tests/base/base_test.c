@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 static int failures;
-#define CHECK(condition) ((condition) ? (void)0 : (void)(failures++, fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition)))
+#define CHECK(condition)                                                                                               \
+    ((condition) ? (void)0 : (void)(failures++, fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition)))
 
 static void test_arena(void) {
     struct arena *arena = arena_create();
@@ -78,7 +79,8 @@ static void test_outputs(void) {
     set = output_set_create(arena); /* the second cannot be written: the first keeps its bytes */
     output_set_add(set, "one", "new", 3);
     output_set_add(set, "no/such/folder", "x", 1);
-    CHECK(!output_set_commit(set, &failed) && errno == ENOENT && strcmp(failed, "no/such/folder") == 0 && has("one", "1"));
+    CHECK(!output_set_commit(set, &failed) && errno == ENOENT && strcmp(failed, "no/such/folder") == 0 &&
+          has("one", "1"));
 
     set = output_set_create(arena); /* a device that is full */
     output_set_add(set, "one", "new", 3);

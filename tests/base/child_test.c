@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 static int failures;
-#define CHECK(condition) ((condition) ? (void)0 : (void)(failures++, fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition)))
+#define CHECK(condition)                                                                                               \
+    ((condition) ? (void)0 : (void)(failures++, fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition)))
 
 static void free_result(struct child_result *result) {
     buffer_free(&result->output);
@@ -33,12 +34,15 @@ static void test_workers(int jobs) {
         snprintf(text, sizeof text, "task %d", i);
         if (i == 3) CHECK(done[i].signal == SIGKILL && done[i].exit_code == -1 && !done[i].timed_out);
         else if (i == 5) CHECK(done[i].timed_out && done[i].signal == SIGKILL);
-        else CHECK(done[i].exit_code == i && done[i].output.size == 100000 && done[i].output.data[0] == '0' + i && strcmp(done[i].errors.data, text) == 0);
+        else
+            CHECK(done[i].exit_code == i && done[i].output.size == 100000 && done[i].output.data[0] == '0' + i &&
+                  strcmp(done[i].errors.data, text) == 0);
         free_result(&done[i]);
     }
 }
 
-static bool run(const char *script, const void *input, size_t size, struct child_limits limits, struct child_result *result) {
+static bool run(const char *script, const void *input, size_t size, struct child_limits limits,
+                struct child_result *result) {
     const char *argv[] = {"/bin/sh", "-c", script, NULL};
     return child_run(argv, NULL, input, size, limits, result);
 }
@@ -52,7 +56,8 @@ static void test_tools(void) {
     CHECK(child_run(cat, NULL, input, size, (struct child_limits){.seconds = 20}, &result));
     CHECK(result.output.size == size && memcmp(result.output.data, input, size) == 0);
     free_result(&result);
-    CHECK(run("exec 0<&-; exit 0", input, size, (struct child_limits){.seconds = 20}, &result)); /* never reads its input */
+    CHECK(run("exec 0<&-; exit 0", input, size, (struct child_limits){.seconds = 20},
+              &result)); /* never reads its input */
     free_result(&result);
     free(input);
 
@@ -61,16 +66,20 @@ static void test_tools(void) {
     free_result(&result);
     CHECK(!run("exit 7", NULL, 0, (struct child_limits){0}, &result) && result.exit_code == 7);
     free_result(&result);
-    CHECK(!run("kill -9 $$", NULL, 0, (struct child_limits){0}, &result) && result.signal == SIGKILL && !result.timed_out);
+    CHECK(!run("kill -9 $$", NULL, 0, (struct child_limits){0}, &result) && result.signal == SIGKILL &&
+          !result.timed_out);
     free_result(&result);
-    CHECK(!run("while :; do echo flood; done", NULL, 0, (struct child_limits){.output_bytes = 100000}, &result) && result.output_too_large);
+    CHECK(!run("while :; do echo flood; done", NULL, 0, (struct child_limits){.output_bytes = 100000}, &result) &&
+          result.output_too_large);
     free_result(&result);
-    CHECK(run("i=0; while [ $i -lt 20000 ]; do echo errors-errors >&2; i=$((i+1)); done", NULL, 0, (struct child_limits){.seconds = 30}, &result));
+    CHECK(run("i=0; while [ $i -lt 20000 ]; do echo errors-errors >&2; i=$((i+1)); done", NULL, 0,
+              (struct child_limits){.seconds = 30}, &result));
     CHECK(result.errors.size == 64 * 1024);
     free_result(&result);
     CHECK(!run("while :; do :; done", NULL, 0, (struct child_limits){.seconds = 1}, &result) && result.timed_out);
     free_result(&result);
-    CHECK(run("/usr/bin/env", NULL, 0, (struct child_limits){0}, &result) && !strstr(result.output.data, "SECRET") && strstr(result.output.data, "LC_ALL=C"));
+    CHECK(run("/usr/bin/env", NULL, 0, (struct child_limits){0}, &result) && !strstr(result.output.data, "SECRET") &&
+          strstr(result.output.data, "LC_ALL=C"));
     free_result(&result);
 }
 

@@ -6,7 +6,8 @@
 #include <string.h>
 
 static int failures;
-#define CHECK(condition) ((condition) ? (void)0 : (void)(failures++, fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition)))
+#define CHECK(condition)                                                                                               \
+    ((condition) ? (void)0 : (void)(failures++, fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition)))
 
 static char *printed(const struct diagnostics *diagnostics, bool json) {
     char *text = NULL;
@@ -27,27 +28,35 @@ static void check_text(const struct diagnostics *diagnostics, bool json, const c
     free(text);
 }
 
-static struct source make_source(const char *text) { return (struct source){.name = "k.tile", .text = text, .size = strlen(text)}; }
+static struct source make_source(const char *text) {
+    return (struct source){.name = "k.tile", .text = text, .size = strlen(text)};
+}
 
 static void test_carets(struct arena *arena) {
     struct source source = make_source("\tab\xe4\xb8\xad cde\xff = x\r\nsecond\n");
     struct diagnostics *d = diagnostics_create(arena);
-    struct diagnostic *first = diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 8, 11}, "bad \033[1m%s", "thing");
+    struct diagnostic *first =
+        diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 8, 11}, "bad \033[1m%s", "thing");
     diag_note(d, first, (struct location){&source, 2, 7, 7}, "here it ends");
     diag_fixit(d, first, (struct location){&source, 1, 8, 11}, "f(x)");
     CHECK(diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 8, 11}, "bad \033[1m%s", "thing") == first);
     CHECK(d->errors == 1);
-    check_text(d, false, "k.tile:1:8: error: bad <U+001B>[1mthing [E0101]\n"
-                         "    1 |     ab\xe4\xb8\xad cde<FF> = x\n"
-                         "      |          ^~~\n"
-                         "k.tile:2:7: note: here it ends\n"
-                         "    2 | second\n"
-                         "      |       ^\n"
-                         "k.tile:1:8: note: fix-it: \"cde\" -> \"f(x)\"\n");
-    check_text(d, true, "{\"version\":1,\"severity\":\"error\",\"code\":\"E0101\",\"name\":\"syntax\",\"message\":\"bad \\u001b[1mthing\","
-                        "\"spans\":[{\"file\":\"k.tile\",\"line\":1,\"column\":8,\"end\":11}],"
-                        "\"notes\":[{\"message\":\"here it ends\",\"spans\":[{\"file\":\"k.tile\",\"line\":2,\"column\":7,\"end\":8}]}],"
-                        "\"fixits\":[{\"span\":{\"file\":\"k.tile\",\"line\":1,\"column\":8,\"end\":11},\"replacement\":\"f(x)\"}]}\n");
+    check_text(d, false,
+               "k.tile:1:8: error: bad <U+001B>[1mthing [E0101]\n"
+               "    1 |     ab\xe4\xb8\xad cde<FF> = x\n"
+               "      |          ^~~\n"
+               "k.tile:2:7: note: here it ends\n"
+               "    2 | second\n"
+               "      |       ^\n"
+               "k.tile:1:8: note: fix-it: \"cde\" -> \"f(x)\"\n");
+    check_text(
+        d, true,
+        "{\"version\":1,\"severity\":\"error\",\"code\":\"E0101\",\"name\":\"syntax\",\"message\":\"bad "
+        "\\u001b[1mthing\","
+        "\"spans\":[{\"file\":\"k.tile\",\"line\":1,\"column\":8,\"end\":11}],"
+        "\"notes\":[{\"message\":\"here it "
+        "ends\",\"spans\":[{\"file\":\"k.tile\",\"line\":2,\"column\":7,\"end\":8}]}],"
+        "\"fixits\":[{\"span\":{\"file\":\"k.tile\",\"line\":1,\"column\":8,\"end\":11},\"replacement\":\"f(x)\"}]}\n");
 }
 
 static void test_bidi(struct arena *arena) {
