@@ -512,6 +512,7 @@ static int run_test(const struct exec_test *test)
 int exec_main(int count, char **arguments, const struct exec_test *tests, int test_count)
 {
     int failures = 0;
+    setvbuf(stdout, NULL, _IOLBF, 4096); /* what was said before a crash counts */
     open_gpu();
     for (int i = 0; i < test_count; i++) {
         int wanted = count < 2;
