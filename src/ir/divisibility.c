@@ -12,7 +12,8 @@ static int64_t power_in(int64_t number)
 {
     if (number == 0)
         return LARGEST;
-    return int64_min(INT64_C(1) << __builtin_ctzll((uint64_t)number), LARGEST);
+    int bit = __builtin_ctzll((uint64_t)number);
+    return bit >= 30 ? LARGEST : INT64_C(1) << bit;
 }
 
 static struct divisibility unknown(const struct ir_type *type)

@@ -175,6 +175,7 @@ static const char divisibility_text[] =
     "    %c0 = constant value(0) : index\n"
     "    %c24 = constant value(24) : index\n"
     "    %c64 = constant value(64) : index\n"
+    "    %least = constant value(-9223372036854775808) : index\n"
     "    %b = grid_index dimension(0) : index\n"
     "    %o = mul %b, %c64 : index\n"
     "    %o2 = add %o, %c24 : index\n"
@@ -224,6 +225,7 @@ static void test_divisibility(struct arena *arena)
     struct ir_module *module = parse(arena, divisibility_text);
     const struct divisibilities *table = divisibility_analyse(module->first, arena);
     int64_t most = INT64_C(1) << 30;
+    expect_divisibility(table, module, "least", 0, most, 1, 1);
     expect_divisibility(table, module, "o", 0, 64, 1, 1);
     expect_divisibility(table, module, "o2", 0, 8, 1, 1);
     expect_divisibility(table, module, "st", 0, 8, 1, 1);
