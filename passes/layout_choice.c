@@ -376,23 +376,38 @@ const struct layout *layout_chosen_access(const struct layout_choice *choice, co
 
 /* ---- warps ---- */
 
-struct sizes { int64_t elements, dot; };
+struct sizes { int64_t elements, reduced, dot, dots; }; /* dot: of the largest product, dots: of a block's products together */
+
+/* Elements of the products of one block: their accumulators live at the same time. */
+static int64_t products_of(const struct ir_block *block)
+{
+    int64_t elements = 0;
+    for (const struct ir_operation *op = block->first; op; op = op->next)
+        if (op->opcode == OP_DOT)
+            elements += ir_type_elements(op->results[0]->type);
+    return elements;
+}
 
 static void measure(struct ir_operation *op, void *context)
 {
     struct sizes *sizes = context;
     const struct ir_value *tile = layout_rule_tile(op);
+    if (op->opcode == OP_REDUCE)
+        sizes->reduced = int64_max(sizes->reduced, ir_type_elements(op->operands[0]->type));
     if (!tile)
         return;
     int64_t elements = ir_type_elements(tile->type);
     sizes->elements = int64_max(sizes->elements, elements);
-    if (op->opcode == OP_DOT)
+    if (op->opcode == OP_DOT) {
         sizes->dot = int64_max(sizes->dot, elements);
+        sizes->dots = int64_max(sizes->dots, products_of(op->block));
+    }
 }
 
-/* Row work wants some 16 elements a thread, so that several 16-byte loads are in flight, and no more than 16 warps, so that wide
- * rows keep their registers; dots up to 64 accumulators a thread.  A number that the author gave is taken, as a power of two,
- * unless a product's accumulators would not fit into a thread's registers (more than 128). */
+/* Elementwise work wants some 16 elements a thread, so that several 16-byte loads are in flight.  Rows that are reduced want 32, so
+ * that fewer threads have to meet, and no more than 16 warps until a thread would hold more than 64; dots up to 64 accumulators
+ * a thread, on 8 warps, on 16 where products together would hold more than 96 (ptxas spills and takes minutes).  (Measured on an H200: softmax, layernorm and rmsnorm of 1024 to 65536 bf16.)  A number that the author gave is taken,
+ * as a power of two, unless a product's accumulators would not fit into a thread's registers (more than 128). */
 int layout_choose_warps(struct ir_function *function)
 {
     struct sizes sizes = { 0 };
@@ -405,11 +420,14 @@ int layout_choose_warps(struct ir_function *function)
             given *= 2;
         return given;
     }
-    int64_t each = sizes.dot ? 64 : 16, elements = sizes.dot ? sizes.dot : sizes.elements;
-    int64_t most = sizes.dot ? 8 : 16, warps = 1;
+    bool reduces = sizes.reduced > 0 && sizes.reduced >= sizes.elements;
+    int64_t each = sizes.dot ? 64 : reduces ? 32 : 16, elements = sizes.dot ? sizes.dots : sizes.elements;
+    if (reduces && !sizes.dot)
+        elements = sizes.reduced;
+    int64_t most = sizes.dot ? sizes.dots > 8 * 32 * 96 ? 16 : 8 : elements > 16 * 32 * 64 ? 32 : 16, warps = 1;
     while (warps < most && warps * 32 * each < elements)
         warps *= 2;
-    while (warps < 4 && warps * 32 * 4 < elements)
+    while (!reduces && warps < 4 && warps * 32 * 4 < elements)
         warps *= 2;
     return (int)warps;
 }

@@ -1,37 +1,42 @@
-/* stream: wide tiles are written piece by piece, each computed just before it is written.
+/* stream: wide tiles are written, and summed up, piece by piece, each computed just before it is needed.
  *
- *     %e = math function(exp) %d : f32[65536]                    128 elements a thread
+ *     %e = math function(exp) %d : f32[65536]                    64 elements a thread
  *     %t = reduce axis(0) kind(add) %e : f32
  *     %q = div %e, splat %t : f32[65536]
  *     store %y[%row, 0 +: 65536], cast %q
- * becomes, for each piece,
- *     %x0 = extract start(0) %x : bf16[8192]                     %x: what %d was computed from, half as wide
- *     %e0 = math function(exp) (sub (cast %x0), …) : f32[8192]
- *     store %y[%row, 0 +: 8192], cast (div %e0, splat %t)
+ * becomes
+ *     %e0 = math function(exp) …(load %x[%row, 0 +: 16384]) : f32[16384]
+ *     %e1 = math function(exp) …(load %x[%row, 16384 +: 16384]) : f32[16384]
+ *     %t = reduce axis(0) kind(add) (add (add %e0, %e1), …) : f32
+ *     store %y[%row, 0 +: 16384], cast (div (math function(exp) …(load %x[%row, 0 +: 16384])), splat %t)
+ *     …
+ * A thread then holds no wide value across a reduction: it reads the row again, which lies in the second-level cache by then.
+ * Rows half as wide keep what they have, but read what only the store needs (weights, biases) piece by piece.  Without it such
+ * rows spill.
  *
- * A thread then holds the narrow %x across the reduction and not %e, and loads that only the stored value needs (weights, biases)
- * are read piece by piece, too.  Without it such rows spill.  Right because elementwise operations compute each element alone,
- * pieces are parts that lie in registers of their own, so extract moves nothing, and a load goes down to the store only past
- * operations that do not write what it reads; the pieces stored before its own hold other elements.
- * Computing again is chosen when fewer bytes must be kept for it. */
+ * Right because elementwise operations compute each element alone; pieces are parts that lie in registers of their own, so extract
+ * moves nothing; reductions of these kinds may be done in any order; and a load goes down only past operations that do not write
+ * what it reads, the pieces stored before its own holding other elements. */
 #include "ir/alias.h"
 #include "passes/layout_rules.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
-enum { WIDE = 32, VERY_WIDE = 64, PIECE = 16, DEPTH = 24 }; /* elements a thread; operations on a path */
+enum { WIDE = 32, PIECE = 16, PIECES = 4, DEPTH = 24 }; /* elements a thread; operations on a path */
 
 struct stream {
     struct layout_adapter adapter;
     struct pass_context *context;
-    struct ir_operation *store;
+    struct ir_operation *at;             /* the store, or the reduce */
     const struct layout *layout, *piece; /* of the stored tile, of one piece */
     int dimension, pieces;
     int64_t length;                      /* of a piece along the dimension */
     bool again;                          /* compute again what has other users */
+    bool reload;                         /* and read again */
     VECTOR(struct ir_value *) kept;      /* values that pieces are extracted from */
     VECTOR(struct ir_value *) made;      /* of the piece at hand: original and piece, in turn */
     int sunk_loads;
+    bool waits;                          /* a sunk load stood before a reduction */
     bool changed;
 };
 
@@ -68,12 +73,14 @@ static bool can_sink(const struct stream *s, const struct ir_operation *op)
         return false;
     if (op->opcode == OP_INSIDE)
         return true;
-    if (op->opcode != OP_LOAD || op->block != s->store->block || !ir_access_of(s->store, &store))
+    if (op->opcode != OP_LOAD || op->block != s->at->block)
         return false;
-    for (const struct ir_operation *between = op->next; between && between != s->store; between = between->next)
+    for (const struct ir_operation *between = op->next; between && between != s->at; between = between->next)
         if (alias_clobbers(between, op))
             return false;
-    return !alias_may(store.view, load.view) || same_elements(&store, &load);
+    if (s->at->opcode == OP_REDUCE)
+        return true;
+    return ir_access_of(s->at, &store) && (!alias_may(store.view, load.view) || same_elements(&store, &load));
 }
 
 /* ---- what a piece is made from ---- */
@@ -93,10 +100,8 @@ static bool is_computed(const struct stream *s, const struct ir_value *value, in
         return false;
     if (is_source(op))
         return true;
-    if (op->opcode == OP_LOAD) {
-        int bits = ir_element_info[value->type->element].bits;
-        return ((alone && is_used_once(value)) || (s->again && bits >= 32)) && can_sink(s, op);
-    }
+    if (op->opcode == OP_LOAD)
+        return ((alone && is_used_once(value)) || (s->again && s->reload)) && can_sink(s, op);
     if (op->opcode == OP_INSIDE)
         return can_sink(s, op);
     return rewrite_has_trait(op, IR_TRAIT_ELEMENTWISE) && op->opcode != OP_POINTER_ADD &&
@@ -114,26 +119,29 @@ static void look(struct stream *s, struct ir_value *value, int depth, bool alone
         vector_push(s->context->arena, &s->kept, value);
         return;
     }
-    s->sunk_loads += value->definition->opcode == OP_LOAD;
+    if (value->definition->opcode == OP_LOAD) {
+        s->sunk_loads++;
+        for (const struct ir_operation *op = value->definition->next; op && op != s->at; op = op->next)
+            s->waits |= op->opcode == OP_REDUCE;
+    }
     for (int i = 0; i < value->definition->operand_count; i++)
         look(s, value->definition->operands[i], depth + 1, alone && is_used_once(value));
 }
 
-/* Bytes a thread keeps for the store's sake. */
-static int64_t kept_bytes(struct stream *s, bool again)
+/* Bytes a thread keeps for the operation's sake. */
+static int64_t kept_bytes(struct stream *s, struct ir_value *value, struct ir_value *mask, bool again)
 {
-    struct ir_access access;
     int64_t bytes = 0;
     s->again = again;
     s->kept.count = s->sunk_loads = 0;
-    ir_access_of(s->store, &access);
-    look(s, access.value, 1, true);
-    if (access.mask)
-        look(s, access.mask, 1, true);
+    s->waits = false;
+    look(s, value, 1, true);
+    if (mask)
+        look(s, mask, 1, true);
     for (int i = 0; i < s->kept.count; i++) {
-        const struct ir_value *value = s->kept.data[i];
-        bool free = value->definition && value->definition->opcode == OP_BROADCAST; /* its registers are shared */
-        bytes += free ? 0 : (int64_t)layout_registers(value->type->layout) * ir_element_info[value->type->element].bits / 8;
+        const struct ir_value *kept = s->kept.data[i];
+        bool free = kept->definition && kept->definition->opcode == OP_BROADCAST; /* its registers are shared */
+        bytes += free ? 0 : (int64_t)layout_registers(kept->type->layout) * ir_element_info[kept->type->element].bits / 8;
     }
     return bytes;
 }
@@ -234,12 +242,14 @@ static struct ir_value *make_piece(struct stream *s, struct ir_builder *builder,
     return piece;
 }
 
-/* The dimension whose parts lie in registers, and parts of about PIECE elements a thread. */
-static bool choose_pieces(struct stream *s, const struct ir_type *type)
+/* The dimension (`wanted`, or any: -1) whose parts lie in registers, and its parts. */
+static bool choose_pieces(struct stream *s, const struct ir_type *type, int wanted)
 {
-    int registers = layout_registers(s->layout);
-    for (int factor = registers / PIECE; factor >= 2; factor /= 2)
+    int registers = layout_registers(s->layout), size = registers / PIECES > PIECE ? registers / PIECES : PIECE;
+    for (int factor = registers / size; factor >= 2; factor /= 2)
         for (s->dimension = 0; s->dimension < type->rank; s->dimension++) {
+            if (wanted >= 0 && s->dimension != wanted)
+                continue;
             s->piece = layout_shrink(s->adapter.table, s->layout, s->dimension, factor);
             s->pieces = factor;
             s->length = type->extent[s->dimension] / factor;
@@ -249,20 +259,32 @@ static bool choose_pieces(struct stream *s, const struct ir_type *type)
     return false;
 }
 
-static void visit(struct ir_operation *op, void *context)
+/* Whether these bytes take more than half of a thread's share of the registers. */
+static bool too_much(const struct stream *s, int64_t bytes)
 {
-    struct stream *s = context;
+    int64_t share = 65536 / (32 * (int64_t)s->adapter.warps);
+    return 2 * bytes > 4 * int64_min(share, 255);
+}
+
+static void stream_store(struct stream *s, struct ir_operation *op)
+{
     struct ir_access access;
-    if (op->opcode != OP_STORE || !ir_access_of(op, &access) || !layout_rule_has(access.value))
+    if (!ir_access_of(op, &access) || !layout_rule_has(access.value))
         return;
-    s->store = op;
+    s->at = op;
     s->layout = access.value->type->layout;
     int registers = layout_registers(s->layout);
-    if (registers < WIDE || !choose_pieces(s, access.value->type) || view_dimension(s, &access) < 0)
+    if (registers < WIDE || !choose_pieces(s, access.value->type, -1) || view_dimension(s, &access) < 0)
         return;
-    int64_t kept_again = kept_bytes(s, true), kept = kept_bytes(s, false);
-    s->again = registers >= VERY_WIDE && kept_again < kept;
-    if (!s->again && (s->sunk_loads == 0 || s->kept.count == 0))
+    s->reload = false;
+    int64_t kept = kept_bytes(s, access.value, access.mask, false);
+    bool sinks = s->sunk_loads > 0;
+    s->reload = too_much(s, kept);
+    int64_t kept_again = kept_bytes(s, access.value, access.mask, true);
+    s->again = kept_again < kept && (s->reload || !sinks);
+    if (!s->again)
+        kept_bytes(s, access.value, access.mask, false);
+    if (!s->again && (s->sunk_loads == 0 || (s->kept.count == 0 && !s->waits)))
         return; /* nothing to gain; loads that nothing waits for are better all in flight at once */
     if (!pass_fuel(s->context))
         return;
@@ -274,6 +296,67 @@ static void visit(struct ir_operation *op, void *context)
     pass_remark(s->context, op->at, "written in %d pieces%s", s->pieces, s->again ? ", computed again for each" : "");
     ir_remove(op);
     s->changed = true;
+}
+
+static enum ir_opcode combining(const struct ir_operation *reduce)
+{
+    switch (ir_number(reduce, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION)) {
+    case IR_REDUCE_ADD: return OP_ADD;
+    case IR_REDUCE_MUL: return OP_MUL;
+    case IR_REDUCE_MIN: return OP_MIN;
+    case IR_REDUCE_MAX: return OP_MAX;
+    case IR_REDUCE_AND: return OP_AND;
+    case IR_REDUCE_OR: return OP_OR;
+    case IR_REDUCE_XOR: return OP_XOR;
+    default: return OP_COUNT;
+    }
+}
+
+static void stream_reduce(struct stream *s, struct ir_operation *op)
+{
+    enum ir_opcode opcode = combining(op);
+    struct ir_value *value = op->operands[0], *sum = NULL;
+    int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
+    s->at = op;
+    s->layout = value->type->layout;
+    if (opcode == OP_COUNT || layout_registers(s->layout) < WIDE || !choose_pieces(s, value->type, axis))
+        return;
+    if (layout_remove_dimension(s->adapter.table, s->piece, axis) !=
+        layout_remove_dimension(s->adapter.table, s->layout, axis))
+        return;
+    s->reload = false;
+    int64_t kept = kept_bytes(s, value, NULL, false);
+    if (!too_much(s, kept))
+        return;
+    s->reload = true;
+    int64_t kept_again = kept_bytes(s, value, NULL, true);
+    s->again = true;
+    if (kept_again >= kept || !pass_fuel(s->context))
+        return;
+    struct ir_builder builder = rewrite_before(op);
+    const struct ir_attribute *nan = ir_attribute(op, IR_ATTRIBUTE_NAN);
+    for (int number = 0; number < s->pieces; number++) {
+        s->made.count = 0;
+        struct ir_value *piece = make_piece(s, &builder, value, number, 1, true);
+        if (sum) {
+            sum = ir_binary(&builder, opcode, sum, piece);
+            if (nan && (opcode == OP_MIN || opcode == OP_MAX))
+                ir_set_number(sum->definition, IR_ATTRIBUTE_NAN, nan->number);
+        } else {
+            sum = piece;
+        }
+    }
+    ir_set_operand(op, 0, sum);
+    pass_remark(s->context, op->at, "reduced in %d pieces, computed again for each", s->pieces);
+    s->changed = true;
+}
+
+static void visit(struct ir_operation *op, void *context)
+{
+    if (op->opcode == OP_STORE)
+        stream_store(context, op);
+    else if (op->opcode == OP_REDUCE && op->operand_count == 1 && layout_rule_has(op->operands[0]))
+        stream_reduce(context, op);
 }
 
 bool pass_stream(struct ir_function *function, struct pass_context *context)
