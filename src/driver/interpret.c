@@ -198,6 +198,13 @@ static void print_results(const struct call_parser *parser) {
     buffer_free(&out);
 }
 
+/* A view that is not there has the extents that it would have. */
+static void declared_extents(const struct host_call *call, int index, struct interp_argument *argument) {
+    const struct kernel_parameter *p = &call->entry->parameters.data[index];
+    for (int d = 0; p->kind == KERNEL_VIEW && !call->arguments[index].present && d < p->rank; d++)
+        if (p->extent[d]) host_evaluate(call, p->extent[d], &argument->extent[d]);
+}
+
 static enum exit_code run_variant(struct call_parser *parser, const struct host_call *call,
                                   const struct kernel_variant *variant) {
     struct interp_argument arguments[MOST_PARAMETERS];
@@ -209,6 +216,7 @@ static enum exit_code run_variant(struct call_parser *parser, const struct host_
         arguments[count] = (struct interp_argument){.data = from->data, .bits = from->bits};
         memcpy(arguments[count].extent, from->extent, sizeof from->extent);
         memcpy(arguments[count].stride, from->stride, sizeof from->stride);
+        declared_extents(call, i, &arguments[count]);
         count++;
     }
     for (int d = 0; d < variant->grid_rank; d++)

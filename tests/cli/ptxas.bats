@@ -38,6 +38,7 @@ with_fake() { # expected status
     fake_ptxas <<<'echo "ptxas fatal   : strange things" >&2; exit 255'
     with_fake 5
     contains "strange things"
+    contains "[E1203]"
 }
 
 @test "ptxas is killed" {
@@ -49,6 +50,7 @@ with_fake() { # expected status
 @test "ptxas succeeds and gives nothing, a part, or something else" {
     fake_ptxas <<<'exit 0'
     with_fake 5
+    contains "[E1204]"
     fake_ptxas <<<'echo "not a cubin"'
     with_fake 5
     fake_ptxas <<<'/usr/bin/head -c 1000 /bin/sh'
@@ -102,4 +104,17 @@ with_fake() { # expected status
     fi
     expect 0 tilecc -arch=compute_80 -S --spec 'axpy[B=64]' -o - k.tile
     contains ".target sm_80"
+}
+
+@test "more shared memory than there is: an error in words of the source" {
+    needs_ptxas
+    cat >big.tile <<'END'
+kernel big(x: in f64[M, N], y: out f64[N, M]) grid(m: cdiv(M, 256), n: cdiv(N, 256)) {
+    y[n*256 +: 256, m*256 +: 256] = trans(x[m*256 +: 256, n*256 +: 256]);
+}
+END
+    expect 1 tilecc -arch=sm_75 big.tile
+    contains "[E1201]"
+    contains "big.tile:1:8"
+    [ ! -e big.o ]
 }

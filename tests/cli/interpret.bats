@@ -1,0 +1,69 @@
+#!/usr/bin/env bats
+# --interpret: calls by text, the values that a wrapper would compute, and the same results after passes.
+
+load helper
+
+# a times the fixed pattern, 0..n-1
+pattern() { awk -v n="$1" -v a="$2" 'BEGIN { for (i = 0; i < n; i++) printf " %d", a * ((i * 7 + 3) % 11 - 5) }'; }
+
+@test "a call computes what the source says, at extents round the tile" {
+    for n in 1 63 64 65 130; do
+        expect 0 tilecc --interpret="k_axpy(2, [$n], [$n])" k.tile
+        [ "$output" = "y[0] =$(pattern "$n" 3)" ]
+    done
+    expect 0 tilecc --interpret='k_axpy(2, [0], [0])' k.tile
+    [ "$output" = "y = (empty)" ]
+}
+
+@test "passes change nothing" {
+    for example in 'saxpy(3, [2000], [2000])' 'softmax_f32([3, 300], [3, 300])'; do
+        file=$SRCDIR/examples/${example%%[_(]*}.tile
+        expect 0 tilecc --interpret="$example" "$file"
+        plain=$output
+        for list in inline inline,simplify inline,simplify,cse,dce,licm,unroll inline,simplify,peel,cse,dce; do
+            expect 0 tilecc --passes=$list --interpret="$example" "$file"
+            [ "$output" = "$plain" ] || { echo "after $list"; echo "$output"; return 1; }
+        done
+    done
+}
+
+@test "without a call the entries are listed" {
+    expect 0 tilecc --interpret "$SRCDIR/examples/softmax.tile"
+    contains 'softmax_f32(x[M, N], y[M, N])'
+    contains 'softmax_bf16('
+}
+
+@test "what does not fit is an error that names it" {
+    expect 2 tilecc --interpret='k_axpy(2, [4], [5])' k.tile
+    contains "y"
+    expect 2 tilecc --interpret='axpy(2, [4], [4])' k.tile
+    contains "no entry 'axpy'"
+    expect 2 tilecc --interpret='k_axpy(2, [4])' k.tile
+    expect 2 tilecc --interpret='k_axpy(2, [4], [4], 5)' k.tile
+    expect 2 tilecc --interpret='k_axpy(two, [4], [4])' k.tile
+    contains "'a'"
+    expect 2 tilecc --interpret='k_axpy(2, none, [4])' k.tile
+    contains "not optional"
+    expect 2 tilecc --interpret='k_axpy(2, [4, 4], [4])' k.tile
+    expect 2 tilecc --interpret='k_axpy(2, [-4], [4])' k.tile
+    expect 2 tilecc --interpret='k_axpy' k.tile
+}
+
+@test "requires and optional views" {
+    cat >r.tile <<'END'
+kernel half(x: in f32[N], bias: in? f32[N], y: out f32[N])
+    requires(N % 2 == 0)
+    grid(b: cdiv(N, 64))
+{
+    var v = x[b*64 +: 64];
+    if (bias) v += bias[b*64 +: 64];
+    y[b*64 +: 64] = v;
+}
+END
+    expect 2 tilecc --interpret='r_half([3], none, [3])' r.tile
+    contains "N % 2 == 0"
+    expect 0 tilecc --interpret='r_half([6], none, [6])' r.tile
+    [ "$output" = "y[0] =$(pattern 6 1)" ]
+    expect 0 tilecc --interpret='r_half([6], [6], [6])' r.tile
+    [ "$output" = "y[0] =$(pattern 6 2)" ]
+}
