@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { WARN_INSTANCES = 64, MOST_INSTANCES = 256, MOST_KEYS = 65536 };
+enum { WARN_INSTANCES = 64, MOST_INSTANCES = 256, MOST_KEYS = 65536, MOST_FAILURES = 16 };
 
 struct work { /* variants planned for one kernel, before any is built */
     struct kernel_plan *kernel;
@@ -230,14 +230,26 @@ static bool check_count(struct work *work) {
     return true;
 }
 
+/* When nothing but errors is asked for, one variant of each combination of keys is enough. */
+static bool is_repetition(const struct work *work, int number) {
+    const struct variant_plan *plan = &work->variants.data[number];
+    for (int i = 0; i < number; i++) {
+        const struct variant_plan *other = &work->variants.data[i];
+        bool same = other->entry == plan->entry;
+        for (int k = 0; same && k < plan->entry->entry->keys.count; k++) same = value_same(plan->keys[k], other->keys[k]);
+        if (same) return true;
+    }
+    return false;
+}
+
 static void build_variants(struct work *work) {
     struct front *front = work->kernel->front;
     for (int k = 0; k < work->entries.count; k++) {
         struct entry_plan *entry = work->entries.data[k];
         int made = 0, failed = 0;
-        for (int i = 0; i < work->variants.count && failed < 3; i++) {
+        for (int i = 0; i < work->variants.count && failed < MOST_FAILURES; i++) {
             struct variant_plan *plan = &work->variants.data[i];
-            if (plan->entry != entry || (front->options->syntax_only && made + failed > 0)) continue;
+            if (plan->entry != entry || (front->options->syntax_only && is_repetition(work, i))) continue;
             struct kernel_variant variant;
             plan->number = made;
             if (!variant_build(plan, &variant)) {
