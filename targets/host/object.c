@@ -28,7 +28,8 @@ struct host_task { const struct target_options *options; const struct kernel_mod
 LLVMValueRef host_global(struct host_builder *b, LLVMValueRef initial, const char *name, const char *section,
                          bool constant)
 {
-    LLVMValueRef global = LLVMAddGlobal(b->module, LLVMTypeOf(initial), name);
+    /* No C symbol has a dot: a kernel may be called `keys` or `state`. */
+    LLVMValueRef global = LLVMAddGlobal(b->module, LLVMTypeOf(initial), arena_printf(b->arena, "tile.%s", name));
     LLVMSetInitializer(global, initial);
     LLVMSetGlobalConstant(global, constant);
     LLVMSetLinkage(global, LLVMPrivateLinkage);
@@ -42,7 +43,7 @@ LLVMValueRef host_text(struct host_builder *b, const char *text)
     for (global = LLVMGetFirstGlobal(b->module); global; global = LLVMGetNextGlobal(global))
         if (LLVMGetInitializer(global) == initial && LLVMGetUnnamedAddress(global) == LLVMGlobalUnnamedAddr)
             return global;
-    global = LLVMAddGlobal(b->module, LLVMTypeOf(initial), "text");
+    global = LLVMAddGlobal(b->module, LLVMTypeOf(initial), "tile.text");
     LLVMSetInitializer(global, initial);
     LLVMSetGlobalConstant(global, true);
     LLVMSetLinkage(global, LLVMPrivateLinkage);
