@@ -1,6 +1,7 @@
 # Makes from an example of the manual the C function that calls it.  The example says what to pass and what to expect:
 #     // given x[2, 3] = 1 2 3 4 5 6        a view and its elements, row by row
 #     // given a = 2                        a scalar
+#     // keys = 2 1                         the dispatch keys that follow the parameters in C
 #     // gives r[2] = 6 15                  what an out or inout view must hold afterwards
 # Views of which nothing is said are NULL.  -v kernel=NAME.
 function c_type(element) {
@@ -27,6 +28,7 @@ function read_values(line, into, shape,    name, sizes) {
     shape[name] = sizes
 }
 /^\/\/ given / { read_values($0, given, given_shape); next }
+/^\/\/ keys = / { keys = $0; sub(/^\/\/ keys = /, "", keys); keys = ", " literal(keys); next }
 /^\/\/ gives / { read_values($0, gives, gives_shape); next }
 { sub(/\/\/.*/, ""); text = text " " $0 }
 END {
@@ -72,7 +74,7 @@ END {
             "        printf(\"" kernel ": " name "[%d] is %g, not %g\\n\", i, (double)got[i], (double)expected[i]); } }\n"
         arguments = arguments ", &" name
     }
-    print "    int status = " kernel "(" arguments ");"
+    print "    int status = " kernel "(" arguments keys ");"
     print "    if (status) { printf(\"" kernel ": status %d\\n\", status); return 1; }"
     print "    if (manual_finish(\"" kernel "\")) return 1;"
     printf "%s    return wrong;\n}\n", checks
