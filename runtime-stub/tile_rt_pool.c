@@ -2,13 +2,15 @@
  *
  * Kernels on the host's processor: which instruction set, and a persistent pool of threads.
  *
- * A job is a range of linear programs; whoever takes part draws chunks from one counter, in order, so that a program
- * may wait for smaller ones and one thread alone suffices.  The calling thread always takes part.  While the pool works
- * for one caller, another caller does its job alone: nobody waits for somebody else's kernel.
+ * A job is a range of linear programs, divided into one share a thread.  Whoever takes part draws chunks from its own
+ * share and then from the others': a share whose thread sleeps is done by those who do not, and one thread alone
+ * suffices. A thread has the same share in each call, so that what it wrote is in its cache when the next kernel reads
+ * it.  The calling thread always takes part.  While the pool works for one caller, another caller does its job alone:
+ * nobody waits for somebody else's kernel.
  *
  * The gate lets workers join without a lock.  Its value is the number of workers inside, plus GATE_CLOSED while no job
  * may be joined.  The fields of a job are written only while the gate is closed and nobody is inside.  The caller opens
- * the gate, draws chunks itself, closes the gate when the counter has run out, and waits for those inside: a worker
+ * the gate, draws chunks itself, closes the gate when all shares have run out, and waits for those inside: a worker
  * that wakes late finds the gate closed and costs nothing.
  *
  * A child of fork() has none of the threads: it begins a new pool and leaves the old one's memory alone. */
@@ -29,6 +31,18 @@
 #define CALLER_SPINS 20000
 #define WAKE_NANOSECONDS 10000
 
+/* Programs [next, end) of a job; alone in its line of the cache. */
+struct share {
+    int64_t next, end;
+    char apart[48];
+};
+
+struct pool;
+struct worker {
+    struct pool *pool;
+    int index; /* of its share; the caller has 0 */
+};
+
 struct pool {
     pthread_mutex_t owner;     /* held by the caller whose job runs */
     pthread_mutex_t sleep;     /* guards the two conditions */
@@ -38,7 +52,8 @@ struct pool {
     int gate;
     int sleepers;
     unsigned ticket;           /* one more with each job */
-    int64_t next;              /* the counter */
+    struct share *shares;      /* [threads] */
+    struct worker *workers;    /* [threads] */
     /* the job */
     tile_rt_function *function;
     const uint64_t *slots;
@@ -121,16 +136,19 @@ static int scratch_grow(void **scratch, size_t *size, size_t needed)
 
 /* ---- workers ---------------------------------------------------------------------------------------------------- */
 
-static void draw_chunks(struct pool *pool, void *scratch)
+static void draw_chunks(struct pool *pool, int index, void *scratch)
 {
     tile_rt_function *function = pool->function;
     const uint64_t *slots = pool->slots;
-    int64_t programs = pool->programs, chunk = pool->chunk;
-    for (;;) {
-        int64_t begin = __atomic_fetch_add(&pool->next, chunk, __ATOMIC_RELAXED);
-        if (begin >= programs)
-            return;
-        function(slots, begin, begin < programs - chunk ? begin + chunk : programs, scratch);
+    int64_t chunk = pool->chunk;
+    int threads = pool->threads, k;
+    for (k = 0; k < threads; k++) {
+        struct share *share = &pool->shares[index + k < threads ? index + k : index + k - threads];
+        while (__atomic_load_n(&share->next, __ATOMIC_RELAXED) < share->end) {
+            int64_t begin = __atomic_fetch_add(&share->next, chunk, __ATOMIC_RELAXED);
+            if (begin < share->end)
+                function(slots, begin, begin < share->end - chunk ? begin + chunk : share->end, scratch);
+        }
     }
 }
 
@@ -173,7 +191,8 @@ static unsigned wait_for_ticket(struct pool *pool, unsigned seen)
 
 static void *work(void *argument)
 {
-    struct pool *pool = argument;
+    const struct worker *worker = argument;
+    struct pool *pool = worker->pool;
     void *scratch = NULL;
     size_t scratch_size = 0;
     unsigned seen = 0;
@@ -184,7 +203,7 @@ static void *work(void *argument)
             continue;
         /* without scratch this worker stays out: the caller does the work */
         if (scratch_grow(&scratch, &scratch_size, pool->scratch_bytes))
-            draw_chunks(pool, scratch);
+            draw_chunks(pool, worker->index, scratch);
         gate_leave(pool);
     }
     return NULL;
@@ -209,7 +228,9 @@ static void start_workers(struct pool *pool)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (i = 1; i < pool->threads; i++) {
         pthread_t thread;
-        if (pthread_create(&thread, &attributes, work, pool) != 0)
+        pool->workers[i].pool = pool;
+        pool->workers[i].index = i;
+        if (pthread_create(&thread, &attributes, work, &pool->workers[i]) != 0)
             break;
     }
     __atomic_store_n(&pool->threads, i, __ATOMIC_RELAXED);
@@ -253,8 +274,15 @@ static int create_pool(struct pool **result)
     if (status != TILE_OK)
         return status;
     pool = calloc(1, sizeof *pool);
-    if (pool == NULL)
+    if (pool != NULL)
+        pool->workers = calloc((size_t)threads, sizeof *pool->workers);
+    if (pool == NULL || pool->workers == NULL ||
+        posix_memalign((void **)&pool->shares, 64, (size_t)threads * sizeof *pool->shares) != 0) {
+        if (pool != NULL)
+            free(pool->workers);
+        free(pool);
         return tile_rt_fail(TILE_ERR_OOM, "no memory for the pool of threads");
+    }
     pthread_mutex_init(&pool->owner, NULL);
     pthread_mutex_init(&pool->sleep, NULL);
     pthread_cond_init(&pool->wake, NULL);
@@ -436,19 +464,30 @@ static int64_t try_alone(struct pool *pool, int64_t grain)
     return programs;
 }
 
+/* Programs [first, programs) into shares of nearly equal size, and the size of a chunk. */
+static void divide_job(struct pool *pool, int64_t first, int64_t grain)
+{
+    int64_t count = pool->programs - first, size = count / pool->threads, more = count % pool->threads;
+    int i;
+    for (i = 0; i < pool->threads; i++) {
+        pool->shares[i].next = first;
+        first += size + (i < more);
+        pool->shares[i].end = first;
+    }
+    /* Four chunks a thread even out threads of unequal speed, and keep neighbours' programs on one thread. */
+    pool->chunk = size / 4 > grain ? size / 4 : grain;
+}
+
 /* Under pool->owner. */
 static int run_job(struct pool *pool, const struct tile_rt_call *call, int64_t grain)
 {
     const struct tile_rt_variant *variant = call->variant;
-    int64_t chunk, done = 0;
+    int64_t done = 0;
     if (!pool->started)
         start_workers(pool);
     if (!scratch_grow(&pool->scratch, &pool->scratch_size, (size_t)variant->scratch_bytes))
         return tile_rt_fail(TILE_ERR_OOM, "%s: no memory for %lld bytes of scratch", call->kernel->name,
                             (long long)variant->scratch_bytes);
-    /* Four chunks a thread even out threads of unequal speed, and keep neighbours' programs on one thread. */
-    chunk = call->programs / (4 * (int64_t)pool->threads);
-    pool->chunk = chunk > grain ? chunk : grain;
     pool->function = variant->function;
     pool->slots = call->slots;
     pool->programs = call->programs;
@@ -461,9 +500,9 @@ static int run_job(struct pool *pool, const struct tile_rt_call *call, int64_t g
         done = try_alone(pool, grain);
     if (done == call->programs)
         return TILE_OK;
-    __atomic_store_n(&pool->next, done, __ATOMIC_RELAXED);
+    divide_job(pool, done, grain);
     open_gate(pool);
-    draw_chunks(pool, pool->scratch);
+    draw_chunks(pool, 0, pool->scratch);
     close_gate(pool);
     return TILE_OK;
 }
