@@ -211,7 +211,11 @@ static void emit_lanes(struct cpu_nest *nest, const struct cpu_point *point)
     struct bounds b = find_bounds(nest);
     int64_t extent = nest->extent[nest->lanes_dim], lanes = nest->lanes, stride = lanes * nest->unroll;
     if (nest->in_order) {
-        two_stretches(nest, point, b.clipped ? CPU_MIXED : CPU_INSIDE, NULL, NULL, b.start, b.stop, false);
+        if (b.clipped)
+            two_stretches(nest, point, CPU_MIXED, NULL, NULL, b.start, b.first, false);
+        two_stretches(nest, point, CPU_INSIDE, NULL, NULL, b.first, b.last, false);
+        if (b.clipped)
+            two_stretches(nest, point, CPU_MIXED, NULL, NULL, b.last, b.stop, false);
         return;
     }
     if (nest->aligned && b.clipped) {

@@ -1,5 +1,6 @@
 #include "exec.h"
 #include "views.h"
+#include <sys/mman.h>
 
 #define ONE(n) 1, (int64_t[]){n}
 #define TWO(m, n) 2, (int64_t[]){m, n}
@@ -149,11 +150,51 @@ static void run_fill(struct exec_case *c)
         exec_expect_int(c, x, i, i + (INT64_C(1) << 40));
 }
 
+static void run_shift(struct exec_case *c)
+{
+    int64_t m = c->extent[0], n = c->extent[1];
+    struct exec_tensor *x = exec_input(c, EXEC_F32, TWO(m, n)), *y = exec_output(c, EXEC_F32, TWO(m, n)), *z = exec_inout(c, EXEC_F32, TWO(m, n));
+    struct tile_f32_2 vx, vy, vz;
+    EXEC_BIND(vx, x);
+    EXEC_BIND(vy, y);
+    EXEC_BIND(vz, z);
+    int status = views_shift(c->stream, &vx, &vy);
+    exec_called(c, status ? status : views_shift(c->stream, &vz, &vz));
+    for (int64_t i = 0; i < m * n; i++) {
+        exec_expect(c, y, i, at(x, m, n, i / n, i % n + 1, 0.5) + exec_before(x, i), 1e-6);
+        exec_expect(c, z, i, at(z, m, n, i / n, i % n + 1, 0.5) + exec_before(z, i), 1e-6);
+    }
+}
+
+/* Rows 2^31 + 5 elements apart: an offset of 32 bits would land elsewhere.  The pages between are never touched. */
+static void run_far(struct exec_case *c)
+{
+    const int64_t rows = 3, columns = 20, stride = (INT64_C(1) << 31) + 5;
+    size_t size = (size_t)(2 * stride + columns) * sizeof(float);
+    struct tile_f32_2 x = {NULL, {rows, columns}, {stride, 1}}, y;
+    if (c->stream != TILE_CPU || c->gaps)
+        return;
+    x.data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    y = x;
+    y.data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (x.data == MAP_FAILED || y.data == MAP_FAILED)
+        return; /* not so much address space */
+    for (int64_t i = 0; i < rows * columns; i++)
+        x.data[i / columns * stride + i % columns] = (float)i;
+    exec_called(c, views_strided_sum(c->stream, &x, &x, &y));
+    for (int64_t i = 0; i < rows * columns; i++)
+        if (y.data[i / columns * stride + i % columns] != 3.0f * (float)i)
+            exec_fail(c, "element %lld of far rows is wrong", (long long)i);
+    munmap(x.data, size);
+    munmap(y.data, size);
+}
+
 static const struct exec_test tests[] = {
     {"transpose_f32", run_transpose_f32, 2, {50, 70}, 0}, {"transpose_f16", run_transpose_f16, 2, {50, 70}, 0},
     {"transpose_i8", run_transpose_i8, 2, {50, 70}, 0}, {"strided_sum", run_strided_sum, 2, {40, 50}, 0},
     {"heads", run_heads, 4, {2, 11, 3, 20}, 0}, {"segments", run_segments, 2, {6, 40}, 0}, {"optional", run_optional, 1, {200}, 0},
-    {"stencil", run_stencil, 2, {5, 150}, 0}, {"shapes", run_shapes, 1, {20}, 0}, {"fill", run_fill, 3, {2, 10, 40}, 0},
+    {"stencil", run_stencil, 2, {5, 150}, 0}, {"shapes", run_shapes, 1, {20}, 0}, {"far", run_far, 1, {1}, 1}, {"shift", run_shift, 2, {4, 200}, 0},
+    {"fill", run_fill, 3, {2, 10, 40}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }
