@@ -405,9 +405,10 @@ static void measure(struct ir_operation *op, void *context)
 }
 
 /* Elementwise work wants some 16 elements a thread, so that several 16-byte loads are in flight.  Rows that are reduced want 32, so
- * that fewer threads have to meet, and no more than 16 warps until a thread would hold more than 64; dots up to 64 accumulators
- * a thread, on 8 warps, on 16 where products together would hold more than 96 (ptxas spills and takes minutes).  (Measured on an H200: softmax, layernorm and rmsnorm of 1024 to 65536 bf16.)  A number that the author gave is taken,
- * as a power of two, unless a product's accumulators would not fit into a thread's registers (more than 128). */
+ * that fewer threads have to meet, and no more than 16 warps until a thread would hold more than 64.  (Measured on an H200: softmax,
+ * layernorm and rmsnorm of 1024 to 65536 bf16.)  Products take 64 accumulators a thread, on up to 8 warps, on up to 16 where 8 would
+ * hold more than 96 together: ptxas spills then and takes minutes.  A number that the author gave is taken, as a power of two, unless
+ * a product's accumulators would not fit into a thread's registers (more than 128). */
 int layout_choose_warps(struct ir_function *function)
 {
     struct sizes sizes = { 0 };
