@@ -27,7 +27,7 @@
 
 #define MAX_THREADS 1024
 #define GATE_CLOSED 0x40000000
-#define WORKER_SPINS 4000 /* rounds of waiting before a worker sleeps: about 50 microseconds */
+#define WORKER_SPINS 4000 /* rounds of waiting before a worker sleeps: 50 to 200 microseconds */
 #define CALLER_SPINS 20000
 #define WAKE_NANOSECONDS 10000
 

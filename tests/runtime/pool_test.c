@@ -1,6 +1,7 @@
 /* The pool of threads: every program once, from one thread, from many callers at once, after fork, with scratch. */
 #include "case.h"
 #include "kernels.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
@@ -170,6 +171,42 @@ static void signals(void)
     EXPECT(!signals_elsewhere);
 }
 
+static int entries_of(const char *folder)
+{
+    DIR *directory = opendir(folder);
+    int count = 0;
+    while (directory && readdir(directory))
+        count++;
+    closedir(directory);
+    return count;
+}
+static void *one_call(void *bad)
+{
+    if (every_program_once(50, 1) != 0)
+        __atomic_add_fetch((int *)bad, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+/* Threads that come, call and go leave no file, thread or memory behind. */
+static void short_lived_threads(void)
+{
+    int files, threads, bad = 0;
+    setenv("TILE_CPU_THREADS", "3", 1);
+    EXPECT(every_program_once(PROGRAMS, 1) == 0);
+    files = entries_of("/proc/self/fd");
+    threads = entries_of("/proc/self/task");
+    for (int round = 0; round < 40; round++) {
+        pthread_t all[8];
+        for (int i = 0; i < 8; i++)
+            EXPECT(pthread_create(&all[i], NULL, one_call, &bad) == 0);
+        for (int i = 0; i < 8; i++)
+            pthread_join(all[i], NULL);
+    }
+    EXPECT(bad == 0);
+    for (int i = 0; i < 100 && entries_of("/proc/self/task") != threads; i++)
+        usleep(1000); /* the kernel takes a moment to forget a thread */
+    EXPECT(entries_of("/proc/self/fd") == files && entries_of("/proc/self/task") == threads);
+}
+
 /* The program's rounding does not reach kernels, and kernels leave it alone. */
 static void rounded(const uint64_t *slots, int64_t begin, int64_t end, void *scratch)
 {
@@ -204,7 +241,7 @@ int main(int count, char **arguments)
 {
     static const struct test_case cases[] = {
         CASE(sizes), CASE(one_thread), CASE(many_threads), CASE(after_sleep), CASE(many_callers), CASE(fork_before),
-        CASE(fork_after), CASE(errno_kept), CASE(signals), CASE(float_state),
+        CASE(fork_after), CASE(errno_kept), CASE(signals), CASE(float_state), CASE(short_lived_threads),
     };
     return run_cases(cases, (int)(sizeof cases / sizeof cases[0]), count > 1 ? arguments[1] : NULL);
 }
