@@ -1,12 +1,13 @@
-/* Indexing views.  An index list that covers every dimension without `..` is a place, read when it stands in an expression and
- * written left of `=`; one with `..` is a sub-view and reads nothing. */
+/* Indexing views.  An index list that covers every dimension without `..` is a place, read when it stands in an
+ * expression and written left of `=`; one with `..` is a sub-view and reads nothing. */
 #include "front/elaborate.h"
 
 #include <string.h>
 
 /* ---- one index ---- */
 
-static const struct origin *slice_origin(struct elaborator *e, struct origin **origin, int dimension, const struct ast_expression *size) {
+static const struct origin *slice_origin(struct elaborator *e, struct origin **origin, int dimension,
+                                         const struct ast_expression *size) {
     if (!*origin) *origin = ARENA_NEW(e->arena, struct origin);
     (*origin)->extent[dimension].at = size->at;
     (*origin)->extent[dimension].text = front_source(e, size);
@@ -24,15 +25,16 @@ static struct ir_value *gather_index(struct elaborator *e, struct ir_value *tile
 
 static bool report_item(struct elaborator *e, const struct ast_index *item, struct value v) {
     if (!value_is_error(v))
-        front_report(e, DIAGNOSTIC_E0301, item->at, "an index is an integer, an integer tile, `i +: B`, `:` or a range, not %s",
-                     front_describe(e, v));
+        front_report(e, DIAGNOSTIC_E0301, item->at,
+                     "an index is an integer, an integer tile, `i +: B`, `:` or a range, not %s", front_describe(e, v));
     return false;
 }
 
 /* ---- places ---- */
 
 /* Several index tiles stand side by side and are broadcast to one shape. */
-static bool join_gathers(struct elaborator *e, struct place_value *place, struct value *gathers, int count, struct location at) {
+static bool join_gathers(struct elaborator *e, struct place_value *place, struct value *gathers, int count,
+                         struct location at) {
     if (count == 0) return true;
     int first = -1, last = -1;
     for (int d = 0; d < place->rank; d++)
@@ -41,7 +43,8 @@ static bool join_gathers(struct elaborator *e, struct place_value *place, struct
             last = d;
         }
     if (last - first + 1 != count) {
-        front_report(e, DIAGNOSTIC_E0604, at, "several index tiles stand side by side; permute the view, or index one dimension at a time");
+        front_report(e, DIAGNOSTIC_E0604, at,
+                     "several index tiles stand side by side; permute the view, or index one dimension at a time");
         return false;
     }
     if (!convert_broadcast(e, count, gathers, "index tiles", at)) return false;
@@ -49,14 +52,14 @@ static bool join_gathers(struct elaborator *e, struct place_value *place, struct
     return true;
 }
 
-static bool place_item(struct elaborator *e, struct place_value *place, int d, const struct ast_index *item, struct value *gathers,
-                       int *gather_count, struct origin **origin) {
+static bool place_item(struct elaborator *e, struct place_value *place, int d, const struct ast_index *item,
+                       struct value *gathers, int *gather_count, struct origin **origin) {
     const struct ir_type *view = place->view->run->type;
     if (item->kind == INDEX_ALL) {
         if (view->extent[d] == IR_DYNAMIC) {
-            struct diagnostic *r = front_report(e, DIAGNOSTIC_E0605, item->at,
-                                                "`:` takes a whole dimension, and extent %d of `%s` is known only when running", d,
-                                                place->view->name);
+            struct diagnostic *r = front_report(
+                e, DIAGNOSTIC_E0605, item->at,
+                "`:` takes a whole dimension, and extent %d of `%s` is known only when running", d, place->view->name);
             front_note(e, r, item->at, "write `0 +: B` for a tile of B elements, or `..` for a sub-view");
             return false;
         }
@@ -81,13 +84,15 @@ static bool place_item(struct elaborator *e, struct place_value *place, int d, c
         place->place[d] = IR_GATHER;
         return true;
     }
-    if (v.kind != VALUE_INTEGER && !(v.kind == VALUE_RUN && ir_is_integer(v.run->type->element))) return report_item(e, item, v);
+    if (v.kind != VALUE_INTEGER && !(v.kind == VALUE_RUN && ir_is_integer(v.run->type->element)))
+        return report_item(e, item, v);
     place->index[d] = convert_to_index(e, v, "an index");
     place->place[d] = IR_POINT;
     return place->index[d] != NULL;
 }
 
-static struct value make_place(struct elaborator *e, const struct view_value *view, const struct ast_expression *expression) {
+static struct value make_place(struct elaborator *e, const struct view_value *view,
+                               const struct ast_expression *expression) {
     struct place_value *place = ARENA_NEW(e->arena, struct place_value);
     struct value gathers[IR_MAX_RANK];
     struct origin *origin = NULL;
@@ -116,7 +121,8 @@ static struct value make_place(struct elaborator *e, const struct view_value *vi
 static struct ir_value *view_extent(struct elaborator *e, const struct view_value *view, int d) {
     const struct ir_type *type = view->run->type;
     if (type->extent[d] != IR_DYNAMIC) return index_constant(e, type->extent[d]);
-    struct ir_value *run = ir_build_value(&e->builder, OP_EXTENT, ir_type_scalar(e->context, IR_INDEX), 1, (struct ir_value *[]){view->run});
+    struct ir_value *run = ir_build_value(&e->builder, OP_EXTENT, ir_type_scalar(e->context, IR_INDEX), 1,
+                                          (struct ir_value *[]){view->run});
     ir_set_number(run->definition, IR_ATTRIBUTE_DIMENSION, d);
     return run;
 }
@@ -126,14 +132,18 @@ static bool subview_item(struct elaborator *e, const struct view_value *view, in
     *start = *stop = NULL;
     if (item->kind == INDEX_ALL || item->kind == INDEX_RANGE) {
         *start = item->kind == INDEX_RANGE && item->value
-                     ? convert_to_index(e, elaborate_value(e, item->value), "the start of a range") : index_constant(e, 0);
-        *stop = item->kind == INDEX_RANGE && item->end ? convert_to_index(e, elaborate_value(e, item->end), "the end of a range")
-                                                       : view_extent(e, view, d);
+                     ? convert_to_index(e, elaborate_value(e, item->value), "the start of a range")
+                     : index_constant(e, 0);
+        *stop = item->kind == INDEX_RANGE && item->end
+                    ? convert_to_index(e, elaborate_value(e, item->end), "the end of a range")
+                    : view_extent(e, view, d);
         return *start && *stop;
     }
     struct value v = elaborate_value(e, item->value);
     if (value_is_tile(v)) {
-        front_report(e, DIAGNOSTIC_E0606, item->at, "an index tile reads memory, and a sub-view (with `..`) reads nothing; index the sub-view instead");
+        front_report(
+            e, DIAGNOSTIC_E0606, item->at,
+            "an index tile reads memory, and a sub-view (with `..`) reads nothing; index the sub-view instead");
         return false;
     }
     *start = convert_to_index(e, v, item->kind == INDEX_SLICE ? "the start of a slice" : "an index");
@@ -145,7 +155,8 @@ static bool subview_item(struct elaborator *e, const struct view_value *view, in
     return true;
 }
 
-static struct value make_subview(struct elaborator *e, const struct view_value *view, const struct ast_expression *expression) {
+static struct value make_subview(struct elaborator *e, const struct view_value *view,
+                                 const struct ast_expression *expression) {
     const struct ir_type *type = view->run->type;
     struct ir_value *operands[1 + 2 * IR_MAX_RANK] = {view->run};
     struct ir_type result = *type;
@@ -170,7 +181,8 @@ static struct value make_subview(struct elaborator *e, const struct view_value *
     if (!good) return value_error(expression->at);
     for (int d = result.rank; d < IR_MAX_RANK; d++) result.extent[d] = result.stride[d] = 0;
     if (dropped) result.optional = true; /* a dropped index outside makes it absent */
-    struct ir_value *run = ir_build_value(&e->builder, OP_SUBVIEW, ir_type_intern(e->context, &result), 1 + 2 * type->rank, operands);
+    struct ir_value *run =
+        ir_build_value(&e->builder, OP_SUBVIEW, ir_type_intern(e->context, &result), 1 + 2 * type->rank, operands);
     ir_set_number(run->definition, IR_ATTRIBUTE_DROP, dropped);
     struct view_value *sub = ARENA_NEW(e->arena, struct view_value);
     *sub = *view;
@@ -178,10 +190,12 @@ static struct value make_subview(struct elaborator *e, const struct view_value *
     return (struct value){.kind = VALUE_VIEW, .at = expression->at, .view = sub};
 }
 
-static struct value report_count(struct elaborator *e, const struct view_value *view, const struct ast_expression *expression) {
+static struct value report_count(struct elaborator *e, const struct view_value *view,
+                                 const struct ast_expression *expression) {
     int rank = view->run->type->rank, count = expression->indexes.count;
-    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0601, expression->at, "`%s` has %d dimension%s, and %d index%s given", view->name,
-                                        rank, rank == 1 ? "" : "s", count, count == 1 ? " is" : "es are");
+    struct diagnostic *d =
+        front_report(e, DIAGNOSTIC_E0601, expression->at, "`%s` has %d dimension%s, and %d index%s given", view->name,
+                     rank, rank == 1 ? "" : "s", count, count == 1 ? " is" : "es are");
     if (d && count < rank && count > 0) {
         struct location behind = expression->indexes.data[count - 1]->at;
         behind.column = behind.end_column;
@@ -194,22 +208,26 @@ static struct value report_count(struct elaborator *e, const struct view_value *
     return value_error(expression->at);
 }
 
-static struct value index_view(struct elaborator *e, const struct view_value *view, const struct ast_expression *expression) {
+static struct value index_view(struct elaborator *e, const struct view_value *view,
+                               const struct ast_expression *expression) {
     bool sub = false;
     if (!view->run) {
-        front_report(e, DIAGNOSTIC_E0409, expression->at, "the wrapper cannot evaluate this: it reads nothing from memory");
+        front_report(e, DIAGNOSTIC_E0409, expression->at,
+                     "the wrapper cannot evaluate this: it reads nothing from memory");
         return value_error(expression->at);
     }
     for (int i = 0; i < expression->indexes.count; i++) {
         const struct ast_index *item = expression->indexes.data[i];
         if (item->kind == INDEX_RANGE) sub = true;
         if (item->kind == INDEX_NEW) {
-            front_report(e, DIAGNOSTIC_E0606, item->at, "`None` adds an extent to a tile; read the view first, as in `x[i +: B][None, :]`");
+            front_report(e, DIAGNOSTIC_E0606, item->at,
+                         "`None` adds an extent to a tile; read the view first, as in `x[i +: B][None, :]`");
             return value_error(expression->at);
         }
     }
     if (e->in_map) {
-        front_report(e, DIAGNOSTIC_E0606, expression->at, "a function that is applied element by element may not touch memory");
+        front_report(e, DIAGNOSTIC_E0606, expression->at,
+                     "a function that is applied element by element may not touch memory");
         return value_error(expression->at);
     }
     if (expression->indexes.count != view->run->type->rank) return report_count(e, view, expression);
@@ -218,7 +236,12 @@ static struct value index_view(struct elaborator *e, const struct view_value *vi
 
 /* ---- parts of tiles: None, `:`, constants, constant `a +: B` ---- */
 
-struct part { int64_t start[IR_MAX_RANK], size[IR_MAX_RANK], extent[IR_MAX_RANK]; int rank, source; bool cuts; struct origin origin; };
+struct part {
+    int64_t start[IR_MAX_RANK], size[IR_MAX_RANK], extent[IR_MAX_RANK];
+    int rank, source;
+    bool cuts;
+    struct origin origin;
+};
 
 static bool tile_item(struct elaborator *e, struct value base, const struct ast_index *item, struct part *part) {
     const struct ir_type *type = base.run->type;
@@ -247,7 +270,8 @@ static bool tile_item(struct elaborator *e, struct value base, const struct ast_
     if (!elaborate_integer(e, item->value, "an index into a tile", &start)) return false;
     if (item->kind == INDEX_SLICE && !elaborate_extent(e, item->size, &size)) return false;
     if (start < 0 || start + size > type->extent[d]) {
-        front_report(e, DIAGNOSTIC_E0312, item->at, "this part is outside the tile, whose extent %d is %lld", d, (long long)type->extent[d]);
+        front_report(e, DIAGNOSTIC_E0312, item->at, "this part is outside the tile, whose extent %d is %lld", d,
+                     (long long)type->extent[d]);
         return false;
     }
     if (start % size != 0) {
@@ -264,19 +288,22 @@ static bool tile_item(struct elaborator *e, struct value base, const struct ast_
 struct value tile_index(struct elaborator *e, struct value base, const struct ast_expression *expression) {
     struct part part = {0};
     bool good = true;
-    for (int i = 0; i < expression->indexes.count; i++) good = tile_item(e, base, expression->indexes.data[i], &part) && good;
+    for (int i = 0; i < expression->indexes.count; i++)
+        good = tile_item(e, base, expression->indexes.data[i], &part) && good;
     if (!good) return value_error(expression->at);
     const struct ir_type *type = base.run->type;
     if (part.source != type->rank) {
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0601, expression->at, "the tile %s takes %d index%s, and %d %s given",
-                                            front_describe(e, base), type->rank, type->rank == 1 ? "" : "es", part.source,
-                                            part.source == 1 ? "is" : "are");
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0601, expression->at, "the tile %s takes %d index%s, and %d %s given",
+                         front_describe(e, base), type->rank, type->rank == 1 ? "" : "es", part.source,
+                         part.source == 1 ? "is" : "are");
         front_note_shape(e, d, base, "the tile");
         return value_error(expression->at);
     }
     struct ir_value *run = base.run;
     if (part.cuts) {
-        run = ir_build_value(&e->builder, OP_EXTRACT, ir_type_with_shape(e->context, type, type->rank, part.size), 1, &run);
+        run = ir_build_value(&e->builder, OP_EXTRACT, ir_type_with_shape(e->context, type, type->rank, part.size), 1,
+                             &run);
         ir_set_list(run->definition, IR_ATTRIBUTE_START, type->rank, part.start);
     }
     const struct ir_type *wanted = ir_type_with_shape(e->context, type, part.rank, part.extent);
@@ -295,7 +322,8 @@ static struct value make_tile_type(struct elaborator *e, struct value base, cons
     struct origin *origin = NULL;
     int rank = expression->indexes.count;
     if (element->kind != TYPE_PLAIN || element->plain->rank > 0 || rank > IR_MAX_RANK) {
-        front_report(e, DIAGNOSTIC_E0204, expression->at, "a tile is made of scalars or pointers and has at most %d dimensions", IR_MAX_RANK);
+        front_report(e, DIAGNOSTIC_E0204, expression->at,
+                     "a tile is made of scalars or pointers and has at most %d dimensions", IR_MAX_RANK);
         return value_error(expression->at);
     }
     for (int d = 0; d < rank; d++) {
@@ -314,12 +342,13 @@ static struct value make_tile_type(struct elaborator *e, struct value base, cons
     return result;
 }
 
-struct value access_view_member(struct elaborator *e, const struct view_value *view, bool stride, struct value index, struct location at) {
+struct value access_view_member(struct elaborator *e, const struct view_value *view, bool stride, struct value index,
+                                struct location at) {
     int rank = view->run ? view->run->type->rank : view->rank;
     if (index.kind != VALUE_INTEGER || index.integer < 0 || index.integer >= rank) {
         if (!value_is_error(index))
-            front_report(e, DIAGNOSTIC_E0205, at, "`%s.%s[...]` takes a dimension from 0 to %d, known when compiling", view->name,
-                         stride ? "stride" : "extent", rank - 1);
+            front_report(e, DIAGNOSTIC_E0205, at, "`%s.%s[...]` takes a dimension from 0 to %d, known when compiling",
+                         view->name, stride ? "stride" : "extent", rank - 1);
         return value_error(at);
     }
     int d = (int)index.integer;
@@ -330,8 +359,8 @@ struct value access_view_member(struct elaborator *e, const struct view_value *v
         struct value v = value_integer(known, at);
         return v;
     }
-    struct ir_value *run = ir_build_value(&e->builder, stride ? OP_STRIDE : OP_EXTENT, ir_type_scalar(e->context, IR_INDEX), 1,
-                                          (struct ir_value *[]){view->run});
+    struct ir_value *run = ir_build_value(&e->builder, stride ? OP_STRIDE : OP_EXTENT,
+                                          ir_type_scalar(e->context, IR_INDEX), 1, (struct ir_value *[]){view->run});
     ir_set_number(run->definition, IR_ATTRIBUTE_DIMENSION, d);
     return value_run(run, at);
 }
@@ -339,14 +368,18 @@ struct value access_view_member(struct elaborator *e, const struct view_value *v
 static struct value index_list(struct elaborator *e, struct value base, const struct ast_expression *expression) {
     wide_integer number = -1;
     if (expression->indexes.count != 1 || expression->indexes.data[0]->kind != INDEX_EXPRESSION) number = -1;
-    else if (!elaborate_integer(e, expression->indexes.data[0]->value, "the number of a member", &number)) return value_error(expression->at);
+    else if (!elaborate_integer(e, expression->indexes.data[0]->value, "the number of a member", &number))
+        return value_error(expression->at);
     if (number >= 0 && number < base.list.count) return base.list.data[(int)number];
-    front_report(e, DIAGNOSTIC_E0205, expression->at, "a tuple of %d takes one index from 0 to %d", base.list.count, base.list.count - 1);
+    front_report(e, DIAGNOSTIC_E0205, expression->at, "a tuple of %d takes one index from 0 to %d", base.list.count,
+                 base.list.count - 1);
     return value_error(expression->at);
 }
 
 static struct value report_pointer(struct elaborator *e, const struct ast_expression *expression) {
-    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0315, expression->at, "a pointer is not indexed: write `load(p + i)` to read, `store(p + i, v)` to write");
+    struct diagnostic *d =
+        front_report(e, DIAGNOSTIC_E0315, expression->at,
+                     "a pointer is not indexed: write `load(p + i)` to read, `store(p + i, v)` to write");
     if (expression->indexes.count == 1 && expression->indexes.data[0]->kind == INDEX_EXPRESSION)
         front_fixit(e, d, expression->at, arena_printf(e->arena, "load(%s + %s)", front_source(e, expression->base),
                                                        front_source(e, expression->indexes.data[0]->value)));
@@ -364,13 +397,15 @@ struct value access_index(struct elaborator *e, struct value base, const struct 
         if (expression->indexes.count == 1 && expression->indexes.data[0]->kind == INDEX_EXPRESSION &&
             !elaborate_integer(e, expression->indexes.data[0]->value, "a dimension", &number))
             return value_error(expression->at);
-        return access_view_member(e, base.member.view, base.member.stride, value_integer(number, expression->at), expression->at);
+        return access_view_member(e, base.member.view, base.member.stride, value_integer(number, expression->at),
+                                  expression->at);
     }
     default: break;
     }
     base = value_read(e, base);
     if (value_is_error(base)) return base;
-    if (base.kind == VALUE_RUN && base.run->type->element == IR_POINTER && base.run->type->rank == 0) return report_pointer(e, expression);
+    if (base.kind == VALUE_RUN && base.run->type->element == IR_POINTER && base.run->type->rank == 0)
+        return report_pointer(e, expression);
     if (value_is_tile(base)) return tile_index(e, base, expression);
     front_report(e, DIAGNOSTIC_E0306, expression->at, "%s is not indexed", front_describe(e, base));
     return value_error(expression->at);
@@ -384,7 +419,8 @@ static int place_operands(const struct place_value *place, struct ir_value **ope
     return 1 + place->rank;
 }
 
-static const struct ir_type *place_type(struct elaborator *e, const struct place_value *place, enum ir_element element) {
+static const struct ir_type *place_type(struct elaborator *e, const struct place_value *place,
+                                        enum ir_element element) {
     const struct ir_type *view = place->view->run->type;
     struct ir_type type = {.kind = IR_TILE, .element = element, .rank = place->result_rank};
     if (element == IR_POINTER) {
@@ -396,11 +432,12 @@ static const struct ir_type *place_type(struct elaborator *e, const struct place
     return ir_type_intern(e->context, &type);
 }
 
-struct value access_load(struct elaborator *e, const struct place_value *place, struct value *other, struct value *mask, int cache,
-                         struct location at) {
+struct value access_load(struct elaborator *e, const struct place_value *place, struct value *other, struct value *mask,
+                         int cache, struct location at) {
     const struct ir_type *view = place->view->run->type;
     if (!view->readable || (place->view->parameter && place->view->parameter->direction == DIRECTION_OUT)) {
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0602, at, "`%s` is `out`: it is written, not read", place->view->name);
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0602, at, "`%s` is `out`: it is written, not read", place->view->name);
         if (place->view->parameter) front_note(e, d, place->view->parameter->at, "declare it `inout` to read it, too");
         return value_error(at);
     }
@@ -408,12 +445,15 @@ struct value access_load(struct elaborator *e, const struct place_value *place, 
     struct ir_value *operands[3 + IR_MAX_RANK];
     int count = place_operands(place, operands);
     if (other) {
-        const struct ir_type *wanted = other->kind == VALUE_RUN && other->run->type->rank > 0 ? type : ir_type_with_shape(e->context, type, 0, NULL);
+        const struct ir_type *wanted = other->kind == VALUE_RUN && other->run->type->rank > 0
+                                           ? type
+                                           : ir_type_with_shape(e->context, type, 0, NULL);
         operands[count] = convert_to_type(e, *other, wanted, true, "`other`");
         if (!operands[count]) return value_error(at);
         count++;
     } else if (view->element == IR_POINTER) {
-        operands[count++] = convert_to_type(e, (struct value){.kind = VALUE_NULL, .at = at}, ir_type_with_shape(e->context, type, 0, NULL), false, "`other`");
+        operands[count++] = convert_to_type(e, (struct value){.kind = VALUE_NULL, .at = at},
+                                            ir_type_with_shape(e->context, type, 0, NULL), false, "`other`");
     } else operands[count++] = ir_constant_bits(&e->builder, ir_type_scalar(e->context, view->element), 0);
     if (mask) {
         operands[count] = convert_to_type(e, *mask, shape_like(e, type, IR_BOOL), true, "`mask`");
@@ -428,19 +468,23 @@ struct value access_load(struct elaborator *e, const struct place_value *place, 
     return result;
 }
 
-void access_store(struct elaborator *e, struct value target, struct value v, struct value *mask, int cache, struct location at) {
+void access_store(struct elaborator *e, struct value target, struct value v, struct value *mask, int cache,
+                  struct location at) {
     if (value_is_error(target) || value_is_error(v)) return;
     const struct place_value *place = target.place;
     const struct ir_type *view = place->view->run->type;
     if (!view->writable || (place->view->parameter && place->view->parameter->direction == DIRECTION_IN)) {
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0603, at, "`%s` is `in`: it is read, not written", place->view->name);
-        if (place->view->parameter) front_note(e, d, place->view->parameter->at, "declare it `out` or `inout` to write it");
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0603, at, "`%s` is `in`: it is read, not written", place->view->name);
+        if (place->view->parameter)
+            front_note(e, d, place->view->parameter->at, "declare it `out` or `inout` to write it");
         return;
     }
     const struct ir_type *type = place_type(e, place, view->element);
     if (v.kind == VALUE_RUN && ir_is_float(v.run->type->element) && v.run->type->element != view->element) {
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0304, v.at, "a store takes exactly the element type: `%s` holds %s, the value is %s",
-                                            place->view->name, ir_element_info[view->element].text, front_describe(e, v));
+        struct diagnostic *d = front_report(
+            e, DIAGNOSTIC_E0304, v.at, "a store takes exactly the element type: `%s` holds %s, the value is %s",
+            place->view->name, ir_element_info[view->element].text, front_describe(e, v));
         front_note(e, d, v.at, "convert it: `%s(...)`", ir_element_info[view->element].text);
         return;
     }

@@ -12,10 +12,30 @@ static struct value build_absent(struct elaborator *e, struct call *call, int co
 #define ATOMIC(name, action) {"atomic_" name, 2, 2, 1, "mask order scope", build_atomic, IR_ACTION_##action}
 #define ABSENT(name, code) {name, 0, MOST_ARGUMENTS, 0xff, "*", build_absent, DIAGNOSTIC_##code}
 static const struct builtin builtins[] = {
-    MATH("exp", EXP), MATH("exp2", EXP2), MATH("expm1", EXPM1), MATH("log", LOG), MATH("log2", LOG2), MATH("log1p", LOG1P),
-    MATH("sin", SIN), MATH("cos", COS), MATH("tan", TAN), MATH("tanh", TANH), MATH("erf", ERF), MATH("sqrt", SQRT),
-    MATH("rsqrt", RSQRT), MATH("rcp", RCP), MATH("floor", FLOOR), MATH("ceil", CEIL), MATH("trunc", TRUNC), MATH("round", ROUND),
-    MATH("atan", ATAN), MATH("asin", ASIN), MATH("acos", ACOS), MATH("sinh", SINH), MATH("cosh", COSH), MATH("sigmoid", SIGMOID),
+    MATH("exp", EXP),
+    MATH("exp2", EXP2),
+    MATH("expm1", EXPM1),
+    MATH("log", LOG),
+    MATH("log2", LOG2),
+    MATH("log1p", LOG1P),
+    MATH("sin", SIN),
+    MATH("cos", COS),
+    MATH("tan", TAN),
+    MATH("tanh", TANH),
+    MATH("erf", ERF),
+    MATH("sqrt", SQRT),
+    MATH("rsqrt", RSQRT),
+    MATH("rcp", RCP),
+    MATH("floor", FLOOR),
+    MATH("ceil", CEIL),
+    MATH("trunc", TRUNC),
+    MATH("round", ROUND),
+    MATH("atan", ATAN),
+    MATH("asin", ASIN),
+    MATH("acos", ACOS),
+    MATH("sinh", SINH),
+    MATH("cosh", COSH),
+    MATH("sigmoid", SIGMOID),
     MATH("isnan", ISNAN),
     {"pow", 2, 2, 0, "", build_math2, IR_MATH_POW},
     {"atan2", 2, 2, 0, "", build_math2, IR_MATH_ATAN2},
@@ -60,18 +80,40 @@ static const struct builtin builtins[] = {
     {"load", 1, 3, 1, "other mask cache", build_load, 0},
     {"store", 2, 3, 1, "mask cache", build_store, 0},
     {"inside", 1, 1, 1, "", build_inside, 0},
-    ATOMIC("add", ADD), ATOMIC("min", MIN), ATOMIC("max", MAX), ATOMIC("and", AND), ATOMIC("or", OR), ATOMIC("xor", XOR),
-    ATOMIC("xchg", EXCHANGE), ATOMIC("store", STORE),
+    ATOMIC("add", ADD),
+    ATOMIC("min", MIN),
+    ATOMIC("max", MAX),
+    ATOMIC("and", AND),
+    ATOMIC("or", OR),
+    ATOMIC("xor", XOR),
+    ATOMIC("xchg", EXCHANGE),
+    ATOMIC("store", STORE),
     {"atomic_load", 1, 1, 1, "mask order scope", build_atomic, IR_ACTION_LOAD},
     {"atomic_cas", 3, 3, 1, "mask order scope", build_atomic_cas, 0},
     {"grid_size", 1, 1, 1, "", build_grid_size, 0},
     {"sm_count", 0, 0, 0, "", build_sm_count, 0},
     {"assume", 1, 1, 1, "", build_assume, 0},
     {"static_assert", 1, 2, 0, "", build_static_assert, 0},
-    ABSENT("scan", E0901), ABSENT("cumsum", E0901), ABSENT("cumprod", E0901), ABSENT("sort", E0902), ABSENT("topk", E0902),
-    ABSENT("histogram", E0903), ABSENT("join", E0904), ABSENT("split", E0904), ABSENT("cat", E0904), ABSENT("flip", E0904),
-    ABSENT("gather", E0904), ABSENT("view", E0905), ABSENT("split_dim", E0906), ABSENT("merge_dims", E0906), ABSENT("print", E0911),
-    ABSENT("assert", E0912), ABSENT("asm", E0913), ABSENT("dot_scaled", E0914), ABSENT("prefetch", E0915), ABSENT("fdiv", E0915),
+    ABSENT("scan", E0901),
+    ABSENT("cumsum", E0901),
+    ABSENT("cumprod", E0901),
+    ABSENT("sort", E0902),
+    ABSENT("topk", E0902),
+    ABSENT("histogram", E0903),
+    ABSENT("join", E0904),
+    ABSENT("split", E0904),
+    ABSENT("cat", E0904),
+    ABSENT("flip", E0904),
+    ABSENT("gather", E0904),
+    ABSENT("view", E0905),
+    ABSENT("split_dim", E0906),
+    ABSENT("merge_dims", E0906),
+    ABSENT("print", E0911),
+    ABSENT("assert", E0912),
+    ABSENT("asm", E0913),
+    ABSENT("dot_scaled", E0914),
+    ABSENT("prefetch", E0915),
+    ABSENT("fdiv", E0915),
 };
 enum { BUILTIN_COUNT = sizeof builtins / sizeof *builtins };
 
@@ -109,7 +151,8 @@ bool call_option_value(struct elaborator *e, const struct call *call, const char
     return written != NULL;
 }
 
-int call_option_word(struct elaborator *e, const struct call *call, const char *name, int count, const char *const *words, int otherwise) {
+int call_option_word(struct elaborator *e, const struct call *call, const char *name, int count,
+                     const char *const *words, int otherwise) {
     const struct ast_expression *written = call_option(call, name);
     if (!written) return otherwise;
     struct buffer all = {0};
@@ -125,7 +168,8 @@ int call_option_word(struct elaborator *e, const struct call *call, const char *
     return -2;
 }
 
-bool call_option_integer(struct elaborator *e, const struct call *call, const char *name, int64_t *number, bool *given) {
+bool call_option_integer(struct elaborator *e, const struct call *call, const char *name, int64_t *number,
+                         bool *given) {
     const struct ast_expression *written = call_option(call, name);
     wide_integer wide;
     *given = written != NULL;
@@ -141,7 +185,8 @@ bool call_option_integer(struct elaborator *e, const struct call *call, const ch
 
 struct value call_wrong(struct elaborator *e, const struct call *call, struct value v, const char *wanted) {
     if (value_is_error(v)) return v;
-    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0306, v.at, "`%s` takes %s, not %s", call->builtin->name, wanted, front_describe(e, v));
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0306, v.at, "`%s` takes %s, not %s", call->builtin->name, wanted,
+                                        front_describe(e, v));
     front_note_shape(e, d, v, "the argument");
     return value_error(call->at);
 }
@@ -154,15 +199,19 @@ static bool allows(const char *options, const char *name) {
     return false;
 }
 
-static bool read_argument(struct elaborator *e, struct call *call, const struct builtin *builtin, const struct ast_argument *a) {
+static bool read_argument(struct elaborator *e, struct call *call, const struct builtin *builtin,
+                          const struct ast_argument *a) {
     if (a->name.text) {
         if (allows(builtin->options, a->name.text)) return true;
-        front_report(e, DIAGNOSTIC_E0307, a->at, builtin->options[0] ? "`%s` has no option `%s`; there %s `%s`" : "`%s` has no option `%s`%s%s", builtin->name,
-                     a->name.text, builtin->options[0] ? "are" : "", builtin->options[0] ? builtin->options : "");
+        front_report(e, DIAGNOSTIC_E0307, a->at,
+                     builtin->options[0] ? "`%s` has no option `%s`; there %s `%s`" : "`%s` has no option `%s`%s%s",
+                     builtin->name, a->name.text, builtin->options[0] ? "are" : "",
+                     builtin->options[0] ? builtin->options : "");
         return false;
     }
     if (call->count == builtin->most) {
-        front_report(e, DIAGNOSTIC_E0307, a->at, "`%s` takes %d argument%s", builtin->name, builtin->most, builtin->most == 1 ? "" : "s");
+        front_report(e, DIAGNOSTIC_E0307, a->at, "`%s` takes %d argument%s", builtin->name, builtin->most,
+                     builtin->most == 1 ? "" : "s");
         return false;
     }
     struct value v;
@@ -173,16 +222,18 @@ static bool read_argument(struct elaborator *e, struct call *call, const struct 
     return v.kind != VALUE_ERROR;
 }
 
-struct value call_builtin(struct elaborator *e, const struct builtin *builtin, const struct ast_expression *expression) {
+struct value call_builtin(struct elaborator *e, const struct builtin *builtin,
+                          const struct ast_expression *expression) {
     struct call call = {.expression = expression, .at = expression->at, .builtin = builtin};
     if (builtin->build == build_absent) return build_absent(e, &call, builtin->detail);
     bool good = true;
-    for (int i = 0; i < expression->arguments.count; i++) good = read_argument(e, &call, builtin, expression->arguments.data[i]) && good;
+    for (int i = 0; i < expression->arguments.count; i++)
+        good = read_argument(e, &call, builtin, expression->arguments.data[i]) && good;
     if (!good) return value_error(expression->at);
     if (call.count < builtin->least) {
         front_report(e, DIAGNOSTIC_E0307, expression->at, "`%s` takes %s%d argument%s, and %d %s given", builtin->name,
-                     builtin->least == builtin->most ? "" : "at least ", builtin->least, builtin->least == 1 ? "" : "s", call.count,
-                     call.count == 1 ? "is" : "are");
+                     builtin->least == builtin->most ? "" : "at least ", builtin->least, builtin->least == 1 ? "" : "s",
+                     call.count, call.count == 1 ? "is" : "are");
         return value_error(expression->at);
     }
     e->builder.at = expression->at;

@@ -1,4 +1,5 @@
-/* Functions that the language brings.  builtins.c holds the table and reads arguments; the others hold the functions by kind. */
+/* Functions that the language brings.  builtins.c holds the table and reads arguments; the others hold the functions by
+ * kind. */
 #ifndef TILECC_FRONT_BUILTINS_H
 #define TILECC_FRONT_BUILTINS_H
 #include "front/control.h"
@@ -22,9 +23,11 @@ struct builtin {
 };
 
 const struct ast_expression *call_option(const struct call *call, const char *name);      /* as written, or NULL */
-bool call_option_value(struct elaborator *e, const struct call *call, const char *name, struct value *value); /* false: not given */
+bool call_option_value(struct elaborator *e, const struct call *call, const char *name,
+                       struct value *value); /* false: not given */
 /* The number of a word among `count` words; `otherwise` when not given; -2: reported. */
-int call_option_word(struct elaborator *e, const struct call *call, const char *name, int count, const char *const *words, int otherwise);
+int call_option_word(struct elaborator *e, const struct call *call, const char *name, int count,
+                     const char *const *words, int otherwise);
 /* A compile-time integer option; false: reported. */
 bool call_option_integer(struct elaborator *e, const struct call *call, const char *name, int64_t *number, bool *given);
 struct value call_wrong(struct elaborator *e, const struct call *call, struct value v, const char *wanted);

@@ -46,7 +46,8 @@ struct value build_math(struct elaborator *e, struct call *call, int function) {
     if (!can_build(e, call)) return value_error(call->at);
     if (v.kind == VALUE_INTEGER && v.element == IR_ELEMENT_COUNT) v = constant_to_element(e, v, IR_F32, false);
     if (value_is_constant(v)) v = value_materialize(e, v);
-    if (v.kind != VALUE_RUN || !ir_is_float(v.run->type->element) || v.run->type->element == IR_F8E4M3 || v.run->type->element == IR_F8E5M2) {
+    if (v.kind != VALUE_RUN || !ir_is_float(v.run->type->element) || v.run->type->element == IR_F8E4M3 ||
+        v.run->type->element == IR_F8E5M2) {
         struct value wrong = call_wrong(e, call, v, "f16, bf16, f32 or f64");
         return wrong;
     }
@@ -65,7 +66,9 @@ static bool unify_floats(struct elaborator *e, struct call *call, int count) {
 
 struct value build_math2(struct elaborator *e, struct call *call, int function) {
     if (!unify_floats(e, call, 2)) return value_error(call->at);
-    return with_origin(value_run(ir_math(&e->builder, (enum ir_math)function, call->argument[0].run, call->argument[1].run), call->at), call->argument[0]);
+    return with_origin(
+        value_run(ir_math(&e->builder, (enum ir_math)function, call->argument[0].run, call->argument[1].run), call->at),
+        call->argument[0]);
 }
 
 /* |x| = inf, or |x| < inf. */
@@ -76,7 +79,8 @@ struct value build_class(struct elaborator *e, struct call *call, int finite) {
     if (v.kind != VALUE_RUN || !ir_is_float(v.run->type->element)) return call_wrong(e, call, v, "floats");
     struct ir_value *size = ir_unary(&e->builder, OP_ABS, v.run);
     struct ir_value *limit = ir_constant_float(&e->builder, v.run->type, INFINITY);
-    return with_origin(value_run(ir_compare(&e->builder, finite ? IR_PREDICATE_LT : IR_PREDICATE_EQ, size, limit), call->at), v);
+    return with_origin(
+        value_run(ir_compare(&e->builder, finite ? IR_PREDICATE_LT : IR_PREDICATE_EQ, size, limit), call->at), v);
 }
 
 /* Integers known while compiling, or trees for the wrapper. */
@@ -94,9 +98,10 @@ static bool any_host(const struct call *call) {
 
 static struct value host_call(struct elaborator *e, struct call *call, enum kernel_host_op op) {
     for (int i = 0; i < call->count; i++)
-        if (call->argument[i].kind != VALUE_INTEGER && !(call->argument[i].kind == VALUE_HOST && call->argument[i].host.element == IR_I64)) {
-            front_report(e, DIAGNOSTIC_E0409, call->argument[i].at, "the wrapper computes `%s` of integers, not of %s", call->builtin->name,
-                         front_describe(e, call->argument[i]));
+        if (call->argument[i].kind != VALUE_INTEGER &&
+            !(call->argument[i].kind == VALUE_HOST && call->argument[i].host.element == IR_I64)) {
+            front_report(e, DIAGNOSTIC_E0409, call->argument[i].at, "the wrapper computes `%s` of integers, not of %s",
+                         call->builtin->name, front_describe(e, call->argument[i]));
             return value_error(call->at);
         }
     struct value result = call->argument[0];
@@ -115,8 +120,10 @@ static int nan_option(struct elaborator *e, const struct call *call) {
     return call_option_word(e, call, "nan", IR_NAN_COUNT, words, IR_NAN_SKIP);
 }
 
-static struct value min_max_pair(struct elaborator *e, struct call *call, struct value a, struct value b, int maximum, int nan) {
-    bool constants = (a.kind == VALUE_INTEGER || a.kind == VALUE_REAL) && (b.kind == VALUE_INTEGER || b.kind == VALUE_REAL);
+static struct value min_max_pair(struct elaborator *e, struct call *call, struct value a, struct value b, int maximum,
+                                 int nan) {
+    bool constants =
+        (a.kind == VALUE_INTEGER || a.kind == VALUE_REAL) && (b.kind == VALUE_INTEGER || b.kind == VALUE_REAL);
     if (constants) {
         struct value less = constant_binary(e, OPERATOR_LESS, a, b, call->at);
         if (value_is_error(less)) return less;
@@ -125,8 +132,10 @@ static struct value min_max_pair(struct elaborator *e, struct call *call, struct
     struct value pair[2] = {a, b};
     if (!can_build(e, call) || !convert_unify(e, 2, pair, call->builtin->name, call->at)) return value_error(call->at);
     enum ir_element element = pair[0].run->type->element;
-    if ((!ir_is_integer(element) && !ir_is_float(element)) || pair[0].enumeration) return call_wrong(e, call, a, "numbers");
-    struct value result = value_run(ir_binary(&e->builder, maximum ? OP_MAX : OP_MIN, pair[0].run, pair[1].run), call->at);
+    if ((!ir_is_integer(element) && !ir_is_float(element)) || pair[0].enumeration)
+        return call_wrong(e, call, a, "numbers");
+    struct value result =
+        value_run(ir_binary(&e->builder, maximum ? OP_MAX : OP_MIN, pair[0].run, pair[1].run), call->at);
     if (nan > 0) ir_set_number(result.run->definition, IR_ATTRIBUTE_NAN, nan);
     return with_origin(result, pair[0]);
 }
@@ -135,7 +144,8 @@ static struct value min_max_pair(struct elaborator *e, struct call *call, struct
 struct value build_min_max(struct elaborator *e, struct call *call, int maximum) {
     if (call->count == 1) return build_reduce_kind(e, call, maximum ? IR_REDUCE_MAX : IR_REDUCE_MIN);
     if (call_option(call, "axis")) {
-        front_report(e, DIAGNOSTIC_E0309, call->at, "`axis` goes with one argument: `%s(x, axis = 0)` reduces, `%s(a, b)` goes element by element",
+        front_report(e, DIAGNOSTIC_E0309, call->at,
+                     "`axis` goes with one argument: `%s(x, axis = 0)` reduces, `%s(a, b)` goes element by element",
                      call->builtin->name, call->builtin->name);
         return value_error(call->at);
     }
@@ -143,7 +153,8 @@ struct value build_min_max(struct elaborator *e, struct call *call, int maximum)
     if (nan == -2) return value_error(call->at);
     if (any_host(call)) return host_call(e, call, maximum ? KERNEL_HOST_MAX : KERNEL_HOST_MIN);
     struct value result = call->argument[0];
-    for (int i = 1; i < call->count && !value_is_error(result); i++) result = min_max_pair(e, call, result, call->argument[i], maximum, nan);
+    for (int i = 1; i < call->count && !value_is_error(result); i++)
+        result = min_max_pair(e, call, result, call->argument[i], maximum, nan);
     return result;
 }
 
@@ -168,7 +179,8 @@ struct value build_abs(struct elaborator *e, struct call *call, int detail) {
         return v;
     }
     if (v.kind == VALUE_HOST) return host_call(e, call, KERNEL_HOST_ABS);
-    if (v.kind != VALUE_RUN || v.enumeration || (!ir_is_integer(v.run->type->element) && !ir_is_float(v.run->type->element)))
+    if (v.kind != VALUE_RUN || v.enumeration ||
+        (!ir_is_integer(v.run->type->element) && !ir_is_float(v.run->type->element)))
         return call_wrong(e, call, v, "numbers");
     if (ir_is_integer(v.run->type->element) && !ir_is_signed(v.run->type->element)) return v;
     return with_origin(value_run(ir_unary(&e->builder, OP_ABS, v.run), call->at), v);
@@ -178,17 +190,21 @@ struct value build_fma(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
     if (!unify_floats(e, call, 3)) return value_error(call->at);
     struct ir_value *operands[3] = {call->argument[0].run, call->argument[1].run, call->argument[2].run};
-    return with_origin(value_run(ir_build_value(&e->builder, OP_FMA, operands[0]->type, 3, operands), call->at), call->argument[0]);
+    return with_origin(value_run(ir_build_value(&e->builder, OP_FMA, operands[0]->type, 3, operands), call->at),
+                       call->argument[0]);
 }
 
 struct value build_where(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
     struct value condition = call->argument[0];
     struct value three[3] = {condition, call->argument[1], call->argument[2]};
-    if (condition.kind == VALUE_BOOL && value_is_constant(three[1]) && value_is_constant(three[2])) return condition.truth ? three[1] : three[2];
-    if (!can_build(e, call) || !convert_unify(e, 2, three + 1, "the arms of `where`", call->at)) return value_error(call->at);
+    if (condition.kind == VALUE_BOOL && value_is_constant(three[1]) && value_is_constant(three[2]))
+        return condition.truth ? three[1] : three[2];
+    if (!can_build(e, call) || !convert_unify(e, 2, three + 1, "the arms of `where`", call->at))
+        return value_error(call->at);
     if (condition.kind == VALUE_BOOL) return condition.truth ? three[1] : three[2];
-    if (condition.kind != VALUE_RUN || condition.run->type->element != IR_BOOL) return call_wrong(e, call, condition, "a bool condition");
+    if (condition.kind != VALUE_RUN || condition.run->type->element != IR_BOOL)
+        return call_wrong(e, call, condition, "a bool condition");
     if (!convert_broadcast(e, 3, three, "`where`", call->at)) return value_error(call->at);
     struct value result = value_run(ir_select(&e->builder, three[0].run, three[1].run, three[2].run), call->at);
     result.enumeration = three[1].enumeration;
@@ -208,8 +224,10 @@ struct value build_cdiv(struct elaborator *e, struct call *call, int detail) {
     if (!ir_is_integer(a->type->element)) return call_wrong(e, call, call->argument[0], "integers");
     struct ir_value *rest = ir_binary(&e->builder, OP_REM, a, b);
     struct ir_value *zero = ir_constant_int(&e->builder, a->type, 0);
-    struct ir_value *more = ir_cast(&e->builder, ir_compare(&e->builder, IR_PREDICATE_GT, rest, zero), a->type->element);
-    return with_origin(value_run(ir_binary(&e->builder, OP_ADD, ir_binary(&e->builder, OP_DIV, a, b), more), call->at), call->argument[0]);
+    struct ir_value *more =
+        ir_cast(&e->builder, ir_compare(&e->builder, IR_PREDICATE_GT, rest, zero), a->type->element);
+    return with_origin(value_run(ir_binary(&e->builder, OP_ADD, ir_binary(&e->builder, OP_DIV, a, b), more), call->at),
+                       call->argument[0]);
 }
 
 struct value build_ilog2(struct elaborator *e, struct call *call, int detail) {
@@ -229,9 +247,13 @@ struct value build_ilog2(struct elaborator *e, struct call *call, int detail) {
 }
 
 struct value build_bits(struct elaborator *e, struct call *call, int opcode) {
-    if (!can_build(e, call) || !convert_unify(e, call->count, call->argument, call->builtin->name, call->at)) return value_error(call->at);
+    if (!can_build(e, call) || !convert_unify(e, call->count, call->argument, call->builtin->name, call->at))
+        return value_error(call->at);
     struct ir_value *a = call->argument[0].run;
-    if (!ir_is_integer(a->type->element) || call->argument[0].enumeration) return call_wrong(e, call, call->argument[0], "integers");
+    if (!ir_is_integer(a->type->element) || call->argument[0].enumeration)
+        return call_wrong(e, call, call->argument[0], "integers");
     struct ir_value *operands[2] = {a, call->count > 1 ? call->argument[1].run : NULL};
-    return with_origin(value_run(ir_build_value(&e->builder, (enum ir_opcode)opcode, a->type, call->count, operands), call->at), call->argument[0]);
+    return with_origin(
+        value_run(ir_build_value(&e->builder, (enum ir_opcode)opcode, a->type, call->count, operands), call->at),
+        call->argument[0]);
 }

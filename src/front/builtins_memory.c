@@ -12,7 +12,8 @@ static int cache_option(struct elaborator *e, const struct call *call) {
 
 static bool may_touch(struct elaborator *e, const struct call *call) {
     if (e->function && !e->in_map) return true;
-    front_report(e, DIAGNOSTIC_E0606, call->at, "`%s` touches memory, and that cannot be done here", call->builtin->name);
+    front_report(e, DIAGNOSTIC_E0606, call->at, "`%s` touches memory, and that cannot be done here",
+                 call->builtin->name);
     return false;
 }
 
@@ -32,11 +33,14 @@ static bool target_of(struct elaborator *e, struct call *call, struct value *v) 
     if (v->kind == VALUE_PLACE) return true;
     if (v->kind == VALUE_RUN && v->run->type->element == IR_POINTER) return true;
     if (v->kind == VALUE_VIEW) {
-        front_report(e, DIAGNOSTIC_E0606, v->at, "`%s` takes a place, and this is a view; index it in full", call->builtin->name);
+        front_report(e, DIAGNOSTIC_E0606, v->at, "`%s` takes a place, and this is a view; index it in full",
+                     call->builtin->name);
         return false;
     }
     if (v->kind == VALUE_RUN) {
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0606, v->at, "`%s` takes a place or pointers, and this is the value %s", call->builtin->name, front_describe(e, *v));
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0606, v->at, "`%s` takes a place or pointers, and this is the value %s",
+                         call->builtin->name, front_describe(e, *v));
         front_note_shape(e, d, *v, "the value");
         return false;
     }
@@ -65,11 +69,16 @@ static bool shape_pointers(struct elaborator *e, struct value *pointers, struct 
     return true;
 }
 
-static struct value pointer_load(struct elaborator *e, struct call *call, struct value pointers, struct value *other, struct value *mask, int cache) {
+static struct value pointer_load(struct elaborator *e, struct call *call, struct value pointers, struct value *other,
+                                 struct value *mask, int cache) {
     if (!shape_pointers(e, &pointers, mask)) return value_error(call->at);
     const struct ir_type *type = pointee_type(e, pointers.run->type);
     struct ir_value *operands[3] = {pointers.run, NULL, mask ? mask->run : NULL};
-    if (other) operands[1] = convert_to_type(e, *other, other->kind == VALUE_RUN && other->run->type->rank ? type : ir_type_scalar(e->context, type->element), true, "`other`");
+    if (other)
+        operands[1] = convert_to_type(
+            e, *other,
+            other->kind == VALUE_RUN && other->run->type->rank ? type : ir_type_scalar(e->context, type->element), true,
+            "`other`");
     else operands[1] = ir_constant_bits(&e->builder, ir_type_scalar(e->context, type->element), 0);
     if (!operands[1]) return value_error(call->at);
     struct ir_operation *load = ir_build(&e->builder, OP_POINTER_LOAD, mask ? 3 : 2, operands, 1, &type);
@@ -86,7 +95,8 @@ struct value build_load(struct elaborator *e, struct call *call, int detail) {
     if (!may_touch(e, call) || cache == -2 || !target_of(e, call, &target)) return value_error(call->at);
     int has_other = optional_value(e, call, "other", 1, &other), has_mask = optional_value(e, call, "mask", 2, &mask);
     if (has_other < 0 || has_mask < 0) return value_error(call->at);
-    if (target.kind == VALUE_PLACE) return access_load(e, target.place, has_other ? &other : NULL, has_mask ? &mask : NULL, cache, call->at);
+    if (target.kind == VALUE_PLACE)
+        return access_load(e, target.place, has_other ? &other : NULL, has_mask ? &mask : NULL, cache, call->at);
     return pointer_load(e, call, target, has_other ? &other : NULL, has_mask ? &mask : NULL, cache);
 }
 
@@ -108,14 +118,16 @@ struct value build_store(struct elaborator *e, struct call *call, int detail) {
         return nothing;
     }
     if (!check_writable(e, call, target)) return value_error(call->at);
-    if (value_is_tile(call->argument[1]) && target.run->type->rank == call->argument[1].run->type->rank) { /* a row of pointers may stretch */
+    if (value_is_tile(call->argument[1]) &&
+        target.run->type->rank == call->argument[1].run->type->rank) { /* a row of pointers may stretch */
         struct value pair[2] = {target, call->argument[1]};
         if (!convert_broadcast(e, 2, pair, "pointers and the stored value", call->at)) return value_error(call->at);
         target = pair[0];
     }
     if (!shape_pointers(e, &target, has_mask ? &mask : NULL)) return value_error(call->at);
-    struct ir_value *operands[3] = {target.run, convert_to_type(e, call->argument[1], pointee_type(e, target.run->type), true, "the stored value"),
-                                    has_mask ? mask.run : NULL};
+    struct ir_value *operands[3] = {
+        target.run, convert_to_type(e, call->argument[1], pointee_type(e, target.run->type), true, "the stored value"),
+        has_mask ? mask.run : NULL};
     if (!operands[1]) return value_error(call->at);
     struct ir_operation *store = ir_build(&e->builder, OP_POINTER_STORE, has_mask ? 3 : 2, operands, 0, NULL);
     if (cache >= 0) ir_set_number(store, IR_ATTRIBUTE_CACHE, cache);
@@ -144,7 +156,9 @@ struct atomic { struct value target; const struct ir_type *type; bool has_mask; 
 static bool atomic_takes(int action, enum ir_element element) {
     int bits = ir_element_info[element].bits;
     switch (action) {
-    case IR_ACTION_ADD: return (ir_is_integer(element) && bits >= 32) || element == IR_F16 || element == IR_BF16 || element == IR_F32 || element == IR_F64;
+    case IR_ACTION_ADD:
+        return (ir_is_integer(element) && bits >= 32) || element == IR_F16 || element == IR_BF16 || element == IR_F32 ||
+               element == IR_F64;
     case IR_ACTION_MIN: case IR_ACTION_MAX: return (ir_is_integer(element) && bits >= 32) || element == IR_F32;
     case IR_ACTION_AND: case IR_ACTION_OR: case IR_ACTION_XOR: return ir_is_integer(element) && bits >= 32;
     default: return (ir_is_integer(element) || ir_is_float(element)) && bits >= 32;
@@ -159,7 +173,9 @@ static bool order_options(struct elaborator *e, struct call *call, bool mandator
     a->order = call_option_word(e, call, "order", IR_ORDER_COUNT, orders, mandatory ? -1 : IR_ORDER_RELAXED);
     a->scope = call_option_word(e, call, "scope", IR_SCOPE_COUNT, scopes, IR_SCOPE_GPU);
     if (a->order == -1) {
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0608, call->at, "`%s` must say its `order`: relaxed, acquire, release or acq_rel", call->builtin->name);
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0608, call->at,
+                         "`%s` must say its `order`: relaxed, acquire, release or acq_rel", call->builtin->name);
         front_note(e, d, call->at, "a lock is taken with `order = acquire` and given back with `order = release`");
     }
     return a->order >= 0 && a->scope >= 0;
@@ -168,7 +184,10 @@ static bool order_options(struct elaborator *e, struct call *call, bool mandator
 static bool order_fits(struct elaborator *e, const struct call *call, int action, int order) {
     bool wrong = (action == IR_ACTION_LOAD && (order == IR_ORDER_RELEASE || order == IR_ORDER_ACQ_REL)) ||
                  (action == IR_ACTION_STORE && (order == IR_ORDER_ACQUIRE || order == IR_ORDER_ACQ_REL));
-    if (wrong) front_report(e, DIAGNOSTIC_E0609, call->at, action == IR_ACTION_LOAD ? "a load acquires; it does not release" : "a store releases; it does not acquire");
+    if (wrong)
+        front_report(e, DIAGNOSTIC_E0609, call->at,
+                     action == IR_ACTION_LOAD ? "a load acquires; it does not release"
+                                              : "a store releases; it does not acquire");
     return !wrong;
 }
 
@@ -183,8 +202,9 @@ static bool prepare_atomic(struct elaborator *e, struct call *call, int action, 
         bool writes = action != IR_ACTION_LOAD;
         bool reads = action != IR_ACTION_STORE;
         if ((writes && !view->writable) || (reads && !view->readable)) {
-            struct diagnostic *d = front_report(e, writes && !view->writable ? DIAGNOSTIC_E0603 : DIAGNOSTIC_E0602, call->at, "`%s` needs `%s` to be `inout`",
-                                                call->builtin->name, place->view->name);
+            struct diagnostic *d =
+                front_report(e, writes && !view->writable ? DIAGNOSTIC_E0603 : DIAGNOSTIC_E0602, call->at,
+                             "`%s` needs `%s` to be `inout`", call->builtin->name, place->view->name);
             if (place->view->parameter) front_note(e, d, place->view->parameter->at, "it is declared here");
             return false;
         }
@@ -195,12 +215,13 @@ static bool prepare_atomic(struct elaborator *e, struct call *call, int action, 
         a->type = pointee_type(e, a->target.run->type);
     }
     if (a->type->element != IR_POINTER && atomic_takes(action, a->type->element)) return true;
-    front_report(e, DIAGNOSTIC_E0306, call->at, "`%s` does not work on %s", call->builtin->name, front_type_text(e, ir_type_with_shape(e->context, a->type, 0, NULL)));
+    front_report(e, DIAGNOSTIC_E0306, call->at, "`%s` does not work on %s", call->builtin->name,
+                 front_type_text(e, ir_type_with_shape(e->context, a->type, 0, NULL)));
     return false;
 }
 
-static struct value finish_atomic(struct elaborator *e, struct call *call, struct atomic *a, enum ir_opcode on_view, enum ir_opcode on_pointer,
-                                  int count, struct ir_value **values) {
+static struct value finish_atomic(struct elaborator *e, struct call *call, struct atomic *a, enum ir_opcode on_view,
+                                  enum ir_opcode on_pointer, int count, struct ir_value **values) {
     struct ir_value *operands[4 + IR_MAX_RANK];
     bool place = a->target.kind == VALUE_PLACE;
     int used = 0;
@@ -225,8 +246,9 @@ struct value build_atomic(struct elaborator *e, struct call *call, int action) {
     struct atomic a = {0};
     bool mandatory = action == IR_ACTION_EXCHANGE || action == IR_ACTION_LOAD || action == IR_ACTION_STORE;
     if (!prepare_atomic(e, call, action, mandatory, &a)) return value_error(call->at);
-    struct ir_value *v = action == IR_ACTION_LOAD ? ir_constant_bits(&e->builder, a.type, 0)
-                                                  : convert_to_type(e, call->argument[1], a.type, true, "the value of an atomic");
+    struct ir_value *v = action == IR_ACTION_LOAD
+                             ? ir_constant_bits(&e->builder, a.type, 0)
+                             : convert_to_type(e, call->argument[1], a.type, true, "the value of an atomic");
     if (!v) return value_error(call->at);
     struct value result = finish_atomic(e, call, &a, OP_ATOMIC, OP_POINTER_ATOMIC, 1, &v);
     if (value_is_error(result)) return result;
@@ -252,18 +274,21 @@ struct value build_grid_size(struct elaborator *e, struct call *call, int detail
     const struct ast_expression *name = call->expression->arguments.data[0]->value;
     for (int i = 0; i < e->grid_rank && name->kind == EXPRESSION_NAME; i++)
         if (e->grid[i].name == name->name) {
-            struct ir_value *run = ir_build_value(&e->builder, OP_GRID_SIZE, ir_type_scalar(e->context, IR_INDEX), 0, NULL);
+            struct ir_value *run =
+                ir_build_value(&e->builder, OP_GRID_SIZE, ir_type_scalar(e->context, IR_INDEX), 0, NULL);
             ir_set_number(run->definition, IR_ATTRIBUTE_DIMENSION, e->grid[i].dimension);
             return value_run(run, call->at);
         }
-    front_report(e, DIAGNOSTIC_E0201, name->at, "`grid_size` takes a name of the kernel's grid, and `%s` is none", front_source(e, name));
+    front_report(e, DIAGNOSTIC_E0201, name->at, "`grid_size` takes a name of the kernel's grid, and `%s` is none",
+                 front_source(e, name));
     return value_error(call->at);
 }
 
 struct value build_sm_count(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
     if (e->allow_sm_count) return host_make(e, KERNEL_HOST_SM_COUNT, 0, 0, IR_I64, call->at);
-    front_report(e, DIAGNOSTIC_E0409, call->at, "`sm_count()` is known to the wrapper alone: use it in `grid`, `requires` or `specialize`");
+    front_report(e, DIAGNOSTIC_E0409, call->at,
+                 "`sm_count()` is known to the wrapper alone: use it in `grid`, `requires` or `specialize`");
     return value_error(call->at);
 }
 
@@ -280,9 +305,11 @@ struct value build_static_assert(struct elaborator *e, struct call *call, int de
     struct value v = call->argument[0];
     if (v.kind == VALUE_BOOL && !v.truth)
         front_report(e, DIAGNOSTIC_E0503, call->at, "static_assert failed: %s",
-                     call->count > 1 && call->argument[1].kind == VALUE_STRING ? call->argument[1].string
-                                                                              : front_source(e, call->expression->arguments.data[0]->value));
+                     call->count > 1 && call->argument[1].kind == VALUE_STRING
+                         ? call->argument[1].string
+                         : front_source(e, call->expression->arguments.data[0]->value));
     else if (v.kind != VALUE_BOOL && !value_is_error(v))
-        front_report(e, DIAGNOSTIC_E0501, call->at, "`static_assert` takes a bool known when compiling, not %s", front_describe(e, v));
+        front_report(e, DIAGNOSTIC_E0501, call->at, "`static_assert` takes a bool known when compiling, not %s",
+                     front_describe(e, v));
     return (struct value){.kind = VALUE_VOID, .at = call->at};
 }

@@ -1,5 +1,5 @@
-/* Random numbers from counters: Philox4x32-10, counter (lo, hi, 0, 0), key the seed.  The four words are the algorithm's own; a
- * float in [0, 1) is (x < 0 ? ~x : x) * 4.6566127342e-10 of the word as a signed integer. */
+/* Random numbers from counters: Philox4x32-10, counter (lo, hi, 0, 0), key the seed.  The four words are the
+ * algorithm's own; a float in [0, 1) is (x < 0 ? ~x : x) * 4.6566127342e-10 of the word as a signed integer. */
 #include "front/builtins.h"
 
 /* An unsigned 64-bit value of a seed or counter: any integer, signed ones by their two's complement. */
@@ -27,7 +27,8 @@ static struct ir_value *normal(struct elaborator *e, struct ir_value *first, str
     struct ir_value *u = uniform(e, first), *angle = uniform(e, second);
     u = ir_binary(b, OP_MAX, u, ir_constant_float(b, u->type, 1.0e-7));
     struct ir_value *logarithm = ir_math(b, IR_MATH_LOG, u, NULL);
-    struct ir_value *radius = ir_math(b, IR_MATH_SQRT, ir_binary(b, OP_MUL, logarithm, ir_constant_float(b, u->type, -2.0)), NULL);
+    struct ir_value *radius =
+        ir_math(b, IR_MATH_SQRT, ir_binary(b, OP_MUL, logarithm, ir_constant_float(b, u->type, -2.0)), NULL);
     struct ir_value *turn = ir_binary(b, OP_MUL, angle, ir_constant_float(b, u->type, 6.283185307179586));
     return ir_binary(b, OP_MUL, radius, ir_math(b, IR_MATH_COS, turn, NULL));
 }

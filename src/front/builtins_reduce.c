@@ -8,7 +8,8 @@ static bool read_axis(struct elaborator *e, const struct call *call, int rank, i
     *axis = -1;
     if (!call_option_integer(e, call, "axis", axis, given)) return false;
     if (*given && (*axis < 0 || *axis >= rank)) {
-        front_report(e, DIAGNOSTIC_E0309, call_option(call, "axis")->at, "`axis` is between 0 and %d for a tile of %d dimension%s", rank - 1, rank, rank == 1 ? "" : "s");
+        front_report(e, DIAGNOSTIC_E0309, call_option(call, "axis")->at,
+                     "`axis` is between 0 and %d for a tile of %d dimension%s", rank - 1, rank, rank == 1 ? "" : "s");
         return false;
     }
     return true;
@@ -43,7 +44,8 @@ static struct ir_operation *build_one(struct elaborator *e, int count, struct ir
 static struct ir_value *widen_sum(struct elaborator *e, struct ir_value *v) {
     enum ir_element element = v->type->element;
     if (ir_is_float(element) && ir_element_info[element].bits < 32) return ir_cast(&e->builder, v, IR_F32);
-    if (element == IR_BOOL || (ir_is_integer(element) && ir_element_info[element].bits < 32)) return ir_cast(&e->builder, v, IR_I32);
+    if (element == IR_BOOL || (ir_is_integer(element) && ir_element_info[element].bits < 32))
+        return ir_cast(&e->builder, v, IR_I32);
     return v;
 }
 
@@ -59,7 +61,8 @@ struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind
     struct value v = call->argument[0];
     if (!value_is_tile(v)) return call_wrong(e, call, v, "a tile");
     if (v.enumeration || !kind_takes(kind, v.run->type->element))
-        return call_wrong(e, call, v, kind == IR_REDUCE_AND || kind == IR_REDUCE_OR ? "a tile of bool" : "a tile of numbers");
+        return call_wrong(e, call, v,
+                          kind == IR_REDUCE_AND || kind == IR_REDUCE_OR ? "a tile of bool" : "a tile of numbers");
 #define X(id, text) text,
     static const char *const nans[] = {IR_NANS(X)};
 #undef X
@@ -99,7 +102,8 @@ static bool read_tiles(struct elaborator *e, struct call *call, struct value v, 
             return false;
         }
         if (!ir_type_same_shape(tiles[i].run->type, tiles[0].run->type)) {
-            struct diagnostic *d = front_report(e, DIAGNOSTIC_E0302, tiles[i].at, "the tiles of `reduce` have one shape, and %s and %s differ",
+            struct diagnostic *d = front_report(e, DIAGNOSTIC_E0302, tiles[i].at,
+                                                "the tiles of `reduce` have one shape, and %s and %s differ",
                                                 front_describe(e, tiles[0]), front_describe(e, tiles[i]));
             front_note_shape(e, d, tiles[0], "the first");
             front_note_shape(e, d, tiles[i], "this one");
@@ -110,7 +114,8 @@ static bool read_tiles(struct elaborator *e, struct call *call, struct value v, 
 }
 
 /* The region: left n scalars, right n scalars, yields n of the same types. */
-static bool build_region(struct elaborator *e, struct call *call, struct value function, int count, struct value *tiles, struct ir_block *body) {
+static bool build_region(struct elaborator *e, struct call *call, struct value function, int count, struct value *tiles,
+                         struct ir_block *body) {
     struct value arguments[MOST_ARGUMENTS];
     for (int i = 0; i < 2 * count; i++) {
         const struct ir_type *type = ir_type_with_shape(e->context, tiles[i % count].run->type, 0, NULL);
@@ -123,20 +128,23 @@ static bool build_region(struct elaborator *e, struct call *call, struct value f
     if (value_is_error(result)) return false;
     int results = result.kind == VALUE_TUPLE ? result.list.count : 1;
     if (results != count) {
-        front_report(e, DIAGNOSTIC_E0313, call->at, "a function for `reduce` over %d tile%s returns %d value%s", count, count == 1 ? "" : "s", count, count == 1 ? "" : "s");
+        front_report(e, DIAGNOSTIC_E0313, call->at, "a function for `reduce` over %d tile%s returns %d value%s", count,
+                     count == 1 ? "" : "s", count, count == 1 ? "" : "s");
         return false;
     }
     struct ir_value *yields[MOST_ARGUMENTS];
     for (int i = 0; i < count; i++) {
         struct value one = result.kind == VALUE_TUPLE ? result.list.data[i] : result;
-        yields[i] = convert_to_type(e, one, ir_type_with_shape(e->context, tiles[i].run->type, 0, NULL), false, "the result of a reduction function");
+        yields[i] = convert_to_type(e, one, ir_type_with_shape(e->context, tiles[i].run->type, 0, NULL), false,
+                                    "the result of a reduction function");
         if (!yields[i]) return false;
     }
     ir_build(&e->builder, OP_YIELD, count, yields, 0, NULL);
     return true;
 }
 
-static struct value reduce_result(struct elaborator *e, struct ir_operation *operation, const struct value *tiles, int axis, struct location at) {
+static struct value reduce_result(struct elaborator *e, struct ir_operation *operation, const struct value *tiles,
+                                  int axis, struct location at) {
     struct value all = {.kind = VALUE_TUPLE, .at = at};
     all.list.count = operation->result_count;
     all.list.data = ARENA_ARRAY(e->arena, struct value, all.list.count);
@@ -154,10 +162,12 @@ struct value build_reduce(struct elaborator *e, struct call *call, int detail) {
     int64_t axis;
     bool given;
     if (!read_tiles(e, call, call->argument[0], tiles, &count)) return value_error(call->at);
-    if (function.kind != VALUE_FUNCTION) return call_wrong(e, call, function, "a function of the source as its second argument");
+    if (function.kind != VALUE_FUNCTION)
+        return call_wrong(e, call, function, "a function of the source as its second argument");
     if (function.function->declaration->parameters.count != 2 * count) {
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0307, function.at, "`%s` must take %d scalars: %d of the left and %d of the right", function.function->name,
-                                            2 * count, count, count);
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0307, function.at,
+                                            "`%s` must take %d scalars: %d of the left and %d of the right",
+                                            function.function->name, 2 * count, count, count);
         front_note(e, d, function.function->declaration->at, "it is declared here");
         return value_error(call->at);
     }
@@ -184,25 +194,30 @@ struct value build_reduce(struct elaborator *e, struct call *call, int detail) {
 /* 0, 1, 2 … along `axis`, of the tile's shape. */
 static struct ir_value *positions(struct elaborator *e, const struct ir_type *type, int axis) {
     int64_t extent[IR_MAX_RANK];
-    struct ir_value *run = ir_build_value(&e->builder, OP_IOTA, ir_type_tile(e->context, IR_INDEX, 1, &type->extent[axis]), 0, NULL);
+    struct ir_value *run =
+        ir_build_value(&e->builder, OP_IOTA, ir_type_tile(e->context, IR_INDEX, 1, &type->extent[axis]), 0, NULL);
     if (type->rank == 1) return run;
     for (int d = 0; d < type->rank; d++) extent[d] = d == axis ? type->extent[d] : 1;
     run = ir_build_value(&e->builder, OP_RESHAPE, ir_type_tile(e->context, IR_INDEX, type->rank, extent), 1, &run);
     return ir_broadcast(&e->builder, run, type->rank, type->extent);
 }
 
-/* Takes the right side when it is strictly better, or the left is NaN and the right is not: ties go to the smaller position. */
+/* Takes the right side when it is strictly better, or the left is NaN and the right is not: ties go to the smaller
+ * position. */
 static void build_arg_region(struct elaborator *e, struct ir_block *body, const struct ir_type *element, int maximum) {
     const struct ir_type *index = ir_type_scalar(e->context, IR_INDEX);
-    struct ir_value *left = ir_block_argument(body, element, "left"), *left_at = ir_block_argument(body, index, "left_at");
-    struct ir_value *right = ir_block_argument(body, element, "right"), *right_at = ir_block_argument(body, index, "right_at");
+    struct ir_value *left = ir_block_argument(body, element, "left"),
+                    *left_at = ir_block_argument(body, index, "left_at");
+    struct ir_value *right = ir_block_argument(body, element, "right"),
+                    *right_at = ir_block_argument(body, index, "right_at");
     struct ir_value *better = ir_compare(&e->builder, maximum ? IR_PREDICATE_GT : IR_PREDICATE_LT, right, left);
     if (ir_is_float(element->element)) {
         struct ir_value *lost = ir_compare(&e->builder, IR_PREDICATE_NE, left, left);
         struct ir_value *fine = ir_compare(&e->builder, IR_PREDICATE_EQ, right, right);
         better = ir_binary(&e->builder, OP_OR, better, ir_binary(&e->builder, OP_AND, lost, fine));
     }
-    struct ir_value *yields[2] = {ir_select(&e->builder, better, right, left), ir_select(&e->builder, better, right_at, left_at)};
+    struct ir_value *yields[2] = {ir_select(&e->builder, better, right, left),
+                                  ir_select(&e->builder, better, right_at, left_at)};
     ir_build(&e->builder, OP_YIELD, 2, yields, 0, NULL);
 }
 
@@ -210,7 +225,8 @@ struct value build_arg(struct elaborator *e, struct call *call, int maximum) {
     struct value v = call->argument[0];
     int64_t axis;
     bool given;
-    if (!value_is_tile(v) || !kind_takes(IR_REDUCE_MAX, v.run->type->element) || v.enumeration) return call_wrong(e, call, v, "a tile of numbers");
+    if (!value_is_tile(v) || !kind_takes(IR_REDUCE_MAX, v.run->type->element) || v.enumeration)
+        return call_wrong(e, call, v, "a tile of numbers");
     if (!read_axis(e, call, v.run->type->rank, &axis, &given)) return value_error(call->at);
     if (!given && v.run->type->rank > 1) {
         front_report(e, DIAGNOSTIC_E0309, call->at, "say which axis `%s` goes along: `axis = 0`", call->builtin->name);

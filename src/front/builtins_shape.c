@@ -13,19 +13,22 @@ struct value build_dot(struct elaborator *e, struct call *call, int detail) {
     int64_t promote = 0;
     bool given;
     if (precision == -2 || !call_option_integer(e, call, "promote", &promote, &given)) return value_error(call->at);
-    return operate_dot(e, call->argument[0], call->argument[1], call->count > 2 ? &call->argument[2] : NULL, precision, (int)promote, call->at);
+    return operate_dot(e, call->argument[0], call->argument[1], call->count > 2 ? &call->argument[2] : NULL, precision,
+                       (int)promote, call->at);
 }
 
 /* ---- order of dimensions ---- */
 
-static struct value permute_view(struct elaborator *e, const struct view_value *view, const int64_t *order, struct location at) {
+static struct value permute_view(struct elaborator *e, const struct view_value *view, const int64_t *order,
+                                 struct location at) {
     const struct ir_type *type = view->run->type;
     struct ir_type result = *type;
     for (int d = 0; d < type->rank; d++) {
         result.extent[d] = type->extent[order[d]];
         result.stride[d] = type->stride[order[d]];
     }
-    struct ir_value *run = ir_build_value(&e->builder, OP_VIEW_PERMUTE, ir_type_intern(e->context, &result), 1, (struct ir_value *[]){view->run});
+    struct ir_value *run = ir_build_value(&e->builder, OP_VIEW_PERMUTE, ir_type_intern(e->context, &result), 1,
+                                          (struct ir_value *[]){view->run});
     ir_set_list(run->definition, IR_ATTRIBUTE_PERMUTATION, type->rank, order);
     struct view_value *permuted = ARENA_NEW(e->arena, struct view_value);
     *permuted = *view;
@@ -41,7 +44,8 @@ static struct value permute_tile(struct elaborator *e, struct value v, const int
         extent[d] = type->extent[order[d]];
         if (origin) origin->extent[d] = v.origin->extent[order[d]];
     }
-    struct ir_value *run = ir_build_value(&e->builder, OP_PERMUTE, ir_type_with_shape(e->context, type, type->rank, extent), 1, &v.run);
+    struct ir_value *run =
+        ir_build_value(&e->builder, OP_PERMUTE, ir_type_with_shape(e->context, type, type->rank, extent), 1, &v.run);
     ir_set_list(run->definition, IR_ATTRIBUTE_PERMUTATION, type->rank, order);
     struct value result = value_run(run, at);
     result.origin = origin;
@@ -84,7 +88,8 @@ static int read_integers(struct elaborator *e, struct call *call, int64_t *numbe
     }
     for (int i = 0; i < count; i++) {
         if (given[i].kind != VALUE_INTEGER || given[i].integer < 0 || given[i].integer > (1 << 24)) {
-            front_report(e, DIAGNOSTIC_E0501, given[i].at, "`%s` takes integers known when compiling, not %s", call->builtin->name, front_describe(e, given[i]));
+            front_report(e, DIAGNOSTIC_E0501, given[i].at, "`%s` takes integers known when compiling, not %s",
+                         call->builtin->name, front_describe(e, given[i]));
             return -1;
         }
         numbers[i] = (int64_t)given[i].integer;
@@ -103,7 +108,8 @@ struct value build_permute(struct elaborator *e, struct call *call, int detail) 
     for (int i = 0; i < count; i++)
         if (order[i] < rank) seen |= 1u << order[i];
     if (rank == 0 || count != rank || seen != (1u << rank) - 1) {
-        front_report(e, DIAGNOSTIC_E0309, call->at, "`permute` of %s takes each dimension from 0 to %d once", front_describe(e, v), rank - 1);
+        front_report(e, DIAGNOSTIC_E0309, call->at, "`permute` of %s takes each dimension from 0 to %d once",
+                     front_describe(e, v), rank - 1);
         return value_error(call->at);
     }
     return permute(e, v, order, call->at);
@@ -118,8 +124,9 @@ struct value build_reshape(struct elaborator *e, struct call *call, int detail) 
     if (!value_is_tile(v)) return call_wrong(e, call, v, "a tile");
     for (int i = 0; i < count; i++) product *= extent[i];
     if (product != ir_type_elements(v.run->type) || count == 0) {
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0302, call->at, "%s has %lld elements, and the new shape has %lld", front_describe(e, v),
-                                            (long long)ir_type_elements(v.run->type), (long long)product);
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0302, call->at, "%s has %lld elements, and the new shape has %lld",
+                         front_describe(e, v), (long long)ir_type_elements(v.run->type), (long long)product);
         front_note_shape(e, d, v, "the tile");
         return value_error(call->at);
     }
@@ -137,7 +144,8 @@ struct value build_broadcast(struct elaborator *e, struct call *call, int detail
     if (v.kind != VALUE_RUN) return call_wrong(e, call, v, "a scalar or a tile");
     for (int i = 0; i < count; i++)
         if (extent[i] < 1) return call_wrong(e, call, v, "extents of 1 or more");
-    struct ir_value *run = convert_to_type(e, v, ir_type_with_shape(e->context, v.run->type, count, extent), true, "`broadcast`");
+    struct ir_value *run =
+        convert_to_type(e, v, ir_type_with_shape(e->context, v.run->type, count, extent), true, "`broadcast`");
     return run ? value_run(run, call->at) : value_error(call->at);
 }
 
@@ -167,17 +175,22 @@ struct value build_cast(struct elaborator *e, struct call *call, int detail) {
 struct value build_bitcast(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
     struct value v = call->argument[0], target = call->argument[1];
-    if (target.kind != VALUE_TYPE || target.type->kind != TYPE_PLAIN || target.type->plain->rank) return call_wrong(e, call, target, "a scalar type as its second argument");
+    if (target.kind != VALUE_TYPE || target.type->kind != TYPE_PLAIN || target.type->plain->rank)
+        return call_wrong(e, call, target, "a scalar type as its second argument");
     if (value_is_constant(v)) v = value_materialize(e, v);
     if (v.kind != VALUE_RUN) return call_wrong(e, call, v, "a scalar or a tile");
     enum ir_element from = v.run->type->element, to = target.type->plain->element;
     if (from == to) return v;
-    if (from == IR_BOOL || to == IR_BOOL || from == IR_POINTER || ir_element_info[from].bits != ir_element_info[to].bits) {
-        front_report(e, DIAGNOSTIC_E0306, call->at, "`bitcast` keeps the number of bits: %s has %d, %s has %d", front_type_text(e, ir_type_scalar(e->context, from)),
-                     from == IR_BOOL ? 1 : ir_element_info[from].bits, ir_element_info[to].text, to == IR_BOOL ? 1 : ir_element_info[to].bits);
+    if (from == IR_BOOL || to == IR_BOOL || from == IR_POINTER ||
+        ir_element_info[from].bits != ir_element_info[to].bits) {
+        front_report(e, DIAGNOSTIC_E0306, call->at, "`bitcast` keeps the number of bits: %s has %d, %s has %d",
+                     front_type_text(e, ir_type_scalar(e->context, from)),
+                     from == IR_BOOL ? 1 : ir_element_info[from].bits, ir_element_info[to].text,
+                     to == IR_BOOL ? 1 : ir_element_info[to].bits);
         return value_error(call->at);
     }
-    struct value result = value_run(ir_build_value(&e->builder, OP_BITCAST, shape_like(e, v.run->type, to), 1, &v.run), call->at);
+    struct value result =
+        value_run(ir_build_value(&e->builder, OP_BITCAST, shape_like(e, v.run->type, to), 1, &v.run), call->at);
     result.origin = v.origin;
     return result;
 }
@@ -192,7 +205,8 @@ struct value build_iota(struct elaborator *e, struct call *call, int detail) {
         return value_error(call->at);
     }
     if (!elaborate_extent(e, call->expression->arguments.data[0]->value, &extent)) return value_error(call->at);
-    struct value result = value_run(ir_build_value(&e->builder, OP_IOTA, ir_type_tile(e->context, IR_INDEX, 1, &extent), 0, NULL), call->at);
+    struct value result = value_run(
+        ir_build_value(&e->builder, OP_IOTA, ir_type_tile(e->context, IR_INDEX, 1, &extent), 0, NULL), call->at);
     struct origin *origin = ARENA_NEW(e->arena, struct origin);
     origin->extent[0].at = call->expression->arguments.data[0]->at;
     origin->extent[0].text = front_source(e, call->expression->arguments.data[0]->value);
@@ -209,7 +223,8 @@ struct value build_zeros(struct elaborator *e, struct call *call, int detail) {
 
 struct value build_limit(struct elaborator *e, struct call *call, int highest) {
     struct value target = call->argument[0];
-    if (target.kind != VALUE_TYPE || target.type->kind != TYPE_PLAIN || target.type->plain->rank || target.type->plain->element == IR_POINTER)
+    if (target.kind != VALUE_TYPE || target.type->kind != TYPE_PLAIN || target.type->plain->rank ||
+        target.type->plain->element == IR_POINTER)
         return call_wrong(e, call, target, "a scalar type");
     enum ir_element element = target.type->plain->element;
     struct value v;

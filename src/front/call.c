@@ -1,6 +1,7 @@
-/* Calls of functions: the body is elaborated in place with the arguments' values ("inlined").  Element types and extents of the
- * parameters are inferred.  A function over scalars applies to tiles element by element: first its body is tried on the tiles
- * themselves; when it has control flow that depends on elements it becomes the operation `map`. */
+/* Calls of functions: the body is elaborated in place with the arguments' values ("inlined").  Element types and
+ * extents of the parameters are inferred.  A function over scalars applies to tiles element by element: first its body
+ * is tried on the tiles themselves; when it has control flow that depends on elements it becomes the operation `map`.
+ */
 #include "front/control.h"
 
 #include <string.h>
@@ -30,11 +31,13 @@ static bool check_domain(struct matching *m, const struct ast_generic *generic, 
     if (!domain_evaluate(m->e, generic->domain, generic->name.text, &domain)) return false;
     for (int i = 0; i < domain.count; i++)
         if (value_same(domain.data[i], v)) return true;
-    front_report(m->e, DIAGNOSTIC_E0301, v.at, "`%s` of `%s` is not %s", generic->name.text, m->declaration->name.text, front_describe(m->e, v));
+    front_report(m->e, DIAGNOSTIC_E0301, v.at, "`%s` of `%s` is not %s", generic->name.text, m->declaration->name.text,
+                 front_describe(m->e, v));
     return false;
 }
 
-static bool bind_type(struct matching *m, const struct ast_generic *generic, const struct ir_type *plain, struct location at) {
+static bool bind_type(struct matching *m, const struct ast_generic *generic, const struct ir_type *plain,
+                      struct location at) {
     struct type *type = ARENA_NEW(m->e->arena, struct type);
     type->plain = ir_type_with_shape(m->e->context, plain, 0, NULL);
     if (type->plain->element == IR_INDEX) type->plain = ir_type_scalar(m->e->context, IR_I64);
@@ -49,7 +52,8 @@ static bool bind_type(struct matching *m, const struct ast_generic *generic, con
 }
 
 /* An extent of a parameter: a new name binds, anything else must agree. */
-static bool match_extent(struct matching *m, const struct ast_expression *written, struct value given, const char *parameter) {
+static bool match_extent(struct matching *m, const struct ast_expression *written, struct value given,
+                         const char *parameter) {
     struct elaborator *e = m->e;
     if (written->kind == EXPRESSION_NAME && !scope_find(e, written->name)) {
         if (find_generic(m->declaration, written->name) || !declare_by_author(e->file, written->name)) {
@@ -60,8 +64,10 @@ static bool match_extent(struct matching *m, const struct ast_expression *writte
     struct value wanted = elaborate_value(e, written);
     if (value_is_error(wanted)) return false;
     if (wanted.kind != VALUE_INTEGER || given.kind != VALUE_INTEGER || wanted.integer == given.integer) return true;
-    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0302, given.at, "parameter `%s` of `%s` has the extent `%s`, which is %lld here, not %lld", parameter,
-                                        m->declaration->name.text, front_source(e, written), (long long)wanted.integer, (long long)given.integer);
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0302, given.at,
+                                        "parameter `%s` of `%s` has the extent `%s`, which is %lld here, not %lld",
+                                        parameter, m->declaration->name.text, front_source(e, written),
+                                        (long long)wanted.integer, (long long)given.integer);
     front_note(e, d, written->at, "it is declared here");
     return false;
 }
@@ -69,15 +75,16 @@ static bool match_extent(struct matching *m, const struct ast_expression *writte
 static bool wrong_argument(struct matching *m, const struct ast_parameter *p, struct value v) {
     struct buffer type = {0};
     ast_print_type(p->type, &type);
-    struct diagnostic *d = front_report(m->e, DIAGNOSTIC_E0301, v.at, "parameter `%s` of `%s` is %s, and this is %s", p->name.text,
-                                        m->declaration->name.text, type.data, front_describe(m->e, v));
+    struct diagnostic *d = front_report(m->e, DIAGNOSTIC_E0301, v.at, "parameter `%s` of `%s` is %s, and this is %s",
+                                        p->name.text, m->declaration->name.text, type.data, front_describe(m->e, v));
     front_note(m->e, d, p->at, "it is declared here");
     front_note_shape(m->e, d, v, "the argument");
     buffer_free(&type);
     return false;
 }
 
-static bool match_element(struct matching *m, const struct ast_type *node, const struct ir_type *given, struct location at) {
+static bool match_element(struct matching *m, const struct ast_type *node, const struct ir_type *given,
+                          struct location at) {
     if (node->kind == TYPE_NODE_NAME && !node->module.text) {
         const struct ast_generic *generic = find_generic(m->declaration, node->name.text);
         if (generic) return bind_type(m, generic, given, at);
@@ -104,7 +111,8 @@ static bool infer(struct matching *m, const struct ast_parameter *p, const struc
     }
     if (!given) return value_is_constant(v) ? true : wrong_argument(m, p, v);
     if (!match_element(m, node->target, given, v.at)) return false;
-    if (given->rank != node->extents.count) return given->rank == 0 && v.kind == VALUE_RUN ? true : wrong_argument(m, p, v);
+    if (given->rank != node->extents.count)
+        return given->rank == 0 && v.kind == VALUE_RUN ? true : wrong_argument(m, p, v);
     for (int d = 0; d < given->rank; d++) {
         struct value extent;
         if (v.kind == VALUE_VIEW) extent = access_view_member(m->e, v.view, false, value_integer(d, v.at), v.at);
@@ -130,7 +138,8 @@ static bool infer_rest(struct matching *m) {
     for (int i = 0; i < m->declaration->generics.count; i++) {
         const struct ast_generic *generic = m->declaration->generics.data[i];
         if (scope_find(e, generic->name.text)) continue;
-        front_report(e, DIAGNOSTIC_E0317, e->frame->call_at, "the arguments do not tell what `%s` of `%s` is; pass it as a `const` parameter",
+        front_report(e, DIAGNOSTIC_E0317, e->frame->call_at,
+                     "the arguments do not tell what `%s` of `%s` is; pass it as a `const` parameter",
                      generic->name.text, m->declaration->name.text);
         return false;
     }
@@ -142,7 +151,8 @@ static bool infer_rest(struct matching *m) {
 static bool bind_view(struct matching *m, const struct ast_parameter *p, struct value v) {
     struct elaborator *e = m->e;
     if (v.kind != VALUE_VIEW || !v.view->run) {
-        front_report(e, DIAGNOSTIC_E0301, v.at, "parameter `%s` of `%s` takes a view, not %s", p->name.text, m->declaration->name.text, front_describe(e, v));
+        front_report(e, DIAGNOSTIC_E0301, v.at, "parameter `%s` of `%s` takes a view, not %s", p->name.text,
+                     m->declaration->name.text, front_describe(e, v));
         return false;
     }
     const struct ir_type *type = v.view->run->type;
@@ -153,8 +163,11 @@ static bool bind_view(struct matching *m, const struct ast_parameter *p, struct 
     if (declared->plain && declared->plain->element != type->element) element_ok = false;
     if (!element_ok || p->type->kind != TYPE_NODE_TILE) return wrong_argument(m, p, v);
     if ((p->direction != DIRECTION_IN && !type->writable) || (p->direction != DIRECTION_OUT && !type->readable)) {
-        front_report(e, p->direction == DIRECTION_IN ? DIAGNOSTIC_E0602 : DIAGNOSTIC_E0603, v.at, "`%s` cannot be passed as `%s`: it may not be %s",
-                     v.view->name, p->direction == DIRECTION_IN ? "in" : p->direction == DIRECTION_OUT ? "out" : "inout",
+        front_report(e, p->direction == DIRECTION_IN ? DIAGNOSTIC_E0602 : DIAGNOSTIC_E0603, v.at,
+                     "`%s` cannot be passed as `%s`: it may not be %s", v.view->name,
+                     p->direction == DIRECTION_IN    ? "in"
+                     : p->direction == DIRECTION_OUT ? "out"
+                                                     : "inout",
                      type->writable ? "read" : "written");
         return false;
     }
@@ -168,7 +181,8 @@ static bool bind_view(struct matching *m, const struct ast_parameter *p, struct 
     return true;
 }
 
-static struct value to_parameter_type(struct matching *m, const struct ast_parameter *p, const struct type *type, struct value v) {
+static struct value to_parameter_type(struct matching *m, const struct ast_parameter *p, const struct type *type,
+                                      struct value v) {
     struct elaborator *e = m->e;
     if (type->kind == TYPE_TUPLE) {
         struct value all = v;
@@ -195,8 +209,10 @@ static struct value to_parameter_type(struct matching *m, const struct ast_param
         return value_error(v.at);
     }
     const struct ir_type *wanted = type->plain;
-    if (wanted->rank == 0 && value_is_tile(v)) wanted = ir_type_with_shape(e->context, wanted, v.run->type->rank, v.run->type->extent);
-    if (v.kind == VALUE_RUN && v.run->type->element == IR_INDEX && wanted->element == IR_I64) wanted = v.run->type; /* may stay narrow */
+    if (wanted->rank == 0 && value_is_tile(v))
+        wanted = ir_type_with_shape(e->context, wanted, v.run->type->rank, v.run->type->extent);
+    if (v.kind == VALUE_RUN && v.run->type->element == IR_INDEX && wanted->element == IR_I64)
+        wanted = v.run->type; /* may stay narrow */
     struct ir_value *run = convert_to_type(e, v, wanted, false, p->name.text);
     if (!run) return value_error(v.at);
     struct value result = value_run(run, v.at);
@@ -217,7 +233,9 @@ static bool bind_constant(struct matching *m, const struct ast_parameter *p, str
     struct elaborator *e = m->e;
     if (value_is_error(v)) return false;
     if (!value_is_constant(v)) {
-        front_report(e, DIAGNOSTIC_E0501, v.at, "parameter `%s` of `%s` is `const`: its value must be known when compiling", p->name.text, m->declaration->name.text);
+        front_report(e, DIAGNOSTIC_E0501, v.at,
+                     "parameter `%s` of `%s` is `const`: its value must be known when compiling", p->name.text,
+                     m->declaration->name.text);
         return false;
     }
     if (p->domain) {
@@ -229,7 +247,8 @@ static bool bind_constant(struct matching *m, const struct ast_parameter *p, str
             found = same.kind == VALUE_BOOL && same.truth;
         }
         if (!found) {
-            front_report(e, DIAGNOSTIC_E0301, v.at, "%s is not one of the values of `%s`", front_describe(e, v), p->name.text);
+            front_report(e, DIAGNOSTIC_E0301, v.at, "%s is not one of the values of `%s`", front_describe(e, v),
+                         p->name.text);
             return false;
         }
     }
@@ -242,10 +261,13 @@ static bool bind_all(struct matching *m) {
     for (int i = 0; i < d->parameters.count; i++)
         if (d->parameters.data[i]->is_const && !bind_constant(m, d->parameters.data[i], m->arguments[i])) return false;
     for (int i = 0; i < d->parameters.count; i++)
-        if (!d->parameters.data[i]->is_const && !infer(m, d->parameters.data[i], d->parameters.data[i]->type, m->arguments[i])) return false;
+        if (!d->parameters.data[i]->is_const &&
+            !infer(m, d->parameters.data[i], d->parameters.data[i]->type, m->arguments[i]))
+            return false;
     if (!infer_rest(m)) return false;
     for (int i = 0; i < d->parameters.count; i++)
-        if (!d->parameters.data[i]->is_const && !bind_parameter(m, d->parameters.data[i], m->arguments[i])) return false;
+        if (!d->parameters.data[i]->is_const && !bind_parameter(m, d->parameters.data[i], m->arguments[i]))
+            return false;
     return true;
 }
 
@@ -255,10 +277,13 @@ static struct value check_one(struct elaborator *e, const struct type *type, str
     if (value_is_error(v)) return v;
     if (type->kind == TYPE_ENUM) return convert_construct(e, type, v, at);
     if (v.kind == VALUE_HOST) return v;
-    if (value_is_constant(v) && v.kind != VALUE_TUPLE && type->plain->rank == 0) return constant_to_element(e, v, type->plain->element, false);
+    if (value_is_constant(v) && v.kind != VALUE_TUPLE && type->plain->rank == 0)
+        return constant_to_element(e, v, type->plain->element, false);
     const struct ir_type *wanted = type->plain;
-    if (v.kind == VALUE_RUN && wanted->rank == 0 && e->frame->lifted) wanted = ir_type_with_shape(e->context, wanted, v.run->type->rank, v.run->type->extent);
-    if (v.kind == VALUE_RUN && element_same_language(v.run->type->element, wanted->element) && v.run->type->element == IR_INDEX)
+    if (v.kind == VALUE_RUN && wanted->rank == 0 && e->frame->lifted)
+        wanted = ir_type_with_shape(e->context, wanted, v.run->type->rank, v.run->type->extent);
+    if (v.kind == VALUE_RUN && element_same_language(v.run->type->element, wanted->element) &&
+        v.run->type->element == IR_INDEX)
         wanted = ir_type_with_element(e->context, wanted, IR_INDEX);
     struct ir_value *run = convert_to_type(e, v, wanted, false, "the result of the function");
     if (!run) return value_error(at);
@@ -274,7 +299,9 @@ struct value call_check_result(struct elaborator *e, struct value v, struct loca
     if (!d->result && v.kind == VALUE_VOID) return v;
     if (!d->result && d->value) return v;
     if (!d->result || v.kind == VALUE_VOID) {
-        struct diagnostic *r = front_report(e, DIAGNOSTIC_E0313, at, d->result ? "`%s` returns a value" : "`%s` declares no result; add `-> type`", d->name.text);
+        struct diagnostic *r =
+            front_report(e, DIAGNOSTIC_E0313, at,
+                         d->result ? "`%s` returns a value" : "`%s` declares no result; add `-> type`", d->name.text);
         front_note(e, r, d->at, "it is declared here");
         return value_error(at);
     }
@@ -318,7 +345,8 @@ static bool any_host(int count, const struct value *arguments) {
     return false;
 }
 
-static bool check_recursion(struct elaborator *e, struct global *function, const struct value *arguments, struct location at) {
+static bool check_recursion(struct elaborator *e, struct global *function, const struct value *arguments,
+                            struct location at) {
     if (++e->depth > DEEPEST_CALL || ++e->steps > 1000000) {
         front_report(e, DIAGNOSTIC_E0504, at, "calls of `%s` go too deep", function->name);
         return false;
@@ -326,21 +354,29 @@ static bool check_recursion(struct elaborator *e, struct global *function, const
     bool constant = function->declaration->is_const && !e->function;
     for (struct frame *f = e->frame; f; f = f->parent)
         if (f->declaration == function->declaration && any_host(function->declaration->parameters.count, arguments)) {
-            front_report(e, DIAGNOSTIC_E0409, at, "the wrapper cannot evaluate this: how deep `%s` calls itself is known only when running", function->name);
+            front_report(e, DIAGNOSTIC_E0409, at,
+                         "the wrapper cannot evaluate this: how deep `%s` calls itself is known only when running",
+                         function->name);
             return false;
         }
     for (struct frame *f = e->frame; f && !constant; f = f->parent)
         if (f->declaration == function->declaration) {
-            front_report(e, DIAGNOSTIC_E0208, at, "`%s` calls itself; only a `const fn` may, while compiling", function->name);
+            front_report(e, DIAGNOSTIC_E0208, at, "`%s` calls itself; only a `const fn` may, while compiling",
+                         function->name);
             return false;
         }
     return true;
 }
 
 /* Runs the body with values for all parameters in the current block. */
-static struct value enter_function(struct elaborator *e, struct global *function, struct value *arguments, bool lifted, bool *lifts, struct location at) {
+static struct value enter_function(struct elaborator *e, struct global *function, struct value *arguments, bool lifted,
+                                   bool *lifts, struct location at) {
     struct scope *scope = e->scope;
-    struct frame frame = {.parent = e->frame, .declaration = function->declaration, .file = function->file, .lifted = lifted, .call_at = at};
+    struct frame frame = {.parent = e->frame,
+                          .declaration = function->declaration,
+                          .file = function->file,
+                          .lifted = lifted,
+                          .call_at = at};
     struct file_scope *file = e->file;
     struct value result = value_error(at);
     frame.returned.value = value_bool(false, at);
@@ -350,7 +386,8 @@ static struct value enter_function(struct elaborator *e, struct global *function
         e->frame = &frame;
         e->file = function->file;
         scope_push(e, true);
-        struct matching m = {.e = e, .declaration = function->declaration, .scope = e->scope, .arguments = arguments, .good = true};
+        struct matching m = {
+            .e = e, .declaration = function->declaration, .scope = e->scope, .arguments = arguments, .good = true};
         bool bound = bind_all(&m);
         if (lifts) *lifts = m.lifts;
         if (bound && (!m.lifts || lifted)) result = run_body(e, function->declaration, at);
@@ -369,13 +406,15 @@ static struct value enter_function(struct elaborator *e, struct global *function
 static bool over_scalars(const struct ast_declaration *d) {
     for (int i = 0; i < d->parameters.count; i++) {
         const struct ast_parameter *p = d->parameters.data[i];
-        if (!p->is_const && (p->direction != DIRECTION_NONE || p->type->kind == TYPE_NODE_TILE || p->type->kind == TYPE_NODE_TUPLE)) return false;
+        if (!p->is_const &&
+            (p->direction != DIRECTION_NONE || p->type->kind == TYPE_NODE_TILE || p->type->kind == TYPE_NODE_TUPLE))
+            return false;
     }
     return true;
 }
 
-static struct value build_map(struct elaborator *e, struct global *function, int count, struct value *arguments, const struct ir_type *shape,
-                              struct location at) {
+static struct value build_map(struct elaborator *e, struct global *function, int count, struct value *arguments,
+                              const struct ir_type *shape, struct location at) {
     struct ir_value **operands = ARENA_ARRAY(e->arena, struct ir_value *, count);
     struct value *inner = ARENA_ARRAY(e->arena, struct value, count);
     struct ir_block *saved, *body = region_begin(e, &saved);
@@ -413,7 +452,8 @@ static struct value build_map(struct elaborator *e, struct global *function, int
 }
 
 /* Tiles of the arguments get one shape. */
-static bool shape_arguments(struct elaborator *e, int count, struct value *arguments, const struct ir_type **shape, struct location at) {
+static bool shape_arguments(struct elaborator *e, int count, struct value *arguments, const struct ir_type **shape,
+                            struct location at) {
     struct value *tiles = ARENA_ARRAY(e->arena, struct value, count);
     int used = 0;
     for (int i = 0; i < count; i++)
@@ -435,7 +475,8 @@ static struct value stretch_result(struct elaborator *e, struct value v, const s
     return v;
 }
 
-static struct value apply_to_tiles(struct elaborator *e, struct global *function, int count, struct value *arguments, struct location at) {
+static struct value apply_to_tiles(struct elaborator *e, struct global *function, int count, struct value *arguments,
+                                   struct location at) {
     const struct ir_type *shape;
     if (!shape_arguments(e, count, arguments, &shape, at)) return value_error(at);
     int errors = e->errors;
@@ -456,7 +497,8 @@ static struct value apply_to_tiles(struct elaborator *e, struct global *function
     return build_map(e, function, count, arguments, shape, at);
 }
 
-struct value call_with_values(struct elaborator *e, struct global *function, int count, struct value *arguments, struct location at) {
+struct value call_with_values(struct elaborator *e, struct global *function, int count, struct value *arguments,
+                              struct location at) {
     bool tiles = false;
     for (int i = 0; i < count; i++) {
         if (value_is_error(arguments[i])) return value_error(at);
@@ -467,7 +509,9 @@ struct value call_with_values(struct elaborator *e, struct global *function, int
     struct value result = enter_function(e, function, arguments, false, &lifts, at);
     if (lifts && function->declaration) {
         int errors = e->errors;
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0301, at, "`%s` takes a scalar where a tile is given, and it is not a function over scalars alone", function->name);
+        struct diagnostic *d = front_report(
+            e, DIAGNOSTIC_E0301, at,
+            "`%s` takes a scalar where a tile is given, and it is not a function over scalars alone", function->name);
         front_note(e, d, function->declaration->at, "it is declared here");
         if (errors != e->errors) return value_error(at);
     }
@@ -492,21 +536,27 @@ struct value call_function(struct elaborator *e, struct global *function, const 
         const struct ast_argument *a = call->arguments.data[i];
         int at = a->name.text ? find_parameter(d, a->name.text) : i;
         if (at < 0 || at >= count || given[at]) {
-            struct diagnostic *r = at >= 0 && at < count ? front_report(e, DIAGNOSTIC_E0307, a->at, "`%s` is given twice", d->parameters.data[at]->name.text)
-                                   : a->name.text ? front_report(e, DIAGNOSTIC_E0307, a->at, "`%s` has no parameter `%s`", function->name, a->name.text)
-                                                  : front_report(e, DIAGNOSTIC_E0307, a->at, "`%s` takes %d argument%s", function->name, count, count == 1 ? "" : "s");
+            struct diagnostic *r =
+                at >= 0 && at < count
+                    ? front_report(e, DIAGNOSTIC_E0307, a->at, "`%s` is given twice", d->parameters.data[at]->name.text)
+                : a->name.text ? front_report(e, DIAGNOSTIC_E0307, a->at, "`%s` has no parameter `%s`", function->name,
+                                              a->name.text)
+                               : front_report(e, DIAGNOSTIC_E0307, a->at, "`%s` takes %d argument%s", function->name,
+                                              count, count == 1 ? "" : "s");
             front_note(e, r, d->at, "it is declared here");
             good = false;
             continue;
         }
         given[at] = true;
         arguments[at] = elaborate(e, a->value);
-        if (d->parameters.data[at]->direction == DIRECTION_NONE && arguments[at].kind != VALUE_TYPE) arguments[at] = value_read(e, arguments[at]);
+        if (d->parameters.data[at]->direction == DIRECTION_NONE && arguments[at].kind != VALUE_TYPE)
+            arguments[at] = value_read(e, arguments[at]);
         if (value_is_error(arguments[at])) good = false;
     }
     for (int i = 0; i < count && good; i++)
         if (!given[i]) {
-            struct diagnostic *r = front_report(e, DIAGNOSTIC_E0307, call->at, "`%s` needs a value for `%s`", function->name, d->parameters.data[i]->name.text);
+            struct diagnostic *r = front_report(e, DIAGNOSTIC_E0307, call->at, "`%s` needs a value for `%s`",
+                                                function->name, d->parameters.data[i]->name.text);
             front_note(e, r, d->parameters.data[i]->at, "it is declared here");
             good = false;
         }

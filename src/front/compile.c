@@ -4,7 +4,8 @@
 #include <string.h>
 
 void elaborator_init(struct elaborator *e, struct front *front, struct file_scope *file) {
-    _Static_assert((int)AST_SCALAR_BOOL == (int)IR_BOOL && (int)AST_SCALAR_U64 == (int)IR_U64 && (int)AST_SCALAR_F8E5M2 == (int)IR_F8E5M2,
+    _Static_assert((int)AST_SCALAR_BOOL == (int)IR_BOOL && (int)AST_SCALAR_U64 == (int)IR_U64 &&
+                       (int)AST_SCALAR_F8E5M2 == (int)IR_F8E5M2,
                    "the scalar types of the tree and of the IR have one order");
     *e = (struct elaborator){.front = front, .arena = front->arena, .context = front->options->context, .file = file};
     e->frame = ARENA_NEW(front->arena, struct frame);
@@ -44,30 +45,38 @@ struct front *front_open(const struct front_options *options) {
 static void check_values(struct front *front) {
     for (struct file_scope *file = front->main; file; file = file->next)
         for (struct global *g = file->first; g; g = g->next)
-            if (g->declaration->kind == DECLARATION_CONST || g->declaration->kind == DECLARATION_ENUM) declare_value(front, g, g->declaration->at);
+            if (g->declaration->kind == DECLARATION_CONST || g->declaration->kind == DECLARATION_ENUM)
+                declare_value(front, g, g->declaration->at);
             else if (g->declaration->kind == DECLARATION_STRUCT)
-                diag_report(front->diagnostics, DIAGNOSTIC_E0909, g->declaration->at, "structs such as `%s` are not there yet", g->name);
+                diag_report(front->diagnostics, DIAGNOSTIC_E0909, g->declaration->at,
+                            "structs such as `%s` are not there yet", g->name);
 }
 
 static void refuse_tests(struct front *front, const struct ast_file *file) {
     for (int i = 0; i < file->declarations.count; i++)
         if (file->declarations.data[i]->kind == DECLARATION_TEST)
-            diag_report(front->diagnostics, DIAGNOSTIC_E0910, file->declarations.data[i]->at, "`test` blocks are not there yet");
+            diag_report(front->diagnostics, DIAGNOSTIC_E0910, file->declarations.data[i]->at,
+                        "`test` blocks are not there yet");
 }
 
 static void check_defines(struct front *front) {
     for (int i = 0; i < front->options->define_count; i++)
         if (!front->used_defines[i])
-            diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0}, "-D %s=%s names no `tune` or `const` name and no const of the file",
+            diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0},
+                        "-D %s=%s names no `tune` or `const` name and no const of the file",
                         front->options->defines[i].name, front->options->defines[i].value);
 }
 
-/* A name of -D that stands in some kernel counts as used, also when errors or --spec kept that kernel from being compiled. */
+/* A name of -D that stands in some kernel counts as used, also when errors or --spec kept that kernel from being
+ * compiled. */
 static void mark_defines(struct front *front, const struct ast_declaration *kernel) {
     for (int c = 0; c < kernel->clauses.count; c++)
         for (int i = 0; i < kernel->clauses.data[c]->items.count; i++) {
             const struct ast_item *item = kernel->clauses.data[c]->items.data[i];
-            const char *name = item->name.text ? item->name.text : item->kind == ITEM_EXPRESSION && item->value->kind == EXPRESSION_NAME ? item->value->name : NULL;
+            const char *name = item->name.text ? item->name.text
+                               : item->kind == ITEM_EXPRESSION && item->value->kind == EXPRESSION_NAME
+                                   ? item->value->name
+                                   : NULL;
             for (int k = 0; name && k < front->options->define_count; k++)
                 if (strcmp(front->options->defines[k].name, name) == 0) front->used_defines[k] = true;
         }
@@ -98,7 +107,8 @@ struct kernel_module *front_compile(const struct front_options *options, const s
     }
     for (struct spec *s = specs; s; s = s->next)
         if (!s->used && errors == options->diagnostics->errors)
-            diag_report(options->diagnostics, DIAGNOSTIC_E0414, (struct location){0}, "--spec '%s' matches no kernel of %s", s->text, source->name);
+            diag_report(options->diagnostics, DIAGNOSTIC_E0414, (struct location){0},
+                        "--spec '%s' matches no kernel of %s", s->text, source->name);
     check_defines(front);
     return errors == options->diagnostics->errors ? front->module : NULL;
 }

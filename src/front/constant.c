@@ -1,5 +1,5 @@
-/* Arithmetic on values known while compiling.  Integers are exact in 128 bits until they meet a type; then they must fit it.
- * Typed constants (`const N: i32 = 4`, `i32(4)`) wrap and round as their type does when running. */
+/* Arithmetic on values known while compiling.  Integers are exact in 128 bits until they meet a type; then they must
+ * fit it. Typed constants (`const N: i32 = 4`, `i32(4)`) wrap and round as their type does when running. */
 #include "front/elaborate.h"
 
 #include <math.h>
@@ -9,7 +9,8 @@
 bool constant_fits(wide_integer number, enum ir_element element) {
     if (element == IR_BOOL) return number == 0 || number == 1;
     int bits = ir_element_info[element].bits;
-    if (ir_is_signed(element)) return number >= -((wide_integer)1 << (bits - 1)) && number < ((wide_integer)1 << (bits - 1));
+    if (ir_is_signed(element))
+        return number >= -((wide_integer)1 << (bits - 1)) && number < ((wide_integer)1 << (bits - 1));
     return number >= 0 && number < ((wide_integer)1 << bits);
 }
 
@@ -66,30 +67,35 @@ static struct value real_to_element(struct elaborator *e, struct value v, enum i
 struct value constant_to_element(struct elaborator *e, struct value v, enum ir_element element, bool convert) {
     if (v.kind == VALUE_INTEGER || v.kind == VALUE_REAL) {
         bool adapts = v.element == IR_ELEMENT_COUNT || convert || element_same_language(v.element, element);
-        bool widens = !adapts && v.kind == VALUE_INTEGER && ir_is_integer(element) && ir_is_signed(element) == ir_is_signed(v.element) &&
+        bool widens = !adapts && v.kind == VALUE_INTEGER && ir_is_integer(element) &&
+                      ir_is_signed(element) == ir_is_signed(v.element) &&
                       ir_element_info[element].bits > ir_element_info[v.element].bits;
         if (v.element == element && v.kind == VALUE_INTEGER) return v;
         if (!adapts && !widens && v.element != element) {
-            front_report(e, DIAGNOSTIC_E0304, v.at, "a constant of type %s does not become %s by itself; write `%s(...)`",
+            front_report(e, DIAGNOSTIC_E0304, v.at,
+                         "a constant of type %s does not become %s by itself; write `%s(...)`",
                          ir_element_info[v.element].text, ir_element_info[element].text, ir_element_info[element].text);
             return value_error(v.at);
         }
-        return v.kind == VALUE_INTEGER ? integer_to_element(e, v, element, convert) : real_to_element(e, v, element, convert);
+        return v.kind == VALUE_INTEGER ? integer_to_element(e, v, element, convert)
+                                       : real_to_element(e, v, element, convert);
     }
     if (v.kind == VALUE_BOOL) {
         if (element == IR_BOOL) return v;
         if (convert) return from_bits(element, ir_int_to_bits(element, v.truth), v.at);
     }
-    if (v.kind == VALUE_ENUMERATOR && (convert || element == IR_I32)) return from_bits(element, ir_int_to_bits(element, (int64_t)v.integer), v.at);
+    if (v.kind == VALUE_ENUMERATOR && (convert || element == IR_I32))
+        return from_bits(element, ir_int_to_bits(element, (int64_t)v.integer), v.at);
     if (v.kind != VALUE_ERROR)
-        front_report(e, DIAGNOSTIC_E0304, v.at, "%s does not become %s", front_describe(e, v), ir_element_info[element].text);
+        front_report(e, DIAGNOSTIC_E0304, v.at, "%s does not become %s", front_describe(e, v),
+                     ir_element_info[element].text);
     return value_error(v.at);
 }
 
 /* ---- integers ---- */
 
-static bool shift_integer(struct elaborator *e, enum ast_operator operation, wide_integer a, wide_integer b, struct location at,
-                          wide_integer *result) {
+static bool shift_integer(struct elaborator *e, enum ast_operator operation, wide_integer a, wide_integer b,
+                          struct location at, wide_integer *result) {
     if (b < 0 || (operation == OPERATOR_SHIFT_LEFT && b > 100)) {
         front_report(e, DIAGNOSTIC_E0505, at, "the distance of a shift of constants is not between 0 and 100");
         return false;
@@ -102,8 +108,8 @@ static bool shift_integer(struct elaborator *e, enum ast_operator operation, wid
     return true;
 }
 
-static bool integer_operation(struct elaborator *e, enum ast_operator operation, wide_integer a, wide_integer b, struct location at,
-                              wide_integer *result) {
+static bool integer_operation(struct elaborator *e, enum ast_operator operation, wide_integer a, wide_integer b,
+                              struct location at, wide_integer *result) {
     bool overflow = false;
     switch (operation) {
     case OPERATOR_ADD: overflow = __builtin_add_overflow(a, b, result); break;
@@ -132,15 +138,19 @@ static bool compare_numbers(enum ast_operator operation, int order) {
     }
 }
 
-static bool is_comparison(enum ast_operator operation) { return operation >= OPERATOR_EQUAL && operation <= OPERATOR_GREATER_EQUAL; }
+static bool is_comparison(enum ast_operator operation) {
+    return operation >= OPERATOR_EQUAL && operation <= OPERATOR_GREATER_EQUAL;
+}
 
-static struct value unsupported(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at) {
-    front_report(e, DIAGNOSTIC_E0306, at, "`%s` does not take %s and %s", ast_operator_spelling(operation), front_describe(e, a),
-                 front_describe(e, b));
+static struct value unsupported(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                                struct location at) {
+    front_report(e, DIAGNOSTIC_E0306, at, "`%s` does not take %s and %s", ast_operator_spelling(operation),
+                 front_describe(e, a), front_describe(e, b));
     return value_error(at);
 }
 
-static struct value binary_integer(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at) {
+static struct value binary_integer(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                                   struct location at) {
     if (is_comparison(operation))
         return value_bool(compare_numbers(operation, a.integer < b.integer ? -1 : a.integer > b.integer), at);
     wide_integer result = 0;
@@ -148,11 +158,13 @@ static struct value binary_integer(struct elaborator *e, enum ast_operator opera
     if (!integer_operation(e, operation, a.integer, b.integer, at, &result)) return value_error(at);
     struct value v = value_integer(result, at);
     if (a.element == IR_ELEMENT_COUNT) return v;
-    v = from_bits(a.element, ir_int_to_bits(a.element, (int64_t)(uint64_t)(result & (((wide_integer)1 << 64) - 1))), at);
+    v = from_bits(a.element, ir_int_to_bits(a.element, (int64_t)(uint64_t)(result & (((wide_integer)1 << 64) - 1))),
+                  at);
     return v;
 }
 
-static struct value binary_real(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at) {
+static struct value binary_real(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                                struct location at) {
     double x = a.real.number, y = b.real.number;
     if (is_comparison(operation)) {
         if (isnan(x) || isnan(y)) return value_bool(operation == OPERATOR_NOT_EQUAL, at);
@@ -174,8 +186,8 @@ static struct value binary_real(struct elaborator *e, enum ast_operator operatio
 /* Two number constants get one kind and one type. */
 static bool meet(struct elaborator *e, struct value *a, struct value *b) {
     enum ir_element element = a->element != IR_ELEMENT_COUNT ? a->element : b->element;
-    if (a->element != IR_ELEMENT_COUNT && b->element != IR_ELEMENT_COUNT && ir_is_integer(a->element) && ir_is_integer(b->element) &&
-        ir_element_info[b->element].bits > ir_element_info[a->element].bits)
+    if (a->element != IR_ELEMENT_COUNT && b->element != IR_ELEMENT_COUNT && ir_is_integer(a->element) &&
+        ir_is_integer(b->element) && ir_element_info[b->element].bits > ir_element_info[a->element].bits)
         element = b->element;
     if (element != IR_ELEMENT_COUNT) {
         *a = constant_to_element(e, *a, element, false);
@@ -187,7 +199,8 @@ static bool meet(struct elaborator *e, struct value *a, struct value *b) {
     return true;
 }
 
-static struct value binary_tuple(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at) {
+static struct value binary_tuple(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                                 struct location at) {
     if (a.list.count != b.list.count) return unsupported(e, operation, a, b, at);
     bool equal = true;
     for (int i = 0; i < a.list.count; i++) {
@@ -198,16 +211,19 @@ static struct value binary_tuple(struct elaborator *e, enum ast_operator operati
     return value_bool(equal == (operation == OPERATOR_EQUAL), at);
 }
 
-struct value constant_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at) {
+struct value constant_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                             struct location at) {
     bool equality = operation == OPERATOR_EQUAL || operation == OPERATOR_NOT_EQUAL;
-    bool numbers = (a.kind == VALUE_INTEGER || a.kind == VALUE_REAL) && (b.kind == VALUE_INTEGER || b.kind == VALUE_REAL);
+    bool numbers =
+        (a.kind == VALUE_INTEGER || a.kind == VALUE_REAL) && (b.kind == VALUE_INTEGER || b.kind == VALUE_REAL);
     if (numbers) {
         if (!meet(e, &a, &b)) return value_error(at);
         return a.kind == VALUE_INTEGER ? binary_integer(e, operation, a, b, at) : binary_real(e, operation, a, b, at);
     }
     if (equality && a.kind == b.kind) {
         if (a.kind == VALUE_TUPLE) return binary_tuple(e, operation, a, b, at);
-        if (a.kind == VALUE_TYPE || a.kind == VALUE_BOOL || (a.kind == VALUE_ENUMERATOR && a.enumeration == b.enumeration))
+        if (a.kind == VALUE_TYPE || a.kind == VALUE_BOOL ||
+            (a.kind == VALUE_ENUMERATOR && a.enumeration == b.enumeration))
             return value_bool(value_same(a, b) == (operation == OPERATOR_EQUAL), at);
     }
     if (a.kind == VALUE_BOOL && b.kind == VALUE_BOOL) switch (operation) {
@@ -233,6 +249,7 @@ struct value constant_unary(struct elaborator *e, enum ast_operator operation, s
         if (a.element == IR_ELEMENT_COUNT) return result;
         return from_bits(a.element, ir_int_to_bits(a.element, (int64_t)(uint64_t)result.integer), at);
     }
-    front_report(e, DIAGNOSTIC_E0306, at, "`%s` does not take %s", ast_operator_spelling(operation), front_describe(e, a));
+    front_report(e, DIAGNOSTIC_E0306, at, "`%s` does not take %s", ast_operator_spelling(operation),
+                 front_describe(e, a));
     return value_error(at);
 }

@@ -1,5 +1,5 @@
-/* Branches.  On a condition known while compiling only the branch taken is looked at; on one known when running both are built
- * and joined; jumps out of them become flags, and what follows a possible jump is guarded. */
+/* Branches.  On a condition known while compiling only the branch taken is looked at; on one known when running both
+ * are built and joined; jumps out of them become flags, and what follows a possible jump is guarded. */
 #include "front/control.h"
 
 #include <string.h>
@@ -16,7 +16,9 @@ static bool always_jumps(const struct ast_statement *s) {
 
 bool statement_always_jumps(const struct ast_statement *statement) { return always_jumps(statement); }
 
-struct binding *control_guard_flag(struct elaborator *e) { return e->frame->loop ? &e->frame->loop->skip : &e->frame->returned; }
+struct binding *control_guard_flag(struct elaborator *e) {
+    return e->frame->loop ? &e->frame->loop->skip : &e->frame->returned;
+}
 
 static void in_scope(struct elaborator *e, const struct ast_statement *statement) {
     if (!statement) return;
@@ -26,7 +28,8 @@ static void in_scope(struct elaborator *e, const struct ast_statement *statement
 }
 
 /* Branch `otherwise`, then the rest of the block, which only runs when the branch `then` did not jump. */
-static void otherwise_and_rest(struct elaborator *e, const struct ast_statement *otherwise, const struct ast_statement_list *rest, int from) {
+static void otherwise_and_rest(struct elaborator *e, const struct ast_statement *otherwise,
+                               const struct ast_statement_list *rest, int from) {
     in_scope(e, otherwise);
     if (!rest) return;
     struct value flag = control_guard_flag(e)->value;
@@ -47,7 +50,8 @@ static void look_only(struct elaborator *e, const struct ast_statement *statemen
     region_end(e, saved);
 }
 
-void control_if(struct elaborator *e, const struct ast_statement *statement, const struct ast_statement_list *rest, int from) {
+void control_if(struct elaborator *e, const struct ast_statement *statement, const struct ast_statement_list *rest,
+                int from) {
     struct value condition = elaborate_condition(e, statement->condition, "the condition of `if`");
     if (condition.kind == VALUE_BOOL) {
         in_scope(e, condition.truth ? statement->then : statement->otherwise);
@@ -74,12 +78,13 @@ void control_if(struct elaborator *e, const struct ast_statement *statement, con
     region_end(e, saved);
     struct value *otherwise = carried_values(e, &carried);
     struct value *joined = ARENA_ARRAY(e->arena, struct value, carried.count);
-    join_branches(e, condition, in_then, in_else, carried.count, then, otherwise, joined, "the branches of `if`", false, statement->at);
+    join_branches(e, condition, in_then, in_else, carried.count, then, otherwise, joined, "the branches of `if`", false,
+                  statement->at);
     carried_restore(&carried, joined);
 }
 
-void control_when(struct elaborator *e, struct value keep, struct binding *flag, struct carried *carried, void (*body)(struct elaborator *e, void *context),
-                  void *context, struct location at) {
+void control_when(struct elaborator *e, struct value keep, struct binding *flag, struct carried *carried,
+                  void (*body)(struct elaborator *e, void *context), void *context, struct location at) {
     struct value *before = carried_values(e, carried);
     struct ir_block *saved;
     struct ir_block *inside = region_begin(e, &saved);
@@ -132,7 +137,8 @@ static void jump_return(struct elaborator *e, const struct ast_statement *statem
     }
     if (result.kind != VALUE_VOID && result.kind != VALUE_VIEW) result = value_read(e, result);
     if (!in_function && statement->values.count) {
-        front_report(e, DIAGNOSTIC_E0313, statement->at, "a kernel returns nothing; write its results into `out` views");
+        front_report(e, DIAGNOSTIC_E0313, statement->at,
+                     "a kernel returns nothing; write its results into `out` views");
         return;
     }
     if (in_function) result = call_check_result(e, result, statement->at);
@@ -146,7 +152,8 @@ void control_jump(struct elaborator *e, const struct ast_statement *statement) {
         return;
     }
     if (!e->frame->loop) {
-        front_report(e, DIAGNOSTIC_E0318, statement->at, "`%s` stands outside a loop", statement->kind == STATEMENT_BREAK ? "break" : "continue");
+        front_report(e, DIAGNOSTIC_E0318, statement->at, "`%s` stands outside a loop",
+                     statement->kind == STATEMENT_BREAK ? "break" : "continue");
         return;
     }
     e->frame->loop->skip.value = value_bool(true, statement->at);

@@ -9,15 +9,16 @@ void carried_add_flags(struct elaborator *e, struct carried *carried);
 struct value *carried_values(struct elaborator *e, const struct carried *carried);
 void carried_restore(const struct carried *carried, const struct value *values);
 /* Gives two values one type, each in its own block.  False: reported. */
-bool join_pair(struct elaborator *e, struct value *a, struct ir_block *in_a, struct value *b, struct ir_block *in_b, const char *what,
-               struct location at);
-/* Joins `count` values of two filled blocks under a run-time or host condition: builds the `if` (or selects, when both blocks are
- * empty or `select` is set) at the current point.  False: reported, those values are VALUE_ERROR. */
-bool join_branches(struct elaborator *e, struct value condition, struct ir_block *in_a, struct ir_block *in_b, int count,
-                   struct value *a, struct value *b, struct value *joined, const char *what, bool select, struct location at);
+bool join_pair(struct elaborator *e, struct value *a, struct ir_block *in_a, struct value *b, struct ir_block *in_b,
+               const char *what, struct location at);
+/* Joins `count` values of two filled blocks under a run-time or host condition: builds the `if` (or selects, when both
+ * blocks are empty or `select` is set) at the current point.  False: reported, those values are VALUE_ERROR. */
+bool join_branches(struct elaborator *e, struct value condition, struct ir_block *in_a, struct ir_block *in_b,
+                   int count, struct value *a, struct value *b, struct value *joined, const char *what, bool select,
+                   struct location at);
 /* Runs body only where `keep` holds, that is where `flag` is not set; `carried` lists what the body may assign. */
-void control_when(struct elaborator *e, struct value keep, struct binding *flag, struct carried *carried, void (*body)(struct elaborator *e, void *context),
-                  void *context, struct location at);
+void control_when(struct elaborator *e, struct value keep, struct binding *flag, struct carried *carried,
+                  void (*body)(struct elaborator *e, void *context), void *context, struct location at);
 /* A bool, presence of a view, or what elaborate_value gives. */
 struct value condition_value(struct elaborator *e, const struct ast_expression *expression);
 bool convert_common_element(struct elaborator *e, int count, struct value *values, const char *what, struct location at,

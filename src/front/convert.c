@@ -1,5 +1,5 @@
-/* Conversions.  Implicit ones are few: constants adapt to what they meet, integers of one signedness widen, scalars go with
- * all tiles, extents of 1 stretch.  Explicit ones are calls of types. */
+/* Conversions.  Implicit ones are few: constants adapt to what they meet, integers of one signedness widen, scalars go
+ * with all tiles, extents of 1 stretch.  Explicit ones are calls of types. */
 #include "front/control.h"
 
 #include <string.h>
@@ -10,13 +10,16 @@ bool element_same_language(enum ir_element a, enum ir_element b) {
     return a == b;
 }
 
-static const char *element_word(enum ir_element element) { return element == IR_INDEX ? "i64" : ir_element_info[element].text; }
+static const char *element_word(enum ir_element element) {
+    return element == IR_INDEX ? "i64" : ir_element_info[element].text;
+}
 
 const struct ir_type *shape_like(struct elaborator *e, const struct ir_type *like, enum ir_element element) {
     return ir_type_with_element(e->context, like, element);
 }
 
-const struct origin *origin_merge(struct elaborator *e, const struct origin *a, const struct origin *b, const struct ir_type *type) {
+const struct origin *origin_merge(struct elaborator *e, const struct origin *a, const struct origin *b,
+                                  const struct ir_type *type) {
     if (!a || !b) return a ? a : b;
     struct origin *merged = ARENA_NEW(e->arena, struct origin);
     for (int d = 0; d < type->rank; d++) merged->extent[d] = a->extent[d].text ? a->extent[d] : b->extent[d];
@@ -25,7 +28,8 @@ const struct origin *origin_merge(struct elaborator *e, const struct origin *a, 
 
 struct value value_materialize(struct elaborator *e, struct value v) {
     enum ir_element element = v.element;
-    if (v.kind == VALUE_INTEGER && element == IR_ELEMENT_COUNT) element = constant_fits(v.integer, IR_INDEX) ? IR_INDEX : IR_U64;
+    if (v.kind == VALUE_INTEGER && element == IR_ELEMENT_COUNT)
+        element = constant_fits(v.integer, IR_INDEX) ? IR_INDEX : IR_U64;
     else if (v.kind == VALUE_REAL && element == IR_ELEMENT_COUNT) element = IR_F32;
     else if (v.kind == VALUE_BOOL) element = IR_BOOL;
     else if (v.kind == VALUE_ENUMERATOR) element = IR_I32;
@@ -51,8 +55,8 @@ static void report_conversion(struct elaborator *e, struct value v, enum ir_elem
     enum ir_element from = v.run->type->element;
     bool mixed = ir_is_integer(from) && ir_is_integer(element) && ir_is_signed(from) != ir_is_signed(element);
     struct diagnostic *d = front_report(e, mixed ? DIAGNOSTIC_E0305 : DIAGNOSTIC_E0304, v.at,
-                                        "%s: %s does not become %s by itself; write `%s(...)`", what, front_describe(e, v),
-                                        element_word(element), element_word(element));
+                                        "%s: %s does not become %s by itself; write `%s(...)`", what,
+                                        front_describe(e, v), element_word(element), element_word(element));
     front_note_shape(e, d, v, "this");
 }
 
@@ -70,7 +74,8 @@ struct ir_value *convert_to_element(struct elaborator *e, struct value v, enum i
     }
     enum ir_element from = v.run->type->element;
     if (from == element) return v.run;
-    if (element_same_language(from, element) || (widens(from, element) && !v.enumeration)) return ir_cast(&e->builder, v.run, element);
+    if (element_same_language(from, element) || (widens(from, element) && !v.enumeration))
+        return ir_cast(&e->builder, v.run, element);
     report_conversion(e, v, element, what);
     return NULL;
 }
@@ -83,7 +88,8 @@ static bool stretches(const struct ir_type *from, int rank, const int64_t *exten
     return true;
 }
 
-struct ir_value *convert_to_type(struct elaborator *e, struct value v, const struct ir_type *type, bool stretch, const char *what) {
+struct ir_value *convert_to_type(struct elaborator *e, struct value v, const struct ir_type *type, bool stretch,
+                                 const char *what) {
     if (type->element == IR_POINTER) {
         if (v.kind == VALUE_NULL) {
             struct ir_value *zero = ir_constant_bits(&e->builder, shape_like(e, type, IR_I64), 0);
@@ -92,7 +98,8 @@ struct ir_value *convert_to_type(struct elaborator *e, struct value v, const str
         if (v.kind != VALUE_RUN || v.run->type->element != IR_POINTER || v.run->type->pointee != type->pointee ||
             (v.run->type->pointee_const && !type->pointee_const)) {
             if (!value_is_error(v))
-                front_report(e, DIAGNOSTIC_E0301, v.at, "%s: expected %s, got %s", what, front_type_text(e, type), front_describe(e, v));
+                front_report(e, DIAGNOSTIC_E0301, v.at, "%s: expected %s, got %s", what, front_type_text(e, type),
+                             front_describe(e, v));
             return NULL;
         }
     } else {
@@ -133,23 +140,26 @@ static bool common_element(struct elaborator *e, int count, struct value *values
                                              values[i].kind != VALUE_ENUMERATOR))
             continue;
         enum ir_element element = values[i].kind == VALUE_RUN ? values[i].run->type->element : values[i].element;
-        if (*common == IR_ELEMENT_COUNT || widens(*common, element) || (element_same_language(*common, element) && *common == IR_INDEX))
+        if (*common == IR_ELEMENT_COUNT || widens(*common, element) ||
+            (element_same_language(*common, element) && *common == IR_INDEX))
             *common = element;
         else if (*common != element && !widens(element, *common) && !element_same_language(element, *common)) {
             bool mixed = ir_is_integer(element) && ir_is_integer(*common);
-            struct diagnostic *d = front_report(e, mixed ? DIAGNOSTIC_E0305 : DIAGNOSTIC_E0304, at,
-                                                "%s: %s and %s do not go together; convert one of them, such as `%s(...)`", what,
-                                                element_word(*common), element_word(element),
-                                                element_word(ir_is_float(element) ? element : *common));
+            struct diagnostic *d = front_report(
+                e, mixed ? DIAGNOSTIC_E0305 : DIAGNOSTIC_E0304, at,
+                "%s: %s and %s do not go together; convert one of them, such as `%s(...)`", what, element_word(*common),
+                element_word(element), element_word(ir_is_float(element) ? element : *common));
             for (int j = 0; j < count; j++)
-                if (values[j].kind == VALUE_RUN) front_note_shape(e, d, values[j], j ? "the right side" : "the left side");
+                if (values[j].kind == VALUE_RUN)
+                    front_note_shape(e, d, values[j], j ? "the right side" : "the left side");
             return false;
         }
     }
     return true;
 }
 
-static bool same_enumeration(struct elaborator *e, int count, struct value *values, const char *what, struct location at) {
+static bool same_enumeration(struct elaborator *e, int count, struct value *values, const char *what,
+                             struct location at) {
     const struct enumeration *enumeration = NULL;
     bool plain = false;
     for (int i = 0; i < count; i++) {
@@ -168,7 +178,8 @@ static bool unify_pointers(struct elaborator *e, int count, struct value *values
         if (values[i].kind == VALUE_RUN && (!type || !values[i].run->type->pointee_const)) type = values[i].run->type;
     for (int i = 0; i < count; i++) {
         const struct ir_type *wanted = type;
-        if (values[i].kind == VALUE_RUN) wanted = ir_type_with_shape(e->context, type, values[i].run->type->rank, values[i].run->type->extent);
+        if (values[i].kind == VALUE_RUN)
+            wanted = ir_type_with_shape(e->context, type, values[i].run->type->rank, values[i].run->type->extent);
         else wanted = ir_type_with_shape(e->context, type, 0, NULL);
         struct ir_value *run = convert_to_type(e, values[i], wanted, false, what);
         if (!run) return false;
@@ -185,21 +196,27 @@ bool convert_common_element(struct elaborator *e, int count, struct value *value
     for (int i = 0; i < count; i++) {
         if (value_is_error(values[i])) return false;
         if (!value_is_run(values[i]) && !value_is_constant(values[i]) && values[i].kind != VALUE_NULL) {
-            front_report(e, DIAGNOSTIC_E0310, values[i].at, "%s: a value is needed here, not %s", what, front_describe(e, values[i]));
+            front_report(e, DIAGNOSTIC_E0310, values[i].at, "%s: a value is needed here, not %s", what,
+                         front_describe(e, values[i]));
             return false;
         }
         if (values[i].kind == VALUE_REAL) real = true;
     }
-    if (!same_enumeration(e, count, values, what, at) || !common_element(e, count, values, what, at, element)) return false;
+    if (!same_enumeration(e, count, values, what, at) || !common_element(e, count, values, what, at, element))
+        return false;
     if (*element == IR_ELEMENT_COUNT)
-        *element = real ? IR_F32 : values[0].kind == VALUE_BOOL ? IR_BOOL : values[0].kind == VALUE_ENUMERATOR ? IR_I32 : IR_INDEX;
+        *element = real                                 ? IR_F32
+                   : values[0].kind == VALUE_BOOL       ? IR_BOOL
+                   : values[0].kind == VALUE_ENUMERATOR ? IR_I32
+                                                        : IR_INDEX;
     return true;
 }
 
 bool convert_unify(struct elaborator *e, int count, struct value *values, const char *what, struct location at) {
     enum ir_element element;
     if (!convert_common_element(e, count, values, what, at, &element)) return false;
-    if (element == IR_POINTER) return unify_pointers(e, count, values, what) && convert_broadcast(e, count, values, what, at);
+    if (element == IR_POINTER)
+        return unify_pointers(e, count, values, what) && convert_broadcast(e, count, values, what, at);
     for (int i = 0; i < count; i++) {
         struct ir_value *run = convert_to_element(e, values[i], element, what);
         if (!run) return false;
@@ -210,7 +227,8 @@ bool convert_unify(struct elaborator *e, int count, struct value *values, const 
     return convert_broadcast(e, count, values, what, at);
 }
 
-static bool report_shapes(struct elaborator *e, int count, struct value *values, const char *what, struct location at, bool ranks) {
+static bool report_shapes(struct elaborator *e, int count, struct value *values, const char *what, struct location at,
+                          bool ranks) {
     const struct value *first = NULL, *second = NULL;
     for (int i = 0; i < count; i++)
         if (values[i].run->type->rank > 0) {
@@ -218,10 +236,11 @@ static bool report_shapes(struct elaborator *e, int count, struct value *values,
             else if (!ir_type_same_shape(first->run->type, values[i].run->type) && !second) second = &values[i];
         }
     if (!first || !second) return false;
-    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0302, at, "%s: the shapes %s and %s do not go together%s", what,
-                                        front_type_text(e, first->run->type), front_type_text(e, second->run->type),
-                                        ranks ? "; ranks must be equal, so give the smaller one extents of 1 with `None`, as in `v[None, :]`"
-                                              : "; extents are equal or 1");
+    struct diagnostic *d = front_report(
+        e, DIAGNOSTIC_E0302, at, "%s: the shapes %s and %s do not go together%s", what,
+        front_type_text(e, first->run->type), front_type_text(e, second->run->type),
+        ranks ? "; ranks must be equal, so give the smaller one extents of 1 with `None`, as in `v[None, :]`"
+              : "; extents are equal or 1");
     front_note_shape(e, d, *first, "the left side");
     front_note_shape(e, d, *second, "the right side");
     return false;
@@ -265,7 +284,8 @@ bool convert_broadcast(struct elaborator *e, int count, struct value *values, co
 
 /* ---- explicit conversions ---- */
 
-struct value convert_explicit(struct elaborator *e, struct value v, enum ir_element element, int round, int saturate, struct location at) {
+struct value convert_explicit(struct elaborator *e, struct value v, enum ir_element element, int round, int saturate,
+                              struct location at) {
     if (value_is_error(v)) return v;
     if (value_is_constant(v) && v.kind != VALUE_TYPE && v.kind != VALUE_TUPLE && v.kind != VALUE_STRING && round < 0) {
         struct value typed = constant_to_element(e, v, element, true);
@@ -275,11 +295,13 @@ struct value convert_explicit(struct elaborator *e, struct value v, enum ir_elem
     if (value_is_constant(v)) v = value_materialize(e, v);
     if (v.kind != VALUE_RUN || v.run->type->element == IR_POINTER || element == IR_POINTER) {
         if (v.kind == VALUE_RUN && v.run->type->element == IR_POINTER && (element == IR_U64 || element == IR_I64)) {
-            struct value r = value_run(ir_build_value(&e->builder, OP_BITCAST, shape_like(e, v.run->type, element), 1, &v.run), at);
+            struct value r =
+                value_run(ir_build_value(&e->builder, OP_BITCAST, shape_like(e, v.run->type, element), 1, &v.run), at);
             r.origin = v.origin;
             return r;
         }
-        front_report(e, DIAGNOSTIC_E0301, at, "%s cannot be converted to %s", front_describe(e, v), element_word(element));
+        front_report(e, DIAGNOSTIC_E0301, at, "%s cannot be converted to %s", front_describe(e, v),
+                     element_word(element));
         return value_error(at);
     }
     /* i64 as a language type: index when it comes from an index, so that it may narrow */
@@ -299,7 +321,8 @@ struct value convert_construct(struct elaborator *e, const struct type *type, st
     if (value_is_error(v)) return v;
     if (type->kind == TYPE_ENUM) {
         if (v.enumeration == type->enumeration) return v;
-        front_report(e, DIAGNOSTIC_E0301, at, "%s does not become the enum `%s`", front_describe(e, v), type->enumeration->name);
+        front_report(e, DIAGNOSTIC_E0301, at, "%s does not become the enum `%s`", front_describe(e, v),
+                     type->enumeration->name);
         return value_error(at);
     }
     if (type->kind == TYPE_TUPLE) {

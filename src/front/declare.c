@@ -19,7 +19,8 @@ int spelling_distance(const char *a, const char *b, int limit) {
             int best = before[j - 1] + (a[i - 1] != b[j - 1]);
             if (before[j] + 1 < best) best = before[j] + 1;
             if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && earlier[j - 2] + 1 < best) best = earlier[j - 2] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && earlier[j - 2] + 1 < best)
+                best = earlier[j - 2] + 1;
             now[j] = best;
         }
     }
@@ -61,7 +62,8 @@ bool declare_by_author(const struct file_scope *file, const char *name) {
     return false;
 }
 
-/* In order: the file itself, what it imports without `as`, the library.  *other: a second import that declares it, too. */
+/* In order: the file itself, what it imports without `as`, the library.  *other: a second import that declares it, too.
+ */
 struct global *declare_find(struct front *front, struct file_scope *file, const char *name, struct global **other) {
     struct global *found = file ? find_own(file, name) : NULL;
     if (found) return found;
@@ -74,14 +76,16 @@ struct global *declare_find(struct front *front, struct file_scope *file, const 
     if (found) return found;
     if (!front->standard) return NULL;
     found = find_own(front->standard, name);
-    for (int i = 0; !found && i < front->standard->opened.count; i++) found = find_own(front->standard->opened.data[i], name);
+    for (int i = 0; !found && i < front->standard->opened.count; i++)
+        found = find_own(front->standard->opened.data[i], name);
     return found;
 }
 
 static void add_global(struct front *front, struct file_scope *file, const struct ast_declaration *d) {
     struct global *before = find_own(file, d->name.text);
     if (before) {
-        struct diagnostic *r = diag_report(front->diagnostics, DIAGNOSTIC_E0202, d->at, "`%s` is already declared in this file", d->name.text);
+        struct diagnostic *r = diag_report(front->diagnostics, DIAGNOSTIC_E0202, d->at,
+                                           "`%s` is already declared in this file", d->name.text);
         diag_note(front->diagnostics, r, before->declaration->at, "it was declared here");
         return;
     }
@@ -147,14 +151,16 @@ static const struct enumeration *make_enumeration(struct front *front, struct gl
         const struct ast_enumerator *member = d->enumerators.data[i];
         if (member->value) {
             if (member->value->integer.too_big || member->value->integer.value > INT32_MAX)
-                diag_report(front->diagnostics, DIAGNOSTIC_E0502, member->value->at, "the value of a member of an enum fits i32");
+                diag_report(front->diagnostics, DIAGNOSTIC_E0502, member->value->at,
+                            "the value of a member of an enum fits i32");
             else next = (int64_t)member->value->integer.value;
         }
         enumeration->members[i] = member->name.text;
         enumeration->values[i] = next++;
         for (int j = 0; j < i; j++)
             if (enumeration->members[j] == member->name.text)
-                diag_report(front->diagnostics, DIAGNOSTIC_E0202, member->name.at, "`%s` is already a member of this enum", member->name.text);
+                diag_report(front->diagnostics, DIAGNOSTIC_E0202, member->name.at,
+                            "`%s` is already a member of this enum", member->name.text);
     }
     return enumeration;
 }
@@ -162,7 +168,9 @@ static const struct enumeration *make_enumeration(struct front *front, struct gl
 static struct value enum_value(struct front *front, struct global *global) {
     global->enumeration = make_enumeration(front, global);
     struct type *type = ARENA_NEW(front->arena, struct type);
-    *type = (struct type){.kind = TYPE_ENUM, .plain = ir_type_scalar(front->options->context, IR_I32), .enumeration = global->enumeration};
+    *type = (struct type){.kind = TYPE_ENUM,
+                          .plain = ir_type_scalar(front->options->context, IR_I32),
+                          .enumeration = global->enumeration};
     return value_type(type, global->declaration->at);
 }
 
@@ -174,7 +182,8 @@ static bool define_of(struct front *front, const struct global *global, struct v
         if (strcmp(define->name, global->name) != 0) continue;
         front->used_defines[i] = true;
         if (define_read(define->value, global->declaration->at, value)) return true;
-        diag_report(front->diagnostics, DIAGNOSTIC_E0414, global->declaration->at, "-D %s=%s: the value is not a number, `true` or `false`", define->name, define->value);
+        diag_report(front->diagnostics, DIAGNOSTIC_E0414, global->declaration->at,
+                    "-D %s=%s: the value is not a number, `true` or `false`", define->name, define->value);
         return false;
     }
     return false;
@@ -188,7 +197,8 @@ static struct value const_value(struct front *front, struct global *global) {
     if (!define_of(front, global, &v)) v = elaborate_value(&e, d->value);
     if (value_is_error(v)) return v;
     if (!value_is_constant(v)) {
-        front_report(&e, DIAGNOSTIC_E0501, d->value->at, "the value of a `const` is known when compiling; this is %s", front_describe(&e, v));
+        front_report(&e, DIAGNOSTIC_E0501, d->value->at, "the value of a `const` is known when compiling; this is %s",
+                     front_describe(&e, v));
         return value_error(d->at);
     }
     if (!d->type) return v;
@@ -204,12 +214,14 @@ static struct value const_value(struct front *front, struct global *global) {
 struct value declare_value(struct front *front, struct global *global, struct location at) {
     if (global->state == GLOBAL_DONE) return global->value;
     if (global->state == GLOBAL_RESOLVING) {
-        struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_E0506, global->declaration->at, "the value of `%s` depends on itself", global->name);
+        struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_E0506, global->declaration->at,
+                                           "the value of `%s` depends on itself", global->name);
         diag_note(front->diagnostics, d, at, "it is needed here");
         return value_error(at);
     }
     global->state = GLOBAL_RESOLVING;
-    struct value v = global->declaration->kind == DECLARATION_ENUM ? enum_value(front, global) : const_value(front, global);
+    struct value v =
+        global->declaration->kind == DECLARATION_ENUM ? enum_value(front, global) : const_value(front, global);
     global->state = GLOBAL_DONE;
     return global->value = v;
 }

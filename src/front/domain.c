@@ -18,10 +18,14 @@ static bool add(struct elaborator *e, struct domain *out, struct value v) {
 
 static bool add_range(struct elaborator *e, const struct ast_range *range, struct domain *out) {
     wide_integer from, to, step = 1;
-    if (!elaborate_integer(e, range->from, "the start of a range", &from) || !elaborate_integer(e, range->to, "the end of a range", &to)) return false;
+    if (!elaborate_integer(e, range->from, "the start of a range", &from) ||
+        !elaborate_integer(e, range->to, "the end of a range", &to))
+        return false;
     if (range->step && !elaborate_integer(e, range->step, "the step of a range", &step)) return false;
     if (step <= 0 || (range->step_multiplies && (step < 2 || from <= 0))) {
-        front_report(e, DIAGNOSTIC_E0507, range->at, "a range in a domain goes up: its step is 1 or more, a factor 2 or more from a start of 1 or more");
+        front_report(
+            e, DIAGNOSTIC_E0507, range->at,
+            "a range in a domain goes up: its step is 1 or more, a factor 2 or more from a start of 1 or more");
         return false;
     }
     for (wide_integer n = from; n <= to; n = range->step_multiplies ? n * step : n + step)
@@ -31,8 +35,12 @@ static bool add_range(struct elaborator *e, const struct ast_range *range, struc
 
 /* A name that stands for several values: bool, an enum, or a class of types. */
 bool domain_evaluate_class(struct elaborator *e, const struct ast_domain *domain, struct domain *out) {
-    static const struct { const char *name; enum ir_element least, most; } classes[] = {
-        {"integer", IR_I8, IR_U64}, {"signed", IR_I8, IR_I64}, {"unsigned", IR_U8, IR_U64}, {"float", IR_F16, IR_F64}, {"number", IR_I8, IR_F64}};
+    static const struct { const char *name; enum ir_element least, most;
+    } classes[] = {{"integer", IR_I8, IR_U64},
+                   {"signed", IR_I8, IR_I64},
+                   {"unsigned", IR_U8, IR_U64},
+                   {"float", IR_F16, IR_F64},
+                   {"number", IR_I8, IR_F64}};
     const struct ast_expression *x = domain->expression;
     if (x->kind == EXPRESSION_NAME && !scope_find(e, x->name)) {
         struct global *other = NULL;
@@ -50,17 +58,24 @@ bool domain_evaluate_class(struct elaborator *e, const struct ast_domain *domain
     if (value_is_error(v)) return false;
     if (v.kind == VALUE_TYPE && v.type->kind == TYPE_ENUM) {
         for (int i = 0; i < v.type->enumeration->count; i++) {
-            struct value member = {.kind = VALUE_ENUMERATOR, .at = x->at, .integer = v.type->enumeration->values[i], .element = IR_I32,
+            struct value member = {.kind = VALUE_ENUMERATOR,
+                                   .at = x->at,
+                                   .integer = v.type->enumeration->values[i],
+                                   .element = IR_I32,
                                    .enumeration = v.type->enumeration};
             if (!add(e, out, member)) return false;
         }
         return true;
     }
-    if (v.kind == VALUE_TYPE && v.type->kind == TYPE_PLAIN && v.type->plain->rank == 0 && v.type->plain->element == IR_BOOL)
+    if (v.kind == VALUE_TYPE && v.type->kind == TYPE_PLAIN && v.type->plain->rank == 0 &&
+        v.type->plain->element == IR_BOOL)
         return add(e, out, value_bool(false, x->at)) && add(e, out, value_bool(true, x->at));
-    if (v.kind == VALUE_TYPE && v.type->kind == TYPE_PLAIN && v.type->plain->rank == 0 && ir_is_integer(v.type->plain->element))
+    if (v.kind == VALUE_TYPE && v.type->kind == TYPE_PLAIN && v.type->plain->rank == 0 &&
+        ir_is_integer(v.type->plain->element))
         return true; /* any integer: of a const parameter */
-    front_report(e, DIAGNOSTIC_E0407, x->at, "this does not name a set of values: write a set such as `{64, 128}`, a range such as `2..=7`, `bool`, or an enum");
+    front_report(e, DIAGNOSTIC_E0407, x->at,
+                 "this does not name a set of values: write a set such as `{64, 128}`, a range such as `2..=7`, "
+                 "`bool`, or an enum");
     return false;
 }
 

@@ -58,7 +58,16 @@ int spelling_distance(const char *a, const char *b, int limit);
 
 /* ---- one walk ---- */
 
-enum binding_kind { BINDING_LET, BINDING_VAR, BINDING_PARAMETER, BINDING_EXTENT, BINDING_GRID, BINDING_RANGE, BINDING_GENERIC, BINDING_TUNE };
+enum binding_kind {
+    BINDING_LET,
+    BINDING_VAR,
+    BINDING_PARAMETER,
+    BINDING_EXTENT,
+    BINDING_GRID,
+    BINDING_RANGE,
+    BINDING_GENERIC,
+    BINDING_TUNE
+};
 struct binding {
     const char *name;
     enum binding_kind kind;
@@ -68,8 +77,8 @@ struct binding {
 };
 struct scope { struct scope *parent; struct binding *first; bool is_function; };
 
-/* Jumps become flags: `skip` ends this turn of the loop, `broken` the loop, `returned` the function.  Each is a bool binding,
- * constant while it is known. */
+/* Jumps become flags: `skip` ends this turn of the loop, `broken` the loop, `returned` the function.  Each is a bool
+ * binding, constant while it is known. */
 struct loop { struct loop *parent; struct binding skip, broken; };
 struct frame {
     struct frame *parent;
@@ -102,8 +111,8 @@ struct elaborator {
 };
 void elaborator_init(struct elaborator *e, struct front *front, struct file_scope *file);
 
-struct diagnostic *front_report(struct elaborator *e, enum diagnostic_code code, struct location at, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+struct diagnostic *front_report(struct elaborator *e, enum diagnostic_code code, struct location at, const char *format,
+                                ...) __attribute__((format(printf, 4, 5)));
 void front_note(struct elaborator *e, struct diagnostic *diagnostic, struct location at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void front_fixit(struct elaborator *e, struct diagnostic *diagnostic, struct location at, const char *replacement);
@@ -119,12 +128,14 @@ struct binding *scope_bind(struct elaborator *e, enum binding_kind kind, struct 
 struct binding *scope_find(struct elaborator *e, const char *name);
 
 /* expressions */
-struct value elaborate(struct elaborator *e, const struct ast_expression *expression);       /* may be a place, a type, … */
+struct value elaborate(struct elaborator *e, const struct ast_expression *expression); /* may be a place, a type, … */
 struct value elaborate_value(struct elaborator *e, const struct ast_expression *expression); /* places are read */
 struct value elaborate_name(struct elaborator *e, const char *name, struct location at);
-struct value value_read(struct elaborator *e, struct value v);  /* a place is loaded; views, types and functions are errors */
+struct value value_read(struct elaborator *e,
+                        struct value v); /* a place is loaded; views, types and functions are errors */
 /* Integer known while compiling; false: reported. */
-bool elaborate_integer(struct elaborator *e, const struct ast_expression *expression, const char *what, wide_integer *result);
+bool elaborate_integer(struct elaborator *e, const struct ast_expression *expression, const char *what,
+                       wide_integer *result);
 bool elaborate_extent(struct elaborator *e, const struct ast_expression *expression, int64_t *extent);
 const struct type *elaborate_type(struct elaborator *e, const struct ast_type *type); /* NULL: reported */
 /* A run-time or compile-time condition: bool, presence, host; VALUE_ERROR when not. */
@@ -132,7 +143,8 @@ struct value elaborate_condition(struct elaborator *e, const struct ast_expressi
 struct value condition_not(struct elaborator *e, struct value v);
 
 /* constants and conversions */
-struct value constant_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at);
+struct value constant_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                             struct location at);
 struct value constant_unary(struct elaborator *e, enum ast_operator operation, struct value a, struct location at);
 bool constant_fits(wide_integer number, enum ir_element element);
 struct value constant_to_element(struct elaborator *e, struct value v, enum ir_element element, bool convert);
@@ -141,46 +153,56 @@ struct value value_materialize(struct elaborator *e, struct value v);
 /* As a value of exactly this element (and rank-0 or its own shape) by the implicit rules; NULL: reported. */
 struct ir_value *convert_to_element(struct elaborator *e, struct value v, enum ir_element element, const char *what);
 /* As exactly this type: implicit conversion, then broadcast where allowed.  NULL: reported. */
-struct ir_value *convert_to_type(struct elaborator *e, struct value v, const struct ir_type *type, bool stretch, const char *what);
-struct value convert_explicit(struct elaborator *e, struct value v, enum ir_element element, int round, int saturate, struct location at);
+struct ir_value *convert_to_type(struct elaborator *e, struct value v, const struct ir_type *type, bool stretch,
+                                 const char *what);
+struct value convert_explicit(struct elaborator *e, struct value v, enum ir_element element, int round, int saturate,
+                              struct location at);
 struct value convert_construct(struct elaborator *e, const struct type *type, struct value v, struct location at);
-struct ir_value *convert_to_index(struct elaborator *e, struct value v, const char *what); /* a scalar of element index */
+struct ir_value *convert_to_index(struct elaborator *e, struct value v,
+                                  const char *what); /* a scalar of element index */
 /* Brings two or three values to one element and one shape.  False: reported. */
 bool convert_unify(struct elaborator *e, int count, struct value *values, const char *what, struct location at);
 bool convert_broadcast(struct elaborator *e, int count, struct value *values, const char *what, struct location at);
 bool element_same_language(enum ir_element a, enum ir_element b); /* i64 and index are one type */
 const struct ir_type *shape_like(struct elaborator *e, const struct ir_type *like, enum ir_element element);
-const struct origin *origin_merge(struct elaborator *e, const struct origin *a, const struct origin *b, const struct ir_type *type);
+const struct origin *origin_merge(struct elaborator *e, const struct origin *a, const struct origin *b,
+                                  const struct ir_type *type);
 
 /* operators */
-struct value operate_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at);
+struct value operate_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                            struct location at);
 struct value operate_unary(struct elaborator *e, enum ast_operator operation, struct value a, struct location at);
-struct value operate_dot(struct elaborator *e, struct value a, struct value b, struct value *accumulator, int precision, int promote,
-                         struct location at);
+struct value operate_dot(struct elaborator *e, struct value a, struct value b, struct value *accumulator, int precision,
+                         int promote, struct location at);
 
 /* host trees */
-struct value host_make(struct elaborator *e, enum kernel_host_op op, int64_t number, int dimension, enum ir_element element,
-                       struct location at);
-struct value host_operate(struct elaborator *e, enum kernel_host_op op, enum ir_element element, int count, struct value *operands,
-                          struct location at);
-struct value host_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at);
+struct value host_make(struct elaborator *e, enum kernel_host_op op, int64_t number, int dimension,
+                       enum ir_element element, struct location at);
+struct value host_operate(struct elaborator *e, enum kernel_host_op op, enum ir_element element, int count,
+                          struct value *operands, struct location at);
+struct value host_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                         struct location at);
 /* Constant or host value as a tree of element I64 or BOOL; NULL: reported. */
-const struct kernel_expression *host_tree(struct elaborator *e, struct value v, enum ir_element element, const struct ast_expression *source);
+const struct kernel_expression *host_tree(struct elaborator *e, struct value v, enum ir_element element,
+                                          const struct ast_expression *source);
 bool host_depends_on_keys_only(const struct kernel_expression *tree);
 
 /* views */
 struct value access_index(struct elaborator *e, struct value base, const struct ast_expression *expression);
 struct value access_load(struct elaborator *e, const struct place_value *place, struct value *other, struct value *mask,
                          int cache, struct location at);
-void access_store(struct elaborator *e, struct value place, struct value v, struct value *mask, int cache, struct location at);
-struct value access_view_member(struct elaborator *e, const struct view_value *view, bool stride, struct value index, struct location at);
+void access_store(struct elaborator *e, struct value place, struct value v, struct value *mask, int cache,
+                  struct location at);
+struct value access_view_member(struct elaborator *e, const struct view_value *view, bool stride, struct value index,
+                                struct location at);
 struct value tile_index(struct elaborator *e, struct value base, const struct ast_expression *expression);
 
 /* calls */
 struct value call_function(struct elaborator *e, struct global *function, const struct ast_expression *call);
 struct value call_with_values(struct elaborator *e, struct global *function, int count, struct value *arguments,
                               struct location at);
-struct value call_values_only(struct elaborator *e, struct value function, int count, struct value *arguments, struct location at);
+struct value call_values_only(struct elaborator *e, struct value function, int count, struct value *arguments,
+                              struct location at);
 struct value call_builtin(struct elaborator *e, const struct builtin *builtin, const struct ast_expression *call);
 const struct builtin *builtin_find(const char *name);
 const char *builtin_nearest(const char *name, int *distance);
@@ -200,7 +222,8 @@ void region_splice(struct elaborator *e, struct ir_block *block); /* moves its o
 void carried_scan(struct elaborator *e, struct carried *carried, const struct ast_statement *statement);
 void carried_scan_list(struct elaborator *e, struct carried *carried, const struct ast_statement_list *list, int from);
 void carried_add(struct elaborator *e, struct carried *carried, struct binding *binding);
-void control_if(struct elaborator *e, const struct ast_statement *statement, const struct ast_statement_list *rest, int from);
+void control_if(struct elaborator *e, const struct ast_statement *statement, const struct ast_statement_list *rest,
+                int from);
 void control_guard(struct elaborator *e, struct value keep, const struct ast_statement_list *rest, int from);
 void control_for(struct elaborator *e, const struct ast_statement *statement);
 void control_while(struct elaborator *e, const struct ast_statement *statement);
@@ -225,13 +248,20 @@ struct tuning { struct knob *data; int count, capacity; };
 void schedule_declare(struct elaborator *e, const struct ast_declaration *kernel, struct tuning *tuning);
 /* --spec 'softmax<f16>[B=1024, warps=4]' */
 struct spec_item { const char *name, *value; };
-struct spec { const char *text; const char *kernel; VECTOR(const char *) types; VECTOR(struct spec_item) items; bool used; struct spec *next; };
+struct spec {
+    const char *text;
+    const char *kernel;
+    VECTOR(const char *) types;
+    VECTOR(struct spec_item) items;
+    bool used;
+    struct spec *next;
+};
 bool spec_parse(struct front *front, struct spec **specs);
 /* What -D or the spec says a name is; false: nothing. */
 bool schedule_fixed(struct front *front, const struct spec *spec, const char *name, struct value *value);
 /* Values for all knobs in order, bound in the current scope; false: reported. */
-bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning, const char *target,
-                     const struct spec *spec, struct value *values);
+bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                     const char *target, const struct spec *spec, struct value *values);
 
 struct front *front_open(const struct front_options *options);
 const char *library_text(const char *path, size_t *size);

@@ -1,4 +1,5 @@
-/* Expressions: names, literals, members, and the dispatch over node kinds.  Types of the source are resolved here, too. */
+/* Expressions: names, literals, members, and the dispatch over node kinds.  Types of the source are resolved here, too.
+ */
 #include "front/control.h"
 
 #include <math.h>
@@ -21,7 +22,8 @@ static struct value report_unknown(struct elaborator *e, const char *name, struc
     const char *builtin = builtin_nearest(name, &distance);
     if (!near) near = declare_nearest(e->front, e->file, name);
     if (builtin && (distance < best || !near)) near = builtin;
-    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0201, at, near ? "`%s` is not known; did you mean `%s`?" : "`%s` is not known", name, near);
+    struct diagnostic *d = front_report(
+        e, DIAGNOSTIC_E0201, at, near ? "`%s` is not known; did you mean `%s`?" : "`%s` is not known", name, near);
     if (near) front_fixit(e, d, at, near);
     return value_error(at);
 }
@@ -49,7 +51,8 @@ static struct value global_value(struct elaborator *e, struct global *global, st
         front_report(e, DIAGNOSTIC_E0909, at, "structs such as `%s` are not there yet", global->name);
         return value_error(at);
     default:
-        front_report(e, DIAGNOSTIC_E0207, at, "`%s` is a kernel; kernels are launched from C and do not call each other", global->name);
+        front_report(e, DIAGNOSTIC_E0207, at,
+                     "`%s` is a kernel; kernels are launched from C and do not call each other", global->name);
         return value_error(at);
     }
 }
@@ -63,7 +66,8 @@ struct value elaborate_name(struct elaborator *e, const char *name, struct locat
     }
     struct global *other = NULL, *global = declare_find(e->front, e->file, name, &other);
     if (global && other) {
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0206, at, "`%s` is declared by two imported files; import one of them `as` a name", name);
+        struct diagnostic *d = front_report(
+            e, DIAGNOSTIC_E0206, at, "`%s` is declared by two imported files; import one of them `as` a name", name);
         front_note(e, d, global->declaration->at, "one is here");
         front_note(e, d, other->declaration->at, "the other is here");
         return value_error(at);
@@ -81,10 +85,15 @@ struct value elaborate_name(struct elaborator *e, const char *name, struct locat
 
 /* ---- members ---- */
 
-static struct value enum_member(struct elaborator *e, const struct enumeration *enumeration, const char *name, struct location at) {
+static struct value enum_member(struct elaborator *e, const struct enumeration *enumeration, const char *name,
+                                struct location at) {
     for (int i = 0; i < enumeration->count; i++)
         if (strcmp(enumeration->members[i], name) == 0) {
-            struct value v = {.kind = VALUE_ENUMERATOR, .at = at, .integer = enumeration->values[i], .element = IR_I32, .enumeration = enumeration};
+            struct value v = {.kind = VALUE_ENUMERATOR,
+                              .at = at,
+                              .integer = enumeration->values[i],
+                              .element = IR_I32,
+                              .enumeration = enumeration};
             return v;
         }
     const char *near = NULL;
@@ -96,8 +105,10 @@ static struct value enum_member(struct elaborator *e, const struct enumeration *
             near = enumeration->members[i];
         }
     }
-    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0205, at, near ? "the enum `%s` has no member `%s`; did you mean `%s`?"
-                                                                      : "the enum `%s` has no member `%s`", enumeration->name, name, near);
+    struct diagnostic *d =
+        front_report(e, DIAGNOSTIC_E0205, at,
+                     near ? "the enum `%s` has no member `%s`; did you mean `%s`?" : "the enum `%s` has no member `%s`",
+                     enumeration->name, name, near);
     if (near) front_fixit(e, d, at, near);
     return value_error(at);
 }
@@ -112,7 +123,8 @@ static struct value view_pointer(struct elaborator *e, const struct view_value *
         front_report(e, DIAGNOSTIC_E0204, at, "there are no pointers to pointers");
         return value_error(at);
     }
-    if (e->function->is_kernel && view->number < e->function->facts.count) e->function->facts.data[view->number].restricted = false;
+    if (e->function->is_kernel && view->number < e->function->facts.count)
+        e->function->facts.data[view->number].restricted = false;
     const struct ir_type *pointer = ir_type_pointer(e->context, type->element, !type->writable);
     return value_run(ir_build_value(&e->builder, OP_VIEW_POINTER, pointer, 1, (struct ir_value *[]){view->run}), at);
 }
@@ -121,7 +133,8 @@ static struct value elaborate_member(struct elaborator *e, const struct ast_expr
     struct value base = elaborate(e, expression->base);
     const char *name = expression->name;
     if (value_is_error(base)) return base;
-    if (base.kind == VALUE_TYPE && base.type->kind == TYPE_ENUM) return enum_member(e, base.type->enumeration, name, expression->at);
+    if (base.kind == VALUE_TYPE && base.type->kind == TYPE_ENUM)
+        return enum_member(e, base.type->enumeration, name, expression->at);
     if (base.kind == VALUE_MODULE) {
         struct global *global = NULL;
         for (struct global *g = base.module->first; g; g = g->next)
@@ -139,7 +152,8 @@ static struct value elaborate_member(struct elaborator *e, const struct ast_expr
             return v;
         }
         if (strcmp(name, "ptr") == 0) return view_pointer(e, base.view, expression->at);
-        front_report(e, DIAGNOSTIC_E0205, expression->operator_at, "a view has `extent`, `stride` and `ptr`, but no `%s`", name);
+        front_report(e, DIAGNOSTIC_E0205, expression->operator_at,
+                     "a view has `extent`, `stride` and `ptr`, but no `%s`", name);
         return value_error(expression->at);
     }
     front_report(e, DIAGNOSTIC_E0205, expression->operator_at, "%s has no member `%s`", front_describe(e, base), name);
@@ -150,13 +164,15 @@ static struct value elaborate_member(struct elaborator *e, const struct ast_expr
 
 static struct value scalar_type(struct elaborator *e, enum ast_scalar scalar, struct location at) {
     struct type *type = ARENA_NEW(e->arena, struct type);
-    type->plain = ir_type_scalar(e->context, (enum ir_element)scalar); /* both lists have one order; checked in elaborator_init */
+    type->plain =
+        ir_type_scalar(e->context, (enum ir_element)scalar); /* both lists have one order; checked in elaborator_init */
     return value_type(type, at);
 }
 
 static const struct type *pointer_type(struct elaborator *e, const struct ast_type *node, const struct type *target) {
     if (target->kind != TYPE_PLAIN || target->plain->rank > 0 || target->plain->element == IR_POINTER) {
-        front_report(e, DIAGNOSTIC_E0204, node->at, "a pointer points to scalars; there are no pointers to pointers or tiles");
+        front_report(e, DIAGNOSTIC_E0204, node->at,
+                     "a pointer points to scalars; there are no pointers to pointers or tiles");
         return NULL;
     }
     struct type *type = ARENA_NEW(e->arena, struct type);
@@ -167,7 +183,8 @@ static const struct type *pointer_type(struct elaborator *e, const struct ast_ty
 static const struct type *tile_type(struct elaborator *e, const struct ast_type *node, const struct type *target) {
     int64_t extent[IR_MAX_RANK];
     if (target->kind != TYPE_PLAIN || target->plain->rank > 0 || node->extents.count > IR_MAX_RANK) {
-        front_report(e, DIAGNOSTIC_E0204, node->at, "a tile is made of scalars or pointers and has at most %d dimensions", IR_MAX_RANK);
+        front_report(e, DIAGNOSTIC_E0204, node->at,
+                     "a tile is made of scalars or pointers and has at most %d dimensions", IR_MAX_RANK);
         return NULL;
     }
     for (int d = 0; d < node->extents.count; d++)
@@ -226,7 +243,9 @@ struct value value_read(struct elaborator *e, struct value v) {
     switch (v.kind) {
     case VALUE_PLACE: return access_load(e, v.place, NULL, NULL, -1, v.at);
     case VALUE_VIEW:
-        front_report(e, DIAGNOSTIC_E0310, v.at, "`%s` is a view, not a value; index it to read a tile, as in `%s[i +: B]`", v.view->name, v.view->name);
+        front_report(e, DIAGNOSTIC_E0310, v.at,
+                     "`%s` is a view, not a value; index it to read a tile, as in `%s[i +: B]`", v.view->name,
+                     v.view->name);
         return value_error(v.at);
     case VALUE_FUNCTION: case VALUE_BUILTIN: case VALUE_MODULE: case VALUE_VIEW_MEMBER: case VALUE_VOID:
         front_report(e, DIAGNOSTIC_E0310, v.at, "a value is needed here, not %s", front_describe(e, v));
@@ -235,17 +254,21 @@ struct value value_read(struct elaborator *e, struct value v) {
     }
 }
 
-struct value elaborate_value(struct elaborator *e, const struct ast_expression *expression) { return value_read(e, elaborate(e, expression)); }
+struct value elaborate_value(struct elaborator *e, const struct ast_expression *expression) {
+    return value_read(e, elaborate(e, expression));
+}
 
-bool elaborate_integer(struct elaborator *e, const struct ast_expression *expression, const char *what, wide_integer *result) {
+bool elaborate_integer(struct elaborator *e, const struct ast_expression *expression, const char *what,
+                       wide_integer *result) {
     struct value v = elaborate_value(e, expression);
     if (v.kind == VALUE_INTEGER) {
         *result = v.integer;
         return true;
     }
     if (!value_is_error(v))
-        front_report(e, DIAGNOSTIC_E0501, expression->at, "%s must be an integer known when compiling; `%s` is %s", what,
-                     front_source(e, expression), v.kind == VALUE_RUN || v.kind == VALUE_HOST ? "known only when running" : front_describe(e, v));
+        front_report(e, DIAGNOSTIC_E0501, expression->at, "%s must be an integer known when compiling; `%s` is %s",
+                     what, front_source(e, expression),
+                     v.kind == VALUE_RUN || v.kind == VALUE_HOST ? "known only when running" : front_describe(e, v));
     return false;
 }
 
@@ -253,7 +276,8 @@ bool elaborate_extent(struct elaborator *e, const struct ast_expression *express
     wide_integer number;
     if (!elaborate_integer(e, expression, "the extent of a tile", &number)) return false;
     if (number < 1 || number > (1 << 24)) {
-        front_report(e, DIAGNOSTIC_E0502, expression->at, "the extent of a tile is between 1 and 2^24; `%s` is not", front_source(e, expression));
+        front_report(e, DIAGNOSTIC_E0502, expression->at, "the extent of a tile is between 1 and 2^24; `%s` is not",
+                     front_source(e, expression));
         return false;
     }
     *extent = (int64_t)number;
@@ -265,20 +289,25 @@ struct value condition_not(struct elaborator *e, struct value v) { return operat
 /* A view as a condition: whether it is present. */
 static struct value presence(struct elaborator *e, const struct view_value *view, struct location at) {
     if (!view->declared_optional) {
-        front_report(e, DIAGNOSTIC_E0610, at, "`%s` is not optional: only a view declared with `?` is a condition", view->name);
+        front_report(e, DIAGNOSTIC_E0610, at, "`%s` is not optional: only a view declared with `?` is a condition",
+                     view->name);
         return value_error(at);
     }
     if (!view->run) return host_make(e, KERNEL_HOST_PRESENT, view->number, 0, IR_BOOL, at);
     if (view->absent) return value_bool(false, at);
     if (!view->run->type->optional) return value_bool(true, at);
-    return value_run(ir_build_value(&e->builder, OP_PRESENT, ir_type_scalar(e->context, IR_BOOL), 1, (struct ir_value *[]){view->run}), at);
+    return value_run(ir_build_value(&e->builder, OP_PRESENT, ir_type_scalar(e->context, IR_BOOL), 1,
+                                    (struct ir_value *[]){view->run}),
+                     at);
 }
 
 static struct value as_condition(struct elaborator *e, struct value v) {
     return v.kind == VALUE_VIEW ? presence(e, v.view, v.at) : value_read(e, v);
 }
 
-struct value condition_value(struct elaborator *e, const struct ast_expression *expression) { return as_condition(e, elaborate(e, expression)); }
+struct value condition_value(struct elaborator *e, const struct ast_expression *expression) {
+    return as_condition(e, elaborate(e, expression));
+}
 
 struct value elaborate_condition(struct elaborator *e, const struct ast_expression *expression, const char *what) {
     struct value v = as_condition(e, elaborate(e, expression));
@@ -292,13 +321,17 @@ struct value elaborate_condition(struct elaborator *e, const struct ast_expressi
                 e->errors++;
                 return value_error(v.at);
             }
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0311, expression->at, "%s is one bool, and this is the tile %s; choose element by element with `where(c, a, b)`",
-                                            what, front_describe(e, v));
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0311, expression->at,
+                         "%s is one bool, and this is the tile %s; choose element by element with `where(c, a, b)`",
+                         what, front_describe(e, v));
         front_note_shape(e, d, v, "the condition");
         return value_error(v.at);
     }
-    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0303, expression->at, "%s is a bool, not %s", what, front_describe(e, v));
-    bool number = v.kind == VALUE_INTEGER || (v.kind == VALUE_RUN && ir_is_integer(v.run->type->element)) || (v.kind == VALUE_HOST && v.host.element == IR_I64);
+    struct diagnostic *d =
+        front_report(e, DIAGNOSTIC_E0303, expression->at, "%s is a bool, not %s", what, front_describe(e, v));
+    bool number = v.kind == VALUE_INTEGER || (v.kind == VALUE_RUN && ir_is_integer(v.run->type->element)) ||
+                  (v.kind == VALUE_HOST && v.host.element == IR_I64);
     if (number && d) {
         front_note(e, d, expression->at, "an integer is compared: `%s != 0`", front_source(e, expression));
         front_fixit(e, d, expression->at, arena_printf(e->arena, "%s != 0", front_source(e, expression)));
@@ -306,7 +339,8 @@ struct value elaborate_condition(struct elaborator *e, const struct ast_expressi
     return value_error(expression->at);
 }
 
-static struct value elaborate_list(struct elaborator *e, const struct ast_expression *expression, enum value_kind kind) {
+static struct value elaborate_list(struct elaborator *e, const struct ast_expression *expression,
+                                   enum value_kind kind) {
     struct value v = {.kind = kind, .at = expression->at};
     v.list.count = expression->elements.count;
     v.list.data = ARENA_ARRAY(e->arena, struct value, v.list.count);
@@ -348,7 +382,8 @@ static struct value elaborate_unary(struct elaborator *e, const struct ast_expre
 }
 
 static struct value elaborate_binary(struct elaborator *e, const struct ast_expression *expression) {
-    if (expression->operation == OPERATOR_AND || expression->operation == OPERATOR_OR) return control_logical(e, expression);
+    if (expression->operation == OPERATOR_AND || expression->operation == OPERATOR_OR)
+        return control_logical(e, expression);
     struct value a = elaborate_value(e, expression->left);
     struct value b = elaborate_value(e, expression->right);
     return operate_binary(e, expression->operation, a, b, expression->at);
@@ -375,7 +410,8 @@ static struct value elaborate_call(struct elaborator *e, const struct ast_expres
         front_report(e, DIAGNOSTIC_E0307, expression->at, "a conversion takes one value, as in `f32(x)`");
         return value_error(expression->at);
     }
-    struct value v = convert_construct(e, callee.type, elaborate_value(e, expression->arguments.data[0]->value), expression->at);
+    struct value v =
+        convert_construct(e, callee.type, elaborate_value(e, expression->arguments.data[0]->value), expression->at);
     if (callee.origin && v.kind == VALUE_RUN) v.origin = callee.origin;
     return v;
 }

@@ -1,38 +1,44 @@
 /* The front end: from .tile text to a kernel_module whose variants hold Value-level IR.
  *
- *   parse (grammar/) -> AST -> declare (names, generics, domains) -> for each instance: elaborate, one walk that checks types
- *   and shapes with everything compile-time known and builds Value IR.
+ *   parse (grammar/) -> AST -> declare (names, generics, domains) -> for each instance: elaborate, one walk that checks
+ * types and shapes with everything compile-time known and builds Value IR.
  *
- * Checking an instance and lowering it are one walk (as templates are checked): that is what makes "only the branch taken is
- * checked" exact and keeps one copy of the rules of types.  The same error in several instances is reported once. */
+ * Checking an instance and lowering it are one walk (as templates are checked): that is what makes "only the branch
+ * taken is checked" exact and keeps one copy of the rules of types.  The same error in several instances is reported
+ * once. */
 #ifndef TILECC_FRONT_H
 #define TILECC_FRONT_H
 #include "base/base.h"
 #include "ir/ir.h"
 #include "ir/kernel.h"
 
-struct front_define { const char *name; const char *value; };      /* -D NAME=VALUE: fixes a tune or const name, or a file-scope const */
+struct front_define {
+    const char *name;
+    const char *value;
+}; /* -D NAME=VALUE: fixes a tune or const name, or a file-scope const */
 struct front_options {
     struct arena *arena;
     struct ir_context *context;
     struct diagnostics *diagnostics;
     int include_count; const char *const *includes;                 /* -I, for import */
     int define_count; const struct front_define *defines;
-    int spec_count; const char *const *specs;                       /* --spec 'softmax<f16>[B=1024]': only these instances */
+    int spec_count;
+    const char *const *specs; /* --spec 'softmax<f16>[B=1024]': only these instances */
     const char *prefix;                                             /* --prefix=, NULL: the rule of interface.md */
-    int max_instances;                                              /* --max-instances=: of a kernel for one architecture; 0: 256 */
+    int max_instances; /* --max-instances=: of a kernel for one architecture; 0: 256 */
     int target_count; const int *targets;                           /* rows of the target table, see targets/target.h */
     const char *(*target_name)(int target);                         /* "cpu", "sm_90a" … for on(sm_90a, …) */
     bool strict_fp;
     bool checks;                                                    /* --checks: assume() is checked */
-    bool syntax_only;                                               /* check declarations and one instance each; keep no IR */
+    bool syntax_only; /* check declarations and one instance each; keep no IR */
 };
 /* NULL when there were errors (all reported).  `source` and what it imports stay alive with the arena.
  * `imports` (may be NULL) receives the names of files read, for the depfile. */
 struct kernel_module *front_compile(const struct front_options *options, const struct source *source,
                                     void (*imported)(const char *path, void *context), void *context);
-/* The std library's functions of OP_MATH as IR: adds to `module` (once) a function of scalars "std.<math>.<element>", written in
- * src/std/math.tile, and returns it; NULL where the library has none (then the target must do it natively). */
-struct ir_function *front_math_function(const struct front_options *options, struct ir_module *module, enum ir_math function,
-                                        enum ir_element element);
+/* The std library's functions of OP_MATH as IR: adds to `module` (once) a function of scalars "std.<math>.<element>",
+ * written in src/std/math.tile, and returns it; NULL where the library has none (then the target must do it natively).
+ */
+struct ir_function *front_math_function(const struct front_options *options, struct ir_module *module,
+                                        enum ir_math function, enum ir_element element);
 #endif

@@ -1,10 +1,11 @@
-/* Trees that the wrapper evaluates before a launch: bool and i64 arithmetic over extents, strides, presence, scalars and keys,
- * and comparisons of float scalars. */
+/* Trees that the wrapper evaluates before a launch: bool and i64 arithmetic over extents, strides, presence, scalars
+ * and keys, and comparisons of float scalars. */
 #include "front/elaborate.h"
 
 #include <string.h>
 
-static struct value host_value(struct elaborator *e, struct kernel_expression tree, enum ir_element element, struct location at) {
+static struct value host_value(struct elaborator *e, struct kernel_expression tree, enum ir_element element,
+                               struct location at) {
     tree.at = at;
     struct kernel_expression *kept = arena_copy(e->arena, &tree, sizeof tree);
     struct value v = {.kind = VALUE_HOST, .at = at, .element = element};
@@ -13,8 +14,8 @@ static struct value host_value(struct elaborator *e, struct kernel_expression tr
     return v;
 }
 
-struct value host_make(struct elaborator *e, enum kernel_host_op op, int64_t number, int dimension, enum ir_element element,
-                       struct location at) {
+struct value host_make(struct elaborator *e, enum kernel_host_op op, int64_t number, int dimension,
+                       enum ir_element element, struct location at) {
     return host_value(e, (struct kernel_expression){.op = op, .number = number, .dimension = dimension}, element, at);
 }
 
@@ -37,13 +38,14 @@ static struct value host_lift(struct elaborator *e, struct value v, bool real) {
         return lifted;
     }
     if (v.kind == VALUE_BOOL) return host_make(e, KERNEL_HOST_CONSTANT, v.truth, 0, IR_BOOL, v.at);
-    front_report(e, DIAGNOSTIC_E0409, v.at, "the wrapper cannot evaluate this: it knows integers, bools and comparisons of floats, not %s",
+    front_report(e, DIAGNOSTIC_E0409, v.at,
+                 "the wrapper cannot evaluate this: it knows integers, bools and comparisons of floats, not %s",
                  front_describe(e, v));
     return value_error(v.at);
 }
 
-struct value host_operate(struct elaborator *e, enum kernel_host_op op, enum ir_element element, int count, struct value *operands,
-                          struct location at) {
+struct value host_operate(struct elaborator *e, enum kernel_host_op op, enum ir_element element, int count,
+                          struct value *operands, struct location at) {
     struct kernel_expression tree = {.op = op};
     for (int i = 0; i < count; i++) {
         struct value lifted = host_lift(e, operands[i], false);
@@ -77,9 +79,11 @@ static int host_op_of(enum ast_operator operation, bool real) {
     }
 }
 
-struct value host_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at) {
+struct value host_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                         struct location at) {
     bool comparison = operation >= OPERATOR_EQUAL && operation <= OPERATOR_GREATER_EQUAL;
-    bool real = (a.kind == VALUE_HOST && a.host.element == IR_F64) || (b.kind == VALUE_HOST && b.host.element == IR_F64);
+    bool real =
+        (a.kind == VALUE_HOST && a.host.element == IR_F64) || (b.kind == VALUE_HOST && b.host.element == IR_F64);
     struct value pair[2] = {host_lift(e, a, real), host_lift(e, b, real)};
     if (value_is_error(pair[0]) || value_is_error(pair[1])) return value_error(at);
     enum ir_element x = pair[0].host.element, y = pair[1].host.element;
@@ -88,22 +92,28 @@ struct value host_binary(struct elaborator *e, enum ast_operator operation, stru
     bool bitwise = operation == OPERATOR_BIT_AND || operation == OPERATOR_BIT_OR || operation == OPERATOR_BIT_XOR;
     bool fits = op >= 0 && x == y;
     if (real) fits = fits && comparison;
-    else if (x == IR_BOOL) fits = fits && (logical || bitwise || operation == OPERATOR_EQUAL || operation == OPERATOR_NOT_EQUAL);
+    else if (x == IR_BOOL)
+        fits = fits && (logical || bitwise || operation == OPERATOR_EQUAL || operation == OPERATOR_NOT_EQUAL);
     else fits = fits && !logical;
-    if (a.enumeration != b.enumeration || (a.enumeration && operation != OPERATOR_EQUAL && operation != OPERATOR_NOT_EQUAL)) fits = false;
+    if (a.enumeration != b.enumeration ||
+        (a.enumeration && operation != OPERATOR_EQUAL && operation != OPERATOR_NOT_EQUAL))
+        fits = false;
     if (!fits) {
-        front_report(e, DIAGNOSTIC_E0409, at, "the wrapper cannot evaluate `%s` of %s and %s%s", ast_operator_spelling(operation),
-                     front_describe(e, a), front_describe(e, b), real ? "; float scalars can only be compared" : "");
+        front_report(e, DIAGNOSTIC_E0409, at, "the wrapper cannot evaluate `%s` of %s and %s%s",
+                     ast_operator_spelling(operation), front_describe(e, a), front_describe(e, b),
+                     real ? "; float scalars can only be compared" : "");
         return value_error(at);
     }
     return host_operate(e, (enum kernel_host_op)op, comparison || x == IR_BOOL ? IR_BOOL : IR_I64, 2, pair, at);
 }
 
-const struct kernel_expression *host_tree(struct elaborator *e, struct value v, enum ir_element element, const struct ast_expression *source) {
+const struct kernel_expression *host_tree(struct elaborator *e, struct value v, enum ir_element element,
+                                          const struct ast_expression *source) {
     struct value lifted = host_lift(e, v, false);
     if (value_is_error(lifted)) return NULL;
     if (lifted.host.element != element) {
-        front_report(e, DIAGNOSTIC_E0409, v.at, "%s is needed here, not %s", element == IR_BOOL ? "a condition" : "an integer", front_describe(e, v));
+        front_report(e, DIAGNOSTIC_E0409, v.at, "%s is needed here, not %s",
+                     element == IR_BOOL ? "a condition" : "an integer", front_describe(e, v));
         return NULL;
     }
     struct kernel_expression *tree = arena_copy(e->arena, lifted.host.tree, sizeof *tree);
@@ -116,7 +126,8 @@ const struct kernel_expression *host_tree(struct elaborator *e, struct value v, 
 
 bool host_depends_on_keys_only(const struct kernel_expression *tree) {
     if (!tree) return true;
-    if (tree->op >= KERNEL_HOST_NAME && tree->op <= KERNEL_HOST_ALIGNED && tree->op != KERNEL_HOST_FLOAT_CONSTANT) return false;
+    if (tree->op >= KERNEL_HOST_NAME && tree->op <= KERNEL_HOST_ALIGNED && tree->op != KERNEL_HOST_FLOAT_CONSTANT)
+        return false;
     if (tree->op == KERNEL_HOST_SM_COUNT) return false;
     for (int i = 0; i < 3; i++)
         if (!host_depends_on_keys_only(tree->operand[i])) return false;

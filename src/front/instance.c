@@ -1,5 +1,5 @@
-/* Instances: for each entry and target, the combinations of keys and facts with a schedule, the predicate and the grid that the
- * wrapper evaluates.  Most special first, the general one last. */
+/* Instances: for each entry and target, the combinations of keys and facts with a schedule, the predicate and the grid
+ * that the wrapper evaluates.  Most special first, the general one last. */
 #include "front/kernel_plan.h"
 #include "ir/kernel_facts.h"
 
@@ -9,7 +9,9 @@
 
 struct facts_list { struct facts *data; int count, capacity; };
 
-static int layout_choices(const struct kernel_parameter *p) { return p->kind == KERNEL_VIEW && p->strided && p->rank > 0 ? (p->rank > 1 ? 2 : 1) : 0; }
+static int layout_choices(const struct kernel_parameter *p) {
+    return p->kind == KERNEL_VIEW && p->strided && p->rank > 0 ? (p->rank > 1 ? 2 : 1) : 0;
+}
 
 /* What a specialisation says in so many words: `x.stride[d] == 1`, `bias`, `not bias`. */
 static void read_special(const struct entry_plan *plan, const struct kernel_expression *tree, struct facts *facts) {
@@ -19,7 +21,8 @@ static void read_special(const struct entry_plan *plan, const struct kernel_expr
         read_special(plan, tree->operand[1], facts);
     }
     if (tree->op == KERNEL_HOST_PRESENT) facts->presence[tree->number] = 1;
-    if (tree->op == KERNEL_HOST_NOT && tree->operand[0]->op == KERNEL_HOST_PRESENT) facts->presence[tree->operand[0]->number] = -1;
+    if (tree->op == KERNEL_HOST_NOT && tree->operand[0]->op == KERNEL_HOST_PRESENT)
+        facts->presence[tree->operand[0]->number] = -1;
     if (tree->op != KERNEL_HOST_EQ) return;
     for (int side = 0; side < 2; side++) {
         const struct kernel_expression *stride = tree->operand[side], *one = tree->operand[1 - side];
@@ -38,10 +41,13 @@ static struct facts make_facts(const struct entry_plan *plan, int special, bool 
 }
 
 /* The product of the layouts of strided views, the last stride first; `rows_only`: each has its last stride 1. */
-static void add_layouts(const struct entry_plan *plan, struct facts_list *list, struct facts facts, int parameter, bool rows_only) {
+static void add_layouts(const struct entry_plan *plan, struct facts_list *list, struct facts facts, int parameter,
+                        bool rows_only) {
     struct arena *arena = plan->kernel->front->arena;
     int count = plan->entry->parameters.count;
-    while (parameter < count && (layout_choices(&plan->entry->parameters.data[parameter]) == 0 || facts.unit[parameter] >= 0)) parameter++;
+    while (parameter < count &&
+           (layout_choices(&plan->entry->parameters.data[parameter]) == 0 || facts.unit[parameter] >= 0))
+        parameter++;
     if (parameter == count) {
         vector_push(arena, list, facts);
         return;
@@ -57,7 +63,9 @@ static void add_layouts(const struct entry_plan *plan, struct facts_list *list, 
 
 static bool has_memory(const struct entry_plan *plan) {
     for (int i = 0; i < plan->entry->parameters.count; i++)
-        if (plan->entry->parameters.data[i].kind == KERNEL_VIEW || plan->entry->parameters.data[i].kind == KERNEL_POINTER) return true;
+        if (plan->entry->parameters.data[i].kind == KERNEL_VIEW ||
+            plan->entry->parameters.data[i].kind == KERNEL_POINTER)
+            return true;
     return false;
 }
 
@@ -104,7 +112,9 @@ int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, st
 
 /* ---- predicate ---- */
 
-static struct value both(struct elaborator *e, struct value a, struct value b) { return operate_binary(e, OPERATOR_AND, a, b, e->builder.at); }
+static struct value both(struct elaborator *e, struct value a, struct value b) {
+    return operate_binary(e, OPERATOR_AND, a, b, e->builder.at);
+}
 
 static struct value stride_is(struct elaborator *e, int view, int d, int64_t multiple, int64_t rest) {
     struct location at = e->builder.at;
@@ -139,7 +149,8 @@ static const struct kernel_expression *predicate(struct elaborator *e, const str
     bool never = false;
     e->builder.at = plan->entry->entry->at;
     if (plan->facts.special >= 0) {
-        const struct kernel_expression *tree = special_tree(e, &plan->entry->kernel->specials.data[plan->facts.special], &never);
+        const struct kernel_expression *tree =
+            special_tree(e, &plan->entry->kernel->specials.data[plan->facts.special], &never);
         if (tree && !(tree->op == KERNEL_HOST_CONSTANT)) {
             struct value v = {.kind = VALUE_HOST, .at = e->builder.at, .element = IR_BOOL};
             v.host.tree = tree;
@@ -169,7 +180,8 @@ static const char *make_label(const struct variant_plan *plan, const char *targe
         separator = ",";
     }
     for (int i = 0; i < entry->kernel->tuning.count; i++) {
-        if (entry->kernel->tuning.data[i].known && plan->tuned[i].kind == VALUE_INTEGER && plan->tuned[i].integer == 0) continue;
+        if (entry->kernel->tuning.data[i].known && plan->tuned[i].kind == VALUE_INTEGER && plan->tuned[i].integer == 0)
+            continue;
         buffer_printf(&text, "%s%s=", separator, entry->kernel->tuning.data[i].name);
         value_print_constant(&text, plan->tuned[i]);
         separator = ",";
@@ -178,7 +190,8 @@ static const char *make_label(const struct variant_plan *plan, const char *targe
     buffer_printf(&text, " %s", target);
     if (plan->facts.special >= 0) buffer_printf(&text, " special%d", plan->facts.special + 1);
     for (int i = 0; i < entry->entry->parameters.count; i++)
-        if (plan->facts.unit[i] >= 0) buffer_printf(&text, " %s.stride[%d]=1", entry->entry->parameters.data[i].name, plan->facts.unit[i]);
+        if (plan->facts.unit[i] >= 0)
+            buffer_printf(&text, " %s.stride[%d]=1", entry->entry->parameters.data[i].name, plan->facts.unit[i]);
     buffer_puts(&text, plan->facts.aligned ? " aligned" : plan->facts.special < 0 ? " general" : "");
     const char *label = arena_substring(entry->kernel->front->arena, text.data, text.size);
     buffer_free(&text);
@@ -190,9 +203,11 @@ static void fill_knobs(const struct variant_plan *plan, struct kernel_variant *v
     struct arena *arena = entry->kernel->front->arena;
     int first = entry->entry->keys.count - entry->kernel->derived.count;
     for (int i = first; i < entry->entry->keys.count; i++)
-        vector_push(arena, &variant->knobs, ((struct kernel_knob){entry->entry->keys.data[i].name, key_number(plan->keys[i])}));
+        vector_push(arena, &variant->knobs,
+                    ((struct kernel_knob){entry->entry->keys.data[i].name, key_number(plan->keys[i])}));
     for (int i = 0; i < entry->kernel->tuning.count; i++)
-        vector_push(arena, &variant->knobs, ((struct kernel_knob){entry->kernel->tuning.data[i].name, key_number(plan->tuned[i])}));
+        vector_push(arena, &variant->knobs,
+                    ((struct kernel_knob){entry->kernel->tuning.data[i].name, key_number(plan->tuned[i])}));
 }
 
 static bool fill_grid(struct elaborator *e, const struct variant_plan *plan, struct kernel_variant *variant) {

@@ -1,5 +1,5 @@
-/* Regions built apart, then joined.  A region is filled in a block of its own before its operation exists, because only then is
- * it known which variables it changed, and so what the operation yields. */
+/* Regions built apart, then joined.  A region is filled in a block of its own before its operation exists, because only
+ * then is it known which variables it changed, and so what the operation yields. */
 #include "front/control.h"
 
 #include <string.h>
@@ -51,7 +51,8 @@ void region_attach(struct ir_operation *operation, int index, struct ir_block *b
 /* Whether running it although it is not wanted is harmless and cheap. */
 bool region_is_speculable(const struct ir_block *block) {
     for (const struct ir_operation *op = block ? block->first : NULL; op; op = op->next)
-        if (op->region_count || (!(ir_op_info[op->opcode].traits & IR_TRAIT_PURE) && op->opcode != OP_LOAD)) return false;
+        if (op->region_count || (!(ir_op_info[op->opcode].traits & IR_TRAIT_PURE) && op->opcode != OP_LOAD))
+            return false;
     return true;
 }
 
@@ -100,7 +101,9 @@ static void scan(struct elaborator *e, struct carried *carried, const struct ast
     }
 }
 
-void carried_scan(struct elaborator *e, struct carried *carried, const struct ast_statement *statement) { scan(e, carried, statement, 0); }
+void carried_scan(struct elaborator *e, struct carried *carried, const struct ast_statement *statement) {
+    scan(e, carried, statement, 0);
+}
 
 void carried_scan_list(struct elaborator *e, struct carried *carried, const struct ast_statement_list *list, int from) {
     for (int i = from; i < list->count; i++) scan(e, carried, list->data[i], 0);
@@ -131,7 +134,8 @@ static struct value zero_like(struct elaborator *e, struct value v) {
     return zero;
 }
 
-static bool convert_pair_element(struct elaborator *e, struct value *value, struct ir_block *block, enum ir_element element, const char *what) {
+static bool convert_pair_element(struct elaborator *e, struct value *value, struct ir_block *block,
+                                 enum ir_element element, const char *what) {
     struct ir_block *saved = e->builder.block;
     e->builder.block = block;
     struct ir_value *run = convert_to_element(e, *value, element, what);
@@ -143,7 +147,8 @@ static bool convert_pair_element(struct elaborator *e, struct value *value, stru
     return true;
 }
 
-static void stretch_pair(struct elaborator *e, struct value *value, struct ir_block *block, int rank, const int64_t *extent) {
+static void stretch_pair(struct elaborator *e, struct value *value, struct ir_block *block, int rank,
+                         const int64_t *extent) {
     struct ir_block *saved = e->builder.block;
     e->builder.block = block;
     value->run = ir_broadcast(&e->builder, value->run, rank, extent);
@@ -164,15 +169,15 @@ static bool common_shape(const struct ir_type *a, const struct ir_type *b, int *
     return true;
 }
 
-static bool join_tuples(struct elaborator *e, struct value *a, struct ir_block *in_a, struct value *b, struct ir_block *in_b,
-                        const char *what, struct location at) {
+static bool join_tuples(struct elaborator *e, struct value *a, struct ir_block *in_a, struct value *b,
+                        struct ir_block *in_b, const char *what, struct location at) {
     for (int i = 0; i < a->list.count; i++)
         if (!join_pair(e, &a->list.data[i], in_a, &b->list.data[i], in_b, what, at)) return false;
     return true;
 }
 
-bool join_pair(struct elaborator *e, struct value *a, struct ir_block *in_a, struct value *b, struct ir_block *in_b, const char *what,
-               struct location at) {
+bool join_pair(struct elaborator *e, struct value *a, struct ir_block *in_a, struct value *b, struct ir_block *in_b,
+               const char *what, struct location at) {
     if (value_is_error(*a) || value_is_error(*b)) return false;
     if (value_same(*a, *b)) return true;
     struct ir_block *saved = e->builder.block;
@@ -193,15 +198,17 @@ bool join_pair(struct elaborator *e, struct value *a, struct ir_block *in_a, str
     if (!convert_common_element(e, 2, pair, what, at, &element)) return false;
     if (element == IR_POINTER) {
         if (a->kind == VALUE_RUN && b->kind == VALUE_RUN && a->run->type == b->run->type) return true;
-        front_report(e, DIAGNOSTIC_E0301, at, "%s: %s and %s are not one type", what, front_describe(e, *a), front_describe(e, *b));
+        front_report(e, DIAGNOSTIC_E0301, at, "%s: %s and %s are not one type", what, front_describe(e, *a),
+                     front_describe(e, *b));
         return false;
     }
-    if (!convert_pair_element(e, a, in_a, element, what) || !convert_pair_element(e, b, in_b, element, what)) return false;
+    if (!convert_pair_element(e, a, in_a, element, what) || !convert_pair_element(e, b, in_b, element, what))
+        return false;
     int rank;
     int64_t extent[IR_MAX_RANK];
     if (!common_shape(a->run->type, b->run->type, &rank, extent)) {
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0302, at, "%s: the shapes %s and %s do not go together", what,
-                                            front_describe(e, *a), front_describe(e, *b));
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0302, at, "%s: the shapes %s and %s do not go together",
+                                            what, front_describe(e, *a), front_describe(e, *b));
         front_note_shape(e, d, *a, "one");
         front_note_shape(e, d, *b, "the other");
         return false;
@@ -218,7 +225,8 @@ bool join_pair(struct elaborator *e, struct value *a, struct ir_block *in_a, str
 struct leaves { struct leaf { struct value *joined; struct ir_value *a, *b; } *data; int count, capacity; };
 
 /* Fills `joined` with what is the same on both sides, and lists what must be yielded. */
-static void collect(struct elaborator *e, struct leaves *leaves, struct value condition, struct value a, struct value b, struct value *joined) {
+static void collect(struct elaborator *e, struct leaves *leaves, struct value condition, struct value a, struct value b,
+                    struct value *joined) {
     *joined = a;
     if (value_same(a, b)) return;
     if (a.kind == VALUE_TUPLE) {
@@ -231,9 +239,13 @@ static void collect(struct elaborator *e, struct leaves *leaves, struct value co
     vector_push(e->arena, leaves, ((struct leaf){joined, a.run, b.run}));
 }
 
-static struct value join_host(struct elaborator *e, struct value condition, struct value a, struct value b, struct location at) {
+static struct value join_host(struct elaborator *e, struct value condition, struct value a, struct value b,
+                              struct location at) {
     if (value_same(a, b)) return a;
-    enum ir_element element = a.kind == VALUE_HOST ? a.host.element : b.kind == VALUE_HOST ? b.host.element : a.kind == VALUE_BOOL ? IR_BOOL : IR_I64;
+    enum ir_element element = a.kind == VALUE_HOST   ? a.host.element
+                              : b.kind == VALUE_HOST ? b.host.element
+                              : a.kind == VALUE_BOOL ? IR_BOOL
+                                                     : IR_I64;
     struct value three[3] = {condition, a, b};
     if (a.kind == VALUE_VOID || b.kind == VALUE_VOID) return a.kind == VALUE_VOID ? b : a;
     struct value result = host_operate(e, KERNEL_HOST_SELECT, element, 3, three, at);
@@ -242,7 +254,8 @@ static struct value join_host(struct elaborator *e, struct value condition, stru
 }
 
 /* A flag that is true on one side and false on the other is the condition itself. */
-static bool join_flag(struct elaborator *e, struct value condition, struct value a, struct value b, struct value *joined) {
+static bool join_flag(struct elaborator *e, struct value condition, struct value a, struct value b,
+                      struct value *joined) {
     if (a.kind != VALUE_BOOL || b.kind != VALUE_BOOL || a.truth == b.truth) return false;
     *joined = a.truth ? condition : condition_not(e, condition);
     return true;
@@ -256,8 +269,9 @@ static void build_yield(struct elaborator *e, struct ir_block *block, const stru
     ir_build(&builder, OP_YIELD, leaves->count, values, 0, NULL);
 }
 
-bool join_branches(struct elaborator *e, struct value condition, struct ir_block *in_a, struct ir_block *in_b, int count,
-                   struct value *a, struct value *b, struct value *joined, const char *what, bool select, struct location at) {
+bool join_branches(struct elaborator *e, struct value condition, struct ir_block *in_a, struct ir_block *in_b,
+                   int count, struct value *a, struct value *b, struct value *joined, const char *what, bool select,
+                   struct location at) {
     if (condition.kind == VALUE_HOST) {
         bool good = true;
         for (int i = 0; i < count; i++) {

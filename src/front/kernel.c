@@ -1,5 +1,5 @@
-/* A kernel of the source to its entries (one a combination of types) and their variants, with the rule that keeps the number of
- * instances in bounds. */
+/* A kernel of the source to its entries (one a combination of types) and their variants, with the rule that keeps the
+ * number of instances in bounds. */
 #include "front/kernel_plan.h"
 
 #include <ctype.h>
@@ -65,7 +65,8 @@ static void check_clash(struct front *front, const struct kernel_entry *entry) {
     for (int i = 0; i < front->module->entries.count; i++) {
         const struct kernel_entry *other = &front->module->entries.data[i];
         if (strcmp(other->symbol, entry->symbol) != 0) continue;
-        struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_E0410, entry->at, "two kernels become the C function `%s`", entry->symbol);
+        struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_E0410, entry->at,
+                                           "two kernels become the C function `%s`", entry->symbol);
         diag_note(front->diagnostics, d, other->at, "the other one is here");
     }
 }
@@ -75,7 +76,8 @@ static struct entry_plan *make_entry(struct work *work, struct value *types, con
     struct arena *arena = kernel->front->arena;
     struct entry_plan *plan = ARENA_NEW(arena, struct entry_plan);
     struct kernel_entry *entry = ARENA_NEW(arena, struct kernel_entry);
-    *entry = (struct kernel_entry){.kernel = kernel->declaration->name.text, .doc = kernel->declaration->doc, .at = kernel->declaration->at};
+    *entry = (struct kernel_entry){
+        .kernel = kernel->declaration->name.text, .doc = kernel->declaration->doc, .at = kernel->declaration->at};
     *plan = (struct entry_plan){.kernel = kernel, .entry = entry, .spec = spec};
     plan->types = arena_copy(arena, types, sizeof(struct value) * (size_t)kernel->generics.count);
     name_entry(plan);
@@ -119,14 +121,17 @@ static void plan_variants(struct work *work, struct entry_plan *plan, const stru
     int target = front->options->targets[target_index];
     const char *name = front->options->target_name(target);
     elaborator_init(&e, front, work->kernel->file);
-    if (plan_has_choices(work->kernel)) e.instance = arena_printf(front->arena, "%s%s for %s", work->kernel->declaration->name.text, plan->suffix, name);
+    if (plan_has_choices(work->kernel))
+        e.instance =
+            arena_printf(front->arena, "%s%s for %s", work->kernel->declaration->name.text, plan->suffix, name);
     struct value *tuned = ARENA_ARRAY(front->arena, struct value, work->kernel->tuning.count);
     scope_push(&e, false);
     for (int i = 0; i < work->kernel->generics.count; i++)
         scope_bind(&e, BINDING_GENERIC, work->kernel->generics.data[i].written->name,
                    plan->key_of_generic[i] < 0 ? plan->types[i] : keys[plan->key_of_generic[i]]);
     for (int i = 0; i < work->kernel->derived.count; i++)
-        scope_bind(&e, BINDING_GENERIC, work->kernel->derived.data[i].item->name, keys[plan->entry->keys.count - work->kernel->derived.count + i]);
+        scope_bind(&e, BINDING_GENERIC, work->kernel->derived.data[i].item->name,
+                   keys[plan->entry->keys.count - work->kernel->derived.count + i]);
     if (!schedule_choose(&e, work->kernel->declaration, &work->kernel->tuning, name, plan->spec, tuned)) return;
     scope_pop(&e);
     entry_host_scope(&e, plan, keys, tuned);
@@ -203,9 +208,11 @@ static void note_factors(struct work *work, struct diagnostic *d) {
     struct kernel_plan *kernel = work->kernel;
     struct diagnostics *diagnostics = kernel->front->diagnostics;
     for (int i = 0; i < kernel->generics.count; i++)
-        diag_note(diagnostics, d, kernel->generics.data[i].written->at, "`%s` has %d values", kernel->generics.data[i].written->name.text, kernel->generics.data[i].domain.count);
+        diag_note(diagnostics, d, kernel->generics.data[i].written->at, "`%s` has %d values",
+                  kernel->generics.data[i].written->name.text, kernel->generics.data[i].domain.count);
     for (int i = 0; i < kernel->derived.count; i++)
-        diag_note(diagnostics, d, kernel->derived.data[i].item->at, "`%s` has %d values", kernel->derived.data[i].item->name.text, kernel->derived.data[i].domain.count);
+        diag_note(diagnostics, d, kernel->derived.data[i].item->at, "`%s` has %d values",
+                  kernel->derived.data[i].item->name.text, kernel->derived.data[i].domain.count);
 }
 
 static bool check_count(struct work *work) {
@@ -213,17 +220,23 @@ static bool check_count(struct work *work) {
     const struct ast_declaration *declaration = work->kernel->declaration;
     for (int t = 0; t < front->options->target_count; t++) {
         int count = 0;
-        for (int i = 0; i < work->variants.count; i++) count += work->variants.data[i].target == front->options->targets[t];
+        for (int i = 0; i < work->variants.count; i++)
+            count += work->variants.data[i].target == front->options->targets[t];
         int most = front->options->max_instances ? front->options->max_instances : MOST_INSTANCES;
         if (count <= WARN_INSTANCES && count <= most) continue;
         const char *target = front->options->target_name(front->options->targets[t]);
         if (count > most) {
-            struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_E0406, declaration->at, "`%s` has %d instances for %s, and %d are the most", declaration->name.text, count, target, most);
+            struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_E0406, declaration->at,
+                                               "`%s` has %d instances for %s, and %d are the most",
+                                               declaration->name.text, count, target, most);
             note_factors(work, d);
-            diag_note(front->diagnostics, d, declaration->at, "a cheap choice is better a run-time parameter than a key in `< >`; --spec compiles some instances alone");
+            diag_note(front->diagnostics, d, declaration->at,
+                      "a cheap choice is better a run-time parameter than a key in `< >`; --spec compiles some "
+                      "instances alone");
             return false;
         }
-        struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_W1002, declaration->at, "`%s` has %d instances for %s", declaration->name.text, count, target);
+        struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_W1002, declaration->at,
+                                           "`%s` has %d instances for %s", declaration->name.text, count, target);
         note_factors(work, d);
         return true;
     }
@@ -236,7 +249,8 @@ static bool is_repetition(const struct work *work, int number) {
     for (int i = 0; i < number; i++) {
         const struct variant_plan *other = &work->variants.data[i];
         bool same = other->entry == plan->entry;
-        for (int k = 0; same && k < plan->entry->entry->keys.count; k++) same = value_same(plan->keys[k], other->keys[k]);
+        for (int k = 0; same && k < plan->entry->entry->keys.count; k++)
+            same = value_same(plan->keys[k], other->keys[k]);
         if (same) return true;
     }
     return false;
@@ -265,7 +279,8 @@ static void build_variants(struct work *work) {
 
 static bool has_space_for(const struct ast_declaration *d, struct diagnostics *diagnostics) {
     if (strncmp(d->name.text, "tile_", 5) != 0) return true;
-    diag_report(diagnostics, DIAGNOSTIC_E0416, d->at, "the name of a kernel may not start with `tile_`, which belongs to the run time");
+    diag_report(diagnostics, DIAGNOSTIC_E0416, d->at,
+                "the name of a kernel may not start with `tile_`, which belongs to the run time");
     return false;
 }
 

@@ -1,11 +1,18 @@
-/* The IR function of one variant: arguments with their facts, what the wrapper has checked as `assume`, then the body. */
+/* The IR function of one variant: arguments with their facts, what the wrapper has checked as `assume`, then the body.
+ */
 #include "front/kernel_plan.h"
 
 #include <string.h>
 
-struct body { struct elaborator *e; struct variant_plan *plan; struct value *parameters; /* one a parameter of the source */ };
+struct body {
+    struct elaborator *e;
+    struct variant_plan *plan;
+    struct value *parameters; /* one a parameter of the source */
+};
 
-static const struct kernel_parameter *parameter_of(const struct body *b, int number) { return &b->plan->entry->entry->parameters.data[number]; }
+static const struct kernel_parameter *parameter_of(const struct body *b, int number) {
+    return &b->plan->entry->entry->parameters.data[number];
+}
 
 /* Elements in 16 bytes. */
 static int64_t vector_elements(const struct kernel_parameter *p) {
@@ -19,7 +26,8 @@ static int64_t known_extent(struct body *b, int number, int d) {
     struct elaborator *e = b->e;
     const struct kernel_parameter *p = parameter_of(b, number);
     if (p->static_extent[d] != IR_DYNAMIC) return p->static_extent[d];
-    const struct ast_expression *x = b->plan->entry->kernel->declaration->parameters.data[number]->type->extents.data[d];
+    const struct ast_expression *x =
+        b->plan->entry->kernel->declaration->parameters.data[number]->type->extents.data[d];
     if (x->kind == EXPRESSION_NAME) {
         struct binding *binding = scope_find(e, x->name);
         return binding && binding->value.kind == VALUE_INTEGER ? (int64_t)binding->value.integer : IR_DYNAMIC;
@@ -47,7 +55,8 @@ static const struct ir_type *view_type(struct body *b, int number) {
         type.extent[d] = known_extent(b, number, d);
         type.stride[d] = IR_DYNAMIC;
         if (p->packed) type.stride[d] = stride;
-        if (stride != IR_DYNAMIC) stride = type.extent[d] == IR_DYNAMIC ? IR_DYNAMIC : stride * int64_max(type.extent[d], 1);
+        if (stride != IR_DYNAMIC)
+            stride = type.extent[d] == IR_DYNAMIC ? IR_DYNAMIC : stride * int64_max(type.extent[d], 1);
     }
     if (!p->strided) type.stride[p->rank - 1] = 1;
     if (b->plan->facts.unit[number] >= 0) type.stride[b->plan->facts.unit[number]] = 1;
@@ -99,8 +108,13 @@ static void make_arguments(struct body *b) {
         struct value v = value_run(argument, written->at);
         if (type->kind == IR_VIEW) {
             struct view_value *view = ARENA_NEW(e->arena, struct view_value);
-            *view = (struct view_value){.run = argument, .number = i, .rank = type->rank, .name = written->name.text, .parameter = written,
-                                        .declared_optional = written->is_optional, .absent = b->plan->facts.presence[i] < 0};
+            *view = (struct view_value){.run = argument,
+                                        .number = i,
+                                        .rank = type->rank,
+                                        .name = written->name.text,
+                                        .parameter = written,
+                                        .declared_optional = written->is_optional,
+                                        .absent = b->plan->facts.presence[i] < 0};
             v = (struct value){.kind = VALUE_VIEW, .at = written->at, .view = view};
         } else if (parameter_of(b, i)->kind == KERNEL_ENUM) {
             const struct type *declared = elaborate_type(e, written->type);
@@ -116,11 +130,13 @@ static struct ir_value *name_value(struct body *b, const struct kernel_name *nam
     struct elaborator *e = b->e;
     const struct ir_type *index = ir_type_scalar(e->context, IR_INDEX);
     if (name->parameter < 0) return ir_constant_int(&e->builder, index, 0);
-    struct value v = access_view_member(e, b->parameters[name->parameter].view, false, value_integer(name->dimension, e->builder.at), e->builder.at);
+    struct value v = access_view_member(e, b->parameters[name->parameter].view, false,
+                                        value_integer(name->dimension, e->builder.at), e->builder.at);
     struct ir_value *run = value_is_constant(v) ? value_materialize(e, v).run : v.run;
     if (!run->name) run->name = name->name;
     if (name->add) run = ir_binary(&e->builder, OP_SUB, run, ir_constant_int(&e->builder, index, name->add));
-    if (name->multiply != 1) run = ir_binary(&e->builder, OP_DIV, run, ir_constant_int(&e->builder, index, name->multiply));
+    if (name->multiply != 1)
+        run = ir_binary(&e->builder, OP_DIV, run, ir_constant_int(&e->builder, index, name->multiply));
     return run;
 }
 
@@ -132,20 +148,23 @@ static void bind_names(struct body *b) {
         scope_bind(e, BINDING_PARAMETER, kernel->declaration->parameters.data[i]->name, b->parameters[i]);
     for (int i = 0; i < entry->names.count; i++) {
         if (scope_find(e, entry->names.data[i].name)) continue; /* a key: known */
-        struct location at = entry->names.data[i].parameter >= 0 ? entry->parameters.data[entry->names.data[i].parameter].at : entry->at;
+        struct location at =
+            entry->names.data[i].parameter >= 0 ? entry->parameters.data[entry->names.data[i].parameter].at : entry->at;
         struct value v = value_run(name_value(b, &entry->names.data[i]), at);
         scope_bind(e, BINDING_EXTENT, (struct ast_name){entry->names.data[i].name, at}, v);
     }
     e->grid_rank = kernel->grid.count;
     for (int i = 0; i < kernel->grid.count; i++) {
-        struct ir_value *run = ir_build_value(&e->builder, OP_GRID_INDEX, ir_type_scalar(e->context, IR_INDEX), 0, NULL);
+        struct ir_value *run =
+            ir_build_value(&e->builder, OP_GRID_INDEX, ir_type_scalar(e->context, IR_INDEX), 0, NULL);
         ir_set_number(run->definition, IR_ATTRIBUTE_DIMENSION, i);
         run->name = kernel->grid.data[i]->name.text;
         e->grid[i].name = run->name;
         e->grid[i].dimension = i;
         struct binding *hidden = scope_find(e, run->name);
         if (hidden) {
-            struct diagnostic *d = front_report(e, DIAGNOSTIC_E0203, kernel->grid.data[i]->name.at, "the grid name `%s` may not hide another name", run->name);
+            struct diagnostic *d = front_report(e, DIAGNOSTIC_E0203, kernel->grid.data[i]->name.at,
+                                                "the grid name `%s` may not hide another name", run->name);
             front_note(e, d, hidden->at, "`%s` comes from here", run->name);
         }
         scope_bind(e, BINDING_GRID, kernel->grid.data[i]->name, value_run(run, kernel->grid.data[i]->name.at));
@@ -172,7 +191,8 @@ static void assume_condition(struct elaborator *e, const struct ast_expression *
 
 static void assume_extent(struct body *b, int number, int d) {
     struct elaborator *e = b->e;
-    const struct ast_expression *x = b->plan->entry->kernel->declaration->parameters.data[number]->type->extents.data[d];
+    const struct ast_expression *x =
+        b->plan->entry->kernel->declaration->parameters.data[number]->type->extents.data[d];
     if (b->parameters[number].view->run->type->extent[d] != IR_DYNAMIC) return;
     struct value given = access_view_member(e, b->parameters[number].view, false, value_integer(d, x->at), x->at);
     struct ir_value *declared = convert_to_index(e, elaborate_value(e, x), "an extent");
@@ -189,7 +209,8 @@ static void assume_facts(struct body *b) {
             if (parameter_of(b, i)->binds[d] < 0) assume_extent(b, i, d);
     for (int i = 0; i < kernel->derived.count; i++) {
         struct value member = elaborate_name(e, kernel->derived.data[i].item->name.text, e->builder.at);
-        struct ir_value *least = convert_to_index(e, elaborate_value(e, kernel->derived.data[i].item->least), "`const`");
+        struct ir_value *least =
+            convert_to_index(e, elaborate_value(e, kernel->derived.data[i].item->least), "`const`");
         struct ir_value *run = convert_to_index(e, member, "`const`");
         if (!least || !run) continue;
         struct ir_value *fits = ir_compare(&e->builder, IR_PREDICATE_LE, least, run);
@@ -210,18 +231,22 @@ static void bind_compile_time(struct body *b) {
     const struct entry_plan *entry = b->plan->entry;
     for (int i = 0; i < kernel->generics.count; i++) {
         int key = entry->key_of_generic[i];
-        scope_bind(e, BINDING_GENERIC, kernel->generics.data[i].written->name, key < 0 ? entry->types[i] : b->plan->keys[key]);
+        scope_bind(e, BINDING_GENERIC, kernel->generics.data[i].written->name,
+                   key < 0 ? entry->types[i] : b->plan->keys[key]);
     }
     int first = entry->entry->keys.count - kernel->derived.count;
-    for (int i = 0; i < kernel->derived.count; i++) scope_bind(e, BINDING_GENERIC, kernel->derived.data[i].item->name, b->plan->keys[first + i]);
+    for (int i = 0; i < kernel->derived.count; i++)
+        scope_bind(e, BINDING_GENERIC, kernel->derived.data[i].item->name, b->plan->keys[first + i]);
     for (int i = 0; i < kernel->tuning.count; i++)
-        scope_bind(e, BINDING_TUNE, (struct ast_name){kernel->tuning.data[i].name, kernel->tuning.data[i].at}, b->plan->tuned[i]);
+        scope_bind(e, BINDING_TUNE, (struct ast_name){kernel->tuning.data[i].name, kernel->tuning.data[i].at},
+                   b->plan->tuned[i]);
 }
 
 static int knob(const struct variant_plan *plan, const char *name) {
     const struct tuning *tuning = &plan->entry->kernel->tuning;
     for (int i = 0; i < tuning->count; i++)
-        if (strcmp(tuning->data[i].name, name) == 0 && plan->tuned[i].kind == VALUE_INTEGER) return (int)plan->tuned[i].integer;
+        if (strcmp(tuning->data[i].name, name) == 0 && plan->tuned[i].kind == VALUE_INTEGER)
+            return (int)plan->tuned[i].integer;
     return 0;
 }
 

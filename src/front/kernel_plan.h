@@ -1,4 +1,5 @@
-/* A kernel on its way from its declaration to entries and variants: shared by signature.c, instance.c, kernel_body.c, schedule.c. */
+/* A kernel on its way from its declaration to entries and variants: shared by signature.c, instance.c, kernel_body.c,
+ * schedule.c. */
 #ifndef TILECC_FRONT_KERNEL_PLAN_H
 #define TILECC_FRONT_KERNEL_PLAN_H
 #include "front/elaborate.h"
@@ -54,7 +55,8 @@ bool plan_has_choices(const struct kernel_plan *plan);
 /* Fills the entry; false: reported, or no such instance (*dropped). */
 bool entry_build(struct entry_plan *plan, bool *dropped);
 /* Scope for host expressions: types, names, scalars, views, and keys as constants when `keys` is given. */
-void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const struct value *keys, const struct value *tuned);
+void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const struct value *keys,
+                      const struct value *tuned);
 /* All facts that get an instance of their own, most special first; `e` is in the host scope. */
 int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, struct facts **facts);
 bool variant_build(struct variant_plan *plan, struct kernel_variant *variant);

@@ -1,5 +1,5 @@
-/* The library written in the language itself, src/std: what every source sees without import, and the bodies of the IR's math
- * functions. */
+/* The library written in the language itself, src/std: what every source sees without import, and the bodies of the
+ * IR's math functions. */
 #include "front/control.h"
 
 #include "base/embedded.h"
@@ -37,7 +37,8 @@ static struct global *find_function(struct file_scope *scope, const char *name) 
     return NULL;
 }
 
-static bool build_function(struct front *front, struct ir_function *function, struct global *global, enum ir_math math, enum ir_element element) {
+static bool build_function(struct front *front, struct ir_function *function, struct global *global, enum ir_math math,
+                           enum ir_element element) {
     struct elaborator e;
     struct value arguments[2];
     const struct ast_declaration *d = global->declaration;
@@ -56,7 +57,8 @@ static bool build_function(struct front *front, struct ir_function *function, st
     return true;
 }
 
-struct ir_function *front_math_function(const struct front_options *options, struct ir_module *module, enum ir_math math, enum ir_element element) {
+struct ir_function *front_math_function(const struct front_options *options, struct ir_module *module,
+                                        enum ir_math math, enum ir_element element) {
     static const char *const words[] = {
 #define X(id, text) text,
         IR_MATHS(X)
@@ -69,7 +71,8 @@ struct ir_function *front_math_function(const struct front_options *options, str
     own.define_count = 0;
     struct front *front = front_open(&own);
     struct file_scope *scope = declare_library(front, "std/math.tile");
-    struct global *global = find_function(scope, arena_printf(options->arena, "%s_%s", words[math], ir_element_info[element].text));
+    struct global *global =
+        find_function(scope, arena_printf(options->arena, "%s_%s", words[math], ir_element_info[element].text));
     if (!global) return NULL;
     struct ir_function *function = ir_function_create(module, name, global->declaration->at);
     if (!build_function(front, function, global, math, element)) {

@@ -1,5 +1,6 @@
-/* Loops.  A plain `for` becomes the operation `for`; one that may break or return becomes a `while` that carries the flag; `static
- * for`, and every loop of a const fn, is walked turn by turn.  A variable that the body turns out not to change is not carried. */
+/* Loops.  A plain `for` becomes the operation `for`; one that may break or return becomes a `while` that carries the
+ * flag; `static for`, and every loop of a const fn, is walked turn by turn.  A variable that the body turns out not to
+ * change is not carried. */
 #include "front/control.h"
 
 #include <string.h>
@@ -55,7 +56,8 @@ static void enter(struct elaborator *e, struct slots *slots, struct ir_block *bl
 }
 
 /* What the variables hold at the end of the body, in slot order. */
-static void collect_ends(struct elaborator *e, struct slots *slots, struct value *value, int *next, struct location at) {
+static void collect_ends(struct elaborator *e, struct slots *slots, struct value *value, int *next,
+                         struct location at) {
     if (value->kind == VALUE_TUPLE) {
         for (int i = 0; i < value->list.count; i++) collect_ends(e, slots, &value->list.data[i], next, at);
         return;
@@ -76,15 +78,16 @@ static void collect_ends(struct elaborator *e, struct slots *slots, struct value
                  front_type_text(e, slot->argument->type), front_type_text(e, value->run->type));
 }
 
-static void collect_all_ends(struct elaborator *e, const struct carried *carried, const struct value *after, struct slots *slots,
-                             struct location at) {
+static void collect_all_ends(struct elaborator *e, const struct carried *carried, const struct value *after,
+                             struct slots *slots, struct location at) {
     int next = 0;
     for (int i = 0; i < carried->count; i++) {
         struct value end = carried->data[i]->value;
         if (after[i].kind != VALUE_RUN && after[i].kind != VALUE_TUPLE) {
             if (end.kind == VALUE_RUN || end.kind == VALUE_TUPLE)
-                front_report(e, DIAGNOSTIC_E0915, at, "returning a tile from inside a loop is not there yet; declare the variable before "
-                                                      "the loop, assign it, and return it behind the loop");
+                front_report(e, DIAGNOSTIC_E0915, at,
+                             "returning a tile from inside a loop is not there yet; declare the variable before "
+                             "the loop, assign it, and return it behind the loop");
             continue;
         }
         if (end.kind == VALUE_VOID || value_is_error(end)) end = after[i];
@@ -103,7 +106,8 @@ static void remove_argument(struct ir_block *block, struct ir_value *argument) {
 }
 
 /* Ends of a loop: the carried variables hold the results. */
-static void leave(const struct carried *carried, struct value *after, struct slots *slots, struct ir_operation *operation, int skip) {
+static void leave(const struct carried *carried, struct value *after, struct slots *slots,
+                  struct ir_operation *operation, int skip) {
     int next = skip;
     for (int i = 0; i < slots->count; i++)
         slots->data[i].value->run = slots->data[i].argument ? operation->results[next++] : slots->data[i].start;
@@ -155,14 +159,17 @@ static bool read_bounds(struct elaborator *e, const struct ast_range *range, str
     bounds->step = range->step ? elaborate_value(e, range->step) : value_integer(1, range->at);
     bounds->multiply = range->step_multiplies;
     if (value_is_error(bounds->from) || value_is_error(bounds->to) || value_is_error(bounds->step)) return false;
-    if (bounds->step.kind == VALUE_INTEGER && (bounds->step.integer == 0 || (bounds->multiply && bounds->step.integer < 2))) {
-        front_report(e, DIAGNOSTIC_E0507, range->at, bounds->multiply ? "a factor of a range is 2 or more" : "the step of a range is not 0");
+    if (bounds->step.kind == VALUE_INTEGER &&
+        (bounds->step.integer == 0 || (bounds->multiply && bounds->step.integer < 2))) {
+        front_report(e, DIAGNOSTIC_E0507, range->at,
+                     bounds->multiply ? "a factor of a range is 2 or more" : "the step of a range is not 0");
         return false;
     }
     return true;
 }
 
-static void build_for(struct elaborator *e, const struct ast_statement *statement, const struct bounds *bounds, struct carried *carried) {
+static void build_for(struct elaborator *e, const struct ast_statement *statement, const struct bounds *bounds,
+                      struct carried *carried) {
     struct ir_value *low = convert_to_index(e, bounds->from, "the start of a range");
     struct ir_value *high = convert_to_index(e, bounds->to, "the end of a range");
     struct ir_value *step = convert_to_index(e, bounds->step, "the step of a range");
@@ -174,7 +181,8 @@ static void build_for(struct elaborator *e, const struct ast_statement *statemen
         for (int s = 0; s < slots.count; s++)
             if (slots.data[s].value == &carried->data[i]->value) slots.data[s].value = &after[i];
     struct ir_block *saved, *body = region_begin(e, &saved);
-    struct ir_value *turn = ir_block_argument(body, ir_type_scalar(e->context, IR_INDEX), statement->names.data[0].text);
+    struct ir_value *turn =
+        ir_block_argument(body, ir_type_scalar(e->context, IR_INDEX), statement->names.data[0].text);
     enter(e, &slots, body);
     carried_restore(carried, after);
     run_body(e, statement, value_run(turn, statement->at));
@@ -228,7 +236,8 @@ static struct value while_condition(struct elaborator *e, struct while_loop *w) 
     struct value own;
     if (w->statement->kind == STATEMENT_FOR) {
         bool down = w->bounds.step.kind == VALUE_INTEGER && w->bounds.step.integer < 0;
-        own = value_run(ir_compare(&e->builder, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, w->turn.value.run, w->high), w->statement->at);
+        own = value_run(ir_compare(&e->builder, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, w->turn.value.run, w->high),
+                        w->statement->at);
         return own;
     }
     own = elaborate_condition(e, w->statement->condition, "the condition of `while`");
@@ -315,12 +324,15 @@ static void take_turns(struct elaborator *e, void *context) {
     struct loop *loop = e->frame->loop;
     while (more_turns(t)) {
         if (++t->count > MOST_TURNS || ++e->steps > 1000000) {
-            front_report(e, DIAGNOSTIC_E0504, t->statement->at, "this loop takes more than %d turns while compiling", MOST_TURNS);
+            front_report(e, DIAGNOSTIC_E0504, t->statement->at, "this loop takes more than %d turns while compiling",
+                         MOST_TURNS);
             return;
         }
         int errors = e->errors;
         run_body(e, t->statement, value_integer(t->now, t->statement->at));
-        if (t->multiply ? __builtin_mul_overflow(t->now, t->step, &t->now) : __builtin_add_overflow(t->now, t->step, &t->now)) return;
+        if (t->multiply ? __builtin_mul_overflow(t->now, t->step, &t->now)
+                        : __builtin_add_overflow(t->now, t->step, &t->now))
+            return;
         if (e->errors != errors) return;
         struct value broken = loop->broken.value;
         if (broken.kind == VALUE_BOOL && broken.truth) return;
@@ -336,11 +348,13 @@ static void take_turns(struct elaborator *e, void *context) {
 static void unrolled_for(struct elaborator *e, const struct ast_statement *statement, const struct bounds *bounds) {
     if (bounds->from.kind != VALUE_INTEGER || bounds->to.kind != VALUE_INTEGER || bounds->step.kind != VALUE_INTEGER) {
         front_report(e, statement->is_static ? DIAGNOSTIC_E0501 : DIAGNOSTIC_E0409, statement->range->at,
-                     statement->is_static ? "the bounds of `static for` must be integers known when compiling"
-                                          : "the wrapper cannot evaluate a loop whose bounds are known only when running");
+                     statement->is_static
+                         ? "the bounds of `static for` must be integers known when compiling"
+                         : "the wrapper cannot evaluate a loop whose bounds are known only when running");
         return;
     }
-    struct turns turns = {statement, bounds->from.integer, bounds->to.integer, bounds->step.integer, bounds->multiply, 0};
+    struct turns turns = {statement, bounds->from.integer, bounds->to.integer, bounds->step.integer, bounds->multiply,
+                          0};
     if (bounds->multiply && turns.now <= 0) {
         front_report(e, DIAGNOSTIC_E0507, statement->range->at, "a range whose step multiplies starts at 1 or more");
         return;
@@ -356,7 +370,8 @@ void control_for(struct elaborator *e, const struct ast_statement *statement) {
     struct loop *loop = ARENA_NEW(e->arena, struct loop);
     bool good = read_bounds(e, statement->range, &bounds);
     if (!good) {
-        bounds = (struct bounds){value_error(statement->at), value_error(statement->at), value_error(statement->at), false};
+        bounds =
+            (struct bounds){value_error(statement->at), value_error(statement->at), value_error(statement->at), false};
         push_loop(e, loop, statement->at);
         struct carried carried = {0};
         carried_scan(e, &carried, statement->then);
@@ -399,11 +414,13 @@ static void constant_while(struct elaborator *e, const struct ast_statement *sta
         struct value condition = elaborate_condition(e, statement->condition, "the condition of `while`");
         if (value_is_error(condition) || (condition.kind == VALUE_BOOL && !condition.truth)) return;
         if (condition.kind != VALUE_BOOL) {
-            front_report(e, DIAGNOSTIC_E0409, statement->at, "the wrapper cannot evaluate a loop whose end is known only when running");
+            front_report(e, DIAGNOSTIC_E0409, statement->at,
+                         "the wrapper cannot evaluate a loop whose end is known only when running");
             return;
         }
         if (turn > MOST_TURNS || ++e->steps > 1000000) {
-            front_report(e, DIAGNOSTIC_E0504, statement->at, "this loop takes more than %d turns while compiling", MOST_TURNS);
+            front_report(e, DIAGNOSTIC_E0504, statement->at, "this loop takes more than %d turns while compiling",
+                         MOST_TURNS);
             return;
         }
         int errors = e->errors;

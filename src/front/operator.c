@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-static struct value refuse(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at) {
-    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0306, at, "`%s` does not take %s and %s", ast_operator_spelling(operation),
-                                        front_describe(e, a), front_describe(e, b));
+static struct value refuse(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                           struct location at) {
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0306, at, "`%s` does not take %s and %s",
+                                        ast_operator_spelling(operation), front_describe(e, a), front_describe(e, b));
     front_note_shape(e, d, a, "the left side");
     front_note_shape(e, d, b, "the right side");
     return value_error(at);
@@ -46,14 +47,17 @@ static bool takes_element(enum ast_operator operation, enum ir_element element, 
     switch (operation) {
     case OPERATOR_ADD: case OPERATOR_SUBTRACT: case OPERATOR_MULTIPLY: case OPERATOR_DIVIDE: case OPERATOR_REMAINDER:
         return ir_is_integer(element) || (ir_is_float(element) && element != IR_F8E4M3 && element != IR_F8E5M2);
-    case OPERATOR_BIT_AND: case OPERATOR_BIT_OR: case OPERATOR_BIT_XOR: return ir_is_integer(element) || element == IR_BOOL;
+    case OPERATOR_BIT_AND:
+    case OPERATOR_BIT_OR:
+    case OPERATOR_BIT_XOR: return ir_is_integer(element) || element == IR_BOOL;
     case OPERATOR_SHIFT_LEFT: case OPERATOR_SHIFT_RIGHT: return ir_is_integer(element);
     case OPERATOR_AND: case OPERATOR_OR: return element == IR_BOOL;
     default: return element != IR_BOOL || equality;
     }
 }
 
-static struct value pointer_add(struct elaborator *e, struct value pointer, struct value offset, bool negative, struct location at) {
+static struct value pointer_add(struct elaborator *e, struct value pointer, struct value offset, bool negative,
+                                struct location at) {
     struct value pair[2] = {pointer, value_is_constant(offset) ? value_materialize(e, offset) : offset};
     if (pair[1].kind != VALUE_RUN || !ir_is_integer(pair[1].run->type->element)) {
         front_report(e, DIAGNOSTIC_E0306, at, "a pointer moves by integers, not by %s", front_describe(e, offset));
@@ -74,7 +78,8 @@ static struct value pointer_add(struct elaborator *e, struct value pointer, stru
 static bool is_pointer(struct value v) { return v.kind == VALUE_RUN && v.run->type->element == IR_POINTER; }
 
 /* Shifts keep the type of the left side; the distance may be any integer. */
-static struct value shift(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at) {
+static struct value shift(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                          struct location at) {
     if (value_is_constant(a)) a = value_materialize(e, a);
     if (a.kind != VALUE_RUN || !ir_is_integer(a.run->type->element)) return refuse(e, operation, a, b, at);
     enum ir_element element = a.run->type->element;
@@ -98,7 +103,8 @@ static struct value shift(struct elaborator *e, enum ast_operator operation, str
     return result;
 }
 
-static struct value binary_run(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at) {
+static struct value binary_run(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                               struct location at) {
     if (is_pointer(a) && (operation == OPERATOR_ADD || operation == OPERATOR_SUBTRACT) && !is_pointer(b))
         return pointer_add(e, a, b, operation == OPERATOR_SUBTRACT, at);
     if (is_pointer(b) && operation == OPERATOR_ADD) return pointer_add(e, b, a, false, at);
@@ -112,8 +118,9 @@ static struct value binary_run(struct elaborator *e, enum ast_operator operation
     if (!takes_element(operation, pair[0].run->type->element, pair[0].enumeration || pair[1].enumeration))
         return refuse(e, operation, a, b, at);
     int predicate = predicate_of(operation);
-    struct ir_value *run = predicate >= 0 ? ir_compare(&e->builder, (enum ir_predicate)predicate, pair[0].run, pair[1].run)
-                                          : ir_binary(&e->builder, opcode_of(operation), pair[0].run, pair[1].run);
+    struct ir_value *run = predicate >= 0
+                               ? ir_compare(&e->builder, (enum ir_predicate)predicate, pair[0].run, pair[1].run)
+                               : ir_binary(&e->builder, opcode_of(operation), pair[0].run, pair[1].run);
     struct value result = value_run(run, at);
     result.origin = pair[0].origin;
     return result;
@@ -132,9 +139,10 @@ static bool dot_elements(enum ir_element a, enum ir_element b, enum ir_element *
     }
 }
 
-static struct value report_dot(struct elaborator *e, struct value a, struct value b, const char *why, struct location at) {
-    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0316, at, "`@` does not take %s and %s: %s", front_describe(e, a),
-                                        front_describe(e, b), why);
+static struct value report_dot(struct elaborator *e, struct value a, struct value b, const char *why,
+                               struct location at) {
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0316, at, "`@` does not take %s and %s: %s",
+                                        front_describe(e, a), front_describe(e, b), why);
     front_note_shape(e, d, a, "the left side");
     front_note_shape(e, d, b, "the right side");
     return value_error(at);
@@ -148,8 +156,8 @@ static const struct origin *dot_origin(struct elaborator *e, struct value a, str
     return origin;
 }
 
-struct value operate_dot(struct elaborator *e, struct value a, struct value b, struct value *accumulator, int precision, int promote,
-                         struct location at) {
+struct value operate_dot(struct elaborator *e, struct value a, struct value b, struct value *accumulator, int precision,
+                         int promote, struct location at) {
     if (value_is_error(a) || value_is_error(b)) return value_error(at);
     if (!value_is_tile(a) || !value_is_tile(b)) return report_dot(e, a, b, "both sides are tiles", at);
     const struct ir_type *x = a.run->type, *y = b.run->type;
@@ -186,13 +194,16 @@ static void warn_scaled(struct elaborator *e, struct value a, struct location at
     if (!made || made->opcode != OP_MUL || ir_element_info[a.run->type->element].bits > 16) return;
     for (int i = 0; i < 2; i++)
         if (made->operands[i]->definition && made->operands[i]->definition->opcode == OP_SPLAT)
-            front_report(e, DIAGNOSTIC_W1003, at, "this is (s * a) @ b: the scaled operand is rounded to %s before the product; write s * (a @ b)",
-                         ir_element_info[a.run->type->element].text);
+            front_report(
+                e, DIAGNOSTIC_W1003, at,
+                "this is (s * a) @ b: the scaled operand is rounded to %s before the product; write s * (a @ b)",
+                ir_element_info[a.run->type->element].text);
 }
 
 /* ---- dispatch ---- */
 
-static struct value binary_tuples(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at) {
+static struct value binary_tuples(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                                  struct location at) {
     if ((operation != OPERATOR_EQUAL && operation != OPERATOR_NOT_EQUAL) || a.list.count != b.list.count)
         return refuse(e, operation, a, b, at);
     struct value all = value_bool(true, at);
@@ -218,12 +229,14 @@ static bool decide_logical(enum ast_operator operation, struct value a, struct v
     return false;
 }
 
-struct value operate_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b, struct location at) {
+struct value operate_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
+                            struct location at) {
     if (value_is_error(a) || value_is_error(b)) return value_error(at);
     struct value decided;
     if (decide_logical(operation, a, b, &decided)) {
         struct value other = decided.kind == VALUE_BOOL ? (a.kind == VALUE_BOOL ? b : a) : decided;
-        if ((other.kind == VALUE_RUN ? other.run->type->element : other.host.element) != IR_BOOL) return refuse(e, operation, a, b, at);
+        if ((other.kind == VALUE_RUN ? other.run->type->element : other.host.element) != IR_BOOL)
+            return refuse(e, operation, a, b, at);
         return decided;
     }
     if (value_is_constant(a) && value_is_constant(b)) return constant_binary(e, operation, a, b, at);
@@ -243,9 +256,12 @@ struct value operate_unary(struct elaborator *e, enum ast_operator operation, st
     if (value_is_error(a)) return a;
     if (value_is_constant(a)) return constant_unary(e, operation, a, at);
     if (a.kind == VALUE_HOST) {
-        if (operation == OPERATOR_NEGATE && a.host.element == IR_I64) return host_operate(e, KERNEL_HOST_NEG, IR_I64, 1, &a, at);
-        if (operation == OPERATOR_BIT_NOT && a.host.element == IR_I64) return host_operate(e, KERNEL_HOST_BIT_NOT, IR_I64, 1, &a, at);
-        if (operation != OPERATOR_NEGATE && a.host.element == IR_BOOL) return host_operate(e, KERNEL_HOST_NOT, IR_BOOL, 1, &a, at);
+        if (operation == OPERATOR_NEGATE && a.host.element == IR_I64)
+            return host_operate(e, KERNEL_HOST_NEG, IR_I64, 1, &a, at);
+        if (operation == OPERATOR_BIT_NOT && a.host.element == IR_I64)
+            return host_operate(e, KERNEL_HOST_BIT_NOT, IR_I64, 1, &a, at);
+        if (operation != OPERATOR_NEGATE && a.host.element == IR_BOOL)
+            return host_operate(e, KERNEL_HOST_NOT, IR_BOOL, 1, &a, at);
     }
     if (a.kind == VALUE_RUN && !a.enumeration) {
         enum ir_element element = a.run->type->element;
@@ -253,12 +269,14 @@ struct value operate_unary(struct elaborator *e, enum ast_operator operation, st
                     : operation == OPERATOR_BIT_NOT ? ir_is_integer(element) || element == IR_BOOL
                                                     : takes_element(OPERATOR_SUBTRACT, element, false);
         if (fits) {
-            struct value result = value_run(ir_unary(&e->builder, operation == OPERATOR_NEGATE ? OP_NEG : OP_NOT, a.run), at);
+            struct value result =
+                value_run(ir_unary(&e->builder, operation == OPERATOR_NEGATE ? OP_NEG : OP_NOT, a.run), at);
             result.origin = a.origin;
             return result;
         }
     }
-    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0306, at, "`%s` does not take %s", ast_operator_spelling(operation), front_describe(e, a));
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0306, at, "`%s` does not take %s",
+                                        ast_operator_spelling(operation), front_describe(e, a));
     front_note_shape(e, d, a, "this");
     return value_error(at);
 }

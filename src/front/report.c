@@ -1,5 +1,5 @@
-/* Errors of the walk: each is reported once however many instances meet it, says which instance met it first, and shows the
- * shapes of the tiles with where each extent came from. */
+/* Errors of the walk: each is reported once however many instances meet it, says which instance met it first, and shows
+ * the shapes of the tiles with where each extent came from. */
 #include "front/elaborate.h"
 
 #include <string.h>
@@ -8,18 +8,22 @@ static bool same_place(struct location a, struct location b) {
     return a.source == b.source && a.line == b.line && a.column == b.column;
 }
 
-/* True the first time an error, or this warning, is seen at a place: other instances often fail there in other words. */
+/* True the first time an error, or this warning, is seen at a place: other instances often fail there in other words.
+ */
 static bool is_new(struct front *front, enum diagnostic_code code, struct location at) {
     bool is_error = diagnostic_info[code].severity == SEVERITY_error;
     for (struct reported *r = front->reported; r; r = r->next)
-        if ((r->code == code || (is_error && diagnostic_info[r->code].severity == SEVERITY_error && at.source)) && same_place(r->at, at)) return false;
+        if ((r->code == code || (is_error && diagnostic_info[r->code].severity == SEVERITY_error && at.source)) &&
+            same_place(r->at, at))
+            return false;
     struct reported *r = ARENA_NEW(front->arena, struct reported);
     *r = (struct reported){code, at, front->reported};
     front->reported = r;
     return true;
 }
 
-struct diagnostic *front_report(struct elaborator *e, enum diagnostic_code code, struct location at, const char *format, ...) {
+struct diagnostic *front_report(struct elaborator *e, enum diagnostic_code code, struct location at, const char *format,
+                                ...) {
     bool is_error = diagnostic_info[code].severity == SEVERITY_error;
     if (is_error) e->errors++;
     if (e->muted || !is_new(e->front, code, at)) return NULL;
@@ -86,7 +90,9 @@ const char *front_describe(struct elaborator *e, struct value v) {
         if (v.enumeration) buffer_puts(&text, v.enumeration->name);
         else value_print_ir_type(&text, v.run->type);
         break;
-    case VALUE_HOST: buffer_puts(&text, v.enumeration ? v.enumeration->name : ir_element_info[v.host.element].text); break;
+    case VALUE_HOST:
+        buffer_puts(&text, v.enumeration ? v.enumeration->name : ir_element_info[v.host.element].text);
+        break;
     case VALUE_VIEW: buffer_puts(&text, "a view ");
         if (v.view->run) value_print_ir_type(&text, v.view->run->type);
         break;
@@ -95,7 +101,9 @@ const char *front_describe(struct elaborator *e, struct value v) {
     case VALUE_LIST: buffer_puts(&text, "a list"); break;
     case VALUE_FUNCTION: case VALUE_BUILTIN: buffer_puts(&text, "a function"); break;
     case VALUE_MODULE: buffer_puts(&text, "an imported file"); break;
-    case VALUE_VIEW_MEMBER: buffer_puts(&text, v.member.stride ? "the strides of a view" : "the extents of a view"); break;
+    case VALUE_VIEW_MEMBER:
+        buffer_puts(&text, v.member.stride ? "the strides of a view" : "the extents of a view");
+        break;
     }
     return keep(e, &text);
 }
@@ -136,11 +144,13 @@ static void check_hiding(struct elaborator *e, struct ast_name name) {
     if (!hidden) return;
     for (struct binding *b = e->scope->first; b; b = b->next)
         if (b == hidden) {
-            struct diagnostic *d = front_report(e, DIAGNOSTIC_E0202, name.at, "`%s` is already declared in this block", name.text);
+            struct diagnostic *d =
+                front_report(e, DIAGNOSTIC_E0202, name.at, "`%s` is already declared in this block", name.text);
             front_note(e, d, hidden->at, "it was declared here");
             return;
         }
-    if (hidden->kind == BINDING_EXTENT || hidden->kind == BINDING_GRID || hidden->kind == BINDING_TUNE || hidden->kind == BINDING_GENERIC) {
+    if (hidden->kind == BINDING_EXTENT || hidden->kind == BINDING_GRID || hidden->kind == BINDING_TUNE ||
+        hidden->kind == BINDING_GENERIC) {
         struct diagnostic *d = front_report(e, DIAGNOSTIC_E0203, name.at, "`%s` may not hide %s", name.text,
                                             hidden->kind == BINDING_EXTENT ? "an extent" : hidden->kind == BINDING_GRID
                                                                                              ? "a grid name"

@@ -1,5 +1,6 @@
-/* Schedules: the knobs of `tune` with their sets, defaults and conditions, what `on`, -D and --spec say, and the choice of one
- * value for each.  A build takes the defaults; where these do not meet the conditions, the first combination that does. */
+/* Schedules: the knobs of `tune` with their sets, defaults and conditions, what `on`, -D and --spec say, and the choice
+ * of one value for each.  A build takes the defaults; where these do not meet the conditions, the first combination
+ * that does. */
 #include "front/elaborate.h"
 
 #include <errno.h>
@@ -9,7 +10,8 @@
 enum { MOST_TRIES = 200000 };
 
 static bool is_known(const char *name) {
-    static const char *const known[] = {"warps", "stages", "consumers", "cluster", "persistent", "raster", "split_k", "maxnreg"};
+    static const char *const known[] = {"warps",      "stages", "consumers", "cluster",
+                                        "persistent", "raster", "split_k",   "maxnreg"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i], name) == 0) return true;
     return false;
@@ -31,10 +33,12 @@ void schedule_declare(struct elaborator *e, const struct ast_declaration *kernel
         for (int i = 0; i < clause->items.count; i++) {
             const struct ast_item *item = clause->items.data[i];
             if (item->kind == ITEM_DOMAIN) add_knob(e, tuning, item->name.text, item);
-            else if (item->kind == ITEM_EXPRESSION && item->value->kind == EXPRESSION_NAME && is_known(item->value->name))
+            else if (item->kind == ITEM_EXPRESSION && item->value->kind == EXPRESSION_NAME &&
+                     is_known(item->value->name))
                 add_knob(e, tuning, item->value->name, item);
             else if (item->kind == ITEM_ASSIGN)
-                front_report(e, DIAGNOSTIC_E0403, item->at, "an item of `tune` is `name: set = default`; `name = value` belongs into `on`");
+                front_report(e, DIAGNOSTIC_E0403, item->at,
+                             "an item of `tune` is `name: set = default`; `name = value` belongs into `on`");
         }
     }
 }
@@ -61,9 +65,12 @@ bool define_read(const char *text, struct location at, struct value *value) {
 
 bool schedule_fixed(struct front *front, const struct spec *spec, const char *name, struct value *value) {
     for (int i = 0; spec && i < spec->items.count; i++)
-        if (strcmp(spec->items.data[i].name, name) == 0 && define_read(spec->items.data[i].value, (struct location){0}, value)) return true;
+        if (strcmp(spec->items.data[i].name, name) == 0 &&
+            define_read(spec->items.data[i].value, (struct location){0}, value))
+            return true;
     for (int i = front->options->define_count - 1; i >= 0; i--)
-        if (strcmp(front->options->defines[i].name, name) == 0 && define_read(front->options->defines[i].value, (struct location){0}, value)) {
+        if (strcmp(front->options->defines[i].name, name) == 0 &&
+            define_read(front->options->defines[i].value, (struct location){0}, value)) {
             front->used_defines[i] = true;
             return true;
         }
@@ -82,7 +89,8 @@ static bool spec_items(struct front *front, struct spec *spec, const char *from,
         if (!end) end = to;
         const char *equal = memchr(from, '=', (size_t)(end - from));
         if (!equal) return false;
-        vector_push(front->arena, &spec->items, ((struct spec_item){trimmed(front->arena, from, equal), trimmed(front->arena, equal + 1, end)}));
+        vector_push(front->arena, &spec->items,
+                    ((struct spec_item){trimmed(front->arena, from, equal), trimmed(front->arena, equal + 1, end)}));
         from = end + 1;
     }
     return true;
@@ -123,7 +131,8 @@ bool spec_parse(struct front *front, struct spec **specs) {
             end = &spec->next;
             continue;
         }
-        diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0}, "--spec '%s' is not of the form 'kernel<types>[NAME=value, ...]'", front->options->specs[i]);
+        diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0},
+                    "--spec '%s' is not of the form 'kernel<types>[NAME=value, ...]'", front->options->specs[i]);
         good = false;
     }
     return good;
@@ -152,21 +161,27 @@ static int find_knob(const struct tuning *tuning, const char *name) {
     return -1;
 }
 
-static void read_on(struct elaborator *e, const struct ast_clause *clause, const struct tuning *tuning, const char *target, struct value *values, bool *fixed) {
+static void read_on(struct elaborator *e, const struct ast_clause *clause, const struct tuning *tuning,
+                    const char *target, struct value *values, bool *fixed) {
     const struct ast_item *first = clause->items.count ? clause->items.data[0] : NULL;
-    if (!first || first->kind != ITEM_EXPRESSION || first->value->kind != EXPRESSION_NAME || !target_name_good(first->value->name)) {
-        front_report(e, DIAGNOSTIC_E0403, first ? first->at : clause->at, "`on` begins with a target, such as `on(sm_90, BN = 256)` or `on(cpu, BM = 32)`");
+    if (!first || first->kind != ITEM_EXPRESSION || first->value->kind != EXPRESSION_NAME ||
+        !target_name_good(first->value->name)) {
+        front_report(e, DIAGNOSTIC_E0403, first ? first->at : clause->at,
+                     "`on` begins with a target, such as `on(sm_90, BN = 256)` or `on(cpu, BM = 32)`");
         return;
     }
     for (int i = 1; i < clause->items.count; i++) {
         const struct ast_item *item = clause->items.data[i];
         int knob = item->kind == ITEM_ASSIGN ? find_knob(tuning, item->name.text) : -1;
         if (knob < 0) {
-            front_report(e, DIAGNOSTIC_E0403, item->at, item->kind == ITEM_ASSIGN ? "`%s` is not in `tune`" : "an item of `on` is `name = value`", item->name.text);
+            front_report(e, DIAGNOSTIC_E0403, item->at,
+                         item->kind == ITEM_ASSIGN ? "`%s` is not in `tune`" : "an item of `on` is `name = value`",
+                         item->name.text);
             continue;
         }
         struct value v = elaborate_value(e, item->value);
-        if (!value_is_error(v) && !value_is_constant(v)) front_report(e, DIAGNOSTIC_E0501, item->at, "the value of a knob is known when compiling");
+        if (!value_is_error(v) && !value_is_constant(v))
+            front_report(e, DIAGNOSTIC_E0501, item->at, "the value of a knob is known when compiling");
         else if (!value_is_error(v) && target_matches(first->value->name, target)) {
             values[knob] = v;
             fixed[knob] = true;
@@ -183,12 +198,15 @@ static bool read_sets(struct elaborator *e, const struct tuning *tuning, struct 
         if (item->kind != ITEM_DOMAIN) continue;
         if (!domain_evaluate(e, item->domain, tuning->data[i].name, &sets[i])) return false;
         if (sets[i].count == 0) {
-            front_report(e, DIAGNOSTIC_E0407, item->domain->at, "list the values of `%s`, such as `{64, 128}`", tuning->data[i].name);
+            front_report(e, DIAGNOSTIC_E0407, item->domain->at, "list the values of `%s`, such as `{64, 128}`",
+                         tuning->data[i].name);
             return false;
         }
         for (int k = 0; k < sets[i].count; k++)
-            if (sets[i].data[k].kind != VALUE_INTEGER && sets[i].data[k].kind != VALUE_BOOL && sets[i].data[k].kind != VALUE_ENUMERATOR) {
-                front_report(e, DIAGNOSTIC_E0407, item->domain->at, "the values of a knob are integers, bools or members of an enum");
+            if (sets[i].data[k].kind != VALUE_INTEGER && sets[i].data[k].kind != VALUE_BOOL &&
+                sets[i].data[k].kind != VALUE_ENUMERATOR) {
+                front_report(e, DIAGNOSTIC_E0407, item->domain->at,
+                             "the values of a knob are integers, bools or members of an enum");
                 return false;
             }
         values[i] = sets[i].data[0];
@@ -198,7 +216,8 @@ static bool read_sets(struct elaborator *e, const struct tuning *tuning, struct 
         bool member = false;
         for (int k = 0; k < sets[i].count; k++) member = member || value_same(values[i], sets[i].data[k]);
         if (!member) {
-            front_report(e, DIAGNOSTIC_E0403, item->value->at, "the default of `%s` is not in its set", tuning->data[i].name);
+            front_report(e, DIAGNOSTIC_E0403, item->value->at, "the default of `%s` is not in its set",
+                         tuning->data[i].name);
             return false;
         }
     }
@@ -209,7 +228,8 @@ static void bind_values(struct elaborator *e, const struct tuning *tuning, const
     for (int i = 0; i < tuning->count; i++) {
         struct binding *binding = scope_find(e, tuning->data[i].name);
         if (!binding || binding->kind != BINDING_TUNE)
-            binding = scope_bind(e, BINDING_TUNE, (struct ast_name){tuning->data[i].name, tuning->data[i].at}, values[i]);
+            binding =
+                scope_bind(e, BINDING_TUNE, (struct ast_name){tuning->data[i].name, tuning->data[i].at}, values[i]);
         binding->value = values[i];
         binding->value.at = tuning->data[i].at;
     }
@@ -221,11 +241,13 @@ static int conditions_hold(struct elaborator *e, const struct ast_declaration *k
         const struct ast_clause *clause = kernel->clauses.data[c];
         for (int i = 0; clause->kind == CLAUSE_TUNE && i < clause->items.count; i++) {
             const struct ast_item *item = clause->items.data[i];
-            if (item->kind != ITEM_EXPRESSION || (item->value->kind == EXPRESSION_NAME && is_known(item->value->name))) continue;
+            if (item->kind != ITEM_EXPRESSION || (item->value->kind == EXPRESSION_NAME && is_known(item->value->name)))
+                continue;
             struct value v = elaborate_condition(e, item->value, "a condition of `tune`");
             if (value_is_error(v)) return -1;
             if (v.kind != VALUE_BOOL) {
-                front_report(e, DIAGNOSTIC_E0501, item->at, "a condition of `tune` is known when compiling; extents and arguments are not");
+                front_report(e, DIAGNOSTIC_E0501, item->at,
+                             "a condition of `tune` is known when compiling; extents and arguments are not");
                 return -1;
             }
             if (!v.truth) return 0;
@@ -235,7 +257,8 @@ static int conditions_hold(struct elaborator *e, const struct ast_declaration *k
 }
 
 /* All combinations in order, the last knob fastest, until the conditions hold. */
-static int search(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning, const struct domain *sets, const bool *fixed, struct value *values) {
+static int search(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                  const struct domain *sets, const bool *fixed, struct value *values) {
     int *at = ARENA_ARRAY(e->arena, int, tuning->count + 1);
     for (int i = 0; i < tuning->count; i++)
         if (!fixed[i] && sets[i].count) values[i] = sets[i].data[0];
@@ -255,8 +278,8 @@ static int search(struct elaborator *e, const struct ast_declaration *kernel, co
     return 0;
 }
 
-bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning, const char *target,
-                     const struct spec *spec, struct value *values) {
+bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                     const char *target, const struct spec *spec, struct value *values) {
     struct domain *sets = ARENA_ARRAY(e->arena, struct domain, tuning->count);
     bool *fixed = ARENA_ARRAY(e->arena, bool, tuning->count);
     if (!read_sets(e, tuning, sets, values)) return false;
@@ -266,7 +289,8 @@ bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel,
             const struct ast_clause *clause = kernel->clauses.data[c];
             if (clause->kind != CLAUSE_ON) continue;
             const struct ast_item *first = clause->items.count ? clause->items.data[0] : NULL;
-            bool is_exact = first && first->kind == ITEM_EXPRESSION && first->value->kind == EXPRESSION_NAME && strcmp(first->value->name, target) == 0;
+            bool is_exact = first && first->kind == ITEM_EXPRESSION && first->value->kind == EXPRESSION_NAME &&
+                            strcmp(first->value->name, target) == 0;
             if (is_exact == (exact == 1)) read_on(e, clause, tuning, target, values, fixed);
         }
     for (int i = 0; i < tuning->count; i++)

@@ -26,11 +26,13 @@ static void read_alias(struct kernel_plan *plan, const struct ast_clause *clause
         else parameters[count++] = p;
     }
     if (count < 2) {
-        if (clause->items.count < 2) clause_error(plan, DIAGNOSTIC_E0411, clause->at, "`alias` takes two views or more");
+        if (clause->items.count < 2)
+            clause_error(plan, DIAGNOSTIC_E0411, clause->at, "`alias` takes two views or more");
         return;
     }
     for (int i = 0; i < count; i++)
-        for (int j = i + 1; j < count; j++) vector_push(plan->front->arena, &plan->aliases, ((struct kernel_alias){parameters[i], parameters[j]}));
+        for (int j = i + 1; j < count; j++)
+            vector_push(plan->front->arena, &plan->aliases, ((struct kernel_alias){parameters[i], parameters[j]}));
 }
 
 static void read_grid(struct kernel_plan *plan, const struct ast_clause *clause) {
@@ -39,7 +41,8 @@ static void read_grid(struct kernel_plan *plan, const struct ast_clause *clause)
         if (item->qualifier.text && strcmp(item->qualifier.text, "ordered") == 0)
             clause_error(plan, DIAGNOSTIC_E0908, item->at, "`ordered` grids are not there yet");
         else if (item->qualifier.text || item->kind != ITEM_DOMAIN || item->domain->kind != DOMAIN_EXPRESSION)
-            clause_error(plan, DIAGNOSTIC_E0401, item->at, "an item of `grid` is `name: count`, as in `grid(b: cdiv(N, B))`");
+            clause_error(plan, DIAGNOSTIC_E0401, item->at,
+                         "an item of `grid` is `name: count`, as in `grid(b: cdiv(N, B))`");
         else vector_push(plan->front->arena, &plan->grid, item);
     }
     if (plan->grid.count > IR_MAX_RANK) {
@@ -79,12 +82,15 @@ static void read_const(struct kernel_plan *plan, struct elaborator *e, const str
     for (int i = 0; i < clause->items.count; i++) {
         const struct ast_item *item = clause->items.data[i];
         if (item->kind != ITEM_DOMAIN || !item->least) {
-            clause_error(plan, DIAGNOSTIC_E0408, item->at, "an item of `const` is `name: set >= least`; to fix a value use `< >` or a file-scope `const`");
+            clause_error(
+                plan, DIAGNOSTIC_E0408, item->at,
+                "an item of `const` is `name: set >= least`; to fix a value use `< >` or a file-scope `const`");
             continue;
         }
         struct derived derived = {.item = item};
         if (!domain_evaluate(e, item->domain, item->name.text, &derived.domain)) continue;
-        if (!ascending(&derived.domain)) clause_error(plan, DIAGNOSTIC_E0407, item->domain->at, "the domain of a `const` name holds integers");
+        if (!ascending(&derived.domain))
+            clause_error(plan, DIAGNOSTIC_E0407, item->domain->at, "the domain of a `const` name holds integers");
         else vector_push(plan->front->arena, &plan->derived, derived);
     }
 }
@@ -102,11 +108,15 @@ static void read_clauses(struct kernel_plan *plan, struct elaborator *e) {
         case CLAUSE_CONST: read_const(plan, e, clause); break;
         case CLAUSE_REQUIRES: case CLAUSE_SPECIALIZE: read_conditions(plan, clause); break;
         case CLAUSE_ALIAS: read_alias(plan, clause); break;
-        case CLAUSE_SCRATCH: clause_error(plan, DIAGNOSTIC_E0907, clause->at, "the clause `scratch` is not there yet"); break;
+        case CLAUSE_SCRATCH:
+            clause_error(plan, DIAGNOSTIC_E0907, clause->at, "the clause `scratch` is not there yet");
+            break;
         case CLAUSE_TUNE: case CLAUSE_ON: break; /* schedule.c */
         }
     }
-    if (!grid) clause_error(plan, DIAGNOSTIC_E0401, plan->declaration->at, "a kernel says how many instances run: `grid(b: cdiv(N, B))`");
+    if (!grid)
+        clause_error(plan, DIAGNOSTIC_E0401, plan->declaration->at,
+                     "a kernel says how many instances run: `grid(b: cdiv(N, B))`");
 }
 
 static void read_generics(struct kernel_plan *plan, struct elaborator *e) {
@@ -114,29 +124,37 @@ static void read_generics(struct kernel_plan *plan, struct elaborator *e) {
         struct generic generic = {.written = plan->declaration->generics.data[i]};
         const char *name = generic.written->name.text;
         if (!generic.written->domain) {
-            struct diagnostic *d = diag_report(plan->front->diagnostics, DIAGNOSTIC_E0407, generic.written->at,
-                                               "the values of `%s` must be listed: a kernel is compiled ahead of time", name);
-            diag_note(plan->front->diagnostics, d, generic.written->at, "write `%s: {f16, bf16}`, `%s: {64, 128}` or `%s: bool`", name, name, name);
+            struct diagnostic *d =
+                diag_report(plan->front->diagnostics, DIAGNOSTIC_E0407, generic.written->at,
+                            "the values of `%s` must be listed: a kernel is compiled ahead of time", name);
+            diag_note(plan->front->diagnostics, d, generic.written->at,
+                      "write `%s: {f16, bf16}`, `%s: {64, 128}` or `%s: bool`", name, name, name);
             continue;
         }
         if (!domain_evaluate(e, generic.written->domain, name, &generic.domain)) continue;
         if (generic.domain.count == 0) {
-            clause_error(plan, DIAGNOSTIC_E0407, generic.written->domain->at, "list the values of this name, such as `{64, 128}`");
+            clause_error(plan, DIAGNOSTIC_E0407, generic.written->domain->at,
+                         "list the values of this name, such as `{64, 128}`");
             continue;
         }
         generic.is_type = generic.domain.data[0].kind == VALUE_TYPE;
         for (int k = 0; k < generic.domain.count; k++)
-            if (generic.domain.data[k].kind != generic.domain.data[0].kind || generic.domain.data[k].kind == VALUE_REAL || generic.domain.data[k].kind == VALUE_STRING ||
+            if (generic.domain.data[k].kind != generic.domain.data[0].kind ||
+                generic.domain.data[k].kind == VALUE_REAL || generic.domain.data[k].kind == VALUE_STRING ||
                 generic.domain.data[k].enumeration != generic.domain.data[0].enumeration ||
-                (generic.is_type && (generic.domain.data[k].type->kind != TYPE_PLAIN || generic.domain.data[k].type->plain->rank))) {
-                clause_error(plan, DIAGNOSTIC_E0407, generic.written->domain->at, "a domain holds scalar types, or integers, or bools, or members of one enum");
+                (generic.is_type &&
+                 (generic.domain.data[k].type->kind != TYPE_PLAIN || generic.domain.data[k].type->plain->rank))) {
+                clause_error(plan, DIAGNOSTIC_E0407, generic.written->domain->at,
+                             "a domain holds scalar types, or integers, or bools, or members of one enum");
                 break;
             }
         vector_push(plan->front->arena, &plan->generics, generic);
     }
 }
 
-bool plan_has_choices(const struct kernel_plan *plan) { return plan->generics.count || plan->derived.count || plan->specials.count; }
+bool plan_has_choices(const struct kernel_plan *plan) {
+    return plan->generics.count || plan->derived.count || plan->specials.count;
+}
 
 bool plan_read(struct kernel_plan *plan) {
     struct elaborator e;
@@ -151,25 +169,31 @@ bool plan_read(struct kernel_plan *plan) {
 /* ---- parameters ---- */
 
 static bool c_identifier_reserved(const char *name) {
-    static const char *const words[] = {"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
-                                        "float", "for", "goto", "if", "int", "long", "register", "return", "short", "signed", "sizeof", "static",
-                                        "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "class", "new", "delete",
-                                        "this", "private", "public", "protected", "template", "operator", "namespace", "bool", "true", "false"};
+    static const char *const words[] = {
+        "auto",     "break",    "case",      "char",     "const",    "continue",  "default", "do",     "double",
+        "else",     "enum",     "extern",    "float",    "for",      "goto",      "if",      "int",    "long",
+        "register", "return",   "short",     "signed",   "sizeof",   "static",    "struct",  "switch", "typedef",
+        "union",    "unsigned", "void",      "volatile", "while",    "class",     "new",     "delete", "this",
+        "private",  "public",   "protected", "template", "operator", "namespace", "bool",    "true",   "false"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i], name) == 0) return true;
     return false;
 }
 
-static bool describe_view(struct elaborator *e, const struct ast_parameter *p, const struct type *type, struct kernel_parameter *out) {
+static bool describe_view(struct elaborator *e, const struct ast_parameter *p, const struct type *type,
+                          struct kernel_parameter *out) {
     (void)type;
     out->kind = KERNEL_VIEW;
-    out->direction = p->direction == DIRECTION_IN ? KERNEL_IN : p->direction == DIRECTION_OUT ? KERNEL_OUT : KERNEL_INOUT;
+    out->direction = p->direction == DIRECTION_IN    ? KERNEL_IN
+                     : p->direction == DIRECTION_OUT ? KERNEL_OUT
+                                                     : KERNEL_INOUT;
     out->optional = p->is_optional;
     out->packed = p->is_packed;
     out->strided = p->is_strided;
     out->huge = p->is_huge;
     if (p->type->kind != TYPE_NODE_TILE) {
-        front_report(e, DIAGNOSTIC_E0412, p->at, "a view has extents: `%s: in f32[N]`; a scalar in memory is `f32[1]`", p->name.text);
+        front_report(e, DIAGNOSTIC_E0412, p->at, "a view has extents: `%s: in f32[N]`; a scalar in memory is `f32[1]`",
+                     p->name.text);
         return false;
     }
     if (p->is_packed && p->is_strided) {
@@ -184,16 +208,21 @@ static bool describe_view(struct elaborator *e, const struct ast_parameter *p, c
     return true;
 }
 
-static bool describe_parameter(struct elaborator *e, struct front *front, const struct ast_parameter *p, struct kernel_parameter *out) {
+static bool describe_parameter(struct elaborator *e, struct front *front, const struct ast_parameter *p,
+                               struct kernel_parameter *out) {
     *out = (struct kernel_parameter){.name = p->name.text, .at = p->at, .key = -1, .slot = -1};
     if (c_identifier_reserved(out->name)) out->name = arena_printf(front->arena, "%s_", out->name);
     if (p->is_const) {
-        front_report(e, DIAGNOSTIC_E0412, p->at, "a kernel's compile-time values stand in `< >`: `<%s: {...}>`", p->name.text);
+        front_report(e, DIAGNOSTIC_E0412, p->at, "a kernel's compile-time values stand in `< >`: `<%s: {...}>`",
+                     p->name.text);
         return false;
     }
-    const struct ast_type *node = p->direction != DIRECTION_NONE && p->type->kind == TYPE_NODE_TILE ? p->type->target : p->type;
+    const struct ast_type *node =
+        p->direction != DIRECTION_NONE && p->type->kind == TYPE_NODE_TILE ? p->type->target : p->type;
     if (p->direction == DIRECTION_NONE && node->kind == TYPE_NODE_TILE) {
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0412, p->at, "a kernel takes views, scalars and pointers; say how `%s` is used: `in`, `out` or `inout`", p->name.text);
+        struct diagnostic *d = front_report(
+            e, DIAGNOSTIC_E0412, p->at,
+            "a kernel takes views, scalars and pointers; say how `%s` is used: `in`, `out` or `inout`", p->name.text);
         struct location before = node->at;
         before.end_column = before.column;
         front_fixit(e, d, before, "in ");
@@ -227,7 +256,8 @@ const struct kernel_enum *describe_enumeration(struct front *front, const struct
     struct enumeration *own = (struct enumeration *)(uintptr_t)enumeration;
     if (own->described) return own->described;
     own->described = ARENA_NEW(front->arena, struct kernel_enum);
-    *own->described = (struct kernel_enum){enumeration->name, enumeration->count, enumeration->members, enumeration->values, enumeration->declaration->doc};
+    *own->described = (struct kernel_enum){enumeration->name, enumeration->count, enumeration->members,
+                                           enumeration->values, enumeration->declaration->doc};
     vector_push(front->arena, &front->module->enums, *own->described);
     vector_push(front->arena, &front->enumerations, enumeration);
     return own->described;
@@ -260,7 +290,8 @@ static bool is_extent_name(const struct kernel_plan *plan, const char *name) {
     return !declare_by_author(plan->file, name);
 }
 
-static void bind_name(struct entry_plan *plan, const char *name, int parameter, int dimension, int64_t multiply, int64_t add) {
+static void bind_name(struct entry_plan *plan, const char *name, int parameter, int dimension, int64_t multiply,
+                      int64_t add) {
     struct kernel_entry *entry = plan->entry;
     int at = find_name(entry, name);
     if (at < 0) {
@@ -310,8 +341,10 @@ static void bind_names(struct entry_plan *plan) {
             for (int k = 0; k < entry->parameters.data[p].rank; k++) {
                 const struct ast_expression *x = d->parameters.data[p]->type->extents.data[k];
                 int64_t multiply = 1, add = 0;
-                const char *name = pass == 0 ? (x->kind == EXPRESSION_NAME ? x->name : NULL) : affine(x, &multiply, &add);
-                if (!name || !is_extent_name(plan->kernel, name) || (pass == 1 && find_name(entry, name) >= 0)) continue;
+                const char *name =
+                    pass == 0 ? (x->kind == EXPRESSION_NAME ? x->name : NULL) : affine(x, &multiply, &add);
+                if (!name || !is_extent_name(plan->kernel, name) || (pass == 1 && find_name(entry, name) >= 0))
+                    continue;
                 bind_name(plan, name, p, k, multiply, add);
             }
         }
@@ -320,7 +353,8 @@ static void bind_names(struct entry_plan *plan) {
 /* ---- keys ---- */
 
 static struct kernel_key describe_key(struct front *front, const char *name, const struct domain *domain) {
-    struct kernel_key key = {.name = name, .element = IR_I64, .count = domain->count, .parameter = -1, .name_index = -1};
+    struct kernel_key key = {
+        .name = name, .element = IR_I64, .count = domain->count, .parameter = -1, .name_index = -1};
     int64_t *values = ARENA_ARRAY(front->arena, int64_t, domain->count);
     for (int i = 0; i < domain->count; i++) values[i] = key_number(domain->data[i]);
     key.values = values;
@@ -346,19 +380,28 @@ static void add_keys(struct entry_plan *plan) {
         key.name_index = find_name(entry, name);
         if (key.name_index < 0) {
             key.parameter = entry->parameters.count;
-            struct kernel_parameter parameter = {.name = c_identifier_reserved(name) ? arena_printf(arena, "%s_", name) : name, .kind = KERNEL_KEY,
-                                                 .element = key.element == IR_BOOL ? IR_BOOL : IR_I32, .enumeration = key.enumeration,
-                                                 .key = entry->keys.count, .slot = -1, .at = kernel->generics.data[i].written->at};
+            struct kernel_parameter parameter = {.name = c_identifier_reserved(name) ? arena_printf(arena, "%s_", name)
+                                                                                     : name,
+                                                 .kind = KERNEL_KEY,
+                                                 .element = key.element == IR_BOOL ? IR_BOOL : IR_I32,
+                                                 .enumeration = key.enumeration,
+                                                 .key = entry->keys.count,
+                                                 .slot = -1,
+                                                 .at = kernel->generics.data[i].written->at};
             vector_push(arena, &entry->parameters, parameter);
         }
         plan->key_of_generic[i] = entry->keys.count;
         vector_push(arena, &entry->keys, key);
     }
     for (int i = 0; i < kernel->derived.count; i++)
-        vector_push(arena, &entry->keys, describe_key(kernel->front, kernel->derived.data[i].item->name.text, &kernel->derived.data[i].domain));
+        vector_push(
+            arena, &entry->keys,
+            describe_key(kernel->front, kernel->derived.data[i].item->name.text, &kernel->derived.data[i].domain));
 }
 
-static int derived_key(const struct entry_plan *plan, int derived) { return plan->entry->keys.count - plan->kernel->derived.count + derived; }
+static int derived_key(const struct entry_plan *plan, int derived) {
+    return plan->entry->keys.count - plan->kernel->derived.count + derived;
+}
 
 /* ---- host scope ---- */
 
@@ -369,7 +412,11 @@ static struct value host_parameter(struct elaborator *e, const struct entry_plan
     switch (p->kind) {
     case KERNEL_VIEW: {
         struct view_value *view = ARENA_NEW(e->arena, struct view_value);
-        *view = (struct view_value){.number = number, .rank = p->rank, .name = written->name.text, .parameter = written, .declared_optional = p->optional};
+        *view = (struct view_value){.number = number,
+                                    .rank = p->rank,
+                                    .name = written->name.text,
+                                    .parameter = written,
+                                    .declared_optional = p->optional};
         return (struct value){.kind = VALUE_VIEW, .at = p->at, .view = view};
     }
     case KERNEL_SCALAR:
@@ -378,7 +425,8 @@ static struct value host_parameter(struct elaborator *e, const struct entry_plan
     case KERNEL_ENUM:
         v = host_make(e, KERNEL_HOST_SCALAR, number, 0, IR_I64, p->at);
         for (int i = 0; i < plan->kernel->front->enumerations.count; i++)
-            if (plan->kernel->front->enumerations.data[i]->described == p->enumeration) v.enumeration = plan->kernel->front->enumerations.data[i];
+            if (plan->kernel->front->enumerations.data[i]->described == p->enumeration)
+                v.enumeration = plan->kernel->front->enumerations.data[i];
         return v;
     default: return (struct value){.kind = VALUE_VOID, .at = p->at};
     }
@@ -389,7 +437,8 @@ static struct value host_key(struct elaborator *e, const struct entry_plan *plan
     return host_make(e, KERNEL_HOST_KEY, number, 0, key->element == IR_BOOL ? IR_BOOL : IR_I64, plan->entry->at);
 }
 
-void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const struct value *keys, const struct value *tuned) {
+void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const struct value *keys,
+                      const struct value *tuned) {
     struct kernel_plan *kernel = plan->kernel;
     e->allow_sm_count = true;
     scope_push(e, false);
@@ -409,12 +458,14 @@ void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const
         scope_bind(e, BINDING_GENERIC, kernel->derived.data[i].item->name, keys ? keys[key] : host_key(e, plan, key));
     }
     for (int i = 0; tuned && i < kernel->tuning.count; i++)
-        scope_bind(e, BINDING_TUNE, (struct ast_name){kernel->tuning.data[i].name, kernel->tuning.data[i].at}, tuned[i]);
+        scope_bind(e, BINDING_TUNE, (struct ast_name){kernel->tuning.data[i].name, kernel->tuning.data[i].at},
+                   tuned[i]);
 }
 
 /* ---- extents and requirements ---- */
 
-static bool mentions(const struct ast_expression *x, const struct entry_plan *plan, const char **name, struct location *at) {
+static bool mentions(const struct ast_expression *x, const struct entry_plan *plan, const char **name,
+                     struct location *at) {
     if (!x) return false;
     if (x->kind == EXPRESSION_NAME) {
         for (int i = 0; i < plan->kernel->tuning.count; i++)
@@ -425,7 +476,9 @@ static bool mentions(const struct ast_expression *x, const struct entry_plan *pl
             }
         return false;
     }
-    if (mentions(x->left, plan, name, at) || mentions(x->right, plan, name, at) || mentions(x->condition, plan, name, at)) return true;
+    if (mentions(x->left, plan, name, at) || mentions(x->right, plan, name, at) ||
+        mentions(x->condition, plan, name, at))
+        return true;
     for (int i = 0; x->kind == EXPRESSION_CALL && i < x->arguments.count; i++)
         if (mentions(x->arguments.data[i]->value, plan, name, at)) return true;
     return false;
@@ -435,11 +488,15 @@ static bool mentions(const struct ast_expression *x, const struct entry_plan *pl
 static const struct ast_expression *unbound(const struct entry_plan *plan, const struct ast_expression *x) {
     if (!x) return NULL;
     if (x->kind == EXPRESSION_NAME)
-        return is_extent_name(plan->kernel, x->name) && find_name(plan->entry, x->name) < 0 && !is_generic(plan->kernel, x->name, &(bool){false}) ? x : NULL;
+        return is_extent_name(plan->kernel, x->name) && find_name(plan->entry, x->name) < 0 &&
+                       !is_generic(plan->kernel, x->name, &(bool){false})
+                   ? x
+                   : NULL;
     const struct ast_expression *found = unbound(plan, x->left);
     if (!found) found = unbound(plan, x->right);
     if (!found) found = unbound(plan, x->condition);
-    for (int i = 0; !found && x->kind == EXPRESSION_CALL && i < x->arguments.count; i++) found = unbound(plan, x->arguments.data[i]->value);
+    for (int i = 0; !found && x->kind == EXPRESSION_CALL && i < x->arguments.count; i++)
+        found = unbound(plan, x->arguments.data[i]->value);
     return found;
 }
 
@@ -450,13 +507,16 @@ static bool evaluate_extent(struct elaborator *e, struct entry_plan *plan, int p
     struct location at;
     parameter->static_extent[k] = IR_DYNAMIC;
     if (mentions(x, plan, &name, &at)) {
-        front_report(e, DIAGNOSTIC_E0404, at, "the `tune` name `%s` may not stand in an extent: the caller could not allocate the view", name);
+        front_report(e, DIAGNOSTIC_E0404, at,
+                     "the `tune` name `%s` may not stand in an extent: the caller could not allocate the view", name);
         return false;
     }
     const struct ast_expression *missing = unbound(plan, x);
     if (missing) {
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0413, missing->at, "nothing tells the value of `%s`", missing->name);
-        front_note(e, d, missing->at, "a name is bound where it stands alone as an extent, or in `n + c`, `n - c` or `c*n`");
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0413, missing->at, "nothing tells the value of `%s`", missing->name);
+        front_note(e, d, missing->at,
+                   "a name is bound where it stands alone as an extent, or in `n + c`, `n - c` or `c*n`");
         return false;
     }
     struct value v = elaborate_value(e, x);
@@ -504,19 +564,25 @@ bool entry_build(struct entry_plan *plan, bool *dropped) {
     struct elaborator e;
     bool good = true;
     elaborator_init(&e, front, kernel->file);
-    if (plan_has_choices(kernel)) e.instance = arena_printf(front->arena, "%s%s", kernel->declaration->name.text, plan->suffix);
+    if (plan_has_choices(kernel))
+        e.instance = arena_printf(front->arena, "%s%s", kernel->declaration->name.text, plan->suffix);
     plan->key_of_generic = ARENA_ARRAY(front->arena, int, kernel->generics.count);
     scope_push(&e, false);
     for (int i = 0; i < kernel->generics.count; i++)
-        if (kernel->generics.data[i].is_type) scope_bind(&e, BINDING_GENERIC, kernel->generics.data[i].written->name, plan->types[i]);
+        if (kernel->generics.data[i].is_type)
+            scope_bind(&e, BINDING_GENERIC, kernel->generics.data[i].written->name, plan->types[i]);
     for (int i = 0; i < kernel->declaration->parameters.count; i++) {
         struct kernel_parameter parameter;
         good = describe_parameter(&e, front, kernel->declaration->parameters.data[i], &parameter) && good;
         for (int k = 0; k < IR_MAX_RANK; k++) parameter.binds[k] = -1;
         vector_push(front->arena, &plan->entry->parameters, parameter);
         for (int j = 0; j < i; j++)
-            if (kernel->declaration->parameters.data[j]->name.text == kernel->declaration->parameters.data[i]->name.text)
-                good = !front_report(&e, DIAGNOSTIC_E0202, kernel->declaration->parameters.data[i]->at, "`%s` is already a parameter", kernel->declaration->parameters.data[i]->name.text) && false;
+            if (kernel->declaration->parameters.data[j]->name.text ==
+                kernel->declaration->parameters.data[i]->name.text)
+                good =
+                    !front_report(&e, DIAGNOSTIC_E0202, kernel->declaration->parameters.data[i]->at,
+                                  "`%s` is already a parameter", kernel->declaration->parameters.data[i]->name.text) &&
+                    false;
     }
     scope_pop(&e);
     if (!good) return false;
@@ -527,13 +593,16 @@ bool entry_build(struct entry_plan *plan, bool *dropped) {
         for (int k = 0; k < plan->entry->parameters.data[p].rank; k++) good = evaluate_extent(&e, plan, p, k) && good;
     for (int i = 0; i < kernel->derived.count && good; i++) {
         struct value v = elaborate_value(&e, kernel->derived.data[i].item->least);
-        const struct kernel_expression *tree = value_is_error(v) ? NULL : host_tree(&e, v, IR_I64, kernel->derived.data[i].item->least);
+        const struct kernel_expression *tree =
+            value_is_error(v) ? NULL : host_tree(&e, v, IR_I64, kernel->derived.data[i].item->least);
         if (!tree) good = false;
         plan->entry->keys.data[derived_key(plan, i)].at_least = tree;
     }
     good = good && evaluate_requirements(&e, plan, dropped);
-    for (int i = 0; i < kernel->aliases.count; i++) vector_push(front->arena, &plan->entry->aliases, kernel->aliases.data[i]);
-    for (int i = 0; i < kernel->grid.count; i++) vector_push(front->arena, &plan->entry->grid_names, kernel->grid.data[i]->name.text);
+    for (int i = 0; i < kernel->aliases.count; i++)
+        vector_push(front->arena, &plan->entry->aliases, kernel->aliases.data[i]);
+    for (int i = 0; i < kernel->grid.count; i++)
+        vector_push(front->arena, &plan->entry->grid_names, kernel->grid.data[i]->name.text);
     assign_slots(plan);
     return good && e.errors == 0;
 }

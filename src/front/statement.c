@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* A value of `let`: places are read, numbers that adapt become f32 when real; integers known while compiling stay so. */
+/* A value of `let`: places are read, numbers that adapt become f32 when real; integers known while compiling stay so.
+ */
 static struct value settle(struct elaborator *e, struct value v) {
     if (v.kind == VALUE_VIEW || v.kind == VALUE_TYPE) return v;
     v = value_read(e, v);
@@ -29,8 +30,10 @@ static struct value annotate(struct elaborator *e, struct value v, const struct 
 }
 
 static struct value settle_variable(struct elaborator *e, struct value v) {
-    if (v.kind == VALUE_VIEW || v.kind == VALUE_TYPE || v.kind == VALUE_STRING || v.kind == VALUE_TUPLE || v.kind == VALUE_LIST || v.kind == VALUE_NULL) {
-        front_report(e, DIAGNOSTIC_E0310, v.at, "a variable holds a scalar, a tile or a pointer, not %s; use `let`", front_describe(e, v));
+    if (v.kind == VALUE_VIEW || v.kind == VALUE_TYPE || v.kind == VALUE_STRING || v.kind == VALUE_TUPLE ||
+        v.kind == VALUE_LIST || v.kind == VALUE_NULL) {
+        front_report(e, DIAGNOSTIC_E0310, v.at, "a variable holds a scalar, a tile or a pointer, not %s; use `let`",
+                     front_describe(e, v));
         return value_error(v.at);
     }
     return e->function ? value_materialize(e, v) : v;
@@ -45,8 +48,8 @@ static void declare_names(struct elaborator *e, const struct ast_statement *s) {
         struct value all = s->values.count == 1 ? elaborate_value(e, s->values.data[0]) : value_error(s->at);
         bool fits = all.kind == VALUE_TUPLE && all.list.count == count;
         if (!fits && (!value_is_error(all) || s->values.count != 1))
-            front_report(e, DIAGNOSTIC_E0307, s->at, "%d names need %d values, and the right side gives %d", count, count,
-                         all.kind == VALUE_TUPLE ? all.list.count : s->values.count);
+            front_report(e, DIAGNOSTIC_E0307, s->at, "%d names need %d values, and the right side gives %d", count,
+                         count, all.kind == VALUE_TUPLE ? all.list.count : s->values.count);
         for (int i = 0; i < count; i++) values[i] = fits ? all.list.data[i] : value_error(s->at);
     }
     for (int i = 0; i < count; i++) {
@@ -67,18 +70,21 @@ static bool in_lifted(const struct elaborator *e) {
     return false;
 }
 
-static struct value keep_type(struct elaborator *e, struct value before, struct value v, const char *name, struct location at) {
+static struct value keep_type(struct elaborator *e, struct value before, struct value v, const char *name,
+                              struct location at) {
     if (before.kind != VALUE_RUN) { /* a const fn: the kind stays */
         if (v.kind == before.kind || v.kind == VALUE_HOST || before.kind == VALUE_HOST) return v;
         front_report(e, DIAGNOSTIC_E0314, at, "`%s` keeps its type, and %s is another", name, front_describe(e, v));
         return value_error(at);
     }
     if (before.enumeration != v.enumeration) {
-        front_report(e, DIAGNOSTIC_E0314, at, "`%s` keeps its type %s, and %s is another", name, front_describe(e, before), front_describe(e, v));
+        front_report(e, DIAGNOSTIC_E0314, at, "`%s` keeps its type %s, and %s is another", name,
+                     front_describe(e, before), front_describe(e, v));
         return value_error(at);
     }
     const struct ir_type *type = before.run->type;
-    if (type->rank == 0 && value_is_tile(v) && in_lifted(e)) type = ir_type_with_shape(e->context, type, v.run->type->rank, v.run->type->extent);
+    if (type->rank == 0 && value_is_tile(v) && in_lifted(e))
+        type = ir_type_with_shape(e->context, type, v.run->type->rank, v.run->type->extent);
     int errors = e->errors;
     struct buffer what = {0};
     buffer_printf(&what, "`%s` keeps its type", name);
@@ -93,8 +99,8 @@ static struct value keep_type(struct elaborator *e, struct value before, struct 
 
 void assign_to_binding(struct elaborator *e, struct binding *binding, struct value v, struct location at) {
     if (binding->kind != BINDING_VAR) {
-        const char *what = binding->kind == BINDING_LET         ? "is fixed: declare it with `var` to change it"
-                           : binding->kind == BINDING_RANGE     ? "is the variable of a `for`, which nothing else changes"
+        const char *what = binding->kind == BINDING_LET     ? "is fixed: declare it with `var` to change it"
+                           : binding->kind == BINDING_RANGE ? "is the variable of a `for`, which nothing else changes"
                            : binding->kind == BINDING_PARAMETER ? "is a parameter: copy it to a `var` to change it"
                                                                 : "is not a variable";
         struct diagnostic *d = front_report(e, DIAGNOSTIC_E0209, at, "`%s` %s", binding->name, what);
@@ -114,9 +120,12 @@ static struct target find_target(struct elaborator *e, const struct ast_expressi
         target.binding = scope_find(e, expression->name);
         if (!target.binding) {
             struct value v = elaborate_name(e, expression->name, expression->at);
-            if (!value_is_error(v)) front_report(e, DIAGNOSTIC_E0209, expression->at, "`%s` is not a variable", expression->name);
+            if (!value_is_error(v))
+                front_report(e, DIAGNOSTIC_E0209, expression->at, "`%s` is not a variable", expression->name);
         } else if (target.binding->value.kind == VALUE_VIEW) {
-            front_report(e, DIAGNOSTIC_E0209, expression->at, "`%s` is a view; write into its places, as in `%s[i +: B] = v`", expression->name, expression->name);
+            front_report(e, DIAGNOSTIC_E0209, expression->at,
+                         "`%s` is a view; write into its places, as in `%s[i +: B] = v`", expression->name,
+                         expression->name);
             target.binding = NULL;
         }
         return target;
@@ -124,7 +133,8 @@ static struct target find_target(struct elaborator *e, const struct ast_expressi
     struct value v = elaborate(e, expression);
     if (v.kind == VALUE_PLACE) target.place = v;
     else if (!value_is_error(v))
-        front_report(e, DIAGNOSTIC_E0606, expression->at, "only variables and places of views are assigned, and this is %s%s", front_describe(e, v),
+        front_report(e, DIAGNOSTIC_E0606, expression->at,
+                     "only variables and places of views are assigned, and this is %s%s", front_describe(e, v),
                      v.kind == VALUE_RUN && v.run->type->rank ? "; there is no assignment into a part of a tile" : "");
     return target;
 }

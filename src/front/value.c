@@ -26,7 +26,12 @@ struct value value_type(const struct type *type, struct location at) {
 
 bool value_is_constant(struct value v) {
     switch (v.kind) {
-    case VALUE_TYPE: case VALUE_INTEGER: case VALUE_REAL: case VALUE_BOOL: case VALUE_ENUMERATOR: case VALUE_STRING: return true;
+    case VALUE_TYPE:
+    case VALUE_INTEGER:
+    case VALUE_REAL:
+    case VALUE_BOOL:
+    case VALUE_ENUMERATOR:
+    case VALUE_STRING: return true;
     case VALUE_TUPLE:
         for (int i = 0; i < v.list.count; i++)
             if (!value_is_constant(v.list.data[i])) return false;

@@ -1,7 +1,8 @@
 /* Values of the elaborator: what an expression of a .tile source can stand for while one instance is walked.
  *
- * Some values are known while compiling (types, integers, bools, members of enums), some are IR values, some belong to the host
- * (trees that the wrapper evaluates), and some are neither: a place is an indexed view that has not been read. */
+ * Some values are known while compiling (types, integers, bools, members of enums), some are IR values, some belong to
+ * the host (trees that the wrapper evaluates), and some are neither: a place is an indexed view that has not been read.
+ */
 #ifndef TILECC_FRONT_VALUE_H
 #define TILECC_FRONT_VALUE_H
 #include "base/base.h"

@@ -1,5 +1,5 @@
-/* Errors of src/std/math.tile, in units in the last place, against libm in long double, over dense and special arguments.  The
- * functions run in the interpreter, so the test needs no code generator. */
+/* Errors of src/std/math.tile, in units in the last place, against libm in long double, over dense and special
+ * arguments.  The functions run in the interpreter, so the test needs no code generator. */
 #include "front/front.h"
 #include "interp/interp.h"
 #include "ir/verify.h"
@@ -19,14 +19,14 @@ struct subject {
 static long double sigmoid(long double x) { return 1.0L / (1.0L + expl(-x)); }
 
 static const struct subject subjects[] = {
-    {"exp", IR_MATH_EXP, expl, -104, 88.7, 1.5, 1.5},          {"exp2", IR_MATH_EXP2, exp2l, -150, 127.9, 1.5, 1.5},
-    {"expm1", IR_MATH_EXPM1, expm1l, -20, 88.7, 1.5, 1.5},     {"log", IR_MATH_LOG, logl, 1e-44, 3e38, 1.5, 1.5},
-    {"log2", IR_MATH_LOG2, log2l, 1e-44, 3e38, 1.5, 2.0},      {"log1p", IR_MATH_LOG1P, log1pl, -0.9999, 1e30, 2.0, 2.0},
-    {"sin", IR_MATH_SIN, sinl, -1e5, 1e5, 1.5, 1.5},           {"cos", IR_MATH_COS, cosl, -1e5, 1e5, 1.5, 1.5},
-    {"tan", IR_MATH_TAN, tanl, -1e5, 1e5, 3.5, 3.5},           {"tanh", IR_MATH_TANH, tanhl, -12, 12, 3.0, 3.0},
-    {"sinh", IR_MATH_SINH, sinhl, -89, 89, 3.0, 3.0},          {"cosh", IR_MATH_COSH, coshl, -89, 89, 3.0, 3.0},
-    {"sigmoid", IR_MATH_SIGMOID, sigmoid, -80, 80, 2.5, 2.5},  {"erf", IR_MATH_ERF, erfl, -5, 5, 2.0, 2.0},
-    {"atan", IR_MATH_ATAN, atanl, -1e6, 1e6, 2.0, 2.0},        {"asin", IR_MATH_ASIN, asinl, -1, 1, 2.5, 2.5},
+    {"exp", IR_MATH_EXP, expl, -104, 88.7, 1.5, 1.5},         {"exp2", IR_MATH_EXP2, exp2l, -150, 127.9, 1.5, 1.5},
+    {"expm1", IR_MATH_EXPM1, expm1l, -20, 88.7, 1.5, 1.5},    {"log", IR_MATH_LOG, logl, 1e-44, 3e38, 1.5, 1.5},
+    {"log2", IR_MATH_LOG2, log2l, 1e-44, 3e38, 1.5, 2.0},     {"log1p", IR_MATH_LOG1P, log1pl, -0.9999, 1e30, 2.0, 2.0},
+    {"sin", IR_MATH_SIN, sinl, -1e5, 1e5, 1.5, 1.5},          {"cos", IR_MATH_COS, cosl, -1e5, 1e5, 1.5, 1.5},
+    {"tan", IR_MATH_TAN, tanl, -1e5, 1e5, 3.5, 3.5},          {"tanh", IR_MATH_TANH, tanhl, -12, 12, 3.0, 3.0},
+    {"sinh", IR_MATH_SINH, sinhl, -89, 89, 3.0, 3.0},         {"cosh", IR_MATH_COSH, coshl, -89, 89, 3.0, 3.0},
+    {"sigmoid", IR_MATH_SIGMOID, sigmoid, -80, 80, 2.5, 2.5}, {"erf", IR_MATH_ERF, erfl, -5, 5, 2.0, 2.0},
+    {"atan", IR_MATH_ATAN, atanl, -1e6, 1e6, 2.0, 2.0},       {"asin", IR_MATH_ASIN, asinl, -1, 1, 2.5, 2.5},
     {"acos", IR_MATH_ACOS, acosl, -1, 1, 2.0, 2.5},
 };
 
@@ -97,10 +97,12 @@ static void measure(struct session *session, const struct subject *s, enum ir_el
 
 /* Infinities, NaN, zeros with their sign, and arguments outside the domain: as C says. */
 static void check_special(struct session *session, const struct subject *s, enum ir_element element) {
-    static const double values[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, -1.0, 1.0, 1e-40, -1e-40, 1e30, -1e30, 2.0, -2.0, 200.0, -200.0, 800.0, -800.0};
+    static const double values[] = {0.0,  -0.0,  INFINITY, -INFINITY, NAN,   -1.0,   1.0,   1e-40, -1e-40,
+                                    1e30, -1e30, 2.0,      -2.0,      200.0, -200.0, 800.0, -800.0};
     const struct ir_function *function = front_math_function(&session->options, session->module, s->function, element);
     for (size_t i = 0; function && i < sizeof values / sizeof *values; i++) {
-        double x = as_element(element, values[i]), got = run(function, element, 1, &x), exact = as_element(element, (double)s->exact(x));
+        double x = as_element(element, values[i]), got = run(function, element, 1, &x),
+               exact = as_element(element, (double)s->exact(x));
         bool periodic = s->exact == sinl || s->exact == cosl || s->exact == tanl;
         if (periodic && fabs(x) > 1e5 && isfinite(x)) continue;
         bool good = isnan(exact) ? isnan(got) : isinf(exact) ? got == exact
@@ -112,9 +114,10 @@ static void check_special(struct session *session, const struct subject *s, enum
     }
 }
 
-static void check_two(struct session *session, const char *name, enum ir_math math, long double (*exact)(long double, long double),
-                      enum ir_element element, double limit) {
-    static const double values[] = {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 2.5, -2.5, 7.25, 1e-3, 1e10, -1e10, 33.3, 1e-30, INFINITY, -INFINITY, NAN};
+static void check_two(struct session *session, const char *name, enum ir_math math,
+                      long double (*exact)(long double, long double), enum ir_element element, double limit) {
+    static const double values[] = {0.0,  -0.0, 1.0,  -1.0, 0.5,   -0.5, 2.0,   -2.0,     3.0,       -3.0, 2.5,
+                                    -2.5, 7.25, 1e-3, 1e10, -1e10, 33.3, 1e-30, INFINITY, -INFINITY, NAN};
     enum { COUNT = sizeof values / sizeof *values };
     const struct ir_function *function = front_math_function(&session->options, session->module, math, element);
     if (!function) {
@@ -130,7 +133,8 @@ static void check_two(struct session *session, const char *name, enum ir_math ma
                     : rounded == 0 && wanted == 0 ? got == 0 && signbit(got) == signbit(rounded)
                                                   : fabsl(got - wanted) <= limit * unit(element, wanted);
         if (good) continue;
-        printf("%s of %s: %g, %g gives %.17g, not %.17g\n", name, ir_element_info[element].text, x[0], x[1], got, rounded);
+        printf("%s of %s: %g, %g gives %.17g, not %.17g\n", name, ir_element_info[element].text, x[0], x[1], got,
+               rounded);
         session->failures++;
     }
 }

@@ -18,16 +18,20 @@ static const struct example examples[] = {
     {"", "(M << 2 | 1) % 8 + ilog2(N)", 3, 9, 0, 8},
     {"", "x.extent[1] + x.stride[0] * 100", 3, 7, 0, 707},
     {"", "(s ? 1 : n == 5 and not (M < 2) ? 2 : 3)", 3, 7, 5, 2},
-    {"const fn pad(k: i64) -> i64 { if (k % 8 == 0) return k; return (k / 8 + 1) * 8; }", "pad(M) + pad(N)", 16, 9, 0, 32},
-    {"const fn f(k: i64) -> i64 { var a = 1; if (k > 3) a = 2; else { a += k; } return a * 10 + k; }", "f(M) * 1000 + f(N)", 2, 5, 0, 32025},
-    {"const fn f(k: i64) -> i64 { var a = k; for i in 0..3 { if (a > 20) break; a *= 3; } return a; }", "f(M) + f(N)", 1, 9, 0, 54},
+    {"const fn pad(k: i64) -> i64 { if (k % 8 == 0) return k; return (k / 8 + 1) * 8; }", "pad(M) + pad(N)", 16, 9, 0,
+     32},
+    {"const fn f(k: i64) -> i64 { var a = 1; if (k > 3) a = 2; else { a += k; } return a * 10 + k; }",
+     "f(M) * 1000 + f(N)", 2, 5, 0, 32025},
+    {"const fn f(k: i64) -> i64 { var a = k; for i in 0..3 { if (a > 20) break; a *= 3; } return a; }", "f(M) + f(N)",
+     1, 9, 0, 54},
     {"const K = 3; const fn f(k: i64) -> i64 = k <= 1 ? 1 : k * f(k - 1);", "f(K + 1) * N", 1, 2, 0, 48},
     {"enum e { a = 4, b }", "i64(e.b) + (k == e.b ? 10 : 20)", 1, 1, 5, 15},
 };
 
 static const char *target_name(int target) { return target ? "sm_90a" : "cpu"; }
 
-static struct kernel_module *compile(struct arena *arena, const char *text, int target_count, struct diagnostics *diagnostics) {
+static struct kernel_module *compile(struct arena *arena, const char *text, int target_count,
+                                     struct diagnostics *diagnostics) {
     static const int targets[2] = {0, 1};
     struct front_options *options = ARENA_NEW(arena, struct front_options);
     options->arena = arena;
@@ -41,8 +45,10 @@ static struct kernel_module *compile(struct arena *arena, const char *text, int 
     return front_compile(options, source, NULL, NULL);
 }
 
-/* Values as a caller would pass them: x is rows x columns with one element of padding a row when the variant allows it. */
-static int64_t evaluate(const struct kernel_entry *entry, const struct kernel_expression *tree, const struct example *x) {
+/* Values as a caller would pass them: x is rows x columns with one element of padding a row when the variant allows it.
+ */
+static int64_t evaluate(const struct kernel_entry *entry, const struct kernel_expression *tree,
+                        const struct example *x) {
     switch (tree->op) {
     case KERNEL_HOST_CONSTANT: return tree->number;
     case KERNEL_HOST_NAME: return strcmp(entry->names.data[tree->number].name, "M") == 0 ? x->rows : x->columns;
@@ -91,7 +97,8 @@ static bool check_grid(const struct example *x) {
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
     bool is_enum = strstr(x->helpers, "enum") != NULL;
-    const char *text = arena_printf(arena, "%s\nkernel k(x: in f32[M, N], s: in? f32[M], n: i64%s) grid(g: %s) {}\n", x->helpers, is_enum ? ", k: e" : "", x->grid);
+    const char *text = arena_printf(arena, "%s\nkernel k(x: in f32[M, N], s: in? f32[M], n: i64%s) grid(g: %s) {}\n",
+                                    x->helpers, is_enum ? ", k: e" : "", x->grid);
     struct kernel_module *module = compile(arena, text, 1, diagnostics);
     diag_print(diagnostics, stdout, false);
     bool good = module && module->entries.count == 1;
@@ -114,7 +121,9 @@ static bool check_count(const char *text, int target_count, int entries, int var
     diag_print(diagnostics, stdout, false);
     for (int i = 0; module && i < module->entries.count; i++) found += module->entries.data[i].variants.count;
     bool good = module && module->entries.count == entries && found == variants;
-    if (!good) printf("%d entries with %d variants, not %d with %d: %s\n", module ? module->entries.count : 0, found, entries, variants, text);
+    if (!good)
+        printf("%d entries with %d variants, not %d with %d: %s\n", module ? module->entries.count : 0, found, entries,
+               variants, text);
     for (int i = 0; good && i < entries; i++) {
         const struct kernel_entry *entry = &module->entries.data[i];
         good = entry->variants.data[entry->variants.count - 1].predicate == NULL;
@@ -136,13 +145,19 @@ int main(void) {
     failures += !check_count("kernel k(x: in strided f32[M, N], y: out strided f32[M, N]) grid(g: 1) {}", 1, 1, 5);
     failures += !check_count("kernel k(x: in strided f32[M, N], y: out strided f32[M, N]) grid(g: 1) {}", 2, 1, 7);
     /* specialisations: one each, and none for layouts they fix */
-    failures += !check_count("kernel k(x: in strided f32[M, N]) grid(g: 1) specialize(x.stride[1] == 1, N % 8 == 0) {}", 1, 1, 4);
-    failures += !check_count("kernel k(x: in f32[N], b: in? f32[N]) grid(g: 1) specialize(not b) specialize(N == 64) {}", 1, 1, 4);
+    failures += !check_count("kernel k(x: in strided f32[M, N]) grid(g: 1) specialize(x.stride[1] == 1, N % 8 == 0) {}",
+                             1, 1, 4);
+    failures += !check_count(
+        "kernel k(x: in f32[N], b: in? f32[N]) grid(g: 1) specialize(not b) specialize(N == 64) {}", 1, 1, 4);
     /* requirements over compile-time names remove entries and variants */
-    failures += !check_count("kernel k<T: {f16, f32}, O: {f16, f32}>(x: in T[N], y: out O[N]) requires((T, O) != (f32, f16)) grid(g: 1) {}", 1, 3, 6);
-    failures += !check_count("kernel k<A: {1, 2, 4}, B: bool>(x: inout f32[N]) requires(not B or A > 1) grid(g: 1) {}", 1, 1, 10);
+    failures += !check_count(
+        "kernel k<T: {f16, f32}, O: {f16, f32}>(x: in T[N], y: out O[N]) requires((T, O) != (f32, f16)) grid(g: 1) {}",
+        1, 3, 6);
+    failures += !check_count("kernel k<A: {1, 2, 4}, B: bool>(x: inout f32[N]) requires(not B or A > 1) grid(g: 1) {}",
+                             1, 1, 10);
     /* a key that stands as an extent is deduced; derived keys multiply */
-    failures += !check_count("kernel k<D: {8, 16}>(x: inout f32[N, D]) const(B: 16..=64 step *2 >= N) grid(g: 1) {}", 1, 1, 12);
+    failures +=
+        !check_count("kernel k<D: {8, 16}>(x: inout f32[N, D]) const(B: 16..=64 step *2 >= N) grid(g: 1) {}", 1, 1, 12);
     if (failures) printf("%d failures\n", failures);
     return failures != 0;
 }
