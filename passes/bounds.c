@@ -85,6 +85,24 @@ static bool may_be_absent(const struct ir_value *view)
 
 /* ---- proofs: the greatest g for which  scale * term <= extent - g  is known, as a number; INT64_MIN: nothing ---- */
 
+enum { MIN_DEPTH = 6 };
+
+/* upper <= extent + *offset, the least offset that is seen through minima; false: none. */
+static bool least_offset(const struct bounds *bounds, const struct ir_value *upper, const struct extent *extent, int depth,
+                         int64_t *offset)
+{
+    const struct ir_operation *op = upper->definition;
+    if (is_extent_plus(bounds, upper, extent, offset))
+        return true;
+    if (!op || op->opcode != OP_MIN || depth == 0)
+        return false;
+    int64_t a = INT64_MAX, b = INT64_MAX;
+    bool left = least_offset(bounds, op->operands[0], extent, depth - 1, &a);
+    bool right = least_offset(bounds, op->operands[1], extent, depth - 1, &b);
+    *offset = left && right ? int64_min(a, b) : left ? a : b;
+    return left || right;
+}
+
 static int64_t gap_of_loop(const struct bounds *bounds, const struct ir_value *term, int64_t scale, const struct extent *extent)
 {
     const struct ir_operation *loop = term->block->parent;
@@ -92,12 +110,7 @@ static int64_t gap_of_loop(const struct bounds *bounds, const struct ir_value *t
     if (term->definition || term->index != 0 || !loop || loop->opcode != OP_FOR || scale != 1 ||
         ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) || !ir_constant_integer(loop->operands[2], &step) || step <= 0)
         return INT64_MIN;
-    const struct ir_value *upper = loop->operands[1];
-    const struct ir_operation *op = upper->definition;
-    bool found = is_extent_plus(bounds, upper, extent, &offset);
-    for (int i = 0; i < 2 && !found && op && op->opcode == OP_MIN; i++)
-        found = is_extent_plus(bounds, op->operands[i], extent, &offset);
-    if (!found || offset > INT32_MAX || offset < INT32_MIN)
+    if (!least_offset(bounds, loop->operands[1], extent, MIN_DEPTH, &offset) || offset > INT32_MAX || offset < INT32_MIN)
         return INT64_MIN;
     int64_t multiple = extent->number != IR_DYNAMIC ? extent->number : extent->multiple;
     bool whole_steps = offset == 0 && multiple % step == 0 && ir_constant_integer(loop->operands[0], &lower) && lower % step == 0;
