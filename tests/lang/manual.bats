@@ -44,3 +44,17 @@ names() { awk -v kind="$1" '$1 == kind { print $2 }' "$WORK/list"; }
 @test "the programs of the manual compile for the CPU" {
     for name in $(names same); do "$TILECC" -arch=cpu -o "$WORK/$name.o" "$WORK/$name.tile"; done
 }
+
+@test "they give the same with each instruction set and on one thread" {
+    for isa in baseline avx2 avx512; do
+        [ "$isa" = baseline ] || grep -q "$(echo $isa | sed 's/avx512/avx512f/')" /proc/cpuinfo || continue
+        TILE_CPU_ISA=$isa "$WORK/manual"
+    done
+    TILE_CPU_THREADS=1 "$WORK/manual"
+}
+
+@test "they give the same on AArch64" {
+    command -v qemu-aarch64 && [ -n "${AARCH64_CC-}" ] && command -v "$AARCH64_CC" || skip "there is no qemu-aarch64 or compiler for it"
+    CC="$AARCH64_CC -static" "$SRCDIR/tests/lang/make-manual" "$WORK/arm" cpu --host-target=aarch64-linux
+    qemu-aarch64 "$WORK/arm/manual"
+}
