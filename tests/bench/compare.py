@@ -302,8 +302,8 @@ def main():
                 print(f"{name:10s} {m}x{n} FAILED {entry['failed']}", flush=True)
             result["cases"].append(entry)
         torch.cuda.empty_cache()
-    with open(options.out, "w") as out:
-        json.dump(result, out)
+        with open(options.out, "w") as out:  # after each shape: a run that is cut short keeps what it measured
+            json.dump(result, out)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 /* Host time of one call of an entry against the bare driver call that it ends in: medians over 200 batches of 256 calls of a
  * kernel with an empty body and the same parameters, the two interleaved.  Prints one line of JSON.
  *
- * usage: launch CUBIN KERNEL     the cubin of launch.tile for this GPU and the kernel's name in it (tilecc --emit=cubin) */
+ * launch.tile is compiled with --prefix= for the entry and with --emit=cubin for the bare call.
+ *
+ * usage: launch CUBIN KERNEL     the cubin for this GPU and the name of the kernel in it */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -113,21 +115,21 @@ int main(int count, char **arguments)
     need(d.module_load(&module, read_file(arguments[1])), "cuModuleLoadData");
     need(d.get_function(&function, module, arguments[2]), "cuModuleGetFunction");
 
-    void *base = (void *)(uintptr_t)memory;
-    struct tile_bf16_2 a = { base, { 64, 64 }, { 64, 1 } }, b = { (char *)base + 65536, { 64, 64 }, { 64, 1 } };
-    struct tile_bf16_2 c = { (char *)base + 131072, { 64, 64 }, { 64, 1 } };
+    tile_bf16 *base = (tile_bf16 *)(uintptr_t)memory;
+    struct tile_bf16_2 a = { base, { 64, 64 }, { 64, 1 } }, b = { base + 32768, { 64, 64 }, { 64, 1 } };
+    struct tile_bf16_2 c = { base + 65536, { 64, 64 }, { 64, 1 } };
     uint64_t slots[64] = { memory, 64, 64, 64, 1, memory + 65536, 64, 64, 64, 1, memory + 131072, 64, 64, 64, 1, 0, 1, 0 };
     void *parameters[1] = { slots };
     static double ours[BATCHES], bare[BATCHES];
     for (int i = 0; i < 1000; i++) {
-        need(noop(NULL, &a, &b, &c, 1.0f), "noop");
+        need(noop_bf16(NULL, &a, &b, &c, 1.0f), "noop");
         need(d.launch(function, 1, 1, 1, 128, 1, 1, 0, NULL, parameters, NULL), "cuLaunchKernel");
     }
     for (int batch = 0; batch < BATCHES; batch++) {
         need(d.synchronize(), "cuCtxSynchronize");
         double start = now();
         for (int i = 0; i < CALLS; i++)
-            noop(NULL, &a, &b, &c, 1.0f);
+            noop_bf16(NULL, &a, &b, &c, 1.0f);
         double middle = now();
         need(d.synchronize(), "cuCtxSynchronize");
         double again = now();
