@@ -162,7 +162,7 @@ static void micro_kernel(struct cpu_emitter *e, const struct product *p, LLVMVal
         for (int v = 0; v < vectors; v++)
             LLVMAddIncoming(phi[i][v], &sum[i][v], &body, 1);
     LLVMValueRef more = LLVMBuildICmp(B, LLVMIntSLT, next, cpu_int(e, p->k), "");
-    cpu_loop_hint(e, LLVMBuildCondBr(B, more, body, done), 2);
+    cpu_loop_hint(e, LLVMBuildCondBr(B, more, body, done), 1);
     LLVMPositionBuilderAtEnd(B, done);
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < vectors; v++)

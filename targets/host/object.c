@@ -201,7 +201,7 @@ static int emit_module(struct host_builder *b, LLVMTargetMachineRef machine, boo
     static const char nests[] =
         "function<eager-inv>(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,simplifycfg),"
         "function(loop-mssa(loop-rotate,licm),gvn,instcombine<no-verify-fixpoint>,loop-mssa(licm),loop(indvars,loop-deletion),"
-        "loop-unroll<O2>,dse,simplifycfg,instcombine<no-verify-fixpoint>,adce),globaldce";
+        "dse,simplifycfg,instcombine<no-verify-fixpoint>,adce),globaldce";
     static const char *const pipelines[] = {"default<O0>", "default<O1>", nests, "default<O3>"};
     int level = b->options->optimization < 0 ? 0 : b->options->optimization > 3 ? 3 : b->options->optimization;
     LLVMPassBuilderOptionsRef settings = LLVMCreatePassBuilderOptions();
