@@ -195,7 +195,8 @@ static void save_temps(struct compilation *compilation) {
 
 bool emit_outputs(struct compilation *compilation) {
     const char *output = compilation->options->output;
-    bool ok;
+    bool wants_header = compilation->options->emit == EMIT_OBJECT || compilation->options->emit == EMIT_HEADER, ok;
+    if (wants_header && !header_check(compilation->module, compilation->arena, compilation->diagnostics)) return false;
     switch (compilation->options->emit) {
     case EMIT_OBJECT: ok = make_cubins(compilation) && emit_object(compilation); break;
     case EMIT_HEADER: ok = emit_header(compilation, output ? output : emit_name(compilation, ".h")); break;

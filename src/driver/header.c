@@ -499,6 +499,80 @@ static void put_entry(struct buffer *out, const struct kernel_entry *entry)
     buffer_printf(out, "int %s_load(void);\n\n", entry->symbol);
 }
 
+/* ---- clashes ----------------------------------------------------------------------------------------------------- */
+
+/* Names that one header declares, with where they come from; room for all is made at once. */
+struct c_names { const char **names; struct location *places; int count; };
+
+static bool belongs_to_run_time(const char *name)
+{
+    static const char *const exact[] = {"TILE_OK",       "TILE_CPU",       "enum tile_status", "enum tile_kernel_info",
+                                        "enum tile_f16", "enum tile_bf16", "enum tile_f8e4m3", "enum tile_f8e5m2"};
+    static const char *const prefixes[] = {"TILE_ERR_", "TILE_VIEW_", "TILE_ENUM_", "TILE_SHARED_", "TILE_FLOAT_",
+                                           "TILE_INLINE"};
+    for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++)
+        if (strcmp(name, exact[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    for (int element = 0; element < IR_ELEMENT_COUNT;
+         element++) { /* views: enum tile_f32_1 against struct tile_f32_1 */
+        const char *text = ir_element_info[element].text;
+        size_t size = strlen(text);
+        if (strncmp(name, "enum tile_", 10) == 0 && strncmp(name + 10, text, size) == 0 && name[10 + size] == '_' &&
+            isdigit((unsigned char)name[11 + size]) && name[12 + size] == 0)
+            return true;
+    }
+    return false;
+}
+
+static void check_name(struct diagnostics *diagnostics, struct c_names *names, struct location at, const char *name)
+{
+    struct diagnostic *d;
+    if (belongs_to_run_time(name))
+        diag_report(diagnostics, DIAGNOSTIC_E1103, at, "in C this gives `%s`, which belongs to the run time", name);
+    for (int i = 0; i < names->count; i++) {
+        if (strcmp(names->names[i], name) != 0)
+            continue;
+        d = diag_report(diagnostics, DIAGNOSTIC_E1103, at, "in C this gives `%s`, and so does something else", name);
+        diag_note(diagnostics, d, names->places[i], "the other is here");
+    }
+    names->names[names->count] = name;
+    names->places[names->count++] = at;
+}
+
+bool header_check(const struct kernel_module *module, struct arena *arena, struct diagnostics *diagnostics)
+{
+    static const char *const suffixes[] = {"", "_query", "_load"};
+    int errors = diagnostics->errors, room = 3 * module->entries.count;
+    struct location nowhere = {0};
+    struct c_names names = {0};
+    for (int i = 0; i < module->enums.count; i++)
+        room += 1 + module->enums.data[i].count;
+    names.names = ARENA_ARRAY(arena, const char *, room + 1);
+    names.places = ARENA_ARRAY(arena, struct location, room + 1);
+    for (int i = 0; i < module->enums.count; i++) {
+        const struct kernel_enum *enumeration = &module->enums.data[i];
+        struct location at = module->entries.count ? module->entries.data[0].at : nowhere;
+        check_name(diagnostics, &names, at, arena_printf(arena, "enum tile_%s", enumeration->name));
+        for (int m = 0; m < enumeration->count; m++) {
+            struct buffer name = {0};
+            buffer_puts(&name, "TILE_");
+            put_upper(&name, enumeration->name);
+            buffer_putc(&name, '_');
+            put_upper(&name, enumeration->members[m]);
+            check_name(diagnostics, &names, at, arena_string(arena, name.data));
+            buffer_free(&name);
+        }
+    }
+    for (int i = 0; i < module->entries.count; i++)
+        for (size_t k = 0; k < sizeof suffixes / sizeof suffixes[0]; k++)
+            check_name(diagnostics, &names, module->entries.data[i].at,
+                       arena_printf(arena, "%s%s", module->entries.data[i].symbol, suffixes[k]));
+    return diagnostics->errors == errors;
+}
+
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 static bool uses_odd_floats(const struct kernel_module *module)

@@ -157,3 +157,20 @@ END
     ${CC:-cc} -std=c99 -O1 -I. convert.c -o convert -lm
     ./convert
 }
+
+@test "names that would clash in C: E1103" {
+    clash() { # part of the message, source
+        echo "$2" >clash.tile
+        run "$TILECC" -arch=cpu -o clash.o clash.tile
+        [ "$status" -eq 1 ]
+        case $output in *"$1"*'[E1103]'*) ;; *) echo "$output"; return 1 ;; esac
+        [ ! -e clash.o ] && [ ! -e clash.h ]
+    }
+    body='(s: e, y: out f32[N]) grid(i: N) { y[i] = 1.0; }'
+    clash 'enum tile_status' "enum status { a, b } kernel k${body/s: e/s: status}"
+    clash 'TILE_ERR_ARG' "enum err { arg } kernel k${body/s: e/s: err}"
+    clash 'enum tile_f32_1' "enum f32_1 { a } kernel k${body/s: e/s: f32_1}"
+    clash 'TILE_A_B_C' "enum a { b_c } enum a_b { c } kernel k${body/s: e/s: a, t: a_b}"
+    clash 'clash_f_load' "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_load(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
+    clash 'clash_f_query' "kernel f_query(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
+}
