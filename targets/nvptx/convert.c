@@ -74,37 +74,6 @@ static LLVMValueRef transfer_address(struct lowering *l, const struct layout_tra
     return shared_address(l, start + constant * bytes, place);
 }
 
-static LLVMTypeRef transfer_type(struct lowering *l, int bytes, int *words, int *word_bytes) {
-    *word_bytes = bytes >= 4 ? 4 : bytes;
-    *words = bytes / *word_bytes;
-    LLVMTypeRef word = *word_bytes == 4 ? l->i32 : *word_bytes == 2 ? l->i16 : l->i8;
-    return *words > 1 ? LLVMVectorType(word, (unsigned)*words) : word;
-}
-
-static void put_vector(struct lowering *l, enum ir_element element, const LLVMValueRef *values, int count, LLVMValueRef address) {
-    LLVMBuilderRef b = l->builder;
-    int bytes = value_bytes(element), words, word_bytes;
-    LLVMTypeRef type = transfer_type(l, bytes * count, &words, &word_bytes);
-    LLVMTypeRef elements = LLVMVectorType(LLVMIntTypeInContext(l->context, (unsigned)(8 * bytes)), (unsigned)count);
-    LLVMValueRef vector = LLVMGetPoison(elements);
-    for (int i = 0; i < count; i++)
-        vector = LLVMBuildInsertElement(b, vector, value_to_bits(l, element, values[i]), value_i32(l, i), "");
-    LLVMValueRef store = LLVMBuildStore(b, LLVMBuildBitCast(b, vector, type, ""), address);
-    LLVMSetAlignment(store, (unsigned)(bytes * count));
-}
-
-static void get_vector(struct lowering *l, enum ir_element element, LLVMValueRef *values, int count, LLVMValueRef address) {
-    LLVMBuilderRef b = l->builder;
-    int bytes = value_bytes(element), words, word_bytes;
-    LLVMTypeRef type = transfer_type(l, bytes * count, &words, &word_bytes);
-    LLVMTypeRef elements = LLVMVectorType(LLVMIntTypeInContext(l->context, (unsigned)(8 * bytes)), (unsigned)count);
-    LLVMValueRef load = LLVMBuildLoad2(b, type, address, "");
-    LLVMSetAlignment(load, (unsigned)(bytes * count));
-    LLVMValueRef vector = LLVMBuildBitCast(b, load, elements, "");
-    for (int i = 0; i < count; i++)
-        values[i] = value_from_bits(l, element, LLVMBuildExtractElement(b, vector, value_i32(l, i), ""));
-}
-
 /* Threads that hold copies need not store.  NULL: all do. */
 static LLVMValueRef storing_thread(struct lowering *l, const struct layout_transfers *side, const struct layout *from) {
     LLVMBuilderRef b = l->builder;
@@ -145,7 +114,7 @@ static void by_shared(struct lowering *l, struct ir_operation *operation, const 
             const struct layout_transfer *one = &plan->store.each[i];
             if (one->round != round) continue;
             for (int v = 0; v < plan->store.vector; v++) values[v] = in[one->registers[v]];
-            put_vector(l, element, values, plan->store.vector, transfer_address(l, &plan->store, one, store_thread, start, bytes));
+            shared_store_vector(l, element, values, plan->store.vector, transfer_address(l, &plan->store, one, store_thread, start, bytes));
         }
         if (join) {
             LLVMBuildBr(b, join);
@@ -155,7 +124,7 @@ static void by_shared(struct lowering *l, struct ir_operation *operation, const 
         for (int i = 0; i < plan->load.count; i++) {
             const struct layout_transfer *one = &plan->load.each[i];
             if (one->round != round) continue;
-            get_vector(l, element, values, plan->load.vector, transfer_address(l, &plan->load, one, load_thread, start, bytes));
+            shared_load_vector(l, element, values, plan->load.vector, transfer_address(l, &plan->load, one, load_thread, start, bytes));
             for (int v = 0; v < plan->load.vector; v++) out[one->registers[v]] = values[v];
         }
     }

@@ -21,14 +21,18 @@ static LLVMValueRef number_in(struct lowering *l, const struct ir_type *type, LL
     return sum;
 }
 
-/* Stores what of the operand lies in [from, from + piece) of k. */
+/* Stores what of the operand lies in [from, from + piece) of k, neighbours along the last dimension together. */
 static void put_operand(struct lowering *l, const struct product *p, int operand, LLVMValueRef from, int64_t start) {
     LLVMBuilderRef b = l->builder;
     const struct ir_value *value = p->operation->operands[operand];
     const struct ir_type *type = value->type;
-    int cut = operand == 0 ? p->rank - 1 : p->rank - 2, bytes = value_bytes(type->element);
+    int last = p->rank - 1, cut = operand == 0 ? last : last - 1, bytes = value_bytes(type->element);
+    int64_t row = cut == last ? p->piece : type->extent[last];
+    struct layout_vector vector = layout_vector(type->layout, last, 16 / bytes);
+    while (row % vector.size) vector = layout_vector(type->layout, last, vector.size / 2);
     for (int reg = 0; reg < layout_registers(type->layout); reg++) {
-        LLVMValueRef coordinate[LAYOUT_RANK];
+        if (reg & vector.register_mask) continue;
+        LLVMValueRef coordinate[LAYOUT_RANK], values[16];
         for (int d = 0; d < type->rank; d++) coordinate[d] = coordinate_register(l, type->layout, d, reg);
         LLVMBasicBlockRef put = NULL, join = NULL;
         if (p->piece < p->k) {
@@ -39,7 +43,9 @@ static void put_operand(struct lowering *l, const struct product *p, int operand
             LLVMPositionBuilderAtEnd(b, put);
         }
         LLVMValueRef place = LLVMBuildMul(b, number_in(l, type, coordinate, cut, p->piece), value_i32(l, bytes), "");
-        shared_store(l, type->element, value_register(l, value, reg), shared_address(l, start, place), bytes);
+        for (int i = 0; i < vector.size; i++)
+            values[i] = value_register(l, value, vector.size > 1 ? layout_vector_register(&vector, reg, i) : reg);
+        shared_store_vector(l, type->element, values, vector.size, shared_address(l, start, place));
         if (!join) continue;
         LLVMBuildBr(b, join);
         LLVMPositionBuilderAtEnd(b, join);

@@ -118,6 +118,9 @@ int64_t shared_scratch(struct lowering *l, const struct ir_operation *operation,
 LLVMValueRef shared_address(struct lowering *l, int64_t offset, LLVMValueRef bytes /* i32 or NULL */);
 void shared_store(struct lowering *l, enum ir_element element, LLVMValueRef value, LLVMValueRef address, int alignment);
 LLVMValueRef shared_load(struct lowering *l, enum ir_element element, LLVMValueRef address, int alignment);
+/* `count` neighbours, up to 16 bytes, aligned to their size together. */
+void shared_store_vector(struct lowering *l, enum ir_element element, const LLVMValueRef *values, int count, LLVMValueRef address);
+void shared_load_vector(struct lowering *l, enum ir_element element, LLVMValueRef *values, int count, LLVMValueRef address);
 
 /* ---- the operations ---- */
 void lower_arithmetic(struct lowering *l, struct ir_operation *operation);

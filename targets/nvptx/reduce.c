@@ -193,18 +193,8 @@ static LLVMValueRef *read_partials(struct lowering *l, const struct fold *f, con
     while (together * size < 16 && c->partials % (2 * together) == 0) together *= 2;
     LLVMValueRef *partial = value_array(l, c->partials);
     LLVMValueRef place = LLVMBuildMul(b, row, value_i32(l, c->partials * size), "");
-    LLVMTypeRef word = LLVMIntTypeInContext(l->context, (unsigned)(8 * size));
-    for (int p = 0; p < c->partials; p += together) {
-        LLVMValueRef address = shared_address(l, start + p * size, place);
-        if (together == 1) {
-            partial[p] = shared_load(l, element, address, size);
-            continue;
-        }
-        LLVMValueRef all = LLVMBuildLoad2(b, LLVMVectorType(word, (unsigned)together), address, "");
-        LLVMSetAlignment(all, (unsigned)(together * size));
-        for (int i = 0; i < together; i++)
-            partial[p + i] = value_from_bits(l, element, LLVMBuildExtractElement(b, all, value_i32(l, i), ""));
-    }
+    for (int p = 0; p < c->partials; p += together)
+        shared_load_vector(l, element, partial + p, together, shared_address(l, start + p * size, place));
     return partial;
 }
 

@@ -33,3 +33,34 @@ LLVMValueRef shared_load(struct lowering *l, enum ir_element element, LLVMValueR
     LLVMSetAlignment(load, (unsigned)alignment);
     return value_from_bits(l, element, load);
 }
+
+/* Words of up to 32 bits that `bytes` are moved in; several of them as a vector. */
+static LLVMTypeRef vector_type(struct lowering *l, int bytes) {
+    int word_bytes = bytes >= 4 ? 4 : bytes, words = bytes / word_bytes;
+    LLVMTypeRef word = word_bytes == 4 ? l->i32 : word_bytes == 2 ? l->i16 : l->i8;
+    return words > 1 ? LLVMVectorType(word, (unsigned)words) : word;
+}
+
+static LLVMTypeRef elements_type(struct lowering *l, enum ir_element element, int count) {
+    return LLVMVectorType(LLVMIntTypeInContext(l->context, (unsigned)(8 * value_bytes(element))), (unsigned)count);
+}
+
+void shared_store_vector(struct lowering *l, enum ir_element element, const LLVMValueRef *values, int count, LLVMValueRef address) {
+    LLVMBuilderRef b = l->builder;
+    int bytes = value_bytes(element) * count;
+    LLVMValueRef vector = LLVMGetPoison(elements_type(l, element, count));
+    for (int i = 0; i < count; i++)
+        vector = LLVMBuildInsertElement(b, vector, value_to_bits(l, element, values[i]), value_i32(l, i), "");
+    LLVMValueRef store = LLVMBuildStore(b, LLVMBuildBitCast(b, vector, vector_type(l, bytes), ""), address);
+    LLVMSetAlignment(store, (unsigned)bytes);
+}
+
+void shared_load_vector(struct lowering *l, enum ir_element element, LLVMValueRef *values, int count, LLVMValueRef address) {
+    LLVMBuilderRef b = l->builder;
+    int bytes = value_bytes(element) * count;
+    LLVMValueRef load = LLVMBuildLoad2(b, vector_type(l, bytes), address, "");
+    LLVMSetAlignment(load, (unsigned)bytes);
+    LLVMValueRef vector = LLVMBuildBitCast(b, load, elements_type(l, element, count), "");
+    for (int i = 0; i < count; i++)
+        values[i] = value_from_bits(l, element, LLVMBuildExtractElement(b, vector, value_i32(l, i), ""));
+}
