@@ -7,7 +7,75 @@
 
 /* ---- names ---- */
 
+/* Words of C, CUDA and Triton, and what stands in their place: a name that can replace them, or a sentence. */
+static bool report_foreign(struct elaborator *e, const char *name, struct location at) {
+    static const struct { const char *name, *instead, *sentence;
+    } foreign[] = {
+        {"int", "i32", NULL},
+        {"long", "i64", NULL},
+        {"short", "i16", NULL},
+        {"char", "i8", NULL},
+        {"unsigned", "u32", NULL},
+        {"size_t", "i64", NULL},
+        {"half", "f16", NULL},
+        {"float", "f32", NULL},
+        {"double", "f64", NULL},
+        {"__half", "f16", NULL},
+        {"bfloat16", "bf16", NULL},
+        {"float16", "f16", NULL},
+        {"float32", "f32", NULL},
+        {"int32", "i32", NULL},
+        {"int64", "i64", NULL},
+        {"fabs", "abs", NULL},
+        {"fabsf", "abs", NULL},
+        {"expf", "exp", NULL},
+        {"__expf", "exp", NULL},
+        {"exp2f", "exp2", NULL},
+        {"logf", "log", NULL},
+        {"sqrtf", "sqrt", NULL},
+        {"rsqrtf", "rsqrt", NULL},
+        {"tanhf", "tanh", NULL},
+        {"powf", "pow", NULL},
+        {"fmin", "min", NULL},
+        {"fminf", "min", NULL},
+        {"fmax", "max", NULL},
+        {"fmaxf", "max", NULL},
+        {"maximum", "max", NULL},
+        {"minimum", "min", NULL},
+        {"arange", "iota", NULL},
+        {"atomicAdd", "atomic_add", NULL},
+        {"select", "where", NULL},
+        {"transpose", "trans", NULL},
+        {"INFINITY", "inf", NULL},
+        {"NAN", "nan", NULL},
+        {"printf", "print", NULL},
+        {"nullptr", "null", NULL},
+        {"threadIdx", NULL,
+         "threads belong to the compiler: write what one tile computes, with `iota(B)` for positions in it"},
+        {"blockIdx", NULL, "the index of the instance is the name in `grid(b: ...)`"},
+        {"program_id", NULL, "the index of the instance is the name in `grid(b: ...)`"},
+        {"num_programs", NULL, "the number of instances along a grid name is `grid_size(name)`"},
+        {"blockDim", NULL, "threads belong to the compiler: the size of a tile is its extent"},
+        {"__syncthreads", NULL, "barriers belong to the compiler: tiles are values"},
+        {"sizeof", NULL, "offsets are counted in elements, so sizes in bytes are not needed"},
+        {"full", NULL, "a tile of one value is `f32[64](value)`"},
+    };
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        if (strcmp(foreign[i].name, name) != 0) continue;
+        if (foreign[i].sentence) {
+            front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known; %s", name, foreign[i].sentence);
+            return true;
+        }
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known; here it is `%s`", name, foreign[i].instead);
+        front_fixit(e, d, at, foreign[i].instead);
+        return true;
+    }
+    return false;
+}
+
 static struct value report_unknown(struct elaborator *e, const char *name, struct location at) {
+    if (report_foreign(e, name, at)) return value_error(at);
     const char *near = NULL;
     int best = (int)strlen(name) / 3 + 1;
     for (struct scope *s = e->scope; s; s = s->is_function ? NULL : s->parent)
@@ -392,7 +460,10 @@ static struct value elaborate_binary(struct elaborator *e, const struct ast_expr
 static struct value elaborate_call(struct elaborator *e, const struct ast_expression *expression) {
     struct value callee = elaborate(e, expression->base);
     switch (callee.kind) {
-    case VALUE_ERROR: return callee;
+    case VALUE_ERROR: /* its arguments may have errors of their own */
+        for (int i = 0; i < expression->arguments.count; i++)
+            if (!expression->arguments.data[i]->name.text) elaborate(e, expression->arguments.data[i]->value);
+        return callee;
     case VALUE_FUNCTION: return call_function(e, callee.function, expression);
     case VALUE_BUILTIN: return call_builtin(e, callee.builtin, expression);
     case VALUE_TYPE: break;
