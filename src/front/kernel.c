@@ -5,7 +5,8 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { WARN_INSTANCES = 64, MOST_INSTANCES = 256, MOST_KEYS = 65536, MOST_FAILURES = 16 };
+enum { WARN_INSTANCES = 64, MOST_INSTANCES = 256, MOST_KEYS = 65536, MOST_FAILURES = 16,
+       MOST_TYPES = 4096, MOST_PARAMETERS = 64 };
 
 struct work { /* variants planned for one kernel, before any is built */
     struct kernel_plan *kernel;
@@ -284,6 +285,28 @@ static bool has_space_for(const struct ast_declaration *d, struct diagnostics *d
     return false;
 }
 
+/* Before any combination is tried: what no spec could bring down to a sane number. */
+static bool has_bounds(struct work *work) {
+    const struct kernel_plan *kernel = work->kernel;
+    struct diagnostics *diagnostics = kernel->front->diagnostics;
+    const struct ast_declaration *declaration = kernel->declaration;
+    int64_t combinations = 1;
+    for (int i = 0; i < kernel->generics.count && combinations <= MOST_TYPES; i++)
+        if (kernel->generics.data[i].is_type) combinations *= kernel->generics.data[i].domain.count;
+    if (combinations <= MOST_TYPES) return true;
+    struct diagnostic *d = diag_report(diagnostics, DIAGNOSTIC_E0406, declaration->at,
+                                       "the types of `%s` have more than %d combinations", declaration->name.text, MOST_TYPES);
+    note_factors(work, d);
+    return false;
+}
+
+static bool has_few_parameters(const struct ast_declaration *d, struct diagnostics *diagnostics) {
+    if (d->parameters.count <= MOST_PARAMETERS) return true;
+    diag_report(diagnostics, DIAGNOSTIC_E0412, d->at, "`%s` has %d parameters, and %d are the most", d->name.text,
+                d->parameters.count, MOST_PARAMETERS);
+    return false;
+}
+
 void kernel_compile(struct front *front, struct global *global, struct spec *specs) {
     struct kernel_plan plan = {.front = front, .file = global->file, .declaration = global->declaration};
     struct work work = {.kernel = &plan};
@@ -293,7 +316,8 @@ void kernel_compile(struct front *front, struct global *global, struct spec *spe
         if (!any) return;
     }
     bool named = has_space_for(global->declaration, front->diagnostics);
-    if (!plan_read(&plan) || !named) return;
+    named = has_few_parameters(global->declaration, front->diagnostics) && named;
+    if (!named || !plan_read(&plan) || !has_bounds(&work)) return;
     struct value *types = ARENA_ARRAY(front->arena, struct value, plan.generics.count);
     plan_types(&work, types, 0, specs);
     if (!check_count(&work)) return;
