@@ -1,5 +1,6 @@
-/* The audit of kept analyses.  A result computed before the pass is still right behind it when computing it anew says at least as
- * much of every value that is still there.  Computed in debug builds only: it costs as much as the analyses. */
+/* The audit of kept analyses.  A result computed before the pass is still right behind it when computing it anew says
+ * at least as much of every value that is still there.  Computed in debug builds only: it costs as much as the
+ * analyses. */
 #include "passes/audit.h"
 
 #include "ir/analysis.h"
@@ -28,7 +29,8 @@ static void compute(struct pass_audit *audit, const struct ir_function *function
         audit->uniformities = uniformity_analyse(function, audit->arena);
 }
 
-struct pass_audit *pass_audit_begin(const struct pass_info *pass, const struct ir_function *function, struct arena *arena)
+struct pass_audit *pass_audit_begin(const struct pass_info *pass, const struct ir_function *function,
+                                    struct arena *arena)
 {
     if (!AUDIT || !pass->keeps)
         return NULL;
@@ -49,7 +51,8 @@ static bool implies(struct divisibility now, struct divisibility before)
 }
 
 /* The value must be as old as the audit: later ones were not known then. */
-static const char *check_value(const struct pass_audit *before, const struct pass_audit *now, const struct ir_value *value)
+static const char *check_value(const struct pass_audit *before, const struct pass_audit *now,
+                               const struct ir_value *value)
 {
     if (before->ranges && value->id < before->ranges->count &&
         !range_within(range_of(now->ranges, value), range_of(before->ranges, value)))
@@ -65,7 +68,8 @@ static const char *check_value(const struct pass_audit *before, const struct pas
     return NULL;
 }
 
-static const char *check_block(const struct pass_audit *before, const struct pass_audit *now, const struct ir_block *block)
+static const char *check_block(const struct pass_audit *before, const struct pass_audit *now,
+                               const struct ir_block *block)
 {
     const char *problem = NULL;
     for (int i = 0; i < block->arguments.count && !problem; i++)

@@ -1,5 +1,5 @@
-/* Bounds: sets the `inside` bit of each dimension of a place that is proven to lie inside its view, so that code generators
- * neither compare nor mask there.  Splits nothing.
+/* Bounds: sets the `inside` bit of each dimension of a place that is proven to lie inside its view, so that code
+ * generators neither compare nor mask there.  Splits nothing.
  *
  *     for %k: index = %0 to %n step %64 {                 for %k: index = %0 to %n step %64 {
  *         %v = load %x[%k +: 64], %z : f32[64]     ->         %v = load inside(1) %x[%k +: 64], %z : f32[64]
@@ -7,11 +7,13 @@
  *
  * An index is read as scale * t + offset (no step of which may wrap, by ranges) and compared
  *   - with an extent that is a number, by ranges;
- *   - where t is a loop's variable and the loop ends at an extent of the same class: t <= extent - 1, or extent - step when start
- *     and extent are multiples of the step;
- *   - where t is a grid index whose count covers that extent: t * grid_step <= extent - 1, or extent - grid_step likewise;
+ *   - where t is a loop's variable and the loop ends at an extent of the same class: t <= extent - 1, or extent - step
+ * when start and extent are multiples of the step;
+ *   - where t is a grid index whose count covers that extent: t * grid_step <= extent - 1, or extent - grid_step
+ * likewise;
  *   - with the conditions of the `if`s around and of assume(): scale * t + a < extent + b.
- * A view that may be absent has nothing inside: only arguments that cannot be NULL, and sub-views that drop no dimension. */
+ * A view that may be absent has nothing inside: only arguments that cannot be NULL, and sub-views that drop no
+ * dimension. */
 #include "ir/analysis.h"
 #include "passes/linear.h"
 #include "passes/pass.h"
@@ -59,7 +61,8 @@ static bool same_extent(const struct extent *a, const struct extent *b)
 }
 
 /* Whether `value` is extent `wanted` plus *offset. */
-static bool is_extent_plus(const struct bounds *bounds, const struct ir_value *value, const struct extent *wanted, int64_t *offset)
+static bool is_extent_plus(const struct bounds *bounds, const struct ir_value *value, const struct extent *wanted,
+                           int64_t *offset)
 {
     struct linear linear = linear_of(bounds->ranges, value);
     *offset = linear.offset;
@@ -88,8 +91,8 @@ static bool may_be_absent(const struct ir_value *view)
 enum { MIN_DEPTH = 6 };
 
 /* upper <= extent + *offset, the least offset that is seen through minima; false: none. */
-static bool least_offset(const struct bounds *bounds, const struct ir_value *upper, const struct extent *extent, int depth,
-                         int64_t *offset)
+static bool least_offset(const struct bounds *bounds, const struct ir_value *upper, const struct extent *extent,
+                         int depth, int64_t *offset)
 {
     const struct ir_operation *op = upper->definition;
     if (is_extent_plus(bounds, upper, extent, offset))
@@ -103,21 +106,25 @@ static bool least_offset(const struct bounds *bounds, const struct ir_value *upp
     return left || right;
 }
 
-static int64_t gap_of_loop(const struct bounds *bounds, const struct ir_value *term, int64_t scale, const struct extent *extent)
+static int64_t gap_of_loop(const struct bounds *bounds, const struct ir_value *term, int64_t scale,
+                           const struct extent *extent)
 {
     const struct ir_operation *loop = term->block->parent;
     int64_t step, lower, offset = 0;
     if (term->definition || term->index != 0 || !loop || loop->opcode != OP_FOR || scale != 1 ||
         ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) || !ir_constant_integer(loop->operands[2], &step) || step <= 0)
         return INT64_MIN;
-    if (!least_offset(bounds, loop->operands[1], extent, MIN_DEPTH, &offset) || offset > INT32_MAX || offset < INT32_MIN)
+    if (!least_offset(bounds, loop->operands[1], extent, MIN_DEPTH, &offset) || offset > INT32_MAX ||
+        offset < INT32_MIN)
         return INT64_MIN;
     int64_t multiple = extent->number != IR_DYNAMIC ? extent->number : extent->multiple;
-    bool whole_steps = offset == 0 && multiple % step == 0 && ir_constant_integer(loop->operands[0], &lower) && lower % step == 0;
+    bool whole_steps = offset == 0 && multiple % step == 0 && ir_constant_integer(loop->operands[0], &lower) &&
+                       lower % step == 0;
     return whole_steps ? step : 1 - offset;
 }
 
-static int64_t gap_of_grid(const struct bounds *bounds, const struct ir_value *term, int64_t scale, const struct extent *extent)
+static int64_t gap_of_grid(const struct bounds *bounds, const struct ir_value *term, int64_t scale,
+                           const struct extent *extent)
 {
     const struct ir_operation *op = term->definition;
     if (!op || op->opcode != OP_GRID_INDEX || !extent->class)
@@ -141,7 +148,8 @@ static int64_t gap_of_condition(const struct bounds *bounds, const struct ir_val
     if ((op->opcode == OP_AND && holds) || (op->opcode == OP_OR && !holds))
         return int64_max(gap_of_condition(bounds, op->operands[0], holds, index, extent),
                          gap_of_condition(bounds, op->operands[1], holds, index, extent));
-    if (op->opcode != OP_COMPARE || op->operands[0]->type->kind != IR_TILE || !ir_is_integer(op->operands[0]->type->element))
+    if (op->opcode != OP_COMPARE || op->operands[0]->type->kind != IR_TILE ||
+        !ir_is_integer(op->operands[0]->type->element))
         return INT64_MIN;
     static const enum ir_predicate opposite[IR_PREDICATE_COUNT] = {IR_PREDICATE_NE, IR_PREDICATE_EQ, IR_PREDICATE_GE,
                                                                    IR_PREDICATE_GT, IR_PREDICATE_LE, IR_PREDICATE_LT};
@@ -167,8 +175,8 @@ static int64_t gap_around(const struct bounds *bounds, const struct ir_operation
     const struct ir_block *block = at->block;
     for (; block->parent; block = block->parent->block)
         if (block->parent->opcode == OP_IF)
-            gap = int64_max(gap, gap_of_condition(bounds, block->parent->operands[0], block == block->parent->regions[0], index,
-                                                  extent));
+            gap = int64_max(gap, gap_of_condition(bounds, block->parent->operands[0],
+                                                  block == block->parent->regions[0], index, extent));
     for (const struct ir_operation *op = block->first; op; op = op->next)
         if (op->opcode == OP_ASSUME)
             gap = int64_max(gap, gap_of_condition(bounds, op->operands[0], true, index, extent));
@@ -191,7 +199,8 @@ static bool is_inside(const struct bounds *bounds, const struct ir_operation *op
     struct linear linear = linear_of(bounds->ranges, index);
     if (!linear.term || linear.offset > INT32_MAX || linear.offset < INT32_MIN)
         return false;
-    int64_t gap = int64_max(gap_of_loop(bounds, linear.term, linear.scale, &extent), gap_of_grid(bounds, linear.term, linear.scale, &extent));
+    int64_t gap = int64_max(gap_of_loop(bounds, linear.term, linear.scale, &extent),
+                            gap_of_grid(bounds, linear.term, linear.scale, &extent));
     gap = int64_max(gap, gap_around(bounds, op, &linear, &extent));
     return gap != INT64_MIN && linear.offset + length <= gap;
 }
@@ -206,14 +215,16 @@ static void visit(struct ir_operation *op, void *data)
     int64_t inside = ir_number(op, IR_ATTRIBUTE_INSIDE, 0);
     for (int d = 0; d < access.rank; d++) {
         int64_t length = access.place[d] > 0 ? access.place[d] : 1;
-        if (inside >> d & 1 || !is_inside(bounds, op, access.view, d, access.index[d], length) || !pass_fuel(bounds->context))
+        if (inside >> d & 1 || !is_inside(bounds, op, access.view, d, access.index[d], length) ||
+            !pass_fuel(bounds->context))
             continue;
         inside |= INT64_C(1) << d;
         ir_set_number(op, IR_ATTRIBUTE_INSIDE, inside);
         bounds->changed = true;
     }
     if (inside != (INT64_C(1) << access.rank) - 1)
-        pass_remark(bounds->context, op->at, "not every dimension is known to be inside the view: the access is checked");
+        pass_remark(bounds->context, op->at,
+                    "not every dimension is known to be inside the view: the access is checked");
 }
 
 /* ---- equal extents: classes that the wrapper checks, joined by what is assumed at the top ---- */
@@ -256,7 +267,8 @@ static void note_assumption(struct bounds *bounds, const struct ir_value *condit
         join(bounds, slots, a, b, next);
     const struct ir_operation *rest = op->operands[0]->definition;
     a = rest && rest->opcode == OP_REM ? slot_of(rest->operands[0]) : -1;
-    if (a < 0 || !ir_constant_integer(op->operands[1], &zero) || zero || !ir_constant_integer(rest->operands[1], &by) || by < 1)
+    if (a < 0 || !ir_constant_integer(op->operands[1], &zero) || zero || !ir_constant_integer(rest->operands[1], &by) ||
+        by < 1)
         return;
     if (!bounds->class[a])
         bounds->class[a] = (*next)++;
@@ -272,7 +284,8 @@ static void find_classes(struct bounds *bounds, const struct ir_function *functi
     bool known = next <= INT16_MAX; /* classes are small numbers; larger ones, written by hand, are not worth a table */
     next = known ? next : 1;
     bounds->class = ARENA_ARRAY(bounds->context->arena, int, slots + 1);
-    bounds->multiple = ARENA_ARRAY(bounds->context->arena, int64_t, next + slots + 1); /* each slot may start one more */
+    bounds->multiple = ARENA_ARRAY(bounds->context->arena, int64_t,
+                                   next + slots + 1); /* each slot may start one more */
     for (int i = 0; i < function->facts.count && known; i++)
         for (int d = 0; d < IR_MAX_RANK; d++)
             bounds->class[i * IR_MAX_RANK + d] = function->facts.data[i].extent_class[d];
@@ -285,7 +298,8 @@ static void find_classes(struct bounds *bounds, const struct ir_function *functi
         for (int i = 0; i < function->facts.count; i++)
             for (int d = 0; d < IR_MAX_RANK; d++) {
                 int class = bounds->class[i * IR_MAX_RANK + d];
-                bounds->multiple[class] = int64_max(bounds->multiple[class], function->facts.data[i].extent_multiple[d]);
+                bounds->multiple[class] = int64_max(bounds->multiple[class],
+                                                    function->facts.data[i].extent_multiple[d]);
             }
     }
 }

@@ -1,14 +1,14 @@
-/* Common subexpressions: of two equal pure operations, the second takes the first's results when the first is on every way to
- * it.  Loads too, when nothing between them may write what they read.
+/* Common subexpressions: of two equal pure operations, the second takes the first's results when the first is on every
+ * way to it.  Loads too, when nothing between them may write what they read.
  *
  *     %a = mul %x, %y : f32            %a = mul %x, %y : f32
  *     %b = mul %x, %y : f32     ->     %c = add %a, %a : f32
  *     %c = add %a, %b : f32
  *
- * The table of known operations is scoped by regions.  A write, an atomic or a call forgets the loads that it may change
- * (ir/alias.h); all are forgotten by what orders memory.  A loop forgets before its first iteration what any iteration may
- * change.  Regions of map and reduce start with an empty table: they see only their own values.  Equal means: opcode, operands,
- * attributes and types; commutative ones also with operands exchanged. */
+ * The table of known operations is scoped by regions.  A write, an atomic or a call forgets the loads that it may
+ * change (ir/alias.h); all are forgotten by what orders memory.  A loop forgets before its first iteration what any
+ * iteration may change.  Regions of map and reduce start with an empty table: they see only their own values.  Equal
+ * means: opcode, operands, attributes and types; commutative ones also with operands exchanged. */
 #include <string.h>
 
 #include "ir/alias.h"
@@ -38,7 +38,8 @@ static unsigned hash(const struct ir_operation *op)
 static bool same_attributes(const struct ir_attribute *a, const struct ir_attribute *b)
 {
     for (; a && b; a = a->next, b = b->next) {
-        if (a->key != b->key || a->number != b->number || a->bits != b->bits || a->count != b->count || a->name != b->name)
+        if (a->key != b->key || a->number != b->number || a->bits != b->bits || a->count != b->count ||
+            a->name != b->name)
             return false;
         if (a->count && memcmp(a->list, b->list, sizeof *a->list * (size_t)a->count))
             return false;

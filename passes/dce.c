@@ -1,5 +1,5 @@
-/* Dead code: an operation goes when nothing uses its results and it does nothing else; so does a value carried round a loop
- * that only feeds itself.
+/* Dead code: an operation goes when nothing uses its results and it does nothing else; so does a value carried round a
+ * loop that only feeds itself.
  *
  *     %r, %s = for … iter(%a = %x, %b = %y) {          %r = for … iter(%a = %x) {
  *         %c = add %a, %a                                  %c = add %a, %a
@@ -7,8 +7,9 @@
  *         yield %c, %d                                 }
  *     }                     (%s is not used)
  *
- * Right because operations without WRITE, ATOMIC or SYNC inside change nothing that could be seen; reads of memory are not
- * seen either.  A `while` is kept: it might not end.  Blocks are walked from their ends, so one walk removes chains. */
+ * Right because operations without WRITE, ATOMIC or SYNC inside change nothing that could be seen; reads of memory are
+ * not seen either.  A `while` is kept: it might not end.  Blocks are walked from their ends, so one walk removes
+ * chains. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -25,7 +26,8 @@ static bool holds_while(const struct ir_operation *op)
 
 static bool is_dead(const struct ir_operation *op)
 {
-    return !rewrite_has_trait(op, IR_TRAIT_TERMINATOR) && !rewrite_is_used(op) && !ir_has_effect(op) && !holds_while(op);
+    return !rewrite_has_trait(op, IR_TRAIT_TERMINATOR) && !rewrite_is_used(op) && !ir_has_effect(op) &&
+           !holds_while(op);
 }
 
 /* ---- carried values ---- */

@@ -1,12 +1,13 @@
-/* Expand math: an operation `math` becomes the body of the library's own function for it (src/std/math.tile), for targets that
- * have no better way.  Both targets then compute the same bits.
+/* Expand math: an operation `math` becomes the body of the library's own function for it (src/std/math.tile), for
+ * targets that have no better way.  Both targets then compute the same bits.
  *
  *     %y = math function(exp) %x : f32[64]     ->     %a = constant value(1.44…) : f32[64]
  *                                                     %b = mul %x, %a : f32[64] …
  *
- * A body of plain elementwise operations is written out on whole tiles; one with control flow is applied element by element, in
- * a `map` (on scalars: in place); so is a long one on a large tile of a GPU kernel.  f16 and bf16 without a function of their own go through f32 and are rounded once, as the
- * language says.  What the library does not have is left to the target. */
+ * A body of plain elementwise operations is written out on whole tiles; one with control flow is applied element by
+ * element, in a `map` (on scalars: in place); so is a long one on a large tile of a GPU kernel.  f16 and bf16 without a
+ * function of their own go through f32 and are rounded once, as the language says.  What the library does not have is
+ * left to the target. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 #include "targets/target.h"
@@ -25,8 +26,10 @@ static bool is_straight(const struct ir_function *body)
     return true;
 }
 
-/* On a GPU each thread holds tens of elements of a large tile: a long body is kept once, in a map, not written out for each. */
-static bool is_better_mapped(const struct ir_function *body, const struct ir_type *type, const struct target_row *target)
+/* On a GPU each thread holds tens of elements of a large tile: a long body is kept once, in a map, not written out for
+ * each. */
+static bool is_better_mapped(const struct ir_function *body, const struct ir_type *type,
+                             const struct target_row *target)
 {
     int count = 0;
     for (const struct ir_operation *op = body->body->first; op; op = op->next)
@@ -35,8 +38,8 @@ static bool is_better_mapped(const struct ir_function *body, const struct ir_typ
 }
 
 /* The scalar operation on tiles of the wanted shape. */
-static struct ir_value *write_out(struct ir_builder *builder, const struct ir_function *body, struct ir_value *const *operands,
-                                  const struct ir_type *shape, struct arena *arena)
+static struct ir_value *write_out(struct ir_builder *builder, const struct ir_function *body,
+                                  struct ir_value *const *operands, const struct ir_type *shape, struct arena *arena)
 {
     struct ir_context *context = builder->module->context;
     struct ir_value **map = ARENA_ARRAY(arena, struct ir_value *, body->next_value_id + 1);
@@ -60,8 +63,8 @@ static struct ir_value *write_out(struct ir_builder *builder, const struct ir_fu
 }
 
 /* The body's operations at the builder's point; what the function returns. */
-static struct ir_value *copy_body(struct ir_builder *builder, const struct ir_function *body, struct ir_value *const *operands,
-                                  struct arena *arena)
+static struct ir_value *copy_body(struct ir_builder *builder, const struct ir_function *body,
+                                  struct ir_value *const *operands, struct arena *arena)
 {
     struct ir_value **map = ARENA_ARRAY(arena, struct ir_value *, body->next_value_id + 1);
     for (int i = 0; i < body->body->arguments.count; i++)
@@ -98,8 +101,8 @@ static bool has_calls(const struct ir_block *block)
 }
 
 /* The library's function for the element, its own calls inlined; NULL: none that fits. */
-static struct ir_function *find_body(struct pass_context *context, struct ir_module *module, const struct ir_operation *op,
-                                     enum ir_element element)
+static struct ir_function *find_body(struct pass_context *context, struct ir_module *module,
+                                     const struct ir_operation *op, enum ir_element element)
 {
     enum ir_math function = (enum ir_math)ir_number(op, IR_ATTRIBUTE_FUNCTION, 0);
     struct ir_function *body = context->math_function(context->math_context, module, function, element);

@@ -4,10 +4,10 @@
  *     %b = constant value(4) : i32     ->     %b = constant value(4) : i32
  *     %c = add %a, %b : i32                   %c = constant value(7) : i32
  *
- * A constant tile is one number, so the same works for tiles of any size.  Right because the result has the very bits that
- * the program would compute: integers wrap in 64 bits and are cut to their width; f32 and f64 are computed by the host's IEEE
- * arithmetic, f16 and bf16 in f32 and rounded once, which for + - * / and sqrt is the same as rounding the exact result (24 >=
- * 2*11 + 2 bits).  NaN results and functions that targets approximate are left alone. */
+ * A constant tile is one number, so the same works for tiles of any size.  Right because the result has the very bits
+ * that the program would compute: integers wrap in 64 bits and are cut to their width; f32 and f64 are computed by the
+ * host's IEEE arithmetic, f16 and bf16 in f32 and rounded once, which for + - * / and sqrt is the same as rounding the
+ * exact result (24 >= 2*11 + 2 bits).  NaN results and functions that targets approximate are left alone. */
 #include <math.h>
 
 #include "passes/pass.h"
@@ -87,7 +87,8 @@ static uint64_t divide(enum ir_element e, uint64_t a, uint64_t b, bool remainder
 }
 
 /* Integers and bool; operands in canonical 64-bit form. */
-static bool fold_integer_binary(const struct ir_operation *op, enum ir_element e, uint64_t a, uint64_t b, uint64_t *bits)
+static bool fold_integer_binary(const struct ir_operation *op, enum ir_element e, uint64_t a, uint64_t b,
+                                uint64_t *bits)
 {
     bool less = ir_is_signed(e) ? (int64_t)a < (int64_t)b : a < b;
     uint64_t result;
@@ -176,7 +177,8 @@ static bool integer_limits(enum ir_element e, int64_t *least, int64_t *most)
     return true;
 }
 
-static bool fold_cast(const struct ir_operation *op, enum ir_element from, enum ir_element to, uint64_t a, uint64_t *bits)
+static bool fold_cast(const struct ir_operation *op, enum ir_element from, enum ir_element to, uint64_t a,
+                      uint64_t *bits)
 {
     int64_t least, most;
     bool rounds = ir_attribute(op, IR_ATTRIBUTE_ROUND) && ir_number(op, IR_ATTRIBUTE_ROUND, 0) != IR_ROUND_RTNE;
@@ -190,7 +192,8 @@ static bool fold_cast(const struct ir_operation *op, enum ir_element from, enum 
         *bits = ir_double_to_bits(to, value);
         if (!ir_is_float(to))
             return !rounds;
-        return value == value && !is_small_float(to) && !saturates && (!rounds || ir_bits_to_double(to, *bits) == value);
+        return value == value && !is_small_float(to) && !saturates &&
+               (!rounds || ir_bits_to_double(to, *bits) == value);
     }
     if (to == IR_BOOL) {
         *bits = a != 0;
@@ -224,7 +227,8 @@ static bool fold_bitcast(enum ir_element from, enum ir_element to, uint64_t a, u
 
 static bool fold_fma(enum ir_element e, const uint64_t *operand, uint64_t *bits)
 {
-    double a = ir_bits_to_double(e, operand[0]), b = ir_bits_to_double(e, operand[1]), c = ir_bits_to_double(e, operand[2]);
+    double a = ir_bits_to_double(e, operand[0]), b = ir_bits_to_double(e, operand[1]),
+           c = ir_bits_to_double(e, operand[2]);
     if (e == IR_F64)
         return float_result(e, fma(a, b, c), bits);
     return e == IR_F32 && float_result(e, (double)fmaf((float)a, (float)b, (float)c), bits);

@@ -4,9 +4,9 @@
  *     %p = dot %a, %b, %z : f32[64, 64]           ->      %s = dot %a, %b, %c : f32[64, 64]
  *     %s = add %c, %p : f32[64, 64]
  *
- * Right because the order of accumulation of a product is the target's own (the language says so), and adding from zero is one
- * of these orders; integers wrap.  Only when nothing else uses the product: else it would be computed twice.  The product
- * moves down to the sum, where the other summand is known. */
+ * Right because the order of accumulation of a product is the target's own (the language says so), and adding from zero
+ * is one of these orders; integers wrap.  Only when nothing else uses the product: else it would be computed twice. The
+ * product moves down to the sum, where the other summand is known. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 

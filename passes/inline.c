@@ -3,15 +3,21 @@
  *     %r = call callee(@twice) %x : f32            %s = add %x, %x : f32
  *     use %r                                  ->   use %s
  *
- * Right because a function is one block that ends in its only return: its operations stand in the place of the call, its
- * parameters are the operands, its results what it returns.  Calls inside the body are inlined in turn.  A function that
- * asks not to be (noinline), or that reaches itself, stays. */
+ * Right because a function is one block that ends in its only return: its operations stand in the place of the call,
+ * its parameters are the operands, its results what it returns.  Calls inside the body are inlined in turn.  A function
+ * that asks not to be (noinline), or that reaches itself, stays. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
 enum { CALL_LIMIT = 100000 };
 
-struct search { const struct ir_function *wanted; struct ir_module *module; const struct ir_function **path; int depth; bool found; };
+struct search {
+    const struct ir_function *wanted;
+    struct ir_module *module;
+    const struct ir_function **path;
+    int depth;
+    bool found;
+};
 
 static void search_calls(struct ir_block *block, struct search *search);
 
@@ -63,8 +69,8 @@ static void inline_call(struct ir_operation *call, const struct ir_function *cal
     ir_remove(call);
 }
 
-static struct ir_operation *find_call(struct ir_block *block, struct pass_context *context, struct ir_function *function,
-                                      struct ir_function **callee)
+static struct ir_operation *find_call(struct ir_block *block, struct pass_context *context,
+                                      struct ir_function *function, struct ir_function **callee)
 {
     for (struct ir_operation *op = block->first; op; op = op->next) {
         if (op->opcode == OP_CALL) {

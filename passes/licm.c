@@ -5,10 +5,11 @@
  *         use %k, %c                                    use %k, %c
  *     }                                             }
  *
- * Pure operations have no effect, so computing them when the loop runs no iteration is harmless.  A load through a view moves
- * only when nothing in the loop may write what it reads and nothing there orders memory: no acquire, no release, no barrier, no
- * call (ir/alias.h).  Reading a view never faults, pointers do: a load through pointers stays.  Inner loops first, so that code
- * leaves a nest step by step.  Loops inside loops and `if`s move whole only when they are pure. */
+ * Pure operations have no effect, so computing them when the loop runs no iteration is harmless.  A load through a view
+ * moves only when nothing in the loop may write what it reads and nothing there orders memory: no acquire, no release,
+ * no barrier, no call (ir/alias.h).  Reading a view never faults, pointers do: a load through pointers stays.  Inner
+ * loops first, so that code leaves a nest step by step.  Loops inside loops and `if`s move whole only when they are
+ * pure. */
 #include "ir/alias.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -22,7 +23,8 @@ static bool is_outside(const struct ir_value *value, const struct ir_operation *
 }
 
 /* Operands of the operation and of all inside it, apart from what is made inside it. */
-static bool operands_outside(const struct ir_operation *op, const struct ir_operation *loop, const struct ir_operation *whole)
+static bool operands_outside(const struct ir_operation *op, const struct ir_operation *loop,
+                             const struct ir_operation *whole)
 {
     for (int i = 0; i < op->operand_count; i++)
         if (!is_outside(op->operands[i], loop) && is_outside(op->operands[i], whole))

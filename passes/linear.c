@@ -15,9 +15,11 @@ static bool does_not_wrap(const struct ranges *ranges, const struct ir_operation
     struct range whole = range_of_element(op->results[0]->type->element);
     bool fits;
     if (op->opcode == OP_ADD)
-        fits = !__builtin_add_overflow(a.low, b.low, &exact.low) && !__builtin_add_overflow(a.high, b.high, &exact.high);
+        fits = !__builtin_add_overflow(a.low, b.low, &exact.low) &&
+               !__builtin_add_overflow(a.high, b.high, &exact.high);
     else if (op->opcode == OP_SUB)
-        fits = !__builtin_sub_overflow(a.low, b.high, &exact.low) && !__builtin_sub_overflow(a.high, b.low, &exact.high);
+        fits = !__builtin_sub_overflow(a.low, b.high, &exact.low) &&
+               !__builtin_sub_overflow(a.high, b.low, &exact.high);
     else if (!product_fits(a, b))
         fits = false;
     else {
@@ -37,7 +39,8 @@ struct linear linear_of(const struct ranges *ranges, const struct ir_value *valu
         return (struct linear){NULL, 0, number};
     if (!op)
         return plain;
-    if (op->opcode == OP_CAST && op->operands[0]->type->kind == IR_TILE && ir_is_integer(op->operands[0]->type->element) &&
+    if (op->opcode == OP_CAST && op->operands[0]->type->kind == IR_TILE &&
+        ir_is_integer(op->operands[0]->type->element) &&
         range_within(range_of(ranges, op->operands[0]), range_of_element(value->type->element)))
         return linear_of(ranges, op->operands[0]);
     if ((op->opcode != OP_ADD && op->opcode != OP_SUB && op->opcode != OP_MUL) || !does_not_wrap(ranges, op))

@@ -5,10 +5,10 @@
  *     %c = compare predicate(lt) %i, %s            %s = splat %m : i32[64]
  *                                                  %c = compare predicate(lt) %i, %s
  *
- * Right when the operands and the result of an operation have ranges within i32 (ir/range.c): a range that is smaller than the
- * whole of index is one that does not wrap, so the 32-bit operation gives the same number.  A loop's variable is narrowed when its
- * bounds and the value behind the last are within i32.  Casts are left at the edges (extents, places, carried values that
- * stay); simplify removes those that meet. */
+ * Right when the operands and the result of an operation have ranges within i32 (ir/range.c): a range that is smaller
+ * than the whole of index is one that does not wrap, so the 32-bit operation gives the same number.  A loop's variable
+ * is narrowed when its bounds and the value behind the last are within i32.  Casts are left at the edges (extents,
+ * places, carried values that stay); simplify removes those that meet. */
 #include "ir/analysis.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -42,7 +42,10 @@ static void note_range(struct narrowing *n, const struct ir_value *value, struct
     n->of[value->id] = range;
 }
 
-static bool is_index(const struct ir_value *value) { return value->type->kind == IR_TILE && value->type->element == IR_INDEX; }
+static bool is_index(const struct ir_value *value)
+{
+    return value->type->kind == IR_TILE && value->type->element == IR_INDEX;
+}
 
 static bool fits(const struct narrowing *n, const struct ir_value *value)
 {
@@ -89,7 +92,8 @@ static bool is_narrowable(const struct narrowing *n, const struct ir_operation *
     case OP_SHL: case OP_SHR:
         amount = known_range(n, op->operands[1]);
         return amount.low >= 0 && amount.high < 32;
-    case OP_REDUCE: return op->operand_count == 1 && ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION) != IR_REDUCE_REGION;
+    case OP_REDUCE:
+        return op->operand_count == 1 && ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION) != IR_REDUCE_REGION;
     default: return false;
     }
 }
@@ -158,7 +162,8 @@ static void narrow_loop(struct narrowing *n, struct ir_operation *loop)
     bool variable = variable_fits(n, loop), any = variable;
     bool *carried = ARENA_ARRAY(n->context->arena, bool, loop->result_count);
     for (int i = 0; i < loop->result_count; i++) {
-        carried[i] = is_index(loop->results[i]) && fits(n, body->arguments.data[i + 1]) && fits(n, loop->operands[i + 3]);
+        carried[i] = is_index(loop->results[i]) && fits(n, body->arguments.data[i + 1]) &&
+                     fits(n, loop->operands[i + 3]);
         any = any || carried[i];
     }
     if (!any || !pass_fuel(n->context))
@@ -191,7 +196,8 @@ static void narrow_loop(struct narrowing *n, struct ir_operation *loop)
             ir_replace_uses(argument, fresh);
     }
     struct ir_operation *end = ir_terminator(into);
-    struct ir_builder last = rewrite_before(end), after = {.module = before.module, .block = slim->block, .before = loop, .at = loop->at};
+    struct ir_builder last = rewrite_before(end),
+                      after = {.module = before.module, .block = slim->block, .before = loop, .at = loop->at};
     for (int i = 0; i < loop->result_count; i++) {
         slim->results[i]->name = loop->results[i]->name;
         if (!carried[i]) {

@@ -1,5 +1,5 @@
-/* The runner of passes: the table made from passes.def, fuel, the verifier behind each pass, remarks, and in debug builds the audit
- * of kept analyses.  A pass that breaks the IR is our bug, and the runner names it. */
+/* The runner of passes: the table made from passes.def, fuel, the verifier behind each pass, remarks, and in debug
+ * builds the audit of kept analyses.  A pass that breaks the IR is our bug, and the runner names it. */
 #include "passes/pass.h"
 
 #include <string.h>
@@ -57,7 +57,8 @@ void pass_remark(struct pass_context *context, struct location at, const char *f
     va_start(arguments, format);
     buffer_vprintf(&text, format, arguments);
     va_end(arguments);
-    diag_report(context->diagnostics, DIAGNOSTIC_R2001, at, "%s: %s", context->name ? context->name : "pass", text.data);
+    diag_report(context->diagnostics, DIAGNOSTIC_R2001, at, "%s: %s", context->name ? context->name : "pass",
+                text.data);
     buffer_free(&text);
 }
 
@@ -67,7 +68,8 @@ static bool fits_level(const struct pass_info *pass, const struct ir_function *f
     return pass->in == pass->out ? function->level >= pass->in : function->level == pass->in;
 }
 
-static bool run_one(const struct pass_info *pass, struct ir_function *function, struct pass_context *context, bool *changed)
+static bool run_one(const struct pass_info *pass, struct ir_function *function, struct pass_context *context,
+                    bool *changed)
 {
     struct arena *outer = context->arena;
     const char *outer_name = context->name;
@@ -79,7 +81,8 @@ static bool run_one(const struct pass_info *pass, struct ir_function *function, 
     bool good = ir_verify_function(function, context->diagnostics);
     if (!good) {
         struct diagnostic *report = diag_report(context->diagnostics, DIAGNOSTIC_E1005, function->at,
-                                                "the pass '%s' broke @%s; this is a bug of tilecc", pass->name, function->name);
+                                                "the pass '%s' broke @%s; this is a bug of tilecc", pass->name,
+                                                function->name);
         diag_note(context->diagnostics, report, function->at, "%d rule%s broken, see above",
                   context->diagnostics->errors - errors, context->diagnostics->errors - errors == 1 ? "" : "s");
     } else if (pass->out != pass->in && function->level != pass->out) {
@@ -106,8 +109,8 @@ bool pass_run_all(const struct pass_run *run, struct ir_function *function, stru
         const struct pass_info *pass = run->passes[i];
         if (!fits_level(pass, function)) {
             diag_report(context->diagnostics, DIAGNOSTIC_E1005, function->at,
-                        "the pass '%s' does not work at the %s level of @%s", pass->name, ir_level_text(function->level),
-                        function->name);
+                        "the pass '%s' does not work at the %s level of @%s", pass->name,
+                        ir_level_text(function->level), function->name);
             return false;
         }
         bool changed = false;

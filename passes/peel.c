@@ -1,4 +1,5 @@
-/* Peel: a loop with an `if` whose condition holds only towards one end is split there, so that the longer part runs without it.
+/* Peel: a loop with an `if` whose condition holds only towards one end is split there, so that the longer part runs
+ * without it.
  *
  *     for %j = %lo to %hi step %s {             for %j = %lo to min(%hi, bound) step %s { A }
  *         A                                ->   for %j = (first value behind that) to %hi step %s {
@@ -6,11 +7,11 @@
  *     }                                             if %j + 64 > %n { B }
  *                                               }
  *
- * The condition is read as a sum of alternatives, each `variable + number  compared with  something from outside the loop`, perhaps
- * with further conditions joined by `and`: then it is false for all values below (or from) a bound that is computed before the
- * loop.  Values are visited in the same order and carried from one part to the other, so nothing changes but which of them asks.
- * Ranges must show that the bound's own arithmetic cannot wrap.  Only where the guarded code works on tiles: a scalar `if` costs
- * less than a second copy of the loop. */
+ * The condition is read as a sum of alternatives, each `variable + number  compared with  something from outside the
+ * loop`, perhaps with further conditions joined by `and`: then it is false for all values below (or from) a bound that
+ * is computed before the loop.  Values are visited in the same order and carried from one part to the other, so nothing
+ * changes but which of them asks. Ranges must show that the bound's own arithmetic cannot wrap.  Only where the guarded
+ * code works on tiles: a scalar `if` costs less than a second copy of the loop. */
 #include "passes/linear.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -44,7 +45,8 @@ static bool is_moderate(const struct peel *peel, const struct ir_value *value)
 struct turn { struct ir_value *base; int64_t offset; };
 
 /* variable + a  predicate  b, b from outside. */
-static bool turn_of_compare(const struct peel *peel, const struct ir_operation *compare, bool holds, bool late, struct turn *turn)
+static bool turn_of_compare(const struct peel *peel, const struct ir_operation *compare, bool holds, bool late,
+                            struct turn *turn)
 {
     static const enum ir_predicate opposite[IR_PREDICATE_COUNT] = {IR_PREDICATE_NE, IR_PREDICATE_EQ, IR_PREDICATE_GE,
                                                                    IR_PREDICATE_GT, IR_PREDICATE_LE, IR_PREDICATE_LT};
@@ -57,8 +59,8 @@ static bool turn_of_compare(const struct peel *peel, const struct ir_operation *
     for (int side = 0; side < 2; side++) {
         struct linear linear = linear_of(peel->ranges, compare->operands[side]);
         struct ir_value *other = compare->operands[1 - side];
-        if (linear.term != peel->variable || linear.scale != 1 || !is_outside(other, peel->loop) || !is_moderate(peel, other) ||
-            linear.offset > INT32_MAX / 4 || linear.offset < INT32_MIN / 4)
+        if (linear.term != peel->variable || linear.scale != 1 || !is_outside(other, peel->loop) ||
+            !is_moderate(peel, other) || linear.offset > INT32_MAX / 4 || linear.offset < INT32_MIN / 4)
             continue;
         int64_t seen = side == 0 ? predicate : (int64_t)mirrored[predicate];
         turn->base = other;
@@ -74,10 +76,10 @@ static bool turn_of_compare(const struct peel *peel, const struct ir_operation *
     return false;
 }
 
-/* Builds the bound in front of the loop: with build NULL only tells whether there is one.  Alternatives must all turn, so the
- * bound is the least (late) or greatest (early) of theirs; of conditions joined by `and` one is enough. */
-static bool bound_of(const struct peel *peel, const struct ir_value *condition, bool holds, bool late, struct ir_builder *build,
-                     struct ir_value **bound)
+/* Builds the bound in front of the loop: with build NULL only tells whether there is one.  Alternatives must all turn,
+ * so the bound is the least (late) or greatest (early) of theirs; of conditions joined by `and` one is enough. */
+static bool bound_of(const struct peel *peel, const struct ir_value *condition, bool holds, bool late,
+                     struct ir_builder *build, struct ir_value **bound)
 {
     const struct ir_operation *op = condition->definition;
     if (!op || is_outside(condition, peel->loop))
@@ -90,7 +92,8 @@ static bool bound_of(const struct peel *peel, const struct ir_value *condition, 
                bound_of(peel, op->operands[1], holds, late, build, bound);
     if (is_or) {
         struct ir_value *a = NULL, *b = NULL;
-        if (!bound_of(peel, op->operands[0], holds, late, NULL, &a) || !bound_of(peel, op->operands[1], holds, late, NULL, &b))
+        if (!bound_of(peel, op->operands[0], holds, late, NULL, &a) ||
+            !bound_of(peel, op->operands[1], holds, late, NULL, &b))
             return false;
         if (!build)
             return true;
@@ -135,7 +138,8 @@ static int operations_in(const struct ir_block *block)
 static bool is_splittable(const struct peel *peel, int64_t *step)
 {
     const struct ir_operation *loop = peel->loop;
-    if (loop->opcode != OP_FOR || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) || !ir_is_signed(loop->operands[0]->type->element) ||
+    if (loop->opcode != OP_FOR || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) ||
+        !ir_is_signed(loop->operands[0]->type->element) ||
         ir_element_info[loop->operands[0]->type->element].bits < 32 || !ir_constant_integer(loop->operands[2], step) ||
         *step < 1 || *step > INT32_MAX / 8)
         return false;
@@ -159,8 +163,8 @@ static void make_false(struct ir_operation *condition)
 }
 
 /* `bound` is where the first part ends. */
-static void split(struct ir_operation *loop, struct ir_operation *condition, struct ir_value *bound, int64_t step, bool late,
-                  struct arena *arena)
+static void split(struct ir_operation *loop, struct ir_operation *condition, struct ir_value *bound, int64_t step,
+                  bool late, struct arena *arena)
 {
     struct ir_builder b = rewrite_before(loop);
     const struct ir_type *type = loop->operands[0]->type;
@@ -197,7 +201,8 @@ static bool peel_loop(struct peel *peel)
             struct ir_builder builder = rewrite_before(loop);
             bound_of(peel, op->operands[0], true, late, &builder, &bound);
             split(loop, op, bound, step, late, peel->context->arena);
-            pass_remark(peel->context, op->at, "the loop is split: its %s part runs without this `if`", late ? "first" : "last");
+            pass_remark(peel->context, op->at, "the loop is split: its %s part runs without this `if`",
+                        late ? "first" : "last");
             return true;
         }
         pass_remark(peel->context, op->at, "the loop is not split: this condition is not known to turn once");

@@ -8,8 +8,14 @@ static inline struct ir_builder rewrite_before(struct ir_operation *op)
 {
     return (struct ir_builder){.module = op->block->function->module, .block = op->block, .before = op, .at = op->at};
 }
-static inline struct ir_context *rewrite_context(const struct ir_operation *op) { return op->block->function->module->context; }
-static inline bool rewrite_has_trait(const struct ir_operation *op, unsigned traits) { return ir_op_info[op->opcode].traits & traits; }
+static inline struct ir_context *rewrite_context(const struct ir_operation *op)
+{
+    return op->block->function->module->context;
+}
+static inline bool rewrite_has_trait(const struct ir_operation *op, unsigned traits)
+{
+    return ir_op_info[op->opcode].traits & traits;
+}
 static inline bool rewrite_is_used(const struct ir_operation *op)
 {
     for (int i = 0; i < op->result_count; i++)
@@ -18,12 +24,18 @@ static inline bool rewrite_is_used(const struct ir_operation *op)
     return false;
 }
 /* Regions that see only their own values (see ir/verify.c). */
-static inline bool rewrite_is_isolated(const struct ir_operation *op) { return op->opcode == OP_MAP || op->opcode == OP_REDUCE; }
+static inline bool rewrite_is_isolated(const struct ir_operation *op)
+{
+    return op->opcode == OP_MAP || op->opcode == OP_REDUCE;
+}
 /* The one constant that fills the whole of a constant tile. */
-static inline bool rewrite_is_constant(const struct ir_value *value) { return value->definition && value->definition->opcode == OP_CONSTANT; }
+static inline bool rewrite_is_constant(const struct ir_value *value)
+{
+    return value->definition && value->definition->opcode == OP_CONSTANT;
+}
 
-/* Computes an operation whose operands are constants (each one number for the whole tile): the bits that fill its result, as the
- * program itself would compute them on every target.  False: not all constant, or the result is a NaN (whose bits differ between
- * targets) or belongs to a function that targets approximate. */
+/* Computes an operation whose operands are constants (each one number for the whole tile): the bits that fill its
+ * result, as the program itself would compute them on every target.  False: not all constant, or the result is a NaN
+ * (whose bits differ between targets) or belongs to a function that targets approximate. */
 bool fold_operation(const struct ir_operation *operation, uint64_t *bits);
 #endif

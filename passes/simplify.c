@@ -4,9 +4,9 @@
  *     %a = add %x, %z : i32            ->      %b = neg %x : i32
  *     %b = sub %z, %a : i32
  *
- * The rules stand in algebra above their functions in simplify_*.c.  Each makes the program smaller or puts operands in a
- * fixed order (constants right), so that they end; the number of walks is bounded all the same.  Constants are folded on the
- * way (fold.c).  What is left unused goes at once when it is pure. */
+ * The rules stand in algebra above their functions in simplify_*.c.  Each makes the program smaller or puts operands in
+ * a fixed order (constants right), so that they end; the number of walks is bounded all the same.  Constants are folded
+ * on the way (fold.c).  What is left unused goes at once when it is pure. */
 #include "passes/simplify.h"
 
 enum { WALK_LIMIT = 32 };

@@ -1,5 +1,5 @@
-/* The parts of the pass simplify.  Each looks at one operation and gives the value that stands for its result (built in front of
- * it where needed), the result itself when the operation was changed in place, or NULL. */
+/* The parts of the pass simplify.  Each looks at one operation and gives the value that stands for its result (built in
+ * front of it where needed), the result itself when the operation was changed in place, or NULL. */
 #ifndef TILECC_PASSES_SIMPLIFY_H
 #define TILECC_PASSES_SIMPLIFY_H
 #include "passes/pass.h"

@@ -1,5 +1,6 @@
-/* Algebra of numbers, for simplify.  c, d are constants; (c+d) is computed when compiling.  Integers wrap, so integer rules hold
- * for every value.  Float rules keep every bit of every result that is not a NaN: what would lose a sign of zero is not here. */
+/* Algebra of numbers, for simplify.  c, d are constants; (c+d) is computed when compiling.  Integers wrap, so integer
+ * rules hold for every value.  Float rules keep every bit of every result that is not a NaN: what would lose a sign of
+ * zero is not here. */
 #include "passes/simplify.h"
 
 static struct ir_value *constant_like(struct ir_operation *op, const struct ir_value *like, uint64_t bits)
@@ -191,8 +192,8 @@ static bool exact_inverse(enum ir_element e, uint64_t bits, uint64_t *inverse)
     return !(raw & ((UINT64_C(1) << 52) - 1)) && size >= least && ir_bits_to_double(e, *inverse) == quotient;
 }
 
-/* x + -0.0 = x;  x - 0.0 = x;  x * 1.0 = x;  x / 1.0 = x;  x / 2^n = x * 2^-n;  min(x, x) = x;  --x = x;  | |x| | = |x|;
- * | -x | = |x|.  Not x + 0.0 = x (-0.0), not x * 0.0 = 0.0 (inf, -x), not x - x = 0.0 (inf). */
+/* x + -0.0 = x;  x - 0.0 = x;  x * 1.0 = x;  x / 1.0 = x;  x / 2^n = x * 2^-n;  min(x, x) = x;  --x = x;  | |x| | =
+ * |x|; | -x | = |x|.  Not x + 0.0 = x (-0.0), not x * 0.0 = 0.0 (inf, -x), not x - x = 0.0 (inf). */
 struct ir_value *simplify_float(struct ir_operation *op)
 {
     struct ir_value *a = op->operands[0], *b = op->operand_count > 1 ? op->operands[1] : NULL;

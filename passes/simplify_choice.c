@@ -60,8 +60,8 @@ struct ir_value *simplify_choice(struct ir_operation *op)
     return op->opcode == OP_SELECT ? simplify_select(op) : op->opcode == OP_COMPARE ? simplify_compare(op) : NULL;
 }
 
-/* Every value of `from` has its own in `to`: integers into wider ones or the same with room for the sign, bool into integers,
- * floats into floats with more of both exponent and fraction. */
+/* Every value of `from` has its own in `to`: integers into wider ones or the same with room for the sign, bool into
+ * integers, floats into floats with more of both exponent and fraction. */
 static bool keeps_values(enum ir_element from, enum ir_element to)
 {
     int a = ir_element_info[from].bits, b = ir_element_info[to].bits;
@@ -76,8 +76,8 @@ static bool keeps_values(enum ir_element from, enum ir_element to)
     return false;
 }
 
-/* cast to the same = x;  (to b, then c) = to c when b keeps every value;  integers also when c is no wider than b and bits are
- * just cut:  i64 -> i32 -> i16 = i64 -> i16 */
+/* cast to the same = x;  (to b, then c) = to c when b keeps every value;  integers also when c is no wider than b and
+ * bits are just cut:  i64 -> i32 -> i16 = i64 -> i16 */
 struct ir_value *simplify_cast(struct ir_operation *op)
 {
     if (op->opcode != OP_CAST && op->opcode != OP_BITCAST)
@@ -91,7 +91,8 @@ struct ir_value *simplify_cast(struct ir_operation *op)
         return NULL;
     if (op->opcode == OP_BITCAST)
         return ir_build_value(&builder, OP_BITCAST, op->results[0]->type, 1, inner->operands);
-    enum ir_element from = inner->operands[0]->type->element, middle = x->type->element, to = op->results[0]->type->element;
+    enum ir_element from = inner->operands[0]->type->element, middle = x->type->element,
+                    to = op->results[0]->type->element;
     bool plain = !ir_number(op, IR_ATTRIBUTE_SATURATE, 0) && !ir_number(inner, IR_ATTRIBUTE_SATURATE, 0);
     bool cut = plain && ir_is_integer(from) && ir_is_integer(middle) && ir_is_integer(to) &&
                ir_element_info[to].bits <= ir_element_info[middle].bits;

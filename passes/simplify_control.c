@@ -54,7 +54,8 @@ static bool simplify_if(struct ir_operation *op)
     }
     for (int i = 0; i < op->result_count; i++)
         if (op->results[i]->uses)
-            ir_replace_uses(op->results[i], ir_select(&builder, op->operands[0], then_end->operands[i], else_end->operands[i]));
+            ir_replace_uses(op->results[i],
+                            ir_select(&builder, op->operands[0], then_end->operands[i], else_end->operands[i]));
     ir_remove(op);
     return true;
 }

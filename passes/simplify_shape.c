@@ -31,7 +31,8 @@ static struct ir_value *permute(struct ir_operation *op)
 
 static bool is_shape_operation(enum ir_opcode opcode)
 {
-    return opcode == OP_SPLAT || opcode == OP_BROADCAST || opcode == OP_RESHAPE || opcode == OP_PERMUTE || opcode == OP_EXTRACT;
+    return opcode == OP_SPLAT || opcode == OP_BROADCAST || opcode == OP_RESHAPE || opcode == OP_PERMUTE ||
+           opcode == OP_EXTRACT;
 }
 
 /* f(x) = x for the same type (permutations: the identity only);  f(splat s) = splat s;  reshape(reshape x) = reshape x;
@@ -109,8 +110,9 @@ struct ir_value *simplify_elementwise(struct ir_operation *op)
     return splat(op, scalar);
 }
 
-/* extent of a view whose type tells it = a constant, so is a stride;  present of a kernel's view that is never absent = true;
- * extent, stride of a permuted view = those of the view.  A sub-view's stride is its parent's; its extent is clamped. */
+/* extent of a view whose type tells it = a constant, so is a stride;  present of a kernel's view that is never absent =
+ * true; extent, stride of a permuted view = those of the view.  A sub-view's stride is its parent's; its extent is
+ * clamped. */
 struct ir_value *simplify_view(struct ir_operation *op)
 {
     if (op->opcode != OP_EXTENT && op->opcode != OP_STRIDE && op->opcode != OP_PRESENT && op->opcode != OP_VIEW_PERMUTE)
@@ -134,6 +136,7 @@ struct ir_value *simplify_view(struct ir_operation *op)
     if (!permuted)
         return NULL;
     struct ir_value *direct = ir_build_value(&builder, op->opcode, op->results[0]->type, 1, permuted->operands);
-    ir_set_number(direct->definition, IR_ATTRIBUTE_DIMENSION, ir_attribute(permuted, IR_ATTRIBUTE_PERMUTATION)->list[dimension]);
+    ir_set_number(direct->definition, IR_ATTRIBUTE_DIMENSION,
+                  ir_attribute(permuted, IR_ATTRIBUTE_PERMUTATION)->list[dimension]);
     return direct;
 }

@@ -5,9 +5,9 @@
  *         yield %n                                                         %k1 = constant value(1) : index
  *     }                                                                    %n1 = use %k1, %n0
  *
- * Which: loops marked by `unroll` (static for), as far as the result stays below a limit; loops of one iteration; loops so short
- * and small that the counting costs more than the copy.  Right because the iterations run in the same order on the same values.
- * Trip counts are computed in 128 bits; a variable that would wrap leaves the loop alone. */
+ * Which: loops marked by `unroll` (static for), as far as the result stays below a limit; loops of one iteration; loops
+ * so short and small that the counting costs more than the copy.  Right because the iterations run in the same order on
+ * the same values. Trip counts are computed in 128 bits; a variable that would wrap leaves the loop alone. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -31,8 +31,8 @@ static int trip_count(const struct ir_operation *loop, int64_t *lower, int64_t *
 {
     int64_t upper;
     enum ir_element e = loop->operands[0]->type->element;
-    if (e == IR_U64 || !ir_constant_integer(loop->operands[0], lower) || !ir_constant_integer(loop->operands[1], &upper) ||
-        !ir_constant_integer(loop->operands[2], step))
+    if (e == IR_U64 || !ir_constant_integer(loop->operands[0], lower) ||
+        !ir_constant_integer(loop->operands[1], &upper) || !ir_constant_integer(loop->operands[2], step))
         return -1;
     bool multiplies = ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0);
     wide value = *lower;

@@ -1,6 +1,6 @@
-/* Aliasing of views and pointers.  A view or pointer that is derived from an argument touches that argument's elements only, and
- * a restricted argument shares none with any other (the wrapper checks it, or the author says it).  What comes through a region
- * argument, a load or a choice has no known root and may be anything. */
+/* Aliasing of views and pointers.  A view or pointer that is derived from an argument touches that argument's elements
+ * only, and a restricted argument shares none with any other (the wrapper checks it, or the author says it).  What
+ * comes through a region argument, a load or a choice has no known root and may be anything. */
 #include "ir/alias.h"
 
 const struct ir_value *alias_root(const struct ir_value *value)
@@ -8,7 +8,12 @@ const struct ir_value *alias_root(const struct ir_value *value)
     while (value->definition) {
         const struct ir_operation *op = value->definition;
         switch (op->opcode) {
-        case OP_SUBVIEW: case OP_VIEW_PERMUTE: case OP_VIEW_POINTER: case OP_POINTER_ADD: case OP_SPLAT: case OP_BROADCAST:
+        case OP_SUBVIEW:
+        case OP_VIEW_PERMUTE:
+        case OP_VIEW_POINTER:
+        case OP_POINTER_ADD:
+        case OP_SPLAT:
+        case OP_BROADCAST:
         case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT: case OP_CONVERT_LAYOUT:
             value = op->operands[0];
             break;

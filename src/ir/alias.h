@@ -7,8 +7,8 @@
 const struct ir_value *alias_root(const struct ir_value *value);
 /* Whether elements behind two views or pointers may be the same. */
 bool alias_may(const struct ir_value *a, const struct ir_value *b);
-/* Whether `write` (any operation, its regions included) may change what `load` reads, or orders memory so that a read may not
- * move across it. */
+/* Whether `write` (any operation, its regions included) may change what `load` reads, or orders memory so that a read
+ * may not move across it. */
 bool alias_clobbers(const struct ir_operation *write, const struct ir_operation *load);
 /* Whether an operation alone orders other accesses: an atomic with acquire or release, a barrier, a call. */
 bool alias_orders(const struct ir_operation *operation);

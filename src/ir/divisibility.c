@@ -1,7 +1,7 @@
-/* Divisibility, contiguity and constancy of integers and pointers, all powers of two, by one forward walk.  Loops start from
- * what the initial values have and fall until nothing changes: each entry only gets smaller, so that ends.  Integers wrap at
- * powers of two, which keeps every statement about a power of two true; groups that would run over the end of their type are
- * harmless for addresses, because an index that wraps is outside its view. */
+/* Divisibility, contiguity and constancy of integers and pointers, all powers of two, by one forward walk.  Loops start
+ * from what the initial values have and fall until nothing changes: each entry only gets smaller, so that ends.
+ * Integers wrap at powers of two, which keeps every statement about a power of two true; groups that would run over the
+ * end of their type are harmless for addresses, because an index that wraps is outside its view. */
 #include "ir/analysis.h"
 
 enum { LARGEST = 1 << 30 };
@@ -19,7 +19,9 @@ static int64_t power_in(int64_t number)
 static struct divisibility unknown(const struct ir_type *type)
 {
     struct divisibility out = {.rank = type->kind == IR_TILE ? type->rank : 0};
-    int64_t multiple = type->element == IR_POINTER && type->kind == IR_TILE ? int64_max(ir_element_info[type->pointee].bits / 8, 1) : 1;
+    int64_t multiple = type->element == IR_POINTER && type->kind == IR_TILE
+                           ? int64_max(ir_element_info[type->pointee].bits / 8, 1)
+                           : 1;
     for (int d = 0; d < IR_MAX_RANK; d++) {
         out.multiple[d] = multiple;
         out.contiguity[d] = out.constancy[d] = 1;
@@ -63,7 +65,8 @@ static struct divisibility meet(struct divisibility a, struct divisibility b)
 static bool same(const struct divisibility *a, const struct divisibility *b)
 {
     for (int d = 0; d < IR_MAX_RANK; d++)
-        if (a->multiple[d] != b->multiple[d] || a->contiguity[d] != b->contiguity[d] || a->constancy[d] != b->constancy[d])
+        if (a->multiple[d] != b->multiple[d] || a->contiguity[d] != b->contiguity[d] ||
+            a->constancy[d] != b->constancy[d])
             return false;
     return true;
 }
@@ -71,7 +74,8 @@ static bool same(const struct divisibility *a, const struct divisibility *b)
 /* What divides every element, not only the first of each group. */
 static int64_t of_each(const struct divisibility *a, int d) { return a->contiguity[d] > 1 ? 1 : a->multiple[d]; }
 
-/* (group of n consecutive) + (n equal ones) is a group again.  `scale`: the bytes that one step of b means (pointers). */
+/* (group of n consecutive) + (n equal ones) is a group again.  `scale`: the bytes that one step of b means (pointers).
+ */
 static struct divisibility add(struct divisibility a, struct divisibility b, int64_t scale, bool negative)
 {
     for (int d = 0; d < IR_MAX_RANK; d++) {
@@ -134,7 +138,8 @@ static struct divisibility broadcast(struct divisibility in, const struct ir_typ
     return in;
 }
 
-/* Extents of 1 come and go: the others keep what they have.  Anything else: only a tile of equal elements keeps something. */
+/* Extents of 1 come and go: the others keep what they have.  Anything else: only a tile of equal elements keeps
+ * something. */
 static struct divisibility reshape(struct divisibility in, const struct ir_type *from, const struct ir_type *to)
 {
     struct divisibility out = unknown(to);
@@ -179,7 +184,8 @@ static struct divisibility permute(struct divisibility in, const struct ir_opera
 static struct divisibility divide(const struct walker *walker, const struct ir_operation *op, struct divisibility a)
 {
     struct divisibility out = constancy_only(walker, op);
-    bool positive = range_of(walker->ranges, op->operands[0]).low >= 0; /* else quotients cut towards zero across groups */
+    bool positive = range_of(walker->ranges, op->operands[0]).low >=
+                    0; /* else quotients cut towards zero across groups */
     int64_t by;
     if (!ir_constant_integer(op->operands[1], &by) || !is_power_of_two(by))
         return out;
@@ -200,8 +206,8 @@ static struct divisibility divide(const struct walker *walker, const struct ir_o
     return out;
 }
 
-static struct divisibility select_between(struct divisibility condition, const struct ir_type *type, struct divisibility a,
-                                          struct divisibility b)
+static struct divisibility select_between(struct divisibility condition, const struct ir_type *type,
+                                          struct divisibility a, struct divisibility b)
 {
     struct divisibility out = meet(a, b);
     for (int d = 0; d < type->rank; d++) {
@@ -231,7 +237,9 @@ static struct divisibility view_fact(const struct ir_operation *op)
     const struct ir_function *function = op->block->function;
     const struct ir_value *view = op->operands[0];
     int64_t d = ir_number(op, IR_ATTRIBUTE_DIMENSION, 0), multiple = 1;
-    int64_t known = op->opcode == OP_EXTENT ? view->type->extent[d] : op->opcode == OP_STRIDE ? view->type->stride[d] : IR_DYNAMIC;
+    int64_t known = op->opcode == OP_EXTENT   ? view->type->extent[d]
+                    : op->opcode == OP_STRIDE ? view->type->stride[d]
+                                              : IR_DYNAMIC;
     if (known != IR_DYNAMIC)
         return same_everywhere(op->results[0]->type, power_in(known));
     if (view->definition || view->block->parent || view->index >= function->facts.count)
@@ -284,9 +292,12 @@ static struct divisibility evaluate(const struct walker *walker, const struct ir
         for (int d = 0; d < IR_MAX_RANK; d++)
             out.multiple[d] = int64_min(of_each(&a, d), of_each(&b, d));
         return out;
-    case OP_CAST: return ir_is_integer(op->operands[0]->type->element) && !ir_number(op, IR_ATTRIBUTE_SATURATE, 0) ? a : out;
+    case OP_CAST:
+        return ir_is_integer(op->operands[0]->type->element) && !ir_number(op, IR_ATTRIBUTE_SATURATE, 0) ? a : out;
     case OP_EXTENT: case OP_STRIDE: case OP_VIEW_POINTER: return view_fact(op);
-    default: return (ir_op_info[op->opcode].traits & IR_TRAIT_ELEMENTWISE) && !op->region_count ? constancy_only(walker, op) : out;
+    default:
+        return (ir_op_info[op->opcode].traits & IR_TRAIT_ELEMENTWISE) && !op->region_count ? constancy_only(walker, op)
+                                                                                           : out;
     }
 }
 
@@ -322,7 +333,8 @@ static void walk_loop(struct walker *walker, const struct ir_operation *op)
         struct divisibility variable = divisibility_of(walker->table, op->operands[0]);
         struct divisibility step = divisibility_of(walker->table, op->operands[2]);
         /* lower + n * step; lower * step^n: a multiple of what lower is */
-        set(walker, first->arguments.data[0], ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0) ? variable : meet(variable, step));
+        set(walker, first->arguments.data[0],
+            ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0) ? variable : meet(variable, step));
     }
     for (int i = 0; i < count; i++)
         set(walker, arguments[i], divisibility_of(walker->table, op->operands[i + skip]));
@@ -330,12 +342,14 @@ static void walk_loop(struct walker *walker, const struct ir_operation *op)
         walk_block(walker, first);
         if (!is_for) {
             for (int i = 0; i < count; i++)
-                set(walker, body->arguments.data[i], divisibility_of(walker->table, ir_terminator(first)->operands[i + 1]));
+                set(walker, body->arguments.data[i],
+                    divisibility_of(walker->table, ir_terminator(first)->operands[i + 1]));
             walk_block(walker, body);
         }
     } while (feed_back(walker, count, arguments, ir_terminator(body)->operands));
     for (int i = 0; i < count; i++)
-        set(walker, op->results[i], divisibility_of(walker->table, is_for ? arguments[i] : ir_terminator(first)->operands[i + 1]));
+        set(walker, op->results[i],
+            divisibility_of(walker->table, is_for ? arguments[i] : ir_terminator(first)->operands[i + 1]));
 }
 
 static void walk_operation(struct walker *walker, const struct ir_operation *op)
@@ -353,8 +367,9 @@ static void walk_operation(struct walker *walker, const struct ir_operation *op)
         if (!is_tracked(op->results[i]))
             continue;
         if (op->opcode == OP_IF)
-            set(walker, op->results[i], meet(divisibility_of(walker->table, ir_terminator(op->regions[0])->operands[i]),
-                                             divisibility_of(walker->table, ir_terminator(op->regions[1])->operands[i])));
+            set(walker, op->results[i],
+                meet(divisibility_of(walker->table, ir_terminator(op->regions[0])->operands[i]),
+                     divisibility_of(walker->table, ir_terminator(op->regions[1])->operands[i])));
         else
             set(walker, op->results[i], op->result_count == 1 ? evaluate(walker, op) : unknown(op->results[i]->type));
     }
@@ -379,7 +394,8 @@ static void apply_assumption(struct walker *walker, const struct ir_value *condi
         !ir_constant_integer(op->operands[1], &zero) || zero)
         return;
     const struct ir_operation *rest = op->operands[0]->definition;
-    if (!rest || rest->opcode != OP_REM || !ir_constant_integer(rest->operands[1], &by) || by == 0 || rest->results[0]->type->rank)
+    if (!rest || rest->opcode != OP_REM || !ir_constant_integer(rest->operands[1], &by) || by == 0 ||
+        rest->results[0]->type->rank)
         return;
     struct divisibility known = divisibility_of(walker->table, rest->operands[0]);
     known.multiple[0] = int64_max(known.multiple[0], power_in(by));

@@ -1,5 +1,5 @@
-/* Host expressions as intervals and as  extent name + offset.  The wrapper evaluates them in 64 bits and takes an overflow for an
- * error, so an interval that leaves 64 bits is simply cut. */
+/* Host expressions as intervals and as  extent name + offset.  The wrapper evaluates them in 64 bits and takes an
+ * overflow for an error, so an interval that leaves 64 bits is simply cut. */
 #include "ir/kernel_facts.h"
 
 struct interval { int64_t low, high; };
@@ -21,8 +21,8 @@ static int64_t multiply(int64_t a, int64_t b)
 static struct interval extent_interval(const struct kernel_entry *entry, int parameter, int dimension)
 {
     const struct kernel_parameter *p = &entry->parameters.data[parameter];
-    if (p->static_extent[dimension] != IR_DYNAMIC && p->static_extent[dimension] >= 0 && !p->huge && p->extent[dimension] &&
-        p->extent[dimension]->op == KERNEL_HOST_CONSTANT)
+    if (p->static_extent[dimension] != IR_DYNAMIC && p->static_extent[dimension] >= 0 && !p->huge &&
+        p->extent[dimension] && p->extent[dimension]->op == KERNEL_HOST_CONSTANT)
         return (struct interval){p->static_extent[dimension], p->static_extent[dimension]};
     return (struct interval){0, p->huge ? INT64_MAX : INT32_MAX};
 }
@@ -66,8 +66,10 @@ static struct interval interval_of(const struct kernel_entry *entry, const struc
     case KERNEL_HOST_SUB: return (struct interval){b.high == INT64_MIN ? INT64_MIN : add(a.low, -b.high),
                                                    b.low == INT64_MIN ? INT64_MAX : add(a.high, -b.low)};
     case KERNEL_HOST_MUL:
-        return a.low >= 0 && b.low >= 0 ? (struct interval){multiply(a.low, b.low), multiply(a.high, b.high)} : everything;
-    case KERNEL_HOST_DIV: return a.low >= 0 && b.low >= 1 ? (struct interval){a.low / b.high, a.high / b.low} : everything;
+        return a.low >= 0 && b.low >= 0 ? (struct interval){multiply(a.low, b.low), multiply(a.high, b.high)}
+                                        : everything;
+    case KERNEL_HOST_DIV:
+        return a.low >= 0 && b.low >= 1 ? (struct interval){a.low / b.high, a.high / b.low} : everything;
     case KERNEL_HOST_CDIV:
         if (b.low < 1 || a.high < 0)
             return everything;
@@ -107,8 +109,8 @@ static int class_of_expression(const struct kernel_entry *entry, const struct ke
         return class_of_name(entry, x->number);
     if (x->op == KERNEL_HOST_EXTENT)
         return class_of_extent(entry, (int)x->number, x->dimension);
-    if ((x->op != KERNEL_HOST_ADD && x->op != KERNEL_HOST_SUB) || b->op != KERNEL_HOST_CONSTANT || b->number > INT32_MAX ||
-        b->number < INT32_MIN)
+    if ((x->op != KERNEL_HOST_ADD && x->op != KERNEL_HOST_SUB) || b->op != KERNEL_HOST_CONSTANT ||
+        b->number > INT32_MAX || b->number < INT32_MIN)
         return 0;
     int class = class_of_expression(entry, a, offset);
     *offset += x->op == KERNEL_HOST_ADD ? b->number : -b->number;

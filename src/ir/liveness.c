@@ -1,5 +1,5 @@
-/* Live ranges over the text order of operations.  A value used inside a loop but made before it lives to the loop's end, because
- * the next iteration uses it again; a value that a region yields lives to the end of that region. */
+/* Live ranges over the text order of operations.  A value used inside a loop but made before it lives to the loop's
+ * end, because the next iteration uses it again; a value that a region yields lives to the end of that region. */
 #include "ir/analysis.h"
 
 struct numbering { struct liveness *liveness; int next; };

@@ -1,6 +1,7 @@
-/* Parser of tile IR text, the inverse of print.c.  Recursive descent over the bytes; every value is defined before it is used
- * (region arguments by their operation), so one pass does it.  Stops at the first error of a function and goes on with the
- * next.  Whether the IR means anything is the verifier's business; what is checked here is what building it needs. */
+/* Parser of tile IR text, the inverse of print.c.  Recursive descent over the bytes; every value is defined before it
+ * is used (region arguments by their operation), so one pass does it.  Stops at the first error of a function and goes
+ * on with the next.  Whether the IR means anything is the verifier's business; what is checked here is what building it
+ * needs. */
 #include "ir/text.h"
 
 #include <errno.h>
@@ -37,7 +38,8 @@ typedef VECTOR(const struct ir_type *) type_list;
 static struct location here(const struct parser *parser)
 {
     int column = (int)(parser->at - parser->line_start) + 1;
-    return (struct location){.source = parser->source, .line = parser->line, .column = column, .end_column = column + 1};
+    return (struct location){
+        .source = parser->source, .line = parser->line, .column = column, .end_column = column + 1};
 }
 
 static void fail_at(struct parser *parser, struct location at, enum diagnostic_code code, const char *text)
@@ -317,7 +319,8 @@ static void tile_tail(struct parser *parser, struct ir_type *type)
         int64_t elements = 1;
         for (int i = 0; i < type->rank && !parser->failed; i++) {
             if (type->extent[i] < 1 || type->extent[i] > EXTENT_LIMIT / elements)
-                fail_at(parser, here(parser), DIAGNOSTIC_E1003, "a tile's extents are positive, its elements at most 2^30");
+                fail_at(parser, here(parser), DIAGNOSTIC_E1003,
+                        "a tile's extents are positive, its elements at most 2^30");
             else
                 elements *= type->extent[i];
         }
@@ -350,7 +353,14 @@ static const struct ir_type *parse_type(struct parser *parser)
 /* ---- attributes ---- */
 
 /* What stands behind the operation's name, before its operation exists. */
-struct pending_attribute { enum ir_attribute_key key; int64_t number; int count; int64_t list[LIST_LIMIT]; const char *text; struct location at; };
+struct pending_attribute {
+    enum ir_attribute_key key;
+    int64_t number;
+    int count;
+    int64_t list[LIST_LIMIT];
+    const char *text;
+    struct location at;
+};
 
 static void attribute_value(struct parser *parser, struct pending_attribute *pending)
 {
@@ -363,8 +373,8 @@ static void attribute_value(struct parser *parser, struct pending_attribute *pen
         pending->number = size ? ir_attribute_number(pending->key, text, size) : integer(parser);
         if (size && pending->number < 0)
             fail_at(parser, pending->at, DIAGNOSTIC_E1001,
-                    arena_printf(parser->scratch, "'%s' is no value of '%s'", arena_substring(parser->scratch, text, size),
-                                 ir_attribute_info[pending->key].text));
+                    arena_printf(parser->scratch, "'%s' is no value of '%s'",
+                                 arena_substring(parser->scratch, text, size), ir_attribute_info[pending->key].text));
         expect(parser, ")");
         break;
     }
@@ -455,7 +465,8 @@ static bool constant_bits(const struct ir_type *type, const char *text, uint64_t
     return end != text && !*end && !errno && ir_bits_to_int(kind, *bits) == value;
 }
 
-static void set_attributes(struct parser *parser, struct ir_operation *op, int count, const struct pending_attribute *pending)
+static void set_attributes(struct parser *parser, struct ir_operation *op, int count,
+                           const struct pending_attribute *pending)
 {
     for (int i = 0; i < count && !parser->failed; i++) {
         uint64_t bits;
@@ -551,8 +562,8 @@ static void argument(struct parser *parser, struct ir_block *block)
         define(parser, name, ir_block_argument(block, type, NULL), at);
 }
 
-/* %k: index = %lo to %hi step %s iter(%acc: f32 = %init) { … }.  Operands are read before the arguments become visible, so
- * that `%x = %x` means the outer one only when names differ; names are unique in a function. */
+/* %k: index = %lo to %hi step %s iter(%acc: f32 = %init) { … }.  Operands are read before the arguments become visible,
+ * so that `%x = %x` means the outer one only when names differ; names are unique in a function. */
 static void parse_for(struct parser *parser, struct pending *pending)
 {
     struct ir_block *body = pending->regions[0];
@@ -673,7 +684,8 @@ static bool looking_at_for(const struct parser *parser, const struct pending *pe
 static void parse_operands(struct parser *parser, struct pending *pending)
 {
     add_operand(parser, pending);
-    bool has_index = pending->opcode == OP_SUBVIEW || (ir_op_info[pending->opcode].attributes >> IR_ATTRIBUTE_PLACE & 1);
+    bool has_index = pending->opcode == OP_SUBVIEW ||
+                     (ir_op_info[pending->opcode].attributes >> IR_ATTRIBUTE_PLACE & 1);
     if (!parser->failed && has_index && accept(parser, "["))
         index_list(parser, pending);
     if (!parser->failed && accept(parser, ","))
@@ -693,7 +705,8 @@ static void parse_operation(struct parser *parser, struct ir_block *block)
     pending->opcode = ir_opcode_find(text, size);
     if (!parser->failed && pending->opcode == OP_COUNT)
         fail_at(parser, at, DIAGNOSTIC_E1001,
-                size ? arena_printf(parser->scratch, "no operation is called '%s'", arena_substring(parser->scratch, text, size))
+                size ? arena_printf(parser->scratch, "no operation is called '%s'",
+                                    arena_substring(parser->scratch, text, size))
                      : "an operation or '}' is expected here");
     if (parser->failed)
         return;
@@ -895,8 +908,14 @@ struct ir_module *ir_parse_module(struct ir_context *context, struct arena *aren
                                   const struct source *source)
 {
     struct ir_module *module = ir_module_create(context, arena);
-    struct parser parser = {.context = context, .arena = arena, .diagnostics = diagnostics, .source = source,
-                            .at = source->text, .end = source->text + source->size, .line_start = source->text, .line = 1,
+    struct parser parser = {.context = context,
+                            .arena = arena,
+                            .diagnostics = diagnostics,
+                            .source = source,
+                            .at = source->text,
+                            .end = source->text + source->size,
+                            .line_start = source->text,
+                            .line = 1,
                             .module = module};
     bool failed = false;
     for (;;) {

@@ -1,6 +1,7 @@
-/* Printer of tile IR.  Everything about an operation comes from ops.def and its attributes; three kinds of operations have a
- * form of their own because they are read so often: places (`%x[%i +: 64, %j]`), sub-views (`%x[%a .. %b]`) and `for`.  An
- * operation that does not have the shape its own form needs prints in the general form, so that broken IR can be looked at. */
+/* Printer of tile IR.  Everything about an operation comes from ops.def and its attributes; three kinds of operations
+ * have a form of their own because they are read so often: places (`%x[%i +: 64, %j]`), sub-views (`%x[%a .. %b]`) and
+ * `for`.  An operation that does not have the shape its own form needs prints in the general form, so that broken IR
+ * can be looked at. */
 #include "ir/text.h"
 
 #include <ctype.h>
@@ -158,7 +159,8 @@ static void name_block(struct printer *printer, const struct ir_block *block)
     }
 }
 
-static void printer_start(struct printer *printer, struct buffer *out, const struct ir_function *function, bool locations)
+static void printer_start(struct printer *printer, struct buffer *out, const struct ir_function *function,
+                          bool locations)
 {
     *printer = (struct printer){.out = out, .arena = arena_create(), .locations = locations};
     printer->name_count = function->next_value_id;
@@ -191,8 +193,8 @@ static void print_symbol(struct buffer *out, const char *name)
 {
     bool plain = name && *name;
     for (const char *c = name; c && *c; c++)
-        plain = plain && ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' ||
-                          *c == '.' || *c == '$');
+        plain = plain && ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+                          *c == '_' || *c == '.' || *c == '$');
     if (plain) {
         buffer_printf(out, "@%s", name);
         return;
@@ -239,7 +241,10 @@ void ir_print_type(struct buffer *out, const struct ir_type *type)
         print_list(out, type->rank, type->extent);
         buffer_puts(out, ", ");
         print_list(out, type->rank, type->stride);
-        buffer_printf(out, ", %s%s>", type->readable ? type->writable ? "inout" : "in" : type->writable ? "out" : "none",
+        buffer_printf(out, ", %s%s>",
+                      type->readable   ? type->writable ? "inout" : "in"
+                      : type->writable ? "out"
+                                       : "none",
                       type->optional ? "?" : "");
     } else if (type->rank > 0) {
         print_list(out, type->rank, type->extent);
@@ -390,7 +395,8 @@ static void print_for_head(struct printer *printer, const struct ir_operation *o
 
 static bool place_is_plain(const struct ir_operation *op, const struct ir_attribute *place)
 {
-    if (!(ir_op_info[op->opcode].attributes >> IR_ATTRIBUTE_PLACE & 1) || !place || op->operand_count < 1 + place->count)
+    if (!(ir_op_info[op->opcode].attributes >> IR_ATTRIBUTE_PLACE & 1) || !place ||
+        op->operand_count < 1 + place->count)
         return false;
     for (int i = 0; i < place->count; i++)
         if (place->list[i] < IR_GATHER)

@@ -1,5 +1,6 @@
-/* Ranges of integers, by one forward walk; loops are walked until their carried values stop growing, and what grows for too long
- * is widened to its element's whole range.  Bool counts as 0 and 1.  A second walk starts with what assume() told. */
+/* Ranges of integers, by one forward walk; loops are walked until their carried values stop growing, and what grows for
+ * too long is widened to its element's whole range.  Bool counts as 0 and 1.  A second walk starts with what assume()
+ * told. */
 #include "ir/analysis.h"
 
 enum { WIDEN_AFTER = 3, GIVE_UP_AFTER = 10 };
@@ -176,7 +177,9 @@ static struct range reduce(struct walker *walker, const struct ir_operation *op)
     bool good;
     switch (ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION)) {
     case IR_REDUCE_MIN: case IR_REDUCE_MAX: return in;
-    case IR_REDUCE_ADD: out = multiply(in, (struct range){n, n}, &good); return good && range_within(out, whole) ? out : whole;
+    case IR_REDUCE_ADD:
+        out = multiply(in, (struct range){n, n}, &good);
+        return good && range_within(out, whole) ? out : whole;
     case IR_REDUCE_AND: case IR_REDUCE_OR: return in.low >= 0 && in.high <= 1 ? in : whole;
     default: return whole;
     }
@@ -223,7 +226,8 @@ static struct range evaluate(struct walker *walker, const struct ir_operation *o
     bool good = true;
     switch (op->opcode) {
     case OP_CONSTANT:
-        return ir_constant_integer(result, &number) && (e != IR_U64 || number >= 0) ? (struct range){number, number} : whole;
+        return ir_constant_integer(result, &number) && (e != IR_U64 || number >= 0) ? (struct range){number, number}
+                                                                                    : whole;
     case OP_IOTA: return (struct range){0, result->type->extent[0] - 1};
     case OP_SPLAT: case OP_BROADCAST: case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT: case OP_CONVERT_LAYOUT:
         return operand(walker, op, 0);
@@ -287,7 +291,8 @@ static void set(struct walker *walker, const struct ir_value *value, struct rang
 static void walk_block(struct walker *walker, const struct ir_block *block);
 
 /* Joins what comes round again into the arguments; true: something grew.  After a few rounds what grows is widened. */
-static bool feed_back(struct walker *walker, int count, struct ir_value *const *arguments, struct ir_value *const *next, int round)
+static bool feed_back(struct walker *walker, int count, struct ir_value *const *arguments, struct ir_value *const *next,
+                      int round)
 {
     bool grew = false;
     for (int i = 0; i < count; i++) {
@@ -308,8 +313,8 @@ static bool feed_back(struct walker *walker, int count, struct ir_value *const *
     return grew;
 }
 
-/* The variable stays below upper (above it when counting down) wherever the body runs.  It starts at lower and only grows, unless
- * the last step wraps. */
+/* The variable stays below upper (above it when counting down) wherever the body runs.  It starts at lower and only
+ * grows, unless the last step wraps. */
 static struct range variable_range(struct walker *walker, const struct ir_operation *op)
 {
     struct range lower = operand(walker, op, 0), upper = operand(walker, op, 1), step = operand(walker, op, 2);
@@ -322,8 +327,8 @@ static struct range variable_range(struct walker *walker, const struct ir_operat
         struct range beyond = multiply_step ? multiply((struct range){last, last}, step, &good)
                                             : add((struct range){last, last}, step, &good);
         bool wraps = !good || beyond.high > whole.high || (multiply_step && (step.low < 1 || lower.low < 0));
-        if (!wraps && !multiply_step && step.low == step.high && step.low > 0 && lower.low == lower.high && last > lower.low &&
-            !__builtin_sub_overflow(last, lower.low, &beyond.low)) /* whole steps only */
+        if (!wraps && !multiply_step && step.low == step.high && step.low > 0 && lower.low == lower.high &&
+            last > lower.low && !__builtin_sub_overflow(last, lower.low, &beyond.low)) /* whole steps only */
             last = lower.low + beyond.low / step.low * step.low;
         return (struct range){wraps ? whole.low : lower.low, int64_max(last, wraps ? whole.low : lower.low)};
     }
@@ -383,7 +388,8 @@ static void walk_operation(struct walker *walker, const struct ir_operation *op)
     }
     for (int i = 0; i < op->region_count; i++) {
         for (int k = 0; k < op->regions[i]->arguments.count; k++)
-            set(walker, op->regions[i]->arguments.data[k], range_of_element(op->regions[i]->arguments.data[k]->type->element));
+            set(walker, op->regions[i]->arguments.data[k],
+                range_of_element(op->regions[i]->arguments.data[k]->type->element));
         walk_block(walker, op->regions[i]);
     }
     for (int i = 0; i < op->result_count; i++) {

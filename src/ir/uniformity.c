@@ -1,5 +1,5 @@
-/* Uniformity: which tiles hold one value, and which values are the same in every instance of the grid.  An instance is one thread
- * of control at this level, so scalars are uniform within it by construction. */
+/* Uniformity: which tiles hold one value, and which values are the same in every instance of the grid.  An instance is
+ * one thread of control at this level, so scalars are uniform within it by construction. */
 #include "ir/analysis.h"
 
 static struct uniformity both(struct uniformity a, struct uniformity b)
@@ -32,8 +32,8 @@ static struct uniformity of_operands(const struct uniformities *table, const str
 
 static void walk_block(struct uniformities *table, const struct ir_block *block);
 
-static bool feed_back(struct uniformities *table, int count, struct ir_value *const *arguments, struct ir_value *const *next,
-                      bool same_trips)
+static bool feed_back(struct uniformities *table, int count, struct ir_value *const *arguments,
+                      struct ir_value *const *next, bool same_trips)
 {
     bool fell = false;
     for (int i = 0; i < count; i++) {
@@ -55,7 +55,8 @@ static void walk_loop(struct uniformities *table, const struct ir_operation *op)
     for (int i = 0; i < skip; i++)
         same_trips = same_trips && uniformity_of(table, op->operands[i]).same_grid;
     if (is_for) /* what an iteration sees: as lower and step are; how many there are does not matter inside */
-        set(table, first->arguments.data[0], both(uniformity_of(table, op->operands[0]), uniformity_of(table, op->operands[2])));
+        set(table, first->arguments.data[0],
+            both(uniformity_of(table, op->operands[0]), uniformity_of(table, op->operands[2])));
     for (int i = 0; i < count; i++)
         set(table, arguments[i], uniformity_of(table, op->operands[i + skip]));
     do {
@@ -104,7 +105,8 @@ static void walk_block(struct uniformities *table, const struct ir_block *block)
         }
         for (int r = 0; r < op->region_count; r++) {
             for (int i = 0; i < op->regions[r]->arguments.count; i++)
-                set(table, op->regions[r]->arguments.data[i], (struct uniformity){true, of_operands(table, op).same_grid});
+                set(table, op->regions[r]->arguments.data[i],
+                    (struct uniformity){true, of_operands(table, op).same_grid});
             walk_block(table, op->regions[r]);
         }
         for (int i = 0; i < op->result_count; i++)

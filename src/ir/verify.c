@@ -1,6 +1,6 @@
-/* The part of the verifier that walks: structure, dominance, terminators, use lists.  A value is visible from its definition
- * to the end of its block, nested regions included; regions of `map` and `reduce` see only their own values, so that they can
- * be moved and lowered alone. */
+/* The part of the verifier that walks: structure, dominance, terminators, use lists.  A value is visible from its
+ * definition to the end of its block, nested regions included; regions of `map` and `reduce` see only their own values,
+ * so that they can be moved and lowered alone. */
 #include "ir/verify.h"
 
 #include "ir/text.h"
@@ -23,14 +23,16 @@ static void report(struct verifier *verifier, const struct ir_operation *op, con
 {
     struct buffer line = {0};
     ir_print_operation(&line, op);
-    diag_report(verifier->diagnostics, DIAGNOSTIC_E1004, op->at, "in @%s: %s: `%s`", verifier->function->name, text, line.data);
+    diag_report(verifier->diagnostics, DIAGNOSTIC_E1004, op->at, "in @%s: %s: `%s`", verifier->function->name, text,
+                line.data);
     buffer_free(&line);
     verifier->errors++;
 }
 
 static void report_function(struct verifier *verifier, const char *text)
 {
-    diag_report(verifier->diagnostics, DIAGNOSTIC_E1004, verifier->function->at, "in @%s: %s", verifier->function->name, text);
+    diag_report(verifier->diagnostics, DIAGNOSTIC_E1004, verifier->function->at, "in @%s: %s", verifier->function->name,
+                text);
     verifier->errors++;
 }
 
@@ -52,8 +54,8 @@ static bool bad_id(const struct verifier *verifier, const struct ir_value *value
 
 /* ---- values ---- */
 
-static const char *define(struct verifier *verifier, const struct ir_value *value, const struct ir_operation *definition,
-                          const struct ir_block *block, int index)
+static const char *define(struct verifier *verifier, const struct ir_value *value,
+                          const struct ir_operation *definition, const struct ir_block *block, int index)
 {
     if (bad_id(verifier, value))
         return "a value's id is not below the function's next";
@@ -107,7 +109,8 @@ static void check_attributes(struct verifier *verifier, const struct ir_operatio
     uint64_t missing = ir_required_attributes(op->opcode) & ~present;
     for (int key = 0; key < IR_ATTRIBUTE_COUNT; key++)
         if (missing >> key & 1)
-            report(verifier, op, arena_printf(verifier->arena, "attribute '%s' is missing", ir_attribute_info[key].text));
+            report(verifier, op,
+                   arena_printf(verifier->arena, "attribute '%s' is missing", ir_attribute_info[key].text));
 }
 
 static const char *count_problem(const struct ir_operation *op)
@@ -139,7 +142,8 @@ static const char *terminator_problem(const struct ir_operation *parent, int reg
             return "yield has another number of values than the operation has results";
         for (int i = 0; i < last->operand_count; i++) {
             const struct ir_type *type = last->operands[i]->type, *result = parent->results[i]->type;
-            if (type->kind != IR_TILE || type->rank || type->element != result->element || type->pointee != result->pointee)
+            if (type->kind != IR_TILE || type->rank || type->element != result->element ||
+                type->pointee != result->pointee)
                 return "yield gives scalars of the results' elements here";
         }
         return NULL;
@@ -172,7 +176,8 @@ static bool is_scalar_code(const struct ir_operation *op)
     return true;
 }
 
-static void check_block(struct verifier *verifier, const struct ir_block *block, const struct ir_operation *parent, int region);
+static void check_block(struct verifier *verifier, const struct ir_block *block, const struct ir_operation *parent,
+                        int region);
 
 static void check_operation(struct verifier *verifier, const struct ir_operation *op)
 {
@@ -208,7 +213,8 @@ static void check_operation(struct verifier *verifier, const struct ir_operation
             report(verifier, op, problem);
 }
 
-static void check_block(struct verifier *verifier, const struct ir_block *block, const struct ir_operation *parent, int region)
+static void check_block(struct verifier *verifier, const struct ir_block *block, const struct ir_operation *parent,
+                        int region)
 {
     const char *problem;
     for (int i = 0; i < block->arguments.count; i++)
@@ -234,7 +240,8 @@ static void check_block(struct verifier *verifier, const struct ir_block *block,
             report(verifier, parent, "a region does not end in a terminator");
         else
             report_function(verifier, "the function does not end in return");
-    } else if ((problem = parent ? terminator_problem(parent, region, last) : return_problem(verifier->function, last))) {
+    } else if ((problem = parent ? terminator_problem(parent, region, last)
+                                 : return_problem(verifier->function, last))) {
         report(verifier, last, problem);
     }
     for (int i = 0; i < block->arguments.count; i++)
@@ -246,21 +253,24 @@ static void check_block(struct verifier *verifier, const struct ir_block *block,
                 verifier->visible[op->results[i]->id] = NULL;
 }
 
-/* Each list holds as many uses as operands name the value: with the records checked from the operands, they are the same. */
+/* Each list holds as many uses as operands name the value: with the records checked from the operands, they are the
+ * same. */
 static void check_uses(struct verifier *verifier)
 {
     for (int id = 0; id < verifier->function->next_value_id; id++) {
         const struct ir_value *value = verifier->seen[id];
         int count = 0;
-        for (const struct ir_use *use = value ? value->uses : NULL; use && count <= verifier->used[id]; use = use->next) {
+        for (const struct ir_use *use = value ? value->uses : NULL; use && count <= verifier->used[id];
+             use = use->next) {
             count++;
             if (use->index >= use->user->operand_count || use->user->operands[use->index] != value)
                 report_function(verifier, "a use list names an operation that does not use the value");
         }
         if (value && count != verifier->used[id])
-            report_function(verifier, arena_printf(verifier->arena, "the use list of a value of '%s' has %d entries for %d uses",
-                                                   value->definition ? ir_op_info[value->definition->opcode].text : "a block",
-                                                   count, verifier->used[id]));
+            report_function(verifier,
+                            arena_printf(verifier->arena, "the use list of a value of '%s' has %d entries for %d uses",
+                                         value->definition ? ir_op_info[value->definition->opcode].text : "a block",
+                                         count, verifier->used[id]));
     }
 }
 

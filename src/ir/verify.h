@@ -1,5 +1,5 @@
-/* The verifier: what every operation demands of its operands, attributes, regions and results, and what SSA with structured
- * control flow demands of all.  Reads only; every finding is a diagnostic E1004 at the operation's place. */
+/* The verifier: what every operation demands of its operands, attributes, regions and results, and what SSA with
+ * structured control flow demands of all.  Reads only; every finding is a diagnostic E1004 at the operation's place. */
 #ifndef TILECC_IR_VERIFY_H
 #define TILECC_IR_VERIFY_H
 #include "ir/ir.h"

@@ -1,5 +1,5 @@
-/* The rules of each operation: element classes, shapes, attributes against operands.  man/tile-ir.7 tells them to people.
- * Every function gives NULL or a sentence. */
+/* The rules of each operation: element classes, shapes, attributes against operands.  man/tile-ir.7 tells them to
+ * people. Every function gives NULL or a sentence. */
 #include "ir/verify.h"
 
 #define BIT(key) (UINT64_C(1) << IR_ATTRIBUTE_##key)
@@ -29,7 +29,10 @@ static bool is_scalar_of(const struct ir_value *value, enum ir_element element)
 {
     return is_scalar(value) && element_of(value) == element;
 }
-static bool is_integer_scalar(const struct ir_value *value) { return is_scalar(value) && ir_is_integer(element_of(value)); }
+static bool is_integer_scalar(const struct ir_value *value)
+{
+    return is_scalar(value) && ir_is_integer(element_of(value));
+}
 
 /* Same extents and, where there are layouts, the same one: scalars have none. */
 static bool same_form(const struct ir_type *a, const struct ir_type *b)
@@ -102,7 +105,8 @@ static const char *select_problem(const struct ir_operation *op)
     const struct ir_type *type = op->results[0]->type;
     if (!is_tile(op->results[0]) || op->operands[1]->type != type || op->operands[2]->type != type)
         return "both values and the result must have one tile type";
-    if (element_of(op->operands[0]) != IR_BOOL || (!is_scalar(op->operands[0]) && !same_form(op->operands[0]->type, type)))
+    if (element_of(op->operands[0]) != IR_BOOL ||
+        (!is_scalar(op->operands[0]) && !same_form(op->operands[0]->type, type)))
         return "the condition must be a bool scalar or a bool tile of the result's shape";
     return NULL;
 }
@@ -126,8 +130,9 @@ static const char *constant_problem(const struct ir_operation *op)
     if (type->kind != IR_TILE)
         return "a constant is a tile";
     enum ir_element e = type->element;
-    bool canonical = e == IR_POINTER || (ir_is_float(e) ? ir_element_info[e].bits == 64 || !(value->bits >> ir_element_info[e].bits)
-                                                        : ir_int_to_bits(e, ir_bits_to_int(e, value->bits)) == value->bits);
+    bool canonical = e == IR_POINTER ||
+                     (ir_is_float(e) ? ir_element_info[e].bits == 64 || !(value->bits >> ir_element_info[e].bits)
+                                     : ir_int_to_bits(e, ir_bits_to_int(e, value->bits)) == value->bits);
     return canonical ? NULL : "the constant's bits are not those of its element";
 }
 
@@ -191,8 +196,10 @@ static const char *permute_problem(const struct ir_operation *op)
     for (int i = 0; i < from->rank; i++)
         if (to->extent[i] != from->extent[order->list[i]] || to->stride[i] != from->stride[order->list[i]])
             return "the result's extents are not the permuted ones";
-    return kind == IR_TILE || (to->optional == from->optional && to->readable == from->readable && to->writable == from->writable)
-               ? NULL : "the result has other rights than the view";
+    return kind == IR_TILE ||
+                   (to->optional == from->optional && to->readable == from->readable && to->writable == from->writable)
+               ? NULL
+               : "the result has other rights than the view";
 }
 
 static const char *extract_problem(const struct ir_operation *op)
@@ -251,7 +258,8 @@ static const char *dot_problem(const struct ir_operation *op)
     for (int i = 0; i < last - 1; i++)
         if (a->extent[i] != b->extent[i] || a->extent[i] != c->extent[i])
             return "the batch extents differ";
-    if (a->extent[last] != b->extent[last - 1] || a->extent[last - 1] != c->extent[last - 1] || b->extent[last] != c->extent[last])
+    if (a->extent[last] != b->extent[last - 1] || a->extent[last - 1] != c->extent[last - 1] ||
+        b->extent[last] != c->extent[last])
         return "the extents are not [m, k] x [k, n] + [m, n]";
     bool mixed = ir_is_float(a->element) && ir_element_info[a->element].bits == 8 && ir_is_float(b->element) &&
                  ir_element_info[b->element].bits == 8;
@@ -321,8 +329,9 @@ static const char *subview_problem(const struct ir_operation *op)
     }
     if (rank != to->rank)
         return "the result's rank is not that of the kept dimensions";
-    return (to->readable && !from->readable) || (to->writable && !from->writable) ? "the result has more rights than the view"
-                                                                                 : NULL;
+    return (to->readable && !from->readable) || (to->writable && !from->writable)
+               ? "the result has more rights than the view"
+               : NULL;
 }
 
 /* Entries of `place` against the view and the index operands. */
@@ -357,7 +366,8 @@ static const char *place_problem(const struct ir_operation *op)
 }
 
 /* A tile of the place's shape with the memory's element; or, where allowed, a scalar of it. */
-static bool fits_place(const struct ir_value *value, const struct ir_type *element, int rank, const int64_t *extent, bool scalar)
+static bool fits_place(const struct ir_value *value, const struct ir_type *element, int rank, const int64_t *extent,
+                       bool scalar)
 {
     struct ir_type shape = {.kind = IR_TILE, .rank = rank};
     for (int i = 0; i < rank; i++)
@@ -451,7 +461,8 @@ static const char *for_problem(const struct ir_operation *op)
     if (op->result_count != op->operand_count - 3)
         return "there is a result for each carried value";
     for (int i = 0; i < op->result_count; i++)
-        if (op->operands[i + 3]->type != op->results[i]->type || body->arguments.data[i + 1]->type != op->results[i]->type)
+        if (op->operands[i + 3]->type != op->results[i]->type ||
+            body->arguments.data[i + 1]->type != op->results[i]->type)
             return "initial value, region argument and result must have one type";
     return NULL;
 }
@@ -464,7 +475,8 @@ static const char *while_problem(const struct ir_operation *op)
         if (op->regions[r]->arguments.count != op->operand_count)
             return "the regions take the carried values";
         for (int i = 0; i < op->operand_count; i++)
-            if (op->regions[r]->arguments.data[i]->type != op->operands[i]->type || op->results[i]->type != op->operands[i]->type)
+            if (op->regions[r]->arguments.data[i]->type != op->operands[i]->type ||
+                op->results[i]->type != op->operands[i]->type)
                 return "initial value, region argument and result must have one type";
     }
     return NULL;

@@ -55,81 +55,103 @@ static void wrong(const char *what, const char *name)
 
 /* ---- ranges ---- */
 
-static const char range_text[] =
-    "kernel @k(%x: view<f32, [?, 64], [64, 1], in> {limit(2147483648)}, %h: view<f32, [?], [1], in>, %n: i32, %u: u8, %w: u64) grid(2) "
-    "grid_limit(1000, 0) {\n"
-    "    %c0 = constant value(0) : index\n"
-    "    %c5 = constant value(5) : index\n"
-    "    %c64 = constant value(64) : index\n"
-    "    %b = grid_index dimension(0) : index\n"
-    "    %i = mul %b, %c64 : index\n"
-    "    %e = extent dimension(0) %x : index\n"
-    "    %e1 = extent dimension(1) %x : index\n"
-    "    %eh = extent dimension(0) %h : index\n"
-    "    %sum = add %eh, %eh : index\n"
-    "    %t = iota : index[16]\n"
-    "    %q = div %e, %c64 : index\n"
-    "    %m = rem %e, %c64 : index\n"
-    "    %cu = constant value(200) : u8\n"
-    "    %wrap = add %u, %cu : u8\n"
-    "    %lo = constant value(10) : i32\n"
-    "    %hi = constant value(20) : i32\n"
-    "    %k1 = max %n, %lo : i32\n"
-    "    %clamped = min %k1, %hi : i32\n"
-    "    %neg = neg %clamped : i32\n"
-    "    %c = compare predicate(gt) %clamped, %lo : bool\n"
-    "    %never = compare predicate(lt) %clamped, %lo : bool\n"
-    "    %narrow = cast %e : i32\n"
-    "    %small = cast %e : i8\n"
-    "    %p = popcount %n : i32\n"
-    "    %one = constant value(1) : index\n"
-    "    %r = for %k: index = %c0 to %e step %c64 iter(%acc: index = %c0) {\n"
-    "        %a2 = add %acc, %one : index\n"
-    "        yield %a2\n"
-    "    }\n"
-    "    %down = constant value(-1) : index\n"
-    "    for %d: index = %c5 to %c0 step %down {\n"
-    "        yield\n"
-    "    }\n"
-    "    %s = for %j: index = %c0 to %c64 step %c5 iter(%last: index = %c0) {\n"
-    "        yield %j\n"
-    "    }\n"
-    "    %g = compare predicate(lt) %n, %lo : bool\n"
-    "    if %g {\n"
-    "        %inside = add %n, %n : i32\n"
-    "        yield\n"
-    "    } else {\n"
-    "        %outside = add %n, %n : i32\n"
-    "        yield\n"
-    "    }\n"
-    "    %cw = constant value(1) : u64\n"
-    "    %w2 = add %w, %cw : u64\n"
-    "    %masked = and %n, %hi : i32\n"
-    "    %one32 = constant value(1) : i32\n"
-    "    %shifted = shl %masked, %one32 : i32\n"
-    "    return\n"
-    "}\n";
+static const char range_text[] = "kernel @k(%x: view<f32, [?, 64], [64, 1], in> {limit(2147483648)}, %h: view<f32, "
+                                 "[?], [1], in>, %n: i32, %u: u8, %w: u64) grid(2) "
+                                 "grid_limit(1000, 0) {\n"
+                                 "    %c0 = constant value(0) : index\n"
+                                 "    %c5 = constant value(5) : index\n"
+                                 "    %c64 = constant value(64) : index\n"
+                                 "    %b = grid_index dimension(0) : index\n"
+                                 "    %i = mul %b, %c64 : index\n"
+                                 "    %e = extent dimension(0) %x : index\n"
+                                 "    %e1 = extent dimension(1) %x : index\n"
+                                 "    %eh = extent dimension(0) %h : index\n"
+                                 "    %sum = add %eh, %eh : index\n"
+                                 "    %t = iota : index[16]\n"
+                                 "    %q = div %e, %c64 : index\n"
+                                 "    %m = rem %e, %c64 : index\n"
+                                 "    %cu = constant value(200) : u8\n"
+                                 "    %wrap = add %u, %cu : u8\n"
+                                 "    %lo = constant value(10) : i32\n"
+                                 "    %hi = constant value(20) : i32\n"
+                                 "    %k1 = max %n, %lo : i32\n"
+                                 "    %clamped = min %k1, %hi : i32\n"
+                                 "    %neg = neg %clamped : i32\n"
+                                 "    %c = compare predicate(gt) %clamped, %lo : bool\n"
+                                 "    %never = compare predicate(lt) %clamped, %lo : bool\n"
+                                 "    %narrow = cast %e : i32\n"
+                                 "    %small = cast %e : i8\n"
+                                 "    %p = popcount %n : i32\n"
+                                 "    %one = constant value(1) : index\n"
+                                 "    %r = for %k: index = %c0 to %e step %c64 iter(%acc: index = %c0) {\n"
+                                 "        %a2 = add %acc, %one : index\n"
+                                 "        yield %a2\n"
+                                 "    }\n"
+                                 "    %down = constant value(-1) : index\n"
+                                 "    for %d: index = %c5 to %c0 step %down {\n"
+                                 "        yield\n"
+                                 "    }\n"
+                                 "    %s = for %j: index = %c0 to %c64 step %c5 iter(%last: index = %c0) {\n"
+                                 "        yield %j\n"
+                                 "    }\n"
+                                 "    %g = compare predicate(lt) %n, %lo : bool\n"
+                                 "    if %g {\n"
+                                 "        %inside = add %n, %n : i32\n"
+                                 "        yield\n"
+                                 "    } else {\n"
+                                 "        %outside = add %n, %n : i32\n"
+                                 "        yield\n"
+                                 "    }\n"
+                                 "    %cw = constant value(1) : u64\n"
+                                 "    %w2 = add %w, %cw : u64\n"
+                                 "    %masked = and %n, %hi : i32\n"
+                                 "    %one32 = constant value(1) : i32\n"
+                                 "    %shifted = shl %masked, %one32 : i32\n"
+                                 "    return\n"
+                                 "}\n";
 
-static void expect_range(const struct ranges *ranges, const struct ir_module *module, const char *name, int64_t low, int64_t high)
+static void expect_range(const struct ranges *ranges, const struct ir_module *module, const char *name, int64_t low,
+                         int64_t high)
 {
     struct range range = range_of(ranges, find(module, name));
     checks++;
     if (range.low == low && range.high == high)
         return;
     wrong("the range", name);
-    printf("    [%lld, %lld], not [%lld, %lld]\n", (long long)range.low, (long long)range.high, (long long)low, (long long)high);
+    printf("    [%lld, %lld], not [%lld, %lld]\n", (long long)range.low, (long long)range.high, (long long)low,
+           (long long)high);
 }
 
 static void test_ranges(struct arena *arena)
 {
     struct ir_module *module = parse(arena, range_text);
     const struct ranges *ranges = ranges_analyse(module->first, arena);
-    static const struct { const char *name; int64_t low, high; } wanted[] = {
-        {"b", 0, 999}, {"i", 0, 63936}, {"e", 0, INT32_MAX}, {"e1", 64, 64}, {"eh", 0, INT64_MAX},
-        {"sum", INT64_MIN, INT64_MAX}, {"t", 0, 15}, {"q", 0, 33554431}, {"m", 0, 63}, {"u", 0, 255}, {"wrap", 0, 255},
-        {"clamped", 10, 20}, {"neg", -20, -10}, {"c", 0, 1}, {"never", 0, 0}, {"narrow", 0, INT32_MAX}, {"small", -128, 127},
-        {"p", 0, 32}, {"k", 0, INT32_MAX - 63}, {"d", 1, 5}, {"j", 0, 60}, {"s", 0, 60},
-        {"w2", INT64_MIN, INT64_MAX}, {"masked", 0, 20}, {"shifted", 0, 40}};
+    static const struct { const char *name; int64_t low, high;
+    } wanted[] = {{"b", 0, 999},
+                  {"i", 0, 63936},
+                  {"e", 0, INT32_MAX},
+                  {"e1", 64, 64},
+                  {"eh", 0, INT64_MAX},
+                  {"sum", INT64_MIN, INT64_MAX},
+                  {"t", 0, 15},
+                  {"q", 0, 33554431},
+                  {"m", 0, 63},
+                  {"u", 0, 255},
+                  {"wrap", 0, 255},
+                  {"clamped", 10, 20},
+                  {"neg", -20, -10},
+                  {"c", 0, 1},
+                  {"never", 0, 0},
+                  {"narrow", 0, INT32_MAX},
+                  {"small", -128, 127},
+                  {"p", 0, 32},
+                  {"k", 0, INT32_MAX - 63},
+                  {"d", 1, 5},
+                  {"j", 0, 60},
+                  {"s", 0, 60},
+                  {"w2", INT64_MIN, INT64_MAX},
+                  {"masked", 0, 20},
+                  {"shifted", 0, 40}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         expect_range(ranges, module, wanted[i].name, wanted[i].low, wanted[i].high);
     const struct ir_value *n = find(module, "n");
@@ -169,47 +191,47 @@ static void test_assumptions(struct arena *arena)
 
 /* ---- divisibility ---- */
 
-static const char divisibility_text[] =
-    "kernel @k(%x: view<f32, [?, ?], [?, 1], in> {align(16), stride_multiple(8, 0), extent_multiple(0, 32)}, %p: *f32 {align(16)}, "
-    "%n: index, %i: i32) grid(1) {\n"
-    "    %c0 = constant value(0) : index\n"
-    "    %c24 = constant value(24) : index\n"
-    "    %c64 = constant value(64) : index\n"
-    "    %least = constant value(-9223372036854775808) : index\n"
-    "    %b = grid_index dimension(0) : index\n"
-    "    %o = mul %b, %c64 : index\n"
-    "    %o2 = add %o, %c24 : index\n"
-    "    %st = stride dimension(0) %x : index\n"
-    "    %ex = extent dimension(1) %x : index\n"
-    "    %t = iota : index[128]\n"
-    "    %t96 = iota : index[96]\n"
-    "    %s = splat %o : index[128]\n"
-    "    %j = add %s, %t : index[128]\n"
-    "    %odd = splat %n : index[128]\n"
-    "    %l = add %odd, %t : index[128]\n"
-    "    %pp = splat %p : *f32[128]\n"
-    "    %addr = pointer_add %pp, %j : *f32[128]\n"
-    "    %back = sub %s, %t : index[128]\n"
-    "    %c8 = constant value(8) : index[128]\n"
-    "    %q = div %t, %c8 : index[128]\n"
-    "    %r = rem %t, %c8 : index[128]\n"
-    "    %nq = div %l, %c8 : index[128]\n"
-    "    %col = reshape %t : index[1, 128]\n"
-    "    %row = reshape %t : index[128, 1]\n"
-    "    %cb = broadcast %col : index[128, 128]\n"
-    "    %rb = broadcast %row : index[128, 128]\n"
-    "    %stt = splat %st : index[128, 128]\n"
-    "    %rs = mul %rb, %stt : index[128, 128]\n"
-    "    %off = add %rs, %cb : index[128, 128]\n"
-    "    for %k: index = %c24 to %n step %c64 {\n"
-    "        %kk = add %k, %c64 : index\n"
-    "        yield\n"
-    "    }\n"
-    "    return\n"
-    "}\n";
+static const char divisibility_text[] = "kernel @k(%x: view<f32, [?, ?], [?, 1], in> {align(16), stride_multiple(8, "
+                                        "0), extent_multiple(0, 32)}, %p: *f32 {align(16)}, "
+                                        "%n: index, %i: i32) grid(1) {\n"
+                                        "    %c0 = constant value(0) : index\n"
+                                        "    %c24 = constant value(24) : index\n"
+                                        "    %c64 = constant value(64) : index\n"
+                                        "    %least = constant value(-9223372036854775808) : index\n"
+                                        "    %b = grid_index dimension(0) : index\n"
+                                        "    %o = mul %b, %c64 : index\n"
+                                        "    %o2 = add %o, %c24 : index\n"
+                                        "    %st = stride dimension(0) %x : index\n"
+                                        "    %ex = extent dimension(1) %x : index\n"
+                                        "    %t = iota : index[128]\n"
+                                        "    %t96 = iota : index[96]\n"
+                                        "    %s = splat %o : index[128]\n"
+                                        "    %j = add %s, %t : index[128]\n"
+                                        "    %odd = splat %n : index[128]\n"
+                                        "    %l = add %odd, %t : index[128]\n"
+                                        "    %pp = splat %p : *f32[128]\n"
+                                        "    %addr = pointer_add %pp, %j : *f32[128]\n"
+                                        "    %back = sub %s, %t : index[128]\n"
+                                        "    %c8 = constant value(8) : index[128]\n"
+                                        "    %q = div %t, %c8 : index[128]\n"
+                                        "    %r = rem %t, %c8 : index[128]\n"
+                                        "    %nq = div %l, %c8 : index[128]\n"
+                                        "    %col = reshape %t : index[1, 128]\n"
+                                        "    %row = reshape %t : index[128, 1]\n"
+                                        "    %cb = broadcast %col : index[128, 128]\n"
+                                        "    %rb = broadcast %row : index[128, 128]\n"
+                                        "    %stt = splat %st : index[128, 128]\n"
+                                        "    %rs = mul %rb, %stt : index[128, 128]\n"
+                                        "    %off = add %rs, %cb : index[128, 128]\n"
+                                        "    for %k: index = %c24 to %n step %c64 {\n"
+                                        "        %kk = add %k, %c64 : index\n"
+                                        "        yield\n"
+                                        "    }\n"
+                                        "    return\n"
+                                        "}\n";
 
-static void expect_divisibility(const struct divisibilities *table, const struct ir_module *module, const char *name, int d,
-                                int64_t multiple, int64_t contiguity, int64_t constancy)
+static void expect_divisibility(const struct divisibilities *table, const struct ir_module *module, const char *name,
+                                int d, int64_t multiple, int64_t contiguity, int64_t constancy)
 {
     struct divisibility known = divisibility_of(table, find(module, name));
     checks++;
@@ -268,9 +290,9 @@ static void test_uniformity(struct arena *arena)
                                             "    return\n"
                                             "}\n");
     const struct uniformities *table = uniformity_analyse(module->first, arena);
-    static const struct { const char *name; bool one, grid; } wanted[] = {
-        {"b", true, false}, {"c", true, true}, {"d", true, false}, {"s", true, true}, {"t", false, true}, {"st", false, true},
-        {"ss", true, true}, {"v", true, false}, {"w", false, false}, {"r", true, false}};
+    static const struct { const char *name; bool one, grid;
+    } wanted[] = {{"b", true, false},  {"c", true, true},  {"d", true, false}, {"s", true, true},   {"t", false, true},
+                  {"st", false, true}, {"ss", true, true}, {"v", true, false}, {"w", false, false}, {"r", true, false}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         struct uniformity known = uniformity_of(table, find(module, wanted[i].name));
         checks++;
@@ -281,13 +303,14 @@ static void test_uniformity(struct arena *arena)
 
 static void test_aliasing(struct arena *arena)
 {
-    struct ir_module *module = parse(arena, "kernel @k(%a: view<f32, [?], [1], inout>, %b: view<f32, [?], [1], inout>, "
-                                            "%r: view<f32, [?], [1], inout> {restrict}, %p: *f32, %i: index) grid(1) {\n"
-                                            "    %s = subview %r[%i .. %i] : view<f32, [?], [1], inout>\n"
-                                            "    %q = view_pointer %r : *f32\n"
-                                            "    %q2 = pointer_add %q, %i : *f32\n"
-                                            "    return\n"
-                                            "}\n");
+    struct ir_module *module = parse(arena,
+                                     "kernel @k(%a: view<f32, [?], [1], inout>, %b: view<f32, [?], [1], inout>, "
+                                     "%r: view<f32, [?], [1], inout> {restrict}, %p: *f32, %i: index) grid(1) {\n"
+                                     "    %s = subview %r[%i .. %i] : view<f32, [?], [1], inout>\n"
+                                     "    %q = view_pointer %r : *f32\n"
+                                     "    %q2 = pointer_add %q, %i : *f32\n"
+                                     "    return\n"
+                                     "}\n");
     static const struct { const char *a, *b; bool may; } wanted[] = {
         {"a", "b", true}, {"a", "r", false}, {"a", "a", true}, {"s", "r", true}, {"s", "a", false}, {"p", "a", true},
         {"p", "r", false}, {"q2", "r", true}, {"q2", "p", false}};

@@ -1,5 +1,5 @@
-/* man/tile-ir.7 against the tables it describes: each operation of ops.def stands there with its own facts, each attribute with
- * its words, each element and each type rule.  `manual_test facts` prints what must stand there. */
+/* man/tile-ir.7 against the tables it describes: each operation of ops.def stands there with its own facts, each
+ * attribute with its words, each element and each type rule.  `manual_test facts` prints what must stand there. */
 #include <stdlib.h>
 #include <string.h>
 

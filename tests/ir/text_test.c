@@ -1,8 +1,8 @@
 /* The text of tile IR and the verifier.
- *   accept/ and every golden of the passes: print(parse(text)) is a fixed point, with and without locations, and verifies;
- *     accept/ holds printed text, so printing gives the file itself.
- *   reject/: sections between `// ---` lines; each must fail to parse or verify, and say what its `// ERROR:` line says.
- *   IR broken by hand, in ways that no text has. */
+ *   accept/ and every golden of the passes: print(parse(text)) is a fixed point, with and without locations, and
+ * verifies; accept/ holds printed text, so printing gives the file itself. reject/: sections between `// ---` lines;
+ * each must fail to parse or verify, and say what its `// ERROR:` line says. IR broken by hand, in ways that no text
+ * has. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ static void fail(const char *where, const char *what)
     printf("%s: %s\n", where, what);
 }
 
-static struct ir_module *parse(struct arena *arena, struct diagnostics *diagnostics, const char *name, const char *text, size_t size)
+static struct ir_module *parse(struct arena *arena, struct diagnostics *diagnostics, const char *name, const char *text,
+                               size_t size)
 {
     struct source *source = ARENA_NEW(arena, struct source);
     *source = (struct source){name, arena_substring(arena, text, size), size, NULL};

@@ -1,5 +1,5 @@
-/* The runner of passes: a pass that breaks the IR, leaves the wrong level or claims to keep what it does not is found and named; fuel,
- * remarks and the call behind each pass. */
+/* The runner of passes: a pass that breaks the IR, leaves the wrong level or claims to keep what it does not is found
+ * and named; fuel, remarks and the call behind each pass. */
 #include <string.h>
 
 #include "ir/text.h"
@@ -24,14 +24,20 @@ static const char text[] = "kernel @k(%x: view<i32, [?], [1], out>) grid(1) {\n"
                            "    return\n"
                            "}\n";
 
-struct setting { struct arena *arena; struct diagnostics *diagnostics; struct ir_function *function; struct pass_context context; };
+struct setting {
+    struct arena *arena;
+    struct diagnostics *diagnostics;
+    struct ir_function *function;
+    struct pass_context context;
+};
 
 static void setting_open(struct setting *setting)
 {
     static const struct source source = {"test", text, sizeof text - 1, NULL};
     setting->arena = arena_create();
     setting->diagnostics = diagnostics_create(setting->arena);
-    setting->function = ir_parse_module(ir_context_create(setting->arena), setting->arena, setting->diagnostics, &source)->first;
+    setting->function = ir_parse_module(ir_context_create(setting->arena), setting->arena, setting->diagnostics,
+                                        &source)->first;
     setting->context = (struct pass_context){.arena = setting->arena, .diagnostics = setting->diagnostics};
 }
 
@@ -104,7 +110,8 @@ static void test_audit(void)
 #endif
     struct setting setting;
     const struct pass_info claims = {"claims", IR_LEVEL_VALUE, IR_LEVEL_VALUE, 0, ANALYSIS_RANGE, "", grow_constant};
-    const struct pass_info claims_less = {"claims_less", IR_LEVEL_VALUE, IR_LEVEL_VALUE, 0, ANALYSIS_DIVISIBILITY, "", grow_constant};
+    const struct pass_info claims_less = {"claims_less", IR_LEVEL_VALUE, IR_LEVEL_VALUE, 0, ANALYSIS_DIVISIBILITY,
+                                           "", grow_constant};
     const struct pass_info honest = {"honest", IR_LEVEL_VALUE, IR_LEVEL_VALUE, 0, 0, "", grow_constant};
     setting_open(&setting);
     expect(run(&setting, &claims) == !audited, "debug builds audit kept ranges");
@@ -169,7 +176,8 @@ static void test_remarks(void)
         setting.context.remarks = wanted;
         setting.diagnostics->enabled[DIAGNOSTIC_R2001] = 1;
         expect(run(&setting, &talks), "a pass that talks runs");
-        expect(says(setting.diagnostics, DIAGNOSTIC_R2001, "talks: found 3 things") == (wanted == 1), "remarks when asked for");
+        expect(says(setting.diagnostics, DIAGNOSTIC_R2001, "talks: found 3 things") == (wanted == 1),
+               "remarks when asked for");
         arena_destroy(setting.arena);
     }
 }
