@@ -201,11 +201,12 @@ def cases(ours, m, n, dtype, peers):
     sums = {version: torch.empty(m, device=DEVICE, dtype=torch.float32) for version in ("ours", "triton")}
     yield case("rowsum", total * size, X.sum(-1), ours.bind(f"rowsum_{letter}", x, sums["ours"]),
                lambda t: t.sum(-1, dtype=torch.float32), by_rows(triton_rowsum, m, n, x, sums["triton"], n, n), output=sums["ours"])
-    yield ("saxpy", 3 * total * size, 0.5 * X + G,
-           {**versions(ours.bind(f"saxpy_{letter}", 0.5, flat_x, flat_y["ours"])),
-            **({"torch": lambda: torch.add(g, x, alpha=0.5, out=y["triton"])} if "torch" in peers else {}),
-            **({"triton": flat(triton_saxpy, total, flat_x, flat_y["triton"], 0.5)} if "triton" in peers else {})},
-           y["ours"], g)
+    saxpy = {"ours": ours.bind(f"saxpy_{letter}", 0.5, flat_x, flat_y["ours"])}
+    if "torch" in peers:
+        saxpy["torch"] = lambda: torch.add(g, x, alpha=0.5, out=y["triton"])
+    if "triton" in peers:
+        saxpy["triton"] = flat(triton_saxpy, total, flat_x, flat_y["triton"], 0.5)
+    yield "saxpy", 3 * total * size, saxpy, y["ours"], 0.5 * X + G, g
 
 
 def check(launch, output, reference, start):

@@ -120,10 +120,13 @@ int main(int count, char **arguments)
     struct tile_bf16_2 c = { base + 65536, { 64, 64 }, { 64, 1 } };
     uint64_t slots[64] = { memory, 64, 64, 64, 1, memory + 65536, 64, 64, 64, 1, memory + 131072, 64, 64, 64, 1, 0, 1, 0 };
     void *parameters[1] = { slots };
+    struct tile_kernel_info info;
+    need(noop_bf16_query(NULL, &a, &b, &c, 1.0f, &info), "noop_bf16_query");
+    unsigned threads = (unsigned)info.threads;
     static double ours[BATCHES], bare[BATCHES];
     for (int i = 0; i < 1000; i++) {
         need(noop_bf16(NULL, &a, &b, &c, 1.0f), "noop");
-        need(d.launch(function, 1, 1, 1, 128, 1, 1, 0, NULL, parameters, NULL), "cuLaunchKernel");
+        need(d.launch(function, 1, 1, 1, threads, 1, 1, 0, NULL, parameters, NULL), "cuLaunchKernel");
     }
     for (int batch = 0; batch < BATCHES; batch++) {
         need(d.synchronize(), "cuCtxSynchronize");
@@ -134,7 +137,7 @@ int main(int count, char **arguments)
         need(d.synchronize(), "cuCtxSynchronize");
         double again = now();
         for (int i = 0; i < CALLS; i++)
-            d.launch(function, 1, 1, 1, 128, 1, 1, 0, NULL, parameters, NULL);
+            d.launch(function, 1, 1, 1, threads, 1, 1, 0, NULL, parameters, NULL);
         bare[batch] = (now() - again) / CALLS;
         ours[batch] = (middle - start) / CALLS;
     }

@@ -1,6 +1,6 @@
-/* CPU code of kernels.tile beside loops.c: same data, interleaved rounds, best of each round's repeats, median over rounds.  Results
- * are compared with f64 first.  Prints a table, and all samples as JSON with --json.
- *     bench [--json] [--rounds N] [--only NAME]           TILE_CPU_THREADS and OMP_NUM_THREADS say how many threads */
+/* CPU code of kernels.tile beside loops.c: same data, interleaved rounds, best of each round's repeats, median over
+ * rounds.  Results are compared with f64 first.  Prints a table, and all samples as JSON with --json. bench [--json]
+ * [--rounds N] [--only NAME]           TILE_CPU_THREADS and OMP_NUM_THREADS say how many threads */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +12,15 @@
 
 enum kernel { SAXPY, SOFTMAX, LAYERNORM, GELU, KERNELS };
 static const char *const names[KERNELS] = {"saxpy", "softmax", "layernorm", "gelu"};
-struct shape { int64_t rows, columns; };
+struct shape {
+    int64_t rows, columns;
+};
 static const struct shape shapes[] = {{256, 1024}, {64, 4096}, {16, 16384}, {4096, 1024}, {1000, 1000}};
 
-struct data { struct shape shape; float *x, *y, *w, *b; };
+struct data {
+    struct shape shape;
+    float *x, *y, *w, *b;
+};
 
 static double now(void)
 {
@@ -83,8 +88,8 @@ static double error_of(enum kernel kernel, struct data *d, double *row)
         double scale = 1.0 / sqrt(squares / (double)columns + 1e-5f);
         for (int64_t i = 0; i < columns; i++) {
             double v = x[i];
-            row[i] = kernel == SAXPY ? 0.001f * v + 1.0
-                     : kernel == SOFTMAX ? exp(v - largest) / sum
+            row[i] = kernel == SAXPY       ? 0.001f * v + 1.0
+                     : kernel == SOFTMAX   ? exp(v - largest) / sum
                      : kernel == LAYERNORM ? (v - mean) * scale * d->w[i] + d->b[i]
                                            : 0.5 * v * (1.0 + tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)));
             double error = fabs((double)d->y[r * columns + i] - row[i]) / (1.0 + fabs(row[i]));
@@ -94,7 +99,8 @@ static double error_of(enum kernel kernel, struct data *d, double *row)
     return worst;
 }
 
-static double time_of(void (*run)(enum kernel, const struct data *), enum kernel kernel, const struct data *d, int repeats)
+static double time_of(void (*run)(enum kernel, const struct data *), enum kernel kernel, const struct data *d,
+                      int repeats)
 {
     double start = now();
     for (int i = 0; i < repeats; i++)
@@ -147,8 +153,8 @@ static double measure(enum kernel kernel, struct data *d, int rounds, int json)
     }
     double a = median(ours, rounds), b = median(loops, rounds);
     if (!json)
-        printf("%-10s %6lld x %-6lld %10.1f us %10.1f us   ratio %.2f   error %.1e\n", names[kernel], (long long)d->shape.rows,
-               (long long)d->shape.columns, 1e6 * a, 1e6 * b, b / a, error);
+        printf("%-10s %6lld x %-6lld %10.1f us %10.1f us   ratio %.2f   error %.1e\n", names[kernel],
+               (long long)d->shape.rows, (long long)d->shape.columns, 1e6 * a, 1e6 * b, b / a, error);
     if (!(error < 1e-5)) {
         fprintf(stderr, "%s: wrong result\n", names[kernel]);
         exit(1);

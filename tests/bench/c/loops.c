@@ -29,8 +29,8 @@ void loop_softmax(int64_t rows, int64_t columns, const float *restrict x, float 
     }
 }
 
-void loop_layernorm(int64_t rows, int64_t columns, const float *restrict x, const float *restrict w, const float *restrict b,
-                    float *restrict y, float eps)
+void loop_layernorm(int64_t rows, int64_t columns, const float *restrict x, const float *restrict w,
+                    const float *restrict b, float *restrict y, float eps)
 {
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < rows; row++) {
