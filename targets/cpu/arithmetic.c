@@ -1,5 +1,6 @@
-/* Elementwise operations on registers: each operand is a scalar or a vector of the nest's lanes, and all agree.  Whatever LLVM
- * leaves undefined (division by zero, wide shifts, conversions out of range) is defined here, by selects. */
+/* Elementwise operations on registers: each operand is a scalar or a vector of the nest's lanes, and all agree.
+ * Whatever LLVM leaves undefined (division by zero, wide shifts, conversions out of range) is defined here, by selects.
+ */
 #include "targets/cpu/emit.h"
 #include <string.h>
 
@@ -27,9 +28,14 @@ static LLVMValueRef as_int(struct cpu_emitter *e, LLVMValueRef real)
 static LLVMValueRef range_instruction(struct cpu_emitter *e, bool largest, LLVMValueRef a, LLVMValueRef b, bool wide)
 {
     LLVMTypeRef type = LLVMTypeOf(a);
-    LLVMValueRef arguments[6] = {a, b, LLVMConstInt(e->i32, largest ? 5 : 4, 0), LLVMConstNull(type),
-                                 LLVMConstAllOnes(wide ? e->i8 : e->i16), LLVMConstInt(e->i32, 4, 0)};
-    return cpu_intrinsic(e, wide ? "llvm.x86.avx512.mask.range.pd.512" : "llvm.x86.avx512.mask.range.ps.512", 0, NULL, 6, arguments);
+    LLVMValueRef arguments[6] = {a,
+                                 b,
+                                 LLVMConstInt(e->i32, largest ? 5 : 4, 0),
+                                 LLVMConstNull(type),
+                                 LLVMConstAllOnes(wide ? e->i8 : e->i16),
+                                 LLVMConstInt(e->i32, 4, 0)};
+    return cpu_intrinsic(e, wide ? "llvm.x86.avx512.mask.range.pd.512" : "llvm.x86.avx512.mask.range.ps.512", 0, NULL,
+                         6, arguments);
 }
 
 /* f32 and f64.  -0 < +0; NaN loses unless propagated. */
@@ -43,7 +49,8 @@ static LLVMValueRef real_extreme(struct cpu_emitter *e, bool largest, LLVMValueR
     LLVMTypeRef type = LLVMTypeOf(a);
     if (propagate) { /* not llvm.maximum: LLVM 19 narrows it to f16 and then loses a NaN on AVX2 */
         LLVMValueRef unordered = LLVMBuildFCmp(B, LLVMRealUNO, a, b, "");
-        return LLVMBuildSelect(B, unordered, LLVMBuildFAdd(B, a, b, ""), real_extreme(e, largest, a, b, IR_NAN_SKIP), "");
+        return LLVMBuildSelect(B, unordered, LLVMBuildFAdd(B, a, b, ""), real_extreme(e, largest, a, b, IR_NAN_SKIP),
+                               "");
     }
     bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
     if (e->isa == CPU_WIDEST && vector) {
@@ -53,9 +60,10 @@ static LLVMValueRef real_extreme(struct cpu_emitter *e, bool largest, LLVMValueR
     }
     LLVMValueRef first = LLVMBuildFCmp(B, largest ? LLVMRealOGT : LLVMRealOLT, a, b, "");
     LLVMValueRef result = LLVMBuildSelect(B, first, a, b, ""); /* b when equal or unordered */
-    LLVMValueRef x = as_int(e, a), y = as_int(e, b); /* equal numbers differ in the sign of zero at most */
+    LLVMValueRef x = as_int(e, a), y = as_int(e, b);           /* equal numbers differ in the sign of zero at most */
     LLVMValueRef same = largest ? LLVMBuildAnd(B, x, y, "") : LLVMBuildOr(B, x, y, "");
-    result = LLVMBuildSelect(B, LLVMBuildFCmp(B, LLVMRealOEQ, a, b, ""), LLVMBuildBitCast(B, same, type, ""), result, "");
+    result =
+        LLVMBuildSelect(B, LLVMBuildFCmp(B, LLVMRealOEQ, a, b, ""), LLVMBuildBitCast(B, same, type, ""), result, "");
     return LLVMBuildSelect(B, LLVMBuildFCmp(B, LLVMRealUNO, b, b, ""), a, result, "");
 }
 
@@ -66,7 +74,8 @@ static LLVMValueRef half_of(struct cpu_emitter *e, LLVMValueRef vector, int half
     LLVMValueRef picks[64];
     for (int i = 0; i < lanes; i++)
         picks[i] = LLVMConstInt(e->i32, (unsigned)(half * lanes + i), 0);
-    return LLVMBuildShuffleVector(B, vector, LLVMGetPoison(LLVMTypeOf(vector)), LLVMConstVector(picks, (unsigned)lanes), "");
+    return LLVMBuildShuffleVector(B, vector, LLVMGetPoison(LLVMTypeOf(vector)), LLVMConstVector(picks, (unsigned)lanes),
+                                  "");
 }
 
 static LLVMValueRef joined(struct cpu_emitter *e, LLVMValueRef low, LLVMValueRef high)
@@ -78,11 +87,13 @@ static LLVMValueRef joined(struct cpu_emitter *e, LLVMValueRef low, LLVMValueRef
     return LLVMBuildShuffleVector(B, low, high, LLVMConstVector(picks, (unsigned)lanes), "");
 }
 
-static LLVMValueRef extreme(struct cpu_emitter *e, bool largest, enum ir_element element, LLVMValueRef a, LLVMValueRef b, enum ir_nan nan)
+static LLVMValueRef extreme(struct cpu_emitter *e, bool largest, enum ir_element element, LLVMValueRef a,
+                            LLVMValueRef b, enum ir_nan nan)
 {
     if (!ir_is_float(element)) {
         bool is_signed = ir_is_signed(element);
-        return cpu_binary_intrinsic(e, largest ? (is_signed ? "llvm.smax" : "llvm.umax") : (is_signed ? "llvm.smin" : "llvm.umin"), a, b);
+        return cpu_binary_intrinsic(
+            e, largest ? (is_signed ? "llvm.smax" : "llvm.umax") : (is_signed ? "llvm.smin" : "llvm.umin"), a, b);
     }
     if (e->isa == CPU_WIDEST && !e->arm && element == IR_F64 && cpu_lanes(a) == 16)
         return joined(e, real_extreme(e, largest, half_of(e, a, 0), half_of(e, b, 0), nan),
@@ -90,7 +101,8 @@ static LLVMValueRef extreme(struct cpu_emitter *e, bool largest, enum ir_element
     return real_extreme(e, largest, a, b, nan);
 }
 
-static LLVMValueRef integer_division(struct cpu_emitter *e, bool remainder, enum ir_element element, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef integer_division(struct cpu_emitter *e, bool remainder, enum ir_element element, LLVMValueRef a,
+                                     LLVMValueRef b)
 {
     LLVMTypeRef type = LLVMTypeOf(a);
     LLVMValueRef zero = cpu_int_like(type, 0), one = cpu_int_like(type, 1);
@@ -107,7 +119,8 @@ static LLVMValueRef integer_division(struct cpu_emitter *e, bool remainder, enum
     return LLVMBuildSelect(B, by_zero, remainder ? a : zero, result, "");
 }
 
-static LLVMValueRef shifted(struct cpu_emitter *e, bool left, enum ir_element element, LLVMValueRef a, LLVMValueRef amount)
+static LLVMValueRef shifted(struct cpu_emitter *e, bool left, enum ir_element element, LLVMValueRef a,
+                            LLVMValueRef amount)
 {
     LLVMTypeRef type = LLVMTypeOf(a);
     int bits = ir_element_info[element].bits;
@@ -129,8 +142,8 @@ static LLVMValueRef multiply_high(struct cpu_emitter *e, enum ir_element element
     return LLVMBuildTrunc(B, LLVMBuildLShr(B, LLVMBuildMul(B, x, y, ""), cpu_int_like(wide, bits), ""), type, "");
 }
 
-LLVMValueRef cpu_binary(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a, LLVMValueRef b,
-                        enum ir_nan nan)
+LLVMValueRef cpu_binary(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a,
+                        LLVMValueRef b, enum ir_nan nan)
 {
     if (is_small_float(element)) {
         LLVMValueRef wide = cpu_binary(e, opcode, IR_F32, cpu_widen(e, element, a), cpu_widen(e, element, b), nan);
@@ -169,12 +182,12 @@ LLVMValueRef cpu_multiply_add(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRe
     return LLVMBuildFAdd(B, LLVMBuildFMul(B, a, b, ""), c, "");
 }
 
-static const enum ir_opcode combine_opcode[] = {[IR_REDUCE_ADD] = OP_ADD, [IR_REDUCE_MUL] = OP_MUL, [IR_REDUCE_MIN] = OP_MIN,
-                                                [IR_REDUCE_MAX] = OP_MAX, [IR_REDUCE_AND] = OP_AND, [IR_REDUCE_OR] = OP_OR,
-                                                [IR_REDUCE_XOR] = OP_XOR};
+static const enum ir_opcode combine_opcode[] = {
+    [IR_REDUCE_ADD] = OP_ADD, [IR_REDUCE_MUL] = OP_MUL, [IR_REDUCE_MIN] = OP_MIN, [IR_REDUCE_MAX] = OP_MAX,
+    [IR_REDUCE_AND] = OP_AND, [IR_REDUCE_OR] = OP_OR,   [IR_REDUCE_XOR] = OP_XOR};
 
-LLVMValueRef cpu_combine(struct cpu_emitter *e, enum ir_reduce_kind kind, enum ir_element element, LLVMValueRef a, LLVMValueRef b,
-                         enum ir_nan nan)
+LLVMValueRef cpu_combine(struct cpu_emitter *e, enum ir_reduce_kind kind, enum ir_element element, LLVMValueRef a,
+                         LLVMValueRef b, enum ir_nan nan)
 {
     return cpu_binary(e, combine_opcode[kind], element, a, b, nan);
 }
@@ -187,22 +200,27 @@ uint64_t cpu_identity(enum ir_reduce_kind kind, enum ir_element element, enum ir
     uint64_t top = UINT64_C(1) << (bits - 1);
     switch (kind) {
     case IR_REDUCE_ADD: return real ? ir_double_to_bits(element, -0.0) : 0;
-    case IR_REDUCE_OR: case IR_REDUCE_XOR: return 0;
+    case IR_REDUCE_OR:
+    case IR_REDUCE_XOR: return 0;
     case IR_REDUCE_MUL: return real ? ir_double_to_bits(element, 1.0) : 1;
     case IR_REDUCE_AND: return ones;
-    case IR_REDUCE_MIN: case IR_REDUCE_MAX:
+    case IR_REDUCE_MIN:
+    case IR_REDUCE_MAX:
         if (real) /* a NaN loses against every number; where it wins, the far infinity is neutral */
-            return ir_double_to_bits(element, nan == IR_NAN_SKIP ? __builtin_nan("") : kind == IR_REDUCE_MIN ? __builtin_inf() : -__builtin_inf());
+            return ir_double_to_bits(element, nan == IR_NAN_SKIP      ? __builtin_nan("")
+                                              : kind == IR_REDUCE_MIN ? __builtin_inf()
+                                                                      : -__builtin_inf());
         if (kind == IR_REDUCE_MIN)
             return ir_is_signed(element) ? top - 1 : ones;
         return ir_is_signed(element) ? top : 0;
-    case IR_REDUCE_REGION: case IR_REDUCE_COUNT: break;
+    case IR_REDUCE_REGION:
+    case IR_REDUCE_COUNT: break;
     }
     die("no identity for this way to combine");
 }
 
-LLVMValueRef cpu_reduce_kind_lanes(struct cpu_emitter *e, enum ir_reduce_kind kind, enum ir_element element, LLVMValueRef vector,
-                                   enum ir_nan nan)
+LLVMValueRef cpu_reduce_kind_lanes(struct cpu_emitter *e, enum ir_reduce_kind kind, enum ir_element element,
+                                   LLVMValueRef vector, enum ir_nan nan)
 {
     while (cpu_lanes(vector) > 2)
         vector = cpu_combine(e, kind, element, half_of(e, vector, 0), half_of(e, vector, 1), nan);
@@ -213,9 +231,11 @@ LLVMValueRef cpu_reduce_kind_lanes(struct cpu_emitter *e, enum ir_reduce_kind ki
     return cpu_combine(e, kind, element, a, b, nan);
 }
 
-static LLVMValueRef compare(struct cpu_emitter *e, enum ir_predicate predicate, enum ir_element element, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef compare(struct cpu_emitter *e, enum ir_predicate predicate, enum ir_element element, LLVMValueRef a,
+                            LLVMValueRef b)
 {
-    static const LLVMRealPredicate reals[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT, LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
+    static const LLVMRealPredicate reals[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT,
+                                              LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
     static const LLVMIntPredicate with_sign[] = {LLVMIntEQ, LLVMIntNE, LLVMIntSLT, LLVMIntSLE, LLVMIntSGT, LLVMIntSGE};
     static const LLVMIntPredicate without[] = {LLVMIntEQ, LLVMIntNE, LLVMIntULT, LLVMIntULE, LLVMIntUGT, LLVMIntUGE};
     if (ir_is_float(element))
@@ -228,13 +248,16 @@ static LLVMValueRef negate_or_abs(struct cpu_emitter *e, bool negate, enum ir_el
     LLVMTypeRef type = LLVMTypeOf(a);
     if (is_small_float(element)) {
         int64_t sign = INT64_C(1) << (ir_element_info[element].bits - 1);
-        return negate ? LLVMBuildXor(B, a, cpu_int_like(type, sign), "") : LLVMBuildAnd(B, a, cpu_int_like(type, sign - 1), "");
+        return negate ? LLVMBuildXor(B, a, cpu_int_like(type, sign), "")
+                      : LLVMBuildAnd(B, a, cpu_int_like(type, sign - 1), "");
     }
     if (ir_is_float(element))
         return negate ? LLVMBuildFNeg(B, a, "") : cpu_unary_intrinsic(e, "llvm.fabs", a);
     if (negate)
         return LLVMBuildNeg(B, a, "");
-    return ir_is_signed(element) ? cpu_intrinsic(e, "llvm.abs", 1, &type, 2, (LLVMValueRef[]){a, LLVMConstInt(e->i1, 0, 0)}) : a;
+    return ir_is_signed(element)
+               ? cpu_intrinsic(e, "llvm.abs", 1, &type, 2, (LLVMValueRef[]){a, LLVMConstInt(e->i1, 0, 0)})
+               : a;
 }
 
 /* Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). */
@@ -243,8 +266,9 @@ static void philox(struct cpu_emitter *e, LLVMValueRef seed, LLVMValueRef counte
     LLVMTypeRef wide = LLVMTypeOf(counter), word = cpu_like(e->i32, counter);
     LLVMValueRef half = cpu_int_like(wide, 32), k0 = LLVMBuildTrunc(B, seed, word, "");
     LLVMValueRef k1 = LLVMBuildTrunc(B, LLVMBuildLShr(B, seed, half, ""), word, "");
-    LLVMValueRef c[4] = {LLVMBuildTrunc(B, counter, word, ""), LLVMBuildTrunc(B, LLVMBuildLShr(B, counter, half, ""), word, ""),
-                         cpu_int_like(word, 0), cpu_int_like(word, 0)};
+    LLVMValueRef c[4] = {LLVMBuildTrunc(B, counter, word, ""),
+                         LLVMBuildTrunc(B, LLVMBuildLShr(B, counter, half, ""), word, ""), cpu_int_like(word, 0),
+                         cpu_int_like(word, 0)};
     for (int round = 0; round < 10; round++) {
         LLVMValueRef a = LLVMBuildMul(B, LLVMBuildZExt(B, c[0], wide, ""), cpu_int_like(wide, 0xD2511F53), "");
         LLVMValueRef b = LLVMBuildMul(B, LLVMBuildZExt(B, c[2], wide, ""), cpu_int_like(wide, 0xCD9E8D57), "");
@@ -262,7 +286,8 @@ static void philox(struct cpu_emitter *e, LLVMValueRef seed, LLVMValueRef counte
     memcpy(results, c, sizeof c);
 }
 
-static LLVMValueRef pointer_sum(struct cpu_emitter *e, const struct ir_operation *operation, LLVMValueRef pointer, LLVMValueRef offset)
+static LLVMValueRef pointer_sum(struct cpu_emitter *e, const struct ir_operation *operation, LLVMValueRef pointer,
+                                LLVMValueRef offset)
 {
     enum ir_element element = operation->operands[1]->type->element;
     LLVMTypeRef type = LLVMTypeOf(pointer);
@@ -280,7 +305,8 @@ static LLVMValueRef count_bits(struct cpu_emitter *e, bool leading, LLVMValueRef
     return cpu_intrinsic(e, "llvm.ctlz", 1, &type, 2, (LLVMValueRef[]){a, LLVMConstInt(e->i1, 0, 0)});
 }
 
-static LLVMValueRef math(struct cpu_emitter *e, const struct ir_operation *operation, enum ir_element element, LLVMValueRef *operands)
+static LLVMValueRef math(struct cpu_emitter *e, const struct ir_operation *operation, enum ir_element element,
+                         LLVMValueRef *operands)
 {
     enum ir_math function = (enum ir_math)ir_number(operation, IR_ATTRIBUTE_FUNCTION, 0);
     LLVMValueRef second = operation->operand_count > 1 ? operands[1] : NULL;
@@ -296,26 +322,40 @@ static LLVMValueRef math(struct cpu_emitter *e, const struct ir_operation *opera
     return cpu_narrow(e, result, to, IR_ROUND_RTNE, false);
 }
 
-bool cpu_arithmetic(struct cpu_emitter *e, const struct ir_operation *operation, LLVMValueRef *operands, LLVMValueRef *results)
+bool cpu_arithmetic(struct cpu_emitter *e, const struct ir_operation *operation, LLVMValueRef *operands,
+                    LLVMValueRef *results)
 {
     enum ir_element element = operation->operand_count ? operation->operands[0]->type->element : IR_I32;
     enum ir_element to = operation->results[0]->type->element;
     enum ir_nan nan = (enum ir_nan)ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP);
     switch (operation->opcode) {
-    case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_REM: case OP_MIN: case OP_MAX: case OP_AND: case OP_OR: case OP_XOR:
-    case OP_SHL: case OP_SHR: case OP_MULHI:
-        results[0] = cpu_binary(e, operation->opcode, element, operands[0], operands[1], nan);
-        return true;
-    case OP_NEG: case OP_ABS: results[0] = negate_or_abs(e, operation->opcode == OP_NEG, element, operands[0]); return true;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_REM:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_SHR:
+    case OP_MULHI: results[0] = cpu_binary(e, operation->opcode, element, operands[0], operands[1], nan); return true;
+    case OP_NEG:
+    case OP_ABS: results[0] = negate_or_abs(e, operation->opcode == OP_NEG, element, operands[0]); return true;
     case OP_FMA: results[0] = cpu_fused(e, element, operands[0], operands[1], operands[2]); return true;
     case OP_NOT: results[0] = LLVMBuildNot(B, operands[0], ""); return true;
-    case OP_POPCOUNT: case OP_CLZ: results[0] = count_bits(e, operation->opcode == OP_CLZ, operands[0]); return true;
+    case OP_POPCOUNT:
+    case OP_CLZ: results[0] = count_bits(e, operation->opcode == OP_CLZ, operands[0]); return true;
     case OP_COMPARE:
-        results[0] = compare(e, (enum ir_predicate)ir_number(operation, IR_ATTRIBUTE_PREDICATE, 0), element, operands[0], operands[1]);
+        results[0] = compare(e, (enum ir_predicate)ir_number(operation, IR_ATTRIBUTE_PREDICATE, 0), element,
+                             operands[0], operands[1]);
         return true;
     case OP_SELECT: results[0] = LLVMBuildSelect(B, operands[0], operands[1], operands[2], ""); return true;
     case OP_CAST:
-        results[0] = cpu_cast(e, operands[0], element, to, (enum ir_round)ir_number(operation, IR_ATTRIBUTE_ROUND, IR_ROUND_RTNE),
+        results[0] = cpu_cast(e, operands[0], element, to,
+                              (enum ir_round)ir_number(operation, IR_ATTRIBUTE_ROUND, IR_ROUND_RTNE),
                               ir_number(operation, IR_ATTRIBUTE_SATURATE, 0) != 0);
         return true;
     case OP_BITCAST: {

@@ -144,7 +144,8 @@ static void emit_memory(struct cpu_emitter *e, const struct ir_operation *operat
         nest.in_order = true;
         const struct ir_value *result = operation->results[0];
         if (result->uses) {
-            struct cpu_buffer *buffer = cpu_buffer_create(e, cpu_tile_bytes(result->type), result->block, cpu_state_of(e, result)->last);
+            struct cpu_buffer *buffer =
+                cpu_buffer_create(e, cpu_tile_bytes(result->type), result->block, cpu_state_of(e, result)->last);
             clear_buffer(e, buffer, cpu_tile_bytes(result->type));
             nest.context = buffer;
         }
@@ -168,9 +169,12 @@ static void emit_call(struct cpu_emitter *e, struct ir_operation *operation, int
         struct ir_value *given = operation->operands[i], *argument = callee->body->arguments.data[i];
         struct cpu_state copy = *cpu_state_of(e, given);
         if (cpu_is_tile(given))
-            copy.buffer = cpu_buffer_borrow(e, cpu_materialise(e, given, operation->block, position - 1), NULL, INT_MAX);
+            copy.buffer =
+                cpu_buffer_borrow(e, cpu_materialise(e, given, operation->block, position - 1), NULL, INT_MAX);
         struct cpu_state *state = cpu_state_of(e, argument);
-        *state = (struct cpu_state){.kind = cpu_is_tile(given) ? CPU_BUFFER : copy.kind, .scalar = copy.scalar, .view = copy.view,
+        *state = (struct cpu_state){.kind = cpu_is_tile(given) ? CPU_BUFFER : copy.kind,
+                                    .scalar = copy.scalar,
+                                    .view = copy.view,
                                     .buffer = copy.buffer};
     }
     cpu_emit_block(e, callee->body);
@@ -218,25 +222,38 @@ static void emit_reshape(struct cpu_emitter *e, struct ir_operation *operation, 
     state->buffer = buffer;
 }
 
-static void emit_operation(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position)
+static void emit_operation(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation,
+                           int position)
 {
     switch (operation->opcode) {
     case OP_ASSUME: return;
-    case OP_SUBVIEW: case OP_VIEW_PERMUTE: cpu_emit_view(e, operation); return;
-    case OP_EXTENT: case OP_STRIDE: case OP_PRESENT: case OP_VIEW_POINTER: emit_view_fact(e, operation); return;
-    case OP_GRID_INDEX: case OP_GRID_SIZE: {
+    case OP_SUBVIEW:
+    case OP_VIEW_PERMUTE: cpu_emit_view(e, operation); return;
+    case OP_EXTENT:
+    case OP_STRIDE:
+    case OP_PRESENT:
+    case OP_VIEW_POINTER: emit_view_fact(e, operation); return;
+    case OP_GRID_INDEX:
+    case OP_GRID_SIZE: {
         int64_t d = ir_number(operation, IR_ATTRIBUTE_DIMENSION, 0);
-        cpu_set_scalar(e, operation->results[0], operation->opcode == OP_GRID_INDEX ? e->grid_index[d] : e->grid_size[d]);
+        cpu_set_scalar(e, operation->results[0],
+                       operation->opcode == OP_GRID_INDEX ? e->grid_index[d] : e->grid_size[d]);
         return;
     }
-    case OP_STORE: case OP_POINTER_STORE: case OP_ATOMIC: case OP_ATOMIC_CAS: case OP_POINTER_ATOMIC: case OP_POINTER_CAS:
-        emit_memory(e, operation);
-        return;
+    case OP_STORE:
+    case OP_POINTER_STORE:
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS:
+    case OP_POINTER_ATOMIC:
+    case OP_POINTER_CAS: emit_memory(e, operation); return;
     case OP_REDUCE: cpu_emit_reduce(e, plan, operation, position); return;
     case OP_DOT: cpu_emit_dot(e, plan, operation, position); return;
-    case OP_FOR: case OP_WHILE: case OP_IF: cpu_emit_control(e, plan, operation, position); return;
+    case OP_FOR:
+    case OP_WHILE:
+    case OP_IF: cpu_emit_control(e, plan, operation, position); return;
     case OP_CALL: emit_call(e, operation, position); return;
-    case OP_CONVERT_LAYOUT: case OP_BARRIER: cpu_report(e, operation->at, "an operation of the Schedule level"); return;
+    case OP_CONVERT_LAYOUT:
+    case OP_BARRIER: cpu_report(e, operation->at, "an operation of the Schedule level"); return;
     default: break;
     }
     if (operation->result_count == 0)

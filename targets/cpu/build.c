@@ -1,6 +1,6 @@
-/* Small builders of LLVM values that the rest of the CPU target speaks in: types of elements, splats, selects over scalars and
- * vectors alike, loops with their hints.  Scalars stay scalars as long as they can: a value that does not depend on the lane is
- * computed once and spread where it meets a vector. */
+/* Small builders of LLVM values that the rest of the CPU target speaks in: types of elements, splats, selects over
+ * scalars and vectors alike, loops with their hints.  Scalars stay scalars as long as they can: a value that does not
+ * depend on the lane is computed once and spread where it meets a vector. */
 #include "targets/cpu/emit.h"
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
@@ -21,7 +21,10 @@ LLVMTypeRef cpu_register_type(struct cpu_emitter *e, enum ir_element element)
     return element == IR_BOOL ? e->i1 : cpu_memory_type(e, element);
 }
 
-LLVMTypeRef cpu_vector_of(LLVMTypeRef scalar, int lanes) { return lanes == 1 ? scalar : LLVMVectorType(scalar, (unsigned)lanes); }
+LLVMTypeRef cpu_vector_of(LLVMTypeRef scalar, int lanes)
+{
+    return lanes == 1 ? scalar : LLVMVectorType(scalar, (unsigned)lanes);
+}
 
 int cpu_lanes(LLVMValueRef value)
 {
@@ -31,7 +34,10 @@ int cpu_lanes(LLVMValueRef value)
 
 LLVMTypeRef cpu_like(LLVMTypeRef scalar, LLVMValueRef model) { return cpu_vector_of(scalar, cpu_lanes(model)); }
 
-LLVMValueRef cpu_int(struct cpu_emitter *e, int64_t value) { return LLVMConstInt(e->i64, (unsigned long long)value, 1); }
+LLVMValueRef cpu_int(struct cpu_emitter *e, int64_t value)
+{
+    return LLVMConstInt(e->i64, (unsigned long long)value, 1);
+}
 
 static LLVMValueRef constant_splat(LLVMValueRef scalar, int lanes)
 {
@@ -46,7 +52,10 @@ static LLVMTypeRef scalar_of(LLVMTypeRef type)
     return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
 }
 
-static int lanes_of(LLVMTypeRef type) { return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? (int)LLVMGetVectorSize(type) : 1; }
+static int lanes_of(LLVMTypeRef type)
+{
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? (int)LLVMGetVectorSize(type) : 1;
+}
 
 LLVMValueRef cpu_int_like(LLVMTypeRef type, int64_t value)
 {
@@ -76,7 +85,8 @@ LLVMValueRef cpu_splat(struct cpu_emitter *e, LLVMValueRef scalar, int lanes)
         return constant_splat(scalar, lanes);
     LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), (unsigned)lanes);
     LLVMValueRef one = LLVMBuildInsertElement(e->builder, LLVMGetPoison(type), scalar, LLVMConstInt(e->i32, 0, 0), "");
-    return LLVMBuildShuffleVector(e->builder, one, LLVMGetPoison(type), LLVMConstNull(LLVMVectorType(e->i32, (unsigned)lanes)), "");
+    return LLVMBuildShuffleVector(e->builder, one, LLVMGetPoison(type),
+                                  LLVMConstNull(LLVMVectorType(e->i32, (unsigned)lanes)), "");
 }
 
 LLVMValueRef cpu_iota(struct cpu_emitter *e, LLVMTypeRef scalar, int lanes)
@@ -184,7 +194,8 @@ void cpu_loop_hint(struct cpu_emitter *e, LLVMValueRef branch, int unroll)
     } else {
         unrolled[0] = LLVMMDStringInContext2(e->llvm, "llvm.loop.unroll.disable", 24);
     }
-    LLVMMetadataRef parts[3] = {self, LLVMMDNodeInContext2(e->llvm, vectorize, 2), LLVMMDNodeInContext2(e->llvm, unrolled, count)};
+    LLVMMetadataRef parts[3] = {self, LLVMMDNodeInContext2(e->llvm, vectorize, 2),
+                                LLVMMDNodeInContext2(e->llvm, unrolled, count)};
     LLVMMetadataRef node = LLVMMDNodeInContext2(e->llvm, parts, 3);
     LLVMMetadataReplaceAllUsesWith(self, node);
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->llvm, "llvm.loop", 9), LLVMMetadataAsValue(e->llvm, node));

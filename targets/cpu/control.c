@@ -1,6 +1,6 @@
-/* for, while, if.  Scalars and views that cross become phis; tiles live in buffers that the operation owns: a loop's carried tile has
- * one, which the initial value gives up when nobody else needs it, and which the body's last operation on it fills in place when
- * the plan shows that the old value is dead. */
+/* for, while, if.  Scalars and views that cross become phis; tiles live in buffers that the operation owns: a loop's
+ * carried tile has one, which the initial value gives up when nobody else needs it, and which the body's last operation
+ * on it fills in place when the plan shows that the old value is dead. */
 #include "targets/cpu/emit.h"
 
 #define B e->builder
@@ -46,7 +46,8 @@ static void bind_parts(struct cpu_emitter *e, const struct ir_value *value, LLVM
 }
 
 /* Phis for `value` at the builder's point, one edge filled; binds `to`. */
-static LLVMValueRef *phis_for(struct cpu_emitter *e, const struct ir_value *from, const struct ir_value *to, LLVMBasicBlockRef edge)
+static LLVMValueRef *phis_for(struct cpu_emitter *e, const struct ir_value *from, const struct ir_value *to,
+                              LLVMBasicBlockRef edge)
 {
     LLVMValueRef parts[MAX_PARTS], *phis = ARENA_ARRAY(e->arena, LLVMValueRef, MAX_PARTS);
     int count = parts_of(e, from, parts);
@@ -69,7 +70,8 @@ static void close_phis(struct cpu_emitter *e, LLVMValueRef *phis, const struct i
 /* ---- tiles ---- */
 
 /* Values to buffers at the end of a region, as if all at once: what a later one still reads goes to a copy first. */
-static void fill_all(struct cpu_emitter *e, int count, struct ir_value *const *values, struct cpu_buffer *const *buffers)
+static void fill_all(struct cpu_emitter *e, int count, struct ir_value *const *values,
+                     struct cpu_buffer *const *buffers)
 {
     struct cpu_buffer **apart = ARENA_ARRAY(e->arena, struct cpu_buffer *, count + 1);
     for (int i = 0; i < count; i++) {
@@ -96,7 +98,8 @@ static void fill_all(struct cpu_emitter *e, int count, struct ir_value *const *v
 }
 
 /* Nothing but operand `index` of `operation` reads the value from here on, and it owns its buffer. */
-static bool gives_up(struct cpu_emitter *e, const struct cpu_plan *plan, const struct ir_operation *operation, int index, int position)
+static bool gives_up(struct cpu_emitter *e, const struct cpu_plan *plan, const struct ir_operation *operation,
+                     int index, int position)
 {
     const struct ir_value *value = operation->operands[index];
     const struct cpu_state *state = cpu_state_of(e, value);
@@ -113,7 +116,8 @@ static bool gives_up(struct cpu_emitter *e, const struct cpu_plan *plan, const s
             return false;
         for (int r = 0; r < use->user->result_count; r++) {
             const struct cpu_state *result = cpu_state_of(e, use->user->results[r]);
-            bool follows = result->kind == CPU_VIRTUAL || (result->kind == CPU_BUFFER && result->buffer == state->buffer);
+            bool follows =
+                result->kind == CPU_VIRTUAL || (result->kind == CPU_BUFFER && result->buffer == state->buffer);
             if (cpu_is_tile(use->user->results[r]) && follows && result->last >= position)
                 return false;
         }
@@ -122,8 +126,9 @@ static bool gives_up(struct cpu_emitter *e, const struct cpu_plan *plan, const s
 }
 
 /* The buffer of a carried tile, holding operand `index`; it lives on as `result`. */
-static struct cpu_buffer *carried_buffer(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int index,
-                                         int position, const struct ir_value *result)
+static struct cpu_buffer *carried_buffer(struct cpu_emitter *e, const struct cpu_plan *plan,
+                                         struct ir_operation *operation, int index, int position,
+                                         const struct ir_value *result)
 {
     struct ir_value *initial = operation->operands[index];
     int last = result ? cpu_state_of(e, result)->last : position;
@@ -133,7 +138,8 @@ static struct cpu_buffer *carried_buffer(struct cpu_emitter *e, const struct cpu
         if (last > buffer->last)
             buffer->last = last;
     } else {
-        buffer = cpu_buffer_create(e, cpu_tile_bytes(initial->type), operation->block, last > position ? last : position);
+        buffer =
+            cpu_buffer_create(e, cpu_tile_bytes(initial->type), operation->block, last > position ? last : position);
         cpu_fill(e, initial, buffer);
     }
     return buffer;
@@ -141,7 +147,8 @@ static struct cpu_buffer *carried_buffer(struct cpu_emitter *e, const struct cpu
 
 /* ---- for ---- */
 
-static LLVMValueRef goes_on(struct cpu_emitter *e, enum ir_element element, LLVMValueRef variable, LLVMValueRef upper, bool down)
+static LLVMValueRef goes_on(struct cpu_emitter *e, enum ir_element element, LLVMValueRef variable, LLVMValueRef upper,
+                            bool down)
 {
     bool is_signed = ir_is_signed(element);
     LLVMIntPredicate predicate = down ? (is_signed ? LLVMIntSGT : LLVMIntUGT) : (is_signed ? LLVMIntSLT : LLVMIntULT);
@@ -158,12 +165,14 @@ static void emit_for(struct cpu_emitter *e, const struct cpu_plan *plan, struct 
     LLVMValueRef lower = cpu_scalar(e, operation->operands[0]), upper = cpu_scalar(e, operation->operands[1]);
     LLVMValueRef step = cpu_scalar(e, operation->operands[2]);
     int64_t number;
-    bool fixed = ir_constant_integer(operation->operands[2], &number), multiply = ir_number(operation, IR_ATTRIBUTE_MULTIPLY, 0) != 0;
+    bool fixed = ir_constant_integer(operation->operands[2], &number),
+         multiply = ir_number(operation, IR_ATTRIBUTE_MULTIPLY, 0) != 0;
     bool down = fixed && number < 0 && ir_is_signed(element);
     for (int i = 0; i < count; i++)
         if (cpu_is_tile(operation->results[i]))
             buffers[i] = carried_buffer(e, plan, operation, 3 + i, position, operation->results[i]);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = cpu_block(e, "for"), inside = cpu_block(e, "do"), exit = cpu_block(e, "end");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = cpu_block(e, "for"), inside = cpu_block(e, "do"),
+                      exit = cpu_block(e, "end");
     LLVMBuildBr(B, head);
     LLVMPositionBuilderAtEnd(B, head);
     LLVMValueRef variable = LLVMBuildPhi(B, LLVMTypeOf(lower), "k");
@@ -211,8 +220,9 @@ static void emit_for(struct cpu_emitter *e, const struct cpu_plan *plan, struct 
 /* ---- while ---- */
 
 /* Tiles that the condition hands on: an argument's buffer itself, else one of their own, filled before the branch. */
-static void forward_tiles(struct cpu_emitter *e, const struct ir_operation *operation, const struct ir_operation *condition,
-                          struct cpu_buffer **carried, struct cpu_buffer **forwarded)
+static void forward_tiles(struct cpu_emitter *e, const struct ir_operation *operation,
+                          const struct ir_operation *condition, struct cpu_buffer **carried,
+                          struct cpu_buffer **forwarded)
 {
     struct ir_block *test = operation->regions[0];
     for (int i = 0; i + 1 < condition->operand_count; i++) {
@@ -228,7 +238,8 @@ static void forward_tiles(struct cpu_emitter *e, const struct ir_operation *oper
                     forwarded[i] = carried[k];
             }
         if (!forwarded[i]) {
-            forwarded[i] = cpu_buffer_create(e, cpu_tile_bytes(value->type), operation->block, cpu_state_of(e, operation->results[i])->last);
+            forwarded[i] = cpu_buffer_create(e, cpu_tile_bytes(value->type), operation->block,
+                                             cpu_state_of(e, operation->results[i])->last);
             cpu_fill(e, value, forwarded[i]);
         }
     }
@@ -251,7 +262,8 @@ static void emit_while(struct cpu_emitter *e, const struct cpu_plan *plan, struc
             if (longest > carried[i]->last)
                 carried[i]->last = longest;
         }
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = cpu_block(e, "while"), inside = cpu_block(e, "do"), exit = cpu_block(e, "end");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = cpu_block(e, "while"), inside = cpu_block(e, "do"),
+                      exit = cpu_block(e, "end");
     LLVMBuildBr(B, head);
     LLVMPositionBuilderAtEnd(B, head);
     for (int i = 0; i < count; i++) {
@@ -299,8 +311,8 @@ static void emit_while(struct cpu_emitter *e, const struct cpu_plan *plan, struc
 /* ---- if ---- */
 
 /* A tile that a branch hands through and that dies here keeps its bytes: that branch then does nothing. */
-static struct cpu_buffer *handed_through(struct cpu_emitter *e, const struct ir_operation *operation, int result, int position,
-                                         struct cpu_buffer **taken)
+static struct cpu_buffer *handed_through(struct cpu_emitter *e, const struct ir_operation *operation, int result,
+                                         int position, struct cpu_buffer **taken)
 {
     for (int r = 1; r >= 0; r--) {
         const struct ir_value *value = ir_terminator(operation->regions[r])->operands[result];

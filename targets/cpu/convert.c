@@ -1,15 +1,19 @@
 /* Conversions between elements, exact for every pair, on scalars and vectors alike, without a call to a library.
  *
- * Narrow floats are integers in registers.  Widening to f32 is exact.  Narrowing rounds once: from f32 by integer arithmetic on the
- * bits (or the processor's own instruction for f16); from anything wider through f32 rounded to odd, which keeps what the second
- * rounding needs because f32 has more than two bits beyond every narrow format (Boldo and Melquiond, "Emulation of FMA and
- * correctly rounded sums", 2008). */
+ * Narrow floats are integers in registers.  Widening to f32 is exact.  Narrowing rounds once: from f32 by integer
+ * arithmetic on the bits (or the processor's own instruction for f16); from anything wider through f32 rounded to odd,
+ * which keeps what the second rounding needs because f32 has more than two bits beyond every narrow format (Boldo and
+ * Melquiond, "Emulation of FMA and correctly rounded sums", 2008). */
 #include "targets/cpu/emit.h"
 
 #define B e->builder
 
 /* Formats below 32 bits: bits of exponent and mantissa, largest code that is finite, has infinities. */
-struct format { int exponent, mantissa; int64_t largest; bool infinite; };
+struct format {
+    int exponent, mantissa;
+    int64_t largest;
+    bool infinite;
+};
 
 static struct format format_of(enum ir_element element)
 {
@@ -24,7 +28,10 @@ static struct format format_of(enum ir_element element)
 
 static bool is_narrow(enum ir_element element) { return ir_is_float(element) && cpu_bytes(element) < 4; }
 
-static LLVMValueRef to_int(struct cpu_emitter *e, LLVMValueRef f32) { return LLVMBuildBitCast(B, f32, cpu_like(e->i32, f32), ""); }
+static LLVMValueRef to_int(struct cpu_emitter *e, LLVMValueRef f32)
+{
+    return LLVMBuildBitCast(B, f32, cpu_like(e->i32, f32), "");
+}
 
 static LLVMValueRef shift_left(struct cpu_emitter *e, LLVMValueRef a, int by)
 {
@@ -47,7 +54,8 @@ LLVMValueRef cpu_widen(struct cpu_emitter *e, enum ir_element from, LLVMValueRef
         return value;
     LLVMTypeRef wide = cpu_like(e->i32, value), real = cpu_like(e->f32, value);
     if (from == IR_F16 && e->has_half)
-        return LLVMBuildFPExt(B, LLVMBuildBitCast(B, value, cpu_like(LLVMHalfTypeInContext(e->llvm), value), ""), real, "");
+        return LLVMBuildFPExt(B, LLVMBuildBitCast(B, value, cpu_like(LLVMHalfTypeInContext(e->llvm), value), ""), real,
+                              "");
     LLVMValueRef bits = LLVMBuildZExt(B, value, wide, "");
     if (from == IR_BF16)
         return LLVMBuildBitCast(B, shift_left(e, bits, 16), real, "");
@@ -68,8 +76,8 @@ LLVMValueRef cpu_widen(struct cpu_emitter *e, enum ir_element from, LLVMValueRef
 }
 
 /* Adds what makes a following truncation by `shift` bits round as asked. */
-static LLVMValueRef before_truncation(struct cpu_emitter *e, LLVMValueRef value, LLVMValueRef shift, LLVMValueRef negative,
-                                      enum ir_round round)
+static LLVMValueRef before_truncation(struct cpu_emitter *e, LLVMValueRef value, LLVMValueRef shift,
+                                      LLVMValueRef negative, enum ir_round round)
 {
     LLVMTypeRef type = LLVMTypeOf(value);
     LLVMValueRef one = cpu_int_like(type, 1), unit = LLVMBuildShl(B, one, shift, ""), zero = cpu_int_like(type, 0);
@@ -80,7 +88,8 @@ static LLVMValueRef before_truncation(struct cpu_emitter *e, LLVMValueRef value,
     case IR_ROUND_RTNE: add = LLVMBuildAdd(B, LLVMBuildLShr(B, below, one, ""), odd, ""); break;
     case IR_ROUND_RTP: add = LLVMBuildSelect(B, negative, zero, below, ""); break;
     case IR_ROUND_RTN: add = LLVMBuildSelect(B, negative, below, zero, ""); break;
-    case IR_ROUND_RTZ: case IR_ROUND_COUNT: return value;
+    case IR_ROUND_RTZ:
+    case IR_ROUND_COUNT: return value;
     }
     return LLVMBuildAdd(B, value, add, "");
 }
@@ -111,15 +120,18 @@ static LLVMValueRef narrow_f32(struct cpu_emitter *e, LLVMValueRef value, enum i
         LLVMValueRef further = LLVMBuildSub(B, cpu_int_like(type, low + 1), exponent, "");
         LLVMValueRef far = LLVMBuildICmp(B, LLVMIntSGT, further, cpu_int_like(type, 26), "");
         further = LLVMBuildSelect(B, far, cpu_int_like(type, 26), further, "");
-        number = LLVMBuildSelect(B, small, leading, LLVMBuildSub(B, magnitude, cpu_int_like(type, (int64_t)(127 - bias) << 23), ""), "");
+        number = LLVMBuildSelect(B, small, leading,
+                                 LLVMBuildSub(B, magnitude, cpu_int_like(type, (int64_t)(127 - bias) << 23), ""), "");
         amount = LLVMBuildSelect(B, small, further, amount, "");
     }
     number = LLVMBuildLShr(B, before_truncation(e, number, amount, negative, round), amount, "");
     LLVMValueRef top = cpu_int_like(type, format.infinite ? infinite : format.largest);
-    if (format.infinite && round != IR_ROUND_RTNE) { /* directed rounding of what is too large stops at the largest number */
+    if (format.infinite &&
+        round != IR_ROUND_RTNE) { /* directed rounding of what is too large stops at the largest number */
         LLVMValueRef largest = cpu_int_like(type, format.largest);
-        LLVMValueRef reached = round == IR_ROUND_RTP ? LLVMBuildSelect(B, negative, largest, top, "")
-                               : round == IR_ROUND_RTN ? LLVMBuildSelect(B, negative, top, largest, "") : largest;
+        LLVMValueRef reached = round == IR_ROUND_RTP   ? LLVMBuildSelect(B, negative, largest, top, "")
+                               : round == IR_ROUND_RTN ? LLVMBuildSelect(B, negative, top, largest, "")
+                                                       : largest;
         LLVMValueRef was_infinite = LLVMBuildICmp(B, LLVMIntEQ, magnitude, cpu_int_like(type, 0x7f800000), "");
         top = LLVMBuildSelect(B, was_infinite, top, reached, "");
     }
@@ -137,7 +149,8 @@ static LLVMValueRef f64_to_f32(struct cpu_emitter *e, LLVMValueRef value, LLVMVa
     LLVMValueRef near = LLVMBuildFPTrunc(B, value, cpu_like(e->f32, value), "");
     LLVMValueRef back = LLVMBuildFPExt(B, near, LLVMTypeOf(value), "");
     *inexact = LLVMBuildFCmp(B, LLVMRealONE, back, value, "");
-    *above = LLVMBuildFCmp(B, LLVMRealOGT, cpu_unary_intrinsic(e, "llvm.fabs", back), cpu_unary_intrinsic(e, "llvm.fabs", value), "");
+    *above = LLVMBuildFCmp(B, LLVMRealOGT, cpu_unary_intrinsic(e, "llvm.fabs", back),
+                           cpu_unary_intrinsic(e, "llvm.fabs", value), "");
     return near;
 }
 
@@ -159,26 +172,31 @@ static LLVMValueRef f64_to_f32_directed(struct cpu_emitter *e, LLVMValueRef valu
                                           cpu_int_like(cpu_like(e->i64, value), 0), "");
     LLVMValueRef back = LLVMBuildSub(B, bits, LLVMBuildZExt(B, above, type, ""), ""); /* towards zero */
     LLVMValueRef on = LLVMBuildAdd(B, back, LLVMBuildZExt(B, inexact, type, ""), ""); /* away from zero */
-    LLVMValueRef result = round == IR_ROUND_RTP ? LLVMBuildSelect(B, negative, back, on, "")
-                          : round == IR_ROUND_RTN ? LLVMBuildSelect(B, negative, on, back, "") : back;
+    LLVMValueRef result = round == IR_ROUND_RTP   ? LLVMBuildSelect(B, negative, back, on, "")
+                          : round == IR_ROUND_RTN ? LLVMBuildSelect(B, negative, on, back, "")
+                                                  : back;
     return LLVMBuildBitCast(B, result, cpu_like(e->f32, value), "");
 }
 
 /* From f32 or f64 to any float. */
-LLVMValueRef cpu_narrow(struct cpu_emitter *e, LLVMValueRef value, enum ir_element to, enum ir_round round, bool saturate)
+LLVMValueRef cpu_narrow(struct cpu_emitter *e, LLVMValueRef value, enum ir_element to, enum ir_round round,
+                        bool saturate)
 {
     (void)saturate; /* fp8 saturates anyway, the others have infinities */
     LLVMTypeRef type = LLVMTypeOf(value);
-    bool wide = LLVMGetTypeKind(LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type) == LLVMDoubleTypeKind;
+    bool wide = LLVMGetTypeKind(LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type) ==
+                LLVMDoubleTypeKind;
     if (to == IR_F64)
         return wide ? value : LLVMBuildFPExt(B, value, cpu_like(e->f64, value), "");
     if (to == IR_F32)
-        return !wide ? value : round == IR_ROUND_RTNE ? LLVMBuildFPTrunc(B, value, cpu_like(e->f32, value), "")
-                                                      : f64_to_f32_directed(e, value, round);
+        return !wide                    ? value
+               : round == IR_ROUND_RTNE ? LLVMBuildFPTrunc(B, value, cpu_like(e->f32, value), "")
+                                        : f64_to_f32_directed(e, value, round);
     return narrow_f32(e, wide ? cpu_round_to_odd(e, value) : value, to, round);
 }
 
-/* 64-bit integer to f64 so that a second rounding to at most 24 bits is right: bits beyond the 53rd are folded into one. */
+/* 64-bit integer to f64 so that a second rounding to at most 24 bits is right: bits beyond the 53rd are folded into
+ * one. */
 static LLVMValueRef sticky_f64(struct cpu_emitter *e, LLVMValueRef value, bool is_signed)
 {
     LLVMTypeRef type = LLVMTypeOf(value), real = cpu_like(e->f64, value);
@@ -194,8 +212,8 @@ static LLVMValueRef sticky_f64(struct cpu_emitter *e, LLVMValueRef value, bool i
     return is_signed ? LLVMBuildSelect(B, negative, LLVMBuildFNeg(B, result, ""), result, "") : result;
 }
 
-static LLVMValueRef integer_to_float(struct cpu_emitter *e, LLVMValueRef value, enum ir_element from, enum ir_element to,
-                                     enum ir_round round)
+static LLVMValueRef integer_to_float(struct cpu_emitter *e, LLVMValueRef value, enum ir_element from,
+                                     enum ir_element to, enum ir_round round)
 {
     bool is_signed = ir_is_signed(from);
     if (to == IR_F64 || (to == IR_F32 && round == IR_ROUND_RTNE)) {
@@ -206,13 +224,16 @@ static LLVMValueRef integer_to_float(struct cpu_emitter *e, LLVMValueRef value, 
     if (cpu_bytes(from) == 8)
         exact = sticky_f64(e, value, is_signed);
     else if (cpu_bytes(from) <= 2) /* f32 holds them exactly */
-        exact = is_signed ? LLVMBuildSIToFP(B, value, cpu_like(e->f32, value), "") : LLVMBuildUIToFP(B, value, cpu_like(e->f32, value), "");
+        exact = is_signed ? LLVMBuildSIToFP(B, value, cpu_like(e->f32, value), "")
+                          : LLVMBuildUIToFP(B, value, cpu_like(e->f32, value), "");
     else
-        exact = is_signed ? LLVMBuildSIToFP(B, value, cpu_like(e->f64, value), "") : LLVMBuildUIToFP(B, value, cpu_like(e->f64, value), "");
+        exact = is_signed ? LLVMBuildSIToFP(B, value, cpu_like(e->f64, value), "")
+                          : LLVMBuildUIToFP(B, value, cpu_like(e->f64, value), "");
     return cpu_narrow(e, exact, to, round, false);
 }
 
-static LLVMValueRef float_to_integer(struct cpu_emitter *e, LLVMValueRef value, enum ir_element from, enum ir_element to)
+static LLVMValueRef float_to_integer(struct cpu_emitter *e, LLVMValueRef value, enum ir_element from,
+                                     enum ir_element to)
 {
     LLVMValueRef wide = cpu_widen(e, from, value);
     LLVMTypeRef types[2] = {cpu_like(cpu_register_type(e, to), value), LLVMTypeOf(wide)};
@@ -241,8 +262,8 @@ static LLVMValueRef saturated(struct cpu_emitter *e, LLVMValueRef value, enum ir
     return value;
 }
 
-LLVMValueRef cpu_cast(struct cpu_emitter *e, LLVMValueRef value, enum ir_element from, enum ir_element to, enum ir_round round,
-                      bool saturate)
+LLVMValueRef cpu_cast(struct cpu_emitter *e, LLVMValueRef value, enum ir_element from, enum ir_element to,
+                      enum ir_round round, bool saturate)
 {
     if (from == to)
         return value;

@@ -1,20 +1,27 @@
 /* One function of the CPU target:  void symbol(const uint64_t *slots, int64_t begin, int64_t end, void *scratch).
  *
- * The slots are read once, before the loop over programs begin..end-1; a program's grid indexes come from its number, the first
- * grid dimension running fastest.  The instruction set is an attribute of the function, so that one module holds all levels. */
+ * The slots are read once, before the loop over programs begin..end-1; a program's grid indexes come from its number,
+ * the first grid dimension running fastest.  The instruction set is an attribute of the function, so that one module
+ * holds all levels. */
 #include "targets/cpu/emit.h"
 #include <string.h>
 
 #define B e->builder
 
-struct level { const char *name, *cpu, *features; int vector_bytes; bool fma, half, round; };
+struct level {
+    const char *name, *cpu, *features;
+    int vector_bytes;
+    bool fma, half, round;
+};
 
 static bool is_arm(const char *triple) { return triple && !strncmp(triple, "aarch64", 7); }
 
 static const struct level x86_levels[CPU_ISA_COUNT] = {
     [CPU_BASELINE] = {"baseline", "x86-64", "+sse2", 16, false, false, false},
     [CPU_WIDE] = {"avx2", "x86-64-v3", "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt", 32, true, true, true},
-    [CPU_WIDEST] = {"avx512", "x86-64-v4", "+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,+avx2,+fma,+f16c,+bmi,+bmi2", 64, true, true, true},
+    [CPU_WIDEST] = {"avx512", "x86-64-v4",
+                    "+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,+avx2,+fma,+f16c,+bmi,+bmi2", 64, true, true,
+                    true},
 };
 static const struct level arm_levels[CPU_ISA_COUNT] = {
     [CPU_BASELINE] = {"baseline", "generic", "+neon", 16, true, true, true},
@@ -37,13 +44,15 @@ const char *cpu_isa_name(const char *triple, enum cpu_isa isa)
 
 static void add_attribute(struct cpu_emitter *e, const char *name, const char *value)
 {
-    LLVMAttributeRef attribute = LLVMCreateStringAttribute(e->llvm, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+    LLVMAttributeRef attribute =
+        LLVMCreateStringAttribute(e->llvm, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
     LLVMAddAttributeAtIndex(e->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
 }
 
 static void add_parameter_attribute(struct cpu_emitter *e, unsigned index, const char *name)
 {
-    LLVMAttributeRef attribute = LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
+    LLVMAttributeRef attribute =
+        LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
     LLVMAddAttributeAtIndex(e->function, index + 1, attribute);
 }
 
@@ -58,7 +67,8 @@ static LLVMValueRef read_slot(struct cpu_emitter *e, LLVMValueRef slots, int slo
     return value;
 }
 
-static struct cpu_view *view_argument(struct cpu_emitter *e, LLVMValueRef slots, int slot, const struct ir_type *type, int root)
+static struct cpu_view *view_argument(struct cpu_emitter *e, LLVMValueRef slots, int slot, const struct ir_type *type,
+                                      int root)
 {
     struct cpu_view *view = ARENA_NEW(e->arena, struct cpu_view);
     LLVMValueRef data = read_slot(e, slots, slot);
@@ -67,8 +77,10 @@ static struct cpu_view *view_argument(struct cpu_emitter *e, LLVMValueRef slots,
     if (type->optional)
         view->present = LLVMBuildICmp(B, LLVMIntNE, data, cpu_int(e, 0), "");
     for (int d = 0; d < type->rank; d++) {
-        view->extent[d] = type->extent[d] == IR_DYNAMIC ? read_slot(e, slots, slot + 1 + d) : cpu_int(e, type->extent[d]);
-        view->stride[d] = type->stride[d] == IR_DYNAMIC ? read_slot(e, slots, slot + 1 + type->rank + d) : cpu_int(e, type->stride[d]);
+        view->extent[d] =
+            type->extent[d] == IR_DYNAMIC ? read_slot(e, slots, slot + 1 + d) : cpu_int(e, type->extent[d]);
+        view->stride[d] = type->stride[d] == IR_DYNAMIC ? read_slot(e, slots, slot + 1 + type->rank + d)
+                                                        : cpu_int(e, type->stride[d]);
     }
     return view;
 }
@@ -174,7 +186,8 @@ static void emit_programs(struct cpu_emitter *e)
 }
 
 bool cpu_emit_function(const struct target_options *options, LLVMModuleRef module, const struct kernel_entry *entry,
-                       const struct kernel_variant *variant, enum cpu_isa isa, const char *symbol, int64_t *scratch_bytes)
+                       const struct kernel_variant *variant, enum cpu_isa isa, const char *symbol,
+                       int64_t *scratch_bytes)
 {
     const struct level *level = level_of(options->host_triple, isa);
     if (!level)

@@ -1,8 +1,9 @@
 /* dot: packed panels and a register micro-kernel.
  *
- * Both operands are evaluated once into scratch in the type of the accumulator (conversions happen there): the left one row-major
- * [m][k], the right one in panels of NR columns, [n / NR][k][NR], the last panel filled with zeros.  The micro-kernel keeps MR rows
- * of NR columns of the result in registers over the whole of k; edges in m have a kernel of their own, edges in n a mask. */
+ * Both operands are evaluated once into scratch in the type of the accumulator (conversions happen there): the left one
+ * row-major [m][k], the right one in panels of NR columns, [n / NR][k][NR], the last panel filled with zeros.  The
+ * micro-kernel keeps MR rows of NR columns of the result in registers over the whole of k; edges in m have a kernel of
+ * their own, edges in n a mask. */
 #include "targets/cpu/emit.h"
 #include <string.h>
 
@@ -10,11 +11,11 @@
 
 struct product {
     struct ir_operation *operation;
-    enum ir_element element;      /* of the accumulator */
+    enum ir_element element; /* of the accumulator */
     int64_t m, n, k;
-    int lanes, rows, vectors;     /* MR = rows, NR = lanes * vectors */
+    int lanes, rows, vectors; /* MR = rows, NR = lanes * vectors */
     struct cpu_buffer *left, *right, *result;
-    LLVMValueRef result_address;  /* of this batch's first element */
+    LLVMValueRef result_address; /* of this batch's first element */
 };
 
 static LLVMValueRef converted(struct cpu_emitter *e, LLVMValueRef value, enum ir_element from, enum ir_element to)
@@ -24,7 +25,8 @@ static LLVMValueRef converted(struct cpu_emitter *e, LLVMValueRef value, enum ir
 
 /* ---- packing ---- */
 
-static void store_lanes(struct cpu_nest *nest, enum ir_element element, LLVMValueRef base, LLVMValueRef index, int64_t stride, LLVMValueRef value)
+static void store_lanes(struct cpu_nest *nest, enum ir_element element, LLVMValueRef base, LLVMValueRef index,
+                        int64_t stride, LLVMValueRef value)
 {
     struct cpu_emitter *e = nest->e;
     LLVMValueRef address = cpu_address(e, element, base, index);
@@ -35,7 +37,8 @@ static void store_lanes(struct cpu_nest *nest, enum ir_element element, LLVMValu
     LLVMValueRef alignment = LLVMConstInt(e->i32, (unsigned)cpu_bytes(element), 0);
     LLVMValueRef mask = nest->active ? nest->active : LLVMConstAllOnes(LLVMVectorType(e->i1, (unsigned)nest->lanes));
     if (stride != 1) {
-        LLVMValueRef lanes = LLVMBuildMul(B, cpu_iota(e, e->i64, nest->lanes), cpu_splat(e, cpu_int(e, stride), nest->lanes), "");
+        LLVMValueRef lanes =
+            LLVMBuildMul(B, cpu_iota(e, e->i64, nest->lanes), cpu_splat(e, cpu_int(e, stride), nest->lanes), "");
         address = cpu_address(e, element, base, LLVMBuildAdd(B, cpu_splat(e, index, nest->lanes), lanes, ""));
     }
     LLVMTypeRef types[2] = {LLVMTypeOf(value), LLVMTypeOf(address)};
@@ -50,12 +53,15 @@ static void pack_left(struct cpu_nest *nest, const struct cpu_point *point, int 
     struct ir_value *root = nest->roots.data[0];
     (void)copy;
     LLVMValueRef value = converted(e, cpu_element_full(nest, root, point), root->type->element, p->element);
-    LLVMValueRef row = cpu_point_index(nest, point, nest->rank - 2), column = cpu_point_index(nest, point, nest->rank - 1);
+    LLVMValueRef row = cpu_point_index(nest, point, nest->rank - 2),
+                 column = cpu_point_index(nest, point, nest->rank - 1);
     LLVMValueRef index = LLVMBuildAdd(B, LLVMBuildMul(B, row, cpu_int(e, p->k), ""), column, "");
-    store_lanes(nest, p->element, cpu_buffer_address(e, p->left), index, point->lanes_dim == nest->rank - 1 ? 1 : p->k, value);
+    store_lanes(nest, p->element, cpu_buffer_address(e, p->left), index, point->lanes_dim == nest->rank - 1 ? 1 : p->k,
+                value);
 }
 
-/* Lanes along n stay in one panel: panels are a multiple of the lanes wide, and the nest is told to start at such multiples. */
+/* Lanes along n stay in one panel: panels are a multiple of the lanes wide, and the nest is told to start at such
+ * multiples. */
 static void pack_right(struct cpu_nest *nest, const struct cpu_point *point, int copy)
 {
     struct cpu_emitter *e = nest->e;
@@ -64,18 +70,27 @@ static void pack_right(struct cpu_nest *nest, const struct cpu_point *point, int
     int64_t width = (int64_t)p->lanes * p->vectors;
     (void)copy;
     LLVMValueRef value = converted(e, cpu_element_full(nest, root, point), root->type->element, p->element);
-    LLVMValueRef row = cpu_point_index(nest, point, nest->rank - 2), column = cpu_point_index(nest, point, nest->rank - 1);
-    LLVMValueRef inside = LLVMBuildAnd(B, column, cpu_int(e, width - 1), ""), panel = LLVMBuildSub(B, column, inside, "");
-    LLVMValueRef index = LLVMBuildAdd(B, LLVMBuildMul(B, panel, cpu_int(e, p->k), ""), LLVMBuildMul(B, row, cpu_int(e, width), ""), "");
+    LLVMValueRef row = cpu_point_index(nest, point, nest->rank - 2),
+                 column = cpu_point_index(nest, point, nest->rank - 1);
+    LLVMValueRef inside = LLVMBuildAnd(B, column, cpu_int(e, width - 1), ""),
+                 panel = LLVMBuildSub(B, column, inside, "");
+    LLVMValueRef index =
+        LLVMBuildAdd(B, LLVMBuildMul(B, panel, cpu_int(e, p->k), ""), LLVMBuildMul(B, row, cpu_int(e, width), ""), "");
     index = LLVMBuildAdd(B, index, inside, "");
     LLVMValueRef base = cpu_buffer_address(e, p->right);
     store_lanes(nest, p->element, base, index, point->lanes_dim == nest->rank - 1 ? 1 : width, value);
 }
 
-static void pack(struct cpu_emitter *e, struct product *p, struct ir_value *value, const struct cpu_point *batch, bool right)
+static void pack(struct cpu_emitter *e, struct product *p, struct ir_value *value, const struct cpu_point *batch,
+                 bool right)
 {
     const struct ir_type *type = value->type;
-    struct cpu_nest nest = {.e = e, .rank = type->rank, .fixed = type->rank - 2, .lanes_dim = -1, .context = p, .partial = true,
+    struct cpu_nest nest = {.e = e,
+                            .rank = type->rank,
+                            .fixed = type->rank - 2,
+                            .lanes_dim = -1,
+                            .context = p,
+                            .partial = true,
                             .aligned = true};
     memcpy(nest.extent, type->extent, sizeof nest.extent);
     memcpy(nest.index, batch->index, sizeof nest.index);
@@ -96,7 +111,8 @@ static LLVMValueRef lanes_mask(struct cpu_emitter *e, int lanes, int64_t valid)
 
 static LLVMValueRef result_load(struct cpu_emitter *e, const struct product *p, LLVMValueRef address, int64_t valid)
 {
-    LLVMTypeRef type = LLVMVectorType(cpu_register_type(e, p->element), (unsigned)p->lanes), types[2] = {type, e->pointer};
+    LLVMTypeRef type = LLVMVectorType(cpu_register_type(e, p->element), (unsigned)p->lanes),
+                types[2] = {type, e->pointer};
     if (valid >= p->lanes)
         return cpu_read(e, p->element, address, p->lanes);
     if (valid <= 0)
@@ -106,7 +122,8 @@ static LLVMValueRef result_load(struct cpu_emitter *e, const struct product *p, 
                                           lanes_mask(e, p->lanes, valid), LLVMConstNull(type)});
 }
 
-static void result_store(struct cpu_emitter *e, const struct product *p, LLVMValueRef address, LLVMValueRef value, int64_t valid)
+static void result_store(struct cpu_emitter *e, const struct product *p, LLVMValueRef address, LLVMValueRef value,
+                         int64_t valid)
 {
     LLVMTypeRef types[2] = {LLVMTypeOf(value), e->pointer};
     if (valid >= p->lanes)
@@ -120,14 +137,17 @@ static void result_store(struct cpu_emitter *e, const struct product *p, LLVMVal
 enum { MOST_ROWS = 16, MOST_VECTORS = 4 };
 
 /* rows x (vectors * lanes) of the result at (row, column), `valid` of the columns being there. */
-static void micro_kernel(struct cpu_emitter *e, const struct product *p, LLVMValueRef row, LLVMValueRef column, int rows, int64_t valid)
+static void micro_kernel(struct cpu_emitter *e, const struct product *p, LLVMValueRef row, LLVMValueRef column,
+                         int rows, int64_t valid)
 {
     int64_t width = (int64_t)p->lanes * p->vectors;
     bool real = ir_is_float(p->element);
     LLVMTypeRef type = LLVMVectorType(cpu_register_type(e, p->element), (unsigned)p->lanes);
     LLVMValueRef address[MOST_ROWS][MOST_VECTORS], sum[MOST_ROWS][MOST_VECTORS], phi[MOST_ROWS][MOST_VECTORS];
-    LLVMValueRef left = cpu_address(e, p->element, cpu_buffer_address(e, p->left), LLVMBuildMul(B, row, cpu_int(e, p->k), ""));
-    LLVMValueRef right = cpu_address(e, p->element, cpu_buffer_address(e, p->right), LLVMBuildMul(B, column, cpu_int(e, p->k), ""));
+    LLVMValueRef left =
+        cpu_address(e, p->element, cpu_buffer_address(e, p->left), LLVMBuildMul(B, row, cpu_int(e, p->k), ""));
+    LLVMValueRef right =
+        cpu_address(e, p->element, cpu_buffer_address(e, p->right), LLVMBuildMul(B, column, cpu_int(e, p->k), ""));
     LLVMValueRef corner = LLVMBuildAdd(B, LLVMBuildMul(B, row, cpu_int(e, p->n), ""), column, "");
     int vectors = (int)int64_min(p->vectors, (valid + p->lanes - 1) / p->lanes);
     for (int i = 0; i < rows; i++)
@@ -149,7 +169,9 @@ static void micro_kernel(struct cpu_emitter *e, const struct product *p, LLVMVal
         }
     LLVMValueRef panel[MOST_VECTORS], line = LLVMBuildMul(B, k, cpu_int(e, width), "");
     for (int v = 0; v < vectors; v++)
-        panel[v] = cpu_read(e, p->element, cpu_address(e, p->element, right, LLVMBuildAdd(B, line, cpu_int(e, v * p->lanes), "")), p->lanes);
+        panel[v] =
+            cpu_read(e, p->element,
+                     cpu_address(e, p->element, right, LLVMBuildAdd(B, line, cpu_int(e, v * p->lanes), "")), p->lanes);
     for (int i = 0; i < rows; i++) {
         LLVMValueRef at = LLVMBuildAdd(B, k, cpu_int(e, i * p->k), "");
         LLVMValueRef one = cpu_splat(e, cpu_read(e, p->element, cpu_address(e, p->element, left, at), 1), p->lanes);
@@ -220,7 +242,8 @@ static void emit_batches(struct cpu_emitter *e, struct product *p, struct cpu_po
     LLVMValueRef number = cpu_int(e, 0);
     for (int d = 0; d < type->rank - 2; d++)
         number = LLVMBuildAdd(B, LLVMBuildMul(B, number, cpu_int(e, type->extent[d]), ""), batch->index[d], "");
-    p->result_address = cpu_address(e, p->element, cpu_buffer_address(e, p->result), LLVMBuildMul(B, number, cpu_int(e, p->m * p->n), ""));
+    p->result_address = cpu_address(e, p->element, cpu_buffer_address(e, p->result),
+                                    LLVMBuildMul(B, number, cpu_int(e, p->m * p->n), ""));
     int64_t width = (int64_t)p->lanes * p->vectors;
     if (p->n % width) { /* the last panel's missing columns */
         LLVMValueRef from = cpu_int(e, p->n / width * width * p->k * cpu_bytes(p->element));
@@ -250,15 +273,19 @@ static struct cpu_buffer *accumulator(struct cpu_emitter *e, struct ir_operation
 void cpu_emit_dot(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position)
 {
     const struct ir_type *a = operation->operands[0]->type, *type = operation->results[0]->type;
-    struct product p = {.operation = operation, .element = type->element, .m = type->extent[type->rank - 2],
-                        .n = type->extent[type->rank - 1], .k = a->extent[a->rank - 1]};
+    struct product p = {.operation = operation,
+                        .element = type->element,
+                        .m = type->extent[type->rank - 2],
+                        .n = type->extent[type->rank - 1],
+                        .k = a->extent[a->rank - 1]};
     (void)plan;
     if (p.element != IR_F32 && p.element != IR_F64 && cpu_bytes(p.element) != 4 && cpu_bytes(p.element) != 8) {
         cpu_report(e, operation->at, "a product that accumulates in so narrow a type");
         return;
     }
     choose_kernel(e, &p);
-    /* what the factors need as buffers is made before the batch loops: it must not be made anew, or seen only, inside them */
+    /* what the factors need as buffers is made before the batch loops: it must not be made anew, or seen only, inside
+     * them */
     for (int i = 0; i < 2; i++) {
         struct cpu_nest dry = {.e = e, .rank = 0, .partial = true};
         vector_push(e->arena, &dry.roots, operation->operands[i]);

@@ -1,9 +1,10 @@
 /* One element, or a vector of neighbouring elements, of a tile.
  *
- * A point says where: an index a dimension, one of which may run over the nest's lanes.  Operations that only move elements map
- * the point to their operand's; the rest compute.  A value that does not depend on the lane comes back as a scalar, and is spread
- * where it meets vectors.  What was computed at a point is remembered for the body, what does not depend on the lanes for the row
- * (cpu_nest_setup computes that before the lane loop, where LLVM could not move it for fear of aliasing). */
+ * A point says where: an index a dimension, one of which may run over the nest's lanes.  Operations that only move
+ * elements map the point to their operand's; the rest compute.  A value that does not depend on the lane comes back as
+ * a scalar, and is spread where it meets vectors.  What was computed at a point is remembered for the body, what does
+ * not depend on the lanes for the row (cpu_nest_setup computes that before the lane loop, where LLVM could not move it
+ * for fear of aliasing). */
 #include "targets/cpu/emit.h"
 #include <string.h>
 
@@ -36,7 +37,8 @@ static void move_dimension(struct cpu_point *out, int to, const struct cpu_point
 }
 
 /* The point of a reshape's operand: extents of 1 come and go, the others keep their order. */
-static void unreshape(struct cpu_emitter *e, const struct ir_operation *operation, const struct cpu_point *point, struct cpu_point *out)
+static void unreshape(struct cpu_emitter *e, const struct ir_operation *operation, const struct cpu_point *point,
+                      struct cpu_point *out)
 {
     const struct ir_type *from = operation->operands[0]->type, *to = operation->results[0]->type;
     int j = 0;
@@ -51,8 +53,8 @@ static void unreshape(struct cpu_emitter *e, const struct ir_operation *operatio
     }
 }
 
-void cpu_point_operand(struct cpu_emitter *e, const struct ir_operation *operation, int operand, const struct cpu_point *point,
-                       struct cpu_point *out)
+void cpu_point_operand(struct cpu_emitter *e, const struct ir_operation *operation, int operand,
+                       const struct cpu_point *point, struct cpu_point *out)
 {
     const struct ir_type *type = operation->operands[operand]->type;
     *out = (struct cpu_point){.rank = type->rank, .lanes_dim = -1};
@@ -89,7 +91,8 @@ void cpu_point_operand(struct cpu_emitter *e, const struct ir_operation *operati
 
 /* ---- buffers ---- */
 
-static LLVMValueRef buffer_index(struct cpu_nest *nest, const struct ir_type *type, const struct cpu_point *point, int64_t *lane_stride)
+static LLVMValueRef buffer_index(struct cpu_nest *nest, const struct ir_type *type, const struct cpu_point *point,
+                                 int64_t *lane_stride)
 {
     struct cpu_emitter *e = nest->e;
     LLVMValueRef sum = NULL;
@@ -106,10 +109,12 @@ static LLVMValueRef buffer_index(struct cpu_nest *nest, const struct ir_type *ty
     return sum ? sum : cpu_int(e, 0);
 }
 
-static LLVMValueRef spread_addresses(struct cpu_nest *nest, enum ir_element element, LLVMValueRef base, LLVMValueRef index, int64_t stride)
+static LLVMValueRef spread_addresses(struct cpu_nest *nest, enum ir_element element, LLVMValueRef base,
+                                     LLVMValueRef index, int64_t stride)
 {
     struct cpu_emitter *e = nest->e;
-    LLVMValueRef lanes = LLVMBuildMul(B, cpu_iota(e, e->i64, nest->lanes), cpu_splat(e, cpu_int(e, stride), nest->lanes), "");
+    LLVMValueRef lanes =
+        LLVMBuildMul(B, cpu_iota(e, e->i64, nest->lanes), cpu_splat(e, cpu_int(e, stride), nest->lanes), "");
     return cpu_address(e, element, base, LLVMBuildAdd(B, cpu_splat(e, index, nest->lanes), lanes, ""));
 }
 
@@ -135,8 +140,8 @@ LLVMValueRef cpu_buffer_load(struct cpu_nest *nest, const struct cpu_buffer *buf
     return result;
 }
 
-void cpu_buffer_store(struct cpu_nest *nest, const struct cpu_buffer *buffer, const struct ir_type *type, const struct cpu_point *point,
-                      LLVMValueRef value)
+void cpu_buffer_store(struct cpu_nest *nest, const struct cpu_buffer *buffer, const struct ir_type *type,
+                      const struct cpu_point *point, LLVMValueRef value)
 {
     struct cpu_emitter *e = nest->e;
     int64_t stride = 1;
@@ -206,7 +211,8 @@ static bool region_vectors(struct cpu_emitter *e, struct ir_block *block, int la
             continue;
         }
         if (o->opcode == OP_CONSTANT) {
-            cpu_set_scalar(e, o->results[0], cpu_constant(e, o->results[0]->type->element, ir_attribute(o, IR_ATTRIBUTE_VALUE)->bits));
+            cpu_set_scalar(e, o->results[0],
+                           cpu_constant(e, o->results[0]->type->element, ir_attribute(o, IR_ATTRIBUTE_VALUE)->bits));
             continue;
         }
         if (o->opcode == OP_GRID_INDEX || o->opcode == OP_GRID_SIZE) {
@@ -239,18 +245,22 @@ static bool region_vectors(struct cpu_emitter *e, struct ir_block *block, int la
 }
 
 /* A region with loops runs lane by lane, in a loop over lanes, so that its code stands once. */
-static bool region_by_lane(struct cpu_emitter *e, struct ir_block *block, LLVMValueRef *arguments, LLVMValueRef *results, int lanes)
+static bool region_by_lane(struct cpu_emitter *e, struct ir_block *block, LLVMValueRef *arguments,
+                           LLVMValueRef *results, int lanes)
 {
     int count = block->arguments.count, result_count = ir_terminator(block)->operand_count;
     LLVMValueRef slots[64];
     if (count + result_count > 64)
         return cpu_report(e, block->parent->at, "a function on elements with so many arguments");
     for (int i = 0; i < count + result_count; i++) {
-        enum ir_element element = i < count ? block->arguments.data[i]->type->element : ir_terminator(block)->operands[i - count]->type->element;
+        enum ir_element element = i < count ? block->arguments.data[i]->type->element
+                                            : ir_terminator(block)->operands[i - count]->type->element;
         slots[i] = cpu_alloca(e, LLVMArrayType2(cpu_memory_type(e, element), (uint64_t)lanes));
         for (int lane = 0; i < count && lane < lanes; lane++) {
-            LLVMValueRef one = cpu_lanes(arguments[i]) == 1 ? arguments[i]
-                               : LLVMBuildExtractElement(B, arguments[i], LLVMConstInt(e->i32, (unsigned)lane, 0), "");
+            LLVMValueRef one =
+                cpu_lanes(arguments[i]) == 1
+                    ? arguments[i]
+                    : LLVMBuildExtractElement(B, arguments[i], LLVMConstInt(e->i32, (unsigned)lane, 0), "");
             cpu_write(e, element, cpu_address(e, element, slots[i], cpu_int(e, lane)), one);
         }
     }
@@ -258,7 +268,8 @@ static bool region_by_lane(struct cpu_emitter *e, struct ir_block *block, LLVMVa
     cpu_loop_begin(e, &loop, cpu_int(e, 0), cpu_int(e, lanes), 1);
     for (int i = 0; i < count; i++) {
         enum ir_element element = block->arguments.data[i]->type->element;
-        cpu_set_scalar(e, block->arguments.data[i], cpu_read(e, element, cpu_address(e, element, slots[i], loop.index), 1));
+        cpu_set_scalar(e, block->arguments.data[i],
+                       cpu_read(e, element, cpu_address(e, element, slots[i], loop.index), 1));
     }
     struct ir_operation *end = ir_terminator(block);
     cpu_emit_block(e, block);
@@ -300,7 +311,8 @@ bool cpu_region(struct cpu_emitter *e, struct ir_block *block, LLVMValueRef *arg
 
 /* ---- elements ---- */
 
-static void remember(struct cpu_nest *nest, const struct ir_value *value, const struct cpu_point *point, LLVMValueRef result)
+static void remember(struct cpu_nest *nest, const struct ir_value *value, const struct cpu_point *point,
+                     LLVMValueRef result)
 {
     struct cpu_memo memo = {value, *point, result};
     vector_push(nest->e->arena, &nest->memo, memo);
@@ -319,7 +331,8 @@ static LLVMValueRef iota_element(struct cpu_nest *nest, enum ir_element element,
 }
 
 /* Elementwise: operands at the same point, spread if any is a vector. */
-static void compute(struct cpu_nest *nest, struct ir_operation *operation, const struct cpu_point *point, LLVMValueRef *results)
+static void compute(struct cpu_nest *nest, struct ir_operation *operation, const struct cpu_point *point,
+                    LLVMValueRef *results)
 {
     struct cpu_emitter *e = nest->e;
     int count = operation->operand_count, lanes = 1;
@@ -347,10 +360,15 @@ static LLVMValueRef virtual_element(struct cpu_nest *nest, struct ir_value *valu
     switch (operation->opcode) {
     case OP_CONSTANT: return cpu_constant(e, value->type->element, ir_attribute(operation, IR_ATTRIBUTE_VALUE)->bits);
     case OP_IOTA: return iota_element(nest, value->type->element, point);
-    case OP_SPLAT: case OP_BROADCAST: case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT:
         cpu_point_operand(e, operation, 0, point, &at);
         return cpu_element(nest, operation->operands[0], &at);
-    case OP_LOAD: case OP_POINTER_LOAD: return cpu_load_element(nest, operation, point);
+    case OP_LOAD:
+    case OP_POINTER_LOAD: return cpu_load_element(nest, operation, point);
     case OP_INSIDE: return cpu_inside_element(nest, operation, point);
     default: break;
     }

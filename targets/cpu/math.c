@@ -1,6 +1,6 @@
-/* Functions that the processor has, or nearly: square root, rounding to integers, fused multiply-add, remainder.  Everything else
- * was expanded before by the library's own definitions.  Baseline x86-64 has neither rounding nor fused instructions; they are
- * written out here, exactly, because a call to libm is not allowed in an object. */
+/* Functions that the processor has, or nearly: square root, rounding to integers, fused multiply-add, remainder.
+ * Everything else was expanded before by the library's own definitions.  Baseline x86-64 has neither rounding nor fused
+ * instructions; they are written out here, exactly, because a call to libm is not allowed in an object. */
 #include "targets/cpu/emit.h"
 
 #define B e->builder
@@ -8,8 +8,10 @@
 /* |x| below this has a fraction. */
 static double whole_from(enum ir_element element) { return element == IR_F64 ? 4503599627370496.0 : 8388608.0; }
 
-/* Rounding without instructions for it: adding and subtracting 2^52 (2^23) rounds to nearest even; the others step from there. */
-static LLVMValueRef round_by_addition(struct cpu_emitter *e, enum ir_math function, enum ir_element element, LLVMValueRef x)
+/* Rounding without instructions for it: adding and subtracting 2^52 (2^23) rounds to nearest even; the others step from
+ * there. */
+static LLVMValueRef round_by_addition(struct cpu_emitter *e, enum ir_math function, enum ir_element element,
+                                      LLVMValueRef x)
 {
     LLVMTypeRef type = LLVMTypeOf(x);
     LLVMValueRef whole = cpu_float_like(type, whole_from(element)), magnitude = cpu_unary_intrinsic(e, "llvm.fabs", x);
@@ -22,50 +24,64 @@ static LLVMValueRef round_by_addition(struct cpu_emitter *e, enum ir_math functi
         LLVMValueRef fraction = LLVMBuildFCmp(B, LLVMRealOLT, down, magnitude, "");
         LLVMValueRef up = LLVMBuildFAdd(B, down, LLVMBuildSelect(B, fraction, one, zero, ""), "");
         LLVMValueRef negative = LLVMBuildFCmp(B, LLVMRealOLT, x, zero, "");
-        result = function == IR_MATH_TRUNC ? down : function == IR_MATH_FLOOR ? LLVMBuildSelect(B, negative, up, down, "")
-                                                                            : LLVMBuildSelect(B, negative, down, up, "");
+        result = function == IR_MATH_TRUNC   ? down
+                 : function == IR_MATH_FLOOR ? LLVMBuildSelect(B, negative, up, down, "")
+                                             : LLVMBuildSelect(B, negative, down, up, "");
     }
     result = cpu_binary_intrinsic(e, "llvm.copysign", result, x);
-    return LLVMBuildSelect(B, LLVMBuildFCmp(B, LLVMRealOLT, magnitude, whole, ""), result, x, ""); /* large, infinite, NaN: itself */
+    return LLVMBuildSelect(B, LLVMBuildFCmp(B, LLVMRealOLT, magnitude, whole, ""), result, x,
+                           ""); /* large, infinite, NaN: itself */
 }
 
-LLVMValueRef cpu_math(struct cpu_emitter *e, enum ir_math function, enum ir_element element, LLVMValueRef a, LLVMValueRef b)
+LLVMValueRef cpu_math(struct cpu_emitter *e, enum ir_math function, enum ir_element element, LLVMValueRef a,
+                      LLVMValueRef b)
 {
     LLVMTypeRef type = LLVMTypeOf(a);
     switch (function) {
     case IR_MATH_SQRT: return cpu_unary_intrinsic(e, "llvm.sqrt", a);
     case IR_MATH_RSQRT: return LLVMBuildFDiv(B, cpu_float_like(type, 1.0), cpu_unary_intrinsic(e, "llvm.sqrt", a), "");
     case IR_MATH_RCP: return LLVMBuildFDiv(B, cpu_float_like(type, 1.0), a, "");
-    case IR_MATH_FLOOR: case IR_MATH_CEIL: case IR_MATH_TRUNC: case IR_MATH_ROUND:
+    case IR_MATH_FLOOR:
+    case IR_MATH_CEIL:
+    case IR_MATH_TRUNC:
+    case IR_MATH_ROUND:
         if (!e->has_round)
             return round_by_addition(e, function, element, a);
-        return cpu_unary_intrinsic(e, function == IR_MATH_FLOOR ? "llvm.floor" : function == IR_MATH_CEIL ? "llvm.ceil"
-                                      : function == IR_MATH_TRUNC ? "llvm.trunc" : "llvm.roundeven", a);
+        return cpu_unary_intrinsic(e,
+                                   function == IR_MATH_FLOOR   ? "llvm.floor"
+                                   : function == IR_MATH_CEIL  ? "llvm.ceil"
+                                   : function == IR_MATH_TRUNC ? "llvm.trunc"
+                                                               : "llvm.roundeven",
+                                   a);
     case IR_MATH_COPYSIGN: return cpu_binary_intrinsic(e, "llvm.copysign", a, b);
     case IR_MATH_ISNAN: return LLVMBuildFCmp(B, LLVMRealUNO, a, a, "");
     default: return NULL;
     }
 }
 
-/* a + b in f64 rounded to odd: the exact error of the sum (Knuth's two-sum) says in which direction the last bit must go. */
+/* a + b in f64 rounded to odd: the exact error of the sum (Knuth's two-sum) says in which direction the last bit must
+ * go. */
 static LLVMValueRef odd_sum(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMTypeRef real = LLVMTypeOf(a), type = cpu_like(e->i64, a);
     LLVMValueRef sum = LLVMBuildFAdd(B, a, b, ""), other = LLVMBuildFSub(B, sum, a, "");
-    LLVMValueRef error = LLVMBuildFAdd(B, LLVMBuildFSub(B, a, LLVMBuildFSub(B, sum, other, ""), ""), LLVMBuildFSub(B, b, other, ""), "");
-    LLVMValueRef bits = LLVMBuildBitCast(B, sum, type, ""), zero = cpu_float_like(real, 0.0), one = cpu_int_like(type, 1);
+    LLVMValueRef error =
+        LLVMBuildFAdd(B, LLVMBuildFSub(B, a, LLVMBuildFSub(B, sum, other, ""), ""), LLVMBuildFSub(B, b, other, ""), "");
+    LLVMValueRef bits = LLVMBuildBitCast(B, sum, type, ""), zero = cpu_float_like(real, 0.0),
+                 one = cpu_int_like(type, 1);
     LLVMValueRef inexact = LLVMBuildFCmp(B, LLVMRealONE, error, zero, "");
     LLVMValueRef even = LLVMBuildICmp(B, LLVMIntEQ, LLVMBuildAnd(B, bits, one, ""), cpu_int_like(type, 0), "");
     LLVMValueRef error_negative = LLVMBuildFCmp(B, LLVMRealOLT, error, zero, "");
     LLVMValueRef sum_negative = LLVMBuildFCmp(B, LLVMRealOLT, sum, zero, "");
     LLVMValueRef shrinks = LLVMBuildXor(B, error_negative, sum_negative, "");
-    LLVMValueRef moved = LLVMBuildSelect(B, shrinks, LLVMBuildSub(B, bits, one, ""), LLVMBuildAdd(B, bits, one, ""), "");
+    LLVMValueRef moved =
+        LLVMBuildSelect(B, shrinks, LLVMBuildSub(B, bits, one, ""), LLVMBuildAdd(B, bits, one, ""), "");
     bits = LLVMBuildSelect(B, LLVMBuildAnd(B, inexact, even, ""), moved, bits, "");
     return LLVMBuildBitCast(B, bits, real, "");
 }
 
-/* a*b + c of f64 without the instruction: Dekker's product split in halves, two-sum, and the last sum rounded to odd (Boldo and
- * Melquiond, 2008).  Exponents near the ends are scaled by powers of two before. */
+/* a*b + c of f64 without the instruction: Dekker's product split in halves, two-sum, and the last sum rounded to odd
+ * (Boldo and Melquiond, 2008).  Exponents near the ends are scaled by powers of two before. */
 static LLVMValueRef split_high(struct cpu_emitter *e, LLVMValueRef x)
 {
     LLVMTypeRef type = cpu_like(e->i64, x);
@@ -76,7 +92,8 @@ static LLVMValueRef split_high(struct cpu_emitter *e, LLVMValueRef x)
 static LLVMValueRef two_sum_error(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum)
 {
     LLVMValueRef other = LLVMBuildFSub(B, sum, a, "");
-    return LLVMBuildFAdd(B, LLVMBuildFSub(B, a, LLVMBuildFSub(B, sum, other, ""), ""), LLVMBuildFSub(B, b, other, ""), "");
+    return LLVMBuildFAdd(B, LLVMBuildFSub(B, a, LLVMBuildFSub(B, sum, other, ""), ""), LLVMBuildFSub(B, b, other, ""),
+                         "");
 }
 
 static LLVMValueRef fused_f64(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
@@ -107,7 +124,8 @@ LLVMValueRef cpu_fused(struct cpu_emitter *e, enum ir_element element, LLVMValue
         return cpu_multiply_add(e, a, b, c, true);
     /* the product is exact in f64; its sum with c, rounded to odd, still rounds right */
     LLVMTypeRef wide = cpu_like(e->f64, a);
-    LLVMValueRef x = LLVMBuildFPExt(B, cpu_widen(e, element, a), wide, ""), y = LLVMBuildFPExt(B, cpu_widen(e, element, b), wide, "");
+    LLVMValueRef x = LLVMBuildFPExt(B, cpu_widen(e, element, a), wide, ""),
+                 y = LLVMBuildFPExt(B, cpu_widen(e, element, b), wide, "");
     LLVMValueRef z = LLVMBuildFPExt(B, cpu_widen(e, element, c), wide, "");
     return cpu_narrow(e, odd_sum(e, LLVMBuildFMul(B, x, y, ""), z), element, IR_ROUND_RTNE, false);
 }
@@ -123,18 +141,23 @@ static void remainder_body(struct cpu_emitter *e, LLVMValueRef function, bool wi
     LLVMBasicBlockRef here = LLVMGetInsertBlock(B);
     e->function = function;
     LLVMPositionBuilderAtEnd(B, cpu_block(e, "entry"));
-    LLVMValueRef x = LLVMBuildBitCast(B, LLVMGetParam(function, 0), type, ""), y = LLVMBuildBitCast(B, LLVMGetParam(function, 1), type, "");
-    LLVMValueRef low = LLVMConstInt(type, (UINT64_C(1) << mantissa) - 1, 0), one = LLVMConstInt(type, 1, 0), zero = LLVMConstInt(type, 0, 0);
+    LLVMValueRef x = LLVMBuildBitCast(B, LLVMGetParam(function, 0), type, ""),
+                 y = LLVMBuildBitCast(B, LLVMGetParam(function, 1), type, "");
+    LLVMValueRef low = LLVMConstInt(type, (UINT64_C(1) << mantissa) - 1, 0), one = LLVMConstInt(type, 1, 0),
+                 zero = LLVMConstInt(type, 0, 0);
     LLVMValueRef not_sign = LLVMConstInt(type, (UINT64_C(1) << (wide ? 63 : 31)) - 1, 0);
     LLVMValueRef infinite = LLVMConstInt(type, (wide ? UINT64_C(0x7ff) : 0xff) << mantissa, 0);
     LLVMValueRef sign = LLVMBuildAnd(B, x, LLVMBuildNot(B, not_sign, ""), "");
     LLVMValueRef ax = LLVMBuildAnd(B, x, not_sign, ""), ay = LLVMBuildAnd(B, y, not_sign, "");
-    LLVMValueRef bad = LLVMBuildOr(B, LLVMBuildICmp(B, LLVMIntUGE, ax, infinite, ""), LLVMBuildICmp(B, LLVMIntEQ, ay, zero, ""), "");
+    LLVMValueRef bad =
+        LLVMBuildOr(B, LLVMBuildICmp(B, LLVMIntUGE, ax, infinite, ""), LLVMBuildICmp(B, LLVMIntEQ, ay, zero, ""), "");
     bad = LLVMBuildOr(B, bad, LLVMBuildICmp(B, LLVMIntUGT, ay, infinite, ""), "");
-    LLVMBasicBlockRef nan = cpu_block(e, "nan"), good = cpu_block(e, "good"), small = cpu_block(e, "small"), divide = cpu_block(e, "divide");
+    LLVMBasicBlockRef nan = cpu_block(e, "nan"), good = cpu_block(e, "good"), small = cpu_block(e, "small"),
+                      divide = cpu_block(e, "divide");
     LLVMBuildCondBr(B, bad, nan, good);
     LLVMPositionBuilderAtEnd(B, nan);
-    LLVMBuildRet(B, LLVMBuildBitCast(B, LLVMConstInt(type, (wide ? UINT64_C(0xfff) : 0x1ff) << (mantissa - 1), 0), real, ""));
+    LLVMBuildRet(
+        B, LLVMBuildBitCast(B, LLVMConstInt(type, (wide ? UINT64_C(0xfff) : 0x1ff) << (mantissa - 1), 0), real, ""));
     LLVMPositionBuilderAtEnd(B, good);
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntULT, ax, ay, ""), small, divide);
     LLVMPositionBuilderAtEnd(B, small);
@@ -146,11 +169,13 @@ static void remainder_body(struct cpu_emitter *e, LLVMValueRef function, bool wi
         LLVMValueRef field = LLVMBuildLShr(B, a[i], LLVMConstInt(type, (unsigned)mantissa, 0), "");
         LLVMValueRef normal = LLVMBuildICmp(B, LLVMIntNE, field, zero, "");
         LLVMValueRef fraction = LLVMBuildAnd(B, a[i], low, "");
-        significand[i] = LLVMBuildOr(B, fraction, LLVMBuildSelect(B, normal, LLVMConstInt(type, UINT64_C(1) << mantissa, 0), zero, ""), "");
+        significand[i] = LLVMBuildOr(
+            B, fraction, LLVMBuildSelect(B, normal, LLVMConstInt(type, UINT64_C(1) << mantissa, 0), zero, ""), "");
         exponent[i] = LLVMBuildSelect(B, normal, field, one, "");
     }
     LLVMValueRef rounds = LLVMBuildSub(B, exponent[0], exponent[1], "");
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = cpu_block(e, "head"), body = cpu_block(e, "body"), done = cpu_block(e, "done");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = cpu_block(e, "head"), body = cpu_block(e, "body"),
+                      done = cpu_block(e, "done");
     LLVMValueRef start = LLVMBuildURem(B, significand[0], significand[1], "");
     LLVMBuildBr(B, head);
     LLVMPositionBuilderAtEnd(B, head);
@@ -174,8 +199,10 @@ static void remainder_body(struct cpu_emitter *e, LLVMValueRef function, bool wi
     LLVMValueRef is_zero = LLVMBuildICmp(B, LLVMIntEQ, rest, zero, "");
     shift = LLVMBuildSelect(B, is_zero, zero, shift, "");
     LLVMValueRef moved = LLVMBuildShl(B, rest, shift, "");
-    LLVMValueRef field = LLVMBuildShl(B, LLVMBuildSub(B, room, shift, ""), LLVMConstInt(type, (unsigned)mantissa, 0), "");
-    LLVMValueRef bits = LLVMBuildAdd(B, field, moved, ""); /* a leading one adds 1 to the field; a subnormal has field 0 */
+    LLVMValueRef field =
+        LLVMBuildShl(B, LLVMBuildSub(B, room, shift, ""), LLVMConstInt(type, (unsigned)mantissa, 0), "");
+    LLVMValueRef bits =
+        LLVMBuildAdd(B, field, moved, ""); /* a leading one adds 1 to the field; a subnormal has field 0 */
     bits = LLVMBuildOr(B, LLVMBuildSelect(B, is_zero, zero, bits, ""), sign, "");
     LLVMBuildRet(B, LLVMBuildBitCast(B, bits, real, ""));
     e->function = save;

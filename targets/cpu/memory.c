@@ -1,9 +1,10 @@
 /* Reads and writes of views and through pointers, for the lanes of a nest.
  *
- * A place whose lanes are neighbours along one dimension of the view is registered before the lane loop: its range of lanes that are
- * inside, everything else about it being checked there once (a dropped or absent index empties the range).  In an INSIDE body such
- * an access is a plain vector load; in an OUTSIDE body it is `other`; a MIXED body masks.  Gathers check each lane everywhere.
- * A single element that may not be touched reads the dummy instead: no branch is needed. */
+ * A place whose lanes are neighbours along one dimension of the view is registered before the lane loop: its range of
+ * lanes that are inside, everything else about it being checked there once (a dropped or absent index empties the
+ * range).  In an INSIDE body such an access is a plain vector load; in an OUTSIDE body it is `other`; a MIXED body
+ * masks.  Gathers check each lane everywhere. A single element that may not be touched reads the dummy instead: no
+ * branch is needed. */
 #include "targets/cpu/emit.h"
 
 #define B e->builder
@@ -57,16 +58,19 @@ static void add_offset(struct cpu_emitter *e, struct spot *spot, LLVMValueRef in
 static void check_index(struct cpu_emitter *e, struct spot *spot, LLVMValueRef index, LLVMValueRef extent, bool proven)
 {
     if (!proven)
-        spot->condition = cpu_both(e, spot->condition, LLVMBuildICmp(B, LLVMIntULT, index, cpu_splat(e, extent, cpu_lanes(index)), ""));
+        spot->condition = cpu_both(e, spot->condition,
+                                   LLVMBuildICmp(B, LLVMIntULT, index, cpu_splat(e, extent, cpu_lanes(index)), ""));
 }
 
 /* The dimension that the lanes run along: [low, high) of nest lanes, from a start far enough from overflow. */
-static void range_of_lanes(struct cpu_emitter *e, struct spot *spot, LLVMValueRef start, int64_t offset, LLVMValueRef extent, bool proven)
+static void range_of_lanes(struct cpu_emitter *e, struct spot *spot, LLVMValueRef start, int64_t offset,
+                           LLVMValueRef extent, bool proven)
 {
     if (proven)
         return;
     const int64_t far = INT64_C(1) << 62;
-    LLVMValueRef clamped = cpu_minimum(e, cpu_maximum(e, start, cpu_int(e, -far)), cpu_int(e, far - (INT64_C(1) << 48)));
+    LLVMValueRef clamped =
+        cpu_minimum(e, cpu_maximum(e, start, cpu_int(e, -far)), cpu_int(e, far - (INT64_C(1) << 48)));
     LLVMValueRef first = LLVMBuildAdd(B, clamped, cpu_int(e, offset), "");
     spot->low = LLVMBuildNeg(B, first, "");
     spot->high = LLVMBuildSub(B, extent, first, "");
@@ -154,7 +158,8 @@ static bool lanes_in_gather(const struct ir_operation *operation, const struct c
     return false;
 }
 
-const struct cpu_access *cpu_access_register(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+const struct cpu_access *cpu_access_register(struct cpu_nest *nest, const struct ir_operation *operation,
+                                             const struct cpu_point *point)
 {
     struct cpu_emitter *e = nest->e;
     for (int i = 0; i < nest->accesses.count; i++)
@@ -168,7 +173,8 @@ const struct cpu_access *cpu_access_register(struct cpu_nest *nest, const struct
     access.high = spot.high;
     if (spot.condition) {
         const int64_t far = INT64_C(1) << 62;
-        LLVMValueRef low = access.low ? access.low : cpu_int(e, -far), high = access.high ? access.high : cpu_int(e, far);
+        LLVMValueRef low = access.low ? access.low : cpu_int(e, -far),
+                     high = access.high ? access.high : cpu_int(e, far);
         access.low = LLVMBuildSelect(B, spot.condition, low, cpu_int(e, far), "");
         access.high = LLVMBuildSelect(B, spot.condition, high, cpu_int(e, -far), "");
     }
@@ -195,10 +201,10 @@ static LLVMValueRef lanes_inside(struct cpu_nest *nest, const struct cpu_access 
 /* ---- transfers ---- */
 struct transfer {
     enum ir_element element;
-    LLVMValueRef address;   /* of lane 0, or per lane */
-    LLVMValueRef mask;      /* NULL: all */
-    bool spread;            /* address is per lane */
-    bool same;              /* all lanes of the nest have this one address */
+    LLVMValueRef address; /* of lane 0, or per lane */
+    LLVMValueRef mask;    /* NULL: all */
+    bool spread;          /* address is per lane */
+    bool same;            /* all lanes of the nest have this one address */
 };
 
 static LLVMValueRef dummy_or(struct cpu_emitter *e, LLVMValueRef condition, LLVMValueRef address)
@@ -206,7 +212,10 @@ static LLVMValueRef dummy_or(struct cpu_emitter *e, LLVMValueRef condition, LLVM
     return condition ? LLVMBuildSelect(B, condition, address, e->dummy, "") : address;
 }
 
-static LLVMValueRef all_lanes(struct cpu_emitter *e, int lanes) { return LLVMConstAllOnes(LLVMVectorType(e->i1, (unsigned)lanes)); }
+static LLVMValueRef all_lanes(struct cpu_emitter *e, int lanes)
+{
+    return LLVMConstAllOnes(LLVMVectorType(e->i1, (unsigned)lanes));
+}
 
 static LLVMValueRef move_in(struct cpu_nest *nest, const struct transfer *t, LLVMValueRef other, int lanes)
 {
@@ -219,7 +228,8 @@ static LLVMValueRef move_in(struct cpu_nest *nest, const struct transfer *t, LLV
         return cpu_read(e, t->element, t->address, lanes);
     LLVMTypeRef vector = LLVMVectorType(cpu_memory_type(e, t->element), (unsigned)lanes);
     LLVMValueRef mask = t->mask ? cpu_splat(e, t->mask, lanes) : all_lanes(e, lanes);
-    LLVMValueRef instead = other ? cpu_splat(e, other, lanes) : LLVMConstNull(cpu_vector_of(cpu_register_type(e, t->element), lanes));
+    LLVMValueRef instead =
+        other ? cpu_splat(e, other, lanes) : LLVMConstNull(cpu_vector_of(cpu_register_type(e, t->element), lanes));
     if (t->element == IR_BOOL)
         instead = LLVMBuildZExt(B, instead, vector, "");
     LLVMValueRef alignment = LLVMConstInt(e->i32, (unsigned)cpu_bytes(t->element), 0);
@@ -270,7 +280,8 @@ static LLVMValueRef operand_at(struct cpu_nest *nest, struct ir_value *value, co
 static bool unit(LLVMValueRef stride) { return LLVMIsAConstantInt(stride) && LLVMConstIntGetSExtValue(stride) == 1; }
 
 /* Where the lanes of a place are, with all that may be touched in the mask. */
-static struct transfer transfer_of(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+static struct transfer transfer_of(struct cpu_nest *nest, const struct ir_operation *operation,
+                                   const struct cpu_point *point)
 {
     struct cpu_emitter *e = nest->e;
     struct ir_access access;
@@ -299,7 +310,8 @@ static struct transfer transfer_of(struct cpu_nest *nest, const struct ir_operat
     return t;
 }
 
-static struct transfer pointer_transfer(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+static struct transfer pointer_transfer(struct cpu_nest *nest, const struct ir_operation *operation,
+                                        const struct cpu_point *point)
 {
     struct cpu_emitter *e = nest->e;
     struct ir_value *pointer = operation->operands[0];
@@ -311,7 +323,8 @@ static struct transfer pointer_transfer(struct cpu_nest *nest, const struct ir_o
     return t;
 }
 
-LLVMValueRef cpu_load_element(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+LLVMValueRef cpu_load_element(struct cpu_nest *nest, const struct ir_operation *operation,
+                              const struct cpu_point *point)
 {
     struct cpu_emitter *e = nest->e;
     struct ir_access access;
@@ -339,7 +352,8 @@ LLVMValueRef cpu_load_element(struct cpu_nest *nest, const struct ir_operation *
     return move_in(nest, &t, other, lanes);
 }
 
-LLVMValueRef cpu_inside_element(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+LLVMValueRef cpu_inside_element(struct cpu_nest *nest, const struct ir_operation *operation,
+                                const struct cpu_point *point)
 {
     struct cpu_emitter *e = nest->e;
     LLVMValueRef yes = LLVMConstInt(e->i1, 1, 0);
@@ -384,8 +398,9 @@ static LLVMAtomicOrdering ordering_of(const struct ir_operation *operation, enum
     case IR_ORDER_ACQUIRE: return action == IR_ACTION_STORE ? LLVMAtomicOrderingMonotonic : LLVMAtomicOrderingAcquire;
     case IR_ORDER_RELEASE: return action == IR_ACTION_LOAD ? LLVMAtomicOrderingMonotonic : LLVMAtomicOrderingRelease;
     case IR_ORDER_ACQ_REL:
-        return action == IR_ACTION_LOAD ? LLVMAtomicOrderingAcquire
-               : action == IR_ACTION_STORE ? LLVMAtomicOrderingRelease : LLVMAtomicOrderingAcquireRelease;
+        return action == IR_ACTION_LOAD    ? LLVMAtomicOrderingAcquire
+               : action == IR_ACTION_STORE ? LLVMAtomicOrderingRelease
+                                           : LLVMAtomicOrderingAcquireRelease;
     default: return LLVMAtomicOrderingMonotonic;
     }
 }
@@ -410,17 +425,19 @@ static LLVMValueRef from_bits(struct cpu_emitter *e, LLVMValueRef bits, enum ir_
     return LLVMBuildBitCast(B, bits, cpu_register_type(e, element), "");
 }
 
-static LLVMValueRef atomic_load_bits(struct cpu_emitter *e, enum ir_element element, LLVMValueRef address, LLVMAtomicOrdering order)
+static LLVMValueRef atomic_load_bits(struct cpu_emitter *e, enum ir_element element, LLVMValueRef address,
+                                     LLVMAtomicOrdering order)
 {
-    LLVMValueRef old = LLVMBuildLoad2(B, LLVMIntTypeInContext(e->llvm, (unsigned)ir_element_info[element].bits), address, "");
+    LLVMValueRef old =
+        LLVMBuildLoad2(B, LLVMIntTypeInContext(e->llvm, (unsigned)ir_element_info[element].bits), address, "");
     LLVMSetAlignment(old, (unsigned)cpu_bytes(element));
     LLVMSetOrdering(old, order);
     return old;
 }
 
 /* Anything that no instruction does: try with compare and exchange until nobody came between. */
-static LLVMValueRef exchange_loop(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element, LLVMValueRef address,
-                                  LLVMValueRef value, LLVMAtomicOrdering order)
+static LLVMValueRef exchange_loop(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element,
+                                  LLVMValueRef address, LLVMValueRef value, LLVMAtomicOrdering order)
 {
     LLVMBasicBlockRef head = cpu_block(e, "try"), done = cpu_block(e, "exchanged");
     LLVMValueRef first = atomic_load_bits(e, element, address, LLVMAtomicOrderingMonotonic);
@@ -429,7 +446,8 @@ static LLVMValueRef exchange_loop(struct cpu_emitter *e, enum ir_opcode opcode, 
     LLVMPositionBuilderAtEnd(B, head);
     LLVMValueRef old = LLVMBuildPhi(B, LLVMTypeOf(first), "");
     LLVMAddIncoming(old, &first, &before, 1);
-    LLVMValueRef wanted = to_bits(e, cpu_binary(e, opcode, element, from_bits(e, old, element), value, IR_NAN_SKIP), element);
+    LLVMValueRef wanted =
+        to_bits(e, cpu_binary(e, opcode, element, from_bits(e, old, element), value, IR_NAN_SKIP), element);
     LLVMValueRef pair = LLVMBuildAtomicCmpXchg(B, address, old, wanted, order, failure_ordering(order), 0);
     LLVMValueRef seen = LLVMBuildExtractValue(B, pair, 0, ""), won = LLVMBuildExtractValue(B, pair, 1, "");
     LLVMBasicBlockRef here = LLVMGetInsertBlock(B);
@@ -472,12 +490,14 @@ static LLVMValueRef atomic_action(struct cpu_emitter *e, const struct ir_operati
     case IR_ACTION_AND: code = LLVMAtomicRMWBinOpAnd; break;
     case IR_ACTION_OR: code = LLVMAtomicRMWBinOpOr; break;
     case IR_ACTION_XOR: code = LLVMAtomicRMWBinOpXor; break;
-    case IR_ACTION_EXCHANGE: case IR_ACTION_COUNT: break;
+    case IR_ACTION_EXCHANGE:
+    case IR_ACTION_COUNT: break;
     }
     return from_bits(e, LLVMBuildAtomicRMW(B, code, address, to_bits(e, value, element), order, 0), element);
 }
 
-LLVMValueRef cpu_atomic_element(struct cpu_nest *nest, const struct ir_operation *operation, const struct cpu_point *point)
+LLVMValueRef cpu_atomic_element(struct cpu_nest *nest, const struct ir_operation *operation,
+                                const struct cpu_point *point)
 {
     struct cpu_emitter *e = nest->e;
     struct ir_access access;
@@ -499,8 +519,8 @@ LLVMValueRef cpu_atomic_element(struct cpu_nest *nest, const struct ir_operation
     LLVMValueRef old;
     if (compares) {
         LLVMAtomicOrdering order = ordering_of(operation, IR_ACTION_EXCHANGE);
-        LLVMValueRef pair = LLVMBuildAtomicCmpXchg(B, t.address, to_bits(e, expected, t.element), to_bits(e, value, t.element), order,
-                                                   failure_ordering(order), 0);
+        LLVMValueRef pair = LLVMBuildAtomicCmpXchg(B, t.address, to_bits(e, expected, t.element),
+                                                   to_bits(e, value, t.element), order, failure_ordering(order), 0);
         old = from_bits(e, LLVMBuildExtractValue(B, pair, 0, ""), t.element);
     } else {
         old = atomic_action(e, operation, t.element, t.address, value);

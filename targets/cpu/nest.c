@@ -6,13 +6,17 @@
  *       for lanes outside all places, W at a time (reductions only)             -- OUTSIDE body
  *       for the rest, W at a time under a mask                                  -- MIXED body
  *
- * So the code of a nest is a handful of bodies whatever the tile's extent, and a long padded tail costs what its arithmetic costs. */
+ * So the code of a nest is a handful of bodies whatever the tile's extent, and a long padded tail costs what its
+ * arithmetic costs. */
 #include "targets/cpu/emit.h"
 
 #define B e->builder
 
 /* ---- which dimension the lanes run along ---- */
-struct score { struct cpu_nest *nest; int good, mark, widest; };
+struct score {
+    struct cpu_nest *nest;
+    int good, mark, widest;
+};
 
 static bool stride_is_one(const struct ir_operation *operation, const struct cpu_point *point)
 {
@@ -63,7 +67,7 @@ static void score_value(struct score *score, struct ir_value *value, const struc
 static int score_dimension(struct cpu_nest *nest, int dimension, int *widest)
 {
     struct cpu_emitter *e = nest->e;
-    struct score score = {.nest = nest, .mark = ++e->marks, .widest = *widest};
+    struct score score = {.nest = nest, .mark = e->marks += 2, .widest = *widest};
     struct cpu_point point = {.rank = nest->rank, .lanes_dim = dimension};
     for (int d = 0; d < nest->rank; d++)
         point.index[d] = d == dimension ? NULL : cpu_int(e, 0);
@@ -73,7 +77,6 @@ static int score_dimension(struct cpu_nest *nest, int dimension, int *widest)
         nest->narrow_memory |= cpu_bytes(nest->roots.data[i]->type->element) < 4;
     if (nest->target && nest->target->opcode == OP_STORE)
         score.good += stride_is_one(nest->target, &point) ? 2 : -2;
-    e->marks++;
     *widest = score.widest;
     int lanes = e->vector_bytes / 4;
     if (nest->extent[dimension] < lanes)
@@ -114,7 +117,8 @@ void cpu_nest_choose(struct cpu_nest *nest)
 
 /* ---- bodies ---- */
 
-static void body(struct cpu_nest *nest, const struct cpu_point *point, enum cpu_mode mode, LLVMValueRef base, LLVMValueRef active, int copy)
+static void body(struct cpu_nest *nest, const struct cpu_point *point, enum cpu_mode mode, LLVMValueRef base,
+                 LLVMValueRef active, int copy)
 {
     nest->mode = mode;
     nest->lane_base = base;
@@ -138,7 +142,8 @@ static LLVMValueRef active_lanes(struct cpu_nest *nest, LLVMValueRef base, LLVMV
     return LLVMBuildICmp(B, LLVMIntSLT, lane, cpu_splat(e, stop, nest->lanes), "");
 }
 
-/* Where the processor has no masks a vector body under a mask would fall apart into branches: one element at a time is less code. */
+/* Where the processor has no masks a vector body under a mask would fall apart into branches: one element at a time is
+ * less code. */
 static bool has_masks(const struct cpu_nest *nest)
 {
     const struct cpu_emitter *e = nest->e;
@@ -170,14 +175,18 @@ static void two_stretches(struct cpu_nest *nest, const struct cpu_point *point, 
     nest->lanes = lanes;
 }
 
-struct bounds { LLVMValueRef start, stop, first, last, any_first, any_last; bool clipped; };
+struct bounds {
+    LLVMValueRef start, stop, first, last, any_first, any_last;
+    bool clipped;
+};
 
 static LLVMValueRef clamp(struct cpu_emitter *e, LLVMValueRef value, LLVMValueRef low, LLVMValueRef high)
 {
     return cpu_minimum(e, cpu_maximum(e, value, low), high);
 }
 
-/* [start, stop): lanes to run.  [first, last): inside every place.  Beyond [any_first, any_last): outside every place. */
+/* [start, stop): lanes to run.  [first, last): inside every place.  Beyond [any_first, any_last): outside every place.
+ */
 static struct bounds find_bounds(struct cpu_nest *nest)
 {
     struct cpu_emitter *e = nest->e;
@@ -229,7 +238,8 @@ static void emit_lanes(struct cpu_nest *nest, const struct cpu_point *point)
         LLVMValueRef stop = LLVMBuildSub(B, b.last, cpu_int(e, stride - 1), "");
         cpu_loop_begin(e, &loop, at, stop, stride);
         for (int copy = 0; copy < nest->unroll; copy++)
-            body(nest, point, CPU_INSIDE, copy ? LLVMBuildAdd(B, loop.index, cpu_int(e, copy * lanes), "") : loop.index, NULL, copy);
+            body(nest, point, CPU_INSIDE, copy ? LLVMBuildAdd(B, loop.index, cpu_int(e, copy * lanes), "") : loop.index,
+                 NULL, copy);
         cpu_loop_end(e, &loop);
         at = loop.index;
     }
@@ -294,7 +304,9 @@ static void emit_outer(struct cpu_nest *nest, struct cpu_point *point, int dimen
         return;
     }
     if (dimension == nest->lanes_dim || dimension < nest->fixed || nest->extent[dimension] == 1) {
-        point->index[dimension] = dimension == nest->lanes_dim ? NULL : dimension < nest->fixed ? nest->index[dimension] : cpu_int(e, 0);
+        point->index[dimension] = dimension == nest->lanes_dim ? NULL
+                                  : dimension < nest->fixed    ? nest->index[dimension]
+                                                               : cpu_int(e, 0);
         emit_outer(nest, point, dimension + 1);
         return;
     }

@@ -38,7 +38,13 @@ int cpu_plan_position(const struct cpu_plan *plan, const struct ir_operation *op
 static int own_cost(const struct ir_operation *operation)
 {
     switch (operation->opcode) {
-    case OP_CONSTANT: case OP_IOTA: case OP_SPLAT: case OP_BROADCAST: case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT:
+    case OP_CONSTANT:
+    case OP_IOTA:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT:
     case OP_BITCAST: return 0;
     case OP_LOAD: {
         struct ir_access access;
@@ -48,7 +54,8 @@ static int own_cost(const struct ir_operation *operation)
                 return 6;
         return 1;
     }
-    case OP_DIV: case OP_REM: return 6;
+    case OP_DIV:
+    case OP_REM: return 6;
     case OP_POINTER_LOAD: return 6;
     case OP_MATH: return 12;
     case OP_PHILOX: return 60;
@@ -59,8 +66,10 @@ static int own_cost(const struct ir_operation *operation)
         return cost;
     }
     case OP_CAST: {
-        int bytes = cpu_bytes(operation->operands[0]->type->element), to = cpu_bytes(operation->results[0]->type->element);
-        bool real = ir_is_float(operation->operands[0]->type->element) || ir_is_float(operation->results[0]->type->element);
+        int bytes = cpu_bytes(operation->operands[0]->type->element),
+            to = cpu_bytes(operation->results[0]->type->element);
+        bool real =
+            ir_is_float(operation->operands[0]->type->element) || ir_is_float(operation->results[0]->type->element);
         return real && (bytes == 1 || to == 1) ? 4 : 1;
     }
     default: return 1;
@@ -70,9 +79,21 @@ static int own_cost(const struct ir_operation *operation)
 static bool is_cut(const struct ir_operation *operation)
 {
     switch (operation->opcode) {
-    case OP_REDUCE: case OP_DOT: case OP_ATOMIC: case OP_ATOMIC_CAS: case OP_POINTER_ATOMIC: case OP_POINTER_CAS: case OP_STORE:
-    case OP_POINTER_STORE: case OP_FOR: case OP_WHILE: case OP_IF: case OP_YIELD: case OP_CONDITION: case OP_RETURN: case OP_CALL:
-        return true;
+    case OP_REDUCE:
+    case OP_DOT:
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS:
+    case OP_POINTER_ATOMIC:
+    case OP_POINTER_CAS:
+    case OP_STORE:
+    case OP_POINTER_STORE:
+    case OP_FOR:
+    case OP_WHILE:
+    case OP_IF:
+    case OP_YIELD:
+    case OP_CONDITION:
+    case OP_RETURN:
+    case OP_CALL: return true;
     case OP_RESHAPE: return !cpu_reshape_is_trivial(operation);
     default: return false;
     }
@@ -86,8 +107,8 @@ static void add_consumer(struct cpu_state *state, const void *consumer)
 }
 
 /* Joins what is known of `value` with one use of it. */
-static void look_at_use(struct cpu_emitter *e, const struct cpu_plan *plan, struct cpu_state *state, const struct ir_use *use,
-                        bool *nested)
+static void look_at_use(struct cpu_emitter *e, const struct cpu_plan *plan, struct cpu_state *state,
+                        const struct ir_use *use, bool *nested)
 {
     const struct ir_operation *user = use->user;
     int position = cpu_plan_position(plan, user);
@@ -156,8 +177,15 @@ int cpu_root_of(struct cpu_emitter *e, const struct ir_value *value)
             return kernel_argument ? value->index : -1;
         }
         switch (definition->opcode) {
-        case OP_SUBVIEW: case OP_VIEW_PERMUTE: case OP_VIEW_POINTER: case OP_POINTER_ADD: case OP_SPLAT: case OP_BROADCAST:
-        case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT: value = definition->operands[0]; break;
+        case OP_SUBVIEW:
+        case OP_VIEW_PERMUTE:
+        case OP_VIEW_POINTER:
+        case OP_POINTER_ADD:
+        case OP_SPLAT:
+        case OP_BROADCAST:
+        case OP_RESHAPE:
+        case OP_PERMUTE:
+        case OP_EXTRACT: value = definition->operands[0]; break;
         default: return -1;
         }
     }
@@ -210,9 +238,10 @@ static bool same_index(const struct ir_value *a, const struct ir_value *b)
     return a == b || (ir_constant_integer(a, &x) && ir_constant_integer(b, &y) && x == y);
 }
 
-/* The store writes element p after the load read element p, and nobody else's: place and shape agree, and the value reaches the
- * store element by element. */
-static bool reads_what_it_writes(struct cpu_emitter *e, const struct ir_operation *load, const struct ir_operation *store)
+/* The store writes element p after the load read element p, and nobody else's: place and shape agree, and the value
+ * reaches the store element by element. */
+static bool reads_what_it_writes(struct cpu_emitter *e, const struct ir_operation *load,
+                                 const struct ir_operation *store)
 {
     struct ir_access a, b;
     if (load->opcode != OP_LOAD || store->opcode != OP_STORE || !ir_access_of(load, &a) || !ir_access_of(store, &b))
@@ -229,30 +258,35 @@ static bool reads_what_it_writes(struct cpu_emitter *e, const struct ir_operatio
     return true;
 }
 
-/* Every way from `load` to operand trees of `store` keeps the element's place. */
-static bool reaches_in_place(struct cpu_emitter *e, const struct ir_value *value, const struct ir_value *load, int depth)
+/* Every way from `load` to `value` keeps the element's place.  `mark` stamps what was seen. */
+static bool reaches_in_place(struct cpu_emitter *e, const struct ir_value *value, const struct ir_value *load, int mark)
 {
     if (value == load || !value->definition || !cpu_is_tile(value))
         return true;
     const struct ir_operation *definition = value->definition;
-    if (depth > 40)
-        return false;
-    bool elementwise = (ir_op_info[definition->opcode].traits & IR_TRAIT_ELEMENTWISE) != 0;
-    if (is_cut(definition))
-        return true; /* done before the store */
-    if (!elementwise) {
+    struct cpu_state *state = cpu_state_of(e, value);
+    if (is_cut(definition) || state->mark == mark) /* done before the store; or seen already */
+        return true;
+    state->mark = mark;
+    if (!(ir_op_info[definition->opcode].traits & IR_TRAIT_ELEMENTWISE)) {
         for (int i = 0; i < definition->operand_count; i++)
-            if (definition->operands[i] == load || (cpu_is_tile(definition->operands[i]) && definition->opcode != OP_LOAD))
+            if (definition->operands[i] == load ||
+                (cpu_is_tile(definition->operands[i]) && definition->opcode != OP_LOAD))
                 return definition->opcode == OP_SPLAT;
         return true;
     }
     for (int i = 0; i < definition->operand_count; i++)
-        if (!reaches_in_place(e, definition->operands[i], load, depth + 1))
+        if (!reaches_in_place(e, definition->operands[i], load, mark))
             return false;
     return true;
 }
 
-struct hazard { struct cpu_emitter *e; const struct ir_operation *load; int root; bool found, nested; };
+struct hazard {
+    struct cpu_emitter *e;
+    const struct ir_operation *load;
+    int root;
+    bool found, nested;
+};
 
 static void effects_of(struct ir_operation *operation, void *context)
 {
@@ -273,21 +307,24 @@ static void effects_of(struct ir_operation *operation, void *context)
     if (overlap == APART)
         return;
     struct ir_value *load = hazard->load->results[0];
-    bool same_view = overlap == SAME_OR_APART || (hazard->load->opcode == OP_LOAD && hazard->load->operands[0] == access.view);
+    bool same_view =
+        overlap == SAME_OR_APART || (hazard->load->opcode == OP_LOAD && hazard->load->operands[0] == access.view);
     if (!hazard->nested && same_view && access.value && reads_what_it_writes(hazard->e, hazard->load, operation) &&
-        reaches_in_place(hazard->e, access.value, load, 0) && !access.mask)
+        reaches_in_place(hazard->e, access.value, load, hazard->e->marks += 2) && !access.mask)
         return;
     hazard->found = true;
 }
 
 /* Must the load be done where it stands? */
-static bool load_is_overtaken(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *load, int position)
+static bool load_is_overtaken(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *load,
+                              int position)
 {
     int last = cpu_state_of(e, load->results[0])->last;
     struct hazard hazard = {.e = e, .load = load, .root = cpu_root_of(e, load->operands[0])};
     for (int i = position + 1; i <= last && i < plan->count; i++) {
         struct ir_operation *operation = plan->operations[i];
-        hazard.nested = i < last || operation->region_count > 0; /* a write before the last reader: nothing excuses it */
+        hazard.nested =
+            i < last || operation->region_count > 0; /* a write before the last reader: nothing excuses it */
         effects_of(operation, &hazard);
         hazard.nested = true;
         for (int r = 0; r < operation->region_count; r++)

@@ -1,6 +1,7 @@
-/* reduce.  Where the lanes run along the reduced dimension each lane (and each unrolled copy) keeps an accumulator of its own, so a
- * long sum is a sum of many short ones; they meet at the end of the row.  Where the lanes run along another dimension the result's
- * buffer accumulates, row by row.  A user's function keeps the order of indexes: its lanes never meet out of order. */
+/* reduce.  Where the lanes run along the reduced dimension each lane (and each unrolled copy) keeps an accumulator of
+ * its own, so a long sum is a sum of many short ones; they meet at the end of the row.  Where the lanes run along
+ * another dimension the result's buffer accumulates, row by row.  A user's function keeps the order of indexes: its
+ * lanes never meet out of order. */
 #include "targets/cpu/emit.h"
 #include <string.h>
 
@@ -13,10 +14,10 @@ struct reduction {
     enum ir_reduce_kind kind;
     enum ir_nan nan;
     int axis, count;
-    enum ir_element element[MAX_VALUES];      /* of accumulators: narrow floats accumulate in f32 */
+    enum ir_element element[MAX_VALUES];       /* of accumulators: narrow floats accumulate in f32 */
     LLVMValueRef slot[MAX_COPIES][MAX_VALUES]; /* accumulators when the lanes run along the axis */
-    LLVMValueRef fresh;                       /* in order: no element was seen yet */
-    struct cpu_buffer *buffer[MAX_VALUES];    /* NULL: the result is a scalar */
+    LLVMValueRef fresh;                        /* in order: no element was seen yet */
+    struct cpu_buffer *buffer[MAX_VALUES];     /* NULL: the result is a scalar */
 };
 
 static void result_point(const struct cpu_nest *nest, int axis, const struct cpu_point *point, struct cpu_point *out)
@@ -32,7 +33,8 @@ static void result_point(const struct cpu_nest *nest, int axis, const struct cpu
     }
 }
 
-static void combine(struct cpu_emitter *e, struct reduction *r, LLVMValueRef *left, LLVMValueRef *right, LLVMValueRef *out)
+static void combine(struct cpu_emitter *e, struct reduction *r, LLVMValueRef *left, LLVMValueRef *right,
+                    LLVMValueRef *out)
 {
     if (r->kind != IR_REDUCE_REGION) {
         for (int i = 0; i < r->count; i++)
@@ -88,7 +90,8 @@ static void axis_body(struct cpu_nest *nest, const struct cpu_point *point, int 
         value[i] = widened(e, r, i, cpu_element_full(nest, nest->roots.data[i], point));
         if (nest->active)
             value[i] = LLVMBuildSelect(B, nest->active, value[i], identity(e, r, i, nest->lanes), "");
-        sum[i] = LLVMBuildLoad2(B, cpu_vector_of(cpu_register_type(e, r->element[i]), nest->lanes), r->slot[copy][i], "");
+        sum[i] =
+            LLVMBuildLoad2(B, cpu_vector_of(cpu_register_type(e, r->element[i]), nest->lanes), r->slot[copy][i], "");
     } /* a body of one lane works on the first of the accumulators: they start at the same address */
     combine(e, r, sum, value, next);
     LLVMValueRef first = r->fresh ? LLVMBuildLoad2(B, e->i1, r->fresh, "") : NULL;
@@ -148,7 +151,8 @@ static void across_body(struct cpu_nest *nest, const struct cpu_point *point, in
 
 /* ---- the tree of adjacent pairs, by extent alone ---- */
 
-static void combine_in_memory(struct cpu_emitter *e, struct reduction *r, LLVMValueRef base, LLVMValueRef to, LLVMValueRef left, LLVMValueRef right)
+static void combine_in_memory(struct cpu_emitter *e, struct reduction *r, LLVMValueRef base, LLVMValueRef to,
+                              LLVMValueRef left, LLVMValueRef right)
 {
     enum ir_element element = r->operation->operands[0]->type->element;
     LLVMValueRef a = cpu_read(e, element, cpu_address(e, element, base, left), 1);
@@ -169,9 +173,11 @@ static void emit_tree(struct cpu_emitter *e, struct reduction *r, struct ir_valu
     struct cpu_loop rows, columns, pairs;
     cpu_loop_begin(e, &rows, cpu_int(e, 0), cpu_int(e, outer), 1);
     cpu_loop_begin(e, &columns, cpu_int(e, 0), cpu_int(e, inner), 1);
-    LLVMValueRef origin = LLVMBuildAdd(B, LLVMBuildMul(B, rows.index, cpu_int(e, extent * inner), ""), columns.index, "");
+    LLVMValueRef origin =
+        LLVMBuildAdd(B, LLVMBuildMul(B, rows.index, cpu_int(e, extent * inner), ""), columns.index, "");
 #define AT(k) LLVMBuildAdd(B, origin, LLVMBuildMul(B, (k), cpu_int(e, inner), ""), "")
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = cpu_block(e, "level"), level = cpu_block(e, "pairs"), done = cpu_block(e, "one");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = cpu_block(e, "level"), level = cpu_block(e, "pairs"),
+                      done = cpu_block(e, "one");
     LLVMValueRef start = cpu_int(e, extent);
     LLVMBuildBr(B, head);
     LLVMPositionBuilderAtEnd(B, head);
@@ -179,7 +185,8 @@ static void emit_tree(struct cpu_emitter *e, struct reduction *r, struct ir_valu
     LLVMAddIncoming(left, &start, &before, 1);
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSGT, left, one, ""), level, done);
     LLVMPositionBuilderAtEnd(B, level);
-    LLVMValueRef half = LLVMBuildLShr(B, left, one, ""), next = LLVMBuildLShr(B, LLVMBuildAdd(B, left, one, ""), one, "");
+    LLVMValueRef half = LLVMBuildLShr(B, left, one, ""),
+                 next = LLVMBuildLShr(B, LLVMBuildAdd(B, left, one, ""), one, "");
     cpu_loop_begin(e, &pairs, cpu_int(e, 0), half, 1);
     LLVMValueRef twice = LLVMBuildShl(B, pairs.index, one, "");
     combine_in_memory(e, r, base, AT(pairs.index), AT(twice), AT(LLVMBuildAdd(B, twice, one, "")));
@@ -187,7 +194,8 @@ static void emit_tree(struct cpu_emitter *e, struct reduction *r, struct ir_valu
     /* an odd one moves down; with an even count the last pair's own result is copied onto itself */
     LLVMValueRef odd = LLVMBuildICmp(B, LLVMIntNE, next, half, "");
     LLVMValueRef last = LLVMBuildSub(B, next, one, "");
-    combine_in_memory(e, r, base, AT(last), AT(LLVMBuildSelect(B, odd, LLVMBuildSub(B, left, one, ""), last, "")), NULL);
+    combine_in_memory(e, r, base, AT(last), AT(LLVMBuildSelect(B, odd, LLVMBuildSub(B, left, one, ""), last, "")),
+                      NULL);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(B);
     LLVMAddIncoming(left, &next, &latch, 1);
     LLVMBuildBr(B, head);
@@ -211,9 +219,11 @@ static void emit_tree(struct cpu_emitter *e, struct reduction *r, struct ir_valu
 
 void cpu_emit_reduce(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position)
 {
-    struct reduction r = {.operation = operation, .kind = (enum ir_reduce_kind)ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD),
+    struct reduction r = {.operation = operation,
+                          .kind = (enum ir_reduce_kind)ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD),
                           .nan = (enum ir_nan)ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP),
-                          .axis = (int)ir_number(operation, IR_ATTRIBUTE_AXIS, 0), .count = operation->operand_count};
+                          .axis = (int)ir_number(operation, IR_ATTRIBUTE_AXIS, 0),
+                          .count = operation->operand_count};
     (void)plan;
     (void)position;
     if (r.count > MAX_VALUES) {
@@ -227,7 +237,8 @@ void cpu_emit_reduce(struct cpu_emitter *e, const struct cpu_plan *plan, struct 
         bool narrow = ir_is_float(element) && cpu_bytes(element) < 4 && r.kind != IR_REDUCE_REGION;
         r.element[i] = narrow ? IR_F32 : element;
         if (cpu_is_tile(result))
-            r.buffer[i] = cpu_buffer_create(e, cpu_tile_bytes(result->type), result->block, cpu_state_of(e, result)->last);
+            r.buffer[i] =
+                cpu_buffer_create(e, cpu_tile_bytes(result->type), result->block, cpu_state_of(e, result)->last);
     }
     if (ir_number(operation, IR_ATTRIBUTE_FIXED, 0) && r.kind != IR_REDUCE_REGION && r.count == 1) {
         emit_tree(e, &r, operation->operands[0], operation->results[0]);

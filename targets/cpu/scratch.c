@@ -1,5 +1,5 @@
-/* The thread's scratch: offsets are handed out while a function is emitted, and the bytes of a value that no later operation reads
- * are handed out again.  Everything is static: the function reports the highest byte it needs. */
+/* The thread's scratch: offsets are handed out while a function is emitted, and the bytes of a value that no later
+ * operation reads are handed out again.  Everything is static: the function reports the highest byte it needs. */
 #include "targets/cpu/emit.h"
 
 int64_t cpu_tile_bytes(const struct ir_type *type) { return ir_type_elements(type) * cpu_bytes(type->element); }
@@ -13,7 +13,8 @@ struct cpu_buffer *cpu_buffer_create(struct cpu_emitter *e, int64_t bytes, const
     buffer->last = last;
     int best = -1;
     for (int i = 0; i < e->free_ranges.count; i++)
-        if (e->free_ranges.data[i].size >= size && (best < 0 || e->free_ranges.data[i].size < e->free_ranges.data[best].size))
+        if (e->free_ranges.data[i].size >= size &&
+            (best < 0 || e->free_ranges.data[i].size < e->free_ranges.data[best].size))
             best = i;
     if (best >= 0) {
         struct cpu_buffer *range = &e->free_ranges.data[best];
@@ -30,7 +31,8 @@ struct cpu_buffer *cpu_buffer_create(struct cpu_emitter *e, int64_t bytes, const
     return buffer;
 }
 
-struct cpu_buffer *cpu_buffer_borrow(struct cpu_emitter *e, const struct cpu_buffer *buffer, const struct ir_block *owner, int last)
+struct cpu_buffer *cpu_buffer_borrow(struct cpu_emitter *e, const struct cpu_buffer *buffer,
+                                     const struct ir_block *owner, int last)
 {
     struct cpu_buffer *borrowed = ARENA_NEW(e->arena, struct cpu_buffer);
     *borrowed = *buffer;

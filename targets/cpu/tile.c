@@ -1,4 +1,5 @@
-/* Tiles between being virtual and being buffers: states, filling a buffer from an expression, overwriting a dying one in place. */
+/* Tiles between being virtual and being buffers: states, filling a buffer from an expression, overwriting a dying one
+ * in place. */
 #include "targets/cpu/emit.h"
 
 struct cpu_state *cpu_state_of(struct cpu_emitter *e, const struct ir_value *value)
@@ -38,7 +39,8 @@ static bool keeps_points(const struct ir_operation *operation)
     return (ir_op_info[operation->opcode].traits & IR_TRAIT_ELEMENTWISE) != 0;
 }
 
-static enum cpu_reads reads_walk(struct cpu_emitter *e, struct ir_value *value, const struct cpu_buffer *buffer, bool same, int mark)
+static enum cpu_reads reads_walk(struct cpu_emitter *e, struct ir_value *value, const struct cpu_buffer *buffer,
+                                 bool same, int mark)
 {
     if (!cpu_is_tile(value))
         return CPU_READS_NOT;
@@ -69,25 +71,28 @@ static struct cpu_buffer *reusable_walk(struct cpu_emitter *e, struct ir_value *
                                         const struct ir_block *block, int position, int64_t bytes, int depth)
 {
     struct cpu_state *state = cpu_is_tile(value) ? cpu_state_of(e, value) : NULL;
-    if (!state || depth > 12)
+    if (!state || depth > 6)
         return NULL;
     if (state->kind == CPU_BUFFER) {
         struct cpu_buffer *buffer = state->buffer;
-        bool dies = buffer->owner == block && buffer->last <= position && state->last <= position && value->block == block;
+        bool dies =
+            buffer->owner == block && buffer->last <= position && state->last <= position && value->block == block;
         bool fits = cpu_tile_bytes(value->type) == bytes && value->type->element == whole->type->element;
         return dies && fits && cpu_reads(e, whole, buffer) == CPU_READS_SAME ? buffer : NULL;
     }
     if (state->kind != CPU_VIRTUAL || !keeps_points(value->definition))
         return NULL;
     for (int i = 0; i < value->definition->operand_count; i++) {
-        struct cpu_buffer *found = reusable_walk(e, value->definition->operands[i], whole, block, position, bytes, depth + 1);
+        struct cpu_buffer *found =
+            reusable_walk(e, value->definition->operands[i], whole, block, position, bytes, depth + 1);
         if (found)
             return found;
     }
     return NULL;
 }
 
-struct cpu_buffer *cpu_reusable(struct cpu_emitter *e, struct ir_value *value, const struct ir_block *block, int position)
+struct cpu_buffer *cpu_reusable(struct cpu_emitter *e, struct ir_value *value, const struct ir_block *block,
+                                int position)
 {
     return reusable_walk(e, value, value, block, position, cpu_tile_bytes(value->type), 0);
 }
@@ -129,12 +134,14 @@ void cpu_fill(struct cpu_emitter *e, struct ir_value *value, struct cpu_buffer *
     }
 }
 
-struct cpu_buffer *cpu_materialise(struct cpu_emitter *e, struct ir_value *value, const struct ir_block *block, int position)
+struct cpu_buffer *cpu_materialise(struct cpu_emitter *e, struct ir_value *value, const struct ir_block *block,
+                                   int position)
 {
     struct cpu_state *state = cpu_state_of(e, value);
     if (state->kind == CPU_BUFFER)
         return state->buffer;
-    if (block && value->block != block) { /* a value of an outer block: elsewhere it stays virtual, for this may be a branch */
+    if (block &&
+        value->block != block) { /* a value of an outer block: elsewhere it stays virtual, for this may be a branch */
         struct cpu_buffer *copy = cpu_buffer_create(e, cpu_tile_bytes(value->type), block, position);
         cpu_fill(e, value, copy);
         return copy;
@@ -159,7 +166,8 @@ static bool covers(const struct cpu_nest *nest, const struct ir_type *type)
     return true;
 }
 
-/* Two walks: first what is needed at other points than the nest's own becomes a buffer at once; then the rest is noted as sides. */
+/* Two walks: first what is needed at other points than the nest's own becomes a buffer at once; then the rest is noted
+ * as sides. */
 static void prepare_walk(struct cpu_nest *nest, struct ir_value *value, bool own, bool note, int mark)
 {
     struct cpu_emitter *e = nest->e;
@@ -177,7 +185,8 @@ static void prepare_walk(struct cpu_nest *nest, struct ir_value *value, bool own
             return;
         }
         if (note) {
-            struct cpu_side side = {value, cpu_buffer_create(e, cpu_tile_bytes(value->type), value->block, state->last)};
+            struct cpu_side side = {value,
+                                    cpu_buffer_create(e, cpu_tile_bytes(value->type), value->block, state->last)};
             vector_push(e->arena, &nest->sides, side);
         }
     }

@@ -3,44 +3,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ONE(n) 1, (int64_t[]){n}
+#define ONE(n) \
+    1, (int64_t[]) { n }
 
-#define COUNTS(type, TYPE, c_type)                                                                                                    \
-    static void run_counts_##type(struct exec_case *c)                                                                                \
-    {                                                                                                                                 \
-        int64_t n = c->extent[0], k = c->extent[1];                                                                                   \
-        struct exec_tensor *bins = exec_range(c, EXEC_I32, ONE(n), -1, k), *x = exec_input(c, EXEC_##TYPE, ONE(n)), *t[3];            \
-        struct tile_i32_1 vb;                                                                                                         \
-        struct tile_##type##_1 vx, v[3];                                                                                              \
-        if (c->special)                                                                                                               \
-            return; /* the order of additions would show */                                                                           \
-        EXEC_BIND(vb, bins);                                                                                                          \
-        EXEC_BIND(vx, x);                                                                                                             \
-        for (int i = 0; i < 3; i++) {                                                                                                 \
-            t[i] = exec_inout(c, EXEC_##TYPE, ONE(k));                                                                               \
-            EXEC_BIND(v[i], t[i]);                                                                                                    \
-        }                                                                                                                             \
-        exec_called(c, atomics_counts_##type(c->stream, &vb, &vx, v, v + 1, v + 2));                                                  \
-        for (int64_t b = 0; b < k; b++) {                                                                                             \
-            c_type sum, high, low;                                                                                                    \
-            sum = GET(TYPE, t[0], b, c_type);                                                                                         \
-            high = GET(TYPE, t[1], b, c_type);                                                                                        \
-            low = GET(TYPE, t[2], b, c_type);                                                                                         \
-            for (int64_t i = 0; i < n; i++) {                                                                                         \
-                c_type value = GET(TYPE, x, i, c_type);                                                                               \
-                if (exec_before_int(bins, i) != b)                                                                                    \
-                    continue;                                                                                                         \
-                sum = (c_type)(sum + value);                                                                                          \
-                high = value > high ? value : high;                                                                                   \
-                low = value < low ? value : low;                                                                                      \
-            }                                                                                                                         \
-            EXPECT(TYPE, t[0], b, sum);                                                                                               \
-            EXPECT(TYPE, t[1], b, high);                                                                                              \
-            EXPECT(TYPE, t[2], b, low);                                                                                               \
-        }                                                                                                                             \
+#define COUNTS(type, TYPE, c_type)                                                                                  \
+    static void run_counts_##type(struct exec_case *c)                                                              \
+    {                                                                                                               \
+        int64_t n = c->extent[0], k = c->extent[1];                                                                 \
+        struct exec_tensor *bins = exec_range(c, EXEC_I32, ONE(n), -1, k), *x = exec_input(c, EXEC_##TYPE, ONE(n)), \
+                           *t[3];                                                                                   \
+        struct tile_i32_1 vb;                                                                                       \
+        struct tile_##type##_1 vx, v[3];                                                                            \
+        if (c->special)                                                                                             \
+            return; /* the order of additions would show */                                                         \
+        EXEC_BIND(vb, bins);                                                                                        \
+        EXEC_BIND(vx, x);                                                                                           \
+        for (int i = 0; i < 3; i++) {                                                                               \
+            t[i] = exec_inout(c, EXEC_##TYPE, ONE(k));                                                              \
+            EXEC_BIND(v[i], t[i]);                                                                                  \
+        }                                                                                                           \
+        exec_called(c, atomics_counts_##type(c->stream, &vb, &vx, v, v + 1, v + 2));                                \
+        for (int64_t b = 0; b < k; b++) {                                                                           \
+            c_type sum, high, low;                                                                                  \
+            sum = GET(TYPE, t[0], b, c_type);                                                                       \
+            high = GET(TYPE, t[1], b, c_type);                                                                      \
+            low = GET(TYPE, t[2], b, c_type);                                                                       \
+            for (int64_t i = 0; i < n; i++) {                                                                       \
+                c_type value = GET(TYPE, x, i, c_type);                                                             \
+                if (exec_before_int(bins, i) != b)                                                                  \
+                    continue;                                                                                       \
+                sum = (c_type)(sum + value);                                                                        \
+                high = value > high ? value : high;                                                                 \
+                low = value < low ? value : low;                                                                    \
+            }                                                                                                       \
+            EXPECT(TYPE, t[0], b, sum);                                                                             \
+            EXPECT(TYPE, t[1], b, high);                                                                            \
+            EXPECT(TYPE, t[2], b, low);                                                                             \
+        }                                                                                                           \
     }
 #define GET(TYPE, t, i, c_type) (EXEC_##TYPE >= EXEC_F16 ? (c_type)exec_before(t, i) : (c_type)exec_before_int(t, i))
-#define EXPECT(TYPE, t, i, want)                                                                                                      \
+#define EXPECT(TYPE, t, i, want) \
     (EXEC_##TYPE >= EXEC_F16 ? exec_expect(c, t, i, (double)(want), 1e-6) : exec_expect_int(c, t, i, (int64_t)(want)))
 COUNTS(i32, I32, int32_t)
 COUNTS(u32, U32, uint32_t)
@@ -49,22 +51,22 @@ COUNTS(u64, U64, uint64_t)
 COUNTS(f32, F32, double)
 
 /* Small whole numbers: their sum is exact in every order. */
-#define SUMS(type, TYPE)                                                                                                              \
-    static void run_sums_##type(struct exec_case *c)                                                                                  \
-    {                                                                                                                                 \
-        int64_t n = c->extent[0];                                                                                                     \
-        struct exec_tensor *x = exec_input(c, EXEC_##TYPE, ONE(n)), *total = exec_inout(c, EXEC_##TYPE, ONE(1));                      \
-        struct tile_##type##_1 vx, vt;                                                                                                \
-        double sum = 3.0;                                                                                                             \
-        exec_set(total, 0, sum);                                                                                                      \
-        for (int64_t i = 0; i < n; i++) {                                                                                             \
-            exec_set(x, i, (double)(i % 5) - 2.0);                                                                                    \
-            sum += (double)(i % 5) - 2.0;                                                                                             \
-        }                                                                                                                             \
-        EXEC_BIND(vx, x);                                                                                                             \
-        EXEC_BIND(vt, total);                                                                                                         \
-        exec_called(c, atomics_sums_##type(c->stream, &vx, &vt));                                                                     \
-        exec_expect(c, total, 0, sum, 0.0);                                                                                          \
+#define SUMS(type, TYPE)                                                                                         \
+    static void run_sums_##type(struct exec_case *c)                                                             \
+    {                                                                                                            \
+        int64_t n = c->extent[0];                                                                                \
+        struct exec_tensor *x = exec_input(c, EXEC_##TYPE, ONE(n)), *total = exec_inout(c, EXEC_##TYPE, ONE(1)); \
+        struct tile_##type##_1 vx, vt;                                                                           \
+        double sum = 3.0;                                                                                        \
+        exec_set(total, 0, sum);                                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                                                        \
+            exec_set(x, i, (double)(i % 5) - 2.0);                                                               \
+            sum += (double)(i % 5) - 2.0;                                                                        \
+        }                                                                                                        \
+        EXEC_BIND(vx, x);                                                                                        \
+        EXEC_BIND(vt, total);                                                                                    \
+        exec_called(c, atomics_sums_##type(c->stream, &vx, &vt));                                                \
+        exec_expect(c, total, 0, sum, 0.0);                                                                      \
     }
 SUMS(f64, F64)
 SUMS(f16, F16)
@@ -117,7 +119,8 @@ static void run_tickets(struct exec_case *c)
 static void run_locked(struct exec_case *c)
 {
     int64_t n = c->extent[0];
-    struct exec_tensor *lock = exec_inout(c, EXEC_I32, ONE(1)), *sum = exec_inout(c, EXEC_F64, ONE(2)), *x = exec_input(c, EXEC_F64, ONE(n));
+    struct exec_tensor *lock = exec_inout(c, EXEC_I32, ONE(1)), *sum = exec_inout(c, EXEC_F64, ONE(2)),
+                       *x = exec_input(c, EXEC_F64, ONE(n));
     struct tile_i32_1 vl;
     struct tile_f64_1 vs, vx;
     double want = 0.0;
@@ -140,7 +143,8 @@ static void run_locked(struct exec_case *c)
 static void run_exchange(struct exec_case *c)
 {
     int64_t n = c->extent[0];
-    struct exec_tensor *x = exec_inout(c, EXEC_I32, ONE(n)), *y = exec_output(c, EXEC_I32, ONE(n)), *z = exec_output(c, EXEC_I32, ONE(n));
+    struct exec_tensor *x = exec_inout(c, EXEC_I32, ONE(n)), *y = exec_output(c, EXEC_I32, ONE(n)),
+                       *z = exec_output(c, EXEC_I32, ONE(n));
     struct tile_i32_1 vx, vy, vz;
     EXEC_BIND(vx, x);
     EXEC_BIND(vy, y);
@@ -154,10 +158,17 @@ static void run_exchange(struct exec_case *c)
 }
 
 static const struct exec_test tests[] = {
-    {"counts_i32", run_counts_i32, 2, {300, 7}, 0}, {"counts_u32", run_counts_u32, 2, {300, 7}, 0}, {"counts_i64", run_counts_i64, 2, {300, 7}, 0},
-    {"counts_u64", run_counts_u64, 2, {300, 7}, 0}, {"counts_f32", run_counts_f32, 2, {300, 7}, 0}, {"sums_f64", run_sums_f64, 1, {300}, 0},
-    {"sums_f16", run_sums_f16, 1, {300}, 0}, {"sums_bf16", run_sums_bf16, 1, {300}, 0},
-    {"bits", run_bits, 1, {300}, 0}, {"tickets", run_tickets, 1, {1000}, 0}, {"locked", run_locked, 1, {500}, 0},
+    {"counts_i32", run_counts_i32, 2, {300, 7}, 0},
+    {"counts_u32", run_counts_u32, 2, {300, 7}, 0},
+    {"counts_i64", run_counts_i64, 2, {300, 7}, 0},
+    {"counts_u64", run_counts_u64, 2, {300, 7}, 0},
+    {"counts_f32", run_counts_f32, 2, {300, 7}, 0},
+    {"sums_f64", run_sums_f64, 1, {300}, 0},
+    {"sums_f16", run_sums_f16, 1, {300}, 0},
+    {"sums_bf16", run_sums_bf16, 1, {300}, 0},
+    {"bits", run_bits, 1, {300}, 0},
+    {"tickets", run_tickets, 1, {1000}, 0},
+    {"locked", run_locked, 1, {500}, 0},
     {"exchange", run_exchange, 1, {300}, 0},
 };
 

@@ -2,13 +2,16 @@
 #include "control.h"
 #include <math.h>
 
-#define ONE(n) 1, (int64_t[]){n}
-#define TWO(m, n) 2, (int64_t[]){m, n}
+#define ONE(n) \
+    1, (int64_t[]) { n }
+#define TWO(m, n) \
+    2, (int64_t[]) { m, n }
 
 static void run_horner(struct exec_case *c)
 {
     int64_t n = c->extent[0], k = c->extent[1];
-    struct exec_tensor *x = exec_input(c, EXEC_F32, ONE(n)), *f = exec_input(c, EXEC_F32, ONE(k)), *y = exec_output(c, EXEC_F32, ONE(n));
+    struct exec_tensor *x = exec_input(c, EXEC_F32, ONE(n)), *f = exec_input(c, EXEC_F32, ONE(k)),
+                       *y = exec_output(c, EXEC_F32, ONE(n));
     struct tile_f32_1 vx, vf, vy;
     for (int64_t i = 0; i < n; i++)
         exec_set(x, i, exec_before(x, i) / 4.0);
@@ -159,9 +162,10 @@ static void run_doubling(struct exec_case *c)
 }
 
 static const struct exec_test tests[] = {
-    {"horner", run_horner, 2, {200, 6}, 0}, {"fibonacci", run_fibonacci, 2, {70, 13}, 0}, {"online", run_online, 2, {10, 100}, 0},
-    {"collatz", run_collatz, 1, {60}, 0}, {"root", run_root, 1, {200}, 0}, {"choices", run_choices, 1, {200}, 0},
-    {"mirror", run_mirror, 1, {200}, 0}, {"doubling", run_doubling, 1, {1000}, 0},
+    {"horner", run_horner, 2, {200, 6}, 0},  {"fibonacci", run_fibonacci, 2, {70, 13}, 0},
+    {"online", run_online, 2, {10, 100}, 0}, {"collatz", run_collatz, 1, {60}, 0},
+    {"root", run_root, 1, {200}, 0},         {"choices", run_choices, 1, {200}, 0},
+    {"mirror", run_mirror, 1, {200}, 0},     {"doubling", run_doubling, 1, {1000}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

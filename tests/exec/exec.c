@@ -99,7 +99,10 @@ double exec_round_to(enum exec_type type, double value, int direction)
     int least = 2 - (1 << (exponent_bits - 1)); /* exponent of the least normal number */
     int unit = (exponent - 1 < least ? least : exponent - 1) - mantissa;
     double scaled = ldexp(value, -unit);
-    scaled = direction == 0 ? nearbyint(scaled) : direction == 2 ? trunc(scaled) : direction < 0 ? floor(scaled) : ceil(scaled);
+    scaled = direction == 0   ? nearbyint(scaled)
+             : direction == 2 ? trunc(scaled)
+             : direction < 0  ? floor(scaled)
+                              : ceil(scaled);
     double rounded = copysign(ldexp(fabs(scaled), unit), value);
     if (fabs(rounded) <= largest)
         return rounded;
@@ -129,7 +132,8 @@ static uint64_t narrow_bits(enum exec_type type, double value)
     int width = 8 * type_bytes[type];
     uint64_t sign = (uint64_t)(signbit(value) != 0) << (width - 1);
     if (isnan(value))
-        return type == EXEC_F8E4M3 ? 0x7f : (((UINT64_C(1) << exponent_bits) - 1) << mantissa) | UINT64_C(1) << (mantissa - 1);
+        return type == EXEC_F8E4M3 ? 0x7f
+                                   : (((UINT64_C(1) << exponent_bits) - 1) << mantissa) | UINT64_C(1) << (mantissa - 1);
     value = exec_round(type, value);
     if (isinf(value))
         return sign | ((UINT64_C(1) << exponent_bits) - 1) << mantissa;
@@ -151,7 +155,8 @@ static double narrow_value(enum exec_type type, uint64_t bits)
     int width = 8 * type_bytes[type], least = 2 - (1 << (exponent_bits - 1));
     double sign = bits >> (width - 1) ? -1.0 : 1.0;
     uint64_t magnitude = bits & ((UINT64_C(1) << (width - 1)) - 1);
-    uint64_t field = magnitude >> mantissa, fraction = magnitude & ((UINT64_C(1) << mantissa) - 1), full = (UINT64_C(1) << exponent_bits) - 1;
+    uint64_t field = magnitude >> mantissa, fraction = magnitude & ((UINT64_C(1) << mantissa) - 1),
+             full = (UINT64_C(1) << exponent_bits) - 1;
     if (type == EXEC_F8E4M3 ? magnitude == 0x7f : field == full)
         return type != EXEC_F8E4M3 && fraction == 0 ? sign * INFINITY : NAN;
     if (field == 0)
@@ -188,7 +193,10 @@ static double read_value(enum exec_type type, const unsigned char *at)
     return type == EXEC_U64 ? (double)(uint64_t)read_int(type, at) : (double)read_int(type, at);
 }
 
-static void write_int(enum exec_type type, unsigned char *at, int64_t value) { memcpy(at, &value, (size_t)type_bytes[type]); }
+static void write_int(enum exec_type type, unsigned char *at, int64_t value)
+{
+    memcpy(at, &value, (size_t)type_bytes[type]);
+}
 
 static void write_value(enum exec_type type, unsigned char *at, double value)
 {
@@ -210,7 +218,8 @@ static void set_random(struct exec_case *c, enum exec_type type, unsigned char *
     } else if (type == EXEC_BOOL) {
         write_int(type, at, (int64_t)(r & 1));
     } else if (!is_float(type)) {
-        write_int(type, at, r % 5 ? (int64_t)(r >> 8) : (int64_t)(r >> 8) % 4 - 2); /* small ones and zeros among them */
+        write_int(type, at,
+                  r % 5 ? (int64_t)(r >> 8) : (int64_t)(r >> 8) % 4 - 2); /* small ones and zeros among them */
     } else if (c->special && (r >> 40) % 6 == 0) {
         write_value(type, at, specials[(r >> 20) % 6]);
     } else {
@@ -239,7 +248,8 @@ static void *checked(void *pointer)
     return pointer;
 }
 
-/* Host memory with an untouchable page on the side asked for, against its last or first byte; the other side too, further off. */
+/* Host memory with an untouchable page on the side asked for, against its last or first byte; the other side too,
+ * further off. */
 static unsigned char *guarded(size_t size, int behind)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size + page - 1) / page * page;
@@ -251,7 +261,8 @@ static unsigned char *guarded(size_t size, int behind)
     return base + page + (behind ? room - size : 0);
 }
 
-static struct exec_tensor *make(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent, int strided, int packed, int written)
+static struct exec_tensor *make(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent, int strided,
+                                int packed, int written)
 {
     struct exec_tensor *t = checked(calloc(1, sizeof *t));
     int bytes = type_bytes[type], gaps = c->gaps && !packed;
@@ -298,7 +309,8 @@ struct exec_tensor *exec_input(struct exec_case *c, enum exec_type type, int ran
     return t;
 }
 
-struct exec_tensor *exec_range(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent, int64_t low, int64_t high)
+struct exec_tensor *exec_range(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent, int64_t low,
+                               int64_t high)
 {
     struct exec_tensor *t = make(c, type, rank, extent, 0, 0, 0);
     fill_random(c, t, low, high);
@@ -333,8 +345,14 @@ struct exec_tensor *exec_packed(struct exec_case *c, enum exec_type type, int ra
     return t;
 }
 
-void exec_set(struct exec_tensor *t, int64_t index, double value) { write_value(t->type, t->before + offset_of(t, index), value); }
-void exec_set_int(struct exec_tensor *t, int64_t index, int64_t value) { write_int(t->type, t->before + offset_of(t, index), value); }
+void exec_set(struct exec_tensor *t, int64_t index, double value)
+{
+    write_value(t->type, t->before + offset_of(t, index), value);
+}
+void exec_set_int(struct exec_tensor *t, int64_t index, int64_t value)
+{
+    write_int(t->type, t->before + offset_of(t, index), value);
+}
 
 /* What stands in the allocation goes to where the kernel sees it. */
 static void send(struct exec_tensor *t)
@@ -424,10 +442,22 @@ void exec_called(struct exec_case *c, int status)
     }
 }
 
-double exec_before(const struct exec_tensor *t, int64_t index) { return read_value(t->type, t->before + offset_of(t, index)); }
-double exec_value(const struct exec_tensor *t, int64_t index) { return read_value(t->type, t->after + offset_of(t, index)); }
-int64_t exec_before_int(const struct exec_tensor *t, int64_t index) { return read_int(t->type, t->before + offset_of(t, index)); }
-int64_t exec_value_int(const struct exec_tensor *t, int64_t index) { return read_int(t->type, t->after + offset_of(t, index)); }
+double exec_before(const struct exec_tensor *t, int64_t index)
+{
+    return read_value(t->type, t->before + offset_of(t, index));
+}
+double exec_value(const struct exec_tensor *t, int64_t index)
+{
+    return read_value(t->type, t->after + offset_of(t, index));
+}
+int64_t exec_before_int(const struct exec_tensor *t, int64_t index)
+{
+    return read_int(t->type, t->before + offset_of(t, index));
+}
+int64_t exec_value_int(const struct exec_tensor *t, int64_t index)
+{
+    return read_int(t->type, t->after + offset_of(t, index));
+}
 
 /* ---- checks ---- */
 
@@ -446,14 +476,17 @@ void exec_fail(struct exec_case *c, const char *format, ...)
 void exec_expect(struct exec_case *c, const struct exec_tensor *t, int64_t index, double want, double tolerance)
 {
     double got = exec_value(t, index);
-    if (isnan(want) ? isnan(got) : isinf(want) || isinf(got) ? got == want : fabs(got - want) <= tolerance * (1.0 + fabs(want)))
+    if (isnan(want)                 ? isnan(got)
+        : isinf(want) || isinf(got) ? got == want
+                                    : fabs(got - want) <= tolerance * (1.0 + fabs(want)))
         return;
     exec_fail(c, "element %lld is %.9g (%a), not %.9g (%a)", (long long)index, got, got, want, want);
 }
 
 void exec_expect_int(struct exec_case *c, const struct exec_tensor *t, int64_t index, int64_t want)
 {
-    int64_t got = exec_value_int(t, index), mask = type_bytes[t->type] == 8 ? -1 : ((int64_t)1 << 8 * type_bytes[t->type]) - 1;
+    int64_t got = exec_value_int(t, index),
+            mask = type_bytes[t->type] == 8 ? -1 : ((int64_t)1 << 8 * type_bytes[t->type]) - 1;
     if ((got & mask) != (want & mask))
         exec_fail(c, "element %lld is %lld, not %lld", (long long)index, (long long)got, (long long)want);
 }
@@ -462,11 +495,17 @@ int64_t exec_cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* ---- cases ---- */
 
-static int run_case(const struct exec_test *test, int number, const char *what, const int64_t *extent, int gaps, int special)
+static int run_case(const struct exec_test *test, int number, const char *what, const int64_t *extent, int gaps,
+                    int special)
 {
     char name[160];
-    struct exec_case c = {.stream = gpu.used ? NULL : CPU_STREAM, .name = name, .gaps = gaps, .special = special,
-                          .columns_first = number % 3 == 2, .guard_behind = number % 2, .random = (uint64_t)number * 7919 + 1};
+    struct exec_case c = {.stream = gpu.used ? NULL : CPU_STREAM,
+                          .name = name,
+                          .gaps = gaps,
+                          .special = special,
+                          .columns_first = number % 3 == 2,
+                          .guard_behind = number % 2,
+                          .random = (uint64_t)number * 7919 + 1};
     snprintf(name, sizeof name, "%s, %s", test->name, what);
     memcpy(c.extent, extent, sizeof c.extent);
     test->run(&c);

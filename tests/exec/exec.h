@@ -1,16 +1,32 @@
-/* What the numeric tests stand on.  A test is NAME.tile with kernels and NAME.c with a driver that compares every element with f64.
- * The driver states typical extents; this library runs it also with odd, empty and one-element extents, with rows that have gaps
- * between them and unaligned bases, and with NaN, infinities and -0 among the inputs.
+/* What the numeric tests stand on.  A test is NAME.tile with kernels and NAME.c with a driver that compares every
+ * element with f64. The driver states typical extents; this library runs it also with odd, empty and one-element
+ * extents, with rows that have gaps between them and unaligned bases, and with NaN, infinities and -0 among the inputs.
  *
- * Memory is the CPU's, between pages that nobody may touch, or (TILE_TEST_STREAM=gpu) a GPU's, between red zones.  Outputs are poisoned
- * first; after a call inputs, gaps and red zones must be as they were.  Nothing here is recognised by a kernel's name. */
+ * Memory is the CPU's, between pages that nobody may touch, or (TILE_TEST_STREAM=gpu) a GPU's, between red zones.
+ * Outputs are poisoned first; after a call inputs, gaps and red zones must be as they were.  Nothing here is recognised
+ * by a kernel's name. */
 #ifndef EXEC_H
 #define EXEC_H
 #include <stddef.h>
 #include <stdint.h>
 
-enum exec_type { EXEC_BOOL, EXEC_I8, EXEC_I16, EXEC_I32, EXEC_I64, EXEC_U8, EXEC_U16, EXEC_U32, EXEC_U64, EXEC_F16, EXEC_BF16,
-                 EXEC_F32, EXEC_F64, EXEC_F8E4M3, EXEC_F8E5M2 };
+enum exec_type {
+    EXEC_BOOL,
+    EXEC_I8,
+    EXEC_I16,
+    EXEC_I32,
+    EXEC_I64,
+    EXEC_U8,
+    EXEC_U16,
+    EXEC_U32,
+    EXEC_U64,
+    EXEC_F16,
+    EXEC_BF16,
+    EXEC_F32,
+    EXEC_F64,
+    EXEC_F8E4M3,
+    EXEC_F8E5M2
+};
 enum { EXEC_MAX_RANK = 8 };
 struct CUstream_st;
 
@@ -27,11 +43,11 @@ struct exec_tensor {
 };
 struct exec_case {
     struct CUstream_st *stream;
-    const char *name;              /* of the test and case, for messages */
+    const char *name; /* of the test and case, for messages */
     int64_t extent[EXEC_MAX_RANK];
-    int gaps;                      /* rows have gaps, bases are odd */
-    int columns_first;             /* exec_strided: the first dimension is the dense one */
-    int special;                   /* NaN, inf, -0 among float inputs */
+    int gaps;          /* rows have gaps, bases are odd */
+    int columns_first; /* exec_strided: the first dimension is the dense one */
+    int special;       /* NaN, inf, -0 among float inputs */
     int guard_behind;
     uint64_t random;
     struct exec_tensor *tensors;
@@ -40,23 +56,25 @@ struct exec_case {
 struct exec_test {
     const char *name;
     void (*run)(struct exec_case *c);
-    int names;                     /* how many extents */
+    int names; /* how many extents */
     int64_t typical[EXEC_MAX_RANK];
-    int same_extents;              /* extents depend on each other: only the typical case, with and without gaps */
+    int same_extents; /* extents depend on each other: only the typical case, with and without gaps */
 };
 /* Runs all; the exit status of main.  Arguments: names of tests, none for all. */
 int exec_main(int count, char **arguments, const struct exec_test *tests, int test_count);
 
-/* Tensors of a case, freed with it.  Inputs hold random values (floats: in -4 … 4, multiples of 1/64; integers: any bits, or in
- * [low, high]); outputs poison.  Last stride 1, except for exec_strided. */
+/* Tensors of a case, freed with it.  Inputs hold random values (floats: in -4 … 4, multiples of 1/64; integers: any
+ * bits, or in [low, high]); outputs poison.  Last stride 1, except for exec_strided. */
 struct exec_tensor *exec_input(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent);
-struct exec_tensor *exec_range(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent, int64_t low, int64_t high);
+struct exec_tensor *exec_range(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent, int64_t low,
+                               int64_t high);
 struct exec_tensor *exec_output(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent);
 struct exec_tensor *exec_inout(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent);
-struct exec_tensor *exec_strided(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent, int written);
+struct exec_tensor *exec_strided(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent,
+                                 int written);
 /* A packed one: no gaps ever. */
 struct exec_tensor *exec_packed(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent, int written);
-void exec_set(struct exec_tensor *t, int64_t index, double value);      /* before the call */
+void exec_set(struct exec_tensor *t, int64_t index, double value); /* before the call */
 void exec_set_int(struct exec_tensor *t, int64_t index, int64_t value);
 /* Fills a generated view struct: pointer, extents, strides. */
 void exec_bind(struct exec_tensor *t, void *view, size_t size);

@@ -1,7 +1,8 @@
 #include "exec.h"
 #include "integers.h"
 
-#define ONE(n) 1, (int64_t[]){n}
+#define ONE(n) \
+    1, (int64_t[]) { n }
 
 /* Extension of the low bits as the type says. */
 static int64_t wrap(enum exec_type type, uint64_t bits)
@@ -11,8 +12,13 @@ static int64_t wrap(enum exec_type type, uint64_t bits)
     return type >= EXEC_U8 ? (int64_t)(bits << shift >> shift) : (int64_t)(bits << shift) >> shift;
 }
 
-static int bits_of(enum exec_type type) { return type == EXEC_I64 || type == EXEC_U64 ? 64 : type == EXEC_I32 || type == EXEC_U32 ? 32
-                                                 : type == EXEC_I16 || type == EXEC_U16 ? 16 : 8; }
+static int bits_of(enum exec_type type)
+{
+    return type == EXEC_I64 || type == EXEC_U64   ? 64
+           : type == EXEC_I32 || type == EXEC_U32 ? 32
+           : type == EXEC_I16 || type == EXEC_U16 ? 16
+                                                  : 8;
+}
 
 static int64_t divide(enum exec_type type, int64_t x, int64_t y, int remainder)
 {
@@ -25,11 +31,15 @@ static int64_t divide(enum exec_type type, int64_t x, int64_t y, int remainder)
     return remainder ? x % y : x / y;
 }
 
-static int less(enum exec_type type, int64_t x, int64_t y) { return type >= EXEC_U8 ? (uint64_t)x < (uint64_t)y : x < y; }
+static int less(enum exec_type type, int64_t x, int64_t y)
+{
+    return type >= EXEC_U8 ? (uint64_t)x < (uint64_t)y : x < y;
+}
 
 static int64_t shift(enum exec_type type, int left, int64_t x, int64_t by)
 {
-    uint64_t width = (uint64_t)bits_of(type), amount = (uint64_t)by & (width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << width) - 1);
+    uint64_t width = (uint64_t)bits_of(type),
+             amount = (uint64_t)by & (width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << width) - 1);
     if (left)
         return amount >= width ? 0 : wrap(type, (uint64_t)x << amount);
     if (type >= EXEC_U8)
@@ -44,53 +54,56 @@ static int64_t high(enum exec_type type, int64_t x, int64_t y)
     return (int64_t)((__int128)x * y >> bits_of(type));
 }
 
-#define EIGHT(type, TYPE, function, kernel, ...)                                                                                       \
-    static void function##_##type(struct exec_case *c)                                                                                \
-    {                                                                                                                                 \
-        int64_t n = c->extent[0];                                                                                                     \
-        enum exec_type kind = EXEC_##TYPE;                                                                                            \
-        struct exec_tensor *t[8];                                                                                                     \
-        struct tile_##type##_1 v[8];                                                                                                  \
-        for (int i = 0; i < 8; i++) {                                                                                                 \
-            t[i] = i < 2 ? exec_input(c, kind, ONE(n)) : exec_output(c, kind, ONE(n));                                               \
-            if (i == 0 && n > 3 && kind <= EXEC_I64) { /* least / -1 */                                                               \
-                exec_set_int(t[0], 1, (int64_t)(UINT64_C(1) << (bits_of(kind) - 1)));                                                 \
-            }                                                                                                                         \
-            if (i == 1 && n > 3)                                                                                                      \
-                exec_set_int(t[1], 1, -1);                                                                                            \
-            for (int64_t k = 8; i == 1 && k < n; k += 3) /* amounts a shift may have */                                               \
-                exec_set_int(t[1], k, k % 70);                                                                                        \
-            EXEC_BIND(v[i], t[i]);                                                                                                    \
-        }                                                                                                                             \
-        exec_called(c, kernel(c->stream, v, v + 1, v + 2, v + 3, v + 4, v + 5, v + 6, v + 7));                                        \
-        for (int64_t i = 0; i < n; i++) {                                                                                             \
-            int64_t x = wrap(kind, (uint64_t)exec_before_int(t[0], i)), y = wrap(kind, (uint64_t)exec_before_int(t[1], i));           \
-            __VA_ARGS__                                                                                                               \
-        }                                                                                                                             \
+#define EIGHT(type, TYPE, function, kernel, ...)                                               \
+    static void function##_##type(struct exec_case *c)                                         \
+    {                                                                                          \
+        int64_t n = c->extent[0];                                                              \
+        enum exec_type kind = EXEC_##TYPE;                                                     \
+        struct exec_tensor *t[8];                                                              \
+        struct tile_##type##_1 v[8];                                                           \
+        for (int i = 0; i < 8; i++) {                                                          \
+            t[i] = i < 2 ? exec_input(c, kind, ONE(n)) : exec_output(c, kind, ONE(n));         \
+            if (i == 0 && n > 3 && kind <= EXEC_I64) { /* least / -1 */                        \
+                exec_set_int(t[0], 1, (int64_t)(UINT64_C(1) << (bits_of(kind) - 1)));          \
+            }                                                                                  \
+            if (i == 1 && n > 3)                                                               \
+                exec_set_int(t[1], 1, -1);                                                     \
+            for (int64_t k = 8; i == 1 && k < n; k += 3) /* amounts a shift may have */        \
+                exec_set_int(t[1], k, k % 70);                                                 \
+            EXEC_BIND(v[i], t[i]);                                                             \
+        }                                                                                      \
+        exec_called(c, kernel(c->stream, v, v + 1, v + 2, v + 3, v + 4, v + 5, v + 6, v + 7)); \
+        for (int64_t i = 0; i < n; i++) {                                                      \
+            int64_t x = wrap(kind, (uint64_t)exec_before_int(t[0], i)),                        \
+                    y = wrap(kind, (uint64_t)exec_before_int(t[1], i));                        \
+            __VA_ARGS__                                                                        \
+        }                                                                                      \
     }
-#define WHOLE(type, TYPE)                                                                                                             \
-    EIGHT(type, TYPE, run_whole, integers_whole_##type, {                                                                             \
-        exec_expect_int(c, t[2], i, (int64_t)((uint64_t)x + (uint64_t)y));                                                            \
-        exec_expect_int(c, t[3], i, (int64_t)((uint64_t)x * (uint64_t)y - (uint64_t)x));                                              \
-        exec_expect_int(c, t[4], i, divide(kind, x, y, 0));                                                                           \
-        exec_expect_int(c, t[5], i, divide(kind, x, y, 1));                                                                           \
-        exec_expect_int(c, t[6], i, less(kind, x, y) ? x : y);                                                                        \
-        exec_expect_int(c, t[7], i, less(kind, x, y) ? y : x);                                                                        \
+#define WHOLE(type, TYPE)                                                                \
+    EIGHT(type, TYPE, run_whole, integers_whole_##type, {                                \
+        exec_expect_int(c, t[2], i, (int64_t)((uint64_t)x + (uint64_t)y));               \
+        exec_expect_int(c, t[3], i, (int64_t)((uint64_t)x * (uint64_t)y - (uint64_t)x)); \
+        exec_expect_int(c, t[4], i, divide(kind, x, y, 0));                              \
+        exec_expect_int(c, t[5], i, divide(kind, x, y, 1));                              \
+        exec_expect_int(c, t[6], i, less(kind, x, y) ? x : y);                           \
+        exec_expect_int(c, t[7], i, less(kind, x, y) ? y : x);                           \
     })
-#define BITS(type, TYPE)                                                                                                              \
-    EIGHT(type, TYPE, run_bits, integers_bits_##type, {                                                                               \
-        uint64_t mask = bits_of(kind) == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits_of(kind)) - 1, u = (uint64_t)x & mask;               \
-        exec_expect_int(c, t[2], i, shift(kind, 1, x, y));                                                                            \
-        exec_expect_int(c, t[3], i, shift(kind, 0, x, y));                                                                            \
-        exec_expect_int(c, t[4], i, (x & y) | (x ^ ~y));                                                                              \
-        exec_expect_int(c, t[5], i, high(kind, x, y));                                                                                \
-        exec_expect_int(c, t[6], i, __builtin_popcountll(u));                                                                         \
-        exec_expect_int(c, t[7], i, u ? __builtin_clzll(u) - 64 + bits_of(kind) : bits_of(kind));                                     \
+#define BITS(type, TYPE)                                                                          \
+    EIGHT(type, TYPE, run_bits, integers_bits_##type, {                                           \
+        uint64_t mask = bits_of(kind) == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits_of(kind)) - 1,  \
+                 u = (uint64_t)x & mask;                                                          \
+        exec_expect_int(c, t[2], i, shift(kind, 1, x, y));                                        \
+        exec_expect_int(c, t[3], i, shift(kind, 0, x, y));                                        \
+        exec_expect_int(c, t[4], i, (x & y) | (x ^ ~y));                                          \
+        exec_expect_int(c, t[5], i, high(kind, x, y));                                            \
+        exec_expect_int(c, t[6], i, __builtin_popcountll(u));                                     \
+        exec_expect_int(c, t[7], i, u ? __builtin_clzll(u) - 64 + bits_of(kind) : bits_of(kind)); \
     })
-WHOLE(i8, I8) WHOLE(i16, I16) WHOLE(i32, I32) WHOLE(i64, I64) WHOLE(u8, U8) WHOLE(u16, U16) WHOLE(u32, U32) WHOLE(u64, U64)
-BITS(i8, I8) BITS(i32, I32) BITS(i64, I64) BITS(u16, U16) BITS(u32, U32) BITS(u64, U64)
+WHOLE(i8, I8)
+WHOLE(i16, I16) WHOLE(i32, I32) WHOLE(i64, I64) WHOLE(u8, U8) WHOLE(u16, U16) WHOLE(u32, U32) WHOLE(u64, U64)
+    BITS(i8, I8) BITS(i32, I32) BITS(i64, I64) BITS(u16, U16) BITS(u32, U32) BITS(u64, U64)
 
-static void run_flags(struct exec_case *c)
+        static void run_flags(struct exec_case *c)
 {
     int64_t n = c->extent[0];
     struct exec_tensor *t[5];
@@ -109,11 +122,14 @@ static void run_flags(struct exec_case *c)
 }
 
 static const struct exec_test tests[] = {
-    {"whole_i8", run_whole_i8, 1, {256}, 0}, {"whole_i16", run_whole_i16, 1, {256}, 0}, {"whole_i32", run_whole_i32, 1, {256}, 0},
-    {"whole_i64", run_whole_i64, 1, {256}, 0}, {"whole_u8", run_whole_u8, 1, {256}, 0}, {"whole_u16", run_whole_u16, 1, {256}, 0},
-    {"whole_u32", run_whole_u32, 1, {256}, 0}, {"whole_u64", run_whole_u64, 1, {256}, 0}, {"bits_i8", run_bits_i8, 1, {256}, 0},
-    {"bits_i32", run_bits_i32, 1, {256}, 0}, {"bits_i64", run_bits_i64, 1, {256}, 0}, {"bits_u16", run_bits_u16, 1, {256}, 0},
-    {"bits_u32", run_bits_u32, 1, {256}, 0}, {"bits_u64", run_bits_u64, 1, {256}, 0}, {"flags", run_flags, 1, {256}, 0},
+    {"whole_i8", run_whole_i8, 1, {256}, 0},   {"whole_i16", run_whole_i16, 1, {256}, 0},
+    {"whole_i32", run_whole_i32, 1, {256}, 0}, {"whole_i64", run_whole_i64, 1, {256}, 0},
+    {"whole_u8", run_whole_u8, 1, {256}, 0},   {"whole_u16", run_whole_u16, 1, {256}, 0},
+    {"whole_u32", run_whole_u32, 1, {256}, 0}, {"whole_u64", run_whole_u64, 1, {256}, 0},
+    {"bits_i8", run_bits_i8, 1, {256}, 0},     {"bits_i32", run_bits_i32, 1, {256}, 0},
+    {"bits_i64", run_bits_i64, 1, {256}, 0},   {"bits_u16", run_bits_u16, 1, {256}, 0},
+    {"bits_u32", run_bits_u32, 1, {256}, 0},   {"bits_u64", run_bits_u64, 1, {256}, 0},
+    {"flags", run_flags, 1, {256}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

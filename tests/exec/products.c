@@ -2,28 +2,30 @@
 #include "products.h"
 #include <math.h>
 
-#define TWO(m, n) 2, (int64_t[]){m, n}
-#define ONE(n) 1, (int64_t[]){n}
+#define TWO(m, n) \
+    2, (int64_t[]) { m, n }
+#define ONE(n) \
+    1, (int64_t[]) { n }
 
-#define MATMUL(name, type, TYPE, out, OUT, tolerance)                                                                                 \
-    static void run_##name(struct exec_case *c)                                                                                       \
-    {                                                                                                                                 \
-        int64_t m = c->extent[0], n = c->extent[1], k = c->extent[2];                                                                 \
-        struct exec_tensor *a = exec_input(c, EXEC_##TYPE, TWO(m, k)), *b = exec_input(c, EXEC_##TYPE, TWO(k, n));                    \
-        struct exec_tensor *r = exec_output(c, EXEC_##OUT, TWO(m, n));                                                               \
-        struct tile_##type##_2 va, vb;                                                                                                \
-        struct tile_##out##_2 vr;                                                                                                     \
-        EXEC_BIND(va, a);                                                                                                             \
-        EXEC_BIND(vb, b);                                                                                                             \
-        EXEC_BIND(vr, r);                                                                                                             \
-        exec_called(c, products_matmul_##type##_##out(c->stream, &va, &vb, &vr));                                                     \
-        for (int64_t i = 0; i < m; i++)                                                                                               \
-            for (int64_t j = 0; j < n; j++) {                                                                                         \
-                double sum = 0.0;                                                                                                     \
-                for (int64_t l = 0; l < k; l++)                                                                                       \
-                    sum += exec_before(a, i * k + l) * exec_before(b, l * n + j);                                                     \
-                exec_expect(c, r, i * n + j, sum, tolerance);                                                                        \
-            }                                                                                                                         \
+#define MATMUL(name, type, TYPE, out, OUT, tolerance)                                                              \
+    static void run_##name(struct exec_case *c)                                                                    \
+    {                                                                                                              \
+        int64_t m = c->extent[0], n = c->extent[1], k = c->extent[2];                                              \
+        struct exec_tensor *a = exec_input(c, EXEC_##TYPE, TWO(m, k)), *b = exec_input(c, EXEC_##TYPE, TWO(k, n)); \
+        struct exec_tensor *r = exec_output(c, EXEC_##OUT, TWO(m, n));                                             \
+        struct tile_##type##_2 va, vb;                                                                             \
+        struct tile_##out##_2 vr;                                                                                  \
+        EXEC_BIND(va, a);                                                                                          \
+        EXEC_BIND(vb, b);                                                                                          \
+        EXEC_BIND(vr, r);                                                                                          \
+        exec_called(c, products_matmul_##type##_##out(c->stream, &va, &vb, &vr));                                  \
+        for (int64_t i = 0; i < m; i++)                                                                            \
+            for (int64_t j = 0; j < n; j++) {                                                                      \
+                double sum = 0.0;                                                                                  \
+                for (int64_t l = 0; l < k; l++)                                                                    \
+                    sum += exec_before(a, i * k + l) * exec_before(b, l * n + j);                                  \
+                exec_expect(c, r, i *n + j, sum, tolerance);                                                       \
+            }                                                                                                      \
     }
 MATMUL(f32, f32, F32, f32, F32, 1e-4)
 MATMUL(f64, f64, F64, f64, F64, 1e-12)
@@ -36,7 +38,8 @@ MATMUL(i8, i8, I8, i32, I32, 0.0)
 static void run_transposed(struct exec_case *c)
 {
     int64_t m = c->extent[0], n = c->extent[1], k = c->extent[2];
-    struct exec_tensor *a = exec_input(c, EXEC_F32, TWO(k, m)), *b = exec_input(c, EXEC_F32, TWO(n, k)), *bias = exec_input(c, EXEC_F32, ONE(n));
+    struct exec_tensor *a = exec_input(c, EXEC_F32, TWO(k, m)), *b = exec_input(c, EXEC_F32, TWO(n, k)),
+                       *bias = exec_input(c, EXEC_F32, ONE(n));
     struct exec_tensor *r = exec_output(c, EXEC_F32, TWO(m, n));
     struct tile_f32_2 va, vb, vr;
     struct tile_f32_1 vc;
@@ -44,7 +47,8 @@ static void run_transposed(struct exec_case *c)
     EXEC_BIND(vb, b);
     EXEC_BIND(vc, bias);
     EXEC_BIND(vr, r);
-    exec_called(c, products_transposed(c->stream, &va, &vb, c->gaps ? NULL : &vc, &vr, c->gaps ? TILE_ACT_SILU : TILE_ACT_NONE));
+    exec_called(c, products_transposed(c->stream, &va, &vb, c->gaps ? NULL : &vc, &vr,
+                                       c->gaps ? TILE_ACT_SILU : TILE_ACT_NONE));
     for (int64_t i = 0; i < m * n; i++) {
         double sum = c->gaps ? 0.0 : exec_before(bias, i % n);
         for (int64_t l = 0; l < k; l++)
@@ -56,7 +60,8 @@ static void run_transposed(struct exec_case *c)
 static void run_batched(struct exec_case *c)
 {
     int64_t z = c->extent[0], m = 24, n = 20, k = 12;
-    struct exec_tensor *a = exec_input(c, EXEC_F32, 3, (int64_t[]){z, m, k}), *b = exec_input(c, EXEC_F32, 3, (int64_t[]){z, k, n});
+    struct exec_tensor *a = exec_input(c, EXEC_F32, 3, (int64_t[]){z, m, k}),
+                       *b = exec_input(c, EXEC_F32, 3, (int64_t[]){z, k, n});
     struct exec_tensor *r = exec_output(c, EXEC_F32, 3, (int64_t[]){z, m, n});
     struct tile_f32_3 va, vb, vr;
     EXEC_BIND(va, a);
@@ -75,7 +80,8 @@ static void run_batched(struct exec_case *c)
 static void run_attention(struct exec_case *c)
 {
     int64_t l = c->extent[0], s = c->extent[1], d = 32;
-    struct exec_tensor *q = exec_input(c, EXEC_F32, TWO(l, d)), *k = exec_input(c, EXEC_F32, TWO(s, d)), *v = exec_input(c, EXEC_F32, TWO(s, d));
+    struct exec_tensor *q = exec_input(c, EXEC_F32, TWO(l, d)), *k = exec_input(c, EXEC_F32, TWO(s, d)),
+                       *v = exec_input(c, EXEC_F32, TWO(s, d));
     struct exec_tensor *o = exec_output(c, EXEC_F32, TWO(l, d));
     struct tile_f32_2 vq, vk, vv, vo;
     double weight[512];
@@ -107,10 +113,11 @@ static void run_attention(struct exec_case *c)
 }
 
 static const struct exec_test tests[] = {
-    {"f32", run_f32, 3, {50, 70, 40}, 0}, {"f64", run_f64, 3, {50, 70, 40}, 0}, {"f16", run_f16, 3, {50, 70, 40}, 0},
-    {"bf16", run_bf16, 3, {50, 70, 40}, 0}, {"f8e4m3", run_f8e4m3, 3, {50, 70, 40}, 0}, {"f8e5m2", run_f8e5m2, 3, {50, 70, 40}, 0},
-    {"i8", run_i8, 3, {50, 70, 40}, 0}, {"transposed", run_transposed, 3, {50, 70, 40}, 0}, {"batched", run_batched, 1, {5}, 0},
-    {"attention", run_attention, 2, {40, 60}, 0},
+    {"f32", run_f32, 3, {50, 70, 40}, 0},       {"f64", run_f64, 3, {50, 70, 40}, 0},
+    {"f16", run_f16, 3, {50, 70, 40}, 0},       {"bf16", run_bf16, 3, {50, 70, 40}, 0},
+    {"f8e4m3", run_f8e4m3, 3, {50, 70, 40}, 0}, {"f8e5m2", run_f8e5m2, 3, {50, 70, 40}, 0},
+    {"i8", run_i8, 3, {50, 70, 40}, 0},         {"transposed", run_transposed, 3, {50, 70, 40}, 0},
+    {"batched", run_batched, 1, {5}, 0},        {"attention", run_attention, 2, {40, 60}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

@@ -3,41 +3,43 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TWO(m, n) 2, (int64_t[]){m, n}
-#define ONE(n) 1, (int64_t[]){n}
+#define TWO(m, n) \
+    2, (int64_t[]) { m, n }
+#define ONE(n) \
+    1, (int64_t[]) { n }
 
 static double least(double x, double y) { return isnan(x) ? y : isnan(y) ? x : x < y ? x : y; }
 static double most(double x, double y) { return isnan(x) ? y : isnan(y) ? x : x > y ? x : y; }
 
 /* Outside the row there is the identity, also when nothing is inside. */
-#define ROWS(type, TYPE)                                                                                                              \
-    static void run_rows_##type(struct exec_case *c)                                                                                  \
-    {                                                                                                                                 \
-        int64_t m = c->extent[0], n = c->extent[1], tile = 64;                                                                        \
-        struct exec_tensor *x = exec_input(c, EXEC_##TYPE, TWO(m, n)), *s = exec_output(c, EXEC_F64, ONE(m));                        \
-        struct exec_tensor *lo = exec_output(c, EXEC_##TYPE, ONE(m)), *hi = exec_output(c, EXEC_##TYPE, ONE(m));                      \
-        struct tile_##type##_2 vx;                                                                                                    \
-        struct tile_f64_1 vs;                                                                                                         \
-        struct tile_##type##_1 vl, vh;                                                                                                \
-        EXEC_BIND(vx, x);                                                                                                             \
-        EXEC_BIND(vs, s);                                                                                                             \
-        EXEC_BIND(vl, lo);                                                                                                            \
-        EXEC_BIND(vh, hi);                                                                                                            \
-        exec_called(c, reduce_rows_##type(c->stream, &vx, &vs, &vl, &vh));                                                            \
-        while (tile < n)                                                                                                              \
-            tile *= 4;                                                                                                                \
-        for (int64_t r = 0; r < m; r++) {                                                                                             \
-            double sum = 0.0, low = tile > n ? INFINITY : NAN, high = tile > n ? -INFINITY : NAN;                                     \
-            for (int64_t i = 0; i < n; i++) {                                                                                         \
-                double v = exec_before(x, r * n + i);                                                                                 \
-                sum += v;                                                                                                             \
-                low = least(low, v);                                                                                                  \
-                high = most(high, v);                                                                                                 \
-            }                                                                                                                         \
-            exec_expect(c, s, r, sum, 1e-12);                                                                                        \
-            exec_expect(c, lo, r, low, 0.0);                                                                                         \
-            exec_expect(c, hi, r, high, 0.0);                                                                                        \
-        }                                                                                                                             \
+#define ROWS(type, TYPE)                                                                                         \
+    static void run_rows_##type(struct exec_case *c)                                                             \
+    {                                                                                                            \
+        int64_t m = c->extent[0], n = c->extent[1], tile = 64;                                                   \
+        struct exec_tensor *x = exec_input(c, EXEC_##TYPE, TWO(m, n)), *s = exec_output(c, EXEC_F64, ONE(m));    \
+        struct exec_tensor *lo = exec_output(c, EXEC_##TYPE, ONE(m)), *hi = exec_output(c, EXEC_##TYPE, ONE(m)); \
+        struct tile_##type##_2 vx;                                                                               \
+        struct tile_f64_1 vs;                                                                                    \
+        struct tile_##type##_1 vl, vh;                                                                           \
+        EXEC_BIND(vx, x);                                                                                        \
+        EXEC_BIND(vs, s);                                                                                        \
+        EXEC_BIND(vl, lo);                                                                                       \
+        EXEC_BIND(vh, hi);                                                                                       \
+        exec_called(c, reduce_rows_##type(c->stream, &vx, &vs, &vl, &vh));                                       \
+        while (tile < n)                                                                                         \
+            tile *= 4;                                                                                           \
+        for (int64_t r = 0; r < m; r++) {                                                                        \
+            double sum = 0.0, low = tile > n ? INFINITY : NAN, high = tile > n ? -INFINITY : NAN;                \
+            for (int64_t i = 0; i < n; i++) {                                                                    \
+                double v = exec_before(x, r * n + i);                                                            \
+                sum += v;                                                                                        \
+                low = least(low, v);                                                                             \
+                high = most(high, v);                                                                            \
+            }                                                                                                    \
+            exec_expect(c, s, r, sum, 1e-12);                                                                    \
+            exec_expect(c, lo, r, low, 0.0);                                                                     \
+            exec_expect(c, hi, r, high, 0.0);                                                                    \
+        }                                                                                                        \
     }
 ROWS(f32, F32)
 ROWS(f64, F64)
@@ -46,7 +48,8 @@ ROWS(f16, F16)
 static void run_columns(struct exec_case *c)
 {
     int64_t m = c->extent[0], n = c->extent[1], tile = 16;
-    struct exec_tensor *x = exec_input(c, EXEC_F32, TWO(m, n)), *s = exec_output(c, EXEC_F32, ONE(n)), *hi = exec_output(c, EXEC_F32, ONE(n));
+    struct exec_tensor *x = exec_input(c, EXEC_F32, TWO(m, n)), *s = exec_output(c, EXEC_F32, ONE(n)),
+                       *hi = exec_output(c, EXEC_F32, ONE(n));
     struct tile_f32_2 vx;
     struct tile_f32_1 vs, vh;
     EXEC_BIND(vx, x);
@@ -77,38 +80,38 @@ static void softmax_row(const struct exec_tensor *x, int64_t row, int64_t n, dou
         out[i] /= sum;
 }
 
-#define SOFTMAX(type, TYPE, tolerance)                                                                                                \
-    static void run_softmax_##type(struct exec_case *c)                                                                               \
-    {                                                                                                                                 \
-        int64_t m = c->extent[0], n = c->extent[1];                                                                                   \
-        struct exec_tensor *x = exec_input(c, EXEC_##TYPE, TWO(m, n)), *y = exec_output(c, EXEC_##TYPE, TWO(m, n));                  \
-        struct tile_##type##_2 vx, vy;                                                                                                \
-        double *want = malloc(sizeof *want * (size_t)(n + 1));                                                                        \
-        EXEC_BIND(vx, x);                                                                                                             \
-        EXEC_BIND(vy, y);                                                                                                             \
-        exec_called(c, reduce_softmax_##type(c->stream, &vx, &vy));                                                                   \
-        for (int64_t r = 0; r < m; r++) {                                                                                             \
-            softmax_row(x, r, n, want);                                                                                               \
-            for (int64_t i = 0; i < n; i++)                                                                                           \
-                exec_expect(c, y, r * n + i, want[i], tolerance);                                                                    \
-        }                                                                                                                             \
-        free(want);                                                                                                                   \
-    }                                                                                                                                 \
-    /* In place: the same view twice. */                                                                                              \
-    static void run_in_place_##type(struct exec_case *c)                                                                              \
-    {                                                                                                                                 \
-        int64_t m = c->extent[0], n = c->extent[1];                                                                                   \
-        struct exec_tensor *x = exec_inout(c, EXEC_##TYPE, TWO(m, n));                                                               \
-        struct tile_##type##_2 vx;                                                                                                    \
-        double *want = malloc(sizeof *want * (size_t)(n + 1));                                                                        \
-        EXEC_BIND(vx, x);                                                                                                             \
-        exec_called(c, reduce_softmax_##type(c->stream, &vx, &vx));                                                                   \
-        for (int64_t r = 0; r < m; r++) {                                                                                             \
-            softmax_row(x, r, n, want);                                                                                               \
-            for (int64_t i = 0; i < n; i++)                                                                                           \
-                exec_expect(c, x, r * n + i, want[i], tolerance);                                                                    \
-        }                                                                                                                             \
-        free(want);                                                                                                                   \
+#define SOFTMAX(type, TYPE, tolerance)                                                                              \
+    static void run_softmax_##type(struct exec_case *c)                                                             \
+    {                                                                                                               \
+        int64_t m = c->extent[0], n = c->extent[1];                                                                 \
+        struct exec_tensor *x = exec_input(c, EXEC_##TYPE, TWO(m, n)), *y = exec_output(c, EXEC_##TYPE, TWO(m, n)); \
+        struct tile_##type##_2 vx, vy;                                                                              \
+        double *want = malloc(sizeof *want * (size_t)(n + 1));                                                      \
+        EXEC_BIND(vx, x);                                                                                           \
+        EXEC_BIND(vy, y);                                                                                           \
+        exec_called(c, reduce_softmax_##type(c->stream, &vx, &vy));                                                 \
+        for (int64_t r = 0; r < m; r++) {                                                                           \
+            softmax_row(x, r, n, want);                                                                             \
+            for (int64_t i = 0; i < n; i++)                                                                         \
+                exec_expect(c, y, r *n + i, want[i], tolerance);                                                    \
+        }                                                                                                           \
+        free(want);                                                                                                 \
+    }                                                                                                               \
+    /* In place: the same view twice. */                                                                            \
+    static void run_in_place_##type(struct exec_case *c)                                                            \
+    {                                                                                                               \
+        int64_t m = c->extent[0], n = c->extent[1];                                                                 \
+        struct exec_tensor *x = exec_inout(c, EXEC_##TYPE, TWO(m, n));                                              \
+        struct tile_##type##_2 vx;                                                                                  \
+        double *want = malloc(sizeof *want * (size_t)(n + 1));                                                      \
+        EXEC_BIND(vx, x);                                                                                           \
+        exec_called(c, reduce_softmax_##type(c->stream, &vx, &vx));                                                 \
+        for (int64_t r = 0; r < m; r++) {                                                                           \
+            softmax_row(x, r, n, want);                                                                             \
+            for (int64_t i = 0; i < n; i++)                                                                         \
+                exec_expect(c, x, r *n + i, want[i], tolerance);                                                    \
+        }                                                                                                           \
+        free(want);                                                                                                 \
     }
 SOFTMAX(f32, F32, 1e-6)
 SOFTMAX(f16, F16, 1e-3)
@@ -117,7 +120,8 @@ SOFTMAX(bf16, BF16, 8e-3)
 static void run_places(struct exec_case *c)
 {
     int64_t m = c->extent[0], n = c->extent[1];
-    struct exec_tensor *x = exec_input(c, EXEC_F32, TWO(m, n)), *hi = exec_output(c, EXEC_I64, ONE(m)), *lo = exec_output(c, EXEC_I64, ONE(m));
+    struct exec_tensor *x = exec_input(c, EXEC_F32, TWO(m, n)), *hi = exec_output(c, EXEC_I64, ONE(m)),
+                       *lo = exec_output(c, EXEC_I64, ONE(m));
     struct tile_f32_2 vx;
     struct tile_i64_1 vh, vl;
     if (c->special)
@@ -200,8 +204,10 @@ static void run_chains(struct exec_case *c)
 static void run_layernorm(struct exec_case *c)
 {
     int64_t m = c->extent[0], n = c->extent[1];
-    struct exec_tensor *x = exec_input(c, EXEC_F32, TWO(m, n)), *w = exec_input(c, EXEC_F32, ONE(n)), *b = exec_input(c, EXEC_F32, ONE(n));
-    struct exec_tensor *y = exec_output(c, EXEC_F32, TWO(m, n)), *mean = c->gaps ? NULL : exec_output(c, EXEC_F32, ONE(m));
+    struct exec_tensor *x = exec_input(c, EXEC_F32, TWO(m, n)), *w = exec_input(c, EXEC_F32, ONE(n)),
+                       *b = exec_input(c, EXEC_F32, ONE(n));
+    struct exec_tensor *y = exec_output(c, EXEC_F32, TWO(m, n)),
+                       *mean = c->gaps ? NULL : exec_output(c, EXEC_F32, ONE(m));
     struct tile_f32_2 vx, vy;
     struct tile_f32_1 vw, vb, vm;
     EXEC_BIND(vx, x);
@@ -220,7 +226,8 @@ static void run_layernorm(struct exec_case *c)
             squares += pow(exec_before(x, r * n + i) - sum, 2.0);
         double scale = 1.0 / sqrt(squares / (double)n + 1e-5f);
         for (int64_t i = 0; i < n; i++)
-            exec_expect(c, y, r * n + i, (exec_before(x, r * n + i) - sum) * scale * exec_before(w, i) + exec_before(b, i), 1e-5);
+            exec_expect(c, y, r * n + i,
+                        (exec_before(x, r * n + i) - sum) * scale * exec_before(w, i) + exec_before(b, i), 1e-5);
         if (mean && n)
             exec_expect(c, mean, r, sum, 1e-6);
     }
@@ -255,12 +262,21 @@ static void run_fixed_tree(struct exec_case *c)
 }
 
 static const struct exec_test tests[] = {
-    {"rows_f32", run_rows_f32, 2, {5, 300}, 0}, {"rows_f64", run_rows_f64, 2, {5, 300}, 0}, {"rows_f16", run_rows_f16, 2, {5, 300}, 0},
-    {"columns", run_columns, 2, {60, 70}, 0}, {"softmax_f32", run_softmax_f32, 2, {9, 300}, 0}, {"softmax_f16", run_softmax_f16, 2, {9, 300}, 0},
-    {"softmax_bf16", run_softmax_bf16, 2, {9, 300}, 0}, {"in_place_f32", run_in_place_f32, 2, {6, 200}, 0},
-    {"in_place_f16", run_in_place_f16, 2, {6, 200}, 0}, {"in_place_bf16", run_in_place_bf16, 2, {6, 200}, 0},
-    {"places", run_places, 2, {5, 200}, 0}, {"integers", run_integers, 2, {5, 200}, 0}, {"chains", run_chains, 2, {5, 100}, 0},
-    {"layernorm", run_layernorm, 2, {5, 300}, 0}, {"fixed_tree", run_fixed_tree, 2, {3, 200}, 0},
+    {"rows_f32", run_rows_f32, 2, {5, 300}, 0},
+    {"rows_f64", run_rows_f64, 2, {5, 300}, 0},
+    {"rows_f16", run_rows_f16, 2, {5, 300}, 0},
+    {"columns", run_columns, 2, {60, 70}, 0},
+    {"softmax_f32", run_softmax_f32, 2, {9, 300}, 0},
+    {"softmax_f16", run_softmax_f16, 2, {9, 300}, 0},
+    {"softmax_bf16", run_softmax_bf16, 2, {9, 300}, 0},
+    {"in_place_f32", run_in_place_f32, 2, {6, 200}, 0},
+    {"in_place_f16", run_in_place_f16, 2, {6, 200}, 0},
+    {"in_place_bf16", run_in_place_bf16, 2, {6, 200}, 0},
+    {"places", run_places, 2, {5, 200}, 0},
+    {"integers", run_integers, 2, {5, 200}, 0},
+    {"chains", run_chains, 2, {5, 100}, 0},
+    {"layernorm", run_layernorm, 2, {5, 300}, 0},
+    {"fixed_tree", run_fixed_tree, 2, {3, 200}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

@@ -1,25 +1,28 @@
 #include "exec.h"
 #include "scatter.h"
 
-#define ONE(n) 1, (int64_t[]){n}
-#define TWO(m, n) 2, (int64_t[]){m, n}
+#define ONE(n) \
+    1, (int64_t[]) { n }
+#define TWO(m, n) \
+    2, (int64_t[]) { m, n }
 
-#define GATHER(type, TYPE)                                                                                                            \
-    static void run_gather_##type(struct exec_case *c)                                                                                \
-    {                                                                                                                                 \
-        int64_t v = c->extent[0], d = c->extent[1], n = c->extent[2];                                                                 \
-        struct exec_tensor *table = exec_input(c, EXEC_##TYPE, TWO(v, d)), *ids = exec_range(c, EXEC_I32, ONE(n), -2, v + 1);         \
-        struct exec_tensor *y = exec_output(c, EXEC_##TYPE, TWO(n, d));                                                              \
-        struct tile_##type##_2 vt, vy;                                                                                                \
-        struct tile_i32_1 vi;                                                                                                         \
-        EXEC_BIND(vt, table);                                                                                                         \
-        EXEC_BIND(vi, ids);                                                                                                           \
-        EXEC_BIND(vy, y);                                                                                                             \
-        exec_called(c, scatter_gather_rows_##type(c->stream, &vt, &vi, &vy));                                                         \
-        for (int64_t i = 0; i < n * d; i++) {                                                                                         \
-            int64_t id = exec_before_int(ids, i / d);                                                                                 \
-            exec_expect(c, y, i, id < 0 || id >= v ? 7.0 : exec_before(table, id * d + i % d), 0.0);                                 \
-        }                                                                                                                             \
+#define GATHER(type, TYPE)                                                                           \
+    static void run_gather_##type(struct exec_case *c)                                               \
+    {                                                                                                \
+        int64_t v = c->extent[0], d = c->extent[1], n = c->extent[2];                                \
+        struct exec_tensor *table = exec_input(c, EXEC_##TYPE, TWO(v, d)),                           \
+                           *ids = exec_range(c, EXEC_I32, ONE(n), -2, v + 1);                        \
+        struct exec_tensor *y = exec_output(c, EXEC_##TYPE, TWO(n, d));                              \
+        struct tile_##type##_2 vt, vy;                                                               \
+        struct tile_i32_1 vi;                                                                        \
+        EXEC_BIND(vt, table);                                                                        \
+        EXEC_BIND(vi, ids);                                                                          \
+        EXEC_BIND(vy, y);                                                                            \
+        exec_called(c, scatter_gather_rows_##type(c->stream, &vt, &vi, &vy));                        \
+        for (int64_t i = 0; i < n * d; i++) {                                                        \
+            int64_t id = exec_before_int(ids, i / d);                                                \
+            exec_expect(c, y, i, id < 0 || id >= v ? 7.0 : exec_before(table, id * d + i % d), 0.0); \
+        }                                                                                            \
     }
 GATHER(f32, F32)
 GATHER(bf16, BF16)
@@ -28,7 +31,8 @@ static void run_elements(struct exec_case *c)
 {
     int64_t m = c->extent[0], n = c->extent[1], k = c->extent[2];
     struct exec_tensor *x = exec_input(c, EXEC_F32, TWO(m, n)), *rows = exec_range(c, EXEC_I64, ONE(k), -1, m);
-    struct exec_tensor *columns = exec_range(c, EXEC_I32, ONE(k), -1, n), *y = exec_output(c, EXEC_F32, ONE(k)), *there = exec_output(c, EXEC_BOOL, ONE(k));
+    struct exec_tensor *columns = exec_range(c, EXEC_I32, ONE(k), -1, n), *y = exec_output(c, EXEC_F32, ONE(k)),
+                       *there = exec_output(c, EXEC_BOOL, ONE(k));
     struct tile_f32_2 vx;
     struct tile_f32_1 vy;
     struct tile_i64_1 vr;
@@ -77,7 +81,8 @@ static void run_pointers(struct exec_case *c)
 static void run_masked(struct exec_case *c)
 {
     int64_t n = c->extent[0];
-    struct exec_tensor *x = exec_input(c, EXEC_F32, ONE(n)), *keep = exec_input(c, EXEC_BOOL, ONE(n)), *y = exec_inout(c, EXEC_F32, ONE(n));
+    struct exec_tensor *x = exec_input(c, EXEC_F32, ONE(n)), *keep = exec_input(c, EXEC_BOOL, ONE(n)),
+                       *y = exec_inout(c, EXEC_F32, ONE(n));
     struct tile_f32_1 vx, vy;
     struct tile_bool_1 vk;
     EXEC_BIND(vx, x);
@@ -94,7 +99,8 @@ static void run_masked(struct exec_case *c)
 /* Philox4x32-10, first word; counter (lo, hi, 0, 0). */
 static uint32_t philox(uint64_t seed, uint64_t counter)
 {
-    uint32_t w[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0}, k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    uint32_t w[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0}, k0 = (uint32_t)seed,
+             k1 = (uint32_t)(seed >> 32);
     for (int round = 0; round < 10; round++) {
         uint64_t a = UINT64_C(0xD2511F53) * w[0], b = UINT64_C(0xCD9E8D57) * w[2];
         uint32_t next[4] = {(uint32_t)(b >> 32) ^ w[1] ^ k0, (uint32_t)b, (uint32_t)(a >> 32) ^ w[3] ^ k1, (uint32_t)a};
@@ -119,9 +125,13 @@ static void run_random(struct exec_case *c)
 }
 
 static const struct exec_test tests[] = {
-    {"gather_f32", run_gather_f32, 3, {20, 50, 40}, 0}, {"gather_bf16", run_gather_bf16, 3, {20, 50, 40}, 0},
-    {"elements", run_elements, 3, {20, 30, 200}, 0}, {"invert", run_invert, 1, {300}, 0}, {"pointers", run_pointers, 1, {300}, 0},
-    {"masked", run_masked, 1, {300}, 0}, {"random", run_random, 1, {300}, 0},
+    {"gather_f32", run_gather_f32, 3, {20, 50, 40}, 0},
+    {"gather_bf16", run_gather_bf16, 3, {20, 50, 40}, 0},
+    {"elements", run_elements, 3, {20, 30, 200}, 0},
+    {"invert", run_invert, 1, {300}, 0},
+    {"pointers", run_pointers, 1, {300}, 0},
+    {"masked", run_masked, 1, {300}, 0},
+    {"random", run_random, 1, {300}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

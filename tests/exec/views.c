@@ -2,21 +2,23 @@
 #include "views.h"
 #include <sys/mman.h>
 
-#define ONE(n) 1, (int64_t[]){n}
-#define TWO(m, n) 2, (int64_t[]){m, n}
+#define ONE(n) \
+    1, (int64_t[]) { n }
+#define TWO(m, n) \
+    2, (int64_t[]) { m, n }
 
-#define TRANSPOSE(type, TYPE)                                                                                                         \
-    static void run_transpose_##type(struct exec_case *c)                                                                             \
-    {                                                                                                                                 \
-        int64_t m = c->extent[0], n = c->extent[1];                                                                                   \
-        struct exec_tensor *x = exec_input(c, EXEC_##TYPE, TWO(m, n)), *y = exec_output(c, EXEC_##TYPE, TWO(n, m));                  \
-        struct tile_##type##_2 vx, vy;                                                                                                \
-        EXEC_BIND(vx, x);                                                                                                             \
-        EXEC_BIND(vy, y);                                                                                                             \
-        exec_called(c, views_transpose_##type(c->stream, &vx, &vy));                                                                  \
-        for (int64_t i = 0; i < m; i++)                                                                                               \
-            for (int64_t j = 0; j < n; j++)                                                                                           \
-                exec_expect(c, y, j * m + i, exec_before(x, i * n + j), 0.0);                                                        \
+#define TRANSPOSE(type, TYPE)                                                                                       \
+    static void run_transpose_##type(struct exec_case *c)                                                           \
+    {                                                                                                               \
+        int64_t m = c->extent[0], n = c->extent[1];                                                                 \
+        struct exec_tensor *x = exec_input(c, EXEC_##TYPE, TWO(m, n)), *y = exec_output(c, EXEC_##TYPE, TWO(n, m)); \
+        struct tile_##type##_2 vx, vy;                                                                              \
+        EXEC_BIND(vx, x);                                                                                           \
+        EXEC_BIND(vy, y);                                                                                           \
+        exec_called(c, views_transpose_##type(c->stream, &vx, &vy));                                                \
+        for (int64_t i = 0; i < m; i++)                                                                             \
+            for (int64_t j = 0; j < n; j++)                                                                         \
+                exec_expect(c, y, j *m + i, exec_before(x, i * n + j), 0.0);                                        \
     }
 TRANSPOSE(f32, F32)
 TRANSPOSE(f16, F16)
@@ -41,7 +43,8 @@ static void run_strided_sum(struct exec_case *c)
 static void run_heads(struct exec_case *c)
 {
     int64_t z = c->extent[0], l = c->extent[1], h = c->extent[2], d = c->extent[3];
-    struct exec_tensor *x = exec_input(c, EXEC_F32, 4, (int64_t[]){z, l, h, d}), *y = exec_output(c, EXEC_F32, 4, (int64_t[]){z, h, l, d});
+    struct exec_tensor *x = exec_input(c, EXEC_F32, 4, (int64_t[]){z, l, h, d}),
+                       *y = exec_output(c, EXEC_F32, 4, (int64_t[]){z, h, l, d});
     struct tile_f32_4 vx, vy;
     EXEC_BIND(vx, x);
     EXEC_BIND(vy, y);
@@ -80,7 +83,8 @@ static void run_optional(struct exec_case *c)
 {
     int64_t n = c->extent[0];
     int there = c->gaps;
-    struct exec_tensor *x = exec_input(c, EXEC_F32, ONE(n)), *bias = exec_input(c, EXEC_F32, ONE(n)), *y = exec_output(c, EXEC_F32, ONE(n));
+    struct exec_tensor *x = exec_input(c, EXEC_F32, ONE(n)), *bias = exec_input(c, EXEC_F32, ONE(n)),
+                       *y = exec_output(c, EXEC_F32, ONE(n));
     struct exec_tensor *seen = exec_output(c, EXEC_BOOL, ONE(n));
     struct tile_f32_1 vx, vb, vy;
     struct tile_bool_1 vs;
@@ -113,14 +117,18 @@ static void run_stencil(struct exec_case *c)
     exec_called(c, views_stencil(c->stream, &vx, &vy));
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++)
-            exec_expect(c, y, i * n + j, at(x, m, n, i, j - 1, -1.0) + 2.0 * at(x, m, n, i, j + 1, 1.0) + 4.0 * at(x, m, n, i - 1, j, 0.0) +
-                                             8.0 * at(x, m, n, i + 1, j, 0.0) + at(x, m, n, i, j, 0.0), 1e-5);
+            exec_expect(c, y, i * n + j,
+                        at(x, m, n, i, j - 1, -1.0) + 2.0 * at(x, m, n, i, j + 1, 1.0) +
+                            4.0 * at(x, m, n, i - 1, j, 0.0) + 8.0 * at(x, m, n, i + 1, j, 0.0) +
+                            at(x, m, n, i, j, 0.0),
+                        1e-5);
 }
 
 static void run_shapes(struct exec_case *c)
 {
     int64_t m = c->extent[0], n = 32;
-    struct exec_tensor *x = exec_input(c, EXEC_F32, TWO(m, n)), *a = exec_output(c, EXEC_F32, TWO(m, n)), *b = exec_output(c, EXEC_F32, TWO(m, n));
+    struct exec_tensor *x = exec_input(c, EXEC_F32, TWO(m, n)), *a = exec_output(c, EXEC_F32, TWO(m, n)),
+                       *b = exec_output(c, EXEC_F32, TWO(m, n));
     struct tile_f32_2 vx, va, vb;
     EXEC_BIND(vx, x);
     EXEC_BIND(va, a);
@@ -153,7 +161,8 @@ static void run_fill(struct exec_case *c)
 static void run_shift(struct exec_case *c)
 {
     int64_t m = c->extent[0], n = c->extent[1];
-    struct exec_tensor *x = exec_input(c, EXEC_F32, TWO(m, n)), *y = exec_output(c, EXEC_F32, TWO(m, n)), *z = exec_inout(c, EXEC_F32, TWO(m, n));
+    struct exec_tensor *x = exec_input(c, EXEC_F32, TWO(m, n)), *y = exec_output(c, EXEC_F32, TWO(m, n)),
+                       *z = exec_inout(c, EXEC_F32, TWO(m, n));
     struct tile_f32_2 vx, vy, vz;
     EXEC_BIND(vx, x);
     EXEC_BIND(vy, y);
@@ -190,10 +199,17 @@ static void run_far(struct exec_case *c)
 }
 
 static const struct exec_test tests[] = {
-    {"transpose_f32", run_transpose_f32, 2, {50, 70}, 0}, {"transpose_f16", run_transpose_f16, 2, {50, 70}, 0},
-    {"transpose_i8", run_transpose_i8, 2, {50, 70}, 0}, {"strided_sum", run_strided_sum, 2, {40, 50}, 0},
-    {"heads", run_heads, 4, {2, 11, 3, 20}, 0}, {"segments", run_segments, 2, {6, 40}, 0}, {"optional", run_optional, 1, {200}, 0},
-    {"stencil", run_stencil, 2, {5, 150}, 0}, {"shapes", run_shapes, 1, {20}, 0}, {"far", run_far, 1, {1}, 1}, {"shift", run_shift, 2, {4, 200}, 0},
+    {"transpose_f32", run_transpose_f32, 2, {50, 70}, 0},
+    {"transpose_f16", run_transpose_f16, 2, {50, 70}, 0},
+    {"transpose_i8", run_transpose_i8, 2, {50, 70}, 0},
+    {"strided_sum", run_strided_sum, 2, {40, 50}, 0},
+    {"heads", run_heads, 4, {2, 11, 3, 20}, 0},
+    {"segments", run_segments, 2, {6, 40}, 0},
+    {"optional", run_optional, 1, {200}, 0},
+    {"stencil", run_stencil, 2, {5, 150}, 0},
+    {"shapes", run_shapes, 1, {20}, 0},
+    {"far", run_far, 1, {1}, 1},
+    {"shift", run_shift, 2, {4, 200}, 0},
     {"fill", run_fill, 3, {2, 10, 40}, 0},
 };
 

@@ -1,6 +1,6 @@
-/* Random programs (tests/fuzz) through the CPU target at every instruction set this machine has, against the interpreter, bit for
- * bit.  Each program runs in a child, so that a crash is one failure.
- *     cpu_test [FIRST_SEED COUNT [ISA]] */
+/* Random programs (tests/fuzz) through the CPU target at every instruction set this machine has, against the
+ * interpreter, bit for bit.  Each program runs in a child, so that a crash is one failure. cpu_test [FIRST_SEED COUNT
+ * [ISA]] */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,7 +23,8 @@ static bool machine_has(int isa)
 {
 #if defined __x86_64__
     __builtin_cpu_init();
-    return isa == CPU_BASELINE || (isa == CPU_WIDE && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) ||
+    return isa == CPU_BASELINE ||
+           (isa == CPU_WIDE && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) ||
            (isa == CPU_WIDEST && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"));
 #else
     return isa == CPU_BASELINE;
@@ -58,7 +59,8 @@ static code_function *compile(LLVMModuleRef module, bool print)
         return NULL;
     }
     LLVMPassBuilderOptionsRef passes = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(module, getenv("FUZZ_PASSES") ? getenv("FUZZ_PASSES") : "default<O2>", LLVMGetExecutionEngineTargetMachine(engine), passes);
+    LLVMErrorRef error = LLVMRunPasses(module, getenv("FUZZ_PASSES") ? getenv("FUZZ_PASSES") : "default<O2>",
+                                       LLVMGetExecutionEngineTargetMachine(engine), passes);
     if (error) {
         printf("LLVM's passes: %s\n", LLVMGetErrorMessage(error));
         return NULL;
@@ -71,7 +73,8 @@ static code_function *compile(LLVMModuleRef module, bool print)
     return code;
 }
 
-static void run(const struct fuzz_program *program, code_function *code, const struct fuzz_memory *memory, int64_t scratch_bytes)
+static void run(const struct fuzz_program *program, code_function *code, const struct fuzz_memory *memory,
+                int64_t scratch_bytes)
 {
     uint64_t slots[512];
     int count = 0;
@@ -104,7 +107,8 @@ static void run(const struct fuzz_program *program, code_function *code, const s
     free(scratch);
 }
 
-/* Moves each piece of memory between two pages that nobody may touch, against the one behind it or the one before it. */
+/* Moves each piece of memory between two pages that nobody may touch, against the one behind it or the one before it.
+ */
 static void guard(struct fuzz_memory *memory, int argument_count, bool behind)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -132,9 +136,9 @@ static int check(uint64_t seed, int isa, bool print)
 {
     struct arena *arena = arena_create();
     struct ir_context *context = ir_context_create(arena);
-    struct fuzz_program *program = fuzz_generate(context, arena, seed, (struct fuzz_limits){ 0 });
+    struct fuzz_program *program = fuzz_generate(context, arena, seed, (struct fuzz_limits){0});
     if (print) {
-        struct buffer text = { 0 };
+        struct buffer text = {0};
         ir_print_module(&text, program->module, false);
         fputs(text.data, stdout);
         fflush(stdout);
@@ -145,9 +149,12 @@ static int check(uint64_t seed, int isa, bool print)
         printf("seed %llu: interpreter: %s\n", (unsigned long long)seed, problem.text);
         return 1;
     }
-    struct target_options options = { .arena = arena, .context = context, .diagnostics = diagnostics_create(arena),
-                                      .strict_fp = true, .host_triple = TRIPLE };
-    struct kernel_variant variant = { .module = program->module, .function = program->function };
+    struct target_options options = {.arena = arena,
+                                     .context = context,
+                                     .diagnostics = diagnostics_create(arena),
+                                     .strict_fp = true,
+                                     .host_triple = TRIPLE};
+    struct kernel_variant variant = {.module = program->module, .function = program->function};
     LLVMContextRef llvm = LLVMContextCreate();
     LLVMModuleRef module = LLVMModuleCreateWithNameInContext("fuzz", llvm);
     int64_t scratch_bytes = 0;
@@ -160,9 +167,9 @@ static int check(uint64_t seed, int isa, bool print)
         return 1;
     for (int i = 0; print && i < program->argument_count; i++) {
         const struct interp_argument *a = &got->arguments[i];
-        printf("argument %d: data %p extents %lld %lld %lld strides %lld %lld %lld bits %llx\n", i, a->data, (long long)a->extent[0],
-               (long long)a->extent[1], (long long)a->extent[2], (long long)a->stride[0], (long long)a->stride[1],
-               (long long)a->stride[2], (unsigned long long)a->bits);
+        printf("argument %d: data %p extents %lld %lld %lld strides %lld %lld %lld bits %llx\n", i, a->data,
+               (long long)a->extent[0], (long long)a->extent[1], (long long)a->extent[2], (long long)a->stride[0],
+               (long long)a->stride[1], (long long)a->stride[2], (unsigned long long)a->bits);
     }
     for (int d = 0; print && d < program->function->grid_rank; d++)
         printf("grid %lld\n", (long long)program->grid[d]);
@@ -171,7 +178,8 @@ static int check(uint64_t seed, int isa, bool print)
     for (int m = 0; print && m < got->count; m++) {
         printf("memory %d:", m);
         for (size_t i = 0; i < got->memories[m].size && i < 48; i++)
-            printf(" %02x/%02x", ((unsigned char *)expected->memories[m].data)[i], ((unsigned char *)got->memories[m].data)[i]);
+            printf(" %02x/%02x", ((unsigned char *)expected->memories[m].data)[i],
+                   ((unsigned char *)got->memories[m].data)[i]);
         puts("");
     }
     char difference[400];
@@ -183,7 +191,8 @@ static int check(uint64_t seed, int isa, bool print)
 
 int main(int count, char **arguments)
 {
-    uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1, programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 60;
+    uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1,
+             programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 60;
     int only = count > 3 ? atoi(arguments[3]) : -1, failures = 0, absent = 0, runs = 0;
     for (uint64_t seed = first; seed < first + programs && failures < 8; seed++)
         for (int isa = 0; isa < CPU_ISA_COUNT; isa++) {
@@ -206,7 +215,8 @@ int main(int count, char **arguments)
                 absent++;
                 continue;
             }
-            printf("seed %llu, instruction set %d: %s %d\n", (unsigned long long)seed, isa, WIFSIGNALED(status) ? "signal" : "status",
+            printf("seed %llu, instruction set %d: %s %d\n", (unsigned long long)seed, isa,
+                   WIFSIGNALED(status) ? "signal" : "status",
                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
             failures++;
         }
