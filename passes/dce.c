@@ -26,6 +26,9 @@ static bool holds_while(const struct ir_operation *op)
 
 static bool is_dead(const struct ir_operation *op)
 {
+    uint64_t known;
+    if (op->opcode == OP_ASSUME) /* of what is known says nothing */
+        return ir_constant_of(op->operands[0], &known) && known;
     return !rewrite_has_trait(op, IR_TRAIT_TERMINATOR) && !rewrite_is_used(op) && !ir_has_effect(op) &&
            !holds_while(op);
 }

@@ -60,6 +60,24 @@ static void replace(struct ir_operation *op, struct ir_value *value)
     remove_unused(op);
 }
 
+/* A mask that is true everywhere is no mask; a store under one that is false everywhere is nothing. */
+static bool simplify_mask(struct ir_operation *op)
+{
+    struct ir_access access;
+    uint64_t bits;
+    if (!rewrite_has_trait(op, IR_TRAIT_READ | IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) || !ir_access_of(op, &access) ||
+        !access.mask || !ir_constant_of(access.mask, &bits))
+        return false;
+    if (bits) {
+        ir_remove_operand(op, op->operand_count - 1);
+        return true;
+    }
+    if (op->opcode != OP_STORE && op->opcode != OP_POINTER_STORE)
+        return false;
+    ir_remove(op);
+    return true;
+}
+
 static bool walk(struct ir_block *block, struct pass_context *context)
 {
     bool changed = false;
@@ -67,6 +85,11 @@ static bool walk(struct ir_block *block, struct pass_context *context)
         next = op->next;
         if (!has_fuel(context))
             return changed;
+        if (simplify_mask(op)) {
+            pass_fuel(context);
+            changed = true;
+            continue;
+        }
         struct ir_value *value = rewrite(op);
         if (value) {
             pass_fuel(context);

@@ -63,3 +63,11 @@ rejects() {
     [ "$status" -eq 1 ]
     [[ "$output" == *"nested too deeply"* ]]
 }
+
+@test "a kernel's IR tells what its grid covers and which extents are equal" {
+    run "$TILECC" --emit=tir -O0 -arch=cpu --spec 'saxpy[B=256]' "$SRCDIR/examples/saxpy.tile" -o -
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"grid(1) grid_limit(8388608) grid_class(1) grid_step(256)"* ]] || { echo "$output"; return 1; }
+    [[ "$output" == *"%x: view<f32, [?], [1], in> {limit(2147483648), restrict, extent_class(1)}"* ]] || { echo "$output"; return 1; }
+    [[ "$output" == *"%y: view<f32, [?], [1], inout> {limit(2147483648), restrict, extent_class(1)}"* ]]
+}
