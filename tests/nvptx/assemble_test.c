@@ -129,8 +129,10 @@ static void check_products(const char *ptxas) {
         struct buffer text = {0};
         buffer_printf(&text, product, e, e, a, e, a, a, e, e, a);
         int target = 1 + i * 4 % (target_row_count - 1);
-        check_text(ptxas, arena_printf(arena_create(), "product of %s", e), text.data, target, 0);
-        check_text(ptxas, "product", text.data, target_find("sm_75"), 0);
+        char name[32];
+        snprintf(name, sizeof name, "product of %s", e);
+        check_text(ptxas, name, text.data, target, 0);
+        check_text(ptxas, name, text.data, target_find("sm_75"), 0);
         buffer_free(&text);
     }
 }
