@@ -223,6 +223,24 @@ static bool fill_grid(struct elaborator *e, const struct variant_plan *plan, str
     return good;
 }
 
+enum { MOST_TILE_ELEMENTS = 1 << 26 };
+
+struct size_check { struct elaborator *elaborator; bool good; };
+
+/* Products of extents are looked at when all is built: broadcasting and slices make tiles of which nobody wrote the type. */
+static void check_size(struct ir_operation *operation, void *context) {
+    struct size_check *check = context;
+    for (int i = 0; i < operation->result_count && check->good; i++) {
+        const struct ir_type *type = operation->results[i]->type;
+        int64_t elements = 1;
+        for (int d = 0; type->kind == IR_TILE && d < type->rank && elements <= MOST_TILE_ELEMENTS; d++)
+            elements *= type->extent[d]; /* at most 2^26 * 2^24 */
+        if (elements <= MOST_TILE_ELEMENTS) continue;
+        front_report(check->elaborator, DIAGNOSTIC_E0502, operation->at, "a tile has at most 2^26 elements, and this one has more");
+        check->good = false;
+    }
+}
+
 bool variant_build(struct variant_plan *plan, struct kernel_variant *variant) {
     struct front *front = plan->entry->kernel->front;
     struct elaborator e;
@@ -240,6 +258,9 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant) {
     variant->module = ir_module_create(front->options->context, front->arena);
     const char *name = arena_printf(front->arena, "%s__%d", plan->entry->entry->symbol, plan->number);
     variant->function = body_build(plan, variant->module, name);
+    struct size_check check = {&e, true};
+    if (good && variant->function) ir_walk(variant->function->body, check_size, &check);
+    good = good && check.good;
     if (good && variant->function) kernel_note_facts(plan->entry->entry, variant);
     return good && variant->function && e.errors == 0;
 }
