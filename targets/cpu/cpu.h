@@ -7,9 +7,10 @@
 /* AArch64 has its NEON at the first level and no other. */
 enum cpu_isa { CPU_BASELINE, CPU_WIDE /* AVX2 and FMA */, CPU_WIDEST /* AVX-512 */, CPU_ISA_COUNT };
 /* Adds  void symbol(const uint64_t *slots, int64_t begin, int64_t end, void *scratch)  for the variant's function at
- * this ISA level (function attributes target-cpu, target-features); internal linkage is the caller's business.  scratch is
- * aligned to 64 bytes; sets *scratch_bytes.  The nests are in vectors and unrolled already: LLVM's passes need neither
- * vectorize nor unroll.  False: reported (something the CPU target does not do yet); the module is of no use then. */
+ * this ISA level (function attributes target-cpu, target-features); internal linkage is the caller's business.  scratch
+ * is aligned to 64 bytes; sets *scratch_bytes.  The nests are in vectors and unrolled already: LLVM's passes need
+ * neither vectorize nor unroll.  False: reported (something the CPU target does not do yet); the module is of no use
+ * then. */
 bool cpu_emit_function(const struct target_options *options, LLVMModuleRef module, const struct kernel_entry *entry,
                        const struct kernel_variant *variant, enum cpu_isa isa, const char *symbol,
                        int64_t *scratch_bytes);

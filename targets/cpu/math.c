@@ -2,6 +2,7 @@
  * Everything else was expanded before by the library's own definitions.  Baseline x86-64 has neither rounding nor fused
  * instructions; they are written out here, exactly, because a call to libm is not allowed in an object. */
 #include "targets/cpu/emit.h"
+#include "targets/cpu/remainder.h"
 
 #define B e->builder
 
@@ -130,96 +131,10 @@ LLVMValueRef cpu_fused(struct cpu_emitter *e, enum ir_element element, LLVMValue
     return cpu_narrow(e, odd_sum(e, LLVMBuildFMul(B, x, y, ""), z), element, IR_ROUND_RTNE, false);
 }
 
-/* ---- fmod ---- */
-
-/* One function a module and width: long division on the bits, one bit of the quotient a round. */
-static void remainder_body(struct cpu_emitter *e, LLVMValueRef function, bool wide)
-{
-    LLVMTypeRef type = wide ? e->i64 : e->i32, real = wide ? e->f64 : e->f32;
-    int mantissa = wide ? 52 : 23;
-    LLVMValueRef save = e->function;
-    LLVMBasicBlockRef here = LLVMGetInsertBlock(B);
-    e->function = function;
-    LLVMPositionBuilderAtEnd(B, cpu_block(e, "entry"));
-    LLVMValueRef x = LLVMBuildBitCast(B, LLVMGetParam(function, 0), type, ""),
-                 y = LLVMBuildBitCast(B, LLVMGetParam(function, 1), type, "");
-    LLVMValueRef low = LLVMConstInt(type, (UINT64_C(1) << mantissa) - 1, 0), one = LLVMConstInt(type, 1, 0),
-                 zero = LLVMConstInt(type, 0, 0);
-    LLVMValueRef not_sign = LLVMConstInt(type, (UINT64_C(1) << (wide ? 63 : 31)) - 1, 0);
-    LLVMValueRef infinite = LLVMConstInt(type, (wide ? UINT64_C(0x7ff) : 0xff) << mantissa, 0);
-    LLVMValueRef sign = LLVMBuildAnd(B, x, LLVMBuildNot(B, not_sign, ""), "");
-    LLVMValueRef ax = LLVMBuildAnd(B, x, not_sign, ""), ay = LLVMBuildAnd(B, y, not_sign, "");
-    LLVMValueRef bad =
-        LLVMBuildOr(B, LLVMBuildICmp(B, LLVMIntUGE, ax, infinite, ""), LLVMBuildICmp(B, LLVMIntEQ, ay, zero, ""), "");
-    bad = LLVMBuildOr(B, bad, LLVMBuildICmp(B, LLVMIntUGT, ay, infinite, ""), "");
-    LLVMBasicBlockRef nan = cpu_block(e, "nan"), good = cpu_block(e, "good"), small = cpu_block(e, "small"),
-                      divide = cpu_block(e, "divide");
-    LLVMBuildCondBr(B, bad, nan, good);
-    LLVMPositionBuilderAtEnd(B, nan);
-    LLVMBuildRet(
-        B, LLVMBuildBitCast(B, LLVMConstInt(type, (wide ? UINT64_C(0xfff) : 0x1ff) << (mantissa - 1), 0), real, ""));
-    LLVMPositionBuilderAtEnd(B, good);
-    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntULT, ax, ay, ""), small, divide);
-    LLVMPositionBuilderAtEnd(B, small);
-    LLVMBuildRet(B, LLVMGetParam(function, 0));
-    LLVMPositionBuilderAtEnd(B, divide);
-    /* value = significand * 2^(exponent - bias - mantissa), exponent at least 1 */
-    LLVMValueRef significand[2], exponent[2], a[2] = {ax, ay};
-    for (int i = 0; i < 2; i++) {
-        LLVMValueRef field = LLVMBuildLShr(B, a[i], LLVMConstInt(type, (unsigned)mantissa, 0), "");
-        LLVMValueRef normal = LLVMBuildICmp(B, LLVMIntNE, field, zero, "");
-        LLVMValueRef fraction = LLVMBuildAnd(B, a[i], low, "");
-        significand[i] = LLVMBuildOr(
-            B, fraction, LLVMBuildSelect(B, normal, LLVMConstInt(type, UINT64_C(1) << mantissa, 0), zero, ""), "");
-        exponent[i] = LLVMBuildSelect(B, normal, field, one, "");
-    }
-    LLVMValueRef rounds = LLVMBuildSub(B, exponent[0], exponent[1], "");
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = cpu_block(e, "head"), body = cpu_block(e, "body"),
-                      done = cpu_block(e, "done");
-    LLVMValueRef start = LLVMBuildURem(B, significand[0], significand[1], "");
-    LLVMBuildBr(B, head);
-    LLVMPositionBuilderAtEnd(B, head);
-    LLVMValueRef left = LLVMBuildPhi(B, type, ""), rest = LLVMBuildPhi(B, type, "");
-    LLVMAddIncoming(left, &rounds, &before, 1);
-    LLVMAddIncoming(rest, &start, &before, 1);
-    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntNE, left, zero, ""), body, done);
-    LLVMPositionBuilderAtEnd(B, body);
-    LLVMValueRef twice = LLVMBuildShl(B, rest, one, ""), less = LLVMBuildSub(B, twice, significand[1], "");
-    LLVMValueRef next = LLVMBuildSelect(B, LLVMBuildICmp(B, LLVMIntUGE, twice, significand[1], ""), less, twice, "");
-    LLVMValueRef fewer = LLVMBuildSub(B, left, one, "");
-    LLVMAddIncoming(left, &fewer, &body, 1);
-    LLVMAddIncoming(rest, &next, &body, 1);
-    LLVMBuildBr(B, head);
-    LLVMPositionBuilderAtEnd(B, done);
-    /* bring the leading one back to its place as far as the exponent allows */
-    LLVMValueRef zeros = cpu_intrinsic(e, "llvm.ctlz", 1, &type, 2, (LLVMValueRef[]){rest, LLVMConstInt(e->i1, 0, 0)});
-    LLVMValueRef want = LLVMBuildSub(B, zeros, LLVMConstInt(type, wide ? 11 : 8, 0), "");
-    LLVMValueRef room = LLVMBuildSub(B, exponent[1], one, "");
-    LLVMValueRef shift = cpu_binary_intrinsic(e, "llvm.umin", want, room);
-    LLVMValueRef is_zero = LLVMBuildICmp(B, LLVMIntEQ, rest, zero, "");
-    shift = LLVMBuildSelect(B, is_zero, zero, shift, "");
-    LLVMValueRef moved = LLVMBuildShl(B, rest, shift, "");
-    LLVMValueRef field =
-        LLVMBuildShl(B, LLVMBuildSub(B, room, shift, ""), LLVMConstInt(type, (unsigned)mantissa, 0), "");
-    LLVMValueRef bits =
-        LLVMBuildAdd(B, field, moved, ""); /* a leading one adds 1 to the field; a subnormal has field 0 */
-    bits = LLVMBuildOr(B, LLVMBuildSelect(B, is_zero, zero, bits, ""), sign, "");
-    LLVMBuildRet(B, LLVMBuildBitCast(B, bits, real, ""));
-    e->function = save;
-    LLVMPositionBuilderAtEnd(B, here);
-}
-
 LLVMValueRef cpu_float_remainder(struct cpu_emitter *e, enum ir_element element, LLVMValueRef a, LLVMValueRef b)
 {
-    bool wide = element == IR_F64;
-    const char *name = wide ? "tilecc.fmod.f64" : "tilecc.fmod.f32";
-    LLVMTypeRef real = wide ? e->f64 : e->f32, type = LLVMFunctionType(real, (LLVMTypeRef[]){real, real}, 2, 0);
-    LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
-    if (!function) {
-        function = LLVMAddFunction(e->module, name, type);
-        LLVMSetLinkage(function, LLVMInternalLinkage);
-        remainder_body(e, function, wide);
-    }
+    LLVMTypeRef type;
+    LLVMValueRef function = remainder_function(e->module, element == IR_F64, &type);
     int lanes = cpu_lanes(a);
     if (lanes == 1)
         return LLVMBuildCall2(B, type, function, (LLVMValueRef[]){a, b}, 2, "");
