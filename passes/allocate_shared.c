@@ -6,9 +6,10 @@
  *     %m = reduce axis(0) kind(max) shared_offset(0) shared_bytes(16) %v : f32
  *     %t = reduce axis(0) kind(add) shared_offset(128) shared_bytes(16) %e : f32
  *
- * Scratch lives only while its operation runs, so any two might share a place; but sharing a place with the operation before costs
- * a barrier between them.  So small scratch lives on until the next such operation is through (which meets all threads itself),
- * and gets the lowest place free of what lives; large scratch takes the lowest place alone. */
+ * Scratch lives only while its operation runs, so any two might share a place; but sharing a place with the operation
+ * before costs a barrier between them.  So small scratch lives on until the next such operation is through (which
+ * meets all threads itself), and gets the lowest place free of what lives; large scratch takes the lowest place
+ * alone. */
 #include "ir/scratch.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -42,7 +43,8 @@ static void visit(struct ir_operation *op, void *context)
     a->live_start = offset;
     a->live_end = bytes <= SMALL ? offset + bytes : offset;
     a->most = int64_max(a->most, offset + bytes);
-    if (ir_number(op, IR_ATTRIBUTE_SHARED_OFFSET, -1) == offset && ir_number(op, IR_ATTRIBUTE_SHARED_BYTES, -1) == bytes)
+    if (ir_number(op, IR_ATTRIBUTE_SHARED_OFFSET, -1) == offset &&
+        ir_number(op, IR_ATTRIBUTE_SHARED_BYTES, -1) == bytes)
         return;
     ir_set_number(op, IR_ATTRIBUTE_SHARED_OFFSET, offset);
     ir_set_number(op, IR_ATTRIBUTE_SHARED_BYTES, bytes);

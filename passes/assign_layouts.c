@@ -1,5 +1,5 @@
-/* assign_layouts: from the Value to the Schedule level.  Every tile gets a layout, and values that are wanted in another one are
- * made again when that is cheap, else converted.
+/* assign_layouts: from the Value to the Schedule level.  Every tile gets a layout, and values that are wanted in
+ * another one are made again when that is cheap, else converted.
  *
  *     %v = load %x[%row, 0 +: 1024], %zero : f32[1024]
  *     %m = reduce %v axis(0) kind(max) : f32
@@ -8,8 +8,9 @@
  * becomes, with 4 warps,
  *     %v = load %x[%row, 0 +: 1024], %zero : f32[1024] #(1024; register a0:1 a9; lane a2:6; warp a7:8)
  *     …
- * Right because a layout says only who holds which element; layout_rules.h lists what operations demand of their operands'
- * layouts, and each demand is met here by layout_adapt.  Values carried round a loop have one layout inside and outside it. */
+ * Right because a layout says only who holds which element; layout_rules.h lists what operations demand of their
+ * operands' layouts, and each demand is met here by layout_adapt.  Values carried round a loop have one layout inside
+ * and outside it. */
 #include "passes/layout_choice.h"
 #include "passes/layout_rules.h"
 #include "passes/pass.h"
@@ -55,7 +56,8 @@ static const struct layout *free_layout(const struct assignment *a, const struct
         if (d != axis)
             order[next++] = d;
     int vector = (extent[axis] & -extent[axis]) / (32 * a->adapter.warps);
-    return layout_blocked(a->adapter.table, value->type->rank, extent, order, vector > 1 ? vector : 1, a->adapter.warps);
+    return layout_blocked(a->adapter.table, value->type->rank, extent, order, vector > 1 ? vector : 1,
+                          a->adapter.warps);
 }
 
 /* What comes out of an operation is not what its class has: convert behind it. */
@@ -173,8 +175,8 @@ bool pass_assign_layouts(struct ir_function *function, struct pass_context *cont
     function->warps = layout_choose_warps(function);
     struct assignment a = { .context = context };
     a.choice = layout_choose(function, function->warps, context->arena);
-    a.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context), context->arena,
-                                         function->warps };
+    a.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
+                                         context->arena, function->warps };
     function->level = IR_LEVEL_SCHEDULE;
     assign_block(&a, function->body);
     for (int i = a.cheap.count - 1; i >= 0; i--)

@@ -1,12 +1,13 @@
-/* coalesce: memory operations whose layout is bad for them get their own, with conversions around, where that costs less.
+/* coalesce: memory operations whose layout is bad for them get their own, with conversions around, where that costs
+ * less.
  *
  *     store %y[%i +: 64, %j +: 64], %v                       %v: lanes along the strided dimension
  * becomes
  *     %c = convert_layout %v : f32[64, 64] #(…lanes along the contiguous dimension…)
  *     store %y[%i +: 64, %j +: 64], %c
  *
- * Right because a layout says only who holds which element.  The cost of an access counts instructions and 32-byte sectors; that of
- * a conversion its shuffles or its trip through shared memory. */
+ * Right because a layout says only who holds which element.  The cost of an access counts instructions and 32-byte
+ * sectors; that of a conversion its shuffles or its trip through shared memory. */
 #include "passes/layout_rules.h"
 #include "passes/memory_access.h"
 #include "passes/pass.h"
@@ -98,8 +99,8 @@ static void visit(struct ir_operation *op, void *context)
 bool pass_coalesce(struct ir_function *function, struct pass_context *context)
 {
     struct coalescing c = { .context = context };
-    c.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context), context->arena,
-                                         function->warps };
+    c.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
+                                         context->arena, function->warps };
     ir_walk(function->body, visit, &c);
     return c.changed;
 }

@@ -7,13 +7,14 @@
  *     barrier
  *     %b = convert_layout shared_offset(0) %y
  *
- * The same between global accesses that may touch one element from two threads: a load behind a store through the same view.  No
- * barrier where both touch the same elements from the same threads (same indexes, same layout, no copies in other threads).
+ * The same between global accesses that may touch one element from two threads: a load behind a store through the
+ * same view.  No barrier where both touch the same elements from the same threads (same indexes, same layout, no
+ * copies in other threads).
  *
- * A walk in program order keeps what was read and written since all threads met last; an operation with scratch meets inside, and
- * what it leaves is that its scratch is read.  Loops are walked twice, the second time with what the end of the body leaves;
- * there, equal index values are different ones unless they come from outside the loop or are the loop's own variable.  Parts of a
- * view side by side, at constant distances, never meet. */
+ * A walk in program order keeps what was read and written since all threads met last; an operation with scratch meets
+ * inside, and what it leaves is that its scratch is read.  Loops are walked twice, the second time with what the end
+ * of the body leaves; there, equal index values are different ones unless they come from outside the loop or are the
+ * loop's own variable.  Parts of a view side by side, at constant distances, never meet. */
 #include <string.h>
 
 #include "ir/alias.h"
@@ -121,7 +122,8 @@ static bool same_threads(const struct ir_operation *a, const struct ir_operation
         return false;
     if (x.view != y.view && !(x.place && is_argument(x.view) && is_argument(y.view)))
         return false;
-    bool disjoint = false, same = held_once(layout) && layout == layout_of_access(b) && x.rank == y.rank && !x.place == !y.place;
+    bool disjoint = false, same = held_once(layout) && layout == layout_of_access(b) && x.rank == y.rank &&
+        !x.place == !y.place;
     if (loop && defined_inside(x.view, loop))
         return false;
     if (x.rank != y.rank || !x.place != !y.place)

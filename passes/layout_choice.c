@@ -1,10 +1,11 @@
 /* Classes of values that share a layout, and the choice of each class's layout by cost.
  *
- * A class is what elementwise operations and control flow tie together.  Cheap values (constants, iota, splat and a few operations
- * on them) belong to no class: they are made again where they are used.  Classes are decided from the heaviest down.  A class's
- * candidates are the layouts that its memory operations like best, that of a dot, an ordered one when a reduction by a region needs
- * it, and what decided neighbours (across reduce, broadcast, permute, reshape, gather) would get for free.  The cost of a candidate
- * is what memory operations, reductions and conversions to neighbours would cost under it, weighted by loop depth. */
+ * A class is what elementwise operations and control flow tie together.  Cheap values (constants, iota, splat and a
+ * few operations on them) belong to no class: they are made again where they are used.  Classes are decided from the
+ * heaviest down.  A class's candidates are the layouts that its memory operations like best, that of a dot, an
+ * ordered one when a reduction by a region needs it, and what decided neighbours (across reduce, broadcast, permute,
+ * reshape, gather) would get for free.  The cost of a candidate is what memory operations, reductions and conversions
+ * to neighbours would cost under it, weighted by loop depth. */
 #include "passes/layout_choice.h"
 
 #include <string.h>
@@ -109,7 +110,8 @@ static struct class *class_of(const struct layout_choice *choice, const struct i
     return has_class(choice, value) ? choice->classes[find(choice, value->id)] : NULL;
 }
 
-static void touch(struct layout_choice *choice, struct ir_operation *op, struct ir_value *value, int operand, double weight)
+static void touch(struct layout_choice *choice, struct ir_operation *op, struct ir_value *value, int operand,
+                  double weight)
 {
     if (!has_class(choice, value))
         return;
@@ -150,7 +152,8 @@ static double conversion_cost(const struct layout_choice *choice, const struct l
 {
     if (from == to || !from || !to)
         return 0;
-    return layout_conversion_plan(choice->table, choice->plans, from, to, ir_element_info[type->element].bits / 8, 0)->cost;
+    return layout_conversion_plan(choice->table, choice->plans, from, to, ir_element_info[type->element].bits / 8,
+                                  0)->cost;
 }
 
 static double access_cost(const struct layout_choice *choice, const struct memory_access *access,
@@ -200,7 +203,8 @@ static double touch_cost(const struct layout_choice *choice, const struct touch 
             const struct class *operand = class_of(choice, op->operands[i]);
             if (!operand || !operand->layout || operand->layout->rank == 0 || layout_rule_same(op, i))
                 continue;
-            if (op->opcode != OP_BROADCAST && op->opcode != OP_PERMUTE && op->opcode != OP_RESHAPE && op->opcode != OP_EXTRACT)
+            if (op->opcode != OP_BROADCAST && op->opcode != OP_PERMUTE && op->opcode != OP_RESHAPE &&
+                op->opcode != OP_EXTRACT)
                 continue;
             const struct layout *wanted = layout_rule_operand(choice->table, op, i, layout, &possible);
             cost += possible ? conversion_cost(choice, operand->layout, wanted, op->operands[i]->type)
@@ -246,8 +250,8 @@ static void int_extents(const struct ir_type *type, int *extent)
         extent[d] = (int)type->extent[d];
 }
 
-/* Factors come from shared memory: lanes in a rectangle read few different rows and columns; warps along the rows keep row
- * reductions inside a warp. */
+/* Factors come from shared memory: lanes in a rectangle read few different rows and columns; warps along the rows
+ * keep row reductions inside a warp. */
 static const struct layout *dot_layout(const struct layout_choice *choice, const struct ir_type *type)
 {
     int extent[LAYOUT_RANK], order[LAYOUT_RANK], warp_order[LAYOUT_RANK], lanes[LAYOUT_RANK];
@@ -376,7 +380,8 @@ const struct layout *layout_chosen_access(const struct layout_choice *choice, co
 
 /* ---- warps ---- */
 
-struct sizes { int64_t elements, reduced, dot, dots; }; /* dot: of the largest product, dots: of a block's products together */
+/* dot: of the largest product, dots: of a block's products together */
+struct sizes { int64_t elements, reduced, dot, dots; };
 
 /* Elements of the products of one block: their accumulators live at the same time. */
 static int64_t products_of(const struct ir_block *block)
@@ -404,11 +409,11 @@ static void measure(struct ir_operation *op, void *context)
     }
 }
 
-/* Elementwise work wants some 16 elements a thread, so that several 16-byte loads are in flight.  Rows that are reduced want 32, so
- * that fewer threads have to meet, and no more than 16 warps until a thread would hold more than 64.  (Measured on an H200: softmax,
- * layernorm and rmsnorm of 1024 to 65536 bf16.)  Products take 64 accumulators a thread, on up to 8 warps, on up to 16 where 8 would
- * hold more than 96 together: ptxas spills then and takes minutes.  A number that the author gave is taken, as a power of two, unless
- * a product's accumulators would not fit into a thread's registers (more than 128). */
+/* Elementwise work wants some 16 elements a thread, so that several 16-byte loads are in flight.  Rows that are
+ * reduced want 32, so that fewer threads have to meet, and no more than 16 warps.  (Measured on an H200: softmax, layernorm and rmsnorm of 1024 to 65536 bf16.)  Products take 64 accumulators a
+ * thread, on up to 8 warps, on up to 16 where 8 would hold more than 96 together: ptxas spills then and takes
+ * minutes.  A number that the author gave is taken, as a power of two, unless a product's accumulators would not fit
+ * into a thread's registers (more than 128). */
 int layout_choose_warps(struct ir_function *function)
 {
     struct sizes sizes = { 0 };
@@ -425,7 +430,7 @@ int layout_choose_warps(struct ir_function *function)
     int64_t each = sizes.dot ? 64 : reduces ? 32 : 16, elements = sizes.dot ? sizes.dots : sizes.elements;
     if (reduces && !sizes.dot)
         elements = sizes.reduced;
-    int64_t most = sizes.dot ? sizes.dots > 8 * 32 * 96 ? 16 : 8 : elements > 16 * 32 * 64 ? 32 : 16, warps = 1;
+    int64_t most = sizes.dot ? sizes.dots > 8 * 32 * 96 ? 16 : 8 : 16, warps = 1;
     while (warps < most && warps * 32 * each < elements)
         warps *= 2;
     while (!reduces && warps < 4 && warps * 32 * 4 < elements)

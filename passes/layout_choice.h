@@ -1,5 +1,6 @@
-/* Which layout each tile of a function gets: values that must agree form a class, and a class takes the cheapest of the layouts
- * that its memory operations, dots, reductions and decided neighbours ask for.  The thinking half of assign_layouts. */
+/* Which layout each tile of a function gets: values that must agree form a class, and a class takes the cheapest of
+ * the layouts that its memory operations, dots, reductions and decided neighbours ask for.  The thinking half of
+ * assign_layouts. */
 #ifndef TILECC_LAYOUT_CHOICE_H
 #define TILECC_LAYOUT_CHOICE_H
 #include "ir/ir.h"

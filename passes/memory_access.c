@@ -1,5 +1,5 @@
-/* Coalescing facts: which dimension of a tile is contiguous in memory and how wide an aligned vector is, from strides, facts of
- * arguments, divisors of indexes, and for pointer tiles from how their offsets are made. */
+/* Coalescing facts: which dimension of a tile is contiguous in memory and how wide an aligned vector is, from
+ * strides, facts of arguments, divisors of indexes, and for pointer tiles from how their offsets are made. */
 #include "passes/memory_access.h"
 
 #include <string.h>
@@ -137,7 +137,8 @@ static void place_access(const struct ir_access *place, struct memory_access *ac
             gathered = true;
             continue;
         }
-        alignment = int64_min(alignment, int64_min(MOST, divisor(place->index[d], 0) * facts.stride[d]) * access->bytes);
+        int64_t step = int64_min(MOST, divisor(place->index[d], 0) * facts.stride[d]);
+        alignment = int64_min(alignment, step * access->bytes);
         if (place->place[d] == IR_POINT)
             continue;
         if (view->stride[d] == 1)
@@ -152,7 +153,8 @@ static void place_access(const struct ir_access *place, struct memory_access *ac
 
 /* ---- tiles of offsets and pointers ---- */
 
-/* Along each dimension: neighbours that count up by one, neighbours that are equal, and what divides the first of such a run. */
+/* Along each dimension: neighbours that count up by one, neighbours that are equal, and what divides the first of
+ * such a run. */
 struct tile_facts { int64_t contiguity[IR_MAX_RANK], constancy[IR_MAX_RANK], divisor; };
 
 static void unknown_tile(const struct ir_type *type, struct tile_facts *facts)
@@ -233,7 +235,8 @@ static void tile_facts(const struct ir_value *value, int depth, struct tile_fact
         bool pointer = type->element == IR_POINTER;
         int64_t bytes = pointer ? ir_element_info[type->pointee].bits / 8 : 1;
         constant_tile(type, !pointer ? divisor(op->operands[0], 0)
-                                     : fact && fact->base_alignment > bytes ? low_bit(fact->base_alignment) : bytes, facts);
+                                     : fact && fact->base_alignment > bytes ? low_bit(fact->base_alignment) : bytes,
+                                         facts);
         return;
     }
     case OP_IOTA:
@@ -364,7 +367,8 @@ static void int_extents(const struct ir_type *tile, int *extent)
 int memory_access_layouts(struct layout_table *table, const struct memory_access *access, int warps,
                           const struct layout **choices)
 {
-    int extent[LAYOUT_RANK], order[LAYOUT_RANK], warp_order[LAYOUT_RANK], rank = access->tile->rank, next = 0, count = 0;
+    int extent[LAYOUT_RANK], order[LAYOUT_RANK], warp_order[LAYOUT_RANK], rank = access->tile->rank, next = 0,
+        count = 0;
     int first = access->dimension >= 0 ? access->dimension : rank - 1, bits = 0;
     int_extents(access->tile, extent);
     order[next++] = first;

@@ -1,5 +1,5 @@
-/* How the elements of a tile lie in memory where an operation reads or writes them, and what a layout makes of it: the question
- * behind coalescing.  Used by assign_layouts and coalesce. */
+/* How the elements of a tile lie in memory where an operation reads or writes them, and what a layout makes of it:
+ * the question behind coalescing.  Used by assign_layouts and coalesce. */
 #ifndef TILECC_MEMORY_ACCESS_H
 #define TILECC_MEMORY_ACCESS_H
 #include "ir/ir.h"
@@ -15,8 +15,8 @@ struct memory_access {
 bool memory_access_of(const struct ir_operation *operation, struct memory_access *access);
 /* Instructions and 32-byte sectors of a thread, in about instructions. */
 double memory_access_cost(const struct memory_access *access, const struct layout *layout);
-/* Layouts that suit the access best: lanes along its contiguous dimension, warps along it too, or else along the others.
- * Returns how many were put into choices (at most 2). */
+/* Layouts that suit the access best: lanes along its contiguous dimension, warps along it too, or else along the
+ * others. Returns how many were put into choices (at most 2). */
 int memory_access_layouts(struct layout_table *table, const struct memory_access *access, int warps,
                           const struct layout **choices);
 /* A layout for a tile that nothing says anything about. */

@@ -11,11 +11,11 @@
 #define VALUE_LEVEL                                                                                                   \
     REQUIRED, CLEAN_UP, RUN(fuse_dot), RUN(licm), RUN(unroll), CLEAN_UP, RUN(peel), CLEAN_UP, RUN(licm), RUN(bounds), \
     RUN(narrow), CLEAN_UP
-/* Layouts: choose, improve, then place what converting needs. */
+/* Layouts: choose, improve, then place what converting needs.  No cse behind stream: it computes again on purpose. */
 #define SCHEDULE_QUICK RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers)
 #define SCHEDULE_LEVEL                                                                                                \
-    RUN(assign_layouts), RUN(coalesce), RUN(remove_conversions), RUN(stream), RUN(cse), RUN(licm), RUN(dce), RUN(allocate_shared), \
-        RUN(insert_barriers)
+    RUN(assign_layouts), RUN(coalesce), RUN(remove_conversions), RUN(cse), RUN(licm), RUN(stream), RUN(dce),          \
+        RUN(allocate_shared), RUN(insert_barriers)
 
 static const struct pass_info *const cpu_none[] = {REQUIRED};
 static const struct pass_info *const cpu_quick[] = {REQUIRED, CLEAN_UP};

@@ -6,8 +6,8 @@
  *     convert(load: L1 → L2)                   = load in L2, where reading in L2 costs less than the conversion
  *     convert(op(a, convert(b: L2 → L1)))      = op(convert(a), b) for elementwise op, where fewer bytes are converted
  *     convert(widen(x))                        = widen(convert(x))
- * and a conversion that nobody uses goes.  Right because each operation computes every element from elements alone, wherever
- * they are held; loads move only where they stand, so that no effect is crossed. */
+ * and a conversion that nobody uses goes.  Right because each operation computes every element from elements alone,
+ * wherever they are held; loads move only where they stand, so that no effect is crossed. */
 #include "passes/layout_rules.h"
 #include "passes/memory_access.h"
 #include "passes/pass.h"
@@ -166,8 +166,8 @@ static void walk(struct removal *r, struct ir_block *block, bool *again)
 bool pass_remove_conversions(struct ir_function *function, struct pass_context *context)
 {
     struct removal r = { .context = context };
-    r.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context), context->arena,
-                                         function->warps };
+    r.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
+                                         context->arena, function->warps };
     for (int round = 0; round < 8; round++) {
         bool again = false;
         walk(&r, function->body, &again);

@@ -1,22 +1,21 @@
-/* stream: wide tiles are written, and summed up, piece by piece, each computed just before it is needed.
+/* stream: wide tiles are written piece by piece, each computed just before it is written.
  *
  *     %e = math function(exp) %d : f32[65536]                    64 elements a thread
  *     %t = reduce axis(0) kind(add) %e : f32
  *     %q = div %e, splat %t : f32[65536]
  *     store %y[%row, 0 +: 65536], cast %q
  * becomes
- *     %e0 = math function(exp) …(load %x[%row, 0 +: 16384]) : f32[16384]
- *     %e1 = math function(exp) …(load %x[%row, 16384 +: 16384]) : f32[16384]
- *     %t = reduce axis(0) kind(add) (add (add %e0, %e1), …) : f32
+ *     %t = reduce axis(0) kind(add) %e : f32
  *     store %y[%row, 0 +: 16384], cast (div (math function(exp) …(load %x[%row, 0 +: 16384])), splat %t)
+ *     store %y[%row, 16384 +: 16384], cast (div (math function(exp) …(load %x[%row, 16384 +: 16384])), splat %t)
  *     …
- * A thread then holds no wide value across a reduction: it reads the row again, which lies in the second-level cache by then.
- * Rows half as wide keep what they have, but read what only the store needs (weights, biases) piece by piece.  Without it such
- * rows spill.
+ * A thread then holds no wide value across a reduction: it reads the row again, which lies in the second-level cache
+ * by then.  A second reduction reads it again, too.  Rows half as wide keep what they have, but read what only the
+ * store needs (weights, biases) piece by piece.  Without it such rows spill.
  *
- * Right because elementwise operations compute each element alone; pieces are parts that lie in registers of their own, so extract
- * moves nothing; reductions of these kinds may be done in any order; and a load goes down only past operations that do not write
- * what it reads, the pieces stored before its own holding other elements. */
+ * Right because elementwise operations compute each element alone; pieces are parts that lie in registers of their
+ * own, so extract moves nothing; and a load goes down only past operations that do not write what it reads, the
+ * pieces stored before its own holding other elements. */
 #include "ir/alias.h"
 #include "passes/layout_rules.h"
 #include "passes/pass.h"
@@ -37,6 +36,7 @@ struct stream {
     VECTOR(struct ir_value *) made;      /* of the piece at hand: original and piece, in turn */
     int sunk_loads;
     bool waits;                          /* a sunk load stood before a reduction */
+    bool dear;                           /* what is computed has a function like exp in it */
     bool changed;
 };
 
@@ -119,6 +119,7 @@ static void look(struct stream *s, struct ir_value *value, int depth, bool alone
         vector_push(s->context->arena, &s->kept, value);
         return;
     }
+    s->dear |= value->definition->opcode == OP_MATH;
     if (value->definition->opcode == OP_LOAD) {
         s->sunk_loads++;
         for (const struct ir_operation *op = value->definition->next; op && op != s->at; op = op->next)
@@ -134,14 +135,15 @@ static int64_t kept_bytes(struct stream *s, struct ir_value *value, struct ir_va
     int64_t bytes = 0;
     s->again = again;
     s->kept.count = s->sunk_loads = 0;
-    s->waits = false;
+    s->waits = s->dear = false;
     look(s, value, 1, true);
     if (mask)
         look(s, mask, 1, true);
     for (int i = 0; i < s->kept.count; i++) {
         const struct ir_value *kept = s->kept.data[i];
         bool free = kept->definition && kept->definition->opcode == OP_BROADCAST; /* its registers are shared */
-        bytes += free ? 0 : (int64_t)layout_registers(kept->type->layout) * ir_element_info[kept->type->element].bits / 8;
+        int64_t size = ir_element_info[kept->type->element].bits / 8;
+        bytes += free ? 0 : layout_registers(kept->type->layout) * size;
     }
     return bytes;
 }
@@ -177,11 +179,13 @@ static void copy_attributes(const struct stream *s, struct ir_operation *to, con
     *link = NULL;
 }
 
-static struct ir_value *make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number, int depth,
+static struct ir_value *make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number,
+                                   int depth,
                                    bool alone);
 
 /* A memory operation on one piece of its place. */
-static struct ir_operation *piece_of_access(struct stream *s, struct ir_builder *builder, struct ir_operation *op, int number,
+static struct ir_operation *piece_of_access(struct stream *s, struct ir_builder *builder, struct ir_operation *op,
+                                            int number,
                                             int depth, bool alone)
 {
     struct ir_access access;
@@ -190,7 +194,8 @@ static struct ir_operation *piece_of_access(struct stream *s, struct ir_builder 
     struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count);
     int64_t place[IR_MAX_RANK];
     for (int i = 0; i < op->operand_count; i++)
-        operands[i] = layout_rule_has(op->operands[i]) ? make_piece(s, builder, op->operands[i], number, depth + 1, alone)
+        operands[i] = layout_rule_has(op->operands[i]) ? make_piece(s, builder, op->operands[i], number, depth + 1,
+                                                                    alone)
                                                        : op->operands[i];
     operands[1 + dimension] = moved_index(builder, operands[1 + dimension], number * s->length);
     const struct ir_type *type = op->result_count ? piece_type(s, op->results[0]->type) : NULL;
@@ -202,7 +207,8 @@ static struct ir_operation *piece_of_access(struct stream *s, struct ir_builder 
     return piece;
 }
 
-static struct ir_value *compute_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number, int depth,
+static struct ir_value *compute_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value,
+                                      int number, int depth,
                                       bool alone)
 {
     struct ir_operation *op = value->definition;
@@ -215,14 +221,16 @@ static struct ir_value *compute_piece(struct stream *s, struct ir_builder *build
     }
     struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count + 1);
     for (int i = 0; i < op->operand_count; i++)
-        operands[i] = layout_rule_has(op->operands[i]) ? make_piece(s, builder, op->operands[i], number, depth + 1, alone)
+        operands[i] = layout_rule_has(op->operands[i]) ? make_piece(s, builder, op->operands[i], number, depth + 1,
+                                                                    alone)
                                                        : op->operands[i];
     struct ir_operation *piece = ir_build(builder, op->opcode, op->operand_count, operands, 1, &type);
     copy_attributes(s, piece, op);
     return piece->results[0];
 }
 
-static struct ir_value *make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number, int depth,
+static struct ir_value *make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number,
+                                   int depth,
                                    bool alone)
 {
     for (int i = 0; i < s->made.count; i += 2)
@@ -242,14 +250,12 @@ static struct ir_value *make_piece(struct stream *s, struct ir_builder *builder,
     return piece;
 }
 
-/* The dimension (`wanted`, or any: -1) whose parts lie in registers, and its parts. */
-static bool choose_pieces(struct stream *s, const struct ir_type *type, int wanted)
+/* The dimension whose parts lie in registers, and its parts. */
+static bool choose_pieces(struct stream *s, const struct ir_type *type)
 {
     int registers = layout_registers(s->layout), size = registers / PIECES > PIECE ? registers / PIECES : PIECE;
     for (int factor = registers / size; factor >= 2; factor /= 2)
         for (s->dimension = 0; s->dimension < type->rank; s->dimension++) {
-            if (wanted >= 0 && s->dimension != wanted)
-                continue;
             s->piece = layout_shrink(s->adapter.table, s->layout, s->dimension, factor);
             s->pieces = factor;
             s->length = type->extent[s->dimension] / factor;
@@ -274,7 +280,7 @@ static void stream_store(struct stream *s, struct ir_operation *op)
     s->at = op;
     s->layout = access.value->type->layout;
     int registers = layout_registers(s->layout);
-    if (registers < WIDE || !choose_pieces(s, access.value->type, -1) || view_dimension(s, &access) < 0)
+    if (registers < WIDE || !choose_pieces(s, access.value->type) || view_dimension(s, &access) < 0)
         return;
     s->reload = false;
     int64_t kept = kept_bytes(s, access.value, access.mask, false);
@@ -298,56 +304,28 @@ static void stream_store(struct stream *s, struct ir_operation *op)
     s->changed = true;
 }
 
-static enum ir_opcode combining(const struct ir_operation *reduce)
-{
-    switch (ir_number(reduce, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION)) {
-    case IR_REDUCE_ADD: return OP_ADD;
-    case IR_REDUCE_MUL: return OP_MUL;
-    case IR_REDUCE_MIN: return OP_MIN;
-    case IR_REDUCE_MAX: return OP_MAX;
-    case IR_REDUCE_AND: return OP_AND;
-    case IR_REDUCE_OR: return OP_OR;
-    case IR_REDUCE_XOR: return OP_XOR;
-    default: return OP_COUNT;
-    }
-}
-
+/* A reduction behind another one reads its row again, whole: all its loads are in flight at once, and nothing is held
+ * across the reduction before. */
 static void stream_reduce(struct stream *s, struct ir_operation *op)
 {
-    enum ir_opcode opcode = combining(op);
-    struct ir_value *value = op->operands[0], *sum = NULL;
-    int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
+    struct ir_value *value = op->operands[0];
     s->at = op;
-    s->layout = value->type->layout;
-    if (opcode == OP_COUNT || layout_registers(s->layout) < WIDE || !choose_pieces(s, value->type, axis))
-        return;
-    if (layout_remove_dimension(s->adapter.table, s->piece, axis) !=
-        layout_remove_dimension(s->adapter.table, s->layout, axis))
+    s->layout = s->piece = value->type->layout;
+    s->dimension = 0;
+    s->pieces = 1;
+    s->length = value->type->extent[0];
+    if (layout_registers(s->layout) < WIDE)
         return;
     s->reload = false;
     int64_t kept = kept_bytes(s, value, NULL, false);
-    if (!too_much(s, kept))
-        return;
-    s->reload = true;
+    s->reload = too_much(s, kept);
     int64_t kept_again = kept_bytes(s, value, NULL, true);
-    s->again = true;
-    if (kept_again >= kept || !pass_fuel(s->context))
+    if (!s->reload || kept_again >= kept || !s->waits || s->dear || !pass_fuel(s->context))
         return;
     struct ir_builder builder = rewrite_before(op);
-    const struct ir_attribute *nan = ir_attribute(op, IR_ATTRIBUTE_NAN);
-    for (int number = 0; number < s->pieces; number++) {
-        s->made.count = 0;
-        struct ir_value *piece = make_piece(s, &builder, value, number, 1, true);
-        if (sum) {
-            sum = ir_binary(&builder, opcode, sum, piece);
-            if (nan && (opcode == OP_MIN || opcode == OP_MAX))
-                ir_set_number(sum->definition, IR_ATTRIBUTE_NAN, nan->number);
-        } else {
-            sum = piece;
-        }
-    }
-    ir_set_operand(op, 0, sum);
-    pass_remark(s->context, op->at, "reduced in %d pieces, computed again for each", s->pieces);
+    s->made.count = 0;
+    ir_set_operand(op, 0, make_piece(s, &builder, value, 0, 1, true));
+    pass_remark(s->context, op->at, "the tile is computed again for this reduction");
     s->changed = true;
 }
 
@@ -362,8 +340,8 @@ static void visit(struct ir_operation *op, void *context)
 bool pass_stream(struct ir_function *function, struct pass_context *context)
 {
     struct stream s = { .context = context };
-    s.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context), context->arena,
-                                         function->warps };
+    s.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
+                                         context->arena, function->warps };
     ir_walk(function->body, visit, &s);
     return s.changed;
 }

@@ -164,8 +164,8 @@ const struct layout *layout_divide(struct layout_table *table, const struct layo
     return layout_create(table, &whole);
 }
 
-/* Register bits of `layout` that stay when the dimensions of `squashed` (a set of bits) become 1: those that still tell elements
- * apart.  Returns the mask. */
+/* Register bits of `layout` that stay when the dimensions of `squashed` (a set of bits) become 1: those that still
+ * tell elements apart.  Returns the mask. */
 static uint32_t kept_registers(const struct layout *layout, uint32_t squashed)
 {
     struct f2_basis basis = { 0 };
@@ -179,7 +179,8 @@ static uint32_t kept_registers(const struct layout *layout, uint32_t squashed)
     return kept;
 }
 
-static const struct layout *squash(struct layout_table *table, const struct layout *layout, uint32_t squashed, bool drop)
+static const struct layout *squash(struct layout_table *table, const struct layout *layout, uint32_t squashed,
+                                   bool drop)
 {
     struct layout_spec spec, result = { .repeat_in_warps = -1 };
     uint32_t kept = kept_registers(layout, squashed);
@@ -360,9 +361,10 @@ static bool outermost_odd(const int *extent, int first, int last, int *dimension
     return true;
 }
 
-/* Both shapes are cut from behind into the smallest groups of equal size.  Within a group whose odd factor is outermost on both
- * sides the packed column, which is row-major, stays as it is. */
-const struct layout *layout_reshape(struct layout_table *table, const struct layout *layout, int rank, const int *extent)
+/* Both shapes are cut from behind into the smallest groups of equal size.  Within a group whose odd factor is
+ * outermost on both sides the packed column, which is row-major, stays as it is. */
+const struct layout *layout_reshape(struct layout_table *table, const struct layout *layout, int rank,
+                                    const int *extent)
 {
     struct layout_spec spec, result;
     int64_t size = 1;

@@ -1,12 +1,12 @@
-/* How to get a tile from one register layout to another: nothing, other register numbers, shuffles within a warp, or shared
- * memory (layout_swizzle.c); the cheapest that is right.
+/* How to get a tile from one register layout to another: nothing, other register numbers, shuffles within a warp, or
+ * shared memory (layout_swizzle.c); the cheapest that is right.
  *
- * Shuffles.  Let result register i of lane l be source register C i ^ D l of lane A l ^ B i.  In round j a lane must ask one lane
- * for one value, and each lane can give one value a round.  So result register j ^ F l is fetched in round j, with F chosen such
- * that E = A ^ B F is one-to-one but for lanes that want the same element.  Then lane s = E l ^ B j gives register
- * C j ^ (C F ^ D) l = (C ^ G B) j ^ G s with G = (C F ^ D) E^-1.  XORing register numbers with G s before and with F l after
- * are the conditional swaps; the shuffle between them has constant register numbers.  (After the factorisation used for layout
- * conversions in "Linear Layouts", Zhou et al. 2025.) */
+ * Shuffles.  Let result register i of lane l be source register C i ^ D l of lane A l ^ B i.  In round j a lane must
+ * ask one lane for one value, and each lane can give one value a round.  So result register j ^ F l is fetched in
+ * round j, with F chosen such that E = A ^ B F is one-to-one but for lanes that want the same element.  Then lane s =
+ * E l ^ B j gives register C j ^ (C F ^ D) l = (C ^ G B) j ^ G s with G = (C F ^ D) E^-1.  XORing register numbers
+ * with G s before and with F l after are the conditional swaps; the shuffle between them has constant register
+ * numbers.  (After the factorisation used for layout conversions in "Linear Layouts", Zhou et al. 2025.) */
 #include <string.h>
 
 #include "ir/layout_internal.h"

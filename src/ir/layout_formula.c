@@ -165,7 +165,8 @@ int layout_warp_contiguity(const struct layout *layout, int dimension)
     return 1 << run;
 }
 
-int layout_bank_wavefronts(const struct layout *registers, const struct layout *shared, int bytes, int vector, int *ideal)
+int layout_bank_wavefronts(const struct layout *registers, const struct layout *shared, int bytes, int vector,
+                           int *ideal)
 {
     struct f2_basis basis, words = { 0 }, banks = { 0 };
     int width = bytes * vector, lanes = 5;
@@ -203,8 +204,8 @@ static void add_step(struct layout_reduction *reduction, uint64_t packed)
         reduction->register_step[reduction->register_steps++] = step;
 }
 
-/* Positions that differ by a step hold elements that differ along the axis alone: steps are the kernel of the layout with the
- * axis taken out, modulo the positions that hold the very same element. */
+/* Positions that differ by a step hold elements that differ along the axis alone: steps are the kernel of the layout
+ * with the axis taken out, modulo the positions that hold the very same element. */
 void layout_reduction(const struct layout *layout, int axis, struct layout_reduction *reduction)
 {
     struct f2_basis others = { 0 }, seen = { 0 };

@@ -27,7 +27,10 @@ static inline int packed_width(enum layout_input input)
     default: return LAYOUT_BITS;
     }
 }
-static inline uint64_t packed_bit(enum layout_input input, int bit) { return UINT64_C(1) << (packed_shift(input) + bit); }
+static inline uint64_t packed_bit(enum layout_input input, int bit)
+{
+    return UINT64_C(1) << (packed_shift(input) + bit);
+}
 static inline uint32_t packed_part(uint64_t packed, enum layout_input input)
 {
     return (uint32_t)(packed >> packed_shift(input)) & ((UINT32_C(1) << packed_width(input)) - 1);
@@ -52,7 +55,8 @@ static inline uint32_t layout_part_of(const struct layout *layout, uint32_t colu
 {
     return (column >> layout->shift[dimension]) & ((UINT32_C(1) << layout->atom_bits[dimension]) - 1);
 }
-/* Step of dimension's repeat index in the row-major order of those that live in registers (or panels); 0: it lives in warps. */
+/* Step of dimension's repeat index in the row-major order of those that live in registers (or panels); 0: it lives in
+ * warps. */
 int layout_repeat_stride(const struct layout *layout, int dimension);
 /* Product of the repeats that live in registers or panels. */
 int layout_repeats(const struct layout *layout);

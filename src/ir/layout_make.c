@@ -34,7 +34,8 @@ static int take_bits(struct layout_spec *spec, enum layout_input input, int dime
     return taken;
 }
 
-const struct layout *layout_blocked_by(struct layout_table *table, int rank, const int *extent, const int *order, int vector,
+const struct layout *layout_blocked_by(struct layout_table *table, int rank, const int *extent, const int *order,
+                                       int vector,
                                        const int *lanes, const int *warp_order, int warps)
 {
     struct layout_spec spec;
@@ -63,7 +64,8 @@ const struct layout *layout_blocked_by(struct layout_table *table, int rank, con
     return layout_create(table, &spec);
 }
 
-const struct layout *layout_blocked(struct layout_table *table, int rank, const int *extent, const int *order, int vector,
+const struct layout *layout_blocked(struct layout_table *table, int rank, const int *extent, const int *order,
+                                    int vector,
                                     int warps)
 {
     return layout_blocked_by(table, rank, extent, order, vector, NULL, order, warps);
@@ -92,7 +94,8 @@ const struct layout *layout_linear(struct layout_table *table, int rank, const i
     return layout_create(table, &spec);
 }
 
-const struct layout *layout_swizzled(struct layout_table *table, int rank, const int *extent, int bytes, int swizzle_bytes)
+const struct layout *layout_swizzled(struct layout_table *table, int rank, const int *extent, int bytes,
+                                     int swizzle_bytes)
 {
     struct layout_spec spec;
     int used[LAYOUT_RANK] = { 0 };
@@ -115,8 +118,8 @@ const struct layout *layout_swizzled(struct layout_table *table, int rank, const
     return layout_create(table, &spec);
 }
 
-/* Deals blocks of rows (the dimension's bits from used[dimension] on) to warps that own whole blocks.  The odd part of the warps'
- * number becomes groups.  False: it does not come out even. */
+/* Deals blocks of rows (the dimension's bits from used[dimension] on) to warps that own whole blocks.  The odd part
+ * of the warps' number becomes groups.  False: it does not come out even. */
 static bool deal_to_warps(struct layout_spec *spec, int dimension, int *used, int warps)
 {
     int bits = log2_floor((uint64_t)(warps & -warps)), groups = warps >> bits;
@@ -171,7 +174,8 @@ static const struct layout *finish_fragment(struct layout_table *table, struct l
     return layout_create(table, spec);
 }
 
-const struct layout *layout_mma_accumulator(struct layout_table *table, int rank, const int *extent, int warps_m, int warps_n)
+const struct layout *layout_mma_accumulator(struct layout_table *table, int rank, const int *extent, int warps_m,
+                                            int warps_n)
 {
     struct layout_spec spec;
     int used[LAYOUT_RANK] = { 0 };

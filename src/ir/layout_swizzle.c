@@ -1,12 +1,13 @@
-/* Conversion through shared memory.  Elements get offsets such that both sides use the widest vectors and no two lanes of a
- * wavefront meet in a bank.
+/* Conversion through shared memory.  Elements get offsets such that both sides use the widest vectors and no two
+ * lanes of a wavefront meet in a bank.
  *
- * The atom's coordinate space is given a basis  vector | bank | line | round, and a coordinate's digits in it are its offset:
- * `vector` lies in registers of both sides and is contiguous; `bank` fills up 128 bytes; `line` tells 128-byte lines apart;
- * `round` (registers of both sides) is not stored at the same time.  Lanes of one access conflict when they differ by a vector
- * of `line`.  With A and B the spans of vector and lanes of the two sides, U their intersection, A = U + A', B = U + B', sums
- * a' ^ b' and complements of A + B meet neither A nor B: lines are taken from those first.  What `line` would still need comes
- * with conflicts, which are counted.  (The choice of swizzle in "Linear Layouts", Zhou et al. 2025.) */
+ * The atom's coordinate space is given a basis  vector | bank | line | round, and a coordinate's digits in it are its
+ * offset: `vector` lies in registers of both sides and is contiguous; `bank` fills up 128 bytes; `line` tells
+ * 128-byte lines apart; `round` (registers of both sides) is not stored at the same time.  Lanes of one access
+ * conflict when they differ by a vector of `line`.  With A and B the spans of vector and lanes of the two sides, U
+ * their intersection, A = U + A', B = U + B', sums a' ^ b' and complements of A + B meet neither A nor B: lines are
+ * taken from those first.  What `line` would still need comes with conflicts, which are counted.  (The choice of
+ * swizzle in "Linear Layouts", Zhou et al. 2025.) */
 #include <string.h>
 
 #include "ir/layout_internal.h"
@@ -207,7 +208,8 @@ static bool try_vectors(struct scratch *scratch, const struct span *common, int 
 struct panels { bool in_rounds; int panels, rounds; };
 
 /* Vectors of rounds are registers of both sides: independent of all threads and of the common vector. */
-static void choose_rounds(struct scratch *scratch, const struct layout *from, const struct layout *to, const struct span *common,
+static void choose_rounds(struct scratch *scratch, const struct layout *from, const struct layout *to,
+                          const struct span *common,
                           int bytes, int64_t limit, struct panels *panels)
 {
     struct span given = scratch->threads, registers = { 0 }, free_registers;
@@ -355,7 +357,8 @@ void conversion_through_shared(struct arena *arena, const struct layout *from, c
         /* The last, without any vector, always works. */
         if (attempt == 3 && found)
             break;
-        if (!try_vectors(&tried, attempt == 3 ? &none : &common, attempt == 1 ? 0 : attempt == 2 ? 1 : -1, limit, bytes))
+        if (!try_vectors(&tried, attempt == 3 ? &none : &common, attempt == 1 ? 0 : attempt == 2 ? 1 : -1, limit,
+                         bytes))
             continue;
         if (!found || scratch_cost(&tried, bytes, panels.rounds) < scratch_cost(&best, bytes, panels.rounds))
             best = tried;

@@ -1,4 +1,5 @@
-/* Layouts, checked on every element: fragments, blocked and swizzled layouts, random invertible atoms with repeats, broadcasts. */
+/* Layouts, checked on every element: fragments, blocked and swizzled layouts, random invertible atoms with repeats,
+ * broadcasts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +115,8 @@ static void check_registers(const struct layout *layout)
         coordinates_of(layout, i, coordinates);
         layout_find(layout, coordinates, &position);
         check(element_at(layout, position.part[0], position.part[1], position.part[2]) == i, "find", layout);
-        check(!((uint32_t)position.part[1] & extra_lanes) && !((uint32_t)position.part[2] & extra_warps), "owner", layout);
+        check(!((uint32_t)position.part[1] & extra_lanes) && !((uint32_t)position.part[2] & extra_warps), "owner",
+              layout);
     }
     free(seen);
 }
@@ -246,10 +248,13 @@ static void transfer_round(const struct layout_conversion *plan, const struct la
                 continue;
             for (int lane = 0; lane < 32; lane++) {
                 int base = evaluate(&transfers->formula, lane, warp);
-                offsets[lane] = (base ^ transfer->atom_part) + transfer->repeat_part + group_part(&transfers->formula, warp);
-                check(offsets[lane] >= 0 && offsets[lane] + transfers->vector <= plan->scratch_elements, "scratch", layout);
+                offsets[lane] = (base ^ transfer->atom_part) + transfer->repeat_part;
+                offsets[lane] += group_part(&transfers->formula, warp);
+                check(offsets[lane] >= 0 && offsets[lane] + transfers->vector <= plan->scratch_elements, "scratch",
+                      layout);
                 check(offsets[lane] % transfers->vector == 0, "aligned", layout);
-                if (store && (((uint32_t)lane & transfers->redundant_lanes) || ((uint32_t)warp & transfers->redundant_warps) ||
+                if (store && (((uint32_t)lane & transfers->redundant_lanes) ||
+                              ((uint32_t)warp & transfers->redundant_warps) ||
                               (transfers->redundant_groups && warp >> layout->bits[LAYOUT_WARP])))
                     continue;
                 for (int i = 0; i < transfers->vector; i++) {
@@ -261,8 +266,8 @@ static void transfer_round(const struct layout_conversion *plan, const struct la
                 }
             }
             if (warp == 0)
-                check(count_wavefronts(offsets, ~0u, bytes, transfers->vector) * transfers->count == transfers->wavefronts,
-                      "wavefronts", layout);
+                check(transfers->count * count_wavefronts(offsets, ~0u, bytes, transfers->vector) ==
+                          transfers->wavefronts, "wavefronts", layout);
         }
 }
 
@@ -298,7 +303,8 @@ static enum layout_conversion_kind check_conversion(const struct layout *from, c
         if (plan->kind == CONVERT_SHUFFLES)
             run_shuffles(plan, source, held);
         for (int reg = 0; reg < to_registers && plan->kind != CONVERT_SHUFFLES; reg++)
-            memcpy(held[reg], source[plan->kind == CONVERT_NOTHING ? reg : plan->source_register[reg]], sizeof held[reg]);
+            memcpy(held[reg], source[plan->kind == CONVERT_NOTHING ? reg : plan->source_register[reg]],
+                   sizeof held[reg]);
     }
     bool right = true;
     for (int warp = 0; warp < warps; warp++)
@@ -328,17 +334,20 @@ static void test_random_conversions(void)
     }
     /* Random exchanges within a warp. */
     for (int round = 0; round < 300; round++) {
-        const struct layout *from = random_layout(3, 2 + random_below(5), 1, 1 + random_below(3), 0, -1, random_below(2));
+        const struct layout *from = random_layout(3, 2 + random_below(5), 1, 1 + random_below(3), 0, -1,
+                                                  random_below(2));
         const struct layout *to = random_layout(3, from->atom_bits[1], 1, from->repeat[1], 0, -1, random_below(2));
         kinds[check_conversion(from, to, 4, 0, false, false)]++;
     }
-    check(kinds[CONVERT_NOTHING] > 0 && kinds[CONVERT_SHUFFLES] > 20 && kinds[CONVERT_SHARED] > 100, "all kinds seen", NULL);
+    check(kinds[CONVERT_NOTHING] > 0 && kinds[CONVERT_SHUFFLES] > 20 && kinds[CONVERT_SHARED] > 100,
+          "all kinds seen", NULL);
 }
 
 /* Blocked along one dimension to blocked along the other: what a transpose needs; no bank conflict is allowed. */
 static void test_transposes(void)
 {
-    static const int extents[][2] = { { 64, 64 }, { 128, 32 }, { 32, 128 }, { 96, 64 }, { 64, 176 }, { 192, 16 }, { 128, 128 } };
+    static const int extents[][2] = { { 64, 64 }, { 128, 32 }, { 32, 128 }, { 96, 64 }, { 64, 176 }, { 192, 16 },
+                                      { 128, 128 } };
     static const int rows_first[2] = { 0, 1 }, columns_first[2] = { 1, 0 };
     for (int i = 0; i < (int)(sizeof extents / sizeof *extents); i++)
         for (int bytes = 1; bytes <= 8; bytes *= 2)
@@ -354,7 +363,8 @@ static void test_transposes(void)
                 if (even * bytes >= 16 && atom / (32 * warps) * bytes >= 16)
                     check(vector.size * bytes == 16, "16 bytes a lane", a);
                 for (int k = 0; k < vector.size; k++)
-                    check(element_at(a, layout_vector_register(&vector, 0, k), 3, 0) == element_at(a, 0, 3, 0) + k, "vector",
+                    check(element_at(a, layout_vector_register(&vector, 0, k), 3, 0) == element_at(a, 0, 3, 0) + k,
+                          "vector",
                           a);
             }
 }
@@ -364,7 +374,8 @@ static void test_fragments(void)
 {
     int extent[2] = { 192, 176 };
     const struct layout *c = layout_wgmma_accumulator(table, extent, 12);
-    check(c && layout_registers(c) == 88 && layout_warps(c) == 12 && c->warp_dimension == 0, "192x176 over 3 warpgroups", c);
+    check(c && layout_registers(c) == 88 && layout_warps(c) == 12 && c->warp_dimension == 0,
+          "192x176 over 3 warpgroups", c);
     check_registers(c);
     check_text(c);
     for (int lane = 0; lane < 32; lane++)
@@ -419,7 +430,8 @@ static void test_shared(void)
                 struct layout_position position = { { 0, 0, 0, 0, offset } };
                 layout_coordinates(layout, &position, coordinates);
                 plain = byte ^ ((byte >> 3 & 0x70) & (swizzles[s] - 1)); /* the hardware's formula */
-                check(coordinates[0] == plain / swizzles[s] && coordinates[1] == plain % swizzles[s] / bytes, "TMA swizzle",
+                check(coordinates[0] == plain / swizzles[s] && coordinates[1] == plain % swizzles[s] / bytes,
+                      "TMA swizzle",
                       layout);
                 struct layout_position back;
                 layout_find(layout, coordinates, &back);
@@ -432,7 +444,8 @@ static void test_shared(void)
     const struct layout *registers = layout_blocked_default(table, 2, extent, order, 2, 4);
     const struct layout *plain = layout_linear(table, 2, extent, order);
     const struct layout *tall = layout_blocked(table, 2, extent, (int[]){ 0, 1 }, 1, 4);
-    const struct layout *pairs[4][2] = { { registers, shared }, { registers, plain }, { tall, shared }, { tall, plain } };
+    const struct layout *pairs[4][2] = { { registers, shared }, { registers, plain }, { tall, shared }, { tall,
+                                                                                                          plain } };
     for (int i = 0; i < 4; i++) {
         const struct layout *r = pairs[i][0], *m = pairs[i][1];
         struct layout_formula formula;
@@ -445,7 +458,8 @@ static void test_shared(void)
                     int atom_part, repeat_part;
                     struct layout_position position = { { 0 } };
                     layout_memory_parts(r, m, reg, &atom_part, &repeat_part);
-                    int offset = (evaluate(&formula, lane, warp) ^ atom_part) + repeat_part + group_part(&formula, warp);
+                    int offset = (evaluate(&formula, lane, warp) ^ atom_part) + repeat_part + group_part(&formula,
+                                                                                                         warp);
                     position.part[LAYOUT_OFFSET] = offset;
                     int coordinates[LAYOUT_RANK];
                     layout_coordinates(m, &position, coordinates);
@@ -453,7 +467,8 @@ static void test_shared(void)
                     if (reg == 0 && warp == 0)
                         offsets[lane] = offset;
                 }
-        check(count == count_wavefronts(offsets, ~0u, 2, vector.size) * (layout_registers(r) / vector.size), "bank count", r);
+        check(count == count_wavefronts(offsets, ~0u, 2, vector.size) * (layout_registers(r) / vector.size),
+              "bank count", r);
         if (i == 0)
             check(vector.size == 8 && count == ideal, "rows of 128 bytes", r);
         if (i == 3)
@@ -475,7 +490,8 @@ static void test_dimensions(const struct layout *layout)
         int *map = malloc(sizeof(int) * (size_t)count);
         check(layout_broadcast_registers(thin, layout, map), "broadcast is free", layout);
         check(layout_broadcast_source(table, layout, (int[]){ axis == 0 ? 1 : layout->extent[0],
-                                                              axis == 1 ? 1 : layout->extent[1] }) == thin, "source", layout);
+                                                              axis == 1 ? 1 : layout->extent[1] }) == thin, "source",
+                                                                  layout);
         struct layout_reduction reduction;
         layout_reduction(layout, axis, &reduction);
         for (int warp = 0; warp < warps; warp++)
@@ -531,8 +547,10 @@ static void test_dimensions(const struct layout *layout)
 
 static void test_reshape(void)
 {
-    static const int shapes[][2][4] = { { { 96, 64 }, { 3, 32, 64, 0 } }, { { 96, 64 }, { 6144, 0 } }, { { 96, 64 }, { 6, 16, 8, 8 } },
-                                        { { 32, 16 }, { 16, 32 } }, { { 192, 8 }, { 12, 128 } }, { { 64, 3 }, { 32, 2, 3 } } };
+    static const int shapes[][2][4] = {
+        { { 96, 64 }, { 3, 32, 64, 0 } }, { { 96, 64 }, { 6144, 0 } }, { { 96, 64 }, { 6, 16, 8, 8 } },
+        { { 32, 16 }, { 16, 32 } }, { { 192, 8 }, { 12, 128 } }, { { 64, 3 }, { 32, 2, 3 } },
+    };
     for (int i = 0; i < (int)(sizeof shapes / sizeof *shapes); i++)
         for (int trial = 0; trial < 10; trial++) {
             const int *extent = shapes[i][0], *to = shapes[i][1];
@@ -552,7 +570,8 @@ static void test_reshape(void)
                         struct layout_position position = { { reg, lane, warp, 0, 0 } };
                         int coordinates[LAYOUT_RANK];
                         coordinates_of(result, element_at(layout, reg, lane, warp), coordinates);
-                        check(layout_register_at(result, &position, coordinates) >= 0, "reshape stays in the thread", layout);
+                        check(layout_register_at(result, &position, coordinates) >= 0, "reshape stays in the thread",
+                              layout);
                     }
         }
     const struct layout *odd = layout_blocked(table, 2, (int[]){ 2, 3 }, (int[]){ 1, 0 }, 1, 1);
@@ -569,7 +588,8 @@ static void test_maps(void)
         layout_divide_maps(b, a, &back);
         layout_map_compose(&back, &map, &both);
         for (int i = 0; i < 200; i++) {
-            struct layout_position position = { { random_below(1 << a->bits[0]), random_below(32), random_below(4), 0, 0 } };
+            struct layout_position position = { { random_below(1 << a->bits[0]), random_below(32), random_below(4),
+                                                  0, 0 } };
             struct layout_position there, home;
             layout_map_apply(&map, &position, &there);
             layout_map_apply(&both, &position, &home);
@@ -616,9 +636,12 @@ static void test_normal_form(void)
             check_registers(layout);
             check_text(layout);
         }
-    static const char *const wrong[] = { "", "#", "#(", "#(64", "#(64)", "#(3; register a0)", "#(8; register a0:3)", "#(8; lane a0:2; lane .)",
-                                         "#(8; register b0)", "#(8; register a0:2 a1)", "#(8; offset a0:2; lane .)", "#(8; what a0)",
-                                         "#(99999999999; lane .)", "#(2*3@warp, 2*3@warp; lane a0 b0)", "#(8; register a2:1)" };
+    static const char *const wrong[] = { "", "#", "#(", "#(64", "#(64)", "#(3; register a0)", "#(8; register a0:3)",
+                                                           "#(8; lane a0:2; lane .)",
+                                         "#(8; register b0)", "#(8; register a0:2 a1)", "#(8; offset a0:2; lane .)",
+                                             "#(8; what a0)",
+                                         "#(99999999999; lane .)", "#(2*3@warp, 2*3@warp; lane a0 b0)",
+                                             "#(8; register a2:1)" };
     for (int i = 0; i < (int)(sizeof wrong / sizeof *wrong); i++) {
         const char *cursor = wrong[i], *error;
         check(!layout_parse(table, &cursor, &error) && error, wrong[i], NULL);
@@ -635,7 +658,8 @@ int main(void)
     test_transposes();
     for (int trial = 0; trial < 60; trial++) {
         int r0 = 1 + random_below(6), in_warps = trial % 3 == 0 ? 0 : -1;
-        test_dimensions(random_layout(1 + random_below(4), 1 + random_below(5), r0, 1 + random_below(6), random_below(3),
+        test_dimensions(random_layout(1 + random_below(4), 1 + random_below(5), r0, 1 + random_below(6),
+                                      random_below(3),
                                       in_warps, trial % 2));
     }
     test_reshape();

@@ -1,7 +1,8 @@
 /* Runs the golden files tests/passes/PASS/NAME.tir: each says in comments which passes run and what must come out.
  *
  *     // RUN: licm,cse             passes, by name
- *     // CHECK: text               a line of the output holds text, behind what was matched before; {{.*}} stands for anything
+ *     // CHECK: text               a line of the output holds text, behind what was matched before; {{.*}} stands for
+ * anything
  *     // CHECK-NEXT: text          the very next line does
  *     // CHECK-NOT: text           no line from here to the next match (or the end) does
  *     // UNCHANGED                 the output is the input, printed
@@ -94,7 +95,8 @@ static void check_output(const char *path, const struct lines *input, const stru
         if (!check && !next && i < input->count)
             continue;
         int found = check ? find_line(output, at, output->count, check)
-                    : next ? find_line(output, at, at + 1 < output->count ? at + 1 : output->count, next) : output->count;
+                    : next ? find_line(output, at, at + 1 < output->count ? at + 1 : output->count,
+                                       next) : output->count;
         if (found < 0) {
             fail(path, i + 1, "this is not in the output");
             found = at;
@@ -112,11 +114,13 @@ static void check_output(const char *path, const struct lines *input, const stru
 }
 
 /* The library of expand_math: functions of the file itself, named as the library's. */
-static struct ir_function *math_function(void *context, struct ir_module *module, enum ir_math function, enum ir_element element)
+static struct ir_function *math_function(void *context, struct ir_module *module, enum ir_math function,
+                                         enum ir_element element)
 {
     char name[128];
     (void)context;
-    snprintf(name, sizeof name, "std.%s.%s", ir_attribute_word(IR_ATTRIBUTE_FUNCTION, function), ir_element_info[element].text);
+    snprintf(name, sizeof name, "std.%s.%s", ir_attribute_word(IR_ATTRIBUTE_FUNCTION, function),
+             ir_element_info[element].text);
     return ir_function_find(module, name);
 }
 
@@ -150,7 +154,8 @@ static bool run_file(const char *path, const char *pass, bool *unchanged_wanted)
         fail(path, 1, "the last pass of RUN is not the folder's");
     struct ir_module *module = ir_parse_module(context, arena, diagnostics, &source);
     if (module && ir_verify_module(module, diagnostics)) {
-        struct pass_context pass_context = { .arena = arena, .diagnostics = diagnostics, .math_function = math_function };
+        struct pass_context pass_context = { .arena = arena, .diagnostics = diagnostics,
+                                             .math_function = math_function };
         for (int i = 0; i < count && passes[i]; i++) {
             struct pass_run run = { .passes = &passes[i], .count = 1 };
             if (i == count - 1)

@@ -1,5 +1,6 @@
-/* Layouts that the Schedule passes assign, checked thread by thread on random programs: what an operation takes from its operands
- * must be in the same thread, in a register that is the same in all threads.  Knows nothing of the passes' rules. */
+/* Layouts that the Schedule passes assign, checked thread by thread on random programs: what an operation takes from
+ * its operands must be in the same thread, in a register that is the same in all threads.  Knows nothing of the
+ * passes' rules. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +98,8 @@ static void index_element(const struct ir_operation *op, int operand, const int 
         source[d] = result[first + d];
 }
 
-static void check_local(const struct ir_operation *op, int operand, const struct layout *result, element_function *element)
+static void check_local(const struct ir_operation *op, int operand, const struct layout *result,
+                        element_function *element)
 {
     const struct layout *source = op->operands[operand]->type->layout;
     if (!source || layout_warps(source) != layout_warps(result)) {
@@ -219,7 +221,8 @@ static struct ir_value *reduce_row(struct writer *w, struct ir_value *value, int
 static struct ir_value *reshape_to(struct writer *w, struct ir_value *value, int64_t rows, int64_t columns)
 {
     int64_t extent[2] = { rows, columns };
-    return ir_build_value(&w->builder, OP_RESHAPE, ir_type_tile(w->context, value->type->element, 2, extent), 1, &value);
+    return ir_build_value(&w->builder, OP_RESHAPE, ir_type_tile(w->context, value->type->element, 2, extent), 1,
+                          &value);
 }
 
 static struct ir_value *step(struct writer *w, struct ir_value *value)
@@ -252,7 +255,8 @@ static struct ir_value *step(struct writer *w, struct ir_value *value)
         return ir_binary(&w->builder, OP_ADD, value, tile_load(w, rows, columns));
     case 5: { /* a mask of counters */
         int64_t extent[1] = { columns };
-        struct ir_value *i = ir_build_value(&w->builder, OP_IOTA, ir_type_tile(w->context, IR_INDEX, 1, extent), 0, NULL);
+        struct ir_value *i = ir_build_value(&w->builder, OP_IOTA, ir_type_tile(w->context, IR_INDEX, 1, extent), 0,
+                                            NULL);
         i = ir_broadcast(&w->builder, reshape_to(w, i, 1, columns), 2, value->type->extent);
         struct ir_value *limit = ir_broadcast(&w->builder, w->zero, 2, value->type->extent);
         struct ir_value *mask = ir_compare(&w->builder, IR_PREDICATE_GT, i, limit);
@@ -276,7 +280,8 @@ static struct ir_value *step(struct writer *w, struct ir_value *value)
 
 static void run_program(int seed)
 {
-    static const char *const names[] = { "assign_layouts", "coalesce", "remove_conversions", "cse", "dce", "allocate_shared",
+    static const char *const names[] = { "assign_layouts", "coalesce", "remove_conversions", "cse", "dce",
+                                         "allocate_shared",
                                          "insert_barriers" };
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
@@ -300,10 +305,12 @@ static void run_program(int seed)
     view.stride[0] = IR_DYNAMIC;
     view.stride[1] = 1;
     struct ir_value *out = ir_block_argument(function->body, ir_type_intern(context, &view), "y");
-    struct ir_argument_fact fact = { .base_alignment = random_below(2) ? 16 : 4, .stride_multiple = { 4, 4 }, .restricted = true };
+    struct ir_argument_fact fact = { .base_alignment = random_below(2) ? 16 : 4, .stride_multiple = { 4, 4 },
+                                     .restricted = true };
     vector_push(arena, &function->facts, fact);
     vector_push(arena, &function->facts, fact);
-    struct writer w = { .builder = { module, function->body, NULL, { 0 } }, .context = context, .view = in, .out = out };
+    struct writer w = { .builder = { module, function->body, NULL, { 0 } }, .context = context, .view = in,
+                        .out = out };
     w.zero = ir_constant_int(&w.builder, ir_type_scalar(context, IR_INDEX), 0);
     w.element = ir_constant_float(&w.builder, ir_type_scalar(context, IR_F32), 0.5);
     struct ir_value *value = tile_load(&w, extents[random_below(12)], extents[random_below(12)]);
