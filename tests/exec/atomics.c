@@ -157,7 +157,52 @@ static void run_exchange(struct exec_case *c)
     }
 }
 
+static void run_by_pointer(struct exec_case *c)
+{
+    int64_t n = c->extent[0];
+    struct exec_tensor *x = exec_input(c, EXEC_I32, ONE(n)), *total = exec_packed(c, EXEC_I32, ONE(4), 1);
+    struct exec_tensor *best = exec_packed(c, EXEC_I32, ONE(n), 1), *old = exec_output(c, EXEC_I32, ONE(n));
+    struct tile_i32_1 vx, vo;
+    uint32_t sums[4] = {10, 11, 12, 13};
+    for (int64_t i = 0; i < 4; i++)
+        exec_set_int(total, i, 10 + i);
+    for (int64_t i = 0; i < n; i++)
+        exec_set_int(best, i, i % 3 ? 0 : i + 1);
+    EXEC_BIND(vx, x);
+    EXEC_BIND(vo, old);
+    exec_called(c, atomics_by_pointer(c->stream, &vx, exec_pointer(total), exec_pointer(best), &vo));
+    for (int64_t i = 0; i < n; i++) {
+        sums[i % 4] += (uint32_t)exec_before_int(x, i);
+        exec_expect_int(c, best, i, i % 3 ? exec_before_int(x, i) : i + 1);
+        exec_expect_int(c, old, i, i % 3 ? 0 : i + 1);
+    }
+    for (int64_t i = 0; i < 4; i++)
+        exec_expect_int(c, total, i, sums[i]);
+}
+
+static void run_swap_if(struct exec_case *c)
+{
+    int64_t n = c->extent[0];
+    struct exec_tensor *x = exec_inout(c, EXEC_I32, ONE(n)), *want = exec_input(c, EXEC_I32, ONE(n));
+    struct exec_tensor *by = exec_input(c, EXEC_I32, ONE(n)), *old = exec_output(c, EXEC_I32, ONE(n));
+    struct tile_i32_1 vx, vw, vb, vo;
+    for (int64_t i = 0; i < n; i += 2)
+        exec_set_int(want, i, exec_before_int(x, i));
+    EXEC_BIND(vx, x);
+    EXEC_BIND(vw, want);
+    EXEC_BIND(vb, by);
+    EXEC_BIND(vo, old);
+    exec_called(c, atomics_swap_if(c->stream, &vx, &vw, &vb, &vo));
+    for (int64_t i = 0; i < n; i++) {
+        int same = exec_before_int(x, i) == exec_before_int(want, i);
+        exec_expect_int(c, x, i, same ? exec_before_int(by, i) : exec_before_int(x, i));
+        exec_expect_int(c, old, i, exec_before_int(x, i));
+    }
+}
+
 static const struct exec_test tests[] = {
+    {"by_pointer", run_by_pointer, 1, {300}, 0},
+    {"swap_if", run_swap_if, 1, {300}, 0},
     {"counts_i32", run_counts_i32, 2, {300, 7}, 0},
     {"counts_u32", run_counts_u32, 2, {300, 7}, 0},
     {"counts_i64", run_counts_i64, 2, {300, 7}, 0},
