@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define ARENA_POISONS 1
@@ -39,19 +38,10 @@ struct arena {
     struct arena_block *blocks;
 };
 
-/* No repair is possible and no caller could go on: the documented message and exit code of a machine that is too small.
- */
-static _Noreturn void out_of_memory(void) {
-    static const char text[] = "tilecc: error: out of memory\n";
-    ssize_t ignored = write(2, text, sizeof text - 1);
-    (void)ignored;
-    _exit(4);
-}
-
 static struct arena_block *new_block(size_t size) {
     struct arena_block *block = NULL;
     if (size < SIZE_MAX - sizeof *block) block = calloc(1, sizeof *block + size);
-    if (!block) out_of_memory();
+    if (!block) memory_exhausted();
     block->size = size;
     poison(block->data, size);
     return block;
@@ -59,7 +49,7 @@ static struct arena_block *new_block(size_t size) {
 
 struct arena *arena_create(void) {
     struct arena *arena = calloc(1, sizeof *arena);
-    if (!arena) out_of_memory();
+    if (!arena) memory_exhausted();
     return arena;
 }
 
@@ -74,7 +64,7 @@ void arena_destroy(struct arena *arena) {
 }
 
 void *arena_alloc(struct arena *arena, size_t size) {
-    if (size > SIZE_MAX / 2) out_of_memory();
+    if (size > SIZE_MAX / 2) memory_exhausted();
     size_t rounded = (size + (size == 0) + ARENA_GAP + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
     struct arena_block *block = arena->blocks;
     if (rounded > ARENA_BLOCK / 2) {
@@ -125,7 +115,7 @@ char *arena_printf(struct arena *arena, const char *format, ...) {
 }
 
 void *vector_grow(struct arena *arena, void *data, int *capacity, int count, size_t element_size) {
-    if (count > INT32_MAX / 2) out_of_memory();
+    if (count > INT32_MAX / 2) memory_exhausted();
     int larger = count < 4 ? 8 : count * 2;
     void *copy = arena_alloc(arena, (size_t)larger * element_size);
     if (count) memcpy(copy, data, (size_t)count * element_size);

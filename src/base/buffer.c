@@ -12,7 +12,7 @@ static void reserve(struct buffer *buffer, size_t more) {
     size_t capacity = buffer->capacity < 64 ? 64 : buffer->capacity;
     while (capacity < needed) capacity *= 2;
     char *data = realloc(buffer->data, capacity);
-    if (!data) die("out of memory");
+    if (!data) memory_exhausted();
     buffer->data = data;
     buffer->capacity = capacity;
 }

@@ -1,7 +1,8 @@
-/* The end of a compiler that has found a bug in itself. */
+/* The end of a compiler that has found a bug in itself, or no memory. */
 #include "base/base.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 _Noreturn void die_at(const char *file, int line, const char *format, ...) {
     va_list arguments;
@@ -12,4 +13,12 @@ _Noreturn void die_at(const char *file, int line, const char *format, ...) {
     fputc('\n', stderr);
     va_end(arguments);
     abort();
+}
+
+/* No repair is possible and no caller could go on. */
+_Noreturn void memory_exhausted(void) {
+    static const char text[] = "tilecc: error: out of memory\n";
+    ssize_t ignored = write(2, text, sizeof text - 1);
+    (void)ignored;
+    _exit(4);
 }

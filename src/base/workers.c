@@ -41,7 +41,7 @@ void workers_run(worker_function *work, void *context, int count, int jobs, stru
     if (jobs > MOST_WORKERS) jobs = MOST_WORKERS;
     if (jobs > count) jobs = count;
     struct process *running = calloc((size_t)jobs + 1, sizeof *running);
-    if (!running) die("out of memory");
+    if (!running) memory_exhausted();
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     sigaction(SIGPIPE, &ignore, &before);
     int next = 0, active = 0;
