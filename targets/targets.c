@@ -32,15 +32,16 @@ void target_print_all(struct buffer *out) {
         const struct target_row *row = &target_rows[i];
         const char *mark = row->flags & TARGET_DEFAULT ? "yes" : "-";
         if (row->kind == TARGET_CPU)
-            buffer_printf(out, "%-8s %-7s  %3s  %12s  %5s  %s\n", row->name, mark, "-", "-", "-", trust_text(row->trust));
+            buffer_printf(out, "%-8s %-7s  %3s  %12s  %5s  %s\n", row->name, mark, "-", "-", "-",
+                          trust_text(row->trust));
         else
             buffer_printf(out, "%-8s %-7s  %3s  %12d  %5d  %s\n", row->name, mark, row->ptx_version, row->shared_bytes,
                           row->warps, trust_text(row->trust));
     }
 }
 
-/* GPUs have ex2, rsqrt (2 ulp in f32), and sqrt and rcp rounded right; exp and tanh are made of ex2.  lg2 has an absolute bound
- * only, so logarithms are the library's.  f16 and bf16 go through f32. */
+/* GPUs have ex2, rsqrt (2 ulp in f32), and sqrt and rcp rounded right; exp and tanh are made of ex2.  lg2 has an
+ * absolute bound only, so logarithms are the library's.  f16 and bf16 go through f32. */
 bool target_has_math(const struct target_row *row, enum ir_math function, enum ir_element element) {
     if (!row || row->kind != TARGET_NVPTX) return false;
     switch (function) {

@@ -1,8 +1,8 @@
 /* Loads and stores of tiles through views, and the mask of what is inside.
  *
- * All vectors of a tile are read before anything uses them.  Two forms: whole vectors under a predicate each, and element by
- * element; the second is made only where a vector could straddle the end of its dimension, and a uniform test picks it when
- * running.  A store is done by one of the threads that hold an element. */
+ * All vectors of a tile are read before anything uses them.  Two forms: whole vectors under a predicate each, and
+ * element by element; the second is made only where a vector could straddle the end of its dimension, and a uniform
+ * test picks it when running.  A store is done by one of the threads that hold an element. */
 #include "targets/nvptx/memory.h"
 
 static const char *cache_word(const struct ir_operation *operation, bool load, const struct view *view) {
@@ -14,7 +14,8 @@ static const char *cache_word(const struct ir_operation *operation, bool load, c
 }
 
 /* Any of the masks of a vector; NULL: no mask. */
-static LLVMValueRef any_mask(struct lowering *l, const struct ir_value *mask, const struct layout_vector *vector, int reg) {
+static LLVMValueRef any_mask(struct lowering *l, const struct ir_value *mask, const struct layout_vector *vector,
+                             int reg) {
     if (!mask) return NULL;
     LLVMValueRef any = value_register(l, mask, reg);
     if (mask->type->rank == 0) return any;
@@ -27,9 +28,10 @@ static int vector_register(const struct layout_vector *vector, int reg, int i) {
     return vector->size > 1 ? layout_vector_register(vector, reg, i) : reg;
 }
 
-/* Reads everything in vectors of `by` (those of `as`, or single elements); words[] gets it in the order and shape of `as`. */
-static void load_words(struct lowering *l, const struct reach *reach, const struct layout_vector *by, const struct layout_vector *as,
-                       LLVMValueRef *words) {
+/* Reads everything in vectors of `by` (those of `as`, or single elements); words[] gets it in the order and shape of
+ * `as`. */
+static void load_words(struct lowering *l, const struct reach *reach, const struct layout_vector *by,
+                       const struct layout_vector *as, LLVMValueRef *words) {
     int count = value_registers(reach->type), next = 0;
     const struct ir_value *mask = reach->access.mask;
     const char *cache = cache_word(l->operation, true, reach->view);
@@ -43,9 +45,11 @@ static void load_words(struct lowering *l, const struct reach *reach, const stru
             int reg = vector_register(as, start, at);
             LLVMValueRef address = reach_address(l, reach, reg, &offset);
             LLVMValueRef predicate = reach_both(l, reach_inside(l, reach, reg), any_mask(l, mask, by, reg));
-            for (int i = 0; i < by->size; i++) other[i] = value_register(l, reach->access.other, vector_register(by, reg, i));
+            for (int i = 0; i < by->size; i++)
+                other[i] = value_register(l, reach->access.other, vector_register(by, reg, i));
             bool same = by->size == as->size;
-            memory_load(l, reach->element, cache, address, offset, by->size, predicate, other, same ? words + next : &word);
+            memory_load(l, reach->element, cache, address, offset, by->size, predicate, other,
+                        same ? words + next : &word);
             if (!same) memory_unpack(l, reach->element, shape, &word, &elements[at]);
         }
         if (by->size != as->size) memory_pack(l, reach->element, wide, elements, words + next);
@@ -54,8 +58,8 @@ static void load_words(struct lowering *l, const struct reach *reach, const stru
 }
 
 /* Words to registers.  A vector was read when any of its elements was wanted: the others get `other`. */
-static void spread_words(struct lowering *l, const struct reach *reach, const struct layout_vector *vector, const LLVMValueRef *words,
-                         LLVMValueRef *out) {
+static void spread_words(struct lowering *l, const struct reach *reach, const struct layout_vector *vector,
+                         const LLVMValueRef *words, LLVMValueRef *out) {
     int count = value_registers(reach->type), next = 0;
     struct memory_shape shape = memory_shape(reach->element, vector->size);
     const struct ir_value *mask = reach->access.mask;
@@ -68,7 +72,8 @@ static void spread_words(struct lowering *l, const struct reach *reach, const st
     }
     if (!mask || mask->type->rank == 0 || vector->size == 1) return;
     for (int reg = 0; reg < count; reg++)
-        out[reg] = LLVMBuildSelect(l->builder, value_register(l, mask, reg), out[reg], value_register(l, reach->access.other, reg), "");
+        out[reg] = LLVMBuildSelect(l->builder, value_register(l, mask, reg), out[reg],
+                                   value_register(l, reach->access.other, reg), "");
 }
 
 static void lower_load(struct lowering *l, struct ir_operation *operation) {
@@ -76,7 +81,8 @@ static void lower_load(struct lowering *l, struct ir_operation *operation) {
     reach_plan(l, operation, &reach);
     const struct layout_vector single = {.size = 1}, *vector = &reach.vector;
     LLVMValueRef *out = value_define(l, operation->results[0]);
-    int count = value_registers(reach.type), words = count / vector->size * memory_shape(reach.element, vector->size).words;
+    int count = value_registers(reach.type),
+        words = count / vector->size * memory_shape(reach.element, vector->size).words;
     LLVMValueRef *a = value_array(l, count), *b = value_array(l, count);
     if (!reach.whole) {
         load_words(l, &reach, vector, vector, a);
@@ -113,7 +119,8 @@ static void store_all(struct lowering *l, const struct reach *reach, struct layo
         LLVMValueRef predicate = reach_both(l, leader, reach_inside(l, reach, reg));
         if (mask) predicate = reach_both(l, predicate, value_register(l, mask, reg));
         for (int i = 0; i < vector.size; i++)
-            values[i] = value_register(l, reach->access.value, vector.size > 1 ? layout_vector_register(&vector, reg, i) : reg);
+            values[i] =
+                value_register(l, reach->access.value, vector.size > 1 ? layout_vector_register(&vector, reg, i) : reg);
         memory_store(l, reach->element, cache, address, offset, vector.size, predicate, values);
     }
 }
@@ -165,7 +172,8 @@ void lower_pointer(struct lowering *l, struct ir_operation *operation) {
         LLVMValueRef bytes = value_i64(l, value_bytes(element));
         for (int i = 0; i < value_registers(operation->results[0]->type); i++) {
             const struct ir_value *by = operation->operands[1];
-            LLVMValueRef offset = LLVMBuildMul(l->builder, value_wide(l, by->type->element, value_register(l, by, i)), bytes, "");
+            LLVMValueRef offset =
+                LLVMBuildMul(l->builder, value_wide(l, by->type->element, value_register(l, by, i)), bytes, "");
             out[i] = LLVMBuildGEP2(l->builder, l->i8, value_register(l, pointers, i), &offset, 1, "");
         }
         return;

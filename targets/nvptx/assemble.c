@@ -1,8 +1,9 @@
-/* Kernels to cubins: a forked worker for each function and architecture makes PTX and feeds ptxas by pipes; what comes back is read
- * by our own cubin_read before it is believed.  No temporary file, no shell.
+/* Kernels to cubins: a forked worker for each function and architecture makes PTX and feeds ptxas by pipes; what comes
+ * back is read by our own cubin_read before it is believed.  No temporary file, no shell.
  *
- * With line information ptxas puts the directory and the time of the source into the cubin.  So the worker stands in a directory
- * that no longer exists and the .file names are relative: nothing is found, and the bytes are the same everywhere. */
+ * With line information ptxas puts the directory and the time of the source into the cubin.  So the worker stands in a
+ * directory that no longer exists and the .file names are relative: nothing is found, and the bytes are the same
+ * everywhere. */
 #include "targets/nvptx/assemble.h"
 
 #include "base/child.h"
@@ -33,15 +34,15 @@ static void leave_for_nowhere(void) {
 
 /* A message that the parent reports: `code line column text`. */
 static void send_message(const struct diagnostic *diagnostic) {
-    fprintf(stderr, "%d %d %d %d %s\n", (int)diagnostic->code, diagnostic->at.line, diagnostic->at.column, diagnostic->at.end_column,
-            diagnostic->text);
+    fprintf(stderr, "%d %d %d %d %s\n", (int)diagnostic->code, diagnostic->at.line, diagnostic->at.column,
+            diagnostic->at.end_column, diagnostic->text);
 }
 
 enum { MOST_ARGUMENTS = 64, ARCHITECTURE_SIZE = 64 };
 
 /* The command line, ended by NULL; architecture holds the text of one argument. */
-static void ptxas_arguments(const struct target_options *options, const struct target_row *row, const char *arguments[MOST_ARGUMENTS],
-                            char architecture[ARCHITECTURE_SIZE]) {
+static void ptxas_arguments(const struct target_options *options, const struct target_row *row,
+                            const char *arguments[MOST_ARGUMENTS], char architecture[ARCHITECTURE_SIZE]) {
     int n = 0;
     snprintf(architecture, ARCHITECTURE_SIZE, "-arch=%s", row->name);
     arguments[n++] = options->ptxas;
@@ -78,9 +79,10 @@ static int work(void *context, int task, struct buffer *out) {
         return USER_ERROR;
     }
     if (reply.shared_bytes > row->shared_bytes) {
-        struct diagnostic *d = diag_report(options.diagnostics, DIAGNOSTIC_E1201, variant->function->at,
-                                           "%s needs %lld bytes of shared memory, %s has %d", variant->label ? variant->label : "a kernel",
-                                           (long long)reply.shared_bytes, row->name, row->shared_bytes);
+        struct diagnostic *d =
+            diag_report(options.diagnostics, DIAGNOSTIC_E1201, variant->function->at,
+                        "%s needs %lld bytes of shared memory, %s has %d", variant->label ? variant->label : "a kernel",
+                        (long long)reply.shared_bytes, row->name, row->shared_bytes);
         send_message(d);
         return USER_ERROR;
     }
@@ -90,7 +92,8 @@ static int work(void *context, int task, struct buffer *out) {
     if (!good) {
         if (result.not_started) fprintf(stderr, "%s cannot be run", options.ptxas);
         else if (result.timed_out) fprintf(stderr, "ptxas took longer than %d seconds", PTXAS_SECONDS);
-        else if (result.signal) fprintf(stderr, "ptxas was ended by signal %d (%s)", result.signal, strsignal(result.signal));
+        else if (result.signal)
+            fprintf(stderr, "ptxas was ended by signal %d (%s)", result.signal, strsignal(result.signal));
         else if (result.errors.size) fwrite(result.errors.data, 1, result.errors.size, stderr);
         else fprintf(stderr, "ptxas ended with code %d and no message", result.exit_code);
         return TOOL_FAILED;
@@ -112,8 +115,8 @@ static void relay_messages(const struct target_options *options, const struct nv
         int code, line, column, end, used = 0;
         const char *next = strchr(text, '\n');
         size_t size = next ? (size_t)(next - text) : strlen(text);
-        if (sscanf(text, "%d %d %d %d %n", &code, &line, &column, &end, &used) == 4 && code >= 0 && code < DIAGNOSTIC_COUNT &&
-            (size_t)used <= size) {
+        if (sscanf(text, "%d %d %d %d %n", &code, &line, &column, &end, &used) == 4 && code >= 0 &&
+            code < DIAGNOSTIC_COUNT && (size_t)used <= size) {
             struct location place = {at.source, line, column, end};
             char *message = arena_substring(options->arena, text + used, size - (size_t)used);
             diag_report(options->diagnostics, (enum diagnostic_code)code, line ? place : at, "%s", message);
@@ -138,15 +141,18 @@ static char *short_complaint(const struct target_options *options, const struct 
     return text;
 }
 
-static bool report_failure(const struct target_options *options, const struct nvptx_task *task, const struct child_result *result) {
+static bool report_failure(const struct target_options *options, const struct nvptx_task *task,
+                           const struct child_result *result) {
     struct location at = task->variant->function->at;
     const char *name = task->variant->label ? task->variant->label : task->variant->function->name;
     if (result->exit_code == USER_ERROR) {
         relay_messages(options, task, result->errors.data);
     } else if (result->exit_code == TOOL_FAILED) {
-        diag_report(options->diagnostics, DIAGNOSTIC_E1203, at, "ptxas failed on %s: %s", name, short_complaint(options, &result->errors));
+        diag_report(options->diagnostics, DIAGNOSTIC_E1203, at, "ptxas failed on %s: %s", name,
+                    short_complaint(options, &result->errors));
     } else if (result->timed_out) {
-        diag_report(options->diagnostics, DIAGNOSTIC_E1205, at, "code generation for %s took longer than %d seconds", name, WORKER_SECONDS);
+        diag_report(options->diagnostics, DIAGNOSTIC_E1205, at, "code generation for %s took longer than %d seconds",
+                    name, WORKER_SECONDS);
     } else {
         diag_report(options->diagnostics, DIAGNOSTIC_E1205, at, "code generation for %s died (%s %d): %s", name,
                     result->signal ? "signal" : "code", result->signal ? result->signal : result->exit_code,
@@ -156,8 +162,8 @@ static bool report_failure(const struct target_options *options, const struct nv
 }
 
 /* Checks a reply and files it; the variant gets an image of its own. */
-static bool take_reply(const struct target_options *options, struct kernel_module *module, const struct nvptx_task *task,
-                       const struct child_result *result) {
+static bool take_reply(const struct target_options *options, struct kernel_module *module,
+                       const struct nvptx_task *task, const struct child_result *result) {
     struct kernel_variant *variant = task->variant;
     const struct target_row *row = &target_rows[variant->target];
     struct reply reply;
@@ -177,21 +183,27 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
         problem = "the kernel is not in it";
     }
     if (!good) {
-        diag_report(options->diagnostics, DIAGNOSTIC_E1204, variant->function->at, "ptxas wrote no usable cubin for %s, %s: %s",
-                    variant->function->name, row->name, problem);
+        diag_report(options->diagnostics, DIAGNOSTIC_E1204, variant->function->at,
+                    "ptxas wrote no usable cubin for %s, %s: %s", variant->function->name, row->name, problem);
         return false;
     }
-    variant->gpu = (struct kernel_gpu_code){.image = module->images.count, .symbol = variant->function->name,
-                                            .threads = 32 * variant->function->warps, .registers = kernels[0].registers, .cluster = 1,
-                                            .shared_bytes = reply.shared_bytes, .local_bytes = kernels[0].local_bytes};
-    struct kernel_image image = {.target = variant->target, .name = arena_printf(options->arena, "%s.%s", variant->function->name, row->name),
-                                 .data = arena_copy(options->arena, cubin, (size_t)reply.cubin_size), .size = (size_t)reply.cubin_size};
+    variant->gpu = (struct kernel_gpu_code){.image = module->images.count,
+                                            .symbol = variant->function->name,
+                                            .threads = 32 * variant->function->warps,
+                                            .registers = kernels[0].registers,
+                                            .cluster = 1,
+                                            .shared_bytes = reply.shared_bytes,
+                                            .local_bytes = kernels[0].local_bytes};
+    struct kernel_image image = {.target = variant->target,
+                                 .name = arena_printf(options->arena, "%s.%s", variant->function->name, row->name),
+                                 .data = arena_copy(options->arena, cubin, (size_t)reply.cubin_size),
+                                 .size = (size_t)reply.cubin_size};
     if (options->want_ptx) image.ptx = arena_substring(options->arena, ptx, (size_t)reply.ptx_size);
     vector_push(options->arena, &module->images, image);
     if (options->log && (options->verbose || options->resource_usage)) {
         fprintf(options->log, "%s %s: %d registers, %d threads, %lld bytes shared, %lld bytes local\n",
-                variant->label ? variant->label : variant->function->name, row->name, variant->gpu.registers, variant->gpu.threads,
-                (long long)variant->gpu.shared_bytes, (long long)variant->gpu.local_bytes);
+                variant->label ? variant->label : variant->function->name, row->name, variant->gpu.registers,
+                variant->gpu.threads, (long long)variant->gpu.shared_bytes, (long long)variant->gpu.local_bytes);
         size_t rest = result->output.size - (size_t)(notes - result->output.data);
         if (options->resource_usage && rest) fwrite(notes, 1, rest, options->log);
     }
@@ -206,14 +218,16 @@ static void print_command(const struct target_options *options, const struct nvp
     fprintf(options->log, " # %s\n", task->variant->function->name);
 }
 
-bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count, const struct nvptx_task *tasks) {
+bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count,
+                   const struct nvptx_task *tasks) {
     if (count == 0) return true;
     if (!options->ptxas) {
-        diag_report(options->diagnostics, DIAGNOSTIC_E1202, tasks[0].variant->function->at, "%s needs ptxas, which was not found",
-                    target_rows[tasks[0].variant->target].name);
+        diag_report(options->diagnostics, DIAGNOSTIC_E1202, tasks[0].variant->function->at,
+                    "%s needs ptxas, which was not found", target_rows[tasks[0].variant->target].name);
         return false;
     }
-    for (int i = 0; i < count && options->log && (options->dry_run || options->verbose); i++) print_command(options, &tasks[i]);
+    for (int i = 0; i < count && options->log && (options->dry_run || options->verbose); i++)
+        print_command(options, &tasks[i]);
     if (options->dry_run) return true;
     struct job job = {options, count, tasks};
     struct child_result *done = ARENA_ARRAY(options->arena, struct child_result, count);
@@ -222,7 +236,9 @@ bool nvptx_compile(const struct target_options *options, struct kernel_module *m
     bool good = true;
     for (int i = 0; i < count; i++) {
         bool sent = done[i].exit_code == DONE && !done[i].signal && !done[i].timed_out && !done[i].output_too_large;
-        good = (sent ? take_reply(options, module, &tasks[i], &done[i]) : report_failure(options, &tasks[i], &done[i])) && good;
+        good =
+            (sent ? take_reply(options, module, &tasks[i], &done[i]) : report_failure(options, &tasks[i], &done[i])) &&
+            good;
         buffer_free(&done[i].output);
         buffer_free(&done[i].errors);
     }
@@ -243,7 +259,8 @@ static int make_text(void *context, int task, struct buffer *out) {
     return USER_ERROR;
 }
 
-bool nvptx_emit_text(const struct target_options *options, const struct nvptx_task *task, bool llvm, struct buffer *out) {
+bool nvptx_emit_text(const struct target_options *options, const struct nvptx_task *task, bool llvm,
+                     struct buffer *out) {
     struct text_job job = {options, task, llvm};
     struct child_result done = {0};
     struct child_limits limits = {.seconds = WORKER_SECONDS, .output_bytes = cubin_limit};

@@ -1,8 +1,9 @@
 /* Atomics: the machine's own where it has them, else loops around compare-and-swap.
  *
- * They act once an element: of the threads that hold one, the first does it, and the others learn the old value through shared memory
- * when somebody uses it.  A scalar is done by thread 0.  Release publishes what the whole instance did: a barrier brings the accesses
- * of all threads before the fence of the one that acts; acquire is the same the other way round. */
+ * They act once an element: of the threads that hold one, the first does it, and the others learn the old value through
+ * shared memory when somebody uses it.  A scalar is done by thread 0.  Release publishes what the whole instance did: a
+ * barrier brings the accesses of all threads before the fence of the one that acts; acquire is the same the other way
+ * round. */
 #include "targets/nvptx/memory.h"
 
 static const char *scope_word(const struct ir_operation *operation) {
@@ -43,7 +44,9 @@ static const char *native(const struct lowering *l, enum ir_action action, enum 
     }
 }
 
-static LLVMValueRef zero_bits(const struct lowering *l, int bytes) { return LLVMConstInt(bits_type(l, bytes), 0, false); }
+static LLVMValueRef zero_bits(const struct lowering *l, int bytes) {
+    return LLVMConstInt(bits_type(l, bytes), 0, false);
+}
 
 /* Values of 8 bits travel in 16-bit registers. */
 static LLVMValueRef to_register(struct lowering *l, LLVMValueRef bits) {
@@ -53,7 +56,8 @@ static LLVMValueRef from_register(struct lowering *l, LLVMValueRef reg, int byte
     return bytes == 1 ? LLVMBuildTrunc(l->builder, reg, l->i8, "") : reg;
 }
 
-static LLVMValueRef plain_load(struct lowering *l, const char *scope, int bytes, LLVMValueRef predicate, LLVMValueRef address) {
+static LLVMValueRef plain_load(struct lowering *l, const char *scope, int bytes, LLVMValueRef predicate,
+                               LLVMValueRef address) {
     const char *type = bytes == 8 ? "b64" : bytes == 4 ? "b32" : bytes == 2 ? "b16" : "b8";
     const char *words[3] = {scope, type, bits_constraint(bytes)};
     LLVMValueRef arguments[3] = {predicate, address, to_register(l, zero_bits(l, bytes))};
@@ -117,7 +121,8 @@ static LLVMValueRef changed(struct lowering *l, const struct change *change, LLV
     return value_to_bits(l, e, arithmetic_combine(l, kind[change->action], e, false, old, change->value));
 }
 
-/* do { seen = old; old = cas(seen, change(seen)); } while (old != seen), on the aligned word when the element is a byte. */
+/* do { seen = old; old = cas(seen, change(seen)); } while (old != seen), on the aligned word when the element is a
+ * byte. */
 static LLVMValueRef by_loop(struct lowering *l, const char *scope, const struct change *change, LLVMValueRef predicate,
                             LLVMValueRef address) {
     LLVMBuilderRef b = l->builder;
@@ -155,12 +160,13 @@ static LLVMValueRef by_loop(struct lowering *l, const char *scope, const struct 
 }
 
 /* Bits of the old value; 0 where the predicate is false. */
-static LLVMValueRef change_one(struct lowering *l, const char *scope, const struct change *change, LLVMValueRef predicate,
-                               LLVMValueRef address) {
+static LLVMValueRef change_one(struct lowering *l, const char *scope, const struct change *change,
+                               LLVMValueRef predicate, LLVMValueRef address) {
     int bytes = value_bytes(change->element);
     LLVMValueRef bits = value_to_bits(l, change->element, change->value);
     if (change->expected)
-        return bytes > 1 ? swap(l, scope, bytes, predicate, address, change->expected, bits) : by_loop(l, scope, change, predicate, address);
+        return bytes > 1 ? swap(l, scope, bytes, predicate, address, change->expected, bits)
+                         : by_loop(l, scope, change, predicate, address);
     if (change->action == IR_ACTION_LOAD) return plain_load(l, scope, bytes, predicate, address);
     if (change->action == IR_ACTION_STORE) {
         plain_store(l, scope, bytes, predicate, address, bits);
@@ -178,8 +184,10 @@ static LLVMValueRef change_one(struct lowering *l, const char *scope, const stru
     return real ? LLVMBuildBitCast(l->builder, old, bits_type(l, bytes), "") : old;
 }
 
-/* Hands what the leaders hold to the threads with copies: through shared memory at the row-major place of the element. */
-static void share_results(struct lowering *l, const struct ir_operation *operation, LLVMValueRef leader, LLVMValueRef *out) {
+/* Hands what the leaders hold to the threads with copies: through shared memory at the row-major place of the element.
+ */
+static void share_results(struct lowering *l, const struct ir_operation *operation, LLVMValueRef leader,
+                          LLVMValueRef *out) {
     LLVMBuilderRef b = l->builder;
     const struct ir_type *type = operation->results[0]->type;
     int bytes = value_bytes(type->element), count = value_registers(type);

@@ -1,14 +1,20 @@
-/* Conversions between element types, as ops.def says: float to integer saturates and NaN gives 0; narrowing floats round to nearest
- * even unless told; fp8 saturates to the largest finite number and keeps NaN; integers wrap unless they saturate.
- * bf16 and fp8 are bits in registers.  What an architecture lacks is made from integer operations. */
+/* Conversions between element types, as ops.def says: float to integer saturates and NaN gives 0; narrowing floats
+ * round to nearest even unless told; fp8 saturates to the largest finite number and keeps NaN; integers wrap unless
+ * they saturate. bf16 and fp8 are bits in registers.  What an architecture lacks is made from integer operations. */
 #include "targets/nvptx/lower.h"
 
-static const char *const round_word[] = {[IR_ROUND_RTNE] = "rn", [IR_ROUND_RTZ] = "rz", [IR_ROUND_RTP] = "rp", [IR_ROUND_RTN] = "rm"};
+static const char *const round_word[] = {
+    [IR_ROUND_RTNE] = "rn", [IR_ROUND_RTZ] = "rz", [IR_ROUND_RTP] = "rp", [IR_ROUND_RTN] = "rm"};
 
-static LLVMValueRef bits_of(struct lowering *l, LLVMValueRef f32) { return LLVMBuildBitCast(l->builder, f32, l->i32, ""); }
-static LLVMValueRef float_of(struct lowering *l, LLVMValueRef i32) { return LLVMBuildBitCast(l->builder, i32, l->f32, ""); }
+static LLVMValueRef bits_of(struct lowering *l, LLVMValueRef f32) {
+    return LLVMBuildBitCast(l->builder, f32, l->i32, "");
+}
+static LLVMValueRef float_of(struct lowering *l, LLVMValueRef i32) {
+    return LLVMBuildBitCast(l->builder, i32, l->f32, "");
+}
 
-/* fp8 to f32 by bits: shift sign and magnitude under f16 (e5m2 is its upper byte) or rescale a subnormal-safe product (e4m3). */
+/* fp8 to f32 by bits: shift sign and magnitude under f16 (e5m2 is its upper byte) or rescale a subnormal-safe product
+ * (e4m3). */
 static LLVMValueRef fp8_to_f32(struct lowering *l, enum ir_element from, LLVMValueRef value) {
     LLVMBuilderRef b = l->builder;
     if (l->row->flags & TARGET_FP8) {
@@ -22,7 +28,8 @@ static LLVMValueRef fp8_to_f32(struct lowering *l, enum ir_element from, LLVMVal
         LLVMValueRef half = LLVMBuildTrunc(b, LLVMBuildShl(b, wide, value_i32(l, 8), ""), l->i16, "");
         return LLVMBuildFPExt(b, LLVMBuildBitCast(b, half, l->f16, ""), l->f32, "");
     }
-    /* seeeemmm: put eeeemmm where f32 has exponent and mantissa, then scale by 2^(127 - 7); exact for subnormals too. */
+    /* seeeemmm: put eeeemmm where f32 has exponent and mantissa, then scale by 2^(127 - 7); exact for subnormals too.
+     */
     LLVMValueRef magnitude = LLVMBuildAnd(b, wide, value_i32(l, 0x7f), "");
     LLVMValueRef scaled = LLVMBuildFMul(b, float_of(l, LLVMBuildShl(b, magnitude, value_i32(l, 20), "")),
                                         LLVMConstReal(l->f32, 0x1p120), "");
@@ -43,8 +50,8 @@ LLVMValueRef cast_to_f32(struct lowering *l, enum ir_element from, LLVMValueRef 
     }
 }
 
-/* Rounds the 23-bit mantissa of f32 bits at `drop` bits, by the mode; a carry runs into the exponent as it should.  The bits below
- * are cleared.  Not for NaN. */
+/* Rounds the 23-bit mantissa of f32 bits at `drop` bits, by the mode; a carry runs into the exponent as it should.  The
+ * bits below are cleared.  Not for NaN. */
 static LLVMValueRef round_bits(struct lowering *l, LLVMValueRef bits, LLVMValueRef drop, enum ir_round round) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef one = value_i32(l, 1);
@@ -100,24 +107,28 @@ static LLVMValueRef f32_to_fp8_bits(struct lowering *l, enum ir_element to, LLVM
     uint32_t largest = e4m3 ? 0x7e : 0x7b;
     LLVMValueRef bits = bits_of(l, value);
     LLVMValueRef exponent = LLVMBuildAnd(b, LLVMBuildLShr(b, bits, value_i32(l, 23), ""), value_i32(l, 0xff), "");
-    /* Normal results drop 23 - m bits; below the least normal exponent each step drops one more, up to all and the guard. */
+    /* Normal results drop 23 - m bits; below the least normal exponent each step drops one more, up to all and the
+     * guard. */
     LLVMValueRef least = value_i32(l, 127 - bias + 1);
     LLVMValueRef under = LLVMBuildICmp(b, LLVMIntULT, exponent, least, "");
     LLVMValueRef more = LLVMBuildSelect(b, under, LLVMBuildSub(b, least, exponent, ""), value_i32(l, 0), "");
     LLVMValueRef too_small = LLVMBuildICmp(b, LLVMIntUGT, more, value_i32(l, mantissa + 1), "");
-    /* In fixed point below the least normal: add the number 2^(23 - m + least exponent) so that the f32 adder's own unit is the
-     * subnormal's.  Rounding by the mode is done on the exact integer significand. */
-    LLVMValueRef significand = LLVMBuildOr(b, LLVMBuildAnd(b, bits, value_i32(l, 0x7fffff), ""), value_i32(l, 0x800000), "");
+    /* In fixed point below the least normal: add the number 2^(23 - m + least exponent) so that the f32 adder's own
+     * unit is the subnormal's.  Rounding by the mode is done on the exact integer significand. */
+    LLVMValueRef significand =
+        LLVMBuildOr(b, LLVMBuildAnd(b, bits, value_i32(l, 0x7fffff), ""), value_i32(l, 0x800000), "");
     LLVMValueRef sign = LLVMBuildAnd(b, bits, value_i32(l, 0x80000000), "");
     LLVMValueRef drop = LLVMBuildAdd(b, value_i32(l, 23 - mantissa), more, "");
     drop = LLVMBuildSelect(b, too_small, value_i32(l, 25), drop, "");
-    LLVMValueRef smallest = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, bits, value_i32(l, 0x7fffffff), ""),
-                                                             value_i32(l, 0), ""), value_i32(l, 0), value_i32(l, 1), "");
+    LLVMValueRef smallest = LLVMBuildSelect(
+        b, LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, bits, value_i32(l, 0x7fffffff), ""), value_i32(l, 0), ""),
+        value_i32(l, 0), value_i32(l, 1), "");
     significand = LLVMBuildSelect(b, too_small, smallest, significand, "");
     LLVMValueRef rounded = round_bits(l, LLVMBuildOr(b, significand, sign, ""), drop, round);
     rounded = LLVMBuildAnd(b, rounded, value_i32(l, 0x7fffffff), "");
     LLVMValueRef steps = LLVMBuildLShr(b, rounded, drop, ""); /* with the hidden bit when normal */
-    LLVMValueRef normal = LLVMBuildAdd(b, steps, LLVMBuildShl(b, LLVMBuildSub(b, exponent, least, ""), value_i32(l, mantissa), ""), "");
+    LLVMValueRef normal =
+        LLVMBuildAdd(b, steps, LLVMBuildShl(b, LLVMBuildSub(b, exponent, least, ""), value_i32(l, mantissa), ""), "");
     LLVMValueRef magnitude = LLVMBuildSelect(b, under, steps, normal, "");
     LLVMValueRef over = LLVMBuildICmp(b, LLVMIntUGT, magnitude, value_i32(l, largest), "");
     magnitude = LLVMBuildSelect(b, over, value_i32(l, largest), magnitude, "");
@@ -167,7 +178,8 @@ static LLVMValueRef narrow_float(struct lowering *l, enum ir_element from, enum 
 }
 
 /* Saturates to [least, most] of the element, given in a wider or equal integer. */
-static LLVMValueRef narrow_integer(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value, bool saturate) {
+static LLVMValueRef narrow_integer(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value,
+                                   bool saturate) {
     LLVMBuilderRef b = l->builder;
     LLVMTypeRef type = lower_value_type(l, to);
     LLVMValueRef wide = from == IR_POINTER ? value_to_bits(l, from, value) : value_wide(l, from, value);
@@ -207,7 +219,8 @@ static LLVMValueRef integer_to_float(struct lowering *l, enum ir_element from, e
     }
     LLVMValueRef wide = is_signed ? LLVMBuildSExt(b, value, l->i64, "") : LLVMBuildZExt(b, value, l->i64, "");
     if (bits == 64) {
-        /* Fold the low 11 bits into one sticky bit where the magnitude needs more than 53: still exact in f64 and odd. */
+        /* Fold the low 11 bits into one sticky bit where the magnitude needs more than 53: still exact in f64 and odd.
+         */
         LLVMValueRef sign = is_signed ? LLVMBuildAShr(b, wide, value_i64(l, 63), "") : value_i64(l, 0);
         LLVMValueRef magnitude = LLVMBuildSub(b, LLVMBuildXor(b, wide, sign, ""), sign, "");
         LLVMValueRef large = LLVMBuildICmp(b, LLVMIntUGT, magnitude, value_i64(l, (1LL << 53) - 1), "");
@@ -235,8 +248,8 @@ static LLVMValueRef float_to_integer(struct lowering *l, enum ir_element from, e
     return LLVMBuildCall2(l->builder, LLVMIntrinsicGetType(l->context, id, overloads, 2), function, &wide, 1, "");
 }
 
-LLVMValueRef cast_value(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value, enum ir_round round,
-                        bool saturate) {
+LLVMValueRef cast_value(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value,
+                        enum ir_round round, bool saturate) {
     LLVMBuilderRef b = l->builder;
     if (from == to) return value;
     bool from_float = ir_is_float(from), to_float = ir_is_float(to);
@@ -259,8 +272,8 @@ LLVMValueRef cast_value(struct lowering *l, enum ir_element from, enum ir_elemen
 }
 
 /* Two neighbours of f32 to 16 bits in one instruction: the halves are packed already when they are stored. */
-static bool cast_pairs(struct lowering *l, enum ir_element from, enum ir_element to, const LLVMValueRef *in, LLVMValueRef *out,
-                       int count) {
+static bool cast_pairs(struct lowering *l, enum ir_element from, enum ir_element to, const LLVMValueRef *in,
+                       LLVMValueRef *out, int count) {
     if (from != IR_F32 || (to != IR_F16 && to != IR_BF16) || count % 2 || !(l->row->flags & TARGET_BF16)) return false;
     LLVMBuilderRef b = l->builder;
     for (int i = 0; i < count; i += 2) {
@@ -273,7 +286,8 @@ static bool cast_pairs(struct lowering *l, enum ir_element from, enum ir_element
     return true;
 }
 
-static void cast_bits(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef in, LLVMValueRef *out) {
+static void cast_bits(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef in,
+                      LLVMValueRef *out) {
     *out = from == to ? in : value_from_bits(l, to, value_to_bits(l, from, in));
 }
 

@@ -1,5 +1,6 @@
-/* Loops, branches and the regions of map and reduce.  Scalars are the same in all threads, so every branch on them is taken by the
- * whole block and barriers may stand anywhere; inside map each element goes its own way and no barrier stands there. */
+/* Loops, branches and the regions of map and reduce.  Scalars are the same in all threads, so every branch on them is
+ * taken by the whole block and barriers may stand anywhere; inside map each element goes its own way and no barrier
+ * stands there. */
 #include "targets/nvptx/lower.h"
 
 /* Everything a value is made of, flat: registers of a tile, or the parts of a view. */
@@ -20,7 +21,8 @@ static struct parts take(struct lowering *l, const struct ir_value *value) {
     return parts;
 }
 
-/* A value made of parts that came from `like` or another value of its type: of a view only what its type says is known. */
+/* A value made of parts that came from `like` or another value of its type: of a view only what its type says is known.
+ */
 static void give(struct lowering *l, const struct ir_value *value, LLVMValueRef *part, int count) {
     struct lowered *lowered = &l->values[value->id];
     if (value->type->kind == IR_TILE) {
@@ -40,7 +42,8 @@ static void give(struct lowering *l, const struct ir_value *value, LLVMValueRef 
 }
 
 /* Phis at the builder's place for a value; `from` gives the first incoming edge. */
-static LLVMValueRef *make_phis(struct lowering *l, const struct ir_value *value, struct parts first, LLVMBasicBlockRef block) {
+static LLVMValueRef *make_phis(struct lowering *l, const struct ir_value *value, struct parts first,
+                               LLVMBasicBlockRef block) {
     LLVMValueRef *phis = value_array(l, first.count);
     for (int i = 0; i < first.count; i++) {
         phis[i] = LLVMBuildPhi(l->builder, LLVMTypeOf(first.part[i]), "");
@@ -58,9 +61,11 @@ static void lower_for(struct lowering *l, struct ir_operation *operation) {
     LLVMBuilderRef b = l->builder;
     struct ir_block *region = operation->regions[0];
     int carried = operation->operand_count - 3;
-    LLVMValueRef lower = value_register(l, operation->operands[0], 0), upper = value_register(l, operation->operands[1], 0);
+    LLVMValueRef lower = value_register(l, operation->operands[0], 0),
+                 upper = value_register(l, operation->operands[1], 0);
     LLVMValueRef step = value_register(l, operation->operands[2], 0);
-    bool multiply = ir_number(operation, IR_ATTRIBUTE_MULTIPLY, 0) != 0, is_signed = ir_is_signed(operation->operands[0]->type->element);
+    bool multiply = ir_number(operation, IR_ATTRIBUTE_MULTIPLY, 0) != 0,
+         is_signed = ir_is_signed(operation->operands[0]->type->element);
     int64_t known;
     bool down = !multiply && ir_constant_integer(operation->operands[2], &known) && known < 0;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), head = value_block(l, "for"), body = value_block(l, "do"),
@@ -101,7 +106,8 @@ static void lower_while(struct lowering *l, struct ir_operation *operation) {
     LLVMBuildBr(b, head);
     LLVMPositionBuilderAtEnd(b, head);
     LLVMValueRef **phis = ARENA_ARRAY(l->arena, LLVMValueRef *, carried);
-    for (int i = 0; i < carried; i++) phis[i] = make_phis(l, test->arguments.data[i], take(l, operation->operands[i]), before);
+    for (int i = 0; i < carried; i++)
+        phis[i] = make_phis(l, test->arguments.data[i], take(l, operation->operands[i]), before);
     lower_block(l, test);
     struct ir_operation *condition = ir_terminator(test);
     for (int i = 0; i < carried; i++) {
@@ -121,7 +127,8 @@ static void lower_while(struct lowering *l, struct ir_operation *operation) {
 
 static void lower_if(struct lowering *l, struct ir_operation *operation) {
     LLVMBuilderRef b = l->builder;
-    LLVMBasicBlockRef arms[2] = {value_block(l, "then"), value_block(l, "else")}, join = value_block(l, "join"), ends[2];
+    LLVMBasicBlockRef arms[2] = {value_block(l, "then"), value_block(l, "else")}, join = value_block(l, "join"),
+                      ends[2];
     struct ir_operation *yields[2];
     LLVMBuildCondBr(b, value_register(l, operation->operands[0], 0), arms[0], arms[1]);
     for (int i = 0; i < 2; i++) {
@@ -164,12 +171,13 @@ static LLVMValueRef local_element(struct lowering *l, LLVMTypeRef type, LLVMValu
     return LLVMBuildInBoundsGEP2(l->builder, type, array, &index, 1, "");
 }
 
-/* One copy of the region in a loop over the registers, which pass through local memory: a long region written out for each of many
- * registers would take ptxas minutes. */
+/* One copy of the region in a loop over the registers, which pass through local memory: a long region written out for
+ * each of many registers would take ptxas minutes. */
 static void lower_map_loop(struct lowering *l, struct ir_operation *operation, int count) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef *in = value_array(l, operation->operand_count), *out = value_array(l, operation->result_count);
-    LLVMValueRef *arguments = value_array(l, operation->operand_count), *results = value_array(l, operation->result_count);
+    LLVMValueRef *arguments = value_array(l, operation->operand_count),
+                 *results = value_array(l, operation->result_count);
     LLVMValueRef number = value_i32(l, count), zero = value_i32(l, 0);
     for (int o = 0; o < operation->operand_count; o++) {
         const struct ir_value *operand = operation->operands[o];
@@ -181,7 +189,8 @@ static void lower_map_loop(struct lowering *l, struct ir_operation *operation, i
             LLVMBuildStore(b, value_register(l, operand, i), local_element(l, type, in[o], value_i32(l, i)));
     }
     for (int r = 0; r < operation->result_count; r++)
-        out[r] = LLVMBuildArrayAlloca(l->entry, lower_value_type(l, operation->results[r]->type->element), number, "map.out");
+        out[r] = LLVMBuildArrayAlloca(l->entry, lower_value_type(l, operation->results[r]->type->element), number,
+                                      "map.out");
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = value_block(l, "map"), behind = value_block(l, "mapped");
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
@@ -216,7 +225,8 @@ static void lower_map(struct lowering *l, struct ir_operation *operation) {
         return;
     }
     LLVMValueRef **out = ARENA_ARRAY(l->arena, LLVMValueRef *, operation->result_count);
-    LLVMValueRef *arguments = value_array(l, operation->operand_count), *results = value_array(l, operation->result_count);
+    LLVMValueRef *arguments = value_array(l, operation->operand_count),
+                 *results = value_array(l, operation->result_count);
     for (int r = 0; r < operation->result_count; r++) out[r] = value_define(l, operation->results[r]);
     for (int i = 0; i < count; i++) {
         for (int o = 0; o < operation->operand_count; o++) arguments[o] = value_register(l, operation->operands[o], i);

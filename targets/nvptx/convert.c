@@ -1,5 +1,5 @@
-/* convert_layout: nothing, other register numbers, shuffles between selects, or a trip through shared memory, as the plan of
- * ir/layout.h says. */
+/* convert_layout: nothing, other register numbers, shuffles between selects, or a trip through shared memory, as the
+ * plan of ir/layout.h says. */
 #include "ir/scratch.h"
 #include "targets/nvptx/lower.h"
 
@@ -14,13 +14,15 @@ static LLVMValueRef lane_parity(struct lowering *l, uint32_t mask) {
     return LLVMBuildICmp(b, LLVMIntNE, bits, value_i32(l, 0), "");
 }
 
-static void swap_registers(struct lowering *l, const struct layout_swap *swap, LLVMValueRef *values, int atom, int repeats) {
+static void swap_registers(struct lowering *l, const struct layout_swap *swap, LLVMValueRef *values, int atom,
+                           int repeats) {
     LLVMValueRef odd = lane_parity(l, swap->lane_mask);
     LLVMValueRef *old = value_array(l, atom);
     for (int r = 0; r < repeats; r++) {
         LLVMValueRef *part = values + r * atom;
         for (int i = 0; i < atom; i++) old[i] = part[i];
-        for (int i = 0; i < atom; i++) part[i] = LLVMBuildSelect(l->builder, odd, old[i ^ swap->register_xor], old[i], "");
+        for (int i = 0; i < atom; i++)
+            part[i] = LLVMBuildSelect(l->builder, odd, old[i ^ swap->register_xor], old[i], "");
     }
 }
 
@@ -35,8 +37,8 @@ static LLVMValueRef asked_lane(struct lowering *l, const struct layout_conversio
     return lane;
 }
 
-static void by_shuffles(struct lowering *l, const struct layout_conversion *plan, enum ir_element element, const LLVMValueRef *in,
-                        LLVMValueRef *out) {
+static void by_shuffles(struct lowering *l, const struct layout_conversion *plan, enum ir_element element,
+                        const LLVMValueRef *in, LLVMValueRef *out) {
     int from = plan->from_atom_registers, to = plan->to_atom_registers;
     LLVMValueRef *values = value_array(l, from * plan->repeats);
     for (int i = 0; i < from * plan->repeats; i++) values[i] = in[i];
@@ -55,8 +57,8 @@ static void by_shuffles(struct lowering *l, const struct layout_conversion *plan
 }
 
 /* One element or vector at (thread XOR atom part) + repeat part. */
-static LLVMValueRef transfer_address(struct lowering *l, const struct layout_transfers *side, const struct layout_transfer *one,
-                                     LLVMValueRef thread, int64_t start, int bytes) {
+static LLVMValueRef transfer_address(struct lowering *l, const struct layout_transfers *side,
+                                     const struct layout_transfer *one, LLVMValueRef thread, int64_t start, int bytes) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef place;
     int64_t constant = (int64_t)one->repeat_part;
@@ -99,7 +101,8 @@ static void by_shared(struct lowering *l, struct ir_operation *operation, const 
     int bytes = value_bytes(element);
     int64_t start = shared_scratch(l, operation, plan->scratch_elements * bytes);
     LLVMValueRef storing = storing_thread(l, &plan->store, operation->operands[0]->type->layout);
-    LLVMValueRef store_thread = coordinate_formula(l, &plan->store.formula), load_thread = coordinate_formula(l, &plan->load.formula);
+    LLVMValueRef store_thread = coordinate_formula(l, &plan->store.formula),
+                 load_thread = coordinate_formula(l, &plan->load.formula);
     for (int round = 0; round < plan->rounds; round++) {
         if (round) ptx_barrier(l);
         LLVMBasicBlockRef join = NULL;
@@ -114,7 +117,8 @@ static void by_shared(struct lowering *l, struct ir_operation *operation, const 
             const struct layout_transfer *one = &plan->store.each[i];
             if (one->round != round) continue;
             for (int v = 0; v < plan->store.vector; v++) values[v] = in[one->registers[v]];
-            shared_store_vector(l, element, values, plan->store.vector, transfer_address(l, &plan->store, one, store_thread, start, bytes));
+            shared_store_vector(l, element, values, plan->store.vector,
+                                transfer_address(l, &plan->store, one, store_thread, start, bytes));
         }
         if (join) {
             LLVMBuildBr(b, join);
@@ -124,7 +128,8 @@ static void by_shared(struct lowering *l, struct ir_operation *operation, const 
         for (int i = 0; i < plan->load.count; i++) {
             const struct layout_transfer *one = &plan->load.each[i];
             if (one->round != round) continue;
-            shared_load_vector(l, element, values, plan->load.vector, transfer_address(l, &plan->load, one, load_thread, start, bytes));
+            shared_load_vector(l, element, values, plan->load.vector,
+                               transfer_address(l, &plan->load, one, load_thread, start, bytes));
             for (int v = 0; v < plan->load.vector; v++) out[one->registers[v]] = values[v];
         }
     }
@@ -141,8 +146,8 @@ void lower_convert(struct lowering *l, struct ir_operation *operation) {
         out[0] = in[0];
         return;
     }
-    const struct layout_conversion *plan = layout_conversion_plan(l->layouts, l->arena, source->type->layout, result->type->layout,
-                                                                  value_bytes(element), SCRATCH_ROUND_BYTES);
+    const struct layout_conversion *plan = layout_conversion_plan(
+        l->layouts, l->arena, source->type->layout, result->type->layout, value_bytes(element), SCRATCH_ROUND_BYTES);
     switch (plan->kind) {
     case CONVERT_NOTHING:
         for (int i = 0; i < count; i++) out[i] = in[i];

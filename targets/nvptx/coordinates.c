@@ -1,5 +1,5 @@
-/* Where a thread stands in a tile: the affine-xor formulas of layouts as a few instructions.  What lane and warp give is made
- * once, in the prologue; what a register adds is a constant. */
+/* Where a thread stands in a tile: the affine-xor formulas of layouts as a few instructions.  What lane and warp give
+ * is made once, in the prologue; what a register adds is a constant. */
 #include "targets/nvptx/lower.h"
 
 static LLVMValueRef position_part(struct lowering *l, enum layout_input input) {
@@ -32,8 +32,8 @@ static LLVMValueRef group_part(struct lowering *l, const struct layout_formula *
     return LLVMBuildMul(l->builder, group, value_i32(l, formula->group_multiplier), "");
 }
 
-/* When registers share bits with the thread's part, the group part cannot be folded in before the XOR: it is kept apart by asking
- * for the value with the key (layout, dimension + LAYOUT_RANK). */
+/* When registers share bits with the thread's part, the group part cannot be folded in before the XOR: it is kept apart
+ * by asking for the value with the key (layout, dimension + LAYOUT_RANK). */
 static LLVMValueRef cached(struct lowering *l, const struct layout *layout, int dimension) {
     for (struct thread_coordinate *c = l->coordinates; c; c = c->next)
         if (c->layout == layout && c->dimension == dimension) return c->value;
@@ -77,7 +77,8 @@ LLVMValueRef coordinate_register(struct lowering *l, const struct layout *layout
     if (formula.register_disjoint) return LLVMBuildAdd(l->builder, thread, value_i32(l, atom_part + repeat_part), "");
     LLVMValueRef value = LLVMBuildXor(l->builder, thread, value_i32(l, atom_part), "");
     value = LLVMBuildAdd(l->builder, value, value_i32(l, repeat_part), "");
-    if (formula.group_multiplier) value = LLVMBuildAdd(l->builder, value, cached(l, layout, dimension + LAYOUT_RANK), "");
+    if (formula.group_multiplier)
+        value = LLVMBuildAdd(l->builder, value, cached(l, layout, dimension + LAYOUT_RANK), "");
     return value;
 }
 

@@ -1,8 +1,9 @@
-/* Our own reader of cubins, so that nothing that ptxas or a full disk left half done gets into an object.  Every number is checked
- * against the size before it is used; any bytes may be given.
+/* Our own reader of cubins, so that nothing that ptxas or a full disk left half done gets into an object.  Every number
+ * is checked against the size before it is used; any bytes may be given.
  *
- * A cubin is an ELF64 of machine 190.  Since CUDA 13 (ABI version 8) bits 8 to 15 of e_flags are the architecture, before it bits 0
- * to 7.  Kernels are the functions of the symbol table marked as entries; `.nv.info` tells registers and stack of all of them,
+ * A cubin is an ELF64 of machine 190.  Since CUDA 13 (ABI version 8) bits 8 to 15 of e_flags are the architecture,
+ * before it bits 0 to 7.  Kernels are the functions of the symbol table marked as entries; `.nv.info` tells registers
+ * and stack of all of them,
  * `.nv.info.<kernel>` the threads, `.nv.shared.<kernel>` is its static shared memory.  `.nv.info` entries are
  * { u8 form, u8 attribute, u16 size or value } and, for form 4, size bytes. */
 #include "targets/target.h"
@@ -11,7 +12,12 @@
 #include <string.h>
 
 enum { MACHINE_CUDA = 190, SYMBOL_ENTRY = 0x10, FORM_SIZED = 4 };
-enum info_attribute { INFO_MAX_THREADS = 0x05, INFO_REQUIRED_THREADS = 0x10, INFO_FRAME_SIZE = 0x11, INFO_REGISTERS = 0x2f };
+enum info_attribute {
+    INFO_MAX_THREADS = 0x05,
+    INFO_REQUIRED_THREADS = 0x10,
+    INFO_FRAME_SIZE = 0x11,
+    INFO_REGISTERS = 0x2f
+};
 
 struct reader {
     const unsigned char *data;
@@ -48,13 +54,16 @@ static bool check_header(struct reader *r) {
     memcpy(&r->header, r->data, sizeof r->header);
     const Elf64_Ehdr *h = &r->header;
     if (memcmp(h->e_ident, ELFMAG, SELFMAG) != 0) return fail(r, "it is no ELF file");
-    if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB) return fail(r, "it is no 64-bit little-endian file");
+    if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB)
+        return fail(r, "it is no 64-bit little-endian file");
     if (h->e_machine != MACHINE_CUDA) return fail(r, "it is not for NVIDIA GPUs");
     if (h->e_type != ET_EXEC) return fail(r, "it is not linked");
     if (h->e_ehsize != sizeof *h || h->e_shentsize != sizeof(Elf64_Shdr)) return fail(r, "its header sizes are wrong");
     if (h->e_shnum == 0 || h->e_shstrndx >= h->e_shnum) return fail(r, "it has no section names");
-    if (!inside(r, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr))) return fail(r, "its section table ends outside the file");
-    if (h->e_phnum && (h->e_phentsize != sizeof(Elf64_Phdr) || !inside(r, h->e_phoff, (uint64_t)h->e_phnum * sizeof(Elf64_Phdr))))
+    if (!inside(r, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)))
+        return fail(r, "its section table ends outside the file");
+    if (h->e_phnum &&
+        (h->e_phentsize != sizeof(Elf64_Phdr) || !inside(r, h->e_phoff, (uint64_t)h->e_phnum * sizeof(Elf64_Phdr))))
         return fail(r, "its segment table ends outside the file");
     return true;
 }
@@ -67,7 +76,8 @@ static bool check_sections(struct reader *r) {
         if (segments > end) end = segments;
     }
     r->names = section_at(r, r->header.e_shstrndx);
-    if (r->names.sh_type != SHT_STRTAB || !inside(r, r->names.sh_offset, r->names.sh_size)) return fail(r, "its section names are damaged");
+    if (r->names.sh_type != SHT_STRTAB || !inside(r, r->names.sh_offset, r->names.sh_size))
+        return fail(r, "its section names are damaged");
     for (unsigned i = 0; i < r->header.e_shnum; i++) {
         Elf64_Shdr s = section_at(r, i);
         if (!text_at(r, &r->names, s.sh_name)) return fail(r, "a section has no name");
@@ -79,7 +89,9 @@ static bool check_sections(struct reader *r) {
     return true;
 }
 
-static const char *section_name(const struct reader *r, const Elf64_Shdr *section) { return text_at(r, &r->names, section->sh_name); }
+static const char *section_name(const struct reader *r, const Elf64_Shdr *section) {
+    return text_at(r, &r->names, section->sh_name);
+}
 
 /* Index of the section named prefix + name, or 0. */
 static unsigned find_section(const struct reader *r, const char *prefix, const char *name) {
@@ -99,8 +111,8 @@ static uint32_t word_at(const unsigned char *data) {
 }
 
 /* The payload of the first entry with the attribute (and, when symbol is not 0, with that first word); NULL: none. */
-static const unsigned char *find_info(const struct reader *r, const Elf64_Shdr *section, enum info_attribute attribute, uint32_t symbol,
-                                      uint32_t least_size) {
+static const unsigned char *find_info(const struct reader *r, const Elf64_Shdr *section, enum info_attribute attribute,
+                                      uint32_t symbol, uint32_t least_size) {
     const unsigned char *data = r->data + section->sh_offset;
     for (uint64_t at = 0; at + 4 <= section->sh_size;) {
         uint32_t form = data[at], size = (uint32_t)data[at + 2] | (uint32_t)data[at + 3] << 8;
@@ -125,7 +137,8 @@ static int64_t threads_of(const unsigned char *sizes) {
 }
 
 static bool read_kernel(struct reader *r, uint32_t symbol, const char *name, struct cubin_kernel *kernel) {
-    unsigned code = find_section(r, ".text.", name), all = find_section(r, ".nv.info", ""), own = find_section(r, ".nv.info.", name);
+    unsigned code = find_section(r, ".text.", name), all = find_section(r, ".nv.info", ""),
+             own = find_section(r, ".nv.info.", name);
     if (!code) return fail(r, "a kernel has no code");
     Elf64_Shdr text = section_at(r, code);
     if (text.sh_type != SHT_PROGBITS || text.sh_size == 0) return fail(r, "a kernel has no code");
@@ -158,7 +171,8 @@ static bool read_symbols(struct reader *r, struct arena *arena, int *count, stru
     for (unsigned i = 0; i < r->header.e_shnum; i++) {
         Elf64_Shdr table = section_at(r, i);
         if (table.sh_type != SHT_SYMTAB) continue;
-        if (table.sh_entsize != sizeof(Elf64_Sym) || table.sh_size % sizeof(Elf64_Sym) || table.sh_link >= r->header.e_shnum)
+        if (table.sh_entsize != sizeof(Elf64_Sym) || table.sh_size % sizeof(Elf64_Sym) ||
+            table.sh_link >= r->header.e_shnum)
             return fail(r, "its symbol table is damaged");
         Elf64_Shdr strings = section_at(r, table.sh_link);
         if (strings.sh_type == SHT_STRTAB && !inside(r, strings.sh_offset, strings.sh_size))

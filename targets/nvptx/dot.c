@@ -1,5 +1,6 @@
-/* dot by plain means, right for every type: both operands go to shared memory row-major, and each thread runs over k with one
- * multiply-add for each element of the accumulator that it holds.  Operands too large for shared memory go in pieces of k. */
+/* dot by plain means, right for every type: both operands go to shared memory row-major, and each thread runs over k
+ * with one multiply-add for each element of the accumulator that it holds.  Operands too large for shared memory go in
+ * pieces of k. */
 #include "ir/scratch.h"
 #include "targets/nvptx/lower.h"
 
@@ -12,7 +13,8 @@ struct product {
 };
 
 /* Element number inside a piece of an operand whose dimension `cut` has the extent of the piece. */
-static LLVMValueRef number_in(struct lowering *l, const struct ir_type *type, LLVMValueRef *coordinate, int cut, int64_t piece) {
+static LLVMValueRef number_in(struct lowering *l, const struct ir_type *type, LLVMValueRef *coordinate, int cut,
+                              int64_t piece) {
     LLVMValueRef sum = value_i32(l, 0);
     for (int d = 0; d < type->rank; d++) {
         sum = LLVMBuildMul(l->builder, sum, value_i32(l, d == cut ? piece : type->extent[d]), "");
@@ -57,7 +59,8 @@ static LLVMValueRef widen(struct lowering *l, enum ir_element from, enum ir_elem
 }
 
 /* The operand's element at (batch…, row or column of the accumulator's register, k). */
-static LLVMValueRef get_operand(struct lowering *l, const struct product *p, int operand, int reg, LLVMValueRef k, int64_t start) {
+static LLVMValueRef get_operand(struct lowering *l, const struct product *p, int operand, int reg, LLVMValueRef k,
+                                int64_t start) {
     LLVMBuilderRef b = l->builder;
     const struct ir_type *type = operand == 0 ? p->a : p->b;
     LLVMValueRef coordinate[LAYOUT_RANK];
@@ -66,7 +69,8 @@ static LLVMValueRef get_operand(struct lowering *l, const struct product *p, int
     coordinate[m] = operand == 0 ? coordinate_register(l, p->c->layout, m, reg) : k;
     coordinate[n] = operand == 0 ? k : coordinate_register(l, p->c->layout, n, reg);
     LLVMValueRef place = LLVMBuildMul(b, number_in(l, type, coordinate, cut, p->piece), value_i32(l, bytes), "");
-    return widen(l, type->element, p->c->element, shared_load(l, type->element, shared_address(l, start, place), bytes));
+    return widen(l, type->element, p->c->element,
+                 shared_load(l, type->element, shared_address(l, start, place), bytes));
 }
 
 /* Registers of the accumulator that need the same element of an operand share it: key[reg] is the first of them. */
@@ -90,7 +94,8 @@ static int *sharing(struct lowering *l, const struct product *p, int operand) {
     return key;
 }
 
-static LLVMValueRef multiply_add(struct lowering *l, enum ir_element element, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+static LLVMValueRef multiply_add(struct lowering *l, enum ir_element element, LLVMValueRef a, LLVMValueRef b,
+                                 LLVMValueRef c) {
     LLVMValueRef arguments[3] = {a, b, c};
     if (ir_is_float(element)) return value_intrinsic(l, "llvm.fma", LLVMTypeOf(c), arguments, 3);
     return LLVMBuildAdd(l->builder, LLVMBuildMul(l->builder, a, b, ""), c, "");

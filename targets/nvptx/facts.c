@@ -1,5 +1,5 @@
-/* What is known of index scalars without running: a power of two that divides them, and that they are not negative.  Wide accesses and
- * one-sided bounds checks stand on it. */
+/* What is known of index scalars without running: a power of two that divides them, and that they are not negative.
+ * Wide accesses and one-sided bounds checks stand on it. */
 #include "targets/nvptx/lower.h"
 
 enum { MOST = 1 << 20 };
@@ -15,4 +15,6 @@ int64_t fact_divisor(const struct lowering *l, const struct ir_value *value) {
     return int64_max(1, int64_min(multiple, MOST));
 }
 
-bool fact_not_negative(const struct lowering *l, const struct ir_value *value) { return range_of(l->ranges, value).low >= 0; }
+bool fact_not_negative(const struct lowering *l, const struct ir_value *value) {
+    return range_of(l->ranges, value).low >= 0;
+}

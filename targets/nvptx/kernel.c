@@ -1,4 +1,5 @@
-/* A kernel as an LLVM function: its parameter, who a thread is, the walk over operations, annotations and debug information.
+/* A kernel as an LLVM function: its parameter, who a thread is, the walk over operations, annotations and debug
+ * information.
  *
  *   void kernel({ [slots x i64] } byval)      the flat array of ir/kernel.h
  *   entry:    thread, lane, warp, slots, coordinates of layouts  (everything that dominates the rest)
@@ -87,8 +88,8 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation) 
 
 static void set_location(struct lowering *l, const struct ir_operation *operation) {
     if (!l->scope || !operation->at.line) return;
-    LLVMMetadataRef at = LLVMDIBuilderCreateDebugLocation(l->context, (unsigned)operation->at.line, (unsigned)operation->at.column,
-                                                          l->scope, NULL);
+    LLVMMetadataRef at = LLVMDIBuilderCreateDebugLocation(l->context, (unsigned)operation->at.line,
+                                                          (unsigned)operation->at.column, l->scope, NULL);
     LLVMSetCurrentDebugLocation2(l->builder, at);
 }
 
@@ -123,7 +124,8 @@ static int slots_of(const struct ir_type *type) { return type->kind == IR_VIEW ?
 
 static int count_slots(const struct ir_function *function) {
     int count = function->grid_rank + 1;
-    for (int i = 0; i < function->body->arguments.count; i++) count += slots_of(function->body->arguments.data[i]->type);
+    for (int i = 0; i < function->body->arguments.count; i++)
+        count += slots_of(function->body->arguments.data[i]->type);
     return count;
 }
 
@@ -134,7 +136,8 @@ static void annotate(struct lowering *l, const char *name, int number) {
     LLVMAddNamedMetadataOperand(l->module, "nvvm.annotations", LLVMMetadataAsValue(l->context, node));
 }
 
-static void add_attribute(struct lowering *l, LLVMAttributeIndex index, const char *name, LLVMTypeRef type, uint64_t number) {
+static void add_attribute(struct lowering *l, LLVMAttributeIndex index, const char *name, LLVMTypeRef type,
+                          uint64_t number) {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
     LLVMAttributeRef attribute = type ? LLVMCreateTypeAttribute(l->context, kind, type)
                                       : LLVMCreateEnumAttribute(l->context, kind, number);
@@ -174,8 +177,8 @@ static void open_debug(struct lowering *l) {
     LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(l->debug, file, NULL, 0, LLVMDIFlagZero);
     const char *symbol = l->function->name;
     unsigned line = (unsigned)l->function->at.line;
-    l->scope = LLVMDIBuilderCreateFunction(l->debug, file, symbol, strlen(symbol), symbol, strlen(symbol), file, line, type, false,
-                                           true, line, LLVMDIFlagZero, true);
+    l->scope = LLVMDIBuilderCreateFunction(l->debug, file, symbol, strlen(symbol), symbol, strlen(symbol), file, line,
+                                           type, false, true, line, LLVMDIFlagZero, true);
     LLVMSetSubprogram(l->kernel, l->scope);
 }
 
@@ -216,7 +219,8 @@ static void prologue(struct lowering *l) {
 
 bool nvptx_lower(struct lowering *l) {
     int errors = l->options->diagnostics->errors;
-    if (l->function->warps < 1 || l->function->warps > 32) die("%s has %d warps", l->function->name, l->function->warps);
+    if (l->function->warps < 1 || l->function->warps > 32)
+        die("%s has %d warps", l->function->name, l->function->warps);
     make_types(l);
     l->value_count = l->function->next_value_id;
     l->values = ARENA_ARRAY(l->arena, struct lowered, l->value_count);

@@ -1,5 +1,6 @@
-/* Functions the machine has: rounding, sqrt, rcp (correctly rounded), exp, exp2, tanh, rsqrt (2 ulp in f32), NaN and sign.  expand_math has
- * replaced all others by bodies of src/std/math.tile.  f16 and bf16 go through f32 and are rounded once.  Philox 4x32-10 too. */
+/* Functions the machine has: rounding, sqrt, rcp (correctly rounded), exp, exp2, tanh, rsqrt (2 ulp in f32), NaN and
+ * sign.  expand_math has replaced all others by bodies of src/std/math.tile.  f16 and bf16 go through f32 and are
+ * rounded once.  Philox 4x32-10 too. */
 #include "targets/nvptx/lower.h"
 
 static const char *const math_name[] = {
@@ -10,9 +11,10 @@ static const char *const math_name[] = {
 
 static LLVMValueRef real(LLVMValueRef like, double number) { return LLVMConstReal(LLVMTypeOf(like), number); }
 
-/* exp(x) = 2^j * 2^r with j = floor(x log2 e) held to [-126, 126] and r = x log2 e - j, whose product is exact but for one rounding:
- *     k = floor(252 * saturate(x / (252 ln 2) + 1/2)), found in the low bits of k + 1.5 * 2^23 + 1;   j = k - 126
- * Those bits, shifted to the exponent, are 2^j.  Past the ends r leaves [0, 1) and ex2 gives what overflows or vanishes. */
+/* exp(x) = 2^j * 2^r with j = floor(x log2 e) held to [-126, 126] and r = x log2 e - j, whose product is exact but for
+ * one rounding: k = floor(252 * saturate(x / (252 ln 2) + 1/2)), found in the low bits of k + 1.5 * 2^23 + 1;   j = k -
+ * 126 Those bits, shifted to the exponent, are 2^j.  Past the ends r leaves [0, 1) and ex2 gives what overflows or
+ * vanishes. */
 static LLVMValueRef exp_f32(struct lowering *l, LLVMValueRef x) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef part[3] = {x, real(x, 1.0 / (252.0 * 0.693147180559945309)), real(x, 0.5)};
@@ -37,12 +39,13 @@ static LLVMValueRef with_sign(struct lowering *l, enum ir_element element, LLVMV
     return value_from_bits(l, element, LLVMBuildOr(b, low, LLVMBuildAnd(b, high, bit, ""), ""));
 }
 
-/* tanh: 1 - 2/(e^2|x| + 1) from 0.6 on, below it x + x^3 P(x^2) with P of degree 4 (0.2 ulp); 1.6 ulp with perfect ex2 and rcp.  Both are
- * computed, neither branches; NaN stays through the polynomial. */
+/* tanh: 1 - 2/(e^2|x| + 1) from 0.6 on, below it x + x^3 P(x^2) with P of degree 4 (0.2 ulp); 1.6 ulp with perfect ex2
+ * and rcp.  Both are computed, neither branches; NaN stays through the polynomial. */
 static LLVMValueRef tanh_f32(struct lowering *l, LLVMValueRef x) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef magnitude = value_intrinsic(l, "llvm.fabs", l->f32, &x, 1);
-    LLVMValueRef power = ptx_unary(l, PTX_EX2_SMALL, l->f32, LLVMBuildFMul(b, magnitude, real(x, 2.0 * 1.442695040888963407), ""));
+    LLVMValueRef power =
+        ptx_unary(l, PTX_EX2_SMALL, l->f32, LLVMBuildFMul(b, magnitude, real(x, 2.0 * 1.442695040888963407), ""));
     LLVMValueRef inverse = ptx_unary(l, PTX_RCP_APPROX, l->f32, LLVMBuildFAdd(b, power, real(x, 1.0), ""));
     LLVMValueRef far[3] = {inverse, real(x, -2.0), real(x, 1.0)};
     LLVMValueRef large = with_sign(l, IR_F32, value_intrinsic(l, "llvm.fma", l->f32, far, 3), x);
@@ -79,7 +82,8 @@ static LLVMValueRef function_f64(struct lowering *l, enum ir_math function, LLVM
     }
 }
 
-static LLVMValueRef function_wide(struct lowering *l, enum ir_math function, enum ir_element element, LLVMValueRef x, LLVMValueRef y) {
+static LLVMValueRef function_wide(struct lowering *l, enum ir_math function, enum ir_element element, LLVMValueRef x,
+                                  LLVMValueRef y) {
     LLVMTypeRef type = LLVMTypeOf(x);
     switch (function) {
     case IR_MATH_FLOOR: return value_intrinsic(l, "llvm.floor", type, &x, 1);
@@ -151,10 +155,12 @@ void lower_philox(struct lowering *l, struct ir_operation *operation) {
     LLVMValueRef *out[4];
     for (int w = 0; w < 4; w++) out[w] = value_define(l, operation->results[w]);
     int count = value_registers(operation->results[0]->type);
-    LLVMValueRef seed = value_wide(l, operation->operands[0]->type->element, value_register(l, operation->operands[0], 0));
+    LLVMValueRef seed =
+        value_wide(l, operation->operands[0]->type->element, value_register(l, operation->operands[0], 0));
     for (int i = 0; i < count; i++) {
         LLVMValueRef words[4];
-        LLVMValueRef number = value_wide(l, operation->operands[1]->type->element, value_register(l, operation->operands[1], i));
+        LLVMValueRef number =
+            value_wide(l, operation->operands[1]->type->element, value_register(l, operation->operands[1], i));
         philox(l, seed, number, words);
         for (int w = 0; w < 4; w++) out[w][i] = words[w];
     }

@@ -1,5 +1,5 @@
-/* One access of a thread to global memory: 1 to 16 bytes, under a predicate, as inline PTX.  Elements narrower than the words of
- * the access are packed, element 0 lowest. */
+/* One access of a thread to global memory: 1 to 16 bytes, under a predicate, as inline PTX.  Elements narrower than the
+ * words of the access are packed, element 0 lowest. */
 #include "targets/nvptx/memory.h"
 
 struct memory_shape memory_shape(enum ir_element element, int count) {
@@ -8,12 +8,15 @@ struct memory_shape memory_shape(enum ir_element element, int count) {
     return (struct memory_shape){unit, total / unit, unit / bytes};
 }
 
-static LLVMTypeRef word_type(const struct lowering *l, int unit) { return unit == 8 ? l->i64 : unit == 4 ? l->i32 : l->i16; }
+static LLVMTypeRef word_type(const struct lowering *l, int unit) {
+    return unit == 8 ? l->i64 : unit == 4 ? l->i32 : l->i16;
+}
 static char word_letter(int unit) { return unit == 8 ? 'l' : unit == 4 ? 'r' : 'h'; }
 static const char *word_name(int unit) { return unit == 8 ? "b64" : unit == 4 ? "b32" : unit == 2 ? "b16" : "b8"; }
 static const char *vector_name(int words) { return words == 4 ? ".v4" : words == 2 ? ".v2" : ""; }
 
-void memory_pack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *values, LLVMValueRef *words) {
+void memory_pack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *values,
+                 LLVMValueRef *words) {
     LLVMBuilderRef b = l->builder;
     LLVMTypeRef type = word_type(l, shape.unit);
     int bits = 8 * shape.unit / shape.each;
@@ -55,8 +58,8 @@ static void put_address(struct buffer *text, int operand, int64_t offset) {
 }
 
 /* @p ld.global.nc.v4.b32 {$0, …}, [$4+16];  with `other` tied to the results so that it stays where p is false. */
-void memory_load(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset, int count,
-                 LLVMValueRef predicate, const LLVMValueRef *other, LLVMValueRef *words) {
+void memory_load(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset,
+                 int count, LLVMValueRef predicate, const LLVMValueRef *other, LLVMValueRef *words) {
     struct memory_shape shape = memory_shape(element, count);
     LLVMValueRef arguments[8];
     struct buffer text = {0}, constraints = {0};
@@ -80,7 +83,8 @@ void memory_load(struct lowering *l, enum ir_element element, const char *cache,
     put_address(&text, shape.words, offset);
     buffer_putc(&text, ';');
     LLVMTypeRef word = word_type(l, shape.unit), members[4] = {word, word, word, word};
-    LLVMTypeRef type = shape.words == 1 ? word : LLVMStructTypeInContext(l->context, members, (unsigned)shape.words, false);
+    LLVMTypeRef type =
+        shape.words == 1 ? word : LLVMStructTypeInContext(l->context, members, (unsigned)shape.words, false);
     LLVMValueRef all = ptx_text(l, text.data, constraints.data, type, arguments, n, true);
     for (int w = 0; w < shape.words; w++)
         words[w] = shape.words == 1 ? all : LLVMBuildExtractValue(l->builder, all, (unsigned)w, "");
@@ -88,8 +92,8 @@ void memory_load(struct lowering *l, enum ir_element element, const char *cache,
     buffer_free(&constraints);
 }
 
-void memory_store(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset, int count,
-                  LLVMValueRef predicate, const LLVMValueRef *values) {
+void memory_store(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset,
+                  int count, LLVMValueRef predicate, const LLVMValueRef *values) {
     struct memory_shape shape = memory_shape(element, count);
     LLVMValueRef arguments[8];
     struct buffer text = {0}, constraints = {0};

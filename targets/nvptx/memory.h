@@ -1,5 +1,5 @@
-/* Accesses to global memory: single ones (memory.c) and the plan by which the registers of a tile reach the elements of a view
- * (reach.c). */
+/* Accesses to global memory: single ones (memory.c) and the plan by which the registers of a tile reach the elements of
+ * a view (reach.c). */
 #ifndef TILECC_NVPTX_MEMORY_H
 #define TILECC_NVPTX_MEMORY_H
 #include "targets/nvptx/lower.h"
@@ -7,15 +7,17 @@
 /* What an access moves: `words` of `unit` bytes, `each` elements in one, element 0 lowest. */
 struct memory_shape { int unit, words, each; };
 struct memory_shape memory_shape(enum ir_element element, int count);
-void memory_pack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *values, LLVMValueRef *words);
-void memory_unpack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *words, LLVMValueRef *values);
+void memory_pack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *values,
+                 LLVMValueRef *words);
+void memory_unpack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *words,
+                   LLVMValueRef *values);
 
-/* `count` consecutive elements at address + offset, aligned to their size together.  cache: "", ".cg", ".nc" …  predicate NULL:
- * always; else `other` are the values where it is false.  A load leaves words, to be unpacked. */
-void memory_load(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset, int count,
-                 LLVMValueRef predicate, const LLVMValueRef *other, LLVMValueRef *words);
-void memory_store(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset, int count,
-                  LLVMValueRef predicate, const LLVMValueRef *values);
+/* `count` consecutive elements at address + offset, aligned to their size together.  cache: "", ".cg", ".nc" …
+ * predicate NULL: always; else `other` are the values where it is false.  A load leaves words, to be unpacked. */
+void memory_load(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset,
+                 int count, LLVMValueRef predicate, const LLVMValueRef *other, LLVMValueRef *words);
+void memory_store(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset,
+                  int count, LLVMValueRef predicate, const LLVMValueRef *values);
 
 /* How a tile reaches a place of a view. */
 struct reach {
@@ -27,7 +29,8 @@ struct reach {
     int gather_first;                   /* first tile dimension of the gathered shape */
     LLVMValueRef address;               /* of the thread, without its register parts */
     LLVMValueRef usable;                /* i1 or NULL: what no register changes (presence, points) */
-    LLVMValueRef limit[IR_MAX_RANK];    /* i32, by dimension of the view: coordinates from low to below limit are inside; NULL: all */
+    LLVMValueRef limit[IR_MAX_RANK]; /* i32, by dimension of the view: coordinates from low to below limit are inside;
+                                        NULL: all */
     LLVMValueRef low[IR_MAX_RANK];      /* i32 or NULL: 0 */
     int contiguous;                     /* dimension of the view with stride 1 that the tile runs along, or -1 */
     struct layout_vector vector;        /* registers that may go together; size 1: none */

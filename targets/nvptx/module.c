@@ -1,5 +1,5 @@
-/* From a lowered kernel to PTX text: LLVM's passes, its NVPTX back end, and the rewriting of .version and .target for architectures
- * that LLVM 19 does not know.  Runs in a forked worker: LLVM aborts on its own errors. */
+/* From a lowered kernel to PTX text: LLVM's passes, its NVPTX back end, and the rewriting of .version and .target for
+ * architectures that LLVM 19 does not know.  Runs in a forked worker: LLVM aborts on its own errors. */
 #include "targets/nvptx/assemble.h"
 #include "targets/nvptx/lower.h"
 
@@ -51,18 +51,20 @@ static void optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int lev
     LLVMDisposePassBuilderOptions(options);
 }
 
-static void print_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct target_row *row, struct buffer *out) {
+static void print_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct target_row *row,
+                      struct buffer *out) {
     LLVMMemoryBufferRef memory;
     char *problem = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMAssemblyFile, &problem, &memory)) die("LLVM: %s", problem);
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMAssemblyFile, &problem, &memory))
+        die("LLVM: %s", problem);
     buffer_append(out, LLVMGetBufferStart(memory), LLVMGetBufferSize(memory));
     LLVMDisposeMemoryBuffer(memory);
     replace_directive(out, ".version ", row->ptx_version);
     replace_directive(out, ".target ", row->name);
 }
 
-bool nvptx_make_ptx(const struct target_options *options, const struct target_row *row, struct ir_function *function, bool llvm,
-                    struct buffer *out, int64_t *shared_bytes) {
+bool nvptx_make_ptx(const struct target_options *options, const struct target_row *row, struct ir_function *function,
+                    bool llvm, struct buffer *out, int64_t *shared_bytes) {
     struct lowering l = {.arena = options->arena, .options = options, .row = row, .function = function};
     l.context = LLVMContextCreate();
     l.module = LLVMModuleCreateWithNameInContext("tile", l.context);

@@ -12,11 +12,12 @@ static const struct { unsigned flags; const char *constraints, *text; } rows[] =
 
 static void mark_call(struct lowering *l, LLVMValueRef call, const char *name, uint64_t number) {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(l->context, kind, number));
+    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                             LLVMCreateEnumAttribute(l->context, kind, number));
 }
 
-static LLVMValueRef emit(struct lowering *l, const char *text, const char *constraints, unsigned flags, LLVMTypeRef result,
-                         const LLVMValueRef *arguments, int count) {
+static LLVMValueRef emit(struct lowering *l, const char *text, const char *constraints, unsigned flags,
+                         LLVMTypeRef result, const LLVMValueRef *arguments, int count) {
     LLVMTypeRef types[64];
     if (count > 64) die("%d operands of one instruction", count);
     for (int i = 0; i < count; i++) types[i] = LLVMTypeOf(arguments[i]);
@@ -27,7 +28,8 @@ static LLVMValueRef emit(struct lowering *l, const char *text, const char *const
     LLVMValueRef assembly = LLVMGetInlineAsm(type, text, strlen(text), full.data ? full.data : "", full.size,
                                              (flags & E) != 0, false, LLVMInlineAsmDialectATT, false);
     buffer_free(&full);
-    LLVMValueRef call = LLVMBuildCall2(l->builder, type, assembly, (LLVMValueRef *)(uintptr_t)arguments, (unsigned)count, "");
+    LLVMValueRef call =
+        LLVMBuildCall2(l->builder, type, assembly, (LLVMValueRef *)(uintptr_t)arguments, (unsigned)count, "");
     mark_call(l, call, "nounwind", 0);
     if (flags & C) mark_call(l, call, "convergent", 0);
     if (flags & P) mark_call(l, call, "memory", 0);
@@ -50,14 +52,16 @@ static char *fill(struct lowering *l, const char *text, const char *const **word
     return filled;
 }
 
-LLVMValueRef ptx_emit(struct lowering *l, enum ptx_row row, LLVMTypeRef result, const LLVMValueRef *arguments, int count,
-                      const char *const *words) {
+LLVMValueRef ptx_emit(struct lowering *l, enum ptx_row row, LLVMTypeRef result, const LLVMValueRef *arguments,
+                      int count, const char *const *words) {
     const char *text = fill(l, rows[row].text, &words);
     const char *constraints = fill(l, rows[row].constraints, &words);
     return emit(l, text, constraints, rows[row].flags, result, arguments, count);
 }
 
-const char *ptx_words(struct lowering *l, enum ptx_row row, const char *const *words) { return fill(l, rows[row].text, &words); }
+const char *ptx_words(struct lowering *l, enum ptx_row row, const char *const *words) {
+    return fill(l, rows[row].text, &words);
+}
 
 LLVMValueRef ptx_unary(struct lowering *l, enum ptx_row row, LLVMTypeRef result, LLVMValueRef argument) {
     return ptx_emit(l, row, result, &argument, 1, NULL);
@@ -71,7 +75,8 @@ LLVMValueRef ptx_text(struct lowering *l, const char *text, const char *constrai
 void ptx_barrier(struct lowering *l) { ptx_emit(l, PTX_BARRIER, l->nothing, NULL, 0, NULL); }
 
 /* A shuffle moves 32 bits: narrower values are widened, wider ones go in halves. */
-static LLVMValueRef shuffle(struct lowering *l, enum ptx_row row, enum ir_element element, LLVMValueRef value, LLVMValueRef by) {
+static LLVMValueRef shuffle(struct lowering *l, enum ptx_row row, enum ir_element element, LLVMValueRef value,
+                            LLVMValueRef by) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef bits = value_to_bits(l, element, value);
     LLVMTypeRef type = LLVMTypeOf(bits);

@@ -1,9 +1,10 @@
 /* The plan of an access to a view: a thread's address, which registers go together as one vector, and what is outside.
  *
- * address = data + bytes * sum of start[d] * stride[d]  (uniform)  + thread part of the coordinates * stride  (a thread's)
+ * address = data + bytes * sum of start[d] * stride[d]  (uniform)  + thread part of the coordinates * stride  (a
+ * thread's)
  *           + register part * stride  (an immediate where the stride is known).
- * A coordinate c of dimension d is inside when start + c lies in [0, extent): low <= c < limit with low = clamp(-start) and
- * limit = clamp(extent - start), both made once and 32 bits wide, so that a register costs one comparison. */
+ * A coordinate c of dimension d is inside when start + c lies in [0, extent): low <= c < limit with low = clamp(-start)
+ * and limit = clamp(extent - start), both made once and 32 bits wide, so that a register costs one comparison. */
 #include "targets/nvptx/memory.h"
 
 LLVMValueRef reach_both(struct lowering *l, LLVMValueRef a, LLVMValueRef b) {
@@ -39,7 +40,8 @@ static void plan_bounds(struct lowering *l, const struct ir_operation *operation
             continue;
         }
         reach->limit[d] = clamp_i32(l, LLVMBuildSub(b, view->extent[d], start, ""), place);
-        if (!fact_not_negative(l, reach->access.index[d])) reach->low[d] = clamp_i32(l, LLVMBuildNeg(b, start, ""), place);
+        if (!fact_not_negative(l, reach->access.index[d]))
+            reach->low[d] = clamp_i32(l, LLVMBuildNeg(b, start, ""), place);
     }
     /* A limit of 0 says "nothing" as well as a predicate of its own would. */
     for (int d = 0; d < reach->access.rank && reach->usable; d++)
@@ -76,8 +78,8 @@ static void plan_address(struct lowering *l, struct reach *reach) {
     reach->address = LLVMBuildGEP2(b, l->i8, reach->address, &thread, 1, "");
 }
 
-/* The widest vector that layout, stride and alignment allow.  Where the extent is not known to be a multiple of it, `whole`
- * tells when running. */
+/* The widest vector that layout, stride and alignment allow.  Where the extent is not known to be a multiple of it,
+ * `whole` tells when running. */
 static void plan_vector(struct lowering *l, const struct ir_operation *operation, struct reach *reach) {
     LLVMBuilderRef b = l->builder;
     const struct view *view = reach->view;
@@ -95,7 +97,8 @@ static void plan_vector(struct lowering *l, const struct ir_operation *operation
     }
     int d = reach->contiguous;
     if (d < 0 || !reach->type->layout || alignment <= bytes) return;
-    struct layout_vector vector = layout_vector(reach->type->layout, reach->tile_dimension[d], (int)(alignment / bytes));
+    struct layout_vector vector =
+        layout_vector(reach->type->layout, reach->tile_dimension[d], (int)(alignment / bytes));
     if (vector.size <= 1) return;
     reach->vector = vector;
     if (proven(operation, d) || view->extent_multiple[d] % vector.size == 0) return;
@@ -166,7 +169,8 @@ LLVMValueRef reach_address(struct lowering *l, const struct reach *reach, int re
             }
             part = value_i64(l, number);
         } else {
-            part = LLVMBuildZExt(b, coordinate_register(l, reach->type->layout, reach->tile_dimension[d], reg), l->i64, "");
+            part = LLVMBuildZExt(b, coordinate_register(l, reach->type->layout, reach->tile_dimension[d], reg), l->i64,
+                                 "");
         }
         part = LLVMBuildMul(b, part, reach->view->stride[d], "");
         moved = moved ? LLVMBuildAdd(b, moved, part, "") : part;

@@ -1,5 +1,5 @@
-/* Operations that move no element to another thread when their layouts agree: iota, splat, broadcast, permute, reshape, extract.
- * Where they do not agree the tile goes through shared memory in row-major order. */
+/* Operations that move no element to another thread when their layouts agree: iota, splat, broadcast, permute, reshape,
+ * extract. Where they do not agree the tile goes through shared memory in row-major order. */
 #include "targets/nvptx/lower.h"
 
 /* A position of the source for a position of the result; false: the operation has another form. */
@@ -29,8 +29,8 @@ static void source_coordinates(const struct ir_operation *operation, const int *
     }
 }
 
-/* source_register[i] for register i of the result when no element leaves its thread.  Maps are affine over positions, so lane 0 of
- * warp 0 and one position for each bit of lane and warp decide it, for each register. */
+/* source_register[i] for register i of the result when no element leaves its thread.  Maps are affine over positions,
+ * so lane 0 of warp 0 and one position for each bit of lane and warp decide it, for each register. */
 static bool same_thread(const struct ir_operation *operation, int warps, int *source_register) {
     const struct ir_type *from = operation->operands[0]->type, *to = operation->results[0]->type;
     int count = layout_registers(to->layout), want[LAYOUT_RANK], source[LAYOUT_RANK], got[LAYOUT_RANK];
@@ -42,7 +42,8 @@ static bool same_thread(const struct ir_operation *operation, int warps, int *so
         if (source_register[reg] < 0) return false;
         for (int thread = 1; thread < 32 * warps; thread++) {
             if (thread < 32 ? (thread & (thread - 1)) != 0 : thread % 32 != 0) continue;
-            struct layout_position there = {.part = {[LAYOUT_REGISTER] = reg, [LAYOUT_LANE] = thread % 32, [LAYOUT_WARP] = thread / 32}};
+            struct layout_position there = {
+                .part = {[LAYOUT_REGISTER] = reg, [LAYOUT_LANE] = thread % 32, [LAYOUT_WARP] = thread / 32}};
             layout_coordinates(to->layout, &there, want);
             source_coordinates(operation, want, source);
             there.part[LAYOUT_REGISTER] = source_register[reg];
@@ -74,7 +75,8 @@ static void through_shared(struct lowering *l, struct ir_operation *operation, L
     LLVMValueRef coordinate[LAYOUT_RANK], wanted[LAYOUT_RANK];
     for (int reg = 0; reg < layout_registers(from->layout); reg++) {
         for (int d = 0; d < from->rank; d++) coordinate[d] = coordinate_register(l, from->layout, d, reg);
-        LLVMValueRef place = LLVMBuildMul(b, linear_number(l, coordinate, from->extent, from->rank), value_i32(l, bytes), "");
+        LLVMValueRef place =
+            LLVMBuildMul(b, linear_number(l, coordinate, from->extent, from->rank), value_i32(l, bytes), "");
         shared_store(l, element, value_register(l, source, reg), shared_address(l, start, place), bytes);
     }
     ptx_barrier(l);
@@ -88,7 +90,8 @@ static void through_shared(struct lowering *l, struct ir_operation *operation, L
         } else {
             for (int d = 0; d < to->rank; d++) {
                 if (operation->opcode == OP_PERMUTE) wanted[permutation->list[d]] = coordinate[d];
-                else if (operation->opcode == OP_EXTRACT) wanted[d] = LLVMBuildAdd(b, coordinate[d], value_i32(l, begin->list[d]), "");
+                else if (operation->opcode == OP_EXTRACT)
+                    wanted[d] = LLVMBuildAdd(b, coordinate[d], value_i32(l, begin->list[d]), "");
                 else wanted[d] = from->extent[d] == 1 ? value_i32(l, 0) : coordinate[d];
             }
             number = linear_number(l, wanted, from->extent, from->rank);

@@ -1,5 +1,6 @@
-/* Scratch in shared memory.  allocate_shared gives operations a place (shared_offset, shared_bytes) and insert_barriers orders the
- * places; an operation without one shares a place behind all others, and meets all threads before it writes there. */
+/* Scratch in shared memory.  allocate_shared gives operations a place (shared_offset, shared_bytes) and insert_barriers
+ * orders the places; an operation without one shares a place behind all others, and meets all threads before it writes
+ * there. */
 #include "targets/nvptx/lower.h"
 
 int64_t shared_scratch(struct lowering *l, const struct ir_operation *operation, int64_t bytes) {
@@ -21,7 +22,8 @@ LLVMValueRef shared_address(struct lowering *l, int64_t offset, LLVMValueRef byt
     return LLVMBuildGEP2(l->builder, l->i8, l->shared, &both, 1, "");
 }
 
-void shared_store(struct lowering *l, enum ir_element element, LLVMValueRef value, LLVMValueRef address, int alignment) {
+void shared_store(struct lowering *l, enum ir_element element, LLVMValueRef value, LLVMValueRef address,
+                  int alignment) {
     LLVMValueRef store = LLVMBuildStore(l->builder, value_to_bits(l, element, value), address);
     LLVMSetAlignment(store, (unsigned)alignment);
 }
@@ -45,7 +47,8 @@ static LLVMTypeRef elements_type(struct lowering *l, enum ir_element element, in
     return LLVMVectorType(LLVMIntTypeInContext(l->context, (unsigned)(8 * value_bytes(element))), (unsigned)count);
 }
 
-void shared_store_vector(struct lowering *l, enum ir_element element, const LLVMValueRef *values, int count, LLVMValueRef address) {
+void shared_store_vector(struct lowering *l, enum ir_element element, const LLVMValueRef *values, int count,
+                         LLVMValueRef address) {
     LLVMBuilderRef b = l->builder;
     int bytes = value_bytes(element) * count;
     LLVMValueRef vector = LLVMGetPoison(elements_type(l, element, count));
@@ -55,7 +58,8 @@ void shared_store_vector(struct lowering *l, enum ir_element element, const LLVM
     LLVMSetAlignment(store, (unsigned)bytes);
 }
 
-void shared_load_vector(struct lowering *l, enum ir_element element, LLVMValueRef *values, int count, LLVMValueRef address) {
+void shared_load_vector(struct lowering *l, enum ir_element element, LLVMValueRef *values, int count,
+                        LLVMValueRef address) {
     LLVMBuilderRef b = l->builder;
     int bytes = value_bytes(element) * count;
     LLVMValueRef load = LLVMBuildLoad2(b, vector_type(l, bytes), address, "");

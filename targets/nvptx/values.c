@@ -51,7 +51,9 @@ LLVMValueRef *value_define(struct lowering *l, const struct ir_value *value) {
 LLVMValueRef value_i32(const struct lowering *l, int64_t number) {
     return LLVMConstInt(l->i32, (unsigned long long)(uint32_t)number, false);
 }
-LLVMValueRef value_i64(const struct lowering *l, int64_t number) { return LLVMConstInt(l->i64, (unsigned long long)number, true); }
+LLVMValueRef value_i64(const struct lowering *l, int64_t number) {
+    return LLVMConstInt(l->i64, (unsigned long long)number, true);
+}
 LLVMValueRef value_i1(const struct lowering *l, bool truth) { return LLVMConstInt(l->i1, truth, false); }
 
 static LLVMTypeRef integer_of(const struct lowering *l, int bits) {
@@ -89,10 +91,12 @@ LLVMValueRef value_wide(struct lowering *l, enum ir_element element, LLVMValueRe
     int bits = ir_element_info[element].bits;
     if (element == IR_BOOL) return LLVMBuildZExt(l->builder, value, l->i64, "");
     if (bits == 64) return value;
-    return ir_is_signed(element) ? LLVMBuildSExt(l->builder, value, l->i64, "") : LLVMBuildZExt(l->builder, value, l->i64, "");
+    return ir_is_signed(element) ? LLVMBuildSExt(l->builder, value, l->i64, "")
+                                 : LLVMBuildZExt(l->builder, value, l->i64, "");
 }
 
-LLVMValueRef value_intrinsic(struct lowering *l, const char *name, LLVMTypeRef overload, LLVMValueRef *arguments, int count) {
+LLVMValueRef value_intrinsic(struct lowering *l, const char *name, LLVMTypeRef overload, LLVMValueRef *arguments,
+                             int count) {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     if (!id) die("LLVM has no intrinsic %s", name);
     size_t overloads = overload ? 1 : 0;

@@ -18,7 +18,8 @@ static int64_t low_bit(int64_t number, int64_t most) {
     return int64_min(most, number & -number);
 }
 
-void view_of_argument(struct lowering *l, const struct ir_value *argument, const struct ir_argument_fact *fact, int first_slot) {
+void view_of_argument(struct lowering *l, const struct ir_value *argument, const struct ir_argument_fact *fact,
+                      int first_slot) {
     const struct ir_type *type = argument->type;
     struct view *view = ARENA_NEW(l->arena, struct view);
     view->data = LLVMBuildIntToPtr(l->entry, view_slot(l, first_slot), l->pointer, "");
@@ -53,7 +54,8 @@ static void lower_subview(struct lowering *l, struct ir_operation *operation) {
     LLVMValueRef offset = value_i64(l, 0), present = from->present;
     *view = (struct view){.alignment = from->alignment, .constant_memory = from->constant_memory};
     for (int d = 0; d < source->type->rank; d++) {
-        const struct ir_value *start_value = operation->operands[1 + 2 * d], *stop_value = operation->operands[2 + 2 * d];
+        const struct ir_value *start_value = operation->operands[1 + 2 * d],
+                              *stop_value = operation->operands[2 + 2 * d];
         LLVMValueRef start = value_wide(l, start_value->type->element, value_register(l, start_value, 0));
         LLVMValueRef stop = value_wide(l, stop_value->type->element, value_register(l, stop_value, 0));
         int64_t start_divisor = fact_divisor(l, start_value);
@@ -64,19 +66,22 @@ static void lower_subview(struct lowering *l, struct ir_operation *operation) {
             LLVMValueRef zero = value_i64(l, 0);
             start = clamp(l, start, zero, from->extent[d]);
             stop = clamp(l, stop, start, from->extent[d]);
-            /* A start that was clamped is 0 or the extent: then nothing is left, or its divisor is at least the fact's. */
+            /* A start that was clamped is 0 or the extent: then nothing is left, or its divisor is at least the fact's.
+             */
             const struct ir_type *type = operation->results[0]->type;
             view->extent[kept] = type->extent[kept] != IR_DYNAMIC ? value_i64(l, type->extent[kept])
                                                                   : LLVMBuildSub(b, stop, start, "");
             view->stride[kept] = from->stride[d];
             view->stride_multiple[kept] = from->stride_multiple[d];
-            view->extent_multiple[kept] = type->extent[kept] != IR_DYNAMIC
-                                              ? low_bit(type->extent[kept], 1 << 20)
-                                              : int64_min(start_divisor, int64_min(fact_divisor(l, stop_value), from->extent_multiple[d]));
+            view->extent_multiple[kept] =
+                type->extent[kept] != IR_DYNAMIC
+                    ? low_bit(type->extent[kept], 1 << 20)
+                    : int64_min(start_divisor, int64_min(fact_divisor(l, stop_value), from->extent_multiple[d]));
             kept++;
         }
         offset = LLVMBuildAdd(b, offset, LLVMBuildMul(b, start, from->stride[d], ""), "");
-        view->alignment = int64_min(view->alignment, low_bit(start_divisor * from->stride_multiple[d] * bytes, 1 << 20));
+        view->alignment =
+            int64_min(view->alignment, low_bit(start_divisor * from->stride_multiple[d] * bytes, 1 << 20));
     }
     LLVMValueRef distance = LLVMBuildMul(b, offset, value_i64(l, bytes), "");
     view->data = LLVMBuildGEP2(b, l->i8, from->data, &distance, 1, "");
@@ -113,8 +118,12 @@ void lower_view_operation(struct lowering *l, struct ir_operation *operation) {
     int64_t d = ir_number(operation, IR_ATTRIBUTE_DIMENSION, 0);
     LLVMValueRef *out = value_define(l, result);
     switch (operation->opcode) {
-    case OP_EXTENT: out[0] = LLVMBuildIntCast2(l->builder, view->extent[d], lower_value_type(l, result->type->element), true, ""); break;
-    case OP_STRIDE: out[0] = LLVMBuildIntCast2(l->builder, view->stride[d], lower_value_type(l, result->type->element), true, ""); break;
+    case OP_EXTENT:
+        out[0] = LLVMBuildIntCast2(l->builder, view->extent[d], lower_value_type(l, result->type->element), true, "");
+        break;
+    case OP_STRIDE:
+        out[0] = LLVMBuildIntCast2(l->builder, view->stride[d], lower_value_type(l, result->type->element), true, "");
+        break;
     case OP_PRESENT: out[0] = view->present; break;
     case OP_VIEW_POINTER: out[0] = view->data; break;
     default: die("%s is no operation on views", ir_op_info[operation->opcode].text);

@@ -1,5 +1,6 @@
-/* The reader of cubins against what ptxas writes for every architecture, against every truncation of it, and against bytes changed
- * at random: it may refuse or accept a changed byte, but never reads outside and never accepts a file that is cut. */
+/* The reader of cubins against what ptxas writes for every architecture, against every truncation of it, and against
+ * bytes changed at random: it may refuse or accept a changed byte, but never reads outside and never accepts a file
+ * that is cut. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,10 @@ static int failures;
         }                                                                                                              \
     } while (0)
 
-static const char body[] = "(.param .u64 p)\n.maxntid 96, 1, 1\n{\n.reg .b32 %r<3>;\n.reg .b64 %d<3>;\n"
-                           "ld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\nst.shared.u32 [s], %r1;\nld.shared.u32 %r2, [s+4];\n"
-                           "st.global.u32 [%d1], %r2;\nret;\n}\n";
+static const char body[] =
+    "(.param .u64 p)\n.maxntid 96, 1, 1\n{\n.reg .b32 %r<3>;\n.reg .b64 %d<3>;\n"
+    "ld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\nst.shared.u32 [s], %r1;\nld.shared.u32 %r2, [s+4];\n"
+    "st.global.u32 [%d1], %r2;\nret;\n}\n";
 
 /* Two kernels with 4000 and 96 bytes of static shared memory. */
 static bool assemble(const char *ptxas, const struct target_row *row, struct buffer *cubin) {
@@ -74,10 +76,11 @@ static void check_row(const char *ptxas, const struct target_row *row, bool thor
         CHECK(kernel.shared_bytes >= 96, "%s: %lld bytes shared", row->name, (long long)kernel.shared_bytes);
     }
     for (size_t size = 0; size < cubin.size; size += thorough ? 1 : 61)
-        CHECK(!read_copy(cubin.data, size, &architecture, &count, &kernel), "%s: cut at %zu of %zu and accepted", row->name, size,
-              cubin.size);
+        CHECK(!read_copy(cubin.data, size, &architecture, &count, &kernel), "%s: cut at %zu of %zu and accepted",
+              row->name, size, cubin.size);
     buffer_putc(&cubin, 0);
-    CHECK(!read_copy(cubin.data, cubin.size, &architecture, &count, &kernel), "%s: a byte too many and accepted", row->name);
+    CHECK(!read_copy(cubin.data, cubin.size, &architecture, &count, &kernel), "%s: a byte too many and accepted",
+          row->name);
     cubin.size--;
     uint64_t state = 88172645463325252u;
     for (int i = 0; i < (thorough ? 20000 : 500); i++) {
@@ -101,13 +104,15 @@ int main(void) {
     int architecture, count;
     struct cubin_kernel kernel;
     CHECK(!read_copy("", 0, &architecture, &count, &kernel), "nothing is accepted");
-    CHECK(!read_copy("\177ELF garbage that is long enough to hold a header of sixty-four bytes", 64, &architecture, &count, &kernel),
+    CHECK(!read_copy("\177ELF garbage that is long enough to hold a header of sixty-four bytes", 64, &architecture,
+                     &count, &kernel),
           "garbage is accepted");
     if (!ptxas || !*ptxas) {
         printf("no ptxas: only refusals checked\n");
         return failures != 0;
     }
     for (int i = 0; i < target_row_count; i++)
-        if (target_rows[i].kind == TARGET_NVPTX) check_row(ptxas, &target_rows[i], strcmp(target_rows[i].name, "sm_90a") == 0);
+        if (target_rows[i].kind == TARGET_NVPTX)
+            check_row(ptxas, &target_rows[i], strcmp(target_rows[i].name, "sm_90a") == 0);
     return failures != 0;
 }

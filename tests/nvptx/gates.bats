@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What the code of hot kernels must look like, without a GPU: wide accesses, no spills, nothing that ptxas complains of, and the
-# same bytes wherever and whenever the source lies.
+# What the code of hot kernels must look like, without a GPU: wide accesses, no spills, nothing that ptxas complains of,
+# and the same bytes wherever and whenever the source lies.
 
 setup() {
     [ -n "${PTXAS-}" ] || skip "no ptxas"
