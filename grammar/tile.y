@@ -20,9 +20,9 @@
  *  6. "+:" is one token.  ':' alone is an index item; inside ?: it follows an expression.
  *  7. Clause names (grid, tune, requires ...) are plain names, known by place.
  *
- * Errors.  On a syntax error the token stream (tile_lex) skips to where the statement or declaration ends, minding brackets,
- * and delivers SYNC there: the two productions with `error` wait for nothing else.  Tokens that only C has (INCREMENT, and ARROW
- * as a suffix) have productions that report and go on. */
+ * Errors.  On a syntax error the token stream (tile_lex) skips to where the statement or declaration ends, minding
+ * brackets, and delivers SYNC there: the two productions with `error` wait for nothing else.  Tokens that only C has
+ * (INCREMENT, and ARROW as a suffix) have productions that report and go on. */
 
 %define api.pure full
 %define api.prefix {tile_}
@@ -69,7 +69,8 @@ static void tile_error(const struct text_range *at, struct parser *parser, const
 %token <struct word> NAME "a name"
 %token <enum ast_scalar> TYPE "a scalar type"
 %token <struct ast_expression *> INT "an integer" REAL "a number" STRING "a string"
-%token <struct word> KERNEL "kernel" FN "fn" CONST "const" ENUM "enum" STRUCT "struct" IMPORT "import" AS "as" TEST "test"
+%token <struct word> KERNEL "kernel" FN "fn" CONST "const" ENUM "enum" STRUCT "struct" IMPORT "import"
+%token <struct word> AS "as" TEST "test"
 %token <struct word> NOINLINE "noinline" RESTRICT "restrict" PACKED "packed" STRIDED "strided" HUGE_ "huge"
 %token <struct word> OUT "out" INOUT "inout"
 %token IN "in" LET "let" VAR "var" IF "if" ELSE "else" FOR "for" WHILE "while" STATIC "static" STEP "step"
@@ -190,7 +191,10 @@ fields
     : field        { $$ = (struct ast_field_list){0}; PUSH($$, $1); }
     | fields field { $$ = $1; PUSH($$, $2); }
     ;
-field: name_at ':' type ';' { $$ = ARENA_NEW(parser->context->arena, struct ast_field); $$->name = $1; $$->type = $3; } ;
+field
+    : name_at ':' type ';'
+        { $$ = ARENA_NEW(parser->context->arena, struct ast_field); $$->name = $1; $$->type = $3; }
+    ;
 
 function
     : signature block           { $$ = $1; $$->body = $2; }
@@ -558,7 +562,8 @@ suffix
     | '.' name          { $$ = make_member_suffix(parser, @2, $2.text); }
     | ARROW name
         {
-            struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0118, @1, "members are selected with `.`, not `->`");
+            struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0118, @1,
+                                                 "members are selected with `.`, not `->`");
             parser_fixit(parser, d, @1, ".");
             $$ = make_member_suffix(parser, @2, $2.text);
         }

@@ -1,5 +1,5 @@
-/* Making the nodes of the tree, with the checks that belong to one node: literals, depth, what may be assigned to, which clause
- * takes what.  The shape of a list or a bracket is the grammar's matter. */
+/* Making the nodes of the tree, with the checks that belong to one node: literals, depth, what may be assigned to,
+ * which clause takes what.  The shape of a list or a bracket is the grammar's matter. */
 #include "front/parser.h"
 
 #include <stdlib.h>
@@ -34,8 +34,9 @@ static struct ast_expression *make(struct parser *parser, struct text_range at, 
     return expression;
 }
 
-/* A parent is one deeper than its deepest child.  Over the limit the text is given up, and the depth stays in bounds. */
-static void deepen(struct parser *parser, struct text_range at, struct ast_expression *parent, const struct ast_expression *child) {
+/* A parent is one deeper than its deepest child.  Over the limit the text is given up. */
+static void deepen(struct parser *parser, struct text_range at, struct ast_expression *parent,
+                   const struct ast_expression *child) {
     if (!child || parent->depth > child->depth) return;
     parent->depth = child->depth + 1;
     if (parent->depth > AST_MAXIMUM_DEPTH) parser_stop_too_deep(parser, at);
@@ -65,7 +66,8 @@ struct ast_expression *make_integer(struct parser *parser, struct text_range at,
         if (digits[i] == '_') continue;
         unsigned digit = (unsigned)(unsigned char)digits[i] - '0';
         if (digit > 9) digit = ((unsigned)(unsigned char)digits[i] | 0x20) - 'a' + 10;
-        if (__builtin_mul_overflow(value, (uint64_t)base, &value) || __builtin_add_overflow(value, (uint64_t)digit, &value))
+        if (__builtin_mul_overflow(value, (uint64_t)base, &value) ||
+            __builtin_add_overflow(value, (uint64_t)digit, &value))
             too_big = true;
     }
     expression->integer.value = too_big ? UINT64_MAX : value;
@@ -82,7 +84,7 @@ struct ast_expression *make_real(struct parser *parser, struct text_range at, co
         if (digits[i] != '_') text[used++] = digits[i];
     text[used] = 0;
     expression->real.text = text;
-    expression->real.value = strtod(text, NULL); /* the text has a dot or an exponent in C's form; the driver keeps LC_NUMERIC "C" */
+    expression->real.value = strtod(text, NULL); /* in C's form, and the driver keeps the locale "C" */
     return expression;
 }
 
@@ -142,7 +144,8 @@ struct ast_expression *make_unary(struct parser *parser, struct text_range at, s
 }
 
 struct ast_expression *make_binary(struct parser *parser, struct text_range at, struct text_range operator_at,
-                                   enum ast_operator operation, struct ast_expression *left, struct ast_expression *right) {
+                                   enum ast_operator operation, struct ast_expression *left,
+                                   struct ast_expression *right) {
     struct ast_expression *expression = make(parser, at, EXPRESSION_BINARY);
     expression->operation = operation;
     expression->operator_at = parser_place(parser, operator_at);
@@ -180,7 +183,8 @@ struct ast_expression *make_index_suffix(struct parser *parser, struct text_rang
     return expression;
 }
 
-struct ast_expression *make_call_suffix(struct parser *parser, struct text_range at, struct ast_argument_list arguments) {
+struct ast_expression *make_call_suffix(struct parser *parser, struct text_range at,
+                                        struct ast_argument_list arguments) {
     struct ast_expression *expression = make(parser, at, EXPRESSION_CALL);
     expression->arguments = arguments;
     for (int i = 0; i < arguments.count; i++) deepen(parser, at, expression, arguments.data[i]->value);
@@ -197,7 +201,8 @@ struct ast_expression *make_suffixed(struct parser *parser, struct text_range at
                                      struct ast_expression *suffix) {
     suffix->base = base;
     suffix->at = parser_place(parser, at);
-    if (suffix->kind != EXPRESSION_MEMBER) suffix->operator_at.end_column = suffix->operator_at.column + 1; /* the bracket */
+    if (suffix->kind != EXPRESSION_MEMBER)
+        suffix->operator_at.end_column = suffix->operator_at.column + 1; /* the bracket */
     deepen(parser, at, suffix, base);
     return suffix;
 }
@@ -225,7 +230,8 @@ struct ast_argument *make_argument(struct parser *parser, struct text_range at, 
 /* ---- domains and types ---- */
 
 struct ast_range *make_range(struct parser *parser, struct text_range at, struct ast_expression *from,
-                             struct ast_expression *to, struct ast_expression *step, bool inclusive, bool step_multiplies) {
+                             struct ast_expression *to, struct ast_expression *step, bool inclusive,
+                             bool step_multiplies) {
     struct ast_range *range = ARENA_NEW(parser->context->arena, struct ast_range);
     *range = (struct ast_range){parser_place(parser, at), from, to, step, inclusive, step_multiplies};
     return range;
@@ -257,13 +263,15 @@ struct ast_type *make_type(struct parser *parser, struct text_range at, enum ast
     return type;
 }
 
-static void deepen_type(struct parser *parser, struct text_range at, struct ast_type *parent, const struct ast_type *child) {
+static void deepen_type(struct parser *parser, struct text_range at, struct ast_type *parent,
+                        const struct ast_type *child) {
     if (parent->depth > child->depth) return;
     parent->depth = child->depth + 1;
     if (parent->depth > AST_MAXIMUM_NESTING) parser_stop_too_deep(parser, at);
 }
 
-struct ast_type *make_type_pointer(struct parser *parser, struct text_range at, struct ast_type *target, bool is_const) {
+struct ast_type *make_type_pointer(struct parser *parser, struct text_range at, struct ast_type *target,
+                                   bool is_const) {
     struct ast_type *type = make_type(parser, at, TYPE_NODE_POINTER);
     type->target = target;
     type->is_const = is_const;

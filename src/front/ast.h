@@ -1,21 +1,22 @@
 /* The tree of one `.tile` file, as written: names are not resolved, types not known, nothing folded.
  *
- * Made by grammar/tile.y through the constructors of ast.c, read by everybody else; nobody changes it after parse_file returned.
+ * Made by grammar/tile.y through the constructors of ast.c, read by everybody else; nobody changes it after parse_file
+ * returned.
  * What the reader may rely on:
  *  - Every node lives in the arena of the parse context, and is never shared between two parents.
- *  - Names are interned in the context's table: compare with ==.  A `struct ast_name` with text NULL means "not written".
+ *  - Names are interned in the context's table: compare with ==.  A `struct ast_name` with text NULL is "not written".
  *  - `at` covers the node if it ends on the line it starts on, else it goes to the end of its first line.
  *    end_column is the column behind the last byte.
- *  - Lists are arrays of pointers with a count, in source order; an empty list has count 0.  No pointer in a list is NULL.
+ *  - Lists are arrays of pointers with a count, in source order; an empty list has count 0.  No pointer in one is NULL.
  *  - Trees are at most AST_MAXIMUM_DEPTH deep, so a recursive walk needs no guard of its own.
- *  - A declaration with a syntax error inside has `broken` set: its broken statements are missing.  Use its name and signature,
- *    do not check its body.  A declaration whose head could not be read is not in the file at all.
- *  - Calls, casts and tile constructors are one node (EXPRESSION_CALL); who is called decides: f32(x), f(x), T[BM, BN](0). */
+ *  - A declaration with a syntax error inside has `broken` set: its broken statements are missing.  Use its name and
+ *    signature, do not check its body.  A declaration whose head could not be read is not in the file at all.
+ *  - Calls, casts and tile constructors are one node (EXPRESSION_CALL); who is called decides: f32(x), T[BM, BN](0). */
 #ifndef TILECC_AST_H
 #define TILECC_AST_H
 #include "base/base.h"
 
-/* Nesting of brackets, blocks and types, and depth of an expression, that the parser accepts; deeper text is error E0107. */
+/* Nesting of brackets, blocks and types, and depth of an expression, that the parser accepts; deeper text is E0107. */
 #define AST_MAXIMUM_NESTING 256
 #define AST_MAXIMUM_DEPTH 1024
 
@@ -72,7 +73,7 @@ enum ast_expression_kind {
     EXPRESSION_INTEGER,     /* 0xffff_ffff               integer */
     EXPRESSION_REAL,        /* 1.5e-3                    real */
     EXPRESSION_STRING,      /* "text"                    string */
-    EXPRESSION_TUPLE,       /* (a, b)                    elements, 2 or more; (a) leaves no node but sets parenthesized */
+    EXPRESSION_TUPLE,       /* (a, b)                    elements, 2 or more; (a) is no node but parenthesized */
     EXPRESSION_LIST,        /* [a, b]                    elements, 1 or more */
     EXPRESSION_UNARY,       /* -a  ~a  not a             operation, left */
     EXPRESSION_BINARY,      /* a + b  a < b  a and b     operation, left, right; comparisons do not chain */
@@ -164,8 +165,8 @@ struct ast_range {
 enum ast_domain_kind {
     DOMAIN_SET,       /* {64, 128..=256, f16}   members: EXPRESSION or RANGE, 1 or more */
     DOMAIN_RANGE,     /* 2..=7 step 2           range */
-    DOMAIN_EXPRESSION /* act, bool, N, u64[n]   expression: names a type, an enum or a class of types; in grid an extent, in
-                       *                        scratch a type */
+    DOMAIN_EXPRESSION /* act, bool, N, u64[n]   expression: names a type, an enum or a class of types; in grid an
+                       *                        extent, in scratch a type */
 };
 struct ast_domain {
     enum ast_domain_kind kind;
@@ -262,7 +263,7 @@ enum ast_declaration_kind {
     DECLARATION_CONST,  /* const N: i32 = 4;         name, type (or NULL), value */
     DECLARATION_ENUM,   /* enum act { none, relu }   name, enumerators */
     DECLARATION_STRUCT, /* struct p { eps: f32; }    name, fields */
-    DECLARATION_FN,     /* fn f<T>(x: T[N]) -> T …   name, generics, parameters, result, body or value; is_noinline, is_const */
+    DECLARATION_FN,     /* fn f<T>(x: T[N]) -> T …   name, generics, parameters, result, body or value */
     DECLARATION_KERNEL, /* kernel f<…>(…) clauses {} name, generics, parameters, clauses, body */
     DECLARATION_TEST    /* test "name" { … }         path (the test's name), body */
 };
@@ -270,7 +271,7 @@ struct ast_declaration {
     enum ast_declaration_kind kind;
     struct location at;                  /* its name; of import and test the string */
     struct location first_at;            /* its first token */
-    const char *doc;                     /* text of the `///` lines right above, joined by '\n', leading space off; or NULL */
+    const char *doc;                     /* text of the `///` lines right above, joined by '\n'; or NULL */
     bool broken;                         /* a syntax error was reported inside */
     bool clause_missing;                 /* kernel: a clause had an error and is not in the tree */
     struct ast_name name;
@@ -283,7 +284,7 @@ struct ast_declaration {
     bool is_noinline, is_const;
     struct ast_enumerator_list enumerators;
     struct ast_field_list fields;
-    const char *path;                    /* import, test: the string, as written between the quotes with escapes resolved */
+    const char *path;                    /* import, test: the string, escapes resolved */
     struct ast_file *imported;           /* import: the file, set by parse_program; NULL where it could not be read */
 };
 
@@ -291,7 +292,7 @@ struct ast_file {
     const struct source *source;
     struct ast_declaration_list declarations;
     bool has_errors;                     /* some diagnostic of severity error was reported while parsing this file */
-    struct ast_file *next;               /* parse_program chains all files that it read, each once, the main one first */
+    struct ast_file *next;               /* all files that parse_program read, each once */
 };
 
 /* ---- entry points --------------------------------------------------------------------------------------------- */
@@ -314,11 +315,11 @@ struct parse_context {
 /* Parses one text.  Never NULL; errors go to the diagnostics and into has_errors.  Does not follow imports. */
 struct ast_file *parse_file(struct parse_context *context, const struct source *source);
 
-/* Parses the source and everything it imports, each file once; sets `imported` of the imports and `next` of the files.  Never
- * NULL.  Files that import each other are no error here: every file is one scope, and names are resolved when all are read. */
+/* Parses the source and everything it imports, each file once; sets `imported` of the imports and `next` of the files.
+ * Never NULL.  Files that import each other are no error: names are resolved when all are read. */
 struct ast_file *parse_program(struct parse_context *context, const struct source *source);
 
-/* Reads a file for parsing: bytes and name in the arena.  NULL: reported at `at` (E0801 cannot be read, E0802 too large). */
+/* Reads a file for parsing: bytes and name in the arena.  NULL: reported at `at` (E0801, E0802). */
 const struct source *parse_open(struct parse_context *context, const char *path, struct location at);
 
 /* Writes the file in canonical form: parsing that again gives an equal tree (comments other than `///` are dropped). */

@@ -1,5 +1,5 @@
-/* Writing a tree as text in one canonical form: four spaces of indentation, one statement a line, brackets where the author put
- * them.  Parsing the result gives an equal tree; places, ids and comments other than `///` are not kept. */
+/* Writing a tree as text in one canonical form: four spaces of indentation, one statement a line, brackets where the
+ * author put them.  Parsing the result gives an equal tree; places, ids and comments other than `///` are not kept. */
 #include "front/ast.h"
 
 #include <string.h>
@@ -97,7 +97,8 @@ static void print_expression(struct printer *printer, const struct ast_expressio
     case EXPRESSION_UNARY:
         put(printer, ast_operator_spelling(e->operation));
         /* `- -x`, because `--` is no operator */
-        if (e->operation == OPERATOR_NOT || (e->left->kind == EXPRESSION_UNARY && !e->left->parenthesized)) put(printer, " ");
+        if (e->operation == OPERATOR_NOT || (e->left->kind == EXPRESSION_UNARY && !e->left->parenthesized))
+            put(printer, " ");
         print_expression(printer, e->left);
         break;
     case EXPRESSION_BINARY:
@@ -395,7 +396,8 @@ static void print_declaration(struct printer *printer, const struct ast_declarat
         break;
     case DECLARATION_ENUM:
     case DECLARATION_STRUCT:
-        buffer_printf(printer->out, "%s %s { ", declaration->kind == DECLARATION_ENUM ? "enum" : "struct", declaration->name.text);
+        buffer_printf(printer->out, "%s %s { ", declaration->kind == DECLARATION_ENUM ? "enum" : "struct",
+                      declaration->name.text);
         print_list_body(printer, declaration);
         put(printer, " }\n");
         break;

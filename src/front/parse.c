@@ -8,22 +8,26 @@
 
 enum { LARGEST_SOURCE = 16 << 20, MOST_FILES = 1000 };
 
-static void report_encoding(struct parser *parser, const char *line_start, int line, const char *at, int length, int32_t character) {
+static void report_encoding(struct parser *parser, const char *line_start, int line, const char *at, int length,
+                            int32_t character) {
     struct location place = {parser->source, line, (int)(at - line_start) + 1, (int)(at - line_start) + 1 + length};
     if (character < 0)
         parser_report_at(parser, DIAGNOSTIC_E0104, place, "the byte 0x%02x is not UTF-8", (unsigned)(unsigned char)*at);
     else
-        parser_report_at(parser, DIAGNOSTIC_E0104, place, "the character U+%04X changes the direction of writing", (unsigned)character);
+        parser_report_at(parser, DIAGNOSTIC_E0104, place, "the character U+%04X changes the direction of writing",
+                         (unsigned)character);
 }
 
-/* Characters that make a source look different from what it says: the bidirectional embeddings, overrides and isolates. */
+/* Characters that make a source look different from what it says: the bidirectional embeddings, overrides and
+ * isolates. */
 static bool turns_direction(int32_t character) {
-    return (character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069) || character == 0x200e ||
-           character == 0x200f || character == 0x061c;
+    return (character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069) ||
+           character == 0x200e || character == 0x200f || character == 0x061c;
 }
 
-/* The first byte that is not UTF-8 and the first turning character are reported; the rest is left to the scanner.  False: there is
- * a NUL byte, so this is no text at all and not worth reading (Flex takes quadratic time over tokens with NULs, too). */
+/* The first byte that is not UTF-8 and the first turning character are reported; the rest is left to the scanner.
+ * False: there is a NUL byte, so this is no text at all and not worth reading (Flex takes quadratic time over tokens
+ * with NULs, too). */
 static bool check_encoding(struct parser *parser) {
     const char *text = parser->source->text, *end = text + parser->source->size, *line_start = text;
     bool invalid = false, turning = false;
@@ -72,7 +76,8 @@ struct ast_file *parse_file(struct parse_context *context, const struct source *
 
 /* ---- files ---- */
 
-static const struct source *make_source(struct parse_context *context, const char *name, const char *text, size_t size) {
+static const struct source *make_source(struct parse_context *context, const char *name, const char *text,
+                                        size_t size) {
     struct source *source = ARENA_NEW(context->arena, struct source);
     source->name = arena_string(context->arena, name);
     source->text = arena_substring(context->arena, text, size);
@@ -85,7 +90,8 @@ const struct source *parse_open(struct parse_context *context, const char *path,
     if (!file_read(path, LARGEST_SOURCE, &bytes)) {
         int reason = errno;
         buffer_free(&bytes);
-        if (reason == EFBIG) diag_report(context->diagnostics, DIAGNOSTIC_E0802, at, "`%s` is larger than 16 MiB", path);
+        if (reason == EFBIG)
+            diag_report(context->diagnostics, DIAGNOSTIC_E0802, at, "`%s` is larger than 16 MiB", path);
         else diag_report(context->diagnostics, DIAGNOSTIC_E0801, at, "cannot read `%s`: %s", path, strerror(reason));
         return NULL;
     }
@@ -106,7 +112,8 @@ static bool is_readable(const char *path) {
 static const char *find_import(struct parse_context *context, const char *importer, const char *path) {
     if (path[0] == '/') return is_readable(path) ? path : NULL;
     const char *slash = strrchr(importer, '/');
-    const char *beside = slash ? arena_printf(context->arena, "%.*s/%s", (int)(slash - importer), importer, path) : path;
+    const char *beside =
+        slash ? arena_printf(context->arena, "%.*s/%s", (int)(slash - importer), importer, path) : path;
     if (slash == importer) beside = arena_printf(context->arena, "/%s", path);
     if (is_readable(beside)) return beside;
     for (int i = 0; i < context->import_folder_count; i++) {
@@ -180,7 +187,8 @@ static struct ast_file *read_import(struct parse_context *context, const struct 
         if (known) return known;
         if (text) source = make_source(context, name, text, size);
         else {
-            struct diagnostic *d = diag_report(context->diagnostics, DIAGNOSTIC_E0801, declaration->at, "cannot find `%s`", path);
+            struct diagnostic *d =
+                diag_report(context->diagnostics, DIAGNOSTIC_E0801, declaration->at, "cannot find `%s`", path);
             diag_note(context->diagnostics, d, (struct location){0},
                       "looked beside the importing file and in the folders of -I");
         }
@@ -200,7 +208,8 @@ struct ast_file *parse_program(struct parse_context *context, const struct sourc
             struct ast_declaration *declaration = file->declarations.data[i];
             if (declaration->kind != DECLARATION_IMPORT) continue;
             if (count++ >= MOST_FILES) {
-                diag_report(context->diagnostics, DIAGNOSTIC_E0803, declaration->at, "a program imports at most %d files", MOST_FILES);
+                diag_report(context->diagnostics, DIAGNOSTIC_E0803, declaration->at,
+                            "a program imports at most %d files", MOST_FILES);
                 return main;
             }
             declaration->imported = read_import(context, file->source, declaration);

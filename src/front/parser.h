@@ -1,7 +1,7 @@
-/* What the grammar, the scanner and the rooms around them share while one text is parsed.  Private to parsing: everybody else
- * includes front/ast.h.
+/* What the grammar, the scanner and the rooms around them share while one text is parsed.  Private to parsing:
+ * everybody else includes front/ast.h.
  *
- *   tile.l (scan_token) -> token_stream.c (tile_lex: brackets, C's for, recovery) -> tile.y (tile_parse) -> ast.c (constructors)
+ *   tile.l (scan_token) -> token_stream.c (brackets, C's for, recovery) -> tile.y (tile_parse) -> ast.c (constructors)
  *                                                                             \-> syntax_error.c (what to say) */
 #ifndef TILECC_PARSER_H
 #define TILECC_PARSER_H
@@ -16,11 +16,12 @@ struct word { const char *text, *doc; };
 /* One token with its value and place: defined by the grammar, whose union the value is. */
 struct token;
 
-/* A bracket that waits for its partner.  is_body: a `{` that holds statements, unlike that of a set, an enum or a struct. */
+/* A bracket that waits for its partner.  is_body: a `{` that holds statements, unlike that of a set, an enum or a
+ * struct. */
 struct open_bracket { int kind; bool is_body; struct text_range at; };
 
-/* Tokens of the past that messages look at, and errors in one file after which parsing gives up: that it did is then the 20th,
- * the last that the driver shows. */
+/* Tokens of the past that messages look at, and errors in one file after which parsing gives up: that it did is then
+ * the 20th, the last that the driver shows. */
 enum { PARSER_HISTORY = 4, PARSER_MOST_ERRORS = 19 };
 /* After a syntax error: skip the statement, skip the declaration, or go on with the newest token as a new statement. */
 enum recovery { RECOVERY_NONE, RECOVERY_STATEMENT, RECOVERY_DECLARATION, RECOVERY_HERE };
@@ -84,13 +85,15 @@ struct ast_expression *make_elements(struct parser *parser, struct text_range at
 struct ast_expression *make_unary(struct parser *parser, struct text_range at, struct text_range operator_at,
                                   enum ast_operator operation, struct ast_expression *operand);
 struct ast_expression *make_binary(struct parser *parser, struct text_range at, struct text_range operator_at,
-                                   enum ast_operator operation, struct ast_expression *left, struct ast_expression *right);
+                                   enum ast_operator operation, struct ast_expression *left,
+                                   struct ast_expression *right);
 struct ast_expression *make_conditional(struct parser *parser, struct text_range at, struct text_range operator_at,
                                         struct ast_expression *condition, struct ast_expression *left,
                                         struct ast_expression *right);
 /* A suffix without its base; make_suffixed joins them. */
 struct ast_expression *make_index_suffix(struct parser *parser, struct text_range at, struct ast_index_list indexes);
-struct ast_expression *make_call_suffix(struct parser *parser, struct text_range at, struct ast_argument_list arguments);
+struct ast_expression *make_call_suffix(struct parser *parser, struct text_range at,
+                                        struct ast_argument_list arguments);
 struct ast_expression *make_member_suffix(struct parser *parser, struct text_range at, const char *name);
 struct ast_expression *make_suffixed(struct parser *parser, struct text_range at, struct ast_expression *base,
                                      struct ast_expression *suffix);
@@ -100,7 +103,8 @@ struct ast_index *make_index(struct parser *parser, struct text_range at, enum a
 struct ast_argument *make_argument(struct parser *parser, struct text_range at, struct ast_name name,
                                    struct ast_expression *value);
 struct ast_range *make_range(struct parser *parser, struct text_range at, struct ast_expression *from,
-                             struct ast_expression *to, struct ast_expression *step, bool inclusive, bool step_multiplies);
+                             struct ast_expression *to, struct ast_expression *step, bool inclusive,
+                             bool step_multiplies);
 struct ast_domain *make_domain(struct parser *parser, struct text_range at, struct ast_range *range,
                                struct ast_expression *expression);
 struct ast_domain *make_domain_set(struct parser *parser, struct text_range at, struct ast_domain_list members);

@@ -1,5 +1,6 @@
-/* What is said about a syntax error.  Bison gives the tokens that could stand at the place; the tokens before it tell what the
- * author most likely meant: a habit of C, a missing `;`, a bracket that was never closed, or else the plain "expected ...". */
+/* What is said about a syntax error.  Bison gives the tokens that could stand at the place; the tokens before it tell
+ * what the author most likely meant: a habit of C, a missing `;`, a bracket that was never closed, or else the plain
+ * "expected ...". */
 #include "front/parser.h"
 #include "grammar-tile.tab.h"
 
@@ -8,7 +9,8 @@
 struct location parser_place(const struct parser *parser, struct text_range range) {
     struct location at = {parser->source, range.line, range.column, range.end_column};
     if (range.end_line > range.line) {
-        const char *text = parser->source->text + range.offset, *newline = memchr(text, '\n', range.end_offset - range.offset);
+        const char *text = parser->source->text + range.offset,
+                   *newline = memchr(text, '\n', range.end_offset - range.offset);
         at.end_column = range.column + (newline ? (int)(newline - text) : 1);
     }
     return at;
@@ -45,7 +47,8 @@ struct diagnostic *parser_report(struct parser *parser, enum diagnostic_code cod
     va_start(arguments, format);
     buffer_vprintf(&text, format, arguments);
     va_end(arguments);
-    struct diagnostic *diagnostic = diag_report(parser->context->diagnostics, code, parser_place(parser, at), "%s", text.data);
+    struct diagnostic *diagnostic =
+        diag_report(parser->context->diagnostics, code, parser_place(parser, at), "%s", text.data);
     buffer_free(&text);
     return count_error(parser, diagnostic);
 }
@@ -73,7 +76,9 @@ static bool expects(struct expected expected, const char *name) {
     return false;
 }
 
-static bool expects_operand(struct expected expected) { return expects(expected, "an integer") && expects(expected, "'-'"); }
+static bool expects_operand(struct expected expected) {
+    return expects(expected, "an integer") && expects(expected, "'-'");
+}
 static bool expects_operator(struct expected expected) { return expects(expected, "'+'") && expects(expected, "'*'"); }
 static bool expects_statement(struct expected expected) { return expects(expected, "let"); }
 static bool expects_declaration(struct expected expected) { return expects(expected, "kernel"); }
@@ -87,13 +92,15 @@ static bool is_one_of(const char *name, const char *const *words) {
 
 /* "`;`, `,` or an operator": words that belong to a group named as a whole are left out. */
 static void describe_expected(struct expected expected, struct buffer *out) {
-    static const char *const place_words[] = {"out", "inout", "test", "as", "packed", "strided", "huge", "restrict", "noinline", NULL};
-    static const char *const operand_words[] = {"a name", "a scalar type", "an integer", "a number", "a string", "'-'", "'~'",
-                                                "'('", "'['", "not", NULL};
-    static const char *const operator_words[] = {"'+'", "'-'", "'*'", "'/'", "'%'", "'@'", "'|'", "'^'", "'&'", "<<", ">>",
-                                                 "and", "or", "'?'", "==", "!=", "'<'", "'>'", "<=", ">=", "'('", "'['", "'.'",
-                                                 "->", "+:", NULL};
-    static const char *const assign_words[] = {"'='", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", NULL};
+    static const char *const place_words[] = {"out",     "inout", "test",     "as",       "packed",
+                                              "strided", "huge",  "restrict", "noinline", NULL};
+    static const char *const operand_words[] = {"a name", "a scalar type", "an integer", "a number", "a string", "'-'",
+                                                "'~'",    "'('",           "'['",        "not",      NULL};
+    static const char *const operator_words[] = {"'+'", "'-'", "'*'", "'/'", "'%'", "'@'", "'|'", "'^'", "'&'",
+                                                 "<<",  ">>",  "and", "or",  "'?'", "==",  "!=",  "'<'", "'>'",
+                                                 "<=",  ">=",  "'('", "'['", "'.'", "->",  "+:",  NULL};
+    static const char *const assign_words[] = {
+        "'='", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", NULL};
     bool operand = expects_operand(expected), operator = expects_operator(expected), assign = expects(expected, "+=");
     bool name = expects(expected, "a name");
     const char *said[8];
@@ -113,14 +120,16 @@ static void describe_expected(struct expected expected, struct buffer *out) {
             if (strcmp(word, "'='") == 0) said[count++] = "an assignment";
             continue;
         }
-        if (strcmp(word, "++") == 0 || (operator && strcmp(word, "->") == 0) || (name && strcmp(word, "->") == 0)) continue;
+        if (strcmp(word, "++") == 0 || (operator&& strcmp(word, "->") == 0) || (name && strcmp(word, "->") == 0))
+            continue;
         if (strcmp(word, "->") == 0 && expects(expected, "'.'")) continue;
         said[count++] = word;
     }
     if (operator && count < 3) said[count++] = "an operator";
     for (int i = 0; i < count; i++) {
         if (i) buffer_puts(out, i + 1 == count ? " or " : ", ");
-        bool plain = strncmp(said[i], "a ", 2) == 0 || strncmp(said[i], "an ", 3) == 0 || strcmp(said[i], "end of file") == 0;
+        bool plain =
+            strncmp(said[i], "a ", 2) == 0 || strncmp(said[i], "an ", 3) == 0 || strcmp(said[i], "end of file") == 0;
         if (plain) buffer_puts(out, said[i]);
         else if (said[i][0] == '\'') buffer_printf(out, "`%c`", said[i][1]);
         else buffer_printf(out, "`%s`", said[i]);
@@ -131,8 +140,8 @@ static const char *describe_token(struct parser *parser, const struct token *tok
     if (token->kind == TOKEN_END) return "the end of the file";
     if (token->kind == TOKEN_STRING) return "a string";
     size_t size = token->at.end_offset - token->at.offset;
-    return arena_printf(parser->context->arena, "`%.*s`%s", (int)(size < 40 ? size : 40), parser->source->text + token->at.offset,
-                        size > 40 ? "..." : "");
+    return arena_printf(parser->context->arena, "`%.*s`%s", (int)(size < 40 ? size : 40),
+                        parser->source->text + token->at.offset, size > 40 ? "..." : "");
 }
 
 /* ---- what was meant ---- */
@@ -149,12 +158,14 @@ static bool begins_operand(int kind) {
     return kind == TOKEN_NAME || kind == TOKEN_INT || kind == TOKEN_REAL || kind == TOKEN_TYPE;
 }
 
-static const char *const c_types[] = {"int", "float", "double", "char", "long", "short", "unsigned", "signed", "void", "auto",
-                                      "half", "size_t", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t",
-                                      "uint32_t", "uint64_t", "__half", "constexpr", NULL};
+static const char *const c_types[] = {"int",      "float",    "double",  "char",      "long",    "short",
+                                      "unsigned", "signed",   "void",    "auto",      "half",    "size_t",
+                                      "int8_t",   "int16_t",  "int32_t", "int64_t",   "uint8_t", "uint16_t",
+                                      "uint32_t", "uint64_t", "__half",  "constexpr", NULL};
 
 static const char *text_of(const struct parser *parser, const struct token *token) {
-    return arena_substring(parser->context->arena, parser->source->text + token->at.offset, token->at.end_offset - token->at.offset);
+    return arena_substring(parser->context->arena, parser->source->text + token->at.offset,
+                           token->at.end_offset - token->at.offset);
 }
 
 /* The innermost bracket around the newest token, 0 if none. */
@@ -191,10 +202,10 @@ static size_t operand_end(struct parser *parser, const struct token *first, stru
 static bool is_cast(struct parser *parser, const struct token *t) {
     if (!begins_operand(t[0].kind) || t[1].kind != ')' || t[3].kind != '(') return false;
     if (t[2].kind != TOKEN_TYPE && t[2].kind != TOKEN_NAME) return false;
-    static const struct { const char *c, *tile; } names[] = {
-        {"int", "i32"}, {"unsigned", "u32"}, {"long", "i64"}, {"short", "i16"}, {"char", "i8"}, {"float", "f32"},
-        {"double", "f64"}, {"half", "f16"}, {"int32_t", "i32"}, {"int64_t", "i64"}, {"uint32_t", "u32"}, {"uint64_t", "u64"},
-        {"size_t", "u64"}};
+    static const struct { const char *c, *tile;
+    } names[] = {{"int", "i32"},      {"unsigned", "u32"}, {"long", "i64"},  {"short", "i16"},   {"char", "i8"},
+                 {"float", "f32"},    {"double", "f64"},   {"half", "f16"},  {"int32_t", "i32"}, {"int64_t", "i64"},
+                 {"uint32_t", "u32"}, {"uint64_t", "u64"}, {"size_t", "u64"}};
     const char *type = text_of(parser, &t[2]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(type, names[i].c) == 0) type = names[i].tile;
@@ -205,8 +216,9 @@ static bool is_cast(struct parser *parser, const struct token *t) {
     whole.end_offset = end.end_offset;
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0114, whole, "a conversion is written `%s(x)`", type);
     if (end_offset && whole.line == end.end_line)
-        parser_fixit(parser, d, whole, arena_printf(parser->context->arena, "%s(%.*s)", type, (int)(end_offset - t[0].at.offset),
-                                                    parser->source->text + t[0].at.offset));
+        parser_fixit(parser, d, whole,
+                     arena_printf(parser->context->arena, "%s(%.*s)", type, (int)(end_offset - t[0].at.offset),
+                                  parser->source->text + t[0].at.offset));
     return true;
 }
 
@@ -214,21 +226,27 @@ static bool is_cast(struct parser *parser, const struct token *t) {
 static bool is_c_declaration(struct parser *parser, struct expected expected, const struct token *t) {
     const struct token *first = parser->statement_first;
     bool in_body = token_stream_in_body(parser);
-    if (in_body && t[0].kind == TOKEN_TYPE && expects_statement(expected) && token_stream_peek(parser, 0)->kind != '(') {
-        struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0115, t[0].at, "a variable is declared with `let` or `var`, without its type in front");
+    if (in_body && t[0].kind == TOKEN_TYPE && expects_statement(expected) &&
+        token_stream_peek(parser, 0)->kind != '(') {
+        struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0115, t[0].at,
+                                             "a variable is declared with `let` or `var`, without its type in front");
         if (token_stream_peek(parser, 0)->kind == TOKEN_NAME) parser_fixit(parser, d, t[0].at, "var");
         return true;
     }
     if (in_body && t[0].kind == TOKEN_CONST && expects_statement(expected)) {
-        struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0115, t[0].at, "inside a body a value that stays is declared with `let`");
+        struct diagnostic *d =
+            parser_report(parser, DIAGNOSTIC_E0115, t[0].at, "inside a body a value that stays is declared with `let`");
         if (token_stream_peek(parser, 0)->kind == TOKEN_NAME && token_stream_peek(parser, 1)->kind == '=')
             parser_fixit(parser, d, t[0].at, "let");
         return true;
     }
     bool second = in_body && first->at.offset == t[1].at.offset && first->kind == TOKEN_NAME;
-    if (second && (t[0].kind == TOKEN_NAME || (is_word(first, c_types) && (t[0].kind == '*' || t[0].kind == TOKEN_TYPE)))) {
-        struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0115, t[1].at, "a variable is declared with `let` or `var`, without its type in front");
-        if (t[0].kind == TOKEN_NAME && token_stream_peek(parser, 0)->kind == '=') parser_fixit(parser, d, t[1].at, "var");
+    if (second &&
+        (t[0].kind == TOKEN_NAME || (is_word(first, c_types) && (t[0].kind == '*' || t[0].kind == TOKEN_TYPE)))) {
+        struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0115, t[1].at,
+                                             "a variable is declared with `let` or `var`, without its type in front");
+        if (t[0].kind == TOKEN_NAME && token_stream_peek(parser, 0)->kind == '=')
+            parser_fixit(parser, d, t[1].at, "var");
         return true;
     }
     if (in_body || inside(parser) != '(') return false;
@@ -276,10 +294,11 @@ static bool is_unclosed(struct parser *parser, const struct token *t) {
     int count = parser->brackets_before;
     struct open_bracket open = parser->mismatched.kind ? parser->mismatched : count ? parser->brackets.data[count - 1]
                                                                                       : (struct open_bracket){0};
-    bool leaves = t[0].kind == TOKEN_END || t[0].kind == TOKEN_KERNEL || t[0].kind == TOKEN_FN || t[0].kind == TOKEN_IMPORT ||
-                  t[0].kind == TOKEN_ENUM;
-    if (open.kind != '{' && open.kind) leaves = leaves || t[0].kind == ';' || t[0].kind == '{' || t[0].kind == TOKEN_LET ||
-                                                t[0].kind == TOKEN_VAR || t[0].kind == TOKEN_RETURN || t[0].kind == TOKEN_WHILE;
+    bool leaves = t[0].kind == TOKEN_END || t[0].kind == TOKEN_KERNEL || t[0].kind == TOKEN_FN ||
+                  t[0].kind == TOKEN_IMPORT || t[0].kind == TOKEN_ENUM;
+    if (open.kind != '{' && open.kind)
+        leaves = leaves || t[0].kind == ';' || t[0].kind == '{' || t[0].kind == TOKEN_LET || t[0].kind == TOKEN_VAR ||
+                 t[0].kind == TOKEN_RETURN || t[0].kind == TOKEN_WHILE;
     if (!open.kind || !(leaves || parser->mismatched.kind)) {
         if (count || (t[0].kind != ')' && t[0].kind != ']' && t[0].kind != '}')) return false;
         parser_report(parser, DIAGNOSTIC_E0108, t[0].at, "this `%c` closes nothing", (char)t[0].kind);
@@ -314,13 +333,15 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
     }
     if (is_cast(parser, t) || is_c_declaration(parser, expected, t) || is_c_slice(parser, t)) return true;
     if (is_comparison(kind) && expects(expected, "and")) {
-        struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0120, t[0].at, "comparisons do not chain: join two with `and`");
+        struct diagnostic *d =
+            parser_report(parser, DIAGNOSTIC_E0120, t[0].at, "comparisons do not chain: join two with `and`");
         if (kind == '>') diag_note(parser->context->diagnostics, d, (struct location){0},
                                    "a call takes no `< >`; what is known when compiling is an ordinary argument");
         return true;
     }
     if (kind == '=' && (expects(expected, "and") || expects_operator(expected)) && !expects(expected, "+=")) {
-        struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0121, t[0].at, "`=` assigns and gives no value; to compare write `==`");
+        struct diagnostic *d =
+            parser_report(parser, DIAGNOSTIC_E0121, t[0].at, "`=` assigns and gives no value; to compare write `==`");
         if (inside(parser) == '(') parser_fixit(parser, d, t[0].at, "==");
         return true;
     }
@@ -331,8 +352,8 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
         return true;
     }
     if ((kind == '*' || kind == '&') && (expects_operand(expected) || expects_statement(expected))) {
-        parser_report(parser, DIAGNOSTIC_E0123, t[0].at, "there is no unary `%c`: memory is read with `load` and written with `store`",
-                      (char)kind);
+        parser_report(parser, DIAGNOSTIC_E0123, t[0].at,
+                      "there is no unary `%c`: memory is read with `load` and written with `store`", (char)kind);
         return true;
     }
     return false;
@@ -353,8 +374,10 @@ void syntax_error_report(struct parser *parser, const char *const *names, int co
     struct buffer text = {0};
     describe_expected(expected, &text);
     const char *found = describe_token(parser, &t[0]);
-    bool is_reserved = t[0].kind >= TOKEN_KERNEL && t[0].kind <= TOKEN_NOT && expects_name(expected) && !expects_statement(expected);
-    parser_report(parser, DIAGNOSTIC_E0101, t[0].at, is_reserved ? "%s is a reserved word; expected %s" : "%s cannot stand here; expected %s",
-                  found, text.size ? text.data : "something else");
+    bool is_reserved =
+        t[0].kind >= TOKEN_KERNEL && t[0].kind <= TOKEN_NOT && expects_name(expected) && !expects_statement(expected);
+    parser_report(parser, DIAGNOSTIC_E0101, t[0].at,
+                  is_reserved ? "%s is a reserved word; expected %s" : "%s cannot stand here; expected %s", found,
+                  text.size ? text.data : "something else");
     buffer_free(&text);
 }

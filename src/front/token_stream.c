@@ -1,11 +1,12 @@
-/* The token stream between scanner and grammar.  It keeps the open brackets (for messages, for the nesting limit and to know
- * what a `}` closes), turns C's `for (...)` into something that the grammar can go on with, and finds the place where parsing
- * resumes after a syntax error.
+/* The token stream between scanner and grammar.  It keeps the open brackets (for messages, for the nesting limit and
+ * to know what a `}` closes), turns C's `for (...)` into something that the grammar can go on with, and finds the
+ * place where parsing resumes after a syntax error.
  *
- * Recovery.  Bison reports an error at the newest token, drops tokens until one fits `error SYNC`, and so asks for the next one
- * here.  That call skips, minding brackets, to the end of the statement or declaration and delivers SYNC, then what follows:
+ * Recovery.  Bison reports an error at the newest token, drops tokens until one fits `error SYNC`, and so asks for the
+ * next one here.  That call skips, minding brackets, to the end of the statement or declaration and delivers SYNC,
+ * then what follows:
  *     let a = (b c;  let d = 1;      error at c;  tokens: let a = ( b c SYNC let d = 1 ;
- *     let a = b  }                   error at };  tokens: let a = b } SYNC }                  (the brace is delivered again)
+ *     let a = b  }                   error at };  tokens: let a = b } SYNC }              (the brace comes again)
  * Every way delivers at least one new token, or one that the grammar accepts after SYNC, so it ends. */
 #include "front/parser.h"
 #include "grammar-tile.tab.h"
@@ -21,8 +22,8 @@ void token_stream_open(struct parser *parser) {
 }
 
 static bool starts_declaration(int kind) {
-    return kind == TOKEN_KERNEL || kind == TOKEN_FN || kind == TOKEN_CONST || kind == TOKEN_ENUM || kind == TOKEN_STRUCT ||
-           kind == TOKEN_IMPORT || kind == TOKEN_NOINLINE || kind == TOKEN_TEST;
+    return kind == TOKEN_KERNEL || kind == TOKEN_FN || kind == TOKEN_CONST || kind == TOKEN_ENUM ||
+           kind == TOKEN_STRUCT || kind == TOKEN_IMPORT || kind == TOKEN_NOINLINE || kind == TOKEN_TEST;
 }
 
 /* Reserved words that only a statement begins with. */
@@ -151,9 +152,11 @@ static struct token undo_newest(struct parser *parser) {
     return parser->history[0];
 }
 
-/* A word that begins a declaration, at the start of a line, ends all that is open: in bodies the braces are closed for it. */
+/* A word that begins a declaration, at the start of a line, ends all that is open: in bodies the braces are closed for
+ * it. */
 static bool leaves_body(const struct token *token) {
-    return starts_declaration(token->kind) && token->at.column == 1 && token->kind != TOKEN_TEST && token->kind != TOKEN_NOINLINE;
+    return starts_declaration(token->kind) && token->at.column == 1 && token->kind != TOKEN_TEST &&
+           token->kind != TOKEN_NOINLINE;
 }
 
 static struct token close_body(struct parser *parser, struct token token) {
@@ -163,13 +166,14 @@ static struct token close_body(struct parser *parser, struct token token) {
     return synthetic(TOKEN_SYNC, token.at);
 }
 
-/* Skips the rest of a statement.  Ends behind a `;` or a balanced `{ ... }`, and before a `}` that closes the block or a word
- * that begins a statement on a new line. */
+/* Skips the rest of a statement.  Ends behind a `;` or a balanced `{ ... }`, and before a `}` that closes the block or
+ * a word that begins a statement on a new line. */
 static struct token skip_statement(struct parser *parser, bool resume_here) {
     int braces = 0;
     struct token token = undo_newest(parser);
     /* The brackets that the broken statement had opened no longer count. */
-    while (parser->brackets.count && !parser->brackets.data[parser->brackets.count - 1].is_body) parser->brackets.count--;
+    while (parser->brackets.count && !parser->brackets.data[parser->brackets.count - 1].is_body)
+        parser->brackets.count--;
     if (resume_here) {
         put_back(parser, token);
         return synthetic(TOKEN_SYNC, token.at);
@@ -185,24 +189,27 @@ static struct token skip_statement(struct parser *parser, bool resume_here) {
         if (kind == '{') braces++;
         if (kind == '}' && --braces == 0) {
             const struct token *next = token_stream_peek(parser, 0);
-            bool goes_on = next->kind == TOKEN_ELSE || (next->kind == TOKEN_WHILE && next->at.line == token.at.line); /* C's do */
+            bool goes_on =
+                next->kind == TOKEN_ELSE || (next->kind == TOKEN_WHILE && next->at.line == token.at.line); /* C's do */
             if (!goes_on) return synthetic(TOKEN_SYNC, token.at);
         }
         if (kind == ';' && braces == 0) return synthetic(TOKEN_SYNC, token.at);
     }
 }
 
-/* Skips the rest of a declaration: to a word that begins one at the start of a line, or behind its closing brace or `;`. */
+/* Skips the rest of a declaration: to a word that begins one at the start of a line, or behind its closing brace or
+ * `;`. */
 static struct token skip_declaration(struct parser *parser) {
     int braces = 0, first = parser->statement_first->kind;
     struct token token = undo_newest(parser);
     for (int i = 0; i < parser->brackets.count; i++) braces += parser->brackets.data[i].kind == '{';
     parser->brackets.count = 0;
     /* Only these and functions written `= expression` end with a semicolon. */
-    bool ends_with_semicolon = first != TOKEN_KERNEL && first != TOKEN_TEST && first != TOKEN_ENUM && first != TOKEN_STRUCT &&
-                               first != TOKEN_FN && first != TOKEN_NOINLINE;
+    bool ends_with_semicolon = first != TOKEN_KERNEL && first != TOKEN_TEST && first != TOKEN_ENUM &&
+                               first != TOKEN_STRUCT && first != TOKEN_FN && first != TOKEN_NOINLINE;
     bool is_first = token.at.offset == parser->statement_first->at.offset;
-    for (int last_line = parser->history[1].at.end_line;; last_line = token.at.end_line, token = take(parser), is_first = false) {
+    for (int last_line = parser->history[1].at.end_line;;
+         last_line = token.at.end_line, token = take(parser), is_first = false) {
         int kind = token.kind;
         if (kind == TOKEN_END) return token;
         bool begins = starts_declaration(kind) && token.at.line > last_line && (token.at.column == 1 || braces <= 0);
@@ -216,7 +223,8 @@ static struct token skip_declaration(struct parser *parser) {
         if (kind == '}' && --braces <= 0) {
             /* A set in the head closes too: what follows then goes on with the declaration. */
             int next = token_stream_peek(parser, 0)->kind;
-            if (next != ',' && next != '>' && next != ')' && next != '=' && next != TOKEN_GE) return synthetic(TOKEN_SYNC, token.at);
+            if (next != ',' && next != '>' && next != ')' && next != '=' && next != TOKEN_GE)
+                return synthetic(TOKEN_SYNC, token.at);
         }
     }
 }
@@ -240,7 +248,8 @@ static const char *range_of_c_for(struct parser *parser, int count, const char *
     while (semicolon < count && t[semicolon].kind != ';') semicolon++;
     for (second = semicolon + 1; second < count && t[second].kind != ';';) second++;
     if (semicolon == first || second >= count || second < semicolon + 4 || t[semicolon + 1].kind != TOKEN_NAME ||
-        t[semicolon + 1].value.TOKEN_NAME.text != *name || (t[semicolon + 2].kind != '<' && t[semicolon + 2].kind != TOKEN_LE))
+        t[semicolon + 1].value.TOKEN_NAME.text != *name ||
+        (t[semicolon + 2].kind != '<' && t[semicolon + 2].kind != TOKEN_LE))
         return NULL;
     const char *from = slice(parser, first, semicolon), *to = slice(parser, semicolon + 3, second);
     if (t[semicolon + 2].kind == TOKEN_LE) to = arena_printf(parser->context->arena, "%s + 1", to);
@@ -252,7 +261,8 @@ static const char *range_of_c_for(struct parser *parser, int count, const char *
     return step ? arena_printf(parser->context->arena, "%s in %s..%s%s", *name, from, to, step) : NULL;
 }
 
-/* `for` was just taken and `(` follows.  Reports; drops the header, and puts `i in 0..0` in its place so that the body is read. */
+/* `for` was just taken and `(` follows.  Reports; drops the header, and puts `i in 0..0` in its place so that the body
+ * is read. */
 static void replace_c_for(struct parser *parser, const struct token *keyword) {
     int count = 0, depth = 0, semicolons = 0;
     do {
@@ -260,7 +270,8 @@ static void replace_c_for(struct parser *parser, const struct token *keyword) {
         if (kind == '(') depth++;
         if (kind == ')') depth--;
         if (kind == ';') semicolons++;
-        if (kind == '{' || kind == '}' || kind == TOKEN_END || count > 200) return; /* not a header: an ordinary syntax error */
+        if (kind == '{' || kind == '}' || kind == TOKEN_END || count > 200)
+            return; /* not a header: an ordinary syntax error */
     } while (depth > 0);
     const struct token *t = parser->ahead.data + parser->ahead.first;
     struct text_range header = t[0].at;
@@ -272,7 +283,8 @@ static void replace_c_for(struct parser *parser, const struct token *keyword) {
         parser_fixit(parser, d, t[0].at, "");
         parser_fixit(parser, d, t[count - 1].at, "");
         struct token *data = parser->ahead.data + parser->ahead.first;
-        memmove(data + count - 1, data + count, sizeof *data * (size_t)(parser->ahead.count - parser->ahead.first - count));
+        memmove(data + count - 1, data + count,
+                sizeof *data * (size_t)(parser->ahead.count - parser->ahead.first - count));
         parser->ahead.count--;
         parser->ahead.first++;
         return;
@@ -304,7 +316,8 @@ int token_stream_next(union TILE_STYPE *value, struct text_range *at, struct par
     } else if (parser->recovery != RECOVERY_NONE) {
         enum recovery recovery = parser->recovery;
         parser->recovery = RECOVERY_NONE;
-        token = recovery == RECOVERY_DECLARATION ? skip_declaration(parser) : skip_statement(parser, recovery == RECOVERY_HERE);
+        token = recovery == RECOVERY_DECLARATION ? skip_declaration(parser)
+                                                 : skip_statement(parser, recovery == RECOVERY_HERE);
         token = deliver(parser, token);
     } else {
         token = take(parser);

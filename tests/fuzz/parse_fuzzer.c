@@ -1,10 +1,12 @@
-/* Any bytes as source: the parser must report and return, and what it accepts must print to something that it accepts again with
- * the same print.  Not part of make check.  With a clang that has libFuzzer, from the build folder:
+/* Any bytes as source: the parser must report and return, and what it accepts must print to something that it accepts
+ * again with the same print.  Not part of make check.  With a clang that has libFuzzer, from the build folder:
  *
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -D_GNU_SOURCE -I$SRCDIR/src -Iobj/grammar \
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -D_GNU_SOURCE \
+ *       -I$SRCDIR/src -Iobj/grammar \
  *       $SRCDIR/tests/fuzz/parse_fuzzer.c $SRCDIR/src/front/{ast,ast_print,parse,syntax_error,token_stream}.c \
- *       obj/grammar/grammar-tile.*.c $SRCDIR/src/base/{arena,buffer,diagnostics,die,file,intern,unicode}.c -lm -o parse_fuzzer
- *   ./parse_fuzzer -dict=$SRCDIR/tests/fuzz/tile.dict -max_len=4096 corpus $SRCDIR/tests/lang/grammar $SRCDIR/examples */
+ *       obj/grammar/grammar-tile.*.c $SRCDIR/src/base/{arena,buffer,diagnostics,die,file,intern,unicode}.c -lm \
+ *       -o parse_fuzzer
+ *   ./parse_fuzzer -dict=$SRCDIR/tests/fuzz/tile.dict -max_len=4096 corpus $SRCDIR/tests/lang/grammar */
 #include "front/ast.h"
 
 #include <stdlib.h>
@@ -27,7 +29,8 @@ static void check_places(const struct diagnostics *diagnostics, const struct sou
         int line = 1;
         const char *at = source->text, *end = source->text + source->size;
         while (line < d->at.line && at < end) line += *at++ == '\n';
-        if (line != d->at.line || d->at.column < 1 || d->at.column - 1 > end - at || d->at.end_column < d->at.column) abort();
+        if (line != d->at.line || d->at.column < 1 || d->at.column - 1 > end - at || d->at.end_column < d->at.column)
+            abort();
     }
 }
 
@@ -39,7 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *text = malloc(size + 1);
     memcpy(text, data, size);
     text[size] = 0;
-    struct parse_context context = {.arena = arena, .names = intern_create(arena), .diagnostics = diagnostics_create(arena)};
+    struct parse_context context = {
+        .arena = arena, .names = intern_create(arena), .diagnostics = diagnostics_create(arena)};
     context.diagnostics->limit = 20;
     source = (struct source){.name = "fuzz.tile", .text = text, .size = size};
     struct ast_file *file = parse_file(&context, &source);

@@ -1,5 +1,5 @@
-/* Where the examples of the manual run: on the CPU, or with TILE_TEST_STREAM=gpu on a GPU, whose driver is loaded by hand and whose
- * managed memory both sides see. */
+/* Where the examples of the manual run: on the CPU, or with TILE_TEST_STREAM=gpu on a GPU, whose driver is loaded by
+ * hand and whose managed memory both sides see. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>

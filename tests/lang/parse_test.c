@@ -1,7 +1,7 @@
-/* The parser alone, over tests/lang/grammar and the examples (must parse; printing must lose nothing and be stable) and over
- * those files of tests/lang/reject whose errors the parser finds.  Their first lines say what must be reported, in order and
- * nothing else:  // EXPECT: E0112 at 3:7
- * Also: every error has a page of at least two sentences. */
+/* The parser alone, over tests/lang/grammar and the examples (must parse; printing must lose nothing and be stable)
+ * and over those files of tests/lang/reject whose errors the parser finds.  Their first lines say what must be
+ * reported, in order and nothing else:  // EXPECT: E0112 at 3:7 Also: every error has a page of at least two
+ * sentences. */
 #include "front/ast.h"
 #include "base/file.h"
 
@@ -88,8 +88,10 @@ static void squeeze(const char *text, struct buffer *out) {
         if (at[0] == '/' && at[1] == '*') at = strstr(at + 2, "*/") + 2;
         if (!*at) break;
         char last = out->size ? out->data[out->size - 1] : ' ';
-        bool word = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') || *at == '_';
-        bool after_word = (last >= 'a' && last <= 'z') || (last >= 'A' && last <= 'Z') || (last >= '0' && last <= '9') || last == '_';
+        bool word =
+            (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') || *at == '_';
+        bool after_word =
+            (last >= 'a' && last <= 'z') || (last >= 'A' && last <= 'Z') || (last >= '0' && last <= '9') || last == '_';
         if (!word) number = false;
         if (word && !after_word) number = *at >= '0' && *at <= '9';
         if (strchr(" \t\r\n\f\v", *at) || (*at == '_' && number)) continue;
@@ -121,7 +123,8 @@ static void check_accepted(const char *path) {
         fail(path, "printing what was printed gives another text", twice.data);
     squeeze(text.data ? text.data : "", &left);
     squeeze(once.data ? once.data : "", &right);
-    if (left.size != right.size || (left.size && strcmp(left.data, right.data) != 0)) fail(path, "printing loses something", once.data);
+    if (left.size != right.size || (left.size && strcmp(left.data, right.data) != 0))
+        fail(path, "printing loses something", once.data);
     struct buffer *all[] = {&text, &once, &twice, &left, &right};
     for (int i = 0; i < 5; i++) buffer_free(all[i]);
 }
@@ -156,14 +159,16 @@ static void check_pages(void) {
 }
 
 static void check_docs(void) {
-    static const char text[] = "/// lost\n\n/// One.\n///\n///  Two.\nkernel f() {}\n//// no doc\nfn g() {}\n/// doc of h\nnoinline fn h() {}\n";
+    static const char text[] = "/// lost\n\n/// One.\n///\n///  Two.\nkernel f() {}\n//// no doc\nfn g() {}\n/// doc "
+                               "of h\nnoinline fn h() {}\n";
     struct arena *arena = arena_create();
     struct source source = make_source("docs", text, sizeof text - 1);
     struct ast_file *file = parse_file(make_context(arena), &source);
     const char *expected[] = {"One.\n\n Two.", NULL, "doc of h"};
     for (int i = 0; i < 3; i++) {
         const char *doc = i < file->declarations.count ? file->declarations.data[i]->doc : "missing";
-        if ((doc == NULL) != (expected[i] == NULL) || (doc && strcmp(doc, expected[i]) != 0)) fail("docs", "wrong text", doc);
+        if ((doc == NULL) != (expected[i] == NULL) || (doc && strcmp(doc, expected[i]) != 0))
+            fail("docs", "wrong text", doc);
     }
     arena_destroy(arena);
 }
@@ -178,20 +183,24 @@ static void check_generated(bool *covered) {
     for (int i = 0; i < 1001; i++) buffer_puts(&text, "import \"self.tile\";\n");
     struct source self = make_source("self.tile", text.data, text.size);
     FILE *file = fopen("self.tile", "wb");
-    if (!file || fwrite(text.data, 1, text.size, file) != text.size || fclose(file)) fail("self.tile", "cannot be written", NULL);
+    if (!file || fwrite(text.data, 1, text.size, file) != text.size || fclose(file))
+        fail("self.tile", "cannot be written", NULL);
     parse_program(context, &self);
     remove("self.tile");
     rmdir(folder);
     const struct diagnostic *d = context->diagnostics->first;
-    if (!d || d->code != DIAGNOSTIC_E0803 || d->at.line != 1001 || d->next) fail("self.tile", "must give E0803 once", NULL);
+    if (!d || d->code != DIAGNOSTIC_E0803 || d->at.line != 1001 || d->next)
+        fail("self.tile", "must give E0803 once", NULL);
     covered[DIAGNOSTIC_E0803] = true;
     buffer_free(&text);
     struct parse_context *second = make_context(arena);
     char *spaces = malloc((16 << 20) + 1);
     memset(spaces, ' ', (16 << 20) + 1);
-    struct source large = make_source("large.tile", spaces, (16 << 20) + 1), fits = make_source("fits.tile", spaces, 16 << 20);
+    struct source large = make_source("large.tile", spaces, (16 << 20) + 1),
+                  fits = make_source("fits.tile", spaces, 16 << 20);
     parse_file(second, &large);
-    if (!second->diagnostics->first || second->diagnostics->first->code != DIAGNOSTIC_E0802) fail("large.tile", "must give E0802", NULL);
+    if (!second->diagnostics->first || second->diagnostics->first->code != DIAGNOSTIC_E0802)
+        fail("large.tile", "must give E0802", NULL);
     if (parse_file(second, &fits)->has_errors) fail("fits.tile", "must parse", NULL);
     covered[DIAGNOSTIC_E0802] = true;
     free(spaces);
@@ -211,7 +220,8 @@ int main(void) {
     int rejected = for_each(folder, NULL, covered);
     check_generated(covered);
     for (int i = 0; i < DIAGNOSTIC_COUNT; i++)
-        if (parser_finds(diagnostic_info[i].code) && !covered[i]) fail(diagnostic_info[i].code, "has no file in tests/lang/reject", NULL);
+        if (parser_finds(diagnostic_info[i].code) && !covered[i])
+            fail(diagnostic_info[i].code, "has no file in tests/lang/reject", NULL);
     check_pages();
     check_docs();
     if (accepted < 10 || rejected < 40) fail("tests/lang", "too few files were found", NULL);
