@@ -64,4 +64,6 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant);
 struct ir_function *body_build(struct variant_plan *plan, struct ir_module *module, const char *name);
 const struct kernel_enum *describe_enumeration(struct front *front, const struct enumeration *enumeration);
 int64_t key_number(struct value v);
+/* Reports when `split_k`, listed at `at`, cannot be done to the kernel. */
+void split_check(struct elaborator *e, const struct ast_declaration *kernel, struct location at);
 #endif
