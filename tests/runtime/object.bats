@@ -195,7 +195,7 @@ END
 }
 
 @test "LLVM dies in its worker: E1102, a clear message and no output" {
-    [ -z "${SANITIZE-}" ] || skip "a sanitizer wants to be loaded first"
+    [ "${SANITIZE-}" != yes ] || skip "a sanitizer wants to be loaded first"
     mkdir -p dies
     printf 'void *LLVMRunPasses(void);\nvoid *LLVMRunPasses(void) { __builtin_trap(); }\n' >dies.c
     ${CC:-cc} -shared -fPIC dies.c -o dies.so
