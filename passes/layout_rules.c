@@ -1,4 +1,5 @@
-/* The rules between layouts of operands and results, and how to bring a value into another layout.  See layout_rules.h. */
+/* The rules between layouts of operands and results, and how to bring a value into another layout.  See
+ * layout_rules.h. */
 #include "passes/layout_rules.h"
 
 #include "passes/rewrite.h"
@@ -138,7 +139,9 @@ static bool keeps_order(const struct layout *layout, int axis, const struct layo
     bool right = reduction->warp_steps == 0 || least > 0;
     for (int i = 0; i < reduction->lane_steps + reduction->register_steps; i++) {
         int lanes = reduction->lane_steps;
-        int weight = step_weight(layout, axis, i < lanes ? &reduction->lane_step[i] : &reduction->register_step[i - lanes]);
+        const struct layout_step *step =
+            i < lanes ? &reduction->lane_step[i] : &reduction->register_step[i - lanes];
+        int weight = step_weight(layout, axis, step);
         right &= weight > 0 && !(weight > least && weight < most);
     }
     return right;
@@ -149,7 +152,7 @@ bool layout_rule_reduces(const struct ir_operation *op, const struct layout *lay
     struct layout_reduction reduction;
     int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
     layout_reduction(layout, axis, &reduction);
-    bool ordered = ir_number(op, IR_ATTRIBUTE_KIND, 0) == IR_REDUCE_REGION;
+    bool ordered = ir_reduce_is_ordered(op);
     return reduction.plain && (!ordered || keeps_order(layout, axis, &reduction));
 }
 
@@ -160,8 +163,9 @@ double layout_rule_reduce_cost(const struct ir_operation *op, const struct layou
     if (!layout_rule_reduces(op, layout))
         return 1e9;
     layout_reduction(layout, axis, &reduction);
-    bool ordered = ir_number(op, IR_ATTRIBUTE_KIND, 0) == IR_REDUCE_REGION;
-    int registers = layout_registers(layout), results = (registers >> reduction.register_steps) / reduction.register_repeats;
+    bool ordered = ir_reduce_is_ordered(op);
+    int registers = layout_registers(layout);
+    int results = (registers >> reduction.register_steps) / reduction.register_repeats;
     for (int i = 0; i < reduction.lane_steps; i++) {
         int weight = step_weight(layout, axis, &reduction.lane_step[i]);
         lowest_lane = weight < lowest_lane ? weight : lowest_lane;
@@ -197,8 +201,8 @@ static bool is_light(const struct ir_operation *op)
     enum ir_element element = op->results[0]->type->element;
     switch (op->opcode) {
     case OP_CONSTANT: case OP_IOTA: case OP_SPLAT: case OP_BROADCAST: case OP_RESHAPE: case OP_PERMUTE: case OP_CAST:
-    case OP_BITCAST: case OP_ADD: case OP_SUB: case OP_MUL: case OP_NEG: case OP_MIN: case OP_MAX: case OP_AND: case OP_OR:
-    case OP_XOR: case OP_NOT: case OP_SHL: case OP_SHR: case OP_COMPARE: case OP_SELECT: case OP_POINTER_ADD:
+    case OP_BITCAST: case OP_ADD: case OP_SUB: case OP_MUL: case OP_NEG: case OP_MIN: case OP_MAX: case OP_AND:
+    case OP_OR: case OP_XOR: case OP_NOT: case OP_SHL: case OP_SHR: case OP_COMPARE: case OP_SELECT: case OP_POINTER_ADD:
         return true;
     case OP_REM: case OP_DIV:
         return !ir_is_float(element) && op->operands[1]->definition && rewrite_is_constant(op->operands[1]);
@@ -221,7 +225,10 @@ static int operations_of(const struct ir_value *value, int limit)
     return count;
 }
 
-bool layout_rule_cheap(const struct ir_value *value) { return operations_of(value, CHEAP_OPERATIONS) <= CHEAP_OPERATIONS; }
+bool layout_rule_cheap(const struct ir_value *value)
+{
+    return operations_of(value, CHEAP_OPERATIONS) <= CHEAP_OPERATIONS;
+}
 
 static bool can_make(struct layout_table *table, const struct ir_value *value, const struct layout *layout)
 {
@@ -242,7 +249,8 @@ static const struct ir_type *with_layout(const struct layout_adapter *adapter, c
     return ir_type_with_layout(adapter->module->context, type, layout);
 }
 
-static struct ir_value *make_again(const struct layout_adapter *adapter, struct ir_builder *builder, struct ir_value *value,
+static struct ir_value *make_again(const struct layout_adapter *adapter, struct ir_builder *builder,
+                                   struct ir_value *value,
                                    const struct layout *layout)
 {
     const struct ir_operation *op = value->definition;

@@ -82,3 +82,9 @@ bool ir_has_effect(const struct ir_operation *operation)
 }
 
 bool ir_may_read(const struct ir_operation *operation) { return any_trait(operation, IR_TRAIT_READ | IR_TRAIT_ATOMIC); }
+
+bool ir_reduce_is_ordered(const struct ir_operation *operation)
+{
+    return ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) == IR_REDUCE_REGION ||
+           ir_number(operation, IR_ATTRIBUTE_FIXED, 0) != 0;
+}

@@ -319,4 +319,6 @@ bool ir_access_of(const struct ir_operation *operation, struct ir_access *access
 int ir_place_shape(const struct ir_access *access, int64_t *extent);
 bool ir_has_effect(const struct ir_operation *operation); /* itself or inside its regions: write, atomic, sync */
 bool ir_may_read(const struct ir_operation *operation);
+/* A reduction whose operands may not change places: by a region, or with a fixed tree of neighbours. */
+bool ir_reduce_is_ordered(const struct ir_operation *operation);
 #endif

@@ -38,7 +38,7 @@ void scratch_reduction(const struct layout *layout, int axis, bool ordered, stru
 static int64_t reduction_bytes(const struct ir_operation *operation) {
     const struct layout *layout = operation->operands[0]->type->layout;
     int axis = (int)ir_number(operation, IR_ATTRIBUTE_AXIS, 0);
-    bool ordered = ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) == IR_REDUCE_REGION;
+    bool ordered = ir_reduce_is_ordered(operation);
     struct layout_reduction steps;
     if (!layout) return 0;
     layout_reduction(layout, axis, &steps);

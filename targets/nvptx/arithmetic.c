@@ -91,7 +91,7 @@ static LLVMValueRef float_binary(struct lowering *l, enum ir_opcode opcode, enum
     case OP_SUB: return contract(l, LLVMBuildFSub(builder, a, b, ""));
     case OP_MUL: return contract(l, LLVMBuildFMul(builder, a, b, ""));
     case OP_DIV: return LLVMBuildFDiv(builder, a, b, "");
-    case OP_REM: return LLVMBuildFRem(builder, a, b, "");
+    case OP_REM: return lower_float_remainder(l, a, b);
     case OP_MIN: return float_extreme(l, true, element, nan, a, b);
     case OP_MAX: return float_extreme(l, false, element, nan, a, b);
     default: die("%s of floats", ir_op_info[opcode].text);

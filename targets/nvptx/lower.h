@@ -124,6 +124,7 @@ void shared_load_vector(struct lowering *l, enum ir_element element, LLVMValueRe
 
 /* ---- the operations ---- */
 void lower_arithmetic(struct lowering *l, struct ir_operation *operation);
+LLVMValueRef lower_float_remainder(struct lowering *l, LLVMValueRef a, LLVMValueRef b); /* of f32 or f64 */
 void lower_compare(struct lowering *l, struct ir_operation *operation);
 void lower_cast(struct lowering *l, struct ir_operation *operation);
 void lower_math(struct lowering *l, struct ir_operation *operation);

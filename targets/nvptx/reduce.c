@@ -1,8 +1,9 @@
 /* Reductions: registers first, then lanes by butterflies, then warps through shared memory; everybody ends with the result.
  *
  * The steps come from the layout: each combines a value with that of the position XORed with it.  The seven kinds commute, so
- * cheap steps go first.  A region is only associative, the left operand with the smaller indexes: its steps go by the bit of
- * the axis that they fold, lowest first, so that at each moment a value stands for an aligned range of indexes. */
+ * cheap steps go first.  A region is only associative, the left operand with the smaller indexes, and `fixed` asks for the tree of
+ * neighbours: their steps go by the bit of the axis that they fold, lowest first, so that at each moment a value stands for an
+ * aligned range of indexes. */
 #include "ir/scratch.h"
 #include "targets/nvptx/lower.h"
 
@@ -276,7 +277,7 @@ void lower_reduce(struct lowering *l, struct ir_operation *operation) {
                      .axis = (int)ir_number(operation, IR_ATTRIBUTE_AXIS, 0), .operands = operation->operand_count};
     if (!f.layout || f.operands > 16) die("a reduction of %d operands", f.operands);
     f.registers = layout_registers(f.layout);
-    f.ordered = ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) == IR_REDUCE_REGION;
+    f.ordered = ir_reduce_is_ordered(operation);
     f.value = ARENA_ARRAY(l->arena, LLVMValueRef *, f.operands);
     f.alive = ARENA_ARRAY(l->arena, bool, f.registers);
     f.head = ARENA_ARRAY(l->arena, int, f.registers);
