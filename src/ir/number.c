@@ -174,6 +174,6 @@ uint64_t ir_double_to_bits(enum ir_element element, double value)
     if (value >= limit)
         return (uint64_t)((UINT64_C(1) << (bits - 1)) - 1);
     if (value <= -limit)
-        return (uint64_t)((int64_t)(UINT64_C(1) << (bits - 1)) << (64 - bits) >> (64 - bits));
+        return UINT64_MAX << (bits - 1); /* the least number, its sign extended */
     return (uint64_t)(int64_t)value;
 }
