@@ -132,3 +132,46 @@ END
     expect 1 tilecc "$odd.tile"
     lacks "$(printf '\033')"
 }
+
+@test "ended by a signal at any moment: object and header are whole or not there, nothing hidden stays" {
+    mkdir good
+    cp k.tile good/
+    (cd good && "$TILECC" -arch=cpu k.tile)
+    for i in $(seq 0 24); do
+        rm -f k.o k.h
+        "$TILECC" -arch=cpu k.tile &
+        child=$!
+        sleep "0.0$((i * 4 / 10))$((i * 4 % 10))"
+        kill -TERM $child 2>/dev/null || true
+        wait $child || true
+        if [ -e k.o ] || [ -e k.h ]; then
+            cmp k.o good/k.o
+            cmp k.h good/k.h
+        fi
+        [ -z "$(find . -name '.tilecc-*')" ]
+    done
+}
+
+@test "sixteen at a time to one output" {
+    "$TILECC" -arch=cpu -o one.o k.tile
+    pids=
+    for i in $(seq 16); do
+        "$TILECC" -arch=cpu -o same.o k.tile &
+        pids="$pids $!"
+    done
+    for pid in $pids; do wait "$pid"; done
+    cmp one.o same.o
+    [ -z "$(find . -name '.tilecc-*')" ]
+}
+
+@test "too little memory: a message, exit 4, no output" {
+    [ "${SANITIZE-}" != yes ] || skip "AddressSanitizer reserves memory itself"
+    run sh -c 'ulimit -v 400000; exec "$TILECC" -arch=cpu k.tile'
+    if [ "$status" = 0 ]; then [ -s k.o ]; else [ ! -e k.o ] && [ ! -e k.h ] && [ -n "$output" ]; fi
+    for kilobytes in 300000 250000 230000; do
+        rm -f k.o k.h
+        run sh -c "ulimit -v $kilobytes; exec \"\$TILECC\" -arch=cpu k.tile"
+        [ "$status" -lt 128 ]
+        if [ "$status" = 0 ]; then [ -s k.o ]; else [ ! -e k.o ] && [ ! -e k.h ] && [ -n "$output" ]; fi
+    done
+}
