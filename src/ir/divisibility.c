@@ -292,8 +292,11 @@ static struct divisibility evaluate(const struct walker *walker, const struct ir
         for (int d = 0; d < IR_MAX_RANK; d++)
             out.multiple[d] = int64_min(of_each(&a, d), of_each(&b, d));
         return out;
-    case OP_CAST:
-        return ir_is_integer(op->operands[0]->type->element) && !ir_number(op, IR_ATTRIBUTE_SATURATE, 0) ? a : out;
+    case OP_CAST: /* cutting bits keeps powers of two; a bool is another number, and saturating gives one */
+        return ir_is_integer(op->operands[0]->type->element) && ir_is_integer(type->element) &&
+                       !ir_number(op, IR_ATTRIBUTE_SATURATE, 0)
+                   ? a
+                   : constancy_only(walker, op);
     case OP_EXTENT: case OP_STRIDE: case OP_VIEW_POINTER: return view_fact(op);
     default:
         return (ir_op_info[op->opcode].traits & IR_TRAIT_ELEMENTWISE) && !op->region_count ? constancy_only(walker, op)

@@ -908,13 +908,14 @@ struct ir_module *ir_parse_module(struct ir_context *context, struct arena *aren
                                   const struct source *source)
 {
     struct ir_module *module = ir_module_create(context, arena);
+    const char *text = arena_substring(arena, source->text, source->size); /* terminated, as layouts want it */
     struct parser parser = {.context = context,
                             .arena = arena,
                             .diagnostics = diagnostics,
                             .source = source,
-                            .at = source->text,
-                            .end = source->text + source->size,
-                            .line_start = source->text,
+                            .at = text,
+                            .end = text + source->size,
+                            .line_start = text,
                             .line = 1,
                             .module = module};
     bool failed = false;

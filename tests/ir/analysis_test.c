@@ -201,6 +201,10 @@ static const char divisibility_text[] = "kernel @k(%x: view<f32, [?, ?], [?, 1],
                                         "    %b = grid_index dimension(0) : index\n"
                                         "    %o = mul %b, %c64 : index\n"
                                         "    %o2 = add %o, %c24 : index\n"
+    "    %cut = cast %o : i8\n"
+    "    %truth = cast %o : bool\n"
+    "    %again = cast %truth : i32\n"
+    "    %full = cast saturate(1) %o : i8\n"
                                         "    %st = stride dimension(0) %x : index\n"
                                         "    %ex = extent dimension(1) %x : index\n"
                                         "    %t = iota : index[128]\n"
@@ -250,6 +254,10 @@ static void test_divisibility(struct arena *arena)
     expect_divisibility(table, module, "least", 0, most, 1, 1);
     expect_divisibility(table, module, "o", 0, 64, 1, 1);
     expect_divisibility(table, module, "o2", 0, 8, 1, 1);
+    expect_divisibility(table, module, "cut", 0, 64, 1, 1);
+    expect_divisibility(table, module, "truth", 0, 1, 1, 1); /* true is 1 */
+    expect_divisibility(table, module, "again", 0, 1, 1, 1);
+    expect_divisibility(table, module, "full", 0, 1, 1, 1); /* 127 is odd */
     expect_divisibility(table, module, "st", 0, 8, 1, 1);
     expect_divisibility(table, module, "ex", 0, 32, 1, 1);
     expect_divisibility(table, module, "t", 0, most, 128, 1);
