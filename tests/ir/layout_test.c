@@ -545,6 +545,51 @@ static void test_dimensions(const struct layout *layout)
         }
 }
 
+/* Three dimensions with odd repeats, one of them perhaps over warps: what stays when one goes. */
+static void test_three_dimensions(void)
+{
+    static const int extents[][3] = { { 12, 10, 24 }, { 6, 96, 5 }, { 3, 64, 20 } };
+    static const int order[3] = { 2, 1, 0 };
+    for (int i = 0; i < 3; i++)
+        for (int warps = 1; warps <= 12; warps += warps == 4 ? 8 : 3) {
+            const struct layout *layout = layout_blocked(table, 3, extents[i], order, 4, warps);
+            check_registers(layout);
+            check_text(layout);
+            for (int axis = 0; axis < 3; axis++) {
+                const struct layout *plane = layout_remove_dimension(table, layout, axis);
+                const struct layout *thin = layout_squash_dimension(table, layout, axis);
+                int map[4096];
+                check(layout_registers(layout) <= 4096 && layout_broadcast_registers(thin, layout, map), "broadcast",
+                      layout);
+                check(layout_insert_dimension(table, plane, axis) == thin, "squash", layout);
+                for (int lane = 0; lane < 32; lane += 7)
+                    for (int reg = 0; reg < layout_registers(layout); reg++) {
+                        int whole[3], part[3] = { 0 }, last = layout_warps(layout) - 1;
+                        coordinates_of(layout, element_at(layout, reg, lane, last), whole);
+                        coordinates_of(thin, element_at(thin, map[reg], lane, last), part);
+                        for (int d = 0; d < 3; d++)
+                            check(part[d] == (d == axis ? 0 : whole[d]), "broadcast register", layout);
+                    }
+                for (int reg = 0; reg < layout_registers(plane); reg++) {
+                    int whole[3], part[2];
+                    int from = layout_reduction_register(layout, plane, axis, reg);
+                    coordinates_of(layout, element_at(layout, from, 5, 0), whole);
+                    coordinates_of(plane, element_at(plane, reg, 5, 0), part);
+                    check(part[0] == whole[axis == 0 ? 1 : 0] && part[1] == whole[axis == 2 ? 1 : 2], "row register",
+                          layout);
+                }
+            }
+            int turn[3] = { 2, 0, 1 }, back[3] = { 1, 2, 0 };
+            const struct layout *turned = layout_permute(table, layout, turn);
+            check(layout_permute(table, turned, back) == layout, "permute there and back", layout);
+            check_registers(turned);
+            const struct layout *extended = layout_extend(table, layout, (int[]){ extents[i][0], 2 * extents[i][1],
+                                                                                 extents[i][2] });
+            check(extended && layout_shrink(table, extended, 1, 2) == (layout->repeat[1] == 1 ? layout : NULL),
+                  "extend and shrink: the halves of an odd repeat are not aligned", layout);
+        }
+}
+
 static void test_reshape(void)
 {
     static const int shapes[][2][4] = {
@@ -662,6 +707,7 @@ int main(void)
                                       random_below(3),
                                       in_warps, trial % 2));
     }
+    test_three_dimensions();
     test_reshape();
     test_maps();
     test_random_conversions();
