@@ -585,6 +585,10 @@ static void test_three_dimensions(void)
             check_registers(turned);
             const struct layout *extended = layout_extend(table, layout, (int[]){ extents[i][0], 2 * extents[i][1],
                                                                                  extents[i][2] });
+            if (layout->warp_dimension == 1) {
+                check(!extended, "a repeat over warps is in the way", layout);
+                continue;
+            }
             check(extended && layout_shrink(table, extended, 1, 2) == (layout->repeat[1] == 1 ? layout : NULL),
                   "extend and shrink: the halves of an odd repeat are not aligned", layout);
         }
