@@ -13,7 +13,8 @@ static int step_weight(const struct layout *layout, int axis, const struct layou
     return coordinates[axis];
 }
 
-/* Registers are folded before the warps meet, but in an ordered reduction those whose step lies above the first warp step. */
+/* Registers are folded before the warps meet, but in an ordered reduction those whose step lies above the first warp
+ * step. */
 void scratch_reduction(const struct layout *layout, int axis, bool ordered, struct scratch_crossing *crossing) {
     struct layout_reduction steps;
     layout_reduction(layout, axis, &steps);
@@ -77,7 +78,8 @@ int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const str
         const struct ir_type *from = operation->operands[0]->type, *to = operation->results[0]->type;
         int size = ir_element_info[to->element].bits / 8;
         if (to->rank == 0 || !from->layout || !to->layout) return 0;
-        const struct layout_conversion *plan = layout_conversion_plan(table, arena, from->layout, to->layout, size, SCRATCH_ROUND_BYTES);
+        const struct layout_conversion *plan =
+            layout_conversion_plan(table, arena, from->layout, to->layout, size, SCRATCH_ROUND_BYTES);
         return plan->kind == CONVERT_SHARED ? plan->scratch_elements * size : 0;
     }
     case OP_REDUCE: return reduction_bytes(operation);

@@ -1,10 +1,11 @@
-/* Arithmetic, element by element, with the meaning ops.def gives: integers wrap, x/0 = 0, shifts by the width or more give 0,
- * min and max skip NaN unless told.  f16 and bf16 go through f32 where that rounds once (add, sub, mul, div); their fma is the
- * machine's own. */
+/* Arithmetic, element by element, with the meaning ops.def gives: integers wrap, x/0 = 0, shifts by the width or more
+ * give 0, min and max skip NaN unless told.  f16 and bf16 go through f32 where that rounds once (add, sub, mul, div);
+ * their fma is the machine's own. */
 #include "targets/nvptx/lower.h"
 
 static LLVMValueRef contract(struct lowering *l, LLVMValueRef value) {
-    if (!l->function->strict_fp && !l->options->strict_fp && LLVMIsAInstruction(value) && LLVMCanValueUseFastMathFlags(value))
+    if (!l->function->strict_fp && !l->options->strict_fp && LLVMIsAInstruction(value) &&
+        LLVMCanValueUseFastMathFlags(value))
         LLVMSetFastMathFlags(value, LLVMFastMathAllowContract);
     return value;
 }
@@ -44,7 +45,8 @@ static LLVMValueRef integer_divide(struct lowering *l, enum ir_opcode opcode, en
     return result;
 }
 
-static LLVMValueRef shift(struct lowering *l, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a, LLVMValueRef by) {
+static LLVMValueRef shift(struct lowering *l, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a,
+                          LLVMValueRef by) {
     LLVMBuilderRef b = l->builder;
     LLVMTypeRef type = LLVMTypeOf(a);
     unsigned width = LLVMGetIntTypeWidth(type);
@@ -69,12 +71,15 @@ static LLVMValueRef multiply_high(struct lowering *l, enum ir_element element, L
     return LLVMBuildTrunc(l->builder, product, type, "");
 }
 
-/* Floats: the machine's min skips NaN and orders the zeros.  f64 has the instruction too; NaN is put back where asked. */
-static LLVMValueRef float_extreme(struct lowering *l, bool least, enum ir_element element, bool nan, LLVMValueRef a, LLVMValueRef b) {
+/* Floats: the machine's min skips NaN and orders the zeros.  f64 has the instruction too; NaN is put back where asked.
+ */
+static LLVMValueRef float_extreme(struct lowering *l, bool least, enum ir_element element, bool nan, LLVMValueRef a,
+                                  LLVMValueRef b) {
     LLVMBuilderRef builder = l->builder;
     LLVMValueRef arguments[2] = {a, b};
     bool f64 = element == IR_F64;
-    if (!f64 && nan && l->row->major >= 8) return ptx_emit(l, least ? PTX_MIN_NAN_F32 : PTX_MAX_NAN_F32, l->f32, arguments, 2, NULL);
+    if (!f64 && nan && l->row->major >= 8)
+        return ptx_emit(l, least ? PTX_MIN_NAN_F32 : PTX_MAX_NAN_F32, l->f32, arguments, 2, NULL);
     enum ptx_row row = f64 ? (least ? PTX_MIN_F64 : PTX_MAX_F64) : (least ? PTX_MIN_F32 : PTX_MAX_F32);
     LLVMValueRef result = ptx_emit(l, row, f64 ? l->f64 : l->f32, arguments, 2, NULL);
     if (!nan) return result;
@@ -83,8 +88,8 @@ static LLVMValueRef float_extreme(struct lowering *l, bool least, enum ir_elemen
     return LLVMBuildSelect(builder, unordered, quiet, result, "");
 }
 
-static LLVMValueRef float_binary(struct lowering *l, enum ir_opcode opcode, enum ir_element element, bool nan, LLVMValueRef a,
-                                 LLVMValueRef b) {
+static LLVMValueRef float_binary(struct lowering *l, enum ir_opcode opcode, enum ir_element element, bool nan,
+                                 LLVMValueRef a, LLVMValueRef b) {
     LLVMBuilderRef builder = l->builder;
     switch (opcode) {
     case OP_ADD: return contract(l, LLVMBuildFAdd(builder, a, b, ""));
@@ -108,8 +113,12 @@ static LLVMValueRef integer_binary(struct lowering *l, enum ir_opcode opcode, en
     case OP_MUL: return LLVMBuildMul(builder, a, b, "");
     case OP_DIV:
     case OP_REM: return integer_divide(l, opcode, element, a, b);
-    case OP_MIN: return LLVMBuildSelect(builder, LLVMBuildICmp(builder, is_signed ? LLVMIntSLT : LLVMIntULT, a, b, ""), a, b, "");
-    case OP_MAX: return LLVMBuildSelect(builder, LLVMBuildICmp(builder, is_signed ? LLVMIntSGT : LLVMIntUGT, a, b, ""), a, b, "");
+    case OP_MIN:
+        return LLVMBuildSelect(builder, LLVMBuildICmp(builder, is_signed ? LLVMIntSLT : LLVMIntULT, a, b, ""), a, b,
+                               "");
+    case OP_MAX:
+        return LLVMBuildSelect(builder, LLVMBuildICmp(builder, is_signed ? LLVMIntSGT : LLVMIntUGT, a, b, ""), a, b,
+                               "");
     case OP_AND: return LLVMBuildAnd(builder, a, b, "");
     case OP_OR: return LLVMBuildOr(builder, a, b, "");
     case OP_XOR: return LLVMBuildXor(builder, a, b, "");
@@ -128,17 +137,18 @@ static LLVMValueRef binary(struct lowering *l, enum ir_opcode opcode, enum ir_el
     return cast_value(l, IR_F32, element, result, IR_ROUND_RTNE, false);
 }
 
-LLVMValueRef arithmetic_combine(struct lowering *l, enum ir_reduce_kind kind, enum ir_element element, bool nan, LLVMValueRef a,
-                                LLVMValueRef b) {
-    static const enum ir_opcode opcode[] = {[IR_REDUCE_ADD] = OP_ADD, [IR_REDUCE_MUL] = OP_MUL, [IR_REDUCE_MIN] = OP_MIN,
-                                            [IR_REDUCE_MAX] = OP_MAX, [IR_REDUCE_AND] = OP_AND, [IR_REDUCE_OR] = OP_OR,
-                                            [IR_REDUCE_XOR] = OP_XOR};
+LLVMValueRef arithmetic_combine(struct lowering *l, enum ir_reduce_kind kind, enum ir_element element, bool nan,
+                                LLVMValueRef a, LLVMValueRef b) {
+    static const enum ir_opcode opcode[] = {
+        [IR_REDUCE_ADD] = OP_ADD, [IR_REDUCE_MUL] = OP_MUL, [IR_REDUCE_MIN] = OP_MIN, [IR_REDUCE_MAX] = OP_MAX,
+        [IR_REDUCE_AND] = OP_AND, [IR_REDUCE_OR] = OP_OR,   [IR_REDUCE_XOR] = OP_XOR};
     if (kind >= IR_REDUCE_REGION) die("a region is no single operation");
     return binary(l, opcode[kind], element, nan, a, b);
 }
 
-/* bf16 before sm_80: the product is exact in f64; the sum is made odd when it is not exact, so that the one rounding that
- * follows is right (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd"). */
+/* bf16 before sm_80: the product is exact in f64; the sum is made odd when it is not exact, so that the one rounding
+ * that follows is right (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using
+ * rounding to odd"). */
 static LLVMValueRef fma_bf16_by_f64(struct lowering *l, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
     LLVMBuilderRef builder = l->builder;
     LLVMValueRef x = LLVMBuildFPExt(builder, cast_to_f32(l, IR_BF16, a), l->f64, "");
@@ -150,8 +160,9 @@ static LLVMValueRef fma_bf16_by_f64(struct lowering *l, LLVMValueRef a, LLVMValu
     LLVMValueRef sum = LLVMBuildFAdd(builder, product, z, "");
     /* Inexact exactly when the two-sum error of the rounded sum is not zero. */
     LLVMValueRef part = LLVMBuildFSub(builder, sum, product, "");
-    LLVMValueRef error = LLVMBuildFAdd(builder, LLVMBuildFSub(builder, product, LLVMBuildFSub(builder, sum, part, ""), ""),
-                                       LLVMBuildFSub(builder, z, part, ""), "");
+    LLVMValueRef error =
+        LLVMBuildFAdd(builder, LLVMBuildFSub(builder, product, LLVMBuildFSub(builder, sum, part, ""), ""),
+                      LLVMBuildFSub(builder, z, part, ""), "");
     LLVMValueRef inexact = LLVMBuildFCmp(builder, LLVMRealONE, error, LLVMConstReal(l->f64, 0.0), "");
     LLVMValueRef bits = LLVMBuildBitCast(builder, down, l->i64, "");
     bits = LLVMBuildOr(builder, bits, LLVMBuildZExt(builder, inexact, l->i64, ""), "");
@@ -163,7 +174,8 @@ static LLVMValueRef fused(struct lowering *l, enum ir_element element, LLVMValue
     if (!ir_is_float(element)) return LLVMBuildAdd(builder, LLVMBuildMul(builder, a, b, ""), c, "");
     LLVMValueRef arguments[3] = {a, b, c};
     if (element == IR_BF16)
-        return l->row->flags & TARGET_BF16 ? ptx_emit(l, PTX_FMA_BF16, l->i16, arguments, 3, NULL) : fma_bf16_by_f64(l, a, b, c);
+        return l->row->flags & TARGET_BF16 ? ptx_emit(l, PTX_FMA_BF16, l->i16, arguments, 3, NULL)
+                                           : fma_bf16_by_f64(l, a, b, c);
     if (element == IR_F16 || element == IR_F32 || element == IR_F64)
         return value_intrinsic(l, "llvm.fma", lower_value_type(l, element), arguments, 3);
     for (int i = 0; i < 3; i++) arguments[i] = cast_to_f32(l, element, arguments[i]);
@@ -185,7 +197,8 @@ static LLVMValueRef unary(struct lowering *l, enum ir_opcode opcode, enum ir_ele
             return value_intrinsic(l, "llvm.fabs", LLVMTypeOf(a), &a, 1);
         }
         LLVMValueRef bits = value_to_bits(l, element, a), mask = sign_mask(l, element);
-        bits = opcode == OP_NEG ? LLVMBuildXor(b, bits, mask, "") : LLVMBuildAnd(b, bits, LLVMBuildNot(b, mask, ""), "");
+        bits =
+            opcode == OP_NEG ? LLVMBuildXor(b, bits, mask, "") : LLVMBuildAnd(b, bits, LLVMBuildNot(b, mask, ""), "");
         return value_from_bits(l, element, bits);
     }
     LLVMValueRef flags[2] = {a, value_i1(l, false)};
@@ -244,8 +257,8 @@ static LLVMValueRef good_divisor(struct lowering *l, LLVMValueRef divisor) {
     return LLVMBuildAnd(b, good, LLVMBuildICmp(b, LLVMIntNE, mantissa, value_i32(l, 0x7fffff), ""), "");
 }
 
-/* And for numbers: all 0, or from 2^-84 to 2^84 in magnitude.  Told by full-rate operations alone: x 2^44 overflows above, and
- * x 2^-66 loses bits below (some above 2^-84 do, too; they are divided the long way for nothing). */
+/* And for numbers: all 0, or from 2^-84 to 2^84 in magnitude.  Told by full-rate operations alone: x 2^44 overflows
+ * above, and x 2^-66 loses bits below (some above 2^-84 do, too; they are divided the long way for nothing). */
 static LLVMValueRef good_dividends(struct lowering *l, const struct ir_value *dividend, int count) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef large = number_f32(l, 0.0), lost = number_f32(l, 0.0);
@@ -261,8 +274,9 @@ static LLVMValueRef good_dividends(struct lowering *l, const struct ir_value *di
     return LLVMBuildAnd(b, finite, LLVMBuildFCmp(b, LLVMRealOEQ, lost, number_f32(l, 0.0), ""), "");
 }
 
-/* Many numbers over one divisor s: with r = 1/s rounded right, q = x r and e = q s - x (exact), q - e r is x/s rounded right
- * (Markstein 1990), in this order of signs also for x = -0.  Where it might not be, a thread does all its divisions the long way. */
+/* Many numbers over one divisor s: with r = 1/s rounded right, q = x r and e = q s - x (exact), q - e r is x/s rounded
+ * right (Markstein 1990), in this order of signs also for x = -0.  Where it might not be, a thread does all its
+ * divisions the long way. */
 static void divide_all(struct lowering *l, struct ir_operation *operation, LLVMValueRef *out, int count) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef divisor = value_register(l, operation->operands[1]->definition->operands[0], 0);

@@ -1,12 +1,13 @@
 /* Lowering of Schedule-level tile IR to LLVM IR for one kernel: what its files share.
  *
- * A tile value is N LLVM values in every thread, N the registers of its layout; a scalar (rank 0) is one, the same in all threads.
- * bool is i1, bf16 and fp8 are their bits (i16, i8), pointers are `ptr addrspace(1)`, the rest are LLVM's own types.
- * A view is data, extents, strides and presence, with what is known of their divisibility.
- * Arithmetic, addresses and control flow are LLVM's; memory order, barriers, shuffles and everything LLVM 19 cannot say are rows of
+ * A tile value is N LLVM values in every thread, N the registers of its layout; a scalar (rank 0) is one, the same in
+ * all threads. bool is i1, bf16 and fp8 are their bits (i16, i8), pointers are `ptr addrspace(1)`, the rest are LLVM's
+ * own types. A view is data, extents, strides and presence, with what is known of their divisibility. Arithmetic,
+ * addresses and control flow are LLVM's; memory order, barriers, shuffles and everything LLVM 19 cannot say are rows of
  * ptx.def, emitted as inline assembly by ptx_emit.
  *
- * Scratch in shared memory (convert_layout, reductions across warps, results of atomics) is described in ir/scratch.h. */
+ * Scratch in shared memory (convert_layout, reductions across warps, results of atomics) is described in ir/scratch.h.
+ */
 #ifndef TILECC_NVPTX_LOWER_H
 #define TILECC_NVPTX_LOWER_H
 #include "ir/analysis.h"
@@ -28,7 +29,12 @@ struct view {
 /* What a value of the tile IR became. */
 struct lowered { int count; LLVMValueRef *registers; struct view *view; };
 
-struct thread_coordinate { const struct layout *layout; int dimension; LLVMValueRef value; struct thread_coordinate *next; };
+struct thread_coordinate {
+    const struct layout *layout;
+    int dimension;
+    LLVMValueRef value;
+    struct thread_coordinate *next;
+};
 
 struct lowering {
     struct arena *arena;
@@ -75,7 +81,8 @@ LLVMValueRef value_to_bits(struct lowering *l, enum ir_element element, LLVMValu
 LLVMValueRef value_from_bits(struct lowering *l, enum ir_element element, LLVMValueRef bits);
 /* An integer scalar as i64 (sign by its element). */
 LLVMValueRef value_wide(struct lowering *l, enum ir_element element, LLVMValueRef value);
-LLVMValueRef value_intrinsic(struct lowering *l, const char *name, LLVMTypeRef overload, LLVMValueRef *arguments, int count);
+LLVMValueRef value_intrinsic(struct lowering *l, const char *name, LLVMTypeRef overload, LLVMValueRef *arguments,
+                             int count);
 LLVMBasicBlockRef value_block(struct lowering *l, const char *name); /* appended; builder stays */
 
 /* ---- coordinates.c: where a thread stands in a tile ---- */
@@ -98,9 +105,10 @@ enum ptx_row {
 #undef PTX
     PTX_COUNT
 };
-/* Emits a row.  `result`: its type, l->nothing for none.  %s in the row's text and constraints are replaced by `words` in order. */
-LLVMValueRef ptx_emit(struct lowering *l, enum ptx_row row, LLVMTypeRef result, const LLVMValueRef *arguments, int count,
-                      const char *const *words);
+/* Emits a row.  `result`: its type, l->nothing for none.  %s in the row's text and constraints are replaced by `words`
+ * in order. */
+LLVMValueRef ptx_emit(struct lowering *l, enum ptx_row row, LLVMTypeRef result, const LLVMValueRef *arguments,
+                      int count, const char *const *words);
 LLVMValueRef ptx_unary(struct lowering *l, enum ptx_row row, LLVMTypeRef result, LLVMValueRef argument);
 const char *ptx_words(struct lowering *l, enum ptx_row row, const char *const *words); /* the row's text alone */
 void ptx_barrier(struct lowering *l);
@@ -112,15 +120,17 @@ LLVMValueRef ptx_shuffle_xor(struct lowering *l, enum ir_element element, LLVMVa
 LLVMValueRef ptx_shuffle_index(struct lowering *l, enum ir_element element, LLVMValueRef value, LLVMValueRef lane);
 
 /* ---- shared.c: scratch in shared memory ---- */
-/* Byte offset of `bytes` of scratch for an operation: where allocate_shared put it, else at the end of what the function has,
- * behind a barrier. */
+/* Byte offset of `bytes` of scratch for an operation: where allocate_shared put it, else at the end of what the
+ * function has, behind a barrier. */
 int64_t shared_scratch(struct lowering *l, const struct ir_operation *operation, int64_t bytes);
 LLVMValueRef shared_address(struct lowering *l, int64_t offset, LLVMValueRef bytes /* i32 or NULL */);
 void shared_store(struct lowering *l, enum ir_element element, LLVMValueRef value, LLVMValueRef address, int alignment);
 LLVMValueRef shared_load(struct lowering *l, enum ir_element element, LLVMValueRef address, int alignment);
 /* `count` neighbours, up to 16 bytes, aligned to their size together. */
-void shared_store_vector(struct lowering *l, enum ir_element element, const LLVMValueRef *values, int count, LLVMValueRef address);
-void shared_load_vector(struct lowering *l, enum ir_element element, LLVMValueRef *values, int count, LLVMValueRef address);
+void shared_store_vector(struct lowering *l, enum ir_element element, const LLVMValueRef *values, int count,
+                         LLVMValueRef address);
+void shared_load_vector(struct lowering *l, enum ir_element element, LLVMValueRef *values, int count,
+                        LLVMValueRef address);
 
 /* ---- the operations ---- */
 void lower_arithmetic(struct lowering *l, struct ir_operation *operation);
@@ -131,11 +141,13 @@ void lower_math(struct lowering *l, struct ir_operation *operation);
 void lower_philox(struct lowering *l, struct ir_operation *operation);
 void lower_view_operation(struct lowering *l, struct ir_operation *operation);
 void lower_access(struct lowering *l, struct ir_operation *operation);        /* load, store, inside */
-void lower_atomic(struct lowering *l, struct ir_operation *operation);        /* atomic, atomic_cas, pointer_atomic, pointer_cas */
+void lower_atomic(struct lowering *l,
+                  struct ir_operation *operation); /* atomic, atomic_cas, pointer_atomic, pointer_cas */
 void lower_pointer(struct lowering *l, struct ir_operation *operation);       /* pointer_add, _load, _store */
 void lower_reduce(struct lowering *l, struct ir_operation *operation);
 void lower_convert(struct lowering *l, struct ir_operation *operation);
-void lower_shape(struct lowering *l, struct ir_operation *operation);         /* splat, broadcast, reshape, permute, extract, iota */
+void lower_shape(struct lowering *l,
+                 struct ir_operation *operation); /* splat, broadcast, reshape, permute, extract, iota */
 void lower_dot(struct lowering *l, struct ir_operation *operation);
 void lower_control(struct lowering *l, struct ir_operation *operation);       /* for, while, if, map */
 void lower_block(struct lowering *l, struct ir_block *block);                 /* all operations but the terminator */
@@ -143,20 +155,22 @@ void lower_block(struct lowering *l, struct ir_block *block);                 /*
 void lower_region(struct lowering *l, struct ir_block *block, const LLVMValueRef *arguments, LLVMValueRef *results);
 
 /* One scalar operation on registers, for reductions and atomics: kind add, mul, min, max, and, or, xor. */
-LLVMValueRef arithmetic_combine(struct lowering *l, enum ir_reduce_kind kind, enum ir_element element, bool nan, LLVMValueRef a,
-                                LLVMValueRef b);
-LLVMValueRef cast_value(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value, enum ir_round round,
-                        bool saturate);
+LLVMValueRef arithmetic_combine(struct lowering *l, enum ir_reduce_kind kind, enum ir_element element, bool nan,
+                                LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef cast_value(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value,
+                        enum ir_round round, bool saturate);
 /* bf16 and fp8 bits, f16 → f32 register; other floats as they are. */
 LLVMValueRef cast_to_f32(struct lowering *l, enum ir_element from, LLVMValueRef value);
 
 /* ---- views.c ---- */
-void view_of_argument(struct lowering *l, const struct ir_value *argument, const struct ir_argument_fact *fact, int first_slot);
+void view_of_argument(struct lowering *l, const struct ir_value *argument, const struct ir_argument_fact *fact,
+                      int first_slot);
 LLVMValueRef view_slot(struct lowering *l, int slot); /* i64 */
 
 /* ---- facts.c: what is known of index values without running ---- */
 void facts_open(struct lowering *l);
-int64_t fact_divisor(const struct lowering *l, const struct ir_value *value);  /* a power of two (at most 2^20) that divides it */
+int64_t fact_divisor(const struct lowering *l,
+                     const struct ir_value *value); /* a power of two (at most 2^20) that divides it */
 bool fact_not_negative(const struct lowering *l, const struct ir_value *value);
 
 /* ---- kernel.c ---- */

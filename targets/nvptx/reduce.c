@@ -1,9 +1,10 @@
-/* Reductions: registers first, then lanes by butterflies, then warps through shared memory; everybody ends with the result.
+/* Reductions: registers first, then lanes by butterflies, then warps through shared memory; everybody ends with the
+ * result.
  *
- * The steps come from the layout: each combines a value with that of the position XORed with it.  The seven kinds commute, so
- * cheap steps go first.  A region is only associative, the left operand with the smaller indexes, and `fixed` asks for the tree of
- * neighbours: their steps go by the bit of the axis that they fold, lowest first, so that at each moment a value stands for an
- * aligned range of indexes. */
+ * The steps come from the layout: each combines a value with that of the position XORed with it.  The seven kinds
+ * commute, so cheap steps go first.  A region is only associative, the left operand with the smaller indexes, and
+ * `fixed` asks for the tree of neighbours: their steps go by the bit of the axis that they fold, lowest first, so that
+ * at each moment a value stands for an aligned range of indexes. */
 #include "ir/scratch.h"
 #include "targets/nvptx/lower.h"
 
@@ -22,7 +23,8 @@ struct fold {
 enum step_kind { STEP_REGISTER, STEP_LANE, STEP_WARP };
 struct step { enum step_kind kind; const struct layout_step *step; int weight; };
 
-static void combine(struct lowering *l, struct fold *f, const LLVMValueRef *left, const LLVMValueRef *right, LLVMValueRef *out) {
+static void combine(struct lowering *l, struct fold *f, const LLVMValueRef *left, const LLVMValueRef *right,
+                    LLVMValueRef *out) {
     enum ir_reduce_kind kind = (enum ir_reduce_kind)ir_number(f->operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD);
     if (kind == IR_REDUCE_REGION) {
         LLVMValueRef arguments[2 * 16];
@@ -109,8 +111,8 @@ static LLVMValueRef packed_bits(struct lowering *l, LLVMValueRef value, uint32_t
     return sum;
 }
 
-/* What crosses warps.  Partials of one row are neighbours in scratch, [row of warps][register][row of lanes][partial]; the threads
- * that hold copies of a row do not write.  Everybody reads all partials of its rows in order. */
+/* What crosses warps.  Partials of one row are neighbours in scratch, [row of warps][register][row of lanes][partial];
+ * the threads that hold copies of a row do not write.  Everybody reads all partials of its rows in order. */
 struct crossing {
     uint32_t warp_mask;             /* bits that the reduction crosses */
     int partials, rows_of_lanes, rows_of_warps, live;
@@ -186,8 +188,8 @@ static void write_partials(struct lowering *l, struct fold *f, const struct cros
 }
 
 /* All partials of a row, 16 bytes at a time where they are that many. */
-static LLVMValueRef *read_partials(struct lowering *l, const struct fold *f, const struct crossing *c, int operand, int64_t start,
-                                   LLVMValueRef row) {
+static LLVMValueRef *read_partials(struct lowering *l, const struct fold *f, const struct crossing *c, int operand,
+                                   int64_t start, LLVMValueRef row) {
     LLVMBuilderRef b = l->builder;
     enum ir_element element = f->operation->operands[operand]->type->element;
     int size = value_bytes(element), together = 1;
@@ -265,7 +267,8 @@ static bool same_row(const struct fold *f, int a, int b) {
     return true;
 }
 
-/* The odd repeat of the axis in registers: what is alive of one row, in order of registers, which is that of coordinates. */
+/* The odd repeat of the axis in registers: what is alive of one row, in order of registers, which is that of
+ * coordinates. */
 static void register_repeats(struct lowering *l, struct fold *f) {
     for (int keep = 0; keep < f->registers; keep++)
         for (int other = keep + 1; other < f->registers && f->alive[keep]; other++)
@@ -294,7 +297,8 @@ void lower_reduce(struct lowering *l, struct ir_operation *operation) {
     const struct layout *rows = f.layout->rank > 1 ? layout_remove_dimension(l->layouts, f.layout, f.axis) : NULL;
     struct step list[3 * LAYOUT_BITS];
     int count = list_steps(&f, list);
-    bool crosses = f.steps.warp_steps > 0 || f.steps.group_repeats > 1, crossed = false, repeats = f.steps.register_repeats > 1;
+    bool crosses = f.steps.warp_steps > 0 || f.steps.group_repeats > 1, crossed = false,
+         repeats = f.steps.register_repeats > 1;
     for (int i = 0; i < count; i++) {
         if (!f.ordered && repeats && list[i].kind != STEP_REGISTER) {
             register_repeats(l, &f);
@@ -313,7 +317,8 @@ void lower_reduce(struct lowering *l, struct ir_operation *operation) {
     for (int o = 0; o < f.operands; o++) {
         struct ir_value *result = operation->results[o];
         LLVMValueRef *out = value_define(l, result);
-        if (result->type->rank && rows && !layout_equal(result->type->layout, rows)) die("a reduction's result has another layout");
+        if (result->type->rank && rows && !layout_equal(result->type->layout, rows))
+            die("a reduction's result has another layout");
         for (int r = 0; r < value_registers(result->type); r++)
             out[r] = f.value[o][f.head[result->type->rank ? layout_reduction_register(f.layout, rows, f.axis, r) : 0]];
     }

@@ -1,9 +1,10 @@
 /* fmod, exactly: one function a kernel and width.
  *
- *     r = |x|, t = |y|;  while (t <= r/2) t = 2t;  while (t >= |y|) { if (r >= t) r = r - t;  t = t/2; }  result: r with x's sign
+ *     r = |x|, t = |y|;  while (t <= r/2) t = 2t;  while (t >= |y|) { if (r >= t) r = r - t;  t = t/2; }  result: r
+ * with x's sign
  *
- * Every step is exact: t is |y| times a power of two not above r, so r - t has no more digits than r (Sterbenz); r/2 may round only
- * where r is subnormal, and then a t beyond r is merely not subtracted. */
+ * Every step is exact: t is |y| times a power of two not above r, so r - t has no more digits than r (Sterbenz); r/2
+ * may round only where r is subnormal, and then a t beyond r is merely not subtracted. */
 #include "targets/nvptx/lower.h"
 
 static LLVMValueRef magnitude(LLVMBuilderRef b, LLVMValueRef value, LLVMTypeRef bits, uint64_t mask) {
@@ -11,7 +12,8 @@ static LLVMValueRef magnitude(LLVMBuilderRef b, LLVMValueRef value, LLVMTypeRef 
     return LLVMBuildBitCast(b, integer, LLVMTypeOf(value), "");
 }
 
-static LLVMValueRef with_sign(LLVMBuilderRef b, LLVMValueRef value, LLVMValueRef like, LLVMTypeRef bits, uint64_t mask) {
+static LLVMValueRef with_sign(LLVMBuilderRef b, LLVMValueRef value, LLVMValueRef like, LLVMTypeRef bits,
+                              uint64_t mask) {
     LLVMValueRef sign = LLVMBuildAnd(b, LLVMBuildBitCast(b, like, bits, ""), LLVMConstInt(bits, ~mask, false), "");
     LLVMValueRef both = LLVMBuildOr(b, LLVMBuildBitCast(b, value, bits, ""), sign, "");
     return LLVMBuildBitCast(b, both, LLVMTypeOf(value), "");
