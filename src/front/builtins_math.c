@@ -162,6 +162,13 @@ struct value build_clamp(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
     int nan = nan_option(e, call);
     if (nan == -2) return value_error(call->at);
+    if (any_host(call)) {
+        struct call low = *call, high = *call;
+        low.count = high.count = 2;
+        high.argument[0] = host_call(e, &low, KERNEL_HOST_MAX);
+        high.argument[1] = call->argument[2];
+        return value_is_error(high.argument[0]) ? high.argument[0] : host_call(e, &high, KERNEL_HOST_MIN);
+    }
     struct value result = min_max_pair(e, call, call->argument[0], call->argument[1], 1, nan);
     if (!value_is_error(result)) result = min_max_pair(e, call, result, call->argument[2], 0, nan);
     return result;

@@ -34,6 +34,10 @@ struct value value_materialize(struct elaborator *e, struct value v) {
     else if (v.kind == VALUE_BOOL) element = IR_BOOL;
     else if (v.kind == VALUE_ENUMERATOR) element = IR_I32;
     else if (v.kind != VALUE_INTEGER && v.kind != VALUE_REAL) return v;
+    if (!e->function) {
+        front_report(e, DIAGNOSTIC_E0409, v.at, "there are no tiles here: only what is known when compiling, or to the wrapper");
+        return value_error(v.at);
+    }
     struct value typed = constant_to_element(e, v, element, false);
     if (value_is_error(typed)) return typed;
     const struct ir_type *type = ir_type_scalar(e->context, element);
@@ -291,6 +295,10 @@ struct value convert_explicit(struct elaborator *e, struct value v, enum ir_elem
         struct value typed = constant_to_element(e, v, element, true);
         typed.at = at;
         return typed;
+    }
+    if (v.kind == VALUE_HOST && v.host.element == IR_I64 && element == IR_I64) {
+        v.enumeration = NULL;
+        return v;
     }
     if (value_is_constant(v)) v = value_materialize(e, v);
     if (v.kind != VALUE_RUN || v.run->type->element == IR_POINTER || element == IR_POINTER) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { WARN_INSTANCES = 64, MOST_INSTANCES = 256, MOST_KEYS = 65536, MOST_FAILURES = 16,
-       MOST_TYPES = 4096, MOST_PARAMETERS = 64 };
+       MOST_TYPES = 4096, MOST_PARAMETERS = 1024 };
 
 struct work { /* variants planned for one kernel, before any is built */
     struct kernel_plan *kernel;
@@ -319,7 +319,11 @@ void kernel_compile(struct front *front, struct global *global, struct spec *spe
     named = has_few_parameters(global->declaration, front->diagnostics) && named;
     if (!named || !plan_read(&plan) || !has_bounds(&work)) return;
     struct value *types = ARENA_ARRAY(front->arena, struct value, plan.generics.count);
+    int errors = front->diagnostics->errors;
     plan_types(&work, types, 0, specs);
+    if (!specs && work.variants.count == 0 && errors == front->diagnostics->errors)
+        diag_report(front->diagnostics, DIAGNOSTIC_W1004, global->declaration->at,
+                    "`%s` has no instance: its requirements rule out every combination of types and keys", global->name);
     if (!check_count(&work)) return;
     build_variants(&work);
 }

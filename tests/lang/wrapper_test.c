@@ -16,6 +16,7 @@ static const struct example examples[] = {
     {"", "(M > N ? M : N)", 4, 9, 0, 9},
     {"", "max(M, n) - min(N, 2, M) + abs(n)", 4, 9, -6, 8},
     {"", "(M << 2 | 1) % 8 + ilog2(N)", 3, 9, 0, 8},
+    {"", "clamp(M, 5, 8) * 10 + clamp(i64(N), 5, 8)", 3, 9, 0, 58},
     {"", "x.extent[1] + x.stride[0] * 100", 3, 7, 0, 707},
     {"", "(s ? 1 : n == 5 and not (M < 2) ? 2 : 3)", 3, 7, 5, 2},
     {"const fn pad(k: i64) -> i64 { if (k % 8 == 0) return k; return (k / 8 + 1) * 8; }", "pad(M) + pad(N)", 16, 9, 0,
