@@ -1,5 +1,5 @@
-/* Targets: the table of architectures and what each room of targets/ offers the driver.  No LLVM type appears here: only the
- * objects under targets/nvptx, targets/cpu and targets/host see llvm-c. */
+/* Targets: the table of architectures and what each room of targets/ offers the driver.  No LLVM type appears here:
+ * only the objects under targets/nvptx, targets/cpu and targets/host see llvm-c. */
 #ifndef TILECC_TARGET_H
 #define TILECC_TARGET_H
 #include "base/base.h"
@@ -28,7 +28,8 @@ struct target_row {
 extern const struct target_row target_rows[];
 extern const int target_row_count;
 int target_find(const char *name); /* index, or -1.  compute_XX is handled by the driver */
-/* Whether the target computes a mathematical function by itself within the language's bound; else expand_math writes it out. */
+/* Whether the target computes a mathematical function by itself within the language's bound; else expand_math writes it
+ * out. */
 bool target_has_math(const struct target_row *row, enum ir_math function, enum ir_element element);
 void target_print_all(struct buffer *out); /* the text of --print-targets */
 
@@ -48,24 +49,26 @@ struct target_options {
     int prefix_map_count; const char *const *prefix_map; /* -ffile-prefix-map=old=new */
 };
 
-/* What debug information calls a source: -ffile-prefix-map applied, and without the leading '/', since ptxas writes the time of a
- * file that it can find into its output. */
+/* What debug information calls a source: -ffile-prefix-map applied, and without the leading '/', since ptxas writes the
+ * time of a file that it can find into its output. */
 const char *target_source_name(const struct target_options *options, const char *name);
 
-/* NVPTX: the functions of the given variants (Schedule level, all of target row `target`) to one cubin a variant, in forked
- * workers; fills variant->gpu and module->images.  False: reported.  targets/nvptx/. */
+/* NVPTX: the functions of the given variants (Schedule level, all of target row `target`) to one cubin a variant, in
+ * forked workers; fills variant->gpu and module->images.  False: reported.  targets/nvptx/. */
 struct nvptx_task { struct kernel_entry *entry; struct kernel_variant *variant; };
-bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count, const struct nvptx_task *tasks);
+bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count,
+                   const struct nvptx_task *tasks);
 /* LLVM IR text or PTX text of one function, for --emit=llvm and --emit=ptx. */
-bool nvptx_emit_text(const struct target_options *options, const struct nvptx_task *task, bool llvm, struct buffer *out);
+bool nvptx_emit_text(const struct target_options *options, const struct nvptx_task *task, bool llvm,
+                     struct buffer *out);
 
-/* Host object: descriptors, entries, cubins and CPU code of the whole module as ELF bytes, in a forked worker.  targets/host/
- * calls targets/cpu/ for variants of row "cpu" (Value level).  False: reported. */
+/* Host object: descriptors, entries, cubins and CPU code of the whole module as ELF bytes, in a forked worker.
+ * targets/host/ calls targets/cpu/ for variants of row "cpu" (Value level).  False: reported. */
 bool host_object(const struct target_options *options, struct kernel_module *module, struct buffer *object);
 bool host_emit_llvm(const struct target_options *options, struct kernel_module *module, struct buffer *out);
 
-/* Our own reader of cubins: magic, class, machine, architecture in e_flags, sections inside the file, kernel present; fills
- * registers, shared, local bytes.  False: *problem says what is wrong. */
+/* Our own reader of cubins: magic, class, machine, architecture in e_flags, sections inside the file, kernel present;
+ * fills registers, shared, local bytes.  False: *problem says what is wrong. */
 struct cubin_kernel { const char *symbol; int registers, threads; int64_t shared_bytes, local_bytes; };
 bool cubin_read(struct arena *arena, const void *data, size_t size, int *architecture, int *kernel_count,
                 struct cubin_kernel **kernels, const char **problem);
