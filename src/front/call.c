@@ -14,7 +14,6 @@ struct matching {
     struct scope *scope;
     struct value *arguments;
     bool lifts;                     /* a tile met a scalar parameter */
-    bool good;
 };
 
 static const struct ast_generic *find_generic(const struct ast_declaration *d, const char *name) {
@@ -387,7 +386,7 @@ static struct value enter_function(struct elaborator *e, struct global *function
         e->file = function->file;
         scope_push(e, true);
         struct matching m = {
-            .e = e, .declaration = function->declaration, .scope = e->scope, .arguments = arguments, .good = true};
+            .e = e, .declaration = function->declaration, .scope = e->scope, .arguments = arguments};
         bool bound = bind_all(&m);
         if (lifts) *lifts = m.lifts;
         if (bound && (!m.lifts || lifted)) result = run_body(e, function->declaration, at);

@@ -18,14 +18,6 @@ const struct ir_type *shape_like(struct elaborator *e, const struct ir_type *lik
     return ir_type_with_element(e->context, like, element);
 }
 
-const struct origin *origin_merge(struct elaborator *e, const struct origin *a, const struct origin *b,
-                                  const struct ir_type *type) {
-    if (!a || !b) return a ? a : b;
-    struct origin *merged = ARENA_NEW(e->arena, struct origin);
-    for (int d = 0; d < type->rank; d++) merged->extent[d] = a->extent[d].text ? a->extent[d] : b->extent[d];
-    return merged;
-}
-
 struct value value_materialize(struct elaborator *e, struct value v) {
     enum ir_element element = v.element;
     if (v.kind == VALUE_INTEGER && element == IR_ELEMENT_COUNT)
@@ -35,7 +27,8 @@ struct value value_materialize(struct elaborator *e, struct value v) {
     else if (v.kind == VALUE_ENUMERATOR) element = IR_I32;
     else if (v.kind != VALUE_INTEGER && v.kind != VALUE_REAL) return v;
     if (!e->function) {
-        front_report(e, DIAGNOSTIC_E0409, v.at, "there are no tiles here: only what is known when compiling, or to the wrapper");
+        front_report(e, DIAGNOSTIC_E0409, v.at,
+                     "there are no tiles here: only what is known when compiling, or to the wrapper");
         return value_error(v.at);
     }
     struct value typed = constant_to_element(e, v, element, false);

@@ -102,7 +102,6 @@ struct elaborator {
     const char *instance;           /* label for notes, or NULL */
     int muted, errors;              /* errors counts muted ones, too */
     bool lift_failed;               /* a lifted function met control flow on tiles */
-    bool tile_control;              /* such control flow was the reason of an error that was muted */
     bool in_map;                    /* inside a region of map or reduce: no memory */
     int steps, depth;
     struct { const char *name; int dimension; } grid[IR_MAX_RANK];
@@ -165,8 +164,6 @@ bool convert_unify(struct elaborator *e, int count, struct value *values, const 
 bool convert_broadcast(struct elaborator *e, int count, struct value *values, const char *what, struct location at);
 bool element_same_language(enum ir_element a, enum ir_element b); /* i64 and index are one type */
 const struct ir_type *shape_like(struct elaborator *e, const struct ir_type *like, enum ir_element element);
-const struct origin *origin_merge(struct elaborator *e, const struct origin *a, const struct origin *b,
-                                  const struct ir_type *type);
 
 /* operators */
 struct value operate_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
@@ -201,8 +198,6 @@ struct value tile_index(struct elaborator *e, struct value base, const struct as
 struct value call_function(struct elaborator *e, struct global *function, const struct ast_expression *call);
 struct value call_with_values(struct elaborator *e, struct global *function, int count, struct value *arguments,
                               struct location at);
-struct value call_values_only(struct elaborator *e, struct value function, int count, struct value *arguments,
-                              struct location at);
 struct value call_builtin(struct elaborator *e, const struct builtin *builtin, const struct ast_expression *call);
 const struct builtin *builtin_find(const char *name);
 const char *builtin_nearest(const char *name, int *distance);
@@ -213,7 +208,7 @@ void elaborate_statement(struct elaborator *e, const struct ast_statement *state
 void assign_to_binding(struct elaborator *e, struct binding *binding, struct value value, struct location at);
 
 /* control.c: regions built apart, then joined */
-struct carried { struct binding **data; int count, capacity; struct value *before; };
+struct carried { struct binding **data; int count, capacity; };
 struct ir_block *region_begin(struct elaborator *e, struct ir_block **saved);
 /* When a function is complete: drops uses by blocks that were begun and not attached. */
 void region_forget_abandoned(struct ir_function *function);

@@ -227,7 +227,8 @@ enum { MOST_TILE_ELEMENTS = 1 << 26 };
 
 struct size_check { struct elaborator *elaborator; bool good; };
 
-/* Products of extents are looked at when all is built: broadcasting and slices make tiles of which nobody wrote the type. */
+/* Products of extents are looked at when all is built: broadcasting and slices make tiles of which nobody wrote the
+ * type. */
 static void check_size(struct ir_operation *operation, void *context) {
     struct size_check *check = context;
     for (int i = 0; i < operation->result_count && check->good; i++) {
@@ -236,7 +237,8 @@ static void check_size(struct ir_operation *operation, void *context) {
         for (int d = 0; type->kind == IR_TILE && d < type->rank && elements <= MOST_TILE_ELEMENTS; d++)
             elements *= type->extent[d]; /* at most 2^26 * 2^24 */
         if (elements <= MOST_TILE_ELEMENTS) continue;
-        front_report(check->elaborator, DIAGNOSTIC_E0502, operation->at, "a tile has at most 2^26 elements, and this one has more");
+        front_report(check->elaborator, DIAGNOSTIC_E0502, operation->at,
+                     "a tile has at most 2^26 elements, and this one has more");
         check->good = false;
     }
 }

@@ -294,8 +294,9 @@ static bool has_bounds(struct work *work) {
     for (int i = 0; i < kernel->generics.count && combinations <= MOST_TYPES; i++)
         if (kernel->generics.data[i].is_type) combinations *= kernel->generics.data[i].domain.count;
     if (combinations <= MOST_TYPES) return true;
-    struct diagnostic *d = diag_report(diagnostics, DIAGNOSTIC_E0406, declaration->at,
-                                       "the types of `%s` have more than %d combinations", declaration->name.text, MOST_TYPES);
+    struct diagnostic *d =
+        diag_report(diagnostics, DIAGNOSTIC_E0406, declaration->at, "the types of `%s` have more than %d combinations",
+                    declaration->name.text, MOST_TYPES);
     note_factors(work, d);
     return false;
 }
@@ -323,7 +324,8 @@ void kernel_compile(struct front *front, struct global *global, struct spec *spe
     plan_types(&work, types, 0, specs);
     if (!specs && work.variants.count == 0 && errors == front->diagnostics->errors)
         diag_report(front->diagnostics, DIAGNOSTIC_W1004, global->declaration->at,
-                    "`%s` has no instance: its requirements rule out every combination of types and keys", global->name);
+                    "`%s` has no instance: its requirements rule out every combination of types and keys",
+                    global->name);
     if (!check_count(&work)) return;
     build_variants(&work);
 }

@@ -164,7 +164,8 @@ bool plan_read(struct kernel_plan *plan) {
     read_clauses(plan, &e);
     schedule_declare(&e, plan->declaration, &plan->tuning);
     for (int i = 0; i < plan->tuning.count && !plan->declaration->broken; i++)
-        if (strcmp(plan->tuning.data[i].name, "split_k") == 0) split_check(&e, plan->declaration, plan->tuning.data[i].at);
+        if (strcmp(plan->tuning.data[i].name, "split_k") == 0)
+            split_check(&e, plan->declaration, plan->tuning.data[i].at);
     return errors == plan->front->diagnostics->errors;
 }
 

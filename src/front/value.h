@@ -42,7 +42,6 @@ struct view_value {
     bool absent;                 /* known while compiling: a fact of the instance */
 };
 
-enum place_item { PLACE_ITEM_POINT, PLACE_ITEM_SLICE, PLACE_ITEM_GATHER };
 struct place_value {
     const struct view_value *view;
     int rank;
