@@ -7,7 +7,13 @@
 struct target_row; /* targets/target.h: facts only */
 
 /* Analyses a pass may need or keep. */
-enum analysis { ANALYSIS_NONE = 0, ANALYSIS_RANGE = 1, ANALYSIS_DIVISIBILITY = 2, ANALYSIS_UNIFORMITY = 4, ANALYSIS_ALL = 7 };
+enum analysis {
+    ANALYSIS_NONE = 0,
+    ANALYSIS_RANGE = 1,
+    ANALYSIS_DIVISIBILITY = 2,
+    ANALYSIS_UNIFORMITY = 4,
+    ANALYSIS_ALL = 7
+};
 
 struct pass_context {
     struct arena *arena;                 /* emptied after the pass */
@@ -17,12 +23,17 @@ struct pass_context {
     bool remarks;
     const char *name;                    /* of the pass that runs */
     /* the std library's body of a math function, or NULL: for expand_math (front_math_function behind it) */
-    struct ir_function *(*math_function)(void *context, struct ir_module *module, enum ir_math function, enum ir_element element);
+    struct ir_function *(*math_function)(void *context, struct ir_module *module, enum ir_math function,
+                                         enum ir_element element);
     void *math_context;
 };
 /* Ask before each rewrite; false: leave it. */
-static inline bool pass_fuel(struct pass_context *context) { return !context->fuel || (*context->fuel > 0 && (*context->fuel)-- > 0); }
-void pass_remark(struct pass_context *context, struct location at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static inline bool pass_fuel(struct pass_context *context)
+{
+    return !context->fuel || (*context->fuel > 0 && (*context->fuel)-- > 0);
+}
+void pass_remark(struct pass_context *context, struct location at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 typedef bool pass_function(struct ir_function *function, struct pass_context *context); /* true: changed */
 struct pass_info {
@@ -45,8 +56,9 @@ enum pass_id { /* indexes into pass_table */
 bool pass_parse_list(struct arena *arena, const char *text, const struct pass_info *const **passes, int *count,
                      const char **unknown);
 
-/* Runs passes in order on a function, verifying after each (always; it is cheap).  after(info, function) is called behind each
- * pass when not NULL (--print-after, --interpret after each).  False: the verifier failed, reported as our bug. */
+/* Runs passes in order on a function, verifying after each (always; it is cheap).  after(info, function) is called
+ * behind each pass when not NULL (--print-after, --interpret after each).  False: the verifier failed, reported as our
+ * bug. */
 struct pass_run {
     const struct pass_info *const *passes; int count;
     void (*after)(const struct pass_info *pass, struct ir_function *function, bool changed, void *context);

@@ -562,8 +562,9 @@ static void argument(struct parser *parser, struct ir_block *block)
         define(parser, name, ir_block_argument(block, type, NULL), at);
 }
 
-/* %k: index = %lo to %hi step %s iter(%acc: f32 = %init) { … }.  Operands are read before the arguments become visible,
- * so that `%x = %x` means the outer one only when names differ; names are unique in a function. */
+/* %k: index = %lo to %hi step %s iter(%acc: f32 = %init) { ... }.  Names are unique in a function, so that an argument
+ * is never taken for what an operand means; one that is used as an operand of its own loop is the verifier's to find.
+ */
 static void parse_for(struct parser *parser, struct pending *pending)
 {
     struct ir_block *body = pending->regions[0];
