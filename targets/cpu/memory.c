@@ -310,6 +310,55 @@ static struct transfer transfer_of(struct cpu_nest *nest, const struct ir_operat
     return t;
 }
 
+/* By how much a 64-bit value grows from lane to lane, where that is a number known now; false: nobody knows. */
+static bool lane_step(struct cpu_nest *nest, const struct ir_value *value, const struct cpu_point *point, int64_t *step)
+{
+    struct cpu_emitter *e = nest->e;
+    const struct ir_operation *definition = value->definition;
+    int64_t a, b;
+    *step = 0;
+    if (value->type->rank == 0 || point->lanes_dim < 0)
+        return true;
+    if (cpu_state_of(e, value)->kind != CPU_VIRTUAL || ir_is_float(value->type->element) ||
+        ir_element_info[value->type->element].bits != 64)
+        return false;
+    struct cpu_point at[2];
+    for (int i = 0; i < definition->operand_count && i < 2; i++)
+        cpu_point_operand(e, definition, i, point, &at[i]);
+    switch (definition->opcode) {
+    case OP_CONSTANT: return true;
+    case OP_IOTA: *step = 1; return true;
+    case OP_CAST: { /* between integers of 64 bits, or of counted numbers, which fit into any */
+        const struct ir_value *from = definition->operands[0];
+        if (from->definition && from->definition->opcode == OP_IOTA && cpu_state_of(e, from)->kind == CPU_VIRTUAL) {
+            *step = 1;
+            return true;
+        }
+        if (ir_element_info[from->type->element].bits != 64 || ir_is_float(from->type->element))
+            return false;
+        return lane_step(nest, from, &at[0], step);
+    }
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT: return lane_step(nest, definition->operands[0], &at[0], step);
+    case OP_ADD:
+    case OP_SUB:
+    case OP_POINTER_ADD:
+        if (!lane_step(nest, definition->operands[0], &at[0], &a) ||
+            !lane_step(nest, definition->operands[1], &at[1], &b))
+            return false;
+        if (a < -64 || a > 64 || b < -64 || b > 64)
+            return false;
+        *step = definition->opcode == OP_ADD   ? a + b
+                : definition->opcode == OP_SUB ? a - b
+                                               : a + b * cpu_bytes(value->type->pointee);
+        return true;
+    default: return false;
+    }
+}
+
 static struct transfer pointer_transfer(struct cpu_nest *nest, const struct ir_operation *operation,
                                         const struct cpu_point *point)
 {
@@ -317,6 +366,14 @@ static struct transfer pointer_transfer(struct cpu_nest *nest, const struct ir_o
     struct ir_value *pointer = operation->operands[0];
     LLVMValueRef bits = operand_at(nest, pointer, point);
     struct transfer t = {.element = pointer->type->pointee, .spread = cpu_lanes(bits) > 1};
+    int64_t step;
+    if (t.spread && lane_step(nest, pointer, point, &step) && step == cpu_bytes(t.element)) { /* neighbours in memory */
+        t.spread = false;
+        t.mask = nest->active;
+        bits = LLVMBuildExtractElement(B, bits, LLVMConstInt(e->i32, 0, 0), "");
+        t.address = LLVMBuildIntToPtr(B, bits, e->pointer, "");
+        return t;
+    }
     t.address = LLVMBuildIntToPtr(B, bits, cpu_like(e->pointer, bits), "");
     t.same = !t.spread && point->lanes_dim >= 0 && nest->lanes > 1;
     t.mask = t.spread ? nest->active : NULL;

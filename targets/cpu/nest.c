@@ -79,8 +79,8 @@ static int score_dimension(struct cpu_nest *nest, int dimension, int *widest)
         score.good += stride_is_one(nest->target, &point) ? 2 : -2;
     *widest = score.widest;
     int lanes = e->vector_bytes / 4;
-    if (nest->extent[dimension] < lanes)
-        score.good -= 20 * (int)(lanes / nest->extent[dimension]); /* hardly a vector */
+    if (nest->extent[dimension] < lanes) /* vectors partly empty, though still better than gathers */
+        score.good -= (int)(lanes / nest->extent[dimension]) - 1;
     return score.good;
 }
 
