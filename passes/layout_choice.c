@@ -141,7 +141,7 @@ static void touch_all(struct layout_choice *choice, struct ir_block *block, doub
             touch(choice, op, op->results[i], -1, weight);
         bool loop = rewrite_has_trait(op, IR_TRAIT_LOOP);
         for (int i = 0; i < op->region_count && !rewrite_is_isolated(op); i++)
-            touch_all(choice, op->regions[i], loop ? weight * LOOP_WEIGHT : weight);
+            touch_all(choice, op->regions[i], loop ? weight * (double)LOOP_WEIGHT : weight);
     }
 }
 

@@ -121,7 +121,7 @@ static bool add_even_factors(const struct layout_spec *spec, struct layout *layo
         enum layout_input input = d == spec->repeat_in_warps ? LAYOUT_WARP : home;
         for (int k = 0; k < even[d]; k++) {
             int bit = layout->bits[input]++;
-            if (bit >= packed_width(input))
+            if (bit >= packed_width((int)input))
                 return false;
             layout->column[input][bit] = UINT32_C(1) << (layout->shift[d] + log2_floor((uint64_t)spec->atom[d]) + k);
         }

@@ -3,13 +3,13 @@
 
 #include "ir/layout_internal.h"
 
-static void store_packed(struct layout_map *map, enum layout_input input, int bit, uint64_t packed)
+static void store_packed(struct layout_map *map, int input, int bit, uint64_t packed)
 {
     for (int output = 0; output < LAYOUT_INPUTS; output++)
         map->column[input][bit][output] = packed_part(packed, output);
 }
 
-static uint64_t load_packed(const struct layout_map *map, enum layout_input input, int bit)
+static uint64_t load_packed(const struct layout_map *map, int input, int bit)
 {
     uint64_t packed = 0;
     for (int output = 0; output < LAYOUT_INPUTS; output++)

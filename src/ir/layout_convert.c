@@ -57,7 +57,7 @@ static uint32_t gather_part(const uint64_t *columns, int count, uint32_t set, en
     uint32_t result = 0;
     for (int bit = 0; bit < count; bit++)
         if (set >> bit & 1)
-            result ^= packed_part(columns[bit], input);
+            result ^= packed_part(columns[bit], (int)input);
     return result;
 }
 

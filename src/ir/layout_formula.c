@@ -3,7 +3,7 @@
 
 #include "ir/layout_internal.h"
 
-void formula_add(struct layout_formula *formula, enum layout_input input, const uint32_t *values, int count)
+void formula_add(struct layout_formula *formula, int input, const uint32_t *values, int count)
 {
     for (int bit = 0; bit < count;) {
         int run = 1;
@@ -11,7 +11,7 @@ void formula_add(struct layout_formula *formula, enum layout_input input, const 
             while (bit + run < count && values[bit] << run == values[bit + run])
                 run++;
         if (values[bit])
-            formula->field[formula->fields++] = (struct layout_field){ input, bit, run, values[bit] };
+            formula->field[formula->fields++] = (struct layout_field){ (enum layout_input)input, bit, run, values[bit] };
         bit += run;
     }
 }

@@ -8,7 +8,7 @@ enum { PACKED_LANE = LAYOUT_BITS, PACKED_WARP = PACKED_LANE + 5, PACKED_BLOCK = 
        PACKED_OFFSET = PACKED_BLOCK + 4, PACKED_END = PACKED_OFFSET + LAYOUT_BITS };
 _Static_assert(PACKED_END <= 64, "a position fits 64 bits");
 
-static inline int packed_shift(enum layout_input input)
+static inline int packed_shift(int input)
 {
     switch (input) {
     case LAYOUT_LANE: return PACKED_LANE;
@@ -18,7 +18,7 @@ static inline int packed_shift(enum layout_input input)
     default: return 0;
     }
 }
-static inline int packed_width(enum layout_input input)
+static inline int packed_width(int input)
 {
     switch (input) {
     case LAYOUT_LANE: return 5;
@@ -27,11 +27,11 @@ static inline int packed_width(enum layout_input input)
     default: return LAYOUT_BITS;
     }
 }
-static inline uint64_t packed_bit(enum layout_input input, int bit)
+static inline uint64_t packed_bit(int input, int bit)
 {
     return UINT64_C(1) << (packed_shift(input) + bit);
 }
-static inline uint32_t packed_part(uint64_t packed, enum layout_input input)
+static inline uint32_t packed_part(uint64_t packed, int input)
 {
     return (uint32_t)(packed >> packed_shift(input)) & ((UINT32_C(1) << packed_width(input)) - 1);
 }
@@ -63,7 +63,7 @@ int layout_repeats(const struct layout *layout);
 /* A spec that makes the layout again. */
 void layout_to_spec(const struct layout *layout, struct layout_spec *spec);
 /* Fields that add up the values of the bits of an input. */
-void formula_add(struct layout_formula *formula, enum layout_input input, const uint32_t *values, int count);
+void formula_add(struct layout_formula *formula, int input, const uint32_t *values, int count);
 /* Sets the flags; register_values: the XOR columns of registers. */
 void formula_finish(struct layout_formula *formula, const uint32_t *register_values, int count);
 /* Shape of a conversion through shared memory into the plan; see layout_swizzle.c. */

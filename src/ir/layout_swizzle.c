@@ -21,7 +21,7 @@ static void span_add(struct span *span, const uint32_t *vectors, int count)
             span->vector[span->count++] = vectors[i];
 }
 
-static void span_add_input(struct span *span, const struct layout *layout, enum layout_input input, int most)
+static void span_add_input(struct span *span, const struct layout *layout, int input, int most)
 {
     int count = layout->bits[input] < most ? layout->bits[input] : most;
     span_add(span, layout->column[input], count);

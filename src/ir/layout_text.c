@@ -17,7 +17,7 @@ static bool single_bit(const struct layout *layout, uint32_t column, int *dimens
     return true;
 }
 
-static void print_columns(struct buffer *out, const struct layout *layout, enum layout_input input)
+static void print_columns(struct buffer *out, const struct layout *layout, int input)
 {
     int count = layout->bits[input];
     buffer_printf(out, "; %s", layout_input_name[input]);
@@ -143,7 +143,7 @@ static void read_extents(struct reader *reader, struct layout_spec *spec)
 /* Adds one column; `values` are per dimension. */
 static void push_column(struct reader *reader, struct layout_spec *spec, enum layout_input input, const int *values)
 {
-    if (spec->bits[input] >= packed_width(input)) {
+    if (spec->bits[input] >= packed_width((int)input)) {
         reader->error = "a layout has too many bits";
         return;
     }

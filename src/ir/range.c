@@ -61,22 +61,25 @@ static struct range corners(int64_t a, int64_t b, int64_t c, int64_t d)
 static struct range add(struct range a, struct range b, bool *good)
 {
     struct range out;
-    *good = !__builtin_add_overflow(a.low, b.low, &out.low) & !__builtin_add_overflow(a.high, b.high, &out.high);
+    bool low = __builtin_add_overflow(a.low, b.low, &out.low), high = __builtin_add_overflow(a.high, b.high, &out.high);
+    *good = !low && !high;
     return out;
 }
 
 static struct range subtract(struct range a, struct range b, bool *good)
 {
     struct range out;
-    *good = !__builtin_sub_overflow(a.low, b.high, &out.low) & !__builtin_sub_overflow(a.high, b.low, &out.high);
+    bool low = __builtin_sub_overflow(a.low, b.high, &out.low), high = __builtin_sub_overflow(a.high, b.low, &out.high);
+    *good = !low && !high;
     return out;
 }
 
 static struct range multiply(struct range a, struct range b, bool *good)
 {
     int64_t p[4];
-    *good = !__builtin_mul_overflow(a.low, b.low, &p[0]) & !__builtin_mul_overflow(a.low, b.high, &p[1]) &
-            !__builtin_mul_overflow(a.high, b.low, &p[2]) & !__builtin_mul_overflow(a.high, b.high, &p[3]);
+    bool wraps[] = {__builtin_mul_overflow(a.low, b.low, &p[0]), __builtin_mul_overflow(a.low, b.high, &p[1]),
+                    __builtin_mul_overflow(a.high, b.low, &p[2]), __builtin_mul_overflow(a.high, b.high, &p[3])};
+    *good = !wraps[0] && !wraps[1] && !wraps[2] && !wraps[3];
     return corners(p[0], p[1], p[2], p[3]);
 }
 
