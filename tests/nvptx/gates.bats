@@ -41,7 +41,7 @@ no_spills() {
 @test "and in machine code" {
     [ -n "${NVDISASM-}" ] || skip "no nvdisasm"
     "$TILECC" -arch=sm_90a --spec 'softmax<bf16>[B=4096]' --emit=cubin "$bench"
-    "$NVDISASM" -c -- *.0.sm_90a.cubin >sass
+    "$NVDISASM" -c ./*.0.sm_90a.cubin >sass
     grep -q 'LDG\.E\.128' sass
     grep -q 'STG\.E\.128' sass
 }
