@@ -26,7 +26,10 @@ enum { ARENA_GAP = 0 };
 #define unpoison(address, size) ((void)0)
 #endif
 
-enum { ARENA_BLOCK = 64 * 1024, ARENA_ALIGN = _Alignof(max_align_t) };
+#ifndef ARENA_BLOCK_SIZE /* a test may say 0, so that each object is an allocation that can fail */
+#define ARENA_BLOCK_SIZE (64 * 1024)
+#endif
+enum { ARENA_BLOCK = ARENA_BLOCK_SIZE, ARENA_ALIGN = _Alignof(max_align_t) };
 
 struct arena_block {
     struct arena_block *previous;

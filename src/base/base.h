@@ -107,8 +107,10 @@ void diag_print_json(const struct diagnostics *diagnostics, FILE *out); /* one o
 /* Our own bug, or no memory: prints and aborts (the driver turns the abort into exit code 70). */
 _Noreturn void die_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 #define die(...) die_at(__FILE__, __LINE__, __VA_ARGS__)
-/* No memory: says so and ends with the exit code of a machine that is too small, 4. */
+/* No memory, or no more processes or descriptors: says so and ends with the code for that. */
+enum { EXIT_MACHINE_TOO_SMALL = 4 };
 _Noreturn void memory_exhausted(void);
+_Noreturn void machine_too_small(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- small arithmetic ----------------------------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool read_all(int file, size_t limit, struct buffer *out) {
@@ -59,8 +60,9 @@ struct output {
     const void *data;
     size_t size;
     enum output_kind kind;
-    char *staged;  /* hidden sibling that holds the new bytes */
-    char *kept;    /* hidden hard link to what was there before */
+    char *staging, *keeping; /* names of hidden siblings; made early, so that a commit needs no memory half-way */
+    bool staged;   /* the sibling `staging` holds the new bytes */
+    bool kept;     /* the sibling `keeping` is a hard link to what was there before */
     bool replaced; /* the rename happened */
     struct output *next;
 };
@@ -69,6 +71,30 @@ struct output_set {
     struct arena *arena;
     struct output *first, *last;
 };
+
+enum { NUMBER_DIGITS = 16 };
+
+/* Room for a name beside `path`.  It does not grow with the name, which may be as long as names can be. */
+static char *sibling_name(struct arena *arena, const char *path) {
+    const char *slash = strrchr(path, '/');
+    int directory = slash ? (int)(slash - path) + 1 : 0;
+    return arena_printf(arena, "%.*s.tilecc-%0*d", directory, path, NUMBER_DIGITS, 0);
+}
+
+static int64_t clock_ticks(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Ends the name with a number that nobody can guess. */
+static void make_unguessable(char *name) {
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        number = (uint64_t)getpid() << 32 ^ (uint64_t)clock_ticks();
+    char *digits = name + strlen(name) - NUMBER_DIGITS;
+    snprintf(digits, NUMBER_DIGITS + 1, "%0*llx", NUMBER_DIGITS, (unsigned long long)number);
+}
 
 struct output_set *output_set_create(struct arena *arena) {
     struct output_set *set = ARENA_NEW(arena, struct output_set);
@@ -81,6 +107,8 @@ void output_set_add(struct output_set *set, const char *path, const void *data, 
         if (strcmp(output->path, path) == 0) die("output '%s' was added twice", path);
     struct output *output = ARENA_NEW(set->arena, struct output);
     output->path = arena_string(set->arena, path);
+    output->staging = sibling_name(set->arena, path);
+    output->keeping = sibling_name(set->arena, path);
     output->data = arena_copy(set->arena, data, size);
     output->size = size;
     if (set->last) set->last->next = output;
@@ -92,7 +120,8 @@ static bool write_all(int file, const char *data, size_t size) {
     while (size) {
         ssize_t put = write(file, data, size);
         if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return false;
+        if (put == 0) errno = EIO;
+        if (put <= 0) return false;
         data += put;
         size -= (size_t)put;
     }
@@ -128,35 +157,25 @@ static bool write_in_place(const struct output *output) {
     return ok;
 }
 
-/* A name beside `path` that nobody can guess.  It does not grow with the name, which may be as long as names can be. */
-static char *sibling_name(struct arena *arena, const char *path) {
-    uint64_t number = 0;
-    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) number = (uint64_t)getpid();
-    const char *slash = strrchr(path, '/');
-    int directory = slash ? (int)(slash - path) + 1 : 0;
-    return arena_printf(arena, "%.*s.tilecc-%016llx", directory, path, (unsigned long long)number);
-}
-
-static bool stage(struct output_set *set, struct output *output) {
-    char *name;
+static bool stage(struct output *output) {
     int file;
     do {
-        name = sibling_name(set->arena, output->path);
-        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    } while (file < 0 && errno == EEXIST);
+        make_unguessable(output->staging);
+        file = open(output->staging, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    } while (file < 0 && (errno == EEXIST || errno == EINTR));
     if (file < 0) return false;
-    output->staged = name;
+    output->staged = true;
     bool ok = write_all(file, output->data, output->size);
     if (!ok) close_keeping_errno(file);
     else ok = close(file) == 0;
     return ok;
 }
 
-static bool replace(struct output_set *set, struct output *output) {
-    char *kept = sibling_name(set->arena, output->path);
-    if (linkat(AT_FDCWD, output->path, AT_FDCWD, kept, 0) == 0) output->kept = kept;
-    if (rename(output->staged, output->path) != 0) return false;
-    output->staged = NULL;
+static bool replace(struct output *output) {
+    make_unguessable(output->keeping);
+    output->kept = linkat(AT_FDCWD, output->path, AT_FDCWD, output->keeping, 0) == 0;
+    if (rename(output->staging, output->path) != 0) return false;
+    output->staged = false;
     output->replaced = true;
     return true;
 }
@@ -165,13 +184,13 @@ static bool replace(struct output_set *set, struct output *output) {
 static void clean_up(struct output_set *set, bool failed) {
     int reason = errno;
     for (struct output *output = set->first; output; output = output->next) {
-        if (output->staged) unlink(output->staged);
+        if (output->staged) unlink(output->staging);
         if (failed && output->replaced) {
             if (!output->kept) unlink(output->path);
-            else if (rename(output->kept, output->path) == 0) output->kept = NULL;
+            else if (rename(output->keeping, output->path) == 0) output->kept = false;
         }
-        if (output->kept) unlink(output->kept);
-        output->staged = output->kept = NULL;
+        if (output->kept) unlink(output->keeping);
+        output->staged = output->kept = false;
     }
     errno = reason;
 }
@@ -179,11 +198,11 @@ static void clean_up(struct output_set *set, bool failed) {
 static bool replace_all(struct output_set *set, const char **failed) {
     for (struct output *output = set->first; output; output = output->next) {
         *failed = output->path;
-        if (output->kind == OUTPUT_REPLACE && !stage(set, output)) return false;
+        if (output->kind == OUTPUT_REPLACE && !stage(output)) return false;
     }
     for (struct output *output = set->first; output; output = output->next) {
         *failed = output->path;
-        if (output->kind == OUTPUT_REPLACE && !replace(set, output)) return false;
+        if (output->kind == OUTPUT_REPLACE && !replace(output)) return false;
     }
     return true;
 }

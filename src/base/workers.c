@@ -26,13 +26,19 @@ static _Noreturn void do_task(worker_function *work, void *context, int task, in
     _exit(code);
 }
 
-/* A task that cannot even be started reports why in its errors, like one that failed. */
-static void start_task(struct process *process, worker_function *work, void *context, int task,
+/* False: there is no process or no descriptor left for it now. */
+static bool start_task(struct process *process, worker_function *work, void *context, int task,
                        struct child_limits limits, struct child_result *result) {
     int descriptor = -1;
     pid_t id = process_start(process, NULL, 0, limits, result, &descriptor);
     if (id == 0) do_task(work, context, task, descriptor);
-    if (id < 0) buffer_printf(&result->errors, "cannot start a worker: %s", strerror(errno));
+    return id > 0;
+}
+
+bool worker_lacked_memory(const struct child_result *done) {
+    const char *errors = done->errors.data ? done->errors.data : "";
+    if (done->exit_code == EXIT_MACHINE_TOO_SMALL) return true;
+    return done->signal == SIGABRT && (strstr(errors, "LLVM ERROR: out of memory") || strstr(errors, "std::bad_alloc"));
 }
 
 void workers_run(worker_function *work, void *context, int count, int jobs, struct child_limits limits,
@@ -48,8 +54,14 @@ void workers_run(worker_function *work, void *context, int count, int jobs, stru
     do {
         for (int i = 0; i < jobs && next < count; i++) {
             if (running[i].id) continue;
-            start_task(&running[i], work, context, next, limits, &done[next]);
-            next++;
+            if (start_task(&running[i], work, context, next, limits, &done[next])) {
+                next++;
+                active++;
+            } else if (active) {
+                break; /* go on with fewer at a time */
+            } else {
+                machine_too_small("cannot start a worker: %s", strerror(errno));
+            }
         }
         process_serve(running, jobs);
         active = 0;

@@ -24,7 +24,7 @@ struct cell *frame_cell(struct frame *frame, const struct ir_value *value)
         cell->count = ir_type_elements(value->type);
         cell->bits = calloc((size_t)cell->count, sizeof *cell->bits);
         if (!cell->bits)
-            die("no memory for a tile of %lld elements", (long long)cell->count);
+            memory_exhausted();
     }
     return cell;
 }
@@ -42,14 +42,14 @@ static void assign(struct frame *frame, int count, struct ir_value *const *to, s
 {
     struct cell *kept = calloc((size_t)count + 1, sizeof *kept);
     if (!kept)
-        die("no memory");
+        memory_exhausted();
     for (int i = 0; i < count; i++) {
         const struct cell *source = frame_cell(frame, from[i]);
         kept[i] = *source;
         if (source->bits) {
             kept[i].bits = malloc((size_t)source->count * sizeof *source->bits);
             if (!kept[i].bits)
-                die("no memory");
+                memory_exhausted();
             memcpy(kept[i].bits, source->bits, (size_t)source->count * sizeof *source->bits);
         }
     }
@@ -206,7 +206,7 @@ static void enter(struct run *run, struct frame *frame, const struct ir_function
     *frame = (struct frame){ .run = run, .cell_count = function->next_value_id, .outer = run->innermost };
     frame->cells = calloc((size_t)frame->cell_count + 1, sizeof *frame->cells);
     if (!frame->cells)
-        die("no memory");
+        memory_exhausted();
     run->innermost = frame;
 }
 
@@ -228,7 +228,7 @@ static void call(struct frame *frame, const struct ir_operation *operation)
         interp_stop(frame->run, operation, "calls are nested too deep");
     struct frame *inner = malloc(sizeof *inner); /* on the heap: it is released after a longjmp over this function, too */
     if (!inner)
-        die("no memory");
+        memory_exhausted();
     enter(frame->run, inner, callee);
     for (int i = 0; i < operation->operand_count; i++)
         copy_cell(frame_cell(inner, callee->body->arguments.data[i]), frame_cell(frame, operation->operands[i]));
