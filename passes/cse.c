@@ -11,6 +11,7 @@
  * means: opcode, operands, attributes and types; commutative ones also with operands exchanged. */
 #include <string.h>
 
+#include "base/plant.h"
 #include "ir/alias.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -66,7 +67,7 @@ static bool same_operation(const struct ir_operation *a, const struct ir_operati
 static bool is_candidate(const struct ir_operation *op)
 {
     return op->result_count > 0 && op->region_count == 0 && rewrite_has_trait(op, IR_TRAIT_PURE | IR_TRAIT_READ) &&
-           !rewrite_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC | IR_TRAIT_SYNC);
+           !rewrite_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC | IR_TRAIT_SYNC | IR_TRAIT_SHARED_WRITE);
 }
 
 /* A reduction without a region of its own code. */
@@ -87,7 +88,7 @@ static void walk(struct cse *cse, struct ir_block *block);
 static void walk_regions(struct cse *cse, struct ir_operation *op)
 {
     if (!rewrite_is_isolated(op)) {
-        if (rewrite_has_trait(op, IR_TRAIT_LOOP))
+        if (rewrite_has_trait(op, IR_TRAIT_LOOP) && !PLANTED(cse_into_writing_loop))
             forget_loads(cse, op);
         for (int i = 0; i < op->region_count; i++)
             walk(cse, op->regions[i]);
@@ -136,7 +137,8 @@ static void walk(struct cse *cse, struct ir_block *block)
         }
         if (op->region_count)
             walk_regions(cse, op);
-        else if (rewrite_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC | IR_TRAIT_SYNC))
+        else if (rewrite_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC | IR_TRAIT_SYNC) &&
+                 !(PLANTED(cse_over_aliasing_store) && op->opcode == OP_STORE))
             forget_loads(cse, op);
     }
     for (int i = added.count - 1; i >= 0; i--)

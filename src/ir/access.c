@@ -1,10 +1,17 @@
 /* Which operand of a memory operation is what, and what operations do to memory. */
+#include "base/plant.h"
 #include "ir/ir.h"
 
 /* Operands behind the address: how many are named, in order other|expected, value; one more is the mask. */
 static bool has_place(enum ir_opcode opcode)
 {
-    return opcode == OP_LOAD || opcode == OP_STORE || opcode == OP_INSIDE || opcode == OP_ATOMIC || opcode == OP_ATOMIC_CAS;
+    switch (opcode) {
+    case OP_LOAD: case OP_STORE: case OP_INSIDE: case OP_ATOMIC: case OP_ATOMIC_CAS: case OP_COPY_ASYNC:
+    case OP_STORE_ASYNC: case OP_TMA_LOAD: case OP_TMA_STORE: case OP_CP_ASYNC:
+        return true;
+    default:
+        return false;
+    }
 }
 
 bool ir_access_of(const struct ir_operation *operation, struct ir_access *access)
@@ -40,6 +47,10 @@ bool ir_access_of(const struct ir_operation *operation, struct ir_access *access
         if (next < operation->operand_count)
             access->value = operand[next++];
         break;
+    case OP_COPY_ASYNC: case OP_STORE_ASYNC: case OP_TMA_LOAD: case OP_TMA_STORE: case OP_CP_ASYNC:
+        if (next < operation->operand_count)
+            access->buffer = operand[next];
+        return true;
     default:
         return false;
     }
@@ -78,7 +89,8 @@ static bool any_trait(const struct ir_operation *operation, unsigned traits)
 
 bool ir_has_effect(const struct ir_operation *operation)
 {
-    return any_trait(operation, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC | IR_TRAIT_SYNC);
+    unsigned atomic = PLANTED(dce_of_unused_atomic) ? 0 : IR_TRAIT_ATOMIC;
+    return any_trait(operation, IR_TRAIT_WRITE | atomic | IR_TRAIT_SYNC | IR_TRAIT_SHARED_WRITE);
 }
 
 bool ir_may_read(const struct ir_operation *operation) { return any_trait(operation, IR_TRAIT_READ | IR_TRAIT_ATOMIC); }

@@ -119,6 +119,11 @@ struct ir_operation *ir_build(struct ir_builder *builder, enum ir_opcode opcode,
     return build(builder, opcode, operand_count, operands, result_count, result_types, ir_op_info[opcode].regions);
 }
 
+struct ir_operation *ir_build_regions(struct ir_builder *builder, enum ir_opcode opcode, int region_count)
+{
+    return build(builder, opcode, 0, NULL, 0, NULL, region_count);
+}
+
 struct ir_value *ir_build_value(struct ir_builder *builder, enum ir_opcode opcode, const struct ir_type *type,
                                 int operand_count, struct ir_value *const *operands)
 {

@@ -39,7 +39,10 @@ static inline bool ir_is_signed(enum ir_element e)
     return ir_element_info[e].kind == IR_CLASS_S || ir_element_info[e].kind == IR_CLASS_I;
 }
 
-enum ir_type_kind { IR_TILE /* rank 0: a scalar */, IR_VIEW };
+/* BUFFER: a ring of `slots` tiles in shared memory, each laid out as `layout` says; what slot, buffer_permute and
+ * buffer_part give refers to one slot and has slots 1.  MBARRIER: `slots` barriers that count arrivals and bytes.
+ * TOKEN: stands for an asynchronous operation that somebody waits for. */
+enum ir_type_kind { IR_TILE /* rank 0: a scalar */, IR_VIEW, IR_BUFFER, IR_MBARRIER, IR_TOKEN };
 struct layout; /* ir/layout.h */
 struct ir_type {
     enum ir_type_kind kind;
@@ -50,7 +53,8 @@ struct ir_type {
     int64_t extent[IR_MAX_RANK];   /* tiles: > 0.  Views: >= 0 or IR_DYNAMIC */
     int64_t stride[IR_MAX_RANK];   /* views, in elements: a number or IR_DYNAMIC */
     bool optional, writable, readable; /* views */
-    const struct layout *layout;   /* tiles at SCHEDULE level and below; NULL before */
+    const struct layout *layout;   /* tiles at SCHEDULE level and below, NULL before; buffers: a shared one */
+    int slots;                     /* buffers, mbarriers */
     int id;                        /* order of creation in the context: stable, for tables */
 };
 
@@ -66,6 +70,10 @@ const struct ir_type *ir_type_with_shape(struct ir_context *context, const struc
 const struct ir_type *ir_type_with_element(struct ir_context *context, const struct ir_type *like, enum ir_element element);
 const struct ir_type *ir_type_with_layout(struct ir_context *context, const struct ir_type *like, const struct layout *layout);
 const struct ir_type *ir_type_intern(struct ir_context *context, const struct ir_type *type); /* any */
+const struct ir_type *ir_type_buffer(struct ir_context *context, enum ir_element element, int rank, const int64_t *extent,
+                                     const struct layout *layout, int slots);
+const struct ir_type *ir_type_mbarrier(struct ir_context *context, int slots);
+const struct ir_type *ir_type_token(struct ir_context *context);
 bool ir_type_same_shape(const struct ir_type *a, const struct ir_type *b);
 int64_t ir_type_elements(const struct ir_type *tile); /* product of extents, 1 for a scalar */
 
@@ -81,7 +89,11 @@ int64_t ir_type_elements(const struct ir_type *tile); /* product of extents, 1 f
     ATTRIBUTE(PLACE, "place", LIST) ATTRIBUTE(INSIDE, "inside", INT) ATTRIBUTE(CACHE, "cache", INT)                   \
     ATTRIBUTE(ACTION, "action", INT) ATTRIBUTE(ORDER, "order", INT) ATTRIBUTE(SCOPE, "scope", INT)                    \
     ATTRIBUTE(MULTIPLY, "multiply", INT) ATTRIBUTE(UNROLL, "unroll", INT) ATTRIBUTE(CALLEE, "callee", NAME)           \
-    ATTRIBUTE(SHARED_OFFSET, "shared_offset", INT) ATTRIBUTE(SHARED_BYTES, "shared_bytes", INT)
+    ATTRIBUTE(SHARED_OFFSET, "shared_offset", INT) ATTRIBUTE(SHARED_BYTES, "shared_bytes", INT)                       \
+    ATTRIBUTE(INSTRUCTION, "instruction", INT) ATTRIBUTE(ARRIVALS, "arrivals", INT) ATTRIBUTE(BYTES, "bytes", INT)    \
+    ATTRIBUTE(PENDING, "pending", INT) ATTRIBUTE(ROLE_WARPS, "role_warps", LIST)                                      \
+    ATTRIBUTE(ROLE_REGISTERS, "role_registers", LIST) ATTRIBUTE(BARRIER_ID, "id", INT)                                \
+    ATTRIBUTE(BARRIER_WARPS, "warps", INT)
 enum ir_attribute_key {
 #define ATTRIBUTE(id, text, kind) IR_ATTRIBUTE_##id,
     IR_ATTRIBUTES(ATTRIBUTE)
@@ -119,6 +131,8 @@ enum { IR_POINT = 0, IR_GATHER = -1 }; /* entries of PLACE that are not a length
     X(FLOOR, "floor") X(CEIL, "ceil") X(TRUNC, "trunc") X(ROUND, "round") X(POW, "pow") X(ATAN2, "atan2")             \
     X(ATAN, "atan") X(ASIN, "asin") X(ACOS, "acos") X(SINH, "sinh") X(COSH, "cosh") X(SIGMOID, "sigmoid")             \
     X(ISNAN, "isnan") X(COPYSIGN, "copysign")
+/* How a product is computed: multiply-adds, mma.sync of each warp, wgmma of each four warps. */
+#define IR_INSTRUCTIONS(X) X(FMA, "fma") X(MMA, "mma") X(WGMMA, "wgmma")
 #define X(id, text) IR_PREDICATE_##id,
 enum ir_predicate { IR_PREDICATES(X) IR_PREDICATE_COUNT };
 #undef X
@@ -146,6 +160,9 @@ enum ir_scope { IR_SCOPES(X) IR_SCOPE_COUNT };
 #define X(id, text) IR_NAN_##id,
 enum ir_nan { IR_NANS(X) IR_NAN_COUNT };
 #undef X
+#define X(id, text) IR_INSTRUCTION_##id,
+enum ir_instruction { IR_INSTRUCTIONS(X) IR_INSTRUCTION_COUNT };
+#undef X
 #define X(id, text) IR_MATH_##id,
 enum ir_math { IR_MATHS(X) IR_MATH_COUNT };
 #undef X
@@ -155,7 +172,8 @@ enum ir_math { IR_MATHS(X) IR_MATH_COUNT };
 enum ir_level { IR_LEVEL_VALUE, IR_LEVEL_SCHEDULE, IR_LEVEL_MACHINE };
 enum ir_trait {
     IR_TRAIT_PURE = 1, IR_TRAIT_READ = 2, IR_TRAIT_WRITE = 4, IR_TRAIT_ATOMIC = 8, IR_TRAIT_ELEMENTWISE = 16,
-    IR_TRAIT_COMMUTATIVE = 32, IR_TRAIT_TERMINATOR = 64, IR_TRAIT_LOOP = 128, IR_TRAIT_SYNC = 256
+    IR_TRAIT_COMMUTATIVE = 32, IR_TRAIT_TERMINATOR = 64, IR_TRAIT_LOOP = 128, IR_TRAIT_SYNC = 256,
+    IR_TRAIT_SHARED_READ = 512, IR_TRAIT_SHARED_WRITE = 1024 /* of buffers */
 };
 enum ir_rule { /* columns of ops.def */
     IR_RULE_GIVEN, IR_RULE_SAME, IR_RULE_BOOL, IR_RULE_SELECT, IR_RULE_PERMUTE, IR_RULE_REDUCE, IR_RULE_ACCUMULATOR,
@@ -233,6 +251,8 @@ struct ir_function {
     int64_t grid_step[IR_MAX_RANK];
     int warps;                           /* knob; 0: the compiler chooses.  Set from SCHEDULE level on */
     int stages, max_registers;           /* knobs; 0: the compiler chooses */
+    int persistent;                      /* knob: blocks walk over programs.  -1: the compiler chooses; set by passes */
+    int raster, cluster;                 /* knobs: programs of dimension 0 side by side, blocks of a cluster; 0: chosen */
     int64_t shared_bytes;                /* after allocation */
     bool strict_fp;                      /* no contraction of a*b+c */
     int next_value_id;
@@ -261,6 +281,8 @@ struct ir_value *ir_block_argument(struct ir_block *block, const struct ir_type 
 /* Builds an operation with given result types and empty regions (each a new block); inserts it at the builder's point. */
 struct ir_operation *ir_build(struct ir_builder *builder, enum ir_opcode opcode, int operand_count,
                               struct ir_value *const *operands, int result_count, const struct ir_type *const *result_types);
+/* roles: the same with a number of regions. */
+struct ir_operation *ir_build_regions(struct ir_builder *builder, enum ir_opcode opcode, int region_count);
 /* As ir_build, for one result (returned) of the given type. */
 struct ir_value *ir_build_value(struct ir_builder *builder, enum ir_opcode opcode, const struct ir_type *type,
                                 int operand_count, struct ir_value *const *operands);
@@ -313,6 +335,7 @@ struct ir_access {
     int rank; struct ir_value *const *index;   /* views only */
     const int64_t *place;
     struct ir_value *other, *value, *expected, *mask; /* NULL when not there */
+    struct ir_value *buffer;                   /* of asynchronous copies; tma_load has mbarrier and index behind it */
 };
 bool ir_access_of(const struct ir_operation *operation, struct ir_access *access);
 /* Shape of a place's result: from PLACE entries and the shape of its gather tiles. */

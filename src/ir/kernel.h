@@ -95,6 +95,9 @@ struct kernel_gpu_code {
     int threads, registers, cluster;
     int64_t shared_bytes;               /* dynamic */
     int64_t local_bytes;
+    int persistent;                     /* blocks of a multiprocessor that walk over all programs; 0: a block a program */
+    int map_count;                      /* tensor maps: parameters of the kernel behind the slots, in this order */
+    const struct tensor_map *maps;      /* ir/shared_form.h */
 };
 struct kernel_variant {
     int target;                         /* index into the target table */

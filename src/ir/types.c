@@ -23,6 +23,8 @@ const struct ir_element_info ir_element_info[IR_ELEMENT_COUNT] = {
 #define TERMINATOR IR_TRAIT_TERMINATOR
 #define LOOP IR_TRAIT_LOOP
 #define SYNC IR_TRAIT_SYNC
+#define SHARED_READ IR_TRAIT_SHARED_READ
+#define SHARED_WRITE IR_TRAIT_SHARED_WRITE
 #define A(key) (UINT64_C(1) << IR_ATTRIBUTE_##key)
 const struct ir_op_info ir_op_info[OP_COUNT] = {
 #define OP(id, text, level, least, most, results, regions, traits, rule, attributes)                                  \
@@ -56,12 +58,12 @@ static uint64_t hash_type(const struct ir_type *type)
         hash = mix(hash, (uint64_t)type->extent[i]);
         hash = mix(hash, (uint64_t)type->stride[i]);
     }
-    return mix(hash, (uint64_t)(uintptr_t)type->layout);
+    return mix(mix(hash, (uint64_t)(uintptr_t)type->layout), (uint64_t)type->slots);
 }
 
 static bool same_type(const struct ir_type *a, const struct ir_type *b)
 {
-    if (a->kind != b->kind || a->element != b->element || a->rank != b->rank || a->layout != b->layout ||
+    if (a->kind != b->kind || a->element != b->element || a->rank != b->rank || a->layout != b->layout || a->slots != b->slots ||
         a->pointee != b->pointee || a->pointee_const != b->pointee_const || a->optional != b->optional ||
         a->writable != b->writable || a->readable != b->readable)
         return false;
@@ -117,13 +119,15 @@ static struct ir_type canonical(const struct ir_type *type)
     for (int i = 0; i < IR_MAX_RANK; i++) {
         if (i >= out.rank)
             out.extent[i] = 0;
-        if (i >= out.rank || out.kind == IR_TILE)
+        if (i >= out.rank || out.kind != IR_VIEW)
             out.stride[i] = 0;
     }
-    if (out.kind == IR_TILE)
+    if (out.kind != IR_VIEW)
         out.optional = out.writable = out.readable = false;
-    else
+    if (out.kind != IR_TILE && out.kind != IR_BUFFER)
         out.layout = NULL;
+    if (out.kind != IR_BUFFER && out.kind != IR_MBARRIER)
+        out.slots = 0;
     out.id = 0;
     return out;
 }
@@ -145,6 +149,25 @@ const struct ir_type *ir_type_intern(struct ir_context *context, const struct ir
     if (context->types.count * 2 > context->table_size)
         grow_table(context);
     return made;
+}
+
+const struct ir_type *ir_type_buffer(struct ir_context *context, enum ir_element element, int rank, const int64_t *extent,
+                                     const struct layout *layout, int slots)
+{
+    struct ir_type type = { .kind = IR_BUFFER, .element = element, .rank = rank, .layout = layout, .slots = slots };
+    for (int i = 0; i < rank; i++)
+        type.extent[i] = extent[i];
+    return ir_type_intern(context, &type);
+}
+
+const struct ir_type *ir_type_mbarrier(struct ir_context *context, int slots)
+{
+    return ir_type_intern(context, &(struct ir_type){ .kind = IR_MBARRIER, .slots = slots });
+}
+
+const struct ir_type *ir_type_token(struct ir_context *context)
+{
+    return ir_type_intern(context, &(struct ir_type){ .kind = IR_TOKEN });
 }
 
 const struct ir_type *ir_type_scalar(struct ir_context *context, enum ir_element element)
