@@ -10,6 +10,7 @@
  * before costs a barrier between them.  So small scratch lives on until the next such operation is through (which
  * meets all threads itself), and gets the lowest place free of what lives; large scratch takes the lowest place
  * alone. */
+#include "base/plant.h"
 #include "ir/scratch.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -42,7 +43,7 @@ static void visit(struct ir_operation *op, void *context)
         offset = (a->live_end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     a->live_start = offset;
     a->live_end = bytes <= SMALL ? offset + bytes : offset;
-    a->most = int64_max(a->most, offset + bytes);
+    a->most = int64_max(a->most, (PLANTED(shared_total_forgets_offset) ? 0 : offset) + bytes);
     if (ir_number(op, IR_ATTRIBUTE_SHARED_OFFSET, -1) == offset &&
         ir_number(op, IR_ATTRIBUTE_SHARED_BYTES, -1) == bytes)
         return;

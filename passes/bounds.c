@@ -14,6 +14,7 @@
  *   - with the conditions of the `if`s around and of assume(): scale * t + a < extent + b.
  * A view that may be absent has nothing inside: only arguments that cannot be NULL, and sub-views that drop no
  * dimension. */
+#include "base/plant.h"
 #include "ir/analysis.h"
 #include "passes/linear.h"
 #include "passes/pass.h"
@@ -133,7 +134,7 @@ static int64_t gap_of_grid(const struct bounds *bounds, const struct ir_value *t
     int64_t d = ir_number(op, IR_ATTRIBUTE_DIMENSION, 0), step = function->grid_step[d];
     if (bounds->grid_class[d] != extent->class || step <= 0 || scale < 1 || scale > step)
         return INT64_MIN;
-    return extent->multiple % step == 0 ? step : 1;
+    return extent->multiple % step == 0 || PLANTED(bounds_last_block_unmasked) ? step : 1;
 }
 
 /* From a condition that holds: scale * term + a < extent + b  (or <=, or mirrored). */
@@ -145,7 +146,7 @@ static int64_t gap_of_condition(const struct bounds *bounds, const struct ir_val
         return INT64_MIN;
     if (op->opcode == OP_NOT)
         return gap_of_condition(bounds, op->operands[0], !holds, index, extent);
-    if ((op->opcode == OP_AND && holds) || (op->opcode == OP_OR && !holds))
+    if ((op->opcode == OP_AND && holds) || (op->opcode == OP_OR && (!holds || PLANTED(bounds_believes_or))))
         return int64_max(gap_of_condition(bounds, op->operands[0], holds, index, extent),
                          gap_of_condition(bounds, op->operands[1], holds, index, extent));
     if (op->opcode != OP_COMPARE || op->operands[0]->type->kind != IR_TILE ||
@@ -176,7 +177,9 @@ static int64_t gap_around(const struct bounds *bounds, const struct ir_operation
     for (; block->parent; block = block->parent->block)
         if (block->parent->opcode == OP_IF)
             gap = int64_max(gap, gap_of_condition(bounds, block->parent->operands[0],
-                                                  block == block->parent->regions[0], index, extent));
+                                                  block == block->parent->regions[0] ||
+                                                      PLANTED(bounds_condition_in_else),
+                                                  index, extent));
     for (const struct ir_operation *op = block->first; op; op = op->next)
         if (op->opcode == OP_ASSUME)
             gap = int64_max(gap, gap_of_condition(bounds, op->operands[0], true, index, extent));
@@ -190,7 +193,8 @@ static bool is_inside(const struct bounds *bounds, const struct ir_operation *op
     struct range range = range_at(bounds->ranges, index, op);
     struct extent extent = extent_of(bounds, view, d);
     int64_t most;
-    if (range.low < 0 || (index->type->element == IR_U64 && range.high == INT64_MAX))
+    if ((range.low < 0 && !PLANTED(bounds_negative_index)) ||
+        (index->type->element == IR_U64 && range.high == INT64_MAX))
         return false;
     if (extent.number != IR_DYNAMIC && !__builtin_add_overflow(range.high, length, &most) && most <= extent.number)
         return true;
@@ -202,7 +206,7 @@ static bool is_inside(const struct bounds *bounds, const struct ir_operation *op
     int64_t gap = int64_max(gap_of_loop(bounds, linear.term, linear.scale, &extent),
                             gap_of_grid(bounds, linear.term, linear.scale, &extent));
     gap = int64_max(gap, gap_around(bounds, op, &linear, &extent));
-    return gap != INT64_MIN && linear.offset + length <= gap;
+    return gap != INT64_MIN && linear.offset + length <= gap + PLANTED(bounds_one_past);
 }
 
 static void visit(struct ir_operation *op, void *data)

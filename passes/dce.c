@@ -10,6 +10,7 @@
  * Right because operations without WRITE, ATOMIC or SYNC inside change nothing that could be seen; reads of memory are
  * not seen either.  A `while` is kept: it might not end.  Blocks are walked from their ends, so one walk removes
  * chains. */
+#include "base/plant.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -88,7 +89,7 @@ static bool find_live(const struct ir_operation *loop, struct carried *carried, 
     carried->live = ARENA_ARRAY(arena, bool, carried->count);
     carried->marked = ARENA_ARRAY(arena, bool, body->function->next_value_id);
     for (const struct ir_operation *op = body->first; op; op = op->next)
-        if (op != yield && (ir_has_effect(op) || holds_while(op)))
+        if (op != yield && ((ir_has_effect(op) && !PLANTED(dce_forgets_stores_in_loop)) || holds_while(op)))
             mark_inside(carried, op, loop);
     for (int i = 0; i < carried->count; i++)
         if (loop->results[i]->uses) {

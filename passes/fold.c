@@ -10,6 +10,7 @@
  * exact result (24 >= 2*11 + 2 bits).  NaN results and functions that targets approximate are left alone. */
 #include <math.h>
 
+#include "base/plant.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -33,9 +34,9 @@ static bool fold_float_extreme(const struct ir_operation *op, double a, double b
     bool propagate = ir_number(op, IR_ATTRIBUTE_NAN, IR_NAN_SKIP) == IR_NAN_PROPAGATE;
     if (a != a || b != b) {
         *bits = ir_double_to_bits(op->results[0]->type->element, a != a ? b : a);
-        return !propagate && !(a != a && b != b);
+        return (!propagate || PLANTED(fold_loses_nan_in_min)) && !(a != a && b != b);
     }
-    bool less = a < b || (a == b && signbit(a) && !signbit(b));
+    bool less = a < b || (a == b && signbit(a) && !signbit(b) && !PLANTED(fold_extreme_of_zeros));
     *bits = ir_double_to_bits(op->results[0]->type->element, less == (op->opcode == OP_MIN) ? a : b);
     return true;
 }
@@ -60,6 +61,8 @@ static uint64_t shift(const struct ir_operation *op, enum ir_element e, uint64_t
     int width = ir_element_info[e].bits;
     /* the amount is read as unsigned in its own width */
     uint64_t by = width == 64 ? amount : amount & ((UINT64_C(1) << width) - 1);
+    if (PLANTED(fold_wraps_shift_distance))
+        by %= (uint64_t)width;
     bool out = by >= (uint64_t)width;
     if (op->opcode == OP_SHL)
         return out ? 0 : a << by;
@@ -83,7 +86,8 @@ static uint64_t divide(enum ir_element e, uint64_t a, uint64_t b, bool remainder
         return remainder ? a % b : a / b;
     if ((int64_t)b == -1)
         return remainder ? 0 : 0 - a;
-    return (uint64_t)(remainder ? (int64_t)a % (int64_t)b : (int64_t)a / (int64_t)b);
+    bool lower = PLANTED(fold_floors_division) && (int64_t)(a ^ b) < 0 && (int64_t)a % (int64_t)b != 0;
+    return (uint64_t)(remainder ? (int64_t)a % (int64_t)b : (int64_t)a / (int64_t)b - lower);
 }
 
 /* Integers and bool; operands in canonical 64-bit form. */

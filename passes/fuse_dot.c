@@ -7,6 +7,7 @@
  * Right because the order of accumulation of a product is the target's own (the language says so), and adding from zero
  * is one of these orders; integers wrap.  Only when nothing else uses the product: else it would be computed twice. The
  * product moves down to the sum, where the other summand is known. */
+#include "base/plant.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -14,7 +15,8 @@ static struct ir_operation *product_from_zero(const struct ir_value *value)
 {
     struct ir_operation *dot = value->definition;
     uint64_t bits;
-    if (!dot || dot->opcode != OP_DOT || !ir_constant_of(dot->operands[2], &bits) || !value->uses || value->uses->next)
+    if (!dot || dot->opcode != OP_DOT || !ir_constant_of(dot->operands[2], &bits) || !value->uses ||
+        (value->uses->next && !PLANTED(fuse_dot_of_shared_product)))
         return NULL;
     return ir_bits_to_double(value->type->element, bits) == 0.0 ? dot : NULL;
 }

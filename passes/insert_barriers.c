@@ -17,6 +17,7 @@
  * loop's own variable.  Parts of a view side by side, at constant distances, never meet. */
 #include <string.h>
 
+#include "base/plant.h"
 #include "ir/alias.h"
 #include "ir/scratch.h"
 #include "passes/pass.h"
@@ -85,7 +86,7 @@ static bool moves_on(const struct ir_value *index, int64_t length, const struct 
     int64_t step;
     return loop->opcode == OP_FOR && index == loop->regions[0]->arguments.data[0] &&
            !ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) && ir_constant_integer(loop->operands[2], &step) &&
-           (step >= length || -step >= length);
+           (step >= length || -step >= length || PLANTED(barrier_of_overlapping_turns_dropped));
 }
 
 /* index = base + number */
@@ -150,6 +151,8 @@ static int64_t offset_of(const struct ir_operation *op) { return ir_number(op, I
 static bool share_scratch(const struct ir_operation *a, const struct ir_operation *b)
 {
     int64_t x = offset_of(a), y = offset_of(b);
+    if (PLANTED(shared_ranges_overlap) && x != y)
+        return false;
     return x >= 0 && y >= 0 && x < y + ir_number(b, IR_ATTRIBUTE_SHARED_BYTES, 0) &&
            y < x + ir_number(a, IR_ATTRIBUTE_SHARED_BYTES, 0);
 }
@@ -159,7 +162,7 @@ static bool needs_barrier(const struct state *state, const struct ir_operation *
     bool memory = uses_memory(op), orders = memory && alias_orders(op);
     for (int i = 0; i < state->accesses.count; i++) {
         const struct pending *old = &state->accesses.data[i];
-        if (share_scratch(old->op, op))
+        if (share_scratch(old->op, op) && !PLANTED(barrier_between_scratch_dropped))
             return true;
         if (!memory || !uses_memory(old->op))
             continue;
@@ -167,7 +170,7 @@ static bool needs_barrier(const struct state *state, const struct ir_operation *
             return true;
         if (op->opcode == OP_CALL || old->op->opcode == OP_CALL)
             return true;
-        bool conflict = writes(op) || writes(old->op);
+        bool conflict = writes(op) || (writes(old->op) && !PLANTED(barrier_after_store_dropped));
         bool atomics = rewrite_has_trait(op, IR_TRAIT_ATOMIC) && rewrite_has_trait(old->op, IR_TRAIT_ATOMIC);
         if (conflict && !atomics && alias_may(old->op->operands[0], op->operands[0]) &&
             !same_threads(old->op, op, old->loop))
@@ -192,7 +195,7 @@ static void copy_state(struct insertion *in, struct state *into, const struct st
 
 static void walk_loop(struct insertion *in, struct ir_operation *op, struct state *state)
 {
-    for (int round = 0; round < 2; round++) {
+    for (int round = 0; round < 2 - PLANTED(barrier_round_loop_dropped); round++) {
         struct state before;
         copy_state(in, &before, state);
         for (int r = 0; r < op->region_count; r++)

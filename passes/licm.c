@@ -10,6 +10,7 @@
  * no barrier, no call (ir/alias.h).  Reading a view never faults, pointers do: a load through pointers stays.  Inner
  * loops first, so that code leaves a nest step by step.  Loops inside loops and `if`s move whole only when they are
  * pure. */
+#include "base/plant.h"
 #include "ir/alias.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -56,7 +57,7 @@ static bool may_move(const struct ir_operation *op, const struct ir_operation *l
         return true;
     if (op->opcode != OP_LOAD)
         return false;
-    if (!alias_clobbers(loop, op))
+    if (!alias_clobbers(loop, op) || PLANTED(licm_across_store))
         return true;
     pass_remark(context, op->at, "the load stays in the loop: the loop may write what it reads, or orders memory");
     return false;

@@ -9,6 +9,7 @@
  * than the whole of index is one that does not wrap, so the 32-bit operation gives the same number.  A loop's variable
  * is narrowed when its bounds and the value behind the last are within i32.  Casts are left at the edges (extents,
  * places, carried values that stay); simplify removes those that meet. */
+#include "base/plant.h"
 #include "ir/analysis.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -49,7 +50,7 @@ static bool is_index(const struct ir_value *value)
 
 static bool fits(const struct narrowing *n, const struct ir_value *value)
 {
-    return !is_index(value) || range_within(known_range(n, value), narrow_range);
+    return !is_index(value) || range_within(known_range(n, value), narrow_range) || PLANTED(narrow_not_proven);
 }
 
 /* The value as i32: what a cast at an edge was made from, or a cast. */

@@ -12,6 +12,7 @@
  * is computed before the loop.  Values are visited in the same order and carried from one part to the other, so nothing
  * changes but which of them asks. Ranges must show that the bound's own arithmetic cannot wrap.  Only where the guarded
  * code works on tiles: a scalar `if` costs less than a second copy of the loop. */
+#include "base/plant.h"
 #include "passes/linear.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -66,10 +67,11 @@ static bool turn_of_compare(const struct peel *peel, const struct ir_operation *
         turn->base = other;
         turn->offset = -linear.offset;
         if (late) { /* false for variable < base + offset */
-            turn->offset += seen == IR_PREDICATE_GT;
+            turn->offset += (seen == IR_PREDICATE_GT) + PLANTED(peel_late_off_by_one);
             return seen == IR_PREDICATE_GT || seen == IR_PREDICATE_GE;
         }
         turn->offset += seen == IR_PREDICATE_LE || seen == IR_PREDICATE_EQ; /* false for variable >= base + offset */
+        turn->offset -= PLANTED(peel_early_forgets_equal) && seen == IR_PREDICATE_LE;
         bool at_start = seen == IR_PREDICATE_EQ && other == peel->loop->operands[0] && linear.offset == 0;
         return seen == IR_PREDICATE_LT || seen == IR_PREDICATE_LE || at_start;
     }
@@ -99,7 +101,7 @@ static bool bound_of(const struct peel *peel, const struct ir_value *condition, 
             return true;
         bound_of(peel, op->operands[0], holds, late, build, &a);
         bound_of(peel, op->operands[1], holds, late, build, &b);
-        *bound = ir_binary(build, late ? OP_MIN : OP_MAX, a, b);
+        *bound = ir_binary(build, late != PLANTED(peel_takes_other_bound) ? OP_MIN : OP_MAX, a, b);
         return true;
     }
     struct turn turn;
@@ -176,7 +178,8 @@ static void split(struct ir_operation *loop, struct ir_operation *condition, str
     struct ir_value *length = ir_binary(&b, OP_SUB, ir_binary(&b, OP_MAX, end, lower), lower);
     if (step != 1) {
         struct ir_value *by = ir_constant_int(&b, type, step);
-        length = ir_binary(&b, OP_DIV, ir_binary(&b, OP_ADD, length, ir_constant_int(&b, type, step - 1)), by);
+        struct ir_value *up = ir_constant_int(&b, type, PLANTED(peel_rounds_down) ? 0 : step - 1);
+        length = ir_binary(&b, OP_DIV, ir_binary(&b, OP_ADD, length, up), by);
         length = ir_binary(&b, OP_MUL, length, by);
     }
     ir_set_operand(loop, 0, ir_binary(&b, OP_ADD, lower, length));

@@ -1,6 +1,7 @@
 /* Algebra of numbers, for simplify.  c, d are constants; (c+d) is computed when compiling.  Integers wrap, so integer
  * rules hold for every value.  Float rules keep every bit of every result that is not a NaN: what would lose a sign of
  * zero is not here. */
+#include "base/plant.h"
 #include "passes/simplify.h"
 
 static struct ir_value *constant_like(struct ir_operation *op, const struct ir_value *like, uint64_t bits)
@@ -108,7 +109,8 @@ static struct ir_value *integer_divide(struct ir_operation *op)
         return remainder ? constant_like(op, a, 0) : a;
     if (is_zero(b))
         return remainder ? a : b;
-    if (ir_is_signed(a->type->element) || !ir_constant_integer(b, &number) || !is_power_of_two(number))
+    if ((ir_is_signed(a->type->element) && !PLANTED(simplify_shifts_signed)) || !ir_constant_integer(b, &number) ||
+        !is_power_of_two(number))
         return NULL;
     int64_t operand = remainder ? number - 1 : log2_floor((uint64_t)number);
     return build(op, remainder ? OP_AND : OP_SHR, a, constant_like(op, b, (uint64_t)operand));
@@ -189,7 +191,8 @@ static bool exact_inverse(enum ir_element e, uint64_t bits, uint64_t *inverse)
     /* a subnormal inverse might be flushed by hardware: only normal ones, which f16 has down to 2^-14 */
     double least = e == IR_F16 ? 0x1p-14 : e == IR_F64 ? 0x1p-1022 : 0x1p-126;
     double size = quotient < 0 ? -quotient : quotient;
-    return !(raw & ((UINT64_C(1) << 52) - 1)) && size >= least && ir_bits_to_double(e, *inverse) == quotient;
+    return (PLANTED(simplify_inexact_inverse) || !(raw & ((UINT64_C(1) << 52) - 1))) && size >= least &&
+        ir_bits_to_double(e, *inverse) == quotient;
 }
 
 /* x + -0.0 = x;  x - 0.0 = x;  x * 1.0 = x;  x / 1.0 = x;  x / 2^n = x * 2^-n;  min(x, x) = x;  --x = x;  | |x| | =
@@ -202,7 +205,7 @@ struct ir_value *simplify_float(struct ir_operation *op)
     if (swapped)
         return swapped;
     switch (op->opcode) {
-    case OP_ADD: return simplify_is(b, -0.0) ? a : NULL;
+    case OP_ADD: return simplify_is(b, PLANTED(simplify_adds_zero) ? 0.0 : -0.0) ? a : NULL;
     case OP_SUB: return simplify_is(b, 0.0) ? a : NULL;
     case OP_MUL: return simplify_is(b, 1.0) ? a : NULL;
     case OP_DIV:

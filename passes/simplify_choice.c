@@ -1,4 +1,5 @@
 /* Algebra of select, compare and conversions, for simplify. */
+#include "base/plant.h"
 #include "passes/simplify.h"
 
 /* A choice between equal sides, by a constant, or of a bool itself. */
@@ -41,7 +42,8 @@ static struct ir_value *simplify_compare(struct ir_operation *op)
     if (rewrite_is_constant(a) && !rewrite_is_constant(b)) {
         ir_set_operand(op, 0, b);
         ir_set_operand(op, 1, a);
-        ir_set_number(op, IR_ATTRIBUTE_PREDICATE, mirrored[predicate]);
+        if (!PLANTED(simplify_compare_not_mirrored))
+            ir_set_number(op, IR_ATTRIBUTE_PREDICATE, mirrored[predicate]);
         return op->results[0];
     }
     if (a == b && !ir_is_float(a->type->element)) {
@@ -70,7 +72,8 @@ static bool keeps_values(enum ir_element from, enum ir_element to)
     if (from == IR_BOOL)
         return ir_is_integer(to);
     if (ir_is_integer(from) && ir_is_integer(to))
-        return ir_is_signed(from) == ir_is_signed(to) ? a <= b : !ir_is_signed(from) && a < b;
+        return ir_is_signed(from) == ir_is_signed(to) ? a <= b
+               : (!ir_is_signed(from) || PLANTED(simplify_cast_drops_sign)) && a < b;
     if (ir_is_float(from) && ir_is_float(to)) /* f16 and bf16 hold no range of the other; fp8 fits f16 and all above */
         return (to == IR_F64 || to == IR_F32 || (to == IR_F16 && a == 8)) && a < b;
     return false;

@@ -5,6 +5,7 @@
  *     if c { A yield x } else { B yield x }        =  its result is x where x is from outside
  *     for k = lo to hi … with hi <= lo             =  the initial values
  *     for … iter(a = x) { … yield a }              =  x for that result and inside */
+#include "base/plant.h"
 #include "passes/simplify.h"
 
 /* Puts a region's operations in front of its operation, which then goes; its results become what the region yields. */
@@ -74,7 +75,7 @@ static bool is_empty(const struct ir_operation *op)
     if (e == IR_U64 || !ir_constant_integer(op->operands[0], &lower) || !ir_constant_integer(op->operands[1], &upper))
         return false;
     bool known = rewrite_is_constant(op->operands[2]) || ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0);
-    return step < 0 ? lower <= upper : known ? lower >= upper : lower == upper;
+    return step < 0 ? lower <= upper : known ? lower + PLANTED(simplify_drops_single_turn) >= upper : lower == upper;
 }
 
 static bool simplify_for(struct ir_operation *op)

@@ -1,4 +1,5 @@
 /* Algebra of shapes and views, for simplify.  Types are kept exactly, layouts included. */
+#include "base/plant.h"
 #include "passes/simplify.h"
 
 static struct ir_value *splat(struct ir_operation *op, struct ir_value *scalar)
@@ -22,7 +23,7 @@ static struct ir_value *permute(struct ir_operation *op)
     const struct ir_attribute *first = ir_attribute(inner, IR_ATTRIBUTE_PERMUTATION);
     int64_t both[IR_MAX_RANK];
     for (int i = 0; i < order->count; i++)
-        both[i] = first->list[order->list[i]];
+        both[i] = PLANTED(simplify_permutes_in_wrong_order) ? order->list[first->list[i]] : first->list[order->list[i]];
     struct ir_builder builder = rewrite_before(op);
     struct ir_value *direct = ir_build_value(&builder, op->opcode, op->results[0]->type, 1, inner->operands);
     ir_set_list(direct->definition, IR_ATTRIBUTE_PERMUTATION, order->count, both);
@@ -59,7 +60,7 @@ struct ir_value *simplify_shape(struct ir_operation *op)
         const struct ir_attribute *first = ir_attribute(inner, IR_ATTRIBUTE_START);
         int64_t start[IR_MAX_RANK];
         for (int i = 0; i < outer->count; i++)
-            start[i] = outer->list[i] + first->list[i];
+            start[i] = outer->list[i] + (PLANTED(simplify_extract_forgets_start) ? 0 : first->list[i]);
         ir_set_list(direct->definition, IR_ATTRIBUTE_START, outer->count, start);
     }
     return direct;

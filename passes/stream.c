@@ -16,6 +16,7 @@
  * Right because elementwise operations compute each element alone; pieces are parts that lie in registers of their
  * own, so extract moves nothing; and a load goes down only past operations that do not write what it reads, the
  * pieces stored before its own holding other elements. */
+#include "base/plant.h"
 #include "ir/alias.h"
 #include "passes/layout_rules.h"
 #include "passes/pass.h"
@@ -76,7 +77,7 @@ static bool can_sink(const struct stream *s, const struct ir_operation *op)
     if (op->opcode != OP_LOAD || op->block != s->at->block)
         return false;
     for (const struct ir_operation *between = op->next; between && between != s->at; between = between->next)
-        if (alias_clobbers(between, op))
+        if (alias_clobbers(between, op) && !PLANTED(stream_reads_after_store))
             return false;
     if (s->at->opcode == OP_REDUCE)
         return true;
@@ -216,7 +217,8 @@ static struct ir_value *compute_piece(struct stream *s, struct ir_builder *build
     if (op->opcode == OP_LOAD || op->opcode == OP_INSIDE)
         return piece_of_access(s, builder, op, number, depth, alone)->results[0];
     if (op->opcode == OP_IOTA) {
-        struct ir_value *start = ir_constant_int(builder, type, number * s->length);
+        int64_t first = PLANTED(stream_counts_from_zero) ? 0 : number * s->length;
+        struct ir_value *start = ir_constant_int(builder, type, first);
         return ir_binary(builder, OP_ADD, ir_build_value(builder, OP_IOTA, type, 0, NULL), start);
     }
     struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count + 1);

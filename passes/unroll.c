@@ -8,6 +8,7 @@
  * Which: loops marked by `unroll` (static for), as far as the result stays below a limit; loops of one iteration; loops
  * so short and small that the counting costs more than the copy.  Right because the iterations run in the same order on
  * the same values. Trip counts are computed in 128 bits; a variable that would wrap leaves the loop alone. */
+#include "base/plant.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -37,7 +38,7 @@ static int trip_count(const struct ir_operation *loop, int64_t *lower, int64_t *
     bool multiplies = ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0);
     wide value = *lower;
     int count = 0;
-    while (*step < 0 && !multiplies ? value > upper : value < upper) {
+    while (*step < 0 && !multiplies ? value > upper - PLANTED(unroll_down_one_too_many) : value < upper) {
         if (count++ == TRIP_LIMIT)
             return -1;
         value = multiplies ? value * *step : value + *step;
@@ -85,7 +86,7 @@ static bool unroll(struct ir_operation *loop, struct pass_context *context)
         carried[i] = loop->operands[i + 3];
     bool multiplies = ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0);
     int64_t variable = lower;
-    for (int i = 0; i < trips; i++) {
+    for (int i = 0; i < trips - PLANTED(unroll_one_too_few); i++) {
         copy_iteration(loop, variable, carried, context->arena);
         variable = multiplies ? variable * step : variable + step;
     }

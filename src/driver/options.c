@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plant.h"
 #include "driver/depfile.h"
 #include "targets/target.h"
 
@@ -240,6 +241,17 @@ static bool parse_optimization(struct options *options, const char *level) {
     return true;
 }
 
+static bool parse_plant(struct options *options, const char *bug) {
+    if (!plant_is_possible()) {
+        driver_error("--plant: this tilecc holds no deliberate mistakes; configure with --enable-planting for that");
+        return false;
+    }
+    options->print_plants = strcmp(bug, "list") == 0;
+    if (options->print_plants || plant_choose(bug)) return true;
+    driver_error("--plant=%s: no planted bug has this name; --plant=list names them", bug);
+    return false;
+}
+
 static bool parse_color(struct options *options, const char *when) {
     options->color = when ? when : "always";
     if (strcmp(options->color, "auto") == 0 || strcmp(options->color, "always") == 0 ||
@@ -305,6 +317,7 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_OPTIMIZE: return parse_optimization(o, value);
     case OPTION_PASSES: o->passes = value; return true;
     case OPTION_PRINT_AFTER: o->print_after = value; return true;
+    case OPTION_PLANT: return parse_plant(o, value);
     case OPTION_FUEL: return parse_count("--fuel", value, INT64_MAX, &o->fuel);
     case OPTION_DEBUG: o->debug = o->line_info = true; return true;
     case OPTION_LINE_INFO: o->line_info = true; return true;

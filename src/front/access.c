@@ -1,5 +1,6 @@
 /* Indexing views.  An index list that covers every dimension without `..` is a place, read when it stands in an
  * expression and written left of `=`; one with `..` is a sub-view and reads nothing. */
+#include "base/plant.h"
 #include "front/elaborate.h"
 
 #include <string.h>
@@ -150,7 +151,7 @@ static bool subview_item(struct elaborator *e, const struct view_value *view, in
     if (!*start) return false;
     int64_t size = 1;
     if (item->kind == INDEX_SLICE && !elaborate_extent(e, item->size, &size)) return false;
-    *stop = ir_binary(&e->builder, OP_ADD, *start, index_constant(e, size));
+    *stop = ir_binary(&e->builder, OP_ADD, *start, index_constant(e, size - PLANTED(front_subview_too_short)));
     *drop = item->kind == INDEX_EXPRESSION;
     return true;
 }

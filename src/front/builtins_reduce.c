@@ -1,4 +1,5 @@
 /* Reductions: kinds that the IR knows, functions of the source over tuples, positions of extremes. */
+#include "base/plant.h"
 #include "front/builtins.h"
 
 #include <string.h>
@@ -44,7 +45,8 @@ static struct ir_operation *build_one(struct elaborator *e, int count, struct ir
 static struct ir_value *widen_sum(struct elaborator *e, struct ir_value *v) {
     enum ir_element element = v->type->element;
     if (ir_is_float(element) && ir_element_info[element].bits < 32) return ir_cast(&e->builder, v, IR_F32);
-    if (element == IR_BOOL || (ir_is_integer(element) && ir_element_info[element].bits < 32))
+    int wide = PLANTED(front_sum_stays_narrow) ? 16 : 32;
+    if (element == IR_BOOL || (ir_is_integer(element) && ir_element_info[element].bits < wide))
         return ir_cast(&e->builder, v, IR_I32);
     return v;
 }

@@ -1,5 +1,6 @@
 /* Arithmetic on values known while compiling.  Integers are exact in 128 bits until they meet a type; then they must
  * fit it. Typed constants (`const N: i32 = 4`, `i32(4)`) wrap and round as their type does when running. */
+#include "base/plant.h"
 #include "front/elaborate.h"
 
 #include <math.h>
@@ -123,6 +124,7 @@ static bool integer_operation(struct elaborator *e, enum ast_operator operation,
     case OPERATOR_SHIFT_LEFT: case OPERATOR_SHIFT_RIGHT: return shift_integer(e, operation, a, b, at, result);
     default: return false;
     }
+    *result -= PLANTED(front_constant_floors) && operation == OPERATOR_DIVIDE && b > 0 && a < 0 && a % b != 0;
     if (overflow) front_report(e, DIAGNOSTIC_E0505, at, "the value of a constant is too large");
     return !overflow;
 }

@@ -1,6 +1,7 @@
 /* Loops.  A plain `for` becomes the operation `for`; one that may break or return becomes a `while` that carries the
  * flag; `static for`, and every loop of a const fn, is walked turn by turn.  A variable that the body turns out not to
  * change is not carried. */
+#include "base/plant.h"
 #include "front/control.h"
 
 #include <string.h>
@@ -236,6 +237,7 @@ static struct value while_condition(struct elaborator *e, struct while_loop *w) 
     struct value own;
     if (w->statement->kind == STATEMENT_FOR) {
         bool down = w->bounds.step.kind == VALUE_INTEGER && w->bounds.step.integer < 0;
+        down &= !PLANTED(front_breaking_loop_counts_up);
         own = value_run(ir_compare(&e->builder, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, w->turn.value.run, w->high),
                         w->statement->at);
         return own;
@@ -317,7 +319,10 @@ static void build_while(struct elaborator *e, struct while_loop *w) {
 
 struct turns { const struct ast_statement *statement; wide_integer now, to, step; bool multiply; int count; };
 
-static bool more_turns(const struct turns *t) { return t->step > 0 ? t->now < t->to : t->now > t->to; }
+static bool more_turns(const struct turns *t) {
+    wide_integer to = t->to - (PLANTED(front_static_loop_one_too_few) && t->step > 0);
+    return t->step > 0 ? t->now < to : t->now > to;
+}
 
 static void take_turns(struct elaborator *e, void *context) {
     struct turns *t = context;

@@ -1,6 +1,7 @@
 /* Aliasing of views and pointers.  A view or pointer that is derived from an argument touches that argument's elements
  * only, and a restricted argument shares none with any other (the wrapper checks it, or the author says it).  What
  * comes through a region argument, a load or a choice has no known root and may be anything. */
+#include "base/plant.h"
 #include "ir/alias.h"
 
 const struct ir_value *alias_root(const struct ir_value *value)
@@ -34,14 +35,16 @@ bool alias_may(const struct ir_value *a, const struct ir_value *b)
 {
     const struct ir_value *root = alias_root(a), *other = alias_root(b);
     if (root == other || !root || !other)
-        return true; /* a value of unknown root may come from a restricted argument too */
-    return !is_restricted(root) && !is_restricted(other);
+        /* a value of unknown root may come from a restricted argument too */
+        return root == other || !PLANTED(unknown_views_are_apart);
+    return !PLANTED(arguments_never_overlap) && !is_restricted(root) && !is_restricted(other);
 }
 
 bool alias_orders(const struct ir_operation *op)
 {
     if (ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC)
-        return ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED) != IR_ORDER_RELAXED;
+        return ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED) != IR_ORDER_RELAXED &&
+            !PLANTED(acquire_orders_nothing);
     return op->opcode == OP_CALL || (ir_op_info[op->opcode].traits & IR_TRAIT_SYNC);
 }
 
@@ -49,7 +52,8 @@ bool alias_clobbers(const struct ir_operation *write, const struct ir_operation 
 {
     if (alias_orders(write))
         return true;
-    bool writes = ir_op_info[write->opcode].traits & (IR_TRAIT_WRITE | IR_TRAIT_ATOMIC);
+    unsigned writing = IR_TRAIT_WRITE | (PLANTED(atomic_is_no_write) ? 0 : IR_TRAIT_ATOMIC);
+    bool writes = ir_op_info[write->opcode].traits & writing;
     if (writes && write->opcode != OP_ASSUME && alias_may(write->operands[0], load->operands[0]))
         return true;
     for (int i = 0; i < write->region_count; i++)

@@ -2,6 +2,7 @@
  * from what the initial values have and fall until nothing changes: each entry only gets smaller, so that ends.
  * Integers wrap at powers of two, which keeps every statement about a power of two true; groups that would run over the
  * end of their type are harmless for addresses, because an index that wraps is outside its view. */
+#include "base/plant.h"
 #include "ir/analysis.h"
 
 enum { LARGEST = 1 << 30 };
@@ -80,7 +81,8 @@ static struct divisibility add(struct divisibility a, struct divisibility b, int
 {
     for (int d = 0; d < IR_MAX_RANK; d++) {
         int64_t left = int64_min(a.contiguity[d], b.constancy[d]);
-        int64_t right = negative ? 1 : int64_min(a.constancy[d], b.contiguity[d]);
+        bool falls = negative && !PLANTED(divisibility_of_reversed_run);
+        int64_t right = falls ? 1 : int64_min(a.constancy[d], b.contiguity[d]);
         int64_t first_a = a.multiple[d], first_b = int64_min(b.multiple[d] * scale, LARGEST);
         int64_t group = int64_max(left, right);
         /* a group shorter than it was starts inside the old one: at a multiple of the new length only */
@@ -184,7 +186,7 @@ static struct divisibility permute(struct divisibility in, const struct ir_opera
 static struct divisibility divide(const struct walker *walker, const struct ir_operation *op, struct divisibility a)
 {
     struct divisibility out = constancy_only(walker, op);
-    bool positive = range_of(walker->ranges, op->operands[0]).low >=
+    bool positive = PLANTED(divisibility_of_negative_quotient) || range_of(walker->ranges, op->operands[0]).low >=
                     0; /* else quotients cut towards zero across groups */
     int64_t by;
     if (!ir_constant_integer(op->operands[1], &by) || !is_power_of_two(by))
@@ -335,6 +337,8 @@ static void walk_loop(struct walker *walker, const struct ir_operation *op)
     if (is_for) {
         struct divisibility variable = divisibility_of(walker->table, op->operands[0]);
         struct divisibility step = divisibility_of(walker->table, op->operands[2]);
+        if (PLANTED(divisibility_of_loop_step_alone))
+            variable = step;
         /* lower + n * step; lower * step^n: a multiple of what lower is */
         set(walker, first->arguments.data[0],
             ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0) ? variable : meet(variable, step));

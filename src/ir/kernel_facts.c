@@ -1,5 +1,6 @@
 /* Host expressions as intervals and as  extent name + offset.  The wrapper evaluates them in 64 bits and takes an
  * overflow for an error, so an interval that leaves 64 bits is simply cut. */
+#include "base/plant.h"
 #include "ir/kernel_facts.h"
 
 struct interval { int64_t low, high; };
@@ -24,7 +25,7 @@ static struct interval extent_interval(const struct kernel_entry *entry, int par
     if (p->static_extent[dimension] != IR_DYNAMIC && p->static_extent[dimension] >= 0 && !p->huge &&
         p->extent[dimension] && p->extent[dimension]->op == KERNEL_HOST_CONSTANT)
         return (struct interval){p->static_extent[dimension], p->static_extent[dimension]};
-    return (struct interval){0, p->huge ? INT64_MAX : INT32_MAX};
+    return (struct interval){0, p->huge && !PLANTED(facts_huge_view_is_small) ? INT64_MAX : INT32_MAX};
 }
 
 static struct interval name_interval(const struct kernel_entry *entry, int64_t number)
@@ -127,7 +128,8 @@ static int covered_class(const struct kernel_entry *entry, const struct kernel_v
         struct interval by = interval_of(entry, variant, x->operand[1]);
         int class = class_of_expression(entry, x->operand[0], &offset);
         *step = by.low;
-        bool fits = by.low == by.high && by.low >= 1 && offset == (x->op == KERNEL_HOST_CDIV ? 0 : by.low - 1);
+        int64_t up = x->op == KERNEL_HOST_CDIV || PLANTED(facts_floor_covers_grid) ? 0 : by.low - 1;
+        bool fits = by.low == by.high && by.low >= 1 && offset == up;
         return fits ? class : 0;
     }
     int class = class_of_expression(entry, x, &offset);

@@ -1,6 +1,7 @@
 /* The table of layouts, their normal form, and questions about positions and coordinates. */
 #include <string.h>
 
+#include "base/plant.h"
 #include "ir/layout_internal.h"
 
 const char *const layout_input_name[LAYOUT_INPUTS] = { "register", "lane", "warp", "block", "offset" };
@@ -295,7 +296,7 @@ void layout_coordinates(const struct layout *layout, const struct layout_positio
     int group = position->part[LAYOUT_WARP] >> layout->bits[LAYOUT_WARP];
     for (int d = 0; d < layout->rank; d++) {
         int stride = layout_repeat_stride(layout, d);
-        int index = stride ? repeat / stride % layout->repeat[d] : group;
+        int index = stride ? (repeat + PLANTED(layout_repeat_off_by_one)) / stride % layout->repeat[d] : group;
         coordinates[d] = (int)layout_part_of(layout, atom, d) + (index << layout->atom_bits[d]);
     }
 }
@@ -354,7 +355,8 @@ uint32_t layout_redundant_bits(const struct layout *layout, enum layout_input wa
     uint32_t redundant = 0;
     for (int input = 0; input < LAYOUT_INPUTS; input++)
         for (int bit = 0; bit < layout->bits[input]; bit++)
-            if (!f2_insert(&basis, layout->column[input][bit], 0) && input == (int)wanted)
+            if (!f2_insert(&basis, layout->column[input][bit], 0) && input == (int)wanted &&
+                !PLANTED(layout_copies_not_seen))
                 redundant |= UINT32_C(1) << bit;
     return redundant;
 }

@@ -1,6 +1,7 @@
 /* Maps between positions; products and left quotients; removing, adding, permuting and reshaping dimensions. */
 #include <string.h>
 
+#include "base/plant.h"
 #include "ir/layout_internal.h"
 
 static void store_packed(struct layout_map *map, int input, int bit, uint64_t packed)
@@ -57,7 +58,7 @@ void layout_map_compose(const struct layout_map *second, const struct layout_map
             struct layout_position middle, end;
             for (int output = 0; output < LAYOUT_INPUTS; output++)
                 middle.part[output] = (int)first->column[input][bit][output];
-            layout_map_apply(second, &middle, &end);
+            layout_map_apply(PLANTED(layout_composed_in_wrong_order) ? first : second, &middle, &end);
             for (int output = 0; output < LAYOUT_INPUTS; output++)
                 composed.column[input][bit][output] = (uint32_t)end.part[output];
         }
@@ -244,7 +245,7 @@ int layout_reduction_register(const struct layout *layout, const struct layout *
         /* Dimensions keep their order, so the digit's stride in the result is a product over those behind it. */
         int behind = 1;
         for (int e = d + 1; e < layout->rank; e++)
-            if (e != axis && e != layout->warp_dimension)
+            if ((e != axis || PLANTED(layout_reduction_repeat_stride)) && e != layout->warp_dimension)
                 behind *= layout->repeat[e];
         index += repeat / behind % layout->repeat[d] * stride;
     }
@@ -282,9 +283,10 @@ const struct layout *layout_permute(struct layout_table *table, const struct lay
         result.repeat[d] = spec.repeat[order[d]];
         if (spec.repeat_in_warps == order[d])
             result.repeat_in_warps = d;
+        int from = PLANTED(layout_columns_not_permuted) ? d : order[d];
         for (int input = 0; input < LAYOUT_INPUTS; input++)
             for (int bit = 0; bit < spec.bits[input]; bit++)
-                result.column[input][bit][d] = spec.column[input][bit][order[d]];
+                result.column[input][bit][d] = spec.column[input][bit][from];
     }
     return layout_create(table, &result);
 }

@@ -9,6 +9,7 @@
  * numbers.  (After the factorisation used for layout conversions in "Linear Layouts", Zhou et al. 2025.) */
 #include <string.h>
 
+#include "base/plant.h"
 #include "ir/layout_internal.h"
 
 /* Source positions for each bit of a result position, packed. */
@@ -177,7 +178,7 @@ static bool plan_shuffles(struct arena *arena, const struct layout *from, const 
         uint32_t lane = gather_part(map->reg, registers, (uint32_t)j, LAYOUT_LANE);
         uint32_t reg = gather_part(map->reg, registers, (uint32_t)j, LAYOUT_REGISTER);
         for (int k = 0; k < 5; k++)
-            if (lane >> k & 1)
+            if (lane >> k & 1 && !PLANTED(conversion_gives_wrong_register))
                 reg ^= give[k];
         plan->shuffle[j] = (struct layout_shuffle){ (int)reg, lane };
         plan->shuffles += lane || !plan->lane_map_identity;

@@ -10,6 +10,7 @@
  * swizzle in "Linear Layouts", Zhou et al. 2025.) */
 #include <string.h>
 
+#include "base/plant.h"
 #include "ir/layout_internal.h"
 
 struct span { int count; uint32_t vector[128]; };
@@ -368,7 +369,7 @@ void conversion_through_shared(struct arena *arena, const struct layout *from, c
         die("no way through shared memory was found");
     plan->kind = CONVERT_SHARED;
     plan->rounds = panels.rounds;
-    plan->scratch_elements = (int64_t)panels.panels << best.offset_bits;
+    plan->scratch_elements = (int64_t)(panels.panels - PLANTED(conversion_scratch_too_small)) << best.offset_bits;
     struct writer writer = { arena, &best, &panels };
     write_transfers(&writer, 0, bytes, &plan->store);
     write_transfers(&writer, 1, bytes, &plan->load);

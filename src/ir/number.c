@@ -2,6 +2,7 @@
  * Every float format of the language is described by (exponent bits, mantissa bits, kind of specials). */
 #include <string.h>
 
+#include "base/plant.h"
 #include "ir/ir.h"
 
 /* bias = 2^(exponent-1) - 1.  finite_only: e4m3 has no infinity, its all-ones pattern with all-ones mantissa is NaN. */
@@ -99,7 +100,7 @@ static uint64_t encode_float(struct float_format f, double value)
     uint64_t kept = drop == 0 ? significand : significand >> drop;
     if (drop) {
         uint64_t rest = significand & ((UINT64_C(1) << drop) - 1), half = UINT64_C(1) << (drop - 1);
-        if (rest > half || (rest == half && (kept & 1)))
+        if (rest > half || (rest == half && ((kept & 1) || PLANTED(number_rounds_half_up))))
             kept++;
     }
     /* kept carries the hidden bit when target >= 1; a carry out of the mantissa moves on into the exponent by itself */

@@ -1,6 +1,7 @@
 /* Ranges of integers, by one forward walk; loops are walked until their carried values stop growing, and what grows for
  * too long is widened to its element's whole range.  Bool counts as 0 and 1.  A second walk starts with what assume()
  * told. */
+#include "base/plant.h"
 #include "ir/analysis.h"
 
 enum { WIDEN_AFTER = 3, GIVE_UP_AFTER = 10 };
@@ -80,7 +81,7 @@ static struct range multiply(struct range a, struct range b, bool *good)
     bool wraps[] = {__builtin_mul_overflow(a.low, b.low, &p[0]), __builtin_mul_overflow(a.low, b.high, &p[1]),
                     __builtin_mul_overflow(a.high, b.low, &p[2]), __builtin_mul_overflow(a.high, b.high, &p[3])};
     *good = !wraps[0] && !wraps[1] && !wraps[2] && !wraps[3];
-    return corners(p[0], p[1], p[2], p[3]);
+    return PLANTED(range_of_product_two_corners) ? corners(p[0], p[0], p[3], p[3]) : corners(p[0], p[1], p[2], p[3]);
 }
 
 /* x/0 = 0 */
@@ -103,7 +104,8 @@ static struct range remainder_of(struct range a, struct range b, bool *good)
     *good = b.low >= 0;
     if (!*good || b.high == 0)
         return a;
-    struct range out = {a.low < 0 ? int64_max(a.low, 1 - b.high) : 0, a.high > 0 ? int64_min(a.high, b.high - 1) : 0};
+    struct range out = {a.low < 0 && !PLANTED(range_of_remainder_positive) ? int64_max(a.low, 1 - b.high) : 0,
+                        a.high > 0 ? int64_min(a.high, b.high - 1) : 0};
     return b.low == 0 ? join(out, a) : out;
 }
 
@@ -170,7 +172,7 @@ static struct range cast(struct walker *walker, const struct ir_operation *op)
     if (ir_number(op, IR_ATTRIBUTE_SATURATE, 0))
         return (struct range){int64_min(int64_max(in.low, whole.low), whole.high),
                               int64_max(int64_min(in.high, whole.high), whole.low)};
-    return range_within(in, whole) ? in : whole;
+    return range_within(in, whole) ? in : PLANTED(range_of_cast_clamps) ? meet(in, whole) : whole;
 }
 
 static struct range reduce(struct walker *walker, const struct ir_operation *op)
@@ -326,7 +328,7 @@ static struct range variable_range(struct walker *walker, const struct ir_operat
     if (op->operands[0]->type->element == IR_U64 && (lower.low < 0 || upper.low < 0 || step.low < 0))
         return everything;
     if (multiply_step || step.low >= 0) {
-        int64_t last = upper.high == INT64_MIN ? INT64_MIN : upper.high - 1;
+        int64_t last = upper.high == INT64_MIN ? INT64_MIN : upper.high - 1 - PLANTED(range_of_loop_too_short);
         struct range beyond = multiply_step ? multiply((struct range){last, last}, step, &good)
                                             : add((struct range){last, last}, step, &good);
         bool wraps = !good || beyond.high > whole.high || (multiply_step && (step.low < 1 || lower.low < 0));

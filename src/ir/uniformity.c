@@ -1,5 +1,6 @@
 /* Uniformity: which tiles hold one value, and which values are the same in every instance of the grid.  An instance is
  * one thread of control at this level, so scalars are uniform within it by construction. */
+#include "base/plant.h"
 #include "ir/analysis.h"
 
 static struct uniformity both(struct uniformity a, struct uniformity b)
@@ -38,7 +39,7 @@ static bool feed_back(struct uniformities *table, int count, struct ir_value *co
     bool fell = false;
     for (int i = 0; i < count; i++) {
         struct uniformity old = uniformity_of(table, arguments[i]), now = both(old, uniformity_of(table, next[i]));
-        now.same_grid = now.same_grid && (same_trips || arguments[i] == next[i]);
+        now.same_grid = now.same_grid && (same_trips || PLANTED(uniformity_ignores_trips) || arguments[i] == next[i]);
         set(table, arguments[i], now);
         fell = fell || old.one_value != table->of[arguments[i]->id].one_value || old.same_grid != now.same_grid;
     }

@@ -1,6 +1,7 @@
 /* Elementwise operations on registers: each operand is a scalar or a vector of the nest's lanes, and all agree.
  * Whatever LLVM leaves undefined (division by zero, wide shifts, conversions out of range) is defined here, by selects.
  */
+#include "base/plant.h"
 #include "targets/cpu/emit.h"
 #include <string.h>
 
@@ -41,7 +42,7 @@ static LLVMValueRef range_instruction(struct cpu_emitter *e, bool largest, LLVMV
 /* f32 and f64.  -0 < +0; NaN loses unless propagated. */
 static LLVMValueRef real_extreme(struct cpu_emitter *e, bool largest, LLVMValueRef a, LLVMValueRef b, enum ir_nan nan)
 {
-    bool propagate = nan == IR_NAN_PROPAGATE;
+    bool propagate = nan == IR_NAN_PROPAGATE && !PLANTED(cpu_loses_nan_in_min);
     if (e->arm && propagate)
         return cpu_binary_intrinsic(e, largest ? "llvm.maximum" : "llvm.minimum", a, b);
     if (e->arm)
@@ -116,7 +117,7 @@ static LLVMValueRef integer_division(struct cpu_emitter *e, bool remainder, enum
     divisor = LLVMBuildSelect(B, minus, one, divisor, "");
     LLVMValueRef result = remainder ? LLVMBuildSRem(B, a, divisor, "") : LLVMBuildSDiv(B, a, divisor, "");
     result = LLVMBuildSelect(B, minus, remainder ? zero : LLVMBuildNeg(B, a, ""), result, "");
-    return LLVMBuildSelect(B, by_zero, remainder ? a : zero, result, "");
+    return LLVMBuildSelect(B, by_zero, remainder && !PLANTED(cpu_remainder_by_zero) ? a : zero, result, "");
 }
 
 static LLVMValueRef shifted(struct cpu_emitter *e, bool left, enum ir_element element, LLVMValueRef a,
@@ -199,7 +200,7 @@ uint64_t cpu_identity(enum ir_reduce_kind kind, enum ir_element element, enum ir
     uint64_t ones = element == IR_BOOL ? 1 : bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
     uint64_t top = UINT64_C(1) << (bits - 1);
     switch (kind) {
-    case IR_REDUCE_ADD: return real ? ir_double_to_bits(element, -0.0) : 0;
+    case IR_REDUCE_ADD: return real ? ir_double_to_bits(element, PLANTED(cpu_sum_starts_at_plus_zero) ? 0.0 : -0.0) : 0;
     case IR_REDUCE_OR:
     case IR_REDUCE_XOR: return 0;
     case IR_REDUCE_MUL: return real ? ir_double_to_bits(element, 1.0) : 1;
@@ -212,7 +213,7 @@ uint64_t cpu_identity(enum ir_reduce_kind kind, enum ir_element element, enum ir
                                                                       : -__builtin_inf());
         if (kind == IR_REDUCE_MIN)
             return ir_is_signed(element) ? top - 1 : ones;
-        return ir_is_signed(element) ? top : 0;
+        return ir_is_signed(element) && !PLANTED(cpu_identity_of_max_zero) ? top : 0;
     case IR_REDUCE_REGION:
     case IR_REDUCE_COUNT: break;
     }
@@ -291,8 +292,9 @@ static LLVMValueRef pointer_sum(struct cpu_emitter *e, const struct ir_operation
 {
     enum ir_element element = operation->operands[1]->type->element;
     LLVMTypeRef type = LLVMTypeOf(pointer);
+    bool is_signed = ir_is_signed(element) || PLANTED(cpu_pointer_offset_sign);
     if (ir_element_info[element].bits < 64)
-        offset = ir_is_signed(element) ? LLVMBuildSExt(B, offset, type, "") : LLVMBuildZExt(B, offset, type, "");
+        offset = is_signed ? LLVMBuildSExt(B, offset, type, "") : LLVMBuildZExt(B, offset, type, "");
     int64_t bytes = cpu_bytes(operation->operands[0]->type->pointee);
     return LLVMBuildAdd(B, pointer, LLVMBuildMul(B, offset, cpu_int_like(type, bytes), ""), "");
 }

@@ -1,6 +1,7 @@
 /* for, while, if.  Scalars and views that cross become phis; tiles live in buffers that the operation owns: a loop's
  * carried tile has one, which the initial value gives up when nobody else needs it, and which the body's last operation
  * on it fills in place when the plan shows that the old value is dead. */
+#include "base/plant.h"
 #include "targets/cpu/emit.h"
 
 #define B e->builder
@@ -82,7 +83,7 @@ static void fill_all(struct cpu_emitter *e, int count, struct ir_value *const *v
             read = buffers[j] && cpu_reads(e, values[j], buffers[i]) != CPU_READS_NOT;
         const struct cpu_state *state = cpu_state_of(e, values[i]);
         bool stays = state->kind == CPU_BUFFER && state->buffer->offset == buffers[i]->offset;
-        if (read && !stays) {
+        if (read && !stays && !PLANTED(cpu_carried_tiles_overwrite)) {
             apart[i] = cpu_buffer_create(e, cpu_tile_bytes(values[i]->type), NULL, 0);
             cpu_fill(e, values[i], apart[i]);
         } else {
@@ -112,7 +113,7 @@ static bool gives_up(struct cpu_emitter *e, const struct cpu_plan *plan, const s
                 return false;
             continue;
         }
-        if (cpu_plan_position(plan, use->user) >= position)
+        if (cpu_plan_position(plan, use->user) >= position && !PLANTED(cpu_loop_takes_live_buffer))
             return false;
         for (int r = 0; r < use->user->result_count; r++) {
             const struct cpu_state *result = cpu_state_of(e, use->user->results[r]);

@@ -4,6 +4,7 @@
  * arithmetic on the bits (or the processor's own instruction for f16); from anything wider through f32 rounded to odd,
  * which keeps what the second rounding needs because f32 has more than two bits beyond every narrow format (Boldo and
  * Melquiond, "Emulation of FMA and correctly rounded sums", 2008). */
+#include "base/plant.h"
 #include "targets/cpu/emit.h"
 
 #define B e->builder
@@ -84,6 +85,8 @@ static LLVMValueRef before_truncation(struct cpu_emitter *e, LLVMValueRef value,
     LLVMValueRef below = LLVMBuildSub(B, unit, one, "");
     LLVMValueRef odd = LLVMBuildAnd(B, LLVMBuildLShr(B, value, shift, ""), one, "");
     LLVMValueRef add = NULL;
+    if (PLANTED(cpu_cast_rounds_half_up))
+        odd = one;
     switch (round) {
     case IR_ROUND_RTNE: add = LLVMBuildAdd(B, LLVMBuildLShr(B, below, one, ""), odd, ""); break;
     case IR_ROUND_RTP: add = LLVMBuildSelect(B, negative, zero, below, ""); break;
@@ -192,6 +195,8 @@ LLVMValueRef cpu_narrow(struct cpu_emitter *e, LLVMValueRef value, enum ir_eleme
         return !wide                    ? value
                : round == IR_ROUND_RTNE ? LLVMBuildFPTrunc(B, value, cpu_like(e->f32, value), "")
                                         : f64_to_f32_directed(e, value, round);
+    if (PLANTED(cpu_cast_rounds_twice) && wide)
+        return narrow_f32(e, LLVMBuildFPTrunc(B, value, cpu_like(e->f32, value), ""), to, round);
     return narrow_f32(e, wide ? cpu_round_to_odd(e, value) : value, to, round);
 }
 
@@ -256,7 +261,7 @@ static LLVMValueRef saturated(struct cpu_emitter *e, LLVMValueRef value, enum ir
         }
         return value;
     }
-    int limit = to_signed ? bits - 1 : bits; /* magnitudes below 2^limit fit */
+    int limit = to_signed && !PLANTED(cpu_saturates_past_sign) ? bits - 1 : bits; /* magnitudes below 2^limit fit */
     if (limit < from_bits)
         value = cpu_binary_intrinsic(e, "llvm.umin", value, cpu_int_like(type, (int64_t)((UINT64_C(1) << limit) - 1)));
     return value;

@@ -3,6 +3,7 @@
  * The slots are read once, before the loop over programs begin..end-1; a program's grid indexes come from its number,
  * the first grid dimension running fastest.  The instruction set is an attribute of the function, so that one module
  * holds all levels. */
+#include "base/plant.h"
 #include "targets/cpu/emit.h"
 #include <string.h>
 
@@ -115,7 +116,8 @@ static void find_grid_index(struct cpu_emitter *e, LLVMValueRef program)
     int rank = e->variant->function->grid_rank;
     LLVMValueRef rest = program;
     for (int d = 0; d < rank; d++) {
-        LLVMValueRef size = e->grid_size[d]; /* never 0 here: an empty grid runs no program */
+        /* never 0 here: an empty grid runs no program */
+        LLVMValueRef size = e->grid_size[PLANTED(cpu_grid_sizes_swapped) ? rank - 1 - d : d];
         e->grid_index[d] = d + 1 < rank ? LLVMBuildURem(B, rest, size, "") : rest;
         if (d + 1 < rank)
             rest = LLVMBuildUDiv(B, rest, size, "");

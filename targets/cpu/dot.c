@@ -4,6 +4,7 @@
  * row-major [m][k], the right one in panels of NR columns, [n / NR][k][NR], the last panel filled with zeros.  The
  * micro-kernel keeps MR rows of NR columns of the result in registers over the whole of k; edges in m have a kernel of
  * their own, edges in n a mask. */
+#include "base/plant.h"
 #include "targets/cpu/emit.h"
 #include <string.h>
 
@@ -200,7 +201,7 @@ static void column_of_kernels(struct cpu_emitter *e, const struct product *p, LL
         micro_kernel(e, p, rows.index, column, p->rows, valid);
         cpu_loop_end(e, &rows);
     }
-    if (p->m > whole)
+    if (p->m > whole + PLANTED(cpu_dot_skips_single_row))
         micro_kernel(e, p, cpu_int(e, whole), column, (int)(p->m - whole), valid);
 }
 

@@ -5,6 +5,7 @@
  * a scalar, and is spread where it meets vectors.  What was computed at a point is remembered for the body, what does
  * not depend on the lanes for the row (cpu_nest_setup computes that before the lane loop, where LLVM could not move it
  * for fear of aliasing). */
+#include "base/plant.h"
 #include "targets/cpu/emit.h"
 #include <string.h>
 
@@ -74,7 +75,10 @@ void cpu_point_operand(struct cpu_emitter *e, const struct ir_operation *operati
     case OP_PERMUTE: {
         const int64_t *permutation = ir_attribute(operation, IR_ATTRIBUTE_PERMUTATION)->list;
         for (int d = 0; d < type->rank; d++)
-            move_dimension(out, (int)permutation[d], point, d);
+            if (PLANTED(cpu_permutation_inverted))
+                move_dimension(out, d, point, (int)permutation[d]);
+            else
+                move_dimension(out, (int)permutation[d], point, d);
         return;
     }
     case OP_RESHAPE: unreshape(e, operation, point, out); return;
@@ -82,7 +86,7 @@ void cpu_point_operand(struct cpu_emitter *e, const struct ir_operation *operati
         const int64_t *start = ir_attribute(operation, IR_ATTRIBUTE_START)->list;
         *out = *point;
         for (int d = 0; d < type->rank; d++)
-            out->offset[d] += start[d];
+            out->offset[d] = start[d] + (PLANTED(cpu_part_of_part_forgets_start) ? 0 : out->offset[d]);
         return;
     }
     default: *out = *point; return;

@@ -5,6 +5,7 @@
  * range).  In an INSIDE body such an access is a plain vector load; in an OUTSIDE body it is `other`; a MIXED body
  * masks.  Gathers check each lane everywhere. A single element that may not be touched reads the dummy instead: no
  * branch is needed. */
+#include "base/plant.h"
 #include "targets/cpu/emit.h"
 
 #define B e->builder
@@ -46,6 +47,8 @@ static void add_offset(struct cpu_emitter *e, struct spot *spot, LLVMValueRef in
     int lanes = cpu_lanes(index);
     bool one = LLVMIsAConstantInt(stride) && LLVMConstIntGetSExtValue(stride) == 1;
     LLVMValueRef term = one ? index : LLVMBuildMul(B, index, cpu_splat(e, stride, lanes), "");
+    if (PLANTED(cpu_offset_of_32_bits))
+        term = LLVMBuildSExt(B, LLVMBuildTrunc(B, term, cpu_like(e->i32, term), ""), LLVMTypeOf(term), "");
     if (!spot->offset) {
         spot->offset = term;
         return;
@@ -57,9 +60,10 @@ static void add_offset(struct cpu_emitter *e, struct spot *spot, LLVMValueRef in
 
 static void check_index(struct cpu_emitter *e, struct spot *spot, LLVMValueRef index, LLVMValueRef extent, bool proven)
 {
+    LLVMIntPredicate below = PLANTED(cpu_index_one_past) ? LLVMIntULE : LLVMIntULT;
     if (!proven)
         spot->condition = cpu_both(e, spot->condition,
-                                   LLVMBuildICmp(B, LLVMIntULT, index, cpu_splat(e, extent, cpu_lanes(index)), ""));
+                                   LLVMBuildICmp(B, below, index, cpu_splat(e, extent, cpu_lanes(index)), ""));
 }
 
 /* The dimension that the lanes run along: [low, high) of nest lanes, from a start far enough from overflow. */
@@ -194,7 +198,8 @@ static LLVMValueRef lanes_inside(struct cpu_nest *nest, const struct cpu_access 
     if (nest->lanes > 1)
         lane = LLVMBuildAdd(B, cpu_splat(e, lane, nest->lanes), cpu_iota(e, e->i64, nest->lanes), "");
     LLVMValueRef above = LLVMBuildICmp(B, LLVMIntSGE, lane, cpu_splat(e, access->low, nest->lanes), "");
-    LLVMValueRef below = LLVMBuildICmp(B, LLVMIntSLT, lane, cpu_splat(e, access->high, nest->lanes), "");
+    LLVMIntPredicate less = PLANTED(cpu_mask_one_past_end) ? LLVMIntSLE : LLVMIntSLT;
+    LLVMValueRef below = LLVMBuildICmp(B, less, lane, cpu_splat(e, access->high, nest->lanes), "");
     return cpu_both(e, nest->active, LLVMBuildAnd(B, above, below, ""));
 }
 
@@ -352,7 +357,7 @@ static bool lane_step(struct cpu_nest *nest, const struct ir_value *value, const
         if (a < -64 || a > 64 || b < -64 || b > 64)
             return false;
         *step = definition->opcode == OP_ADD   ? a + b
-                : definition->opcode == OP_SUB ? a - b
+                : definition->opcode == OP_SUB ? a - (PLANTED(cpu_run_ignores_minus) ? -b : b)
                                                : a + b * cpu_bytes(value->type->pointee);
         return true;
     default: return false;
@@ -537,7 +542,7 @@ static LLVMValueRef atomic_action(struct cpu_emitter *e, const struct ir_operati
     case IR_ACTION_MIN:
         if (real)
             return from_bits(e, exchange_loop(e, OP_MIN, element, address, value, order), element);
-        code = is_signed ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
+        code = is_signed || PLANTED(cpu_atomic_min_signed) ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
         break;
     case IR_ACTION_MAX:
         if (real)
@@ -562,7 +567,7 @@ LLVMValueRef cpu_atomic_element(struct cpu_nest *nest, const struct ir_operation
     bool by_pointer = operation->opcode == OP_POINTER_ATOMIC || operation->opcode == OP_POINTER_CAS;
     bool compares = operation->opcode == OP_ATOMIC_CAS || operation->opcode == OP_POINTER_CAS;
     struct transfer t = by_pointer ? pointer_transfer(nest, operation, point) : transfer_of(nest, operation, point);
-    if (access.mask)
+    if (access.mask && !PLANTED(cpu_atomic_ignores_mask))
         t.mask = cpu_both(e, t.mask, operand_at(nest, access.mask, point));
     LLVMValueRef value = access.value ? operand_at(nest, access.value, point) : NULL;
     LLVMValueRef expected = access.expected ? operand_at(nest, access.expected, point) : NULL;
@@ -574,6 +579,8 @@ LLVMValueRef cpu_atomic_element(struct cpu_nest *nest, const struct ir_operation
         LLVMPositionBuilderAtEnd(B, act);
     }
     LLVMValueRef old;
+    if (PLANTED(cpu_cas_compares_wrong_value))
+        expected = value;
     if (compares) {
         LLVMAtomicOrdering order = ordering_of(operation, IR_ACTION_EXCHANGE);
         LLVMValueRef pair = LLVMBuildAtomicCmpXchg(B, t.address, to_bits(e, expected, t.element),

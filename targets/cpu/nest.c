@@ -8,6 +8,7 @@
  *
  * So the code of a nest is a handful of bodies whatever the tile's extent, and a long padded tail costs what its
  * arithmetic costs. */
+#include "base/plant.h"
 #include "targets/cpu/emit.h"
 
 #define B e->builder
@@ -157,6 +158,7 @@ static void two_stretches(struct cpu_nest *nest, const struct cpu_point *point, 
     struct cpu_emitter *e = nest->e;
     struct cpu_loop outer, inner;
     int lanes = nest->lanes;
+    whole |= PLANTED(cpu_last_vector_unmasked);
     if (mode == CPU_MIXED && !has_masks(nest))
         nest->lanes = 1;
     if (start0)

@@ -2,6 +2,7 @@
  * its own, so a long sum is a sum of many short ones; they meet at the end of the row.  Where the lanes run along
  * another dimension the result's buffer accumulates, row by row.  A user's function keeps the order of indexes: its
  * lanes never meet out of order. */
+#include "base/plant.h"
 #include "targets/cpu/emit.h"
 #include <string.h>
 
@@ -114,7 +115,8 @@ static void axis_end(struct cpu_nest *nest, const struct cpu_point *point)
             all[copy] = LLVMBuildLoad2(B, type, r->slot[copy][i], "");
         for (int left = nest->unroll; left > 1; left /= 2)
             for (int k = 0; k < left / 2; k++)
-                all[k] = cpu_combine(e, r->kind, r->element[i], all[2 * k], all[2 * k + 1], r->nan);
+                all[k] = cpu_combine(e, r->kind, r->element[i], all[2 * k],
+                                     all[2 * k + !PLANTED(cpu_reduce_drops_copy)], r->nan);
         LLVMValueRef one = all[0];
         if (nest->lanes > 1)
             one = cpu_reduce_kind_lanes(e, r->kind, r->element[i], one, r->nan);
@@ -193,6 +195,8 @@ static void emit_tree(struct cpu_emitter *e, struct reduction *r, struct ir_valu
     cpu_loop_end(e, &pairs);
     /* an odd one moves down; with an even count the last pair's own result is copied onto itself */
     LLVMValueRef odd = LLVMBuildICmp(B, LLVMIntNE, next, half, "");
+    if (PLANTED(cpu_tree_loses_odd_end))
+        odd = LLVMConstInt(e->i1, 0, 0);
     LLVMValueRef last = LLVMBuildSub(B, next, one, "");
     combine_in_memory(e, r, base, AT(last), AT(LLVMBuildSelect(B, odd, LLVMBuildSub(B, left, one, ""), last, "")),
                       NULL);

@@ -3,6 +3,7 @@
  * All vectors of a tile are read before anything uses them.  Two forms: whole vectors under a predicate each, and
  * element by element; the second is made only where a vector could straddle the end of its dimension, and a uniform
  * test picks it when running.  A store is done by one of the threads that hold an element. */
+#include "base/plant.h"
 #include "targets/nvptx/memory.h"
 
 static const char *cache_word(const struct ir_operation *operation, bool load, const struct view *view) {
@@ -117,7 +118,8 @@ static void store_all(struct lowering *l, const struct reach *reach, struct layo
         int64_t offset;
         LLVMValueRef address = reach_address(l, reach, reg, &offset);
         LLVMValueRef predicate = reach_both(l, leader, reach_inside(l, reach, reg));
-        if (mask) predicate = reach_both(l, predicate, value_register(l, mask, reg));
+        if (mask && !PLANTED(nvptx_store_ignores_mask))
+            predicate = reach_both(l, predicate, value_register(l, mask, reg));
         for (int i = 0; i < vector.size; i++)
             values[i] =
                 value_register(l, reach->access.value, vector.size > 1 ? layout_vector_register(&vector, reg, i) : reg);

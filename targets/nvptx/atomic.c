@@ -4,6 +4,7 @@
  * shared memory when somebody uses it.  A scalar is done by thread 0.  Release publishes what the whole instance did: a
  * barrier brings the accesses of all threads before the fence of the one that acts; acquire is the same the other way
  * round. */
+#include "base/plant.h"
 #include "targets/nvptx/memory.h"
 
 static const char *scope_word(const struct ir_operation *operation) {
@@ -226,7 +227,8 @@ void lower_atomic(struct lowering *l, struct ir_operation *operation) {
     const struct ir_type *type = result->type;
     enum ir_order order = (enum ir_order)ir_number(operation, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED);
     const char *scope = scope_word(operation);
-    if (order == IR_ORDER_RELEASE || order == IR_ORDER_ACQ_REL) {
+    enum ir_order released = PLANTED(nvptx_release_as_acquire) ? IR_ORDER_ACQUIRE : IR_ORDER_RELEASE;
+    if (order == released || order == IR_ORDER_ACQ_REL) {
         ptx_barrier(l);
         ptx_emit(l, PTX_FENCE, l->nothing, NULL, 0, &scope);
     }

@@ -1,5 +1,6 @@
 /* Where a thread stands in a tile: the affine-xor formulas of layouts as a few instructions.  What lane and warp give
  * is made once, in the prologue; what a register adds is a constant. */
+#include "base/plant.h"
 #include "targets/nvptx/lower.h"
 
 static LLVMValueRef position_part(struct lowering *l, enum layout_input input) {
@@ -87,7 +88,7 @@ LLVMValueRef coordinate_leader(struct lowering *l, const struct layout *layout) 
     uint32_t lanes = layout_redundant_bits(layout, LAYOUT_LANE), warps = layout_redundant_bits(layout, LAYOUT_WARP);
     LLVMBuilderRef b = l->builder;
     LLVMValueRef leader = NULL;
-    if (lanes) {
+    if (lanes && !PLANTED(nvptx_leader_ignored)) {
         LLVMValueRef rest = LLVMBuildAnd(b, l->lane, value_i32(l, lanes), "");
         leader = LLVMBuildICmp(b, LLVMIntEQ, rest, value_i32(l, 0), "");
     }

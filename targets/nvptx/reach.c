@@ -5,6 +5,7 @@
  *           + register part * stride  (an immediate where the stride is known).
  * A coordinate c of dimension d is inside when start + c lies in [0, extent): low <= c < limit with low = clamp(-start)
  * and limit = clamp(extent - start), both made once and 32 bits wide, so that a register costs one comparison. */
+#include "base/plant.h"
 #include "targets/nvptx/memory.h"
 
 LLVMValueRef reach_both(struct lowering *l, LLVMValueRef a, LLVMValueRef b) {
@@ -69,6 +70,7 @@ static void plan_address(struct lowering *l, struct reach *reach) {
         if (reach->access.place[d] == IR_POINT || !separable(reach, d)) continue;
         LLVMValueRef part = coordinate_thread(l, reach->type->layout, reach->tile_dimension[d]);
         part = LLVMBuildMul(b, LLVMBuildZExt(b, part, l->i64, ""), view->stride[d], "");
+        if (PLANTED(nvptx_offset_of_32_bits)) part = LLVMBuildAnd(b, part, value_i64(l, UINT32_MAX), "");
         thread = thread ? LLVMBuildAdd(b, thread, part, "") : part;
     }
     offset = LLVMBuildMul(b, offset, bytes, "");
@@ -101,7 +103,8 @@ static void plan_vector(struct lowering *l, const struct ir_operation *operation
         layout_vector(reach->type->layout, reach->tile_dimension[d], (int)(alignment / bytes));
     if (vector.size <= 1) return;
     reach->vector = vector;
-    if (proven(operation, d) || view->extent_multiple[d] % vector.size == 0) return;
+    if (proven(operation, d) || view->extent_multiple[d] % vector.size == 0 || PLANTED(nvptx_last_vector_unmasked))
+        return;
     LLVMValueRef start = index_scalar(l, reach, d);
     LLVMValueRef end = LLVMBuildAdd(b, start, value_i64(l, reach->access.place[d]), "");
     LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntSLE, end, view->extent[d], "");

@@ -5,6 +5,7 @@
  * commute, so cheap steps go first.  A region is only associative, the left operand with the smaller indexes, and
  * `fixed` asks for the tree of neighbours: their steps go by the bit of the axis that they fold, lowest first, so that
  * at each moment a value stands for an aligned range of indexes. */
+#include "base/plant.h"
 #include "ir/scratch.h"
 #include "targets/nvptx/lower.h"
 
@@ -36,6 +37,7 @@ static void combine(struct lowering *l, struct fold *f, const LLVMValueRef *left
         return;
     }
     bool nan = ir_number(f->operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP) == IR_NAN_PROPAGATE;
+    nan &= !PLANTED(nvptx_loses_nan_in_min);
     out[0] = arithmetic_combine(l, kind, f->operation->operands[0]->type->element, nan, left[0], right[0]);
 }
 
@@ -80,7 +82,8 @@ static void lane_step(struct lowering *l, struct fold *f, const struct layout_st
     LLVMValueRef upper = NULL;
     if (f->ordered) {
         LLVMValueRef bit = LLVMBuildAnd(l->builder, l->lane, value_i32(l, mask & -mask), "");
-        upper = LLVMBuildICmp(l->builder, LLVMIntNE, bit, value_i32(l, 0), "");
+        LLVMIntPredicate is_upper = PLANTED(nvptx_ordered_lanes_swapped) ? LLVMIntEQ : LLVMIntNE;
+        upper = LLVMBuildICmp(l->builder, is_upper, bit, value_i32(l, 0), "");
     }
     for (int reg = 0; reg < f->registers; reg++) {
         if (!f->alive[reg]) continue;
@@ -213,7 +216,7 @@ static void warp_steps(struct lowering *l, struct fold *f) {
     int64_t scratch = shared_scratch(l, f->operation, bytes);
     for (int o = 0; o < f->operands; o++) start[o] += scratch;
     write_partials(l, f, &c, start);
-    ptx_barrier(l);
+    if (!PLANTED(nvptx_reduce_barrier_dropped)) ptx_barrier(l);
     int live = 0;
     for (int reg = 0; reg < f->registers; reg++) {
         if (!f->alive[reg]) continue;

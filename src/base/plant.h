@@ -1,0 +1,33 @@
+/* Planted bugs: small faults that are there on purpose, so that the tests can be tested.
+ *
+ * plant.def is the list; a place in the compiler that holds one reads PLANTED(name), which is 1 where that bug was asked
+ * for by --plant=name, or by TILECC_PLANT in the environment for programs that run passes themselves.  Only builds
+ * configured with --enable-planting (or --enable-debug) can be asked: everywhere else PLANTED is 0 and the code of the
+ * bug is not there.  `make plant-score` runs the tests against each bug and writes tests/fuzz/PLANTED.md. */
+#ifndef TILECC_PLANT_H
+#define TILECC_PLANT_H
+#include <stdbool.h>
+#include <stdio.h>
+
+enum plant {
+    PLANT_NOTHING,
+#define PLANT(name, room, class, needs, what) PLANT_##name,
+#include "base/plant.def"
+#undef PLANT
+    PLANT_COUNT
+};
+
+#ifdef TILECC_PLANTING
+extern enum plant plant_chosen; /* the one global that a release build does not have */
+#define PLANTED(name) (plant_chosen == PLANT_##name)
+#else
+#define PLANTED(name) ((void)PLANT_##name, 0)
+#endif
+
+/* Whether this build can hold planted bugs. */
+bool plant_is_possible(void);
+/* False: no bug of that name, or a build that cannot. */
+bool plant_choose(const char *name);
+/* One line each: name, room, class, what it needs to be seen, sentence; separated by tabs. */
+void plant_list(FILE *file);
+#endif
