@@ -22,6 +22,6 @@ bool child_run(const char *const *argv, const char *directory, const void *input
 typedef int worker_function(void *context, int task, struct buffer *out);
 void workers_run(worker_function *work, void *context, int count, int jobs, struct child_limits limits,
                  struct child_result *done);
-/* Whether a worker ended because there was no memory, for us or for LLVM. */
-bool worker_lacked_memory(const struct child_result *done);
+/* Ends us, too, when a worker ended because the machine is too small: with its words and code. */
+void worker_check_machine(const struct child_result *done);
 #endif

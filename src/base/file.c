@@ -40,7 +40,9 @@ static void close_keeping_errno(int file) {
 bool file_read(const char *path, size_t limit, struct buffer *out) {
     buffer_append(out, "", 0);
     if (strcmp(path, "-") == 0) return read_all(0, limit, out);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file;
+    do file = open(path, O_RDONLY | O_CLOEXEC);
+    while (file < 0 && errno == EINTR);
     if (file < 0) return false;
     struct stat status;
     bool ok = fstat(file, &status) == 0;
@@ -149,7 +151,9 @@ static bool classify(struct output *output) {
 
 static bool write_in_place(const struct output *output) {
     if (output->kind == OUTPUT_STANDARD) return fflush(stdout) == 0 && write_all(1, output->data, output->size);
-    int file = open(output->path, O_WRONLY | O_CLOEXEC);
+    int file;
+    do file = open(output->path, O_WRONLY | O_CLOEXEC);
+    while (file < 0 && errno == EINTR);
     if (file < 0) return false;
     bool ok = write_all(file, output->data, output->size);
     if (!ok) close_keeping_errno(file);

@@ -145,7 +145,8 @@ static void drain(struct process *process, int *end, struct buffer *into, size_t
     char chunk[65536];
     ssize_t got = read(*end, chunk, sizeof chunk);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) {
+    if (got < 0) machine_too_small("cannot read what a child wrote: %s", strerror(errno)); /* never taken for its end */
+    if (got == 0) {
         close_pipe_end(end);
         return;
     }

@@ -20,7 +20,7 @@ static _Noreturn void do_task(worker_function *work, void *context, int task, in
     for (size_t at = 0; at < out.size;) {
         ssize_t put = write(descriptor, out.data + at, out.size - at);
         if (put < 0 && errno == EINTR) continue;
-        if (put < 0) _exit(74);
+        if (put < 0) machine_too_small("cannot hand over a result: %s", strerror(errno));
         at += (size_t)put;
     }
     _exit(code);
@@ -35,10 +35,14 @@ static bool start_task(struct process *process, worker_function *work, void *con
     return id > 0;
 }
 
-bool worker_lacked_memory(const struct child_result *done) {
+void worker_check_machine(const struct child_result *done) {
     const char *errors = done->errors.data ? done->errors.data : "";
-    if (done->exit_code == EXIT_MACHINE_TOO_SMALL) return true;
-    return done->signal == SIGABRT && (strstr(errors, "LLVM ERROR: out of memory") || strstr(errors, "std::bad_alloc"));
+    if (done->exit_code == EXIT_MACHINE_TOO_SMALL) {
+        fputs(errors, stderr);
+        _exit(EXIT_MACHINE_TOO_SMALL);
+    }
+    if (done->signal == SIGABRT && (strstr(errors, "LLVM ERROR: out of memory") || strstr(errors, "std::bad_alloc")))
+        memory_exhausted();
 }
 
 void workers_run(worker_function *work, void *context, int count, int jobs, struct child_limits limits,

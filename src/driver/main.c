@@ -24,7 +24,7 @@ static void on_abort(int number) {
  * would. */
 static void keep_standard_descriptors(void) {
     for (int file = 0; file <= 2; file++)
-        if (fcntl(file, F_GETFD) < 0) {
+        if (fcntl(file, F_GETFD) < 0 && errno == EBADF) {
             int taken = open("/dev/null", file == 0 ? O_WRONLY : O_RDONLY); /* the lowest that is free: this one */
             if (taken != file) _exit(EXIT_ENVIRONMENT);
         }

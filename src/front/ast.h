@@ -310,6 +310,7 @@ struct parse_context {
     void *imported_context;
     int last_id;                       /* of expressions made so far */
     struct ast_file *files;            /* all files read, in order of reading */
+    bool import_missing;               /* some import could not be read, which was reported */
 };
 
 /* Parses one text.  Never NULL; errors go to the diagnostics and into has_errors.  Does not follow imports. */

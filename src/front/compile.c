@@ -93,6 +93,7 @@ struct kernel_module *front_compile(const struct front_options *options, const s
     int errors = options->diagnostics->errors;
     struct file_scope *last = front->last_file;
     struct ast_file *file = parse_program(&front->parse, source);
+    if (front->parse.import_missing) return NULL; /* every name of that file would be reported as not known */
     declare_files(front, file);
     front->main = last ? last->next : front->files;
     struct spec *specs;

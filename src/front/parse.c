@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LARGEST_SOURCE = 16 << 20, MOST_FILES = 1000 };
 
@@ -102,23 +103,20 @@ const struct source *parse_open(struct parse_context *context, const char *path,
 
 /* ---- imports ---- */
 
-static bool is_readable(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (file) fclose(file);
-    return file != NULL;
-}
+/* Whether there is a file, readable or not: one that is in the way is better named than passed over. */
+static bool is_there(const char *path) { return access(path, F_OK) == 0; }
 
 /* Where `path` is: beside the importing file, in the folders of -I in order.  NULL: nowhere. */
 static const char *find_import(struct parse_context *context, const char *importer, const char *path) {
-    if (path[0] == '/') return is_readable(path) ? path : NULL;
+    if (path[0] == '/') return is_there(path) ? path : NULL;
     const char *slash = strrchr(importer, '/');
     const char *beside =
         slash ? arena_printf(context->arena, "%.*s/%s", (int)(slash - importer), importer, path) : path;
     if (slash == importer) beside = arena_printf(context->arena, "/%s", path);
-    if (is_readable(beside)) return beside;
+    if (is_there(beside)) return beside;
     for (int i = 0; i < context->import_folder_count; i++) {
         const char *there = arena_printf(context->arena, "%s/%s", context->import_folders[i], path);
-        if (is_readable(there)) return there;
+        if (is_there(there)) return there;
     }
     return NULL;
 }
@@ -210,10 +208,11 @@ struct ast_file *parse_program(struct parse_context *context, const struct sourc
             if (count++ >= MOST_FILES) {
                 diag_report(context->diagnostics, DIAGNOSTIC_E0803, declaration->at,
                             "a program imports at most %d files", MOST_FILES);
+                context->import_missing = true;
                 return main;
             }
             declaration->imported = read_import(context, file->source, declaration);
-            if (!declaration->imported) file->has_errors = true;
+            if (!declaration->imported) file->has_errors = context->import_missing = true;
         }
     }
     return main;

@@ -314,8 +314,7 @@ static bool run_worker(const struct target_options *options, struct kernel_modul
     int errors = options->diagnostics->errors;
     bool whole;
     workers_run(work, &task, 1, 1, (struct child_limits){.seconds = WORKER_SECONDS}, &result);
-    if (worker_lacked_memory(&result))
-        memory_exhausted();
+    worker_check_machine(&result);
     reader.at = result.output.data ? result.output.data : "";
     reader.end = reader.at + result.output.size;
     whole = read_diagnostics(&reader, options->diagnostics);

@@ -145,7 +145,7 @@ static bool report_failure(const struct target_options *options, const struct nv
                            const struct child_result *result) {
     struct location at = task->variant->function->at;
     const char *name = task->variant->label ? task->variant->label : task->variant->function->name;
-    if (worker_lacked_memory(result)) memory_exhausted();
+    worker_check_machine(result);
     if (result->exit_code == USER_ERROR) {
         relay_messages(options, task, result->errors.data);
     } else if (result->exit_code == TOOL_FAILED) {

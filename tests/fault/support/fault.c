@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_SECONDS = 60, MOST_SAID = 100000, MOST_SIZE = 4 << 20 };
+enum { MOST_SECONDS = 60, MOST_SAID = 100000, MOST_SIZE = 4 << 20, MOST_SUBJECTS = 8 };
 
 static const char kernel_text[] =
     "import \"part.tile\";\n"
@@ -35,6 +35,7 @@ const struct fault_subject fault_subjects[] = {
     {"object", WORDS("tilecc", "-j1", "-arch=cpu", "-MD", "-O1", "k.tile"), WORDS("k.o", "k.h", "k.d"), 0},
     {"text", WORDS("tilecc", "-j1", "-arch=sm_80", "-S", "--spec=axpy<f32>[A=twice]", "k.tile"),
      WORDS("k_axpy_f32.0.sm_80.ptx", "k_axpy_f32.1.sm_80.ptx"), 0},
+    {"header", WORDS("tilecc", "--emit=header", "-MD", "-arch=cpu", "k.tile"), WORDS("k.h", "k.d"), 0},
     {"errors", WORDS("tilecc", "-fdiagnostics-format=json", "-arch=cpu", "wrong.tile"), WORDS("wrong.o", "wrong.h"), 1},
     {"interpreter", WORDS("tilecc", "--interpret=k_axpy_f32(2, [70], [70], 1)", "k.tile"), (const char *const[]){NULL},
      0},
@@ -158,8 +159,8 @@ const char *fault_check_untouched(const struct fault_subject *subject) {
 }
 
 const char *fault_check_complete(const struct fault_subject *subject) {
-    static char *first[8][4], *now;
-    static size_t sizes[8][4];
+    static char *first[MOST_SUBJECTS][4], *now;
+    static size_t sizes[MOST_SUBJECTS][4];
     int which = (int)(subject - fault_subjects);
     const char *problem = NULL;
     each_name(find_strange, &problem);
