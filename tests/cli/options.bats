@@ -49,6 +49,7 @@ COLOR|-fdiagnostics-color=always|echo bad >b.tile; tilecc OPT b.tile
 FORMAT|-fdiagnostics-format=json|echo bad >b.tile; tilecc OPT b.tile
 ERROR_LIMIT|-ferror-limit=1|sed 's/x\[/z[/; s/a \*/q */' k.tile >b.tile; tilecc -fsyntax-only OPT b.tile
 JOBS|-j3|MAKEFLAGS= tilecc -v -arch=sm_80 --dryrun OPT k.tile
+PLANT|--plant=list|tilecc -arch=cpu OPT k.tile; ls
 VERSION|--version|tilecc -arch=cpu OPT k.tile; ls
 HELP|--help|tilecc -arch=cpu OPT k.tile; ls
 END

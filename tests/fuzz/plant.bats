@@ -1,0 +1,44 @@
+#!/usr/bin/env bats
+# Planted bugs (src/base/plant.def): each stands in the compiler exactly once, and no build has one that was not asked for.
+
+load ../cli/helper
+
+sites() { grep -ho 'PLANTED([a-z_0-9]*)' "$SRCDIR"/src/*/*.c "$SRCDIR"/passes/*.c "$SRCDIR"/targets/*/*.c | sort; }
+names() { sed -n 's/^PLANT(\([a-z_0-9]*\),.*/\1/p' "$SRCDIR/src/base/plant.def" | sort; }
+
+@test "each planted bug stands in one place of the compiler, and each place is listed" {
+    sites | sed 's/PLANTED(\(.*\))/\1/' >used
+    names >listed
+    [ "$(wc -l <listed)" -ge 45 ]
+    [ -z "$(uniq -d listed)" ]
+    diff used listed
+}
+
+@test "the oracle holds no planted bug" {
+    ! grep -l PLANTED "$SRCDIR"/src/interp/*.c
+}
+
+@test "a build without planting refuses, one with planting makes the mistake" {
+    cat >total.tile <<'END'
+kernel total(y: out i32[N]) grid(b: cdiv(N, N)) {
+    var s: i32 = 0;
+    static for k in 0..5 { s = s + i32(k) + 1; }
+    y[0] = s;
+}
+END
+    expect 0 tilecc --interpret='total([1])' total.tile
+    right=$output
+    run tilecc --plant=list
+    if [ "$status" = 2 ]; then
+        contains 'configure with --enable-planting'
+        [ -z "$(nm "$TILECC" | grep plant_chosen)" ]
+        TILECC_PLANT=front_static_loop_one_too_few expect 0 tilecc --interpret='total([1])' total.tile
+        [ "$output" = "$right" ]
+        return
+    fi
+    [ "$status" = 0 ]
+    [ "$(printf '%s\n' "$output" | wc -l)" = "$(names | wc -l)" ]
+    expect 2 tilecc --plant=nothing_of_that_name total.tile
+    expect 0 tilecc --plant=front_static_loop_one_too_few --interpret='total([1])' total.tile
+    [ "$output" != "$right" ]
+}
