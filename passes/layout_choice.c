@@ -12,6 +12,7 @@
 
 #include "passes/layout_rules.h"
 #include "passes/memory_access.h"
+#include "passes/product_layout.h"
 #include "passes/rewrite.h"
 
 enum { LOOP_WEIGHT = 8, CANDIDATES = 24 };
@@ -169,7 +170,7 @@ static double access_cost(const struct layout_choice *choice, const struct memor
     return cost;
 }
 
-static const struct layout *dot_layout(const struct layout_choice *choice, const struct ir_type *type);
+static const struct layout *dot_layout(const struct layout_choice *choice, const struct ir_operation *dot);
 
 /* What an operation that touches the class costs when the class has `layout`. */
 static double touch_cost(const struct layout_choice *choice, const struct touch *touch, const struct layout *layout)
@@ -195,8 +196,8 @@ static double touch_cost(const struct layout_choice *choice, const struct touch 
                                      touch->value->type) : 0;
     }
     if (op->opcode == OP_DOT)
-        return touch->operand < 0 && layout != dot_layout(choice, touch->value->type)
-                   ? 20.0 * layout_registers(layout) : 0;
+        return touch->operand < 0 && layout != dot_layout(choice, op)
+                   ? (ir_attribute(op, IR_ATTRIBUTE_INSTRUCTION) ? 1e7 : 20.0) * layout_registers(layout) : 0;
     if (touch->operand < 0) { /* the result: neighbours behind it convert */
         double cost = layout_rule_same(op, op->operand_count) ? layout_registers(layout) : 0;
         for (int i = 0; i < op->operand_count && tile; i++) {
@@ -250,11 +251,15 @@ static void int_extents(const struct ir_type *type, int *extent)
         extent[d] = (int)type->extent[d];
 }
 
-/* Factors come from shared memory: lanes in a rectangle read few different rows and columns; warps along the rows
+/* The instruction's own where there is one.  Else factors come from shared memory: lanes in a rectangle read few different rows and columns; warps along the rows
  * keep row reductions inside a warp. */
-static const struct layout *dot_layout(const struct layout_choice *choice, const struct ir_type *type)
+static const struct layout *dot_layout(const struct layout_choice *choice, const struct ir_operation *dot)
 {
+    const struct ir_type *type = dot->results[0]->type;
+    const struct layout *product = product_accumulator(choice->table, dot, choice->warps);
     int extent[LAYOUT_RANK], order[LAYOUT_RANK], warp_order[LAYOUT_RANK], lanes[LAYOUT_RANK];
+    if (product)
+        return product;
     int row = type->rank - 2, column = type->rank - 1;
     int_extents(type, extent);
     for (int i = 0; i < type->rank; i++) {
@@ -293,7 +298,7 @@ static void propose_for(const struct layout_choice *choice, const struct touch *
             propose(candidates, suits[i]);
     }
     if (op->opcode == OP_DOT && touch->operand < 0)
-        propose(candidates, dot_layout(choice, touch->value->type));
+        propose(candidates, dot_layout(choice, op));
     if (op->opcode == OP_REDUCE && touch->operand >= 0)
         propose(candidates, ordered_layout(choice, touch->value->type, (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0)));
     if (touch->operand < 0 && op->result_count == 1 && op->operand_count > 0) {
@@ -418,6 +423,9 @@ int layout_choose_warps(struct ir_function *function)
 {
     struct sizes sizes = { 0 };
     ir_walk(function->body, measure, &sizes);
+    int products = product_warps(function, function->warps);
+    if (products)
+        return products;
     if (function->warps > 0) {
         int given = 1;
         while (2 * given <= function->warps && given < 32)

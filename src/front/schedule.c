@@ -189,7 +189,7 @@ static void read_on(struct elaborator *e, const struct ast_clause *clause, const
     }
 }
 
-/* Sets of all knobs.  A bare knob leaves the choice to the compiler: 0. */
+/* Sets of all knobs.  A knob that the compiler knows, bare or with a set but no default, leaves the choice to it: 0. */
 static bool read_sets(struct elaborator *e, const struct tuning *tuning, struct domain *sets, struct value *values) {
     for (int i = 0; i < tuning->count; i++) {
         const struct ast_item *item = tuning->data[i].item;
@@ -209,6 +209,7 @@ static bool read_sets(struct elaborator *e, const struct tuning *tuning, struct 
                              "the values of a knob are integers, bools or members of an enum");
                 return false;
             }
+        if (!item->value && tuning->data[i].known) continue;
         values[i] = sets[i].data[0];
         if (!item->value) continue;
         values[i] = elaborate_value(e, item->value);

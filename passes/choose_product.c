@@ -1,0 +1,41 @@
+/* choose_product: how each product is computed, by what the target can do and what the product's types and extents ask
+ * for (product_choice.h).
+ *
+ *     %c = dot %a, %b, %acc : f32[128, 256]
+ * becomes on sm_90a
+ *     %c = dot instruction(wgmma) %a, %b, %acc : f32[128, 256]
+ *
+ * The attribute decides the accumulator's layout (assign_layouts), where factors live (stage_operands) and what the
+ * target emits.  Right because every instruction computes the same products; which sums are rounded when is left open
+ * by the language. */
+#include "passes/pass.h"
+#include "passes/product_choice.h"
+#include "passes/rewrite.h"
+
+struct choosing { struct pass_context *context; bool changed; };
+
+static void visit(struct ir_operation *op, void *data)
+{
+    struct choosing *c = data;
+    const char *reason = NULL;
+    if (op->opcode != OP_DOT)
+        return;
+    enum ir_instruction choice = product_choice(c->context->target, op, &reason);
+    if (choice == IR_INSTRUCTION_FMA) {
+        pass_remark(c->context, op->at, "this product is computed by multiply-adds: %s", reason ? reason : "");
+        return;
+    }
+    if (ir_attribute(op, IR_ATTRIBUTE_INSTRUCTION) || !pass_fuel(c->context))
+        return;
+    ir_set_number(op, IR_ATTRIBUTE_INSTRUCTION, choice);
+    pass_remark(c->context, op->at, "this product is computed by %s", choice == IR_INSTRUCTION_WGMMA ? "wgmma" : "mma.sync");
+    c->changed = true;
+}
+
+bool pass_choose_product(struct ir_function *function, struct pass_context *context)
+{
+    struct choosing c = { .context = context };
+    if (context->target)
+        ir_walk(function->body, visit, &c);
+    return c.changed;
+}

@@ -1,0 +1,144 @@
+/* Layouts of products.  wgmma fixes them: four warps hold 64 rows.  For mma.sync a grid of warps is chosen: all along
+ * the rows where rows are looked at as a whole (a reduction along columns, or the result is a factor of another
+ * product: both then stay inside a warp), else the grid that reads the fewest factors. */
+#include "passes/product_layout.h"
+
+#include "passes/rewrite.h"
+
+enum { MOST_MMA_WARPS = 8 };
+
+static enum ir_instruction instruction_of(const struct ir_operation *dot)
+{
+    return (enum ir_instruction)ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA);
+}
+
+static bool same_extents(const struct ir_type *a, const struct ir_type *b)
+{
+    return a->rank == 2 && b->rank == 2 && a->extent[0] == b->extent[0] && a->extent[1] == b->extent[1];
+}
+
+/* Is there a factor that comes from memory as it is: it will be read from a buffer. */
+static bool is_loaded(const struct ir_value *value)
+{
+    while (value->definition && (value->definition->opcode == OP_PERMUTE || value->definition->opcode == OP_CONVERT_LAYOUT))
+        value = value->definition->operands[0];
+    return value->definition && value->definition->opcode == OP_LOAD;
+}
+
+struct looking { const struct ir_type *type; bool found; };
+
+static void look(struct ir_operation *op, void *data)
+{
+    struct looking *l = data;
+    if (op->opcode == OP_REDUCE && same_extents(op->operands[0]->type, l->type))
+        l->found |= ir_number(op, IR_ATTRIBUTE_AXIS, 0) == 1;
+    if (op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC)
+        l->found |= same_extents(op->operands[0]->type, l->type) && !is_loaded(op->operands[0]);
+}
+
+/* Every product of a chain has the grid of the one that needs it: rows alone when any does. */
+static void look_at_products(struct ir_operation *op, void *data)
+{
+    struct looking *l = data, inner = { .type = op->result_count ? op->results[0]->type : NULL };
+    if (op->opcode != OP_DOT && op->opcode != OP_DOT_ASYNC)
+        return;
+    ir_walk(op->block->function->body, look, &inner);
+    l->found |= inner.found;
+}
+
+static bool rows_matter(const struct ir_operation *dot)
+{
+    struct looking l = { 0 };
+    ir_walk(dot->block->function->body, look_at_products, &l);
+    return l.found;
+}
+
+static const struct layout *mma_accumulator(struct layout_table *table, const struct ir_operation *dot,
+                                            const int *extent, int warps)
+{
+    const struct layout *best = NULL;
+    bool rows = rows_matter(dot);
+    int least = INT32_MAX;
+    for (int n = 1; n <= warps && !(rows && n > 1 && best); n *= 2) {
+        int m = warps / n, cost = extent[0] / m + extent[1] / n;
+        if (warps % n || extent[0] % (16 * m) || extent[1] % (8 * n) || cost >= least)
+            continue;
+        const struct layout *layout = layout_mma_accumulator(table, 2, extent, m, n);
+        if (layout) {
+            best = layout;
+            least = cost;
+        }
+    }
+    return best;
+}
+
+const struct layout *product_accumulator(struct layout_table *table, const struct ir_operation *dot, int warps)
+{
+    const struct ir_type *type = dot->results[0]->type;
+    if (type->rank != 2 || instruction_of(dot) == IR_INSTRUCTION_FMA)
+        return NULL;
+    int extent[2] = { (int)type->extent[0], (int)type->extent[1] };
+    return instruction_of(dot) == IR_INSTRUCTION_WGMMA ? layout_wgmma_accumulator(table, extent, warps)
+                                                       : mma_accumulator(table, dot, extent, warps);
+}
+
+const struct layout *product_factor(struct layout_table *table, const struct ir_operation *dot, int factor,
+                                    const struct layout *accumulator)
+{
+    const struct ir_type *type = dot->operands[factor]->type, *result = dot->results[0]->type;
+    int extent[2] = { (int)type->extent[0], (int)type->extent[1] };
+    int whole[2] = { (int)result->extent[0], (int)result->extent[1] };
+    int bytes = ir_element_info[type->element].bits / 8, warps = layout_warps(accumulator);
+    for (int n = 1; n <= warps; n *= 2)
+        if (warps % n == 0 && layout_mma_accumulator(table, 2, whole, warps / n, n) == accumulator)
+            return layout_mma_operand(table, 2, extent, factor, bytes, warps / n, n);
+    return NULL;
+}
+
+/* ---- warps ---- */
+
+struct counting { int64_t rows, most, products; bool wgmma, mma; };
+
+static void count(struct ir_operation *op, void *data)
+{
+    struct counting *c = data;
+    if (op->opcode != OP_DOT || instruction_of(op) == IR_INSTRUCTION_FMA)
+        return;
+    const struct ir_type *type = op->results[0]->type;
+    int64_t elements = 0;
+    for (const struct ir_operation *other = op->block->first; other; other = other->next)
+        if (other->opcode == OP_DOT)
+            elements += ir_type_elements(other->results[0]->type);
+    c->wgmma |= instruction_of(op) == IR_INSTRUCTION_WGMMA;
+    c->mma |= instruction_of(op) == IR_INSTRUCTION_MMA;
+    if (!c->rows || type->extent[0] < c->rows)
+        c->rows = type->extent[0];
+    c->most = int64_max(c->most, ir_type_elements(type));
+    c->products = int64_max(c->products, elements);
+}
+
+/* wgmma: a warpgroup for each 64 rows, up to three; more where the accumulators would not fit into its registers.
+ * mma: 128 accumulators a thread at most, so that a warp reads few factors for each product. */
+int product_warps(struct ir_function *function, int given)
+{
+    struct counting c = { 0 };
+    ir_walk(function->body, count, &c);
+    if (c.wgmma) {
+        int64_t groups = c.rows / 64;
+        if (given % 4 == 0 && given >= 4 && groups % (given / 4) == 0)
+            return given;
+        if (groups > 3)
+            groups = groups % 2 ? 1 : 2;
+        return (int)(4 * groups);
+    }
+    if (!c.mma)
+        return 0;
+    if (given > 0 && is_power_of_two(given) && c.rows % 16 == 0 && c.most <= (int64_t)given * 32 * 128)
+        return given;
+    int warps = 4;
+    while (warps < MOST_MMA_WARPS && c.products > (int64_t)warps * 32 * 64)
+        warps *= 2;
+    while (warps < 16 && c.most > (int64_t)warps * 32 * 128)
+        warps *= 2;
+    return warps;
+}

@@ -1,0 +1,16 @@
+/* Layouts of the tiles of products that matrix instructions compute. */
+#ifndef TILECC_PRODUCT_LAYOUT_H
+#define TILECC_PRODUCT_LAYOUT_H
+#include "ir/ir.h"
+#include "ir/layout.h"
+
+/* Of the accumulator of a dot with an `instruction` (mma or wgmma), over `warps` warps.  NULL: the extents do not
+ * allow it, or the product is computed by multiply-adds. */
+const struct layout *product_accumulator(struct layout_table *table, const struct ir_operation *dot, int warps);
+/* Of factor 0 or 1 in registers, for an accumulator of this layout. */
+const struct layout *product_factor(struct layout_table *table, const struct ir_operation *dot, int factor,
+                                    const struct layout *accumulator);
+/* Warps that suit all products of a function, taking `given` if it can (0: free); 0: there are none that use matrix
+ * instructions. */
+int product_warps(struct ir_function *function, int given);
+#endif

@@ -1,0 +1,74 @@
+/* What asynchronous copies can bring.  See stage_copy.h. */
+#include "passes/stage_copy.h"
+
+#include "ir/alias.h"
+#include "passes/rewrite.h"
+
+static const struct ir_value *argument_view(const struct ir_value *view)
+{
+    return view->definition || view->block->parent ? NULL : view;
+}
+
+bool stage_copy_possible(const struct target_row *target, const struct ir_operation *load, int *contiguous,
+                         const char **reason)
+{
+    struct ir_access access;
+    uint64_t bits;
+    int dimension = 0;
+    (void)target;
+    *contiguous = -1;
+    if (!ir_access_of(load, &access) || load->results[0]->type->rank != 2) {
+        *reason = "it is not a slice with two dimensions";
+        return false;
+    }
+    if (access.mask || !access.other || !ir_constant_of(access.other, &bits) || bits != 0) {
+        *reason = "what lies outside the view is not zero, or it is masked";
+        return false;
+    }
+    for (int d = 0; d < access.rank; d++) {
+        if (access.place[d] == IR_GATHER) {
+            *reason = "it gathers";
+            return false;
+        }
+        if (access.place[d] > 0) {
+            if (access.view->type->stride[d] == 1)
+                *contiguous = dimension;
+            dimension++;
+        }
+    }
+    if (*contiguous < 0)
+        *reason = "neither dimension is known to be contiguous";
+    return *contiguous >= 0;
+}
+
+struct writes { const struct ir_value *view; bool found; };
+
+static void find_write(struct ir_operation *op, void *data)
+{
+    struct writes *w = data;
+    bool writes = rewrite_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) && op->opcode != OP_ASSUME;
+    w->found |= op->opcode == OP_CALL || (writes && op->operand_count && alias_may(op->operands[0], w->view));
+}
+
+bool stage_copy_fits(const struct target_row *target, const struct ir_operation *dot, const struct ir_operation *load,
+                     const struct ir_type *buffer, const char **reason)
+{
+    struct ir_access access;
+    struct tensor_map map;
+    ir_access_of(load, &access);
+    if (!stage_has_roles(target) || ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA) {
+        *reason = "copies by all threads are not used for it";
+        return false;
+    }
+    if (!argument_view(access.view)) {
+        *reason = "its view is not a parameter of the kernel";
+        return false;
+    }
+    struct writes writes = { .view = access.view };
+    ir_walk(load->block->function->body, find_write, &writes);
+    if (writes.found) {
+        *reason = "the kernel may write what it reads";
+        return false;
+    }
+    return tensor_map_for(access.view, access.rank, access.place, buffer, &map, reason);
+}

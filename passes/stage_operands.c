@@ -1,0 +1,385 @@
+/* stage_operands: the factors of products that matrix instructions compute move to buffers in shared memory.
+ *
+ *     %a = load %x[%i +: 128, %k +: 64], %zero             %b likewise
+ *     %c = dot instruction(wgmma) %a, %b, %acc
+ * becomes
+ *     %A = buffer : buffer<bf16, [128, 64], slots(1), #…>       in front of everything, %B likewise
+ *     %s = copy_async %x[%i +: 128, %k +: 64], %A               where the load stood
+ *     wait %s, %t
+ *     %d = dot_async instruction(wgmma) %A, %B, %acc
+ *     %c = dot_wait pending(0) %d
+ *
+ * A transposed factor is a buffer_permute of the buffer that the untransposed tile was copied to.  A factor that is
+ * computed, or that no copy can bring, is stored from registers; the first one stays there, in the instruction's own
+ * layout.  Loads with other uses are read back from the buffer.
+ *
+ * An accumulator that starts at zero is not added at all in the first iteration (a fourth operand says so), since
+ * registers that a loop enters with zeros cost a move each; a loop that never ran gives zero by a select behind it.
+ *
+ * Right as the program is still sequential: what is written to a buffer is complete before it is read (wait, barrier)
+ * and read before it is written again (dot_wait; insert_barriers).  Loops side by side use one buffer in turn. */
+#include "passes/memory_access.h"
+#include "passes/layout_rules.h"
+#include "passes/pass.h"
+#include "passes/product_layout.h"
+#include "passes/rewrite.h"
+#include "passes/stage_copy.h"
+
+struct ring { struct ir_value *buffer; struct ir_block *block; };
+struct copied { struct ir_operation *load; struct ir_value *buffer, *token; };
+struct staging {
+    struct pass_context *context;
+    struct ir_function *function;
+    struct layout_adapter adapter;
+    VECTOR(struct ir_operation *) dots;
+    VECTOR(struct ring) rings;
+    VECTOR(struct copied) copies;
+    bool changed;
+};
+
+/* Where a factor comes from: itself or its transpose. */
+struct factor_source { struct ir_value *origin; bool transposed; };
+
+/* How a factor will be brought to the instruction. */
+struct plan {
+    enum { KEEP_IN_REGISTERS, COPY, STORE } how;
+    struct factor_source source;
+    const struct ir_type *buffer;   /* COPY: of the origin; STORE: of the factor itself */
+    const struct layout *registers; /* KEEP_IN_REGISTERS */
+};
+
+static void collect(struct ir_operation *op, void *data)
+{
+    struct staging *s = data;
+    if (op->opcode == OP_DOT && ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) != IR_INSTRUCTION_FMA)
+        vector_push(s->context->arena, &s->dots, op);
+}
+
+static struct factor_source source_of(struct ir_value *value)
+{
+    struct factor_source source = { value, false };
+    for (;;) {
+        const struct ir_operation *op = source.origin->definition;
+        if (op && op->opcode == OP_PERMUTE && op->results[0]->type->rank == 2) {
+            source.transposed ^= ir_attribute(op, IR_ATTRIBUTE_PERMUTATION)->list[0] == 1;
+            source.origin = op->operands[0];
+        } else if (op && op->opcode == OP_CONVERT_LAYOUT) {
+            source.origin = op->operands[0];
+        } else {
+            return source;
+        }
+    }
+}
+
+/* ---- plans ---- */
+
+static const struct ir_type *buffer_type(const struct staging *s, const struct ir_type *tile, int contiguous)
+{
+    int extent[2] = { (int)tile->extent[0], (int)tile->extent[1] };
+    int bytes = ir_element_info[tile->element].bits / 8;
+    const struct layout *layout = shared_form_layout(s->adapter.table, 2, extent, bytes, contiguous);
+    return layout ? ir_type_buffer(s->function->module->context, tile->element, 2, tile->extent, layout, 1) : NULL;
+}
+
+static bool plan_copy(const struct staging *s, const struct ir_operation *dot, struct plan *plan)
+{
+    const struct ir_operation *load = plan->source.origin->definition;
+    const char *reason = NULL;
+    int contiguous;
+    if (!load || load->opcode != OP_LOAD)
+        return false;
+    if (stage_copy_possible(s->context->target, load, &contiguous, &reason)) {
+        plan->buffer = buffer_type(s, load->results[0]->type, contiguous);
+        if (plan->buffer && stage_copy_fits(s->context->target, dot, load, plan->buffer, &reason)) {
+            plan->how = COPY;
+            return true;
+        }
+        if (!reason)
+            reason = "its extents are too small for the rows that matrix instructions read";
+    }
+    pass_remark(s->context, load->at, "this factor is read through registers: %s", reason ? reason : "");
+    return false;
+}
+
+/* The dimension along which a thread holds neighbours: it is stored in the widest pieces. */
+static int widest_dimension(const struct ir_type *tile)
+{
+    int bytes = ir_element_info[tile->element].bits / 8;
+    return tile->layout && layout_vector(tile->layout, 0, 16 / bytes).size > layout_vector(tile->layout, 1, 16 / bytes).size
+               ? 0 : 1;
+}
+
+static bool plan_factor(const struct staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
+{
+    plan->source = source_of(dot->operands[factor]);
+    if (plan_copy(s, dot, plan))
+        return true;
+    if (factor == 0) {
+        plan->registers = product_factor(s->adapter.table, dot, 0, dot->results[0]->type->layout);
+        plan->how = KEEP_IN_REGISTERS;
+        if (plan->registers)
+            return true;
+    }
+    const struct ir_type *tile = dot->operands[factor]->type;
+    int first = widest_dimension(tile);
+    plan->how = STORE;
+    plan->buffer = buffer_type(s, tile, first);
+    if (!plan->buffer)
+        plan->buffer = buffer_type(s, tile, 1 - first);
+    return plan->buffer != NULL;
+}
+
+/* ---- buffers ---- */
+
+static bool holds(const struct ir_block *outer, const struct ir_block *inner)
+{
+    for (; inner; inner = inner->parent ? inner->parent->block : NULL)
+        if (inner == outer)
+            return true;
+    return false;
+}
+
+static struct ir_value *make_buffer(struct staging *s, const struct ir_type *type, struct ir_block *block,
+                                    struct location at)
+{
+    for (int i = 0; i < s->rings.count; i++) {
+        struct ring *old = &s->rings.data[i];
+        if (old->buffer->type == type && !holds(old->block, block) && !holds(block, old->block)) {
+            old->block = block;
+            return old->buffer;
+        }
+    }
+    struct ir_builder front = { .module = s->function->module, .block = s->function->body,
+                                .before = s->function->body->first, .at = at };
+    struct ring ring = { ir_build_value(&front, OP_BUFFER, type, 0, NULL), block };
+    vector_push(s->context->arena, &s->rings, ring);
+    return ring.buffer;
+}
+
+static void build_wait(struct ir_builder *builder, int count, struct ir_value *const *tokens)
+{
+    ir_build(builder, OP_WAIT, count, tokens, 0, NULL);
+}
+
+/* Nothing but this product looks at the loaded tile. */
+static bool feeds_only(const struct ir_value *value, const struct ir_operation *dot)
+{
+    for (const struct ir_use *use = value->uses; use; use = use->next) {
+        const struct ir_operation *user = use->user;
+        bool passes_on = user->opcode == OP_CONVERT_LAYOUT || user->opcode == OP_PERMUTE;
+        if (user != dot && !(passes_on && feeds_only(user->results[0], dot)))
+            return false;
+    }
+    return true;
+}
+
+static bool is_factor_only(const struct ir_value *value)
+{
+    for (const struct ir_use *use = value->uses; use; use = use->next) {
+        const struct ir_operation *user = use->user;
+        bool factor = user->opcode == OP_DOT && use->index < 2 && ir_attribute(user, IR_ATTRIBUTE_INSTRUCTION);
+        bool passes_on = user->opcode == OP_CONVERT_LAYOUT || user->opcode == OP_PERMUTE;
+        if (!factor && !(passes_on && is_factor_only(user->results[0])))
+            return false;
+    }
+    return true;
+}
+
+/* The copy that takes the place of a load; its token when nobody has waited for it yet. */
+static struct ir_value *copy_load(struct staging *s, const struct plan *plan, const struct ir_operation *dot,
+                                  struct ir_value **token)
+{
+    struct ir_operation *load = plan->source.origin->definition;
+    *token = NULL;
+    for (int i = 0; i < s->copies.count; i++)
+        if (s->copies.data[i].load == load)
+            return s->copies.data[i].buffer;
+    struct ir_access access;
+    ir_access_of(load, &access);
+    struct ir_value *buffer = make_buffer(s, plan->buffer, load->block, load->at);
+    struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, access.rank + 2);
+    operands[0] = access.view;
+    for (int d = 0; d < access.rank; d++)
+        operands[1 + d] = access.index[d];
+    operands[1 + access.rank] = buffer;
+    struct ir_builder builder = rewrite_before(load);
+    const struct ir_type *type = ir_type_token(s->function->module->context);
+    struct ir_operation *copy = ir_build(&builder, OP_COPY_ASYNC, access.rank + 2, operands, 1, &type);
+    ir_set_list(copy, IR_ATTRIBUTE_PLACE, access.rank, access.place);
+    if (ir_attribute(load, IR_ATTRIBUTE_INSIDE))
+        ir_set_number(copy, IR_ATTRIBUTE_INSIDE, ir_number(load, IR_ATTRIBUTE_INSIDE, 0));
+    if (ir_attribute(load, IR_ATTRIBUTE_CACHE))
+        ir_set_number(copy, IR_ATTRIBUTE_CACHE, ir_number(load, IR_ATTRIBUTE_CACHE, 0));
+    struct copied copied = { load, buffer, copy->results[0] };
+    vector_push(s->context->arena, &s->copies, copied);
+    if (load->block == dot->block && feeds_only(load->results[0], dot)) {
+        *token = copied.token;
+        return buffer;
+    }
+    build_wait(&builder, 1, &copied.token);
+    if (!is_factor_only(load->results[0])) { /* others read the tile back */
+        struct ir_value *tile = ir_build_value(&builder, OP_BUFFER_LOAD, load->results[0]->type, 1, &buffer);
+        ir_replace_uses(load->results[0], tile);
+    }
+    return buffer;
+}
+
+static struct ir_value *store_factor(struct staging *s, const struct plan *plan, struct ir_operation *dot,
+                                     struct ir_value *value)
+{
+    struct ir_value *buffer = make_buffer(s, plan->buffer, dot->block, dot->at);
+    struct ir_builder builder = rewrite_before(dot);
+    ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
+    ir_build(&builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){ value, buffer }, 0, NULL);
+    if (ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA) /* it reads as asynchronous copies do */
+        ir_build(&builder, OP_FENCE_ASYNC, 0, NULL, 0, NULL);
+    ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
+    return buffer;
+}
+
+static struct ir_value *transpose(struct staging *s, struct ir_operation *before, struct ir_value *buffer)
+{
+    static const int64_t swapped[2] = { 1, 0 };
+    static const int order[2] = { 1, 0 };
+    const struct ir_type *type = buffer->type;
+    int64_t extent[2] = { type->extent[1], type->extent[0] };
+    const struct layout *layout = layout_permute(s->adapter.table, type->layout, order);
+    struct ir_builder builder = rewrite_before(before);
+    const struct ir_type *result = ir_type_buffer(s->function->module->context, type->element, 2, extent, layout, 1);
+    struct ir_value *value = ir_build_value(&builder, OP_BUFFER_PERMUTE, result, 1, &buffer);
+    ir_set_list(value->definition, IR_ATTRIBUTE_PERMUTATION, 2, swapped);
+    return value;
+}
+
+static struct ir_value *bring_factor(struct staging *s, struct ir_operation *dot, int factor, const struct plan *plan,
+                                     struct ir_value **token)
+{
+    struct ir_builder builder = rewrite_before(dot);
+    struct ir_value *buffer;
+    *token = NULL;
+    switch (plan->how) {
+    case KEEP_IN_REGISTERS:
+        return layout_adapt(&s->adapter, &builder, dot->operands[factor], plan->registers);
+    case COPY:
+        buffer = copy_load(s, plan, dot, token);
+        return plan->source.transposed ? transpose(s, dot, buffer) : buffer;
+    default:
+        return store_factor(s, plan, dot, dot->operands[factor]);
+    }
+}
+
+/* ---- accumulators that start at zero ---- */
+
+static bool is_zero(const struct ir_value *value)
+{
+    uint64_t bits;
+    return ir_constant_of(value, &bits) && bits == 0;
+}
+
+static struct ir_value *undefined(struct ir_builder *builder, const struct ir_type *type)
+{
+    return ir_build_value(builder, OP_UNDEFINED, type, 0, NULL);
+}
+
+/* The loop whose carried value the accumulator is, when the product alone reads it; NULL: another case. */
+static struct ir_operation *accumulating_loop(const struct ir_operation *dot)
+{
+    const struct ir_value *accumulator = dot->operands[2];
+    struct ir_operation *loop = accumulator->definition ? NULL : accumulator->block->parent;
+    if (!loop || loop->opcode != OP_FOR || dot->block != loop->regions[0] || accumulator->uses->next)
+        return NULL;
+    int carried = accumulator->index - 1;
+    return carried >= 0 && is_zero(loop->operands[3 + carried]) ? loop : NULL;
+}
+
+/* Returns the fourth operand, or NULL: the accumulator is added always. */
+static struct ir_value *start_from_nothing(struct staging *s, struct ir_operation *dot, struct ir_value **accumulator)
+{
+    struct ir_builder builder = rewrite_before(dot);
+    const struct ir_type *truth = ir_type_scalar(s->function->module->context, IR_BOOL);
+    *accumulator = dot->operands[2];
+    if (is_zero(*accumulator)) {
+        *accumulator = undefined(&builder, (*accumulator)->type);
+        return ir_constant_int(&builder, truth, 0);
+    }
+    struct ir_operation *loop = accumulating_loop(dot);
+    if (!loop)
+        return NULL;
+    int carried = dot->operands[2]->index - 1;
+    struct ir_value *zero = loop->operands[3 + carried], *result = loop->results[carried];
+    int64_t step;
+    bool down = ir_constant_integer(loop->operands[2], &step) && step < 0;
+    struct ir_builder before = rewrite_before(loop);
+    struct ir_value *ran = ir_compare(&before, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, loop->operands[0], loop->operands[1]);
+    ir_set_operand(loop, 3 + carried, undefined(&before, zero->type));
+    if (result->uses) {
+        struct ir_builder behind = { .module = builder.module, .block = loop->block, .before = loop->next, .at = loop->at };
+        struct ir_value *chosen = ir_select(&behind, ran, result, zero);
+        ir_replace_uses(result, chosen);
+        ir_set_operand(chosen->definition, 1, result);
+    }
+    return ir_compare(&builder, IR_PREDICATE_NE, loop->regions[0]->arguments.data[0], loop->operands[0]);
+}
+
+/* ---- products ---- */
+
+static void give_up(struct staging *s, struct ir_operation *dot, const char *reason)
+{
+    pass_remark(s->context, dot->at, "this product is computed by multiply-adds after all: %s", reason);
+    ir_remove_attribute(dot, IR_ATTRIBUTE_INSTRUCTION);
+    s->changed = true;
+}
+
+static void stage(struct staging *s, struct ir_operation *dot)
+{
+    const struct layout *layout = product_accumulator(s->adapter.table, dot, s->adapter.warps);
+    bool wgmma = ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA;
+    struct plan plan[2];
+    if (!layout || dot->results[0]->type->layout != layout) {
+        give_up(s, dot, "its accumulator has another layout");
+        return;
+    }
+    if (!plan_factor(s, dot, 0, &plan[0]) || !plan_factor(s, dot, 1, &plan[1])) {
+        give_up(s, dot, "a factor is too small for shared memory's rows");
+        return;
+    }
+    if (!pass_fuel(s->context))
+        return;
+    struct ir_value *operands[4], *tokens[2];
+    for (int i = 0; i < 2; i++)
+        operands[i] = bring_factor(s, dot, i, &plan[i], &tokens[i]);
+    struct ir_builder builder = rewrite_before(dot);
+    struct ir_value *waited[2];
+    int waits = 0;
+    for (int i = 0; i < 2; i++)
+        if (tokens[i])
+            waited[waits++] = tokens[i];
+    if (waits)
+        build_wait(&builder, waits, waited);
+    operands[3] = NULL;
+    operands[2] = dot->operands[2];
+    if (wgmma)
+        operands[3] = start_from_nothing(s, dot, &operands[2]);
+    const struct ir_type *type = dot->results[0]->type;
+    struct ir_operation *async = ir_build(&builder, OP_DOT_ASYNC, operands[3] ? 4 : 3, operands, 1, &type);
+    ir_set_number(async, IR_ATTRIBUTE_INSTRUCTION, ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0));
+    if (ir_attribute(dot, IR_ATTRIBUTE_PRECISION))
+        ir_set_number(async, IR_ATTRIBUTE_PRECISION, ir_number(dot, IR_ATTRIBUTE_PRECISION, 0));
+    struct ir_operation *wait = ir_build(&builder, OP_DOT_WAIT, 1, &async->results[0], 1, &type);
+    ir_set_number(wait, IR_ATTRIBUTE_PENDING, 0);
+    wait->results[0]->name = dot->results[0]->name;
+    ir_replace_uses(dot->results[0], wait->results[0]);
+    ir_remove(dot);
+    s->changed = true;
+}
+
+bool pass_stage_operands(struct ir_function *function, struct pass_context *context)
+{
+    struct staging s = { .context = context, .function = function };
+    s.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
+                                         context->arena, function->warps };
+    ir_walk(function->body, collect, &s);
+    for (int i = 0; i < s.dots.count; i++)
+        stage(&s, s.dots.data[i]);
+    return s.changed;
+}
