@@ -10,7 +10,7 @@
 
 #include "ir/layout.h"
 
-enum { DEPTH_LIMIT = 200, LIST_LIMIT = 64, EXTENT_LIMIT = 1 << 30 };
+enum { DEPTH_LIMIT = 200, LIST_LIMIT = 64, EXTENT_LIMIT = 1 << 30, SLOT_LIMIT = 64 };
 
 struct named_value { const char *name; struct ir_value *value; struct named_value *next; };
 enum { NAME_BUCKETS = 1024 };
@@ -312,33 +312,71 @@ static void view_tail(struct parser *parser, struct ir_type *type)
             fail(parser, "an extent of a view is not negative");
 }
 
+/* #..., when it stands here. */
+static void parse_layout(struct parser *parser, struct ir_type *type)
+{
+    if (parser->failed || !looking_at(parser, "#"))
+        return;
+    const char *error = NULL, *cursor = parser->at;
+    type->layout = layout_parse(ir_context_layouts(parser->context), &cursor, &error);
+    if (!type->layout)
+        fail_at(parser, here(parser), DIAGNOSTIC_E1003, error ? error : "this is not a layout");
+    else
+        parser->at = cursor;
+}
+
+static void tile_extents(struct parser *parser, struct ir_type *type)
+{
+    type->rank = number_list(parser, "]", false, IR_MAX_RANK, type->extent);
+    int64_t elements = 1;
+    for (int i = 0; i < type->rank && !parser->failed; i++) {
+        if (type->extent[i] < 1 || type->extent[i] > EXTENT_LIMIT / elements)
+            fail_at(parser, here(parser), DIAGNOSTIC_E1003, "a tile's extents are positive, its elements at most 2^30");
+        else
+            elements *= type->extent[i];
+    }
+}
+
 static void tile_tail(struct parser *parser, struct ir_type *type)
 {
-    if (accept(parser, "[")) {
-        type->rank = number_list(parser, "]", false, IR_MAX_RANK, type->extent);
-        int64_t elements = 1;
-        for (int i = 0; i < type->rank && !parser->failed; i++) {
-            if (type->extent[i] < 1 || type->extent[i] > EXTENT_LIMIT / elements)
-                fail_at(parser, here(parser), DIAGNOSTIC_E1003,
-                        "a tile's extents are positive, its elements at most 2^30");
-            else
-                elements *= type->extent[i];
-        }
-    }
-    if (!parser->failed && looking_at(parser, "#")) {
-        const char *error = NULL, *cursor = parser->at;
-        type->layout = layout_parse(ir_context_layouts(parser->context), &cursor, &error);
-        if (!type->layout)
-            fail_at(parser, here(parser), DIAGNOSTIC_E1003, error ? error : "this is not a layout");
-        else
-            parser->at = cursor;
-    }
+    if (accept(parser, "["))
+        tile_extents(parser, type);
+    parse_layout(parser, type);
+}
+
+/* buffer<bf16, [128, 64], slots(4), #...>, behind the `<` */
+static void buffer_tail(struct parser *parser, struct ir_type *type)
+{
+    type->element = element(parser);
+    expect(parser, ",");
+    expect(parser, "[");
+    if (!parser->failed)
+        tile_extents(parser, type);
+    expect(parser, ",");
+    expect(parser, "slots");
+    expect(parser, "(");
+    type->slots = parser->failed ? 1 : small_integer(parser, 1, SLOT_LIMIT);
+    expect(parser, ")");
+    if (!parser->failed && accept(parser, ","))
+        parse_layout(parser, type);
+    expect(parser, ">");
 }
 
 static const struct ir_type *parse_type(struct parser *parser)
 {
     struct ir_type type = {.kind = IR_TILE};
-    if (accept(parser, "view")) {
+    if (accept(parser, "token")) {
+        type.kind = IR_TOKEN;
+    } else if (accept(parser, "mbarrier")) {
+        type.kind = IR_MBARRIER;
+        expect(parser, "<");
+        type.slots = parser->failed ? 1 : small_integer(parser, 1, SLOT_LIMIT);
+        expect(parser, ">");
+    } else if (accept(parser, "buffer")) {
+        type.kind = IR_BUFFER;
+        expect(parser, "<");
+        buffer_tail(parser, &type);
+    } else if (accept(parser, "view")) {
         type.kind = IR_VIEW;
         expect(parser, "<");
         element_or_pointer(parser, &type);
@@ -500,8 +538,7 @@ struct pending {
     struct pending_attribute *attributes;
     value_list operands;
     type_list types;
-    int region_count;
-    struct ir_block *regions[2];
+    VECTOR(struct ir_block *) regions;
     bool place_given;
     int place_count;
     int64_t place[LIST_LIMIT];
@@ -567,7 +604,7 @@ static void argument(struct parser *parser, struct ir_block *block)
  */
 static void parse_for(struct parser *parser, struct pending *pending)
 {
-    struct ir_block *body = pending->regions[0];
+    struct ir_block *body = pending->regions.data[0];
     argument(parser, body);
     expect(parser, "=");
     if (!parser->failed)
@@ -612,13 +649,17 @@ static void parse_regions(struct parser *parser, struct pending *pending)
 {
     if (!looking_at(parser, "{") && !looking_at(parser, "("))
         return;
-    for (int i = 0; i < pending->region_count && !parser->failed; i++) {
+    bool any_number = ir_op_info[pending->opcode].regions < 0;
+    for (int i = 0; any_number || i < pending->regions.count; i++) {
         if (i > 0 && pending->opcode == OP_IF)
             expect(parser, "else");
         if (i > 0 && pending->opcode == OP_WHILE)
             expect(parser, "do");
-        if (!parser->failed)
-            parse_region(parser, pending->regions[i]);
+        if (parser->failed || (any_number && !looking_at(parser, "{") && !looking_at(parser, "(")))
+            return;
+        if (any_number)
+            vector_push(parser->scratch, &pending->regions, ir_block_create(parser->function, NULL));
+        parse_region(parser, pending->regions.data[i]);
     }
 }
 
@@ -644,10 +685,13 @@ static void parse_tail(struct parser *parser, struct pending *pending, bool plai
 static void build_operation(struct parser *parser, struct ir_block *block, struct pending *pending)
 {
     struct ir_builder builder = {.module = parser->module, .block = block, .at = pending->at};
-    struct ir_operation *op = ir_build(&builder, pending->opcode, pending->operands.count, pending->operands.data,
-                                       pending->result_count, pending->types.data);
+    struct ir_operation *op =
+        ir_op_info[pending->opcode].regions < 0
+            ? ir_build_regions(&builder, pending->opcode, pending->regions.count)
+            : ir_build(&builder, pending->opcode, pending->operands.count, pending->operands.data,
+                       pending->result_count, pending->types.data);
     for (int i = 0; i < op->region_count; i++) {
-        op->regions[i] = pending->regions[i];
+        op->regions[i] = pending->regions.data[i];
         op->regions[i]->parent = op;
     }
     set_attributes(parser, op, pending->attribute_count, pending->attributes);
@@ -713,9 +757,8 @@ static void parse_operation(struct parser *parser, struct ir_block *block)
         return;
     pending->attributes = ARENA_ARRAY(parser->scratch, struct pending_attribute, ATTRIBUTE_LIMIT);
     pending->attribute_count = attributes(parser, pending->attributes);
-    pending->region_count = ir_op_info[pending->opcode].regions;
-    for (int i = 0; i < pending->region_count; i++)
-        pending->regions[i] = ir_block_create(parser->function, NULL);
+    for (int i = 0; i < ir_op_info[pending->opcode].regions; i++)
+        vector_push(parser->scratch, &pending->regions, ir_block_create(parser->function, NULL));
     /* operands stand on the operation's line: one without operands must not take the next line's results */
     bool plain_for = false;
     if (!parser->failed && looking_at(parser, "%") && parser->line == at.line) {
@@ -728,6 +771,8 @@ static void parse_operation(struct parser *parser, struct ir_block *block)
     if (!parser->failed && !plain_for)
         parse_regions(parser, pending);
     parse_tail(parser, pending, plain_for);
+    if (!parser->failed && ir_op_info[pending->opcode].regions < 0 && pending->operands.count + pending->result_count)
+        fail_at(parser, at, DIAGNOSTIC_E1001, "the operation takes no operands and gives no results");
     if (!parser->failed)
         build_operation(parser, block, pending);
 }
@@ -850,6 +895,12 @@ static void parse_clauses(struct parser *parser, struct ir_function *function)
             function->stages = bracketed(parser, 0, 64);
         else if (accept(parser, "registers"))
             function->max_registers = bracketed(parser, 0, 255);
+        else if (accept(parser, "persistent"))
+            function->persistent = bracketed(parser, -1, 64);
+        else if (accept(parser, "raster"))
+            function->raster = bracketed(parser, 0, INT16_MAX);
+        else if (accept(parser, "cluster"))
+            function->cluster = bracketed(parser, 0, 16);
         else if (accept(parser, "shared"))
             function->shared_bytes = bracketed(parser, 0, INT32_MAX);
         else if (accept(parser, "strict_fp"))

@@ -27,6 +27,7 @@ static const char *const action_words[] = {IR_ACTIONS(X)};
 static const char *const order_words[] = {IR_ORDERS(X)};
 static const char *const scope_words[] = {IR_SCOPES(X)};
 static const char *const nan_words[] = {IR_NANS(X)};
+static const char *const instruction_words[] = {IR_INSTRUCTIONS(X)};
 static const char *const math_words[] = {IR_MATHS(X)};
 #undef X
 
@@ -44,6 +45,7 @@ static const char *const *words_of(enum ir_attribute_key key, int *count)
     case IR_ATTRIBUTE_SCOPE: return WORDS(scope_words);
     case IR_ATTRIBUTE_NAN: return WORDS(nan_words);
     case IR_ATTRIBUTE_FUNCTION: return WORDS(math_words);
+    case IR_ATTRIBUTE_INSTRUCTION: return WORDS(instruction_words);
     default: *count = 0; return NULL;
     }
 #undef WORDS
@@ -228,8 +230,27 @@ static void print_list(struct buffer *out, int count, const int64_t *numbers)
     buffer_putc(out, ']');
 }
 
+/* buffer<bf16, [128, 64], slots(4), #...> */
+static void print_buffer_type(struct buffer *out, const struct ir_type *type)
+{
+    buffer_printf(out, "buffer<%s, ", ir_element_info[type->element].text);
+    print_list(out, type->rank, type->extent);
+    buffer_printf(out, ", slots(%d)", type->slots);
+    if (type->layout) {
+        buffer_puts(out, ", ");
+        layout_print(out, type->layout);
+    }
+    buffer_putc(out, '>');
+}
+
 void ir_print_type(struct buffer *out, const struct ir_type *type)
 {
+    switch (type->kind) {
+    case IR_BUFFER: print_buffer_type(out, type); return;
+    case IR_MBARRIER: buffer_printf(out, "mbarrier<%d>", type->slots); return;
+    case IR_TOKEN: buffer_puts(out, "token"); return;
+    case IR_TILE: case IR_VIEW: break;
+    }
     if (type->kind == IR_VIEW)
         buffer_puts(out, "view<");
     if (type->element == IR_POINTER)
@@ -603,6 +624,12 @@ void ir_print_function(struct buffer *out, const struct ir_function *function, b
         buffer_printf(out, " stages(%d)", function->stages);
     if (function->max_registers)
         buffer_printf(out, " registers(%d)", function->max_registers);
+    if (function->persistent)
+        buffer_printf(out, " persistent(%d)", function->persistent);
+    if (function->raster)
+        buffer_printf(out, " raster(%d)", function->raster);
+    if (function->cluster)
+        buffer_printf(out, " cluster(%d)", function->cluster);
     if (function->shared_bytes)
         buffer_printf(out, " shared(%lld)", (long long)function->shared_bytes);
     buffer_puts(out, function->strict_fp ? " strict_fp" : "");

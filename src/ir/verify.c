@@ -3,6 +3,7 @@
  * so that they can be moved and lowered alone. */
 #include "ir/verify.h"
 
+#include "ir/layout.h"
 #include "ir/text.h"
 
 struct verifier {
@@ -16,6 +17,7 @@ struct verifier {
     int *isolation;                  /* of the regions it is defined in */
     int isolated;                    /* current isolation number; 0: none */
     int next_isolation;
+    int warps;                       /* that tiles here are spread over; 0: not known */
     int errors;
 };
 
@@ -63,8 +65,15 @@ static const char *define(struct verifier *verifier, const struct ir_value *valu
         return "two values share an id";
     if (value->definition != definition || value->block != block || value->index != index)
         return "a value does not know where it is defined";
-    if (value->type->layout && verifier->function->level == IR_LEVEL_VALUE)
+    const struct ir_type *type = value->type;
+    if (verifier->function->level == IR_LEVEL_VALUE && type->layout)
         return "a type has a layout at the Value level";
+    if (verifier->function->level == IR_LEVEL_VALUE && type->kind != IR_TILE && type->kind != IR_VIEW)
+        return "buffers, mbarriers and tokens are not of the Value level";
+    if (type->kind == IR_TILE && type->layout && verifier->warps && layout_warps(type->layout) != verifier->warps)
+        return "a tile's layout covers other warps than work here";
+    if ((type->kind == IR_BUFFER || type->kind == IR_MBARRIER) && (!definition || definition->region_count))
+        return "buffers and mbarriers are not handed on: they have one name each";
     for (int i = 0; i < value->type->rank; i++)
         if (value->type->kind == IR_TILE && value->type->extent[i] < 1)
             return "a tile has an extent below 1";
@@ -120,7 +129,7 @@ static const char *count_problem(const struct ir_operation *op)
         return "wrong number of operands";
     if (info->results >= 0 && op->result_count != info->results)
         return "wrong number of results";
-    return op->region_count != info->regions ? "wrong number of regions" : NULL;
+    return info->regions >= 0 && op->region_count != info->regions ? "wrong number of regions" : NULL;
 }
 
 /* The terminator of a region: its kind by the parent, its types by what the parent hands on. */
@@ -199,7 +208,11 @@ static void check_operation(struct verifier *verifier, const struct ir_operation
     if (isolated)
         verifier->isolated = ++verifier->next_isolation;
     bool no_region = op->opcode == OP_REDUCE && ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) != IR_REDUCE_REGION;
+    const struct ir_attribute *role_warps = ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS);
+    int warps = verifier->warps;
     for (int i = 0; i < op->region_count; i++) {
+        if (role_warps)
+            verifier->warps = i < role_warps->count ? (int)role_warps->list[i] : 0;
         if (!op->regions[i] || op->regions[i]->parent != op)
             report(verifier, op, "a region does not know its operation");
         else if (!no_region)
@@ -208,6 +221,7 @@ static void check_operation(struct verifier *verifier, const struct ir_operation
             report(verifier, op, "only kind(region) has a region");
     }
     verifier->isolated = outer;
+    verifier->warps = warps;
     for (int i = 0; i < op->result_count; i++)
         if ((problem = define(verifier, op->results[i], op, op->block, i)))
             report(verifier, op, problem);
@@ -276,7 +290,8 @@ static void check_uses(struct verifier *verifier)
 
 bool ir_verify_function(const struct ir_function *function, struct diagnostics *diagnostics)
 {
-    struct verifier verifier = {.function = function, .diagnostics = diagnostics, .arena = arena_create()};
+    struct verifier verifier = {.function = function, .diagnostics = diagnostics, .arena = arena_create(),
+                                .warps = function->warps};
     int count = function->next_value_id;
     verifier.visible = ARENA_ARRAY(verifier.arena, const struct ir_value *, count);
     verifier.seen = ARENA_ARRAY(verifier.arena, const struct ir_value *, count);

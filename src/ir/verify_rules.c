@@ -1,6 +1,6 @@
-/* The rules of each operation: element classes, shapes, attributes against operands.  man/tile-ir.7 tells them to
- * people. Every function gives NULL or a sentence. */
-#include "ir/verify.h"
+/* The rules of each operation of the Value level: element classes, shapes, attributes against operands.  man/tile-ir.7
+ * tells them to people. Every function gives NULL or a sentence. */
+#include "ir/verify_internal.h"
 
 #define BIT(key) (UINT64_C(1) << IR_ATTRIBUTE_##key)
 
@@ -18,31 +18,32 @@ uint64_t ir_required_attributes(enum ir_opcode opcode)
     case OP_ATOMIC: return BIT(PLACE) | BIT(ACTION);
     case OP_POINTER_ATOMIC: return BIT(ACTION);
     case OP_CALL: return BIT(CALLEE);
+    case OP_BUFFER_PERMUTE: return BIT(PERMUTATION);
+    case OP_BUFFER_PART: return BIT(START);
+    case OP_COPY_ASYNC: case OP_STORE_ASYNC: case OP_TMA_LOAD: case OP_TMA_STORE: case OP_CP_ASYNC: return BIT(PLACE);
+    case OP_DOT_ASYNC: return BIT(INSTRUCTION);
+    case OP_DOT_WAIT: case OP_TMA_WAIT: case OP_CP_WAIT: return BIT(PENDING);
+    case OP_ROLES: return BIT(ROLE_WARPS);
+    case OP_MBARRIER: return BIT(ARRIVALS);
+    case OP_MBARRIER_EXPECT: return BIT(BYTES);
     default: return 0;
     }
 }
 
-static bool is_tile(const struct ir_value *value) { return value->type->kind == IR_TILE; }
-static bool is_scalar(const struct ir_value *value) { return is_tile(value) && value->type->rank == 0; }
+static bool is_tile(const struct ir_value *value) { return verify_is_tile(value); }
+static bool is_scalar(const struct ir_value *value) { return verify_is_scalar(value); }
 static enum ir_element element_of(const struct ir_value *value) { return value->type->element; }
 static bool is_scalar_of(const struct ir_value *value, enum ir_element element)
 {
-    return is_scalar(value) && element_of(value) == element;
+    return verify_is_scalar_of(value, element);
 }
-static bool is_integer_scalar(const struct ir_value *value)
-{
-    return is_scalar(value) && ir_is_integer(element_of(value));
-}
+static bool is_integer_scalar(const struct ir_value *value) { return verify_is_integer_scalar(value); }
+static bool same_element(const struct ir_type *a, const struct ir_type *b) { return verify_same_element(a, b); }
 
 /* Same extents and, where there are layouts, the same one: scalars have none. */
 static bool same_form(const struct ir_type *a, const struct ir_type *b)
 {
     return a->kind == IR_TILE && b->kind == IR_TILE && ir_type_same_shape(a, b) && a->layout == b->layout;
-}
-
-static bool same_element(const struct ir_type *a, const struct ir_type *b)
-{
-    return a->element == b->element && a->pointee == b->pointee && a->pointee_const == b->pointee_const;
 }
 
 /* Of a tile of pointers or a view, what one element in memory is. */
@@ -171,7 +172,7 @@ static const char *reshape_problem(const struct ir_type *from, const struct ir_t
                ? NULL : "operand and result must have one element and as many of them";
 }
 
-static bool is_permutation(const struct ir_attribute *list, int rank)
+bool verify_is_permutation(const struct ir_attribute *list, int rank)
 {
     unsigned seen = 0;
     if (list->count != rank)
@@ -191,7 +192,7 @@ static const char *permute_problem(const struct ir_operation *op)
     enum ir_type_kind kind = op->opcode == OP_PERMUTE ? IR_TILE : IR_VIEW;
     if (from->kind != kind || to->kind != kind || !same_element(from, to) || from->rank != to->rank)
         return "operand and result must have one element and rank";
-    if (!is_permutation(order, from->rank))
+    if (!verify_is_permutation(order, from->rank))
         return "the permutation does not name each dimension once";
     for (int i = 0; i < from->rank; i++)
         if (to->extent[i] != from->extent[order->list[i]] || to->stride[i] != from->stride[order->list[i]])
@@ -248,11 +249,9 @@ static const char *reduce_problem(const struct ir_operation *op)
     return NULL;
 }
 
-static const char *dot_problem(const struct ir_operation *op)
+const char *verify_product(const struct ir_type *a, const struct ir_type *b, const struct ir_type *c)
 {
-    const struct ir_type *a = op->operands[0]->type, *b = op->operands[1]->type, *c = op->operands[2]->type;
-    if (a->kind != IR_TILE || b->kind != IR_TILE || c != op->results[0]->type || a->rank < 2 || a->rank != b->rank ||
-        a->rank != c->rank)
+    if (a->rank < 2 || a->rank != b->rank || a->rank != c->rank)
         return "operands have one rank, at least 2, and the result the accumulator's type";
     int last = a->rank - 1;
     for (int i = 0; i < last - 1; i++)
@@ -268,6 +267,14 @@ static const char *dot_problem(const struct ir_operation *op)
     enum ir_element wanted = a->element == IR_F64 ? IR_F64 : ir_is_float(a->element) ? IR_F32 : IR_I32;
     return c->element == wanted && (ir_is_float(a->element) || ir_is_integer(a->element))
                ? NULL : "the accumulator is f32, for f64 factors f64, for integers i32";
+}
+
+static const char *dot_problem(const struct ir_operation *op)
+{
+    const struct ir_type *a = op->operands[0]->type, *b = op->operands[1]->type, *c = op->operands[2]->type;
+    if (a->kind != IR_TILE || b->kind != IR_TILE || c->kind != IR_TILE || c != op->results[0]->type)
+        return "operands have one rank, at least 2, and the result the accumulator's type";
+    return verify_product(a, b, c);
 }
 
 static const char *map_problem(const struct ir_operation *op)
@@ -334,8 +341,7 @@ static const char *subview_problem(const struct ir_operation *op)
                : NULL;
 }
 
-/* Entries of `place` against the view and the index operands. */
-static const char *place_problem(const struct ir_operation *op)
+const char *verify_place(const struct ir_operation *op)
 {
     const struct ir_attribute *place = ir_attribute(op, IR_ATTRIBUTE_PLACE);
     const struct ir_type *view = op->operands[0]->type, *gather = NULL;
@@ -412,7 +418,7 @@ static const char *atomic_problem(const struct ir_operation *op, enum ir_element
 
 static const char *memory_problem(const struct ir_operation *op)
 {
-    const char *problem = place_problem(op);
+    const char *problem = verify_place(op);
     if (problem)
         return problem;
     const struct ir_type *view = op->operands[0]->type;
@@ -552,7 +558,7 @@ const char *ir_verify_rules(const struct ir_operation *op)
     case OP_CONVERT_LAYOUT:
         return first->kind == IR_TILE && ir_type_same_shape(first, result) && same_element(first, result)
                    ? NULL : "operand and result differ in more than the layout";
-    case OP_YIELD: case OP_CONDITION: case OP_RETURN: case OP_BARRIER: case OP_COUNT: return NULL;
+    case OP_YIELD: case OP_CONDITION: case OP_RETURN: case OP_COUNT: return NULL;
+    default: return ir_op_info[op->opcode].level == IR_LEVEL_MACHINE ? verify_machine(op) : verify_schedule(op);
     }
-    return NULL;
 }
