@@ -37,6 +37,9 @@ struct reach {
     LLVMValueRef whole;                 /* i1: no vector straddles the limit; NULL: always so */
 };
 void reach_plan(struct lowering *l, const struct ir_operation *operation, struct reach *reach);
+/* The same where the elements lie as in a tile of the given type, whose registers stand for what a thread moves. */
+void reach_plan_as(struct lowering *l, const struct ir_operation *operation, const struct ir_type *type,
+                   struct reach *reach);
 /* Address of a register's element: address + *offset. */
 LLVMValueRef reach_address(struct lowering *l, const struct reach *reach, int reg, int64_t *offset);
 /* Whether the element (the vector that starts there, when none straddles) is inside; NULL: it is. */

@@ -114,11 +114,19 @@ static void plan_vector(struct lowering *l, const struct ir_operation *operation
 }
 
 void reach_plan(struct lowering *l, const struct ir_operation *operation, struct reach *reach) {
+    struct ir_access access;
+    if (!ir_access_of(operation, &access)) die("%s without a place", ir_op_info[operation->opcode].text);
+    reach_plan_as(l, operation, operation->opcode == OP_STORE ? access.value->type : operation->results[0]->type,
+                  reach);
+}
+
+void reach_plan_as(struct lowering *l, const struct ir_operation *operation, const struct ir_type *type,
+                   struct reach *reach) {
     *reach = (struct reach){.gather_first = -1};
     if (!ir_access_of(operation, &reach->access)) die("%s without a place", ir_op_info[operation->opcode].text);
     reach->view = value_of(l, reach->access.view)->view;
     reach->element = reach->access.view->type->element;
-    reach->type = operation->opcode == OP_STORE ? reach->access.value->type : operation->results[0]->type;
+    reach->type = type;
     int next = 0;
     for (int d = 0; d < reach->access.rank; d++) {
         int64_t place = reach->access.place[d];

@@ -1,0 +1,177 @@
+/* Products by mma.sync: each warp multiplies fragments of 16 rows and 8 columns.
+ *
+ * The accumulator lies in layout_mma_accumulator of some grid of warps, the factors are tiles in layout_mma_operand of
+ * the same grid or buffers that are read in it.  Which register goes where is asked of the layouts, for the thread in
+ * lane 0 of warp 0: all threads are alike.  Fragments of one step of k are asked for ahead of the products of the step
+ * before, so that shared memory and the tensor core work at the same time. */
+#include "targets/nvptx/fragment.h"
+
+/* One instruction: 16 x 8 x k, types as PTX calls them. */
+struct instruction { int k; const char *a, *b, *accumulator; enum ptx_row row; };
+
+struct product {
+    struct ir_operation *operation;
+    const struct layout *layout;     /* of the accumulator */
+    struct instruction by;
+    struct fragment a, b;
+    int64_t k;
+    int blocks;                      /* 16 x 8 blocks of a warp */
+    int (*block)[2];                 /* row and column of lane 0 in warp 0 */
+    LLVMValueRef *out;
+};
+
+static const char *type_name(enum ir_element element, enum ir_precision precision) {
+    switch (element) {
+    case IR_BF16: return "bf16";
+    case IR_F16: return "f16";
+    case IR_F8E4M3: return "e4m3";
+    case IR_F8E5M2: return "e5m2";
+    case IR_I8: return "s8";
+    case IR_U8: return "u8";
+    case IR_F32: return precision == IR_PRECISION_TF32 ? "tf32" : NULL;
+    default: return NULL;
+    }
+}
+
+static struct instruction choose_instruction(struct lowering *l, const struct ir_operation *operation) {
+    enum ir_element a = operation->operands[0]->type->element, b = operation->operands[1]->type->element;
+    enum ir_precision precision = (enum ir_precision)ir_number(operation, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE);
+    struct instruction by = {32 / value_bytes(a), type_name(a, precision), type_name(b, precision), "f32", PTX_MMA_F32};
+    enum ir_element sum = operation->results[0]->type->element;
+    if (!by.a || !by.b || value_bytes(a) != value_bytes(b) || (sum != IR_F32 && sum != IR_I32))
+        die("mma of %s and %s", ir_element_info[a].text, ir_element_info[b].text);
+    if (sum == IR_I32) by = (struct instruction){32, by.a, by.b, "s32", PTX_MMA_S32};
+    if (a == IR_F16 && l->row->major < 8) by = (struct instruction){8, by.a, by.b, "f32", PTX_MMA_F32_K8};
+    return by;
+}
+
+/* The grid of warps that an accumulator's layout was made for. */
+static bool find_grid(struct lowering *l, const struct ir_type *type, int *warps_m, int *warps_n) {
+    int extent[2] = {(int)type->extent[0], (int)type->extent[1]}, warps = layout_warps(type->layout);
+    for (*warps_n = 1; *warps_n <= warps; *warps_n *= 2) {
+        *warps_m = warps / *warps_n;
+        if (*warps_m * *warps_n != warps) continue;
+        if (layout_equal(layout_mma_accumulator(l->layouts, 2, extent, *warps_m, *warps_n), type->layout)) return true;
+    }
+    return false;
+}
+
+static void open_factor(struct lowering *l, const struct ir_operation *operation, int operand, int warps_m, int warps_n,
+                        struct fragment *fragment) {
+    const struct ir_value *value = operation->operands[operand];
+    int extent[2] = {(int)value->type->extent[0], (int)value->type->extent[1]};
+    int bytes = value_bytes(value->type->element);
+    const struct layout *layout = layout_mma_operand(l->layouts, 2, extent, operand, bytes, warps_m, warps_n);
+    if (!layout) die("no operand layout of mma for %d x %d", extent[0], extent[1]);
+    fragment_open(l, value, layout, fragment);
+}
+
+/* The register that holds an element in lane 0 of warp 0. */
+static int register_at(const struct layout *layout, int row, int column) {
+    const struct layout_position first = {.part = {0}};
+    int coordinates[2] = {row, column}, reg = layout_register_at(layout, &first, coordinates);
+    if (reg < 0) die("a fragment of mma is in another thread");
+    return reg;
+}
+
+static void find_blocks(struct lowering *l, struct product *p) {
+    int count = layout_registers(p->layout), coordinates[LAYOUT_RANK];
+    p->block = (int(*)[2])arena_alloc(l->arena, (size_t)count * sizeof *p->block);
+    for (int reg = 0; reg < count; reg++) {
+        struct layout_position position = {.part = {[LAYOUT_REGISTER] = reg}};
+        layout_coordinates(p->layout, &position, coordinates);
+        if (coordinates[0] % 16 || coordinates[1] % 8) continue;
+        p->block[p->blocks][0] = coordinates[0];
+        p->block[p->blocks++][1] = coordinates[1];
+    }
+}
+
+/* Columns of one block row go forth, those of the next back: neighbours share a fragment. */
+static void order_blocks(struct product *p) {
+    for (int i = 1; i < p->blocks; i++)
+        for (int j = i; j > 0; j--) {
+            int *a = p->block[j - 1], *b = p->block[j];
+            bool odd = a[0] / 16 & 1;
+            if (!(b[0] < a[0] || (a[0] == b[0] && (odd ? b[1] > a[1] : b[1] < a[1])))) break;
+            for (int d = 0; d < 2; d++) {
+                int keep = a[d];
+                a[d] = b[d];
+                b[d] = keep;
+            }
+        }
+}
+
+static LLVMValueRef word_at(struct lowering *l, struct fragment *f, int row, int column) {
+    return fragment_word(l, f, register_at(f->layout, row, column) >> f->word_bits);
+}
+
+/* tf32 keeps 10 bits of the mantissa, rounded to nearest even. */
+static LLVMValueRef round_tf32(struct lowering *l, LLVMValueRef word) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, word, value_i32(l, 13), ""), value_i32(l, 1), "");
+    LLVMValueRef sum = LLVMBuildAdd(b, LLVMBuildAdd(b, word, odd, ""), value_i32(l, 0xfff), "");
+    LLVMValueRef magnitude = LLVMBuildAnd(b, word, value_i32(l, 0x7fffffff), "");
+    LLVMValueRef finite = LLVMBuildICmp(b, LLVMIntULT, magnitude, value_i32(l, 0x7f800000), "");
+    return LLVMBuildAnd(b, LLVMBuildSelect(b, finite, sum, word, ""), value_i32(l, ~0x1fff), "");
+}
+
+/* The words of a block of a factor at k, in the instruction's order: rows g, g + 8 of A, then the second half of k. */
+static int gather_words(struct lowering *l, struct product *p, int operand, int at, int k, LLVMValueRef *words) {
+    struct fragment *f = operand == 0 ? &p->a : &p->b;
+    int half = 16 / value_bytes(f->element), halves = p->by.k > half ? 2 : 1, count = 0;
+    for (int h = 0; h < halves; h++)
+        for (int row = 0; row < (operand == 0 ? 16 : 8); row += 8)
+            words[count++] = operand == 0 ? word_at(l, f, at + row, k + h * half) : word_at(l, f, k + h * half, at);
+    return count;
+}
+
+/* Asks for every word of a step, so that it is on its way. */
+static void fetch_step(struct lowering *l, struct product *p, int k) {
+    LLVMValueRef words[4];
+    for (int i = 0; i < p->blocks; i++) {
+        gather_words(l, p, 0, p->block[i][0], k, words);
+        gather_words(l, p, 1, p->block[i][1], k, words);
+    }
+}
+
+static void multiply_block(struct lowering *l, struct product *p, const int *at, int k) {
+    LLVMTypeRef sum = p->by.row == PTX_MMA_S32 ? l->i32 : l->f32, members[4] = {sum, sum, sum, sum};
+    LLVMValueRef arguments[10];
+    int count = gather_words(l, p, 0, at[0], k, arguments), places[4];
+    count += gather_words(l, p, 1, at[1], k, arguments + count);
+    if (p->a.element == IR_F32)
+        for (int i = 0; i < count; i++) arguments[i] = round_tf32(l, arguments[i]);
+    for (int i = 0; i < 4; i++) {
+        places[i] = register_at(p->layout, at[0] + (i / 2) * 8, at[1] + i % 2);
+        arguments[count++] = p->out[places[i]];
+    }
+    const char *words[4] = {arena_printf(l->arena, "m16n8k%d", p->by.k), p->by.a, p->by.b, NULL};
+    LLVMTypeRef type = LLVMStructTypeInContext(l->context, members, 4, false);
+    LLVMValueRef all = ptx_emit(l, p->by.row, type, arguments, count, words);
+    for (unsigned i = 0; i < 4; i++) p->out[places[i]] = LLVMBuildExtractValue(l->builder, all, i, "");
+}
+
+void lower_mma(struct lowering *l, struct ir_operation *operation) {
+    const struct ir_type *type = operation->results[0]->type;
+    struct product p = {.operation = operation, .layout = type->layout, .by = choose_instruction(l, operation),
+                        .k = operation->operands[0]->type->extent[1]};
+    int warps_m, warps_n, count = layout_registers(type->layout);
+    if (type->rank != 2 || !find_grid(l, type, &warps_m, &warps_n)) die("mma into a tile that is no accumulator");
+    open_factor(l, operation, 0, warps_m, warps_n, &p.a);
+    open_factor(l, operation, 1, warps_m, warps_n, &p.b);
+    find_blocks(l, &p);
+    order_blocks(&p);
+    p.out = value_define(l, operation->results[0]);
+    const struct ir_value *added = operation->operand_count > 3 ? operation->operands[3] : NULL;
+    for (int i = 0; i < count; i++) {
+        p.out[i] = value_register(l, operation->operands[2], i);
+        if (added)
+            p.out[i] = LLVMBuildSelect(l->builder, value_register(l, added, 0), p.out[i],
+                                       LLVMConstNull(LLVMTypeOf(p.out[i])), "");
+    }
+    fetch_step(l, &p, 0);
+    for (int k = 0; k < p.k; k += p.by.k) {
+        if (k + p.by.k < p.k) fetch_step(l, &p, k + p.by.k);
+        for (int i = 0; i < p.blocks; i++) multiply_block(l, &p, p.block[i], k);
+    }
+}
