@@ -163,6 +163,19 @@ void tile_rt_keep_loaded(const void *address)
         dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+TILE_RT_COLD static int fail_version(unsigned made)
+{
+    return tile_rt_fail(TILE_ERR_ABI,
+                        "an object made for version %u of the run time meets version %u; compile the .tile file again, "
+                        "or link the libtilert of the tilecc that made it",
+                        made, (unsigned)TILE_RT_ABI);
+}
+
+int tile_rt_check_version(const struct tile_rt_kernel *kernel)
+{
+    return __builtin_expect(kernel->abi == TILE_RT_ABI, 1) ? TILE_OK : fail_version((unsigned)kernel->abi);
+}
+
 /* ---- the way of a call ------------------------------------------------------------------------------------------ */
 
 /* Not an initialiser: the slots are large and are filled before they are read. */
@@ -177,6 +190,9 @@ static void begin_call(struct tile_rt_call *call, const struct tile_rt_kernel *k
     call->facts_known = call->facts_true = 0;
     call->programs = 0;
     call->device = -1;
+    call->take_empty = call->met_empty = 0;
+    call->refused = NULL;
+    call->refusal = NULL;
 }
 
 /* Where: the processor (device -1) or the stream's device, and the code for it. */
@@ -195,7 +211,10 @@ static int find_target(struct tile_rt_call *call, struct CUstream_st *stream)
  * but when there is no place, a wrong argument is still told first where nothing depends on the place. */
 static int prepare(struct tile_rt_call *call, struct CUstream_st *stream)
 {
-    int place = find_target(call, stream), status;
+    int place, status = tile_rt_check_version(call->kernel); /* of another version nothing but this field is known */
+    if (status != TILE_OK)
+        return status;
+    place = find_target(call, stream);
     if (place != TILE_OK) {
         char text[sizeof last_error.text];
         int cuda = last_error.cuda;
@@ -229,6 +248,9 @@ int tile_rt_query(const struct tile_rt_kernel *kernel, struct CUstream_st *strea
     struct tile_rt_call call;
     int saved = errno, status;
     begin_call(&call, kernel, arguments);
+    status = tile_rt_check_version(kernel);
+    if (status != TILE_OK)
+        return status;
     if (info == NULL)
         return tile_rt_fail(TILE_ERR_ARG, "%s: the struct tile_kernel_info to fill is NULL", kernel->name);
     status = prepare(&call, stream);
@@ -247,6 +269,8 @@ int tile_rt_query(const struct tile_rt_kernel *kernel, struct CUstream_st *strea
         info->shared_bytes = (int)call.variant->scratch_bytes;
     }
     info->cluster = call.variant->cluster > 1 ? call.variant->cluster : 1;
+    info->persistent = call.variant->persistent;
+    info->maps = call.variant->map_count;
     info->value_count = call.variant->value_count;
     info->value_names = call.variant->value_names;
     info->values = call.variant->values;
@@ -260,10 +284,9 @@ int tile_rt_load(const struct tile_rt_kernel *kernel)
     int saved = errno, status;
     uint32_t i;
     begin_call(&call, kernel, NULL);
-    if (kernel->abi != TILE_RT_ABI)
-        return tile_rt_fail(TILE_ERR_ABI, "an object made for version %u of the run time meets version %u",
-                            (unsigned)kernel->abi, (unsigned)TILE_RT_ABI);
-    status = find_target(&call, NULL);
+    status = tile_rt_check_version(kernel);
+    if (status == TILE_OK)
+        status = find_target(&call, NULL);
     for (i = 0; status == TILE_OK && i < call.target->variant_count; i++) {
         call.variant = &call.target->variants[i];
         status = tile_rt_cuda_load(&call);

@@ -57,6 +57,8 @@ struct tile_kernel_info {
     int registers;              /* per thread; 0 on the CPU */
     int shared_bytes;           /* per block, static and dynamic; on the CPU the scratch of a thread */
     int cluster;                /* blocks per cluster, 1 without */
+    int persistent;             /* blocks per multiprocessor that walk over the programs; 0: a block a program */
+    int maps;                   /* tensor maps that the call hands to the kernel */
     int value_count;            /* names of `const` and `tune`, with the values compiled in */
     const char *const *value_names;
     const int64_t *values;
@@ -153,7 +155,8 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 
 /* ---- the descriptor --------------------------------------------------------------------------------------------- */
 
-#define TILE_RT_ABI 1
+/* Changes with every change to what is below: an object runs with the run time of its compiler and no other. */
+#define TILE_RT_ABI 2
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
 #define TILE_RT_MAX_PARAMETERS 64
@@ -163,6 +166,9 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 #define TILE_RT_MAX_GRID 8
 #define TILE_RT_MAX_SLOTS 500  /* 4000 bytes: within the 4 KiB of a kernel's parameters */
 #define TILE_RT_MAX_STACK 32   /* of the byte code */
+#define TILE_RT_MAX_MAPS 16    /* of a variant */
+#define TILE_RT_MAP_RANK 5
+#define TILE_RT_PARAMETER_BYTES 4096 /* of a kernel with maps: 8 a slot and 128 a map */
 
 /* Element and scalar types: name in C symbols, size in memory in bytes, C type of an argument (narrow ones travel wide
  * and are checked or rounded here), C type of an element.  `pointer` is the element of a view of pointers. */
@@ -306,9 +312,10 @@ struct tile_rt_name {
  * view gives 1 + 2*rank (data, extents, strides; absent: data 0, declared extents, strides 0); a pointer 1; a scalar or
  * enum 1 (its bits, zero-extended; narrow floats already rounded to their type); a key none.  Then the count of each
  * grid dimension in order.  Then `program_base`.
- * GPU: the kernel has one parameter, a struct of these slots by value;
- * blockIdx.x + program_base is the linear program number, the first grid name fastest.  Launches beyond 2^31 - 1 blocks
- * are split and program_base advances.
+ * GPU: the kernel's first parameter is a struct of these slots by value, then comes one of 128 bytes for each of its
+ * tensor maps.  blockIdx.x + program_base is the linear program number, the first grid name fastest.  Launches beyond
+ * 2^31 - 1 blocks are split and program_base advances.  A persistent kernel's blocks take the programs blockIdx.x,
+ * blockIdx.x + gridDim.x, ...: one launch, program_base 0.
  * CPU: a tile_rt_function runs the linear programs [begin, end) (program_base is 0
  * and already included); scratch is scratch_bytes of the variant, 64-byte aligned, one per thread, not cleared. */
 typedef void tile_rt_function(const uint64_t *slots, int64_t begin, int64_t end, void *scratch);
@@ -318,8 +325,20 @@ struct tile_rt_state {
     void *record;
 };
 
+/* What the launch tells the hardware of a view, so that it copies boxes of it by itself (a CUtensorMap, by
+ * cuTensorMapEncodeTiled).  Address, extents and strides are the view's at the call.  An instance whose maps can not say
+ * what the view is, such as one whose stride is 0, does not fit the call: a later one without maps is taken. */
+struct tile_rt_map {
+    uint16_t parameter;           /* a view */
+    uint16_t swizzle;             /* bytes: 0, 32, 64, 128 */
+    uint8_t type, rank;           /* enum tile_rt_type; dimensions of the map */
+    uint8_t dimension[TILE_RT_MAP_RANK]; /* of the view; the first is the one without gaps */
+    uint8_t reserved;
+    uint32_t box[TILE_RT_MAP_RANK];      /* elements */
+};
+
 /* One instance of the kernel for one target.  It fits a call when the kernel's keys (tile_rt_kernel.keys names them)
- * have these values and all facts in the mask hold.  The first that fits is taken. */
+ * have these values, all facts in the mask hold and its maps can be made.  The first that fits is taken. */
 struct tile_rt_variant {
     uint64_t facts;               /* bit i: kernel.facts[i] must hold */
     const int64_t *keys;          /* [kernel.key_count] */
@@ -339,6 +358,9 @@ struct tile_rt_variant {
     int32_t static_shared, dynamic_shared;
     int32_t cluster;              /* blocks along x; 0 or 1: none */
     int32_t registers;
+    int32_t persistent;           /* GPU: blocks a multiprocessor that walk over all programs; 0: a block a program */
+    int32_t map_count;
+    const struct tile_rt_map *maps; /* GPU: parameters of the kernel behind the slots, in this order */
 };
 
 enum tile_rt_target_kind { TILE_RT_TARGET_cpu, TILE_RT_TARGET_cuda };

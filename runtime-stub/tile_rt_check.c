@@ -16,6 +16,8 @@ static const uint8_t type_size[] = {
 #undef X
 };
 
+unsigned tile_rt_type_size(unsigned type) { return type_size[type]; }
+
 static const uint64_t *view_of(const struct tile_rt_call *call, unsigned parameter)
 {
     return &call->slots[call->first_slot[parameter]];
@@ -533,9 +535,6 @@ int tile_rt_check_arguments(struct tile_rt_call *call)
 {
     const struct tile_rt_kernel *kernel = call->kernel;
     int status;
-    if (kernel->abi != TILE_RT_ABI)
-        return tile_rt_fail(TILE_ERR_ABI, "an object made for version %u of the run time meets version %u",
-                            (unsigned)kernel->abi, (unsigned)TILE_RT_ABI);
     if (kernel->parameter_count > TILE_RT_MAX_PARAMETERS || kernel->name_count > TILE_RT_MAX_NAMES ||
         kernel->slot_count > TILE_RT_MAX_SLOTS || kernel->grid_rank > TILE_RT_MAX_GRID)
         return tile_rt_fail(TILE_ERR_ABI, "%s: more parameters, names or grid dimensions than this run time takes",
@@ -580,7 +579,7 @@ static int variant_fits(struct tile_rt_call *call, const struct tile_rt_variant 
     for (i = 0; i < kernel->key_count; i++)
         if (variant->keys[i] != call->names[kernel->keys[i]])
             return 0;
-    return facts_hold(call, variant->facts);
+    return facts_hold(call, variant->facts) && (variant->map_count == 0 || tile_rt_make_maps(call, variant));
 }
 
 TILE_RT_COLD static int fail_no_variant(const struct tile_rt_call *call)
@@ -589,6 +588,10 @@ TILE_RT_COLD static int fail_no_variant(const struct tile_rt_call *call)
     char keys[200] = "";
     size_t used = 0;
     unsigned i;
+    if (call->refused != NULL)
+        return tile_rt_fail(TILE_ERR_NO_IMAGE, "%s: no code for %s fits these arguments without a tensor map of %s, and %s",
+                            kernel->name, call->target->name, kernel->parameters[call->refused->parameter].name,
+                            call->refusal);
     for (i = 0; i < kernel->key_count; i++)
         used = tile_rt_append(keys, sizeof keys, used, "%s%s=%lld", i ? ", " : "", kernel->names[kernel->keys[i]].text,
                               (long long)call->names[kernel->keys[i]]);
@@ -619,6 +622,7 @@ TILE_RT_COLD static int forced_variant(struct tile_rt_call *call, const char *se
     if (number >= call->target->variant_count)
         return tile_rt_fail(TILE_ERR_ENVIRONMENT, "TILE_FORCE_VARIANT=%s: %s has %u variants for %s", setting,
                             call->kernel->name, (unsigned)call->target->variant_count, call->target->name);
+    call->take_empty = 1;
     if (!variant_fits(call, &call->target->variants[number]))
         return tile_rt_fail(TILE_ERR_ENVIRONMENT, "TILE_FORCE_VARIANT=%s: that variant does not fit these arguments",
                             setting);
@@ -653,11 +657,26 @@ static int compute_grid(struct tile_rt_call *call)
     return TILE_OK;
 }
 
-int tile_rt_choose_variant(struct tile_rt_call *call)
+/* The first that fits.  Views without elements are left to code without maps as long as there is some. */
+static int find_variant(struct tile_rt_call *call)
 {
     const struct tile_rt_target *target = call->target;
-    const char *setting = tile_rt_settings()->variant;
     uint32_t i;
+    for (i = 0; i < target->variant_count; i++)
+        if (variant_fits(call, &target->variants[i])) {
+            call->variant = &target->variants[i];
+            call->variant_index = i;
+            return 1;
+        }
+    if (!call->met_empty || call->take_empty)
+        return 0;
+    call->take_empty = 1;
+    return find_variant(call);
+}
+
+int tile_rt_choose_variant(struct tile_rt_call *call)
+{
+    const char *setting = tile_rt_settings()->variant;
     if (__builtin_expect(setting != NULL, 0)) {
         int forced, status = forced_variant(call, setting, &forced);
         if (status != TILE_OK)
@@ -665,11 +684,5 @@ int tile_rt_choose_variant(struct tile_rt_call *call)
         if (forced)
             return compute_grid(call);
     }
-    for (i = 0; i < target->variant_count; i++)
-        if (variant_fits(call, &target->variants[i])) {
-            call->variant = &target->variants[i];
-            call->variant_index = i;
-            return compute_grid(call);
-        }
-    return fail_no_variant(call);
+    return find_variant(call) ? compute_grid(call) : fail_no_variant(call);
 }

@@ -68,7 +68,10 @@ enum {
     FUNCTION_NON_PORTABLE_CLUSTER = 14,
     LAUNCH_CLUSTER = 4,
     LIBRARY_BINARY_IS_PRESERVED = 1,
-    CAPTURE_RELAXED = 2
+    CAPTURE_RELAXED = 2,
+    MAP_INTERLEAVE_NONE = 0,
+    MAP_PROMOTION_256_BYTES = 3,
+    MAP_ZEROS_BEYOND = 0
 };
 
 /* name, its name for dlsym where cuGetProcAddress is not there, may be absent, parameters */
@@ -101,6 +104,9 @@ enum {
     X(cuLaunchKernel, cuLaunchKernel, 0,                                                                            \
       (void *function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y, unsigned block_z,    \
        unsigned shared, void *stream, void **parameters, void **extra))                                             \
+    X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, 1,                                                            \
+      (void *map, int type, unsigned rank, void *address, const uint64_t *extents, const uint64_t *strides,         \
+       const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int beyond))         \
     X(cuGetErrorName, cuGetErrorName, 0, (int error, const char **text))                                            \
     X(cuGetErrorString, cuGetErrorString, 0, (int error, const char **text))
 
@@ -634,6 +640,25 @@ int tile_rt_cuda_load(struct tile_rt_call *call)
     return ready_function(call, &function);
 }
 
+/* ---- tensor maps ------------------------------------------------------------------------------------------------ */
+
+int tile_rt_cuda_encode(struct tile_rt_tensor_map *map, unsigned type, unsigned rank, uint64_t address,
+                        const uint64_t *extents, const uint64_t *strides, const uint32_t *box, unsigned swizzle)
+{
+    static const uint32_t steps[TILE_RT_MAP_RANK] = {1, 1, 1, 1, 1};
+    static const uint8_t types[TILE_RT_TYPE_COUNT] = {
+        [TILE_RT_TYPE_bool] = 0, [TILE_RT_TYPE_i8] = 0,   [TILE_RT_TYPE_u8] = 0,   [TILE_RT_TYPE_f8e4m3] = 0,
+        [TILE_RT_TYPE_f8e5m2] = 0, [TILE_RT_TYPE_u16] = 1, [TILE_RT_TYPE_i16] = 1, [TILE_RT_TYPE_u32] = 2,
+        [TILE_RT_TYPE_i32] = 3,  [TILE_RT_TYPE_u64] = 4,  [TILE_RT_TYPE_pointer] = 4, [TILE_RT_TYPE_i64] = 5,
+        [TILE_RT_TYPE_f16] = 6,  [TILE_RT_TYPE_f32] = 7,  [TILE_RT_TYPE_f64] = 8,  [TILE_RT_TYPE_bf16] = 9,
+    };
+    int mode = swizzle == 128 ? 3 : swizzle == 64 ? 2 : swizzle == 32 ? 1 : 0;
+    if (cuda.cuTensorMapEncodeTiled == NULL)
+        return -1;
+    return cuda.cuTensorMapEncodeTiled(map, types[type], rank, (void *)(uintptr_t)address, extents, strides, box, steps,
+                                       MAP_INTERLEAVE_NONE, mode, MAP_PROMOTION_256_BYTES, MAP_ZEROS_BEYOND);
+}
+
 /* ---- launching -------------------------------------------------------------------------------------------------- */
 
 static int launch_blocks(const struct tile_rt_variant *variant, void *function, struct CUstream_st *stream,
@@ -664,24 +689,40 @@ static int launch_blocks(const struct tile_rt_variant *variant, void *function, 
     return cuda.cuLaunchKernelEx(&config, function, parameters, NULL);
 }
 
-/* All the blocks, in as many launches as the limit of the grid needs. */
+/* How many blocks the grid gets from program `base` on, and how many programs that leaves behind. */
+static int64_t count_blocks(const struct tile_rt_call *call, int64_t base, int64_t *covered)
+{
+    const struct tile_rt_variant *variant = call->variant;
+    int64_t cluster = variant->cluster > 1 ? variant->cluster : 1, most = MAX_BLOCKS / cluster * cluster;
+    int64_t blocks = *covered = call->programs - base;
+    if (variant->persistent > 0) {
+        most = (int64_t)variant->persistent * call->sm_count / cluster * cluster;
+        most = most < cluster ? cluster : most;
+        blocks = blocks < most ? blocks : most;
+    } else if (blocks > most) {
+        blocks = *covered = most;
+    }
+    return (blocks + cluster - 1) / cluster * cluster; /* blocks without a program end at once */
+}
+
+/* All the programs, in as many launches as the limit of the grid needs. */
 static int launch_all(struct tile_rt_call *call, void *function, struct CUstream_st *stream)
 {
     const struct tile_rt_variant *variant = call->variant;
-    int64_t cluster = variant->cluster > 1 ? variant->cluster : 1, most = MAX_BLOCKS / cluster * cluster, base;
     uint64_t *program_base = &call->slots[call->kernel->slot_count + call->kernel->grid_rank];
-    void *parameters[1];
+    void *parameters[1 + TILE_RT_MAX_MAPS];
+    int64_t base, covered;
+    int i;
     parameters[0] = call->slots;
-    for (base = 0; base < call->programs; base += most) {
-        int64_t blocks = call->programs - base < most ? call->programs - base : most;
+    for (i = 0; i < variant->map_count; i++)
+        parameters[1 + i] = &call->maps[i];
+    for (base = 0; base < call->programs; base += covered) {
+        int64_t blocks = count_blocks(call, base, &covered);
         int error;
-        blocks = (blocks + cluster - 1) / cluster * cluster; /* blocks of programs that do not exist end at once */
         *program_base = (uint64_t)base;
         error = launch_blocks(variant, function, stream, (unsigned)blocks, parameters);
         if (error != CUDA_SUCCESS)
             return fail_driver(call->kernel->name, "cuLaunchKernelEx", error);
-        if (call->programs - base <= most)
-            break;
     }
     if (__builtin_expect(tile_rt_settings()->device_sync, 0)) {
         int error = cuda.cuStreamSynchronize(stream);

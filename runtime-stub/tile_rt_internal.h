@@ -6,6 +6,7 @@
  *   tile_rt_check.c    arguments -> names, slots and facts, or a status: the same for every target
  *   tile_rt_overlap.c  do two views share a byte
  *   tile_rt_cuda.c     the driver: libcuda.so.1, contexts, devices, images, launches
+ *   tile_rt_maps.c     tensor maps of views, and a thread's last ones
  *   tile_rt_pool.c     the host's processor: instruction sets and a persistent pool of threads */
 #ifndef TILE_RT_INTERNAL_H
 #define TILE_RT_INTERNAL_H
@@ -22,6 +23,11 @@
 #error "tile_rt needs gcc or clang (atomic builtins, __thread)"
 #endif
 
+/* A CUtensorMap: its insides are the driver's. */
+struct tile_rt_tensor_map {
+    uint64_t words[16];
+} __attribute__((aligned(64)));
+
 /* One call on its way: what is known of its arguments. */
 struct tile_rt_call {
     const struct tile_rt_kernel *kernel;
@@ -33,9 +39,14 @@ struct tile_rt_call {
     int device;                               /* -1: the host's processor, or not known yet */
     uint64_t facts_known, facts_true;
     int64_t programs;                         /* product of the grid */
+    int take_empty;                           /* maps of views without elements may be made */
+    int met_empty;                            /* a variant was passed over for the sake of such a view */
+    const struct tile_rt_map *refused;        /* the last map that could not be made, and why; NULL: none */
+    const char *refusal;
     int64_t names[TILE_RT_MAX_NAMES];
     uint16_t first_slot[TILE_RT_MAX_PARAMETERS];
     uint64_t slots[TILE_RT_MAX_SLOTS + TILE_RT_MAX_GRID + 1];
+    struct tile_rt_tensor_map maps[TILE_RT_MAX_MAPS]; /* of the variant */
 };
 
 /* A view in bytes: `low` to `high` (one past) covers all its elements; empty if low == high. */
@@ -64,11 +75,17 @@ TILE_RT_HIDDEN void tile_rt_keep_loaded(const void *address);
 /* Appends the names of the targets that the kernel has code for: "sm_80, cpu-avx2". */
 TILE_RT_HIDDEN void tile_rt_list_targets(const struct tile_rt_kernel *kernel, char *text, size_t size);
 
+/* TILE_OK: the object was made for this run time. */
+TILE_RT_HIDDEN int tile_rt_check_version(const struct tile_rt_kernel *kernel);
+
 /* ---- tile_rt_check.c -------------------------------------------------------------------------------------------- */
 /* Arguments to slots and names with every check that does not depend on the target. */
 TILE_RT_HIDDEN int tile_rt_check_arguments(struct tile_rt_call *call);
 /* First variant of call->target that fits; fills variant, grid slots and programs. */
 TILE_RT_HIDDEN int tile_rt_choose_variant(struct tile_rt_call *call);
+
+/* Bytes of an element. */
+TILE_RT_HIDDEN unsigned tile_rt_type_size(unsigned type);
 
 /* ---- tile_rt_overlap.c ------------------------------------------------------------------------------------------ */
 /* View in slots ({data, extents, strides}) of present, checked extents; false: the addresses overflow. */
@@ -88,8 +105,18 @@ TILE_RT_HIDDEN int tile_rt_cuda_target(struct tile_rt_call *call);
 TILE_RT_HIDDEN int tile_rt_cuda_load(struct tile_rt_call *call);
 TILE_RT_HIDDEN int tile_rt_cuda_launch(struct tile_rt_call *call, struct CUstream_st *stream);
 
+/* cuTensorMapEncodeTiled, without interleaving, every element, zeros beyond the extents; swizzle in bytes, strides of
+ * dimensions 1 and up in bytes.  The driver's error; -1: the driver is older than the function. */
+TILE_RT_HIDDEN int tile_rt_cuda_encode(struct tile_rt_tensor_map *map, unsigned type, unsigned rank, uint64_t address,
+                                       const uint64_t *extents, const uint64_t *strides, const uint32_t *box,
+                                       unsigned swizzle);
+
 /* In the child of a fork: CUDA, if it was in use, can not be used. */
 TILE_RT_HIDDEN void tile_rt_cuda_after_fork(void);
+
+/* ---- tile_rt_maps.c --------------------------------------------------------------------------------------------- */
+/* Fills call->maps for the variant; 0: one can not be made (call->refused). */
+TILE_RT_HIDDEN int tile_rt_make_maps(struct tile_rt_call *call, const struct tile_rt_variant *variant);
 
 /* ---- tile_rt_pool.c --------------------------------------------------------------------------------------------- */
 /* In the child of a fork: the threads are gone. */

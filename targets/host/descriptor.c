@@ -6,6 +6,7 @@
  * A variant's predicate is a conjunction.  Its parts become facts, which variants share: the run time evaluates each at
  * most once a call and compares a mask.  Parts that only say a key's value are told by the list of key values already.
  */
+#include "ir/shared_form.h"
 #include "targets/host/host.h"
 #include <llvm-c/Target.h>
 #include <string.h>
@@ -333,7 +334,59 @@ static LLVMValueRef grid_codes(struct descriptor *d, const struct kernel_variant
     return array(d, &codes, "grid", false);
 }
 
-/* level < 0: a GPU's. */
+static int count_slots(const struct kernel_entry *entry)
+{
+    int slots = 0;
+    for (int i = 0; i < entry->parameters.count; i++) {
+        const struct kernel_parameter *parameter = &entry->parameters.data[i];
+        slots += parameter->kind == KERNEL_KEY ? 0 : parameter->kind == KERNEL_VIEW ? 1 + 2 * parameter->rank : 1;
+    }
+    return slots;
+}
+
+/* Index of the entry's parameter that the IR function's argument is: keys are no arguments. */
+static int parameter_of(const struct kernel_entry *entry, int argument)
+{
+    for (int i = 0; i < entry->parameters.count; i++)
+        if (entry->parameters.data[i].kind != KERNEL_KEY && argument-- == 0)
+            return i;
+    die("%s has no argument for a tensor map", entry->symbol);
+}
+
+static LLVMValueRef describe_map(struct descriptor *d, const struct tensor_map *map)
+{
+    struct values fields = {0}, box = {0};
+    add_half(d, &fields, (uint32_t)parameter_of(d->entry, map->argument));
+    add_half(d, &fields, (uint32_t)map->swizzle);
+    add_byte(d, &fields, type_number(map->element, false));
+    add_byte(d, &fields, (uint32_t)map->rank);
+    for (int i = 0; i < TILE_RT_MAP_RANK; i++) {
+        add_byte(d, &fields, i < map->rank ? (uint32_t)map->dimension[i] : 0);
+        add_word(d, &box, i < map->rank ? (uint32_t)map->box[i] : 0);
+    }
+    add_byte(d, &fields, 0);
+    for (int i = 0; i < TILE_RT_MAP_RANK; i++)
+        add(d, &fields, box.data[i]);
+    return structure(d, &fields, sizeof(struct tile_rt_map));
+}
+
+static LLVMValueRef map_array(struct descriptor *d, const struct kernel_gpu_code *gpu)
+{
+    struct values maps = {0};
+    int slots = count_slots(d->entry) + d->entry->grid_names.count + 1;
+    for (int i = 0; i < gpu->map_count; i++)
+        add(d, &maps, describe_map(d, &gpu->maps[i]));
+    if (gpu->map_count > TILE_RT_MAX_MAPS ||
+        (gpu->map_count && 8 * slots + 128 * gpu->map_count > TILE_RT_PARAMETER_BYTES)) {
+        diag_report(d->builder->options->diagnostics, DIAGNOSTIC_E1101, d->entry->at,
+                    "%s needs %d tensor maps beside %d slots; the limits are %d, and %d bytes in all", d->entry->symbol,
+                    gpu->map_count, slots, TILE_RT_MAX_MAPS, TILE_RT_PARAMETER_BYTES);
+        d->builder->failed = true;
+    }
+    return array(d, &maps, "maps", false);
+}
+
+/* cpu NULL: a GPU's. */
 static LLVMValueRef describe_variant(struct descriptor *d, const struct kernel_variant *variant, LLVMValueRef state,
                                      const struct host_cpu_code *cpu)
 {
@@ -366,6 +419,9 @@ static LLVMValueRef describe_variant(struct descriptor *d, const struct kernel_v
     add_word(d, &fields, cpu ? 0 : (uint32_t)gpu->shared_bytes);
     add_word(d, &fields, cpu ? 0 : (uint32_t)gpu->cluster);
     add_word(d, &fields, cpu ? 0 : (uint32_t)gpu->registers);
+    add_word(d, &fields, cpu ? 0 : (uint32_t)gpu->persistent);
+    add_word(d, &fields, cpu ? 0 : (uint32_t)gpu->map_count);
+    add(d, &fields, cpu ? nothing : map_array(d, gpu));
     return structure(d, &fields, sizeof(struct tile_rt_variant));
 }
 
@@ -437,16 +493,6 @@ static void check_limits(struct descriptor *d, int slots)
                 entry->parameters.count, slots, entry->names.count + entry->keys.count, TILE_RT_MAX_PARAMETERS,
                 TILE_RT_MAX_SLOTS, TILE_RT_MAX_NAMES);
     d->builder->failed = true;
-}
-
-static int count_slots(const struct kernel_entry *entry)
-{
-    int slots = 0;
-    for (int i = 0; i < entry->parameters.count; i++) {
-        const struct kernel_parameter *parameter = &entry->parameters.data[i];
-        slots += parameter->kind == KERNEL_KEY ? 0 : parameter->kind == KERNEL_VIEW ? 1 + 2 * parameter->rank : 1;
-    }
-    return slots;
 }
 
 static void list_requirements(struct descriptor *d, struct values *checks)

@@ -13,7 +13,7 @@ setup_file() {
         mkdir "objects-$sanitizer"
         (cd "objects-$sanitizer" && ${CC:-cc} -std=c99 -g -O1 -fsanitize="$sanitizer" -fno-sanitize-recover=all -c \
             "$SRCDIR"/runtime-stub/*.c)
-        for program in cuda_cases arguments_test pool_test; do
+        for program in cuda_cases map_cases arguments_test pool_test; do
             [ "$program-$sanitizer" != arguments_test-thread ] || continue
             ${CC:-cc} "${strict[@]}" -fsanitize="$sanitizer" -fno-sanitize-recover=all -I"$SRCDIR/runtime-stub" \
                 "$here/$program.c" "objects-$sanitizer"/*.o -o "$program-$sanitizer" -ldl -lpthread -lm
@@ -35,6 +35,12 @@ cases() { # group
 @test "no driver: a status, and the CPU still works" { cases none; }
 @test "a driver of CUDA 13" { cases new; }
 @test "a driver of CUDA 11: modules instead of libraries" { cases old; }
+
+@test "tensor maps and persistent grids" {
+    for sanitizer in address,undefined thread; do
+        for group in new old; do LD_LIBRARY_PATH="$PWD/$group" "./map_cases-$sanitizer" "$group"; done
+    done
+}
 
 @test "arguments, under sanitizers" { ./arguments_test-address,undefined; }
 

@@ -180,6 +180,8 @@ static int launched(struct fake_launch launch, void **parameters)
     if (context->destroyed)
         return 709;
     memcpy(launch.slots, parameters[0], sizeof launch.slots[0] * (size_t)state.slot_count);
+    for (int i = 0; i < state.map_count; i++)
+        memcpy(launch.maps[i], parameters[1 + i], sizeof launch.maps[i]);
     state.last = launch;
     if (state.launches < 16)
         state.bases[state.launches] = launch.slots[state.base_slot];
@@ -195,7 +197,8 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
     (void)extra;
     if (result == 0)
         result = launched(
-            (struct fake_launch){{x, y, z}, {block_x, block_y, block_z}, shared, 1, stream, function, {0}}, parameters);
+            (struct fake_launch){{x, y, z}, {block_x, block_y, block_z}, shared, 1, stream, function, {0}, {{0}}},
+                          parameters);
     END;
 }
 
@@ -210,6 +213,30 @@ struct config {
     struct attribute *attributes;
     unsigned attribute_count;
 };
+
+int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, void *address, const uint64_t *extents,
+                           const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave, int swizzle,
+                           int promotion, int beyond)
+{
+    BEGIN;
+    struct fake_encode call = {state.encode_count + 1, type, interleave, swizzle, promotion, beyond, rank,
+                               (uint64_t)(uintptr_t)address, {0}, {0}, {0}, {0}};
+    state.unaligned_maps += (uintptr_t)map % 64 != 0;
+    for (unsigned i = 0; i < rank && i < 5; i++) {
+        call.extents[i] = extents[i];
+        call.box[i] = box[i];
+        call.steps[i] = steps[i];
+        if (i + 1 < rank)
+            call.strides[i] = strides[i];
+    }
+    if (state.encode_count < FAKE_ENCODES)
+        state.encodes[state.encode_count] = call;
+    state.encode_count++;
+    memset(map, 0, 128);
+    map[0] = (uint64_t)call.number;
+    map[1] = call.address;
+    END;
+}
 
 int cuCtxGetId(void *context, unsigned long long *id)
 {
@@ -260,7 +287,7 @@ int cuLaunchKernelEx(const struct config *config, void *function, void **paramet
     BEGIN;
     struct fake_launch launch = {{config->grid[0], config->grid[1], config->grid[2]},
                                  {config->block[0], config->block[1], config->block[2]},
-                                 config->shared, 1, config->stream, function, {0}};
+                                 config->shared, 1, config->stream, function, {0}, {{0}}};
     (void)extra;
     for (unsigned i = 0; i < config->attribute_count; i++)
         if (config->attributes[i].id == 4)

@@ -5,7 +5,7 @@
 #define FAKE_CUDA_H
 #include <stdint.h>
 
-enum { FAKE_FUNCTIONS = 32, FAKE_SLOTS = 64, FAKE_DEVICES = 2 };
+enum { FAKE_FUNCTIONS = 32, FAKE_SLOTS = 64, FAKE_DEVICES = 2, FAKE_MAPS = 4, FAKE_ENCODES = 16 };
 
 /* A context and a stream are pointers to these. */
 struct fake_context { int device; unsigned long long id; int destroyed; };
@@ -20,6 +20,15 @@ struct fake_launch {
     unsigned grid[3], block[3], shared, cluster;
     void *stream, *function;
     uint64_t slots[FAKE_SLOTS];
+    uint64_t maps[FAKE_MAPS][16];
+};
+
+/* What cuTensorMapEncodeTiled was told.  The map that it makes holds `number` and the address in its first two words. */
+struct fake_encode {
+    int number, type, interleave, swizzle, promotion, beyond;
+    unsigned rank;
+    uint64_t address, extents[5], strides[4];
+    uint32_t box[5], steps[5];
 };
 
 struct fake_cuda {
@@ -33,6 +42,9 @@ struct fake_cuda {
     int unsafe_in_capture;          /* how often something was loaded while that was forbidden: the capture is lost */
     int64_t blocks;                 /* sum over launches */
     struct fake_launch last;
+    struct fake_encode encodes[FAKE_ENCODES]; /* the first ones */
+    int encode_count, unaligned_maps;
+    int map_count;                  /* how many maps a kernel's parameters have behind the slots */
     uint64_t bases[16];             /* slot `base_slot` of the first launches */
     int base_slot;
     int slot_count;                 /* how many slots a kernel's parameters have */
