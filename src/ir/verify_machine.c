@@ -66,6 +66,15 @@ static const char *buffer_permute_problem(const struct ir_operation *op)
         if (to->extent[d] != from->extent[order->list[d]])
             return "the result's extents are not the permuted ones";
     }
+    /* repeats lie in memory in the order of their dimensions */
+    int last = -1;
+    for (int d = 0; d < to->rank; d++) {
+        if (from->layout->repeat[permutation[d]] == 1)
+            continue;
+        if (permutation[d] < last)
+            return "the permutation would move the buffer's repeats";
+        last = permutation[d];
+    }
     return to->layout == layout_permute(layouts_of(op), from->layout, permutation)
                ? NULL : "the result's layout is not the permuted one";
 }
@@ -80,9 +89,9 @@ static int offset_along(const struct layout *layout, int dimension, int at)
     return position.part[LAYOUT_OFFSET];
 }
 
-/* offset(start + c) = offset(start) + part(c) for every c of the part.  Offsets are an XOR of one number for each bit of
- * a coordinate inside an atom, plus a sum over repeats; so it is enough to compare these numbers, where the start sets
- * no bit that the part may change. */
+/* offset(start + c) = offset(start) + part(c) for every c of the part.  Offsets are an XOR of one number for each bit
+ * of a coordinate inside an atom, plus a sum over repeats; so it is enough to compare these numbers, where the start
+ * sets no bit that the part may change. */
 static bool part_lies_so(const struct layout *whole, const struct layout *part, const int64_t *start)
 {
     int moving = 0, coordinates[LAYOUT_RANK];
@@ -179,14 +188,13 @@ static const char *mbarrier_index_problem(const struct ir_value *barrier, const 
 
 static const char *tma_problem(const struct ir_operation *op)
 {
-    const struct ir_value *view = op->operands[0];
+    struct tensor_map map;
     const char *problem = copy_problem(op, op->opcode == OP_TMA_LOAD ? 2 : 0);
     if (!problem && op->opcode == OP_TMA_LOAD)
         problem = mbarrier_index_problem(op->operands[op->operand_count - 2], op->operands[op->operand_count - 1]);
-    if (problem)
-        return problem;
-    return view->definition || view->block->parent || !view->block->function->is_kernel
-               ? "the view is an argument of the kernel" : NULL;
+    if (!problem)
+        tensor_map_of(op, &map, &problem);
+    return problem;
 }
 
 /* ---- products on their way ---- */
