@@ -91,3 +91,9 @@ int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const str
     default: return 0;
     }
 }
+
+int64_t scratch_slot_bytes(const struct ir_type *buffer) {
+    int64_t bytes = ir_type_elements(buffer) * (ir_element_info[buffer->element].bits / 8);
+    int64_t step = buffer->slots > 1 ? 1024 : 16;
+    return (bytes + step - 1) / step * step;
+}

@@ -22,4 +22,6 @@ void scratch_reduction(const struct layout *layout, int axis, bool ordered, stru
 /* A product in pieces of k: how much of k at once, and bytes of the first operand's piece, rounded up to 16; returns
  * all bytes. */
 int64_t scratch_product(const struct ir_operation *dot, int64_t *piece, int64_t *first_bytes);
+/* Bytes from one slot of a buffer to the next.  Slots of a ring start where swizzles do: at multiples of 1024. */
+int64_t scratch_slot_bytes(const struct ir_type *buffer);
 #endif

@@ -7,14 +7,25 @@
 #include "targets/nvptx/assemble.h"
 
 #include "base/child.h"
+#include "ir/shared_form.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { DONE = 0, USER_ERROR = 1, TOOL_FAILED = 3, WORKER_SECONDS = 600, PTXAS_SECONDS = 540 };
+enum { DONE = 0, USER_ERROR = 1, TOOL_FAILED = 3, PTXAS_SECONDS = 540, OWN_SECONDS = 60, MOST_LOCAL_BYTES = 512 << 10 };
 static const size_t cubin_limit = 256u << 20;
+
+static int tool_seconds(const struct target_options *options) {
+    return options->tool_seconds ? options->tool_seconds : PTXAS_SECONDS;
+}
+
+/* A worker waits for ptxas and has some time of its own. */
+static int worker_seconds(const struct target_options *options) {
+    return tool_seconds(options) < INT32_MAX - OWN_SECONDS ? tool_seconds(options) + OWN_SECONDS : INT32_MAX;
+}
 
 struct job {
     const struct target_options *options;
@@ -62,7 +73,7 @@ static bool run_ptxas(const struct target_options *options, const struct target_
     const char *arguments[MOST_ARGUMENTS];
     char architecture[ARCHITECTURE_SIZE];
     ptxas_arguments(options, row, arguments, architecture);
-    struct child_limits limits = {.seconds = PTXAS_SECONDS, .output_bytes = cubin_limit};
+    struct child_limits limits = {.seconds = tool_seconds(options), .output_bytes = cubin_limit};
     return child_run(arguments, options->line_info ? "." : "/", ptx->data, ptx->size, limits, result);
 }
 
@@ -89,13 +100,15 @@ static int work(void *context, int task, struct buffer *out) {
     struct child_result result;
     if (options.line_info) leave_for_nowhere();
     bool good = run_ptxas(&options, row, &ptx, &result);
+    int reason = errno;
     if (!good) {
-        if (result.not_started) fprintf(stderr, "%s cannot be run", options.ptxas);
-        else if (result.timed_out) fprintf(stderr, "ptxas took longer than %d seconds", PTXAS_SECONDS);
+        if (result.not_started) fprintf(stderr, "%s cannot be run: %s", options.ptxas, strerror(reason));
+        else if (result.timed_out) fprintf(stderr, "it took longer than %d seconds", tool_seconds(&options));
+        else if (result.output_too_large) fprintf(stderr, "it wrote more than %zu MiB", cubin_limit >> 20);
         else if (result.signal)
-            fprintf(stderr, "ptxas was ended by signal %d (%s)", result.signal, strsignal(result.signal));
+            fprintf(stderr, "it was ended by signal %d (%s)", result.signal, strsignal(result.signal));
         else if (result.errors.size) fwrite(result.errors.data, 1, result.errors.size, stderr);
-        else fprintf(stderr, "ptxas ended with code %d and no message", result.exit_code);
+        else fprintf(stderr, "it ended with code %d and no message", result.exit_code);
         return TOOL_FAILED;
     }
     reply.ptx_size = (int64_t)ptx.size;
@@ -153,13 +166,48 @@ static bool report_failure(const struct target_options *options, const struct nv
                     short_complaint(options, &result->errors));
     } else if (result->timed_out) {
         diag_report(options->diagnostics, DIAGNOSTIC_E1205, at, "code generation for %s took longer than %d seconds",
-                    name, WORKER_SECONDS);
+                    name, worker_seconds(options));
     } else {
         diag_report(options->diagnostics, DIAGNOSTIC_E1205, at, "code generation for %s died (%s %d): %s", name,
                     result->signal ? "signal" : "code", result->signal ? result->signal : result->exit_code,
                     short_complaint(options, &result->errors));
     }
     return false;
+}
+
+/* Why the device could not run the kernel as the cubin describes it; NULL: it can.  ptxas itself takes shared memory beyond
+ * all bounds, and a damaged file may say anything. */
+static const char *find_excess(const struct target_options *options, const struct nvptx_task *task,
+                               const struct cubin_kernel *kernel, int64_t dynamic_bytes) {
+    const struct target_row *row = &target_rows[task->variant->target];
+    int threads = 32 * task->variant->function->warps;
+    if (kernel->threads && kernel->threads != threads)
+        return arena_printf(options->arena, "it is for %d threads instead of %d", kernel->threads, threads);
+    if (kernel->registers * threads > row->registers)
+        return arena_printf(options->arena, "it takes %d registers for each of %d threads", kernel->registers, threads);
+    if (dynamic_bytes < 0 || dynamic_bytes > row->shared_bytes || kernel->shared_bytes > row->shared_bytes - dynamic_bytes)
+        return arena_printf(options->arena, "it takes %lld bytes of shared memory",
+                            (long long)(kernel->shared_bytes + dynamic_bytes));
+    if (kernel->local_bytes > MOST_LOCAL_BYTES)
+        return arena_printf(options->arena, "it takes %lld bytes of local memory", (long long)kernel->local_bytes);
+    return NULL;
+}
+
+/* What ptxas says beside its output is for --resource-usage, but for warnings, which it also hides among the information:
+ * "Potential Performance Loss: wgmma.mma_async instructions are serialized". */
+static void relay_warnings(const struct target_options *options, const struct nvptx_task *task, const char *notes,
+                           size_t size) {
+    const char *name = task->variant->label ? task->variant->label : task->variant->function->name;
+    for (const char *line = notes, *end = notes + size, *next; line < end; line = next) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        next = newline ? newline + 1 : end;
+        size_t length = (size_t)((newline ? newline : end) - line);
+        char *text = arena_substring(options->arena, line, length < 600 ? length : 600);
+        if (strncmp(text, "ptxas", 5) != 0 || !(strstr(text, "warning") || strstr(text, "Performance Loss"))) continue;
+        const char *words = strchr(text, ':');
+        diag_report(options->diagnostics, DIAGNOSTIC_W1201, task->variant->function->at, "ptxas warns about %s:%s", name,
+                    words ? words + 1 : text + 5);
+    }
 }
 
 /* Checks a reply and files it; the variant gets an image of its own. */
@@ -170,6 +218,9 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
     struct reply reply;
     if (result->output.size < sizeof reply) return report_failure(options, task, result);
     memcpy(&reply, result->output.data, sizeof reply);
+    int64_t left = (int64_t)(result->output.size - sizeof reply);
+    if (reply.ptx_size < 0 || reply.ptx_size > left || reply.cubin_size < 0 || reply.cubin_size > left - reply.ptx_size)
+        return report_failure(options, task, result);
     const char *ptx = result->output.data + sizeof reply, *cubin = ptx + reply.ptx_size;
     const char *notes = cubin + reply.cubin_size, *problem = NULL;
     int architecture = 0, count = 0;
@@ -183,6 +234,10 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
         good = false;
         problem = "the kernel is not in it";
     }
+    if (good) {
+        problem = find_excess(options, task, &kernels[0], reply.shared_bytes);
+        good = problem == NULL;
+    }
     if (!good) {
         diag_report(options->diagnostics, DIAGNOSTIC_E1204, variant->function->at,
                     "ptxas wrote no usable cubin for %s, %s: %s", variant->function->name, row->name, problem);
@@ -194,18 +249,23 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
                                             .registers = kernels[0].registers,
                                             .cluster = 1,
                                             .shared_bytes = reply.shared_bytes,
-                                            .local_bytes = kernels[0].local_bytes};
+                                            .local_bytes = kernels[0].local_bytes,
+                                            .persistent = variant->function->persistent > 0 ? variant->function->persistent : 0};
+    struct tensor_map *maps = NULL;
+    variant->gpu.map_count = tensor_map_collect(options->arena, variant->function, &maps);
+    variant->gpu.maps = maps;
     struct kernel_image image = {.target = variant->target,
                                  .name = arena_printf(options->arena, "%s.%s", variant->function->name, row->name),
                                  .data = arena_copy(options->arena, cubin, (size_t)reply.cubin_size),
                                  .size = (size_t)reply.cubin_size};
+    size_t rest = result->output.size - (size_t)(notes - result->output.data);
+    relay_warnings(options, task, notes, rest);
     if (options->want_ptx) image.ptx = arena_substring(options->arena, ptx, (size_t)reply.ptx_size);
     vector_push(options->arena, &module->images, image);
     if (options->log && (options->verbose || options->resource_usage)) {
         fprintf(options->log, "%s %s: %d registers, %d threads, %lld bytes shared, %lld bytes local\n",
                 variant->label ? variant->label : variant->function->name, row->name, variant->gpu.registers,
                 variant->gpu.threads, (long long)variant->gpu.shared_bytes, (long long)variant->gpu.local_bytes);
-        size_t rest = result->output.size - (size_t)(notes - result->output.data);
         if (options->resource_usage && rest) fwrite(notes, 1, rest, options->log);
     }
     return true;
@@ -232,7 +292,7 @@ bool nvptx_compile(const struct target_options *options, struct kernel_module *m
     if (options->dry_run) return true;
     struct job job = {options, count, tasks};
     struct child_result *done = ARENA_ARRAY(options->arena, struct child_result, count);
-    struct child_limits limits = {.seconds = WORKER_SECONDS, .output_bytes = 2 * cubin_limit};
+    struct child_limits limits = {.seconds = worker_seconds(options), .output_bytes = 2 * cubin_limit};
     workers_run(work, &job, count, options->jobs, limits, done);
     bool good = true;
     for (int i = 0; i < count; i++) {
@@ -264,7 +324,7 @@ bool nvptx_emit_text(const struct target_options *options, const struct nvptx_ta
                      struct buffer *out) {
     struct text_job job = {options, task, llvm};
     struct child_result done = {0};
-    struct child_limits limits = {.seconds = WORKER_SECONDS, .output_bytes = cubin_limit};
+    struct child_limits limits = {.seconds = worker_seconds(options), .output_bytes = cubin_limit};
     workers_run(make_text, &job, 1, 1, limits, &done);
     bool good = done.exit_code == DONE && !done.signal && !done.timed_out;
     if (good) buffer_append(out, done.output.data, done.output.size);

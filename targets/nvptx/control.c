@@ -1,5 +1,5 @@
 /* Loops, branches and the regions of map and reduce.  Scalars are the same in all threads, so every branch on them is
- * taken by the whole block and barriers may stand anywhere; inside map each element goes its own way and no barrier
+ * taken by the whole block, or role, and barriers may stand anywhere; inside map each element goes its own way and no barrier
  * stands there. */
 #include "targets/nvptx/lower.h"
 
@@ -25,7 +25,7 @@ static struct parts take(struct lowering *l, const struct ir_value *value) {
  */
 static void give(struct lowering *l, const struct ir_value *value, LLVMValueRef *part, int count) {
     struct lowered *lowered = &l->values[value->id];
-    if (value->type->kind == IR_TILE) {
+    if (value->type->kind != IR_VIEW) {
         lowered->count = count;
         lowered->registers = part;
         return;
@@ -184,12 +184,12 @@ static void lower_map_loop(struct lowering *l, struct ir_operation *operation, i
         LLVMTypeRef type = lower_value_type(l, operand->type->element);
         arguments[o] = value_register(l, operand, 0);
         if (operand->type->rank == 0) continue;
-        in[o] = LLVMBuildArrayAlloca(l->entry, type, number, "map.in");
+        in[o] = LLVMBuildArrayAlloca(l->top, type, number, "map.in");
         for (int i = 0; i < count; i++)
             LLVMBuildStore(b, value_register(l, operand, i), local_element(l, type, in[o], value_i32(l, i)));
     }
     for (int r = 0; r < operation->result_count; r++)
-        out[r] = LLVMBuildArrayAlloca(l->entry, lower_value_type(l, operation->results[r]->type->element), number,
+        out[r] = LLVMBuildArrayAlloca(l->top, lower_value_type(l, operation->results[r]->type->element), number,
                                       "map.out");
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = value_block(l, "map"), behind = value_block(l, "mapped");
     LLVMBuildBr(b, loop);

@@ -99,7 +99,7 @@ LLVMValueRef coordinate_leader(struct lowering *l, const struct layout *layout) 
     }
     /* Warps beyond those the layout speaks of, and all groups but the first that hold the same. */
     int unique_warps = layout->warp_dimension < 0 ? 1 << layout->bits[LAYOUT_WARP] : layout_warps(layout);
-    if (l->function->warps > unique_warps) {
+    if (l->warps > unique_warps) {
         LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULT, l->warp, value_i32(l, unique_warps), "");
         warp_test = warp_test ? LLVMBuildAnd(b, warp_test, inside, "") : inside;
     }

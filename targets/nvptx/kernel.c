@@ -1,7 +1,7 @@
 /* A kernel as an LLVM function: its parameter, who a thread is, the walk over operations, annotations and debug
  * information.
  *
- *   void kernel({ [slots x i64] } byval)      the flat array of ir/kernel.h
+ *   void kernel({ [slots x i64] } byval, [128 x i8] byval …)   the flat array of ir/kernel.h, then tensor maps
  *   entry:    thread, lane, warp, slots, coordinates of layouts  (everything that dominates the rest)
  *   body:     the function's block */
 #include "targets/nvptx/lower.h"
@@ -37,6 +37,33 @@ static void lower_assume(struct lowering *l, struct ir_operation *operation) {
     value_intrinsic(l, "llvm.assume", NULL, &truth, 1);
 }
 
+static void lower_program(struct lowering *l, struct ir_operation *operation) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef value = l->program;
+    if (operation->opcode == OP_BLOCK_COUNT) value = l->block_count;
+    if (operation->opcode == OP_PROGRAM_COUNT) {
+        value = value_i64(l, 1);
+        for (int d = 0; d < l->function->grid_rank; d++) value = LLVMBuildMul(b, value, l->grid_size[d], "");
+    }
+    struct ir_value *result = operation->results[0];
+    value_define(l, result)[0] = LLVMBuildIntCast2(b, value, lower_value_type(l, result->type->element), false, "");
+}
+
+static void lower_undefined(struct lowering *l, struct ir_operation *operation) {
+    struct ir_value *result = operation->results[0];
+    LLVMValueRef *out = value_define(l, result);
+    for (int i = 0; i < value_registers(result->type); i++)
+        out[i] = LLVMGetPoison(lower_value_type(l, result->type->element));
+}
+
+static void lower_product(struct lowering *l, struct ir_operation *operation) {
+    switch (ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA)) {
+    case IR_INSTRUCTION_MMA: lower_mma(l, operation); return;
+    case IR_INSTRUCTION_WGMMA: lower_wgmma(l, operation); return;
+    default: lower_dot(l, operation); return;
+    }
+}
+
 static void lower_operation(struct lowering *l, struct ir_operation *operation) {
     const struct ir_op_info *info = &ir_op_info[operation->opcode];
     switch (operation->opcode) {
@@ -53,7 +80,35 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation) 
     case OP_MATH: lower_math(l, operation); return;
     case OP_PHILOX: lower_philox(l, operation); return;
     case OP_REDUCE: lower_reduce(l, operation); return;
-    case OP_DOT: lower_dot(l, operation); return;
+    case OP_DOT:
+    case OP_DOT_ASYNC: lower_product(l, operation); return;
+    case OP_DOT_WAIT: lower_wgmma_wait(l, operation); return;
+    case OP_BUFFER:
+    case OP_SLOT:
+    case OP_BUFFER_PERMUTE:
+    case OP_BUFFER_PART:
+    case OP_BUFFER_LOAD:
+    case OP_BUFFER_STORE: lower_buffer(l, operation); return;
+    case OP_ROLES: lower_roles(l, operation); return;
+    case OP_MBARRIER:
+    case OP_MBARRIER_READY:
+    case OP_MBARRIER_WAIT:
+    case OP_MBARRIER_ARRIVE:
+    case OP_MBARRIER_EXPECT:
+    case OP_FENCE_ASYNC: lower_mbarrier(l, operation); return;
+    case OP_TMA_LOAD:
+    case OP_TMA_STORE:
+    case OP_TMA_COMMIT:
+    case OP_TMA_WAIT: lower_tma(l, operation); return;
+    case OP_PROGRAM:
+    case OP_PROGRAM_COUNT:
+    case OP_BLOCK_COUNT: lower_program(l, operation); return;
+    case OP_UNDEFINED: lower_undefined(l, operation); return;
+    case OP_CP_ASYNC:
+    case OP_CP_COMMIT:
+    case OP_CP_WAIT:
+    case OP_COPY_ASYNC:
+    case OP_WAIT: lower_copy(l, operation); return;
     case OP_EXTENT:
     case OP_STRIDE:
     case OP_PRESENT:
@@ -78,7 +133,7 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation) 
     case OP_IF:
     case OP_MAP: lower_control(l, operation); return;
     case OP_CONVERT_LAYOUT: lower_convert(l, operation); return;
-    case OP_BARRIER: ptx_barrier(l); return;
+    case OP_BARRIER: lower_barrier(l, operation); return;
     case OP_RETURN: return;
     default: break;
     }
@@ -99,8 +154,10 @@ void lower_block(struct lowering *l, struct ir_block *block) {
         if (ir_op_info[operation->opcode].traits & IR_TRAIT_TERMINATOR) break;
         l->operation = operation;
         set_location(l, operation);
+        if (!role_is_single(l, operation)) role_single_end(l);
         lower_operation(l, operation);
     }
+    role_single_end(l);
     l->operation = outer;
 }
 
@@ -147,8 +204,13 @@ static void add_attribute(struct lowering *l, LLVMAttributeIndex index, const ch
 static void declare_kernel(struct lowering *l) {
     LLVMTypeRef slots = LLVMArrayType2(l->i64, (uint64_t)count_slots(l->function));
     LLVMTypeRef record = LLVMStructTypeInContext(l->context, &slots, 1, false);
-    LLVMTypeRef parameter = LLVMPointerTypeInContext(l->context, 0);
-    l->kernel = LLVMAddFunction(l->module, l->function->name, LLVMFunctionType(l->nothing, &parameter, 1, false));
+    struct tensor_map *maps = NULL;
+    l->map_count = tensor_map_collect(l->arena, l->function, &maps);
+    l->maps = maps;
+    LLVMTypeRef *parameters = ARENA_ARRAY(l->arena, LLVMTypeRef, 1 + l->map_count);
+    for (int i = 0; i <= l->map_count; i++) parameters[i] = LLVMPointerTypeInContext(l->context, 0);
+    LLVMTypeRef type = LLVMFunctionType(l->nothing, parameters, (unsigned)(1 + l->map_count), false);
+    l->kernel = LLVMAddFunction(l->module, l->function->name, type);
     add_attribute(l, 1, "byval", record, 0);
     add_attribute(l, 1, "align", NULL, 8);
     add_attribute(l, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", NULL, 0);
@@ -156,11 +218,14 @@ static void declare_kernel(struct lowering *l) {
     l->slots = LLVMGetParam(l->kernel, 0);
     annotate(l, "kernel", 1);
     annotate(l, "maxntidx", 32 * l->function->warps);
+    if (l->function->persistent > 1) annotate(l, "minctasm", l->function->persistent);
+    tma_declare(l);
     if (l->function->max_registers) annotate(l, "maxnreg", l->function->max_registers);
     LLVMTypeRef bytes = LLVMArrayType2(l->i8, 0);
     l->shared = LLVMAddGlobalInAddressSpace(l->module, bytes, "tile_shared", 3);
     LLVMSetLinkage(l->shared, LLVMExternalLinkage);
     LLVMSetAlignment(l->shared, 1024);
+    l->shared_start = LLVMConstPtrToInt(l->shared, l->i32);
 }
 
 /* Directives only (kind 3): with line tables alone ptxas would take the text for a debug build. */
@@ -195,6 +260,7 @@ static void prologue(struct lowering *l) {
     l->thread = read_register(l, "llvm.nvvm.read.ptx.sreg.tid.x");
     l->lane = LLVMBuildAnd(e, l->thread, value_i32(l, 31), "");
     l->warp = LLVMBuildLShr(e, l->thread, value_i32(l, 5), "");
+    roles_open(l);
     int slot = 0;
     for (int i = 0; i < l->function->body->arguments.count; i++) {
         const struct ir_value *argument = l->function->body->arguments.data[i];
@@ -215,6 +281,8 @@ static void prologue(struct lowering *l) {
     for (int d = 0; d < l->function->grid_rank; d++) l->grid_size[d] = view_slot(l, slot++);
     LLVMValueRef block = read_register(l, "llvm.nvvm.read.ptx.sreg.ctaid.x");
     l->program = LLVMBuildAdd(e, LLVMBuildZExt(e, block, l->i64, ""), view_slot(l, slot), "");
+    LLVMValueRef blocks = read_register(l, "llvm.nvvm.read.ptx.sreg.nctaid.x");
+    l->block_count = LLVMBuildZExt(e, blocks, l->i64, "");
 }
 
 bool nvptx_lower(struct lowering *l) {
@@ -227,7 +295,7 @@ bool nvptx_lower(struct lowering *l) {
     l->shared_need = l->function->shared_bytes;
     declare_kernel(l);
     l->builder = LLVMCreateBuilderInContext(l->context);
-    l->entry = LLVMCreateBuilderInContext(l->context);
+    l->top = l->entry = LLVMCreateBuilderInContext(l->context);
     LLVMBasicBlockRef entry = value_block(l, "entry"), body = value_block(l, "body");
     LLVMPositionBuilderAtEnd(l->entry, entry);
     LLVMPositionBuilderAtEnd(l->builder, body);

@@ -2,7 +2,8 @@
  *
  * A tile value is N LLVM values in every thread, N the registers of its layout; a scalar (rank 0) is one, the same in
  * all threads. bool is i1, bf16 and fp8 are their bits (i16, i8), pointers are `ptr addrspace(1)`, the rest are LLVM's
- * own types. A view is data, extents, strides and presence, with what is known of their divisibility. Arithmetic,
+ * own types. A view is data, extents, strides and presence, with what is known of their divisibility. A buffer or
+ * mbarrier is where it starts in dynamic shared memory, in bytes and in units of 16 bytes (i32 both). Arithmetic,
  * addresses and control flow are LLVM's; memory order, barriers, shuffles and everything LLVM 19 cannot say are rows of
  * ptx.def, emitted as inline assembly by ptx_emit.
  *
@@ -13,6 +14,7 @@
 #include "ir/analysis.h"
 #include "ir/ir.h"
 #include "ir/layout.h"
+#include "ir/shared_form.h"
 #include "targets/target.h"
 
 #include <llvm-c/Core.h>
@@ -26,6 +28,7 @@ struct view {
     int64_t stride_multiple[IR_MAX_RANK], extent_multiple[IR_MAX_RANK];
     bool constant_memory;                 /* nobody writes what it shows while the kernel runs */
 };
+enum { PLACE_BYTES, PLACE_UNITS, PLACE_PARTS }; /* registers of a buffer or mbarrier */
 /* What a value of the tile IR became. */
 struct lowered { int count; LLVMValueRef *registers; struct view *view; };
 
@@ -45,11 +48,22 @@ struct lowering {
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMBuilderRef builder;
-    LLVMBuilderRef entry;                 /* stands at the end of the prologue, which dominates everything */
+    LLVMBuilderRef entry;                 /* stands at the end of the prologue of the function or of the role: it
+                                             dominates everything in it */
+    LLVMBuilderRef top;                   /* the function's own prologue: what is on the stack */
     LLVMValueRef kernel, slots, shared;   /* the parameter; start of dynamic shared memory */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, pointer, shared_pointer, nothing;
-    LLVMValueRef thread, lane, warp;      /* i32 */
-    LLVMValueRef program;                 /* i64: linear number of this instance */
+    LLVMValueRef thread, lane, warp;      /* i32; inside a role they count from its first warp */
+    int warps;                            /* of the role, else of the block */
+    int role;                             /* number of the role being lowered, -1: none */
+    bool one_thread;                      /* the role is run by one thread */
+    bool warps_meet;                      /* threads of a warp read buffers by themselves: they meet before they tell */
+    bool wgmma;                           /* somewhere in the kernel */
+    LLVMBasicBlockRef single;             /* code goes to a block that one thread runs; this is the block behind */
+    LLVMValueRef shared_start;            /* i32: address of l->shared */
+    const struct tensor_map *maps;        /* parameters 1 and up */
+    int map_count;
+    LLVMValueRef program, block_count;    /* i64: linear number of this instance; blocks of the launch, or NULL */
     LLVMValueRef grid_size[IR_MAX_RANK];  /* i64 */
     struct lowered *values;               /* by ir_value.id */
     int value_count;
@@ -111,10 +125,13 @@ LLVMValueRef ptx_emit(struct lowering *l, enum ptx_row row, LLVMTypeRef result, 
                       int count, const char *const *words);
 LLVMValueRef ptx_unary(struct lowering *l, enum ptx_row row, LLVMTypeRef result, LLVMValueRef argument);
 const char *ptx_words(struct lowering *l, enum ptx_row row, const char *const *words); /* the row's text alone */
-void ptx_barrier(struct lowering *l);
+void ptx_barrier(struct lowering *l); /* of the block, or the role */
 /* A row given as text, for forms whose number of operands varies (vector accesses).  effects: it touches memory. */
 LLVMValueRef ptx_text(struct lowering *l, const char *text, const char *constraints, LLVMTypeRef result,
                       const LLVMValueRef *arguments, int count, bool effects);
+/* The same for instructions that all threads of a warp run together. */
+LLVMValueRef ptx_text_together(struct lowering *l, const char *text, const char *constraints, LLVMTypeRef result,
+                               const LLVMValueRef *arguments, int count);
 /* new = value of the lane with number (lane XOR mask); any register type. */
 LLVMValueRef ptx_shuffle_xor(struct lowering *l, enum ir_element element, LLVMValueRef value, int mask);
 LLVMValueRef ptx_shuffle_index(struct lowering *l, enum ir_element element, LLVMValueRef value, LLVMValueRef lane);
@@ -132,7 +149,29 @@ void shared_store_vector(struct lowering *l, enum ir_element element, const LLVM
 void shared_load_vector(struct lowering *l, enum ir_element element, LLVMValueRef *values, int count,
                         LLVMValueRef address);
 
+/* ---- roles.c ---- */
+void roles_open(struct lowering *l);                                /* after the prologue has thread, lane, warp */
+void lower_roles(struct lowering *l, struct ir_operation *operation);
+void lower_barrier(struct lowering *l, struct ir_operation *operation);
+/* Code from here on is run by the first thread of the role alone; adjacent operations share a block. */
+void role_single_begin(struct lowering *l);
+void role_single_end(struct lowering *l);
+bool role_is_single(const struct lowering *l, const struct ir_operation *operation); /* one that the first thread runs */
+
+/* ---- buffer.c: buffers, and tiles to and from them ---- */
+void lower_buffer(struct lowering *l, struct ir_operation *operation);
+LLVMValueRef buffer_place(struct lowering *l, const struct ir_value *buffer, int part); /* PLACE_BYTES, PLACE_UNITS */
+LLVMValueRef buffer_start(struct lowering *l, const struct ir_value *buffer); /* i32: address of its element 0 */
+LLVMValueRef buffer_index(struct lowering *l, const struct ir_value *index);    /* an integer scalar as i32 */
+void buffer_define(struct lowering *l, const struct ir_value *value, LLVMValueRef bytes, LLVMValueRef units);
+
 /* ---- the operations ---- */
+void lower_mbarrier(struct lowering *l, struct ir_operation *operation); /* barrier.c: mbarrier_*, fence_async */
+void lower_tma(struct lowering *l, struct ir_operation *operation);
+void tma_declare(struct lowering *l);                                    /* the tensor maps' parameters, annotated */
+LLVMValueRef tma_map(struct lowering *l, int number);
+void lower_wgmma(struct lowering *l, struct ir_operation *operation);    /* dot_async */
+void lower_wgmma_wait(struct lowering *l, struct ir_operation *operation);
 void lower_arithmetic(struct lowering *l, struct ir_operation *operation);
 LLVMValueRef lower_float_remainder(struct lowering *l, LLVMValueRef a, LLVMValueRef b); /* of f32 or f64 */
 void lower_compare(struct lowering *l, struct ir_operation *operation);
@@ -149,6 +188,9 @@ void lower_convert(struct lowering *l, struct ir_operation *operation);
 void lower_shape(struct lowering *l,
                  struct ir_operation *operation); /* splat, broadcast, reshape, permute, extract, iota */
 void lower_dot(struct lowering *l, struct ir_operation *operation);
+void lower_mma(struct lowering *l, struct ir_operation *operation);           /* dot and dot_async by mma.sync */
+/* cp_async, cp_commit, cp_wait, and copy_async and wait where no pass made others of them. */
+void lower_copy(struct lowering *l, struct ir_operation *operation);
 void lower_control(struct lowering *l, struct ir_operation *operation);       /* for, while, if, map */
 void lower_block(struct lowering *l, struct ir_block *block);                 /* all operations but the terminator */
 /* A region on scalars applied to given arguments; fills results from its yield. */

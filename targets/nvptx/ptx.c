@@ -18,8 +18,7 @@ static void mark_call(struct lowering *l, LLVMValueRef call, const char *name, u
 
 static LLVMValueRef emit(struct lowering *l, const char *text, const char *constraints, unsigned flags,
                          LLVMTypeRef result, const LLVMValueRef *arguments, int count) {
-    LLVMTypeRef types[64];
-    if (count > 64) die("%d operands of one instruction", count);
+    LLVMTypeRef *types = ARENA_ARRAY(l->arena, LLVMTypeRef, count);
     for (int i = 0; i < count; i++) types[i] = LLVMTypeOf(arguments[i]);
     LLVMTypeRef type = LLVMFunctionType(result, types, (unsigned)count, false);
     struct buffer full = {0};
@@ -72,7 +71,20 @@ LLVMValueRef ptx_text(struct lowering *l, const char *text, const char *constrai
     return emit(l, text, constraints, effects ? E : P, result, arguments, count);
 }
 
-void ptx_barrier(struct lowering *l) { ptx_emit(l, PTX_BARRIER, l->nothing, NULL, 0, NULL); }
+LLVMValueRef ptx_text_together(struct lowering *l, const char *text, const char *constraints, LLVMTypeRef result,
+                               const LLVMValueRef *arguments, int count) {
+    return emit(l, text, constraints, E | C, result, arguments, count);
+}
+
+void ptx_barrier(struct lowering *l) {
+    if (l->one_thread) return;
+    if (l->role < 0) {
+        ptx_emit(l, PTX_BARRIER, l->nothing, NULL, 0, NULL);
+        return;
+    }
+    const char *words[2] = {arena_printf(l->arena, "%d", 1 + l->role), arena_printf(l->arena, "%d", 32 * l->warps)};
+    ptx_emit(l, PTX_BARRIER_OF, l->nothing, NULL, 0, words);
+}
 
 /* A shuffle moves 32 bits: narrower values are widened, wider ones go in halves. */
 static LLVMValueRef shuffle(struct lowering *l, enum ptx_row row, enum ir_element element, LLVMValueRef value,

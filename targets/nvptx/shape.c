@@ -128,7 +128,7 @@ void lower_shape(struct lowering *l, struct ir_operation *operation) {
         die("%s to a scalar", ir_op_info[operation->opcode].text);
     }
     int *from = ARENA_ARRAY(l->arena, int, count);
-    if (same_thread(operation, l->function->warps, from)) {
+    if (same_thread(operation, l->warps, from)) {
         for (int i = 0; i < count; i++) out[i] = value_register(l, source, from[i]);
         return;
     }

@@ -1,0 +1,75 @@
+/* Barriers in shared memory, and the fence between ordinary and asynchronous accesses.
+ *
+ * Thread 0 of the block sets mbarriers up; mbarrier_ready shows them to everybody.  All threads of a role wait; of each
+ * warp one lane arrives. */
+#include "targets/nvptx/lower.h"
+
+enum { MBARRIER_BYTES = 8 };
+
+static void make(struct lowering *l, struct ir_operation *operation) {
+    struct ir_value *result = operation->results[0];
+    int64_t offset = ir_number(operation, IR_ATTRIBUTE_SHARED_OFFSET, -1);
+    if (offset < 0) die("an mbarrier without a place in shared memory");
+    l->shared_need = int64_max(l->shared_need, offset + (int64_t)MBARRIER_BYTES * result->type->slots);
+    buffer_define(l, result, value_i32(l, offset), value_i32(l, offset / 16));
+    const char *arrivals =
+        arena_printf(l->arena, "%lld", (long long)ir_number(operation, IR_ATTRIBUTE_ARRIVALS, 1));
+    role_single_begin(l);
+    for (int i = 0; i < result->type->slots; i++) {
+        LLVMValueRef address =
+            LLVMBuildAdd(l->builder, l->shared_start, value_i32(l, offset + (int64_t)MBARRIER_BYTES * i), "");
+        ptx_emit(l, PTX_MBARRIER_INIT, l->nothing, &address, 1, &arrivals);
+    }
+}
+
+static void show(struct lowering *l) {
+    role_single_begin(l);
+    ptx_emit(l, PTX_MBARRIER_SHOW, l->nothing, NULL, 0, NULL);
+    for (int i = 0; i < l->map_count; i++) ptx_unary(l, PTX_MAP_PREFETCH, l->nothing, tma_map(l, i));
+    role_single_end(l);
+    ptx_barrier(l);
+}
+
+static LLVMValueRef address_of(struct lowering *l, struct ir_operation *operation, int first) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef index = buffer_index(l, operation->operands[first + 1]);
+    LLVMValueRef distance = LLVMBuildMul(b, index, value_i32(l, MBARRIER_BYTES), "");
+    return LLVMBuildAdd(b, buffer_start(l, operation->operands[first]), distance, "");
+}
+
+static void arrive(struct lowering *l, struct ir_operation *operation) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef arguments[2] = {NULL, address_of(l, operation, 0)};
+    if (operation->operand_count > 2) arguments[0] = value_register(l, operation->operands[2], 0);
+    if (!l->one_thread) {
+        if (l->warps_meet) ptx_emit(l, PTX_WARP_MEETS, l->nothing, NULL, 0, NULL);
+        LLVMValueRef first = LLVMBuildICmp(b, LLVMIntEQ, l->lane, value_i32(l, 0), "");
+        arguments[0] = arguments[0] ? LLVMBuildAnd(b, first, arguments[0], "") : first;
+    }
+    if (arguments[0]) ptx_emit(l, PTX_MBARRIER_TELL_IF, l->nothing, arguments, 2, NULL);
+    else ptx_unary(l, PTX_MBARRIER_TELL, l->nothing, arguments[1]);
+}
+
+static void expect(struct lowering *l, struct ir_operation *operation) {
+    const char *bytes = arena_printf(l->arena, "%lld", (long long)ir_number(operation, IR_ATTRIBUTE_BYTES, 0));
+    role_single_begin(l);
+    LLVMValueRef address = address_of(l, operation, 0);
+    ptx_emit(l, PTX_MBARRIER_EXPECT, l->nothing, &address, 1, &bytes);
+}
+
+static void wait(struct lowering *l, struct ir_operation *operation) {
+    LLVMValueRef arguments[2] = {address_of(l, operation, 0), buffer_index(l, operation->operands[2])};
+    ptx_emit(l, PTX_MBARRIER_WAIT, l->nothing, arguments, 2, NULL);
+}
+
+void lower_mbarrier(struct lowering *l, struct ir_operation *operation) {
+    switch (operation->opcode) {
+    case OP_MBARRIER: make(l, operation); return;
+    case OP_MBARRIER_READY: show(l); return;
+    case OP_MBARRIER_WAIT: wait(l, operation); return;
+    case OP_MBARRIER_ARRIVE: arrive(l, operation); return;
+    case OP_MBARRIER_EXPECT: expect(l, operation); return;
+    case OP_FENCE_ASYNC: ptx_emit(l, PTX_FENCE_ASYNC, l->nothing, NULL, 0, NULL); return;
+    default: die("%s is no barrier", ir_op_info[operation->opcode].text);
+    }
+}

@@ -1,0 +1,116 @@
+/* Tiles by TMA: one thread names a tensor map, where the box starts and where it lies in shared memory.
+ *
+ * A tensor map is a parameter of the kernel of 128 bytes (grid_constant: its address is that of the parameter, without
+ * it LLVM would copy it to local memory, where TMA does not look).  A buffer is a row of boxes, each an instruction.
+ * Starts are numbers of 64 bits and coordinates of 32: they are clamped, so that what is outside stays outside. */
+#include "targets/nvptx/lower.h"
+
+#include <string.h>
+
+enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64 };
+
+LLVMValueRef tma_map(struct lowering *l, int number) { return LLVMGetParam(l->kernel, (unsigned)(1 + number)); }
+
+static void add_attribute(struct lowering *l, unsigned parameter, const char *name, LLVMTypeRef type, uint64_t number) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(l->kernel, parameter,
+                            type ? LLVMCreateTypeAttribute(l->context, kind, type)
+                                 : LLVMCreateEnumAttribute(l->context, kind, number));
+}
+
+/* !{ptr @kernel, !"grid_constant", !{i32 2, i32 3, …}}: parameters count from 1. */
+void tma_declare(struct lowering *l) {
+    if (!l->map_count) return;
+    LLVMMetadataRef *numbers = ARENA_ARRAY(l->arena, LLVMMetadataRef, l->map_count);
+    for (int i = 0; i < l->map_count; i++) {
+        unsigned parameter = (unsigned)(2 + i);
+        add_attribute(l, parameter, "byval", LLVMArrayType2(l->i8, MAP_BYTES), 0);
+        add_attribute(l, parameter, "align", NULL, MAP_ALIGNMENT);
+        numbers[i] = LLVMValueAsMetadata(value_i32(l, 2 + i));
+    }
+    LLVMMetadataRef parts[3] = {LLVMValueAsMetadata(l->kernel), LLVMMDStringInContext2(l->context, "grid_constant", 13),
+                                LLVMMDNodeInContext2(l->context, numbers, (size_t)l->map_count)};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(l->context, parts, 3);
+    LLVMAddNamedMetadataOperand(l->module, "nvvm.annotations", LLVMMetadataAsValue(l->context, node));
+}
+
+static bool same_map(const struct tensor_map *a, const struct tensor_map *b) {
+    if (a->argument != b->argument || a->element != b->element || a->rank != b->rank || a->swizzle != b->swizzle)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dimension[i] != b->dimension[i] || a->box[i] != b->box[i]) return false;
+    return true;
+}
+
+static LLVMValueRef map_of(struct lowering *l, const struct ir_operation *operation, struct tensor_map *map) {
+    const char *reason = NULL;
+    if (!tensor_map_of(operation, map, &reason)) die("%s: %s", ir_op_info[operation->opcode].text, reason);
+    for (int i = 0; i < l->map_count; i++)
+        if (same_map(&l->maps[i], map)) return tma_map(l, i);
+    die("a tensor map of %s was not collected", l->function->name);
+}
+
+/* Start of a box along a dimension of the view as i32. */
+static LLVMValueRef coordinate(struct lowering *l, const struct ir_value *index, int64_t part) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef start = value_wide(l, index->type->element, value_register(l, index, 0));
+    LLVMValueRef sum = LLVMBuildAdd(b, start, value_i64(l, part), "");
+    struct range range = range_of(l->ranges, index);
+    if (range.low >= INT32_MIN && range.high <= INT32_MAX - part) return LLVMBuildTrunc(b, sum, l->i32, "");
+    LLVMValueRef low[2] = {sum, value_i64(l, INT32_MIN)};
+    LLVMValueRef high[2] = {value_intrinsic(l, "llvm.smax", l->i64, low, 2), value_i64(l, INT32_MAX)};
+    return LLVMBuildTrunc(b, value_intrinsic(l, "llvm.smin", l->i64, high, 2), l->i32, "");
+}
+
+/* One instruction a box: shared address, map, [mbarrier,] coordinates. */
+static void transfer(struct lowering *l, struct ir_operation *operation) {
+    struct ir_access access;
+    struct tensor_map map;
+    bool load = operation->opcode == OP_TMA_LOAD;
+    if (!ir_access_of(operation, &access)) die("%s without a place", ir_op_info[operation->opcode].text);
+    const struct ir_type *type = access.buffer->type;
+    int tile_dimension[IR_MAX_RANK], next = 0, bytes = value_bytes(type->element), (*starts)[LAYOUT_RANK] = NULL;
+    for (int d = 0; d < access.rank; d++) tile_dimension[d] = access.place[d] > 0 ? next++ : -1;
+    LLVMValueRef arguments[3 + TENSOR_MAP_RANK], place = buffer_start(l, access.buffer);
+    arguments[1] = map_of(l, operation, &map);
+    if (load) {
+        int last = operation->operand_count - 1;
+        LLVMValueRef index = buffer_index(l, operation->operands[last]);
+        LLVMValueRef distance = LLVMBuildMul(l->builder, index, value_i32(l, 8), "");
+        arguments[2] = LLVMBuildAdd(l->builder, buffer_start(l, operation->operands[last - 1]), distance, "");
+    }
+    int first = load ? 3 : 2;
+    struct buffer names = {0}, constraints = {0};
+    for (int i = 0; i < map.rank; i++) {
+        buffer_printf(&names, "%s$%d", i ? ", " : "", first + i);
+        buffer_puts(&constraints, ",r");
+    }
+    const char *words[3] = {arena_printf(l->arena, "%d", map.rank), names.data, constraints.data};
+    int count = tensor_map_boxes(l->arena, type, &starts);
+    for (int i = 0; i < count; i++) {
+        int64_t offset = shared_form_offset(type->layout, bytes, starts[i]);
+        arguments[0] = LLVMBuildAdd(l->builder, place, value_i32(l, offset), "");
+        for (int m = 0; m < map.rank; m++) {
+            int d = map.dimension[m], t = tile_dimension[d];
+            arguments[first + m] = coordinate(l, access.index[d], t < 0 ? 0 : starts[i][t]);
+        }
+        ptx_emit(l, load ? PTX_TMA_LOAD : PTX_TMA_STORE, l->nothing, arguments, first + map.rank, words);
+    }
+    buffer_free(&names);
+    buffer_free(&constraints);
+}
+
+void lower_tma(struct lowering *l, struct ir_operation *operation) {
+    const char *pending;
+    role_single_begin(l);
+    switch (operation->opcode) {
+    case OP_TMA_LOAD:
+    case OP_TMA_STORE: transfer(l, operation); return;
+    case OP_TMA_COMMIT: ptx_emit(l, PTX_TMA_COMMIT, l->nothing, NULL, 0, NULL); return;
+    case OP_TMA_WAIT:
+        pending = arena_printf(l->arena, "%lld", (long long)ir_number(operation, IR_ATTRIBUTE_PENDING, 0));
+        ptx_emit(l, PTX_TMA_WAIT, l->nothing, NULL, 0, &pending);
+        return;
+    default: die("%s is no transfer by TMA", ir_op_info[operation->opcode].text);
+    }
+}
