@@ -8,8 +8,18 @@
 /* A view while running. */
 struct interp_view { unsigned char *data; int64_t extent[IR_MAX_RANK], stride[IR_MAX_RANK]; };
 
-/* What a value holds: `count` elements as bits (row-major), or a view. */
-struct cell { uint64_t *bits; int64_t count; struct interp_view view; };
+/* What a value holds: `count` elements as bits (row-major), a view, or a reference to what the machine has. */
+struct machine;
+struct machine_part;
+struct element_places;
+struct cell {
+    uint64_t *bits;
+    int64_t count;
+    struct interp_view view;
+    struct machine_part *part;  /* buffers */
+    int64_t number;             /* tokens, mbarriers; tiles: the product that it is the result of, 0: none */
+    bool undefined, checked;
+};
 
 struct frame;
 struct run {
@@ -18,6 +28,12 @@ struct run {
     jmp_buf give_up;
     int64_t index[IR_MAX_RANK], instance, steps, step_limit;
     int depth;
+    int64_t blocks;          /* of a function that walks over programs; 0: an instance is a program */
+    int64_t programs;
+    struct machine *machine; /* NULL: nothing of the Schedule or Machine level is there */
+    struct arena *arena, *scratch;
+    struct element_places *places;
+    bool stopped;            /* by a role, on its own stack */
     struct frame *innermost; /* all live activations, so that giving up releases them */
 };
 struct frame { struct run *run; struct cell *cells; int cell_count; struct frame *outer; };
@@ -27,6 +43,8 @@ struct cell *frame_cell(struct frame *frame, const struct ir_value *value);    /
 static inline uint64_t cell_at(const struct cell *cell, int64_t i) { return cell->bits[cell->count == 1 ? 0 : i]; }
 _Noreturn void interp_stop(struct run *run, const struct ir_operation *operation, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+_Noreturn void interp_give_up(struct run *run); /* on the stack of interp_run */
+void cell_copy(struct cell *to, const struct cell *from);
 
 /* One element of an elementwise operation (operands as bits); `element` is the operands' element. */
 uint64_t scalar_compute(struct run *run, const struct ir_operation *operation, const uint64_t *operands);
@@ -37,8 +55,18 @@ void scalar_philox(uint64_t seed, uint64_t counter, uint32_t out[4]);
 void execute_shape(struct frame *frame, const struct ir_operation *operation);   /* iota, splat, … extract */
 void execute_reduce(struct frame *frame, const struct ir_operation *operation);
 void execute_dot(struct frame *frame, const struct ir_operation *operation);
+/* a x b + c; c NULL: 0. */
+void dot_compute(const struct ir_operation *operation, const uint64_t *a, const uint64_t *b, const uint64_t *c, struct cell *result);
 void execute_view(struct frame *frame, const struct ir_operation *operation);    /* extent … view_permute */
 void execute_memory(struct frame *frame, const struct ir_operation *operation);  /* load … pointer_cas, inside */
+/* The element's bytes after checking that a memory of the caller's holds them. */
+unsigned char *memory_checked(struct run *run, const struct ir_operation *operation, uintptr_t address, size_t size, bool writes,
+                              bool reads);
+uint64_t memory_load_bits(const unsigned char *from, enum ir_element element);
+void memory_store_bits(unsigned char *to, enum ir_element element, uint64_t bits);
+/* Element number `linear` of what a place names, row-major by `shape`: its address, or 0 when outside. */
+uintptr_t memory_place_address(struct frame *frame, const struct ir_operation *operation, const struct ir_access *access,
+                               const int64_t *shape, int rank, int64_t linear);
 /* Runs a region whose arguments are set; returns its terminator (its operands still have their values). */
 const struct ir_operation *execute_block(struct frame *frame, const struct ir_block *block);
 #endif

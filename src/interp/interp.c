@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interp/frame.h"
+#include "interp/machine.h"
 
 void interp_stop(struct run *run, const struct ir_operation *operation, const char *format, ...)
 {
@@ -14,8 +14,13 @@ void interp_stop(struct run *run, const struct ir_operation *operation, const ch
     if (operation)
         run->problem->at = operation->at;
     run->problem->instance = run->instance;
-    longjmp(run->give_up, 1);
+    run->stopped = true;
+    if (run->machine && run->machine->current && run->machine->current->number >= 0)
+        machine_stop_role(run->machine);
+    interp_give_up(run);
 }
+
+void interp_give_up(struct run *run) { longjmp(run->give_up, 1); }
 
 struct cell *frame_cell(struct frame *frame, const struct ir_value *value)
 {
@@ -29,12 +34,15 @@ struct cell *frame_cell(struct frame *frame, const struct ir_value *value)
     return cell;
 }
 
-static void copy_cell(struct cell *to, const struct cell *from)
+void cell_copy(struct cell *to, const struct cell *from)
 {
     if (from->bits)
         memcpy(to->bits, from->bits, (size_t)from->count * sizeof *from->bits);
     else
         to->view = from->view;
+    to->part = from->part;
+    to->number = from->number;
+    to->undefined = from->undefined;
 }
 
 /* to[i] = from[i] for all i at once: sources may be among the targets. */
@@ -54,7 +62,7 @@ static void assign(struct frame *frame, int count, struct ir_value *const *to, s
         }
     }
     for (int i = 0; i < count; i++) {
-        copy_cell(frame_cell(frame, to[i]), &kept[i]);
+        cell_copy(frame_cell(frame, to[i]), &kept[i]);
         free(kept[i].bits);
     }
     free(kept);
@@ -154,15 +162,22 @@ static void execute_philox(struct frame *frame, const struct ir_operation *opera
 
 static void call(struct frame *frame, const struct ir_operation *operation);
 
-static void execute(struct frame *frame, const struct ir_operation *operation)
+/* The number of a program or block; all of them. */
+static int64_t program_number(const struct run *run, enum ir_opcode opcode)
+{
+    if (opcode == OP_PROGRAM)
+        return run->instance;
+    return opcode == OP_PROGRAM_COUNT || !run->blocks ? run->programs : run->blocks;
+}
+
+static void execute_one(struct frame *frame, const struct ir_operation *operation)
 {
     struct run *run = frame->run;
-    if (++run->steps > run->step_limit)
-        interp_stop(run, operation, "the program did not end within %lld operations", (long long)run->step_limit);
     switch (operation->opcode) {
     case OP_CONSTANT: case OP_IOTA: case OP_SPLAT: case OP_BROADCAST: case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT:
     case OP_CONVERT_LAYOUT:
         execute_shape(frame, operation); return;
+    case OP_UNDEFINED: return;
     case OP_REDUCE: execute_reduce(frame, operation); return;
     case OP_DOT: execute_dot(frame, operation); return;
     case OP_EXTENT: case OP_STRIDE: case OP_PRESENT: case OP_VIEW_POINTER: case OP_SUBVIEW: case OP_VIEW_PERMUTE:
@@ -187,9 +202,51 @@ static void execute(struct frame *frame, const struct ir_operation *operation)
     case OP_MAP: execute_map(frame, operation); return;
     case OP_PHILOX: execute_philox(frame, operation); return;
     case OP_CALL: call(frame, operation); return;
-    case OP_BARRIER: case OP_YIELD: case OP_CONDITION: case OP_RETURN: return;
+    case OP_YIELD: case OP_CONDITION: case OP_RETURN: return;
+    case OP_BUFFER: case OP_SLOT: case OP_BUFFER_PERMUTE: case OP_BUFFER_PART: case OP_BUFFER_LOAD: case OP_BUFFER_STORE:
+        execute_buffer(frame, operation); return;
+    case OP_COPY_ASYNC: case OP_STORE_ASYNC: case OP_WAIT: case OP_TMA_LOAD: case OP_TMA_STORE: case OP_TMA_COMMIT:
+    case OP_TMA_WAIT: case OP_CP_ASYNC: case OP_CP_COMMIT: case OP_CP_WAIT: case OP_FENCE_ASYNC:
+        execute_transfer(frame, operation); return;
+    case OP_BARRIER: case OP_MBARRIER: case OP_MBARRIER_READY: case OP_MBARRIER_WAIT: case OP_MBARRIER_ARRIVE:
+    case OP_MBARRIER_EXPECT:
+        execute_barrier(frame, operation); return;
+    case OP_DOT_ASYNC: case OP_DOT_WAIT: execute_product(frame, operation); return;
+    case OP_ROLES: execute_roles(frame, operation); return;
+    case OP_PROGRAM: case OP_PROGRAM_COUNT: case OP_BLOCK_COUNT:
+        frame_cell(frame, operation->results[0])->bits[0] = (uint64_t)program_number(run, operation->opcode);
+        return;
     default: execute_elementwise(frame, operation); return;
     }
+}
+
+/* Operations whose results take over what their regions or operands say of themselves. */
+static bool hands_over(enum ir_opcode opcode)
+{
+    return opcode == OP_FOR || opcode == OP_WHILE || opcode == OP_IF || opcode == OP_CALL || opcode == OP_DOT_ASYNC ||
+           opcode == OP_DOT_WAIT;
+}
+
+static void execute(struct frame *frame, const struct ir_operation *operation)
+{
+    struct run *run = frame->run;
+    if (++run->steps > run->step_limit)
+        interp_stop(run, operation, "the program did not end within %lld operations", (long long)run->step_limit);
+    if (!run->machine) {
+        if (ir_op_info[operation->opcode].level != IR_LEVEL_VALUE && operation->opcode != OP_CONVERT_LAYOUT &&
+            operation->opcode != OP_BARRIER)
+            interp_stop(run, operation, "'%s' in a function of the value level", ir_op_info[operation->opcode].text);
+        execute_one(frame, operation);
+        return;
+    }
+    bool undefined = machine_operands_undefined(frame, operation);
+    if (undefined && hands_over(operation->opcode))
+        interp_stop(run, operation, "'%s' looks at an undefined tile", ir_op_info[operation->opcode].text);
+    execute_one(frame, operation);
+    if (!hands_over(operation->opcode))
+        machine_mark_results(frame, operation, undefined);
+    if (ir_attribute(operation, IR_ATTRIBUTE_SHARED_BYTES) && operation->opcode != OP_BUFFER)
+        execute_scratch(frame, operation);
 }
 
 const struct ir_operation *execute_block(struct frame *frame, const struct ir_block *block)
@@ -224,6 +281,8 @@ static void call(struct frame *frame, const struct ir_operation *operation)
     const struct ir_function *callee = name ? ir_function_find(operation->block->function->module, name->name) : NULL;
     if (!callee || callee->body->arguments.count != operation->operand_count)
         interp_stop(frame->run, operation, "calls a function that the module does not have");
+    if (frame->run->machine && frame->run->machine->current->number >= 0)
+        interp_stop(frame->run, operation, "a call inside a role");
     if (++frame->run->depth > 200)
         interp_stop(frame->run, operation, "calls are nested too deep");
     struct frame *inner = malloc(sizeof *inner); /* on the heap: it is released after a longjmp over this function, too */
@@ -231,10 +290,10 @@ static void call(struct frame *frame, const struct ir_operation *operation)
         memory_exhausted();
     enter(frame->run, inner, callee);
     for (int i = 0; i < operation->operand_count; i++)
-        copy_cell(frame_cell(inner, callee->body->arguments.data[i]), frame_cell(frame, operation->operands[i]));
+        cell_copy(frame_cell(inner, callee->body->arguments.data[i]), frame_cell(frame, operation->operands[i]));
     const struct ir_operation *returned = execute_block(inner, callee->body);
     for (int i = 0; i < operation->result_count; i++)
-        copy_cell(frame_cell(frame, operation->results[i]), frame_cell(inner, returned->operands[i]));
+        cell_copy(frame_cell(frame, operation->results[i]), frame_cell(inner, returned->operands[i]));
     leave(inner);
     free(inner);
     frame->run->depth--;
@@ -256,20 +315,44 @@ static void set_arguments(struct frame *frame, const struct ir_function *functio
     }
 }
 
+static bool contains(const struct ir_block *block, enum ir_opcode opcode)
+{
+    for (const struct ir_operation *operation = block->first; operation; operation = operation->next) {
+        if (operation->opcode == opcode)
+            return true;
+        for (int i = 0; i < operation->region_count; i++)
+            if (contains(operation->regions[i], opcode))
+                return true;
+    }
+    return false;
+}
+
+static void run_instance(struct frame *frame, const struct ir_function *function)
+{
+    struct run *run = frame->run;
+    run->steps = 0;
+    if (function->level != IR_LEVEL_VALUE)
+        machine_begin(run, function);
+    execute_block(frame, function->body);
+    machine_end(run);
+}
+
 static void run_instances(struct frame *frame, const struct ir_function *function)
 {
     struct run *run = frame->run;
     int64_t total = 1;
     for (int d = 0; d < function->grid_rank; d++)
         total *= run->options->grid[d];
+    run->programs = total;
+    if (contains(function->body, OP_BLOCK_COUNT))
+        total = run->blocks = int64_min(total, run->options->blocks > 0 ? run->options->blocks : 2);
     for (int64_t n = 0; n < total; n++) {
         int64_t rest = run->instance = run->options->reverse ? total - 1 - n : n;
         for (int d = 0; d < function->grid_rank; d++) {
             run->index[d] = rest % run->options->grid[d];
             rest /= run->options->grid[d];
         }
-        run->steps = 0;
-        execute_block(frame, function->body);
+        run_instance(frame, function);
     }
 }
 
@@ -279,7 +362,10 @@ static void execute_function(struct frame *frame, const struct ir_function *func
         run_instances(frame, function);
         return;
     }
+    if (function->level != IR_LEVEL_VALUE)
+        machine_begin(frame->run, function);
     const struct ir_operation *returned = execute_block(frame, function->body);
+    machine_end(frame->run);
     for (int i = 0; results && returned && i < returned->operand_count; i++) {
         const struct cell *cell = frame_cell(frame, returned->operands[i]);
         memcpy(results[i], cell->bits, (size_t)cell->count * sizeof *cell->bits);
@@ -293,6 +379,7 @@ bool interp_run(const struct ir_function *function, int argument_count, const st
                        .step_limit = options->step_limit ? options->step_limit : INT64_C(1) << 40 };
     struct frame outermost;
     *problem = (struct interp_problem){ .text = "" };
+    run.arena = arena_create();
     enter(&run, &outermost, function);
     bool good = !setjmp(run.give_up);
     if (good) {
@@ -308,5 +395,9 @@ bool interp_run(const struct ir_function *function, int argument_count, const st
         free(inner);
     }
     leave(&outermost);
+    machine_release(&run);
+    arena_destroy(run.arena);
+    if (run.scratch)
+        arena_destroy(run.scratch);
     return good;
 }

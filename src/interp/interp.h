@@ -3,7 +3,11 @@
  * It follows the meaning of each operation (ops.def, man/tile-ir.7) in the simplest way: one instance after the other, one element
  * after the other, floats in double and rounded once.  It shares no code with passes or targets and links with base and ir
  * alone.  What it checks beyond results: every access lies in memory that an argument owns, `inside` bits and assumptions
- * are true, elements read were written before (when a shadow is given), loops end. */
+ * are true, elements read were written before (when a shadow is given), loops end.
+ *
+ * Functions of every level run.  At the Schedule and Machine levels it also reports: accesses to shared memory that nothing
+ * orders, missing proxy fences, values looked at while they are on their way, bytes that nothing wrote, arrivals that a phase does
+ * not have, and roles that wait for ever (machine.h says how). */
 #ifndef TILECC_INTERP_H
 #define TILECC_INTERP_H
 #include "base/base.h"
@@ -24,10 +28,12 @@ struct interp_options {
     int64_t grid[IR_MAX_RANK];          /* counts, grid_rank of the function many */
     int64_t step_limit;                 /* operations executed an instance; 0: 2^40 */
     bool reverse;                       /* runs the instances from last to first */
+    uint64_t seed;                      /* Machine level: the order of roles and arrivals; 0, 1, 2 … are all different */
+    int64_t blocks;                     /* of a function that walks over programs; 0: 2 */
 };
 
 /* The first thing that went wrong. */
-struct interp_problem { char text[240]; struct location at; const struct ir_operation *operation; int64_t instance; };
+struct interp_problem { char text[480]; struct location at; const struct ir_operation *operation; int64_t instance; };
 
 /* Runs every instance of a kernel (or a plain function once, grid ignored).  results (may be NULL): one array of bits for each
  * result of a plain function, as many as its type has elements.  False: *problem says what. */

@@ -64,31 +64,30 @@ void execute_view(struct frame *frame, const struct ir_operation *operation)
 
 /* ---- addresses ---- */
 
-/* The element's bytes after checking that some memory holds them; dies of the run otherwise. */
-static unsigned char *checked(struct frame *frame, const struct ir_operation *operation, uintptr_t address, size_t size,
-                              bool writes, bool reads)
+unsigned char *memory_checked(struct run *run, const struct ir_operation *operation, uintptr_t address, size_t size, bool writes,
+                              bool reads)
 {
-    const struct interp_options *options = frame->run->options;
+    const struct interp_options *options = run->options;
     for (int i = 0; i < options->memory_count; i++) {
         const struct interp_memory *memory = &options->memories[i];
         uintptr_t low = (uintptr_t)memory->data;
         if (address < low || address - low > memory->size || memory->size - (address - low) < size)
             continue;
         if (writes && memory->read_only)
-            interp_stop(frame->run, operation, "writes '%s', which is only read", memory->name);
+            interp_stop(run, operation, "writes '%s', which is only read", memory->name);
         for (size_t k = 0; memory->written && k < size; k++) {
             if (reads && !memory->written[address - low + k])
-                interp_stop(frame->run, operation, "reads byte %zu of '%s', which nothing wrote", (size_t)(address - low) + k,
+                interp_stop(run, operation, "reads byte %zu of '%s', which nothing wrote", (size_t)(address - low) + k,
                             memory->name);
             if (writes)
                 memory->written[address - low + k] = 1;
         }
         return (unsigned char *)address;
     }
-    interp_stop(frame->run, operation, "%s memory that no argument owns", writes ? "writes" : "reads");
+    interp_stop(run, operation, "%s memory that no argument owns", writes ? "writes" : "reads");
 }
 
-static uint64_t load_bits(const unsigned char *from, enum ir_element element)
+uint64_t memory_load_bits(const unsigned char *from, enum ir_element element)
 {
     uint64_t bits = 0;
     memcpy(&bits, from, (size_t)ir_element_info[element].bits / 8);
@@ -97,13 +96,12 @@ static uint64_t load_bits(const unsigned char *from, enum ir_element element)
     return ir_is_integer(element) ? ir_int_to_bits(element, (int64_t)bits) : bits;
 }
 
-static void store_bits(unsigned char *to, enum ir_element element, uint64_t bits)
+void memory_store_bits(unsigned char *to, enum ir_element element, uint64_t bits)
 {
     memcpy(to, &bits, (size_t)ir_element_info[element].bits / 8);
 }
 
-/* The place's element number `linear` of the result: its address, or 0 when outside. */
-static uintptr_t place_address(struct frame *frame, const struct ir_operation *operation, const struct ir_access *access,
+uintptr_t memory_place_address(struct frame *frame, const struct ir_operation *operation, const struct ir_access *access,
                                const int64_t *shape, int rank, int64_t linear)
 {
     const struct interp_view *view = &frame_cell(frame, access->view)->view;
@@ -166,28 +164,28 @@ static uint64_t access_element(struct frame *frame, const struct ir_operation *o
     bool absent = !e->address || e->masked_off;
     switch (operation->opcode) {
     case OP_LOAD: case OP_POINTER_LOAD:
-        return absent ? e->other : load_bits(checked(frame, operation, e->address, size, false, true), e->element);
+        return absent ? e->other : memory_load_bits(memory_checked(frame->run, operation, e->address, size, false, true), e->element);
     case OP_STORE: case OP_POINTER_STORE:
         if (!absent)
-            store_bits(checked(frame, operation, e->address, size, true, false), e->element, e->value);
+            memory_store_bits(memory_checked(frame->run, operation, e->address, size, true, false), e->element, e->value);
         return 0;
     case OP_ATOMIC: case OP_POINTER_ATOMIC: {
         if (absent)
             return 0;
         enum ir_action action = (enum ir_action)ir_number(operation, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD);
-        unsigned char *at = checked(frame, operation, e->address, size, action != IR_ACTION_LOAD, action != IR_ACTION_STORE);
-        uint64_t old = load_bits(at, e->element);
-        store_bits(at, e->element, atomic_result(operation, e->element, old, e->value));
+        unsigned char *at = memory_checked(frame->run, operation, e->address, size, action != IR_ACTION_LOAD, action != IR_ACTION_STORE);
+        uint64_t old = memory_load_bits(at, e->element);
+        memory_store_bits(at, e->element, atomic_result(operation, e->element, old, e->value));
         return old;
     }
     default: break;
     }
     if (absent)
         return 0;
-    unsigned char *at = checked(frame, operation, e->address, size, true, true);
-    uint64_t old = load_bits(at, e->element);
+    unsigned char *at = memory_checked(frame->run, operation, e->address, size, true, true);
+    uint64_t old = memory_load_bits(at, e->element);
     if (old == e->expected)
-        store_bits(at, e->element, e->value);
+        memory_store_bits(at, e->element, e->value);
     return old;
 }
 
@@ -205,7 +203,7 @@ void execute_memory(struct frame *frame, const struct ir_operation *operation)
     const struct cell *address = pointers ? frame_cell(frame, access.view) : NULL;
     for (int64_t i = 0; i < count; i++) {
         struct element_access e = { .element = pointers ? access.view->type->pointee : access.view->type->element };
-        e.address = pointers ? (uintptr_t)address->bits[i] : place_address(frame, operation, &access, shape, rank, i);
+        e.address = pointers ? (uintptr_t)address->bits[i] : memory_place_address(frame, operation, &access, shape, rank, i);
         if (operation->opcode == OP_INSIDE) {
             result->bits[i] = e.address != 0;
             continue;

@@ -144,21 +144,18 @@ static double dot_operand(const struct ir_operation *operation, enum ir_element 
     return ir_bits_to_double(IR_F32, rounded);
 }
 
-void execute_dot(struct frame *frame, const struct ir_operation *operation)
+void dot_compute(const struct ir_operation *operation, const uint64_t *a, const uint64_t *b, const uint64_t *c, struct cell *result)
 {
     const struct ir_type *at = operation->operands[0]->type, *bt = operation->operands[1]->type;
-    const struct cell *a = frame_cell(frame, operation->operands[0]), *b = frame_cell(frame, operation->operands[1]);
-    const struct cell *c = frame_cell(frame, operation->operands[2]);
-    struct cell *result = frame_cell(frame, operation->results[0]);
     enum ir_element to = operation->results[0]->type->element;
     int rank = at->rank;
     int64_t m = at->extent[rank - 2], k = at->extent[rank - 1], n = bt->extent[rank - 1];
     bool real = ir_is_float(to);
     for (int64_t i = 0; i < result->count; i++) {
         int64_t batch = i / (m * n), row = i / n % m, column = i % n;
-        const uint64_t *left = a->bits + (batch * m + row) * k, *right = b->bits + batch * k * n + column;
-        double sum = real ? ir_bits_to_double(to, c->bits[i]) : 0;
-        uint64_t whole = c->bits[i];
+        const uint64_t *left = a + (batch * m + row) * k, *right = b + batch * k * n + column;
+        double sum = real && c ? ir_bits_to_double(to, c[i]) : 0;
+        uint64_t whole = c ? c[i] : 0;
         for (int64_t j = 0; j < k; j++) {
             if (real)
                 sum += dot_operand(operation, at->element, left[j]) * dot_operand(operation, bt->element, right[j * n]);
@@ -167,4 +164,10 @@ void execute_dot(struct frame *frame, const struct ir_operation *operation)
         }
         result->bits[i] = real ? ir_double_to_bits(to, sum) : ir_int_to_bits(to, (int64_t)whole);
     }
+}
+
+void execute_dot(struct frame *frame, const struct ir_operation *operation)
+{
+    dot_compute(operation, frame_cell(frame, operation->operands[0])->bits, frame_cell(frame, operation->operands[1])->bits,
+                frame_cell(frame, operation->operands[2])->bits, frame_cell(frame, operation->results[0]));
 }

@@ -1,0 +1,209 @@
+/* Barriers and mbarriers: who waits until when, and what is known behind them. */
+#include <string.h>
+
+#include "interp/machine.h"
+
+struct mbarrier *machine_barrier_of(struct frame *frame, const struct ir_operation *op, int operand)
+{
+    struct machine *machine = frame->run->machine;
+    const struct ir_value *value = op->operands[operand], *index = op->operands[operand + 1];
+    int64_t first = frame_cell(frame, value)->number;
+    int64_t slot = ir_bits_to_int(index->type->element, frame_cell(frame, index)->bits[0]);
+    char name[64];
+    if (slot < 0 || slot >= value->type->slots)
+        interp_stop(machine->run, op, "%s has %d mbarriers, and this is number %lld", machine_name(value, name, sizeof name),
+                    value->type->slots, (long long)slot);
+    struct mbarrier *barrier = machine->barriers.data[first + slot];
+    if (!barrier->ready)
+        interp_stop(machine->run, op, "uses %s before mbarrier_ready", machine_name(value, name, sizeof name));
+    return barrier;
+}
+
+static void make(struct frame *frame, const struct ir_operation *op)
+{
+    struct machine *machine = frame->run->machine;
+    const struct ir_value *value = op->results[0];
+    int64_t bytes = 8 * (int64_t)value->type->slots, base = machine_place(machine, op, bytes);
+    struct accessor accessor = machine_access_ordinary(machine, op, machine_active_warps(machine), true);
+    accessor.name = "mbarriers";
+    machine_touch(&accessor, base, bytes);
+    frame_cell(frame, value)->number = machine->barriers.count;
+    for (int slot = 0; slot < value->type->slots; slot++) {
+        struct mbarrier *barrier = ARENA_NEW(machine->arena, struct mbarrier);
+        *barrier = (struct mbarrier){ .value = value, .slot = slot, .agent = machine_agent_add(machine, -1),
+                                      .arrivals = ir_number(op, IR_ATTRIBUTE_ARRIVALS, 1) };
+        machine_clock_add(machine, &barrier->gathering);
+        machine_clock_add(machine, &barrier->ended);
+        vector_push(machine->arena, &machine->barriers, barrier);
+    }
+}
+
+static void ready(struct machine *machine, const struct ir_operation *op)
+{
+    if (machine->current->number >= 0)
+        interp_stop(machine->run, op, "mbarrier_ready inside a role");
+    machine_warps_meet(machine);
+    for (int i = 0; i < machine->barriers.count; i++)
+        machine->barriers.data[i]->ready = true;
+}
+
+/* ---- phases ---- */
+
+static void clear(struct machine *machine, struct clock *clock)
+{
+    memset(clock->seen, 0, (size_t)machine->agents.count * sizeof *clock->seen);
+    memset(clock->fenced, 0, (size_t)machine->agents.count * sizeof *clock->fenced);
+}
+
+static void end_phase_when_full(struct machine *machine, struct mbarrier *barrier)
+{
+    if (barrier->arrived < barrier->arrivals || barrier->bytes)
+        return;
+    machine_clock_join(machine, &barrier->ended, &barrier->gathering);
+    clear(machine, &barrier->gathering);
+    barrier->phase++;
+    barrier->arrived = 0;
+    machine->agents.data[barrier->agent].time = barrier->ended.seen[barrier->agent] = (uint32_t)barrier->phase;
+}
+
+/* Who does not know that the phase before has ended might have come early: its arrival would count there. */
+static void arrive(struct machine *machine, const struct ir_operation *op, struct mbarrier *barrier, int warp)
+{
+    char name[64];
+    machine_name(barrier->value, name, sizeof name);
+    if (barrier->arrived == barrier->arrivals)
+        interp_stop(machine->run, op, "an arrival too many at %s[%d]: phase %lld has had all of its %lld", name, barrier->slot,
+                    (long long)barrier->phase, (long long)barrier->arrivals);
+    if (machine->warp[warp].seen[barrier->agent] < (uint32_t)barrier->phase)
+        interp_stop(machine->run, op, "an arrival too many at %s[%d]: nothing tells warp %d that phase %lld has ended", name,
+                    barrier->slot, warp, (long long)barrier->phase - 1);
+    barrier->arrived++;
+    machine_clock_join(machine, &barrier->gathering, &machine->warp[warp]);
+    machine_warp_tick(machine, warp);
+}
+
+static void arrive_warps(struct frame *frame, const struct ir_operation *op)
+{
+    struct machine *machine = frame->run->machine;
+    if (op->operand_count > 2 && !frame_cell(frame, op->operands[2])->bits[0])
+        return;
+    struct mbarrier *barrier = machine_barrier_of(frame, op, 0);
+    for (int i = 0; i < machine->current->warps; i++) {
+        arrive(machine, op, barrier, machine->current->first_warp + i);
+        end_phase_when_full(machine, barrier);
+    }
+}
+
+static void expect(struct frame *frame, const struct ir_operation *op)
+{
+    struct machine *machine = frame->run->machine;
+    struct mbarrier *barrier = machine_barrier_of(frame, op, 0);
+    arrive(machine, op, barrier, machine->current->first_warp);
+    barrier->bytes += ir_number(op, IR_ATTRIBUTE_BYTES, 0);
+    end_phase_when_full(machine, barrier);
+}
+
+void machine_bytes_arrive(struct machine *machine, struct mbarrier *barrier, const struct transfer *transfer, int64_t bytes)
+{
+    char name[64];
+    barrier->bytes -= bytes;
+    if (barrier->bytes < 0 && barrier->arrived == barrier->arrivals)
+        interp_stop(machine->run, transfer->op, "%lld bytes more came to %s[%d] than phase %lld announced",
+                    (long long)-barrier->bytes, machine_name(barrier->value, name, sizeof name), barrier->slot,
+                    (long long)barrier->phase);
+    for (int i = 0; i < transfer->epochs; i++) {
+        struct epoch epoch = machine->epochs.data[transfer->first_epoch + i];
+        if (barrier->gathering.seen[epoch.agent] < epoch.time)
+            barrier->gathering.seen[epoch.agent] = epoch.time;
+    }
+    end_phase_when_full(machine, barrier);
+}
+
+bool machine_may_go(const struct control *control)
+{
+    switch (control->waiting) {
+    case WAITING_PHASE: return (control->barrier->phase & 1) != (control->phase & 1);
+    case WAITING_NAMED: return control->named->generation != control->generation;
+    default: return true;
+    }
+}
+
+static void wait_for_phase(struct frame *frame, const struct ir_operation *op)
+{
+    struct machine *machine = frame->run->machine;
+    struct control *control = machine->current;
+    const struct ir_value *phase = op->operands[2];
+    control->barrier = machine_barrier_of(frame, op, 0);
+    control->phase = ir_bits_to_int(phase->type->element, frame_cell(frame, phase)->bits[0]);
+    control->waiting = WAITING_PHASE;
+    machine_wait(machine, op);
+    for (int i = 0; i < control->warps; i++)
+        machine_clock_join(machine, &machine->warp[control->first_warp + i], &control->barrier->ended);
+}
+
+/* ---- barriers of threads ---- */
+
+static void meet_by_name(struct machine *machine, const struct ir_operation *op, int64_t id)
+{
+    struct control *control = machine->current;
+    int64_t warps = ir_number(op, IR_ATTRIBUTE_BARRIER_WARPS, control->warps);
+    if (id < 0 || id > 15)
+        interp_stop(machine->run, op, "there is no barrier %lld", (long long)id);
+    struct named_barrier *named = &machine->named[id];
+    if (named->arrived && named->warps != warps)
+        interp_stop(machine->run, op, "barrier %lld is for %lld warps here and for %lld elsewhere", (long long)id,
+                    (long long)warps, (long long)named->warps);
+    if (!named->gathering.seen)
+        machine_clock_add(machine, &named->gathering);
+    named->warps = warps;
+    named->arrived += control->warps;
+    named->members |= machine_active_warps(machine);
+    for (int i = 0; i < control->warps; i++)
+        machine_clock_join(machine, &named->gathering, &machine->warp[control->first_warp + i]);
+    if (named->arrived > warps)
+        interp_stop(machine->run, op, "%lld warps came to barrier %lld, which is for %lld", (long long)named->arrived,
+                    (long long)id, (long long)warps);
+    control->named = named;
+    control->generation = named->generation;
+    control->waiting = WAITING_NAMED;
+    if (named->arrived == warps) {
+        for (int warp = 0; warp < machine->warps; warp++)
+            if (named->members >> warp & 1) {
+                machine_clock_join(machine, &machine->warp[warp], &named->gathering);
+                machine_warp_tick(machine, warp);
+            }
+        clear(machine, &named->gathering);
+        named->arrived = 0;
+        named->members = 0;
+        named->generation++;
+    }
+    machine_wait(machine, op);
+}
+
+static void meet(struct machine *machine, const struct ir_operation *op)
+{
+    if (machine->current->one_thread)
+        interp_stop(machine->run, op, "one thread alone runs this role: the others never come to the barrier");
+    int64_t id = ir_number(op, IR_ATTRIBUTE_BARRIER_ID, -1);
+    if (id < 0)
+        machine_warps_meet(machine);
+    else
+        meet_by_name(machine, op, id);
+}
+
+void execute_barrier(struct frame *frame, const struct ir_operation *op)
+{
+    struct machine *machine = frame->run->machine;
+    if (!machine)
+        return;
+    machine_point(machine);
+    machine_operation_begin(machine);
+    switch (op->opcode) {
+    case OP_MBARRIER: make(frame, op); return;
+    case OP_MBARRIER_READY: ready(machine, op); return;
+    case OP_MBARRIER_WAIT: wait_for_phase(frame, op); return;
+    case OP_MBARRIER_ARRIVE: arrive_warps(frame, op); return;
+    case OP_MBARRIER_EXPECT: expect(frame, op); return;
+    default: meet(machine, op); return;
+    }
+}

@@ -1,0 +1,219 @@
+/* What the Schedule and Machine operations run on: the shared memory of one block, its warps and asynchronous operations with
+ * what each knows of the others, mbarriers, and roles.  One `struct machine` lives as long as one block of programs.
+ *
+ * Order.  Whoever touches shared memory on its own is an *agent*: each warp, and each asynchronous operation once a warp that
+ * waits for it.  An agent counts its own time; a *clock* holds for each agent the last time that is known to be over.  Warps
+ * exchange clocks where they meet (barrier, mbarrier, waits).  Each byte remembers the *event* that wrote it last and those
+ * that read it since; an access that does not know all it collides with is a race, in whatever order this run came by.
+ * A second clock of the same form holds what a proxy fence has made visible to asynchronous readers. */
+#ifndef TILECC_INTERP_MACHINE_H
+#define TILECC_INTERP_MACHINE_H
+#include <ucontext.h>
+
+#include "interp/frame.h"
+#include "ir/layout.h"
+
+enum { MACHINE_MOST_WARPS = 64 };
+
+/* ---- clocks ---- */
+
+struct clock { uint32_t *seen, *fenced; struct clock *next; }; /* one number an agent; all clocks grow together */
+struct agent { uint32_t time; int owner; };                    /* owner: the warp that started it; -1: a phase counter */
+struct epoch { int agent; uint32_t time; };
+
+/* One operation of some warps on shared memory.  Readers and writers of bytes name it by its index. */
+struct event {
+    const struct ir_operation *op;
+    uint32_t operation;                 /* which execution; accesses of one never race with each other */
+    int role;
+    bool asynchronous, ordinary, scratch, writes; /* ordinary: not through the asynchronous proxy */
+    int first_epoch, epochs;
+    uint32_t compared;                  /* the event that was last found to be ordered behind it */
+};
+struct readers { int first, count; uint32_t added; uint32_t result; }; /* a set of events; what it became at `added` */
+
+/* ---- shared memory ---- */
+
+struct shadow { uint32_t writer, readers; }; /* 0: nobody */
+struct machine_buffer {
+    const struct ir_value *value;
+    int64_t base, slot_bytes;
+    const int32_t *offset_of;            /* element of a slot -> place in elements */
+};
+/* A buffer value: a whole ring, or the part of one slot, under other names of dimensions. */
+struct machine_part {
+    const struct machine_buffer *buffer;
+    int slot;
+    int dimension[IR_MAX_RANK];          /* of the buffer, for each of the part */
+    int64_t start[IR_MAX_RANK];          /* by dimension of the buffer */
+};
+/* Where a layout puts elements, listed once a run. */
+struct element_places {
+    const struct layout *layout;
+    int32_t *offset;                     /* shared: by row-major element */
+    uint64_t *warps;                     /* registers: the warps that hold it */
+    struct element_places *next;
+};
+
+/* ---- asynchronous operations ---- */
+
+enum transfer_kind { TRANSFER_TOKEN, TRANSFER_TMA_LOAD, TRANSFER_TMA_STORE, TRANSFER_CP };
+/* Bytes on their way between global and shared memory. */
+struct transfer {
+    enum transfer_kind kind;
+    const struct ir_operation *op;
+    enum ir_element element;
+    bool stores, done;
+    int64_t count;
+    uintptr_t *global;                   /* 0: outside */
+    int64_t *shared;
+    struct mbarrier *barrier;            /* counts the bytes */
+    int first_epoch, epochs;
+    int group;                           /* commits of the role before it */
+};
+struct control;
+struct product { const struct ir_operation *op; const struct control *control; int first_epoch, epochs; bool done; };
+
+struct mbarrier {
+    const struct ir_value *value;
+    int slot, agent;
+    int64_t arrivals, phase;             /* of one phase; number of the phase that has not ended */
+    int64_t arrived, bytes;              /* in this phase; announced and not come yet */
+    struct clock gathering, ended;
+    bool ready;
+};
+struct named_barrier { int64_t warps, arrived, generation; uint64_t members; struct clock gathering; };
+
+/* ---- threads of control ---- */
+
+enum waiting { WAITING_NOT, WAITING_PHASE, WAITING_NAMED };
+struct control {
+    int number;                          /* of the role; -1: outside roles */
+    int first_warp, warps;               /* warps that execute: 1 where one thread runs the role */
+    bool one_thread, finished;
+    enum waiting waiting;
+    const struct ir_operation *op;       /* where it waits */
+    struct mbarrier *barrier;
+    int64_t phase;
+    struct named_barrier *named;
+    int64_t generation;
+    VECTOR(int) products;                /* on their way, oldest first */
+    VECTOR(struct transfer *) groups;    /* tma_store, cp_async not waited for, oldest first */
+    int tma_committed, cp_committed;     /* groups closed so far */
+    const struct ir_block *block;
+    struct frame *frame;
+    ucontext_t context;
+    void *stack;
+};
+
+struct machine {
+    struct run *run;
+    struct arena *arena;
+    const struct ir_function *function;
+    uint64_t random;
+    int policy_transfers, policy_roles;
+    int warps;
+    /* clocks */
+    struct clock warp[MACHINE_MOST_WARPS];
+    struct clock *clocks;
+    VECTOR(struct agent) agents;
+    int agent_capacity;
+    VECTOR(struct event) events;         /* 0 is nobody */
+    VECTOR(struct epoch) epochs;
+    VECTOR(struct readers) sets;         /* 0 is empty */
+    VECTOR(uint32_t) members;
+    uint32_t operations;
+    /* memory */
+    unsigned char *bytes;
+    struct shadow *shadow;
+    int64_t size, capacity;
+    /* what is there */
+    VECTOR(struct transfer *) transfers; /* on their way */
+    VECTOR(struct transfer *) all_transfers;
+    VECTOR(struct transfer *) tokens;
+    VECTOR(struct product) products;
+    VECTOR(struct mbarrier *) barriers;
+    struct named_barrier named[16];
+    /* control */
+    struct control outside, *current;
+    int role_count;
+    struct control *roles;
+    ucontext_t scheduler;
+};
+
+/* clock.c */
+void machine_clock_add(struct machine *machine, struct clock *clock);
+void machine_clock_join(struct machine *machine, struct clock *into, const struct clock *from);
+int machine_agent_add(struct machine *machine, int owner);
+/* An agent for something that a warp starts, at a time that nobody has seen: the last one that it knows to be over, or new. */
+struct epoch machine_agent_start(struct machine *machine, int warp);
+void machine_warp_learns(struct machine *machine, int warp, struct epoch epoch);
+void machine_warp_tick(struct machine *machine, int warp);
+/* All active warps of the current control know all that one knows. */
+void machine_warps_meet(struct machine *machine);
+void machine_fence(struct machine *machine);
+uint32_t machine_event(struct machine *machine, const struct event *event);
+/* The warp knows the whole event; fenced: through proxy fences, too. */
+bool machine_knows(const struct machine *machine, const struct event *event, int warp, bool fenced);
+int machine_epoch_push(struct machine *machine, struct epoch epoch);
+uint32_t machine_random(struct machine *machine, uint32_t below);
+
+/* shared.c */
+struct accessor {
+    struct machine *machine;
+    const struct ir_operation *op;
+    uint64_t warps;                      /* that must know what went before */
+    bool any_warp;                       /* one of them that knows is enough: sequential operations */
+    bool writes;
+    uint32_t event;
+    const char *name;                    /* of the buffer */
+};
+/* Starts an execution of an operation: accesses made until the next one do not race with each other. */
+void machine_operation_begin(struct machine *machine);
+struct accessor machine_access_ordinary(struct machine *machine, const struct ir_operation *op, uint64_t warps, bool writes);
+struct accessor machine_access_scratch(struct machine *machine, const struct ir_operation *op, bool writes);
+/* `epochs` are pushed already. */
+struct accessor machine_access_asynchronous(struct machine *machine, const struct ir_operation *op, bool writes, bool ordinary,
+                                            int first_epoch, int epochs);
+void machine_touch(const struct accessor *accessor, int64_t byte, int64_t size);
+uint64_t machine_active_warps(const struct machine *machine);
+int64_t machine_place(struct machine *machine, const struct ir_operation *op, int64_t bytes); /* its first byte */
+const struct element_places *machine_places(struct run *run, const struct layout *layout);
+/* Byte of a part's element, row-major. */
+int64_t machine_element_byte(const struct machine_part *part, const struct ir_type *type, int64_t element);
+const char *machine_name(const struct ir_value *value, char *text, size_t size);
+uint64_t machine_read(const struct machine *machine, int64_t byte, enum ir_element element);
+void machine_write(struct machine *machine, int64_t byte, enum ir_element element, uint64_t bits);
+
+/* transfer.c */
+void machine_transfer_finish(struct machine *machine, struct transfer *transfer);
+bool machine_transfer_some(struct machine *machine); /* finishes one of those on their way; false: there is none */
+void machine_check_end(struct machine *machine);
+
+/* barrier.c */
+bool machine_may_go(const struct control *control);
+/* The mbarrier that an operand and the index behind it name. */
+struct mbarrier *machine_barrier_of(struct frame *frame, const struct ir_operation *op, int operand);
+void machine_bytes_arrive(struct machine *machine, struct mbarrier *barrier, const struct transfer *transfer, int64_t bytes);
+
+/* product.c */
+/* Whether an operand is undefined; stops where one is a product on its way. */
+bool machine_operands_undefined(struct frame *frame, const struct ir_operation *op);
+void machine_mark_results(struct frame *frame, const struct ir_operation *op, bool undefined);
+
+/* role.c */
+void machine_wait(struct machine *machine, const struct ir_operation *op); /* until machine_may_go */
+_Noreturn void machine_stop_role(struct machine *machine);
+void machine_point(struct machine *machine);      /* others may get ahead here */
+
+/* What interp.c calls. */
+void machine_begin(struct run *run, const struct ir_function *function);
+void machine_end(struct run *run);                /* of a block that came to its end */
+void machine_release(struct run *run);
+void execute_buffer(struct frame *frame, const struct ir_operation *operation);
+void execute_transfer(struct frame *frame, const struct ir_operation *operation);
+void execute_barrier(struct frame *frame, const struct ir_operation *operation);
+void execute_product(struct frame *frame, const struct ir_operation *operation);
+void execute_roles(struct frame *frame, const struct ir_operation *operation);
+void execute_scratch(struct frame *frame, const struct ir_operation *operation); /* what it leaves in shared memory */
+#endif

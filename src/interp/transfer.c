@@ -1,0 +1,217 @@
+/* Asynchronous copies: issued here, done at some time until somebody waits for them.  The time is the seed's choice, but what
+ * is reported does not depend on it: from its issue on, a copy is an agent that nobody knows the end of. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "interp/machine.h"
+
+/* ---- bytes move ---- */
+
+static void move(struct machine *machine, const struct transfer *transfer)
+{
+    size_t size = (size_t)ir_element_info[transfer->element].bits / 8;
+    for (int64_t i = 0; i < transfer->count; i++) {
+        uintptr_t global = transfer->global[i];
+        if (transfer->stores) {
+            if (global)
+                memory_store_bits(memory_checked(machine->run, transfer->op, global, size, true, false), transfer->element,
+                                  machine_read(machine, transfer->shared[i], transfer->element));
+            continue;
+        }
+        uint64_t bits = 0;
+        if (global)
+            bits = memory_load_bits(memory_checked(machine->run, transfer->op, global, size, false, true), transfer->element);
+        machine_write(machine, transfer->shared[i], transfer->element, bits);
+    }
+}
+
+void machine_transfer_finish(struct machine *machine, struct transfer *transfer)
+{
+    if (transfer->done)
+        return;
+    transfer->done = true;
+    int kept = 0;
+    for (int i = 0; i < machine->transfers.count; i++)
+        if (machine->transfers.data[i] != transfer)
+            machine->transfers.data[kept++] = machine->transfers.data[i];
+    machine->transfers.count = kept;
+    move(machine, transfer);
+    if (transfer->barrier)
+        machine_bytes_arrive(machine, transfer->barrier, transfer,
+                             transfer->count * (ir_element_info[transfer->element].bits / 8));
+}
+
+bool machine_transfer_some(struct machine *machine)
+{
+    if (!machine->transfers.count)
+        return false;
+    machine_transfer_finish(machine, machine->transfers.data[machine_random(machine, (uint32_t)machine->transfers.count)]);
+    return true;
+}
+
+/* ---- issue ---- */
+
+/* Addresses of all elements; what the place names must have the buffer's shape. */
+static void list_elements(struct frame *frame, struct transfer *transfer, const struct ir_access *access)
+{
+    struct machine *machine = frame->run->machine;
+    const struct ir_operation *op = transfer->op;
+    const struct ir_type *type = access->buffer->type;
+    const struct machine_part *part = frame_cell(frame, access->buffer)->part;
+    int64_t shape[IR_MAX_RANK], count = 1;
+    int rank = ir_place_shape(access, shape);
+    bool same = rank == type->rank && part && part->slot >= 0 && access->view->type->element == type->element;
+    for (int d = 0; d < rank; d++) {
+        count *= shape[d];
+        same = same && shape[d] == type->extent[d];
+    }
+    if (!same)
+        interp_stop(machine->run, op, "the place and the buffer differ in shape or element");
+    transfer->element = type->element;
+    transfer->count = count;
+    transfer->global = ARENA_ARRAY(machine->arena, uintptr_t, count);
+    transfer->shared = ARENA_ARRAY(machine->arena, int64_t, count);
+    for (int64_t i = 0; i < count; i++) {
+        transfer->global[i] = memory_place_address(frame, op, access, shape, rank, i);
+        transfer->shared[i] = machine_element_byte(part, type, i);
+    }
+}
+
+/* Epochs: one of the first warp, or one of each. */
+static void start_agents(struct machine *machine, struct transfer *transfer, bool each_warp)
+{
+    const struct control *control = machine->current;
+    transfer->first_epoch = machine->epochs.count;
+    transfer->epochs = each_warp ? control->warps : 1;
+    for (int i = 0; i < transfer->epochs; i++)
+        machine_epoch_push(machine, machine_agent_start(machine, control->first_warp + i));
+}
+
+static struct transfer *issue(struct frame *frame, const struct ir_operation *op, enum transfer_kind kind)
+{
+    struct machine *machine = frame->run->machine;
+    struct ir_access access;
+    if (!ir_access_of(op, &access) || !access.buffer)
+        interp_stop(machine->run, op, "'%s' has too few operands", ir_op_info[op->opcode].text);
+    struct transfer *transfer = ARENA_NEW(machine->arena, struct transfer);
+    *transfer = (struct transfer){ .kind = kind, .op = op,
+                                   .stores = op->opcode == OP_STORE_ASYNC || op->opcode == OP_TMA_STORE };
+    list_elements(frame, transfer, &access);
+    start_agents(machine, transfer, kind == TRANSFER_CP);
+    bool ordinary = kind == TRANSFER_CP || op->opcode == OP_STORE_ASYNC; /* the latter stands for either form of store */
+    struct accessor accessor = machine_access_asynchronous(machine, op, !transfer->stores, ordinary, transfer->first_epoch,
+                                                           transfer->epochs);
+    accessor.any_warp = kind == TRANSFER_TOKEN;
+    if (kind == TRANSFER_TMA_LOAD || kind == TRANSFER_TMA_STORE)
+        accessor.warps = UINT64_C(1) << machine->current->first_warp;
+    char name[64];
+    accessor.name = machine_name(access.buffer, name, sizeof name);
+    for (int64_t i = 0; i < transfer->count; i++)
+        machine_touch(&accessor, transfer->shared[i], ir_element_info[transfer->element].bits / 8);
+    vector_push(machine->arena, &machine->transfers, transfer);
+    vector_push(machine->arena, &machine->all_transfers, transfer);
+    return transfer;
+}
+
+static void issue_with_token(struct frame *frame, const struct ir_operation *op)
+{
+    struct machine *machine = frame->run->machine;
+    struct transfer *transfer = issue(frame, op, TRANSFER_TOKEN);
+    vector_push(machine->arena, &machine->tokens, transfer);
+    frame_cell(frame, op->results[0])->number = machine->tokens.count;
+}
+
+static void issue_tma_load(struct frame *frame, const struct ir_operation *op)
+{
+    struct transfer *transfer = issue(frame, op, TRANSFER_TMA_LOAD);
+    transfer->barrier = machine_barrier_of(frame, op, op->operand_count - 2);
+}
+
+static void issue_in_group(struct frame *frame, const struct ir_operation *op)
+{
+    struct machine *machine = frame->run->machine;
+    bool cp = op->opcode == OP_CP_ASYNC;
+    struct transfer *transfer = issue(frame, op, cp ? TRANSFER_CP : TRANSFER_TMA_STORE);
+    transfer->group = cp ? machine->current->cp_committed : machine->current->tma_committed;
+    vector_push(machine->arena, &machine->current->groups, transfer);
+}
+
+/* ---- waits ---- */
+
+static void learn(struct machine *machine, const struct transfer *transfer)
+{
+    const struct control *control = machine->current;
+    for (int i = 0; i < transfer->epochs; i++) {
+        struct epoch epoch = machine->epochs.data[transfer->first_epoch + i];
+        if (transfer->kind == TRANSFER_TOKEN)
+            for (int warp = 0; warp < control->warps; warp++)
+                machine_warp_learns(machine, control->first_warp + warp, epoch);
+        else /* those that issued it, each for itself */
+            machine_warp_learns(machine, machine->agents.data[epoch.agent].owner, epoch);
+    }
+}
+
+static void wait_for_tokens(struct frame *frame, const struct ir_operation *op)
+{
+    struct machine *machine = frame->run->machine;
+    for (int i = 0; i < op->operand_count; i++) {
+        int64_t number = frame_cell(frame, op->operands[i])->number;
+        if (number < 1 || number > machine->tokens.count)
+            interp_stop(machine->run, op, "waits for a token that stands for nothing");
+        machine_transfer_finish(machine, machine->tokens.data[number - 1]);
+        learn(machine, machine->tokens.data[number - 1]);
+    }
+}
+
+static void wait_for_groups(struct machine *machine, const struct ir_operation *op)
+{
+    struct control *control = machine->current;
+    enum transfer_kind kind = op->opcode == OP_CP_WAIT ? TRANSFER_CP : TRANSFER_TMA_STORE;
+    int64_t open = (kind == TRANSFER_CP ? control->cp_committed : control->tma_committed) -
+                   ir_number(op, IR_ATTRIBUTE_PENDING, 0);
+    int kept = 0;
+    for (int i = 0; i < control->groups.count; i++) {
+        struct transfer *transfer = control->groups.data[i];
+        if (transfer->kind != kind || transfer->group >= open) {
+            control->groups.data[kept++] = transfer;
+            continue;
+        }
+        machine_transfer_finish(machine, transfer);
+        learn(machine, transfer);
+    }
+    control->groups.count = kept;
+}
+
+void execute_transfer(struct frame *frame, const struct ir_operation *op)
+{
+    struct machine *machine = frame->run->machine;
+    machine_point(machine);
+    machine_operation_begin(machine);
+    switch (op->opcode) {
+    case OP_COPY_ASYNC: case OP_STORE_ASYNC: issue_with_token(frame, op); return;
+    case OP_TMA_LOAD: issue_tma_load(frame, op); return;
+    case OP_TMA_STORE: case OP_CP_ASYNC: issue_in_group(frame, op); return;
+    case OP_WAIT: wait_for_tokens(frame, op); return;
+    case OP_TMA_COMMIT: machine->current->tma_committed++; return;
+    case OP_CP_COMMIT: machine->current->cp_committed++; return;
+    case OP_TMA_WAIT: case OP_CP_WAIT: wait_for_groups(machine, op); return;
+    default: machine_fence(machine); return;
+    }
+}
+
+/* A block may not end while something still reads or writes its shared memory. */
+void machine_check_end(struct machine *machine)
+{
+    for (int i = 0; i < machine->all_transfers.count; i++) {
+        const struct transfer *transfer = machine->all_transfers.data[i];
+        for (int k = 0; k < transfer->epochs; k++) {
+            struct epoch epoch = machine->epochs.data[transfer->first_epoch + k];
+            bool known = false;
+            for (int warp = 0; warp < machine->warps && !known; warp++)
+                known = machine->warp[warp].seen[epoch.agent] >= epoch.time;
+            if (!known)
+                interp_stop(machine->run, transfer->op, "the block ends, and nobody waited for this %s",
+                            ir_op_info[transfer->op->opcode].text);
+        }
+    }
+}
