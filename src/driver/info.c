@@ -1,6 +1,8 @@
 /* tilecc info FILE.o: what an object made by tilecc holds: the kernels that C can call, and the code for each GPU with
- * its registers and memory.  targets/host/object.c says how sections are named.  Any bytes may be given. */
+ * its registers and memory, and how it is launched.  targets/host/object.c says how sections are named.  Any bytes may be
+ * given. */
 #include "driver/driver.h"
+#include "runtime-stub/tile_rt.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -8,6 +10,7 @@
 
 #define CODE_SECTION ".text.tile."
 #define IMAGE_SECTION ".rodata.tile.image."
+#define DESCRIPTOR_RELOCATIONS ".rela.data.rel.ro.tile."
 
 struct object {
     const unsigned char *data;
@@ -63,7 +66,52 @@ static void print_kernels(const struct object *object, const Elf64_Shdr *names, 
     }
 }
 
-static void print_image(const struct object *object, const char *name, const Elf64_Shdr *section) {
+/* Whether the relocation's symbol lies in the section. */
+static bool points_into(const struct object *object, const Elf64_Shdr *relocations, const Elf64_Rela *relocation,
+                        unsigned section) {
+    Elf64_Shdr symbols;
+    Elf64_Sym symbol;
+    if (!section_at(object, relocations->sh_link, &symbols) || symbols.sh_type != SHT_SYMTAB) return false;
+    uint64_t offset = ELF64_R_SYM(relocation->r_info) * sizeof symbol;
+    return offset < symbols.sh_size && read_at(object, symbols.sh_offset + offset, &symbol, sizeof symbol) &&
+           symbol.st_shndx == section;
+}
+
+/* The variant whose code is the section: the descriptor that points there. */
+static bool variant_of(const struct object *object, const Elf64_Shdr *names, unsigned image,
+                       struct tile_rt_variant *variant) {
+    for (unsigned i = 0; i < object->header.e_shnum; i++) {
+        Elf64_Shdr relocations, data;
+        if (!section_at(object, i, &relocations) || relocations.sh_type != SHT_RELA ||
+            strncmp(string_at(object, names, relocations.sh_name), DESCRIPTOR_RELOCATIONS,
+                    strlen(DESCRIPTOR_RELOCATIONS)) != 0 ||
+            !section_at(object, relocations.sh_info, &data) || data.sh_type == SHT_NOBITS)
+            continue;
+        for (uint64_t k = 0; k < relocations.sh_size / sizeof(Elf64_Rela); k++) {
+            Elf64_Rela relocation;
+            if (!read_at(object, relocations.sh_offset + k * sizeof relocation, &relocation, sizeof relocation) ||
+                !points_into(object, &relocations, &relocation, image))
+                continue;
+            uint64_t start = relocation.r_offset - offsetof(struct tile_rt_variant, image);
+            return start <= data.sh_size && sizeof *variant <= data.sh_size - start &&
+                   read_at(object, data.sh_offset + start, variant, sizeof *variant);
+        }
+    }
+    return false;
+}
+
+static void print_launch(const struct tile_rt_variant *variant) {
+    printf("        %d threads a block", variant->threads);
+    if (variant->dynamic_shared) printf(", %d bytes of dynamic shared memory", variant->dynamic_shared);
+    if (variant->cluster > 1) printf(", clusters of %d", variant->cluster);
+    if (variant->persistent) printf(", persistent: %d a multiprocessor", variant->persistent);
+    if (variant->map_count) printf(", %d tensor map%s", variant->map_count, variant->map_count == 1 ? "" : "s");
+    printf("\n");
+}
+
+static void print_image(const struct object *object, const Elf64_Shdr *names, const char *name,
+                        const Elf64_Shdr *section, unsigned index) {
+    struct tile_rt_variant variant;
     struct cubin_kernel *kernels;
     int architecture, kernel_count;
     const char *problem;
@@ -76,6 +124,7 @@ static void print_image(const struct object *object, const char *name, const Elf
         for (int i = 0; i < kernel_count; i++)
             printf("        %s: %d registers, %lld bytes shared, %lld bytes local\n", kernels[i].symbol,
                    kernels[i].registers, (long long)kernels[i].shared_bytes, (long long)kernels[i].local_bytes);
+        if (variant_of(object, names, index, &variant)) print_launch(&variant);
     }
 }
 
@@ -85,7 +134,7 @@ static void print_images(const struct object *object, const Elf64_Shdr *names, i
         if (!section_at(object, i, &section) || section.sh_type == SHT_NOBITS) continue;
         const char *name = string_at(object, names, section.sh_name);
         if (strncmp(name, IMAGE_SECTION, strlen(IMAGE_SECTION)) != 0) continue;
-        print_image(object, name + strlen(IMAGE_SECTION), &section);
+        print_image(object, names, name + strlen(IMAGE_SECTION), &section, i);
         ++*count;
     }
 }

@@ -1,11 +1,12 @@
 /* Tensor maps and persistent grids: what the run time tells the driver of views, when it passes over code that wants
  * maps, and how many blocks it launches.  Run by cuda.bats with a fake libcuda.so.1; the first argument is new (CUDA 13) or
- * old (CUDA 11, without cuTensorMapEncodeTiled). */
+ * old (CUDA 11, without cuTensorMapEncodeTiled), or cost: host time of launches in nanoseconds, printed. */
 #include "case.h"
 #include "fake_cuda.h"
 #include "kernels.h"
 #include <dlfcn.h>
 #include <pthread.h>
+#include <time.h>
 
 static struct fake_cuda *cuda;
 static struct fake_context context0 = {0, 11, 0}, context1 = {1, 22, 0};
@@ -402,6 +403,38 @@ static void other_version(void)
     EXPECT(tile_rt_workspace(&kernel, NULL, NULL) == (size_t)-1);
 }
 
+/* ---- cost ---- */
+
+/* Least mean over batches of launches whose view a moves by `step` bytes each time. */
+static double cost_of(int maps, uintptr_t step)
+{
+    double least = 1e9;
+    product_variants[0].map_count = cuda->map_count = maps;
+    for (int batch = 0; batch < 50; batch++) {
+        struct timespec begin, end;
+        double mean;
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        for (int i = 0; i < 2000; i++) {
+            a.data = (char *)a.data + step;
+            launch(&stream0);
+        }
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        mean = ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) / 2000;
+        least = mean < least ? mean : least;
+    }
+    return least;
+}
+static int print_costs(void)
+{
+    double none, hits, miss;
+    begin();
+    none = cost_of(0, 0);
+    hits = cost_of(2, 0);
+    miss = cost_of(2, 4096);
+    printf("{\"no_maps_ns\": %.0f, \"two_kept_ns\": %.0f, \"one_kept_one_new_ns\": %.0f}\n", none, hits, miss);
+    return 0;
+}
+
 int main(int count, char **arguments)
 {
     static const struct test_case new[] = {
@@ -415,5 +448,7 @@ int main(int count, char **arguments)
         return run_cases(new, (int)(sizeof new / sizeof new[0]), only);
     if (strcmp(group, "old") == 0)
         return run_cases(old, 1, only);
+    if (strcmp(group, "cost") == 0)
+        return print_costs();
     return 2;
 }
