@@ -14,15 +14,15 @@
 /* Layouts: choose, improve, then place what converting needs.  No cse behind stream: it computes again on purpose. */
 #define SCHEDULE_QUICK RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers)
 #define SCHEDULE_LEVEL                                                                                                \
-    RUN(assign_layouts), RUN(coalesce), RUN(remove_conversions), RUN(cse), RUN(licm), RUN(stream), RUN(dce),          \
-        RUN(allocate_shared), RUN(insert_barriers)
+    RUN(assign_layouts), RUN(stage_operands), RUN(dce), RUN(coalesce), RUN(remove_conversions), RUN(cse), RUN(licm),  \
+        RUN(specialise), RUN(dce), RUN(stream), RUN(dce), RUN(allocate_shared), RUN(insert_barriers)
 
 static const struct pass_info *const cpu_none[] = {REQUIRED};
 static const struct pass_info *const cpu_quick[] = {REQUIRED, CLEAN_UP};
 static const struct pass_info *const cpu_full[] = {VALUE_LEVEL};
 static const struct pass_info *const gpu_none[] = {REQUIRED, SCHEDULE_QUICK};
 static const struct pass_info *const gpu_quick[] = {REQUIRED, CLEAN_UP, SCHEDULE_LEVEL};
-static const struct pass_info *const gpu_full[] = {VALUE_LEVEL, SCHEDULE_LEVEL};
+static const struct pass_info *const gpu_full[] = {VALUE_LEVEL, RUN(choose_product), SCHEDULE_LEVEL};
 
 #define PIPELINE(list) (*count = (int)(sizeof list / sizeof *list), list)
 

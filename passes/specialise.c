@@ -1,0 +1,385 @@
+/* specialise: from the Schedule to the Machine level on targets with TMA.  The function is split into a producer, one
+ * thread that brings factors to shared memory, and consumers, which compute:
+ *
+ *     %A = buffer …
+ *     for %k … {
+ *         %t = copy_async %a[…], %A      wait %t
+ *         … %A …
+ *     }
+ * becomes
+ *     %A = buffer … slots(4)             %full = mbarrier …   %empty = mbarrier …   mbarrier_ready
+ *     roles role_warps(8, 4) role_registers(232, 40) {
+ *         for %k … { mbarrier_wait %full …   … slot of %A …   mbarrier_arrive %empty … }
+ *     } {
+ *         for %k … { mbarrier_wait %empty …   mbarrier_expect %full …   tma_load %a[…], slot of %A, %full … }
+ *     }
+ *
+ * Copies that one wait waits for share a ring of slots; the producer runs ahead as far as there are slots, also into
+ * the next program where blocks are persistent, so that loads go on under the stores of the program before.
+ *
+ * Right because both roles walk through the same loops and branches (specialise_slice: these depend on nothing that
+ * only one of them has), so that the n-th filling of a ring meets the n-th wait for it; a slot is written again only
+ * after every warp of the consumers has said that it is through with it; and no copy reads what the kernel writes.
+ *
+ * Blocks walk over programs (persistent) where all programs take equally long; where the work grows along a grid
+ * dimension the longest come first and the hardware hands them out. */
+#include "passes/specialise.h"
+
+#include "ir/scratch.h"
+#include "passes/rewrite.h"
+#include "passes/stage_copy.h"
+
+enum { SHARED_SLACK = 2048, MOST_SLOTS = 6, PRODUCER_WARPS = 4, RASTER = 8 };
+
+static int64_t bytes_of(const struct ir_type *type)
+{
+    return ir_type_elements(type) * (ir_element_info[type->element].bits / 8);
+}
+
+/* ---- channels and rings ---- */
+
+static bool uses_value(const struct ir_operation *op, const struct ir_value *value)
+{
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] == value)
+            return true;
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
+            if (uses_value(inner, value))
+                return true;
+    return false;
+}
+
+/* Values through which a buffer is looked at: itself, other forms of it, products on their way. */
+struct looks { VECTOR(const struct ir_value *) values; };
+
+static void add_looks(struct arena *arena, struct looks *looks, const struct ir_operation *op)
+{
+    bool passes_on = op->opcode == OP_BUFFER_PERMUTE || op->opcode == OP_BUFFER_PART || op->opcode == OP_SLOT ||
+                     op->opcode == OP_DOT_ASYNC;
+    if (passes_on)
+        vector_push(arena, &looks->values, op->results[0]);
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
+            for (int i = 0; i < looks->values.count; i++)
+                if (uses_value(inner, looks->values.data[i])) {
+                    add_looks(arena, looks, inner);
+                    break;
+                }
+}
+
+static void find_release(struct outline *o, struct channel *channel)
+{
+    struct looks looks = { 0 };
+    struct ring *ring = &o->rings.data[channel->ring];
+    for (int i = 0; i < ring->buffers.count; i++)
+        vector_push(o->context->arena, &looks.values, (const struct ir_value *)ring->buffers.data[i]);
+    channel->release = channel->wait;
+    for (struct ir_operation *op = channel->wait->next; op; op = op->next)
+        for (int i = 0; i < looks.values.count; i++)
+            if (uses_value(op, looks.values.data[i])) {
+                if (outline_channel(o, op) < 0 && op->opcode != OP_COPY_ASYNC)
+                    channel->release = op;
+                add_looks(o->context->arena, &looks, op);
+                break;
+            }
+}
+
+static struct ir_value *buffer_of(const struct ir_operation *copy) { return copy->operands[copy->operand_count - 1]; }
+
+static bool has_buffer(const struct ring *ring, const struct ir_value *buffer)
+{
+    for (int i = 0; i < ring->buffers.count; i++)
+        if (ring->buffers.data[i] == buffer)
+            return true;
+    return false;
+}
+
+/* The ring of a channel's buffers: all of an old one's or none. */
+static bool find_ring(struct outline *o, struct channel *channel)
+{
+    struct ring made = { 0 };
+    for (int i = 0; i < channel->copies.count; i++) {
+        struct ir_value *buffer = buffer_of(channel->copies.data[i]);
+        if (has_buffer(&made, buffer))
+            return false;
+        vector_push(o->context->arena, &made.buffers, buffer);
+        made.bytes += bytes_of(buffer->type);
+    }
+    for (int r = 0; r < o->rings.count; r++) {
+        const struct ring *ring = &o->rings.data[r];
+        int shared = 0;
+        for (int i = 0; i < made.buffers.count; i++)
+            shared += has_buffer(ring, made.buffers.data[i]);
+        if (shared && (shared != made.buffers.count || shared != ring->buffers.count))
+            return false;
+        if (shared) {
+            channel->ring = r;
+            return true;
+        }
+    }
+    channel->ring = o->rings.count;
+    for (const struct ir_block *block = channel->wait->block; block->parent; block = block->parent->block)
+        made.in_loop |= rewrite_has_trait(block->parent, IR_TRAIT_LOOP);
+    vector_push(o->context->arena, &o->rings, made);
+    return true;
+}
+
+static void fail(struct outline *o, const struct ir_operation *op, const char *problem)
+{
+    if (!o->problem) {
+        o->problem = problem;
+        o->problem_at = op->at;
+    }
+}
+
+static void find_channel(struct ir_operation *op, void *data)
+{
+    struct outline *o = data;
+    struct tensor_map map;
+    const char *reason;
+    if (op->opcode == OP_ROLES || op->opcode == OP_MBARRIER)
+        fail(o, op, "it has roles already");
+    if (op->opcode != OP_WAIT)
+        return;
+    struct channel channel = { .wait = op };
+    for (int i = 0; i < op->operand_count; i++) {
+        struct ir_operation *copy = op->operands[i]->definition;
+        struct ir_access access;
+        if (!copy || copy->opcode != OP_COPY_ASYNC || copy->block != op->block || copy->results[0]->uses->next) {
+            fail(o, op, "a wait is not for copies that stand beside it");
+            return;
+        }
+        ir_access_of(copy, &access);
+        if (!tensor_map_for(access.view, access.rank, access.place, access.buffer->type, &map, &reason)) {
+            fail(o, copy, reason);
+            return;
+        }
+        vector_push(o->context->arena, &channel.copies, copy);
+    }
+    if (!find_ring(o, &channel)) {
+        fail(o, op, "its buffers are filled together with others elsewhere");
+        return;
+    }
+    vector_push(o->context->arena, &o->channels, channel);
+}
+
+/* ---- how many slots ---- */
+
+struct scratching { struct outline *o; int64_t most; };
+
+static void measure_scratch(struct ir_operation *op, void *data)
+{
+    struct scratching *s = data;
+    struct arena *arena = s->o->context->arena;
+    bool stored = op->opcode == OP_CONVERT_LAYOUT && op->results[0]->uses;
+    for (const struct ir_use *use = stored ? op->results[0]->uses : NULL; use; use = use->next)
+        stored &= outline_staged(s->o, use->user) != NULL;
+    if (!stored)
+        s->most = int64_max(s->most, scratch_bytes(ir_context_layouts(rewrite_context(op)), arena, op));
+}
+
+/* As many slots as shared memory has room for, alike for all rings in loops. */
+static bool choose_slots(struct outline *o)
+{
+    struct scratching scratch = { .o = o };
+    ir_walk(o->function->body, measure_scratch, &scratch);
+    int64_t room = o->context->target->shared_bytes - SHARED_SLACK - scratch.most - outline_staging_bytes(o), each = 0;
+    for (struct ir_operation *op = o->function->body->first; op; op = op->next) /* those that no copy fills */
+        if (op->opcode == OP_BUFFER && op->results[0] != o->staging) {
+            bool filled = false;
+            for (int r = 0; r < o->rings.count; r++)
+                filled |= has_buffer(&o->rings.data[r], op->results[0]);
+            room -= filled ? 0 : bytes_of(op->results[0]->type);
+        }
+    for (int r = 0; r < o->rings.count; r++) {
+        if (o->rings.data[r].in_loop)
+            each += o->rings.data[r].bytes;
+        else
+            room -= o->rings.data[r].bytes;
+    }
+    int64_t slots = each ? room / each : 1, most = o->function->stages > 0 ? o->function->stages : MOST_SLOTS;
+    slots = slots < most ? slots : most;
+    if (slots < 1 || room < 0) {
+        fail(o, o->function->body->first, "its buffers do not fit into shared memory");
+        return false;
+    }
+    for (int r = 0; r < o->rings.count; r++)
+        o->rings.data[r].slots = o->rings.data[r].in_loop ? (int)slots : 1;
+    return true;
+}
+
+/* ---- the order of programs ---- */
+
+static bool depends_on(const struct ir_value *value, int dimension)
+{
+    return outline_direction(value, dimension) != 0;
+}
+
+/* Loops with channels whose number of iterations grows (1) or shrinks (-1) along a dimension. */
+static int uneven_along(const struct outline *o, int dimension)
+{
+    int direction = 0;
+    for (int c = 0; c < o->channels.count; c++)
+        for (const struct ir_block *block = o->channels.data[c].wait->block; block->parent; block = block->parent->block) {
+            const struct ir_operation *loop = block->parent;
+            if (loop->opcode != OP_FOR)
+                continue;
+            int lower = outline_direction(loop->operands[0], dimension);
+            int upper = outline_direction(loop->operands[1], dimension);
+            if (upper == 1 && lower == 0)
+                direction = 1;
+            else if (upper != 0 || lower != 0)
+                direction = direction ? direction : -1;
+        }
+    return direction;
+}
+
+/* Programs that differ in dimension 0 alone share some copies, and those that differ in dimension 1 alone share others:
+ * both kinds should run together. */
+static bool shares_both_ways(const struct outline *o)
+{
+    bool only_first = false, only_second = false;
+    for (int c = 0; c < o->channels.count; c++)
+        for (int i = 0; i < o->channels.data[c].copies.count; i++) {
+            const struct ir_operation *copy = o->channels.data[c].copies.data[i];
+            bool first = false, second = false;
+            for (int k = 1; k + 1 < copy->operand_count; k++) {
+                first |= depends_on(copy->operands[k], 0);
+                second |= depends_on(copy->operands[k], 1);
+            }
+            only_first |= first && !second;
+            only_second |= second && !first;
+        }
+    return only_first && only_second;
+}
+
+static void order_programs(struct outline *o)
+{
+    struct ir_function *function = o->function;
+    int uneven = 0;
+    for (int d = 0; d < function->grid_rank && !uneven; d++)
+        uneven = uneven_along(o, d);
+    o->persistent = function->grid_rank > 0 && !uneven;
+    o->reversed = uneven == 1;
+    o->raster = function->raster > 0 ? function->raster : 1;
+    if (function->raster == 0 && function->grid_rank >= 2 && shares_both_ways(o))
+        o->raster = RASTER;
+}
+
+/* ---- building ---- */
+
+static struct ir_value *build_mbarrier(struct outline *o, struct ir_builder *builder, int slots, int arrivals)
+{
+    const struct ir_type *type = ir_type_mbarrier(o->function->module->context, slots);
+    struct ir_value *value = ir_build_value(builder, OP_MBARRIER, type, 0, NULL);
+    ir_set_number(value->definition, IR_ATTRIBUTE_ARRIVALS, arrivals);
+    return value;
+}
+
+static void build_rings(struct outline *o, struct ir_builder *builder, int consumer_warps)
+{
+    for (int r = 0; r < o->rings.count; r++) {
+        struct ring *ring = &o->rings.data[r];
+        for (int i = 0; i < ring->buffers.count; i++) {
+            struct ir_type type = *ring->buffers.data[i]->type;
+            type.slots = ring->slots;
+            builder->at = ring->buffers.data[i]->definition->at;
+            struct ir_value *made =
+                ir_build_value(builder, OP_BUFFER, ir_type_intern(o->function->module->context, &type), 0, NULL);
+            vector_push(o->context->arena, &ring->made, made);
+        }
+        ring->full = build_mbarrier(o, builder, ring->slots, 1);
+        ring->empty = build_mbarrier(o, builder, ring->slots, consumer_warps);
+    }
+    ir_build(builder, OP_MBARRIER_READY, 0, NULL, 0, NULL);
+}
+
+/* Registers of a thread of the consumers and of the producer: what 64 K registers give, in steps of 8. */
+static void registers_of(int consumer_warps, int64_t *registers)
+{
+    static const int64_t table[3][2] = { { 240, 40 }, { 232, 40 }, { 160, 32 } };
+    int groups = consumer_warps / 4;
+    for (int i = 0; i < 2; i++)
+        registers[i] = groups >= 1 && groups <= 3 && consumer_warps % 4 == 0 ? table[groups - 1][i] : 0;
+}
+
+static void remove_source(struct outline *o)
+{
+    struct ir_block *body = o->function->body;
+    for (struct ir_operation *op = ir_terminator(body)->previous, *previous; op; op = previous) {
+        previous = op->previous;
+        bool kept = op->opcode == OP_ROLES || op->opcode == OP_MBARRIER || op->opcode == OP_MBARRIER_READY ||
+                    (op->opcode == OP_BUFFER && op->results[0]->uses);
+        if (!kept)
+            ir_remove(op);
+    }
+}
+
+static void build_roles(struct outline *o)
+{
+    struct ir_function *function = o->function;
+    struct ir_operation *last = ir_terminator(function->body);
+    struct ir_builder builder = rewrite_before(last);
+    int64_t warps[2] = { function->warps, PRODUCER_WARPS }, registers[2];
+    o->last = last->previous;
+    registers_of(function->warps, registers);
+    build_rings(o, &builder, function->warps);
+    builder.at = function->at;
+    struct ir_operation *roles = ir_build_regions(&builder, OP_ROLES, 2);
+    ir_set_list(roles, IR_ATTRIBUTE_ROLE_WARPS, 2, warps);
+    ir_set_list(roles, IR_ATTRIBUTE_ROLE_REGISTERS, 2, registers);
+    for (int role = 0; role < 2; role++) {
+        struct ir_builder inner = { .module = function->module, .block = roles->regions[role], .at = function->at };
+        outline_emit(o, role == 1, &inner);
+    }
+    remove_source(o);
+    function->warps += PRODUCER_WARPS;
+    function->persistent = o->persistent ? 1 : 0;
+    function->raster = 0;
+}
+
+static void report(const struct outline *o)
+{
+    for (int c = 0; c < o->channels.count; c++) {
+        const struct channel *channel = &o->channels.data[c];
+        const struct ring *ring = &o->rings.data[channel->ring];
+        pass_remark(o->context, channel->copies.data[0]->at, "a producer brings this by TMA: %d slots of %lld bytes",
+                    ring->slots, (long long)ring->bytes);
+    }
+    pass_remark(o->context, o->function->at, "@%s has %d warps of consumers and a producer; programs %s%s",
+                o->function->name, o->function->warps,
+                o->persistent ? "are walked over by persistent blocks" : "have a block each",
+                o->reversed ? ", the longest first" : o->raster > 1 ? ", in a raster" : "");
+}
+
+bool pass_specialise(struct ir_function *function, struct pass_context *context)
+{
+    struct outline o = { .function = function, .context = context, .value_count = 0 };
+    function->level = IR_LEVEL_MACHINE;
+    if (!stage_has_roles(context->target) || !function->is_kernel || function->warps % 4)
+        return false;
+    ir_walk(function->body, find_channel, &o);
+    if (o.channels.count == 0 && !o.problem)
+        return false;
+    o.value_count = function->next_value_id;
+    o.needed = ARENA_ARRAY(context->arena, bool, o.value_count);
+    if (o.problem || !outline_slice(&o) || !pass_fuel(context)) {
+        pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem ? o.problem : "out of fuel");
+        return false;
+    }
+    outline_plan_stores(&o);
+    if (!choose_slots(&o)) {
+        if (o.staging)
+            ir_remove(o.staging->definition);
+        pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem);
+        return false;
+    }
+    o.value_count = function->next_value_id;
+    for (int i = 0; i < o.channels.count; i++)
+        find_release(&o, &o.channels.data[i]);
+    order_programs(&o);
+    report(&o);
+    build_roles(&o);
+    return true;
+}

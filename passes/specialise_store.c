@@ -1,0 +1,189 @@
+/* Stores of whole tiles in a function with roles: panels of a tile go to shared memory, in turn through a small ring,
+ * and from there to memory by TMA while the next panel is written, and while the next program's factors already come.
+ *
+ *     store %c[%i, %j], %v : bf16[128, 256]
+ * becomes, for each 64 columns p of it, with slot p % 2 of the ring,
+ *     tma_wait pending(1)          the store before last has read its slot
+ *     barrier
+ *     %p = extract start(0, 64*p) %v
+ *     buffer_store %p, %slot
+ *     fence_async
+ *     barrier
+ *     tma_store %c[%i, %j + 64*p], %slot
+ *     tma_commit
+ *
+ * The number of slots divides the number of panels, so that the turns go on from one program to the next.  Only where
+ * nothing else in the kernel touches the view, since nothing orders TMA against ordinary accesses. */
+#include "ir/alias.h"
+#include "ir/shared_form.h"
+#include "passes/rewrite.h"
+#include "passes/specialise.h"
+
+enum { PANEL_BYTES = 128 };
+
+struct ir_value *outline_unconverted(struct ir_value *value)
+{
+    while (value->definition && value->definition->opcode == OP_CONVERT_LAYOUT)
+        value = value->definition->operands[0];
+    return value;
+}
+
+static int bytes_of(const struct ir_type *type) { return ir_element_info[type->element].bits / 8; }
+
+struct touching { const struct ir_operation *store; const struct ir_value *view; bool found; };
+
+static void find_touch(struct ir_operation *op, void *data)
+{
+    struct touching *t = data;
+    bool memory = rewrite_has_trait(op, IR_TRAIT_READ | IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) && op->opcode != OP_ASSUME;
+    if (op != t->store && memory && op->operand_count && alias_may(op->operands[0], t->view))
+        t->found = true;
+}
+
+/* The view's dimension that the tile's last dimension runs along. */
+static int last_dimension(const struct ir_access *access)
+{
+    int d = access->rank - 1;
+    while (d >= 0 && access->place[d] <= 0)
+        d--;
+    return d;
+}
+
+static bool plan_panels(const struct outline *o, const struct ir_operation *store, struct staged_store *panels,
+                        const char **reason)
+{
+    struct ir_access access;
+    struct ir_context *types = o->function->module->context;
+    struct layout_table *table = ir_context_layouts(types);
+    struct tensor_map map;
+    *reason = "it is no slice with two dimensions";
+    if (!ir_access_of(store, &access) || access.mask || !access.value || access.value->type->rank != 2)
+        return false;
+    const struct ir_type *tile = outline_unconverted(access.value)->type;
+    int last = last_dimension(&access), bytes = bytes_of(tile), columns = (int)tile->extent[1];
+    if (access.view->definition || access.view->block->parent || access.view->type->stride[last] != 1) {
+        *reason = "its view is no parameter with a contiguous last dimension";
+        return false;
+    }
+    for (int d = 0; d < access.rank; d++)
+        if (access.place[d] == IR_GATHER)
+            return false;
+    panels->width = columns < PANEL_BYTES / bytes ? columns : PANEL_BYTES / bytes;
+    *reason = "its extents do not divide into panels";
+    if (columns % panels->width || !is_power_of_two(columns / panels->width) || !tile->layout)
+        return false;
+    panels->count = columns / panels->width;
+    int extent[2] = { (int)tile->extent[0], panels->width };
+    int64_t wide[2] = { extent[0], extent[1] };
+    const struct layout *shared = shared_form_layout(table, 2, extent, bytes, 1);
+    const struct layout *part = panels->count == 1 ? tile->layout : layout_shrink(table, tile->layout, 1, panels->count);
+    if (!shared || !part)
+        return false;
+    int slots = panels->count % 2 ? 1 : 2;
+    panels->buffer = ir_type_buffer(types, tile->element, 2, wide, shared, slots);
+    panels->part = ir_type_with_layout(types, ir_type_with_shape(types, tile, 2, wide), part);
+    int64_t place[IR_MAX_RANK];
+    for (int d = 0; d < access.rank; d++)
+        place[d] = d == last ? panels->width : access.place[d];
+    if (!tensor_map_for(access.view, access.rank, place, panels->buffer, &map, reason))
+        return false;
+    struct touching touching = { store, access.view, false };
+    ir_walk(o->function->body, find_touch, &touching);
+    *reason = "something else in the kernel may touch the same memory";
+    return !touching.found;
+}
+
+static void consider(struct ir_operation *op, void *data)
+{
+    struct outline *o = data;
+    struct staged_store panels = { .store = op };
+    const char *reason;
+    if (op->opcode != OP_STORE)
+        return;
+    bool possible = plan_panels(o, op, &panels, &reason);
+    if (possible && o->staging && o->staging->type != panels.buffer) {
+        possible = false;
+        reason = "its panels have another shape than those of the store before";
+    }
+    if (!possible) {
+        struct ir_access access;
+        if (ir_access_of(op, &access) && access.value && access.value->type->rank >= 2)
+            pass_remark(o->context, op->at, "this store does not go through shared memory: %s", reason);
+        return;
+    }
+    if (!o->staging) {
+        struct ir_builder front = { .module = o->function->module, .block = o->function->body,
+                                    .before = o->function->body->first, .at = op->at };
+        o->staging = ir_build_value(&front, OP_BUFFER, panels.buffer, 0, NULL);
+    }
+    vector_push(o->context->arena, &o->staged, panels);
+    pass_remark(o->context, op->at, "this store goes through shared memory in %d panels", panels.count);
+}
+
+void outline_plan_stores(struct outline *o) { ir_walk(o->function->body, consider, o); }
+
+int64_t outline_staging_bytes(const struct outline *o)
+{
+    if (!o->staging)
+        return 0;
+    const struct ir_type *type = o->staging->type;
+    return ir_type_elements(type) * bytes_of(type) * type->slots;
+}
+
+const struct staged_store *outline_staged(const struct outline *o, const struct ir_operation *store)
+{
+    for (int i = 0; i < o->staged.count; i++)
+        if (o->staged.data[i].store == store)
+            return &o->staged.data[i];
+    return NULL;
+}
+
+static void build_number(struct ir_builder *builder, enum ir_opcode opcode, int64_t pending)
+{
+    struct ir_operation *op = ir_build(builder, opcode, 0, NULL, 0, NULL);
+    if (pending >= 0)
+        ir_set_number(op, IR_ATTRIBUTE_PENDING, pending);
+}
+
+void outline_emit_store(struct outline *o, struct ir_builder *builder, const struct staged_store *staged,
+                        struct ir_value *value, struct ir_value *const *operands)
+{
+    struct ir_access access;
+    struct staged_store panels = *staged;
+    struct ir_context *types = o->function->module->context;
+    ir_access_of(staged->store, &access);
+    int last = last_dimension(&access), slots = panels.buffer->slots;
+    const struct ir_type *one = ir_type_buffer(types, panels.buffer->element, 2, panels.buffer->extent,
+                                               panels.buffer->layout, 1);
+    struct ir_value **arguments = ARENA_ARRAY(o->context->arena, struct ir_value *, access.rank + 2);
+    int64_t *place = ARENA_ARRAY(o->context->arena, int64_t, access.rank);
+    for (int d = 0; d < access.rank; d++)
+        place[d] = d == last ? panels.width : access.place[d];
+    for (int p = 0; p < panels.count; p++) {
+        int64_t start[2] = { 0, (int64_t)p * panels.width };
+        build_number(builder, OP_TMA_WAIT, slots - 1);
+        build_number(builder, OP_BARRIER, -1);
+        struct ir_value *part = value, *slot = o->staging;
+        if (panels.count > 1) {
+            part = ir_build_value(builder, OP_EXTRACT, panels.part, 1, &value);
+            ir_set_list(part->definition, IR_ATTRIBUTE_START, 2, start);
+        }
+        if (slots > 1) {
+            struct ir_value *index = ir_constant_int(builder, ir_type_scalar(types, IR_I32), p % slots);
+            slot = ir_build_value(builder, OP_SLOT, one, 2, (struct ir_value *[]){ o->staging, index });
+        }
+        ir_build(builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){ part, slot }, 0, NULL);
+        build_number(builder, OP_FENCE_ASYNC, -1);
+        build_number(builder, OP_BARRIER, -1);
+        for (int d = 0; d <= access.rank; d++)
+            arguments[d] = operands[d];
+        if (p > 0) {
+            struct ir_value *moved = ir_constant_int(builder, operands[1 + last]->type, start[1]);
+            arguments[1 + last] = ir_binary(builder, OP_ADD, operands[1 + last], moved);
+        }
+        arguments[1 + access.rank] = slot;
+        struct ir_operation *tma = ir_build(builder, OP_TMA_STORE, access.rank + 2, arguments, 0, NULL);
+        ir_set_list(tma, IR_ATTRIBUTE_PLACE, access.rank, place);
+        build_number(builder, OP_TMA_COMMIT, -1);
+    }
+}
