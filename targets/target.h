@@ -43,6 +43,7 @@ struct target_options {
     bool line_info, debug, strict_fp;
     bool verbose, dry_run, want_ptx, want_llvm, resource_usage;
     int jobs;
+    int tool_seconds;                  /* how long ptxas may take for one instance; 0: as --tool-timeout's default */
     int xptxas_count; const char *const *xptxas;
     const char *host_triple;           /* "x86_64-unknown-linux-gnu" or "aarch64-unknown-linux-gnu" */
     FILE *log;                         /* -v, --dryrun, --resource-usage */

@@ -100,6 +100,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                   .want_ptx = options->save_temps,
                                                   .resource_usage = options->resource_usage,
                                                   .jobs = 1,
+                                                  .tool_seconds = options->tool_seconds,
                                                   .xptxas_count = options->xptxas.count,
                                                   .xptxas = options->xptxas.data,
                                                   .host_triple = options->host_triple,

@@ -347,6 +347,7 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_COLOR: return parse_color(o, value);
     case OPTION_FORMAT: return parse_format(o, value);
     case OPTION_ERROR_LIMIT: return parse_int("-ferror-limit", value, 0, &o->error_limit);
+    case OPTION_TOOL_TIMEOUT: return parse_int("--tool-timeout", value, 1, &o->tool_seconds);
     case OPTION_JOBS: return !*value || parse_int("-j", value, 1, &o->jobs);
     case OPTION_VERSION: o->print_version = true; return true;
     case OPTION_HELP: o->print_help = true; return true;
@@ -410,6 +411,7 @@ bool options_parse(struct options *options, int count, const char *const *argume
     options->fuel = -1;
     options->color = "auto";
     options->error_limit = 20;
+    options->tool_seconds = 540;
 #if defined(__aarch64__)
     options->host_triple = "aarch64-unknown-linux-gnu";
 #else

@@ -83,6 +83,7 @@ struct options {
     bool json;
     int error_limit;
     int jobs; /* 0: not given */
+    int tool_seconds;
 };
 
 /* Fills `options` from arguments (without the program's name).  False: said what is wrong on standard error; exit

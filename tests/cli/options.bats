@@ -50,6 +50,7 @@ FORMAT|-fdiagnostics-format=json|echo bad >b.tile; tilecc OPT b.tile
 ERROR_LIMIT|-ferror-limit=1|sed 's/x\[/z[/; s/a \*/q */' k.tile >b.tile; tilecc -fsyntax-only OPT b.tile
 JOBS|-j3|MAKEFLAGS= tilecc -v -arch=sm_80 --dryrun OPT k.tile
 PLANT|--plant=list|tilecc -arch=cpu OPT k.tile; ls
+TOOL_TIMEOUT|--tool-timeout=1|fake_ptxas <<<'/bin/sleep 2; exit 1'; tilecc -arch=sm_80 -j1 --spec 'axpy[B=64]' --cuda-path=toolkit OPT k.tile
 VERSION|--version|tilecc -arch=cpu OPT k.tile; ls
 HELP|--help|tilecc -arch=cpu OPT k.tile; ls
 END

@@ -1,0 +1,198 @@
+#!/usr/bin/env bats
+# Every way in which ptxas was seen, or can be imagined, to fail.  Whatever it does: a message that names it, exit code 4
+# when it is not there and 5 when it misbehaves, no output, no process left; and what is only a warning is one.
+
+load helper
+
+# The real assembler under another name, for fakes that change what goes in or comes out of it.
+real() { needs_ptxas; echo "'$PTXAS' \"\$@\""; }
+
+# Fails with the code, the words that name ptxas, and further words; old outputs stay.
+fails_with() { # code, words...
+    local code=$1
+    shift
+    echo old >k.o; echo old >k.h
+    run timeout 60 "$TILECC" -arch=sm_80 -j2 --spec "${spec:-axpy[B=64]}" --cuda-path="$PWD/toolkit" -o k.o \
+        "${options[@]}" "${source:-k.tile}"
+    [ "$status" = "$code" ] || { echo "status $status, not $code: $output"; return 1; }
+    contains ptxas
+    for words; do contains "$words"; done
+    [ "${#output}" -lt 5000 ] || { echo "${#output} bytes of output"; return 1; }
+    [ "$(cat k.o k.h)" = "$(printf 'old\nold')" ]
+    [ -z "$(find . -name '.tilecc-*')" ]
+}
+
+# No process has the argument, which no other test uses.
+nothing_runs() { ! grep -lzsx "$1" /proc/[0-9]*/cmdline; }
+
+@test "not there: missing, a broken link, not executable, a folder, an empty folder as toolkit" {
+    mkdir -p toolkit/bin
+    fails_with 4 E1202
+    ln -s nowhere toolkit/bin/ptxas
+    fails_with 4 E1202
+    rm toolkit/bin/ptxas
+    echo 'echo no' >toolkit/bin/ptxas
+    chmod 644 toolkit/bin/ptxas
+    fails_with 4 E1202
+    rm toolkit/bin/ptxas
+    mkfifo toolkit/bin/ptxas
+    fails_with 4 E1202
+}
+
+@test "cannot be run: no interpreter, no program, of another machine" {
+    mkdir -p toolkit/bin
+    printf '#!/no/such/interpreter\n' >toolkit/bin/ptxas
+    chmod +x toolkit/bin/ptxas
+    fails_with 5 E1203 "cannot be run: No such file"
+    printf 'neither script nor program' >toolkit/bin/ptxas
+    fails_with 5 E1203 "cannot be run: Exec format error"
+    : >toolkit/bin/ptxas
+    fails_with 5 E1203 "cannot be run"
+}
+
+@test "ends with a code: with words, with none, with an older one's refusal" {
+    fake_ptxas <<<'exit 1'
+    fails_with 5 E1203 "code 1 and no message"
+    fake_ptxas <<<'exit 255'
+    fails_with 5 E1203 "code 255"
+    fake_ptxas <<<'echo "only on standard output"; exit 3'
+    fails_with 5 E1203 "code 3"
+    fake_ptxas <<<'echo "ptxas fatal   : Unsupported .version 8.0; current version is '"'7.0'"'" >&2; exit 255'
+    fails_with 5 E1203 "Unsupported .version"
+    fake_ptxas <<<'printf "a\033[31m\000b\377\n" >&2; exit 2'
+    fails_with 5 E1203
+    lacks "$(printf '\033')"
+}
+
+@test "is ended by a signal" {
+    for signal in SEGV KILL ABRT TERM PIPE XCPU XFSZ BUS; do
+        fake_ptxas <<<"kill -$signal \$\$; /bin/sleep 5"
+        fails_with 5 E1203 "signal"
+    done
+}
+
+@test "succeeds and writes nothing, text, a part of an ELF header, another ELF file, or nothing but zeros" {
+    for script in ':' 'echo no cubin' 'printf "\177ELF"' '/bin/cat /bin/true' '/usr/bin/head -c 5000 /dev/zero' \
+        '/bin/cat' '/usr/bin/head -c 300000 /dev/urandom'; do
+        fake_ptxas <<<"$script"
+        fails_with 5 E1204 "no usable cubin"
+    done
+}
+
+@test "succeeds with a write error, as on a full disk: a cubin cut short, or with a hole" {
+    fake_ptxas <<<"$(real) >'$PWD/whole'; /usr/bin/head -c \"\$(/bin/cat '$PWD/size')\" '$PWD/whole'"
+    "$TILECC" -arch=sm_80 -j1 --emit=cubin --spec 'axpy[B=64]' k.tile
+    whole=$(stat -c %s k_axpy.0.sm_80.cubin)
+    for size in 1 63 64 4096 $((whole / 2)) $((whole - 1)); do
+        echo "$size" >size
+        fails_with 5 E1204 "no usable cubin"
+    done
+    fake_ptxas <<<"$(real) >'$PWD/whole'; /usr/bin/head -c 1024 /dev/zero | /bin/dd of='$PWD/whole' bs=1 seek=\$((\$(/usr/bin/stat -c %s '$PWD/whole') - 1024)) conv=notrunc 2>/dev/null; /bin/cat '$PWD/whole'"
+    fails_with 5 E1204 "no usable cubin"
+}
+
+@test "succeeds for another architecture" {
+    fake_ptxas <<<"$(real | sed 's/"\$@"/-arch=sm_90 "$2" "$3" "$4"/')"
+    fails_with 5 E1204 "it is for sm_90"
+}
+
+@test "succeeds without the kernel, with another's name, or with a second one" {
+    fake_ptxas <<<"/bin/sed 's/axpy__[0-9]*/other/' | $(real)"
+    fails_with 5 E1204 "the kernel is not in it"
+    fake_ptxas <<<"{ /bin/cat; echo '.visible .entry more() { ret; }'; } | $(real)"
+    fails_with 5 E1204 "the kernel is not in it"
+    fake_ptxas <<<"printf '.version 8.0\n.target sm_80\n.address_size 64\n.visible .func f() { ret; }\n' | $(real)"
+    fails_with 5 E1204 "no kernel"
+}
+
+@test "succeeds with sizes that no device has" {
+    for bytes in 2147483648 4294967296 8589934592; do # ptxas takes them without a word
+        fake_ptxas <<<"/bin/sed '/^{/a .shared .align 4 .b8 huge[$bytes]; .reg .b32 %huge; mov.u32 %huge, huge; st.shared.u32 [%huge], %huge;' | $(real)"
+        fails_with 5 E1204 "shared memory"
+    done
+    fake_ptxas <<<"/bin/sed 's/^\.maxntid .*/.maxntid 64, 1, 1/' | $(real)"
+    fails_with 5 E1204 "64 threads instead of"
+    fake_ptxas <<<"/bin/sed '/^{/a .local .align 4 .b8 huge[1048576]; .reg .b32 %h; .reg .b64 %i, %j; mov.u32 %h, %clock; cvt.u64.u32 %i, %h; and.b64 %i, %i, 0xffffc; mov.u64 %j, huge; add.u64 %j, %j, %i; st.local.u32 [%j], %h; mov.u32 %h, %clock; cvt.u64.u32 %i, %h; and.b64 %i, %i, 0xffffc; mov.u64 %j, huge; add.u64 %j, %j, %i; ld.local.u32 %h, [%j]; st.global.u32 [%i], %h;' | $(real)"
+    fails_with 5 E1204 "local memory"
+}
+
+@test "hangs: it is ended with all its children when its time is over" {
+    options=(--tool-timeout=1)
+    fake_ptxas <<<'/bin/sleep 4717'
+    fails_with 5 E1203 "longer than 1 second"
+    nothing_runs 4717
+    fake_ptxas <<<'trap "" TERM INT HUP; while :; do /bin/sleep 4718; done'
+    fails_with 5 "longer than 1 second"
+    nothing_runs 4718
+    fake_ptxas <<<'kill -STOP $$'
+    fails_with 5 "longer than 1 second"
+    fake_ptxas <<<'while :; do :; done'
+    fails_with 5 "longer than 1 second"
+}
+
+@test "ends, and a child of it goes on, with the pipes or without" {
+    fake_ptxas <<<'/bin/sleep 4719 & exit 0'
+    fails_with 5 E1204
+    nothing_runs 4719
+    fake_ptxas <<<'(trap "" HUP; exec >/dev/null 2>&1 </dev/null; exec /bin/sleep 4720) & exit 1'
+    fails_with 5 E1203
+    nothing_runs 4720
+    fake_ptxas <<<'(/bin/sleep 0.3; echo late) & exit 0'
+    fails_with 5 E1204
+}
+
+@test "does not read its input, with more of it than a pipe holds" {
+    sed 's/{64, 128} = 64/{262144} = 262144/' k.tile >large.tile
+    mkdir out
+    (cd out && "$TILECC" -arch=sm_80 -S -j1 ../large.tile)
+    [ "$(cat out/*.ptx | wc -c)" -gt 200000 ]
+    source=large.tile spec='axpy[B=262144]'
+    fake_ptxas <<<'exec 0<&-; /bin/sleep 0.2; exit 0'
+    fails_with 5 E1204
+    fake_ptxas <<<'/usr/bin/head -c 10 >/dev/null; echo "ptxas fatal: enough" >&2; exit 1'
+    fails_with 5 E1203 "enough"
+    options=(--tool-timeout=1)
+    fake_ptxas <<<'/bin/sleep 4721'
+    fails_with 5 "longer than 1 second"
+}
+
+@test "floods: errors are cut, output has a limit" {
+    fake_ptxas <<<'/usr/bin/head -c 50000000 /dev/zero | /usr/bin/tr "\0" x >&2; exit 1'
+    fails_with 5 E1203 xxxx
+    fake_ptxas <<<'exec /bin/cat /dev/zero'
+    fails_with 5 "more than 256 MiB"
+}
+
+@test "closes everything and lives on" {
+    options=(--tool-timeout=1)
+    fake_ptxas <<<'exec 0<&- 1>&- 2>&-; /bin/sleep 4722'
+    fails_with 5 "longer than 1 second"
+    nothing_runs 4722
+}
+
+@test "writes slowly, in pieces: the cubin is whole" {
+    fake_ptxas <<<"$(real) >'$PWD/whole'; /usr/bin/head -c 1001 '$PWD/whole'; /bin/sleep 0.3; /usr/bin/tail -c +1002 '$PWD/whole'"
+    "$TILECC" -arch=sm_80 -j1 --spec 'axpy[B=64]' --cuda-path="$PWD/toolkit" -o slow.o k.tile
+    "$TILECC" -arch=sm_80 -j1 --spec 'axpy[B=64]' -o fast.o k.tile
+    cmp slow.o fast.o
+}
+
+@test "is another from one instance to the next: none is believed" {
+    fake_ptxas <<<"/bin/mkdir '$PWD/called' 2>/dev/null || exit 7; exec $(real)"
+    fails_with 5 E1203 "code 7"
+}
+
+@test "warns: the warning is shown, and an error with -Werror" {
+    fake_ptxas <<<"echo 'ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized' >&2
+        echo 'ptxas warning : something else' >&2; echo 'ptxas info    : Used 10 registers' >&2; exec $(real)"
+    expect 0 tilecc -arch=sm_80 -j1 --spec 'axpy[B=64]' --cuda-path="$PWD/toolkit" k.tile
+    contains "wgmma.mma_async instructions are serialized [-Wptxas-warning]"
+    contains "something else [-Wptxas-warning]"
+    lacks "Used 10"
+    rm k.o k.h
+    options=(-Werror)
+    fails_with 1 "[-Werror=ptxas-warning]"
+    options=(-Wno-ptxas-warning)
+    expect 0 tilecc -arch=sm_80 -j1 --spec 'axpy[B=64]' --cuda-path="$PWD/toolkit" "${options[@]}" k.tile
+    [ -z "$output" ]
+}
