@@ -193,10 +193,11 @@ static bool compile_steps(struct compilation *compilation) {
     begin = report_clock();
     bool runs_passes = options->passes || options->print_after ||
                        (options->emit != EMIT_TIR && options->emit != EMIT_HEADER && !options->interpret);
+    if (options->interpret && (compilation->code = interpret_begin(compilation)) != EXIT_OK) return false;
     if (runs_passes && !lower_module(compilation)) return false;
     report_filter_remarks(compilation);
     compilation->stage_time[STAGE_PASSES] = report_clock() - begin;
-    if (options->interpret) return (compilation->code = interpret_call(compilation)) == EXIT_OK;
+    if (options->interpret) return (compilation->code = interpret_finish(compilation)) == EXIT_OK;
     if (!emit_outputs(compilation) || compilation->diagnostics->errors) return false;
     begin = report_clock();
     bool written = write_outputs(compilation);

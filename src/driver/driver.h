@@ -34,6 +34,7 @@ struct compilation {
     struct output_set *outputs;
     VECTOR(const char *) output_names; /* in the order of the depfile's targets */
     int64_t stage_time[STAGE_COUNT];   /* microseconds */
+    struct interpretation *interpretation; /* of --interpret with a call */
     enum exit_code code;               /* why it failed, when not for the source's errors */
 };
 
@@ -65,7 +66,12 @@ void emit_add(struct compilation *compilation, const char *path, const void *dat
 const char *emit_name(const struct compilation *compilation, const char *suffix);
 bool emit_runtime(const struct options *options, enum exit_code *code);
 
-enum exit_code interpret_call(struct compilation *compilation);
+/* Reads the call of --interpret and runs it as it stands.  No call: lists what can be called. */
+enum exit_code interpret_begin(struct compilation *compilation);
+enum exit_code interpret_begin_tir(struct compilation *compilation, const struct ir_module *module);
+/* Runs it again when the pass worked on its function. */
+void interpret_after_pass(struct compilation *compilation, const struct ir_function *function, const char *pass);
+enum exit_code interpret_finish(struct compilation *compilation); /* prints the results */
 
 int64_t report_clock(void); /* microseconds */
 void report_diagnostics(struct compilation *compilation);

@@ -4,8 +4,10 @@
  * number
  *
  * Every input holds a fixed pattern of small integers, which every element type represents, so that results do not
- * depend on the order of sums; outputs start as unwritten.  With --passes the passes run before: the difference is what
- * they changed. */
+ * depend on the order of sums; outputs start as unwritten.  With --passes it runs before the passes and behind each of
+ * them, and must write the same every time.  A .tir file has no wrapper that computes the grid: there
+ *
+ *   CALL = function(argument, ...)[count, ...] */
 #include "driver/driver.h"
 
 #include <ctype.h>
@@ -24,6 +26,8 @@ struct call_parser {
     struct host_argument arguments[MOST_PARAMETERS];
     struct interp_memory memories[MOST_PARAMETERS];
     int memory_count, memory_of[MOST_PARAMETERS];
+    bool grid_follows; /* behind the arguments: a .tir file */
+    int64_t grid[IR_MAX_RANK];
 };
 
 static void skip_space(struct call_parser *parser) {
@@ -136,11 +140,28 @@ static bool parse_scalar(struct call_parser *parser, int index) {
     return true;
 }
 
+static bool parse_grid(struct call_parser *parser) {
+    if (!parser->grid_follows || !accept(parser, '[')) return true;
+    for (int d = 0; d < IR_MAX_RANK; d++) {
+        if (!parse_integer(take_word(parser), &parser->grid[d]) || parser->grid[d] < 0 || parser->grid[d] > MOST_ELEMENTS)
+            return fail(parser, "a count of the grid is not a number from 0 to 16777216", NULL);
+        if (accept(parser, ']')) return true;
+        if (!accept(parser, ',')) break;
+    }
+    return fail(parser, "']' is missing", NULL);
+}
+
+static struct kernel_entry *find_entry(const struct compilation *compilation, const char *symbol) {
+    const struct kernel_module *module = compilation->module;
+    for (int i = 0; i < module->entries.count; i++)
+        if (strcmp(module->entries.data[i].symbol, symbol) == 0) return &module->entries.data[i];
+    return NULL;
+}
+
+/* parser->entry is known in a .tir file. */
 static bool parse_call(struct call_parser *parser) {
     const char *symbol = take_word(parser);
-    struct kernel_module *module = parser->compilation->module;
-    for (int i = 0; i < module->entries.count; i++)
-        if (strcmp(module->entries.data[i].symbol, symbol) == 0) parser->entry = &module->entries.data[i];
+    if (!parser->entry) parser->entry = find_entry(parser->compilation, symbol);
     if (!parser->entry) return fail(parser, "there is no entry", symbol);
     if (parser->entry->parameters.count > MOST_PARAMETERS) return fail(parser, "too many parameters:", symbol);
     if (!accept(parser, '(')) return fail(parser, "'(' is missing", NULL);
@@ -151,8 +172,8 @@ static bool parse_call(struct call_parser *parser) {
             return fail(parser, "pointers cannot be given, so not", parser->entry->parameters.data[i].name);
         if (!(kind == KERNEL_VIEW ? parse_view(parser, i) : parse_scalar(parser, i))) return false;
     }
-    return (accept(parser, ')') && (skip_space(parser), !*parser->at)) ||
-           fail(parser, "an argument too many, or no ')'", NULL);
+    if (!accept(parser, ')')) return fail(parser, "an argument too many, or no ')'", NULL);
+    return parse_grid(parser) && ((skip_space(parser), !*parser->at) || fail(parser, "something follows", NULL));
 }
 
 /* The first variant that fits, as the wrapper picks it. */
@@ -205,31 +226,95 @@ static void declared_extents(const struct host_call *call, int index, struct int
         if (p->extent[d]) host_evaluate(call, p->extent[d], &argument->extent[d]);
 }
 
-static enum exit_code run_variant(struct call_parser *parser, const struct host_call *call,
-                                  const struct kernel_variant *variant) {
+/* ---- runs ---- */
+
+struct interpretation {
+    struct call_parser *parser;
+    const struct ir_function *function;
+    int count;
     struct interp_argument arguments[MOST_PARAMETERS];
-    struct interp_options options = {.memory_count = parser->memory_count, .memories = parser->memories};
-    int count = 0;
+    struct interp_options options;
+    unsigned char *before[MOST_PARAMETERS], *after[MOST_PARAMETERS]; /* of each memory: at first, and what the first run left */
+    bool failed;
+};
+
+static void reset_memories(struct interpretation *call, bool first) {
+    struct arena *arena = call->parser->compilation->arena;
+    for (int i = 0; i < call->parser->memory_count; i++) {
+        struct interp_memory *memory = &call->parser->memories[i];
+        if (first) call->before[i] = arena_copy(arena, memory->data, memory->size);
+        memcpy(memory->data, call->before[i], memory->size);
+        if (memory->written) memset(memory->written, 0, memory->size);
+    }
+}
+
+/* False: not what the first run wrote. */
+static bool same_memories(struct interpretation *call) {
+    struct arena *arena = call->parser->compilation->arena;
+    for (int i = 0; i < call->parser->memory_count; i++) {
+        const struct interp_memory *memory = &call->parser->memories[i];
+        if (!call->after[i]) call->after[i] = arena_copy(arena, memory->data, memory->size);
+        if (memcmp(call->after[i], memory->data, memory->size) == 0) continue;
+        size_t byte = 0;
+        while (call->after[i][byte] == ((unsigned char *)memory->data)[byte]) byte++;
+        driver_error("%s: byte %zu of '%s' differs from the first run", call->function->name, byte, memory->name);
+        return false;
+    }
+    return true;
+}
+
+/* In several orders of roles, arrivals and blocks where the function has them; `behind` is a pass or NULL. */
+static bool run_every_way(struct interpretation *call, const char *behind) {
+    static const int ways[] = {[IR_LEVEL_VALUE] = 1, [IR_LEVEL_SCHEDULE] = 3, [IR_LEVEL_MACHINE] = 9};
+    static const int64_t blocks[] = {2, 1, 3};
+    for (int way = 0; way < ways[call->function->level]; way++) {
+        struct interp_problem problem;
+        call->options.seed = (uint64_t)way;
+        call->options.blocks = blocks[(way + way / 3) % 3];
+        reset_memories(call, behind == NULL && way == 0);
+        bool good = interp_run(call->function, call->count, call->arguments, &call->options, NULL, &problem);
+        if (!good)
+            driver_error("%s:%d:%d: instance %lld: %s", problem.at.source ? problem.at.source->name : "?", problem.at.line,
+                         problem.at.column, (long long)problem.instance, problem.text);
+        if (good && same_memories(call)) continue;
+        if (behind) driver_error("behind the pass '%s'", behind);
+        call->failed = true;
+        return false;
+    }
+    return true;
+}
+
+void interpret_after_pass(struct compilation *compilation, const struct ir_function *function, const char *pass) {
+    struct interpretation *call = compilation->interpretation;
+    if (call && function == call->function && !call->failed) run_every_way(call, pass);
+}
+
+/* The arguments and a first run. */
+static bool start(struct call_parser *parser, const struct host_call *host, const struct ir_function *function,
+                  const int64_t *grid) {
+    struct interpretation *call = ARENA_NEW(parser->compilation->arena, struct interpretation);
+    call->parser = parser;
+    call->function = function;
+    call->options = (struct interp_options){.memory_count = parser->memory_count, .memories = parser->memories};
+    memcpy(call->options.grid, grid, sizeof call->options.grid);
     for (int i = 0; i < parser->entry->parameters.count; i++) {
         const struct host_argument *from = &parser->arguments[i];
         if (parser->entry->parameters.data[i].slot < 0) continue;
-        arguments[count] = (struct interp_argument){.data = from->data, .bits = from->bits};
-        memcpy(arguments[count].extent, from->extent, sizeof from->extent);
-        memcpy(arguments[count].stride, from->stride, sizeof from->stride);
-        declared_extents(call, i, &arguments[count]);
-        count++;
+        struct interp_argument *argument = &call->arguments[call->count++];
+        *argument = (struct interp_argument){.data = from->data, .bits = from->bits};
+        memcpy(argument->extent, from->extent, sizeof from->extent);
+        memcpy(argument->stride, from->stride, sizeof from->stride);
+        declared_extents(host, i, argument);
     }
-    for (int d = 0; d < variant->grid_rank; d++)
-        if (!host_evaluate(call, variant->grid[d], &options.grid[d]))
-            return fail(parser, "the grid overflows", NULL), EXIT_SOURCE;
-    struct interp_problem problem;
-    if (interp_run(variant->function, count, arguments, &options, NULL, &problem)) {
-        print_results(parser);
-        return EXIT_OK;
-    }
-    driver_error("%s:%d:%d: instance %lld: %s", problem.at.source ? problem.at.source->name : "?", problem.at.line,
-                 problem.at.column, (long long)problem.instance, problem.text);
-    return EXIT_SOURCE;
+    parser->compilation->interpretation = call;
+    return run_every_way(call, NULL);
+}
+
+enum exit_code interpret_finish(struct compilation *compilation) {
+    if (!compilation->interpretation) return EXIT_OK;
+    if (compilation->interpretation->failed) return EXIT_SOURCE;
+    print_results(compilation->interpretation->parser);
+    return EXIT_OK;
 }
 
 static void list_entries(const struct kernel_module *module) {
@@ -247,14 +332,19 @@ static void list_entries(const struct kernel_module *module) {
     }
 }
 
-enum exit_code interpret_call(struct compilation *compilation) {
+static struct call_parser *begin_call(struct compilation *compilation) {
+    struct call_parser *parser = ARENA_NEW(compilation->arena, struct call_parser);
+    parser->compilation = compilation;
+    parser->at = compilation->options->interpret_call;
+    return parser;
+}
+
+enum exit_code interpret_begin(struct compilation *compilation) {
     if (!compilation->options->interpret_call) {
         list_entries(compilation->module);
         return EXIT_OK;
     }
-    struct call_parser *parser = ARENA_NEW(compilation->arena, struct call_parser);
-    parser->compilation = compilation;
-    parser->at = compilation->options->interpret_call;
+    struct call_parser *parser = begin_call(compilation);
     if (!parse_call(parser)) return EXIT_USAGE;
     struct host_call call = {parser->entry, parser->arguments,
                              ARENA_ARRAY(compilation->arena, int64_t, parser->entry->names.count),
@@ -265,7 +355,55 @@ enum exit_code interpret_call(struct compilation *compilation) {
         return EXIT_USAGE;
     }
     const struct kernel_variant *variant = pick_variant(&call);
-    if (variant) return run_variant(parser, &call, variant);
-    driver_error("--interpret: no instance was made for this call");
-    return EXIT_USAGE;
+    if (!variant) {
+        driver_error("--interpret: no instance was made for this call");
+        return EXIT_USAGE;
+    }
+    int64_t grid[IR_MAX_RANK] = {0};
+    for (int d = 0; d < variant->grid_rank; d++)
+        if (!host_evaluate(&call, variant->grid[d], &grid[d])) return fail(parser, "the grid overflows", NULL), EXIT_SOURCE;
+    return start(parser, &call, variant->function, grid) ? EXIT_OK : EXIT_SOURCE;
+}
+
+/* ---- .tir files ---- */
+
+/* What a call of a function without wrapper looks like. */
+static struct kernel_entry *entry_of(struct arena *arena, const struct ir_function *function) {
+    struct kernel_entry *entry = ARENA_NEW(arena, struct kernel_entry);
+    entry->kernel = entry->symbol = function->name;
+    for (int i = 0; i < function->body->arguments.count; i++) {
+        const struct ir_value *argument = function->body->arguments.data[i];
+        const struct ir_type *type = argument->type;
+        struct kernel_parameter parameter = {.name = argument->name ? argument->name : "argument",
+                                             .kind = type->kind == IR_VIEW ? KERNEL_VIEW : KERNEL_SCALAR,
+                                             .element = type->element,
+                                             .rank = type->rank,
+                                             .direction = !type->writable ? KERNEL_IN : type->readable ? KERNEL_INOUT : KERNEL_OUT,
+                                             .optional = type->optional};
+        if (type->element == IR_POINTER) {
+            parameter.kind = type->kind == IR_VIEW ? KERNEL_VIEW : KERNEL_POINTER;
+            parameter.pointer_elements = true;
+        }
+        vector_push(arena, &entry->parameters, parameter);
+    }
+    return entry;
+}
+
+enum exit_code interpret_begin_tir(struct compilation *compilation, const struct ir_module *module) {
+    if (!compilation->options->interpret_call) {
+        for (const struct ir_function *function = module->first; function; function = function->next)
+            printf("%s\n", function->name);
+        return EXIT_OK;
+    }
+    struct call_parser *parser = begin_call(compilation);
+    const char *name = take_word(parser);
+    const struct ir_function *function = ir_function_find(module, name);
+    if (!function) return fail(parser, "there is no function", name), EXIT_USAGE;
+    parser->at = compilation->options->interpret_call;
+    parser->entry = entry_of(compilation->arena, function);
+    parser->grid_follows = true;
+    for (int d = 0; d < IR_MAX_RANK; d++) parser->grid[d] = 1;
+    if (!parse_call(parser)) return EXIT_USAGE;
+    struct host_call call = {parser->entry, parser->arguments, NULL, NULL};
+    return start(parser, &call, function, parser->grid) ? EXIT_OK : EXIT_SOURCE;
 }

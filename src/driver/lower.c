@@ -45,9 +45,11 @@ static bool list_has(const char *list, const char *word) {
     return false;
 }
 
-static void print_after(const struct pass_info *pass, struct ir_function *function, bool changed, void *context) {
-    const struct compilation *compilation = context;
+static void after_pass(const struct pass_info *pass, struct ir_function *function, bool changed, void *context) {
+    struct compilation *compilation = context;
+    if (changed) interpret_after_pass(compilation, function, pass->name);
     const char *list = compilation->options->print_after;
+    if (!list) return;
     if (!list_has(list, pass->name) && !(changed && list_has(list, "all"))) return;
     struct buffer text = {0};
     buffer_printf(&text, "// after %s\n", pass->name);
@@ -82,7 +84,8 @@ bool lower_function(struct compilation *compilation, struct ir_function *functio
                                    .remarks = options->remarks,
                                    .math_function = math_function,
                                    .math_context = &compilation->front};
-    struct pass_run run = {.after = options->print_after ? print_after : NULL, .after_context = compilation};
+    struct pass_run run = {.after = options->print_after || compilation->interpretation ? after_pass : NULL,
+                           .after_context = compilation};
     if (options->passes) {
         struct pass_list list = {.arena = compilation->arena};
         each_word(compilation->arena, options->passes, add_pass, &list);

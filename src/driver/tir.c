@@ -37,9 +37,12 @@ enum exit_code compile_tir(struct compilation *compilation) {
     struct ir_module *module =
         ir_parse_module(compilation->context, compilation->arena, compilation->diagnostics, compilation->source);
     bool ok = module && !compilation->diagnostics->errors && ir_verify_module(module, compilation->diagnostics);
+    if (ok && options->interpret && (compilation->code = interpret_begin_tir(compilation, module)) != EXIT_OK)
+        return compilation->code;
     if (ok && options->passes) ok = lower_all(compilation, module);
     report_filter_remarks(compilation);
     report_diagnostics(compilation);
     if (!ok || compilation->diagnostics->errors) return report_exit_code(compilation);
+    if (options->interpret) return interpret_finish(compilation);
     return options->syntax_only ? EXIT_OK : write_module(compilation, module);
 }

@@ -5,7 +5,7 @@
 
 const char *machine_name(const struct ir_value *value, char *text, size_t size)
 {
-    while (value->definition && value->definition->operand_count && !value->name &&
+    while (value->definition && value->definition->operand_count &&
            (value->definition->opcode == OP_SLOT || value->definition->opcode == OP_BUFFER_PERMUTE ||
             value->definition->opcode == OP_BUFFER_PART))
         value = value->definition->operands[0];
