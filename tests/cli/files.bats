@@ -48,6 +48,61 @@ nothing_but() { # files that may be here
     nothing_but k.tile
 }
 
+needs_namespaces() { unshare -rm true 2>/dev/null || skip "no file systems of one's own here"; }
+
+# Runs a script where ./small is a file system of the given size; 99: not allowed.
+on_small_disk() { # kilobytes, script
+    mkdir -p small
+    unshare -rm sh -c 'mount -t tmpfs -o size='"$1"'k none small || exit 99; '"$2"
+}
+
+@test "a full disk: old outputs stay, and nothing hidden takes its room" {
+    needs_namespaces
+    for kilobytes in 4 8 12 16 20; do
+        run on_small_disk $kilobytes 'echo old >small/k.o; ln small/k.o small/k.h; "$TILECC" -arch=cpu -MD -o small/k.o k.tile
+            echo "code $?"; cat small/k.o small/k.h; ls -A small'
+        [ "$status" != 99 ] || skip "no file systems of one's own here"
+        [ "$output" = "$(printf "tilecc: error: cannot write 'small/k.o': No space left on device\ncode 3\nold\nold\nk.h\nk.o")" ] || {
+            # The object fits and the header or the dependency file does not.
+            contains "No space left on device"
+            contains "$(printf 'code 3\nold\nold\nk.h\nk.o')"
+        }
+    done
+    run on_small_disk 1000 '"$TILECC" -arch=cpu -MD -o small/k.o k.tile; echo "code $?"; ls -A small'
+    [ "$output" = "$(printf 'code 0\nk.d\nk.h\nk.o')" ]
+}
+
+@test "a folder that cannot be written, whoever asks" {
+    needs_namespaces
+    mkdir -p folder
+    run unshare -rm sh -c 'echo old >folder/k.o; mount --bind folder folder && mount -o remount,bind,ro folder || exit 99
+        "$TILECC" -arch=cpu -o folder/k.o k.tile'
+    [ "$status" != 99 ] || skip "no file systems of one's own here"
+    [ "$status" = 3 ]
+    contains "cannot write 'folder/k.o': Read-only file system"
+    [ "$(cat folder/*)" = old ]
+    expect 3 tilecc -arch=cpu -o /proc/k.o k.tile
+    expect 3 tilecc -arch=cpu -MD -MF /sys/k.d k.tile
+    [ ! -e k.o ]
+}
+
+@test "standard descriptors that are closed, each and together" {
+    for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- >&- 2>&-'; do
+        rm -f k.o k.h
+        sh -c '"$TILECC" -arch=cpu k.tile '"$closed"
+        [ -s k.o ] && [ -s k.h ]
+        run sh -c 'echo "kernel broken(" | "$TILECC" -arch=cpu -o b.o - '"$closed"
+        [ "$status" = 1 ] || [ "$status" = 3 ]
+        nothing_but k.tile k.o k.h
+    done
+    expect 3 sh -c '"$TILECC" -arch=cpu --emit=header -o - k.tile >&-'
+    expect 3 sh -c '"$TILECC" --print-targets >&-'
+    expect 3 sh -c '"$TILECC" info k.o >&-'
+    expect 3 sh -c '"$TILECC" explain E0101 >/dev/full'
+    expect 3 sh -c '"$TILECC" --interpret=k_axpy"(2, [3], [3])" k.tile >/dev/full'
+    expect 1 sh -c 'echo broken >b.tile; "$TILECC" b.tile 2>/dev/full'
+}
+
 @test "an output must not be an input" {
     cp k.tile before
     expect 2 tilecc -arch=cpu -o k.tile k.tile
