@@ -2,6 +2,7 @@
 #include "passes/stage_copy.h"
 
 #include "ir/alias.h"
+#include "passes/pipeline_copies.h"
 #include "passes/rewrite.h"
 
 static const struct ir_value *argument_view(const struct ir_value *view)
@@ -57,8 +58,9 @@ bool stage_copy_fits(const struct target_row *target, const struct ir_operation 
     struct tensor_map map;
     ir_access_of(load, &access);
     if (!stage_has_roles(target) || ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA) {
-        *reason = "copies by all threads are not used for it";
-        return false;
+        if (!pipeline_copy_bytes(load))
+            *reason = "strides and starts are not known to be multiples of 4 bytes";
+        return pipeline_copy_bytes(load) > 0;
     }
     if (!argument_view(access.view)) {
         *reason = "its view is not a parameter of the kernel";

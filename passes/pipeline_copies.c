@@ -1,0 +1,328 @@
+/* pipeline_copies: copies of later iterations run while this one computes (cp.async, multi-stage).
+ *
+ *     for %k = %lo to %hi step %s iter(%acc …) {
+ *         %t = copy_async %a[%i +: 128, %k +: 64], %A
+ *         wait %t
+ *         … reads %A …
+ *     }
+ * becomes, with four slots,
+ *     %ring = buffer … slots(4)
+ *     copies of the iterations %lo, %lo + %s, %lo + 2 %s to slots 0, 1, 2, a group each
+ *     for %k = … iter(%acc …, %read = 0, %write = 3) {
+ *         cp_wait pending(2)   barrier            the group of this iteration is there, and nobody reads %write
+ *         cp_async %a[%i +: 128, %k + 3 %s +: 64], slot %ring, %write      cp_commit
+ *         … reads slot %ring, %read …
+ *         yield …, %read + 1 == 4 ? 0 : %read + 1, %read
+ *     }
+ *     cp_wait pending(0)   barrier
+ *
+ * Copies beyond the last iteration fetch nothing where the view ends there, else what the first iteration read: no
+ * branch stands in the loop, and every iteration has its group.  Right because a copy reads memory that the loop does
+ * not write, its indexes depend on the loop's variable alone, and a slot is written again only behind the barrier
+ * that follows its last reader.
+ *
+ * Without cp.async the tile of the next iteration is loaded into registers at the top and stored to the other slot
+ * at the end.  Copies that stand in no such loop are waited for where they are. */
+#include "passes/pipeline_copies.h"
+
+#include "ir/alias.h"
+#include "ir/scratch.h"
+#include "passes/memory_access.h"
+#include "passes/rewrite.h"
+
+enum { MOST_SLOTS = 4, LEAST_SHARED = 48 * 1024, ALIGNMENT = 1024, DEPTH = 32 };
+
+struct pipelining {
+    struct pass_context *context;
+    struct ir_function *function;
+    VECTOR(struct pipelined_loop) loops;
+    VECTOR(struct ir_operation *) found;   /* loops, copies and waits in text order; removed ones have no block */
+    bool asynchronous, changed;
+};
+
+int pipeline_copy_bytes(const struct ir_operation *load)
+{
+    struct memory_access access;
+    if (!memory_access_of(load, &access) || access.dimension < 0)
+        return 0;
+    int bytes = access.vector * access.bytes;
+    return bytes >= 4 ? bytes : 0;
+}
+
+/* ---- what can be copied ahead ---- */
+
+static bool is_in(const struct ir_block *block, const struct ir_block *inner)
+{
+    for (; inner; inner = inner->parent ? inner->parent->block : NULL)
+        if (inner == block)
+            return true;
+    return false;
+}
+
+/* Made of the loop's variable and of what comes from outside, by operations on scalars and views. */
+static bool is_movable(const struct ir_value *value, const struct ir_block *body, int depth)
+{
+    const struct ir_operation *op = value->definition;
+    if (!is_in(body, value->block))
+        return true;
+    if (!op)
+        return value->block == body && value->index == 0;
+    if (depth > DEPTH || op->block != body || op->region_count || !rewrite_has_trait(op, IR_TRAIT_PURE) ||
+        (value->type->kind == IR_TILE && value->type->rank > 0))
+        return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (!is_movable(op->operands[i], body, depth + 1))
+            return false;
+    return true;
+}
+
+struct write_search { const struct ir_value *view; bool found; };
+
+static void find_write(struct ir_operation *op, void *data)
+{
+    struct write_search *search = data;
+    bool writes = rewrite_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) && op->opcode != OP_ASSUME;
+    search->found |= op->opcode == OP_CALL || rewrite_has_trait(op, IR_TRAIT_ATOMIC) ||
+                     (writes && op->operand_count && alias_may(op->operands[0], search->view));
+}
+
+static bool is_written_in(struct ir_block *body, const struct ir_value *view)
+{
+    struct write_search search = { .view = view };
+    ir_walk(body, find_write, &search);
+    return search.found;
+}
+
+static bool comes_before(const struct ir_operation *first, const struct ir_operation *second)
+{
+    for (; first; first = first->next)
+        if (first == second)
+            return true;
+    return false;
+}
+
+/* The operation of `block` that holds `op`; NULL: it is outside. */
+static const struct ir_operation *ancestor_in(const struct ir_block *block, const struct ir_operation *op)
+{
+    while (op && op->block != block)
+        op = op->block->parent;
+    return op;
+}
+
+/* Does the buffer belong to the copy while the loop runs: nobody else fills it, and its readers come behind the wait.
+ * Outside the loop it must be filled again before it is read. */
+static bool owns_buffer(const struct ir_operation *copy, const struct ir_value *buffer)
+{
+    const struct ir_operation *wait = copy->results[0]->uses->user;
+    for (const struct ir_use *use = buffer->uses; use; use = use->next) {
+        const struct ir_operation *user = use->user, *inside = ancestor_in(copy->block, user);
+        if (user == copy)
+            continue;
+        if (inside) {
+            if (user->opcode == OP_COPY_ASYNC || user->opcode == OP_BUFFER_STORE || user->opcode == OP_CP_ASYNC ||
+                !comes_before(wait, inside))
+                return false;
+            continue;
+        }
+        bool filled = user->opcode == OP_COPY_ASYNC;
+        for (const struct ir_use *other = buffer->uses; other && !filled; other = other->next)
+            filled = other->user->opcode == OP_COPY_ASYNC && ancestor_in(other->user->block, user) &&
+                     comes_before(other->user, ancestor_in(other->user->block, user)) && other->user != copy;
+        if (!filled)
+            return false;
+    }
+    return true;
+}
+
+/* NULL: the copy can run ahead. */
+static const char *problem_of_copy(const struct ir_operation *loop, const struct ir_operation *copy)
+{
+    struct ir_access access;
+    const struct ir_use *use = copy->results[0]->uses;
+    if (!ir_access_of(copy, &access) || !access.buffer->definition || access.buffer->definition->opcode != OP_BUFFER)
+        return "it does not fill a buffer of its own";
+    if (!use || use->next || use->user->opcode != OP_WAIT || use->user->block != copy->block)
+        return "it is not waited for in the loop's body";
+    for (int i = 0; i < 1 + access.rank; i++)
+        if (!is_movable(copy->operands[i], loop->regions[0], 0))
+            return "where it reads depends on more than the loop's variable";
+    if (is_written_in(loop->regions[0], access.view))
+        return "the loop may write what it reads";
+    return owns_buffer(copy, access.buffer) ? NULL : "its buffer is used for other things too";
+}
+
+static bool has_copies(const struct ir_operation *loop)
+{
+    for (const struct ir_operation *op = loop->regions[0]->first; op; op = op->next)
+        if (op->opcode == OP_COPY_ASYNC)
+            return true;
+    return false;
+}
+
+static void plan_loop(struct pipelining *p, struct ir_operation *loop)
+{
+    struct pipelined_loop plan = { .loop = loop, .asynchronous = p->asynchronous };
+    if (ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0)) {
+        pass_remark(p->context, loop->at, "copies wait in this loop: its step multiplies");
+        return;
+    }
+    if (!ir_is_signed(loop->operands[0]->type->element)) {
+        pass_remark(p->context, loop->at, "copies wait in this loop: its variable has no sign");
+        return;
+    }
+    for (struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
+        if (op->opcode != OP_COPY_ASYNC)
+            continue;
+        const char *problem = problem_of_copy(loop, op);
+        if (problem) {
+            pass_remark(p->context, op->at, "this copy is waited for where it stands: %s", problem);
+            continue;
+        }
+        struct ir_access access;
+        ir_access_of(op, &access);
+        struct pipelined_copy copy = { .copy = op, .buffer = access.buffer };
+        vector_push(p->context->arena, &plan.copies, copy);
+    }
+    if (plan.copies.count)
+        vector_push(p->context->arena, &p->loops, plan);
+}
+
+/* ---- shared memory ---- */
+
+struct counting { struct pipelining *p; int64_t buffers, scratch; };
+
+static bool is_ring(const struct pipelining *p, const struct ir_value *buffer)
+{
+    for (int i = 0; i < p->loops.count; i++)
+        for (int c = 0; c < p->loops.data[i].copies.count; c++)
+            if (p->loops.data[i].copies.data[c].buffer == buffer)
+                return true;
+    return false;
+}
+
+static bool in_a_loop_of(const struct pipelining *p, const struct ir_operation *op)
+{
+    for (int i = 0; i < p->loops.count; i++)
+        if (is_in(p->loops.data[i].loop->regions[0], op->block))
+            return true;
+    return false;
+}
+
+/* Buffers besides the rings, and scratch that is needed while rings live. */
+static void count_shared(struct ir_operation *op, void *data)
+{
+    struct counting *c = data;
+    if (op->opcode == OP_BUFFER && !is_ring(c->p, op->results[0]))
+        c->buffers += (scratch_slot_bytes(op->results[0]->type) * op->results[0]->type->slots + ALIGNMENT - 1) /
+                      ALIGNMENT * ALIGNMENT;
+    struct layout_table *table = ir_context_layouts(c->p->function->module->context);
+    if (in_a_loop_of(c->p, op))
+        c->scratch = int64_max(c->scratch, scratch_bytes(table, c->p->context->arena, op));
+}
+
+/* Every loop gets as many slots as all of them can have: rings of loops behind each other are shared where they are
+ * alike. */
+static int choose_slots(struct pipelining *p, bool *fits)
+{
+    const struct target_row *target = p->context->target;
+    struct counting counting = { .p = p };
+    ir_walk(p->function->body, count_shared, &counting);
+    int64_t room = (target ? target->shared_bytes : LEAST_SHARED) - counting.buffers - counting.scratch, each = 0;
+    VECTOR(const struct ir_value *) seen = { 0 };
+    for (int i = 0; i < p->loops.count; i++)
+        for (int c = 0; c < p->loops.data[i].copies.count; c++) {
+            const struct ir_value *buffer = p->loops.data[i].copies.data[c].buffer;
+            bool again = false;
+            for (int s = 0; s < seen.count; s++)
+                again |= seen.data[s] == buffer;
+            if (again)
+                continue;
+            vector_push(p->context->arena, &seen, buffer);
+            each += (scratch_slot_bytes(buffer->type) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        }
+    int most = p->function->stages > 0 ? p->function->stages : MOST_SLOTS;
+    if (!p->asynchronous && most > 2)
+        most = 2;
+    int64_t slots = each ? room / each : 1;
+    *fits = slots >= 2;
+    return slots < most ? (int)slots : most;
+}
+
+/* ---- the pass ---- */
+
+static void collect(struct ir_operation *op, void *data)
+{
+    struct pipelining *p = data;
+    if ((op->opcode == OP_FOR && has_copies(op)) || op->opcode == OP_COPY_ASYNC || op->opcode == OP_WAIT)
+        vector_push(p->context->arena, &p->found, op);
+}
+
+/* Loops that share a buffer share its ring. */
+static void make_rings(struct pipelining *p, int slots)
+{
+    for (int i = 0; i < p->loops.count; i++)
+        for (int c = 0; c < p->loops.data[i].copies.count; c++) {
+            struct pipelined_copy *copy = &p->loops.data[i].copies.data[c];
+            for (int j = 0; j < i && !copy->ring; j++)
+                for (int d = 0; d < p->loops.data[j].copies.count; d++)
+                    if (p->loops.data[j].copies.data[d].buffer == copy->buffer)
+                        copy->ring = p->loops.data[j].copies.data[d].ring;
+            if (copy->ring)
+                continue;
+            struct ir_builder builder = rewrite_before(copy->buffer->definition);
+            struct ir_type type = *copy->buffer->type;
+            type.slots = slots;
+            copy->ring = ir_build_value(&builder, OP_BUFFER, ir_type_intern(p->function->module->context, &type), 0, NULL);
+            copy->ring->name = copy->buffer->name;
+        }
+}
+
+static void pipeline_loops(struct pipelining *p)
+{
+    bool fits;
+    int slots = choose_slots(p, &fits);
+    if (slots < 2) {
+        for (int i = 0; i < p->loops.count; i++)
+            pass_remark(p->context, p->loops.data[i].loop->at, "copies wait in this loop: %s",
+                        fits ? "the schedule says one stage" : "two slots of its buffers do not fit into shared memory");
+        p->loops.count = 0;
+        return;
+    }
+    if (!pass_fuel(p->context)) {
+        p->loops.count = 0;
+        return;
+    }
+    make_rings(p, slots);
+    for (int i = 0; i < p->loops.count; i++) {
+        struct pipelined_loop *loop = &p->loops.data[i];
+        loop->slots = slots;
+        pass_remark(p->context, loop->loop->at, "%d cop%s of this loop run%s %d iteration%s ahead%s, in %d slots",
+                    loop->copies.count, loop->copies.count == 1 ? "y" : "ies", loop->copies.count == 1 ? "s" : "",
+                    slots - 1, slots == 2 ? "" : "s", p->asynchronous ? "" : " through registers", slots);
+        pipeline_emit_loop(p->context, loop);
+    }
+    p->changed = true;
+}
+
+bool pass_pipeline_copies(struct ir_function *function, struct pass_context *context)
+{
+    struct pipelining p = { .context = context, .function = function };
+    p.asynchronous = !context->target || (context->target->flags & TARGET_CP_ASYNC);
+    ir_walk(function->body, collect, &p);
+    for (int i = 0; i < p.found.count; i++)
+        if (p.found.data[i]->opcode == OP_FOR)
+            plan_loop(&p, p.found.data[i]);
+    if (p.loops.count)
+        pipeline_loops(&p);
+    for (int i = 0; i < p.found.count; i++)
+        if (p.found.data[i]->opcode == OP_WAIT && p.found.data[i]->block) {
+            pipeline_emit_wait(context, p.found.data[i], p.asynchronous);
+            p.changed = true;
+        }
+    for (int i = 0; i < p.found.count; i++)
+        if (p.found.data[i]->opcode == OP_COPY_ASYNC && p.found.data[i]->block) {
+            pipeline_emit_alone(context, p.found.data[i], p.asynchronous);
+            p.changed = true;
+        }
+    return p.changed;
+}

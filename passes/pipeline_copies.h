@@ -1,0 +1,31 @@
+/* What pipeline_copies decides (pipeline_copies.c) and what it builds (pipeline_emit.c).
+ *
+ * A *ring* is a buffer with several slots; a loop whose copies go to rings works on one slot while the copies of later
+ * iterations fill the others.  `distance` is how many iterations copies run ahead: slots - 1. */
+#ifndef TILECC_PASSES_PIPELINE_COPIES_H
+#define TILECC_PASSES_PIPELINE_COPIES_H
+#include "passes/pass.h"
+#include "targets/target.h"
+
+struct pipelined_copy {
+    struct ir_operation *copy;      /* copy_async in the loop's body */
+    struct ir_value *buffer, *ring; /* as it was; with slots */
+    struct ir_value *tile;          /* without cp.async: what is on its way in registers */
+};
+struct pipelined_loop {
+    struct ir_operation *loop;
+    VECTOR(struct pipelined_copy) copies;
+    int slots;
+    bool asynchronous;              /* by cp.async, else through registers */
+};
+
+/* Gives the rings their slots' places and rewrites the loop.  Copies and waits of it are gone afterwards. */
+void pipeline_emit_loop(struct pass_context *context, struct pipelined_loop *loop);
+/* A copy that runs in no pipeline: started and waited for where it stands. */
+void pipeline_emit_alone(struct pass_context *context, struct ir_operation *copy, bool asynchronous);
+/* A wait whose copies are all started. */
+void pipeline_emit_wait(struct pass_context *context, struct ir_operation *wait, bool asynchronous);
+
+/* Bytes that cp.async moves at once when it brings what a load reads: 16, 8 or 4; 0: it cannot. */
+int pipeline_copy_bytes(const struct ir_operation *load);
+#endif
