@@ -216,7 +216,7 @@ static void lower_map_loop(struct lowering *l, struct ir_operation *operation, i
     }
 }
 
-enum { MAP_WRITTEN_OUT = 2048 }; /* operations; more go in a loop */
+enum { MAP_WRITTEN_OUT = 1024 }; /* operations; more go in a loop */
 
 static void lower_map(struct lowering *l, struct ir_operation *operation) {
     int count = value_registers(operation->results[0]->type);

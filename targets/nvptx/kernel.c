@@ -186,7 +186,7 @@ static int count_slots(const struct ir_function *function) {
     return count;
 }
 
-static void annotate(struct lowering *l, const char *name, int number) {
+void kernel_annotate(struct lowering *l, const char *name, int64_t number) {
     LLVMMetadataRef parts[3] = {LLVMValueAsMetadata(l->kernel), LLVMMDStringInContext2(l->context, name, strlen(name)),
                                 LLVMValueAsMetadata(value_i32(l, number))};
     LLVMMetadataRef node = LLVMMDNodeInContext2(l->context, parts, 3);
@@ -216,11 +216,10 @@ static void declare_kernel(struct lowering *l) {
     add_attribute(l, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", NULL, 0);
     add_attribute(l, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "convergent", NULL, 0);
     l->slots = LLVMGetParam(l->kernel, 0);
-    annotate(l, "kernel", 1);
-    annotate(l, "maxntidx", 32 * l->function->warps);
-    if (l->function->persistent > 1) annotate(l, "minctasm", l->function->persistent);
+    kernel_annotate(l, "kernel", 1);
+    kernel_annotate(l, "maxntidx", 32 * l->function->warps);
     tma_declare(l);
-    if (l->function->max_registers) annotate(l, "maxnreg", l->function->max_registers);
+    if (l->function->max_registers) kernel_annotate(l, "maxnreg", l->function->max_registers);
     LLVMTypeRef bytes = LLVMArrayType2(l->i8, 0);
     l->shared = LLVMAddGlobalInAddressSpace(l->module, bytes, "tile_shared", 3);
     LLVMSetLinkage(l->shared, LLVMExternalLinkage);

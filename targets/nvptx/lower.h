@@ -218,5 +218,6 @@ bool fact_not_negative(const struct lowering *l, const struct ir_value *value);
 /* ---- kernel.c ---- */
 /* Builds the LLVM module of one kernel.  False: reported. */
 bool nvptx_lower(struct lowering *l);
+void kernel_annotate(struct lowering *l, const char *name, int64_t number);
 
 #endif

@@ -132,6 +132,8 @@ void lower_roles(struct lowering *l, struct ir_operation *operation) {
     LLVMBasicBlockRef end = value_block(l, "end");
     int64_t first = 0;
     if (l->role >= 0) die("roles inside a role");
+    /* Without it ptxas may not know the registers at the start, and then ignores setmaxnreg. */
+    if (registers) kernel_annotate(l, "minctasm", l->function->persistent > 1 ? l->function->persistent : 1);
     if (!warps || warps->count != operation->region_count) die("roles without their warps");
     for (int i = 0; i < operation->region_count; i++) {
         int64_t behind = first + warps->list[i];

@@ -3,13 +3,14 @@
  * move nothing into uniform registers.
  *   machine_test                 all cases
  *   machine_test --print N       the text of case N
- *   machine_test FILE NAME       a file of the Machine level to NAME.ptx and NAME.cubin, with the same questions */
+ *   machine_test FILE NAME       a file of the Machine level to NAME.ptx, .cubin and .launch, with the same questions */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/child.h"
+#include "ir/shared_form.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "support/machine_product.h"
@@ -76,8 +77,7 @@ static void check_code(struct arena *arena, const char *name, const char *code) 
     const char *start = NULL, *end = NULL;
     for (const char *line = code; line; line = next_line(line)) {
         const char *from = line_has(line, "BRA") ? loop_start(arena, code, line) : NULL;
-        if (!from || !count_between(from, line, "HGMMA") + count_between(from, line, "IGMMA") +
-                         count_between(from, line, "QGMMA")) continue;
+        if (!from || !count_between(from, line, "GMMA.")) continue; /* HGMMA, IGMMA, QGMMA */
         if (start && from < start) continue;
         start = from;
         end = line;
@@ -126,6 +126,20 @@ static void write_file(const char *name, const char *suffix, const void *data, s
     if (!file || fwrite(data, 1, size, file) != size || fclose(file)) die("%s: %s", path, strerror(errno));
 }
 
+/* What a launch by hand needs: threads, bytes, then a line a tensor map: argument, element, swizzle, dimension:box … */
+static void write_launch(const char *name, const struct kernel_gpu_code *code) {
+    struct buffer text = {0};
+    buffer_printf(&text, "%d %lld\n", code->threads, (long long)code->shared_bytes);
+    for (int i = 0; i < code->map_count; i++) {
+        const struct tensor_map *map = &code->maps[i];
+        buffer_printf(&text, "%d %s %d", map->argument, ir_element_info[map->element].text, map->swizzle);
+        for (int d = 0; d < map->rank; d++) buffer_printf(&text, " %d:%d", map->dimension[d], map->box[d]);
+        buffer_putc(&text, '\n');
+    }
+    write_file(name, ".launch", text.data, text.size);
+    buffer_free(&text);
+}
+
 static void check_text(const char *name, const struct buffer *text, const char *ptxas, const char *keep) {
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
@@ -151,6 +165,7 @@ static void check_text(const char *name, const struct buffer *text, const char *
         if (keep) {
             write_file(keep, ".ptx", image->ptx, strlen(image->ptx));
             write_file(keep, ".cubin", image->data, image->size);
+            write_launch(keep, &variant.gpu);
             printf("%s", notes);
         }
         check_texts(name, image->ptx, notes, variant.gpu.local_bytes);
