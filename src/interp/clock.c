@@ -116,6 +116,20 @@ bool machine_knows(const struct machine *machine, const struct event *event, int
     return true;
 }
 
+bool machine_knows_together(const struct machine *machine, const struct event *event, uint64_t warps, bool fenced)
+{
+    for (int i = 0; i < event->epochs; i++) {
+        const struct epoch *epoch = &machine->epochs.data[event->first_epoch + i];
+        bool known = false;
+        for (int warp = 0; warp < machine->warps && !known; warp++)
+            known = warps >> warp & 1 &&
+                    (fenced ? machine->warp[warp].fenced : machine->warp[warp].seen)[epoch->agent] >= epoch->time;
+        if (!known)
+            return false;
+    }
+    return true;
+}
+
 uint32_t machine_random(struct machine *machine, uint32_t below)
 {
     machine->random += UINT64_C(0x9E3779B97F4A7C15);

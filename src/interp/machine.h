@@ -155,6 +155,8 @@ void machine_fence(struct machine *machine);
 uint32_t machine_event(struct machine *machine, const struct event *event);
 /* The warp knows the whole event; fenced: through proxy fences, too. */
 bool machine_knows(const struct machine *machine, const struct event *event, int warp, bool fenced);
+/* Each of its epochs is known to one of the warps. */
+bool machine_knows_together(const struct machine *machine, const struct event *event, uint64_t warps, bool fenced);
 int machine_epoch_push(struct machine *machine, struct epoch epoch);
 uint32_t machine_random(struct machine *machine, uint32_t below);
 
@@ -163,7 +165,7 @@ struct accessor {
     struct machine *machine;
     const struct ir_operation *op;
     uint64_t warps;                      /* that must know what went before */
-    bool any_warp;                       /* one of them that knows is enough: sequential operations */
+    bool any_warp;                       /* it is enough that they know it together: sequential operations */
     bool writes;
     uint32_t event;
     const char *name;                    /* of the buffer */

@@ -191,14 +191,13 @@ struct accessor machine_access_asynchronous(struct machine *machine, const struc
 
 static bool ordered_before(const struct accessor *accessor, const struct event *old, bool fenced)
 {
-    for (int warp = 0; warp < accessor->machine->warps; warp++) {
-        if (!(accessor->warps >> warp & 1))
-            continue;
-        bool knows = machine_knows(accessor->machine, old, warp, fenced);
-        if (knows == accessor->any_warp)
-            return knows;
-    }
-    return !accessor->any_warp;
+    struct machine *machine = accessor->machine;
+    if (accessor->any_warp)
+        return machine_knows_together(machine, old, accessor->warps, fenced);
+    for (int warp = 0; warp < machine->warps; warp++)
+        if (accessor->warps >> warp & 1 && !machine_knows(machine, old, warp, fenced))
+            return false;
+    return true;
 }
 
 static const char *role_text(int role, char *text, size_t size)
