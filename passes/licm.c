@@ -40,7 +40,8 @@ static bool operands_outside(const struct ir_operation *op, const struct ir_oper
 /* Pure with all that is inside, and sure to end: nothing that reads, writes or loops. */
 static bool is_pure(const struct ir_operation *op)
 {
-    if (rewrite_has_trait(op, IR_TRAIT_READ | IR_TRAIT_WRITE | IR_TRAIT_ATOMIC | IR_TRAIT_SYNC | IR_TRAIT_LOOP))
+    if (rewrite_has_trait(op, IR_TRAIT_READ | IR_TRAIT_WRITE | IR_TRAIT_ATOMIC | IR_TRAIT_SYNC | IR_TRAIT_LOOP |
+                                  IR_TRAIT_SHARED_READ | IR_TRAIT_SHARED_WRITE))
         return false;
     for (int r = 0; r < op->region_count; r++)
         for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)

@@ -164,6 +164,25 @@ static void find_channel(struct ir_operation *op, void *data)
     vector_push(o->context->arena, &o->channels, channel);
 }
 
+/* Other forms of a buffer are made in front of each use, behind the wait that says which slot is meant. */
+static void sink_form(struct ir_operation *op, void *data)
+{
+    (void)data;
+    if (op->opcode != OP_BUFFER_PERMUTE && op->opcode != OP_BUFFER_PART)
+        return;
+    while (op->results[0]->uses) {
+        struct ir_operation *user = op->results[0]->uses->user;
+        int index = op->results[0]->uses->index;
+        struct ir_builder builder = rewrite_before(user);
+        struct ir_operation *form = ir_build(&builder, op->opcode, 1, op->operands, 1, &op->results[0]->type);
+        enum ir_attribute_key key = op->opcode == OP_BUFFER_PART ? IR_ATTRIBUTE_START : IR_ATTRIBUTE_PERMUTATION;
+        const struct ir_attribute *list = ir_attribute(op, key);
+        ir_set_list(form, key, list->count, list->list);
+        ir_set_operand(user, index, form->results[0]);
+    }
+    ir_remove(op);
+}
+
 /* ---- how many slots ---- */
 
 struct scratching { struct outline *o; int64_t most; };
@@ -368,6 +387,7 @@ bool pass_specialise(struct ir_function *function, struct pass_context *context)
         pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem ? o.problem : "out of fuel");
         return false;
     }
+    ir_walk(function->body, sink_form, NULL);
     outline_plan_stores(&o);
     if (!choose_slots(&o)) {
         if (o.staging)

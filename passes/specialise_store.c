@@ -5,7 +5,7 @@
  * becomes, for each 64 columns p of it, with slot p % 2 of the ring,
  *     tma_wait pending(1)          the store before last has read its slot
  *     barrier
- *     %p = extract start(0, 64*p) %v
+ *     %p = part [0, 64*p +: 64] of %v, computed here (panel.h)
  *     buffer_store %p, %slot
  *     fence_async
  *     barrier
@@ -16,6 +16,7 @@
  * nothing else in the kernel touches the view, since nothing orders TMA against ordinary accesses. */
 #include "ir/alias.h"
 #include "ir/shared_form.h"
+#include "passes/panel.h"
 #include "passes/rewrite.h"
 #include "passes/specialise.h"
 
@@ -159,14 +160,19 @@ void outline_emit_store(struct outline *o, struct ir_builder *builder, const str
     int64_t *place = ARENA_ARRAY(o->context->arena, int64_t, access.rank);
     for (int d = 0; d < access.rank; d++)
         place[d] = d == last ? panels.width : access.place[d];
+    struct panel panel = { .axis = 1, .length = panels.width, .layout = panels.part->layout };
+    panel.adapter = (struct layout_adapter){ o->function->module, ir_context_layouts(types), o->context->arena,
+                                             o->function->warps };
+    panel.map_count = o->function->next_value_id;
+    panel.map = ARENA_ARRAY(o->context->arena, struct ir_value *, panel.map_count);
     for (int p = 0; p < panels.count; p++) {
         int64_t start[2] = { 0, (int64_t)p * panels.width };
         build_number(builder, OP_TMA_WAIT, slots - 1);
         build_number(builder, OP_BARRIER, -1);
         struct ir_value *part = value, *slot = o->staging;
         if (panels.count > 1) {
-            part = ir_build_value(builder, OP_EXTRACT, panels.part, 1, &value);
-            ir_set_list(part->definition, IR_ATTRIBUTE_START, 2, start);
+            panel.start = start[1];
+            part = panel_of(&panel, builder, value);
         }
         if (slots > 1) {
             struct ir_value *index = ir_constant_int(builder, ir_type_scalar(types, IR_I32), p % slots);

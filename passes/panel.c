@@ -1,0 +1,270 @@
+/* Parts of tiles.
+ *
+ *     %u = if %c { %b = load %bias[%n +: 256]   %w = add %acc, broadcast %b   yield %w } else { yield %acc }
+ *     %v = cast %u : bf16[128, 256]
+ * its part [0, 64 +: 64] is
+ *     %u1 = if %c { %b1 = load %bias[%n + 64 +: 64]   %w1 = add (extract start(0, 64) %acc), broadcast %b1   yield %w1 }
+ *           else { %e = extract start(0, 64) %acc   yield %e }
+ *     %v1 = cast %u1 : bf16[128, 64]
+ * so that a thread holds the accumulator and one part of what is made of it, not every value on the way in full.
+ *
+ * Right because these operations compute each element alone, from elements at the same place or along a dimension of
+ * extent 1; a load is done later only when nothing in the function may write what it reads. */
+#include "passes/panel.h"
+
+#include "ir/alias.h"
+#include "passes/rewrite.h"
+
+static bool is_visible(const struct ir_value *value, const struct ir_block *from)
+{
+    for (; from; from = from->parent ? from->parent->block : NULL)
+        if (from == value->block)
+            return true;
+    return false;
+}
+
+static void remember(struct panel *p, const struct ir_value *value, struct ir_value *part)
+{
+    if (value->id >= p->map_count)
+        die("a part of a value made by itself");
+    p->map[value->id] = part;
+    vector_push(p->adapter.arena, &p->scoped, value->id);
+}
+
+/* Forgets what was made inside a region. */
+static void forget(struct panel *p, int count)
+{
+    while (p->scoped.count > count)
+        p->map[p->scoped.data[--p->scoped.count]] = NULL;
+}
+
+/* A scalar or view at the builder's point; one that stands in a branch is made again. */
+static struct ir_value *scalar(struct panel *p, struct ir_builder *builder, struct ir_value *value)
+{
+    if (is_visible(value, builder->block))
+        return value;
+    if (value->id < p->map_count && p->map[value->id])
+        return p->map[value->id];
+    struct ir_operation *op = value->definition;
+    for (int i = 0; i < op->operand_count; i++)
+        p->map[op->operands[i]->id] = scalar(p, builder, op->operands[i]);
+    struct ir_operation *copy = ir_clone(builder, op, p->map);
+    remember(p, value, copy->results[value->index]);
+    return copy->results[value->index];
+}
+
+struct writes { const struct ir_value *memory; bool found; };
+
+static void find_write(struct ir_operation *op, void *data)
+{
+    struct writes *w = data;
+    bool writes = rewrite_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) && op->opcode != OP_ASSUME;
+    w->found |= op->opcode == OP_CALL || (writes && op->operand_count && alias_may(op->operands[0], w->memory));
+}
+
+static bool is_read_only(const struct ir_operation *op)
+{
+    struct writes w = { .memory = op->operands[0] };
+    ir_walk(op->block->function->body, find_write, &w);
+    return !w.found;
+}
+
+/* The view's dimension behind dimension `axis` of a load's tile, or -1. */
+static int view_dimension(const struct ir_operation *op, int axis)
+{
+    struct ir_access access;
+    int tile = 0;
+    if (!ir_access_of(op, &access))
+        return -1;
+    for (int d = 0; d < access.rank; d++) {
+        if (access.place[d] == IR_GATHER)
+            return -1;
+        if (access.place[d] > 0 && tile++ == axis)
+            return d;
+    }
+    return -1;
+}
+
+/* A reshape that only adds or removes extents of 1: the operand's dimension that `axis` is. */
+static int reshaped_axis(const struct ir_operation *op, int axis)
+{
+    const struct ir_type *to = op->results[0]->type, *from = op->operands[0]->type;
+    int found = -1, seen = 0, wanted = 0;
+    for (int d = 0; d < axis; d++)
+        wanted += to->extent[d] != 1;
+    for (int d = 0; d < from->rank; d++)
+        if (from->extent[d] != 1 && seen++ == wanted)
+            found = d;
+    int count = 0;
+    for (int d = 0; d < to->rank; d++)
+        count += to->extent[d] != 1;
+    return seen == count && found >= 0 && from->extent[found] == to->extent[axis] ? found : -1;
+}
+
+static bool is_pure_region(const struct ir_operation *op)
+{
+    return !ir_has_effect(op);
+}
+
+/* Only the value at hand needs it, or it costs nothing. */
+static bool may_repeat(const struct ir_value *value)
+{
+    return !value->uses || !value->uses->next || layout_rule_cheap(value);
+}
+
+static bool is_computed(const struct ir_value *value, int axis)
+{
+    const struct ir_operation *op = value->definition;
+    if (!op)
+        return false;
+    switch (op->opcode) {
+    case OP_CONSTANT: case OP_SPLAT:
+        return true;
+    case OP_IF:
+        return is_pure_region(op);
+    case OP_LOAD:
+        return view_dimension(op, axis) >= 0 && is_read_only(op);
+    case OP_RESHAPE:
+        return reshaped_axis(op, axis) >= 0;
+    case OP_BROADCAST:
+        return true;
+    default:
+        return rewrite_has_trait(op, IR_TRAIT_ELEMENTWISE) && op->result_count == 1 && may_repeat(value);
+    }
+}
+
+static struct ir_value *part(struct panel *p, struct ir_builder *builder, struct ir_value *value, int axis,
+                             const struct layout *layout);
+
+static const struct ir_type *part_type(const struct panel *p, const struct ir_type *type, int axis,
+                                       const struct layout *layout)
+{
+    int64_t extent[IR_MAX_RANK];
+    for (int d = 0; d < type->rank; d++)
+        extent[d] = d == axis ? p->length : type->extent[d];
+    struct ir_context *context = p->adapter.module->context;
+    return ir_type_with_layout(context, ir_type_with_shape(context, type, type->rank, extent), layout);
+}
+
+static struct ir_value *cut(struct panel *p, struct ir_builder *builder, struct ir_value *value, int axis,
+                            const struct layout *layout)
+{
+    int64_t start[IR_MAX_RANK] = { 0 };
+    int factor = (int)(value->type->extent[axis] / p->length);
+    const struct layout *own = layout_shrink(p->adapter.table, value->type->layout, axis, factor);
+    if (!own)
+        die("a part of a tile does not lie in registers of its own");
+    start[axis] = p->start;
+    struct ir_value *made = ir_build_value(builder, OP_EXTRACT, part_type(p, value->type, axis, own), 1, &value);
+    ir_set_list(made->definition, IR_ATTRIBUTE_START, value->type->rank, start);
+    return layout_adapt(&p->adapter, builder, made, layout);
+}
+
+/* A copy of an operation with other operands and result. */
+static struct ir_value *copy_with(struct panel *p, struct ir_builder *builder, struct ir_operation *op,
+                                  struct ir_value *const *operands, const struct ir_type *type)
+{
+    struct ir_operation *copy = ir_clone(builder, op, p->map);
+    for (int i = 0; i < op->operand_count; i++)
+        if (copy->operands[i] != operands[i])
+            ir_set_operand(copy, i, operands[i]);
+    p->map[op->results[0]->id] = NULL;
+    copy->results[0]->type = type;
+    return copy->results[0];
+}
+
+static struct ir_value *part_of_load(struct panel *p, struct ir_builder *builder, struct ir_operation *op, int axis,
+                                     const struct ir_type *type, struct ir_value **operands)
+{
+    struct ir_access access;
+    int dimension = view_dimension(op, axis);
+    int64_t place[IR_MAX_RANK];
+    ir_access_of(op, &access);
+    if (p->start) {
+        struct ir_value *index = operands[1 + dimension];
+        operands[1 + dimension] = ir_binary(builder, OP_ADD, index, ir_constant_int(builder, index->type, p->start));
+    }
+    for (int d = 0; d < access.rank; d++)
+        place[d] = d == dimension ? p->length : access.place[d];
+    struct ir_value *made = copy_with(p, builder, op, operands, type);
+    ir_set_list(made->definition, IR_ATTRIBUTE_PLACE, access.rank, place);
+    return made;
+}
+
+static struct ir_value *part_of_branch(struct panel *p, struct ir_builder *builder, struct ir_value *value, int axis,
+                                       const struct layout *layout)
+{
+    struct ir_operation *op = value->definition;
+    const struct ir_type *type = part_type(p, value->type, axis, layout);
+    struct ir_value *condition = scalar(p, builder, op->operands[0]);
+    builder->at = op->at;
+    struct ir_operation *made = ir_build(builder, OP_IF, 1, &condition, 1, &type);
+    for (int r = 0; r < 2; r++) {
+        struct ir_builder inner = { .module = builder->module, .block = made->regions[r], .at = op->at };
+        int count = p->scoped.count;
+        struct ir_value *result = part(p, &inner, ir_terminator(op->regions[r])->operands[value->index], axis, layout);
+        ir_build(&inner, OP_YIELD, 1, &result, 0, NULL);
+        forget(p, count);
+    }
+    return made->results[0];
+}
+
+static struct ir_value *compute(struct panel *p, struct ir_builder *builder, struct ir_value *value, int axis,
+                                const struct layout *layout)
+{
+    struct ir_operation *op = value->definition;
+    const struct ir_type *type = part_type(p, value->type, axis, layout);
+    struct ir_value **operands = ARENA_ARRAY(p->adapter.arena, struct ir_value *, op->operand_count + 1);
+    if (op->opcode == OP_IF)
+        return part_of_branch(p, builder, value, axis, layout);
+    for (int i = 0; i < op->operand_count; i++) {
+        struct ir_value *operand = op->operands[i];
+        if (!layout_rule_has(operand)) {
+            operands[i] = scalar(p, builder, operand);
+            continue;
+        }
+        const struct ir_type *from = operand->type;
+        int inner = op->opcode == OP_RESHAPE ? reshaped_axis(op, axis) : axis;
+        if (op->opcode == OP_BROADCAST && from->extent[axis] == 1)
+            inner = -1;
+        const struct ir_type *small = inner < 0 ? from : part_type(p, from, inner, NULL);
+        int extent[LAYOUT_RANK];
+        for (int d = 0; d < small->rank; d++)
+            extent[d] = (int)small->extent[d];
+        const struct layout *wanted = layout;
+        if (op->opcode == OP_BROADCAST)
+            wanted = layout_broadcast_source(p->adapter.table, layout, extent);
+        else if (op->opcode == OP_RESHAPE)
+            wanted = layout_reshape(p->adapter.table, layout, small->rank, extent);
+        operands[i] = inner < 0 ? operand : part(p, builder, operand, inner, wanted);
+        if (inner < 0 && !is_visible(operand, builder->block))
+            operands[i] = scalar(p, builder, operand);
+        if (operands[i]->type->layout != wanted)
+            operands[i] = layout_adapt(&p->adapter, builder, operands[i], wanted);
+    }
+    builder->at = op->at;
+    return op->opcode == OP_LOAD ? part_of_load(p, builder, op, axis, type, operands)
+                                 : copy_with(p, builder, op, operands, type);
+}
+
+static struct ir_value *part(struct panel *p, struct ir_builder *builder, struct ir_value *value, int axis,
+                             const struct layout *layout)
+{
+    if (value->id < p->map_count && p->map[value->id])
+        return p->map[value->id];
+    struct ir_value *made;
+    if (is_computed(value, axis)) {
+        made = compute(p, builder, value, axis, layout);
+    } else {
+        struct ir_value *whole = is_visible(value, builder->block) ? value : scalar(p, builder, value);
+        made = cut(p, builder, whole, axis, layout);
+    }
+    remember(p, value, made);
+    return made;
+}
+
+struct ir_value *panel_of(struct panel *p, struct ir_builder *builder, struct ir_value *value)
+{
+    forget(p, 0);
+    return part(p, builder, value, p->axis, p->layout);
+}

@@ -1,0 +1,20 @@
+/* A part of a tile, computed for itself: what passes that write tiles piece by piece share. */
+#ifndef TILECC_PASSES_PANEL_H
+#define TILECC_PASSES_PANEL_H
+#include "ir/ir.h"
+#include "ir/layout.h"
+#include "passes/layout_rules.h"
+
+struct panel {
+    struct layout_adapter adapter;
+    int axis;                       /* the tile's dimension that is cut */
+    int64_t start, length;          /* of the part */
+    const struct layout *layout;    /* of the part */
+    struct ir_value **map;          /* by id of values from before: their parts, or scalars made again */
+    int map_count;
+    VECTOR(int) scoped;             /* ids in the map, in order */
+};
+/* The part of `value` at the builder's point: elementwise operations, casts, broadcasts, loads and branches that only the
+ * value needs are computed again for the part, everything else is cut out by extract. */
+struct ir_value *panel_of(struct panel *panel, struct ir_builder *builder, struct ir_value *value);
+#endif
