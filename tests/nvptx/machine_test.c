@@ -35,6 +35,14 @@ static const struct machine_product products[] = {
      .stages = 4, .warps = 8, .panel = 64, .staged = 2, .registers = {232, 40}},
     {.element = "i8", .sum = "i32", .out = "i32", .bytes = 1, .out_bytes = 4, .m = 64, .n = 64, .k = 64, .stages = 2,
      .warps = 4, .panel = 64, .staged = 0, .registers = {0, 0}},
+    {.element = "bf16", .sum = "f32", .out = "bf16", .bytes = 2, .out_bytes = 2, .m = 128, .n = 128, .k = 128, .stages = 2,
+     .warps = 8, .b_across = true, .panel = 64, .staged = 1, .by_registers = true, .registers = {232, 40}},
+    {.element = "f16", .sum = "f32", .out = "f16", .bytes = 2, .out_bytes = 2, .m = 64, .n = 256, .k = 64, .stages = 2,
+     .warps = 4, .a_across = true, .panel = 64, .staged = 1, .by_registers = true, .registers = {0, 0}},
+    {.element = "f8e4m3", .sum = "f32", .out = "f16", .bytes = 1, .out_bytes = 2, .m = 128, .n = 64, .k = 64, .stages = 2,
+     .warps = 4, .panel = 64, .staged = 1, .by_registers = true, .registers = {0, 0}},
+    {.element = "f32", .sum = "f32", .out = "f32", .bytes = 4, .out_bytes = 4, .m = 64, .n = 64, .k = 32, .stages = 2,
+     .warps = 4, .panel = 32, .staged = 1, .by_registers = true, .registers = {0, 0}},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 

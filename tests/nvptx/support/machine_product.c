@@ -14,7 +14,7 @@
 #include "ir/layout.h"
 #include "ir/shared_form.h"
 
-struct texts { const char *a, *b, *a_factor, *b_factor, *sum, *panel, *panel_sum; };
+struct texts { const char *a_tile, *a, *b, *a_factor, *b_factor, *sum, *panel, *panel_sum; };
 
 static const char *buffer_text(struct arena *arena, const char *element, const struct layout *layout, int slots) {
     return arena_printf(arena, "buffer<%s, [%d, %d], slots(%d), %s>", element, layout->extent[0], layout->extent[1],
@@ -99,12 +99,18 @@ static void put_consumer(struct buffer *out, const struct machine_product *p, co
         buffer_printf(out, "                %%.fa = buffer_permute permutation(1, 0) %%.ta : %s\n", t->a_factor);
     if (!p->b_across)
         buffer_printf(out, "                %%.fb = buffer_permute permutation(1, 0) %%.tb : %s\n", t->b_factor);
+    const char *factor = p->a_across ? "%.fa" : "%.ta";
+    if (p->by_registers) buffer_printf(out, "                %%.tile = buffer_load %s : %s\n", factor, t->a_tile);
     buffer_printf(out, "                %%.sent = dot_async precision(%s) instruction(wgmma) %s, %s, %%.acc, %%.more : %s\n",
-                  p->bytes == 4 ? "tf32" : "ieee", p->a_across ? "%.fa" : "%.ta", p->b_across ? "%.tb" : "%.fb", t->sum);
-    buffer_printf(out, "                %%.there = dot_wait pending(1) %%.acc : %s\n", t->sum);
+                  p->bytes == 4 ? "tf32" : "ieee", p->by_registers ? "%.tile" : factor,
+                  p->b_across ? "%.tb" : "%.fb", t->sum);
+    if (p->by_registers)
+        buffer_printf(out, "                %%.there = dot_wait pending(0) %%.sent : %s\n", t->sum);
+    else buffer_printf(out, "                %%.there = dot_wait pending(1) %%.acc : %s\n", t->sum);
     buffer_printf(out, "                mbarrier_arrive %%empty, %%.old, %%.more\n");
     put_next(out, "%.si", "%.phi", "c");
-    buffer_printf(out, "                yield %%.sent, %%.c_s, %%.c_ph, %%.si\n            }\n");
+    buffer_printf(out, "                yield %%.%s, %%.c_s, %%.c_ph, %%.si\n            }\n",
+                  p->by_registers ? "there" : "sent");
     buffer_printf(out, "            %%.done = dot_wait pending(0) %%.sum : %s\n            mbarrier_arrive %%empty, "
                        "%%.last\n", t->sum);
     put_epilogue(out, p, t);
@@ -151,7 +157,10 @@ void machine_product_text(struct arena *arena, struct layout_table *table, const
     const struct layout *sum = layout_wgmma_accumulator(table, (int[]){p->m, p->n}, p->warps);
     const struct layout *panel = layout_wgmma_accumulator(table, (int[]){p->m, p->panel}, p->warps);
     if (!sum || !panel) die("no accumulator of %d x %d", p->m, p->n);
-    struct texts t = {.a = buffer_text(arena, p->element, a, 1), .b = buffer_text(arena, p->element, b, 1),
+    const struct layout *a_tile = NULL;
+    if (p->by_registers) a_tile = layout_mma_operand(table, 2, (int[]){p->m, p->k}, 0, p->bytes, p->warps, 1);
+    if (p->by_registers && !a_tile) die("no factor of %d x %d in registers", p->m, p->k);
+    struct texts t = {.a_tile = a_tile ? tile_text(arena, p->element, a_tile) : NULL, .a = buffer_text(arena, p->element, a, 1), .b = buffer_text(arena, p->element, b, 1),
                       .a_factor = buffer_text(arena, p->element, transposed(table, a), 1),
                       .b_factor = buffer_text(arena, p->element, transposed(table, b), 1),
                       .sum = tile_text(arena, p->sum, sum), .panel = tile_text(arena, p->out, panel),
