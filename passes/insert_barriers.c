@@ -14,7 +14,12 @@
  * A walk in program order keeps what was read and written since all threads met last; an operation with scratch meets
  * inside, and what it leaves is that its scratch is read.  Loops are walked twice, the second time with what the end
  * of the body leaves; there, equal index values are different ones unless they come from outside the loop or are the
- * loop's own variable.  Parts of a view side by side, at constant distances, never meet. */
+ * loop's own variable.  Parts of a view side by side, at constant distances, never meet.
+ *
+ * Buffers in shared memory are such memory too.  What is on its way (copies, products of wgmma) still reads or writes
+ * behind a barrier, until the wait for it is through; only a barrier behind that ends it.  Slots of a ring are left to
+ * who made the ring, and mbarriers order what TMA brings.  Roles run at the same time: each is walked alone, its
+ * barriers are met by its own threads, and a role of one thread needs none. */
 #include <string.h>
 
 #include "base/plant.h"
@@ -24,18 +29,23 @@
 #include "passes/rewrite.h"
 
 /* An access since the last barrier. */
-struct pending { const struct ir_operation *op; const struct ir_operation *loop; /* came round it, or NULL */ };
+struct pending {
+    const struct ir_operation *op;
+    const struct ir_operation *loop; /* came round it, or NULL */
+    bool flying;                     /* nobody has waited for it */
+};
 struct state { VECTOR(struct pending) accesses; bool ordered; /* an acquire nobody met behind */ };
-struct insertion { struct pass_context *context; bool changed; };
+struct insertion { struct pass_context *context; bool one_thread; bool changed; };
 
 static void add_pending(struct insertion *in, struct state *state, const struct ir_operation *op,
-                        const struct ir_operation *loop)
+                        const struct ir_operation *loop, bool flying)
 {
     for (int i = 0; i < state->accesses.count; i++)
         if (state->accesses.data[i].op == op && (state->accesses.data[i].loop || !loop)) {
+            state->accesses.data[i].flying |= flying;
             return;
         }
-    struct pending pending = { op, loop };
+    struct pending pending = { op, loop, flying };
     vector_push(in->context->arena, &state->accesses, pending);
 }
 
@@ -43,7 +53,7 @@ static void merge(struct insertion *in, struct state *into, const struct state *
 {
     for (int i = 0; i < from->accesses.count; i++) {
         const struct pending *old = &from->accesses.data[i];
-        add_pending(in, into, old->op, loop ? loop : old->loop);
+        add_pending(in, into, old->op, loop ? loop : old->loop, old->flying);
     }
     into->ordered |= from->ordered;
 }
@@ -146,25 +156,120 @@ static bool same_threads(const struct ir_operation *a, const struct ir_operation
 
 /* ---- hazards ---- */
 
-static int64_t offset_of(const struct ir_operation *op) { return ir_number(op, IR_ATTRIBUTE_SHARED_OFFSET, -1); }
-
-static bool share_scratch(const struct ir_operation *a, const struct ir_operation *b)
+static bool has_scratch(const struct ir_operation *op)
 {
-    int64_t x = offset_of(a), y = offset_of(b);
-    if (PLANTED(shared_ranges_overlap) && x != y)
-        return false;
-    return x >= 0 && y >= 0 && x < y + ir_number(b, IR_ATTRIBUTE_SHARED_BYTES, 0) &&
-           y < x + ir_number(a, IR_ATTRIBUTE_SHARED_BYTES, 0);
+    return op->opcode != OP_BUFFER && op->opcode != OP_MBARRIER && ir_number(op, IR_ATTRIBUTE_SHARED_OFFSET, -1) >= 0;
 }
 
-static bool needs_barrier(const struct state *state, const struct ir_operation *op)
+/* Bytes of shared memory that an operation reads or writes. */
+struct span { const struct ir_operation *buffer; /* NULL: scratch */ int64_t offset, bytes; bool write; };
+enum { MOST_SPANS = 4 };
+
+static const struct ir_operation *buffer_of(const struct ir_value *value)
+{
+    const struct ir_operation *op = value->definition;
+    while (op && op->opcode != OP_BUFFER && op->operand_count)
+        op = op->operands[0]->definition;
+    return op;
+}
+
+static void add_span(struct span *spans, int *count, const struct ir_operation *buffer,
+                     const struct ir_operation *sized, bool write)
+{
+    spans[(*count)++] = (struct span){ buffer, ir_number(sized, IR_ATTRIBUTE_SHARED_OFFSET, -1),
+                                       ir_number(sized, IR_ATTRIBUTE_SHARED_BYTES, 0), write };
+}
+
+static int spans_of(const struct ir_operation *op, struct span *spans)
+{
+    int count = 0;
+    if (has_scratch(op))
+        add_span(spans, &count, NULL, op, true);
+    switch (op->opcode) {
+    case OP_BUFFER_LOAD: case OP_BUFFER_STORE: case OP_COPY_ASYNC: case OP_CP_ASYNC: case OP_STORE_ASYNC:
+    case OP_TMA_STORE: case OP_DOT_ASYNC:
+        break;
+    default:
+        return count;
+    }
+    bool write = op->opcode == OP_BUFFER_STORE || op->opcode == OP_COPY_ASYNC || op->opcode == OP_CP_ASYNC;
+    for (int i = 0; i < op->operand_count && count < MOST_SPANS; i++)
+        if (op->operands[i]->type->kind == IR_BUFFER)
+            add_span(spans, &count, buffer_of(op->operands[i]), buffer_of(op->operands[i]), write);
+    return count;
+}
+
+/* A tile that comes back to where it was stored from, in the same threads. */
+static bool same_owner(const struct ir_operation *a, const struct ir_operation *b)
+{
+    bool known = (a->opcode == OP_BUFFER_LOAD || a->opcode == OP_BUFFER_STORE) &&
+                 (b->opcode == OP_BUFFER_LOAD || b->opcode == OP_BUFFER_STORE);
+    if (!known)
+        return false;
+    const struct ir_value *x = a->opcode == OP_BUFFER_LOAD ? a->results[0] : a->operands[0];
+    const struct ir_value *y = b->opcode == OP_BUFFER_LOAD ? b->results[0] : b->operands[0];
+    return a->operands[a->operand_count - 1] == b->operands[b->operand_count - 1] &&
+           x->type->layout == y->type->layout && held_once(x->type->layout);
+}
+
+static bool share_bytes(const struct ir_operation *a, const struct ir_operation *b)
+{
+    struct span x[MOST_SPANS], y[MOST_SPANS];
+    int x_count = spans_of(a, x), y_count = spans_of(b, y);
+    for (int i = 0; i < x_count; i++)
+        for (int j = 0; j < y_count; j++) {
+            if ((!x[i].write && !y[j].write) || (PLANTED(shared_ranges_overlap) && x[i].offset != y[j].offset))
+                continue;
+            if (x[i].buffer && x[i].buffer == y[j].buffer) {
+                if (x[i].buffer->results[0]->type->slots == 1 && !same_owner(a, b))
+                    return true;
+            } else if (x[i].offset >= 0 && y[j].offset >= 0 && x[i].offset < y[j].offset + y[j].bytes &&
+                       y[j].offset < x[i].offset + x[i].bytes) {
+                return true;
+            }
+        }
+    return false;
+}
+
+/* What goes on behind the operation until somebody waits. */
+static bool flies(const struct ir_operation *op)
+{
+    switch (op->opcode) {
+    case OP_COPY_ASYNC: case OP_STORE_ASYNC: case OP_CP_ASYNC: case OP_TMA_STORE: return true;
+    case OP_DOT_ASYNC: return ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA;
+    default: return false;
+    }
+}
+
+static bool lands_by(const struct ir_operation *op, const struct ir_operation *wait)
+{
+    switch (wait->opcode) {
+    case OP_WAIT: return op->opcode == OP_COPY_ASYNC || op->opcode == OP_STORE_ASYNC;
+    case OP_CP_WAIT: return op->opcode == OP_CP_ASYNC;
+    case OP_TMA_WAIT: return op->opcode == OP_TMA_STORE;
+    case OP_DOT_WAIT: return op->opcode == OP_DOT_ASYNC;
+    default: return false;
+    }
+}
+
+/* One thread issues all of them. */
+static bool both_tma(const struct ir_operation *a, const struct ir_operation *b)
+{
+    return (a->opcode == OP_TMA_LOAD || a->opcode == OP_TMA_STORE) &&
+           (b->opcode == OP_TMA_LOAD || b->opcode == OP_TMA_STORE);
+}
+
+/* *copies: copies on their way have to land first. */
+static bool needs_barrier(const struct state *state, const struct ir_operation *op, bool *copies)
 {
     bool memory = uses_memory(op), orders = memory && alias_orders(op);
     for (int i = 0; i < state->accesses.count; i++) {
         const struct pending *old = &state->accesses.data[i];
-        if (share_scratch(old->op, op) && !PLANTED(barrier_between_scratch_dropped))
+        if (share_bytes(old->op, op) && !PLANTED(barrier_between_scratch_dropped)) {
+            *copies = old->flying && old->op->opcode == OP_CP_ASYNC;
             return true;
-        if (!memory || !uses_memory(old->op))
+        }
+        if (!memory || !uses_memory(old->op) || both_tma(old->op, op))
             continue;
         if (orders)
             return true;
@@ -181,8 +286,19 @@ static bool needs_barrier(const struct state *state, const struct ir_operation *
 
 static void meet(struct state *state)
 {
-    state->accesses.count = 0;
+    int kept = 0;
+    for (int i = 0; i < state->accesses.count; i++)
+        if (state->accesses.data[i].flying)
+            state->accesses.data[kept++] = state->accesses.data[i];
+    state->accesses.count = kept;
     state->ordered = false;
+}
+
+static void land(struct state *state, const struct ir_operation *wait)
+{
+    for (int i = 0; i < state->accesses.count; i++)
+        if (lands_by(state->accesses.data[i].op, wait))
+            state->accesses.data[i].flying = false;
 }
 
 static void walk(struct insertion *in, struct ir_block *block, struct state *state);
@@ -220,32 +336,81 @@ static void walk_branches(struct insertion *in, struct ir_operation *op, struct 
     *state = result;
 }
 
+static void look_for_tiles(struct ir_operation *op, void *context)
+{
+    bool *tiles = context;
+    *tiles |= op->opcode == OP_BARRIER || op->opcode == OP_BUFFER_STORE || op->opcode == OP_DOT_ASYNC;
+    for (int i = 0; i < op->result_count; i++)
+        *tiles |= op->results[i]->type->kind == IR_TILE && op->results[i]->type->rank > 0;
+}
+
+static bool is_meeting(const struct ir_operation *op)
+{
+    return op && (op->opcode == OP_MBARRIER_READY ||
+                  (op->opcode == OP_BARRIER && !ir_attribute(op, IR_ATTRIBUTE_BARRIER_ID)));
+}
+
+static void insert(struct insertion *in, struct ir_operation *op, struct state *state, bool copies)
+{
+    struct ir_builder builder = rewrite_before(op);
+    if (copies && op->block->function->level == IR_LEVEL_MACHINE) {
+        struct ir_operation *wait = ir_build(&builder, OP_CP_WAIT, 0, NULL, 0, NULL);
+        ir_set_number(wait, IR_ATTRIBUTE_PENDING, 0);
+        land(state, wait);
+    } else if (is_meeting(op->previous)) {
+        return; /* what conflicts is on its way: another barrier does not help */
+    }
+    ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
+    in->changed = true;
+    meet(state);
+}
+
+/* The roles start together, behind what all threads did before; a role's threads meet no others. */
+static void walk_roles(struct insertion *in, struct ir_operation *op, struct state *state)
+{
+    struct state result = { 0 };
+    if (state->accesses.count || state->ordered)
+        insert(in, op, state, false);
+    for (int r = 0; r < op->region_count; r++) {
+        struct state role;
+        bool tiles = false;
+        copy_state(in, &role, state);
+        ir_walk(op->regions[r], look_for_tiles, &tiles);
+        in->one_thread = !tiles;
+        walk(in, op->regions[r], &role);
+        in->one_thread = false;
+        merge(in, &result, &role, NULL);
+    }
+    *state = result;
+}
+
 static void walk(struct insertion *in, struct ir_block *block, struct state *state)
 {
     for (struct ir_operation *op = block->first; op; op = op->next) {
-        if (op->opcode == OP_BARRIER) {
+        bool copies = false, scratch = has_scratch(op);
+        struct span spans[MOST_SPANS];
+        if (is_meeting(op)) {
             meet(state);
             continue;
         }
         if (op->region_count && !rewrite_is_isolated(op)) {
-            if (rewrite_has_trait(op, IR_TRAIT_LOOP))
+            if (op->opcode == OP_ROLES)
+                walk_roles(in, op, state);
+            else if (rewrite_has_trait(op, IR_TRAIT_LOOP))
                 walk_loop(in, op, state);
             else
                 walk_branches(in, op, state);
             continue;
         }
-        if (needs_barrier(state, op)) {
-            struct ir_builder builder = rewrite_before(op);
-            ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
-            in->changed = true;
-            meet(state);
-        }
-        if (offset_of(op) >= 0)
+        if (!in->one_thread && needs_barrier(state, op, &copies))
+            insert(in, op, state, copies);
+        land(state, op);
+        if (scratch)
             meet(state); /* inside */
-        if (uses_memory(op) && offset_of(op) < 0 && alias_orders(op))
+        if (uses_memory(op) && !scratch && alias_orders(op))
             state->ordered = true;
-        if (uses_memory(op) || offset_of(op) >= 0)
-            add_pending(in, state, op, NULL);
+        if (uses_memory(op) || spans_of(op, spans))
+            add_pending(in, state, op, NULL, flies(op));
     }
 }
 

@@ -205,6 +205,21 @@ static struct range extent(const struct ir_operation *op)
     return (struct range){0, limit > 0 ? limit - 1 : INT64_MAX};
 }
 
+/* program < program_count = the product of the grid's counts; a block a program or fewer blocks */
+static struct range program(const struct ir_function *function, enum ir_opcode opcode)
+{
+    int64_t most = 1, wide;
+    for (int d = 0; d < function->grid_rank; d++) {
+        bool known = function->grid_limit[d] > 0 && !__builtin_mul_overflow(most, function->grid_limit[d], &wide);
+        most = known && wide < GRID_MOST ? wide : GRID_MOST;
+        if (most == GRID_MOST)
+            break;
+    }
+    if (opcode == OP_BLOCK_COUNT)
+        return (struct range){1, int64_min(most, INT32_MAX)};
+    return opcode == OP_PROGRAM ? (struct range){0, most - 1} : (struct range){1, most};
+}
+
 static struct range binary(const struct ir_operation *op, struct range a, struct range b, bool *good)
 {
     *good = true;
@@ -246,6 +261,9 @@ static struct range evaluate(struct walker *walker, const struct ir_operation *o
         number = walker->function->grid_limit[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];
         number = number > 0 ? number : GRID_MOST;
         return op->opcode == OP_GRID_SIZE ? (struct range){1, number} : (struct range){0, number - 1};
+    case OP_PROGRAM: case OP_PROGRAM_COUNT: case OP_BLOCK_COUNT:
+        out = program(walker->function, op->opcode);
+        break;
     case OP_POPCOUNT: case OP_CLZ:
         width = ir_element_info[op->operands[0]->type->element].bits;
         return meet(whole, (struct range){0, width});

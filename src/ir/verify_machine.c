@@ -255,8 +255,9 @@ static const char *dot_async_problem(const struct ir_operation *op)
         return "the fourth operand is a bool scalar";
     if (ir_number(op, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_FMA)
         return "a product that runs on is mma or wgmma";
-    struct flight flight = {0};
-    return flight_problem(&flight, op->results[0]);
+    struct flight flight = {0}; /* mma.sync is done at once */
+    return ir_number(op, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA
+               ? flight_problem(&flight, op->results[0]) : NULL;
 }
 
 static const char *dot_wait_problem(const struct ir_operation *op)

@@ -309,6 +309,35 @@ static void test_uniformity(struct arena *arena)
     }
 }
 
+/* Programs are numbered over the whole grid; what comes from buffers is not known. */
+static void test_machine(struct arena *arena)
+{
+    struct ir_module *module = parse(arena,
+                                     "kernel @k() grid(2) grid_limit(1000, 50) level(machine) warps(1) {\n"
+                                     "    %p = program : i32\n"
+                                     "    %c = program_count : index\n"
+                                     "    %b = block_count : i32\n"
+                                     "    %buffer = buffer : buffer<i32, [64], slots(1), #(64; offset a0:5)>\n"
+                                     "    %v = buffer_load %buffer : i32[64] #(64; register a0; lane a1:5)\n"
+                                     "    %u = undefined : i32[64] #(64; register a0; lane a1:5)\n"
+                                     "    return\n"
+                                     "}\n");
+    const struct ranges *ranges = ranges_analyse(module->first, arena);
+    expect_range(ranges, module, "p", 0, 49999);
+    expect_range(ranges, module, "c", 1, 50000);
+    expect_range(ranges, module, "b", 1, 50000);
+    expect_range(ranges, module, "v", INT32_MIN, INT32_MAX);
+    const struct uniformities *table = uniformity_analyse(module->first, arena);
+    static const struct { const char *name; bool one, grid;
+    } wanted[] = {{"p", true, false}, {"c", true, true}, {"b", true, true}, {"v", false, false}, {"u", false, false}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        struct uniformity known = uniformity_of(table, find(module, wanted[i].name));
+        checks++;
+        if (known.one_value != wanted[i].one || known.same_grid != wanted[i].grid)
+            wrong("the uniformity", wanted[i].name);
+    }
+}
+
 static void test_aliasing(struct arena *arena)
 {
     struct ir_module *module = parse(arena,
@@ -362,7 +391,7 @@ static void test_liveness(struct arena *arena)
 int main(void)
 {
     static void (*const tests[])(struct arena *) = {test_ranges, test_assumptions, test_divisibility, test_uniformity,
-                                                    test_aliasing, test_liveness};
+                                                    test_machine, test_aliasing, test_liveness};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct arena *arena = arena_create();
         tests[i](arena);
