@@ -11,7 +11,8 @@
 static const struct { unsigned trait; const char *text; } traits[] = {
     {IR_TRAIT_PURE, "pure"}, {IR_TRAIT_READ, "reads"}, {IR_TRAIT_WRITE, "writes"}, {IR_TRAIT_ATOMIC, "atomic"},
     {IR_TRAIT_ELEMENTWISE, "elementwise"}, {IR_TRAIT_COMMUTATIVE, "commutative"}, {IR_TRAIT_TERMINATOR, "terminator"},
-    {IR_TRAIT_LOOP, "loop"}, {IR_TRAIT_SYNC, "meets"}};
+    {IR_TRAIT_LOOP, "loop"}, {IR_TRAIT_SYNC, "meets"}, {IR_TRAIT_SHARED_READ, "reads buffers"},
+    {IR_TRAIT_SHARED_WRITE, "writes buffers"}};
 
 static void count(struct buffer *out, const char *what, int least, int most)
 {
@@ -38,7 +39,7 @@ static void facts(struct buffer *out, enum ir_opcode opcode)
     count(out, "result", info->results < 0 ? 0 : info->results, info->results);
     if (info->regions) {
         buffer_puts(out, ", ");
-        count(out, "region", info->regions, info->regions);
+        count(out, "region", info->regions < 0 ? 0 : info->regions, info->regions);
     }
     for (size_t i = 0; i < sizeof traits / sizeof *traits; i++)
         if (info->traits & traits[i].trait)
