@@ -314,6 +314,16 @@ static void plan_ahead(struct emitter *e, struct ir_builder *builder, struct ir_
                            : ir_select(builder, runs, ahead->free[1], ir_cast(builder, lower, IR_INDEX));
 }
 
+/* Where copies start: behind the first product, whose fragments are then on their way before addresses are computed;
+ * at the top where there is none, or where the copies go through registers and should have all the time there is. */
+static struct ir_operation *start_of_copies(const struct emitter *e, struct ir_operation *top)
+{
+    for (struct ir_operation *op = top; op && e->plan->asynchronous; op = op->next)
+        if (op->opcode == OP_DOT_ASYNC)
+            return op->next;
+    return top;
+}
+
 static void build_body(struct emitter *e, struct ir_value *last)
 {
     struct ir_block *body = e->loop->regions[0];
@@ -321,19 +331,21 @@ static void build_body(struct emitter *e, struct ir_value *last)
     struct ir_builder top = { .module = e->function->module, .block = body, .before = body->first, .at = e->loop->at };
     struct ahead ahead = open_ahead(e, body);
     build_wait(&top, e->plan->asynchronous, e->plan->slots - 2);
-    plan_ahead(e, &top, last, &ahead);
-    for (int c = 0; c < e->plan->copies.count; c++) {
-        struct pipelined_copy *copy = &e->plan->copies.data[c];
-        copy->tile = start_copy(e, &ahead, &top, copy, e->write);
-    }
-    top.at = e->loop->at;
-    build_commit(&top, e->plan->asynchronous);
-    struct ir_builder bottom = { .module = top.module, .block = body, .before = yield, .at = e->loop->at };
     for (int c = 0; c < e->plan->copies.count; c++) {
         struct pipelined_copy *copy = &e->plan->copies.data[c];
         read_from(copy->buffer, slot_of(&top, copy->ring, e->read), body);
     }
-    for (int c = 0; c < e->plan->copies.count; c++) { /* `top` may stand before one of them: nothing is built there now */
+    struct ir_builder start = top, bottom = top;
+    start.before = start_of_copies(e, body->first);
+    bottom.before = yield;
+    plan_ahead(e, &start, last, &ahead);
+    for (int c = 0; c < e->plan->copies.count; c++) {
+        struct pipelined_copy *copy = &e->plan->copies.data[c];
+        copy->tile = start_copy(e, &ahead, &start, copy, e->write);
+    }
+    start.at = e->loop->at;
+    build_commit(&start, e->plan->asynchronous);
+    for (int c = 0; c < e->plan->copies.count; c++) { /* the other places may stand before one of these */
         struct pipelined_copy *copy = &e->plan->copies.data[c];
         forget_token(copy->copy);
         ir_remove(copy->copy);

@@ -2,9 +2,11 @@
  *
  * The accumulator lies in layout_mma_accumulator of some grid of warps, the factors are tiles in layout_mma_operand of
  * the same grid or buffers that are read in it.  Which register goes where is asked of the layouts, for the thread in
- * lane 0 of warp 0: all threads are alike.  Fragments of one step of k are asked for ahead of the products of the step
- * before, so that shared memory and the tensor core work at the same time. */
+ * lane 0 of warp 0: all threads are alike.  Fragments are asked for some products ahead, so that shared memory and the
+ * tensor core work at the same time and few registers wait. */
 #include "targets/nvptx/fragment.h"
+
+enum { AHEAD = 8 }; /* products: more than the latency of shared memory */
 
 /* One instruction: 16 x 8 x k, types as PTX calls them. */
 struct instruction { int k; const char *a, *b, *accumulator; enum ptx_row row; };
@@ -125,13 +127,11 @@ static int gather_words(struct lowering *l, struct product *p, int operand, int 
     return count;
 }
 
-/* Asks for every word of a step, so that it is on its way. */
-static void fetch_step(struct lowering *l, struct product *p, int k) {
+/* Asks for the words of a block, so that they are on their way. */
+static void fetch_block(struct lowering *l, struct product *p, const int *at, int k) {
     LLVMValueRef words[4];
-    for (int i = 0; i < p->blocks; i++) {
-        gather_words(l, p, 0, p->block[i][0], k, words);
-        gather_words(l, p, 1, p->block[i][1], k, words);
-    }
+    gather_words(l, p, 0, at[0], k, words);
+    gather_words(l, p, 1, at[1], k, words);
 }
 
 static void multiply_block(struct lowering *l, struct product *p, const int *at, int k) {
@@ -169,9 +169,10 @@ void lower_mma(struct lowering *l, struct ir_operation *operation) {
             p.out[i] = LLVMBuildSelect(l->builder, value_register(l, added, 0), p.out[i],
                                        LLVMConstNull(LLVMTypeOf(p.out[i])), "");
     }
-    fetch_step(l, &p, 0);
-    for (int k = 0; k < p.k; k += p.by.k) {
-        if (k + p.by.k < p.k) fetch_step(l, &p, k + p.by.k);
-        for (int i = 0; i < p.blocks; i++) multiply_block(l, &p, p.block[i], k);
+    int64_t all = p.k / p.by.k * p.blocks;
+    for (int64_t i = 0, fetched = 0; i < all; i++) {
+        for (; fetched < all && fetched <= i + AHEAD; fetched++)
+            fetch_block(l, &p, p.block[fetched % p.blocks], (int)(fetched / p.blocks) * p.by.k);
+        multiply_block(l, &p, p.block[i % p.blocks], (int)(i / p.blocks) * p.by.k);
     }
 }
