@@ -72,14 +72,14 @@ static void check_clash(struct front *front, const struct kernel_entry *entry) {
     }
 }
 
-static struct entry_plan *make_entry(struct work *work, struct value *types, const struct spec *spec) {
+static struct entry_plan *make_entry(struct work *work, struct value *types) {
     struct kernel_plan *kernel = work->kernel;
     struct arena *arena = kernel->front->arena;
     struct entry_plan *plan = ARENA_NEW(arena, struct entry_plan);
     struct kernel_entry *entry = ARENA_NEW(arena, struct kernel_entry);
     *entry = (struct kernel_entry){
         .kernel = kernel->declaration->name.text, .doc = kernel->declaration->doc, .at = kernel->declaration->at};
-    *plan = (struct entry_plan){.kernel = kernel, .entry = entry, .spec = spec};
+    *plan = (struct entry_plan){.kernel = kernel, .entry = entry};
     plan->types = arena_copy(arena, types, sizeof(struct value) * (size_t)kernel->generics.count);
     name_entry(plan);
     return plan;
@@ -154,9 +154,21 @@ static const struct domain *key_domain(const struct entry_plan *plan, int key) {
     die("a key without a domain");
 }
 
+/* An earlier --spec has these keys. */
+static bool is_planned(const struct work *work, const struct entry_plan *plan, const struct value *keys, int target) {
+    for (int i = 0; i < work->variants.count; i++) {
+        const struct variant_plan *variant = &work->variants.data[i];
+        bool same = variant->entry == plan && variant->target == target;
+        for (int k = 0; same && k < plan->entry->keys.count; k++) same = value_same(variant->keys[k], keys[k]);
+        if (same) return true;
+    }
+    return false;
+}
+
 static void plan_keys(struct work *work, struct entry_plan *plan, struct value *keys, int key, int target_index) {
     if (work->variants.count > MOST_KEYS) return;
     if (key == plan->entry->keys.count) {
+        if (plan->spec && is_planned(work, plan, keys, work->kernel->front->options->targets[target_index])) return;
         if (keys_meet_requirements(plan, keys)) plan_variants(work, plan, keys, target_index);
         return;
     }
@@ -170,20 +182,22 @@ static void plan_keys(struct work *work, struct entry_plan *plan, struct value *
 
 static void plan_entry(struct work *work, struct value *types, struct spec *specs) {
     struct front *front = work->kernel->front;
-    struct spec *chosen = NULL;
-    bool dropped = false;
-    struct entry_plan *plan = make_entry(work, types, NULL);
-    for (struct spec *s = specs; s && !chosen; s = s->next)
-        if (spec_selects(work->kernel, plan, s)) chosen = s;
-    if (specs && !chosen) return;
-    plan->spec = chosen;
-    if (!entry_build(plan, &dropped)) return;
-    if (chosen && !dropped) chosen->used = true;
-    if (dropped) return;
+    bool dropped = false, selected = specs == NULL;
+    struct entry_plan *plan = make_entry(work, types);
+    for (struct spec *s = specs; s && !selected; s = s->next) selected = spec_selects(work->kernel, plan, s);
+    if (!selected || !entry_build(plan, &dropped) || dropped) return;
     check_clash(front, plan->entry);
     vector_push(front->arena, &work->entries, plan);
     struct value *keys = ARENA_ARRAY(front->arena, struct value, plan->entry->keys.count);
-    for (int t = 0; t < front->options->target_count; t++) plan_keys(work, plan, keys, 0, t);
+    for (int t = 0; t < front->options->target_count; t++) {
+        if (!specs) plan_keys(work, plan, keys, 0, t);
+        for (struct spec *s = specs; s; s = s->next) {
+            if (!spec_selects(work->kernel, plan, s)) continue;
+            s->used = true;
+            plan->spec = s;
+            plan_keys(work, plan, keys, 0, t);
+        }
+    }
 }
 
 static void plan_types(struct work *work, struct value *types, int generic, struct spec *specs) {

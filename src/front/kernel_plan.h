@@ -29,7 +29,7 @@ struct entry_plan {
     struct value *types;                 /* one a generic; VALUE_ERROR where it is a key */
     int *key_of_generic;                 /* index into entry->keys, or -1 */
     const char *suffix;                  /* "<f16>", for labels */
-    const struct spec *spec;             /* that selected it, or NULL */
+    const struct spec *spec;             /* whose instances are planned now, or NULL */
 };
 
 /* One variant: values of keys, schedule, facts. */
