@@ -1,5 +1,6 @@
 /* Operations that move elements about: shapes, reductions, products. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "interp/frame.h"
@@ -144,26 +145,54 @@ static double dot_operand(const struct ir_operation *operation, enum ir_element 
     return ir_bits_to_double(IR_F32, rounded);
 }
 
+/* Both factors once as numbers, b by columns. */
+static void dot_factors(const struct ir_operation *operation, const uint64_t *a, int64_t a_count, const uint64_t *b, int64_t b_count,
+                        double *real, int64_t *whole)
+{
+    const struct ir_type *at = operation->operands[0]->type, *bt = operation->operands[1]->type;
+    int64_t k = bt->extent[bt->rank - 2], n = bt->extent[bt->rank - 1];
+    bool reals = ir_is_float(operation->results[0]->type->element);
+    for (int64_t i = 0; i < a_count + b_count; i++) {
+        const struct ir_type *type = i < a_count ? at : bt;
+        int64_t to = i, from = i - a_count;
+        if (i >= a_count)
+            to = a_count + from / (k * n) * (k * n) + from % n * k + from / n % k;
+        uint64_t bits = i < a_count ? a[i] : b[from];
+        if (reals)
+            real[to] = dot_operand(operation, type->element, bits);
+        else
+            whole[to] = ir_bits_to_int(type->element, bits);
+    }
+}
+
 void dot_compute(const struct ir_operation *operation, const uint64_t *a, const uint64_t *b, const uint64_t *c, struct cell *result)
 {
     const struct ir_type *at = operation->operands[0]->type, *bt = operation->operands[1]->type;
     enum ir_element to = operation->results[0]->type->element;
     int rank = at->rank;
     int64_t m = at->extent[rank - 2], k = at->extent[rank - 1], n = bt->extent[rank - 1];
-    bool real = ir_is_float(to);
+    int64_t a_count = ir_type_elements(at), b_count = ir_type_elements(bt);
+    void *factors = malloc((size_t)(a_count + b_count) * sizeof(double));
+    if (!factors)
+        memory_exhausted();
+    double *real = factors;
+    int64_t *whole = factors;
+    dot_factors(operation, a, a_count, b, b_count, real, whole);
     for (int64_t i = 0; i < result->count; i++) {
-        int64_t batch = i / (m * n), row = i / n % m, column = i % n;
-        const uint64_t *left = a + (batch * m + row) * k, *right = b + batch * k * n + column;
-        double sum = real && c ? ir_bits_to_double(to, c[i]) : 0;
-        uint64_t whole = c ? c[i] : 0;
-        for (int64_t j = 0; j < k; j++) {
-            if (real)
-                sum += dot_operand(operation, at->element, left[j]) * dot_operand(operation, bt->element, right[j * n]);
-            else
-                whole += (uint64_t)(ir_bits_to_int(at->element, left[j]) * ir_bits_to_int(bt->element, right[j * n]));
+        int64_t batch = i / (m * n), left = (batch * m + i / n % m) * k, right = a_count + (batch * n + i % n) * k;
+        if (ir_is_float(to)) {
+            double sum = c ? ir_bits_to_double(to, c[i]) : 0;
+            for (int64_t j = 0; j < k; j++)
+                sum += real[left + j] * real[right + j];
+            result->bits[i] = ir_double_to_bits(to, sum);
+        } else {
+            uint64_t sum = c ? c[i] : 0;
+            for (int64_t j = 0; j < k; j++)
+                sum += (uint64_t)whole[left + j] * (uint64_t)whole[right + j];
+            result->bits[i] = ir_int_to_bits(to, (int64_t)sum);
         }
-        result->bits[i] = real ? ir_double_to_bits(to, sum) : ir_int_to_bits(to, (int64_t)whole);
     }
+    free(factors);
 }
 
 void execute_dot(struct frame *frame, const struct ir_operation *operation)

@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# The Schedule and Machine levels in the interpreter: programs that are right give the results of their plain form in every
+# order of roles and arrivals; each defect is the same program with one edit, and is named.
+
+PRODUCT='product([128, 96], [96, 64], [128, 64])[2]'
+COPY='copy([80, 64], [80, 64])'
+ROWS='rows([40, 16], [40, 16])'
+GRAM='gram([64, 32], [64, 64])'
+SWAP='swap([32, 16], [32, 16])'
+
+interpret() { "$TILECC" --interpret="$1" "$2"; }
+
+# What the interpreter fills inputs with.
+pattern='function x(i) { return (i * 7 + 3) % 11 - 5 }'
+
+# defect FILE CALL EDIT MESSAGE: the edit changes the program, and what it breaks is said.
+defect() {
+    sed "$3" "$SRCDIR/tests/interp/programs/$1.tir" >"$BATS_TEST_TMPDIR/$1.tir"
+    ! cmp -s "$SRCDIR/tests/interp/programs/$1.tir" "$BATS_TEST_TMPDIR/$1.tir" || { echo "no edit: $3"; return 1; }
+    run interpret "$2" "$BATS_TEST_TMPDIR/$1.tir"
+    [ "$status" -eq 1 ] && [[ "$output" == *"$4"* ]] || { echo "$3: status $status"; echo "$output" | cut -c1-400; return 1; }
+}
+
+@test "roles, rings, copies and products compute what the plain program does" {
+    for call in "$PRODUCT" 'product([200, 70], [70, 50], [200, 50])[4]' 'product([60, 20], [20, 64], [60, 64])[1]'; do
+        interpret "$call" "$SRCDIR/tests/interp/programs/plain.tir" >"$BATS_TEST_TMPDIR/want"
+        for form in roles sequential; do
+            interpret "$call" "$SRCDIR/tests/interp/programs/$form.tir" >"$BATS_TEST_TMPDIR/got"
+            cmp "$BATS_TEST_TMPDIR/want" "$BATS_TEST_TMPDIR/got"
+        done
+    done
+}
+
+@test "buffers of the block: stores, asynchronous stores, cp.async, other layouts, named barriers" {
+    run interpret "$COPY" "$SRCDIR/tests/interp/programs/epilogue.tir"
+    [ "$status" -eq 0 ]
+    [ "$(printf '%s\n' "$output" | head -64)" = "$(awk "$pattern"' BEGIN { for (r = 0; r < 64; r++) {
+        printf "y[%d] =", r; for (c = 0; c < 64; c++) printf " %d", x(r * 64 + c); printf "\n" } }')" ]
+    run interpret "$ROWS" "$SRCDIR/tests/interp/programs/ring.tir"
+    [ "$output" = "$(awk "$pattern"' BEGIN { for (r = 0; r < 40; r++) {
+        printf "y[%d] =", r; for (c = 0; c < 16; c++) printf " %d", x(r * 16 + c); printf "\n" } }')" ]
+    run interpret "$GRAM" "$SRCDIR/tests/interp/programs/registers.tir"
+    [ "$output" = "$(awk "$pattern"' BEGIN { for (r = 0; r < 64; r++) { printf "y[%d] =", r
+        for (c = 0; c < 64; c++) { s = 0; for (k = 0; k < 32; k++) s += x(r * 32 + k) * x(c * 32 + k); printf " %d", s }
+        printf "\n" } }')" ]
+    run interpret "$SWAP" "$SRCDIR/tests/interp/programs/warps.tir"
+    [ "$output" = "$(awk "$pattern"' BEGIN { for (r = 0; r < 32; r++) {
+        printf "y[%d] =", r; for (c = 0; c < 16; c++) printf " %d", x(r % 16 * 16 + c); printf "\n" } }')" ]
+}
+
+@test "phases: a flip too few, a wrong start, a wait dropped" {
+    defect roles "$PRODUCT" 's/mbarrier_wait %full, %slot, %phase/mbarrier_wait %full, %slot, %zero/' "'ring_a'"
+    defect roles "$PRODUCT" 's/%flipped = xor %phase, %one/%flipped = xor %phase, %zero/' "'ring_a'"
+    defect roles "$PRODUCT" 's/%flipped_1 = xor %phase_4, %one/%flipped_1 = xor %phase_4, %zero/' 'an arrival too many'
+    defect roles "$PRODUCT" 's/%phase_3: i32 = %one/%phase_3: i32 = %zero/' "deadlock: role 0 waits at 25:17 for parity 0 of 'full'[0]"
+    defect roles "$PRODUCT" '/mbarrier_wait %full/d' 'nothing wrote'
+    defect roles "$PRODUCT" '/mbarrier_wait %empty/d' "an arrival too many at 'full'[0]: nothing tells warp 4 that phase 0 has ended"
+}
+
+@test "arrivals: one dropped, too many, at the wrong slot, before the set-up" {
+    defect roles "$PRODUCT" '/mbarrier_arrive %empty, %last$/d' 'deadlock: '
+    defect roles "$PRODUCT" '/mbarrier_arrive %empty, %before/d' 'deadlock: '
+    defect roles "$PRODUCT" 's/mbarrier_arrive %empty, %before, %again/mbarrier_arrive %empty, %slot/' "race on 'ring_a'"
+    defect roles "$PRODUCT" 's/mbarrier_arrive %empty, %before, %again/mbarrier_arrive %empty, %before/' "race on 'ring_a'"
+    defect roles "$PRODUCT" 's/%empty = mbarrier arrivals(4)/%empty = mbarrier arrivals(3)/' "an arrival too many at 'empty'[0]"
+    defect roles "$PRODUCT" 's/%empty = mbarrier arrivals(4)/%empty = mbarrier arrivals(5)/' '4 of 5 arrived'
+    defect roles "$PRODUCT" '/mbarrier_ready/d' "uses 'full' before mbarrier_ready"
+}
+
+@test "bytes: too few and too many announced" {
+    defect roles "$PRODUCT" 's/bytes(8192)/bytes(4096)/' "'ring_"
+    defect roles "$PRODUCT" 's/bytes(8192)/bytes(8194)/' '1 of 1 arrived, 2 bytes to come'
+    defect roles "$PRODUCT" 's/bytes(8192)/bytes(6144)/' '2048 bytes more came'
+}
+
+@test "slots: off by one, beyond the ring, always the same" {
+    defect roles "$PRODUCT" 's/%A = slot %ring_a, %slot/%A = slot %ring_a, %before/' "'ring_a'"
+    defect roles "$PRODUCT" 's/%A_1 = slot %ring_a, %slot_4/%A_1 = slot %ring_a, %zero/' "race on 'ring_a'"
+    defect roles "$PRODUCT" 's/%two = constant value(2)/%two = constant value(3)/' "and this is number 2"
+    defect roles "$PRODUCT" 's/constant value(2)/constant value(3)/;s/mbarrier<2>/mbarrier<3>/' "slot 2 of 'ring_a', which has 2"
+}
+
+@test "products in flight: looked at, factors written, nothing to add to" {
+    defect roles "$PRODUCT" 's/%product = dot_wait pending(0) %sum/%product = dot_wait pending(1) %sum/' \
+        "'store' looks at the product of dot_async at 28:17, which is still on its way"
+    defect roles "$PRODUCT" 's/%d = dot_wait pending(1)/%d = dot_wait pending(2)/' "race on 'ring_a'"
+    defect roles "$PRODUCT" 's/%no = constant value(false)/%no = constant value(true)/' 'adds to an undefined tile'
+    defect sequential "$PRODUCT" 's/%d = dot_wait pending(0)/%d = dot_wait pending(1)/' "race on 'A'"
+    defect sequential "$PRODUCT" 's/], %sum$/], %start/' "'store' looks at an undefined tile"
+}
+
+@test "copies: not waited for, waited for too early" {
+    defect sequential "$PRODUCT" 's/wait %t, %u/wait %t/' "race on 'B'"
+    defect sequential "$PRODUCT" 's/wait %t, %u/wait %u/' "race on 'A'"
+    defect ring "$ROWS" 's/cp_wait pending(1)/cp_wait pending(2)/' "race on 'ring'"
+    defect ring "$ROWS" '0,/cp_commit/s/ *cp_commit//' "race on 'ring'"
+    defect ring "$ROWS" '/cp_wait pending(0)/d' 'the block ends, and nobody waited for this cp_async'
+    defect epilogue "$COPY" '/tma_wait pending(0)/s/0/1/' "race on 'tile': buffer_store"
+    defect epilogue "$COPY" '/tma_commit/d' "race on 'tile': buffer_store"
+    defect epilogue "$COPY" '/^    tma_wait/d' 'the block ends, and nobody waited for this tma_store'
+}
+
+@test "fences between ordinary stores and asynchronous readers" {
+    defect epilogue "$COPY" '/fence_async/d' "no fence_async between buffer_store at 12:9, which writes 'tile', and tma_store, which reads it"
+    defect registers "$GRAM" '/fence_async/d' "no fence_async between buffer_store"
+}
+
+@test "barriers between warps, and between roles" {
+    defect ring "$ROWS" '12,14s/ *barrier//;/%next = add/,/%ahead/{/barrier/d}' "race on 'ring': cp_async"
+    defect ring "$ROWS" '/cp_wait pending(1)/,/%here/{/barrier/d}' "race on 'ring': buffer_load"
+    defect epilogue "$COPY" '/fence_async/,/tma_store/{/barrier/d}' "race on 'tile': tma_store"
+    defect epilogue "$COPY" '/tma_wait/,/buffer_store/{/barrier/d}' "race on 'tile': buffer_store"
+    defect registers "$GRAM" '/fence_async/,/dot_async/{/barrier/d}' "race on 'A': dot_async"
+    defect warps "$SWAP" '/buffer_store/,/buffer_load/{/barrier/d}' "race on 'low': buffer_load in role 0"
+    defect warps "$SWAP" '0,/} {/{/barrier id/d}' 'deadlock: role 1 waits'
+    defect warps "$SWAP" '0,/} {/{s/id(1) warps(4)/id(2) warps(4)/}' 'deadlock: role 0 waits'
+    defect warps "$SWAP" '0,/} {/{s/id(1) warps(4)/id(1) warps(3)/}' 'barrier 1 is for'
+}
+
+@test "shared memory that overlaps" {
+    defect registers "$GRAM" '/dot_wait/,/convert/{/barrier/d}' 'race on scratch'
+    defect registers "$GRAM" 's/^    %turned = .*/&\n    barrier\n    %again = buffer_load %A : bf16[64, 32] #(64, 32; register b0:2 a5; lane b3:4 a0:2; warp a3:4)/' \
+        "reads a part of 'A' that convert_layout at 15:5 overwrote with its scratch"
+    defect roles "$PRODUCT" 's/ring_a = buffer/& shared_offset(0)/;s/ring_b = buffer/& shared_offset(4096)/;s/full = mbarrier/& shared_offset(16384)/;s/empty = mbarrier/& shared_offset(16400)/' \
+        'race on '
+    defect roles "$PRODUCT" 's/ring_a = buffer/& shared_offset(0)/;s/ring_b = buffer/& shared_offset(8192)/;s/full = mbarrier/& shared_offset(8184)/;s/empty = mbarrier/& shared_offset(16400)/' \
+        'touches shared memory that holds an mbarrier'
+}
+
+@test "the same in a function that runs behind each pass" {
+    run "$TILECC" --passes=dce,simplify --interpret="$PRODUCT" "$SRCDIR/tests/interp/programs/roles.tir"
+    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+}
