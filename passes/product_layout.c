@@ -136,7 +136,7 @@ int product_warps(struct ir_function *function, int given)
     if (given > 0 && is_power_of_two(given) && c.rows % 16 == 0 && c.most <= (int64_t)given * 32 * 128)
         return given;
     int warps = 4;
-    while (warps < MOST_MMA_WARPS && c.products > (int64_t)warps * 32 * 64)
+    while (warps < MOST_MMA_WARPS && c.products > (int64_t)warps * 32 * 128)
         warps *= 2;
     while (warps < 16 && c.most > (int64_t)warps * 32 * 128)
         warps *= 2;
