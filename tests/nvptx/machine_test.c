@@ -43,6 +43,10 @@ static const struct machine_product products[] = {
      .warps = 4, .panel = 64, .staged = 1, .by_registers = true, .registers = {0, 0}},
     {.element = "f32", .sum = "f32", .out = "f32", .bytes = 4, .out_bytes = 4, .m = 64, .n = 64, .k = 32, .stages = 2,
      .warps = 4, .panel = 32, .staged = 1, .by_registers = true, .registers = {0, 0}},
+    {.element = "bf16", .sum = "f32", .out = "bf16", .bytes = 2, .out_bytes = 2, .m = 96 * 2, .n = 96, .k = 32, .stages = 3,
+     .warps = 4, .a_across = true, .b_across = true, .panel = 32, .staged = 3, .registers = {0, 0}},
+    {.element = "bf16", .sum = "f32", .out = "bf16", .bytes = 2, .out_bytes = 2, .m = 64, .n = 48, .k = 64, .stages = 3,
+     .warps = 4, .b_across = true, .panel = 16, .staged = 3, .registers = {0, 0}},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
