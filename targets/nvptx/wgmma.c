@@ -120,8 +120,8 @@ static bool good_columns(const struct product *p, int columns) {
     return p->element == IR_F32 ? columns % 8 == 0 : columns % 16 == 0 || columns == 8 || columns == 24;
 }
 
-/* Registers of an instruction's accumulator: row 16 * warp + lane / 4 and 8 more, columns 8 * j + 2 * (lane % 4) and the
- * next. */
+/* Registers of an instruction's accumulator: row 16 * warp + lane / 4 and 8 more, columns 8 * j + 2 * (lane % 4) and
+ * the next. */
 static void place_in_fragment(int reg, int lane, int warp, int *row, int *column) {
     *row = 16 * (warp % 4) + lane / 4 + 8 * (reg >> 1 & 1);
     *column = 8 * (reg >> 2) + 2 * (lane % 4) + (reg & 1);
@@ -345,7 +345,8 @@ static int **map_registers(struct lowering *l, const struct product *p) {
     for (int i = 0; i < p->blocks * p->chunks; i++) {
         map[i] = ARENA_ARRAY(l->arena, int, p->columns / 2);
         for (int reg = 0; reg < p->columns / 2; reg++)
-            map[i][reg] = find_register(p, p->layout, i / p->chunks, i % p->chunks * p->columns, place_in_fragment, reg);
+            map[i][reg] =
+                find_register(p, p->layout, i / p->chunks, i % p->chunks * p->columns, place_in_fragment, reg);
     }
     return map;
 }

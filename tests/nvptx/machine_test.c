@@ -3,7 +3,7 @@
  * move nothing into uniform registers.
  *   machine_test                 all cases
  *   machine_test --print N       the text of case N
- *   machine_test FILE NAME       a file of the Machine level to NAME.ptx, .cubin and .launch, with the same questions */
+ *   machine_test FILE NAME       a file of the Machine level to NAME.ptx, .cubin and .launch, the same questions */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,37 +16,39 @@
 #include "support/machine_product.h"
 #include "targets/target.h"
 
+#define TYPES(factor, size, into, result, result_size) \
+    .element = factor, .bytes = size, .sum = into, .out = result, .out_bytes = result_size
 static const struct machine_product products[] = {
-    {.element = "bf16", .sum = "f32", .out = "bf16", .bytes = 2, .out_bytes = 2, .m = 128, .n = 256, .k = 64, .stages = 4,
-     .warps = 8, .panel = 64, .staged = 2, .registers = {232, 40}},
-    {.element = "bf16", .sum = "f32", .out = "bf16", .bytes = 2, .out_bytes = 2, .m = 128, .n = 256, .k = 64, .stages = 4,
-     .warps = 8, .b_across = true, .panel = 64, .staged = 2, .registers = {232, 40}},
-    {.element = "f16", .sum = "f32", .out = "f16", .bytes = 2, .out_bytes = 2, .m = 128, .n = 128, .k = 64, .stages = 3,
-     .warps = 8, .a_across = true, .b_across = true, .panel = 64, .staged = 1, .registers = {232, 40}},
-    {.element = "bf16", .sum = "f32", .out = "bf16", .bytes = 2, .out_bytes = 2, .m = 192, .n = 192, .k = 64, .stages = 3,
-     .warps = 12, .b_across = true, .panel = 64, .staged = 1, .registers = {160, 32}},
-    {.element = "bf16", .sum = "f32", .out = "bf16", .bytes = 2, .out_bytes = 2, .m = 256, .n = 96, .k = 128, .stages = 2,
-     .warps = 8, .panel = 32, .staged = 1, .registers = {232, 40}},
-    {.element = "bf16", .sum = "f32", .out = "f32", .bytes = 2, .out_bytes = 4, .m = 64, .n = 192, .k = 32, .stages = 4,
-     .warps = 4, .panel = 64, .staged = 0, .registers = {0, 0}},
-    {.element = "f32", .sum = "f32", .out = "f32", .bytes = 4, .out_bytes = 4, .m = 128, .n = 128, .k = 32, .stages = 4,
-     .warps = 8, .panel = 32, .staged = 2, .registers = {232, 40}},
-    {.element = "f8e4m3", .sum = "f32", .out = "bf16", .bytes = 1, .out_bytes = 2, .m = 128, .n = 256, .k = 128,
-     .stages = 4, .warps = 8, .panel = 64, .staged = 2, .registers = {232, 40}},
-    {.element = "i8", .sum = "i32", .out = "i32", .bytes = 1, .out_bytes = 4, .m = 64, .n = 64, .k = 64, .stages = 2,
-     .warps = 4, .panel = 64, .staged = 0, .registers = {0, 0}},
-    {.element = "bf16", .sum = "f32", .out = "bf16", .bytes = 2, .out_bytes = 2, .m = 128, .n = 128, .k = 128, .stages = 2,
-     .warps = 8, .b_across = true, .panel = 64, .staged = 1, .by_registers = true, .registers = {232, 40}},
-    {.element = "f16", .sum = "f32", .out = "f16", .bytes = 2, .out_bytes = 2, .m = 64, .n = 256, .k = 64, .stages = 2,
-     .warps = 4, .a_across = true, .panel = 64, .staged = 1, .by_registers = true, .registers = {0, 0}},
-    {.element = "f8e4m3", .sum = "f32", .out = "f16", .bytes = 1, .out_bytes = 2, .m = 128, .n = 64, .k = 64, .stages = 2,
-     .warps = 4, .panel = 64, .staged = 1, .by_registers = true, .registers = {0, 0}},
-    {.element = "f32", .sum = "f32", .out = "f32", .bytes = 4, .out_bytes = 4, .m = 64, .n = 64, .k = 32, .stages = 2,
-     .warps = 4, .panel = 32, .staged = 1, .by_registers = true, .registers = {0, 0}},
-    {.element = "bf16", .sum = "f32", .out = "bf16", .bytes = 2, .out_bytes = 2, .m = 96 * 2, .n = 96, .k = 32, .stages = 3,
-     .warps = 4, .a_across = true, .b_across = true, .panel = 32, .staged = 3, .registers = {0, 0}},
-    {.element = "bf16", .sum = "f32", .out = "bf16", .bytes = 2, .out_bytes = 2, .m = 64, .n = 48, .k = 64, .stages = 3,
-     .warps = 4, .b_across = true, .panel = 16, .staged = 3, .registers = {0, 0}},
+    {TYPES("bf16", 2, "f32", "bf16", 2), .m = 128, .n = 256, .k = 64, .stages = 4, .warps = 8, .panel = 64,
+     .staged = 2, .registers = {232, 40}},
+    {TYPES("bf16", 2, "f32", "bf16", 2), .m = 128, .n = 256, .k = 64, .stages = 4, .warps = 8,
+     .b_across = true, .panel = 64, .staged = 2, .registers = {232, 40}},
+    {TYPES("f16", 2, "f32", "f16", 2), .m = 128, .n = 128, .k = 64, .stages = 3, .warps = 8, .a_across = true,
+     .b_across = true, .panel = 64, .staged = 1, .registers = {232, 40}},
+    {TYPES("bf16", 2, "f32", "bf16", 2), .m = 192, .n = 192, .k = 64, .stages = 3, .warps = 12,
+     .b_across = true, .panel = 64, .staged = 1, .registers = {160, 32}},
+    {TYPES("bf16", 2, "f32", "bf16", 2), .m = 256, .n = 96, .k = 128, .stages = 2, .warps = 8, .panel = 32,
+     .staged = 1, .registers = {232, 40}},
+    {TYPES("bf16", 2, "f32", "f32", 4), .m = 64, .n = 192, .k = 32, .stages = 4, .warps = 4, .panel = 64,
+     .staged = 0, .registers = {0, 0}},
+    {TYPES("f32", 4, "f32", "f32", 4), .m = 128, .n = 128, .k = 32, .stages = 4, .warps = 8, .panel = 32,
+     .staged = 2, .registers = {232, 40}},
+    {TYPES("f8e4m3", 1, "f32", "bf16", 2), .m = 128, .n = 256, .k = 128, .stages = 4, .warps = 8, .panel = 64,
+     .staged = 2, .registers = {232, 40}},
+    {TYPES("i8", 1, "i32", "i32", 4), .m = 64, .n = 64, .k = 64, .stages = 2, .warps = 4, .panel = 64,
+     .staged = 0, .registers = {0, 0}},
+    {TYPES("bf16", 2, "f32", "bf16", 2), .m = 128, .n = 128, .k = 128, .stages = 2, .warps = 8,
+     .b_across = true, .panel = 64, .staged = 1, .by_registers = true, .registers = {232, 40}},
+    {TYPES("f16", 2, "f32", "f16", 2), .m = 64, .n = 256, .k = 64, .stages = 2, .warps = 4, .a_across = true,
+     .panel = 64, .staged = 1, .by_registers = true, .registers = {0, 0}},
+    {TYPES("f8e4m3", 1, "f32", "f16", 2), .m = 128, .n = 64, .k = 64, .stages = 2, .warps = 4, .panel = 64,
+     .staged = 1, .by_registers = true, .registers = {0, 0}},
+    {TYPES("f32", 4, "f32", "f32", 4), .m = 64, .n = 64, .k = 32, .stages = 2, .warps = 4, .panel = 32,
+     .staged = 1, .by_registers = true, .registers = {0, 0}},
+    {TYPES("bf16", 2, "f32", "bf16", 2), .m = 192, .n = 96, .k = 32, .stages = 3, .warps = 4,
+     .a_across = true, .b_across = true, .panel = 32, .staged = 3, .registers = {0, 0}},
+    {TYPES("bf16", 2, "f32", "bf16", 2), .m = 64, .n = 48, .k = 64, .stages = 3, .warps = 4, .b_across = true,
+     .panel = 16, .staged = 3, .registers = {0, 0}},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
