@@ -1,54 +1,7 @@
-/* Fragments of mma.sync out of shared memory.  See fragment.h.
- *
- * ldmatrix gives each lane a word of each of four matrices and takes the address of a row of 16 bytes from each lane.
- * Both are layouts of the same tile.  With an operand layout whose positions are
- *     register: word bits, two matrix bits, rest      lane: two bits along k, three across
- * the rows lie in the layout
- *     register: word bits, the two lane bits along k, rest      lane: the three bits across, the two matrix bits
- * and with .trans, which hands a row's neighbours to different lanes, in
- *     register: the three lane bits across, rest                lane: word bit, two lane bits along k, matrix bits
- * so whether rows are 16 bytes that lie together, and what banks they touch, is the layout's own arithmetic. */
+/* Fragments of mma.sync out of shared memory.  See fragment.h and matrix_rows.h. */
 #include "targets/nvptx/fragment.h"
 
-static void copy_column(const struct layout *from, enum layout_input input, int bit, struct layout_spec *spec,
-                        enum layout_input to) {
-    int *column = spec->column[to][spec->bits[to]++];
-    for (int d = 0; d < from->rank; d++)
-        column[d] = (int)(from->column[input][bit] >> from->shift[d] & ((1U << from->atom_bits[d]) - 1));
-}
-
-static void copy_columns(const struct layout *from, enum layout_input input, int first, int end,
-                         struct layout_spec *spec, enum layout_input to) {
-    for (int bit = first; bit < end; bit++) copy_column(from, input, bit, spec, to);
-}
-
-const struct layout *fragment_rows(struct layout_table *table, const struct layout *layout, int bytes, bool transposed,
-                                   int *matrix_bits) {
-    int word = log2_floor((uint64_t)(4 / bytes)), registers = layout->bits[LAYOUT_REGISTER];
-    int left = registers - word, matrices = left < 2 ? left : 2;
-    if (left < 0 || layout->bits[LAYOUT_LANE] != 5 || (transposed && bytes != 2)) return NULL;
-    struct layout_spec spec = {.rank = layout->rank, .repeat_in_warps = layout->warp_dimension};
-    for (int d = 0; d < layout->rank; d++) {
-        spec.atom[d] = 1 << layout->atom_bits[d];
-        spec.repeat[d] = layout->repeat[d];
-    }
-    if (layout->warp_dimension < 0 && layout->warp_groups > 1) spec.warp_copies = layout->warp_groups;
-    if (transposed) {
-        copy_columns(layout, LAYOUT_LANE, 2, 5, &spec, LAYOUT_REGISTER);
-        copy_columns(layout, LAYOUT_REGISTER, 0, word, &spec, LAYOUT_LANE);
-        copy_columns(layout, LAYOUT_LANE, 0, 2, &spec, LAYOUT_LANE);
-    } else {
-        copy_columns(layout, LAYOUT_REGISTER, 0, word, &spec, LAYOUT_REGISTER);
-        copy_columns(layout, LAYOUT_LANE, 0, 2, &spec, LAYOUT_REGISTER);
-        copy_columns(layout, LAYOUT_LANE, 2, 5, &spec, LAYOUT_LANE);
-    }
-    copy_columns(layout, LAYOUT_REGISTER, word, word + matrices, &spec, LAYOUT_LANE);
-    spec.bits[LAYOUT_LANE] = 5; /* lanes beyond the matrices repeat addresses that nobody reads */
-    copy_columns(layout, LAYOUT_REGISTER, word + matrices, registers, &spec, LAYOUT_REGISTER);
-    copy_columns(layout, LAYOUT_WARP, 0, layout->bits[LAYOUT_WARP], &spec, LAYOUT_WARP);
-    *matrix_bits = matrices;
-    return layout_create(table, &spec);
-}
+#include "targets/nvptx/matrix_rows.h"
 
 /* What bits of an offset the thread's part can set. */
 static uint32_t bits_of(const struct layout_formula *formula) {
@@ -64,7 +17,7 @@ static void open_buffer(struct lowering *l, struct fragment *f) {
     const struct layout *shared = f->value->type->layout;
     int bytes = value_bytes(f->element), row = 16 / bytes;
     for (int way = 0; way < 2 && !f->rows; way++) {
-        const struct layout *rows = fragment_rows(l->layouts, f->layout, bytes, way == 1, &f->matrix_bits);
+        const struct layout *rows = matrix_rows(l->layouts, f->layout, bytes, way == 1, &f->matrix_bits);
         if (!rows) continue;
         struct layout_vector vector = layout_memory_vector(rows, shared, row);
         if (vector.size != row || vector.register_mask != row - 1) continue;

@@ -29,9 +29,4 @@ struct fragment {
 void fragment_open(struct lowering *l, const struct ir_value *value, const struct layout *layout,
                    struct fragment *fragment);
 LLVMValueRef fragment_word(struct lowering *l, struct fragment *fragment, int word);
-
-/* Where the rows that ldmatrix reads for the operand layout `layout` lie: lanes hold rows of 16 bytes.  `bits`: log2 of
- * the matrices of one instruction.  NULL: the layout's words are no 8 x 8 matrices. */
-const struct layout *fragment_rows(struct layout_table *table, const struct layout *layout, int bytes, bool transposed,
-                                   int *matrix_bits);
 #endif
