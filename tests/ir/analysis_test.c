@@ -107,6 +107,14 @@ static const char range_text[] = "kernel @k(%x: view<f32, [?, 64], [64, 1], in> 
                                  "    %masked = and %n, %hi : i32\n"
                                  "    %one32 = constant value(1) : i32\n"
                                  "    %shifted = shl %masked, %one32 : i32\n"
+                                 "    %seven = constant value(7) : i32\n"
+                                 "    %rest = rem %n, %seven : i32\n"
+                                 "    %both1 = sub %clamped, %lo : i32\n"
+                                 "    %both = sub %both1, %seven : i32\n"
+                                 "    %product = mul %both, %neg : i32\n"
+                                 "    for %i2: i32 = %lo to %hi step %one32 {\n"
+                                 "        yield\n"
+                                 "    }\n"
                                  "    return\n"
                                  "}\n";
 
@@ -151,7 +159,11 @@ static void test_ranges(struct arena *arena)
                   {"s", 0, 60},
                   {"w2", INT64_MIN, INT64_MAX},
                   {"masked", 0, 20},
-                  {"shifted", 0, 40}};
+                  {"shifted", 0, 40},
+                  {"rest", -6, 6},
+                  {"both", -7, 3},
+                  {"product", -60, 140},
+                  {"i2", 10, 19}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         expect_range(ranges, module, wanted[i].name, wanted[i].low, wanted[i].high);
     const struct ir_value *n = find(module, "n");
@@ -220,6 +232,9 @@ static const char divisibility_text[] = "kernel @k(%x: view<f32, [?, ?], [?, 1],
                                         "    %q = div %t, %c8 : index[128]\n"
                                         "    %r = rem %t, %c8 : index[128]\n"
                                         "    %nq = div %l, %c8 : index[128]\n"
+                                        "    %m128 = constant value(-128) : index[128]\n"
+                                        "    %around = add %t, %m128 : index[128]\n"
+                                        "    %aq = div %around, %c8 : index[128]\n"
                                         "    %col = reshape %t : index[1, 128]\n"
                                         "    %row = reshape %t : index[128, 1]\n"
                                         "    %cb = broadcast %col : index[128, 128]\n"
@@ -270,6 +285,8 @@ static void test_divisibility(struct arena *arena)
     expect_divisibility(table, module, "q", 0, 1, 1, 8);
     expect_divisibility(table, module, "r", 0, 8, 8, 1);
     expect_divisibility(table, module, "nq", 0, 1, 1, 1); /* may be negative, and starts anywhere */
+    expect_divisibility(table, module, "around", 0, 128, 128, 1);
+    expect_divisibility(table, module, "aq", 0, 1, 1, 1); /* -128 and -127 have different quotients */
     expect_divisibility(table, module, "off", 1, 8, 128, 1);
     expect_divisibility(table, module, "off", 0, 1, 1, 1);
     expect_divisibility(table, module, "k", 0, 8, 1, 1);
@@ -300,7 +317,8 @@ static void test_uniformity(struct arena *arena)
     const struct uniformities *table = uniformity_analyse(module->first, arena);
     static const struct { const char *name; bool one, grid;
     } wanted[] = {{"b", true, false},  {"c", true, true},  {"d", true, false}, {"s", true, true},   {"t", false, true},
-                  {"st", false, true}, {"ss", true, true}, {"v", true, false}, {"w", false, false}, {"r", true, false}};
+                  {"st", false, true}, {"ss", true, true}, {"v", true, false}, {"w", false, false}, {"r", true, false},
+                  {"a2", true, false}}; /* instances run different numbers of rounds */
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         struct uniformity known = uniformity_of(table, find(module, wanted[i].name));
         checks++;
