@@ -1,13 +1,6 @@
 /* Any bytes as source for the whole front end: it must report or give a module, and not crash, hang or leave IR that
- * the verifier refuses.  Not part of make check.  With a clang that has libFuzzer, from the build folder (embedded.c
- * is made by the build):
- *
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -D_GNU_SOURCE \
- *       -I$SRCDIR/src -I$SRCDIR -Iobj/grammar \
- *       $SRCDIR/tests/fuzz/front_fuzzer.c $SRCDIR/src/front/*.c $SRCDIR/src/ir/*.c $SRCDIR/src/base/*.c \
- *       obj/grammar/grammar-tile.*.c \
- *       obj/embedded.c -lm -o front_fuzzer
- *   ./front_fuzzer -dict=$SRCDIR/tests/fuzz/tile.dict -max_len=2000 -timeout=20 corpus $SRCDIR/tests/lang/accept */
+ * the verifier refuses.  Not part of make check;
+ * `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
 #include "front/front.h"
 #include "ir/verify.h"
 

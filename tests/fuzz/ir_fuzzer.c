@@ -1,12 +1,7 @@
 /* Any bytes as tile IR: the reader must report and return; what it accepts must print to something that it accepts
  * again with the same print; the verifier must not fall over it; and what that accepts must go through every pass of
- * the Value level that needs no target.  Not part of make check.  With a clang that has libFuzzer:
- *
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -D_GNU_SOURCE -I$SRCDIR/src -I$SRCDIR \
- *       $SRCDIR/tests/fuzz/ir_fuzzer.c $SRCDIR/src/ir/[a-z]*.c $SRCDIR/passes/[a-z]*.c $SRCDIR/targets/targets.c \
- *       $SRCDIR/src/base/{arena,buffer,diagnostics,die,file,intern,unicode}.c -lm -o ir_fuzzer
- *   ./ir_fuzzer -dict=$SRCDIR/tests/fuzz/tir.dict -max_len=8192 corpus $SRCDIR/tests/passes/licm
- * $SRCDIR/tests/ir/accept */
+ * the Value level that needs no target.  Not part of make check;
+ * `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
 #include <stdlib.h>
 #include <string.h>
 

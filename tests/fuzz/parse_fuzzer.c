@@ -1,12 +1,6 @@
 /* Any bytes as source: the parser must report and return, and what it accepts must print to something that it accepts
- * again with the same print.  Not part of make check.  With a clang that has libFuzzer, from the build folder:
- *
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -D_GNU_SOURCE \
- *       -I$SRCDIR/src -Iobj/grammar \
- *       $SRCDIR/tests/fuzz/parse_fuzzer.c $SRCDIR/src/front/{ast,ast_print,parse,syntax_error,token_stream}.c \
- *       obj/grammar/grammar-tile.*.c $SRCDIR/src/base/{arena,buffer,diagnostics,die,file,intern,unicode}.c -lm \
- *       -o parse_fuzzer
- *   ./parse_fuzzer -dict=$SRCDIR/tests/fuzz/tile.dict -max_len=4096 corpus $SRCDIR/tests/lang/grammar */
+ * again with the same print.  Not part of make check;
+ * `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
 #include "front/ast.h"
 
 #include <stdlib.h>
