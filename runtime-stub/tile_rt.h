@@ -264,7 +264,7 @@ enum tile_rt_parameter_kind {
     TILE_RT_PARAMETER_view,    /* argument: pointer to { data, extent[rank], stride[rank] }, NULL if absent */
     TILE_RT_PARAMETER_scalar,  /* argument: pointer to the value, as wide as TILE_RT_TYPES says */
     TILE_RT_PARAMETER_pointer, /* argument: pointer to the pointer */
-    TILE_RT_PARAMETER_enum,    /* argument: pointer to an int in 0..members-1; slot: its 32 bits */
+    TILE_RT_PARAMETER_enum,    /* argument: pointer to an int that is one of its values; slot: its 32 bits */
     TILE_RT_PARAMETER_key      /* argument: pointer to an int; it is the value of name `name_index`; no slot */
 };
 enum tile_rt_direction { TILE_RT_IN = 1, TILE_RT_OUT = 2, TILE_RT_INOUT = 3 };
@@ -283,6 +283,7 @@ struct tile_rt_parameter {
     int32_t name_index;                       /* key: the name that it gives */
     int32_t members;                          /* enum: how many */
     const struct tile_rt_expression *extents; /* view: [rank] declared extents */
+    const int64_t *values;                    /* enum: [members], the value of each */
 };
 
 /* extent `dimension` of view `parameter` is multiplier * n + addend: tells n, when the view is there. */

@@ -304,6 +304,15 @@ static int check_scalar(struct tile_rt_call *call, unsigned index, uint64_t *slo
     return TILE_OK;
 }
 
+static int is_member(const struct tile_rt_parameter *parameter, int value)
+{
+    int i;
+    for (i = 0; i < parameter->members; i++)
+        if (parameter->values[i] == value)
+            return 1;
+    return 0;
+}
+
 static int collect_arguments(struct tile_rt_call *call)
 {
     const struct tile_rt_kernel *kernel = call->kernel;
@@ -328,8 +337,9 @@ static int collect_arguments(struct tile_rt_call *call)
             break;
         case TILE_RT_PARAMETER_enum: {
             int value = *(const int *)call->arguments[i];
-            if (value < 0 || value >= parameter->members)
-                status = fail_scalar(call, i, value, 0, parameter->members - 1);
+            if (!is_member(parameter, value))
+                status = tile_rt_fail(TILE_ERR_ARG, "%s: %s is %d, which is no member of its enum", kernel->name,
+                                      parameter->name, value);
             *slot++ = (uint32_t)value;
             break;
         }

@@ -159,12 +159,10 @@ static LLVMValueRef describe_parameter(struct descriptor *d, const struct kernel
     for (int k = 0; k < 3; k++)
         add_byte(d, &fields, 0);
     add_word(d, &fields, parameter->kind == KERNEL_KEY ? (uint32_t)(d->entry->names.count + parameter->key) : 0);
-    /* Values may have gaps; the wrapper only keeps an argument from being under the least or over the greatest. */
-    int64_t members = 0;
-    for (int k = 0; parameter->enumeration && k < parameter->enumeration->count; k++)
-        members = int64_max(members, parameter->enumeration->values[k] + 1);
-    add_word(d, &fields, (uint32_t)members);
+    const struct kernel_enum *members = parameter->kind == KERNEL_ENUM ? parameter->enumeration : NULL;
+    add_word(d, &fields, members ? (uint32_t)members->count : 0);
     add(d, &fields, array(d, &extents, "extents", true));
+    add(d, &fields, number_array(d, members ? members->values : NULL, members ? members->count : 0, "values"));
     return structure(d, &fields, sizeof(struct tile_rt_parameter));
 }
 

@@ -48,7 +48,7 @@ static int shell(struct arena *arena, const char *format, const char *a, const c
 static bool run_slice(struct arena *arena, const char *host_triple)
 {
     static const char *const targets[] = { "cpu" };
-    char folder[] = "/tmp/tilecc-fuzz-XXXXXX";
+    char *folder = arena_printf(arena, "%s/tilecc-fuzz-XXXXXX", variable("TMPDIR", "/tmp"));
     struct fuzz_emit job = { .first = 1, .count = 96, .target_count = 1, .targets = targets, .optimization = 2, .host_triple = host_triple };
     if (!mkdtemp(folder))
         return false;

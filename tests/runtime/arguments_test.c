@@ -203,9 +203,13 @@ static void keys(void)
 static void scalars(void)
 {
     good_mixed(), m.e = 3;
-    EXPECT_STATUS(mixed(), TILE_ERR_ARG, "e is 3, outside 0 to 2");
+    EXPECT_STATUS(mixed(), TILE_ERR_ARG, "e is 3, which is no member of its enum");
     good_mixed(), m.e = -1;
     EXPECT_STATUS(mixed(), TILE_ERR_ARG, "e is -1");
+    good_mixed(), m.e = 8;
+    EXPECT_STATUS(mixed(), TILE_ERR_ARG, "e is 8");
+    good_mixed(), m.e = 7;
+    EXPECT_STATUS(mixed(), TILE_OK, "");
     good_mixed(), m.b = 2;
     EXPECT_STATUS(mixed(), TILE_ERR_ARG, "b is 2, outside 0 to 1");
     good_mixed(), m.i = 128;

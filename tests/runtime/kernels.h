@@ -194,6 +194,7 @@ static const int32_t mixed_code[] = {
 };
 static const struct tile_rt_expression mixed_p[] = {{0, 0, "N + 1"}, {4, 0, "3"}},
                                        mixed_s[] = {{6, 0, "N"}, {8, 0, "D"}}, mixed_h[] = {{10, 0, "L"}};
+static const int64_t mixed_e[] = {0, 1, 2, 7};
 static const struct tile_rt_parameter mixed_parameters[] = {
     {.name = "p", .kind = TILE_RT_PARAMETER_view, .type = TILE_RT_TYPE_i32, .rank = 2, .direction = TILE_RT_OUT,
      .flags = TILE_RT_PACKED, .extents = mixed_p},
@@ -202,7 +203,7 @@ static const struct tile_rt_parameter mixed_parameters[] = {
     {.name = "h", .kind = TILE_RT_PARAMETER_view, .type = TILE_RT_TYPE_u8, .rank = 1, .direction = TILE_RT_IN,
      .flags = TILE_RT_HUGE, .extents = mixed_h},
     {.name = "q", .kind = TILE_RT_PARAMETER_pointer, .type = TILE_RT_TYPE_f32},
-    {.name = "e", .kind = TILE_RT_PARAMETER_enum, .members = 3},
+    {.name = "e", .kind = TILE_RT_PARAMETER_enum, .members = 4, .values = mixed_e},
     {.name = "b", .kind = TILE_RT_PARAMETER_scalar, .type = TILE_RT_TYPE_bool},
     {.name = "i", .kind = TILE_RT_PARAMETER_scalar, .type = TILE_RT_TYPE_i8},
     {.name = "u", .kind = TILE_RT_PARAMETER_scalar, .type = TILE_RT_TYPE_u16},

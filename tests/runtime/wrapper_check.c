@@ -103,13 +103,15 @@ static void scalars(void)
 {
     double out[8] = {0};
     struct tile_f64_1 v = tile_f64_1_row_major(out, 8);
+    EXPECT_STATUS(wrapper_scalars(TILE_CPU, -5, 65535, 1, 0.1f, 999, 2.5, 0.1f, 4, &v), TILE_ERR_ARG,
+                  "k is 4, which is no member of its enum");
     EXPECT_STATUS(wrapper_scalars(TILE_CPU, -5, 65535, 1, 0.1f, 999, 2.5, 0.1f, TILE_ACT_NEGATE, &v), TILE_OK, "");
     EXPECT(out[0] == -5.0 && out[1] == 65535.0 && out[2] == 1.0 && out[3] == 0.0999755859375 && out[4] == 999.0);
     EXPECT(out[5] == 2.5 && out[6] == 0.10009765625 && out[7] == 3.0);
     EXPECT_STATUS(wrapper_scalars(TILE_CPU, 128, 0, 1, 0, 0, 2.5, 0, 0, &v), TILE_ERR_ARG, "a is 128");
     EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 70000, 1, 0, 0, 2.5, 0, 0, &v), TILE_ERR_ARG, "b is 70000");
     EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 0, 2, 0, 0, 2.5, 0, 0, &v), TILE_ERR_ARG, "c is 2");
-    EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 0, 0, 0, 0, 2.5, 0, 3, &v), TILE_ERR_ARG, "k is 3, outside 0 to 2");
+    EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 0, 0, 0, 0, 2.5, 0, 3, &v), TILE_ERR_ARG, "k is 3, which is no member");
     EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 0, 0, 0, 0, 0.5, 0, 0, &v), TILE_ERR_ARG, "requires(f > 0.5)");
     EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 0, 0, 0, 1000, 1.0, 0, 0, &v), TILE_ERR_ARG, "requires(e < 1000)");
     v.extent[0] = 7;
