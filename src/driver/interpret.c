@@ -235,7 +235,7 @@ struct interpretation {
     struct interp_argument arguments[MOST_PARAMETERS];
     struct interp_options options;
     unsigned char *before[MOST_PARAMETERS], *after[MOST_PARAMETERS]; /* of each memory: at first, and what the first run left */
-    bool failed;
+    bool failed, stale; /* stale: passes worked on it since the last run */
 };
 
 static void reset_memories(struct interpretation *call, bool first) {
@@ -286,7 +286,9 @@ static bool run_every_way(struct interpretation *call, const char *behind) {
 
 void interpret_after_pass(struct compilation *compilation, const struct ir_function *function, const char *pass) {
     struct interpretation *call = compilation->interpretation;
-    if (call && function == call->function && !call->failed) run_every_way(call, pass);
+    if (!call || function != call->function || call->failed) return;
+    call->stale = !pass;
+    if (pass) run_every_way(call, pass);
 }
 
 /* The arguments and a first run. */
@@ -312,8 +314,10 @@ static bool start(struct call_parser *parser, const struct host_call *host, cons
 
 enum exit_code interpret_finish(struct compilation *compilation) {
     if (!compilation->interpretation) return EXIT_OK;
-    if (compilation->interpretation->failed) return EXIT_SOURCE;
-    print_results(compilation->interpretation->parser);
+    struct interpretation *call = compilation->interpretation;
+    if (call->stale && !call->failed) run_every_way(call, "the last pass");
+    if (call->failed) return EXIT_SOURCE;
+    print_results(call->parser);
     return EXIT_OK;
 }
 

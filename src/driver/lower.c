@@ -47,7 +47,9 @@ static bool list_has(const char *list, const char *word) {
 
 static void after_pass(const struct pass_info *pass, struct ir_function *function, bool changed, void *context) {
     struct compilation *compilation = context;
-    if (changed) interpret_after_pass(compilation, function, pass->name);
+    /* allocate_shared lets operations share places that only insert_barriers orders */
+    bool whole = pass != &pass_table[PASS_allocate_shared];
+    if (changed) interpret_after_pass(compilation, function, whole ? pass->name : NULL);
     const char *list = compilation->options->print_after;
     if (!list) return;
     if (!list_has(list, pass->name) && !(changed && list_has(list, "all"))) return;
