@@ -7,12 +7,28 @@
  *
  * The attribute decides the accumulator's layout (assign_layouts), where factors live (stage_operands) and what the
  * target emits.  Right because every instruction computes the same products; which sums are rounded when is left open
- * by the language. */
+ * by the language.
+ *
+ * An exp2 of f32 whose results become 16-bit factors may give 0 below 2^-126 (the language says so, but for --strict-fp):
+ * three instructions an element less, where softmax feeds a product. */
 #include "passes/pass.h"
 #include "passes/product_choice.h"
 #include "passes/rewrite.h"
 
 struct choosing { struct pass_context *context; bool changed; };
+
+static void flush_factor(struct choosing *c, const struct ir_value *value)
+{
+    struct ir_operation *op = value->definition;
+    while (op && (op->opcode == OP_PERMUTE || (op->opcode == OP_CAST && ir_element_info[op->results[0]->type->element].bits == 16)))
+        op = op->operands[0]->definition;
+    bool exponential = op && op->opcode == OP_MATH && ir_number(op, IR_ATTRIBUTE_FUNCTION, 0) == IR_MATH_EXP2 &&
+                       op->results[0]->type->element == IR_F32;
+    if (!exponential || op->block->function->strict_fp || ir_attribute(op, IR_ATTRIBUTE_FLUSH) || !pass_fuel(c->context))
+        return;
+    ir_set_number(op, IR_ATTRIBUTE_FLUSH, 1);
+    c->changed = true;
+}
 
 static void visit(struct ir_operation *op, void *data)
 {
@@ -28,6 +44,8 @@ static void visit(struct ir_operation *op, void *data)
     if (ir_attribute(op, IR_ATTRIBUTE_INSTRUCTION) || !pass_fuel(c->context))
         return;
     ir_set_number(op, IR_ATTRIBUTE_INSTRUCTION, choice);
+    for (int i = 0; i < 2; i++)
+        flush_factor(c, op->operands[i]);
     pass_remark(c->context, op->at, "this product is computed by %s", choice == IR_INSTRUCTION_WGMMA ? "wgmma" : "mma.sync");
     c->changed = true;
 }

@@ -15,7 +15,7 @@
 #define SCHEDULE_QUICK RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers)
 #define SCHEDULE_LEVEL                                                                                                \
     RUN(assign_layouts), RUN(stage_operands), RUN(dce), RUN(coalesce), RUN(remove_conversions), RUN(cse), RUN(licm),  \
-        RUN(specialise), RUN(pipeline_copies), RUN(dce), RUN(stream), RUN(dce), RUN(allocate_shared), RUN(insert_barriers)
+        RUN(overlap), RUN(specialise), RUN(pipeline_copies), RUN(dce), RUN(stream), RUN(dce), RUN(allocate_shared), RUN(insert_barriers)
 
 static const struct pass_info *const cpu_none[] = {REQUIRED};
 static const struct pass_info *const cpu_quick[] = {REQUIRED, CLEAN_UP};

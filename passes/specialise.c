@@ -68,6 +68,7 @@ static void add_looks(struct arena *arena, struct looks *looks, const struct ir_
                 }
 }
 
+/* Up to the next time that the ring is filled. */
 static void find_release(struct outline *o, struct channel *channel)
 {
     struct looks looks = { 0 };
@@ -75,7 +76,7 @@ static void find_release(struct outline *o, struct channel *channel)
     for (int i = 0; i < ring->buffers.count; i++)
         vector_push(o->context->arena, &looks.values, (const struct ir_value *)ring->buffers.data[i]);
     channel->release = channel->wait;
-    for (struct ir_operation *op = channel->wait->next; op; op = op->next)
+    for (struct ir_operation *op = channel->wait->next; op && !outline_holds_ring(o, op, channel->ring); op = op->next)
         for (int i = 0; i < looks.values.count; i++)
             if (uses_value(op, looks.values.data[i])) {
                 if (outline_channel(o, op) < 0 && op->opcode != OP_COPY_ASYNC)
@@ -106,6 +107,8 @@ static bool find_ring(struct outline *o, struct channel *channel)
         vector_push(o->context->arena, &made.buffers, buffer);
         made.bytes += bytes_of(buffer->type);
     }
+    for (const struct ir_block *block = channel->wait->block; block->parent; block = block->parent->block)
+        made.in_loop |= rewrite_has_trait(block->parent, IR_TRAIT_LOOP);
     for (int r = 0; r < o->rings.count; r++) {
         const struct ring *ring = &o->rings.data[r];
         int shared = 0;
@@ -115,12 +118,11 @@ static bool find_ring(struct outline *o, struct channel *channel)
             return false;
         if (shared) {
             channel->ring = r;
+            o->rings.data[r].in_loop |= made.in_loop;
             return true;
         }
     }
     channel->ring = o->rings.count;
-    for (const struct ir_block *block = channel->wait->block; block->parent; block = block->parent->block)
-        made.in_loop |= rewrite_has_trait(block->parent, IR_TRAIT_LOOP);
     vector_push(o->context->arena, &o->rings, made);
     return true;
 }

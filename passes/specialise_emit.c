@@ -277,7 +277,7 @@ static void emit_operation(struct role *r, struct ir_operation *op)
 {
     int channel = op->opcode == OP_WAIT ? outline_channel(r->o, op) : -1;
     const struct staged_store *staged = op->opcode == OP_STORE ? outline_staged(r->o, op) : NULL;
-    if (op->opcode == OP_BUFFER || op->opcode == OP_COPY_ASYNC)
+    if (op->opcode == OP_BUFFER || op->opcode == OP_COPY_ASYNC || op->opcode == OP_TURN_START)
         return;
     if (channel >= 0) {
         if (r->producer)
@@ -420,6 +420,9 @@ void outline_emit(struct outline *o, bool producer, struct ir_builder *builder)
     r.state = ARENA_ARRAY(o->context->arena, struct ring_state, o->rings.count + 1);
     for (int i = 0; i < o->rings.count; i++)
         r.state[i] = (struct ring_state){ number(&r, 0), number(&r, 0) };
+    for (const struct ir_operation *op = o->function->body->first; op && !producer; op = op->next)
+        if (op->opcode == OP_TURN_START) /* once, in front of all programs */
+            build(&r, OP_TURN_START, 0, NULL);
     if (o->persistent) {
         emit_programs(&r, o->function->body);
     } else {

@@ -62,6 +62,34 @@ static void wait(struct lowering *l, struct ir_operation *operation) {
     ptx_emit(l, PTX_MBARRIER_WAIT, l->nothing, arguments, 2, NULL);
 }
 
+/* Warpgroup g sleeps at named barrier TURN + g with its 128 threads until the 128 of the one before have come by. */
+void lower_turn(struct lowering *l, struct ir_operation *operation) {
+    enum { TURN = 8, BOTH_THREADS = 256 };
+    LLVMBuilderRef b = l->builder;
+    int groups = l->warps / 4;
+    const char *threads = arena_printf(l->arena, "%d", BOTH_THREADS);
+    if (groups < 2 || groups > 16 - TURN || l->warps % 4) return;
+    LLVMValueRef group = LLVMBuildLShr(b, l->warp, value_i32(l, 2), ""), first = value_i32(l, TURN);
+    if (operation->opcode == OP_TURN_TAKE) {
+        LLVMValueRef own = LLVMBuildAdd(b, group, first, "");
+        ptx_emit(l, PTX_TURN_TAKE, l->nothing, &own, 1, &threads);
+        return;
+    }
+    LLVMValueRef last = LLVMBuildICmp(b, LLVMIntEQ, group, value_i32(l, groups - 1), "");
+    if (operation->opcode == OP_TURN_PASS) {
+        LLVMValueRef next = LLVMBuildAdd(b, group, value_i32(l, TURN + 1), "");
+        next = LLVMBuildSelect(b, last, first, next, "");
+        ptx_emit(l, PTX_TURN_PASS, l->nothing, &next, 1, &threads);
+        return;
+    }
+    LLVMBasicBlockRef start = value_block(l, "turn.start"), behind = value_block(l, "turn.started");
+    LLVMBuildCondBr(b, last, start, behind);
+    LLVMPositionBuilderAtEnd(b, start);
+    ptx_emit(l, PTX_TURN_PASS, l->nothing, &first, 1, &threads);
+    LLVMBuildBr(b, behind);
+    LLVMPositionBuilderAtEnd(b, behind);
+}
+
 void lower_mbarrier(struct lowering *l, struct ir_operation *operation) {
     switch (operation->opcode) {
     case OP_MBARRIER: make(l, operation); return;

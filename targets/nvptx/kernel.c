@@ -96,6 +96,9 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation) 
     case OP_MBARRIER_ARRIVE:
     case OP_MBARRIER_EXPECT:
     case OP_FENCE_ASYNC: lower_mbarrier(l, operation); return;
+    case OP_TURN_START:
+    case OP_TURN_TAKE:
+    case OP_TURN_PASS: lower_turn(l, operation); return;
     case OP_TMA_LOAD:
     case OP_TMA_STORE:
     case OP_TMA_COMMIT:

@@ -151,6 +151,7 @@ void shared_load_vector(struct lowering *l, enum ir_element element, LLVMValueRe
 
 /* ---- roles.c ---- */
 void roles_open(struct lowering *l);                                /* after the prologue has thread, lane, warp */
+void lower_turn(struct lowering *l, struct ir_operation *operation);     /* barrier.c */
 void lower_roles(struct lowering *l, struct ir_operation *operation);
 void lower_barrier(struct lowering *l, struct ir_operation *operation);
 /* Code from here on is run by the first thread of the role alone; adjacent operations share a block. */

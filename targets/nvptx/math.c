@@ -24,7 +24,7 @@ static LLVMValueRef exp_f32(struct lowering *l, LLVMValueRef x) {
     static const double high = 0x1.715476p+0, low = 0x1.4ae0cp-26; /* log2 e = high + low */
     LLVMValueRef first[3] = {x, real(x, high), LLVMBuildFNeg(b, j, "")};
     LLVMValueRef second[3] = {x, real(x, low), value_intrinsic(l, "llvm.fma", l->f32, first, 3)};
-    LLVMValueRef power = ptx_unary(l, PTX_EX2_SMALL, l->f32, value_intrinsic(l, "llvm.fma", l->f32, second, 3));
+    LLVMValueRef power = ptx_unary(l, PTX_EX2_FLUSH, l->f32, value_intrinsic(l, "llvm.fma", l->f32, second, 3));
     LLVMValueRef scale = LLVMBuildShl(b, LLVMBuildBitCast(b, k, l->i32, ""), value_i32(l, 23), "");
     return LLVMBuildFMul(b, power, LLVMBuildBitCast(b, scale, l->f32, ""), "");
 }
@@ -45,7 +45,7 @@ static LLVMValueRef tanh_f32(struct lowering *l, LLVMValueRef x) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef magnitude = value_intrinsic(l, "llvm.fabs", l->f32, &x, 1);
     LLVMValueRef power =
-        ptx_unary(l, PTX_EX2_SMALL, l->f32, LLVMBuildFMul(b, magnitude, real(x, 2.0 * 1.442695040888963407), ""));
+        ptx_unary(l, PTX_EX2_FLUSH, l->f32, LLVMBuildFMul(b, magnitude, real(x, 2.0 * 1.442695040888963407), ""));
     LLVMValueRef inverse = ptx_unary(l, PTX_RCP_APPROX, l->f32, LLVMBuildFAdd(b, power, real(x, 1.0), ""));
     LLVMValueRef far[3] = {inverse, real(x, -2.0), real(x, 1.0)};
     LLVMValueRef large = with_sign(l, IR_F32, value_intrinsic(l, "llvm.fma", l->f32, far, 3), x);
@@ -61,10 +61,15 @@ static LLVMValueRef tanh_f32(struct lowering *l, LLVMValueRef x) {
     return LLVMBuildSelect(b, near, small, large, "");
 }
 
+static LLVMValueRef exp2_f32(struct lowering *l, LLVMValueRef x) {
+    bool flush = ir_number(l->operation, IR_ATTRIBUTE_FLUSH, 0) != 0;
+    return ptx_unary(l, flush ? PTX_EX2_FLUSH : PTX_EX2, l->f32, x);
+}
+
 static LLVMValueRef function_f32(struct lowering *l, enum ir_math function, LLVMValueRef x) {
     switch (function) {
     case IR_MATH_EXP: return exp_f32(l, x);
-    case IR_MATH_EXP2: return ptx_unary(l, PTX_EX2, l->f32, x);
+    case IR_MATH_EXP2: return exp2_f32(l, x);
     case IR_MATH_TANH: return tanh_f32(l, x);
     case IR_MATH_SQRT: return ptx_unary(l, PTX_SQRT_F32, l->f32, x);
     case IR_MATH_RSQRT: return ptx_unary(l, PTX_RSQRT, l->f32, x);
