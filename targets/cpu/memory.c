@@ -529,6 +529,8 @@ static LLVMValueRef atomic_action(struct cpu_emitter *e, const struct ir_operati
     switch (action) {
     case IR_ACTION_LOAD: return from_bits(e, atomic_load_bits(e, element, address, order), element);
     case IR_ACTION_STORE: {
+        if (operation->results[0]->uses) /* an exchange when somebody asks for what was there */
+            break;
         LLVMValueRef store = LLVMBuildStore(B, to_bits(e, value, element), address);
         LLVMSetAlignment(store, (unsigned)cpu_bytes(element));
         LLVMSetOrdering(store, order);
