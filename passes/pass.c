@@ -76,8 +76,10 @@ static bool run_one(const struct pass_info *pass, struct ir_function *function, 
     context->arena = arena_create();
     context->name = pass->name;
     struct pass_audit *audit = pass_audit_begin(pass, function, context->arena);
-    *changed = pass->run(function, context);
     int errors = context->diagnostics->errors;
+    *changed = pass->run(function, context);
+    bool found = context->diagnostics->errors > errors; /* by the pass itself */
+    errors = context->diagnostics->errors;
     bool good = ir_verify_function(function, context->diagnostics);
     if (!good) {
         struct diagnostic *report = diag_report(context->diagnostics, DIAGNOSTIC_E1005, function->at,
@@ -95,7 +97,7 @@ static bool run_one(const struct pass_info *pass, struct ir_function *function, 
             diag_report(context->diagnostics, DIAGNOSTIC_E1005, function->at,
                         "the pass '%s' does not keep an analysis of @%s that it says it keeps: %s", pass->name,
                         function->name, problem);
-        good = !problem;
+        good = !problem && !found;
     }
     arena_destroy(context->arena);
     context->arena = outer;

@@ -1,0 +1,289 @@
+/* The control skeleton in the checker.  An agent has a stack of frames, one a region it is in, so that it can stop at a
+ * barrier and another go on. */
+#include <string.h>
+
+#include "passes/check_machine.h"
+
+int64_t check_number(const struct check_agent *agent, const struct ir_value *value)
+{
+    return agent->values[value->id].number;
+}
+
+/* ---- what may be left out ---- */
+
+/* Whether running an operation with regions can matter: shared memory inside, products on their way, or an integer
+ * that is asked for behind it. */
+static bool matters(const struct ir_operation *op)
+{
+    if (check_is_shared(op))
+        return true;
+    for (int i = 0; i < op->result_count; i++) {
+        const struct ir_type *type = op->results[i]->type;
+        bool number = type->kind == IR_TILE && type->rank == 0 && !ir_is_float(type->element);
+        if (op->region_count && number && op->results[i]->uses)
+            return true;
+    }
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
+            if (matters(inner))
+                return true;
+    return false;
+}
+
+/* ---- values ---- */
+
+static void copy_values(struct check *check, struct check_agent *agent, int count, struct ir_value *const *from,
+                        struct ir_value *const *to)
+{
+    struct check_value few[16], *values = few;
+    if (count > 16)
+        values = ARENA_ARRAY(check->arena, struct check_value, count);
+    for (int i = 0; i < count; i++)
+        values[i] = agent->values[from[i]->id];
+    for (int i = 0; i < count; i++)
+        agent->values[to[i]->id] = values[i];
+}
+
+/* Nobody but another product and a wait looks at a product on its way. */
+static void check_products(struct check *check, const struct check_agent *agent, const struct ir_operation *op)
+{
+    bool loop = op->opcode == OP_FOR || op->opcode == OP_WHILE, passes = op->opcode == OP_YIELD || op->opcode == OP_CONDITION;
+    for (int i = 0; i < op->operand_count; i++) {
+        int product = agent->values[op->operands[i]->id].product;
+        bool waits = op->opcode == OP_DOT_WAIT || (op->opcode == OP_DOT_ASYNC && i == 2);
+        if (product > agent->products_done && !waits && !loop && !passes)
+            check_report(check, op, NULL, "uses the result of a product that nobody has waited for");
+    }
+}
+
+/* ---- control flow ---- */
+
+static struct check_frame *top(struct check_agent *agent) { return &agent->frames.data[agent->frames.count - 1]; }
+
+static void enter(struct check *check, struct check_agent *agent, const struct ir_block *block,
+                  const struct ir_operation *owner)
+{
+    struct check_frame frame = {.block = block, .next = block->first, .owner = owner};
+    vector_push(check->arena, &agent->frames, frame);
+}
+
+static bool goes_on(const struct check_frame *frame)
+{
+    return frame->step > 0 ? frame->variable < frame->upper : frame->step < 0 && frame->variable > frame->upper;
+}
+
+static void start_round(struct check_agent *agent)
+{
+    struct check_frame *frame = top(agent);
+    frame->next = frame->block->first;
+    agent->values[frame->block->arguments.data[0]->id] = (struct check_value){.number = frame->variable};
+}
+
+static void start_for(struct check *check, struct check_agent *agent, const struct ir_operation *op)
+{
+    const struct ir_block *body = op->regions[0];
+    struct check_frame loop = {.variable = check_number(agent, op->operands[0]),
+                               .upper = check_number(agent, op->operands[1]),
+                               .step = check_number(agent, op->operands[2])};
+    if (!goes_on(&loop)) {
+        copy_values(check, agent, op->result_count, op->operands + 3, op->results);
+        return;
+    }
+    copy_values(check, agent, op->result_count, op->operands + 3, body->arguments.data + 1);
+    enter(check, agent, body, op);
+    top(agent)->variable = loop.variable;
+    top(agent)->upper = loop.upper;
+    top(agent)->step = loop.step;
+    start_round(agent);
+}
+
+static void end_for(struct check *check, struct check_agent *agent, const struct ir_operation *yield)
+{
+    struct check_frame *frame = top(agent);
+    const struct ir_operation *op = frame->owner;
+    bool multiply = ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0);
+    int64_t before = frame->variable;
+    bool wraps = multiply ? __builtin_mul_overflow(before, frame->step, &frame->variable)
+                          : __builtin_add_overflow(before, frame->step, &frame->variable);
+    if (!wraps && goes_on(frame) && frame->variable != before) {
+        copy_values(check, agent, op->result_count, yield->operands, frame->block->arguments.data + 1);
+        start_round(agent);
+        return;
+    }
+    copy_values(check, agent, op->result_count, yield->operands, op->results);
+    agent->frames.count--;
+}
+
+/* yield and condition */
+static void end_block(struct check *check, struct check_agent *agent, const struct ir_operation *op)
+{
+    struct check_frame *frame = top(agent);
+    const struct ir_operation *owner = frame->owner;
+    if (!owner) {
+        agent->state = CHECK_DONE;
+    } else if (owner->opcode == OP_FOR) {
+        end_for(check, agent, op);
+    } else if (owner->opcode == OP_WHILE && (op->opcode == OP_YIELD || check_number(agent, op->operands[0]))) {
+        int skip = op->opcode == OP_CONDITION;
+        frame->block = owner->regions[skip];
+        frame->next = frame->block->first;
+        copy_values(check, agent, owner->result_count, op->operands + skip, frame->block->arguments.data);
+    } else {
+        int skip = op->opcode == OP_CONDITION;
+        copy_values(check, agent, owner->result_count, op->operands + skip, owner->results);
+        agent->frames.count--;
+    }
+}
+
+static void start_region(struct check *check, struct check_agent *agent, const struct ir_operation *op)
+{
+    if (op->opcode == OP_FOR) {
+        start_for(check, agent, op);
+    } else if (op->opcode == OP_IF) {
+        enter(check, agent, op->regions[check_number(agent, op->operands[0]) ? 0 : 1], op);
+    } else {
+        copy_values(check, agent, op->result_count, op->operands, op->regions[0]->arguments.data);
+        enter(check, agent, op->regions[0], op);
+    }
+}
+
+/* ---- roles ---- */
+
+static bool has_tiles(const struct ir_block *block)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        if (op->opcode == OP_BARRIER || op->opcode == OP_BUFFER_STORE)
+            return true;
+        for (int i = 0; i < op->result_count; i++)
+            if (op->results[i]->type->kind == IR_TILE && op->results[i]->type->rank > 0)
+                return true;
+        for (int r = 0; r < op->region_count; r++)
+            if (has_tiles(op->regions[r]))
+                return true;
+    }
+    return false;
+}
+
+static struct check_agent *new_agent(struct check *check, const struct ir_block *block, int warps)
+{
+    struct check_agent *agent = ARENA_NEW(check->arena, struct check_agent);
+    memset(agent, 0, sizeof *agent);
+    agent->number = check->agent_count;
+    agent->warps = warps;
+    agent->values = ARENA_ARRAY(check->arena, struct check_value, check->function->next_value_id);
+    memset(agent->values, 0, sizeof *agent->values * (size_t)check->function->next_value_id);
+    enter(check, agent, block, NULL);
+    check->agents[check->agent_count++] = agent;
+    return agent;
+}
+
+static void run_roles(struct check *check, struct check_agent *body, const struct ir_operation *op);
+
+/* ---- one operation ---- */
+
+static void step(struct check *check, struct check_agent *agent)
+{
+    const struct ir_operation *op = top(agent)->next;
+    check_products(check, agent, op);
+    if (ir_op_info[op->opcode].traits & IR_TRAIT_TERMINATOR) {
+        end_block(check, agent, op);
+        return;
+    }
+    if (op->opcode == OP_ROLES) {
+        top(agent)->next = op->next;
+        run_roles(check, agent, op);
+        return;
+    }
+    bool flow = op->opcode == OP_FOR || op->opcode == OP_WHILE || op->opcode == OP_IF;
+    if (flow && matters(op)) {
+        top(agent)->next = op->next;
+        start_region(check, agent, op);
+        return;
+    }
+    for (int i = 0; i < op->result_count && !check_is_shared(op); i++)
+        agent->values[op->results[i]->id] = (struct check_value){.number = check_evaluate(check, agent, op, i)};
+    if (check_is_shared(op)) {
+        for (int i = 0; i < op->result_count && ir_op_info[op->opcode].level == IR_LEVEL_VALUE; i++)
+            agent->values[op->results[i]->id] = (struct check_value){.number = check_evaluate(check, agent, op, i)};
+        if (!check_perform(check, agent, op)) {
+            agent->state = CHECK_BLOCKED;
+            agent->blocked = op;
+            return;
+        }
+    }
+    agent->state = CHECK_RUNS;
+    top(agent)->next = op->next;
+}
+
+/* Until it is done, blocked, out of steps or something was found. */
+static void run_agent(struct check *check, struct check_agent *agent)
+{
+    do {
+        step(check, agent);
+        check->steps--;
+    } while (agent->state == CHECK_RUNS && check->steps > 0 && !check->found);
+}
+
+static void report_deadlock(struct check *check, int first)
+{
+    const struct check_agent *worst = NULL;
+    const struct ir_operation *other = NULL;
+    for (int a = first; a < check->agent_count; a++) {
+        const struct check_agent *agent = check->agents[a];
+        if (agent->state == CHECK_BLOCKED && worst)
+            other = agent->blocked;
+        else if (agent->state == CHECK_BLOCKED)
+            worst = agent;
+    }
+    if (worst)
+        check_report(check, worst->blocked, other, "%s", check_why_blocked(check, worst));
+}
+
+static void run_roles(struct check *check, struct check_agent *body, const struct ir_operation *op)
+{
+    const struct ir_attribute *warps = ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS);
+    int first = check->agent_count;
+    if (first + op->region_count > CHECK_AGENTS) {
+        check->steps = 0;
+        return;
+    }
+    for (int r = 0; r < op->region_count; r++) {
+        struct check_agent *agent = new_agent(check, op->regions[r], (int)warps->list[r]);
+        memcpy(agent->values, body->values, sizeof *agent->values * (size_t)check->function->next_value_id);
+        agent->known = body->known;
+        agent->one_thread = !has_tiles(op->regions[r]);
+    }
+    for (bool moved = true, waiting = true; moved && waiting && check->steps > 0 && !check->found;) {
+        moved = waiting = false;
+        for (int a = first; a < check->agent_count; a++) {
+            struct check_agent *agent = check->agents[a];
+            int before = check->steps;
+            if (agent->state == CHECK_DONE)
+                continue;
+            run_agent(check, agent);
+            moved |= agent->state != CHECK_BLOCKED || before - check->steps > 1;
+            waiting |= agent->state != CHECK_DONE;
+        }
+    }
+    if (check->steps > 0 && !check->found)
+        report_deadlock(check, first);
+    for (int a = first; a < check->agent_count; a++) /* what stands behind roles is theirs to order */
+        check_join(body, check->agents[a]);
+}
+
+void check_run(struct check *check)
+{
+    check_choose_grid(check);
+    struct check_agent *body = new_agent(check, check->function->body, check->function->warps);
+    for (int i = 0; i < check->function->body->arguments.count; i++) {
+        const struct ir_value *argument = check->function->body->arguments.data[i];
+        int64_t number = argument->type->kind == IR_TILE ? check->scenario.scalar : i + 1;
+        if (argument->type->element == IR_BOOL && argument->type->kind == IR_TILE)
+            number &= 1;
+        body->values[argument->id].number = number;
+    }
+    while (body->state == CHECK_RUNS && check->steps > 0 && !check->found)
+        run_agent(check, body);
+    if (check->steps > 0 && !check->found)
+        check_end(check);
+}
