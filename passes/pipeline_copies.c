@@ -304,6 +304,16 @@ static void pipeline_loops(struct pipelining *p)
     p->changed = true;
 }
 
+/* Copies right in a counted loop were told about when it was planned. */
+static void remark_place(struct pass_context *context, const struct ir_operation *copy)
+{
+    const struct ir_operation *parent = copy->block->parent;
+    if (parent && parent->opcode == OP_WHILE)
+        pass_remark(context, copy->at, "this copy is waited for where it stands: its loop does not count (write for … in … step …)");
+    else if (parent && parent->opcode == OP_IF)
+        pass_remark(context, copy->at, "this copy is waited for where it stands: it stands under a condition");
+}
+
 bool pass_pipeline_copies(struct ir_function *function, struct pass_context *context)
 {
     struct pipelining p = { .context = context, .function = function };
@@ -321,6 +331,7 @@ bool pass_pipeline_copies(struct ir_function *function, struct pass_context *con
         }
     for (int i = 0; i < p.found.count; i++)
         if (p.found.data[i]->opcode == OP_COPY_ASYNC && p.found.data[i]->block) {
+            remark_place(context, p.found.data[i]);
             pipeline_emit_alone(context, p.found.data[i], p.asynchronous);
             p.changed = true;
         }

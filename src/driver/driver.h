@@ -69,7 +69,7 @@ bool emit_runtime(const struct options *options, enum exit_code *code);
 /* Reads the call of --interpret and runs it as it stands.  No call: lists what can be called. */
 enum exit_code interpret_begin(struct compilation *compilation);
 enum exit_code interpret_begin_tir(struct compilation *compilation, const struct ir_module *module);
-/* Runs it again when the pass worked on its function. */
+/* Runs it again when the pass worked on its function.  NULL: not yet, more passes follow that belong to it. */
 void interpret_after_pass(struct compilation *compilation, const struct ir_function *function, const char *pass);
 enum exit_code interpret_finish(struct compilation *compilation); /* prints the results */
 
@@ -81,6 +81,7 @@ void report_filter_remarks(struct compilation *compilation);
 enum exit_code report_exit_code(const struct compilation *compilation);
 void version_print(const struct options *options);
 void targets_print(void);
+void products_print(void);
 
 int info_main(int count, const char *const *arguments);
 int explain_main(int count, const char *const *arguments);

@@ -305,6 +305,7 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
         return true;
     case OPTION_ARCH: return parse_targets(o, value);
     case OPTION_PRINT_TARGETS: o->print_targets = true; return true;
+    case OPTION_PRINT_PRODUCTS: o->print_products = true; return true;
     case OPTION_HOST_TARGET: return parse_host(o, value);
     case OPTION_CUDA_PATH: o->cuda_path = value; return true;
     case OPTION_XPTXAS: return add_xptxas(o, value);

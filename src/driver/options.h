@@ -51,7 +51,7 @@ const char *emit_suffix(enum emit_kind kind);
 struct options {
     struct arena *arena;
     enum emit_kind emit;
-    bool syntax_only, interpret, print_targets, print_version, print_help, print_plants;
+    bool syntax_only, interpret, print_targets, print_products, print_version, print_help, print_plants;
     const char *interpret_call;
     const char *output; /* -o, or NULL */
     VECTOR(const char *) files;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "passes/product_choice.h"
 
 int64_t report_clock(void) {
     struct timespec now;
@@ -105,6 +106,13 @@ void version_print(const struct options *options) {
 void targets_print(void) {
     struct buffer text = {0};
     target_print_all(&text);
+    fwrite(text.data, 1, text.size, stdout);
+    buffer_free(&text);
+}
+
+void products_print(void) {
+    struct buffer text = {0};
+    product_print_table(&text);
     fwrite(text.data, 1, text.size, stdout);
     buffer_free(&text);
 }

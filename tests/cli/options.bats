@@ -15,6 +15,7 @@ SYNTAX_ONLY|-fsyntax-only|tilecc -arch=cpu OPT k.tile; ls
 INTERPRET|--interpret=k_axpy(2, [3], [3])|tilecc -arch=cpu OPT k.tile; ls
 ARCH|-arch=sm_80|tilecc --emit=tir OPT k.tile; ls
 PRINT_TARGETS|--print-targets|tilecc -arch=cpu OPT k.tile; ls
+PRINT_PRODUCTS|--print-products|tilecc -arch=cpu OPT k.tile; ls
 HOST_TARGET|--host-target=aarch64-linux|tilecc --emit-runtime OPT -o rt.o; sum rt.o
 CUDA_PATH|--cuda-path=/nonexistent|tilecc --version -v OPT
 XPTXAS|-Xptxas -O0|tilecc -arch=sm_80 --dryrun -v OPT k.tile

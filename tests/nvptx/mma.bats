@@ -1,0 +1,101 @@
+#!/usr/bin/env bats
+# Products by mma.sync and copies by cp.async in machine code, and the table of --print-products: what it says of an
+# architecture and elements is what is emitted for them.
+
+setup() {
+    [ -n "${PTXAS-}" ] || skip "no ptxas"
+    cd "$BATS_TEST_TMPDIR" || return 1
+    products=$SRCDIR/tests/nvptx/products.tile
+}
+
+# text ARCH SPEC FILE: PTX of the first, aligned instance, in out.ptx.
+text() {
+    rm -f -- ./*.ptx
+    "$TILECC" -arch="$1" --spec "$2" --emit=ptx "$3" && mv -- *.0."$1".ptx out.ptx
+}
+
+# The instruction that the table names: "mma m16n8k16" or fma.
+said() { "$TILECC" --print-products | awk -v t="$1" -v f="$2" '$1 == t { sub(/^[^ ]+ +/, ""); if (index($0, f " ") == 1) {
+    sub(f " +", "", $0); print $1 == "fma" ? $1 : $1 " " $2 } }'; }
+
+# What the text holds.
+done_by() { grep -o 'mma\.sync\.aligned\.m[0-9]*n[0-9]*k[0-9]*\|wgmma\.mma_async\.sync\.aligned\.m[0-9]*n[0-9]*k[0-9]*' out.ptx |
+    sed 's/wgmma.*aligned\./wgmma /; s/mma\.sync\.aligned\./mma /' | sort -u; }
+
+@test "the table says what is emitted" {
+    local count=0
+    while read -r kernel factors; do
+        for arch in sm_75 sm_80 sm_89 sm_90a sm_100a; do
+            text "$arch" "$kernel" "$products"
+            want=$(said "$arch" "$factors")
+            got=$(done_by)
+            case $want in
+            fma) [ -z "$got" ] ;;
+            wgmma*) [[ $got == wgmma*"${want##*k}" ]] ;;
+            *) [ "$got" = "$want" ] ;;
+            esac || { echo "$arch $kernel: the table says '$want', the text '$got'"; return 1; }
+            count=$((count + 1))
+        done
+    done <<'END'
+product_nt bf16
+product_f16 f16
+product_i8 i8
+product_u8 u8
+product_tf32 f32 tf32
+product_f32 f32 ieee
+product_f8<f8e4m3> f8e4m3
+product_f8<f8e5m2> f8e5m2
+END
+    [ "$count" -eq 40 ]
+}
+
+@test "every architecture's text is taken by ptxas" {
+    for arch in sm_75 sm_80 sm_86 sm_87 sm_89 sm_90 sm_100a sm_103a sm_110a sm_120a sm_121a; do
+        for kernel in product_f16 odd; do
+            text "$arch" "$kernel" "$products"
+            "$PTXAS" -arch="$arch" out.ptx -o out.cubin
+        done
+    done
+}
+
+# resources: registers and spills of out.ptx on sm_80
+resources() { "$PTXAS" -v -arch=sm_80 out.ptx -o out.cubin 2>&1; }
+
+@test "the examples on sm_80: tensor cores, asynchronous copies, no spills" {
+    text sm_80 'matmul<bf16, bf16>' "$SRCDIR/examples/matmul.tile"
+    [ "$(grep -c 'mma\.sync' out.ptx)" -eq 128 ]           # 64 x 64 a warp, 64 of k
+    [ "$(grep -c 'ldmatrix.*x4' out.ptx)" -eq 32 ]         # each fragment read once
+    [ "$(grep -c 'cp\.async\.cg.*, 16' out.ptx)" -eq 64 ]  # three iterations ahead and the loop
+    resources | grep ' 0 bytes spill stores, 0 bytes spill loads'
+    for columns in 64 128; do
+        text sm_80 "attention<bf16>[D=$columns,CAUSAL=false]" "$SRCDIR/examples/attention.tile"
+        [ "$(grep -c 'mma\.sync' out.ptx)" -ge $((columns * 2)) ]
+        grep -q 'ldmatrix.*trans' out.ptx
+        resources | grep ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads'
+    done
+}
+
+# The lines of sass between the two branches around the first HMMA.
+loop() { awk '/^\.L/ { if (hmma) exit; n = 0 } { line[n++] = $0 } /HMMA/ { hmma = 1 } /BRA/ && hmma { exit }
+    END { for (i = 0; i < n; i++) print line[i] }' sass; }
+
+@test "and in the loop nothing but products, fragments, copies and addresses" {
+    [ -n "${NVDISASM-}" ] || skip "no nvdisasm"
+    text sm_80 'matmul<bf16, bf16>' "$SRCDIR/examples/matmul.tile"
+    "$PTXAS" -arch=sm_80 out.ptx -o out.cubin
+    "$NVDISASM" -c out.cubin >sass
+    loop >body
+    [ "$(grep -c 'HMMA\.16816' body)" -eq 128 ]
+    [ "$(grep -c 'LDSM\.16\.M.*\.4' body)" -eq 32 ]
+    [ "$(grep -c 'LDGSTS\.E\.BYPASS\.128' body)" -eq 16 ]
+    [ "$(grep -c 'BAR\.SYNC' body)" -eq 1 ]
+    run grep -E 'LDL|STL|LDG\.|[^G]STS|BRX' body
+    [ "$status" -eq 1 ]
+}
+
+@test "a remark tells what became of each loop" {
+    run "$TILECC" -arch=sm_80 -Rpass=pipeline --spec 'matmul<bf16, bf16>' --emit=ptx "$SRCDIR/examples/matmul.tile"
+    [[ $output == *"2 copies of this loop run 3 iterations ahead, in 4 slots"* ]]
+    run "$TILECC" -arch=sm_80 -Rpass=pipeline --spec backwards --emit=ptx "$products"
+    [[ $output == *"its loop does not count"* ]]
+}
