@@ -3,7 +3,7 @@
 same bits from every schedule on integers that are exact, and the same bits a thousand times while another process loads the GPU.
 Outputs lie inside larger memory that is filled with a pattern, and begin as NaN.
 
-usage: check.py --library libbench.so [--assembled sm_80] [--only product,exact,attention,repeat]
+usage: check.py --library libbench.so [--device cuda|cpu] [--assembled sm_80] [--only product,exact,attention,repeat]
                 [--count 60] [--repeats 1000] [--seed N] [--seconds 240]
 """
 import argparse
@@ -13,18 +13,19 @@ import subprocess
 import sys
 import time
 
-from ours import Assembled, Ours
+from ours import TILE_CPU, Assembled, Ours
 
 PARTS = ["product", "exact", "attention", "repeat"]
 PATTERN = -7.0
 LOAD = """
 import torch
-a = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
+a = torch.randn(4096, 4096, device="{device}", dtype=torch.bfloat16)
 print("ready", flush=True)
 while True:
     for _ in range(20):
         a @ a
-    torch.cuda.synchronize()
+    if "{device}" == "cuda":
+        torch.cuda.synchronize()
 """
 
 
@@ -33,7 +34,12 @@ class Checker:
         self.torch, self.ours, self.assembled, self.options = torch, ours, assembled, options
         self.random, self.begin = random.Random(options.seed), time.time()
         self.done, self.failures, self.variants = 0, 0, {}
-        self.processors = torch.cuda.get_device_properties(0).multi_processor_count
+        self.device = options.device
+        self.processors = torch.cuda.get_device_properties(0).multi_processor_count if options.device == "cuda" else 1
+
+    def synchronize(self):
+        if self.device == "cuda":
+            self.torch.cuda.synchronize()
 
     def out_of_time(self):
         return time.time() - self.begin > self.options.seconds
@@ -50,7 +56,7 @@ class Checker:
     def place(self, rows, columns, dtype, by_columns=False, gap=0, shift=0, values=None):
         """A [rows, columns] view inside patterned memory, `gap` elements between lines and `shift` before it; and that memory."""
         lines, length = (columns, rows) if by_columns else (rows, columns)
-        memory = self.torch.full((shift + lines * (length + gap) + 64,), PATTERN, device="cuda", dtype=dtype)
+        memory = self.torch.full((shift + lines * (length + gap) + 64,), PATTERN, device=self.device, dtype=dtype)
         view = memory.as_strided((lines, length), (length + gap, 1), shift)
         view = view.t() if by_columns else view
         if values is not None:
@@ -59,7 +65,7 @@ class Checker:
 
     def untouched(self, memory, view):
         """Nothing outside the view has changed."""
-        outside = self.torch.ones(memory.shape, dtype=self.torch.bool, device="cuda")
+        outside = self.torch.ones(memory.shape, dtype=self.torch.bool, device=self.device)
         outside.as_strided(view.shape, view.stride(), view.storage_offset()).fill_(False)
         return bool((memory[outside] == PATTERN).all())
 
@@ -73,7 +79,7 @@ class Checker:
 
     def compare_product(self, text, output, memory, a, b, bias, activation, letter):
         torch = self.torch
-        torch.cuda.synchronize()
+        self.synchronize()
         self.done += 1
         if not self.untouched(memory, output):
             return self.fail(f"{text}: wrote outside its result")
@@ -107,16 +113,18 @@ class Checker:
             if number >= self.options.count or self.out_of_time():
                 return
             for letter in ("bf16", "f16"):
-                self.one_product(m, n, k, letter)
+                self.one_product(m, n, k, letter, False)
+                if number % 2: # lines of whole 16 bytes, on 16 bytes: what code with tensor maps takes
+                    self.one_product(m, -(-n // 8) * 8, -(-k // 8) * 8, letter, True)
 
-    def one_product(self, m, n, k, letter):
+    def one_product(self, m, n, k, letter, tidy):
         torch, pick, dtype = self.torch, self.random.choice, self.type_of(letter)
-        gaps = [pick((0, 8, 0, 1)) for _ in range(3)]
-        shifts = [pick((0, 0, 0, 1, 8)) for _ in range(3)]
-        columns = [pick((False, True)), pick((False, True))]
-        a, _ = self.place(m, k, dtype, columns[0], gaps[0], shifts[0], torch.randn(m, k, device="cuda"))
-        b, _ = self.place(k, n, dtype, columns[1], gaps[1], shifts[1], torch.randn(k, n, device="cuda"))
-        bias = torch.randn(n, device="cuda") if pick((False, True)) else None
+        gaps = [pick((0, 8) if tidy else (0, 8, 0, 1)) for _ in range(3)]
+        shifts = [pick((0, 8) if tidy else (0, 0, 0, 1, 8)) for _ in range(3)]
+        columns = [pick((False, True)) and not (tidy and m % 8), pick((False, True))]
+        a, _ = self.place(m, k, dtype, columns[0], gaps[0], shifts[0], torch.randn(m, k, device=self.device))
+        b, _ = self.place(k, n, dtype, columns[1], gaps[1], shifts[1], torch.randn(k, n, device=self.device))
+        bias = torch.randn(n, device=self.device) if pick((False, True)) else None
         activation = pick((0, 1))
         output, memory = self.place(m, n, dtype, False, gaps[2], shifts[2])
         output.fill_(math.nan)
@@ -151,25 +159,27 @@ class Checker:
         torch = self.torch
         for m, n, k, transposed in [(512, 768, 1024, False), (512, 768, 1024, True), (384, 520, 776, False), (100, 136, 4000, True),
                                     (4096, 4096, 4096, False)]:
+            if self.device == "cpu" and m * n * k > 10 ** 9:
+                continue
             for letter in ("bf16", "f16"):
                 dtype = self.type_of(letter)
                 limit = 3 if letter == "bf16" else 2
-                a = torch.randint(-limit, limit + 1, (m, k), device="cuda").to(dtype)
-                stored = torch.randint(-limit, limit + 1, (n, k), device="cuda").to(dtype)
+                a = torch.randint(-limit, limit + 1, (m, k), device=self.device).to(dtype)
+                stored = torch.randint(-limit, limit + 1, (n, k), device=self.device).to(dtype)
                 b = stored.t() if transposed else stored.t().contiguous()
-                chosen = torch.arange(0, m, max(1, m // 512), device="cuda")
+                chosen = torch.arange(0, m, max(1, m // 512), device=self.device)
                 wanted = (a[chosen].double() @ b.double()).to(dtype)
                 results = {}
                 for entry in self.entries(letter):
-                    results[entry] = torch.full((m, n), math.nan, device="cuda", dtype=dtype)
+                    results[entry] = torch.full((m, n), math.nan, device=self.device, dtype=dtype)
                     self.launch(entry, a, b, None, results[entry], 0)
                 if self.assembled:
-                    older = torch.full((m, n), math.nan, device="cuda", dtype=dtype)
+                    older = torch.full((m, n), math.nan, device=self.device, dtype=dtype)
                     launch = self.assembled.bind_product(f"matmul_{letter}_{letter}", a, b, older, self.processors)
                     if launch:
                         launch()
                         results["sm_80 text"] = older
-                torch.cuda.synchronize()
+                self.synchronize()
                 for name, result in results.items():
                     self.done += 1
                     if not torch.equal(result[chosen].view(torch.int16), (wanted + 0.0).view(torch.int16)):
@@ -185,8 +195,8 @@ class Checker:
         scores = q.double() @ K.transpose(-1, -2) * scale
         L, S = q.shape[2], k.shape[2]
         if causal:
-            row = torch.arange(L, device="cuda")[:, None] + (S - L)
-            scores.masked_fill_(torch.arange(S, device="cuda")[None, :] > row, -math.inf)
+            row = torch.arange(L, device=self.device)[:, None] + (S - L)
+            scores.masked_fill_(torch.arange(S, device=self.device)[None, :] > row, -math.inf)
         lse = torch.logsumexp(scores, -1)
         weights = torch.nan_to_num(torch.exp(scores - lse[..., None]), nan=0.0)
         return weights @ V, lse
@@ -207,15 +217,15 @@ class Checker:
 
     def one_attention(self, z, h, hk, L, S, d, causal, with_lse):
         torch = self.torch
-        q, k, v = (torch.randn(z, heads, n, d, device="cuda", dtype=torch.bfloat16) for heads, n in ((h, L), (hk, S), (hk, S)))
-        output = torch.full((z, h, L, d), math.nan, device="cuda", dtype=torch.bfloat16)
-        lse = torch.full((z, h, L), math.nan, device="cuda") if with_lse else None
+        q, k, v = (torch.randn(z, heads, n, d, device=self.device, dtype=torch.bfloat16) for heads, n in ((h, L), (hk, S), (hk, S)))
+        output = torch.full((z, h, L, d), math.nan, device=self.device, dtype=torch.bfloat16)
+        lse = torch.full((z, h, L), math.nan, device=self.device) if with_lse else None
         text = f"attention z{z} h{h}/{hk} L{L} S{S} d{d} {'causal' if causal else 'full'}"
         try:
             self.launch("attention_bf16", q, k, v, output, lse, d ** -0.5, causal)
         except RuntimeError as problem:
             return self.fail(f"{text}: {problem}")
-        torch.cuda.synchronize()
+        self.synchronize()
         self.done += 1
         wanted, wanted_lse = self.attention_reference(q, k, v, d ** -0.5, causal)
         if torch.isnan(output).any():
@@ -235,16 +245,16 @@ class Checker:
 
     def repeat(self):
         torch = self.torch
-        load = subprocess.Popen([sys.executable, "-c", LOAD], stdout=subprocess.PIPE, text=True)
+        load = subprocess.Popen([sys.executable, "-c", LOAD.format(device=self.device)], stdout=subprocess.PIPE, text=True)
         try:
             load.stdout.readline()
             for number, (m, n, k) in enumerate([(1024, 1024, 2048), (1000, 1096, 1032), (2048, 512, 4096)]):
-                a = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
-                stored = torch.randn(n, k, device="cuda", dtype=torch.bfloat16)
+                a = torch.randn(m, k, device=self.device, dtype=torch.bfloat16)
+                stored = torch.randn(n, k, device=self.device, dtype=torch.bfloat16)
                 b = stored.t() if number == 1 else stored.t().contiguous()
                 self.same_bits(f"matmul {m}x{n}x{k}", "matmul_bf16_bf16", lambda out: (a, b, None, out, 0), (m, n))
             for d, causal in ((128, False), (128, True), (64, True)):
-                q, kk, v = (torch.randn(2, 8, 1024, d, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+                q, kk, v = (torch.randn(2, 8, 1024, d, device=self.device, dtype=torch.bfloat16) for _ in range(3))
                 self.same_bits(f"attention d{d} {'causal' if causal else 'full'}", "attention_bf16",
                                lambda out: (q, kk, v, out, None, d ** -0.5, causal), (2, 8, 1024, d))
         finally:
@@ -255,10 +265,10 @@ class Checker:
         torch = self.torch
         if not self.ours.has(entry):
             return
-        first = torch.full(shape, math.nan, device="cuda", dtype=torch.bfloat16)
+        first = torch.full(shape, math.nan, device=self.device, dtype=torch.bfloat16)
         self.launch(entry, *arguments(first))
         again = torch.empty_like(first)
-        launch, different = self.ours.bind(entry, *arguments(again)), torch.zeros((), device="cuda", dtype=torch.int64)
+        launch, different = self.ours.bind(entry, *arguments(again)), torch.zeros((), device=self.device, dtype=torch.int64)
         for _ in range(self.options.repeats):
             again.fill_(math.nan)
             launch()
@@ -272,6 +282,7 @@ def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--library", required=True)
     parser.add_argument("--assembled", default=None)
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--count", type=int, default=60, help="shapes of products; half as many of attention")
     parser.add_argument("--repeats", type=int, default=1000)
@@ -291,8 +302,8 @@ def main(arguments):
     import torch
     torch.manual_seed(options.seed)
     torch.backends.cuda.matmul.allow_tf32 = False
-    torch.empty(1, device="cuda")
-    ours = Ours(options.library, torch.cuda.current_stream().cuda_stream)
+    torch.empty(1, device=options.device)
+    ours = Ours(options.library, torch.cuda.current_stream().cuda_stream if options.device == "cuda" else TILE_CPU)
     checker = Checker(torch, ours, Assembled(options.assembled) if options.assembled else None, options)
     for part in options.parts:
         before = checker.done, checker.failures, time.time()

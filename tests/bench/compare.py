@@ -19,6 +19,7 @@ import os
 import sys
 import time
 
+from table import is_right
 from timing import Meter, Timer, environment, median, ratios
 
 MEMORY_KERNELS = ["softmax", "layernorm", "rmsnorm", "gelu", "swiglu", "add", "rowsum", "saxpy"]
@@ -147,7 +148,8 @@ def line(row):
             text += f"  {name}/{row['baseline']} {median(values):.3f} [{min(values):.3f}..{max(values):.3f}]"
     clocks = row["clocks"]["ours"]
     text += f"  {median([c[0] for c in clocks]):.0f} MHz {median([c[2] for c in clocks]):.0f} W" if clocks else ""
-    return text + "  errors " + " ".join(f"{name} {value:.2e}" for name, value in row["errors"].items())
+    text += "  errors " + " ".join(f"{name} {value:.2e}" for name, value in row["errors"].items())
+    return text + "".join(f"  WRONG: {name}" for name in row["errors"] if not is_right(row, name))
 
 
 def main(arguments):
@@ -168,14 +170,15 @@ def main(arguments):
         if time.time() - begin > options.seconds:
             print(f"out of time before {case.kernel} {case.what}", flush=True)
             break
+        print(f"# {case.kernel} {' '.join(case.what.values())}", file=sys.stderr, flush=True)
         row = run_case(case, timer, options)
-        failed += "failed" in row
+        failed += "failed" in row or not all(is_right(row, name) for name in ("ours", "sm_80"))
         result["rows"].append(row)
         print(line(row), flush=True)
         with open(options.out, "w") as out:  # after each row: a run that is cut short keeps what it measured
             json.dump(result, out)
         torch.cuda.empty_cache()
-    print(f"# {len(result['rows'])} rows, {failed} failed, {time.time() - begin:.0f} s", flush=True)
+    print(f"# {len(result['rows'])} rows, {failed} failed or wrong, {time.time() - begin:.0f} s", flush=True)
     return 1 if failed else 0
 
 

@@ -5,6 +5,9 @@ Tensors are only asked for data_ptr(), shape and stride(), so that this file nee
 import ctypes
 
 
+TILE_CPU = 0x435055  # the stream that means the host's processor
+
+
 def view_struct(rank):
     class View(ctypes.Structure):
         _fields_ = [("data", ctypes.c_void_p), ("extent", ctypes.c_int64 * rank), ("stride", ctypes.c_int64 * rank)]
