@@ -36,6 +36,7 @@ struct pipelining {
     struct pass_context *context;
     struct ir_function *function;
     VECTOR(struct pipelined_loop) loops;
+    VECTOR(struct ir_operation *) names;   /* buffer_permute and buffer_part, in text order */
     VECTOR(struct ir_operation *) found;   /* loops, copies and waits in text order; removed ones have no block */
     bool asynchronous, changed;
 };
@@ -107,6 +108,22 @@ static const struct ir_operation *ancestor_in(const struct ir_block *block, cons
     while (op && op->block != block)
         op = op->block->parent;
     return op;
+}
+
+/* Other names of a buffer's bytes go to where they are used: a loop's iterations will use slots of their own. */
+static void sink_names(struct pipelining *p)
+{
+    for (int i = p->names.count - 1; i >= 0; i--) {
+        struct ir_operation *name = p->names.data[i];
+        while (name->results[0]->uses) {
+            const struct ir_use *use = name->results[0]->uses;
+            struct ir_builder builder = rewrite_before(use->user);
+            struct ir_value **map = ARENA_ARRAY(p->context->arena, struct ir_value *, p->function->next_value_id);
+            builder.at = name->at;
+            ir_set_operand(use->user, use->index, ir_clone(&builder, name, map)->results[0]);
+        }
+        ir_remove(name);
+    }
 }
 
 /* Does the buffer belong to the copy while the loop runs: nobody else fills it, and its readers come behind the wait.
@@ -253,6 +270,8 @@ static int choose_slots(struct pipelining *p, bool *fits)
 static void collect(struct ir_operation *op, void *data)
 {
     struct pipelining *p = data;
+    if (op->opcode == OP_BUFFER_PERMUTE || op->opcode == OP_BUFFER_PART)
+        vector_push(p->context->arena, &p->names, op);
     if ((op->opcode == OP_FOR && has_copies(op)) || op->opcode == OP_COPY_ASYNC || op->opcode == OP_WAIT)
         vector_push(p->context->arena, &p->found, op);
 }
@@ -272,7 +291,8 @@ static void make_rings(struct pipelining *p, int slots)
             struct ir_builder builder = rewrite_before(copy->buffer->definition);
             struct ir_type type = *copy->buffer->type;
             type.slots = slots;
-            copy->ring = ir_build_value(&builder, OP_BUFFER, ir_type_intern(p->function->module->context, &type), 0, NULL);
+            const struct ir_type *ring = ir_type_intern(p->function->module->context, &type);
+            copy->ring = ir_build_value(&builder, OP_BUFFER, ring, 0, NULL);
             copy->ring->name = copy->buffer->name;
         }
 }
@@ -284,7 +304,8 @@ static void pipeline_loops(struct pipelining *p)
     if (slots < 2) {
         for (int i = 0; i < p->loops.count; i++)
             pass_remark(p->context, p->loops.data[i].loop->at, "copies wait in this loop: %s",
-                        fits ? "the schedule says one stage" : "two slots of its buffers do not fit into shared memory");
+                        fits ? "the schedule says one stage"
+                             : "two slots of its buffers do not fit into shared memory");
         p->loops.count = 0;
         return;
     }
@@ -309,7 +330,8 @@ static void remark_place(struct pass_context *context, const struct ir_operation
 {
     const struct ir_operation *parent = copy->block->parent;
     if (parent && parent->opcode == OP_WHILE)
-        pass_remark(context, copy->at, "this copy is waited for where it stands: its loop does not count (write for … in … step …)");
+        pass_remark(context, copy->at,
+                    "this copy is waited for where it stands: its loop does not count (write for … in … step …)");
     else if (parent && parent->opcode == OP_IF)
         pass_remark(context, copy->at, "this copy is waited for where it stands: it stands under a condition");
 }
@@ -319,6 +341,8 @@ bool pass_pipeline_copies(struct ir_function *function, struct pass_context *con
     struct pipelining p = { .context = context, .function = function };
     p.asynchronous = !context->target || (context->target->flags & TARGET_CP_ASYNC);
     ir_walk(function->body, collect, &p);
+    if (p.found.count)
+        sink_names(&p);
     for (int i = 0; i < p.found.count; i++)
         if (p.found.data[i]->opcode == OP_FOR)
             plan_loop(&p, p.found.data[i]);

@@ -67,7 +67,8 @@ static struct ir_value *make_again(struct ahead *ahead, struct ir_builder *build
     return map[value->id];
 }
 
-static struct ir_value *index_ahead(struct ahead *ahead, struct ir_builder *builder, struct ir_value *index, bool inside)
+static struct ir_value *index_ahead(struct ahead *ahead, struct ir_builder *builder, struct ir_value *index,
+                                    bool inside)
 {
     if (index == ahead->variable)
         return inside ? ahead->inside[1] : ahead->free[1];
@@ -207,8 +208,8 @@ static bool goes_down(const struct ir_operation *loop)
 }
 
 /* variable + count * step is still an iteration: variable < upper - count * step, which does not wrap. */
-static struct ir_value *still_runs(struct ir_builder *builder, const struct ir_operation *loop, struct ir_value *variable,
-                                   struct ir_value *last)
+static struct ir_value *still_runs(struct ir_builder *builder, const struct ir_operation *loop,
+                                   struct ir_value *variable, struct ir_value *last)
 {
     return ir_compare(builder, goes_down(loop) ? IR_PREDICATE_GT : IR_PREDICATE_LT, variable, last);
 }
@@ -305,13 +306,14 @@ static void plan_ahead(struct emitter *e, struct ir_builder *builder, struct ir_
     struct ir_value *by = times(builder, loop->operands[2], e->plan->slots - 1), *lower = loop->operands[0];
     struct ir_value *runs = still_runs(builder, loop, ahead->variable, last);
     ahead->free[0] = ir_binary(builder, OP_ADD, ahead->variable, by);
-    ahead->free[1] = ahead->variable->type == wide ? ahead->free[0]
-                                                   : ir_binary(builder, OP_ADD, ir_cast(builder, ahead->variable, IR_INDEX),
-                                                               ir_cast(builder, by, IR_INDEX));
     ahead->inside[0] = ir_select(builder, runs, ahead->free[0], lower);
-    ahead->inside[1] = ahead->variable->type == wide
-                           ? ahead->inside[0]
-                           : ir_select(builder, runs, ahead->free[1], ir_cast(builder, lower, IR_INDEX));
+    ahead->free[1] = ahead->free[0];
+    ahead->inside[1] = ahead->inside[0];
+    if (ahead->variable->type == wide)
+        return;
+    struct ir_value *variable = ir_cast(builder, ahead->variable, IR_INDEX);
+    ahead->free[1] = ir_binary(builder, OP_ADD, variable, ir_cast(builder, by, IR_INDEX));
+    ahead->inside[1] = ir_select(builder, runs, ahead->free[1], ir_cast(builder, lower, IR_INDEX));
 }
 
 /* Where copies start: behind the first product, whose fragments are then on their way before addresses are computed;

@@ -1,5 +1,6 @@
-/* ldmatrix, followed lane by lane as the PTX manual defines it, must give each lane the elements that the operand layout
- * of mma.sync says it holds; and the rows must lie in different banks in the buffers that matrix instructions read. */
+/* ldmatrix, followed lane by lane as the PTX manual defines it, must give each lane the elements that the operand
+ * layout of mma.sync says it holds; and the rows must lie in different banks in the buffers that matrix instructions
+ * read. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@ static int failures;
 
 static void coordinates_of(const struct layout *layout, int reg, int lane, int warp, int *coordinates)
 {
-    struct layout_position position = { .part = { [LAYOUT_REGISTER] = reg, [LAYOUT_LANE] = lane, [LAYOUT_WARP] = warp } };
+    struct layout_position position = { { [LAYOUT_REGISTER] = reg, [LAYOUT_LANE] = lane, [LAYOUT_WARP] = warp } };
     layout_coordinates(layout, &position, coordinates);
 }
 
@@ -27,8 +28,8 @@ static void source_of(bool transposed, int lane, int matrix, int byte, int *row_
     }
 }
 
-static int compare_lane(const struct layout *layout, const struct layout *rows, int bytes, bool transposed, int matrix_bits,
-                        int group, int lane, int warp)
+static int compare_lane(const struct layout *layout, const struct layout *rows, int bytes, bool transposed,
+                        int matrix_bits, int group, int lane, int warp)
 {
     int word_bits = log2_floor((uint64_t)(4 / bytes)), wrong = 0;
     for (int matrix = 0; matrix < 1 << matrix_bits; matrix++)
@@ -63,8 +64,8 @@ static void check(struct layout_table *table, int operand, int m, int n, int byt
     int vector = shared ? layout_memory_vector(rows, shared, 16 / bytes).size : 0;
     int wavefronts = vector == 16 / bytes ? layout_bank_wavefronts(rows, shared, bytes, vector, &ideal) : -1;
     if (wrong || !checked || wavefronts != ideal) {
-        printf("operand %d of %d x %d, %d bytes, warps %d x %d%s: %d of %d wrong, %d wavefronts for %d\n", operand, m, n,
-               bytes, warps_m, warps_n, transposed ? ", transposed" : "", wrong, checked, wavefronts, ideal);
+        printf("operand %d of %d x %d, %d bytes, warps %d x %d%s: %d of %d wrong, %d wavefronts for %d\n", operand, m,
+               n, bytes, warps_m, warps_n, transposed ? ", transposed" : "", wrong, checked, wavefronts, ideal);
         failures++;
     }
 }
