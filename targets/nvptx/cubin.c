@@ -42,6 +42,11 @@ static Elf64_Shdr section_at(const struct reader *r, unsigned index) {
     return section;
 }
 
+/* Of the others, offset and size say nothing that was checked. */
+static bool has_bytes(const Elf64_Shdr *section) {
+    return section->sh_type != SHT_NOBITS && section->sh_type != SHT_NULL;
+}
+
 /* Text at an offset of a string section; NULL when it does not end inside. */
 static const char *text_at(const struct reader *r, const Elf64_Shdr *strings, uint64_t offset) {
     if (strings->sh_type != SHT_STRTAB || offset >= strings->sh_size) return NULL;
@@ -81,7 +86,7 @@ static bool check_sections(struct reader *r) {
     for (unsigned i = 0; i < r->header.e_shnum; i++) {
         Elf64_Shdr s = section_at(r, i);
         if (!text_at(r, &r->names, s.sh_name)) return fail(r, "a section has no name");
-        if (s.sh_type == SHT_NOBITS || s.sh_type == SHT_NULL) continue;
+        if (!has_bytes(&s)) continue;
         if (!inside(r, s.sh_offset, s.sh_size)) return fail(r, "a section ends outside the file");
         if (s.sh_offset + s.sh_size > end) end = s.sh_offset + s.sh_size;
     }
@@ -144,7 +149,7 @@ static bool read_kernel(struct reader *r, uint32_t symbol, const char *name, str
     if (text.sh_type != SHT_PROGBITS || text.sh_size == 0) return fail(r, "a kernel has no code");
     if (!all || !own) return fail(r, "a kernel is not described");
     Elf64_Shdr info = section_at(r, all), more = section_at(r, own);
-    if (info.sh_type == SHT_NOBITS || more.sh_type == SHT_NOBITS) return fail(r, "a kernel is not described");
+    if (!has_bytes(&info) || !has_bytes(&more)) return fail(r, "a kernel is not described");
     const unsigned char *registers = find_info(r, &info, INFO_REGISTERS, symbol, 8);
     const unsigned char *frame = find_info(r, &info, INFO_FRAME_SIZE, symbol, 8);
     if (!registers) return fail(r, "a kernel's registers are not told");

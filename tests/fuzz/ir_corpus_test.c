@@ -1,0 +1,5 @@
+/* What ir_fuzzer.c found interesting, on every run of the suite; support/corpus.h says how it is used. */
+#include "ir_fuzzer.c"
+#include "support/corpus.h"
+
+int main(int count, char **arguments) { return corpus_main("ir", LLVMFuzzerTestOneInput, 20, count, arguments); }

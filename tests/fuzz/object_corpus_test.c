@@ -1,0 +1,5 @@
+/* What object_fuzzer.c found interesting, on every run of the suite; support/corpus.h says how it is used. */
+#include "object_fuzzer.c"
+#include "support/corpus.h"
+
+int main(int count, char **arguments) { return corpus_main("object", LLVMFuzzerTestOneInput, 200, count, arguments); }

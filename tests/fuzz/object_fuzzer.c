@@ -1,0 +1,28 @@
+/* Any bytes as an object for `tilecc info`: it must refuse with words or print, and read nothing outside.  Not part of
+ * make check; `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
+#include "targets/nvptx/cubin.c"
+#define section_at object_section_at /* each reader has its own */
+#include "driver/info.c"
+
+#include <stdlib.h>
+
+static bool complained;
+
+void driver_error(const char *format, ...) {
+    complained = *format != '\0';
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static FILE *nowhere;
+    if (!nowhere) nowhere = freopen("/dev/null", "w", stdout);
+    struct arena *arena = arena_create();
+    struct buffer exact = {.data = malloc(size ? size : 1), .size = size}; /* no byte behind the end */
+    memcpy(exact.data, data, size);
+    complained = false;
+    int code = print_object("fuzz.o", &exact, arena);
+    if (complained != (code != EXIT_OK)) abort();
+    buffer_free(&exact);
+    arena_destroy(arena);
+    return 0;
+}

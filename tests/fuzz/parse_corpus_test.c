@@ -1,0 +1,5 @@
+/* What parse_fuzzer.c found interesting, on every run of the suite; support/corpus.h says how it is used. */
+#include "parse_fuzzer.c"
+#include "support/corpus.h"
+
+int main(int count, char **arguments) { return corpus_main("parse", LLVMFuzzerTestOneInput, 20, count, arguments); }
