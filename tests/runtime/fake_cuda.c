@@ -134,6 +134,8 @@ static int forbidden(void)
 static int bad_image(const char *code)
 {
     int architecture = current[depth] ? state.architecture[current[depth]->device] : 0;
+    if (memcmp(code, "\177ELF", 4) == 0) /* of a compiler */
+        return 0;
     if (strncmp(code, "cubin", 5) != 0 && strcmp(code, "aligned") != 0)
         return 200;
     if (strcmp(code, "cubin for sm_80") == 0 && architecture / 10 == 9)
