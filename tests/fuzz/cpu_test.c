@@ -1,5 +1,5 @@
 /* Random programs as machine code of this processor, at every instruction set that it has, against the interpreter, bit for bit; with
- * an even seed behind the pipeline of -O2, with an odd one as generated.  Each program runs in a process of its own, so that a
+ * an even seed behind the pipeline of -O2, with an odd one behind that of -O0.  Each program runs in a process of its own, so that a
  * crash is one failure.
  *     cpu_test [FIRST_SEED COUNT [ISA]] */
 #include <stdlib.h>
@@ -20,6 +20,8 @@ int main(int count, char **arguments)
         fuzz_judge(&judge, text.data, text.size, &reason);
         if (reason.size && strstr(reason.data, "is not there yet")) {
             refused++;
+            if (count > 4)
+                printf("seed %llu: %s\n", (unsigned long long)seed, reason.data);
         } else if (reason.size) {
             printf("seed %llu: %s\n", (unsigned long long)seed, reason.data);
             fflush(stdout);

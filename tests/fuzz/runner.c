@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ARGUMENTS = 12, RED_ZONE = 256, FLOAT_ARGUMENTS = 8, INTEGER_ARGUMENTS = 13 };
+enum { MAX_ARGUMENTS = 16, RED_ZONE = 256, FLOAT_ARGUMENTS = 8, INTEGER_ARGUMENTS = 16 };
 
 struct argument { uint32_t kind, element, rank, absent; int64_t bytes; uint64_t bits; int64_t extent[8], stride[8];
                   const unsigned char *first, *expected; unsigned char *memory; };
@@ -117,7 +117,8 @@ static void read_program(const unsigned char **at, struct program *program)
 /* The C interface passes integers and pointers in one class of registers and floats in another, in order, on x86-64 and on
  * AArch64; an entry ignores what it has no parameter for.  So one prototype calls them all. */
 typedef int entry_function(void *stream, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
-                           uint64_t, uint64_t, uint64_t, double, double, double, double, double, double, double, double);
+                           uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double, double, double, double,
+                           double, double, double, double);
 
 struct view { void *data; int64_t numbers[16]; };
 
@@ -143,7 +144,7 @@ static int call(entry_function *entry, struct program *program)
     const uint64_t *n = integers;
     const double *f = floats;
     return entry(on_gpu ? NULL : (void *)(uintptr_t)0x435055, n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10],
-                 n[11], f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]);
+                 n[11], n[12], n[13], n[14], n[15], f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]);
 }
 
 /* NaN equals NaN; all else bit by bit.  Elements by enum ir_element: f16 9, bf16 10, f32 11, f64 12, f8e4m3 13, f8e5m2 14. */

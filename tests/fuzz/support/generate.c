@@ -48,6 +48,8 @@ struct ir_value *fuzz_constant(struct generator *g, const struct ir_type *type, 
 {
     enum ir_element element = type->element;
     *bound = 0;
+    if (element == IR_POINTER)
+        return ir_constant_bits(&g->builder, type, 0);
     if (element == IR_BOOL)
         return ir_constant_int(&g->builder, type, random_below(&g->random, 2));
     if (ir_is_float(element)) {
@@ -71,7 +73,7 @@ struct known fuzz_of_type(struct generator *g, const struct ir_type *type, bool 
     }
     struct known made = { .exact = true };
     if (type->rank > 0 && random_chance(&g->random, 50)) {
-        made = fuzz_of_type(g, ir_type_scalar(g->context, type->element), exact);
+        made = fuzz_of_type(g, ir_type_with_shape(g->context, type, 0, NULL), exact);
         made.value = ir_broadcast(&g->builder, made.value, type->rank, type->extent);
     } else {
         made.value = fuzz_constant(g, type, &made.bound);
@@ -107,15 +109,19 @@ struct ir_value *fuzz_index_scalar(struct generator *g, int low, int high)
 
 void fuzz_statements(struct generator *g, int count)
 {
+    int first = g->pool.count;
     for (int i = 0; i < count; i++) {
         int dice = random_below(&g->random, 100);
-        if (!g->pure && dice < 22)
+        if (!g->pure && g->product.a && dice < 5)
+            fuzz_product_loop(g);
+        else if (!g->pure && dice < 26)
             fuzz_memory_statement(g);
-        else if (!g->limits.no_flow && dice < 34 && g->depth < 3)
+        else if (!g->limits.no_flow && dice < 38 && g->depth < 3)
             fuzz_flow_statement(g);
         else
             fuzz_pure_statement(g);
     }
+    fuzz_digest(g, first, g->depth ? 25 : 60);
 }
 
 /* ---- arguments ---- */
@@ -146,9 +152,10 @@ static void add_view(struct generator *g, bool output, bool atomic)
     struct fuzz_program *p = g->program;
     struct fuzz_argument *argument = &p->arguments[p->argument_count];
     struct ir_type type = { .kind = IR_VIEW, .readable = true, .writable = output || atomic };
-    static const enum ir_element atomics[] = { IR_I32, IR_U32, IR_I64, IR_U64, IR_F32 };
-    type.element = atomic ? atomics[random_below(&g->random, 5)] : fuzz_element(g);
-    if (type.element == IR_INDEX)
+    type.element = (enum ir_element)random_below(&g->random, IR_POINTER);
+    while (atomic && type.element == IR_BOOL)
+        type.element = (enum ir_element)random_below(&g->random, IR_POINTER);
+    if (type.element == IR_INDEX && g->limits.plain)
         type.element = IR_I64;
     choose_shape(g, argument, &type);
     type.optional = random_chance(&g->random, 15);
@@ -159,14 +166,15 @@ static void add_view(struct generator *g, bool output, bool atomic)
     }
     argument->output = output;
     argument->atomic = atomic;
+    argument->fill = p->seed * 31 + (uint64_t)p->argument_count;
     argument->block = 1 << random_between(&g->random, 0, 4);
     argument->content = random_chance(&g->random, 20) && !atomic ? FUZZ_WILD : FUZZ_SMALL_INTEGERS;
     argument->type = ir_type_intern(g->context, &type);
     char name[16];
     snprintf(name, sizeof name, "%c%d", atomic ? 't' : output ? 'y' : 'x', p->argument_count);
     struct ir_value *value = ir_block_argument(p->function->body, argument->type, intern(ir_context_names(g->context), name));
-    struct known_view view = { value, p->argument_count, output, atomic, fuzz_limit(type.element) < 8 ? fuzz_limit(type.element) : 8,
-                               argument->content == FUZZ_SMALL_INTEGERS, argument->block, false };
+    struct known_view view = { value, p->argument_count, output, atomic, false, fuzz_limit(type.element) < 8 ? fuzz_limit(type.element) : 8,
+                               argument->content == FUZZ_SMALL_INTEGERS, argument->block };
     vector_push(g->arena, &g->views, view);
     p->argument_count++;
 }
@@ -194,8 +202,11 @@ void fuzz_make_arguments(struct generator *g)
         add_view(g, true, false);
     if (random_chance(&g->random, 30))
         add_view(g, false, true);
+    if (random_chance(&g->random, 20))
+        fuzz_make_product(g);
     for (int i = random_below(&g->random, 3); i > 0; i--)
         add_scalar(g);
+    fuzz_make_digest(g);
     for (int i = 0; i < g->program->argument_count; i++) {
         struct ir_argument_fact fact = { .extent_limit = INT64_C(1) << 31, .restricted = true };
         vector_push(g->arena, &g->program->function->facts, fact);
@@ -244,6 +255,10 @@ struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *are
     g.builder = (struct ir_builder){ .module = program->module, .block = program->function->body };
     fuzz_make_arguments(&g);
     make_grid(&g);
+    if (random_chance(&g.random, 40)) {
+        program->function->warps = 1 << random_below(&g.random, 4);
+        program->function->stages = random_below(&g.random, 5);
+    }
     fuzz_statements(&g, g.limits.statements);
     fuzz_final_stores(&g);
     ir_build(&g.builder, OP_RETURN, 0, NULL, 0, NULL);

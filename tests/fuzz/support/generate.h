@@ -18,15 +18,17 @@ int random_between(struct random *random, int low, int high);    /* both ends in
 bool random_chance(struct random *random, int percent);
 
 /* ---- a program ---- */
-enum { FUZZ_MAX_ARGUMENTS = 12 };
+enum { FUZZ_MAX_ARGUMENTS = 16 };
 enum fuzz_content { FUZZ_SMALL_INTEGERS, FUZZ_WILD /* any bits: NaN, inf, -0, subnormals */, FUZZ_POISON };
 struct fuzz_argument {
     const struct ir_type *type;
+    int alias;                       /* 1 + the argument whose memory it is, too; 0: none */
     bool absent, output, atomic;     /* views; output: instance n owns rows [n*block, (n+1)*block) of dimension 0 */
     int64_t block;
     enum fuzz_content content;
     int64_t extent[IR_MAX_RANK], stride[IR_MAX_RANK];
     int64_t elements;                /* that the allocation holds */
+    uint64_t fill;                   /* seed of the first content */
     uint64_t bits;                   /* scalars */
 };
 struct fuzz_program {
@@ -39,14 +41,29 @@ struct fuzz_program {
     uint64_t seed;
 };
 /* Sizes and what may appear; zero is a good default for all. */
-struct fuzz_limits { int statements; int max_rank; int64_t max_elements; bool no_flow, no_memory_tricks; };
+struct fuzz_limits {
+    int statements, max_rank;
+    int64_t max_elements;
+    bool no_flow, no_memory_tricks;
+    bool plain;                      /* what fits the C interface and a plan: one memory an argument, no views of indexes or pointers */
+};
 struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *arena, uint64_t seed, struct fuzz_limits limits);
 
 /* ---- inside the generator ---- */
 /* A value that later operations may use.  Floats: |value| <= bound and integral when exact; other elements: always exact. */
 struct known { struct ir_value *value; double bound; bool exact; };
 /* A view that may be read (anywhere), or written in the instance's own rows. */
-struct known_view { struct ir_value *value; int argument; bool own_rows, atomic; double bound; bool exact; int64_t block; bool contiguous; };
+struct known_view {
+    struct ir_value *value;
+    int argument;
+    bool own_rows, atomic;
+    bool mine;                       /* a part that no other instance touches: written anywhere */
+    double bound;
+    bool exact;
+    int64_t block;
+};
+/* Two factors and an output for loops over products. */
+struct known_product { struct ir_value *a, *b, *c; int argument; bool transposed; enum ir_element element; int64_t m, n, k; };
 struct generator {
     struct random random;
     struct arena *arena;
@@ -57,6 +74,9 @@ struct generator {
     VECTOR(struct known) pool;
     VECTOR(struct known_view) views;
     struct ir_value *row_block;      /* linear instance number, index scalar */
+    struct ir_value *digest;         /* what nothing else uses is added up here; NULL: nowhere */
+    int digest_slots;
+    struct known_product product;    /* a: NULL when there is none */
     int depth;                       /* of control flow */
     bool pure;                       /* inside functions, maps and combining regions: no memory, no grid */
     bool scalars_only;               /* inside map and combining regions */
@@ -78,6 +98,25 @@ void fuzz_statements(struct generator *g, int count);
 void fuzz_final_stores(struct generator *g);
 void fuzz_make_arguments(struct generator *g);
 void fuzz_reduce_region(struct generator *g);
+void fuzz_product_loop(struct generator *g);
+void fuzz_dot(struct generator *g);
+void fuzz_atomic(struct generator *g, const struct known_view *view);
+void fuzz_pointer_statement(struct generator *g, const struct known_view *view);
+/* The element's scalar, its tile in the shape of `like`. */
+const struct ir_type *fuzz_like(struct generator *g, enum ir_element element, const struct ir_type *like);
+/* Values of the pool from `first` on that nothing uses go to the digest, each with this chance in percent. */
+void fuzz_digest(struct generator *g, int first, int percent);
+void fuzz_make_digest(struct generator *g);
+void fuzz_make_product(struct generator *g);
+struct ir_value *fuzz_index(struct generator *g, int64_t value);
+/* What may be stored in the view without breaking its promise. */
+struct ir_value *fuzz_storable(struct generator *g, const struct known_view *view, const struct ir_type *type);
+/* A place into a view: its operands, PLACE entries and the shape that comes out. */
+struct place { struct ir_value *operand[1 + IR_MAX_RANK]; int64_t entry[IR_MAX_RANK], shape[IR_MAX_RANK]; int rank, result_rank; };
+void fuzz_make_place(struct generator *g, const struct known_view *view, bool distinct, struct place *place);
+struct ir_operation *fuzz_access(struct generator *g, enum ir_opcode opcode, const struct place *place, int count,
+                                 struct ir_value *const *extra, const struct ir_type *result);
+struct ir_value *fuzz_mask(struct generator *g, const struct place *place); /* or NULL */
 /* max(min(value, bound), -bound) */
 struct ir_value *fuzz_clamp(struct generator *g, struct ir_value *value, double bound);
 
@@ -88,6 +127,10 @@ struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program); /* m
 void fuzz_memory_free(struct fuzz_memory *memory);
 bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function *function, struct fuzz_memory *memory,
                     bool reverse, struct interp_problem *problem);
+/* The whole program as a text, and back (program_text.c).  NULL: what was read is no such text. */
+void fuzz_print_program(struct buffer *out, const struct fuzz_program *program);
+struct fuzz_program *fuzz_read_program(struct ir_context *context, struct arena *arena, struct diagnostics *diagnostics,
+                                       const struct source *source);
 /* True when all memories agree, NaN equal to NaN; else writes argument, element and both values to text. */
 bool fuzz_same(const struct fuzz_program *program, const struct fuzz_memory *a, const struct fuzz_memory *b, char *text, size_t size);
 #endif

@@ -38,10 +38,10 @@ static struct ir_value *next_value(struct generator *g, const struct carried *ca
 }
 
 /* Enters a region: what is known outside stays known inside, what is made inside is forgotten behind. */
-struct scope { struct ir_builder builder; int known; };
+struct scope { struct ir_builder builder; int known, views; };
 static struct scope enter(struct generator *g, struct ir_block *block)
 {
-    struct scope scope = { g->builder, g->pool.count };
+    struct scope scope = { g->builder, g->pool.count, g->views.count };
     g->builder = (struct ir_builder){ .module = g->builder.module, .block = block };
     g->depth++;
     return scope;
@@ -51,6 +51,7 @@ static void leave(struct generator *g, struct scope scope)
 {
     g->builder = scope.builder;
     g->pool.count = scope.known;
+    g->views.count = scope.views;
     g->depth--;
 }
 
@@ -96,18 +97,22 @@ static void make_for(struct generator *g)
 {
     struct carried carried[MAX_CARRIED];
     struct ir_value *operands[3 + MAX_CARRIED];
-    const struct ir_type *types[MAX_CARRIED], *index = ir_type_scalar(g->context, IR_INDEX);
+    static const enum ir_element counters[] = { IR_INDEX, IR_INDEX, IR_INDEX, IR_I32, IR_I64, IR_U32, IR_U64, IR_I16, IR_U16, IR_I8, IR_U8 };
+    enum ir_element counter = counters[random_below(&g->random, 11)];
+    const struct ir_type *types[MAX_CARRIED], *index = ir_type_scalar(g->context, counter);
     int count = choose_carried(g, carried), trips = random_below(&g->random, 4);
-    bool multiply = random_chance(&g->random, 15), down = !multiply && random_chance(&g->random, 25);
+    bool multiply = random_chance(&g->random, 15), down = !multiply && ir_is_signed(counter) && random_chance(&g->random, 25);
     int step = multiply ? random_between(&g->random, 2, 4) : (down ? -1 : 1) * random_between(&g->random, 1, 9);
-    int lower = multiply ? 1 : random_between(&g->random, -5, 30);
-    int upper = multiply ? random_between(&g->random, 0, 40) : lower + step * trips - (down ? -1 : 1) * (trips ? random_below(&g->random, step < 0 ? -step : step) : 0);
+    int lower = multiply ? 1 : random_between(&g->random, ir_is_signed(counter) ? -5 : 0, 30);
+    /* an upper bound of an unsigned counter is never below 0 */
+    int upper = multiply ? random_between(&g->random, 0, 30) : lower + step * trips - (down ? -1 : 1) * (trips ? random_below(&g->random, step < 0 ? -step : step) : 0);
     operands[0] = ir_constant_int(&g->builder, index, lower);
     operands[1] = ir_constant_int(&g->builder, index, upper);
     if (!multiply && random_chance(&g->random, 40)) { /* a bound that is not a constant: add something that is 0 or less */
         struct ir_value *any = fuzz_of_type(g, index, false).value;
         struct ir_value *two = ir_constant_int(&g->builder, index, 2);
-        operands[1] = ir_binary(&g->builder, OP_ADD, operands[1], ir_binary(&g->builder, OP_REM, any, two));
+        if (ir_is_signed(counter) || upper > 1) /* an unsigned bound stays above 0 */
+            operands[1] = ir_binary(&g->builder, ir_is_signed(counter) ? OP_ADD : OP_SUB, operands[1], ir_binary(&g->builder, OP_REM, any, two));
     }
     operands[2] = ir_constant_int(&g->builder, index, step);
     for (int i = 0; i < count; i++) {
@@ -117,6 +122,8 @@ static void make_for(struct generator *g)
     struct ir_operation *made = ir_build(&g->builder, OP_FOR, 3 + count, operands, count, types);
     if (multiply)
         ir_set_number(made, IR_ATTRIBUTE_MULTIPLY, 1);
+    if (random_chance(&g->random, 25))
+        ir_set_number(made, IR_ATTRIBUTE_UNROLL, random_between(&g->random, 1, 4));
     struct scope scope = enter(g, made->regions[0]);
     fuzz_know(g, ir_block_argument(made->regions[0], index, NULL), 0, true);
     for (int i = 0; i < count; i++)

@@ -2,13 +2,10 @@
  * instance owns, so that no two instances touch one element; shared views take atomics that commute. */
 #include "generate.h"
 
-static struct ir_value *index_constant(struct generator *g, int64_t value)
+struct ir_value *fuzz_index(struct generator *g, int64_t value)
 {
     return ir_constant_int(&g->builder, ir_type_scalar(g->context, IR_INDEX), value);
 }
-
-/* A place into a view: its operands, PLACE entries and the shape that comes out. */
-struct place { struct ir_value *operand[1 + IR_MAX_RANK]; int64_t entry[IR_MAX_RANK], shape[IR_MAX_RANK]; int rank, result_rank; };
 
 static int64_t small_power(struct generator *g, int64_t room)
 {
@@ -18,7 +15,8 @@ static int64_t small_power(struct generator *g, int64_t room)
 
 static struct ir_value *gather_tile(struct generator *g, int rank, const int64_t *shape)
 {
-    const struct ir_type *type = ir_type_tile(g->context, random_chance(&g->random, 50) ? IR_INDEX : IR_I32, rank, shape);
+    static const enum ir_element elements[] = {IR_INDEX, IR_INDEX, IR_I32, IR_I32, IR_U32, IR_I64, IR_U64, IR_I16, IR_U8, IR_I8, IR_U16};
+    const struct ir_type *type = ir_type_tile(g->context, elements[random_below(&g->random, 11)], rank, shape);
     struct ir_value *any = fuzz_of_type(g, type, false).value;
     if (random_chance(&g->random, 30)) /* as it is: mostly outside */
         return any;
@@ -28,16 +26,16 @@ static struct ir_value *gather_tile(struct generator *g, int rank, const int64_t
 /* Own rows first: index along dimension 0 lies in [block*number, block*(number+1)). */
 static void own_rows(struct generator *g, const struct known_view *view, struct place *place)
 {
-    struct ir_value *start = ir_binary(&g->builder, OP_MUL, g->row_block, index_constant(g, view->block));
+    struct ir_value *start = ir_binary(&g->builder, OP_MUL, g->row_block, fuzz_index(g, view->block));
     int64_t length = small_power(g, view->block);
     int64_t skip = random_below(&g->random, (int)(view->block - length + 1));
-    place->operand[1] = ir_binary(&g->builder, OP_ADD, start, index_constant(g, skip));
+    place->operand[1] = ir_binary(&g->builder, OP_ADD, start, fuzz_index(g, skip));
     place->entry[0] = random_chance(&g->random, 25) ? IR_POINT : length;
     if (place->entry[0] > 0)
         place->shape[place->result_rank++] = length;
 }
 
-static void make_place(struct generator *g, const struct known_view *view, bool distinct, struct place *place)
+void fuzz_make_place(struct generator *g, const struct known_view *view, bool distinct, struct place *place)
 {
     const struct ir_type *type = view->value->type;
     int64_t room = g->limits.max_elements;
@@ -64,34 +62,55 @@ static void make_place(struct generator *g, const struct known_view *view, bool 
             place->entry[d] = IR_POINT;
         } else {
             int64_t length = small_power(g, int64_max(room, 1));
-            place->operand[1 + d] = random_chance(&g->random, 40) ? index_constant(g, 0) : fuzz_index_scalar(g, -4, 30);
+            place->operand[1 + d] = random_chance(&g->random, 40) ? fuzz_index(g, 0) : fuzz_index_scalar(g, -4, 30);
             place->shape[place->result_rank++] = place->entry[d] = length;
             room /= length;
         }
     }
 }
 
-static struct ir_operation *build_access(struct generator *g, enum ir_opcode opcode, const struct place *place,
-                                         struct ir_value *extra, struct ir_value *mask, const struct ir_type *result)
+/* Some true `inside` bits: a constant that lies in the argument's own extent. */
+static int64_t inside_bits(struct generator *g, const struct place *place)
 {
-    struct ir_value *operands[3 + IR_MAX_RANK];
-    int count = 0;
+    const struct ir_value *view = place->operand[0];
+    int64_t bits = 0, at;
+    if (view->definition || view->block != g->program->function->body || g->program->arguments[view->index].absent)
+        return 0;
+    for (int d = 0; d < place->rank; d++) {
+        int64_t length = place->entry[d] > 0 ? place->entry[d] : 1;
+        if (place->entry[d] != IR_GATHER && ir_constant_integer(place->operand[1 + d], &at) && at >= 0 &&
+            at + length <= g->program->arguments[view->index].extent[d] && random_chance(&g->random, 70))
+            bits |= INT64_C(1) << d;
+    }
+    return bits;
+}
+
+struct ir_operation *fuzz_access(struct generator *g, enum ir_opcode opcode, const struct place *place, int count,
+                                 struct ir_value *const *extra, const struct ir_type *result)
+{
+    struct ir_value *operands[4 + IR_MAX_RANK];
+    int n = 0;
     for (int i = 0; i <= place->rank; i++)
-        operands[count++] = place->operand[i];
-    if (extra)
-        operands[count++] = extra;
-    if (mask)
-        operands[count++] = mask;
-    struct ir_operation *made = ir_build(&g->builder, opcode, count, operands, result != NULL, &result);
+        operands[n++] = place->operand[i];
+    for (int i = 0; i < count; i++)
+        if (extra[i])
+            operands[n++] = extra[i];
+    struct ir_operation *made = ir_build(&g->builder, opcode, n, operands, result != NULL, &result);
     ir_set_list(made, IR_ATTRIBUTE_PLACE, place->rank, place->entry);
+    int64_t inside = inside_bits(g, place);
+    if (inside)
+        ir_set_number(made, IR_ATTRIBUTE_INSIDE, inside);
+    if ((opcode == OP_LOAD || opcode == OP_STORE) && random_chance(&g->random, 20))
+        ir_set_number(made, IR_ATTRIBUTE_CACHE, random_below(&g->random, IR_CACHE_COUNT));
     return made;
 }
 
-static struct ir_value *maybe_mask(struct generator *g, const struct place *place)
+struct ir_value *fuzz_mask(struct generator *g, const struct place *place)
 {
     if (!random_chance(&g->random, 30))
         return NULL;
-    return fuzz_of_type(g, ir_type_tile(g->context, IR_BOOL, place->result_rank, place->shape), false).value;
+    int rank = random_chance(&g->random, 20) ? 0 : place->result_rank;
+    return fuzz_of_type(g, ir_type_tile(g->context, IR_BOOL, rank, place->shape), false).value;
 }
 
 static const struct ir_type *place_type(struct generator *g, const struct known_view *view, const struct place *place)
@@ -102,47 +121,36 @@ static const struct ir_type *place_type(struct generator *g, const struct known_
 static void load(struct generator *g, const struct known_view *view)
 {
     struct place place;
-    make_place(g, view, false, &place);
-    if (random_chance(&g->random, 10)) {
+    fuzz_make_place(g, view, false, &place);
+    if (random_chance(&g->random, 15)) {
         const struct ir_type *type = ir_type_tile(g->context, IR_BOOL, place.result_rank, place.shape);
-        fuzz_know(g, build_access(g, OP_INSIDE, &place, NULL, NULL, type)->results[0], 0, true);
+        fuzz_know(g, fuzz_access(g, OP_INSIDE, &place, 0, NULL, type)->results[0], 0, true);
         return;
     }
-    const struct ir_type *type = place_type(g, view, &place);
-    struct known other = { ir_constant_int(&g->builder, type, 0), 0, true };
+    const struct ir_type *type = place_type(g, view, &place), *scalar = ir_type_with_shape(g->context, type, 0, NULL);
+    struct known other = {ir_constant_int(&g->builder, random_chance(&g->random, 20) ? scalar : type, 0), 0, true};
     if (random_chance(&g->random, 40))
-        other = fuzz_of_type(g, type, false);
-    struct ir_value *mask = maybe_mask(g, &place);
-    struct ir_value *loaded = build_access(g, OP_LOAD, &place, other.value, mask, type)->results[0];
+        other = fuzz_of_type(g, random_chance(&g->random, 30) ? scalar : type, false);
+    struct ir_value *extra[2] = {other.value, fuzz_mask(g, &place)};
+    struct ir_value *loaded = fuzz_access(g, OP_LOAD, &place, 2, extra, type)->results[0];
     fuzz_know(g, loaded, view->bound > other.bound ? view->bound : other.bound, view->exact && other.exact);
 }
 
 /* What is stored keeps the view's promise: a load anywhere, in an earlier line of a loop too, may rely on it. */
+struct ir_value *fuzz_storable(struct generator *g, const struct known_view *view, const struct ir_type *type)
+{
+    struct known value = fuzz_of_type(g, type, view->exact);
+    if (view->exact && ir_is_float(type->element) && value.bound > view->bound)
+        return fuzz_clamp(g, value.value, view->bound);
+    return value.value;
+}
+
 static void store(struct generator *g, const struct known_view *view)
 {
     struct place place;
-    make_place(g, view, true, &place);
-    struct known value = fuzz_of_type(g, place_type(g, view, &place), view->exact);
-    if (view->exact && ir_is_float(value.value->type->element) && value.bound > view->bound)
-        value.value = fuzz_clamp(g, value.value, view->bound);
-    build_access(g, OP_STORE, &place, value.value, maybe_mask(g, &place), NULL);
-}
-
-static void atomic(struct generator *g, const struct known_view *view)
-{
-    static const enum ir_action actions[] = { IR_ACTION_ADD, IR_ACTION_MIN, IR_ACTION_MAX, IR_ACTION_AND, IR_ACTION_OR, IR_ACTION_XOR };
-    struct place place;
-    const struct ir_type *scalar = ir_type_scalar(g->context, view->value->type->element);
-    /* one action a view: min and add do not commute; the view's argument number chooses */
-    bool real = ir_is_float(scalar->element);
-    enum ir_action action = real ? IR_ACTION_ADD : actions[view->argument % 6];
-    make_place(g, view, false, &place);
-    struct known value = fuzz_of_type(g, place_type(g, view, &place), true);
-    if (real && value.bound > 64)
-        return;
-    struct ir_operation *made = build_access(g, OP_ATOMIC, &place, value.value, maybe_mask(g, &place), place_type(g, view, &place));
-    ir_set_number(made, IR_ATTRIBUTE_ACTION, action);
-    ir_set_number(made, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED);
+    fuzz_make_place(g, view, true, &place);
+    struct ir_value *extra[2] = {fuzz_storable(g, view, place_type(g, view, &place)), fuzz_mask(g, &place)};
+    fuzz_access(g, OP_STORE, &place, 2, extra, NULL);
 }
 
 /* ---- views of views ---- */
@@ -157,7 +165,7 @@ static void subview(struct generator *g, const struct known_view *view)
     for (int d = 0; d < type->rank; d++) {
         bool drops = random_chance(&g->random, 25) && type->rank - __builtin_popcountll((unsigned long long)drop) > 1;
         operands[1 + 2 * d] = fuzz_index_scalar(g, -2, 12);
-        operands[2 + 2 * d] = drops ? ir_binary(&g->builder, OP_ADD, operands[1 + 2 * d], index_constant(g, 1)) : fuzz_index_scalar(g, 4, 40);
+        operands[2 + 2 * d] = drops ? ir_binary(&g->builder, OP_ADD, operands[1 + 2 * d], fuzz_index(g, 1)) : fuzz_index_scalar(g, 4, 40);
         if (drops) {
             drop |= INT64_C(1) << d;
             continue;
@@ -178,13 +186,36 @@ static void view_permute(struct generator *g, const struct known_view *view)
     struct ir_type made = *type;
     int64_t order[IR_MAX_RANK];
     for (int d = 0; d < type->rank; d++) {
-        order[d] = type->rank - 1 - d;
+        int other = random_below(&g->random, d + 1);
+        order[d] = order[other];
+        order[other] = d;
+    }
+    for (int d = 0; d < type->rank; d++) {
         made.extent[d] = type->extent[order[d]];
         made.stride[d] = type->stride[order[d]];
     }
     struct known_view known = *view;
     known.value = ir_build_value(&g->builder, OP_VIEW_PERMUTE, ir_type_intern(g->context, &made), 1, (struct ir_value *[]){ view->value });
     ir_set_list(known.value->definition, IR_ATTRIBUTE_PERMUTATION, type->rank, order);
+    vector_push(g->arena, &g->views, known);
+}
+
+/* The instance's own rows of an output as a view that is all its own. */
+static void own_part(struct generator *g, const struct known_view *view)
+{
+    const struct ir_type *type = view->value->type;
+    struct ir_value *operands[1 + 2 * IR_MAX_RANK] = { view->value };
+    struct ir_type made = *type;
+    struct ir_value *start = ir_binary(&g->builder, OP_MUL, g->row_block, fuzz_index(g, view->block));
+    for (int d = 0; d < type->rank; d++) {
+        operands[1 + 2 * d] = d ? fuzz_index_scalar(g, -2, 6) : start;
+        operands[2 + 2 * d] = d ? fuzz_index_scalar(g, 4, 40) : ir_binary(&g->builder, OP_ADD, start, fuzz_index(g, view->block));
+        made.extent[d] = IR_DYNAMIC;
+    }
+    struct known_view known = *view;
+    known.own_rows = false;
+    known.mine = true;
+    known.value = ir_build_value(&g->builder, OP_SUBVIEW, ir_type_intern(g->context, &made), 1 + 2 * type->rank, operands);
     vector_push(g->arena, &g->views, known);
 }
 
@@ -201,60 +232,75 @@ static void ask(struct generator *g, const struct known_view *view)
     fuzz_know(g, made, 0, true);
 }
 
-/* Pointers to an input: offsets are kept inside its allocation. */
-static void pointer_load(struct generator *g, const struct known_view *view)
+/* Something true of this run, said to the compiler. */
+static void assume(struct generator *g, const struct known_view *view)
 {
+    const struct ir_type *index = ir_type_scalar(g->context, IR_INDEX);
     const struct fuzz_argument *argument = &g->program->arguments[view->argument];
-    if (argument->absent || view->value->definition)
-        return;
-    int64_t length = small_power(g, 64);
-    int rank = random_below(&g->random, 2);
-    const struct ir_type *offsets = ir_type_tile(g->context, IR_U32, rank, &length);
-    struct ir_value *offset = ir_binary(&g->builder, OP_REM, fuzz_of_type(g, offsets, false).value,
-                                        ir_constant_int(&g->builder, offsets, argument->elements));
-    const struct ir_type *pointer = ir_type_pointer(g->context, view->value->type->element, true);
-    struct ir_value *base = ir_build_value(&g->builder, OP_VIEW_POINTER, pointer, 1, (struct ir_value *[]){ view->value });
-    base = ir_broadcast(&g->builder, base, rank, &length);
-    struct ir_value *address = ir_build_value(&g->builder, OP_POINTER_ADD, base->type, 2, (struct ir_value *[]){ base, offset });
-    const struct ir_type *type = ir_type_tile(g->context, view->value->type->element, rank, &length);
-    struct ir_value *operands[3] = { address, ir_constant_int(&g->builder, type, 0) };
-    int count = 2;
-    if (random_chance(&g->random, 50))
-        operands[count++] = fuzz_of_type(g, ir_type_tile(g->context, IR_BOOL, rank, &length), false).value;
-    fuzz_know(g, ir_build_value(&g->builder, OP_POINTER_LOAD, type, count, operands), view->bound, view->exact);
+    struct ir_value *left, *right;
+    enum ir_predicate predicate;
+    if (view->value->definition || view->value->block != g->program->function->body || random_chance(&g->random, 30)) {
+        left = g->row_block;
+        right = fuzz_index(g, random_chance(&g->random, 50) ? 100 : 0);
+        int64_t bound;
+        ir_constant_integer(right, &bound);
+        predicate = bound ? IR_PREDICATE_LT : IR_PREDICATE_GE;
+    } else {
+        static const enum ir_predicate true_of_equals[] = {IR_PREDICATE_EQ, IR_PREDICATE_LE, IR_PREDICATE_GE};
+        int d = random_below(&g->random, argument->type->rank);
+        bool extent = random_chance(&g->random, 70);
+        left = ir_build_value(&g->builder, extent ? OP_EXTENT : OP_STRIDE, index, 1, (struct ir_value *[]){ view->value });
+        ir_set_number(left->definition, IR_ATTRIBUTE_DIMENSION, d);
+        right = fuzz_index(g, extent ? argument->extent[d] : argument->stride[d]);
+        predicate = true_of_equals[random_below(&g->random, 3)];
+    }
+    struct ir_value *condition = ir_compare(&g->builder, predicate, left, right);
+    ir_build(&g->builder, OP_ASSUME, 1, &condition, 0, NULL);
 }
 
 void fuzz_memory_statement(struct generator *g)
 {
-    const struct known_view *view = &g->views.data[random_below(&g->random, g->views.count)];
-    if (view->atomic) {
-        atomic(g, view);
-        return;
-    }
+    const struct known_view copy = g->views.data[random_below(&g->random, g->views.count)], *view = &copy;
     int dice = random_below(&g->random, 100);
-    if (view->own_rows) {
+    if (random_chance(&g->random, 4)) {
+        assume(g, view);
+    } else if (view->atomic) {
         if (dice < 60)
-            store(g, view);
+            fuzz_atomic(g, view);
         else
+            fuzz_pointer_statement(g, view);
+    } else if (view->own_rows || view->mine) {
+        if (dice < 35)
+            store(g, view);
+        else if (dice < 50)
             load(g, view);
-        return;
+        else if (dice < 72)
+            fuzz_atomic(g, view);
+        else if (dice < 90 && view->own_rows)
+            fuzz_pointer_statement(g, view);
+        else if (view->own_rows)
+            own_part(g, view);
+        else
+            view_permute(g, view);
+    } else if (dice < 50 || g->limits.no_memory_tricks) {
+        load(g, view);
+    } else if (dice < 65) {
+        subview(g, view);
+    } else if (dice < 73) {
+        view_permute(g, view);
+    } else if (dice < 88) {
+        ask(g, view);
+    } else {
+        fuzz_pointer_statement(g, view);
     }
-    struct known_view copy = *view; /* the vector may move */
-    if (dice < 65 || g->limits.no_memory_tricks)
-        load(g, &copy);
-    else if (dice < 76 && g->depth == 0) /* a view made in a region does not outlive it */
-        subview(g, &copy);
-    else if (dice < 82 && g->depth == 0)
-        view_permute(g, &copy);
-    else if (dice < 92)
-        ask(g, &copy);
-    else
-        pointer_load(g, &copy);
 }
 
 void fuzz_final_stores(struct generator *g)
 {
-    for (int i = 0; i < g->views.count; i++)
-        if (g->views.data[i].own_rows)
-            store(g, &g->views.data[i]);
+    int count = g->views.count;
+    for (int i = 0; i < count; i++) {
+        struct known_view view = g->views.data[i];
+        if (view.own_rows || view.mine)
+            store(g, &view);
+    }
 }

@@ -1,4 +1,6 @@
 /* Random operations without memory: arithmetic, shapes, reductions, products, maps. */
+#include <math.h>
+
 #include "generate.h"
 
 static bool is_real(const struct ir_type *type) { return ir_is_float(type->element); }
@@ -6,13 +8,14 @@ static bool is_integral(const struct ir_type *type) { return ir_is_integer(type-
 static bool is_tile(const struct ir_type *type) { return type->rank > 0; }
 static bool is_vector_up(const struct ir_type *type) { return type->rank >= 1 && type->rank < 4; }
 
+/* One that is there, or one of an element that is drawn evenly. */
 static struct known any_or_new(struct generator *g, bool (*accept)(const struct ir_type *type))
 {
     struct known out;
-    if (fuzz_any(g, accept, &out))
+    if (random_chance(&g->random, 55) && fuzz_any(g, accept, &out))
         return out;
     for (;;) {
-        const struct ir_type *type = fuzz_type(g, fuzz_element(g));
+        const struct ir_type *type = fuzz_type(g, (enum ir_element)random_below(&g->random, IR_POINTER));
         if (!accept || accept(type))
             return fuzz_of_type(g, type, false);
         if (!type->rank && accept && (accept == is_tile || accept == is_vector_up) && g->scalars_only)
@@ -64,6 +67,8 @@ static void unary(struct generator *g)
 {
     struct known a = any_or_new(g, NULL);
     enum ir_element element = a.value->type->element;
+    if (element == IR_POINTER)
+        return;
     if (element == IR_BOOL) {
         fuzz_know(g, ir_unary(&g->builder, OP_NOT, a.value), 0, true);
     } else if (ir_is_float(element)) {
@@ -75,7 +80,7 @@ static void unary(struct generator *g)
 }
 
 /* Functions whose result is correctly rounded on every target. */
-static void math(struct generator *g)
+static void exact_math(struct generator *g)
 {
     static const enum ir_math functions[] = { IR_MATH_SQRT, IR_MATH_FLOOR, IR_MATH_CEIL, IR_MATH_TRUNC, IR_MATH_ROUND,
                                               IR_MATH_ISNAN, IR_MATH_COPYSIGN };
@@ -84,6 +89,85 @@ static void math(struct generator *g)
     struct ir_value *second = function == IR_MATH_COPYSIGN ? fuzz_of_type(g, a.value->type, true).value : NULL;
     bool keeps = function != IR_MATH_SQRT && function != IR_MATH_ISNAN;
     fuzz_know(g, ir_math(&g->builder, function, a.value, second), a.bound, a.exact && keeps);
+}
+
+static double reference(enum ir_math function, double x, double y)
+{
+    switch (function) {
+    case IR_MATH_EXP: return exp(x);
+    case IR_MATH_EXP2: return exp2(x);
+    case IR_MATH_EXPM1: return expm1(x);
+    case IR_MATH_LOG: return log(x);
+    case IR_MATH_LOG2: return log2(x);
+    case IR_MATH_LOG1P: return log1p(x);
+    case IR_MATH_SIN: return sin(x);
+    case IR_MATH_COS: return cos(x);
+    case IR_MATH_TAN: return tan(x);
+    case IR_MATH_TANH: return tanh(x);
+    case IR_MATH_ERF: return erf(x);
+    case IR_MATH_RSQRT: return 1 / sqrt(x);
+    case IR_MATH_RCP: return 1 / x;
+    case IR_MATH_POW: return pow(x, y);
+    case IR_MATH_ATAN2: return atan2(x, y);
+    case IR_MATH_ATAN: return atan(x);
+    case IR_MATH_ASIN: return asin(x);
+    case IR_MATH_ACOS: return acos(x);
+    case IR_MATH_SINH: return sinh(x);
+    case IR_MATH_COSH: return cosh(x);
+    case IR_MATH_SIGMOID: return 1 / (1 + exp(-x));
+    default: return x;
+    }
+}
+
+enum { RADIUS = 4 };
+
+/* No small integers come near the threshold, relative to it by a quarter. */
+static bool keeps_away(enum ir_math function, bool two, double threshold)
+{
+    for (int x = -RADIUS; x <= RADIUS; x++)
+        for (int y = two ? -RADIUS : 0; y <= (two ? RADIUS : 0); y++) {
+            double value = reference(function, x, y);
+            if (!isnan(value) && fabs(value - threshold) < 0.02 + 0.25 * fabs(threshold))
+                return false;
+        }
+    return true;
+}
+
+/* Functions that are bounded, not exact: of small integers, compared with a number that no result comes near. */
+static void bounded_math(struct generator *g)
+{
+    static const double thresholds[] = { 0.5, -0.5, 0.3, -0.3, 1.5, -1.5, 5, -5, 12, 35, 0.1, -0.1, 0.05, 100, -100, 400 };
+    enum ir_element element = (enum ir_element)random_between(&g->random, IR_F16, IR_F8E5M2);
+    enum ir_math function = (enum ir_math)random_below(&g->random, IR_MATH_COUNT);
+    bool two = function == IR_MATH_POW || function == IR_MATH_ATAN2;
+    if (function == IR_MATH_ISNAN || function == IR_MATH_COPYSIGN)
+        return;
+    const struct ir_type *type = fuzz_type(g, element);
+    struct ir_value *x = fuzz_clamp(g, fuzz_of_type(g, type, true).value, RADIUS);
+    struct ir_value *y = two ? fuzz_clamp(g, fuzz_of_type(g, type, true).value, RADIUS) : NULL;
+    if (two) { /* the signs of zeros would decide */
+        struct ir_value *zero = ir_constant_int(&g->builder, type, 0);
+        x = ir_binary(&g->builder, OP_ADD, x, zero);
+        y = ir_binary(&g->builder, OP_ADD, y, zero);
+    } else if (function == IR_MATH_RCP || function == IR_MATH_RSQRT) {
+        x = ir_binary(&g->builder, OP_ADD, x, ir_constant_int(&g->builder, type, 0));
+    }
+    double threshold = thresholds[random_below(&g->random, 16)];
+    for (int tries = 0; tries < 20 && !keeps_away(function, two, threshold); tries++)
+        threshold = thresholds[random_below(&g->random, 16)];
+    if (!keeps_away(function, two, threshold))
+        return;
+    struct ir_value *made = ir_math(&g->builder, function, x, y);
+    fuzz_know(g, ir_compare(&g->builder, random_chance(&g->random, 50) ? IR_PREDICATE_GT : IR_PREDICATE_LE, made,
+                            ir_constant_float(&g->builder, type, threshold)), 0, true);
+}
+
+static void math(struct generator *g)
+{
+    if (random_chance(&g->random, 40))
+        exact_math(g);
+    else
+        bounded_math(g);
 }
 
 static void fma_operation(struct generator *g)
@@ -101,19 +185,21 @@ static void compare_or_select(struct generator *g)
 {
     struct known a = any_or_new(g, NULL), b = fuzz_of_type(g, a.value->type, false);
     if (random_chance(&g->random, 60)) {
-        enum ir_predicate predicate = (enum ir_predicate)random_below(&g->random, a.value->type->element == IR_BOOL ? 2 : IR_PREDICATE_COUNT);
+        bool ordered = a.value->type->element != IR_POINTER; /* which of two arguments lies first is free */
+        enum ir_predicate predicate = (enum ir_predicate)random_below(&g->random, ordered ? IR_PREDICATE_COUNT : 2);
         fuzz_know(g, ir_compare(&g->builder, predicate, a.value, b.value), 0, true);
         return;
     }
-    struct ir_value *c = fuzz_of_type(g, ir_type_with_element(g->context, a.value->type, IR_BOOL), false).value;
+    const struct ir_type *condition = random_chance(&g->random, 25) ? ir_type_scalar(g->context, IR_BOOL) : fuzz_like(g, IR_BOOL, a.value->type);
+    struct ir_value *c = fuzz_of_type(g, condition, false).value;
     fuzz_know(g, ir_select(&g->builder, c, a.value, b.value), a.bound > b.bound ? a.bound : b.bound, a.exact && b.exact);
 }
 
 static void cast(struct generator *g)
 {
     struct known a = any_or_new(g, NULL);
-    enum ir_element from = a.value->type->element, to = fuzz_element(g);
-    if (from == to)
+    enum ir_element from = a.value->type->element, to = (enum ir_element)random_below(&g->random, IR_POINTER);
+    if (from == to || from == IR_POINTER)
         return;
     struct ir_value *made = ir_cast(&g->builder, a.value, to);
     bool narrows = ir_is_float(from) && ir_is_float(to);
@@ -133,7 +219,7 @@ static void bitcast(struct generator *g)
         enum ir_element to = (enum ir_element)random_below(&g->random, IR_INDEX);
         if (to == IR_BOOL || ir_element_info[to].bits != bits || to == a.value->type->element)
             continue;
-        const struct ir_type *type = ir_type_with_element(g->context, a.value->type, to);
+        const struct ir_type *type = fuzz_like(g, to, a.value->type);
         fuzz_know(g, ir_build_value(&g->builder, OP_BITCAST, type, 1, &a.value), 0, false);
         return;
     }
@@ -144,7 +230,9 @@ static void bitcast(struct generator *g)
 static void iota(struct generator *g)
 {
     int64_t length = INT64_C(1) << random_between(&g->random, 0, 6);
-    fuzz_know(g, ir_build_value(&g->builder, OP_IOTA, ir_type_tile(g->context, IR_INDEX, 1, &length), 0, NULL), 0, true);
+    static const enum ir_element elements[] = { IR_INDEX, IR_I8, IR_I16, IR_I32, IR_I64, IR_U8, IR_U16, IR_U32, IR_U64 };
+    enum ir_element element = elements[random_below(&g->random, 9)];
+    fuzz_know(g, ir_build_value(&g->builder, OP_IOTA, ir_type_tile(g->context, element, 1, &length), 0, NULL), 0, true);
 }
 
 /* [4, 8] -> [1, 4, 8] -> [2, 4, 8]: None in an index, then a stretch */
@@ -226,6 +314,8 @@ static void reduce(struct generator *g)
     int axis = random_below(&g->random, type->rank);
     enum ir_reduce_kind kind;
     double bound = a.bound;
+    if (type->element == IR_POINTER)
+        return;
     if (type->element == IR_BOOL) {
         kind = (const enum ir_reduce_kind[]){ IR_REDUCE_AND, IR_REDUCE_OR, IR_REDUCE_XOR }[random_below(&g->random, 3)];
     } else if (ir_is_float(type->element)) {
@@ -241,28 +331,11 @@ static void reduce(struct generator *g)
     struct ir_operation *made = ir_build(&g->builder, OP_REDUCE, 1, &a.value, 1, &result);
     ir_set_number(made, IR_ATTRIBUTE_AXIS, axis);
     ir_set_number(made, IR_ATTRIBUTE_KIND, kind);
-    if (ir_is_float(type->element) && kind != IR_REDUCE_ADD && random_chance(&g->random, 30))
-        ir_set_number(made, IR_ATTRIBUTE_NAN, IR_NAN_PROPAGATE);
+    if (ir_is_float(type->element) && kind != IR_REDUCE_ADD && random_chance(&g->random, 50))
+        ir_set_number(made, IR_ATTRIBUTE_NAN, random_below(&g->random, IR_NAN_COUNT));
+    if (random_chance(&g->random, 20))
+        ir_set_number(made, IR_ATTRIBUTE_FIXED, 1);
     fuzz_know(g, made->results[0], bound, a.exact);
-}
-
-static void dot(struct generator *g)
-{
-    static const enum ir_element elements[] = { IR_F32, IR_F16, IR_BF16, IR_F64, IR_I8, IR_F8E4M3, IR_F8E5M2, IR_I32, IR_U8 };
-    enum ir_element element = elements[random_below(&g->random, 9)];
-    enum ir_element result = element == IR_F64 ? IR_F64 : ir_is_float(element) ? IR_F32 : IR_I32;
-    int64_t m = INT64_C(1) << random_below(&g->random, 6), n = INT64_C(1) << random_below(&g->random, 6);
-    int64_t k = INT64_C(1) << random_below(&g->random, 6), batch = random_chance(&g->random, 20) ? 2 : 0;
-    int rank = batch ? 3 : 2;
-    int64_t left[3] = { 2, m, k }, right[3] = { 2, k, n }, out[3] = { 2, m, n };
-    struct known a = fuzz_of_type(g, ir_type_tile(g->context, element, rank, left + 3 - rank), true);
-    struct known b = fuzz_of_type(g, ir_type_tile(g->context, element, rank, right + 3 - rank), true);
-    struct known c = fuzz_of_type(g, ir_type_tile(g->context, result, rank, out + 3 - rank), true);
-    double bound = a.bound * b.bound * (double)k + c.bound;
-    if (ir_is_float(element) && bound > fuzz_limit(result))
-        return;
-    struct ir_value *operands[3] = { a.value, b.value, c.value };
-    fuzz_know(g, ir_build_value(&g->builder, OP_DOT, c.value->type, 3, operands), bound, true);
 }
 
 static void philox(struct generator *g)
@@ -302,12 +375,12 @@ static void map(struct generator *g)
     struct known operands[3] = { a };
     struct ir_value *values[3] = { a.value };
     for (int i = 1; i < count; i++) {
-        operands[i] = fuzz_of_type(g, ir_type_with_element(g->context, a.value->type, fuzz_element(g)), false);
+        operands[i] = fuzz_of_type(g, fuzz_like(g, fuzz_element(g), a.value->type), false);
         values[i] = operands[i].value;
     }
     const struct ir_type *types[2];
     for (int i = 0; i < results; i++)
-        types[i] = ir_type_with_element(g->context, a.value->type, fuzz_element(g));
+        types[i] = fuzz_like(g, fuzz_element(g), a.value->type);
     struct ir_operation *made = ir_build(&g->builder, OP_MAP, count, values, results, types);
     struct generator kept;
     struct known yielded[2];
@@ -352,9 +425,9 @@ void fuzz_reduce_region(struct generator *g)
     if (!type->rank)
         return;
     int which = random_below(&g->random, 3), axis = random_below(&g->random, type->rank);
-    if (type->element == IR_BOOL || (which == 1 && !ir_is_integer(type->element)) || (which == 0 && !a.exact))
+    if (type->element == IR_BOOL || type->element == IR_POINTER || (which == 1 && !ir_is_integer(type->element)) || (which == 0 && !a.exact))
         which = 2;
-    const struct ir_type *other = which == 1 ? type : ir_type_with_element(g->context, type, fuzz_element(g));
+    const struct ir_type *other = which == 1 ? type : fuzz_like(g, fuzz_element(g), type);
     struct known b = fuzz_of_type(g, other, false);
     const struct ir_type *results[2] = { without_axis(g, type, axis), without_axis(g, other, axis) };
     struct ir_operation *made = ir_build(&g->builder, OP_REDUCE, 2, (struct ir_value *[]){ a.value, b.value }, 2, results);
@@ -416,7 +489,7 @@ void fuzz_pure_statement(struct generator *g)
     static statement *const any_rank[] = { integer_binary, integer_binary, bool_operation, float_binary, float_binary, unary,
                                            math, fma_operation, compare_or_select, compare_or_select, cast, cast, bitcast };
     static statement *const with_tiles[] = { iota, expand, expand, reshape, permute, extract, reduce, reduce, fuzz_reduce_region,
-                                             dot, philox, map, call };
+                                             fuzz_dot, philox, map, call };
     if (g->scalars_only || random_chance(&g->random, 55))
         any_rank[random_below(&g->random, (int)(sizeof any_rank / sizeof *any_rank))](g);
     else

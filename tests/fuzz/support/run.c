@@ -10,7 +10,7 @@ static void fill(const struct fuzz_program *program, int which, unsigned char *d
     const struct fuzz_argument *argument = &program->arguments[which];
     enum ir_element element = argument->type->element;
     size_t size = (size_t)ir_element_info[element].bits / 8;
-    struct random random = { program->seed * 31 + (uint64_t)which };
+    struct random random = { argument->fill };
     for (int64_t i = 0; i < argument->elements; i++) {
         uint64_t bits = random_next(&random);
         int largest = element == IR_F8E5M2 ? 4 : 8;
@@ -56,7 +56,7 @@ bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function
                     bool reverse, struct interp_problem *problem)
 {
     struct interp_options options = { .memory_count = memory->count, .memories = memory->memories, .step_limit = 2000000,
-                                      .reverse = reverse };
+                                      .reverse = reverse, .seed = program->seed, .blocks = 1 + (int64_t)(program->seed % 3) };
     memcpy(options.grid, program->grid, sizeof options.grid);
     return interp_run(function, program->argument_count, memory->arguments, &options, NULL, problem);
 }

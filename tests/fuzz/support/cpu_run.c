@@ -1,0 +1,214 @@
+/* A program as machine code of this processor, in this process, at each instruction set that it has. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/ExecutionEngine.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "judge.h"
+#include "passes/pass.h"
+#include "targets/cpu/cpu.h"
+
+typedef void code_function(const uint64_t *slots, int64_t begin, int64_t end, void *scratch);
+
+#if defined __x86_64__
+#define TRIPLE "x86_64-unknown-linux-gnu"
+#else
+#define TRIPLE "aarch64-unknown-linux-gnu"
+#endif
+
+static bool machine_has(int isa)
+{
+#if defined __x86_64__
+    __builtin_cpu_init();
+    return isa == CPU_BASELINE ||
+           (isa == CPU_WIDE && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) ||
+           (isa == CPU_WIDEST && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"));
+#else
+    return isa == CPU_BASELINE;
+#endif
+}
+
+int fuzz_cpu_levels(void)
+{
+    int count = 0;
+    for (int isa = 0; isa < CPU_ISA_COUNT; isa++)
+        count += cpu_has_isa(TRIPLE, (enum cpu_isa)isa) && machine_has(isa);
+    return count;
+}
+
+/* The module's function "kernel" as code; NULL: reason says why.  The engine owns the module from here on. */
+static code_function *compile(LLVMModuleRef module, LLVMExecutionEngineRef *engine, struct buffer *reason)
+{
+    char *text = NULL;
+    *engine = NULL;
+    if (LLVMVerifyModule(module, LLVMReturnStatusAction, &text)) {
+        buffer_puts(reason, "LLVM's verifier: ");
+        fuzz_put_kind(reason, text);
+        return NULL;
+    }
+    LLVMDisposeMessage(text);
+    LLVMLinkInMCJIT();
+    LLVMInitializeNativeTarget();
+    LLVMInitializeNativeAsmPrinter();
+    struct LLVMMCJITCompilerOptions options;
+    LLVMInitializeMCJITCompilerOptions(&options, sizeof options);
+    options.OptLevel = 2;
+    if (LLVMCreateMCJITCompilerForModule(engine, module, &options, sizeof options, &text)) {
+        buffer_printf(reason, "LLVM's engine: %s", text);
+        return NULL;
+    }
+    LLVMPassBuilderOptionsRef passes = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(module, "default<O2>", LLVMGetExecutionEngineTargetMachine(*engine), passes);
+    LLVMDisposePassBuilderOptions(passes);
+    if (error) {
+        buffer_printf(reason, "LLVM's passes: %s", LLVMGetErrorMessage(error));
+        return NULL;
+    }
+    uint64_t address = LLVMGetFunctionAddress(*engine, "kernel");
+    code_function *code;
+    memcpy(&code, &address, sizeof code);
+    return code;
+}
+
+static void call(const struct fuzz_program *program, code_function *code, const struct fuzz_memory *memory, int64_t scratch_bytes)
+{
+    uint64_t slots[512];
+    int count = 0;
+    int64_t programs = 1;
+    for (int i = 0; i < program->argument_count; i++) {
+        const struct ir_type *type = program->arguments[i].type;
+        const struct interp_argument *argument = &memory->arguments[i];
+        if (type->kind != IR_VIEW) {
+            int bits = ir_element_info[type->element].bits;
+            slots[count++] = bits < 64 ? argument->bits & ((UINT64_C(1) << bits) - 1) : argument->bits;
+            continue;
+        }
+        slots[count++] = (uint64_t)(uintptr_t)argument->data;
+        for (int d = 0; d < type->rank; d++)
+            slots[count++] = (uint64_t)argument->extent[d];
+        for (int d = 0; d < type->rank; d++)
+            slots[count++] = (uint64_t)argument->stride[d];
+    }
+    for (int d = 0; d < program->function->grid_rank; d++) {
+        slots[count++] = (uint64_t)program->grid[d];
+        programs *= program->grid[d];
+    }
+    slots[count] = 0;
+    void *scratch = aligned_alloc(64, (size_t)(scratch_bytes + 64) / 64 * 64);
+    if (!scratch)
+        die("no memory");
+    memset(scratch, 0xa5, (size_t)scratch_bytes);
+    code(slots, 0, programs / 2, scratch);
+    code(slots, programs / 2, programs, scratch);
+    free(scratch);
+}
+
+/* Moves each piece of memory against the page behind it, or the one before it, that nobody may touch. */
+static void guard(struct fuzz_memory *memory, int argument_count, bool behind)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (int m = 0; m < memory->count; m++) {
+        struct interp_memory *piece = &memory->memories[m];
+        char *old = piece->data;
+        size_t size = (piece->size + page - 1) / page * page;
+        char *base = mmap(NULL, size + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (base == MAP_FAILED || (size && mprotect(base + page, size, PROT_READ | PROT_WRITE)))
+            die("no memory between guard pages");
+        char *data = base + page + (behind ? size - piece->size : 0);
+        if (piece->size)
+            memcpy(data, old, piece->size);
+        for (int i = 0; i < argument_count; i++) {
+            char *pointer = memory->arguments[i].data;
+            if (pointer && pointer >= old && pointer <= old + piece->size)
+                memory->arguments[i].data = data + (pointer - old);
+        }
+        piece->data = data;
+        free(old);
+    }
+}
+
+static void release(struct fuzz_memory *memory)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (int m = 0; m < memory->count; m++) {
+        struct interp_memory *piece = &memory->memories[m];
+        size_t size = (piece->size + page - 1) / page * page;
+        char *first = (char *)((uintptr_t)piece->data / page * page);
+        munmap(first - page, size + 2 * page);
+    }
+    free(memory);
+}
+
+static bool run_isa(const struct judge *judge, struct fuzz_program *program, const struct kernel_variant *variant,
+                    const struct fuzz_memory *reference, enum cpu_isa isa, struct buffer *reason)
+{
+    struct arena *arena = arena_create();
+    struct target_options options = {.arena = arena, .context = program->module->context,
+                                     .diagnostics = diagnostics_create(arena), .strict_fp = true, .host_triple = TRIPLE};
+    LLVMContextRef llvm = LLVMContextCreate();
+    LLVMModuleRef module = LLVMModuleCreateWithNameInContext("fuzz", llvm);
+    LLVMExecutionEngineRef engine = NULL;
+    int64_t scratch_bytes = 0;
+    bool good = false;
+    char text[200];
+    if (judge->announce)
+        fprintf(stderr, "cpu_%d\n", isa);
+    buffer_printf(reason, "cpu %s: ", cpu_isa_name(TRIPLE, isa));
+    size_t before = reason->size;
+    if (!cpu_emit_function(&options, module, NULL, variant, isa, "kernel", &scratch_bytes)) {
+        fuzz_put_kind(reason, options.diagnostics->first ? options.diagnostics->first->text : "no code");
+        LLVMDisposeModule(module);
+    } else {
+        code_function *code = compile(module, &engine, reason);
+        struct fuzz_memory *got = fuzz_memory_create(program);
+        guard(got, program->argument_count, program->arguments[0].fill % 2 == 1);
+        if (code)
+            call(program, code, got, scratch_bytes);
+        good = code && fuzz_same(program, reference, got, text, sizeof text);
+        if (!good && reason->size == before)
+            buffer_puts(reason, "the result differs");
+        release(got);
+        if (engine)
+            LLVMDisposeExecutionEngine(engine);
+    }
+    LLVMContextDispose(llvm);
+    arena_destroy(arena);
+    return good;
+}
+
+void fuzz_judge_cpu(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
+                    struct buffer *reason)
+{
+    struct arena *arena = arena_create();
+    struct diagnostics *diagnostics = diagnostics_create(arena);
+    const struct target_row *row = &target_rows[target_find("cpu")];
+    struct pass_context context = {.arena = arena, .diagnostics = diagnostics, .target = row, .name = "pipeline",
+                                   .math_function = fuzz_math_function,
+                                   .math_context = fuzz_math_context(arena, program->module->context, diagnostics)};
+    struct pass_run run = {0};
+    run.passes = pass_pipeline(row, judge->raw ? 0 : 2, &run.count);
+    if (!pass_run_all(&run, program->function, &context)) {
+        buffer_puts(reason, "cpu pipeline: ");
+        fuzz_put_kind(reason, diagnostics->first ? diagnostics->first->text : "failed");
+        arena_destroy(arena);
+        return;
+    }
+    struct kernel_variant variant = {.module = program->module, .function = program->function};
+    bool good = true;
+    for (int isa = 0; isa < CPU_ISA_COUNT && good; isa++)
+        if ((judge->isa < 0 || judge->isa == isa) && cpu_has_isa(TRIPLE, (enum cpu_isa)isa) && machine_has(isa)) {
+            size_t size = reason->size;
+            good = run_isa(judge, program, &variant, reference, (enum cpu_isa)isa, reason);
+            if (good) {
+                reason->size = size;
+                reason->data[size] = '\0';
+            }
+        }
+    arena_destroy(arena);
+}
