@@ -82,7 +82,8 @@ static int accumulators(const struct ir_block *block, int warps)
         if (op->opcode == OP_DOT_ASYNC) {
             const struct ir_type *type = op->results[0]->type;
             const struct ir_operation *into = op->operands[2]->definition;
-            bool chained = into && (into->opcode == OP_DOT_ASYNC || into->opcode == OP_DOT_WAIT) && into->block == block;
+            bool chained = into && into->block == block &&
+                           (into->opcode == OP_DOT_ASYNC || into->opcode == OP_DOT_WAIT);
             int64_t words = ir_type_elements(type) * ir_element_info[type->element].bits / 32;
             count += chained ? 0 : (int)(words / (32 * warps));
         }
@@ -120,7 +121,7 @@ static void check_registers(struct check *check, const struct ir_operation *role
 /* ---- running ---- */
 
 static const struct check_scenario scenarios[] = {
-    {.grid_extent = 700, .other_extent = 1100, .programs = 3, .scalar = 2},
+    {.grid_extent = 700, .other_extent = 1152, .programs = 3, .scalar = 2},
     {.grid_extent = 700, .other_extent = 1, .programs = 17, .scalar = 1},
     {.grid_extent = 700, .other_extent = 0, .programs = 3, .scalar = 3},
     {.grid_extent = 1, .other_extent = 300, .programs = 1, .scalar = 0},

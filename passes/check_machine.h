@@ -2,8 +2,8 @@
  *
  * The control skeleton of a function is run with small numbers for what only the launch knows: scalars are computed,
  * tiles are not.  A role is an *agent*.  What agents do to shared memory is dated by clocks: an agent knows of an
- * access when all its threads are sure that it is over.  Everything here is derived from the IR alone and shares no code
- * with the passes that make it. */
+ * access when all its threads are sure that it is over.  Everything here is derived from the IR alone and shares no
+ * code with the passes that make it. */
 #ifndef TILECC_CHECK_MACHINE_H
 #define TILECC_CHECK_MACHINE_H
 #include "ir/ir.h"
@@ -99,7 +99,8 @@ int64_t check_evaluate(const struct check *check, const struct check_agent *agen
                        int result);
 void check_choose_grid(struct check *check);
 
-/* check_machine_memory.c: what an operation does to shared memory and to what its agent knows.  False: it has to wait. */
+/* check_machine_memory.c: what an operation does to shared memory and to what its agent knows.  False: it has to wait.
+ */
 bool check_perform(struct check *check, struct check_agent *agent, const struct ir_operation *op);
 bool check_is_shared(const struct ir_operation *op); /* check_perform would do something */
 void check_join(struct check_agent *into, const struct check_agent *from); /* learns what the other knows */

@@ -1,9 +1,10 @@
 /* Shared memory in the checker: what is read and written when, by whom, and who knows that it is over.
  *
- * A thread's ordinary accesses are over for itself at once, for the other threads of its role behind a barrier; copies
- * and products behind the wait for them and a barrier; what TMA brings behind the mbarrier that counts it.  An mbarrier hands on what those who arrive know.  An access may begin when its agent knows that what it
- * collides with is over; what ordinary stores wrote is seen by TMA and wgmma when, besides, the threads that wrote
- * fenced it before they met. */
+ * A thread's ordinary accesses are over for itself at once, for the other threads of its role behind a barrier;
+ * copies and products behind the wait for them and a barrier; what TMA brings behind the mbarrier that counts it.  An
+ * mbarrier hands on what those who arrive know.  An access may begin when its agent knows that what it collides with
+ * is over; what ordinary stores wrote is seen by TMA and wgmma when, besides, the threads that wrote fenced it before
+ * they met. */
 #include <string.h>
 
 #include "ir/shared_form.h"
@@ -154,8 +155,8 @@ static void collide(struct check *check, struct check_agent *agent, const struct
         return;
     bool unfenced = asynchronous && old->write && knows(agent, old, false);
     if (unfenced)
-        check_report(check, now->op, old->op, "reads shared memory that ordinary stores wrote without fence_async before "
-                                              "the barrier");
+        check_report(check, now->op, old->op,
+                     "reads shared memory that ordinary stores wrote without fence_async before the barrier");
     else if (!same_tile(&now->place, &old->place))
         check_report(check, now->op, old->op, "%s bytes of shared memory that another object still has: there %s by an "
                                               "operation that may not be over",
@@ -186,7 +187,8 @@ static void keep_rest(struct check *check, const struct check_access *now, const
     }
 }
 
-static void add_access(struct check *check, struct check_agent *agent, const struct check_access *now, bool asynchronous)
+static void add_access(struct check *check, struct check_agent *agent, const struct check_access *now,
+                       bool asynchronous)
 {
     bool written = now->write || now->place.object->opcode != OP_BUFFER;
     int count = check->accesses.count;
@@ -221,7 +223,8 @@ static void touch(struct check *check, struct check_agent *agent, const struct i
     place_of(agent, buffer, &access.place, dimension);
     int slots = access.place.object->results[0]->type->slots;
     if (access.place.slot < 0 || access.place.slot >= slots) {
-        check_report(check, op, access.place.object, "uses slot %lld of a ring of %d", (long long)access.place.slot, slots);
+        check_report(check, op, access.place.object, "uses slot %lld of a ring of %d", (long long)access.place.slot,
+                     slots);
         return;
     }
     add_access(check, agent, &access, asynchronous);

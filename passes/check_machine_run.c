@@ -11,8 +11,7 @@ int64_t check_number(const struct check_agent *agent, const struct ir_value *val
 
 /* ---- what may be left out ---- */
 
-/* Whether running an operation with regions can matter: shared memory inside, products on their way, or an integer
- * that is asked for behind it. */
+/* Whether running a loop can matter: shared memory inside, or an integer that is asked for behind it. */
 static bool matters(const struct ir_operation *op)
 {
     if (check_is_shared(op))
@@ -47,13 +46,24 @@ static void copy_values(struct check *check, struct check_agent *agent, int coun
 /* Nobody but another product and a wait looks at a product on its way. */
 static void check_products(struct check *check, const struct check_agent *agent, const struct ir_operation *op)
 {
-    bool loop = op->opcode == OP_FOR || op->opcode == OP_WHILE, passes = op->opcode == OP_YIELD || op->opcode == OP_CONDITION;
+    bool loop = op->opcode == OP_FOR || op->opcode == OP_WHILE;
+    bool passes = op->opcode == OP_YIELD || op->opcode == OP_CONDITION;
     for (int i = 0; i < op->operand_count; i++) {
         int product = agent->values[op->operands[i]->id].product;
         bool waits = op->opcode == OP_DOT_WAIT || (op->opcode == OP_DOT_ASYNC && i == 2);
         if (product > agent->products_done && !waits && !loop && !passes)
             check_report(check, op, NULL, "uses the result of a product that nobody has waited for");
     }
+}
+
+/* The same for a loop that is not run. */
+static void check_products_inside(struct check *check, const struct check_agent *agent, const struct ir_operation *op)
+{
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next) {
+            check_products(check, agent, inner);
+            check_products_inside(check, agent, inner);
+        }
 }
 
 /* ---- control flow ---- */
@@ -195,11 +205,13 @@ static void step(struct check *check, struct check_agent *agent)
         return;
     }
     bool flow = op->opcode == OP_FOR || op->opcode == OP_WHILE || op->opcode == OP_IF;
-    if (flow && matters(op)) {
+    if (op->opcode == OP_IF || (flow && matters(op))) {
         top(agent)->next = op->next;
         start_region(check, agent, op);
         return;
     }
+    if (flow)
+        check_products_inside(check, agent, op);
     for (int i = 0; i < op->result_count && !check_is_shared(op); i++)
         agent->values[op->results[i]->id] = (struct check_value){.number = check_evaluate(check, agent, op, i)};
     if (check_is_shared(op)) {
@@ -226,17 +238,19 @@ static void run_agent(struct check *check, struct check_agent *agent)
 
 static void report_deadlock(struct check *check, int first)
 {
-    const struct check_agent *worst = NULL;
-    const struct ir_operation *other = NULL;
+    const struct check_agent *waiting = NULL, *other = NULL;
     for (int a = first; a < check->agent_count; a++) {
         const struct check_agent *agent = check->agents[a];
-        if (agent->state == CHECK_BLOCKED && worst)
-            other = agent->blocked;
-        else if (agent->state == CHECK_BLOCKED)
-            worst = agent;
+        if (agent->state != CHECK_BLOCKED)
+            continue;
+        other = waiting ? agent : NULL;
+        waiting = waiting ? waiting : agent;
     }
-    if (worst)
-        check_report(check, worst->blocked, other, "%s", check_why_blocked(check, worst));
+    if (other)
+        check_report(check, waiting->blocked, other->blocked, "%s; another role %s", check_why_blocked(check, waiting),
+                     check_why_blocked(check, other));
+    else if (waiting)
+        check_report(check, waiting->blocked, NULL, "%s", check_why_blocked(check, waiting));
 }
 
 static void run_roles(struct check *check, struct check_agent *body, const struct ir_operation *op)

@@ -4,7 +4,8 @@
 
 static int64_t cut(enum ir_element element, int64_t value)
 {
-    return ir_is_integer(element) || element == IR_BOOL ? ir_bits_to_int(element, ir_int_to_bits(element, value)) : value;
+    bool number = ir_is_integer(element) || element == IR_BOOL;
+    return number ? ir_bits_to_int(element, ir_int_to_bits(element, value)) : value;
 }
 
 /* A small number, 0 to 7. */
@@ -42,7 +43,10 @@ static int64_t extent_of_argument(const struct check *check, const struct ir_val
     return multiple > 1 ? (extent + multiple - 1) / multiple * multiple : extent;
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high) { return value < low ? low : value > high ? high : value; }
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
 
 static int64_t extent_of(const struct check *check, const struct check_agent *agent, const struct ir_value *view,
                          int64_t dimension)

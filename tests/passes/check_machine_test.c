@@ -1,0 +1,293 @@
+/* The checker of the machine level: four kernels that are right, and what it says when a line of them is dropped or
+ * changed.  Each change is one that a person might make by hand in printed IR. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "passes/pass.h"
+#include "targets/target.h"
+
+static int cases, failures;
+
+#define SWIZZLED "#(64, 64; offset b0:5 a0^b3 a1^b4 a2^b5 a3:5)"
+#define SLOT "buffer<bf16, [64, 64], slots(1), " SWIZZLED ">"
+#define ACCUMULATOR "f32[64, 64] #(64, 64; register b0 a3 b3:5; lane b1:2 a0:2; warp a4:5)"
+#define NARROW "bf16[64, 64] #(64, 64; register b0 a3 b3:5; lane b1:2 a0:2; warp a4:5)"
+#define FACTS "{align(16), stride_multiple(8, 0), limit(2147483648), restrict"
+
+/* A producer, a consumer, a ring of two, and a store through shared memory: persistent. */
+static const char product[] =
+    "kernel @product(%a: view<bf16, [?, ?], [?, 1], in> " FACTS ", extent_class(1, 2)}, "
+    "%c: view<bf16, [?, ?], [?, 1], out> " FACTS ", extent_class(1, 0)}) grid(1) grid_class(1) grid_step(64) "
+    "level(machine) warps(8) persistent(1) shared(25600) {\n"
+    "    %ring = buffer shared_offset(0) shared_bytes(16384) : buffer<bf16, [64, 64], slots(2), " SWIZZLED ">\n"
+    "    %out = buffer shared_offset(16384) shared_bytes(8192) : " SLOT "\n"
+    "    %full = mbarrier shared_offset(24576) arrivals(1) : mbarrier<2>\n"
+    "    %empty = mbarrier shared_offset(24592) arrivals(4) : mbarrier<2>\n"
+    "    mbarrier_ready\n"
+    "    %zero = constant value(0) : i32\n"
+    "    %one = constant value(1) : i32\n"
+    "    %two = constant value(2) : i32\n"
+    "    %n0 = constant value(0) : index\n"
+    "    %n64 = constant value(64) : index\n"
+    "    %K = extent dimension(1) %a : index\n"
+    "    %first = program : index\n"
+    "    %all = program_count : index\n"
+    "    %step = block_count : index\n"
+    "    roles role_warps(4, 4) role_registers(232, 40) {\n"
+    "        %fresh = undefined : " ACCUMULATOR "\n"
+    "        %r0, %r1 = for %p: index = %first to %all step %step iter(%s: i32 = %zero, %f: i32 = %zero) {\n"
+    "            %row = mul %p, %n64 : index\n"
+    "            %acc, %s1, %f1 = for %k: index = %n0 to %K step %n64 iter(%sum: " ACCUMULATOR
+    " = %fresh, %slot: i32 = %s, %phase: i32 = %f) {\n"
+    "                mbarrier_wait %full, %slot, %phase\n"
+    "                %A = slot %ring, %slot : " SLOT "\n"
+    "                %more = compare predicate(ne) %k, %n0 : bool\n"
+    "                %d = dot_async instruction(wgmma) %A, %A, %sum, %more : " ACCUMULATOR "\n"
+    "                %done = dot_wait pending(0) %d : " ACCUMULATOR "\n"
+    "                mbarrier_arrive %empty, %slot\n"
+    "                %next = add %slot, %one : i32\n"
+    "                %wraps = compare predicate(eq) %next, %two : bool\n"
+    "                %other = xor %phase, %one : i32\n"
+    "                %slot2 = select %wraps, %zero, %next : i32\n"
+    "                %phase2 = select %wraps, %other, %phase : i32\n"
+    "                yield %done, %slot2, %phase2\n"
+    "            }\n"
+    "            %narrow = cast %acc : " NARROW "\n"
+    "            tma_wait pending(0)\n"
+    "            barrier\n"
+    "            buffer_store %narrow, %out\n"
+    "            fence_async\n"
+    "            barrier\n"
+    "            tma_store %c[%row +: 64, %n0 +: 64], %out\n"
+    "            tma_commit\n"
+    "            yield %s1, %f1\n"
+    "        }\n"
+    "        tma_wait pending(0)\n"
+    "        yield\n"
+    "    } {\n"
+    "        %q0, %q1 = for %p2: index = %first to %all step %step iter(%u: i32 = %zero, %g: i32 = %zero) {\n"
+    "            %row2 = mul %p2, %n64 : index\n"
+    "            %u1, %g1 = for %k2: index = %n0 to %K step %n64 iter(%uslot: i32 = %u, %gphase: i32 = %g) {\n"
+    "                %free = xor %gphase, %one : i32\n"
+    "                mbarrier_wait %empty, %uslot, %free\n"
+    "                mbarrier_expect bytes(8192) %full, %uslot\n"
+    "                %B = slot %ring, %uslot : " SLOT "\n"
+    "                tma_load %a[%row2 +: 64, %k2 +: 64], %B, %full, %uslot\n"
+    "                %unext = add %uslot, %one : i32\n"
+    "                %uwraps = compare predicate(eq) %unext, %two : bool\n"
+    "                %gother = xor %gphase, %one : i32\n"
+    "                %uslot2 = select %uwraps, %zero, %unext : i32\n"
+    "                %gphase2 = select %uwraps, %gother, %gphase : i32\n"
+    "                yield %uslot2, %gphase2\n"
+    "            }\n"
+    "            yield %u1, %g1\n"
+    "        }\n"
+    "        yield\n"
+    "    }\n"
+    "    return\n"
+    "}\n";
+
+/* cp.async one iteration ahead, mma, and scratch where the ring was. */
+static const char copies[] =
+    "kernel @copies(%a: view<bf16, [?, ?], [?, 1], in> " FACTS "}, %c: view<f32, [?], [1], out>) grid(1) "
+    "level(machine) warps(4) shared(16384) {\n"
+    "    %ring = buffer shared_offset(0) shared_bytes(16384) : buffer<bf16, [64, 64], slots(2), " SWIZZLED ">\n"
+    "    %zero = constant value(0) : i32\n"
+    "    %one = constant value(1) : i32\n"
+    "    %n0 = constant value(0) : index\n"
+    "    %n64 = constant value(64) : index\n"
+    "    %K = extent dimension(1) %a : index\n"
+    "    %none = constant value(0.0) : " ACCUMULATOR "\n"
+    "    %P = slot %ring, %zero : " SLOT "\n"
+    "    cp_async %a[%n0 +: 64, %n0 +: 64], %P\n"
+    "    cp_commit\n"
+    "    %acc, %last = for %k: index = %n0 to %K step %n64 iter(%sum: " ACCUMULATOR " = %none, %read: i32 = %zero) {\n"
+    "        cp_wait pending(0)\n"
+    "        barrier\n"
+    "        %write = sub %one, %read : i32\n"
+    "        %W = slot %ring, %write : " SLOT "\n"
+    "        %k2 = add %k, %n64 : index\n"
+    "        cp_async %a[%n0 +: 64, %k2 +: 64], %W\n"
+    "        cp_commit\n"
+    "        %R = slot %ring, %read : " SLOT "\n"
+    "        %d = dot_async instruction(mma) %R, %R, %sum : " ACCUMULATOR "\n"
+    "        yield %d, %write\n"
+    "    }\n"
+    "    cp_wait pending(0) // the last\n"
+    "    barrier // the last\n"
+    "    %rows = reduce axis(0) kind(add) shared_offset(0) shared_bytes(4096) %acc : f32[64] #(64; register a0 a3:5; "
+    "lane a1:2 .3; warp .2)\n"
+    "    store %c[%n0 +: 64], %rows\n"
+    "    return\n"
+    "}\n";
+
+/* A factor that comes from registers, through a buffer that is used again each time. */
+static const char staged[] =
+    "kernel @staged(%a: view<bf16, [?, ?], [?, 1], in> " FACTS "}, %c: view<f32, [?, ?], [?, 1], out>) grid(1) "
+    "level(machine) warps(8) shared(8192) {\n"
+    "    %B = buffer shared_offset(0) shared_bytes(8192) : " SLOT "\n"
+    "    %n0 = constant value(0) : index\n"
+    "    %n64 = constant value(64) : index\n"
+    "    %K = extent dimension(1) %a : index\n"
+    "    %zero = constant value(0.0) : bf16\n"
+    "    %none = constant value(0.0) : f32[64, 64] #(64, 64; register b0 a3 b3:4; lane b1:2 a0:2; warp a4:5 b5)\n"
+    "    %acc = for %k: index = %n0 to %K step %n64 iter(%sum: f32[64, 64] #(64, 64; register b0 a3 b3:4; lane b1:2 "
+    "a0:2; warp a4:5 b5) = %none) {\n"
+    "        %t = load %a[%n0 +: 64, %k +: 64], %zero : bf16[64, 64] #(64, 64; register b0 a3 b3:4; lane b1:2 a0:2; "
+    "warp a4:5 b5)\n"
+    "        barrier // first\n"
+    "        buffer_store %t, %B\n"
+    "        fence_async\n"
+    "        barrier // second\n"
+    "        %d = dot_async instruction(wgmma) %B, %B, %sum : f32[64, 64] #(64, 64; register b0 a3 b3:4; lane b1:2 "
+    "a0:2; warp a4:5 b5)\n"
+    "        %e = dot_wait pending(0) %d : f32[64, 64] #(64, 64; register b0 a3 b3:4; lane b1:2 a0:2; warp a4:5 b5)\n"
+    "        yield %e\n"
+    "    }\n"
+    "    store %c[%n0 +: 64, %n0 +: 64], %acc\n"
+    "    return\n"
+    "}\n";
+
+/* Scratch of two operations in one place. */
+static const char scratch[] =
+    "kernel @scratch(%x: view<f32, [?], [1], in>, %y: view<f32, [?], [1], out>) grid(1) level(schedule) warps(4) "
+    "shared(16) {\n"
+    "    %n0 = constant value(0) : index\n"
+    "    %zero = constant value(0.0) : f32\n"
+    "    %v = load %x[%n0 +: 512], %zero : f32[512] #(512; register a0:1; lane a2:6; warp a7:8)\n"
+    "    %m = reduce axis(0) kind(max) shared_offset(0) shared_bytes(16) %v : f32\n"
+    "    barrier\n"
+    "    %s = reduce axis(0) kind(add) shared_offset(0) shared_bytes(16) %v : f32\n"
+    "    %r = add %m, %s : f32\n"
+    "    store %y[%n0], %r\n"
+    "    return\n"
+    "}\n";
+
+struct change { const char *program, *line, *by; const char *says; }; /* by NULL: the line is dropped; says NULL: "
+    "good */
+static const struct change changes[] = {
+    {product, NULL, NULL, NULL},
+    {copies, NULL, NULL, NULL},
+    {staged, NULL, NULL, NULL},
+    {scratch, NULL, NULL, NULL},
+    /* fences */
+    {product, "            fence_async\n", NULL, "`tma_store %c[%row +: 64, %n0 +: 64], %out` reads shared memory "
+     "that ordinary stores wrote without fence_async"},
+    {staged, "        fence_async\n", NULL, "`%d = dot_async"},
+    {staged, "        fence_async\n        barrier // second\n", "        barrier\n        fence_async\n",
+     "without fence_async"},
+    /* phases */
+    {product, "mbarrier_wait %full, %slot, %phase\n", "mbarrier_wait %full, %slot, %one\n", "`%d = dot_async"},
+    {product, "mbarrier_wait %empty, %uslot, %free\n", "mbarrier_wait %empty, %uslot, %gphase\n",
+     "waits for a phase that never ends"},
+    {product, "%phase2 = select %wraps, %other, %phase : i32", "%phase2 = select %wraps, %phase, %other : i32",
+     "[E1006]"},
+    {product, "%gphase2 = select %uwraps, %gother, %gphase : i32",
+     "%gphase2 = select %uwraps, %gphase, %gother : i32", "[E1006]"},
+    {product, "yield %s1, %f1\n", "yield %zero, %zero\n", "[E1006]"},
+    {product, "yield %u1, %g1\n", "yield %u1, %zero\n", "[E1006]"},
+    /* waits */
+    {product, "                mbarrier_wait %full, %slot, %phase\n", NULL, "[E1006]"},
+    {product, "                mbarrier_wait %empty, %uslot, %free\n", NULL, "[E1006]"},
+    {product, "                %done = dot_wait pending(0) %d", "                %done = dot_wait pending(1) %d",
+     "writes shared memory that is read by an operation that may not be over"},
+    {product, "            tma_wait pending(0)\n            barrier\n", "            barrier\n",
+     "`buffer_store %narrow, %out` writes shared memory that is read"},
+    {product, "        }\n        tma_wait pending(0)\n", "        }\n", "may still be on its way when the block ends"},
+    {product, "            tma_commit\n", NULL, "`buffer_store %narrow, %out` writes shared memory that is read"},
+    {copies, "        cp_wait pending(0)\n", NULL, "reads shared memory before it is sure that it was written"},
+    {copies, "        cp_wait pending(0)\n", "        cp_wait pending(1)\n",
+     "reads shared memory before it is sure that it was written"},
+    {copies, "    cp_wait pending(0) // the last\n", NULL, "bytes of shared memory that another object still has"},
+    {copies, "        cp_commit\n", NULL, "[E1006]"},
+    /* barriers */
+    {product, "            tma_wait pending(0)\n            barrier\n", "            tma_wait pending(0)\n",
+     "`buffer_store %narrow, %out` writes shared memory that is read"},
+    {product, "            fence_async\n            barrier\n", "            fence_async\n", "`tma_store"},
+    {product, "    mbarrier_ready\n", NULL, "before mbarrier_ready"},
+    {copies, "        barrier\n", NULL, "[E1006]"},
+    {copies, "    barrier // the last\n", NULL, "`%rows = reduce"},
+    {staged, "        barrier // first\n", NULL, "`buffer_store %t, %B` writes shared memory that is read"},
+    {staged, "        barrier // second\n", NULL, "`%d = dot_async"},
+    {scratch, "    barrier\n", NULL, "`%s = reduce"},
+    /* arrivals and bytes */
+    {product, "                mbarrier_arrive %empty, %slot\n", NULL, "0 of 4 arrivals came"},
+    {product, "                mbarrier_arrive %empty, %slot\n",
+     "                mbarrier_arrive %empty, %slot\n                mbarrier_arrive %empty, %slot\n", "[E1006]"},
+    {product, "arrivals(4)", "arrivals(5)", "4 of 5 arrivals came"},
+    {product, "arrivals(4)", "arrivals(3)", "arrives 4 times in a phase that 3 arrivals end"},
+    {product, "arrivals(1)", "arrivals(2)", "1 of 2 arrivals came"},
+    {product, "expect bytes(8192)", "expect bytes(8320)", "128 bytes fewer come than were announced"},
+    {product, "expect bytes(8192)", "expect bytes(4096)", "4096 bytes more come than were announced"},
+    {product, "                mbarrier_expect bytes(8192) %full, %uslot\n", NULL, "0 of 1 arrivals came"},
+    {product, "                tma_load %a[%row2 +: 64, %k2 +: 64], %B, %full, %uslot\n", NULL, "8192 bytes fewer "
+     "come"},
+    /* order */
+    {product, "                mbarrier_arrive %empty, %slot\n", "", "0 of 4 arrivals came"},
+    {product, "                %done = dot_wait pending(0) %d : " ACCUMULATOR "\n                mbarrier_arrive "
+     "%empty, %slot\n",
+     "                mbarrier_arrive %empty, %slot\n                %done = dot_wait pending(0) %d : " ACCUMULATOR "\n",
+     "writes shared memory that is read by an operation that may not be over"},
+    /* rings and places */
+    {product, "%wraps = compare predicate(eq) %next, %two : bool",
+     "%wraps = compare predicate(gt) %next, %two : bool", "[E1006]"},
+    {product, "shared_offset(16384)", "shared_offset(15360)", "[E1006]"},
+    {product, "shared_offset(16384)", "shared_offset(16896)", "where swizzles do"},
+    {product, "shared(25600)", "shared(24576)", "lies behind the 24576 bytes"},
+    {product, "tma_load %a[%row2 +: 64, %k2 +: 64], %B, %full, %uslot",
+     "tma_load %a[%row2 +: 64, %k2 +: 64], %out, %full, %uslot", "[E1006]"},
+    /* registers */
+    {product, "role_registers(232, 40)", "role_registers(236, 40)", "steps of 8"},
+    {product, "role_registers(232, 40)", "role_registers(256, 256)", NULL},
+    {product, "role_warps(4, 4) role_registers(232, 40)", "role_warps(4, 4) role_registers(256, 264)", "[E1004]"},
+};
+
+/* The text with the first `line` replaced; NULL when it is not there. */
+static const char *changed(struct arena *arena, const struct change *change)
+{
+    const char *at = change->line ? strstr(change->program, change->line) : change->program;
+    if (!change->line)
+        return change->program;
+    if (!at)
+        return NULL;
+    return arena_printf(arena, "%.*s%s%s", (int)(at - change->program), change->program, change->by ? change->by : "",
+                        at + strlen(change->line));
+}
+
+static void check(const struct change *change)
+{
+    struct arena *arena = arena_create();
+    struct diagnostics *diagnostics = diagnostics_create(arena);
+    const char *text = changed(arena, change);
+    struct source *source = ARENA_NEW(arena, struct source);
+    struct pass_context context = {.arena = arena, .diagnostics = diagnostics};
+    const struct pass_info *pass = pass_find("check_machine");
+    struct pass_run run = {.passes = &pass, .count = 1};
+    *source = (struct source){"machine", text, text ? strlen(text) : 0, NULL};
+    struct ir_module *module = text ? ir_parse_module(ir_context_create(arena), arena, diagnostics, source) : NULL;
+    bool good = module && ir_verify_module(module, diagnostics) && pass_run_all(&run, module->first, &context);
+    bool said = false;
+    for (const struct diagnostic *d = diagnostics->first; d; d = d->next) {
+        const char *code = d->code == DIAGNOSTIC_E1006 ? "[E1006]" : d->code == DIAGNOSTIC_E1004 ? "[E1004]" : "";
+        said |= change->says && (!strcmp(code, change->says) ||
+                                 (d->code == DIAGNOSTIC_E1006 && strstr(d->text, change->says)));
+    }
+    cases++;
+    if (!text || good != !change->says || (change->says && !said)) {
+        failures++;
+        printf("change of `%s`: %s\n", change->line ? change->line : "nothing",
+               !text ? "the line is not there" : good ? "is not found" : "is not said as it should be");
+        diag_print(diagnostics, stdout, false);
+    }
+    arena_destroy(arena);
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        check(&changes[i]);
+    printf("%d programs, %d failures\n", cases, failures);
+    return failures != 0;
+}
