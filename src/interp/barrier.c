@@ -207,3 +207,39 @@ void execute_barrier(struct frame *frame, const struct ir_operation *op)
     default: meet(machine, op); return;
     }
 }
+
+/* ---- turns ---- */
+
+/* Warpgroups take the same steps one after the other, so that it is enough to follow one: it may not wait for a turn that it has,
+ * and who does not hand it on leaves the next one waiting. */
+void execute_turn(struct frame *frame, const struct ir_operation *op)
+{
+    struct run *run = frame->run;
+    struct control *control = run->machine->current;
+    switch (op->opcode) {
+    case OP_TURN_START:
+        if (control->turns)
+            interp_stop(run, op, "turns are started twice");
+        control->turns = true;
+        return;
+    case OP_TURN_TAKE:
+        if (!control->turns)
+            interp_stop(run, op, "deadlock: waits for a turn, and nothing started them");
+        if (control->has_turn)
+            interp_stop(run, op, "deadlock: waits for the turn that it took at %d:%d and did not pass on", control->turn->at.line,
+                        control->turn->at.column);
+        control->has_turn = true;
+        control->turn = op;
+        return;
+    default:
+        if (!control->has_turn)
+            interp_stop(run, op, "passes on a turn that it does not have");
+        control->has_turn = false;
+    }
+}
+
+void machine_check_turns(struct machine *machine)
+{
+    if (machine->current->has_turn)
+        interp_stop(machine->run, machine->current->turn, "deadlock: the turn taken here is never passed on");
+}

@@ -203,7 +203,7 @@ static void execute_one(struct frame *frame, const struct ir_operation *operatio
     case OP_PHILOX: execute_philox(frame, operation); return;
     case OP_CALL: call(frame, operation); return;
     case OP_YIELD: case OP_CONDITION: case OP_RETURN: return;
-    case OP_TURN_START: case OP_TURN_TAKE: case OP_TURN_PASS: return; /* time alone */
+    case OP_TURN_START: case OP_TURN_TAKE: case OP_TURN_PASS: execute_turn(frame, operation); return;
     case OP_BUFFER: case OP_SLOT: case OP_BUFFER_PERMUTE: case OP_BUFFER_PART: case OP_BUFFER_LOAD: case OP_BUFFER_STORE:
         execute_buffer(frame, operation); return;
     case OP_COPY_ASYNC: case OP_STORE_ASYNC: case OP_WAIT: case OP_TMA_LOAD: case OP_TMA_STORE: case OP_TMA_COMMIT:

@@ -100,6 +100,8 @@ struct control {
     VECTOR(int) products;                /* on their way, oldest first */
     VECTOR(struct transfer *) groups;    /* tma_store, cp_async not waited for, oldest first */
     int tma_committed, cp_committed;     /* groups closed so far */
+    bool turns, has_turn;                /* they were started; every warpgroup, one after the other, has it */
+    const struct ir_operation *turn;     /* taken last */
     const struct ir_block *block;
     struct frame *frame;
     ucontext_t context;
@@ -194,6 +196,7 @@ void machine_check_end(struct machine *machine);
 
 /* barrier.c */
 bool machine_may_go(const struct control *control);
+void machine_check_turns(struct machine *machine); /* at the end of a role, or of what is outside */
 /* The mbarrier that an operand and the index behind it name. */
 struct mbarrier *machine_barrier_of(struct frame *frame, const struct ir_operation *op, int operand);
 void machine_bytes_arrive(struct machine *machine, struct mbarrier *barrier, const struct transfer *transfer, int64_t bytes);
@@ -215,6 +218,7 @@ void machine_release(struct run *run);
 void execute_buffer(struct frame *frame, const struct ir_operation *operation);
 void execute_transfer(struct frame *frame, const struct ir_operation *operation);
 void execute_barrier(struct frame *frame, const struct ir_operation *operation);
+void execute_turn(struct frame *frame, const struct ir_operation *operation);
 void execute_product(struct frame *frame, const struct ir_operation *operation);
 void execute_roles(struct frame *frame, const struct ir_operation *operation);
 void execute_scratch(struct frame *frame, const struct ir_operation *operation); /* what it leaves in shared memory */

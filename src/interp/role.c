@@ -109,6 +109,7 @@ static void role_entry(unsigned high, unsigned low)
     struct machine *machine = (struct machine *)(uintptr_t)((uint64_t)high << 32 | low);
     struct control *role = machine->current;
     execute_block(role->frame, role->block);
+    machine_check_turns(machine);
     role->finished = true;
     leave_turn(machine);
 }
@@ -230,8 +231,10 @@ void machine_begin(struct run *run, const struct ir_function *function)
 
 void machine_end(struct run *run)
 {
-    if (run->machine && run->machine->arena)
-        machine_check_end(run->machine);
+    if (!run->machine || !run->machine->arena)
+        return;
+    machine_check_turns(run->machine);
+    machine_check_end(run->machine);
 }
 
 void machine_release(struct run *run)

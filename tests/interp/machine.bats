@@ -117,6 +117,15 @@ defect() {
     defect warps "$SWAP" '0,/} {/{s/id(1) warps(4)/id(1) warps(3)/}' 'barrier 1 is for'
 }
 
+@test "turns: taken twice, passed on without, never passed on, not started" {
+    [ "$(interpret 'steps([3])' "$SRCDIR/tests/interp/programs/turns.tir")" = "y[0] = 0 1 2" ]
+    defect turns 'steps([3])' '/turn_pass/d' 'deadlock: waits for the turn that it took at 8:9'
+    defect turns 'steps([1])' '/turn_pass/d' 'deadlock: the turn taken here is never passed on'
+    defect turns 'steps([3])' '/turn_take/d' 'passes on a turn that it does not have'
+    defect turns 'steps([3])' '/turn_start/d' 'deadlock: waits for a turn, and nothing started them'
+    defect turns 'steps([3])' 's/turn_start/&\n    &/' 'turns are started twice'
+}
+
 @test "shared memory that overlaps" {
     defect registers "$GRAM" '/dot_wait/,/convert/{/barrier/d}' 'race on scratch'
     defect registers "$GRAM" 's/^    %turned = .*/&\n    barrier\n    %again = buffer_load %A : bf16[64, 32] #(64, 32; register b0:2 a5; lane b3:4 a0:2; warp a3:4)/' \
