@@ -22,6 +22,7 @@
 
 @test "every pass has a folder of goldens" {
     for pass in $(sed -n 's/^PASS(\([a-z_]*\),.*/\1/p' "$SRCDIR/passes/passes.def"); do
+        [ "$pass" != check_machine ] || continue # changes nothing: check_machine_test.c
         [ -d "$SRCDIR/tests/passes/$pass" ] || { echo "no folder for $pass"; return 1; }
     done
 }

@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# The checker of the machine level on IR that tilecc printed itself and somebody changed by hand.
+
+setup_file() {
+    export IR="$BATS_FILE_TMPDIR/product.tir"
+    "$TILECC" --spec 'matmul<bf16,bf16>' -arch=sm_90a --emit=tir --print-after=insert_barriers -o - \
+        "$SRCDIR/examples/matmul.tile" 2>&1 |
+        awk '/^\/\/ after insert_barriers/ { n++; next } n == 1 { print } n == 1 && /^}/ { exit }' > "$IR"
+}
+
+# The first line that matches goes, or becomes what sed makes of it.
+change() {
+    local line
+    line=$(grep -n -m 1 -e "$1" "$IR" | cut -d: -f1)
+    [ -n "$line" ] || { echo "no line has $1"; return 1; }
+    sed -e "${line}$2" "$IR" > "$BATS_TEST_TMPDIR/changed.tir"
+    run "$TILECC" --passes=check_machine "$BATS_TEST_TMPDIR/changed.tir" -o "$BATS_TEST_TMPDIR/out.tir"
+    [ "$status" -eq 1 ] || { echo "status $status after $1 $2"; return 1; }
+    [[ "$output" == *"error: in @matmul"*"[E1006]"* ]] || { echo "$output"; return 1; }
+}
+
+@test "E1006: what tilecc prints is right" {
+    grep -q 'roles role_warps' "$IR"
+    run "$TILECC" --passes=check_machine "$IR" -o "$BATS_TEST_TMPDIR/out.tir"
+    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+}
+
+@test "E1006: a fence is dropped" { change 'fence_async' d; }
+
+@test "E1006: a wait for a full slot is dropped, and one for an empty slot" {
+    change 'mbarrier_wait' d
+    change "$(grep 'mbarrier_wait' "$IR" | tail -n 1)" d
+}
+
+@test "E1006: a phase is flipped" {
+    change 'mbarrier_wait' 's/^\( *\)\(mbarrier_wait.*, \)\(%[a-z0-9_]*\)$/\1%f1 = constant value(1) : i32\n\1%f2 = xor \3, %f1 : i32\n\1\2%f2/'
+}
+
+@test "E1006: an arrival is dropped, or counted wrong" {
+    change 'mbarrier_arrive' d
+    change 'arrivals([2-9]' 's/arrivals(\([0-9]*\))/arrivals(1\1)/'
+}
+
+@test "E1006: other bytes are announced than come" { change 'mbarrier_expect' 's/bytes([0-9]*)/bytes(128)/'; }
+
+@test "E1006: a copy, a commit, a wait for stores, a barrier is dropped" {
+    change 'tma_load' d
+    change 'tma_commit' d
+    change 'tma_wait' d
+    change '^ *barrier$' d
+}
+
+@test "E1006: buffers overlap" {
+    change 'buffer shared_offset([1-9]' 's/shared_offset([0-9]*)/shared_offset(1024)/'
+}
+
+@test "E1006: the place is named with its line" {
+    change 'fence_async' d
+    [[ "$output" == *"changed.tir:"*"tma_store"*"without fence_async"*"note: the other operation is"*"buffer_store"* ]] ||
+        { echo "$output"; return 1; }
+}
+
+@test "E1006 is explained" {
+    run "$TILECC" explain E1006
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"machine-check"* ]]
+}
