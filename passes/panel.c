@@ -23,33 +23,38 @@ static bool is_visible(const struct ir_value *value, const struct ir_block *from
     return false;
 }
 
-static void remember(struct panel *p, const struct ir_value *value, struct ir_value *part)
+static void remember(struct panel *p, struct ir_value **map, const struct ir_value *value, struct ir_value *made)
 {
     if (value->id >= p->map_count)
         die("a part of a value made by itself");
-    p->map[value->id] = part;
+    map[value->id] = made;
     vector_push(p->adapter.arena, &p->scoped, value->id);
 }
 
 /* Forgets what was made inside a region. */
 static void forget(struct panel *p, int count)
 {
-    while (p->scoped.count > count)
-        p->map[p->scoped.data[--p->scoped.count]] = NULL;
+    while (p->scoped.count > count) {
+        int id = p->scoped.data[--p->scoped.count];
+        p->map[id] = p->whole[id] = NULL;
+    }
 }
 
-/* A scalar or view at the builder's point; one that stands in a branch is made again. */
+/* A scalar, view or whole tile at the builder's point; one that stands in a branch is made again. */
 static struct ir_value *scalar(struct panel *p, struct ir_builder *builder, struct ir_value *value)
 {
     if (is_visible(value, builder->block))
         return value;
-    if (value->id < p->map_count && p->map[value->id])
-        return p->map[value->id];
+    if (value->id < p->map_count && p->whole[value->id])
+        return p->whole[value->id];
     struct ir_operation *op = value->definition;
-    for (int i = 0; i < op->operand_count; i++)
-        p->map[op->operands[i]->id] = scalar(p, builder, op->operands[i]);
-    struct ir_operation *copy = ir_clone(builder, op, p->map);
-    remember(p, value, copy->results[value->index]);
+    for (int i = 0; i < op->operand_count; i++) {
+        struct ir_value *operand = scalar(p, builder, op->operands[i]);
+        if (operand != op->operands[i] && !p->whole[op->operands[i]->id])
+            remember(p, p->whole, op->operands[i], operand);
+    }
+    struct ir_operation *copy = ir_clone(builder, op, p->whole);
+    remember(p, p->whole, value, copy->results[value->index]);
     return copy->results[value->index];
 }
 
@@ -106,13 +111,7 @@ static bool is_pure_region(const struct ir_operation *op)
     return !ir_has_effect(op);
 }
 
-/* Only the value at hand needs it, or it costs nothing. */
-static bool may_repeat(const struct ir_value *value)
-{
-    return !value->uses || !value->uses->next || layout_rule_cheap(value);
-}
-
-static bool is_computed(const struct ir_value *value, int axis)
+static bool is_computed(const struct panel *p, const struct ir_value *value, int axis)
 {
     const struct ir_operation *op = value->definition;
     if (!op)
@@ -129,7 +128,8 @@ static bool is_computed(const struct ir_value *value, int axis)
     case OP_BROADCAST:
         return true;
     default:
-        return rewrite_has_trait(op, IR_TRAIT_ELEMENTWISE) && op->result_count == 1 && may_repeat(value);
+        return rewrite_has_trait(op, IR_TRAIT_ELEMENTWISE) && op->result_count == 1 &&
+               (p->own[value->id] || layout_rule_cheap(value));
     }
 }
 
@@ -164,11 +164,12 @@ static struct ir_value *cut(struct panel *p, struct ir_builder *builder, struct 
 static struct ir_value *copy_with(struct panel *p, struct ir_builder *builder, struct ir_operation *op,
                                   struct ir_value *const *operands, const struct ir_type *type)
 {
-    struct ir_operation *copy = ir_clone(builder, op, p->map);
+    struct ir_value *before = p->whole[op->results[0]->id];
+    struct ir_operation *copy = ir_clone(builder, op, p->whole);
     for (int i = 0; i < op->operand_count; i++)
         if (copy->operands[i] != operands[i])
             ir_set_operand(copy, i, operands[i]);
-    p->map[op->results[0]->id] = NULL;
+    p->whole[op->results[0]->id] = before;
     copy->results[0]->type = type;
     return copy->results[0];
 }
@@ -253,14 +254,70 @@ static struct ir_value *part(struct panel *p, struct ir_builder *builder, struct
     if (value->id < p->map_count && p->map[value->id])
         return p->map[value->id];
     struct ir_value *made;
-    if (is_computed(value, axis)) {
+    if (is_computed(p, value, axis)) {
         made = compute(p, builder, value, axis, layout);
     } else {
         struct ir_value *whole = is_visible(value, builder->block) ? value : scalar(p, builder, value);
         made = cut(p, builder, whole, axis, layout);
     }
-    remember(p, value, made);
+    remember(p, p->map, value, made);
     return made;
+}
+
+/* ---- what only the value needs ---- */
+
+static void gather(struct panel *p, const struct ir_value *value)
+{
+    const struct ir_operation *op = value->definition;
+    if (!op || p->own[value->id] || ir_has_effect(op) || rewrite_has_trait(op, IR_TRAIT_LOOP | IR_TRAIT_SHARED_READ))
+        return;
+    p->own[value->id] = true;
+    for (int i = 0; i < op->operand_count; i++)
+        gather(p, op->operands[i]);
+    for (int r = 0; r < op->region_count && op->opcode == OP_IF; r++)
+        gather(p, ir_terminator(op->regions[r])->operands[value->index]);
+}
+
+static bool is_own_user(const struct panel *p, const struct ir_operation *user, const struct ir_use *use)
+{
+    if (user->opcode == OP_YIELD && user->block->parent && user->block->parent->opcode == OP_IF)
+        return p->own[user->block->parent->results[use->index]->id];
+    for (int i = 0; i < user->result_count; i++)
+        if (p->own[user->results[i]->id])
+            return true;
+    return false;
+}
+
+struct checking { struct panel *panel; const struct ir_value *value; bool changed; };
+
+static void check_uses(struct ir_operation *op, void *data)
+{
+    struct checking *c = data;
+    for (int i = 0; i < op->result_count; i++) {
+        const struct ir_value *value = op->results[i];
+        if (value->id >= c->panel->map_count || !c->panel->own[value->id] || value == c->value)
+            continue;
+        for (const struct ir_use *use = value->uses; use; use = use->next)
+            if (use->user->opcode != OP_STORE && !is_own_user(c->panel, use->user, use)) {
+                c->panel->own[value->id] = false;
+                c->changed = true;
+                break;
+            }
+    }
+}
+
+void panel_open(struct panel *p, struct ir_function *function, const struct ir_value *value)
+{
+    struct checking checking = { .panel = p, .value = value, .changed = true };
+    p->map_count = function->next_value_id;
+    p->map = ARENA_ARRAY(p->adapter.arena, struct ir_value *, p->map_count);
+    p->whole = ARENA_ARRAY(p->adapter.arena, struct ir_value *, p->map_count);
+    p->own = ARENA_ARRAY(p->adapter.arena, bool, p->map_count);
+    gather(p, value);
+    while (checking.changed) {
+        checking.changed = false;
+        ir_walk(function->body, check_uses, &checking);
+    }
 }
 
 struct ir_value *panel_of(struct panel *p, struct ir_builder *builder, struct ir_value *value)

@@ -10,10 +10,13 @@ struct panel {
     int axis;                       /* the tile's dimension that is cut */
     int64_t start, length;          /* of the part */
     const struct layout *layout;    /* of the part */
-    struct ir_value **map;          /* by id of values from before: their parts, or scalars made again */
+    struct ir_value **map, **whole; /* by id of values from before: their parts; scalars and tiles made again */
+    bool *own;                      /* by id: only the value at hand needs it */
     int map_count;
-    VECTOR(int) scoped;             /* ids in the map, in order */
+    VECTOR(int) scoped;             /* ids in the maps, in order */
 };
+/* For parts of `value`, a value of this function from before. */
+void panel_open(struct panel *panel, struct ir_function *function, const struct ir_value *value);
 /* The part of `value` at the builder's point: elementwise operations, casts, broadcasts, loads and branches that only the
  * value needs are computed again for the part, everything else is cut out by extract. */
 struct ir_value *panel_of(struct panel *panel, struct ir_builder *builder, struct ir_value *value);

@@ -205,13 +205,13 @@ static bool choose_slots(struct outline *o)
 {
     struct scratching scratch = { .o = o };
     ir_walk(o->function->body, measure_scratch, &scratch);
-    int64_t room = o->context->target->shared_bytes - SHARED_SLACK - scratch.most - outline_staging_bytes(o), each = 0;
+    int64_t room = o->context->target->shared_bytes - SHARED_SLACK - scratch.most, each = 0;
     for (struct ir_operation *op = o->function->body->first; op; op = op->next) /* those that no copy fills */
-        if (op->opcode == OP_BUFFER && op->results[0] != o->staging) {
+        if (op->opcode == OP_BUFFER) {
             bool filled = false;
             for (int r = 0; r < o->rings.count; r++)
                 filled |= has_buffer(&o->rings.data[r], op->results[0]);
-            room -= filled ? 0 : bytes_of(op->results[0]->type);
+            room -= filled ? 0 : bytes_of(op->results[0]->type) * op->results[0]->type->slots;
         }
     for (int r = 0; r < o->rings.count; r++) {
         if (o->rings.data[r].in_loop)
@@ -281,7 +281,7 @@ static void order_programs(struct outline *o)
     int uneven = 0;
     for (int d = 0; d < function->grid_rank && !uneven; d++)
         uneven = uneven_along(o, d);
-    o->persistent = function->grid_rank > 0 && !uneven;
+    o->persistent = function->grid_rank > 0 && (function->persistent ? function->persistent > 0 : !uneven);
     o->reversed = uneven == 1;
     o->raster = function->raster > 0 ? function->raster : 1;
     if (function->raster == 0 && function->grid_rank >= 2 && shares_both_ways(o))
@@ -356,6 +356,10 @@ static void build_roles(struct outline *o)
     }
     remove_source(o);
     function->warps += PRODUCER_WARPS;
+    if (function->persistent > 1)
+        pass_remark(o->context, function->at,
+                    "persistent = %d becomes 1: a multiprocessor holds the rings and registers of one block",
+                    function->persistent);
     function->persistent = o->persistent ? 1 : 0;
     function->raster = 0;
 }
@@ -392,8 +396,11 @@ bool pass_specialise(struct ir_function *function, struct pass_context *context)
     ir_walk(function->body, sink_form, NULL);
     outline_plan_stores(&o);
     if (!choose_slots(&o)) {
-        if (o.staging)
-            ir_remove(o.staging->definition);
+        for (struct ir_operation *op = function->body->first, *next; op; op = next) {
+            next = op->next;
+            if (op->opcode == OP_BUFFER && outline_is_staging(&o, op->results[0]))
+                ir_remove(op);
+        }
         pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem);
         return false;
     }

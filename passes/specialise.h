@@ -21,7 +21,12 @@ struct channel {
     int ring;
 };
 /* A store that goes through shared memory: `count` panels of `width` columns. */
-struct staged_store { struct ir_operation *store; const struct ir_type *buffer, *part; int count, width; };
+struct staged_store {
+    struct ir_operation *store;
+    struct ir_value *ring;               /* a buffer; stores of one shape share it */
+    const struct ir_type *buffer, *part;
+    int count, width;
+};
 struct outline {
     struct ir_function *function;
     struct pass_context *context;
@@ -33,7 +38,6 @@ struct outline {
     const char *problem;                 /* why the function stays in one piece */
     struct location problem_at;
     /* stores through shared memory */
-    struct ir_value *staging;            /* one ring for all of them, or NULL */
     VECTOR(struct staged_store) staged;
     /* the order of programs */
     bool persistent, reversed;
@@ -51,7 +55,7 @@ void outline_emit(struct outline *o, bool producer, struct ir_builder *builder);
 /* specialise_store.c */
 struct ir_value *outline_unconverted(struct ir_value *value); /* looks through convert_layout */
 void outline_plan_stores(struct outline *o);
-int64_t outline_staging_bytes(const struct outline *o);
+bool outline_is_staging(const struct outline *o, const struct ir_value *buffer);
 const struct staged_store *outline_staged(const struct outline *o, const struct ir_operation *store); /* or NULL */
 /* The store with operands (view, indexes) and value already mapped. */
 void outline_emit_store(struct outline *o, struct ir_builder *builder, const struct staged_store *staged,

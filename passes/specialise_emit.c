@@ -377,7 +377,7 @@ static void place_program(struct role *r, struct ir_value *p)
 
 static void finish_stores(struct role *r)
 {
-    if (r->producer || !r->o->staging)
+    if (r->producer || r->o->staged.count == 0)
         return;
     struct ir_operation *wait = ir_build(&r->builder, OP_TMA_WAIT, 0, NULL, 0, NULL);
     ir_set_number(wait, IR_ATTRIBUTE_PENDING, 0);

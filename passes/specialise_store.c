@@ -12,7 +12,8 @@
  *     tma_store %c[%i, %j + 64*p], %slot
  *     tma_commit
  *
- * The number of slots divides the number of panels, so that the turns go on from one program to the next.  Only where
+ * The number of slots divides the number of panels, so that the turns go on from one program to the next; groups of
+ * stores end in order, so that rings of several shapes may take turns too.  Only where
  * nothing else in the kernel touches the view, since nothing orders TMA against ordinary accesses. */
 #include "ir/alias.h"
 #include "ir/shared_form.h"
@@ -94,6 +95,25 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
     return !touching.found;
 }
 
+/* A ring that has the shape already; a second shape gets a single slot. */
+static struct ir_value *find_staging(const struct outline *o, struct staged_store *panels)
+{
+    for (int i = 0; i < o->staged.count; i++) {
+        const struct ir_type *old = o->staged.data[i].buffer;
+        if (old->layout == panels->buffer->layout && old->element == panels->buffer->element &&
+            panels->count % old->slots == 0) {
+            panels->buffer = old;
+            return o->staged.data[i].ring;
+        }
+    }
+    if (o->staged.count) {
+        struct ir_type single = *panels->buffer;
+        single.slots = 1;
+        panels->buffer = ir_type_intern(o->function->module->context, &single);
+    }
+    return NULL;
+}
+
 static void consider(struct ir_operation *op, void *data)
 {
     struct outline *o = data;
@@ -102,20 +122,17 @@ static void consider(struct ir_operation *op, void *data)
     if (op->opcode != OP_STORE)
         return;
     bool possible = plan_panels(o, op, &panels, &reason);
-    if (possible && o->staging && o->staging->type != panels.buffer) {
-        possible = false;
-        reason = "its panels have another shape than those of the store before";
-    }
     if (!possible) {
         struct ir_access access;
         if (ir_access_of(op, &access) && access.value && access.value->type->rank >= 2)
             pass_remark(o->context, op->at, "this store does not go through shared memory: %s", reason);
         return;
     }
-    if (!o->staging) {
+    panels.ring = find_staging(o, &panels);
+    if (!panels.ring) {
         struct ir_builder front = { .module = o->function->module, .block = o->function->body,
                                     .before = o->function->body->first, .at = op->at };
-        o->staging = ir_build_value(&front, OP_BUFFER, panels.buffer, 0, NULL);
+        panels.ring = ir_build_value(&front, OP_BUFFER, panels.buffer, 0, NULL);
     }
     vector_push(o->context->arena, &o->staged, panels);
     pass_remark(o->context, op->at, "this store goes through shared memory in %d panels", panels.count);
@@ -123,12 +140,12 @@ static void consider(struct ir_operation *op, void *data)
 
 void outline_plan_stores(struct outline *o) { ir_walk(o->function->body, consider, o); }
 
-int64_t outline_staging_bytes(const struct outline *o)
+bool outline_is_staging(const struct outline *o, const struct ir_value *buffer)
 {
-    if (!o->staging)
-        return 0;
-    const struct ir_type *type = o->staging->type;
-    return ir_type_elements(type) * bytes_of(type) * type->slots;
+    for (int i = 0; i < o->staged.count; i++)
+        if (o->staged.data[i].ring == buffer)
+            return true;
+    return false;
 }
 
 const struct staged_store *outline_staged(const struct outline *o, const struct ir_operation *store)
@@ -163,20 +180,19 @@ void outline_emit_store(struct outline *o, struct ir_builder *builder, const str
     struct panel panel = { .axis = 1, .length = panels.width, .layout = panels.part->layout };
     panel.adapter = (struct layout_adapter){ o->function->module, ir_context_layouts(types), o->context->arena,
                                              o->function->warps };
-    panel.map_count = o->function->next_value_id;
-    panel.map = ARENA_ARRAY(o->context->arena, struct ir_value *, panel.map_count);
+    panel_open(&panel, o->function, value);
     for (int p = 0; p < panels.count; p++) {
         int64_t start[2] = { 0, (int64_t)p * panels.width };
         build_number(builder, OP_TMA_WAIT, slots - 1);
         build_number(builder, OP_BARRIER, -1);
-        struct ir_value *part = value, *slot = o->staging;
+        struct ir_value *part = value, *slot = panels.ring;
         if (panels.count > 1) {
             panel.start = start[1];
             part = panel_of(&panel, builder, value);
         }
         if (slots > 1) {
             struct ir_value *index = ir_constant_int(builder, ir_type_scalar(types, IR_I32), p % slots);
-            slot = ir_build_value(builder, OP_SLOT, one, 2, (struct ir_value *[]){ o->staging, index });
+            slot = ir_build_value(builder, OP_SLOT, one, 2, (struct ir_value *[]){ panels.ring, index });
         }
         ir_build(builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){ part, slot }, 0, NULL);
         build_number(builder, OP_FENCE_ASYNC, -1);
