@@ -32,18 +32,17 @@ defect() {
 }
 
 @test "buffers of the block: stores, asynchronous stores, cp.async, other layouts, named barriers" {
-    run interpret "$COPY" "$SRCDIR/tests/interp/programs/epilogue.tir"
-    [ "$status" -eq 0 ]
+    output=$(interpret "$COPY" "$SRCDIR/tests/interp/programs/epilogue.tir")
     [ "$(printf '%s\n' "$output" | head -64)" = "$(awk "$pattern"' BEGIN { for (r = 0; r < 64; r++) {
         printf "y[%d] =", r; for (c = 0; c < 64; c++) printf " %d", x(r * 64 + c); printf "\n" } }')" ]
-    run interpret "$ROWS" "$SRCDIR/tests/interp/programs/ring.tir"
+    output=$(interpret "$ROWS" "$SRCDIR/tests/interp/programs/ring.tir")
     [ "$output" = "$(awk "$pattern"' BEGIN { for (r = 0; r < 40; r++) {
         printf "y[%d] =", r; for (c = 0; c < 16; c++) printf " %d", x(r * 16 + c); printf "\n" } }')" ]
-    run interpret "$GRAM" "$SRCDIR/tests/interp/programs/registers.tir"
+    output=$(interpret "$GRAM" "$SRCDIR/tests/interp/programs/registers.tir")
     [ "$output" = "$(awk "$pattern"' BEGIN { for (r = 0; r < 64; r++) { printf "y[%d] =", r
         for (c = 0; c < 64; c++) { s = 0; for (k = 0; k < 32; k++) s += x(r * 32 + k) * x(c * 32 + k); printf " %d", s }
         printf "\n" } }')" ]
-    run interpret "$SWAP" "$SRCDIR/tests/interp/programs/warps.tir"
+    output=$(interpret "$SWAP" "$SRCDIR/tests/interp/programs/warps.tir")
     [ "$output" = "$(awk "$pattern"' BEGIN { for (r = 0; r < 32; r++) {
         printf "y[%d] =", r; for (c = 0; c < 16; c++) printf " %d", x(r % 16 * 16 + c); printf "\n" } }')" ]
 }
