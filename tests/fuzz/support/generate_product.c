@@ -1,0 +1,265 @@
+/* Random loops over products, written as text.
+ *
+ * One loop along the depth adds one or two products of slices of views to what it carries; slices are loaded as they lie, or
+ * transposed, or computed upon before they are factors; a product may feed another through registers, and something may be
+ * loaded that feeds none.  One in four is of another form, that of attention: what stays is multiplied by what passes, and the
+ * product, narrowed, by something else that passes.  Extents divide nothing, rows have gaps.  Behind the loop comes an epilogue of a random length.
+ * Every number is a small integer and is clamped before it is narrowed, so that all orders of sums give the same bits. */
+#include "generate_product.h"
+
+enum { LIMIT = 8 };
+
+struct product_program {
+    struct random random;
+    struct buffer *out;
+    const char *element;      /* of the factors */
+    int m, n, k;              /* of the tile */
+    int64_t rows, columns, depth;
+    bool a_by_columns, b_by_columns, c_is_narrow, biased, summed, two, chained, computed, odd_load, guarded, counts_down, free_start;
+    bool has_extra, attention, reduced, rescaled;
+    int inner;                /* attention: depth of the first product */
+    int next;                 /* number for names */
+};
+
+static void add_view(struct product_program *p, const char *name, const char *element, int64_t rows, int64_t columns, bool by_columns,
+                     const char *direction, struct buffer *head, struct buffer *parameters)
+{
+    int64_t width = by_columns ? rows : columns, other = by_columns ? columns : rows;
+    int64_t pitch = (width + 7) / 8 * 8 + 8 * random_below(&p->random, 2);
+    buffer_printf(head, "// view extent %lld %lld stride %lld %lld elements %lld block 1 content 0 fill %d%s\n", (long long)rows,
+                  (long long)columns, (long long)(by_columns ? 1 : pitch), (long long)(by_columns ? pitch : 1),
+                  (long long)int64_max(1, pitch * other), p->next++, direction[0] == 'i' && direction[2] == 'o' ? " output" : "");
+    buffer_printf(parameters, "%s%%%s: view<%s, [?, ?], [%s], %s> {align(16), stride_multiple(%s), limit(2147483648), restrict}",
+                  parameters->size ? ", " : "", name, element, by_columns ? "1, ?" : "?, 1", direction,
+                  by_columns ? "0, 8" : "8, 0");
+}
+
+/* -8 .. 8, whatever it was. */
+static void clamp(struct product_program *p, const char *to, const char *from, const char *type)
+{
+    int n = p->next++;
+    buffer_printf(p->out, "%%low%d = constant value(-8.0) : %s\n%%high%d = constant value(8.0) : %s\n", n, type, n, type);
+    buffer_printf(p->out, "%%above%d = max %%%s, %%low%d : %s\n%%%s = min %%above%d, %%high%d : %s\n", n, from, n, type, to, n, n, type);
+}
+
+/* A factor of rows x columns from the view at these indexes: as it lies, or the transpose of the other order. */
+static void factor(struct product_program *p, const char *name, const char *view, const char *row, int rows, const char *column,
+                   int columns, bool transposed)
+{
+    int n = p->next++;
+    buffer_printf(p->out, "%%zero%d = constant value(0.0) : %s\n", n, p->element);
+    if (transposed) {
+        buffer_printf(p->out, "%%flat%d = load %%%s[%%%s +: %d, %%%s +: %d], %%zero%d : %s[%d, %d]\n", n, view, column, columns, row,
+                      rows, n, p->element, columns, rows);
+        buffer_printf(p->out, "%%%s = permute permutation(1, 0) %%flat%d : %s[%d, %d]\n", name, n, p->element, rows, columns);
+        return;
+    }
+    buffer_printf(p->out, "%%%s = load %%%s[%%%s +: %d, %%%s +: %d], %%zero%d : %s[%d, %d]\n", name, view, row, rows, column, columns, n,
+                  p->element, rows, columns);
+}
+
+static void compute_on(struct product_program *p, const char *to, const char *from, int rows, int columns)
+{
+    int n = p->next++;
+    char type[40];
+    snprintf(type, sizeof type, "%s[%d, %d]", p->element, rows, columns);
+    if (random_chance(&p->random, 50)) {
+        buffer_printf(p->out, "%%%s = neg %%%s : %s\n", to, from, type);
+        return;
+    }
+    buffer_printf(p->out, "%%one%d = constant value(1.0) : %s\n%%more%d = add %%%s, %%one%d : %s\n", n, type, n, from, n, type);
+    buffer_printf(p->out, "%%%s = max %%more%d, %%one%d : %s\n", to, n, n, type);
+}
+
+/* The body of the loop: what is added to %acc becomes %sum. */
+static void body(struct product_program *p)
+{
+    char type[40], narrow[40];
+    snprintf(type, sizeof type, "f32[%d, %d]", p->m, p->n);
+    snprintf(narrow, sizeof narrow, "%s[%d, %d]", p->element, p->m, p->n);
+    factor(p, "x", "a", "row", p->m, "at", p->k, false);
+    factor(p, "y", "b", "at", p->k, "column", p->n, false);
+    const char *x = "x", *y = "y", *sum = "acc";
+    if (p->computed) {
+        compute_on(p, "x2", "x", p->m, p->k);
+        x = "x2";
+        if (random_chance(&p->random, 30)) {
+            compute_on(p, "y2", "y", p->k, p->n);
+            y = "y2";
+        }
+    }
+    if (p->free_start) {
+        buffer_printf(p->out, "%%fresh = constant value(0.0) : %s\n%%p1 = dot %%%s, %%%s, %%fresh : %s\n%%s1 = add %%acc, %%p1 : %s\n",
+                      type, x, y, type, type);
+    } else {
+        buffer_printf(p->out, "%%s1 = dot %%%s, %%%s, %%%s : %s\n", x, y, sum, type);
+    }
+    sum = "s1";
+    if (p->two) { /* with the transpose of the third view */
+        factor(p, "z", "d", "at", p->k, "column", p->n, true);
+        buffer_printf(p->out, "%%s2 = dot %%%s, %%z, %%%s : %s\n", x, sum, type);
+        sum = "s2";
+    }
+    if (p->chained) { /* what was added, clamped and narrowed, times a square of the third view */
+        clamp(p, "small", sum, type);
+        buffer_printf(p->out, "%%thin = cast %%small : %s\n", narrow);
+        factor(p, "w", "d", "column", p->n, "column", p->n, false);
+        buffer_printf(p->out, "%%s3 = dot %%thin, %%w, %%%s : %s\n", sum, type);
+        sum = "s3";
+    }
+    if (p->odd_load) {
+        buffer_printf(p->out, "%%none = constant value(0.0) : f32\n%%line = load %%e[%%at, %%column +: %d], %%none : f32[%d]\n", p->n, p->n);
+        buffer_printf(p->out, "%%lines = reshape %%line : f32[1, %d]\n%%wide = broadcast %%lines : %s\n%%s4 = add %%%s, %%wide : %s\n", p->n,
+                      type, sum, type);
+        sum = "s4";
+    }
+    if (p->guarded) {
+        buffer_printf(p->out, "%%rest = sub %%depth, %%at : index\n%%last = compare predicate(lt) %%rest, %%step : bool\n"
+                              "%%s5 = if %%last {\n%%two5 = constant value(2.0) : %s\n%%twice = add %%%s, %%two5 : %s\nyield %%twice\n"
+                              "} else {\nyield %%%s\n} : %s\n", type, sum, type, sum, type);
+        sum = "s5";
+    }
+    clamp(p, "kept", sum, type);
+    buffer_printf(p->out, "yield %%%s\n", p->chained ? "kept" : sum);
+}
+
+/* %s = x @ trans(y), narrowed, times w, is added to %acc. */
+static void attention_body(struct product_program *p)
+{
+    char scores[40], type[40];
+    const char *score = "s", *sum = "acc";
+    snprintf(scores, sizeof scores, "f32[%d, %d]", p->m, p->k);
+    snprintf(type, sizeof type, "f32[%d, %d]", p->m, p->n);
+    factor(p, "y", "b", "nought", p->inner, "at", p->k, true);
+    buffer_printf(p->out, "%%fresh = constant value(0.0) : %s\n%%s = dot %%x, %%y, %%fresh : %s\n", scores, scores);
+    if (p->reduced) {
+        buffer_printf(p->out, "%%peak = reduce axis(1) kind(max) %%s : f32[%d]\n%%peaks = reshape %%peak : f32[%d, 1]\n"
+                              "%%wide = broadcast %%peaks : %s\n%%below = sub %%s, %%wide : %s\n", p->m, p->m, scores, scores);
+        score = "below";
+    }
+    clamp(p, "small", score, scores);
+    buffer_printf(p->out, "%%thin = cast %%small : %s[%d, %d]\n", p->element, p->m, p->k);
+    if (p->rescaled) {
+        buffer_printf(p->out, "%%turned = neg %%acc : %s\n", type);
+        sum = "turned";
+    }
+    factor(p, "w", "d", "at", p->k, "column", p->n, false);
+    buffer_printf(p->out, "%%added = dot %%thin, %%w, %%%s : %s\nyield %%added\n", sum, type);
+}
+
+static void loop(struct product_program *p)
+{
+    if (p->attention)
+        factor(p, "x", "a", "row", p->m, "nought", p->inner, false);
+    buffer_printf(p->out, "%%start = constant value(%d.0) : f32[%d, %d]\n", random_chance(&p->random, 70) ? 0 : 3, p->m, p->n);
+    if (!p->counts_down) {
+        buffer_printf(p->out, "%%total = for %%at: index = %%nought to %%depth step %%step iter(%%acc: f32[%d, %d] = %%start) {\n", p->m, p->n);
+    } else { /* counts steps, and goes through the depth from its end */
+        buffer_printf(p->out, "%%round = constant value(%d) : index\n%%padded = add %%depth, %%round : index\n"
+                              "%%steps = div %%padded, %%step : index\n%%unit = constant value(1) : index\n"
+                              "%%total = for %%turn: index = %%nought to %%steps step %%unit iter(%%acc: f32[%d, %d] = %%start) {\n"
+                              "%%left = sub %%steps, %%turn : index\n%%before = sub %%left, %%unit : index\n"
+                              "%%at = mul %%before, %%step : index\n", p->k - 1, p->m, p->n);
+    }
+    if (p->attention)
+        attention_body(p);
+    else
+        body(p);
+    buffer_puts(p->out, "}\n");
+}
+
+static void epilogue(struct product_program *p)
+{
+    char type[40];
+    const char *value = "total";
+    snprintf(type, sizeof type, "f32[%d, %d]", p->m, p->n);
+    if (p->biased) {
+        buffer_printf(p->out, "%%none_b = constant value(0.0) : f32\n%%first = constant value(0) : index\n"
+                              "%%bias = load %%e[%%first, %%column +: %d], %%none_b : f32[%d]\n%%biases = reshape %%bias : f32[1, %d]\n"
+                              "%%biased = broadcast %%biases : %s\n%%with = add %%total, %%biased : %s\n", p->n, p->n, p->n, type, type);
+        value = "with";
+    }
+    if (p->summed) {
+        clamp(p, "bounded", value, type);
+        buffer_printf(p->out, "%%sums = reduce axis(1) kind(add) %%bounded : f32[%d]\n%%place = grid_index dimension(1) : index\n"
+                              "store %%r[%%place, %%row +: %d], %%sums\n", p->m, p->m);
+    }
+    if (p->c_is_narrow) {
+        clamp(p, "fits", value, type);
+        buffer_printf(p->out, "%%narrow = cast %%fits : %s[%d, %d]\n", p->element, p->m, p->n);
+        value = "narrow";
+    }
+    buffer_printf(p->out, "store %%c[%%row +: %d, %%column +: %d], %%%s\nreturn\n}\n", p->m, p->n, value);
+}
+
+static void choose(struct product_program *p)
+{
+    struct random *random = &p->random;
+    static const int m[] = { 64, 64, 128, 32, 16 }, n[] = { 16, 32, 64, 24, 8 }, k[] = { 16, 32, 64, 32, 16 };
+    p->element = random_chance(random, 50) ? "bf16" : "f16";
+    p->m = m[random_below(random, 5)];
+    p->n = n[random_below(random, 5)];
+    p->k = k[random_below(random, 5)];
+    p->rows = random_between(random, 1, 2 * p->m + 9);
+    p->columns = random_between(random, 1, 2 * p->n + 5);
+    p->depth = random_chance(random, 10) ? 0 : random_between(random, 1, 5 * p->k);
+    p->a_by_columns = random_chance(random, 20);
+    p->b_by_columns = random_chance(random, 30);
+    p->c_is_narrow = random_chance(random, 60);
+    p->biased = random_chance(random, 40);
+    p->summed = random_chance(random, 20);
+    p->two = random_chance(random, 25);
+    p->chained = !p->two && random_chance(random, 25);
+    p->computed = random_chance(random, 20);
+    p->odd_load = random_chance(random, 15);
+    p->guarded = random_chance(random, 15);
+    p->counts_down = random_chance(random, 20);
+    p->free_start = random_chance(random, 20);
+    p->attention = random_chance(random, 25);
+    p->reduced = random_chance(random, 50);
+    p->rescaled = random_chance(random, 40);
+    p->inner = 16 << random_below(random, 3);
+    if (p->attention) {
+        p->two = p->chained = p->a_by_columns = p->b_by_columns = p->counts_down = false;
+        p->m = p->m < 64 && random_chance(random, 80) ? 64 : p->m;
+    }
+    p->has_extra = p->biased || p->odd_load;
+}
+
+void fuzz_generate_product(struct buffer *out, uint64_t seed)
+{
+    struct product_program program = { .random = { seed }, .out = out }, *p = &program;
+    struct buffer parameters = { 0 };
+    choose(p);
+    int64_t across = ceiling_divide(p->rows, p->m), down = ceiling_divide(p->columns, p->n);
+    buffer_printf(out, "// seed %llu\n// grid %lld %lld\n", (unsigned long long)seed, (long long)across, (long long)down);
+    add_view(p, "a", p->element, p->rows, p->attention ? p->inner : p->depth, p->a_by_columns, "in", out, &parameters);
+    add_view(p, "b", p->element, p->depth, p->attention ? p->inner : p->columns, p->b_by_columns, "in", out, &parameters);
+    if (p->attention)
+        add_view(p, "d", p->element, p->depth, p->columns, false, "in", out, &parameters);
+    if (p->two)
+        add_view(p, "d", p->element, p->columns, p->depth, random_chance(&p->random, 50), "in", out, &parameters);
+    if (p->chained)
+        add_view(p, "d", p->element, p->columns, p->columns, false, "in", out, &parameters);
+    if (p->has_extra)
+        add_view(p, "e", "f32", int64_max(1, p->depth), p->columns, false, "in", out, &parameters);
+    if (p->summed)
+        add_view(p, "r", "f32", down, p->rows, false, "inout", out, &parameters);
+    add_view(p, "c", p->c_is_narrow ? p->element : "f32", p->rows, p->columns, false, "inout", out, &parameters);
+    static const int warps[] = { 0, 0, 4, 4, 8 };
+    int count = warps[random_below(&p->random, 5)], stages = random_below(&p->random, 5);
+    buffer_printf(out, "kernel @fuzz(%s) grid(2) level(value)", parameters.data);
+    if (count)
+        buffer_printf(out, " warps(%d)", count);
+    if (stages > 1)
+        buffer_printf(out, " stages(%d)", stages);
+    if (random_chance(&p->random, 60))
+        buffer_puts(out, " persistent(-1)");
+    buffer_printf(out, " {\n%%nought = constant value(0) : index\n%%step = constant value(%d) : index\n%%height = constant value(%d) : index\n"
+                       "%%width = constant value(%d) : index\n%%gm = grid_index dimension(0) : index\n%%gn = grid_index dimension(1) : index\n"
+                       "%%row = mul %%gm, %%height : index\n%%column = mul %%gn, %%width : index\n%%depth = extent dimension(%d) %%%s : index\n",
+                  p->k, p->m, p->n, p->attention ? 0 : 1, p->attention ? "b" : "a");
+    loop(p);
+    epilogue(p);
+    buffer_free(&parameters);
+}

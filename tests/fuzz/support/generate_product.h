@@ -1,0 +1,8 @@
+/* Random programs round products: what choose_product, stage_operands, specialise and pipeline_copies work on. */
+#ifndef TILECC_FUZZ_GENERATE_PRODUCT_H
+#define TILECC_FUZZ_GENERATE_PRODUCT_H
+#include "generate.h"
+
+/* The text of a program in the form of fuzz_print_program. */
+void fuzz_generate_product(struct buffer *out, uint64_t seed);
+#endif
