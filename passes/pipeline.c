@@ -12,11 +12,12 @@
     REQUIRED, CLEAN_UP, RUN(fuse_dot), RUN(licm), RUN(unroll), CLEAN_UP, RUN(peel), CLEAN_UP, RUN(licm), RUN(bounds), \
     RUN(narrow), CLEAN_UP
 /* Layouts: choose, improve, then place what converting needs.  No cse behind stream: it computes again on purpose. */
-#define SCHEDULE_QUICK RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers), RUN(check_machine)
+#define SCHEDULE_QUICK                                                                                                \
+    RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
 #define SCHEDULE_LEVEL                                                                                                \
     RUN(assign_layouts), RUN(stage_operands), RUN(dce), RUN(coalesce), RUN(remove_conversions), RUN(cse), RUN(licm),  \
         RUN(overlap), RUN(specialise), RUN(pipeline_copies), RUN(dce), RUN(stream), RUN(dce), RUN(allocate_shared),   \
-        RUN(insert_barriers), RUN(check_machine)
+        RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
 
 static const struct pass_info *const cpu_none[] = {REQUIRED};
 static const struct pass_info *const cpu_quick[] = {REQUIRED, CLEAN_UP};

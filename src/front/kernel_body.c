@@ -250,6 +250,28 @@ static int knob(const struct variant_plan *plan, const char *name) {
     return 0;
 }
 
+/* 0: the compiler chooses.  `persistent` may be a bool: false asks for a block a program. */
+static int persistent_knob(const struct variant_plan *plan) {
+    const struct tuning *tuning = &plan->entry->kernel->tuning;
+    for (int i = 0; i < tuning->count; i++)
+        if (strcmp(tuning->data[i].name, "persistent") == 0 && plan->tuned[i].kind == VALUE_BOOL)
+            return plan->tuned[i].truth ? 1 : -1;
+    return knob(plan, "persistent");
+}
+
+/* What of the schedule the passes are told.  `consumers` counts warpgroups. */
+static void set_knobs(struct ir_function *function, const struct variant_plan *plan) {
+    int consumers = knob(plan, "consumers");
+    function->warps = knob(plan, "warps");
+    if (function->warps == 0 && consumers > 0) function->warps = 4 * consumers;
+    function->stages = knob(plan, "stages");
+    function->max_registers = knob(plan, "maxnreg");
+    function->persistent = persistent_knob(plan);
+    function->raster = knob(plan, "raster");
+    function->cluster = knob(plan, "cluster");
+    function->split_k = knob(plan, "split_k");
+}
+
 struct ir_function *body_build(struct variant_plan *plan, struct ir_module *module, const char *name) {
     const struct kernel_plan *kernel = plan->entry->kernel;
     struct elaborator e;
@@ -259,9 +281,7 @@ struct ir_function *body_build(struct variant_plan *plan, struct ir_module *modu
     e.function = ir_function_create(module, name, kernel->declaration->at);
     e.function->is_kernel = true;
     e.function->grid_rank = kernel->grid.count;
-    e.function->warps = knob(plan, "warps");
-    e.function->stages = knob(plan, "stages");
-    e.function->max_registers = knob(plan, "maxnreg");
+    set_knobs(e.function, plan);
     e.function->strict_fp = kernel->front->options->strict_fp;
     e.builder = (struct ir_builder){module, e.function->body, NULL, kernel->declaration->at};
     e.frame->declaration = kernel->declaration;

@@ -251,8 +251,9 @@ struct ir_function {
     int64_t grid_step[IR_MAX_RANK];
     int warps;                           /* knob; 0: the compiler chooses.  Set from SCHEDULE level on */
     int stages, max_registers;           /* knobs; 0: the compiler chooses */
-    int persistent;                      /* knob: blocks walk over programs.  -1: the compiler chooses; set by passes */
+    int persistent;                      /* knob: blocks a multiprocessor that walk over programs; 0: chosen, -1: none */
     int raster, cluster;                 /* knobs: programs of dimension 0 side by side, blocks of a cluster; 0: chosen */
+    int split_k;                         /* knob: programs that share the sums of a loop; 0: chosen */
     int64_t shared_bytes;                /* after allocation */
     bool strict_fp;                      /* no contraction of a*b+c */
     int next_value_id;

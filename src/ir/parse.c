@@ -901,6 +901,8 @@ static void parse_clauses(struct parser *parser, struct ir_function *function)
             function->raster = bracketed(parser, 0, INT16_MAX);
         else if (accept(parser, "cluster"))
             function->cluster = bracketed(parser, 0, 16);
+        else if (accept(parser, "split_k"))
+            function->split_k = bracketed(parser, 0, INT16_MAX);
         else if (accept(parser, "shared"))
             function->shared_bytes = bracketed(parser, 0, INT32_MAX);
         else if (accept(parser, "strict_fp"))

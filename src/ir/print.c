@@ -630,6 +630,8 @@ void ir_print_function(struct buffer *out, const struct ir_function *function, b
         buffer_printf(out, " raster(%d)", function->raster);
     if (function->cluster)
         buffer_printf(out, " cluster(%d)", function->cluster);
+    if (function->split_k)
+        buffer_printf(out, " split_k(%d)", function->split_k);
     if (function->shared_bytes)
         buffer_printf(out, " shared(%lld)", (long long)function->shared_bytes);
     buffer_puts(out, function->strict_fp ? " strict_fp" : "");

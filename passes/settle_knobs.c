@@ -1,0 +1,46 @@
+/* What a schedule asks for and no pass has done.
+ *
+ *     kernel @k(…) grid(2) level(schedule) warps(8) persistent(1) raster(8)   →   kernel @k(…) … warps(8)
+ *
+ * Knobs that a pass does are done before this one: persistent blocks take the next program by block_count, and a raster is
+ * arithmetic on the program's number.  A launch believes what the function says, so that nothing that is left may stay:
+ * fewer blocks than programs would leave programs out.  So no fuel is asked for. */
+#include "ir/ir.h"
+#include "passes/pass.h"
+
+static bool walks(const struct ir_block *block)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        if (op->opcode == OP_BLOCK_COUNT)
+            return true;
+        for (int i = 0; i < op->region_count; i++)
+            if (walks(op->regions[i]))
+                return true;
+    }
+    return false;
+}
+
+/* `least`: the first value that asks for something. */
+static bool drop(struct ir_function *function, struct pass_context *context, int *knob, int least, const char *name,
+                 const char *why)
+{
+    if (*knob == 0)
+        return false;
+    if (*knob >= least)
+        pass_remark(context, function->at, "%s = %d has no effect on @%s: %s", name, *knob, function->name, why);
+    *knob = 0;
+    return true;
+}
+
+bool pass_settle_knobs(struct ir_function *function, struct pass_context *context)
+{
+    bool changed = false;
+    if (!walks(function->body))
+        changed |= drop(function, context, &function->persistent, 1, "persistent",
+                        "only code with a producer and consumers walks over programs");
+    changed |= drop(function, context, &function->raster, 2, "raster",
+                    "only code with a producer and consumers orders its programs");
+    changed |= drop(function, context, &function->cluster, 2, "cluster", "no pass lets blocks work together");
+    changed |= drop(function, context, &function->split_k, 2, "split_k", "no pass splits a sum over programs");
+    return changed;
+}

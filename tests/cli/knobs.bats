@@ -1,0 +1,60 @@
+#!/usr/bin/env bats
+# Knobs of `tune` and `on` that the compiler knows: what reaches the function, and what is said of those that nothing does.
+
+load helper
+
+write() {
+    cat >k.tile <<'END'
+kernel scale(x: in f32[N], y: out f32[N])
+    grid(b: cdiv(N, B))
+    tune(B: {128} = 128, persistent, raster: {1, 4, 8}, cluster: {1, 2}, consumers: {1, 2, 3}, maxnreg, stages: {2, 3} = 3)
+    on(sm_90, persistent = 2, raster = 8)
+{
+    y[b*B +: B] = 2.0 * x[b*B +: B];
+}
+END
+}
+header() { tilecc --emit=tir --passes=dce "$@" k.tile -o - | grep '^kernel'; }
+
+@test "defaults, and choices left to the compiler" {
+    write
+    header -arch=sm_80 >line
+    grep -q ' stages(3) ' line || { cat line; false; }
+    ! grep -qE 'persistent|raster|cluster|split_k|warps|registers\(' line
+}
+
+@test "on, -D and --spec" {
+    write
+    header -arch=sm_90a | grep -q ' persistent(2) raster(8)'
+    header -arch=sm_90a -D raster=4 -D cluster=2 -D maxnreg=64 | grep -q ' registers(64) persistent(2) raster(4) cluster(2)'
+    header -arch=sm_90a --spec 'scale[persistent=false]' | grep -q ' persistent(-1) '
+    header -arch=sm_80 -D persistent=true -D consumers=2 | grep -q ' warps(8) .*persistent(1)'
+}
+
+@test "what no pass does is dropped, and a remark says so" {
+    write
+    expect 0 tilecc -arch=sm_90a -S -Rpass=settle_knobs --print-after=settle_knobs -D cluster=2 k.tile
+    contains "persistent = 2 has no effect"
+    contains "raster = 8 has no effect"
+    contains "cluster = 2 has no effect"
+    lacks " persistent("
+    expect 0 tilecc -arch=sm_90a -O0 -S -Rpass=settle_knobs k.tile
+    contains "persistent = 2 has no effect"
+    expect 0 tilecc -arch=sm_80 -S -Rpass=settle_knobs k.tile
+    lacks "settle_knobs"
+}
+
+@test "a product of a producer and consumers takes persistent and raster" {
+    product() {
+        tilecc -arch=sm_90a -S -Rpass='specialise|settle_knobs' --print-after=settle_knobs --spec 'matmul<bf16,bf16>' "$@" \
+            "$SRCDIR/examples/matmul.tile" 2>&1
+    }
+    product >default.tir
+    product -D persistent=false -D split_k=2 >alone.tir
+    grep -q '^kernel @matmul_bf16_bf16__0.* persistent(1)' default.tir
+    grep -q 'walked over by persistent blocks' default.tir
+    ! grep -q 'no effect on @matmul_bf16_bf16__0' default.tir
+    ! grep -q '^kernel @matmul_bf16_bf16__0.* persistent(' alone.tir
+    grep -q 'programs have a block each' alone.tir
+    grep -q 'split_k = 2 has no effect' alone.tir
+}
