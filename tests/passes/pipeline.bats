@@ -1,0 +1,52 @@
+#!/usr/bin/env bats
+# Every pass earns its place: in the pipelines, over the examples and the kernels of tests/exec, each changes something.  So a
+# pass that is dropped from its pipeline, or that stops doing anything there, is noticed even where no result changes.
+# (That one alone does what it says is for golden_test.c, which wants at least five files that each pass changes.)
+
+# The front end writes functions out where they are called: inlining is for tile IR that comes from elsewhere.  The checker only
+# looks, and no kernel here asks for a knob that is not done.
+idle_by_design='inline\|check_machine\|settle_knobs'
+
+changed_by() { # target
+    cd "$BATS_TEST_TMPDIR" || return 1
+    for file in "$SRCDIR"/examples/*.tile "$SRCDIR"/tests/exec/*.tile; do
+        "$TILECC" -arch="$1" --emit=tir --print-after=all "$file" 2>&1 | sed -n 's/^.* after \([a-z_]*\)$/\1/p'
+    done | sort -u
+}
+
+# The names in a list of pipeline.c, its macros written out.
+listed() { # name of the list
+    sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$SRCDIR/passes/pipeline.c" >"$BATS_TEST_TMPDIR/joined"
+    text=$(sed -n "s/^.*const $1\[\] = {\(.*\)};/\1/p" "$BATS_TEST_TMPDIR/joined")
+    for round in 1 2 3; do
+        for macro in $(sed -n 's/^#define \([A-Z_]*\) .*/\1/p' "$BATS_TEST_TMPDIR/joined"); do
+            body=$(sed -n "s/^#define $macro //p" "$BATS_TEST_TMPDIR/joined")
+            text=$(printf '%s' "$text" | sed "s/\b$macro\b/$(printf '%s' "$body" | sed 's/[&/]/\\&/g')/g")
+        done
+    done
+    printf '%s\n' "$text" | grep -o 'RUN([a-z_]*)' | sed 's/RUN(\(.*\))/\1/' | grep -vx "$idle_by_design" | sort -u
+}
+
+check() { # list, target
+    listed "$1" >"$BATS_TEST_TMPDIR/listed"
+    changed_by "$2" >"$BATS_TEST_TMPDIR/changed"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/listed")" -ge 10 ]
+    idle=$(comm -23 "$BATS_TEST_TMPDIR/listed" "$BATS_TEST_TMPDIR/changed")
+    [ -z "$idle" ] || { echo "these passes change nothing anywhere:" $idle; return 1; }
+}
+
+@test "every pass of the pipeline for the processor changes some kernel" { check cpu_full cpu; }
+
+@test "every pass of the pipeline for GPUs changes some kernel" { check gpu_full sm_90a; }
+
+@test "what is in a pipeline stays there" {
+    cd "$BATS_TEST_TMPDIR"
+    listed cpu_full | tr '\n' ' ' >cpu
+    listed gpu_full | tr '\n' ' ' >gpu
+    for pass in bounds cse dce expand_math fuse_dot licm narrow peel simplify unroll; do
+        grep -q "\b$pass\b" cpu && grep -q "\b$pass\b" gpu || { echo "$pass"; return 1; }
+    done
+    for pass in allocate_shared assign_layouts coalesce insert_barriers remove_conversions stream; do
+        grep -q "\b$pass\b" gpu || { echo "$pass"; return 1; }
+    done
+}
