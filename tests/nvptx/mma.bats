@@ -99,3 +99,39 @@ loop() { awk '/^\.L/ { if (hmma) exit; n = 0 } { line[n++] = $0 } /HMMA/ { hmma 
     run "$TILECC" -arch=sm_80 -Rpass=pipeline --spec backwards --emit=ptx "$products"
     [[ $output == *"its loop does not count"* ]]
 }
+
+# Text of a product, run thread by thread (support/ptx.py): KERNEL INSTANCE ARCH ELEMENT M N K ROWS COLUMNS FORM PADDING SUM
+computes() {
+    local kernel=$1 instance=$2 arch=$3
+    shift 3
+    [ -f "products_$kernel.$instance.$arch.ptx" ] ||
+        "$TILECC" -arch="$arch" --spec "${kernel/_f8_f8e4m3/_f8<f8e4m3>}" --emit=ptx "$products"
+    python3 "$SRCDIR/tests/nvptx/support/product.py" "products_$kernel.$instance.$arch.ptx" "$@"
+}
+
+@test "the text computes the product, reads inside its arrays and waits for what it reads" {
+    command -v python3 >/dev/null || skip "no python3"
+    computes product_nt 0 sm_80 bf16 66 72 136 64 64 nt 0 f32
+    computes product_nt 0 sm_80 bf16 1 8 72 64 64 nt 8 f32
+    computes product_nt 0 sm_80 bf16 16 16 0 64 64 nt 0 f32
+    computes product_nt 1 sm_80 bf16 65 67 35 64 64 nt 1 f32
+    computes product_tn 0 sm_80 bf16 72 64 104 64 64 tn 0 f32
+    computes odd 0 sm_80 bf16 97 48 56 96 48 nn 0 f32
+    computes backwards 0 sm_80 bf16 64 48 72 64 48 nn 0 f32
+    computes product_f16 0 sm_75 f16 70 64 72 64 64 nn 0 f32
+    computes product_tf32 3 sm_80 f32 64 64 36 64 64 cc 0 f32
+    computes product_i8 1 sm_80 i8 64 64 80 64 64 nc 0 i32
+    computes product_i8 2 sm_80 i8 64 64 80 64 64 cn 0 i32
+    computes product_f8_f8e4m3 1 sm_89 f8e4m3 64 64 80 64 64 nc 0 f32
+}
+
+@test "and a wait too few, a limit too far, a matrix turned are noticed" {
+    command -v python3 >/dev/null || skip "no python3"
+    computes product_nt 0 sm_80 bf16 66 72 136 64 64 nt 0 f32
+    for edit in 's/wait_group 2/wait_group 3/' 's/x4\.shared/x4.trans.shared/' 's/setp\.lt\.u32/setp.le.u32/'; do
+        sed "$edit" products_product_nt.0.sm_80.ptx >products_product_nt.9.sm_80.ptx
+        ! cmp -s products_product_nt.0.sm_80.ptx products_product_nt.9.sm_80.ptx
+        run computes product_nt 9 sm_80 bf16 66 72 136 64 64 nt 0 f32
+        [ "$status" -eq 1 ]
+    done
+}
