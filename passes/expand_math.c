@@ -5,7 +5,7 @@
  *                                                     %b = mul %x, %a : f32[64] …
  *
  * A body of plain elementwise operations is written out on whole tiles; one with control flow is applied element by
- * element, in a `map` (on scalars: in place); so is a long one on a large tile of a GPU kernel.  f16 and bf16 without a
+ * element, in a `map` (on scalars: in place); so is a long one on a large tile of a GPU kernel.  Narrower floats without a
  * function of their own go through f32 and are rounded once, as the language says.  What the library does not have is
  * left to the target. */
 #include "passes/pass.h"
@@ -129,7 +129,7 @@ static void visit(struct ir_operation *op, void *data)
         return;
     struct ir_module *module = op->block->function->module;
     struct ir_function *body = find_body(context, module, op, e);
-    bool through_f32 = !body && (e == IR_F16 || e == IR_BF16) && op->results[0]->type->element == e;
+    bool through_f32 = !body && ir_is_float(e) && ir_element_info[e].bits < 32 && op->results[0]->type->element == e;
     if (through_f32)
         body = find_body(context, module, op, IR_F32);
     if (!body || body == expansion->function || !pass_fuel(context))

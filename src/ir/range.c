@@ -175,9 +175,9 @@ static struct range cast(struct walker *walker, const struct ir_operation *op)
     return range_within(in, whole) ? in : PLANTED(range_of_cast_clamps) ? meet(in, whole) : whole;
 }
 
-static struct range reduce(struct walker *walker, const struct ir_operation *op)
+static struct range reduce(struct walker *walker, const struct ir_operation *op, const struct ir_value *result)
 {
-    struct range in = operand(walker, op, 0), whole = range_of_element(op->results[0]->type->element), out;
+    struct range in = operand(walker, op, 0), whole = range_of_element(result->type->element), out;
     int64_t n = op->operands[0]->type->extent[ir_number(op, IR_ATTRIBUTE_AXIS, 0)];
     bool good;
     switch (ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION)) {
@@ -253,7 +253,7 @@ static struct range evaluate(struct walker *walker, const struct ir_operation *o
         return operand(walker, op, 0);
     case OP_SELECT: return join(operand(walker, op, 1), operand(walker, op, 2));
     case OP_CAST: return cast(walker, op);
-    case OP_REDUCE: return reduce(walker, op);
+    case OP_REDUCE: return reduce(walker, op, result);
     case OP_EXTENT: return extent(op);
     case OP_STRIDE: number = op->operands[0]->type->stride[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];
         return number == IR_DYNAMIC ? (struct range){0, INT64_MAX} : (struct range){number, number};

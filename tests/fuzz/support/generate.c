@@ -114,9 +114,9 @@ void fuzz_statements(struct generator *g, int count)
         int dice = random_below(&g->random, 100);
         if (!g->pure && g->product.a && dice < 5)
             fuzz_product_loop(g);
-        else if (!g->pure && dice < 26)
+        else if (!g->pure && dice < 38)
             fuzz_memory_statement(g);
-        else if (!g->limits.no_flow && dice < 38 && g->depth < 3)
+        else if (!g->limits.no_flow && dice < 48 && g->depth < 3)
             fuzz_flow_statement(g);
         else
             fuzz_pure_statement(g);
@@ -157,6 +157,11 @@ static void add_view(struct generator *g, bool output, bool atomic)
         type.element = (enum ir_element)random_below(&g->random, IR_POINTER);
     if (type.element == IR_INDEX && g->limits.plain)
         type.element = IR_I64;
+    if (!atomic && !g->limits.plain && random_chance(&g->random, 6)) {
+        type.element = IR_POINTER;
+        type.pointee = (enum ir_element)random_below(&g->random, IR_POINTER);
+        type.pointee_const = true;
+    }
     choose_shape(g, argument, &type);
     type.optional = random_chance(&g->random, 15);
     argument->absent = type.optional && random_chance(&g->random, 50);
@@ -243,7 +248,7 @@ struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *are
     struct fuzz_program *program = ARENA_NEW(arena, struct fuzz_program);
     struct generator g = { .random = { seed }, .arena = arena, .context = context, .program = program, .limits = limits };
     if (!g.limits.statements)
-        g.limits.statements = random_between(&g.random, 3, 30);
+        g.limits.statements = random_chance(&g.random, 25) ? random_between(&g.random, 2, 8) : random_between(&g.random, 8, 36);
     if (!g.limits.max_rank)
         g.limits.max_rank = 3;
     if (!g.limits.max_elements)

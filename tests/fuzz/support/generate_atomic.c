@@ -9,9 +9,9 @@ static bool takes_bits(enum ir_action action)
 
 static void set_order(struct generator *g, struct ir_operation *made)
 {
-    if (random_chance(&g->random, 80))
+    if (random_chance(&g->random, 95))
         ir_set_number(made, IR_ATTRIBUTE_ORDER, random_below(&g->random, IR_ORDER_COUNT));
-    if (random_chance(&g->random, 50))
+    if (random_chance(&g->random, 80))
         ir_set_number(made, IR_ATTRIBUTE_SCOPE, random_below(&g->random, IR_SCOPE_COUNT));
 }
 
@@ -188,16 +188,16 @@ static void act(struct generator *g, const struct known_view *view, const struct
     enum ir_action action = view->atomic ? shared_action(view) : own_action(g, view);
     const struct ir_type *none = NULL;
     struct ir_operation *made;
-    if (!view->atomic && (dice < 35 || element == IR_BOOL)) {
+    if (!view->atomic && (dice < 20 || element == IR_BOOL)) {
         operands[count++] = fuzz_storable(g, view, type);
         if (at->mask)
             operands[count++] = at->mask;
         made = ir_build(&g->builder, OP_POINTER_STORE, count, operands, 0, &none);
-        if (random_chance(&g->random, 30))
+        if (random_chance(&g->random, 80))
             ir_set_number(made, IR_ATTRIBUTE_CACHE, random_below(&g->random, IR_CACHE_COUNT));
         return;
     }
-    bool swap = !view->atomic && dice < 60;
+    bool swap = !view->atomic && dice < 50;
     if (swap)
         operands[count++] = fuzz_of_type(g, type, true).value;
     operands[count++] = swap ? fuzz_storable(g, view, type) : brought(g, view, action, type);
@@ -235,7 +235,7 @@ void fuzz_pointer_statement(struct generator *g, const struct known_view *view)
         other = fuzz_of_type(g, random_chance(&g->random, 30) ? ir_type_scalar(g->context, element) : type, false);
     struct ir_value *operands[3] = {at.pointer, other.value, at.mask};
     struct ir_value *loaded = ir_build_value(&g->builder, OP_POINTER_LOAD, type, at.mask ? 3 : 2, operands);
-    if (random_chance(&g->random, 30))
+    if (random_chance(&g->random, 80))
         ir_set_number(loaded->definition, IR_ATTRIBUTE_CACHE, random_below(&g->random, IR_CACHE_COUNT));
     fuzz_know(g, loaded, view->bound > other.bound ? view->bound : other.bound, view->exact && other.exact);
 }

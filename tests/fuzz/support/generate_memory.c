@@ -100,7 +100,7 @@ struct ir_operation *fuzz_access(struct generator *g, enum ir_opcode opcode, con
     int64_t inside = inside_bits(g, place);
     if (inside)
         ir_set_number(made, IR_ATTRIBUTE_INSIDE, inside);
-    if ((opcode == OP_LOAD || opcode == OP_STORE) && random_chance(&g->random, 20))
+    if ((opcode == OP_LOAD || opcode == OP_STORE) && random_chance(&g->random, 60))
         ir_set_number(made, IR_ATTRIBUTE_CACHE, random_below(&g->random, IR_CACHE_COUNT));
     return made;
 }
@@ -115,7 +115,10 @@ struct ir_value *fuzz_mask(struct generator *g, const struct place *place)
 
 static const struct ir_type *place_type(struct generator *g, const struct known_view *view, const struct place *place)
 {
-    return ir_type_with_shape(g->context, ir_type_scalar(g->context, view->value->type->element), place->result_rank, place->shape);
+    const struct ir_type *type = view->value->type, *scalar = ir_type_scalar(g->context, type->element);
+    if (type->element == IR_POINTER)
+        scalar = ir_type_pointer(g->context, type->pointee, type->pointee_const);
+    return ir_type_with_shape(g->context, scalar, place->result_rank, place->shape);
 }
 
 static void load(struct generator *g, const struct known_view *view)
@@ -163,7 +166,7 @@ static void subview(struct generator *g, const struct known_view *view)
     int64_t drop = 0;
     made.rank = 0;
     for (int d = 0; d < type->rank; d++) {
-        bool drops = random_chance(&g->random, 25) && type->rank - __builtin_popcountll((unsigned long long)drop) > 1;
+        bool drops = random_chance(&g->random, 35) && type->rank - __builtin_popcountll((unsigned long long)drop) > 1;
         operands[1 + 2 * d] = fuzz_index_scalar(g, -2, 12);
         operands[2 + 2 * d] = drops ? ir_binary(&g->builder, OP_ADD, operands[1 + 2 * d], fuzz_index(g, 1)) : fuzz_index_scalar(g, 4, 40);
         if (drops) {
@@ -258,40 +261,43 @@ static void assume(struct generator *g, const struct known_view *view)
     ir_build(&g->builder, OP_ASSUME, 1, &condition, 0, NULL);
 }
 
+enum kind { ASSUME, LOAD, STORE, ATOMIC, BY_POINTER, ASK, SUBVIEW, PERMUTE, OWN_PART, KIND_COUNT };
+
+static bool fits(const struct generator *g, const struct known_view *view, enum kind kind)
+{
+    bool written = view->own_rows || view->mine, direct = !view->value->definition && view->value->block == g->program->function->body;
+    switch (kind) {
+    case ATOMIC: return (view->atomic || written) && view->value->type->element != IR_BOOL && view->value->type->element != IR_POINTER;
+    case STORE: return written;
+    case BY_POINTER: return direct && view->value->type->element != IR_POINTER;
+    case LOAD: return !view->atomic;
+    case SUBVIEW: case PERMUTE: return !view->atomic && !view->own_rows;
+    case OWN_PART: return view->own_rows;
+    default: return !view->atomic;
+    }
+}
+
 void fuzz_memory_statement(struct generator *g)
 {
-    const struct known_view copy = g->views.data[random_below(&g->random, g->views.count)], *view = &copy;
-    int dice = random_below(&g->random, 100);
-    if (random_chance(&g->random, 4)) {
-        assume(g, view);
-    } else if (view->atomic) {
-        if (dice < 60)
-            fuzz_atomic(g, view);
-        else
-            fuzz_pointer_statement(g, view);
-    } else if (view->own_rows || view->mine) {
-        if (dice < 35)
-            store(g, view);
-        else if (dice < 50)
-            load(g, view);
-        else if (dice < 72)
-            fuzz_atomic(g, view);
-        else if (dice < 90 && view->own_rows)
-            fuzz_pointer_statement(g, view);
-        else if (view->own_rows)
-            own_part(g, view);
-        else
-            view_permute(g, view);
-    } else if (dice < 50 || g->limits.no_memory_tricks) {
-        load(g, view);
-    } else if (dice < 65) {
-        subview(g, view);
-    } else if (dice < 73) {
-        view_permute(g, view);
-    } else if (dice < 88) {
-        ask(g, view);
-    } else {
-        fuzz_pointer_statement(g, view);
+    static const enum kind kinds[] = {ASSUME, LOAD, LOAD, LOAD, LOAD, STORE, STORE, ATOMIC, ATOMIC, ATOMIC, ATOMIC, BY_POINTER, BY_POINTER,
+                                      BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, ASK, ASK, SUBVIEW, SUBVIEW, PERMUTE, OWN_PART};
+    enum kind kind = g->limits.no_memory_tricks ? LOAD : kinds[random_below(&g->random, (int)(sizeof kinds / sizeof *kinds))];
+    struct known_view view = g->views.data[random_below(&g->random, g->views.count)]; /* a copy: the vector may move */
+    for (int tries = 0; tries < 12 && !fits(g, &view, kind); tries++)
+        view = g->views.data[random_below(&g->random, g->views.count)];
+    if (!fits(g, &view, kind))
+        return;
+    switch (kind) {
+    case ASSUME: assume(g, &view); return;
+    case LOAD: load(g, &view); return;
+    case STORE: store(g, &view); return;
+    case ATOMIC: fuzz_atomic(g, &view); return;
+    case BY_POINTER: fuzz_pointer_statement(g, &view); return;
+    case ASK: ask(g, &view); return;
+    case SUBVIEW: subview(g, &view); return;
+    case PERMUTE: view_permute(g, &view); return;
+    case OWN_PART: own_part(g, &view); return;
+    case KIND_COUNT: return;
     }
 }
 

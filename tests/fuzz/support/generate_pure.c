@@ -33,7 +33,11 @@ static void integer_binary(struct generator *g)
     static const enum ir_opcode opcodes[] = { OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_REM, OP_MIN, OP_MAX, OP_AND, OP_OR, OP_XOR,
                                               OP_SHL, OP_SHR, OP_MULHI };
     struct known a = any_or_new(g, is_integral), b = fuzz_of_type(g, a.value->type, false);
-    fuzz_know(g, ir_binary(&g->builder, opcodes[random_below(&g->random, 13)], a.value, b.value), 0, true);
+    struct ir_value *made = ir_binary(&g->builder, opcodes[random_below(&g->random, 13)], a.value, b.value);
+    enum ir_opcode opcode = made->definition->opcode;
+    if ((opcode == OP_MIN || opcode == OP_MAX) && random_chance(&g->random, 70)) /* means nothing here */
+        ir_set_number(made->definition, IR_ATTRIBUTE_NAN, random_below(&g->random, IR_NAN_COUNT));
+    fuzz_know(g, made, 0, true);
 }
 
 static void bool_operation(struct generator *g)
@@ -49,15 +53,15 @@ static void bool_operation(struct generator *g)
 static void float_binary(struct generator *g)
 {
     struct known a = any_or_new(g, is_real), b = fuzz_of_type(g, a.value->type, false);
-    enum ir_opcode opcode = (const enum ir_opcode[]){ OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MIN, OP_MAX }[random_below(&g->random, 6)];
+    enum ir_opcode opcode = (const enum ir_opcode[]){ OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MIN, OP_MAX, OP_REM }[random_below(&g->random, 7)];
     enum ir_element element = a.value->type->element;
     if (opcode == OP_MIN || opcode == OP_MAX) {
         struct ir_value *made = ir_binary(&g->builder, opcode, a.value, b.value);
-        if (random_chance(&g->random, 30))
-            ir_set_number(made->definition, IR_ATTRIBUTE_NAN, IR_NAN_PROPAGATE);
+        if (random_chance(&g->random, 70))
+            ir_set_number(made->definition, IR_ATTRIBUTE_NAN, random_below(&g->random, IR_NAN_COUNT));
         fuzz_know(g, made, a.bound > b.bound ? a.bound : b.bound, a.exact && b.exact);
-    } else if (opcode == OP_DIV) {
-        fuzz_know(g, ir_binary(&g->builder, OP_DIV, a.value, b.value), 0, false);
+    } else if (opcode == OP_DIV || opcode == OP_REM) {
+        fuzz_know(g, ir_binary(&g->builder, opcode, a.value, b.value), 0, false);
     } else if (a.exact && b.exact && float_bound(a, opcode, b) <= fuzz_limit(element)) {
         fuzz_know(g, ir_binary(&g->builder, opcode, a.value, b.value), float_bound(a, opcode, b), true);
     }
@@ -202,25 +206,29 @@ static void cast(struct generator *g)
     if (from == to || from == IR_POINTER)
         return;
     struct ir_value *made = ir_cast(&g->builder, a.value, to);
-    bool narrows = ir_is_float(from) && ir_is_float(to);
-    if (narrows && random_chance(&g->random, 25))
+    if (random_chance(&g->random, 40)) /* they mean something for floats, and something for integers */
         ir_set_number(made->definition, IR_ATTRIBUTE_ROUND, random_below(&g->random, IR_ROUND_COUNT));
-    if (ir_is_integer(from) && ir_is_integer(to) && random_chance(&g->random, 25))
+    if (random_chance(&g->random, 25))
         ir_set_number(made->definition, IR_ATTRIBUTE_SATURATE, 1);
     bool exact = ir_is_float(from) ? a.exact && a.bound <= fuzz_limit(to) : from == IR_BOOL;
     fuzz_know(g, made, from == IR_BOOL ? 1 : a.bound, exact);
 }
 
+static bool is_number(const struct ir_type *type) { return ir_is_integer(type->element) || ir_is_float(type->element); }
+
 static void bitcast(struct generator *g)
 {
-    struct known a = any_or_new(g, is_integral);
+    struct known a = any_or_new(g, is_number);
     int bits = ir_element_info[a.value->type->element].bits;
-    for (int tries = 0; tries < 20; tries++) {
-        enum ir_element to = (enum ir_element)random_below(&g->random, IR_INDEX);
-        if (to == IR_BOOL || ir_element_info[to].bits != bits || to == a.value->type->element)
+    if (!a.exact) /* the bits of a NaN are free */
+        a.value = ir_select(&g->builder, ir_math(&g->builder, IR_MATH_ISNAN, a.value, NULL),
+                            ir_constant_int(&g->builder, a.value->type, 1), a.value);
+    for (int tries = 0; tries < 40; tries++) {
+        enum ir_element to = (enum ir_element)random_between(&g->random, IR_I8, IR_INDEX);
+        if (ir_element_info[to].bits != bits || to == a.value->type->element)
             continue;
         const struct ir_type *type = fuzz_like(g, to, a.value->type);
-        fuzz_know(g, ir_build_value(&g->builder, OP_BITCAST, type, 1, &a.value), 0, false);
+        fuzz_know(g, ir_build_value(&g->builder, OP_BITCAST, type, 1, &a.value), 0, !ir_is_float(to));
         return;
     }
 }
@@ -331,7 +339,7 @@ static void reduce(struct generator *g)
     struct ir_operation *made = ir_build(&g->builder, OP_REDUCE, 1, &a.value, 1, &result);
     ir_set_number(made, IR_ATTRIBUTE_AXIS, axis);
     ir_set_number(made, IR_ATTRIBUTE_KIND, kind);
-    if (ir_is_float(type->element) && kind != IR_REDUCE_ADD && random_chance(&g->random, 50))
+    if (random_chance(&g->random, 50))
         ir_set_number(made, IR_ATTRIBUTE_NAN, random_below(&g->random, IR_NAN_COUNT));
     if (random_chance(&g->random, 20))
         ir_set_number(made, IR_ATTRIBUTE_FIXED, 1);
@@ -347,6 +355,18 @@ static void philox(struct generator *g)
     struct ir_operation *made = ir_build(&g->builder, OP_PHILOX, 2, operands, 4, results);
     for (int i = 0; i < 4; i++)
         fuzz_know(g, made->results[i], 0, true);
+}
+
+/* Where in the grid, in any integer. */
+static void grid(struct generator *g)
+{
+    static const enum ir_element elements[] = { IR_INDEX, IR_I8, IR_I16, IR_I32, IR_I64, IR_U8, IR_U16, IR_U32, IR_U64 };
+    if (g->pure)
+        return;
+    struct ir_value *made = ir_build_value(&g->builder, random_chance(&g->random, 50) ? OP_GRID_INDEX : OP_GRID_SIZE,
+                                           ir_type_scalar(g->context, elements[random_below(&g->random, 9)]), 0, NULL);
+    ir_set_number(made->definition, IR_ATTRIBUTE_DIMENSION, random_below(&g->random, g->program->function->grid_rank));
+    fuzz_know(g, made, 0, true);
 }
 
 /* A nested scope that sees only its own arguments: enters, runs statements, and leaves the pool as it was. */
@@ -387,7 +407,7 @@ static void map(struct generator *g)
     struct ir_value *out[2];
     inside_scope(g, made->regions[0], &kept);
     for (int i = 0; i < count; i++) {
-        const struct ir_type *type = ir_type_scalar(g->context, values[i]->type->element);
+        const struct ir_type *type = ir_type_with_shape(g->context, values[i]->type, 0, NULL);
         fuzz_know(g, ir_block_argument(made->regions[0], type, NULL), operands[i].bound, operands[i].exact);
     }
     fuzz_statements(g, random_between(&g->random, 1, 6));
@@ -437,7 +457,7 @@ void fuzz_reduce_region(struct generator *g)
     struct ir_value *v[4], *out[2];
     inside_scope(g, made->regions[0], &kept);
     for (int i = 0; i < 4; i++)
-        v[i] = ir_block_argument(made->regions[0], ir_type_scalar(g->context, (i & 1 ? other : type)->element), NULL);
+        v[i] = ir_block_argument(made->regions[0], ir_type_with_shape(g->context, i & 1 ? other : type, 0, NULL), NULL);
     combine(g, which, v, out);
     ir_build(&g->builder, OP_YIELD, 2, out, 0, NULL);
     leave_scope(g, &kept);
@@ -486,10 +506,11 @@ typedef void statement(struct generator *g);
 
 void fuzz_pure_statement(struct generator *g)
 {
-    static statement *const any_rank[] = { integer_binary, integer_binary, bool_operation, float_binary, float_binary, unary,
-                                           math, fma_operation, compare_or_select, compare_or_select, cast, cast, bitcast };
-    static statement *const with_tiles[] = { iota, expand, expand, reshape, permute, extract, reduce, reduce, fuzz_reduce_region,
-                                             fuzz_dot, philox, map, call };
+    static statement *const any_rank[] = { integer_binary, integer_binary, integer_binary, bool_operation, float_binary, float_binary,
+                                           unary, math, math, math, fma_operation, compare_or_select, compare_or_select,
+                                           cast, cast, cast, cast, cast, bitcast, bitcast };
+    static statement *const with_tiles[] = { iota, expand, reshape, permute, extract, reduce, reduce, reduce, fuzz_reduce_region,
+                                             fuzz_dot, fuzz_dot, fuzz_dot, philox, map, call, grid };
     if (g->scalars_only || random_chance(&g->random, 55))
         any_rank[random_below(&g->random, (int)(sizeof any_rank / sizeof *any_rank))](g);
     else

@@ -22,6 +22,12 @@ static bool is_flag(enum ir_attribute_key key)
            key == IR_ATTRIBUTE_MULTIPLY || key == IR_ATTRIBUTE_UNROLL || key == IR_ATTRIBUTE_DROP || key == IR_ATTRIBUTE_INSIDE;
 }
 
+/* Those by which passes note what they decided, for later levels. */
+static bool is_decision(enum ir_attribute_key key)
+{
+    return key == IR_ATTRIBUTE_SHARED_OFFSET || key == IR_ATTRIBUTE_SHARED_BYTES || key == IR_ATTRIBUTE_INSTRUCTION;
+}
+
 static void make_rows(struct arena *arena, struct fuzz_table *table)
 {
     int capacity = 0;
@@ -30,7 +36,7 @@ static void make_rows(struct arena *arena, struct fuzz_table *table)
             continue;
         add_row(arena, table, &capacity, (enum ir_opcode)op, -1, 0);
         for (int key = 0; key < IR_ATTRIBUTE_COUNT; key++) {
-            if (!(ir_op_info[op].attributes >> key & 1))
+            if (!(ir_op_info[op].attributes >> key & 1) || is_decision((enum ir_attribute_key)key))
                 continue;
             if (is_flag((enum ir_attribute_key)key))
                 add_row(arena, table, &capacity, (enum ir_opcode)op, key, -1);

@@ -1,0 +1,56 @@
+/* Programs that once showed a bug, reduced: each through every pass, the pipelines and this processor, as differential_test and
+ * cpu_test do.  Files in findings/ are programs with their arguments; reduce -o FILE writes them.
+ *     findings_test [FILE…] */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "support/differential.h"
+
+static bool check(const char *path)
+{
+    struct arena *arena = arena_create();
+    struct buffer text = {0}, reason = {0};
+    struct judge judge = {.kind = JUDGE_PASSES, .passes = "", .isa = -1};
+    bool good = file_read(path, 0, &text);
+    if (!good)
+        printf("%s: cannot be read\n", path);
+    else
+        fuzz_judge(&judge, text.data, text.size, &reason); /* no pass: is it a sound program at all */
+    if (reason.size) {
+        printf("%s: %s\n", path, reason.data);
+        good = false;
+    } else if (good && fuzz_find_failure(text.data, text.size, arena, &judge)) {
+        fuzz_judge(&judge, text.data, text.size, &reason);
+        printf("%s: passes=%s: %s\n", path, judge.passes ? judge.passes : "cpu", reason.size ? reason.data : "");
+        good = false;
+    }
+    buffer_free(&text);
+    buffer_free(&reason);
+    arena_destroy(arena);
+    return good;
+}
+
+int main(int count, char **arguments)
+{
+    int failures = 0, files = 0;
+    for (int i = 1; i < count; i++, files++)
+        failures += !check(arguments[i]);
+    if (count == 1) {
+        struct arena *arena = arena_create();
+        const char *source = getenv("SRCDIR");
+        const char *folder = arena_printf(arena, "%s/tests/fuzz/findings", source ? source : ".");
+        DIR *directory = opendir(folder);
+        for (struct dirent *entry; directory && (entry = readdir(directory));)
+            if (strstr(entry->d_name, ".tir")) {
+                failures += !check(arena_printf(arena, "%s/%s", folder, entry->d_name));
+                files++;
+            }
+        if (directory)
+            closedir(directory);
+        arena_destroy(arena);
+    }
+    printf("%d findings, %d failures\n", files, failures);
+    return failures != 0 || files == 0;
+}
