@@ -19,7 +19,9 @@ static void look_at(struct ir_operation *operation, void *context) {
     case OP_BUFFER_STORE: survey->buffers = true; break;
     case OP_ROLES: survey->roles = true; break;
     case OP_DOT_ASYNC:
-        survey->wgmma |= ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA;
+        if (ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA)
+            survey->wgmma = true;
+        else survey->buffers = true; /* mma.sync reads as ordinary loads do */
         survey->tiles = true;
         break;
     case OP_BARRIER: survey->tiles = true; break;
