@@ -64,7 +64,7 @@ static void check_object(struct ir_operation *op, void *data)
         return;
     if (op->opcode == OP_MBARRIER)
         bytes = INT64_C(8) * op->results[0]->type->slots;
-    if (offset + bytes > check->function->shared_bytes)
+    if (offset > check->function->shared_bytes || bytes > check->function->shared_bytes - offset)
         check_report(check, op, NULL, "lies behind the %lld bytes of shared memory that the function says it needs",
                      (long long)check->function->shared_bytes);
     if (op->opcode == OP_MBARRIER && offset % 8)

@@ -84,7 +84,8 @@ static void place_of(const struct check_agent *agent, const struct ir_value *val
     if (op->opcode == OP_SLOT) {
         int64_t bytes = place->to - place->from;
         place->slot = agent->values[value->id].number;
-        place->from += place->slot * bytes;
+        bool inside = place->slot >= 0 && place->slot < op->operands[0]->type->slots; /* else it is reported */
+        place->from += inside ? place->slot * bytes : 0;
         place->to = place->from + bytes;
     } else if (op->opcode == OP_BUFFER_PERMUTE) {
         const struct ir_attribute *order = ir_attribute(op, IR_ATTRIBUTE_PERMUTATION);

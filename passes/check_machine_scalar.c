@@ -2,6 +2,8 @@
  * depends on the same things, so that two roles that compute the same get the same. */
 #include "passes/check_machine.h"
 
+enum { MOST_NUMBER = 1 << 30 };
+
 static int64_t cut(enum ir_element element, int64_t value)
 {
     bool number = ir_is_integer(element) || element == IR_BOOL;
@@ -40,7 +42,7 @@ static int64_t extent_of_argument(const struct check *check, const struct ir_val
     bool grid = fact->extent_class[dimension] && class_is_of_grid(function, fact->extent_class[dimension]);
     int64_t extent = grid ? check->scenario.grid_extent : check->scenario.other_extent;
     int64_t multiple = fact->extent_multiple[dimension];
-    return multiple > 1 ? (extent + multiple - 1) / multiple * multiple : extent;
+    return multiple > 1 && multiple < MOST_NUMBER ? (extent + multiple - 1) / multiple * multiple : extent;
 }
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
@@ -77,12 +79,12 @@ void check_choose_grid(struct check *check)
     check->program_count = 1;
     for (int d = 0; d < function->grid_rank; d++) {
         int64_t step = function->grid_step[d], count = 3;
-        if (function->grid_class[d] && step > 0)
+        if (function->grid_class[d] && step > 0 && step < MOST_NUMBER)
             count = ceiling_divide(check->scenario.grid_extent, step);
         if (function->grid_limit[d] > 0 && count > function->grid_limit[d])
             count = function->grid_limit[d];
         check->grid[d] = count < 1 ? 1 : count;
-        check->program_count *= check->grid[d];
+        check->program_count = int64_min(check->program_count * check->grid[d], MOST_NUMBER);
     }
     check->block_count = check->program_count / check->scenario.programs;
     if (check->block_count < 1)

@@ -4,7 +4,10 @@
 #include "ir/shared_form.h"
 #include "ir/verify_internal.h"
 
-enum { LEAST_BARRIER_ID = 1, MOST_BARRIER_ID = 15, MOST_WARPS = 32, MOST_ROLE_REGISTERS = 256 };
+enum {
+    LEAST_BARRIER_ID = 1, MOST_BARRIER_ID = 15, MOST_WARPS = 32, MOST_ROLE_REGISTERS = 256, MOST_PENDING = 63,
+    MOST_COUNT = (1 << 20) - 1 /* arrivals and bytes of an mbarrier */
+};
 
 static struct layout_table *layouts_of(const struct ir_operation *op)
 {
@@ -272,7 +275,8 @@ static const char *dot_wait_problem(const struct ir_operation *op)
 
 static const char *pending_problem(const struct ir_operation *op)
 {
-    return ir_number(op, IR_ATTRIBUTE_PENDING, 0) >= 0 ? NULL : "pending is not negative";
+    int64_t pending = ir_number(op, IR_ATTRIBUTE_PENDING, 0);
+    return pending >= 0 && pending <= MOST_PENDING ? NULL : "pending is 0 to 63";
 }
 
 /* ---- barriers and roles ---- */
@@ -293,7 +297,8 @@ static const char *mbarrier_problem(const struct ir_operation *op)
         return "the result is an mbarrier";
     if (op->block->parent)
         return "an mbarrier is defined in the function's body";
-    return ir_number(op, IR_ATTRIBUTE_ARRIVALS, 0) >= 1 ? NULL : "an mbarrier expects at least one arrival";
+    int64_t arrivals = ir_number(op, IR_ATTRIBUTE_ARRIVALS, 0);
+    return arrivals >= 1 && arrivals <= MOST_COUNT ? NULL : "an mbarrier expects 1 to 1048575 arrivals";
 }
 
 static const char *mbarrier_use_problem(const struct ir_operation *op)
@@ -305,8 +310,8 @@ static const char *mbarrier_use_problem(const struct ir_operation *op)
         return "the phase is an i32 scalar";
     if (op->opcode == OP_MBARRIER_ARRIVE && op->operand_count == 3 && !verify_is_scalar_of(op->operands[2], IR_BOOL))
         return "the condition is a bool scalar";
-    return op->opcode == OP_MBARRIER_EXPECT && ir_number(op, IR_ATTRIBUTE_BYTES, 0) < 1
-               ? "at least one byte is announced" : NULL;
+    int64_t bytes = ir_number(op, IR_ATTRIBUTE_BYTES, 1);
+    return bytes >= 1 && bytes <= MOST_COUNT ? NULL : "1 to 1048575 bytes are announced";
 }
 
 static const char *roles_problem(const struct ir_operation *op)
