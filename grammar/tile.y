@@ -384,7 +384,7 @@ clause_item
 block: '{' statements '}' { $$ = make_block(parser, @$, @3, $2); } ;
 statements
     : %empty               { $$ = (struct ast_statement_list){0}; }
-    | statements statement { $$ = $1; if ($2) PUSH($$, $2); }
+    | statements statement { $$ = $1; add_statement(parser, @2, &$$, $2); }
     ;
 statement
     : block

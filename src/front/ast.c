@@ -386,12 +386,20 @@ static void deepen_statement(struct parser *parser, struct text_range at, struct
 
 struct ast_statement *set_inner(struct parser *parser, struct text_range at, struct ast_statement *statement,
                                 struct ast_statement *then, struct ast_statement *otherwise) {
-    /* A part that had a syntax error is an empty block: the declaration is marked broken. */
+    /* After a syntax error there is no part, and the whole statement will be replaced by a STATEMENT_MISSING. */
     statement->then = then ? then : make_block(parser, at, at, (struct ast_statement_list){0});
     statement->otherwise = otherwise;
     deepen_statement(parser, at, statement, then);
     deepen_statement(parser, at, statement, otherwise);
     return statement;
+}
+
+void add_statement(struct parser *parser, struct text_range at, struct ast_statement_list *list,
+                   struct ast_statement *statement) {
+    if (!statement || parser->errors != parser->errors_before_statement)
+        statement = make_statement(parser, at, STATEMENT_MISSING);
+    parser->errors_before_statement = parser->errors;
+    vector_push(parser->context->arena, list, statement);
 }
 
 struct ast_statement *make_block(struct parser *parser, struct text_range at, struct text_range closing,
@@ -447,7 +455,7 @@ struct ast_declaration *make_declaration(struct parser *parser, struct text_rang
 
 void add_declaration(struct parser *parser, struct ast_declaration *declaration) {
     bool broken = parser->errors != parser->errors_before_declaration;
-    parser->errors_before_declaration = parser->errors;
+    parser->errors_before_declaration = parser->errors_before_statement = parser->errors;
     parser->clause_missing = false;
     if (!declaration) return;
     declaration->broken = broken;

@@ -9,8 +9,9 @@
  *    end_column is the column behind the last byte.
  *  - Lists are arrays of pointers with a count, in source order; an empty list has count 0.  No pointer in one is NULL.
  *  - Trees are at most AST_MAXIMUM_DEPTH deep, so a recursive walk needs no guard of its own.
- *  - A declaration with a syntax error inside has `broken` set: its broken statements are missing.  Use its name and
- *    signature, do not check its body.  A declaration whose head could not be read is not in the file at all.
+ *  - A declaration with a syntax error inside has `broken` set, and a STATEMENT_MISSING stands where a statement of its
+ *    body could not be read: what follows may lack names and values.  A declaration whose head could not be read is not
+ *    in the file at all.
  *  - Calls, casts and tile constructors are one node (EXPRESSION_CALL); who is called decides: f32(x), T[BM, BN](0). */
 #ifndef TILECC_AST_H
 #define TILECC_AST_H
@@ -231,7 +232,8 @@ enum ast_statement_kind {
     STATEMENT_WHILE,      /* while (c) s                 condition, then */
     STATEMENT_BREAK,
     STATEMENT_CONTINUE,
-    STATEMENT_RETURN      /* return; return a, b;        values (0 or more) */
+    STATEMENT_RETURN,     /* return; return a, b;        values (0 or more) */
+    STATEMENT_MISSING     /* stands for one with a syntax error, which was reported */
 };
 struct ast_statement {
     enum ast_statement_kind kind;

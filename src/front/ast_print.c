@@ -275,6 +275,7 @@ static void print_statement(struct printer *printer, const struct ast_statement 
         break;
     case STATEMENT_BREAK: put(printer, "break;\n"); break;
     case STATEMENT_CONTINUE: put(printer, "continue;\n"); break;
+    case STATEMENT_MISSING: put(printer, "\n"); break;
     case STATEMENT_RETURN:
         put(printer, s->values.count ? "return " : "return");
         print_expressions(printer, &s->values);

@@ -323,9 +323,19 @@ struct value call_check_result(struct elaborator *e, struct value v, struct loca
     return all;
 }
 
+/* Finds the errors in front of the statement that could not be read; says nothing of what the caller does with it. */
+static struct value run_broken_body(struct elaborator *e, const struct ast_declaration *d, struct location at) {
+    int muted = e->muted;
+    scope_push(e, false);
+    if (d->body) elaborate_block(e, &d->body->body, 0);
+    scope_pop(e);
+    e->muted = muted;
+    return value_error(at);
+}
+
 static struct value run_body(struct elaborator *e, const struct ast_declaration *d, struct location at) {
     if (d->result && !(e->frame->result_type = elaborate_type(e, d->result))) return value_error(at);
-    if (d->broken) return value_error(at);
+    if (d->broken) return run_broken_body(e, d, at);
     if (d->value) return call_check_result(e, elaborate_value(e, d->value), d->value->at);
     scope_push(e, false);
     elaborate_block(e, &d->body->body, 0);

@@ -290,11 +290,10 @@ struct ir_function *body_build(struct variant_plan *plan, struct ir_module *modu
     make_arguments(&b);
     bind_names(&b);
     assume_facts(&b);
-    if (!kernel->declaration->broken) {
-        scope_push(&e, false);
-        elaborate_block(&e, &kernel->declaration->body->body, 0);
-        scope_pop(&e);
-    }
+    scope_push(&e, false);
+    elaborate_block(&e, &kernel->declaration->body->body, 0);
+    scope_pop(&e);
+    if (kernel->declaration->broken) e.errors++;
     e.builder.at = kernel->declaration->body->closing_at;
     ir_build(&e.builder, OP_RETURN, 0, NULL, 0, NULL);
     region_forget_abandoned(e.function);

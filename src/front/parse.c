@@ -65,7 +65,7 @@ struct ast_file *parse_file(struct parse_context *context, const struct source *
         return file;
     }
     if (!check_encoding(&parser)) return file;
-    parser.errors_before_declaration = parser.errors;
+    parser.errors_before_declaration = parser.errors_before_statement = parser.errors;
     if (source->size >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0) parser.offset = 3; /* a byte order mark */
     token_stream_open(&parser);
     scanner_open(&parser);

@@ -50,7 +50,7 @@ struct parser {
     enum recovery recovery;
 
     /* Outcome. */
-    int errors, errors_before_declaration;
+    int errors, errors_before_declaration, errors_before_statement;
     bool clause_missing;         /* a clause of the current kernel was reported and dropped */
     bool stopped;                /* a limit was met: the stream has ended, say nothing more */
     struct diagnostic ignored;   /* what reports give then */
@@ -121,6 +121,9 @@ struct ast_clause *make_clause(struct parser *parser, struct text_range name_at,
                                struct ast_item_list items);
 
 struct ast_statement *make_statement(struct parser *parser, struct text_range at, enum ast_statement_kind kind);
+/* Adds what was read since the last statement, or a STATEMENT_MISSING when there were errors in it. */
+void add_statement(struct parser *parser, struct text_range at, struct ast_statement_list *list,
+                   struct ast_statement *statement);
 /* Sets what is inside and checks the nesting: `if`, `for` and `while` (then, otherwise), blocks (body). */
 struct ast_statement *set_inner(struct parser *parser, struct text_range at, struct ast_statement *statement,
                                 struct ast_statement *then, struct ast_statement *otherwise);

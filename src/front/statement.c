@@ -183,6 +183,10 @@ void elaborate_statement(struct elaborator *e, const struct ast_statement *s) {
     case STATEMENT_FOR: control_for(e, s); break;
     case STATEMENT_WHILE: control_while(e, s); break;
     case STATEMENT_BREAK: case STATEMENT_CONTINUE: case STATEMENT_RETURN: control_jump(e, s); break;
+    case STATEMENT_MISSING: /* from here on errors may be its echo */
+        e->errors++;
+        e->muted++;
+        break;
     }
 }
 
