@@ -202,7 +202,7 @@ static void choose(struct product_program *p)
     p->k = k[random_below(random, 5)];
     p->rows = random_between(random, 1, 2 * p->m + 9);
     p->columns = random_between(random, 1, 2 * p->n + 5);
-    p->depth = random_chance(random, 10) ? 0 : random_between(random, 1, 5 * p->k);
+    p->depth = random_chance(random, 10) ? 0 : random_between(random, 1, (random_chance(random, 30) ? 10 : 5) * p->k);
     p->a_by_columns = random_chance(random, 20);
     p->b_by_columns = random_chance(random, 30);
     p->c_is_narrow = random_chance(random, 60);
