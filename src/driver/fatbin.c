@@ -10,6 +10,8 @@
 
 #include "base/child.h"
 
+static const uint32_t FATBIN_MAGIC = 0xba55ed50;
+
 /* A file in memory that a child inherits, holding `data`; -1 with errno. */
 static int memory_file(const char *name, const void *data, size_t size) {
     int file = memfd_create(name, 0);
@@ -58,6 +60,24 @@ static bool add_images(struct compilation *compilation, const struct kernel_entr
     return true;
 }
 
+/* fatbinary ends with code 0 also when it could not write all: the header must say what is there. */
+static bool is_whole(const struct buffer *bytes) {
+    struct { uint32_t magic; uint16_t version, header_size; uint64_t size; } header;
+    if (bytes->size < sizeof header) return false;
+    memcpy(&header, bytes->data, sizeof header);
+    return header.magic == FATBIN_MAGIC && header.header_size >= sizeof header && header.header_size <= bytes->size &&
+           header.size > 0 && header.size == bytes->size - header.header_size;
+}
+
+static const char *why_failed(const struct child_result *result) {
+    return result->not_started           ? "it cannot be run"
+           : result->timed_out           ? "it took too long"
+           : result->signal              ? "it was ended by a signal"
+           : result->exit_code == 0      ? "what it wrote is not whole"
+           : result->errors.size         ? result->errors.data
+                                         : "no message";
+}
+
 static bool run_fatbinary(struct compilation *compilation, const char *tool, struct fatbin_inputs *inputs,
                           struct buffer *out) {
     int result_file = memory_file("fatbin", NULL, 0);
@@ -72,11 +92,12 @@ static bool run_fatbinary(struct compilation *compilation, const char *tool, str
         for (int i = 0; i < words.count - 1; i++) fprintf(stderr, "%s%s", i ? " " : "", words.data[i]);
         fputc('\n', stderr);
     }
-    struct child_result result = {.exit_code = -1};
-    bool ok = result_file >= 0 && child_run(words.data, NULL, NULL, 0, (struct child_limits){.seconds = 60}, &result);
+    struct child_limits limits = {.seconds = compilation->options->tool_seconds, .output_bytes = 1 << 20};
+    struct child_result result = {.exit_code = -1, .not_started = true};
+    bool ok = result_file >= 0 && child_run(words.data, NULL, NULL, 0, limits, &result);
     if (ok) ok = file_read(arena_printf(compilation->arena, "/proc/self/fd/%d", result_file), 0, out);
-    if (!ok || out->size < 16) {
-        driver_error("fatbinary failed: %s", result.errors.size ? result.errors.data : "it wrote nothing");
+    if (!ok || !is_whole(out)) {
+        driver_error("fatbinary failed: %s", why_failed(&result));
         compilation->code = EXIT_TOOL;
         ok = false;
     }

@@ -55,3 +55,37 @@ END
     contains "big.tile:1:8"
     [ ! -e big.o ]
 }
+
+@test "fatbinary: missing, failing, hanging, or writing less than all" {
+    needs_ptxas
+    [ -n "${FATBINARY-}" ] || skip "no fatbinary"
+    mkdir -p toolkit/bin
+    ln -s "$PTXAS" toolkit/bin/ptxas
+    fails_with() { # code, words
+        expect "$1" timeout 60 "$TILECC" -arch=sm_80 --emit=fatbin --spec 'axpy[B=64]' --tool-timeout=1 --cuda-path="$PWD/toolkit" k.tile
+        contains fatbinary
+        contains "$2"
+        [ -z "$(find . -name '*.fatbin' -o -name '.tilecc-*')" ]
+    }
+    # Its output is named by --create=; it writes there through the real one.
+    fake() { { echo '#!/bin/sh'; echo 'for word; do case $word in --create=*) out=${word#--create=} ;; esac; done'; cat; } >toolkit/bin/fatbinary
+        chmod +x toolkit/bin/fatbinary; }
+    fails_with 4 "there is none"
+    fake <<<'exit 3'
+    fails_with 5 "no message"
+    fake <<<'echo "fatbinary fatal : strange" >&2; exit 1'
+    fails_with 5 "strange"
+    fake <<<'kill -SEGV $$'
+    fails_with 5 "ended by a signal"
+    fake <<<'/bin/sleep 5'
+    fails_with 5 "took too long"
+    fake <<<'exit 0'
+    fails_with 5 "not whole"
+    fake <<<'echo "no fat binary, but long enough to hold a header" >"$out"'
+    fails_with 5 "not whole"
+    fake <<<"'$FATBINARY' \"\$@\" && /usr/bin/truncate -s -8 \"\$out\""
+    fails_with 5 "not whole"
+    fake <<<"exec '$FATBINARY' \"\$@\""
+    expect 0 tilecc -arch=sm_80 --emit=fatbin --spec 'axpy[B=64]' --cuda-path="$PWD/toolkit" k.tile
+    [ -s k_axpy.fatbin ]
+}
