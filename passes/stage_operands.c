@@ -25,6 +25,8 @@
 #include "passes/rewrite.h"
 #include "passes/stage_copy.h"
 
+enum { SHARED_SLACK = 8192 }; /* for scratch of other operations */
+
 struct ring { struct ir_value *buffer; struct ir_block *block; };
 struct copied { struct ir_operation *load; struct ir_value *buffer, *token; };
 struct staging {
@@ -139,9 +141,37 @@ static bool holds(const struct ir_block *outer, const struct ir_block *inner)
     return false;
 }
 
+static int64_t bytes_of(const struct ir_type *type)
+{
+    return ir_type_elements(type) * (ir_element_info[type->element].bits / 8);
+}
+
+static int64_t bytes_taken(const struct staging *s)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < s->rings.count; i++)
+        bytes += bytes_of(s->rings.data[i].buffer->type);
+    return bytes;
+}
+
+static struct ir_value *reusable(const struct staging *s, const struct ir_type *type)
+{
+    for (int i = 0; i < s->rings.count; i++)
+        if (s->rings.data[i].buffer->type == type)
+            return s->rings.data[i].buffer;
+    return NULL;
+}
+
+static bool has_room(const struct staging *s, const struct ir_type *type)
+{
+    return bytes_taken(s) + bytes_of(type) <= s->context->target->shared_bytes - SHARED_SLACK;
+}
+
 static struct ir_value *make_buffer(struct staging *s, const struct ir_type *type, struct ir_block *block,
                                     struct location at)
 {
+    if (!has_room(s, type) && reusable(s, type)) /* one after the other, also in one iteration */
+        return reusable(s, type);
     for (int i = 0; i < s->rings.count; i++) {
         struct ring *old = &s->rings.data[i];
         if (old->buffer->type == type && !holds(old->block, block) && !holds(block, old->block)) {
@@ -341,6 +371,14 @@ static void stage(struct staging *s, struct ir_operation *dot)
     }
     if (!plan_factor(s, dot, 0, &plan[0]) || !plan_factor(s, dot, 1, &plan[1])) {
         give_up(s, dot, "a factor is too small for shared memory's rows");
+        return;
+    }
+    int64_t more = 0;
+    for (int i = 0; i < 2; i++)
+        if (plan[i].how != KEEP_IN_REGISTERS && !reusable(s, plan[i].buffer))
+            more += bytes_of(plan[i].buffer);
+    if (bytes_taken(s) + more > s->context->target->shared_bytes - SHARED_SLACK) {
+        give_up(s, dot, "its factors do not fit into shared memory beside the others");
         return;
     }
     if (!pass_fuel(s->context))
