@@ -54,13 +54,21 @@ static const char *machine_name(unsigned machine) {
     return machine == EM_X86_64 ? "x86_64" : machine == EM_AARCH64 ? "aarch64" : "another machine";
 }
 
+/* A name from the file, which may hold anything, for a terminal. */
+static const char *shown(const struct object *object, const char *name) {
+    char *copy = arena_string(object->arena, name);
+    for (char *c = copy; *c; c++)
+        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~') *c = '?';
+    return copy;
+}
+
 static void print_kernels(const struct object *object, const Elf64_Shdr *names, int *count) {
     for (unsigned i = 0; i < object->header.e_shnum; i++) {
         Elf64_Shdr section;
         if (!section_at(object, i, &section)) continue;
         const char *name = string_at(object, names, section.sh_name);
         if (strncmp(name, CODE_SECTION, strlen(CODE_SECTION)) != 0) continue;
-        printf("kernel  %s: %llu bytes of host code\n", name + strlen(CODE_SECTION),
+        printf("kernel  %s: %llu bytes of host code\n", shown(object, name + strlen(CODE_SECTION)),
                (unsigned long long)section.sh_size);
         ++*count;
     }
@@ -115,14 +123,14 @@ static void print_image(const struct object *object, const Elf64_Shdr *names, co
     struct cubin_kernel *kernels;
     int architecture, kernel_count;
     const char *problem;
-    printf("image   %s: %llu bytes", name, (unsigned long long)section->sh_size);
+    printf("image   %s: %llu bytes", shown(object, name), (unsigned long long)section->sh_size);
     if (!cubin_read(object->arena, object->data + section->sh_offset, section->sh_size, &architecture, &kernel_count,
                     &kernels, &problem))
         printf(", not a cubin: %s\n", problem);
     else {
         printf(", architecture %d\n", architecture);
         for (int i = 0; i < kernel_count; i++)
-            printf("        %s: %d registers, %lld bytes shared, %lld bytes local\n", kernels[i].symbol,
+            printf("        %s: %d registers, %lld bytes shared, %lld bytes local\n", shown(object, kernels[i].symbol),
                    kernels[i].registers, (long long)kernels[i].shared_bytes, (long long)kernels[i].local_bytes);
         if (variant_of(object, names, index, &variant)) print_launch(&variant);
     }

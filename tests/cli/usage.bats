@@ -113,3 +113,17 @@ load helper
     expect 3 sh -c '"$TILECC" -arch=cpu -o - k.tile >/dev/full'
     expect 3 sh -c '"$TILECC" -arch=cpu -o - k.tile >&-'
 }
+
+@test "info shows a damaged object's names without control characters, and refuses one cut short" {
+    expect 0 tilecc -arch=cpu k.tile
+    sed 's/\.text\.tile\.k_axpy/.text.tile.\x1b[1mab/' k.o >odd.o
+    expect 0 tilecc info odd.o
+    contains "kernel  ?[1mab"
+    lacks "$(printf '\033')"
+    size=$(stat -c %s k.o)
+    for part in 0 1 63 64 100 $((size / 2)); do
+        head -c "$part" k.o >cut.o
+        expect 1 tilecc info cut.o
+        contains "cut.o"
+    done
+}
