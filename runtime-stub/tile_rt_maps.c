@@ -137,6 +137,8 @@ int tile_rt_make_maps(struct tile_rt_call *call, const struct tile_rt_variant *v
         call->refusal = make_map(call, map, view, words, kept, &call->maps[i]);
         if (call->refusal != NULL) {
             call->refused = map;
+            tile_rt_say("%s: no tensor map of %s, since %s; looking for code without one", call->kernel->name,
+                        call->kernel->parameters[map->parameter].name, call->refusal);
             return 0;
         }
     }

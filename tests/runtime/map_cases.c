@@ -275,6 +275,22 @@ static void forced_variant(void)
     EXPECT_STATUS(launch(&stream0), TILE_ERR_ENVIRONMENT, "does not fit");
 }
 
+static void said(void)
+{
+    char text[2000];
+    size_t size;
+    FILE *file = tmpfile();
+    setenv("TILE_VERBOSE", "1", 1);
+    begin();
+    dup2(fileno(file), 2);
+    a.stride[0] = 0;
+    expect_plain();
+    rewind(file);
+    size = fread(text, 1, sizeof text - 1, file);
+    text[size] = 0;
+    EXPECT(strstr(text, "product: no tensor map of a, since a stride is 0") != NULL);
+}
+
 /* ---- the last maps ---- */
 
 static void kept(void)
@@ -439,7 +455,7 @@ int main(int count, char **arguments)
 {
     static const struct test_case new[] = {
         CASE(encode), CASE(types), CASE(one_element), CASE(limits), CASE(unfit_views), CASE(driver_refuses),
-        CASE(empty_views), CASE(absent_view), CASE(forced_variant), CASE(kept), CASE(crowded), CASE(threads),
+        CASE(empty_views), CASE(absent_view), CASE(forced_variant), CASE(said), CASE(kept), CASE(crowded), CASE(threads),
         CASE(two_devices), CASE(persistent), CASE(split), CASE(information), CASE(other_version),
     };
     static const struct test_case old[] = {CASE(old_driver)};
