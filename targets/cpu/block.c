@@ -80,6 +80,8 @@ static void emit_view_fact(struct cpu_emitter *e, const struct ir_operation *ope
     case OP_PRESENT: value = view->present ? view->present : LLVMConstInt(e->i1, 1, 0); break;
     default: value = LLVMBuildPtrToInt(B, view->data, e->i64, ""); break;
     }
+    if (operation->opcode == OP_EXTENT || operation->opcode == OP_STRIDE)
+        value = cpu_cast(e, value, IR_INDEX, operation->results[0]->type->element, IR_ROUND_RTNE, false);
     cpu_set_scalar(e, operation->results[0], value);
 }
 
@@ -222,6 +224,14 @@ static void emit_reshape(struct cpu_emitter *e, struct ir_operation *operation, 
     state->buffer = buffer;
 }
 
+/* The place in the grid or its size, in the integer that the operation gives. */
+LLVMValueRef cpu_grid(struct cpu_emitter *e, const struct ir_operation *operation)
+{
+    int64_t d = ir_number(operation, IR_ATTRIBUTE_DIMENSION, 0);
+    LLVMValueRef value = operation->opcode == OP_GRID_INDEX ? e->grid_index[d] : e->grid_size[d];
+    return cpu_cast(e, value, IR_INDEX, operation->results[0]->type->element, IR_ROUND_RTNE, false);
+}
+
 static void emit_operation(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation,
                            int position)
 {
@@ -234,12 +244,7 @@ static void emit_operation(struct cpu_emitter *e, const struct cpu_plan *plan, s
     case OP_PRESENT:
     case OP_VIEW_POINTER: emit_view_fact(e, operation); return;
     case OP_GRID_INDEX:
-    case OP_GRID_SIZE: {
-        int64_t d = ir_number(operation, IR_ATTRIBUTE_DIMENSION, 0);
-        cpu_set_scalar(e, operation->results[0],
-                       operation->opcode == OP_GRID_INDEX ? e->grid_index[d] : e->grid_size[d]);
-        return;
-    }
+    case OP_GRID_SIZE: cpu_set_scalar(e, operation->results[0], cpu_grid(e, operation)); return;
     case OP_STORE:
     case OP_POINTER_STORE:
     case OP_ATOMIC:

@@ -220,8 +220,7 @@ static bool region_vectors(struct cpu_emitter *e, struct ir_block *block, int la
             continue;
         }
         if (o->opcode == OP_GRID_INDEX || o->opcode == OP_GRID_SIZE) {
-            int64_t d = ir_number(o, IR_ATTRIBUTE_DIMENSION, 0);
-            cpu_set_scalar(e, o->results[0], o->opcode == OP_GRID_INDEX ? e->grid_index[d] : e->grid_size[d]);
+            cpu_set_scalar(e, o->results[0], cpu_grid(e, o));
             continue;
         }
         if (o->opcode == OP_ASSUME)

@@ -403,14 +403,17 @@ LLVMValueRef cpu_load_element(struct cpu_nest *nest, const struct ir_operation *
         lanes = 1;
     if (access.mask)
         t.mask = cpu_both(e, t.mask, operand_at(nest, access.mask, point));
-    if (lanes == 1 && t.mask && cpu_lanes(t.mask) > 1) { /* one pointer under a mask of lanes */
-        lanes = cpu_lanes(t.mask);
-        t.address = cpu_splat(e, t.address, lanes);
-        t.spread = true;
-    }
     LLVMValueRef other = access.other && t.mask ? operand_at(nest, access.other, point) : NULL;
     if (!other)
         other = LLVMConstNull(cpu_register_type(e, t.element));
+    int wanted = t.mask && cpu_lanes(t.mask) > 1 ? cpu_lanes(t.mask) : cpu_lanes(other);
+    if (lanes == 1 && wanted > 1) { /* one pointer for lanes that differ in the mask or in what they get without it */
+        lanes = wanted;
+        t.address = cpu_splat(e, t.address, lanes);
+        if (cpu_lanes(t.mask) == 1)
+            t.mask = cpu_splat(e, t.mask, lanes);
+        t.spread = true;
+    }
     return move_in(nest, &t, other, lanes);
 }
 

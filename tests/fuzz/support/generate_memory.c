@@ -230,7 +230,9 @@ static void ask(struct generator *g, const struct known_view *view)
         return;
     }
     enum ir_opcode opcode = random_chance(&g->random, 60) ? OP_EXTENT : OP_STRIDE;
-    struct ir_value *made = ir_build_value(&g->builder, opcode, ir_type_scalar(g->context, IR_INDEX), 1, (struct ir_value *[]){ view->value });
+    static const enum ir_element elements[] = {IR_INDEX, IR_INDEX, IR_INDEX, IR_I8, IR_I16, IR_I32, IR_I64, IR_U8, IR_U16, IR_U32, IR_U64};
+    const struct ir_type *type = ir_type_scalar(g->context, elements[random_below(&g->random, 11)]);
+    struct ir_value *made = ir_build_value(&g->builder, opcode, type, 1, (struct ir_value *[]){ view->value });
     ir_set_number(made->definition, IR_ATTRIBUTE_DIMENSION, random_below(&g->random, view->value->type->rank));
     fuzz_know(g, made, 0, true);
 }
