@@ -6,7 +6,8 @@
  *     %u1 = if %c { %b1 = load %bias[%n + 64 +: 64]   %w1 = add (extract start(0, 64) %acc), broadcast %b1   yield %w1 }
  *           else { %e = extract start(0, 64) %acc   yield %e }
  *     %v1 = cast %u1 : bf16[128, 64]
- * so that a thread holds the accumulator and one part of what is made of it, not every value on the way in full.
+ * so that a thread holds the accumulator and one part of what is made of it, not every value on the way in full.  What the
+ * branches take from in front of them is made there, once.
  *
  * Right because these operations compute each element alone, from elements at the same place or along a dimension of
  * extent 1; a load is done later only when nothing in the function may write what it reads. */
@@ -23,38 +24,61 @@ static bool is_visible(const struct ir_value *value, const struct ir_block *from
     return false;
 }
 
-static void remember(struct panel *p, struct ir_value **map, const struct ir_value *value, struct ir_value *made)
+/* Where parts are made: a branch that is being made, in the one around it. */
+struct place {
+    struct ir_builder builder;
+    struct place *outer;
+    const struct ir_block *original; /* the block from before whose parts stand here */
+    int depth;
+};
+
+/* The outermost place that the value is known at: what several branches use is made once, in front of them. */
+static struct place *place_of(struct place *place, const struct ir_value *value)
+{
+    while (place->outer && is_visible(value, place->outer->original))
+        place = place->outer;
+    return place;
+}
+
+static void remember(struct panel *p, const struct place *place, struct ir_value **map, const struct ir_value *value,
+                     struct ir_value *made)
 {
     if (value->id >= p->map_count)
         die("a part of a value made by itself");
     map[value->id] = made;
-    vector_push(p->adapter.arena, &p->scoped, value->id);
+    vector_push(p->adapter.arena, &p->scoped, ((struct panel_scoped){ value->id, place->depth }));
 }
 
-/* Forgets what was made inside a region. */
-static void forget(struct panel *p, int count)
+/* Forgets what was made deeper than `depth`. */
+static void forget(struct panel *p, int depth)
 {
-    while (p->scoped.count > count) {
-        int id = p->scoped.data[--p->scoped.count];
-        p->map[id] = p->whole[id] = NULL;
+    int kept = 0;
+    for (int i = 0; i < p->scoped.count; i++) {
+        struct panel_scoped *scoped = &p->scoped.data[i];
+        if (scoped->depth > depth)
+            p->map[scoped->id] = p->whole[scoped->id] = NULL;
+        else
+            p->scoped.data[kept++] = *scoped;
     }
+    p->scoped.count = kept;
 }
 
-/* A scalar, view or whole tile at the builder's point; one that stands in a branch is made again. */
-static struct ir_value *scalar(struct panel *p, struct ir_builder *builder, struct ir_value *value)
+/* A scalar, view or whole tile at a place; one that stands in a branch is made again. */
+static struct ir_value *scalar(struct panel *p, struct place *place, struct ir_value *value)
 {
-    if (is_visible(value, builder->block))
+    if (is_visible(value, place->builder.block))
         return value;
     if (value->id < p->map_count && p->whole[value->id])
         return p->whole[value->id];
+    place = place_of(place, value);
     struct ir_operation *op = value->definition;
     for (int i = 0; i < op->operand_count; i++) {
-        struct ir_value *operand = scalar(p, builder, op->operands[i]);
+        struct ir_value *operand = scalar(p, place, op->operands[i]);
         if (operand != op->operands[i] && !p->whole[op->operands[i]->id])
-            remember(p, p->whole, op->operands[i], operand);
+            remember(p, place, p->whole, op->operands[i], operand);
     }
-    struct ir_operation *copy = ir_clone(builder, op, p->whole);
-    remember(p, p->whole, value, copy->results[value->index]);
+    struct ir_operation *copy = ir_clone(&place->builder, op, p->whole);
+    remember(p, place, p->whole, value, copy->results[value->index]);
     return copy->results[value->index];
 }
 
@@ -133,7 +157,7 @@ static bool is_computed(const struct panel *p, const struct ir_value *value, int
     }
 }
 
-static struct ir_value *part(struct panel *p, struct ir_builder *builder, struct ir_value *value, int axis,
+static struct ir_value *part(struct panel *p, struct place *place, struct ir_value *value, int axis,
                              const struct layout *layout);
 
 static const struct ir_type *part_type(const struct panel *p, const struct ir_type *type, int axis,
@@ -192,36 +216,39 @@ static struct ir_value *part_of_load(struct panel *p, struct ir_builder *builder
     return made;
 }
 
-static struct ir_value *part_of_branch(struct panel *p, struct ir_builder *builder, struct ir_value *value, int axis,
+static struct ir_value *part_of_branch(struct panel *p, struct place *place, struct ir_value *value, int axis,
                                        const struct layout *layout)
 {
     struct ir_operation *op = value->definition;
     const struct ir_type *type = part_type(p, value->type, axis, layout);
-    struct ir_value *condition = scalar(p, builder, op->operands[0]);
-    builder->at = op->at;
-    struct ir_operation *made = ir_build(builder, OP_IF, 1, &condition, 1, &type);
+    struct ir_value *condition = scalar(p, place, op->operands[0]);
+    place->builder.at = op->at;
+    struct ir_operation *made = ir_build(&place->builder, OP_IF, 1, &condition, 1, &type), *next = place->builder.before;
+    place->builder.before = made;
     for (int r = 0; r < 2; r++) {
-        struct ir_builder inner = { .module = builder->module, .block = made->regions[r], .at = op->at };
-        int count = p->scoped.count;
+        struct place inner = { .builder = { .module = place->builder.module, .block = made->regions[r], .at = op->at },
+                               .outer = place, .original = op->regions[r], .depth = place->depth + 1 };
         struct ir_value *result = part(p, &inner, ir_terminator(op->regions[r])->operands[value->index], axis, layout);
-        ir_build(&inner, OP_YIELD, 1, &result, 0, NULL);
-        forget(p, count);
+        ir_build(&inner.builder, OP_YIELD, 1, &result, 0, NULL);
+        forget(p, place->depth);
     }
+    place->builder.before = next;
     return made->results[0];
 }
 
-static struct ir_value *compute(struct panel *p, struct ir_builder *builder, struct ir_value *value, int axis,
+static struct ir_value *compute(struct panel *p, struct place *place, struct ir_value *value, int axis,
                                 const struct layout *layout)
 {
     struct ir_operation *op = value->definition;
+    struct ir_builder *builder = &place->builder;
     const struct ir_type *type = part_type(p, value->type, axis, layout);
     struct ir_value **operands = ARENA_ARRAY(p->adapter.arena, struct ir_value *, op->operand_count + 1);
     if (op->opcode == OP_IF)
-        return part_of_branch(p, builder, value, axis, layout);
+        return part_of_branch(p, place, value, axis, layout);
     for (int i = 0; i < op->operand_count; i++) {
         struct ir_value *operand = op->operands[i];
         if (!layout_rule_has(operand)) {
-            operands[i] = scalar(p, builder, operand);
+            operands[i] = scalar(p, place, operand);
             continue;
         }
         const struct ir_type *from = operand->type;
@@ -237,9 +264,9 @@ static struct ir_value *compute(struct panel *p, struct ir_builder *builder, str
             wanted = layout_broadcast_source(p->adapter.table, layout, extent);
         else if (op->opcode == OP_RESHAPE)
             wanted = layout_reshape(p->adapter.table, layout, small->rank, extent);
-        operands[i] = inner < 0 ? operand : part(p, builder, operand, inner, wanted);
+        operands[i] = inner < 0 ? operand : part(p, place, operand, inner, wanted);
         if (inner < 0 && !is_visible(operand, builder->block))
-            operands[i] = scalar(p, builder, operand);
+            operands[i] = scalar(p, place, operand);
         if (operands[i]->type->layout != wanted)
             operands[i] = layout_adapt(&p->adapter, builder, operands[i], wanted);
     }
@@ -248,19 +275,19 @@ static struct ir_value *compute(struct panel *p, struct ir_builder *builder, str
                                  : copy_with(p, builder, op, operands, type);
 }
 
-static struct ir_value *part(struct panel *p, struct ir_builder *builder, struct ir_value *value, int axis,
+static struct ir_value *part(struct panel *p, struct place *place, struct ir_value *value, int axis,
                              const struct layout *layout)
 {
     if (value->id < p->map_count && p->map[value->id])
         return p->map[value->id];
+    place = place_of(place, value);
     struct ir_value *made;
     if (is_computed(p, value, axis)) {
-        made = compute(p, builder, value, axis, layout);
+        made = compute(p, place, value, axis, layout);
     } else {
-        struct ir_value *whole = is_visible(value, builder->block) ? value : scalar(p, builder, value);
-        made = cut(p, builder, whole, axis, layout);
+        made = cut(p, &place->builder, scalar(p, place, value), axis, layout);
     }
-    remember(p, p->map, value, made);
+    remember(p, place, p->map, value, made);
     return made;
 }
 
@@ -322,6 +349,7 @@ void panel_open(struct panel *p, struct ir_function *function, const struct ir_v
 
 struct ir_value *panel_of(struct panel *p, struct ir_builder *builder, struct ir_value *value)
 {
-    forget(p, 0);
-    return part(p, builder, value, p->axis, p->layout);
+    struct place place = { .builder = *builder, .original = builder->block };
+    forget(p, -1);
+    return part(p, &place, value, p->axis, p->layout);
 }

@@ -5,6 +5,9 @@
 #include "ir/layout.h"
 #include "passes/layout_rules.h"
 
+/* What the maps hold of a value, and in how many branches deep. */
+struct panel_scoped { int id, depth; };
+
 struct panel {
     struct layout_adapter adapter;
     int axis;                       /* the tile's dimension that is cut */
@@ -13,7 +16,7 @@ struct panel {
     struct ir_value **map, **whole; /* by id of values from before: their parts; scalars and tiles made again */
     bool *own;                      /* by id: only the value at hand needs it */
     int map_count;
-    VECTOR(int) scoped;             /* ids in the maps, in order */
+    VECTOR(struct panel_scoped) scoped;
 };
 /* For parts of `value`, a value of this function from before. */
 void panel_open(struct panel *panel, struct ir_function *function, const struct ir_value *value);
