@@ -1,0 +1,125 @@
+#!/usr/bin/env bats
+# What the text for GPUs must say where only a GPU could show that it does not: masks, barriers, fences, who of several threads
+# acts, how wide offsets are.  No test compares whole texts: each looks for the few instructions that make its kernel right.
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    cat >k.tile <<'END'
+fn first(a: f32, b: f32) -> f32 { return a; }
+kernel masked(x: in f32[N], y: inout f32[N]) grid(b: cdiv(N, 512)) {
+    let i = b*512;
+    let v = x[i +: 512];
+    store(y[i +: 512], v, mask = v > 0.0);
+}
+kernel ragged(x: in f32[M, N], y: out f32[M, N]) grid(r: M) {
+    for j in 0..N step 512 { y[r, j +: 512] = x[r, j +: 512] * 2.0; }
+}
+kernel column(x: in f32[M, N], y: out f32[M, N]) grid(r: cdiv(M, 64)) {
+    y[r*64 +: 64, 0 +: 4] = x[r*64 +: 64, 0 +: 4] * 2.0;
+}
+kernel total(x: in f32[N], y: out f32[K]) grid(b: cdiv(N, 4096)) {
+    y[b] = sum(x[b*4096 +: 4096]);
+}
+kernel lowest(x: in f32[N], y: out f32[K]) grid(b: cdiv(N, 64)) {
+    y[b] = min(x[b*64 +: 64], nan = propagate);
+}
+kernel leftmost(x: in f32[N], y: out f32[K]) grid(b: cdiv(N, 32)) {
+    y[b] = reduce(x[b*32 +: 32], first);
+}
+kernel unlock(l: inout i32[N]) grid(b: cdiv(N, 1)) {
+    atomic_store(l[b], 0, order = release);
+}
+kernel count(c: inout i32[N], x: in i32[N]) grid(b: cdiv(N, 8)) {
+    atomic_add(c[b*8 +: 8], x[b*8 +: 8]);
+}
+END
+}
+
+# The text of a kernel's instance, 0 the aligned one, without comments, one instruction a line.
+text() { # kernel, instance
+    "$TILECC" -arch=sm_80 --spec "$1" --emit=ptx k.tile || return 1
+    grep -vE '^[[:space:]]*//' "k_$1.$2.sm_80.ptx" | sed 's/^[[:space:]]*//' >"$1"
+}
+
+# The line of the first match, or fails.
+line() { grep -nE -m 1 -e "$1" "$2" | cut -d: -f1 | grep .; }
+
+@test "a mask reaches the predicate of each store" {
+    text masked 1
+    [ "$(grep -c 'setp\.gt\.f32' masked)" -ge 4 ]
+    for predicate in $(sed -n 's/^@\(%p[0-9]*\) st\.global.*/\1/p' masked); do
+        grep -qE "^and\.pred +$predicate, " <(tr '\t' ' ' <masked)
+    done
+    [ "$(grep -c '^st\.global' masked)" = 0 ]
+}
+
+@test "a vector that straddles the end of its row is taken element by element" {
+    text ragged 0
+    grep -q 'st\.global\.v4\.b32' ragged
+    [ "$(grep -cE 'st\.global\.b32' ragged)" -ge 4 ]
+    [ "$(grep -cE 'ld\.global(\.nc)?\.b32' ragged)" -ge 4 ]
+}
+
+@test "strides multiply in 64 bits" {
+    text column 1
+    grep -qE 'mul\.lo\.s64|mad\.lo\.s64' column
+    cut=$(grep -cE 'and\.b64.*4294967295' column || :) # a product cut to its low half
+    [ "$cut" = 0 ]
+}
+
+@test "warps meet between writing and reading their parts of a sum" {
+    text total 1
+    last_write=$(grep -n 'st\.shared' total | tail -n 1 | cut -d: -f1)
+    meeting=$(sed "1,${last_write}d" total | grep -nm 1 'bar\.sync' | cut -d: -f1)
+    reading=$(sed "1,${last_write}d" total | grep -nm 1 'ld\.shared' | cut -d: -f1)
+    [ -n "$meeting" ] && [ -n "$reading" ] && [ "$meeting" -lt "$reading" ]
+}
+
+@test "a minimum that propagates NaN says so at each step" {
+    text lowest 1
+    [ "$(grep -c 'min\.NaN\.f32' lowest)" -ge 5 ]
+    [ "$(grep -c 'min\.f32' lowest)" = 0 ]
+}
+
+@test "a function that does not commute gets the lower lane as its left side" {
+    text leftmost 1
+    # lane & bit is not 0: what comes from the other lane is on the left
+    tr '\t' ' ' <leftmost >spaces
+    for step in 1 2 4 8 16; do
+        bit=$(sed -n "s/^and\.b32 *\(%r[0-9]*\), %r[0-9]*, $step;.*/\1/p" spaces | head -n 1)
+        test=$(grep -E "^setp\.[a-z]*\.[bsu]32 *%p[0-9]*, $bit, [0-9]*;" spaces | head -n 1)
+        predicate=$(printf '%s' "$test" | sed 's/^[^%]*\(%p[0-9]*\),.*/\1/')
+        case $test in *.eq.*", 0;" | *.ne.*", $step;") kind=clear ;; *.ne.*", 0;" | *.eq.*", $step;") kind=set ;; *) kind=$test ;; esac
+        shuffled=$(grep -E "shfl\.sync\.bfly\.b32 .*, $step, " spaces | sed -n 's/^shfl\.sync\.bfly\.b32 *\(%r[0-9]*\).*/\1/p' | head -n 1)
+        pick=$(grep -E "^selp\.[a-z]32 .*$predicate;" spaces | head -n 1)
+        [ -n "$bit" ] && [ -n "$predicate" ] && [ -n "$shuffled" ] && [ -n "$pick" ]
+        yes=$(printf '%s' "$pick" | sed 's/^[^,]*, *\([^,]*\),.*/\1/')
+        no=$(printf '%s' "$pick" | sed 's/^[^,]*,[^,]*, *\([^,]*\),.*/\1/')
+        case $kind in
+        clear) [ "$no" = "$shuffled" ] || { echo "step $step: $kind $pick, $shuffled"; return 1; } ;;
+        set) [ "$yes" = "$shuffled" ] || { echo "step $step: $kind $pick, $shuffled"; return 1; } ;;
+        *) echo "$kind"; return 1 ;;
+        esac
+    done
+}
+
+@test "a release stands behind a barrier and a fence" {
+    text unlock 1
+    barrier=$(line '^bar\.sync' unlock)
+    fence=$(line '^fence\.acq_rel\.gpu' unlock)
+    store=$(line 'st\.relaxed\.gpu' unlock)
+    [ "$barrier" -lt "$fence" ]
+    [ "$fence" -lt "$store" ]
+}
+
+@test "of the lanes that hold an element one counts it" {
+    text count 1
+    tr '\t' ' ' <count >spaces
+    predicate=$(sed -n 's/^@\(%p[0-9]*\) atom.*/\1/p' spaces | head -n 1)
+    [ -n "$predicate" ]
+    lanes=$(sed -n 's/^and\.b32 *\(%r[0-9]*\), %r[0-9]*, 24;.*/\1/p' spaces | head -n 1) # 8 elements: lanes 8 to 31 have copies
+    [ -n "$lanes" ]
+    leader=$(sed -n "s/^setp\.eq\.s32 *\(%p[0-9]*\), $lanes, 0;.*/\1/p" spaces | head -n 1)
+    [ -n "$leader" ]
+    grep -qE "^and\.pred *$predicate, .*$leader" spaces
+}
