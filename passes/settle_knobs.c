@@ -2,9 +2,9 @@
  *
  *     kernel @k(…) grid(2) level(schedule) warps(8) persistent(1) raster(8)   →   kernel @k(…) … warps(8)
  *
- * Knobs that a pass does are done before this one: persistent blocks take the next program by block_count, and a raster is
- * arithmetic on the program's number.  A launch believes what the function says, so that nothing that is left may stay:
- * fewer blocks than programs would leave programs out.  So no fuel is asked for. */
+ * Knobs that a pass does are done before this one: persistent blocks take the next program by block_count, and a raster
+ * is arithmetic on the program's number.  A launch believes what the function says, so that nothing that is left may
+ * stay: fewer blocks than programs would leave programs out.  So no fuel is asked for. */
 #include "ir/ir.h"
 #include "passes/pass.h"
 

@@ -327,8 +327,8 @@ struct tile_rt_state {
 };
 
 /* What the launch tells the hardware of a view, so that it copies boxes of it by itself (a CUtensorMap, by
- * cuTensorMapEncodeTiled).  Address, extents and strides are the view's at the call.  An instance whose maps can not say
- * what the view is, such as one whose stride is 0, does not fit the call: a later one without maps is taken. */
+ * cuTensorMapEncodeTiled).  Address, extents and strides are the view's at the call.  An instance whose maps can not
+ * say what the view is, such as one whose stride is 0, does not fit the call: a later one without maps is taken. */
 struct tile_rt_map {
     uint16_t parameter;           /* a view */
     uint16_t swizzle;             /* bytes: 0, 32, 64, 128 */

@@ -599,9 +599,9 @@ TILE_RT_COLD static int fail_no_variant(const struct tile_rt_call *call)
     size_t used = 0;
     unsigned i;
     if (call->refused != NULL)
-        return tile_rt_fail(TILE_ERR_NO_IMAGE, "%s: no code for %s fits these arguments without a tensor map of %s, and %s",
-                            kernel->name, call->target->name, kernel->parameters[call->refused->parameter].name,
-                            call->refusal);
+        return tile_rt_fail(TILE_ERR_NO_IMAGE,
+                            "%s: no code for %s fits these arguments without a tensor map of %s, and %s", kernel->name,
+                            call->target->name, kernel->parameters[call->refused->parameter].name, call->refusal);
     for (i = 0; i < kernel->key_count; i++)
         used = tile_rt_append(keys, sizeof keys, used, "%s%s=%lld", i ? ", " : "", kernel->names[kernel->keys[i]].text,
                               (long long)call->names[kernel->keys[i]]);

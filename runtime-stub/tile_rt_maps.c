@@ -2,12 +2,12 @@
  *
  * Tensor maps: what a launch tells the GPU of a view, so that one thread's instruction copies a whole box of it.
  *
- * The driver makes one of 128 bytes from address, extents and strides.  That takes longer than the rest of a launch, and
- * programs launch on the same views again and again, so each thread keeps the last ones it made, in sets of four by map
- * and address.  They are copied out: a later map of the same call may take the place of an earlier one.
+ * The driver makes one of 128 bytes from address, extents and strides.  That takes time, and programs launch on the
+ * same views again and again, so each thread keeps the last ones it made, in sets of four by map and address.  They are
+ * copied out: a later map of the same call may take the place of an earlier one.
  *
- * What the hardware can not say of a view (a stride of 0 or of an odd number of bytes, an extent over 2^32) is no error:
- * the variant does not fit, and one that reads by ordinary loads is looked for. */
+ * What the hardware can not say of a view (a stride of 0 or of 6 bytes, an extent over 2^32) is no error: the variant
+ * does not fit, and one that reads by ordinary loads is looked for. */
 #include "tile_rt_internal.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* The descriptor of a GPU variant with tensor maps: each map names the entry's parameter, not the IR function's argument,
- * which keys have none of; and more maps than a launch takes are reported. */
+/* The descriptor of a GPU variant with tensor maps: each map names the entry's parameter, not the IR function's
+ * argument, which keys have none of; and more maps than a launch takes are reported. */
 #include "ir/shared_form.h"
 #include "runtime-stub/tile_rt.h"
 #include "targets/host/host.h"
@@ -18,7 +18,10 @@ static int failures;
 /* Fields of the structures in tile_rt.h, by number. */
 enum { KERNEL_TARGETS = 17, TARGET_VARIANTS = 5, VARIANT_PERSISTENT = 19, VARIANT_MAP_COUNT = 20, VARIANT_MAPS = 21 };
 
-static LLVMValueRef field(LLVMValueRef structure, unsigned number) { return LLVMGetAggregateElement(structure, number); }
+static LLVMValueRef field(LLVMValueRef structure, unsigned number)
+{
+    return LLVMGetAggregateElement(structure, number);
+}
 /* First structure of the array that a field points to. */
 static LLVMValueRef behind(LLVMValueRef structure, unsigned number, unsigned element)
 {

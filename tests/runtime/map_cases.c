@@ -1,6 +1,6 @@
 /* Tensor maps and persistent grids: what the run time tells the driver of views, when it passes over code that wants
- * maps, and how many blocks it launches.  Run by cuda.bats with a fake libcuda.so.1; the first argument is new (CUDA 13) or
- * old (CUDA 11, without cuTensorMapEncodeTiled), or cost: host time of launches in nanoseconds, printed. */
+ * maps, and how many blocks it launches.  Run by cuda.bats with a fake libcuda.so.1; the first argument is new (CUDA
+ * 13) or old (CUDA 11, without cuTensorMapEncodeTiled), or cost: host time of launches in nanoseconds, printed. */
 #include "case.h"
 #include "fake_cuda.h"
 #include "kernels.h"
@@ -30,14 +30,16 @@ static const struct tile_rt_parameter product_parameters[] = {
 };
 static const struct tile_rt_binder product_binders[] = {{0, 0, 0, 1, 0}, {0, 1, 0, 1, 0}, {1, 0, 0, 1, 0},
                                                         {1, 1, 0, 1, 0}, {1, 2, 0, 1, 0}, {1, 3, 0, 1, 0}};
-#define NAME(i, letter) \
-    {.text = letter, .kind = TILE_RT_NAME_extent, .binder_count = 1, .binders = &product_binders[i], .bound = {-1, 0, ""}}
+#define NAME(i, letter)                                                                               \
+    {.text = letter, .kind = TILE_RT_NAME_extent, .binder_count = 1, .binders = &product_binders[i],  \
+     .bound = {-1, 0, ""}}
 static const struct tile_rt_name product_names[] = {NAME(0, "M"), NAME(1, "K"), NAME(2, "Z"),
                                                     NAME(3, "H"), NAME(4, "L"), NAME(5, "D")};
 static const int32_t product_grid[] = {12};
 static const struct tile_rt_map product_maps[] = {
     {.parameter = 0, .swizzle = 128, .type = TILE_RT_TYPE_bf16, .rank = 2, .dimension = {1, 0}, .box = {64, 128}},
-    {.parameter = 1, .swizzle = 64, .type = TILE_RT_TYPE_f16, .rank = 4, .dimension = {3, 2, 1, 0}, .box = {32, 192, 1, 2}},
+    {.parameter = 1, .swizzle = 64, .type = TILE_RT_TYPE_f16, .rank = 4, .dimension = {3, 2, 1, 0},
+     .box = {32, 192, 1, 2}},
 };
 static struct tile_rt_state product_states[2];
 /* Not constant: cases turn its knobs. */
@@ -153,7 +155,8 @@ static void types(void)
         {TILE_RT_TYPE_bool, 0, 1}, {TILE_RT_TYPE_i8, 0, 1}, {TILE_RT_TYPE_u8, 0, 1}, {TILE_RT_TYPE_i16, 1, 2},
         {TILE_RT_TYPE_u16, 1, 2}, {TILE_RT_TYPE_i32, 3, 4}, {TILE_RT_TYPE_u32, 2, 4}, {TILE_RT_TYPE_i64, 5, 8},
         {TILE_RT_TYPE_u64, 4, 8}, {TILE_RT_TYPE_f16, 6, 2}, {TILE_RT_TYPE_bf16, 9, 2}, {TILE_RT_TYPE_f32, 7, 4},
-        {TILE_RT_TYPE_f64, 8, 8}, {TILE_RT_TYPE_f8e4m3, 0, 1}, {TILE_RT_TYPE_f8e5m2, 0, 1}, {TILE_RT_TYPE_pointer, 4, 8},
+        {TILE_RT_TYPE_f64, 8, 8}, {TILE_RT_TYPE_f8e4m3, 0, 1}, {TILE_RT_TYPE_f8e5m2, 0, 1},
+        {TILE_RT_TYPE_pointer, 4, 8},
     };
     static const int swizzles[4][2] = {{0, 0}, {32, 1}, {64, 2}, {128, 3}};
     struct tile_rt_map map = product_maps[0];
@@ -252,7 +255,8 @@ static void empty_views(void)
     for (int i = 0; i < 2; i++) {
         EXPECT_STATUS(launch(&stream0), TILE_OK, "");
         EXPECT(took_maps() && cuda->encodes[0].extents[0] == 1 && cuda->encodes[0].extents[1] == 300);
-        EXPECT(cuda->encodes[0].address % 16 == 0 && cuda->encodes[0].address != 0 && cuda->encodes[0].strides[0] == 416);
+        EXPECT(cuda->encodes[0].address % 16 == 0 && cuda->encodes[0].address != 0);
+        EXPECT(cuda->encodes[0].strides[0] == 416);
     }
 }
 static void absent_view(void)
@@ -261,7 +265,8 @@ static void absent_view(void)
     q.data = NULL;
     EXPECT_STATUS(launch(&stream0), TILE_OK, "");
     EXPECT(took_maps() && cuda->last.slots[5] == 0 && cuda->encodes[1].extents[0] == 1);
-    EXPECT(cuda->encodes[1].strides[0] == 16 && cuda->encodes[1].strides[2] == 16 && cuda->encodes[1].address % 16 == 0);
+    EXPECT(cuda->encodes[1].strides[0] == 16 && cuda->encodes[1].strides[2] == 16);
+    EXPECT(cuda->encodes[1].address % 16 == 0);
     EXPECT_STATUS(launch(&stream0), TILE_OK, "");
     EXPECT(cuda->encode_count == 2);
 }
@@ -298,7 +303,8 @@ static void kept(void)
     begin();
     for (int i = 0; i < 100; i++)
         EXPECT_STATUS(launch(&stream0), TILE_OK, "");
-    EXPECT(cuda->launches == 100 && cuda->encode_count == 2 && cuda->last.maps[0][0] == 1 && cuda->last.maps[1][0] == 2);
+    EXPECT(cuda->launches == 100 && cuda->encode_count == 2);
+    EXPECT(cuda->last.maps[0][0] == 1 && cuda->last.maps[1][0] == 2);
     a.extent[0]--;
     EXPECT_STATUS(launch(&stream0), TILE_OK, "");
     EXPECT(cuda->encode_count == 3 && cuda->last.maps[0][0] == 3 && cuda->last.maps[1][0] == 2);
@@ -331,7 +337,8 @@ static void crowded(void)
 }
 static void *launch_often(void *status)
 {
-    struct view2 own = {(void *)(uintptr_t)(0x10000000 + (uintptr_t)status % 0x100000 / 4 * 0x10000), {300, 200}, {208, 1}};
+    uintptr_t place = 0x10000000 + (uintptr_t)status % 0x100000 / 4 * 0x10000; /* another one for each thread */
+    struct view2 own = {(void *)place, {300, 200}, {208, 1}};
     int64_t one = 1;
     for (int i = 0; i < 200; i++) {
         const void *arguments[3];
@@ -413,7 +420,7 @@ static void other_version(void)
     struct tile_kernel_info info;
     memset(&kernel, 0xee, sizeof kernel);
     kernel.abi = 1;
-    EXPECT_STATUS(tile_rt_launch(&kernel, NULL, NULL), TILE_ERR_ABI, "made for version 1 of the run time meets version 2");
+    EXPECT_STATUS(tile_rt_launch(&kernel, NULL, NULL), TILE_ERR_ABI, "for version 1 of the run time meets version 2");
     EXPECT_STATUS(tile_rt_query(&kernel, TILE_CPU, NULL, &info), TILE_ERR_ABI, "compile the .tile file again");
     EXPECT_STATUS(tile_rt_load(&kernel), TILE_ERR_ABI, "version 1");
     EXPECT(tile_rt_workspace(&kernel, NULL, NULL) == (size_t)-1);
@@ -455,7 +462,8 @@ int main(int count, char **arguments)
 {
     static const struct test_case new[] = {
         CASE(encode), CASE(types), CASE(one_element), CASE(limits), CASE(unfit_views), CASE(driver_refuses),
-        CASE(empty_views), CASE(absent_view), CASE(forced_variant), CASE(said), CASE(kept), CASE(crowded), CASE(threads),
+        CASE(empty_views), CASE(absent_view), CASE(forced_variant), CASE(said), CASE(kept), CASE(crowded),
+        CASE(threads),
         CASE(two_devices), CASE(persistent), CASE(split), CASE(information), CASE(other_version),
     };
     static const struct test_case old[] = {CASE(old_driver)};

@@ -1,6 +1,6 @@
-/* Code of the compiler with tensor maps, launched on a driver that writes down what it is told: every map describes a view
- * of the call, the boxes suit the hardware, the blocks are those of a persistent grid, and views that no map can describe
- * go to the general instance. */
+/* Code of the compiler with tensor maps, launched on a driver that writes down what it is told: every map describes a
+ * view of the call, the boxes suit the hardware, the blocks are those of a persistent grid, and views that no map can
+ * describe go to the general instance. */
 #include "case.h"
 #include "fake_cuda.h"
 #include "maps.h"
@@ -62,7 +62,8 @@ static void by_maps(void)
     EXPECT(cuda->encode_count == 3 && cuda->unaligned_maps == 0 && cuda->launches == 1);
     for (int i = 0; i < 3; i++) {
         check_encode(&cuda->encodes[i]);
-        EXPECT(cuda->last.maps[i][0] == (uint64_t)cuda->encodes[i].number && cuda->last.maps[i][1] == cuda->encodes[i].address);
+        EXPECT(cuda->last.maps[i][0] == (uint64_t)cuda->encodes[i].number);
+        EXPECT(cuda->last.maps[i][1] == cuda->encodes[i].address);
     }
     EXPECT(cuda->last.grid[0] == 132 * (unsigned)info.persistent && cuda->last.block[0] == (unsigned)info.threads);
     EXPECT(cuda->last.slots[15] == 24 && cuda->last.slots[16] == 8 && cuda->last.slots[17] == 0);
