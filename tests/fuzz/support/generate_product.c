@@ -16,7 +16,7 @@ struct product_program {
     int m, n, k;              /* of the tile */
     int64_t rows, columns, depth;
     bool a_by_columns, b_by_columns, c_is_narrow, biased, summed, two, chained, computed, odd_load, guarded, counts_down, free_start;
-    bool has_extra, attention, reduced, rescaled;
+    bool has_extra, attention, reduced, rescaled, in_place, read_back, by_while;
     int inner;                /* attention: depth of the first product */
     int next;                 /* number for names */
 };
@@ -71,6 +71,15 @@ static void compute_on(struct product_program *p, const char *to, const char *fr
     buffer_printf(p->out, "%%%s = max %%more%d, %%one%d : %s\n", to, n, n, type);
 }
 
+/* `while` carries where it is, too. */
+static void yield_sum(struct product_program *p, const char *sum)
+{
+    if (p->by_while)
+        buffer_printf(p->out, "%%on = add %%at, %%step : index\nyield %%on, %%%s\n", sum);
+    else
+        buffer_printf(p->out, "yield %%%s\n", sum);
+}
+
 /* The body of the loop: what is added to %acc becomes %sum. */
 static void body(struct product_program *p)
 {
@@ -120,7 +129,7 @@ static void body(struct product_program *p)
         sum = "s5";
     }
     clamp(p, "kept", sum, type);
-    buffer_printf(p->out, "yield %%%s\n", p->chained ? "kept" : sum);
+    yield_sum(p, p->chained ? "kept" : sum);
 }
 
 /* %s = x @ trans(y), narrowed, times w, is added to %acc. */
@@ -144,15 +153,24 @@ static void attention_body(struct product_program *p)
         sum = "turned";
     }
     factor(p, "w", "d", "at", p->k, "column", p->n, false);
-    buffer_printf(p->out, "%%added = dot %%thin, %%w, %%%s : %s\nyield %%added\n", sum, type);
+    buffer_printf(p->out, "%%added = dot %%thin, %%w, %%%s : %s\n", sum, type);
+    yield_sum(p, "added");
 }
 
 static void loop(struct product_program *p)
 {
     if (p->attention)
         factor(p, "x", "a", "row", p->m, "nought", p->inner, false);
-    buffer_printf(p->out, "%%start = constant value(%d.0) : f32[%d, %d]\n", random_chance(&p->random, 70) ? 0 : 3, p->m, p->n);
-    if (!p->counts_down) {
+    if (p->in_place) /* what the output holds is added to */
+        buffer_printf(p->out, "%%none_c = constant value(0.0) : f32\n"
+                              "%%start = load %%c[%%row +: %d, %%column +: %d], %%none_c : f32[%d, %d]\n", p->m, p->n, p->m, p->n);
+    else
+        buffer_printf(p->out, "%%start = constant value(%d.0) : f32[%d, %d]\n", random_chance(&p->random, 70) ? 0 : 3, p->m, p->n);
+    if (p->by_while) {
+        buffer_printf(p->out, "%%ended, %%total = while %%nought, %%start (%%here: index, %%so_far: f32[%d, %d]) {\n"
+                              "%%more = compare predicate(lt) %%here, %%depth : bool\ncondition %%more, %%here, %%so_far\n"
+                              "} do (%%at: index, %%acc: f32[%d, %d]) {\n", p->m, p->n, p->m, p->n);
+    } else if (!p->counts_down) {
         buffer_printf(p->out, "%%total = for %%at: index = %%nought to %%depth step %%step iter(%%acc: f32[%d, %d] = %%start) {\n", p->m, p->n);
     } else { /* counts steps, and goes through the depth from its end */
         buffer_printf(p->out, "%%round = constant value(%d) : index\n%%padded = add %%depth, %%round : index\n"
@@ -165,7 +183,10 @@ static void loop(struct product_program *p)
         attention_body(p);
     else
         body(p);
-    buffer_puts(p->out, "}\n");
+    if (p->by_while)
+        buffer_printf(p->out, "} : index, f32[%d, %d]\n", p->m, p->n);
+    else
+        buffer_puts(p->out, "}\n");
 }
 
 static void epilogue(struct product_program *p)
@@ -189,7 +210,14 @@ static void epilogue(struct product_program *p)
         buffer_printf(p->out, "%%narrow = cast %%fits : %s[%d, %d]\n", p->element, p->m, p->n);
         value = "narrow";
     }
-    buffer_printf(p->out, "store %%c[%%row +: %d, %%column +: %d], %%%s\nreturn\n}\n", p->m, p->n, value);
+    buffer_printf(p->out, "store %%c[%%row +: %d, %%column +: %d], %%%s\n", p->m, p->n, value);
+    if (p->read_back) {
+        const char *element = p->c_is_narrow ? p->element : "f32";
+        buffer_printf(p->out, "%%none_z = constant value(0.0) : %s\n%%back = load %%c[%%row +: %d, %%column +: %d], %%none_z : %s[%d, %d]\n"
+                              "%%doubled = add %%back, %%back : %s[%d, %d]\nstore %%out[%%row +: %d, %%column +: %d], %%doubled\n", element,
+                      p->m, p->n, element, p->m, p->n, element, p->m, p->n, p->m, p->n);
+    }
+    buffer_puts(p->out, "return\n}\n");
 }
 
 static void choose(struct product_program *p)
@@ -218,6 +246,9 @@ static void choose(struct product_program *p)
     p->attention = random_chance(random, 25);
     p->reduced = random_chance(random, 50);
     p->rescaled = random_chance(random, 40);
+    p->in_place = !p->c_is_narrow && random_chance(random, 40);
+    p->read_back = random_chance(random, 10);
+    p->by_while = !p->counts_down && random_chance(random, 12);
     p->inner = 16 << random_below(random, 3);
     if (p->attention) {
         p->two = p->chained = p->a_by_columns = p->b_by_columns = p->counts_down = false;
@@ -246,6 +277,8 @@ void fuzz_generate_product(struct buffer *out, uint64_t seed)
     if (p->summed)
         add_view(p, "r", "f32", down, p->rows, false, "inout", out, &parameters);
     add_view(p, "c", p->c_is_narrow ? p->element : "f32", p->rows, p->columns, false, "inout", out, &parameters);
+    if (p->read_back)
+        add_view(p, "out", p->c_is_narrow ? p->element : "f32", p->rows, p->columns, false, "inout", out, &parameters);
     static const int warps[] = { 0, 0, 4, 4, 8 };
     int count = warps[random_below(&p->random, 5)], stages = random_below(&p->random, 5);
     buffer_printf(out, "kernel @fuzz(%s) grid(2) level(value)", parameters.data);
