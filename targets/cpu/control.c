@@ -113,7 +113,7 @@ static bool gives_up(struct cpu_emitter *e, const struct cpu_plan *plan, const s
                 return false;
             continue;
         }
-        if (cpu_plan_position(plan, use->user) >= position && !PLANTED(cpu_loop_takes_live_buffer))
+        if (cpu_plan_position(plan, use->user) >= position)
             return false;
         for (int r = 0; r < use->user->result_count; r++) {
             const struct cpu_state *result = cpu_state_of(e, use->user->results[r]);
