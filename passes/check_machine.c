@@ -13,7 +13,7 @@
  *   - two objects that live on the same bytes;
  *   - a wait for a phase that never ends: arrivals that do not come, or other bytes than were announced; more arrivals
  *     than the mbarrier counts; slots and mbarriers that are not there; mbarriers used before mbarrier_ready;
- *   - products looked at before dot_wait; TMA operations on their way when the block ends;
+ *   - products looked at before dot_wait; TMA operations on their way when the block ends; turns that nobody hands on;
  * and without running: places in shared memory, and registers of roles. */
 #include "passes/check_machine.h"
 

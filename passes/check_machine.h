@@ -61,6 +61,8 @@ struct check_agent {
     bool one_thread;
     enum check_state state;
     const struct ir_operation *blocked;
+    bool turns;                          /* were started */
+    const struct ir_operation *turn;     /* taken here; NULL: handed on */
     int met_round[CHECK_BARRIERS];       /* of the meeting it waits in, + 1; 0: none */
     struct check_value *values;          /* by id */
     VECTOR(struct check_frame) frames;

@@ -10,7 +10,7 @@
 #include "ir/shared_form.h"
 #include "passes/check_machine.h"
 
-enum { MBARRIER_BYTES = 8, RING_ALIGNMENT = 1024, BYTES_ALIGNMENT = 16 };
+enum { WARPGROUP = 4, MBARRIER_BYTES = 8, RING_ALIGNMENT = 1024, BYTES_ALIGNMENT = 16 };
 
 /* ---- clocks ---- */
 
@@ -231,6 +231,27 @@ static void touch(struct check *check, struct check_agent *agent, const struct i
     add_access(check, agent, &access, asynchronous);
 }
 
+/* Warpgroups that wait for the turn do not come to a barrier of all. */
+static void check_turn(struct check *check, const struct check_agent *agent, const struct ir_operation *op)
+{
+    if (agent->turn && agent->warps >= 2 * WARPGROUP)
+        check_report(check, op, agent->turn,
+                     "lets all warps meet while one warpgroup has the turn that others wait for");
+}
+
+static void take_turns(struct check *check, struct check_agent *agent, const struct ir_operation *op)
+{
+    if (op->opcode == OP_TURN_START ? agent->turns : !agent->turns)
+        check_report(check, op, NULL, op->opcode == OP_TURN_START ? "starts turns a second time"
+                                                                  : "is about turns that nothing started");
+    if (op->opcode == OP_TURN_TAKE && agent->turn)
+        check_report(check, op, agent->turn, "waits for a turn that was taken and not handed on");
+    if (op->opcode == OP_TURN_PASS && !agent->turn)
+        check_report(check, op, NULL, "hands on a turn that was not taken");
+    agent->turns = true;
+    agent->turn = op->opcode == OP_TURN_TAKE ? op : NULL;
+}
+
 /* Scratch is written, the threads meet, and it is read. */
 static void use_scratch(struct check *check, struct check_agent *agent, const struct ir_operation *op)
 {
@@ -238,6 +259,7 @@ static void use_scratch(struct check *check, struct check_agent *agent, const st
     struct check_access access = {.op = op, .agent = agent->number, .kind = CHECK_GENERIC, .write = true};
     access.place = (struct check_place){.object = op, .from = offset, .to = offset + bytes};
     access.stamp = ++agent->generic;
+    check_turn(check, agent, op);
     add_access(check, agent, &access, false);
     meet(agent);
     access.write = false;
@@ -446,7 +468,10 @@ bool check_perform(struct check *check, struct check_agent *agent, const struct 
         check->ready = true;
         meet(agent);
         break;
-    case OP_BARRIER: return meet_others(check, agent, op);
+    case OP_BARRIER:
+        check_turn(check, agent, op);
+        return meet_others(check, agent, op);
+    case OP_TURN_START: case OP_TURN_TAKE: case OP_TURN_PASS: take_turns(check, agent, op); break;
     case OP_BUFFER_LOAD: touch(check, agent, op, op->operands[0], false, CHECK_GENERIC, ++agent->generic); break;
     case OP_BUFFER_STORE: touch(check, agent, op, op->operands[1], true, CHECK_GENERIC, ++agent->generic); break;
     case OP_DOT_ASYNC: multiply(check, agent, op); break;
@@ -482,8 +507,11 @@ void check_join(struct check_agent *into, const struct check_agent *from)
 void check_end(struct check *check)
 {
     struct check_agent all = *check->agents[0];
-    for (int a = 0; a < check->agent_count; a++)
+    for (int a = 0; a < check->agent_count; a++) {
+        if (check->agents[a]->turn)
+            check_report(check, check->agents[a]->turn, NULL, "takes a turn that is never handed on");
         check_join(&all, check->agents[a]);
+    }
     for (int i = 0; i < check->accesses.count; i++) {
         const struct check_access *access = &check->accesses.data[i];
         bool bulk = access->kind == CHECK_BULK || access->kind == CHECK_STORE;

@@ -150,6 +150,27 @@ static const char staged[] =
     "    return\n"
     "}\n";
 
+/* Two warpgroups take turns. */
+static const char turns[] =
+    "kernel @turns(%x: view<f32, [?], [1], in>, %y: view<f32, [?], [1], out>) grid(1) level(schedule) warps(8) "
+    "shared(32) {\n"
+    "    %n0 = constant value(0) : index\n"
+    "    %n1 = constant value(1) : index\n"
+    "    %K = extent dimension(0) %x : index\n"
+    "    %zero = constant value(0.0) : f32\n"
+    "    turn_start\n"
+    "    %v = load %x[%n0 +: 512], %zero : f32[512] #(512; register a0; lane a1:5; warp a6:8)\n"
+    "    for %k: index = %n0 to %K step %n1 {\n"
+    "        turn_take\n"
+    "        turn_pass\n"
+    "        barrier\n"
+    "        %m = reduce axis(0) kind(max) shared_offset(0) shared_bytes(32) %v : f32\n"
+    "        store %y[%n0], %m\n"
+    "        yield\n"
+    "    }\n"
+    "    return\n"
+    "}\n";
+
 /* Scratch of two operations in one place. */
 static const char scratch[] =
     "kernel @scratch(%x: view<f32, [?], [1], in>, %y: view<f32, [?], [1], out>) grid(1) level(schedule) warps(4) "
@@ -172,6 +193,7 @@ static const struct change changes[] = {
     {copies, NULL, NULL, NULL},
     {staged, NULL, NULL, NULL},
     {scratch, NULL, NULL, NULL},
+    {turns, NULL, NULL, NULL},
     /* fences */
     {product, "            fence_async\n", NULL, "`tma_store %c[%row +: 64, %n0 +: 64], %out` reads shared memory "
      "that ordinary stores wrote without fence_async"},
@@ -228,7 +250,8 @@ static const struct change changes[] = {
     {product, "                mbarrier_arrive %empty, %slot\n", "", "0 of 4 arrivals came"},
     {product, "                %done = dot_wait pending(0) %d : " ACCUMULATOR "\n                mbarrier_arrive "
      "%empty, %slot\n",
-     "                mbarrier_arrive %empty, %slot\n                %done = dot_wait pending(0) %d : " ACCUMULATOR "\n",
+     "                mbarrier_arrive %empty, %slot\n"
+     "                %done = dot_wait pending(0) %d : " ACCUMULATOR "\n",
      "writes shared memory that is read by an operation that may not be over"},
     /* rings and places */
     {product, "%wraps = compare predicate(eq) %next, %two : bool",
@@ -238,6 +261,14 @@ static const struct change changes[] = {
     {product, "shared(25600)", "shared(24576)", "lies behind the 24576 bytes"},
     {product, "tma_load %a[%row2 +: 64, %k2 +: 64], %B, %full, %uslot",
      "tma_load %a[%row2 +: 64, %k2 +: 64], %out, %full, %uslot", "[E1006]"},
+    /* turns */
+    {turns, "    turn_start\n", NULL, "nothing started"},
+    {turns, "        turn_take\n", NULL, "was not taken"},
+    {turns, "        turn_pass\n", NULL, "lets all warps meet while one warpgroup has the turn"},
+    {turns, "        turn_pass\n        barrier\n", "        barrier\n        turn_pass\n",
+     "lets all warps meet while"},
+    {turns, "        turn_take\n        turn_pass\n", "        turn_take\n        turn_take\n", "waits for a turn"},
+    {turns, "    turn_start\n", "    turn_start\n    turn_start\n", "a second time"},
     /* registers */
     {product, "role_registers(232, 40)", "role_registers(236, 40)", "steps of 8"},
     {product, "role_registers(232, 40)", "role_registers(256, 256)", NULL},
