@@ -16,6 +16,7 @@ numbers() {
 @test "control flow" { numbers control; }
 @test "atomics" { numbers atomics; }
 @test "products" { numbers products; }
+@test "one product in many words" { numbers rewritten; }
 
 @test "every driver has a test here" {
     for driver in "$SRCDIR"/tests/exec/*.tile; do
