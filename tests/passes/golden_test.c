@@ -1,6 +1,7 @@
 /* Runs the golden files tests/passes/PASS/NAME.tir: each says in comments which passes run and what must come out.
  *
  *     // RUN: licm,cse             passes, by name
+ *     // TARGET: sm_90a            the architecture they run for; without it, none
  *     // CHECK: text               a line of the output holds text, behind what was matched before; {{.*}} stands for
  * anything
  *     // CHECK-NEXT: text          the very next line does
@@ -16,6 +17,7 @@
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "passes/pass.h"
+#include "targets/target.h"
 
 static int failures, files;
 
@@ -133,6 +135,7 @@ static bool run_file(const char *path, const char *pass, bool *unchanged_wanted)
     struct buffer text = { 0 }, before = { 0 }, after = { 0 };
     struct lines *input = malloc(sizeof *input), *output = malloc(sizeof *output);
     const struct pass_info *passes[32];
+    const struct target_row *target = NULL;
     int count = 0;
     bool changed = false;
     *unchanged_wanted = false;
@@ -146,6 +149,12 @@ static bool run_file(const char *path, const char *pass, bool *unchanged_wanted)
         for (char *name = names ? strtok(names, ", ") : NULL; name && count < 32; name = strtok(NULL, ", "))
             if (!(passes[count++] = pass_find(name)))
                 fail(path, i + 1, "no such pass");
+        char *name = directive(input, i, "TARGET:");
+        if (name && target_find(name) < 0)
+            fail(path, i + 1, "no such target");
+        else if (name)
+            target = &target_rows[target_find(name)];
+        free(name);
         *unchanged_wanted |= unchanged != NULL;
         free(names);
         free(unchanged);
@@ -154,7 +163,7 @@ static bool run_file(const char *path, const char *pass, bool *unchanged_wanted)
         fail(path, 1, "the last pass of RUN is not the folder's");
     struct ir_module *module = ir_parse_module(context, arena, diagnostics, &source);
     if (module && ir_verify_module(module, diagnostics)) {
-        struct pass_context pass_context = { .arena = arena, .diagnostics = diagnostics,
+        struct pass_context pass_context = { .arena = arena, .diagnostics = diagnostics, .target = target,
                                              .math_function = math_function };
         for (int i = 0; i < count && passes[i]; i++) {
             struct pass_run run = { .passes = &passes[i], .count = 1 };
