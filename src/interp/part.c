@@ -115,8 +115,16 @@ static void move_elements(struct frame *frame, const struct ir_operation *op, bo
     int count = 0, known = 0;
     int64_t size = ir_element_info[tile->type->element].bits / 8;
     char name[64];
-    if (part->slot < 0 || !ir_type_same_shape(tile->type, buffer->type) || tile->type->element != buffer->type->element)
+    const struct ir_attribute *start = stores ? NULL : ir_attribute(op, IR_ATTRIBUTE_START);
+    struct machine_part moved = *part;
+    if (part->slot < 0 || (!start && !ir_type_same_shape(tile->type, buffer->type)) ||
+        tile->type->element != buffer->type->element)
         interp_stop(frame->run, op, "the tile and the buffer differ in shape or element");
+    for (int d = 0; start && d < start->count; d++) {
+        if (start->list[d] < 0 || start->list[d] + tile->type->extent[d] > buffer->type->extent[d])
+            interp_stop(frame->run, op, "the tile goes beyond dimension %d of the buffer", d);
+        moved.start[part->dimension[d]] += start->list[d];
+    }
     if (places && !places->warps)
         interp_stop(frame->run, op, "the tile's layout is one of shared memory");
     machine_name(buffer, name, sizeof name);
@@ -130,7 +138,7 @@ static void move_elements(struct frame *frame, const struct ir_operation *op, bo
             accessors[count] = machine_access_ordinary(machine, op, warps, stores);
             accessors[count++].name = name;
         }
-        int64_t byte = machine_element_byte(part, buffer->type, i);
+        int64_t byte = machine_element_byte(&moved, tile->type, i);
         machine_touch(&accessors[known], byte, size);
         if (stores)
             machine_write(machine, byte, tile->type->element, cell->bits[i]);

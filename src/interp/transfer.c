@@ -87,12 +87,35 @@ static void start_agents(struct machine *machine, struct transfer *transfer, boo
         machine_epoch_push(machine, machine_agent_start(machine, control->first_warp + i));
 }
 
+/* What a tensor map can say: one dimension of neighbours, the others 16 bytes or a multiple apart. */
+static void check_tensor(struct frame *frame, const struct ir_operation *op, const struct ir_value *value)
+{
+    const struct interp_view *view = &frame_cell(frame, value)->view;
+    int64_t size = ir_element_info[value->type->element].bits / 8;
+    int neighbours = 0;
+    char name[64];
+    if (!view->data)
+        interp_stop(frame->run, op, "TMA on %s, which is absent", machine_name(value, name, sizeof name));
+    if ((uintptr_t)view->data % 16)
+        interp_stop(frame->run, op, "TMA on %s, whose address is no multiple of 16", machine_name(value, name, sizeof name));
+    for (int d = 0; d < value->type->rank; d++) {
+        neighbours += view->stride[d] == 1;
+        if (view->stride[d] != 1 && view->stride[d] * size % 16)
+            interp_stop(frame->run, op, "TMA on %s, whose dimension %d has a stride of %lld bytes: no multiple of 16",
+                        machine_name(value, name, sizeof name), d, (long long)(view->stride[d] * size));
+    }
+    if (!neighbours)
+        interp_stop(frame->run, op, "TMA on %s, which has no dimension of neighbours", machine_name(value, name, sizeof name));
+}
+
 static struct transfer *issue(struct frame *frame, const struct ir_operation *op, enum transfer_kind kind)
 {
     struct machine *machine = frame->run->machine;
     struct ir_access access;
     if (!ir_access_of(op, &access) || !access.buffer)
         interp_stop(machine->run, op, "'%s' has too few operands", ir_op_info[op->opcode].text);
+    if (kind == TRANSFER_TMA_LOAD || kind == TRANSFER_TMA_STORE)
+        check_tensor(frame, op, access.view);
     struct transfer *transfer = ARENA_NEW(machine->arena, struct transfer);
     *transfer = (struct transfer){ .kind = kind, .op = op,
                                    .stores = op->opcode == OP_STORE_ASYNC || op->opcode == OP_TMA_STORE };

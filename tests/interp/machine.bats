@@ -22,7 +22,7 @@ defect() {
 }
 
 @test "roles, rings, copies and products compute what the plain program does" {
-    for call in "$PRODUCT" 'product([200, 70], [70, 50], [200, 50])[4]' 'product([60, 20], [20, 64], [60, 64])[1]'; do
+    for call in "$PRODUCT" 'product([200, 72], [72, 56], [200, 56])[4]' 'product([60, 24], [24, 64], [60, 64])[1]'; do
         interpret "$call" "$SRCDIR/tests/interp/programs/plain.tir" >"$BATS_TEST_TMPDIR/want"
         for form in roles sequential; do
             interpret "$call" "$SRCDIR/tests/interp/programs/$form.tir" >"$BATS_TEST_TMPDIR/got"
@@ -114,6 +114,14 @@ defect() {
     defect warps "$SWAP" '0,/} {/{/barrier id/d}' 'deadlock: role 1 waits'
     defect warps "$SWAP" '0,/} {/{s/id(1) warps(4)/id(2) warps(4)/}' 'deadlock: role 0 waits'
     defect warps "$SWAP" '0,/} {/{s/id(1) warps(4)/id(1) warps(3)/}' 'barrier 1 is for'
+}
+
+@test "views that no tensor map can describe" {
+    program=$SRCDIR/tests/interp/programs/roles.tir
+    run interpret 'product([64, 33], [33, 64], [64, 64])[1]' "$program"
+    [ "$status" -eq 1 ] && [[ "$output" == *"TMA on 'a', whose dimension 0 has a stride of 66 bytes: no multiple of 16"* ]]
+    run interpret 'product([64, 32], [32, 60], [64, 60])[1]' "$program"
+    [ "$status" -eq 1 ] && [[ "$output" == *"TMA on 'b', whose dimension 0 has a stride of 120 bytes"* ]]
 }
 
 @test "turns: taken twice, passed on without, never passed on, not started" {
