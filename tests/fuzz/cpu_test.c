@@ -9,7 +9,7 @@
 
 int main(int count, char **arguments)
 {
-    uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1, programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 60;
+    uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1, programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 24;
     int failures = 0, refused = 0;
     uint64_t seed = first;
     for (; seed < first + programs && failures < 8; seed++) {

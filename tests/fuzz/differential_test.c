@@ -27,7 +27,7 @@ static void count_program(uint64_t seed, struct fuzz_table *table)
 
 int main(int count, char **arguments)
 {
-    uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1, programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 250;
+    uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1, programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 60;
     struct arena *arena = arena_create();
     struct fuzz_counts counts = {.table = fuzz_table_create(arena)};
     const char *mode = count > 3 ? arguments[3] : "";

@@ -49,7 +49,7 @@ static bool run_slice(struct arena *arena, const char *host_triple)
 {
     static const char *const targets[] = { "cpu" };
     char *folder = arena_printf(arena, "%s/tilecc-fuzz-XXXXXX", variable("TMPDIR", "/tmp"));
-    struct fuzz_emit job = { .first = 1, .count = 96, .target_count = 1, .targets = targets, .optimization = 2, .host_triple = host_triple };
+    struct fuzz_emit job = { .first = 1, .count = 40, .limits = {.plain = true}, .target_count = 1, .targets = targets, .optimization = 2, .host_triple = host_triple };
     if (!mkdtemp(folder))
         return false;
     const char *build = variable("BUILDDIR", "."), *source = variable("SRCDIR", "."), *compiler = variable("CC", "cc");
@@ -78,7 +78,7 @@ int main(int count, char **arguments)
     bool good;
     if (count == 5) {
         const char *targets[16];
-        struct fuzz_emit job = { .first = strtoull(arguments[1], NULL, 0), .count = atoi(arguments[2]), .targets = targets,
+        struct fuzz_emit job = { .first = strtoull(arguments[1], NULL, 0), .count = atoi(arguments[2]), .limits = {.plain = true}, .targets = targets,
                                  .optimization = atoi(variable("FUZZ_OPTIMIZATION", "2")), .host_triple = triple,
                                  .ptxas = variable("PTXAS", "/usr/local/cuda/bin/ptxas") };
         for (char *word = strtok(arguments[4], ","); word && job.target_count < 16; word = strtok(NULL, ","))

@@ -114,9 +114,9 @@ void fuzz_statements(struct generator *g, int count)
         int dice = random_below(&g->random, 100);
         if (!g->pure && g->product.a && dice < 5)
             fuzz_product_loop(g);
-        else if (!g->pure && dice < 38)
+        else if (!g->pure && dice < 42)
             fuzz_memory_statement(g);
-        else if (!g->limits.no_flow && dice < 48 && g->depth < 3)
+        else if (!g->limits.no_flow && dice < 50 && g->depth < 3)
             fuzz_flow_statement(g);
         else
             fuzz_pure_statement(g);
@@ -200,12 +200,12 @@ static void add_scalar(struct generator *g)
 
 void fuzz_make_arguments(struct generator *g)
 {
-    int inputs = random_between(&g->random, 1, 4), outputs = random_between(&g->random, 1, 3);
+    int inputs = random_between(&g->random, 1, 3), outputs = random_between(&g->random, 1, 4);
     for (int i = 0; i < inputs; i++)
         add_view(g, false, false);
     for (int i = 0; i < outputs; i++)
         add_view(g, true, false);
-    if (random_chance(&g->random, 30))
+    if (random_chance(&g->random, 40))
         add_view(g, false, true);
     if (random_chance(&g->random, 20))
         fuzz_make_product(g);
@@ -248,7 +248,7 @@ struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *are
     struct fuzz_program *program = ARENA_NEW(arena, struct fuzz_program);
     struct generator g = { .random = { seed }, .arena = arena, .context = context, .program = program, .limits = limits };
     if (!g.limits.statements)
-        g.limits.statements = random_chance(&g.random, 25) ? random_between(&g.random, 2, 8) : random_between(&g.random, 8, 36);
+        g.limits.statements = random_chance(&g.random, 25) ? random_between(&g.random, 2, 8) : random_between(&g.random, 14, 50);
     if (!g.limits.max_rank)
         g.limits.max_rank = 3;
     if (!g.limits.max_elements)

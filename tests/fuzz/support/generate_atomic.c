@@ -27,7 +27,9 @@ static enum ir_action shared_action(const struct known_view *view)
 
 static enum ir_action own_action(struct generator *g, const struct known_view *view)
 {
-    enum ir_action action;
+    enum ir_action action = (enum ir_action)random_between(&g->random, IR_ACTION_EXCHANGE, IR_ACTION_STORE);
+    if (random_chance(&g->random, 25)) /* the three that shared memory never takes */
+        return action;
     do
         action = (enum ir_action)random_below(&g->random, IR_ACTION_COUNT);
     while (takes_bits(action) && ir_is_float(view->value->type->element));
@@ -66,7 +68,7 @@ void fuzz_atomic(struct generator *g, const struct known_view *view)
     struct place place;
     fuzz_make_place(g, view, !view->atomic, &place);
     const struct ir_type *type = ir_type_with_shape(g->context, ir_type_scalar(g->context, element), place.result_rank, place.shape);
-    if (!view->atomic && random_chance(&g->random, 25)) {
+    if (!view->atomic && random_chance(&g->random, 40)) {
         compare_and_swap(g, view, &place, type);
         return;
     }
@@ -188,7 +190,7 @@ static void act(struct generator *g, const struct known_view *view, const struct
     enum ir_action action = view->atomic ? shared_action(view) : own_action(g, view);
     const struct ir_type *none = NULL;
     struct ir_operation *made;
-    if (!view->atomic && (dice < 20 || element == IR_BOOL)) {
+    if (!view->atomic && (dice < 33 || element == IR_BOOL)) {
         operands[count++] = fuzz_storable(g, view, type);
         if (at->mask)
             operands[count++] = at->mask;
@@ -197,7 +199,7 @@ static void act(struct generator *g, const struct known_view *view, const struct
             ir_set_number(made, IR_ATTRIBUTE_CACHE, random_below(&g->random, IR_CACHE_COUNT));
         return;
     }
-    bool swap = !view->atomic && dice < 50;
+    bool swap = !view->atomic && dice < 60;
     if (swap)
         operands[count++] = fuzz_of_type(g, type, true).value;
     operands[count++] = swap ? fuzz_storable(g, view, type) : brought(g, view, action, type);
@@ -226,7 +228,7 @@ void fuzz_pointer_statement(struct generator *g, const struct known_view *view)
     if (random_chance(&g->random, 30))
         play(g, &at);
     const struct ir_type *type = ir_type_tile(g->context, element, at.rank, &at.length);
-    if (view->atomic || (view->own_rows && random_chance(&g->random, 70))) {
+    if (view->atomic || (view->own_rows && random_chance(&g->random, 85))) {
         act(g, view, &at, type);
         return;
     }

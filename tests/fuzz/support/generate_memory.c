@@ -79,7 +79,7 @@ static int64_t inside_bits(struct generator *g, const struct place *place)
     for (int d = 0; d < place->rank; d++) {
         int64_t length = place->entry[d] > 0 ? place->entry[d] : 1;
         if (place->entry[d] != IR_GATHER && ir_constant_integer(place->operand[1 + d], &at) && at >= 0 &&
-            at + length <= g->program->arguments[view->index].extent[d] && random_chance(&g->random, 70))
+            at + length <= g->program->arguments[view->index].extent[d] && random_chance(&g->random, 90))
             bits |= INT64_C(1) << d;
     }
     return bits;
@@ -125,8 +125,11 @@ static void load(struct generator *g, const struct known_view *view)
 {
     struct place place;
     fuzz_make_place(g, view, false, &place);
-    if (random_chance(&g->random, 15)) {
+    if (random_chance(&g->random, 30)) {
         const struct ir_type *type = ir_type_tile(g->context, IR_BOOL, place.result_rank, place.shape);
+        for (int d = 0; d < place.rank; d++) /* the first element is inside more often than not */
+            if (place.entry[d] != IR_GATHER && random_chance(&g->random, 50))
+                place.operand[1 + d] = fuzz_index(g, 0);
         fuzz_know(g, fuzz_access(g, OP_INSIDE, &place, 0, NULL, type)->results[0], 0, true);
         return;
     }
@@ -281,11 +284,13 @@ static bool fits(const struct generator *g, const struct known_view *view, enum 
 
 void fuzz_memory_statement(struct generator *g)
 {
-    static const enum kind kinds[] = {ASSUME, LOAD, LOAD, LOAD, LOAD, STORE, STORE, ATOMIC, ATOMIC, ATOMIC, ATOMIC, BY_POINTER, BY_POINTER,
-                                      BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, ASK, ASK, SUBVIEW, SUBVIEW, PERMUTE, OWN_PART};
+    static const enum kind kinds[] = {ASSUME, LOAD, LOAD, LOAD, LOAD, STORE, STORE, ATOMIC, ATOMIC, ATOMIC, ATOMIC, ATOMIC, ATOMIC, BY_POINTER,
+                                      BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, ASK, ASK, SUBVIEW,
+                                      SUBVIEW, PERMUTE, OWN_PART};
     enum kind kind = g->limits.no_memory_tricks ? LOAD : kinds[random_below(&g->random, (int)(sizeof kinds / sizeof *kinds))];
     struct known_view view = g->views.data[random_below(&g->random, g->views.count)]; /* a copy: the vector may move */
-    for (int tries = 0; tries < 12 && !fits(g, &view, kind); tries++)
+    bool written = kind == BY_POINTER && random_chance(&g->random, 80); /* where pointers may do more than read */
+    for (int tries = 0; tries < 16 && (!fits(g, &view, kind) || (written && !view.own_rows && !view.atomic)); tries++)
         view = g->views.data[random_below(&g->random, g->views.count)];
     if (!fits(g, &view, kind))
         return;

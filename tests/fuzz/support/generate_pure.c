@@ -14,6 +14,12 @@ static struct known any_or_new(struct generator *g, bool (*accept)(const struct 
     struct known out;
     if (random_chance(&g->random, 55) && fuzz_any(g, accept, &out))
         return out;
+    if (!g->scalars_only && (accept == is_tile || accept == is_vector_up) && random_chance(&g->random, 6)) {
+        const struct ir_type *pointer = ir_type_pointer(g->context, (enum ir_element)random_below(&g->random, IR_POINTER), true);
+        const struct ir_type *shape = fuzz_type(g, IR_I32);
+        if (accept(shape))
+            return fuzz_of_type(g, ir_type_with_shape(g->context, pointer, shape->rank, shape->extent), false);
+    }
     for (;;) {
         const struct ir_type *type = fuzz_type(g, (enum ir_element)random_below(&g->random, IR_POINTER));
         if (!accept || accept(type))
@@ -33,9 +39,9 @@ static void integer_binary(struct generator *g)
     static const enum ir_opcode opcodes[] = { OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_REM, OP_MIN, OP_MAX, OP_AND, OP_OR, OP_XOR,
                                               OP_SHL, OP_SHR, OP_MULHI };
     struct known a = any_or_new(g, is_integral), b = fuzz_of_type(g, a.value->type, false);
-    struct ir_value *made = ir_binary(&g->builder, opcodes[random_below(&g->random, 13)], a.value, b.value);
-    enum ir_opcode opcode = made->definition->opcode;
-    if ((opcode == OP_MIN || opcode == OP_MAX) && random_chance(&g->random, 70)) /* means nothing here */
+    enum ir_opcode opcode = random_chance(&g->random, 20) ? (random_chance(&g->random, 50) ? OP_MIN : OP_MAX) : opcodes[random_below(&g->random, 13)];
+    struct ir_value *made = ir_binary(&g->builder, opcode, a.value, b.value);
+    if ((opcode == OP_MIN || opcode == OP_MAX) && random_chance(&g->random, 80)) /* means nothing here */
         ir_set_number(made->definition, IR_ATTRIBUTE_NAN, random_below(&g->random, IR_NAN_COUNT));
     fuzz_know(g, made, 0, true);
 }
@@ -203,14 +209,14 @@ static void cast(struct generator *g)
 {
     struct known a = any_or_new(g, NULL);
     enum ir_element from = a.value->type->element, to = (enum ir_element)random_below(&g->random, IR_POINTER);
-    if (from == to || from == IR_POINTER)
+    if (from == IR_POINTER)
         return;
-    struct ir_value *made = ir_cast(&g->builder, a.value, to);
+    struct ir_value *made = ir_build_value(&g->builder, OP_CAST, fuzz_like(g, to, a.value->type), 1, &a.value);
     if (random_chance(&g->random, 40)) /* they mean something for floats, and something for integers */
         ir_set_number(made->definition, IR_ATTRIBUTE_ROUND, random_below(&g->random, IR_ROUND_COUNT));
     if (random_chance(&g->random, 25))
         ir_set_number(made->definition, IR_ATTRIBUTE_SATURATE, 1);
-    bool exact = ir_is_float(from) ? a.exact && a.bound <= fuzz_limit(to) : from == IR_BOOL;
+    bool exact = from == to ? a.exact : ir_is_float(from) ? a.exact && a.bound <= fuzz_limit(to) : from == IR_BOOL;
     fuzz_know(g, made, from == IR_BOOL ? 1 : a.bound, exact);
 }
 
@@ -218,6 +224,11 @@ static bool is_number(const struct ir_type *type) { return ir_is_integer(type->e
 
 static void bitcast(struct generator *g)
 {
+    if (random_chance(&g->random, 15)) { /* to what it is already */
+        struct known same = any_or_new(g, NULL);
+        fuzz_know(g, ir_build_value(&g->builder, OP_BITCAST, same.value->type, 1, &same.value), same.bound, same.exact);
+        return;
+    }
     struct known a = any_or_new(g, is_number);
     int bits = ir_element_info[a.value->type->element].bits;
     if (!a.exact) /* the bits of a NaN are free */
@@ -327,7 +338,13 @@ static void reduce(struct generator *g)
     if (type->element == IR_BOOL) {
         kind = (const enum ir_reduce_kind[]){ IR_REDUCE_AND, IR_REDUCE_OR, IR_REDUCE_XOR }[random_below(&g->random, 3)];
     } else if (ir_is_float(type->element)) {
-        kind = (const enum ir_reduce_kind[]){ IR_REDUCE_ADD, IR_REDUCE_MIN, IR_REDUCE_MAX }[random_below(&g->random, 3)];
+        kind = (const enum ir_reduce_kind[]){ IR_REDUCE_ADD, IR_REDUCE_MIN, IR_REDUCE_MAX, IR_REDUCE_MUL }[random_below(&g->random, 4)];
+        if (kind == IR_REDUCE_MUL) { /* of signs, so that no order rounds */
+            a.value = fuzz_clamp(g, a.value, 1);
+            bound = 1;
+            if (!a.exact)
+                return;
+        }
         if (kind == IR_REDUCE_ADD)
             bound *= (double)type->extent[axis];
         if (kind == IR_REDUCE_ADD && (!a.exact || bound > fuzz_limit(type->element)))
@@ -453,6 +470,10 @@ void fuzz_reduce_region(struct generator *g)
     struct ir_operation *made = ir_build(&g->builder, OP_REDUCE, 2, (struct ir_value *[]){ a.value, b.value }, 2, results);
     ir_set_number(made, IR_ATTRIBUTE_AXIS, axis);
     ir_set_number(made, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION);
+    if (random_chance(&g->random, 30))
+        ir_set_number(made, IR_ATTRIBUTE_FIXED, 1);
+    if (random_chance(&g->random, 30)) /* the function says itself what it does */
+        ir_set_number(made, IR_ATTRIBUTE_NAN, random_below(&g->random, IR_NAN_COUNT));
     struct generator kept;
     struct ir_value *v[4], *out[2];
     inside_scope(g, made->regions[0], &kept);
@@ -507,11 +528,12 @@ typedef void statement(struct generator *g);
 void fuzz_pure_statement(struct generator *g)
 {
     static statement *const any_rank[] = { integer_binary, integer_binary, integer_binary, bool_operation, float_binary, float_binary,
-                                           unary, math, math, math, fma_operation, compare_or_select, compare_or_select,
+                                           unary, unary, unary, math, math, math, math, fma_operation, compare_or_select, compare_or_select,
+                                           compare_or_select, compare_or_select, integer_binary, float_binary,
                                            cast, cast, cast, cast, cast, bitcast, bitcast };
     static statement *const with_tiles[] = { iota, expand, reshape, permute, extract, reduce, reduce, reduce, fuzz_reduce_region,
                                              fuzz_dot, fuzz_dot, fuzz_dot, philox, map, call, grid };
-    if (g->scalars_only || random_chance(&g->random, 55))
+    if (g->scalars_only || random_chance(&g->random, 62))
         any_rank[random_below(&g->random, (int)(sizeof any_rank / sizeof *any_rank))](g);
     else
         with_tiles[random_below(&g->random, (int)(sizeof with_tiles / sizeof *with_tiles))](g);

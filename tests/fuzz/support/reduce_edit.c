@@ -262,6 +262,21 @@ static enum edit_result drop_carried(struct fuzz_program *program, int which, in
     return fits && which % 8 < op->result_count && drop_result(op, which % 8) ? EDIT_DONE : EDIT_NONE;
 }
 
+/* An operand of map that its function does not use. */
+static enum edit_result drop_map_operand(struct fuzz_program *program, int which, int size)
+{
+    struct ir_operation *op = edit_operation(program, which / 8);
+    (void)size;
+    if (!op)
+        return EDIT_END;
+    int index = which % 8;
+    if (op->opcode != OP_MAP || index >= op->operand_count || op->regions[0]->arguments.data[index]->uses)
+        return EDIT_NONE;
+    forget_argument(op->regions[0], index, op->regions[0]->arguments.data[index]);
+    ir_remove_operand(op, index);
+    return EDIT_DONE;
+}
+
 /* ---- operands and attributes ---- */
 
 static enum edit_result simplify_operand(struct fuzz_program *program, int which, int size)
@@ -340,7 +355,7 @@ const struct edit edit_table[] = {
     {"drop operations", drop_to_zero, true},   {"sweep", sweep, false},
     {"flatten", flatten_first, false},         {"flatten the other way", flatten_second, false},
     {"inline", inline_call, false},            {"drop functions", drop_functions, false},
-    {"drop carried", drop_carried, false},     {"merge constants", edit_merge_constants, false},
+    {"drop carried", drop_carried, false},     {"drop operands of maps", drop_map_operand, false}, {"merge constants", edit_merge_constants, false},
     {"use operands", drop_to_operand, true},   {"sweep", sweep, false},
     {"drop masks", drop_mask, false},          {"zero operands", simplify_operand, false},
     {"forward operands", forward_operand, false}, {"drop attributes", drop_attribute, false},

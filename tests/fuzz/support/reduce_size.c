@@ -120,15 +120,16 @@ enum edit_result edit_constants(struct fuzz_program *program, int which, int siz
     return EDIT_DONE;
 }
 
-static bool in_isolated_region(const struct ir_operation *op)
+/* The block of the nearest map, combining region or function around. */
+static struct ir_block *top_of(struct ir_operation *op)
 {
-    for (const struct ir_operation *parent = op->block->parent; parent; parent = parent->block->parent)
-        if (parent->opcode == OP_MAP || parent->opcode == OP_REDUCE)
-            return true;
-    return false;
+    struct ir_block *block = op->block;
+    while (block->parent && block->parent->opcode != OP_MAP && block->parent->opcode != OP_REDUCE)
+        block = block->parent->block;
+    return block;
 }
 
-/* Equal constants become one, at the top of the function. */
+/* Equal constants become one, at the top of the function or isolated region. */
 enum edit_result edit_merge_constants(struct fuzz_program *program, int which, int size)
 {
     (void)size;
@@ -137,10 +138,9 @@ enum edit_result edit_merge_constants(struct fuzz_program *program, int which, i
     bool any = false;
     for (int i = 0; edit_operation(program, i); i++) {
         struct ir_operation *op = edit_operation(program, i);
-        if (op->opcode != OP_CONSTANT || in_isolated_region(op))
+        if (op->opcode != OP_CONSTANT)
             continue;
-        struct ir_operation *first = op->block->function->body->first;
-        struct ir_operation *same = first;
+        struct ir_operation *first = top_of(op)->first, *same = first;
         while (same && (same == op || same->opcode != OP_CONSTANT || same->results[0]->type != op->results[0]->type ||
                         ir_attribute(same, IR_ATTRIBUTE_VALUE)->bits != ir_attribute(op, IR_ATTRIBUTE_VALUE)->bits))
             same = same->opcode == OP_CONSTANT ? same->next : NULL;
@@ -149,7 +149,7 @@ enum edit_result edit_merge_constants(struct fuzz_program *program, int which, i
             ir_remove(op);
             any = true;
             i--;
-        } else if (op->block->parent || (op->previous && op->previous->opcode != OP_CONSTANT)) {
+        } else if (op->block != top_of(op) || (op->previous && op->previous->opcode != OP_CONSTANT)) {
             ir_move_before(op, first);
             any = true;
         }
