@@ -178,10 +178,20 @@ static struct ir_value *start_copy(const struct emitter *e, struct ahead *ahead,
     return NULL;
 }
 
+static void find_wgmma(struct ir_operation *op, void *data)
+{
+    *(bool *)data |= op->opcode == OP_DOT_ASYNC && ir_number(op, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA;
+}
+
+/* wgmma reads shared memory as TMA does: what threads brought there is shown to it. */
 static void build_wait(struct ir_builder *builder, bool asynchronous, int64_t pending)
 {
+    bool wgmma = false;
+    ir_walk(builder->block->function->body, find_wgmma, &wgmma);
     if (asynchronous)
         ir_set_number(ir_build(builder, OP_CP_WAIT, 0, NULL, 0, NULL), IR_ATTRIBUTE_PENDING, pending);
+    if (wgmma)
+        ir_build(builder, OP_FENCE_ASYNC, 0, NULL, 0, NULL);
     ir_build(builder, OP_BARRIER, 0, NULL, 0, NULL);
 }
 
