@@ -29,7 +29,7 @@
 #include "passes/rewrite.h"
 #include "passes/stage_copy.h"
 
-enum { SHARED_SLACK = 2048, MOST_SLOTS = 6, PRODUCER_WARPS = 4, RASTER = 8 };
+enum { SHARED_SLACK = 2048, SMALL_SCRATCH = 4096 + 256, MOST_SLOTS = 6, PRODUCER_WARPS = 4, RASTER = 8 };
 
 static int64_t bytes_of(const struct ir_type *type)
 {
@@ -205,7 +205,9 @@ static bool choose_slots(struct outline *o)
 {
     struct scratching scratch = { .o = o };
     ir_walk(o->function->body, measure_scratch, &scratch);
-    int64_t room = o->context->target->shared_bytes - SHARED_SLACK - scratch.most, each = 0;
+    int64_t room = o->context->target->shared_bytes - SHARED_SLACK, each = 0;
+    if (scratch.most) /* small scratch stays while the next one is used */
+        room -= scratch.most + int64_min(scratch.most, SMALL_SCRATCH);
     for (struct ir_operation *op = o->function->body->first; op; op = op->next) /* those that no copy fills */
         if (op->opcode == OP_BUFFER) {
             bool filled = false;
