@@ -1,0 +1,169 @@
+#!/usr/bin/env bats
+# What the code of the examples' products must look like on sm_80 and sm_90a, without a GPU: nothing that ptxas complains of,
+# no spills, and in the loops only what belongs there.
+
+setup() {
+    [ -n "${PTXAS-}" ] || skip "no ptxas"
+    cd "$BATS_TEST_TMPDIR" || return 1
+    examples=$SRCDIR/examples
+    rewritten=$SRCDIR/tests/exec/rewritten.tile
+}
+
+# texts ARCH SPEC FILE: PTX of every instance, NAME.NUMBER.ARCH.ptx.
+texts() {
+    rm -f -- ./*.ptx
+    "$TILECC" -arch="$1" --spec "$2" --emit=ptx "$3"
+}
+
+# clean ARCH TEXT: assembled to out.cubin; ptxas finds no fault and no register lives in memory.
+clean() {
+    "$PTXAS" -v -arch="$1" "$2" -o out.cubin >log 2>&1 || { cat log; return 1; }
+    if grep -Ei 'warning|serialized|C75[0-9][0-9]|[1-9][0-9]* bytes spill' log; then
+        echo "$2"
+        return 1
+    fi
+}
+
+# hot_loops: of out.cubin, in the files loop.1, loop.2 …; their number is $loops.
+hot_loops() {
+    "$NVDISASM" -c out.cubin >sass
+    rm -f loop.*
+    awk -f "$SRCDIR/tests/nvptx/support/loops.awk" sass | awk '{ file = "loop." $1; sub(/^[0-9]+ /, ""); print >file }'
+    loops=$(find . -name 'loop.*' | wc -l)
+    [ "$loops" -gt 0 ]
+}
+
+# counts FILE PATTERN: how many instructions of the file are of this kind.
+counts() { grep -cE "(^|[ @])$2" "$1" || true; }
+
+# nothing FILE KIND…: none of these instructions is in the file.
+nothing() {
+    local file=$1 kind
+    shift
+    for kind; do
+        if grep -E "(^| )$kind" "$file"; then
+            echo "$kind in $file"
+            return 1
+        fi
+    done
+}
+
+@test "matmul on sm_90a: one producer, wgmma from shared memory, nothing else in the loop" {
+    for type in bf16 f16; do
+        texts sm_90a "matmul<$type, $type>" "$examples/matmul.tile"
+        for form in 0 1; do # the second factor by rows and by columns
+            text=matmul_${type}_$type.$form.sm_90a.ptx
+            grep -q 'cp\.async\.bulk\.tensor' "$text"
+            clean sm_90a "$text"
+            [ -n "${NVDISASM-}" ] || continue
+            hot_loops
+            [ "$loops" -eq 1 ]
+            [ "$(counts loop.1 'HGMMA\.64x256x16\.F32')" -eq 4 ]
+            [ "$(counts loop.1 WARPGROUP\\.ARRIVE)" -eq 1 ]
+            [ "$(counts loop.1 SYNCS\\.PHASECHK)" -eq 1 ]
+            [ "$(counts loop.1 SYNCS\\.ARRIVE)" -eq 1 ]
+            [ "$(counts loop.1 UTMALDG)" -eq 0 ]
+            [ "$(wc -l <loop.1)" -lt 80 ]
+            nothing loop.1 R2UR LDL STL LDG STG LDS STS LDSM BAR
+            [ "$(grep -c USETMAXREG sass)" -eq 2 ]
+            grep -q 'STSM\.16.*\.4' sass
+            grep -q UTMASTG sass
+            grep -q UTMALDG sass
+            nothing sass 'STG\.E ' 'STG\.E\.U16' 'STS '
+        done
+    done
+    [ -n "${NVDISASM-}" ] || skip "the text is right; no nvdisasm to look at machine code"
+}
+
+@test "attention on sm_90a: both products by wgmma, probabilities in registers" {
+    for columns in 64 128; do
+        for causal in false true; do
+            texts sm_90a "attention<bf16>[D=$columns,CAUSAL=$causal]" "$examples/attention.tile"
+            clean sm_90a attention_bf16.0.sm_90a.ptx
+            [ -n "${NVDISASM-}" ] || continue
+            hot_loops
+            complete=0
+            for loop in loop.*; do # scores: 64 x 128 of k columns; output: 64 x columns of k 128, A from registers
+                [ "$(counts "$loop" 'HGMMA\.64x128x16\.F32\.BF16 R[0-9]+, gdesc')" -eq $((columns / 16)) ] || continue
+                [ "$(counts "$loop" "HGMMA\\.64x${columns}x16\\.F32\\.BF16 R[0-9]+, R[0-9]+, gdesc")" -eq 8 ] || continue
+                complete=$((complete + 1))
+                [ "$(counts "$loop" MUFU\\.EX2)" -ge 64 ]
+                nothing "$loop" R2UR LDL STL LDG STG LDS STS
+            done
+            [ "$complete" -ge 1 ]
+            [ "$(grep -c USETMAXREG sass)" -eq 2 ]
+        done
+    done
+    [ -n "${NVDISASM-}" ] || skip "the text is right; no nvdisasm to look at machine code"
+}
+
+@test "sm_80: mma.sync, fragments by ldmatrix, 128-bit copies ahead" {
+    [ -n "${NVDISASM-}" ] || skip "no nvdisasm"
+    for type in bf16 f16; do
+        texts sm_80 "matmul<$type, $type>" "$examples/matmul.tile"
+        clean sm_80 "matmul_${type}_$type.0.sm_80.ptx"
+        hot_loops
+        [ "$loops" -eq 1 ]
+        [ "$(counts loop.1 HMMA\\.16816)" -eq 128 ]
+        [ "$(counts loop.1 LDSM)" -eq "$(counts loop.1 'LDSM\.16\.M.*\.4')" ]
+        [ "$(counts loop.1 LDSM)" -eq 32 ]
+        [ "$(counts loop.1 LDGSTS)" -eq "$(counts loop.1 LDGSTS\\.E\\.BYPASS\\.128)" ]
+        nothing loop.1 LDL STL 'LDG\.' STG 'STS'
+    done
+    for columns in 64 128; do
+        for causal in false true; do
+            texts sm_80 "attention<bf16>[D=$columns,CAUSAL=$causal]" "$examples/attention.tile"
+            clean sm_80 attention_bf16.0.sm_80.ptx
+            hot_loops
+            for loop in loop.*; do
+                [ "$(counts "$loop" HMMA\\.16816)" -eq $((columns * 2)) ]
+                [ "$(counts "$loop" LDSM)" -eq "$(counts "$loop" 'LDSM\.16\.M.*\.4')" ]
+                [ "$(counts "$loop" LDGSTS)" -eq "$(counts "$loop" LDGSTS\\.E\\.BYPASS\\.128)" ]
+                nothing "$loop" LDL STL 'LDG\.' STG 'STS'
+            done
+        done
+    done
+}
+
+# What the remarks of -Rpass call the kernel's loop: KERNEL WORDS
+remarked() {
+    grep -qE -- "$2" remarks || { echo "$1: no remark '$2'"; cat remarks; return 1; }
+}
+
+@test "the same product in other words takes the same way" {
+    "$TILECC" -arch=sm_90a --emit=ptx "$rewritten"
+    for kernel in reversed whiled two shared swapped flat branched sequence nested; do
+        text=rewritten_$kernel.0.sm_90a.ptx
+        grep -q 'wgmma\.mma_async' "$text" || { echo "$kernel: no wgmma"; return 1; }
+        grep -q 'setmaxnreg' "$text" || { echo "$kernel: no roles"; return 1; }
+        grep -q 'cp\.async\.bulk\.tensor' "$text" || { echo "$kernel: no TMA"; return 1; }
+        grep -q 'stmatrix' "$text" || { echo "$kernel: the store is not staged"; return 1; }
+        case $kernel in two | shared | whiled | sequence) clean sm_90a "$text" ;; esac
+    done
+}
+
+@test "or a remark with its line says why not" {
+    "$TILECC" -arch=sm_90a -Rpass --spec 'added' --emit=ptx "$rewritten" 2>remarks
+    remarked added 'rewritten\.tile:143:5: remark: specialise: this store does not go through shared memory: something else'
+    "$TILECC" -arch=sm_90a -Rpass --spec 'helped' --emit=ptx "$rewritten" 2>remarks
+    remarked helped 'rewritten\.tile:164:21: remark: stage_operands: this factor is read through registers: .*masked'
+    "$TILECC" -arch=sm_90a -Rpass --spec 'bytes' --emit=ptx "$rewritten" 2>remarks
+    remarked bytes 'rewritten\.tile:176:16: remark: choose_product: this product is computed by mma\.sync'
+    # what reads its own output must not leave its store to TMA
+    run grep -q 'cp\.async\.bulk\.tensor.*global\.shared' rewritten_added.0.sm_90a.ptx
+    [ "$status" -eq 1 ]
+}
+
+@test "every form compiles for every kind of target" {
+    for arch in sm_75 sm_80 sm_90 sm_90a; do
+        rm -f -- ./*.ptx
+        "$TILECC" -arch="$arch" --emit=ptx "$rewritten"
+        [ "$(find . -name "*.0.$arch.ptx" | wc -l)" -eq 18 ]
+    done
+    for shape in BM=64,BN=64,BK=64 BM=64,BN=160,BK=128 BM=192,BN=96,BK=64 BM=192,BN=160,BK=32 BM=256,BN=64,BK=128; do
+        texts sm_80,sm_90a "batch[$shape]" "$rewritten"
+        [ -f rewritten_batch.0.sm_80.ptx ]
+        grep -q 'wgmma\.mma_async' rewritten_batch.0.sm_90a.ptx
+        grep -q 'setmaxnreg' rewritten_batch.0.sm_90a.ptx
+    done
+}
