@@ -109,9 +109,19 @@ static void call(const struct fuzz_program *program, code_function *code, const 
     free(scratch);
 }
 
-/* Moves each piece of memory against the page behind it, or the one before it, that nobody may touch. */
-static void guard(struct fuzz_memory *memory, int argument_count, bool behind)
+/* How far before the page behind it a piece must end so that its start is aligned as the function believes. */
+static size_t gap_of(const struct fuzz_program *program, const struct fuzz_memory *memory, const struct interp_memory *piece)
 {
+    for (int i = 0; i < program->argument_count && i < program->function->facts.count; i++)
+        if (memory->arguments[i].data == piece->data && program->function->facts.data[i].base_alignment > 1)
+            return (size_t)program->function->facts.data[i].base_alignment;
+    return 1;
+}
+
+/* Moves each piece of memory against the page behind it, or the one before it, that nobody may touch. */
+static void guard(const struct fuzz_program *program, struct fuzz_memory *memory, bool behind)
+{
+    int argument_count = program->argument_count;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     for (int m = 0; m < memory->count; m++) {
         struct interp_memory *piece = &memory->memories[m];
@@ -120,7 +130,8 @@ static void guard(struct fuzz_memory *memory, int argument_count, bool behind)
         char *base = mmap(NULL, size + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (base == MAP_FAILED || (size && mprotect(base + page, size, PROT_READ | PROT_WRITE)))
             die("no memory between guard pages");
-        char *data = base + page + (behind ? size - piece->size : 0);
+        size_t gap = gap_of(program, memory, piece);
+        char *data = base + page + (behind ? (size - piece->size) / gap * gap : 0);
         if (piece->size)
             memcpy(data, old, piece->size);
         for (int i = 0; i < argument_count; i++) {
@@ -167,7 +178,7 @@ static bool run_isa(const struct judge *judge, struct fuzz_program *program, con
     } else {
         code_function *code = compile(module, &engine, reason);
         struct fuzz_memory *got = fuzz_memory_create(program);
-        guard(got, program->argument_count, program->arguments[0].fill % 2 == 1);
+        guard(program, got, program->arguments[0].fill % 2 == 1);
         if (code)
             call(program, code, got, scratch_bytes);
         good = code && fuzz_same(program, reference, got, text, sizeof text);

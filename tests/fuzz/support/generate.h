@@ -18,7 +18,7 @@ int random_between(struct random *random, int low, int high);    /* both ends in
 bool random_chance(struct random *random, int percent);
 
 /* ---- a program ---- */
-enum { FUZZ_MAX_ARGUMENTS = 16 };
+enum { FUZZ_MAX_ARGUMENTS = 16, FUZZ_ALIGNMENT = 256 /* of every view's first element, in bytes */ };
 enum fuzz_content { FUZZ_SMALL_INTEGERS, FUZZ_WILD /* any bits: NaN, inf, -0, subnormals */, FUZZ_POISON };
 struct fuzz_argument {
     const struct ir_type *type;

@@ -38,7 +38,7 @@ struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program)
         if (argument->absent)
             continue;
         size_t size = (size_t)argument->elements * (size_t)ir_element_info[argument->type->element].bits / 8;
-        out->data = malloc(size);
+        out->data = aligned_alloc(FUZZ_ALIGNMENT, (size + FUZZ_ALIGNMENT) / FUZZ_ALIGNMENT * FUZZ_ALIGNMENT);
         if (!out->data)
             die("no memory");
         fill(program, i, out->data);

@@ -1,0 +1,16 @@
+/* Random sources in the language itself, well typed by construction, and their kernels as programs for judge.h. */
+#ifndef TILECC_FUZZ_TEXT_H
+#define TILECC_FUZZ_TEXT_H
+#include "generate.h"
+
+void fuzz_generate_text(struct buffer *out, uint64_t seed);
+
+/* The instances of one source; all variants of an entry get the same arguments, so that they must give the same results. */
+struct text_programs {
+    VECTOR(struct fuzz_program *) programs;
+    VECTOR(int) entries;                     /* which entry each belongs to */
+};
+/* False: the front end refused the source; `problem` has what it says. */
+bool fuzz_text_programs(const char *text, size_t size, uint64_t seed, struct ir_context *context, struct arena *arena,
+                        struct text_programs *out, struct buffer *problem);
+#endif

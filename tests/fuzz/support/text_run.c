@@ -1,0 +1,121 @@
+/* Kernels of a source as programs: the front end's own instances, with arguments made for their parameters. */
+#include <string.h>
+
+#include "driver/host_value.h"
+#include "front/front.h"
+#include "targets/target.h"
+#include "text.h"
+
+enum { LARGEST = 70 };
+
+static const char *target_name(int target) { return target_rows[target].name; }
+
+/* One value for each extent name. */
+static void make_arguments(const struct kernel_entry *entry, uint64_t seed, struct arena *arena, struct host_argument *arguments)
+{
+    struct random random = {seed};
+    int64_t *names = ARENA_ARRAY(arena, int64_t, entry->names.count + 1);
+    for (int i = 0; i < entry->names.count; i++)
+        names[i] = random_chance(&random, 10) ? random_below(&random, 2) : random_between(&random, 1, i ? 5 : LARGEST);
+    for (int i = 0; i < entry->parameters.count; i++) {
+        const struct kernel_parameter *p = &entry->parameters.data[i];
+        arguments[i].present = !p->optional || random_chance(&random, 50);
+        if (p->kind != KERNEL_VIEW) {
+            enum ir_element element = p->kind == KERNEL_SCALAR ? p->element : p->kind == KERNEL_KEY ? p->element : IR_I32;
+            arguments[i].bits = ir_int_to_bits(element, random_between(&random, 0, element == IR_BOOL || p->kind == KERNEL_KEY ? 1 : 6));
+            continue;
+        }
+        int64_t stride = 1;
+        for (int d = p->rank - 1; d >= 0; d--) { /* one that is absent has its declared extents */
+            arguments[i].extent[d] = p->binds[d] >= 0                   ? names[p->binds[d]]
+                                     : p->extent[d]->op == KERNEL_HOST_NAME ? names[p->extent[d]->number]
+                                                                            : p->static_extent[d];
+            arguments[i].stride[d] = stride;
+            stride *= int64_max(1, arguments[i].extent[d]);
+        }
+        arguments[i].data = arguments[i].present ? (void *)(uintptr_t)FUZZ_ALIGNMENT : NULL; /* only asked how it is aligned */
+    }
+}
+
+static void set_argument(const struct kernel_parameter *p, const struct host_argument *argument, const struct ir_type *type,
+                         uint64_t fill, struct fuzz_argument *out)
+{
+    *out = (struct fuzz_argument){.type = type, .bits = argument->bits, .absent = p->kind == KERNEL_VIEW && !argument->present,
+                                  .output = p->direction != KERNEL_IN, .block = 1, .fill = fill, .elements = 1};
+    for (int d = 0; p->kind == KERNEL_VIEW && d < p->rank; d++) {
+        out->extent[d] = argument->extent[d];
+        out->stride[d] = argument->stride[d];
+        if (out->absent) /* and no strides but those of its type */
+            out->stride[d] = type->stride[d] == IR_DYNAMIC ? 0 : type->stride[d];
+        out->elements *= int64_max(1, argument->extent[d]);
+    }
+}
+
+/* The variant as a program; NULL: its facts do not hold for these arguments. */
+static struct fuzz_program *make_program(const struct host_call *call, const struct kernel_variant *variant, uint64_t seed,
+                                         struct arena *arena)
+{
+    const struct kernel_entry *entry = call->entry;
+    struct fuzz_program *program = ARENA_NEW(arena, struct fuzz_program);
+    int64_t holds = 1;
+    for (int k = 0; k < entry->keys.count; k++)
+        if (variant->key_values[k] != call->keys[k])
+            return NULL;
+    if (variant->predicate && (!host_evaluate(call, variant->predicate, &holds) || !holds))
+        return NULL;
+    program->seed = seed;
+    program->module = variant->module;
+    program->function = variant->function;
+    program->function->name = intern(ir_context_names(variant->module->context), "fuzz");
+    for (int d = 0; d < variant->grid_rank; d++)
+        if (!host_evaluate(call, variant->grid[d], &program->grid[d]) || program->grid[d] < 0 || program->grid[d] > 1000)
+            return NULL;
+    for (int i = 0; i < entry->parameters.count; i++) {
+        const struct kernel_parameter *p = &entry->parameters.data[i];
+        if (p->slot < 0)
+            continue;
+        if (program->argument_count == FUZZ_MAX_ARGUMENTS)
+            return NULL;
+        const struct ir_type *type = program->function->body->arguments.data[program->argument_count]->type;
+        set_argument(p, &call->arguments[i], type, seed * 31 + (uint64_t)i, &program->arguments[program->argument_count++]);
+    }
+    return program->argument_count == program->function->body->arguments.count ? program : NULL;
+}
+
+bool fuzz_text_programs(const char *text, size_t size, uint64_t seed, struct ir_context *context, struct arena *arena,
+                        struct text_programs *out, struct buffer *problem)
+{
+    struct source *source = ARENA_NEW(arena, struct source);
+    struct diagnostics *diagnostics = diagnostics_create(arena);
+    int target = target_find("cpu");
+    struct front_options options = {.arena = arena, .context = context, .diagnostics = diagnostics, .target_count = 1,
+                                    .targets = &target, .target_name = target_name, .strict_fp = true};
+    *source = (struct source){.name = "random.tile", .text = arena_copy(arena, text, size), .size = size};
+    const struct kernel_module *module = front_compile(&options, source, NULL, NULL);
+    if (!module || diagnostics->errors) {
+        const struct diagnostic *d = diagnostics->first;
+        while (d && d->severity != SEVERITY_error)
+            d = d->next;
+        buffer_printf(problem, "%d: %s", d ? d->at.line : 0, d ? d->text : "nothing came out");
+        return false;
+    }
+    for (int e = 0; e < module->entries.count; e++) {
+        const struct kernel_entry *entry = &module->entries.data[e];
+        struct host_argument *arguments = ARENA_ARRAY(arena, struct host_argument, entry->parameters.count + 1);
+        struct host_call call = {.entry = entry, .arguments = arguments};
+        make_arguments(entry, seed + (uint64_t)e, arena, arguments);
+        call.names = ARENA_ARRAY(arena, int64_t, entry->names.count + 1);
+        call.keys = ARENA_ARRAY(arena, int64_t, entry->keys.count + 1);
+        const char *wrong = host_bind(arena, &call);
+        if (wrong)
+            continue;
+        for (int v = 0; v < entry->variants.count; v++) {
+            struct fuzz_program *program = make_program(&call, &entry->variants.data[v], seed, arena);
+            if (!program)
+                continue;
+            vector_push(arena, &out->programs, program);
+            vector_push(arena, &out->entries, e);
+        }
+    }
+    return true;
+}
