@@ -19,7 +19,8 @@
  * Buffers in shared memory are such memory too.  What is on its way (copies, products of wgmma) still reads or writes
  * behind a barrier, until the wait for it is through; only a barrier behind that ends it.  Slots of a ring are left to
  * who made the ring, and mbarriers order what TMA brings.  Roles run at the same time: each is walked alone, its
- * barriers are met by its own threads, and a role of one thread needs none. */
+ * barriers are met by its own threads, and a role of one thread needs none.  Programs that a block walks over have no order
+ * among themselves. */
 #include <string.h>
 
 #include "base/plant.h"
@@ -259,6 +260,14 @@ static bool both_tma(const struct ir_operation *a, const struct ir_operation *b)
            (b->opcode == OP_TMA_LOAD || b->opcode == OP_TMA_STORE);
 }
 
+/* Another time round a loop over programs is another program: what these do to memory has no order. */
+static bool is_other_program(const struct pending *old)
+{
+    const struct ir_operation *lower = old->loop && old->loop->opcode == OP_FOR ? old->loop->operands[0]->definition
+                                                                                : NULL;
+    return lower && lower->opcode == OP_PROGRAM;
+}
+
 /* *copies: copies on their way have to land first. */
 static bool needs_barrier(const struct state *state, const struct ir_operation *op, bool *copies)
 {
@@ -277,7 +286,7 @@ static bool needs_barrier(const struct state *state, const struct ir_operation *
             return true;
         bool conflict = writes(op) || (writes(old->op) && !PLANTED(barrier_after_store_dropped));
         bool atomics = rewrite_has_trait(op, IR_TRAIT_ATOMIC) && rewrite_has_trait(old->op, IR_TRAIT_ATOMIC);
-        if (conflict && !atomics && alias_may(old->op->operands[0], op->operands[0]) &&
+        if (conflict && !atomics && !is_other_program(old) && alias_may(old->op->operands[0], op->operands[0]) &&
             !same_threads(old->op, op, old->loop))
             return true;
     }
