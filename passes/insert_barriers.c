@@ -19,8 +19,8 @@
  * Buffers in shared memory are such memory too.  What is on its way (copies, products of wgmma) still reads or writes
  * behind a barrier, until the wait for it is through; only a barrier behind that ends it.  Slots of a ring are left to
  * who made the ring, and mbarriers order what TMA brings.  Roles run at the same time: each is walked alone, its
- * barriers are met by its own threads, and a role of one thread needs none.  Programs that a block walks over have no order
- * among themselves. */
+ * barriers are met by its own threads, and a role of one thread needs none.  Programs that a block walks over have no
+ * order among themselves. */
 #include <string.h>
 
 #include "base/plant.h"
