@@ -43,6 +43,7 @@ struct check_mbarrier {
     int arrived, phases;                 /* of the current phase; phases that ended */
     int64_t bytes;                       /* announced and not yet come */
     struct check_clock coming, done;     /* what arrivals bring; what those who waited know */
+    struct check_clock far_coming, far_done; /* the same of arrivals in all blocks of the cluster: of every block */
     const struct ir_operation *expect;   /* the last */
 };
 struct check_array { const struct ir_operation *op; int slots; struct check_mbarrier *each; };
@@ -67,6 +68,7 @@ struct check_agent {
     struct check_value *values;          /* by id */
     VECTOR(struct check_frame) frames;
     struct check_clock known;
+    struct check_clock far;              /* what it knows to be over in all blocks of the cluster */
     int generic, fenced, product, products_done, group, copies_done, copies_fenced, store_group, stores_done, bulk;
 };
 
@@ -86,6 +88,8 @@ struct check {
     int agent_count;
     int steps;                             /* left */
     bool ready, found;                     /* mbarriers are set up; something was reported */
+    bool cluster_ready;                    /* those of the cluster's other blocks, too */
+    const struct ir_operation *far;        /* the last that reached into another block since the blocks met */
 };
 
 /* Reports the first finding of a function, E1006.  `other`: what it collides with, or NULL. */

@@ -295,8 +295,20 @@ static void end_phase(struct check *check, struct check_mbarrier *barrier, const
     if (barrier->arrived < wanted || barrier->bytes)
         return;
     join(&barrier->done, &barrier->coming);
+    join(&barrier->far_done, &barrier->far_coming);
     barrier->arrived = 0;
     barrier->phases++;
+}
+
+/* The other blocks of a cluster are taken to do the same at the same time: what this one does to them, they do to it. */
+static int reach_out(struct check *check, const struct ir_operation *op, enum ir_attribute_key key)
+{
+    if (!ir_attribute(op, key))
+        return 1;
+    if (!check->cluster_ready)
+        check_report(check, op, NULL, "reaches into another block before cluster_barrier: its mbarriers may not be set up");
+    check->far = op;
+    return (int)ir_number(op, key, 1);
 }
 
 static void arrive(struct check *check, struct check_agent *agent, const struct ir_operation *op, int count)
@@ -306,12 +318,30 @@ static void arrive(struct check *check, struct check_agent *agent, const struct 
         return;
     struct check_clock clock = op->opcode == OP_MBARRIER_ARRIVE ? of_all_threads(agent) : agent->known;
     join(&barrier->coming, &clock);
-    barrier->arrived += count;
+    if (ir_attribute(op, IR_ATTRIBUTE_CLUSTER))
+        join(&barrier->far_coming, &clock);
+    barrier->arrived += count * reach_out(check, op, IR_ATTRIBUTE_CLUSTER);
     if (op->opcode == OP_MBARRIER_EXPECT) {
         barrier->bytes += ir_number(op, IR_ATTRIBUTE_BYTES, 0);
         barrier->expect = op;
     }
     end_phase(check, barrier, op->operands[0]->definition, op);
+}
+
+/* A multicast also writes to the other blocks, where others may still read what this block's have let go. */
+static void check_free_everywhere(struct check *check, const struct check_agent *agent, const struct ir_operation *op,
+                                  const struct ir_value *buffer)
+{
+    struct check_place place;
+    int dimension[LAYOUT_RANK];
+    place_of(agent, buffer, &place, dimension);
+    for (int i = 0; i < check->accesses.count; i++) {
+        const struct check_access *old = &check->accesses.data[i];
+        if (old->agent != agent->number && overlap(&place, &old->place) &&
+            agent->far.stamp[old->agent][old->kind] < old->stamp)
+            check_report(check, op, old->op, "writes shared memory of other blocks of the cluster that may not have said "
+                                             "that they are through with it");
+    }
 }
 
 static void load_bulk(struct check *check, struct check_agent *agent, const struct ir_operation *op)
@@ -322,6 +352,8 @@ static void load_bulk(struct check *check, struct check_agent *agent, const stru
     int64_t bytes = element_bytes(buffer->type);
     for (int d = 0; d < buffer->type->rank; d++)
         bytes *= buffer->type->extent[d];
+    if (reach_out(check, op, IR_ATTRIBUTE_MULTICAST) > 1)
+        check_free_everywhere(check, agent, op, buffer);
     touch(check, agent, op, buffer, true, CHECK_BULK, ++agent->bulk);
     if (!barrier)
         return;
@@ -339,6 +371,7 @@ static bool wait_mbarrier(struct check *check, struct check_agent *agent, const 
     if ((barrier->phases & 1) == (check_number(agent, op->operands[2]) & 1))
         return false;
     join(&agent->known, &barrier->done);
+    join(&agent->far, &barrier->far_done);
     return true;
 }
 
@@ -468,6 +501,11 @@ bool check_perform(struct check *check, struct check_agent *agent, const struct 
         check->ready = true;
         meet(agent);
         break;
+    case OP_CLUSTER_BARRIER:
+        check->cluster_ready = check->ready;
+        check->far = NULL;
+        meet(agent);
+        break;
     case OP_BARRIER:
         check_turn(check, agent, op);
         return meet_others(check, agent, op);
@@ -512,6 +550,8 @@ void check_end(struct check *check)
             check_report(check, check->agents[a]->turn, NULL, "takes a turn that is never handed on");
         check_join(&all, check->agents[a]);
     }
+    if (check->far)
+        check_report(check, check->far, NULL, "may reach into another block that has ended: no cluster_barrier follows");
     for (int i = 0; i < check->accesses.count; i++) {
         const struct check_access *access = &check->accesses.data[i];
         bool bulk = access->kind == CHECK_BULK || access->kind == CHECK_STORE;

@@ -265,6 +265,7 @@ static void run_roles(struct check *check, struct check_agent *body, const struc
         struct check_agent *agent = new_agent(check, op->regions[r], (int)warps->list[r]);
         memcpy(agent->values, body->values, sizeof *agent->values * (size_t)check->function->next_value_id);
         agent->known = body->known;
+        agent->far = body->far;
         agent->turns = body->turns;
         agent->one_thread = !has_tiles(op->regions[r]);
     }

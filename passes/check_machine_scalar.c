@@ -89,6 +89,8 @@ void check_choose_grid(struct check *check)
     check->block_count = check->program_count / check->scenario.programs;
     if (check->block_count < 1)
         check->block_count = 1;
+    if (function->cluster > 1)
+        check->block_count = ceiling_divide(check->block_count, function->cluster) * function->cluster;
 }
 
 /* ---- arithmetic ---- */

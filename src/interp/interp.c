@@ -212,6 +212,8 @@ static void execute_one(struct frame *frame, const struct ir_operation *operatio
     case OP_BARRIER: case OP_MBARRIER: case OP_MBARRIER_READY: case OP_MBARRIER_WAIT: case OP_MBARRIER_ARRIVE:
     case OP_MBARRIER_EXPECT:
         execute_barrier(frame, operation); return;
+    case OP_CLUSTER_BARRIER:
+        interp_stop(frame->run, operation, "the interpreter runs one block at a time: it does not do clusters");
     case OP_DOT_ASYNC: case OP_DOT_WAIT: execute_product(frame, operation); return;
     case OP_ROLES: execute_roles(frame, operation); return;
     case OP_PROGRAM: case OP_PROGRAM_COUNT: case OP_BLOCK_COUNT:

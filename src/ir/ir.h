@@ -93,7 +93,8 @@ int64_t ir_type_elements(const struct ir_type *tile); /* product of extents, 1 f
     ATTRIBUTE(INSTRUCTION, "instruction", INT) ATTRIBUTE(ARRIVALS, "arrivals", INT) ATTRIBUTE(BYTES, "bytes", INT)    \
     ATTRIBUTE(PENDING, "pending", INT) ATTRIBUTE(ROLE_WARPS, "role_warps", LIST)                                      \
     ATTRIBUTE(ROLE_REGISTERS, "role_registers", LIST) ATTRIBUTE(BARRIER_ID, "id", INT)                                \
-    ATTRIBUTE(BARRIER_WARPS, "warps", INT) ATTRIBUTE(FLUSH, "flush", INT)
+    ATTRIBUTE(BARRIER_WARPS, "warps", INT) ATTRIBUTE(FLUSH, "flush", INT)                                            \
+    ATTRIBUTE(CLUSTER, "cluster", INT) ATTRIBUTE(MULTICAST, "multicast", INT)
 enum ir_attribute_key {
 #define ATTRIBUTE(id, text, kind) IR_ATTRIBUTE_##id,
     IR_ATTRIBUTES(ATTRIBUTE)

@@ -42,4 +42,10 @@ bool tensor_map_for(const struct ir_value *view, int rank, const int64_t *place,
 /* The boxes of a tma operation: for each, the tile coordinates of its first element.  Returns the number; starts has
  * LAYOUT_RANK coordinates a box.  */
 int tensor_map_boxes(struct arena *arena, const struct ir_type *buffer, int (**starts)[LAYOUT_RANK]);
+/* Rows of a box where `blocks` blocks bring as many boxes of a buffer each: those of the form, or an even part of them.
+ * 0: the buffer cannot be divided so. */
+int tensor_map_shared_rows(const struct ir_type *buffer, int blocks);
+/* The boxes of a buffer as tensor_map_boxes lists them, of which each has so many rows: block b of `blocks` brings
+ * those from b * count / blocks on. */
+int tensor_map_shared_boxes(struct arena *arena, const struct ir_type *buffer, int blocks, int (**starts)[LAYOUT_RANK]);
 #endif

@@ -108,7 +108,13 @@ bool tensor_map_of(const struct ir_operation *operation, struct tensor_map *map,
             *reason = "the operation is not one of TMA";
         return false;
     }
-    return tensor_map_for(access.view, access.rank, access.place, access.buffer->type, map, reason);
+    if (!tensor_map_for(access.view, access.rank, access.place, access.buffer->type, map, reason))
+        return false;
+    int blocks = (int)ir_number(operation, IR_ATTRIBUTE_MULTICAST, 1);
+    map->box[1] = tensor_map_shared_rows(access.buffer->type, blocks);
+    if (!map->box[1] && reason)
+        *reason = "the buffer does not divide into a part for each block of the cluster";
+    return map->box[1] > 0;
 }
 
 static bool same_map(const struct tensor_map *a, const struct tensor_map *b)
@@ -146,13 +152,36 @@ int tensor_map_collect(struct arena *arena, const struct ir_function *function, 
     return collection.maps.count;
 }
 
-int tensor_map_boxes(struct arena *arena, const struct ir_type *buffer, int (**starts)[LAYOUT_RANK])
+enum { SWIZZLE_ROWS = 8 };
+
+static void form_of(const struct ir_type *buffer, struct shared_form *form)
+{
+    if (!shared_form_of(NULL, buffer->layout, ir_element_info[buffer->element].bits / 8, form))
+        die("a TMA operation on a buffer of another form");
+}
+
+static int elements_of_row(const struct ir_type *buffer, const struct shared_form *form)
+{
+    int bytes = ir_element_info[buffer->element].bits / 8;
+    return (int)(form->box_bytes / bytes) / form->box[form->row];
+}
+
+int tensor_map_shared_rows(const struct ir_type *buffer, int blocks)
 {
     struct shared_form form;
-    int bytes = ir_element_info[buffer->element].bits / 8;
-    if (!shared_form_of(NULL, buffer->layout, bytes, &form))
-        die("a TMA operation on a buffer of another form");
-    int box_elements = (int)(form.box_bytes / bytes), count = (int)(layout_size(buffer->layout) / box_elements);
+    form_of(buffer, &form);
+    int rows = form.box[form.row];
+    if (layout_size(buffer->layout) / (elements_of_row(buffer, &form) * rows) % blocks == 0)
+        return rows;
+    return rows % (SWIZZLE_ROWS * blocks) == 0 ? rows / blocks : 0;
+}
+
+int tensor_map_shared_boxes(struct arena *arena, const struct ir_type *buffer, int blocks, int (**starts)[LAYOUT_RANK])
+{
+    struct shared_form form;
+    form_of(buffer, &form);
+    int box_elements = elements_of_row(buffer, &form) * tensor_map_shared_rows(buffer, blocks);
+    int count = (int)(layout_size(buffer->layout) / box_elements);
     *starts = arena_alloc(arena, sizeof **starts * (size_t)count);
     for (int i = 0; i < count; i++) {
         struct layout_position position = {{0}};
@@ -162,4 +191,9 @@ int tensor_map_boxes(struct arena *arena, const struct ir_type *buffer, int (**s
         layout_coordinates(buffer->layout, &position, (*starts)[i]);
     }
     return count;
+}
+
+int tensor_map_boxes(struct arena *arena, const struct ir_type *buffer, int (**starts)[LAYOUT_RANK])
+{
+    return tensor_map_shared_boxes(arena, buffer, 1, starts);
 }

@@ -189,12 +189,23 @@ static const char *mbarrier_index_problem(const struct ir_value *barrier, const 
                ? "there is no mbarrier of this index" : NULL;
 }
 
+/* Of an attribute that says with how many blocks an operation is done together. */
+static const char *cluster_problem(const struct ir_operation *op, enum ir_attribute_key key)
+{
+    int blocks = op->block->function->cluster;
+    if (ir_attribute(op, key) && (blocks < 2 || ir_number(op, key, 0) != blocks))
+        return "the number of blocks is that of the function's cluster, 2 or more";
+    return NULL;
+}
+
 static const char *tma_problem(const struct ir_operation *op)
 {
     struct tensor_map map;
     const char *problem = copy_problem(op, op->opcode == OP_TMA_LOAD ? 2 : 0);
     if (!problem && op->opcode == OP_TMA_LOAD)
         problem = mbarrier_index_problem(op->operands[op->operand_count - 2], op->operands[op->operand_count - 1]);
+    if (!problem)
+        problem = cluster_problem(op, IR_ATTRIBUTE_MULTICAST);
     if (!problem)
         tensor_map_of(op, &map, &problem);
     return problem;
@@ -310,6 +321,9 @@ static const char *mbarrier_use_problem(const struct ir_operation *op)
         return "the phase is an i32 scalar";
     if (op->opcode == OP_MBARRIER_ARRIVE && op->operand_count == 3 && !verify_is_scalar_of(op->operands[2], IR_BOOL))
         return "the condition is a bool scalar";
+    problem = cluster_problem(op, IR_ATTRIBUTE_CLUSTER);
+    if (problem)
+        return problem;
     int64_t bytes = ir_number(op, IR_ATTRIBUTE_BYTES, 1);
     return bytes >= 1 && bytes <= MOST_COUNT ? NULL : "1 to 1048575 bytes are announced";
 }
@@ -371,6 +385,10 @@ const char *verify_machine(const struct ir_operation *op)
 {
     switch (op->opcode) {
     case OP_ROLES: return roles_problem(op);
+    case OP_CLUSTER_BARRIER:
+        if (op->block->parent)
+            return "cluster_barrier stands in the function's body alone";
+        return op->block->function->cluster < 2 ? "the function has no cluster of 2 or more blocks" : NULL;
     case OP_MBARRIER: return mbarrier_problem(op);
     case OP_MBARRIER_WAIT: case OP_MBARRIER_ARRIVE: case OP_MBARRIER_EXPECT: return mbarrier_use_problem(op);
     case OP_TMA_LOAD: case OP_TMA_STORE: return tma_problem(op);

@@ -147,3 +147,11 @@ defect() {
     run "$TILECC" --passes=dce,simplify --interpret="$PRODUCT" "$SRCDIR/tests/interp/programs/roles.tir"
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
 }
+
+@test "clusters: it says that it runs one block at a time" {
+    printf '%s\n' 'kernel @k(%x: view<f32, [?], [1], out>) grid(1) level(machine) warps(1) cluster(2) {' '    mbarrier_ready' \
+        '    cluster_barrier' '    return' '}' >"$BATS_TEST_TMPDIR/k.tir"
+    run interpret 'k([4])' "$BATS_TEST_TMPDIR/k.tir"
+    [ "$status" -eq 1 ] || { echo "$output"; return 1; }
+    [[ "$output" == *"does not do clusters"* ]] || { echo "$output"; return 1; }
+}
