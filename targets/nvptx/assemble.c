@@ -247,7 +247,7 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
                                             .symbol = variant->function->name,
                                             .threads = 32 * variant->function->warps,
                                             .registers = kernels[0].registers,
-                                            .cluster = 1,
+                                            .cluster = variant->function->cluster > 1 ? variant->function->cluster : 1,
                                             .shared_bytes = reply.shared_bytes,
                                             .local_bytes = kernels[0].local_bytes,
                                             .persistent = variant->function->persistent > 0 ? variant->function->persistent : 0};

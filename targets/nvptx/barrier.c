@@ -37,8 +37,33 @@ static LLVMValueRef address_of(struct lowering *l, struct ir_operation *operatio
     return LLVMBuildAdd(b, buffer_start(l, operation->operands[first]), distance, "");
 }
 
+/* Lane i of each warp, of a role of one thread its thread, tells block i of the cluster. */
+static void arrive_everywhere(struct lowering *l, struct ir_operation *operation, int blocks) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef arguments[3] = {NULL, address_of(l, operation, 0), l->lane};
+    LLVMValueRef condition =
+        operation->operand_count > 2 ? value_register(l, operation->operands[2], 0) : value_i1(l, true);
+    if (!l->one_thread) {
+        if (l->warps_meet) ptx_emit(l, PTX_WARP_MEETS, l->nothing, NULL, 0, NULL);
+        LLVMValueRef tells = LLVMBuildICmp(b, LLVMIntULT, l->lane, value_i32(l, blocks), "");
+        arguments[0] = LLVMBuildAnd(b, tells, condition, "");
+        ptx_emit(l, PTX_MBARRIER_TELL_BLOCK, l->nothing, arguments, 3, NULL);
+        return;
+    }
+    arguments[0] = condition;
+    for (int i = 0; i < blocks; i++) {
+        arguments[2] = value_i32(l, i);
+        ptx_emit(l, PTX_MBARRIER_TELL_BLOCK, l->nothing, arguments, 3, NULL);
+    }
+}
+
 static void arrive(struct lowering *l, struct ir_operation *operation) {
     LLVMBuilderRef b = l->builder;
+    int blocks = (int)ir_number(operation, IR_ATTRIBUTE_CLUSTER, 1);
+    if (blocks > 1) {
+        arrive_everywhere(l, operation, blocks);
+        return;
+    }
     LLVMValueRef arguments[2] = {NULL, address_of(l, operation, 0)};
     if (operation->operand_count > 2) arguments[0] = value_register(l, operation->operands[2], 0);
     if (!l->one_thread) {
@@ -97,6 +122,7 @@ void lower_mbarrier(struct lowering *l, struct ir_operation *operation) {
     case OP_MBARRIER_WAIT: wait(l, operation); return;
     case OP_MBARRIER_ARRIVE: arrive(l, operation); return;
     case OP_MBARRIER_EXPECT: expect(l, operation); return;
+    case OP_CLUSTER_BARRIER: ptx_emit(l, PTX_CLUSTER_BARRIER, l->nothing, NULL, 0, NULL); return;
     case OP_FENCE_ASYNC: ptx_emit(l, PTX_FENCE_ASYNC, l->nothing, NULL, 0, NULL); return;
     default: die("%s is no barrier", ir_op_info[operation->opcode].text);
     }

@@ -95,6 +95,7 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation) 
     case OP_MBARRIER_WAIT:
     case OP_MBARRIER_ARRIVE:
     case OP_MBARRIER_EXPECT:
+    case OP_CLUSTER_BARRIER:
     case OP_FENCE_ASYNC: lower_mbarrier(l, operation); return;
     case OP_TURN_START:
     case OP_TURN_TAKE:
@@ -281,6 +282,7 @@ static void prologue(struct lowering *l) {
         slot += slots_of(argument->type);
     }
     for (int d = 0; d < l->function->grid_rank; d++) l->grid_size[d] = view_slot(l, slot++);
+    if (l->function->cluster > 1) l->cluster_rank = read_register(l, "llvm.nvvm.read.ptx.sreg.cluster.ctarank");
     LLVMValueRef block = read_register(l, "llvm.nvvm.read.ptx.sreg.ctaid.x");
     l->program = LLVMBuildAdd(e, LLVMBuildZExt(e, block, l->i64, ""), view_slot(l, slot), "");
     LLVMValueRef blocks = read_register(l, "llvm.nvvm.read.ptx.sreg.nctaid.x");

@@ -63,6 +63,7 @@ struct lowering {
     LLVMValueRef shared_start;            /* i32: address of l->shared */
     const struct tensor_map *maps;        /* parameters 1 and up */
     int map_count;
+    LLVMValueRef cluster_rank;            /* i32: of this block; NULL without clusters */
     LLVMValueRef program, block_count;    /* i64: linear number of this instance; blocks of the launch, or NULL */
     LLVMValueRef grid_size[IR_MAX_RANK];  /* i64 */
     struct lowered *values;               /* by ir_value.id */

@@ -50,52 +50,83 @@ static LLVMValueRef map_of(struct lowering *l, const struct ir_operation *operat
     die("a tensor map of %s was not collected", l->function->name);
 }
 
-/* Start of a box along a dimension of the view as i32. */
-static LLVMValueRef coordinate(struct lowering *l, const struct ir_value *index, int64_t part) {
+/* The number that belongs to this block of the cluster: numbers[rank]. */
+static LLVMValueRef of_block(struct lowering *l, const int64_t *numbers, int blocks) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef value = value_i32(l, numbers[0]);
+    for (int i = 1; i < blocks; i++) {
+        if (numbers[i] == numbers[0]) continue;
+        LLVMValueRef here = LLVMBuildICmp(b, LLVMIntEQ, l->cluster_rank, value_i32(l, i), "");
+        value = LLVMBuildSelect(b, here, value_i32(l, numbers[i]), value, "");
+    }
+    return value;
+}
+
+/* Start of a box along a dimension of the view as i32; parts: from the start of the tile on, by block. */
+static LLVMValueRef coordinate(struct lowering *l, const struct ir_value *index, const int64_t *parts, int blocks) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef start = value_wide(l, index->type->element, value_register(l, index, 0));
-    LLVMValueRef sum = LLVMBuildAdd(b, start, value_i64(l, part), "");
+    LLVMValueRef part = of_block(l, parts, blocks);
+    LLVMValueRef sum = LLVMBuildAdd(b, start, LLVMBuildZExt(b, part, l->i64, ""), "");
+    int64_t most = parts[0];
+    for (int i = 1; i < blocks; i++) most = int64_max(most, parts[i]);
     struct range range = range_of(l->ranges, index);
-    if (range.low >= INT32_MIN && range.high <= INT32_MAX - part) return LLVMBuildTrunc(b, sum, l->i32, "");
+    if (range.low >= INT32_MIN && range.high <= INT32_MAX - most) return LLVMBuildTrunc(b, sum, l->i32, "");
     LLVMValueRef low[2] = {sum, value_i64(l, INT32_MIN)};
     LLVMValueRef high[2] = {value_intrinsic(l, "llvm.smax", l->i64, low, 2), value_i64(l, INT32_MAX)};
     return LLVMBuildTrunc(b, value_intrinsic(l, "llvm.smin", l->i64, high, 2), l->i32, "");
 }
 
-/* One instruction a box: shared address, map, [mbarrier,] coordinates. */
-static void transfer(struct lowering *l, struct ir_operation *operation) {
+struct boxes {
     struct ir_access access;
     struct tensor_map map;
+    int tile_dimension[IR_MAX_RANK], blocks, count; /* boxes of each block */
+    int (*starts)[LAYOUT_RANK];
+};
+
+/* What one instruction says: shared address, map, [mbarrier, [mask of blocks,]] coordinates. */
+static void move_box(struct lowering *l, const struct boxes *x, int box, LLVMValueRef *arguments, int first,
+                     enum ptx_row row, const char *const *words) {
+    const struct ir_type *type = x->access.buffer->type;
+    int64_t *numbers = ARENA_ARRAY(l->arena, int64_t, x->blocks);
+    for (int i = 0; i < x->blocks; i++)
+        numbers[i] = shared_form_offset(type->layout, value_bytes(type->element), x->starts[box + i * x->count]);
+    LLVMValueRef place = buffer_start(l, x->access.buffer);
+    arguments[0] = LLVMBuildAdd(l->builder, place, of_block(l, numbers, x->blocks), "");
+    for (int m = 0; m < x->map.rank; m++) {
+        int d = x->map.dimension[m], t = x->tile_dimension[d];
+        for (int i = 0; i < x->blocks; i++) numbers[i] = t < 0 ? 0 : x->starts[box + i * x->count][t];
+        arguments[first + m] = coordinate(l, x->access.index[d], numbers, x->blocks);
+    }
+    ptx_emit(l, row, l->nothing, arguments, first + x->map.rank, words);
+}
+
+/* One instruction a box.  With multicast each block moves its part of the boxes, to all of them. */
+static void transfer(struct lowering *l, struct ir_operation *operation) {
+    struct boxes x = {.blocks = (int)ir_number(operation, IR_ATTRIBUTE_MULTICAST, 1)};
     bool load = operation->opcode == OP_TMA_LOAD;
-    if (!ir_access_of(operation, &access)) die("%s without a place", ir_op_info[operation->opcode].text);
-    const struct ir_type *type = access.buffer->type;
-    int tile_dimension[IR_MAX_RANK], next = 0, bytes = value_bytes(type->element), (*starts)[LAYOUT_RANK] = NULL;
-    for (int d = 0; d < access.rank; d++) tile_dimension[d] = access.place[d] > 0 ? next++ : -1;
-    LLVMValueRef arguments[3 + TENSOR_MAP_RANK], place = buffer_start(l, access.buffer);
-    arguments[1] = map_of(l, operation, &map);
+    if (!ir_access_of(operation, &x.access)) die("%s without a place", ir_op_info[operation->opcode].text);
+    if (x.blocks > 1 && !l->cluster_rank) die("a multicast in a kernel without clusters");
+    int next = 0, first = 2;
+    for (int d = 0; d < x.access.rank; d++) x.tile_dimension[d] = x.access.place[d] > 0 ? next++ : -1;
+    LLVMValueRef arguments[4 + TENSOR_MAP_RANK];
+    arguments[1] = map_of(l, operation, &x.map);
     if (load) {
         int last = operation->operand_count - 1;
         LLVMValueRef index = buffer_index(l, operation->operands[last]);
         LLVMValueRef distance = LLVMBuildMul(l->builder, index, value_i32(l, 8), "");
-        arguments[2] = LLVMBuildAdd(l->builder, buffer_start(l, operation->operands[last - 1]), distance, "");
+        arguments[first++] = LLVMBuildAdd(l->builder, buffer_start(l, operation->operands[last - 1]), distance, "");
     }
-    int first = load ? 3 : 2;
+    if (x.blocks > 1) arguments[first++] = LLVMConstInt(l->i16, (1u << x.blocks) - 1, false);
     struct buffer names = {0}, constraints = {0};
-    for (int i = 0; i < map.rank; i++) {
+    for (int i = 0; i < x.map.rank; i++) {
         buffer_printf(&names, "%s$%d", i ? ", " : "", first + i);
         buffer_puts(&constraints, ",r");
     }
-    const char *words[3] = {arena_printf(l->arena, "%d", map.rank), names.data, constraints.data};
-    int count = tensor_map_boxes(l->arena, type, &starts);
-    for (int i = 0; i < count; i++) {
-        int64_t offset = shared_form_offset(type->layout, bytes, starts[i]);
-        arguments[0] = LLVMBuildAdd(l->builder, place, value_i32(l, offset), "");
-        for (int m = 0; m < map.rank; m++) {
-            int d = map.dimension[m], t = tile_dimension[d];
-            arguments[first + m] = coordinate(l, access.index[d], t < 0 ? 0 : starts[i][t]);
-        }
-        ptx_emit(l, load ? PTX_TMA_LOAD : PTX_TMA_STORE, l->nothing, arguments, first + map.rank, words);
-    }
+    const char *words[3] = {arena_printf(l->arena, "%d", x.map.rank), names.data, constraints.data};
+    enum ptx_row row = x.blocks > 1 ? PTX_TMA_LOAD_MULTICAST : load ? PTX_TMA_LOAD : PTX_TMA_STORE;
+    x.count = tensor_map_shared_boxes(l->arena, x.access.buffer->type, x.blocks, &x.starts) / x.blocks;
+    for (int i = 0; i < x.count; i++) move_box(l, &x, i, arguments, first, row, words);
     buffer_free(&names);
     buffer_free(&constraints);
 }
