@@ -8,13 +8,13 @@
 #include "ir/ir.h"
 #include "passes/pass.h"
 
-static bool walks(const struct ir_block *block)
+static bool has(const struct ir_block *block, enum ir_opcode opcode)
 {
     for (const struct ir_operation *op = block->first; op; op = op->next) {
-        if (op->opcode == OP_BLOCK_COUNT)
+        if (op->opcode == opcode)
             return true;
         for (int i = 0; i < op->region_count; i++)
-            if (walks(op->regions[i]))
+            if (has(op->regions[i], opcode))
                 return true;
     }
     return false;
@@ -35,12 +35,14 @@ static bool drop(struct ir_function *function, struct pass_context *context, int
 bool pass_settle_knobs(struct ir_function *function, struct pass_context *context)
 {
     bool changed = false;
-    if (!walks(function->body))
+    if (!has(function->body, OP_BLOCK_COUNT))
         changed |= drop(function, context, &function->persistent, 1, "persistent",
                         "only code with a producer and consumers walks over programs");
     changed |= drop(function, context, &function->raster, 2, "raster",
                     "only code with a producer and consumers orders its programs");
-    changed |= drop(function, context, &function->cluster, 2, "cluster", "no pass lets blocks work together");
+    if (!has(function->body, OP_CLUSTER_BARRIER))
+        changed |= drop(function, context, &function->cluster, 2, "cluster",
+                        "only code with a producer and consumers lets blocks work together");
     changed |= drop(function, context, &function->split_k, 2, "split_k", "no pass splits a sum over programs");
     return changed;
 }

@@ -313,9 +313,11 @@ static void build_rings(struct outline *o, struct ir_builder *builder, int consu
             vector_push(o->context->arena, &ring->made, made);
         }
         ring->full = build_mbarrier(o, builder, ring->slots, 1);
-        ring->empty = build_mbarrier(o, builder, ring->slots, consumer_warps);
+        ring->empty = build_mbarrier(o, builder, ring->slots, consumer_warps * (ring->shared ? o->cluster : 1));
     }
     ir_build(builder, OP_MBARRIER_READY, 0, NULL, 0, NULL);
+    if (o->cluster > 1)
+        ir_build(builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
 }
 
 /* Registers of a thread of the consumers and of the producer: what 64 K registers give, in steps of 8. */
@@ -333,6 +335,7 @@ static void remove_source(struct outline *o)
     for (struct ir_operation *op = ir_terminator(body)->previous, *previous; op; op = previous) {
         previous = op->previous;
         bool kept = op->opcode == OP_ROLES || op->opcode == OP_MBARRIER || op->opcode == OP_MBARRIER_READY ||
+                    op->opcode == OP_CLUSTER_BARRIER ||
                     (op->opcode == OP_BUFFER && op->results[0]->uses);
         if (!kept)
             ir_remove(op);
@@ -356,6 +359,8 @@ static void build_roles(struct outline *o)
         struct ir_builder inner = { .module = function->module, .block = roles->regions[role], .at = function->at };
         outline_emit(o, role == 1, &inner);
     }
+    if (o->cluster > 1)
+        ir_build(&builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
     remove_source(o);
     function->warps += PRODUCER_WARPS;
     if (function->persistent > 1)
@@ -410,6 +415,7 @@ bool pass_specialise(struct ir_function *function, struct pass_context *context)
     for (int i = 0; i < o.channels.count; i++)
         find_release(&o, &o.channels.data[i]);
     order_programs(&o);
+    outline_choose_cluster(&o);
     report(&o);
     build_roles(&o);
     return true;

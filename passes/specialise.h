@@ -11,6 +11,7 @@ struct ring {
     int64_t bytes;                       /* of one slot */
     int slots;
     bool in_loop;
+    bool shared;                         /* the blocks of a cluster fill it together */
     struct ir_value *full, *empty;       /* mbarriers */
 };
 /* A wait of the source, the copies that it waits for, and the last operation of its block that looks at what they
@@ -42,6 +43,7 @@ struct outline {
     /* the order of programs */
     bool persistent, reversed;
     int raster;                          /* programs of dimension 0 side by side; 1: as they are numbered */
+    int cluster, cluster_dimension;      /* blocks that work together, neighbours along a grid dimension; 1: none */
 };
 
 /* specialise_slice.c: what the producer must compute.  False: problem says why it cannot. */
@@ -51,6 +53,10 @@ int outline_direction(const struct ir_value *value, int dimension);
 
 /* specialise_emit.c: the body of a role at the builder's point, which is moved to its end. */
 void outline_emit(struct outline *o, bool producer, struct ir_builder *builder);
+
+/* specialise_cluster.c: reads function->cluster and sets it to what is done, 0 for single blocks. */
+void outline_choose_cluster(struct outline *o);
+bool outline_is_shared(const struct outline *o, const struct ir_operation *copy);
 
 /* specialise_store.c */
 struct ir_value *outline_unconverted(struct ir_value *value); /* looks through convert_layout */

@@ -22,6 +22,7 @@ struct role {
     struct ir_value **map;     /* by id of the source's values */
     struct ring_state *state;  /* by ring */
     const struct ir_type *i32, *index;
+    struct ir_value *rank;     /* of the block in its cluster */
 };
 
 static struct ir_value *mapped(const struct role *r, struct ir_value *value)
@@ -80,6 +81,8 @@ static void build_copy(struct role *r, const struct ir_operation *copy, const st
     struct ir_operation *tma = ir_build(&r->builder, OP_TMA_LOAD, count + 2, operands, 0, NULL);
     const struct ir_attribute *place = ir_attribute(copy, IR_ATTRIBUTE_PLACE);
     ir_set_list(tma, IR_ATTRIBUTE_PLACE, place->count, place->list);
+    if (outline_is_shared(r->o, copy))
+        ir_set_number(tma, IR_ATTRIBUTE_MULTICAST, r->o->cluster);
 }
 
 static void fill(struct role *r, const struct channel *channel)
@@ -110,7 +113,11 @@ static void acquire(struct role *r, const struct channel *channel)
 static void release(struct role *r, const struct channel *channel)
 {
     const struct ring *ring = &r->o->rings.data[channel->ring];
-    build(r, OP_MBARRIER_ARRIVE, 2, (struct ir_value *[]){ ring->empty, r->state[channel->ring].slot });
+    struct ir_operation *arrive =
+        ir_build(&r->builder, OP_MBARRIER_ARRIVE, 2,
+                 (struct ir_value *[]){ ring->empty, r->state[channel->ring].slot }, 0, NULL);
+    if (ring->shared)
+        ir_set_number(arrive, IR_ATTRIBUTE_CLUSTER, r->o->cluster);
     advance(r, channel->ring);
 }
 
@@ -324,6 +331,36 @@ static struct ir_value *grid_size(struct role *r, int dimension)
     return size;
 }
 
+/* Of the grid that programs, or with clusters the pairs of them, are walked over by. */
+static struct ir_value *walked_size(struct role *r, int dimension)
+{
+    struct ir_value *size = grid_size(r, dimension);
+    int blocks = r->o->cluster;
+    if (blocks == 1 || dimension != r->o->cluster_dimension)
+        return size;
+    size = ir_binary(&r->builder, OP_ADD, size, index_number(r, blocks - 1));
+    return ir_binary(&r->builder, OP_DIV, size, index_number(r, blocks));
+}
+
+static struct ir_value *walked_count(struct role *r)
+{
+    if (r->o->cluster == 1)
+        return ir_build_value(&r->builder, OP_PROGRAM_COUNT, r->index, 0, NULL);
+    struct ir_value *count = walked_size(r, 0);
+    for (int d = 1; d < r->o->function->grid_rank; d++)
+        count = ir_binary(&r->builder, OP_MUL, count, walked_size(r, d));
+    return count;
+}
+
+/* From the place of a pair to that of this block's program; of a last pair that is half empty both take the first. */
+static struct ir_value *own_place(struct role *r, struct ir_value *pair)
+{
+    struct ir_builder *b = &r->builder;
+    struct ir_value *last = ir_binary(b, OP_SUB, grid_size(r, r->o->cluster_dimension), index_number(r, 1));
+    struct ir_value *first = ir_binary(b, OP_MUL, pair, index_number(r, r->o->cluster));
+    return ir_binary(b, OP_MIN, ir_binary(b, OP_ADD, first, r->rank), last);
+}
+
 struct mapping { struct role *role; struct ir_value **coordinate; };
 
 static void map_grid_index(struct ir_operation *op, void *data)
@@ -344,11 +381,11 @@ static void place_program(struct role *r, struct ir_value *p)
     struct ir_value *coordinate[IR_MAX_RANK], *rest = p;
     int rank = function->grid_rank, first = 0;
     if (r->o->reversed) {
-        struct ir_value *count = ir_build_value(b, OP_PROGRAM_COUNT, r->index, 0, NULL);
-        rest = ir_binary(b, OP_SUB, ir_binary(b, OP_SUB, count, index_number(r, 1)), p);
+        rest = ir_binary(b, OP_SUB, ir_binary(b, OP_SUB, walked_count(r), index_number(r, 1)), p);
     }
-    if (r->o->raster > 1 && rank >= 2) {
-        struct ir_value *rows = grid_size(r, 0), *columns = grid_size(r, 1), *wide = index_number(r, r->o->raster);
+    int raster = r->o->cluster > 1 && r->o->cluster_dimension == 0 ? r->o->raster / r->o->cluster : r->o->raster;
+    if (raster > 1 && rank >= 2) {
+        struct ir_value *rows = walked_size(r, 0), *columns = walked_size(r, 1), *wide = index_number(r, raster);
         struct ir_value *plane = rest;
         if (rank > 2) {
             struct ir_value *area = ir_binary(b, OP_MUL, rows, columns);
@@ -366,11 +403,13 @@ static void place_program(struct role *r, struct ir_value *p)
     for (int d = first; d < rank; d++) {
         coordinate[d] = rest;
         if (d + 1 < rank) {
-            struct ir_value *size = grid_size(r, d);
+            struct ir_value *size = walked_size(r, d);
             coordinate[d] = ir_binary(b, OP_REM, rest, size);
             rest = ir_binary(b, OP_DIV, rest, size);
         }
     }
+    if (r->o->cluster > 1)
+        coordinate[r->o->cluster_dimension] = own_place(r, coordinate[r->o->cluster_dimension]);
     struct mapping mapping = { r, coordinate };
     ir_walk(function->body, map_grid_index, &mapping);
 }
@@ -389,9 +428,17 @@ static void emit_programs(struct role *r, struct ir_block *source)
     int rings = r->o->rings.count, count = 0;
     struct ir_value **operands = ARENA_ARRAY(arena, struct ir_value *, 3 + 2 * rings);
     const struct ir_type **types = ARENA_ARRAY(arena, const struct ir_type *, 2 * rings + 1);
-    operands[count++] = ir_build_value(&r->builder, OP_PROGRAM, r->index, 0, NULL);
-    operands[count++] = ir_build_value(&r->builder, OP_PROGRAM_COUNT, r->index, 0, NULL);
-    operands[count++] = ir_build_value(&r->builder, OP_BLOCK_COUNT, r->index, 0, NULL);
+    struct ir_value *first = ir_build_value(&r->builder, OP_PROGRAM, r->index, 0, NULL);
+    struct ir_value *total = walked_count(r), *step = ir_build_value(&r->builder, OP_BLOCK_COUNT, r->index, 0, NULL);
+    if (r->o->cluster > 1) {
+        struct ir_value *blocks = index_number(r, r->o->cluster);
+        r->rank = ir_binary(&r->builder, OP_REM, first, blocks);
+        first = ir_binary(&r->builder, OP_DIV, first, blocks);
+        step = ir_binary(&r->builder, OP_DIV, step, blocks);
+    }
+    operands[count++] = first;
+    operands[count++] = total;
+    operands[count++] = step;
     struct passing p = { 0, NULL, 0, ARENA_ARRAY(arena, int, rings + 1) };
     for (int i = 0; i < rings; i++) {
         p.ring[p.rings++] = i;

@@ -2,10 +2,14 @@
 # The checker of the machine level on IR that tilecc printed itself and somebody changed by hand.
 
 setup_file() {
-    export IR="$BATS_FILE_TMPDIR/product.tir"
-    "$TILECC" --spec 'matmul<bf16,bf16>' -arch=sm_90a --emit=tir --print-after=insert_barriers -o - \
-        "$SRCDIR/examples/matmul.tile" 2>&1 |
-        awk '/^\/\/ after insert_barriers/ { n++; next } n == 1 { print } n == 1 && /^}/ { exit }' > "$IR"
+    export IR="$BATS_FILE_TMPDIR/product.tir" CLUSTER="$BATS_FILE_TMPDIR/cluster.tir"
+    print 'matmul<bf16,bf16>' > "$IR"
+    print 'matmul<bf16,bf16>[cluster=2]' > "$CLUSTER"
+}
+
+print() {
+    "$TILECC" --spec "$1" -arch=sm_90a --emit=tir --print-after=insert_barriers -o - "$SRCDIR/examples/matmul.tile" 2>&1 |
+        awk '/^\/\/ after insert_barriers/ { n++; next } n == 1 { print } n == 1 && /^}/ { exit }'
 }
 
 # The first line that matches goes, or becomes what sed makes of it.
@@ -48,6 +52,30 @@ change() {
     change 'tma_commit' d
     change 'tma_wait' d
     change '^ *barrier$' d
+}
+
+@test "E1006: blocks of a cluster, each thing that keeps them apart" {
+    IR=$CLUSTER
+    grep -q 'tma_load multicast(2)' "$IR" || grep -q 'tma_load.*multicast(2)' "$IR"
+    run "$TILECC" --passes=check_machine "$IR" -o "$BATS_TEST_TMPDIR/out.tir"
+    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+    change 'cluster_barrier' d
+    [[ "$output" == *"before cluster_barrier"* ]]
+    change 'mbarrier_ready' d
+    change 'mbarrier_arrive' 's/ cluster(2)//'
+    change 'arrivals(16)' 's/arrivals(16)/arrivals(8)/'
+    change 'mbarrier_expect' 's/bytes(49152)/bytes(32768)/'
+    # alone and counted alone: right for one block, but the other one is written to
+    sed -e 's/mbarrier_arrive cluster(2)/mbarrier_arrive/;s/arrivals(16)/arrivals(8)/' "$IR" > "$BATS_TEST_TMPDIR/alone.tir"
+    run "$TILECC" --passes=check_machine "$BATS_TEST_TMPDIR/alone.tir" -o "$BATS_TEST_TMPDIR/out.tir"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"tma_load"*"writes shared memory of other blocks of the cluster"* ]] || { echo "$output"; return 1; }
+    # without the last meeting a block may end too early
+    awk '{ line[NR] = $0 } /cluster_barrier/ { last = NR } END { for (i = 1; i <= NR; i++) if (i != last) print line[i] }' \
+        "$IR" > "$BATS_TEST_TMPDIR/early.tir"
+    run "$TILECC" --passes=check_machine "$BATS_TEST_TMPDIR/early.tir" -o "$BATS_TEST_TMPDIR/out.tir"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"no cluster_barrier follows"* ]] || { echo "$output"; return 1; }
 }
 
 @test "E1006: buffers overlap" {
