@@ -182,7 +182,7 @@ nothing_runs() { ! grep -lzsx "$1" /proc/[0-9]*/cmdline; }
     fails_with 5 E1203 "code 7"
 }
 
-@test "warns: the warning is shown, and an error with -Werror" {
+@test "W1201, warns: the warning is shown, and an error with -Werror" {
     fake_ptxas <<<"echo 'ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized' >&2
         echo 'ptxas warning : something else' >&2; echo 'ptxas info    : Used 10 registers' >&2; exec $(real)"
     expect 0 tilecc -arch=sm_80 -j1 --spec 'axpy[B=64]' --cuda-path="$PWD/toolkit" k.tile
