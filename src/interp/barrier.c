@@ -38,6 +38,21 @@ static void make(struct frame *frame, const struct ir_operation *op)
     }
 }
 
+/* Other blocks of a cluster are taken to do what this one does, at the same time: what they send is what this one sends them. */
+void machine_reach_out(struct machine *machine, const struct ir_operation *op)
+{
+    if (!machine->cluster_met)
+        interp_stop(machine->run, op, "reaches into other blocks before cluster_barrier");
+    machine->reached_out = op;
+}
+
+static void meet_cluster(struct machine *machine)
+{
+    machine_warps_meet(machine);
+    machine->cluster_met = true;
+    machine->reached_out = NULL;
+}
+
 static void ready(struct machine *machine, const struct ir_operation *op)
 {
     if (machine->current->number >= 0)
@@ -88,8 +103,11 @@ static void arrive_warps(struct frame *frame, const struct ir_operation *op)
     if (op->operand_count > 2 && !frame_cell(frame, op->operands[2])->bits[0])
         return;
     struct mbarrier *barrier = machine_barrier_of(frame, op, 0);
-    for (int i = 0; i < machine->current->warps; i++) {
-        arrive(machine, op, barrier, machine->current->first_warp + i);
+    int64_t blocks = ir_number(op, IR_ATTRIBUTE_CLUSTER, 1);
+    if (blocks > 1)
+        machine_reach_out(machine, op);
+    for (int i = 0; i < machine->current->warps * blocks; i++) { /* the other blocks' warps do the same */
+        arrive(machine, op, barrier, machine->current->first_warp + i % machine->current->warps);
         end_phase_when_full(machine, barrier);
     }
 }
@@ -201,6 +219,7 @@ void execute_barrier(struct frame *frame, const struct ir_operation *op)
     switch (op->opcode) {
     case OP_MBARRIER: make(frame, op); return;
     case OP_MBARRIER_READY: ready(machine, op); return;
+    case OP_CLUSTER_BARRIER: meet_cluster(machine); return;
     case OP_MBARRIER_WAIT: wait_for_phase(frame, op); return;
     case OP_MBARRIER_ARRIVE: arrive_warps(frame, op); return;
     case OP_MBARRIER_EXPECT: expect(frame, op); return;

@@ -210,10 +210,8 @@ static void execute_one(struct frame *frame, const struct ir_operation *operatio
     case OP_TMA_WAIT: case OP_CP_ASYNC: case OP_CP_COMMIT: case OP_CP_WAIT: case OP_FENCE_ASYNC:
         execute_transfer(frame, operation); return;
     case OP_BARRIER: case OP_MBARRIER: case OP_MBARRIER_READY: case OP_MBARRIER_WAIT: case OP_MBARRIER_ARRIVE:
-    case OP_MBARRIER_EXPECT:
+    case OP_MBARRIER_EXPECT: case OP_CLUSTER_BARRIER:
         execute_barrier(frame, operation); return;
-    case OP_CLUSTER_BARRIER:
-        interp_stop(frame->run, operation, "the interpreter runs one block at a time: it does not do clusters");
     case OP_DOT_ASYNC: case OP_DOT_WAIT: execute_product(frame, operation); return;
     case OP_ROLES: execute_roles(frame, operation); return;
     case OP_PROGRAM: case OP_PROGRAM_COUNT: case OP_BLOCK_COUNT:
@@ -340,6 +338,13 @@ static void run_instance(struct frame *frame, const struct ir_function *function
     machine_end(run);
 }
 
+/* No more than there are programs, but for whole clusters. */
+static int64_t block_count(const struct ir_function *function, int64_t programs, int64_t wanted)
+{
+    int64_t cluster = function->cluster > 1 ? function->cluster : 1;
+    return ceiling_divide(int64_min(programs, wanted), cluster) * cluster;
+}
+
 static void run_instances(struct frame *frame, const struct ir_function *function)
 {
     struct run *run = frame->run;
@@ -348,7 +353,7 @@ static void run_instances(struct frame *frame, const struct ir_function *functio
         total *= run->options->grid[d];
     run->programs = total;
     if (contains(function->body, OP_BLOCK_COUNT))
-        total = run->blocks = int64_min(total, run->options->blocks > 0 ? run->options->blocks : 2);
+        total = run->blocks = block_count(function, total, run->options->blocks > 0 ? run->options->blocks : 2);
     for (int64_t n = 0; n < total; n++) {
         int64_t rest = run->instance = run->options->reverse ? total - 1 - n : n;
         for (int d = 0; d < function->grid_rank; d++) {

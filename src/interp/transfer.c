@@ -146,6 +146,8 @@ static void issue_with_token(struct frame *frame, const struct ir_operation *op)
 
 static void issue_tma_load(struct frame *frame, const struct ir_operation *op)
 {
+    if (ir_number(op, IR_ATTRIBUTE_MULTICAST, 1) > 1)
+        machine_reach_out(frame->run->machine, op);
     struct transfer *transfer = issue(frame, op, TRANSFER_TMA_LOAD);
     transfer->barrier = machine_barrier_of(frame, op, op->operand_count - 2);
 }
@@ -225,6 +227,8 @@ void execute_transfer(struct frame *frame, const struct ir_operation *op)
 /* A block may not end while something still reads or writes its shared memory. */
 void machine_check_end(struct machine *machine)
 {
+    if (machine->reached_out)
+        interp_stop(machine->run, machine->reached_out, "reaches into other blocks, which may have ended: no cluster_barrier follows");
     for (int i = 0; i < machine->all_transfers.count; i++) {
         const struct transfer *transfer = machine->all_transfers.data[i];
         for (int k = 0; k < transfer->epochs; k++) {

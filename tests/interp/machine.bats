@@ -148,10 +148,23 @@ defect() {
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
 }
 
-@test "clusters: it says that it runs one block at a time" {
-    printf '%s\n' 'kernel @k(%x: view<f32, [?], [1], out>) grid(1) level(machine) warps(1) cluster(2) {' '    mbarrier_ready' \
-        '    cluster_barrier' '    return' '}' >"$BATS_TEST_TMPDIR/k.tir"
-    run interpret 'k([4])' "$BATS_TEST_TMPDIR/k.tir"
-    [ "$status" -eq 1 ] || { echo "$output"; return 1; }
-    [[ "$output" == *"does not do clusters"* ]] || { echo "$output"; return 1; }
+@test "clusters: other blocks do the same, and are there" {
+    cd "$BATS_TEST_TMPDIR"
+    "$TILECC" -arch=sm_90a --spec='matmul<bf16,bf16>[BM=64,BN=64,BK=32,cluster=2]' --print-after=check_machine --emit=header -o out.h \
+        "$SRCDIR/examples/matmul.tile" 2>all
+    awk '/^kernel @matmul_bf16_bf16__0\(/ { on = 1 } on { print } /^}/ { on = 0 }' all >two.tir
+    grep -q 'mbarrier_arrive cluster(2)' two.tir && grep -q 'multicast(2)' two.tir
+    for rows in 70 200; do
+        interpret "matmul_bf16_bf16__0([$rows, 264], [264, 40], [40], [$rows, 40], 0)[$(((rows + 63) / 64)), 1]" two.tir >got
+        interpret "matmul_bf16_bf16([$rows, 264], [264, 40], [40], [$rows, 40], none)" "$SRCDIR/examples/matmul.tile" >want
+        cmp want got
+    done
+    call='matmul_bf16_bf16__0([70, 264], [264, 40], [40], [70, 40], 0)[2, 1]'
+    for edit in '1,/cluster_barrier/{/cluster_barrier/d}' '/^    cluster_barrier/d' 's/arrive cluster(2)/arrive/'; do
+        sed "$edit" two.tir >less.tir
+        ! cmp -s two.tir less.tir
+        run interpret "$call" less.tir
+        [ "$status" -eq 1 ] || { echo "$edit: $output"; return 1; }
+        [[ "$output" == *"cluster_barrier"* || "$output" == *deadlock* ]] || { echo "$output"; return 1; }
+    done
 }
