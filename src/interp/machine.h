@@ -13,7 +13,7 @@
 #include "interp/frame.h"
 #include "ir/layout.h"
 
-enum { MACHINE_MOST_WARPS = 64, MACHINE_MOST_BLOCKS = 16 };
+enum { MACHINE_MOST_WARPS = 64 };
 
 /* ---- clocks ---- */
 
@@ -68,7 +68,6 @@ struct transfer {
     uintptr_t *global;                   /* 0: outside */
     int64_t *shared;
     struct mbarrier *barrier;            /* counts the bytes */
-    struct clock issued;                 /* multicast: what its issuer knew, which other blocks learn with the bytes */
     int first_epoch, epochs;
     int group;                           /* commits of the role before it */
 };
@@ -81,7 +80,7 @@ struct mbarrier {
     int64_t arrivals, phase;             /* of one phase; number of the phase that has not ended */
     int64_t arrived, bytes;              /* in this phase; announced and not come yet */
     struct clock gathering, ended;
-    bool ready, met;                     /* set up; the other blocks of the cluster know it */
+    bool ready;
 };
 struct named_barrier { int64_t warps, arrived, generation; uint64_t members; struct clock gathering; };
 
@@ -91,7 +90,6 @@ enum waiting { WAITING_NOT, WAITING_PHASE, WAITING_NAMED };
 struct control {
     int number;                          /* of the role; -1: outside roles */
     int first_warp, warps;               /* warps that execute: 1 where one thread runs the role */
-    int rank;                            /* of its block in the cluster */
     bool one_thread, finished;
     enum waiting waiting;
     const struct ir_operation *op;       /* where it waits */
@@ -116,10 +114,7 @@ struct machine {
     const struct ir_function *function;
     uint64_t random;
     int policy_transfers, policy_roles;
-    int blocks, block_warps, warps;      /* of a cluster; of a block; of all */
-    int64_t block_bytes;                 /* from one block's shared memory to the next one's */
-    struct frame *frames[MACHINE_MOST_BLOCKS]; /* of each block, where there are several */
-    const struct ir_operation *far;      /* what reached into another block last, since all met */
+    int warps;
     /* clocks */
     struct clock warp[MACHINE_MOST_WARPS];
     struct clock *clocks;
@@ -140,7 +135,7 @@ struct machine {
     VECTOR(struct transfer *) tokens;
     VECTOR(struct product) products;
     VECTOR(struct mbarrier *) barriers;
-    struct named_barrier named[MACHINE_MOST_BLOCKS][16];
+    struct named_barrier named[16];
     bool cluster_met;
     const struct ir_operation *reached_out; /* into another block, since all blocks met last */
     /* control */
@@ -218,17 +213,6 @@ void machine_mark_results(struct frame *frame, const struct ir_operation *op, bo
 void machine_wait(struct machine *machine, const struct ir_operation *op); /* until machine_may_go */
 _Noreturn void machine_stop_role(struct machine *machine);
 void machine_point(struct machine *machine);      /* others may get ahead here */
-
-/* cluster.c */
-void machine_cluster_meet(struct machine *machine, const struct ir_operation *op);
-/* In block `rank`: the mbarrier of an operand and the index behind it, a part of a buffer.  blocks: what `op` says. */
-struct mbarrier *machine_far_barrier(struct frame *frame, const struct ir_operation *op, int operand, int64_t blocks, int rank);
-struct machine_part machine_far_part(struct frame *frame, const struct machine_part *part, int rank);
-void machine_check_reach(struct machine *machine); /* when the blocks end */
-void machine_block_enter(struct machine *machine, int rank); /* what is outside roles acts for this block */
-/* The body of all blocks; `execute` does one operation. */
-void execute_cluster(struct machine *machine, const struct ir_block *body,
-                     void (*execute)(struct frame *, const struct ir_operation *));
 
 /* What interp.c calls. */
 void machine_begin(struct run *run, const struct ir_function *function);
