@@ -154,6 +154,7 @@ int main(int count, char **arguments) {
     fault_begin();
     for (int i = 0; i < fault_subject_count; i++) {
         subject = &fault_subjects[i];
+        if (!fault_can_run(subject)) continue;
         run_subject(false);
         run_subject(true);
         printf("%s: %ld faults so far\n", subject->name, fault_page->cases);

@@ -32,13 +32,18 @@ static const char wrong_text[] =
 
 #define WORDS(...) (const char *const[]) { __VA_ARGS__, NULL }
 const struct fault_subject fault_subjects[] = {
-    {"object", WORDS("tilecc", "-j1", "-arch=cpu", "-MD", "-O1", "k.tile"), WORDS("k.o", "k.h", "k.d"), 0},
+    {"object", WORDS("tilecc", "-j1", "-arch=cpu", "-MD", "-O1", "k.tile"), WORDS("k.o", "k.h", "k.d"), 0,
+     true, false},
     {"text", WORDS("tilecc", "-j1", "-arch=sm_80", "-S", "--spec=axpy<f32>[A=twice]", "k.tile"),
-     WORDS("k_axpy_f32.0.sm_80.ptx", "k_axpy_f32.1.sm_80.ptx"), 0},
-    {"header", WORDS("tilecc", "--emit=header", "-MD", "-arch=cpu", "k.tile"), WORDS("k.h", "k.d"), 0},
-    {"errors", WORDS("tilecc", "-fdiagnostics-format=json", "-arch=cpu", "wrong.tile"), WORDS("wrong.o", "wrong.h"), 1},
+     WORDS("k_axpy_f32.0.sm_80.ptx", "k_axpy_f32.1.sm_80.ptx"), 0, false, false},
+    {"cubin", WORDS("tilecc", "-j1", "-arch=sm_80", "--emit=cubin", "--spec=axpy<f32>[A=twice]", "k.tile"),
+     WORDS("k_axpy_f32.0.sm_80.cubin", "k_axpy_f32.1.sm_80.cubin"), 0, true, true},
+    {"header", WORDS("tilecc", "--emit=header", "-MD", "-arch=cpu", "k.tile"), WORDS("k.h", "k.d"), 0, false,
+     false},
+    {"errors", WORDS("tilecc", "-fdiagnostics-format=json", "-arch=cpu", "wrong.tile"), WORDS("wrong.o", "wrong.h"), 1,
+     false, false},
     {"interpreter", WORDS("tilecc", "--interpret=k_axpy_f32(2, [70], [70], 1)", "k.tile"), (const char *const[]){NULL},
-     0},
+     0, false, false},
 };
 const int fault_subject_count = (int)(sizeof fault_subjects / sizeof *fault_subjects);
 
@@ -185,6 +190,11 @@ _Noreturn void fault_run(const struct fault_subject *subject) {
     int count = 0;
     while (subject->arguments[count]) count++;
     exit(tilecc_main(count, (char **)(uintptr_t)subject->arguments));
+}
+
+bool fault_can_run(const struct fault_subject *subject) {
+    const char *ptxas = getenv("PTXAS");
+    return !subject->needs_ptxas || (ptxas && *ptxas);
 }
 
 int fault_wait(pid_t id) {

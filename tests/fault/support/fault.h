@@ -13,6 +13,8 @@ struct fault_subject {
     const char *const *arguments; /* of tilecc, with its name, ended by NULL */
     const char *const *outputs;   /* ended by NULL */
     int code;                     /* of a run in which nothing fails */
+    bool is_slow;                 /* or much like another */
+    bool needs_ptxas;
 };
 
 int tilecc_main(int count, char **arguments);
@@ -43,4 +45,6 @@ int fault_wait(pid_t id);
 
 extern const struct fault_subject fault_subjects[];
 extern const int fault_subject_count;
+/* Whether this machine has what it needs. */
+bool fault_can_run(const struct fault_subject *subject);
 #endif
