@@ -101,7 +101,7 @@ static bool check(uint64_t seed, struct counts *counts)
 
 int main(int count, char **arguments)
 {
-    uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1, programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 40;
+    uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1, programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 30;
     struct counts counts = {0};
     for (uint64_t seed = first; seed < first + programs && counts.failures < 8; seed++) {
         if (count > 3) {

@@ -22,12 +22,16 @@ struct writer {
     enum ir_element view_element[6];
     bool view_optional[6];
     int view_count;
+    enum ir_element palette[4];  /* what most things of one source are made of */
     bool row;                    /* views have two dimensions, and tiles go along the second one */
 };
 
 static const enum ir_element numbers[] = {IR_I8, IR_I16, IR_I32, IR_I64, IR_U8, IR_U16, IR_U32, IR_U64, IR_F16, IR_BF16, IR_F32, IR_F64};
 
-static enum ir_element any_number(struct writer *w) { return numbers[random_below(&w->random, 12)]; }
+static enum ir_element any_number(struct writer *w)
+{
+    return random_chance(&w->random, 88) ? w->palette[random_below(&w->random, 4)] : numbers[random_below(&w->random, 12)];
+}
 static const char *text_of(enum ir_element element) { return ir_element_info[element].text; }
 
 static void line(struct writer *w)
@@ -198,7 +202,11 @@ static void expression(struct writer *w, enum ir_element element, enum shape sha
         return;
     }
     if (depth >= MOST_DEPTH || dice < 25) {
-        if (!variable(w, element, shape))
+        if (variable(w, element, shape))
+            return;
+        if (!w->in_function && random_chance(&w->random, 60))
+            access_view(w, element, shape);
+        else
             literal(w, element, shape);
     } else if (dice < 55) {
         arithmetic(w, element, shape, depth);
@@ -425,6 +433,11 @@ static void write_kernel(struct writer *w, int number)
     block(w, 0);
     w->indent = 1;
     int statements = random_between(&w->random, 2, 9);
+    for (int i = 0; i < w->view_count; i++) {
+        struct variable *v = declare(w, w->view_element[i], TILE, false);
+        line(w);
+        buffer_printf(w->out, "let %s = %s[%sb*B +: B];", v->name, w->views[i], w->row ? "r, " : "");
+    }
     for (int i = 0; i < statements; i++) {
         int dice = random_below(&w->random, 100);
         if (dice < 14)
@@ -436,10 +449,23 @@ static void write_kernel(struct writer *w, int number)
         else
             let(w);
     }
+    if (!ir_is_float(out)) { /* all that is known at the end shows */
+        int last = w->count;
+        line(w);
+        buffer_printf(w->out, "var all = %s[B](0);", text_of(out));
+        for (int i = 0; i < last; i++) {
+            line(w);
+            buffer_printf(w->out, "all = all * %s[B](3) + %s(%s);", text_of(out), text_of(out), w->variables[i].name);
+        }
+        struct variable *v = declare(w, out, TILE, true);
+        snprintf(v->name, sizeof v->name, "all");
+    }
     line(w);
     buffer_printf(w->out, "y[%sb*B +: B] = ", w->row ? "r, " : "");
+    if (!ir_is_float(out))
+        buffer_puts(w->out, "all + ");
     if (key) {
-        two(w, "FLAG ? ", " : ", ";", out, TILE, TILE, 0);
+        two(w, "(FLAG ? ", " : ", ");", out, TILE, TILE, 0);
     } else {
         expression(w, out, TILE, 0);
         buffer_puts(w->out, ";");
@@ -448,12 +474,85 @@ static void write_kernel(struct writer *w, int number)
     buffer_puts(w->out, "\n}\n\n");
 }
 
+/* c = epilogue(a b), of one or several types, b as it lies or transposed. */
+static void write_product(struct writer *w, int number)
+{
+    static const char *const types[] = {"f16", "bf16", "f32", "i8", "u8", "f64"}, *const sums[] = {"f32", "f32", "f32", "i32", "i32", "f64"};
+    int type = random_below(&w->random, 6);
+    bool turned = random_chance(&w->random, 40), several = type < 3 && random_chance(&w->random, 30), bias = random_chance(&w->random, 50);
+    bool rows = random_chance(&w->random, 40), twice = random_chance(&w->random, 25), loop_down = random_chance(&w->random, 15);
+    const char *t = several ? "T" : types[type], *sum = sums[type];
+    buffer_printf(w->out, "kernel p%d%s(a: in %s%s[M, K], b: in %s%s, ", number, several ? "<T: {f16, bf16, f32}>" : "",
+                  random_chance(&w->random, 30) ? "strided " : "", t, t, turned ? "[N, K]" : "[K, N]");
+    if (bias)
+        buffer_printf(w->out, "bias: in? %s[N], ", sum);
+    buffer_printf(w->out, "%sc: out %s[M, N])\n    grid(m: cdiv(M, BM), n: cdiv(N, BN))", rows ? "most: out i32[M, N], " : "", sum);
+    buffer_printf(w->out, "\n    tune(BM: {8, 16} = %d, BN: {8, 16} = %d, BK: {8, 16, 32} = 16)\n{", random_chance(&w->random, 50) ? 8 : 16,
+                  random_chance(&w->random, 50) ? 8 : 16);
+    buffer_printf(w->out, "\n    var acc = %s[BM, BN](0);", sum);
+    char right[80];
+    snprintf(right, sizeof right, turned ? "trans(b[n*BN +: BN, k +: BK])" : "b[k +: BK, n*BN +: BN]");
+    if (loop_down)
+        buffer_puts(w->out, "\n    var left = cdiv(K, BK);\n    while (left > 0) {\n        left -= 1;\n        let k = left * BK;");
+    else
+        buffer_puts(w->out, "\n    for k in 0..K step BK {");
+    const char *add = random_chance(&w->random, 70) ? "+=" : "= acc +";
+    if (random_chance(&w->random, 30)) /* the last slice apart */
+        buffer_printf(w->out, "\n        if (%s) acc %s (a[m*BM +: BM, k +: BK] @ %s) + %s[BM, BN](1);\n        else",
+                      random_chance(&w->random, 50) ? "k + BK > K" : random_chance(&w->random, 50) ? "k < 2*BK" : "k + BK >= K", add, right, sum);
+    buffer_printf(w->out, "\n        acc %s a[m*BM +: BM, k +: BK] @ %s;", add, right);
+    if (twice)
+        buffer_printf(w->out, "\n        acc = max(acc, %s[BM, BN](-4)) + a[m*BM +: BM, k +: BK] @ %s;", sum, right);
+    buffer_puts(w->out, "\n    }");
+    if (bias)
+        buffer_puts(w->out, "\n    if (bias) acc += bias[n*BN +: BN][None, :];");
+    buffer_printf(w->out, "\n    let small = min(max(acc, %s[BM, BN](-8)), %s[BM, BN](%d));", sum, sum, random_between(&w->random, 8, 100));
+    if (rows)
+        buffer_puts(w->out, "\n    most[m*BM +: BM, n*BN +: BN] = where(small > max(small, axis = 1)[:, None] - sum(small, axis = 0)[None, :], "
+                            "i32[BM, BN](1), i32[BM, BN](0)) + i32(m*BM + iota(BM))[:, None] * i32[BM, BN](2);");
+    buffer_puts(w->out, "\n    c[m*BM +: BM, n*BN +: BN] = small;\n}\n\n");
+}
+
+/* Whole rows at once: wider than registers hold, read again or written piece by piece. */
+static void write_rows(struct writer *w, int number)
+{
+    static const char *const types[] = {"f32", "f16", "bf16", "i32", "i16", "f64"}, *const wide[] = {"f32", "f32", "f32", "i32", "i32", "f64"};
+    static const char *const steps[] = {"let e = v - m;", "let e = where(v > m - %s(3), v, m);", "let e = max(v, %s[B](-2)) - min(v, m);"};
+    int type = random_below(&w->random, 6), step = random_below(&w->random, 3), loops = random_below(&w->random, 3);
+    const char *t = types[type], *f = wide[type];
+    bool two = random_chance(&w->random, 40), gain = random_chance(&w->random, 40), generic = random_chance(&w->random, 20) && type < 3;
+    buffer_printf(w->out, "kernel w%d%s(x: in %s[M, N], ", number, generic ? "<T: {f32, f16}>" : "", generic ? "T" : t);
+    buffer_printf(w->out, "%s%s%sy: out %s[M, N], s: out %s[M])", gain ? "g: in " : "", gain ? f : "", gain ? "[N], " : "", f, f);
+    buffer_puts(w->out, "\n    const(B: {512, 2048, 4096, 8192} >= N)\n    grid(row: M)\n{");
+    buffer_printf(w->out, "\n    let v = %s(load(x[row, 0 +: B], other = %s));", f, random_chance(&w->random, 50) ? "-8" : "0");
+    buffer_puts(w->out, "\n    let m = max(v);\n    ");
+    const char *hole = strstr(steps[step], "%s");
+    buffer_append(w->out, steps[step], hole ? (size_t)(hole - steps[step]) : strlen(steps[step]));
+    if (hole)
+        buffer_printf(w->out, "%s%s", f, hole + 2);
+    buffer_printf(w->out, "\n    let total = %s(e);", random_chance(&w->random, 70) ? "sum" : "min");
+    if (loops)
+        buffer_printf(w->out, "\n    var q = e;\n    for i in 0..%d { q = min(q + e, %s[B](6)) - %s[B](1); }", loops, f, f);
+    buffer_printf(w->out, "\n    y[row, 0 +: B] = %s%s%s;", loops ? "q" : "e", gain ? " * g[0 +: B]" : "", random_chance(&w->random, 50) ? " - min(v)" : "");
+    if (two)
+        buffer_printf(w->out, "\n    s[row] = total + %s(max(v * v));", f);
+    else
+        buffer_puts(w->out, "\n    s[row] = total;");
+    buffer_puts(w->out, "\n}\n\n");
+}
+
 void fuzz_generate_text(struct buffer *out, uint64_t seed)
 {
     struct writer w = {.random = {seed}, .out = out};
     int functions = random_below(&w.random, MOST_FUNCTIONS), kernels = random_between(&w.random, 1, 2);
+    for (int i = 0; i < 4; i++)
+        w.palette[i] = numbers[random_below(&w.random, 12)];
     for (int i = 0; i < functions; i++)
         write_function(&w);
     for (int i = 0; i < kernels; i++)
         write_kernel(&w, i);
+    if (random_chance(&w.random, 25))
+        write_product(&w, 0);
+    if (random_chance(&w.random, 20))
+        write_rows(&w, 0);
 }

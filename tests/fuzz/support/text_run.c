@@ -15,8 +15,15 @@ static void make_arguments(const struct kernel_entry *entry, uint64_t seed, stru
 {
     struct random random = {seed};
     int64_t *names = ARENA_ARRAY(arena, int64_t, entry->names.count + 1);
+    const struct kernel_variant *any = entry->variants.count ? &entry->variants.data[0] : NULL;
+    int64_t wide = 0; /* a key that covers an extent: rows may be as long as the instances are */
+    for (int k = 0; any && k < entry->keys.count; k++)
+        if (entry->keys.data[k].at_least && entry->keys.data[k].count)
+            wide = int64_min(4200, entry->keys.data[k].values[entry->keys.data[k].count - 1]);
     for (int i = 0; i < entry->names.count; i++)
         names[i] = random_chance(&random, 10) ? random_below(&random, 2) : random_between(&random, 1, i ? 5 : LARGEST);
+    for (int i = 0; wide && i < entry->names.count; i++)
+        names[i] = i == 0 ? random_between(&random, 1, 3) : random_between(&random, 200, (int)wide);
     for (int i = 0; i < entry->parameters.count; i++) {
         const struct kernel_parameter *p = &entry->parameters.data[i];
         arguments[i].present = !p->optional || random_chance(&random, 50);
