@@ -189,6 +189,8 @@ nothing_runs() { ! grep -lzsx "$1" /proc/[0-9]*/cmdline; }
     contains "wgmma.mma_async instructions are serialized [-Wptxas-warning]"
     contains "something else [-Wptxas-warning]"
     lacks "Used 10"
+    expect 0 tilecc -fdiagnostics-format=json -arch=sm_80 -j1 --spec 'axpy[B=64]' --cuda-path="$PWD/toolkit" k.tile
+    contains '"severity":"warning","code":"W1201"'
     rm k.o k.h
     options=(-Werror)
     fails_with 1 "[-Werror=ptxas-warning]"
