@@ -56,17 +56,18 @@ void execute_shape(struct frame *frame, const struct ir_operation *operation);  
 void execute_reduce(struct frame *frame, const struct ir_operation *operation);
 void execute_dot(struct frame *frame, const struct ir_operation *operation);
 /* a x b + c; c NULL: 0. */
-void dot_compute(const struct ir_operation *operation, const uint64_t *a, const uint64_t *b, const uint64_t *c, struct cell *result);
+void dot_compute(const struct ir_operation *operation, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                 struct cell *result);
 void execute_view(struct frame *frame, const struct ir_operation *operation);    /* extent … view_permute */
 void execute_memory(struct frame *frame, const struct ir_operation *operation);  /* load … pointer_cas, inside */
 /* The element's bytes after checking that a memory of the caller's holds them. */
-unsigned char *memory_checked(struct run *run, const struct ir_operation *operation, uintptr_t address, size_t size, bool writes,
-                              bool reads);
+unsigned char *memory_checked(struct run *run, const struct ir_operation *operation, uintptr_t address, size_t size,
+                              bool writes, bool reads);
 uint64_t memory_load_bits(const unsigned char *from, enum ir_element element);
 void memory_store_bits(unsigned char *to, enum ir_element element, uint64_t bits);
 /* Element number `linear` of what a place names, row-major by `shape`: its address, or 0 when outside. */
-uintptr_t memory_place_address(struct frame *frame, const struct ir_operation *operation, const struct ir_access *access,
-                               const int64_t *shape, int rank, int64_t linear);
+uintptr_t memory_place_address(struct frame *frame, const struct ir_operation *operation,
+                               const struct ir_access *access, const int64_t *shape, int rank, int64_t linear);
 /* Runs a region whose arguments are set; returns its terminator (its operands still have their values). */
 const struct ir_operation *execute_block(struct frame *frame, const struct ir_block *block);
 #endif

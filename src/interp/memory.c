@@ -1,5 +1,5 @@
-/* Views and everything that touches memory.  An element is inside when every index is in [0, extent) and the view is present;
- * whatever lies inside must also lie in a memory that the caller named. */
+/* Views and everything that touches memory.  An element is inside when every index is in [0, extent) and the view is
+ * present; whatever lies inside must also lie in a memory that the caller named. */
 #include <string.h>
 
 #include "interp/frame.h"
@@ -64,8 +64,8 @@ void execute_view(struct frame *frame, const struct ir_operation *operation)
 
 /* ---- addresses ---- */
 
-unsigned char *memory_checked(struct run *run, const struct ir_operation *operation, uintptr_t address, size_t size, bool writes,
-                              bool reads)
+unsigned char *memory_checked(struct run *run, const struct ir_operation *operation, uintptr_t address, size_t size,
+                              bool writes, bool reads)
 {
     const struct interp_options *options = run->options;
     for (int i = 0; i < options->memory_count; i++) {
@@ -101,8 +101,8 @@ void memory_store_bits(unsigned char *to, enum ir_element element, uint64_t bits
     memcpy(to, &bits, (size_t)ir_element_info[element].bits / 8);
 }
 
-uintptr_t memory_place_address(struct frame *frame, const struct ir_operation *operation, const struct ir_access *access,
-                               const int64_t *shape, int rank, int64_t linear)
+uintptr_t memory_place_address(struct frame *frame, const struct ir_operation *operation,
+                               const struct ir_access *access, const int64_t *shape, int rank, int64_t linear)
 {
     const struct interp_view *view = &frame_cell(frame, access->view)->view;
     int64_t at[IR_MAX_RANK], claims = ir_number(operation, IR_ATTRIBUTE_INSIDE, 0);
@@ -133,7 +133,8 @@ uintptr_t memory_place_address(struct frame *frame, const struct ir_operation *o
         }
         bool good = index >= 0 && index < view->extent[d];
         if (!good && (claims >> d & 1) && view->data)
-            interp_stop(frame->run, operation, "index %lld of dimension %d was said to be inside, but the extent is %lld",
+            interp_stop(frame->run, operation,
+                        "index %lld of dimension %d was said to be inside, but the extent is %lld",
                         (long long)index, d, (long long)view->extent[d]);
         inside = inside && good;
         if (good)
@@ -146,7 +147,8 @@ uintptr_t memory_place_address(struct frame *frame, const struct ir_operation *o
 
 struct element_access { uintptr_t address; uint64_t other, value, expected; bool masked_off; enum ir_element element; };
 
-static uint64_t atomic_result(const struct ir_operation *operation, enum ir_element element, uint64_t old, uint64_t value)
+static uint64_t atomic_result(const struct ir_operation *operation, enum ir_element element, uint64_t old,
+                              uint64_t value)
 {
     static const enum ir_reduce_kind kind[IR_ACTION_COUNT] = {
         [IR_ACTION_ADD] = IR_REDUCE_ADD, [IR_ACTION_MIN] = IR_REDUCE_MIN, [IR_ACTION_MAX] = IR_REDUCE_MAX,
@@ -158,22 +160,27 @@ static uint64_t atomic_result(const struct ir_operation *operation, enum ir_elem
 }
 
 /* One element; returns the result's bits (loads and atomics). */
-static uint64_t access_element(struct frame *frame, const struct ir_operation *operation, const struct element_access *e)
+static uint64_t access_element(struct frame *frame, const struct ir_operation *operation,
+                               const struct element_access *e)
 {
     size_t size = (size_t)ir_element_info[e->element].bits / 8;
     bool absent = !e->address || e->masked_off;
     switch (operation->opcode) {
     case OP_LOAD: case OP_POINTER_LOAD:
-        return absent ? e->other : memory_load_bits(memory_checked(frame->run, operation, e->address, size, false, true), e->element);
+        if (absent)
+            return e->other;
+        return memory_load_bits(memory_checked(frame->run, operation, e->address, size, false, true), e->element);
     case OP_STORE: case OP_POINTER_STORE:
         if (!absent)
-            memory_store_bits(memory_checked(frame->run, operation, e->address, size, true, false), e->element, e->value);
+            memory_store_bits(memory_checked(frame->run, operation, e->address, size, true, false), e->element,
+                              e->value);
         return 0;
     case OP_ATOMIC: case OP_POINTER_ATOMIC: {
         if (absent)
             return 0;
         enum ir_action action = (enum ir_action)ir_number(operation, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD);
-        unsigned char *at = memory_checked(frame->run, operation, e->address, size, action != IR_ACTION_LOAD, action != IR_ACTION_STORE);
+        unsigned char *at = memory_checked(frame->run, operation, e->address, size, action != IR_ACTION_LOAD,
+                                           action != IR_ACTION_STORE);
         uint64_t old = memory_load_bits(at, e->element);
         memory_store_bits(at, e->element, atomic_result(operation, e->element, old, e->value));
         return old;
@@ -203,7 +210,8 @@ void execute_memory(struct frame *frame, const struct ir_operation *operation)
     const struct cell *address = pointers ? frame_cell(frame, access.view) : NULL;
     for (int64_t i = 0; i < count; i++) {
         struct element_access e = { .element = pointers ? access.view->type->pointee : access.view->type->element };
-        e.address = pointers ? (uintptr_t)address->bits[i] : memory_place_address(frame, operation, &access, shape, rank, i);
+        e.address = pointers ? (uintptr_t)address->bits[i]
+                             : memory_place_address(frame, operation, &access, shape, rank, i);
         if (operation->opcode == OP_INSIDE) {
             result->bits[i] = e.address != 0;
             continue;

@@ -12,7 +12,8 @@ const char *machine_name(const struct ir_value *value, char *text, size_t size)
     if (value->name)
         snprintf(text, size, "'%s'", value->name);
     else if (value->definition)
-        snprintf(text, size, "the %s of line %d", ir_op_info[value->definition->opcode].text, value->definition->at.line);
+        snprintf(text, size, "the %s of line %d", ir_op_info[value->definition->opcode].text,
+                 value->definition->at.line);
     else
         snprintf(text, size, "a value");
     return text;
@@ -31,8 +32,8 @@ static void make_buffer(struct frame *frame, const struct ir_operation *op)
     struct machine *machine = frame->run->machine;
     const struct ir_type *type = op->results[0]->type;
     struct machine_buffer *buffer = ARENA_NEW(machine->arena, struct machine_buffer);
-    *buffer = (struct machine_buffer){ .value = op->results[0],
-                                       .slot_bytes = ir_type_elements(type) * (ir_element_info[type->element].bits / 8) };
+    *buffer = (struct machine_buffer){ .value = op->results[0] };
+    buffer->slot_bytes = ir_type_elements(type) * (ir_element_info[type->element].bits / 8);
     if (type->layout) {
         if (!type->layout->shared || type->layout->rank != type->rank)
             interp_stop(machine->run, op, "the buffer's layout is none of shared memory");

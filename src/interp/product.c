@@ -4,7 +4,8 @@
 #include "interp/machine.h"
 
 /* The elements of a factor: a tile's own, or a copy of what the buffer holds now. */
-static const uint64_t *factor(struct frame *frame, const struct ir_operation *op, int operand, const struct accessor *accessor)
+static const uint64_t *factor(struct frame *frame, const struct ir_operation *op, int operand,
+                              const struct accessor *accessor)
 {
     struct machine *machine = frame->run->machine;
     const struct ir_value *value = op->operands[operand];
@@ -39,11 +40,13 @@ static void start(struct frame *frame, const struct ir_operation *op)
     if (adds && accumulator->number && !machine->products.data[accumulator->number - 1].done &&
         machine->products.data[accumulator->number - 1].control != control)
         interp_stop(frame->run, op, "adds to a product that is on its way elsewhere");
-    struct product product = { .op = op, .control = control, .first_epoch = machine->epochs.count, .epochs = control->warps };
+    struct product product = { .op = op, .control = control, .first_epoch = machine->epochs.count,
+                               .epochs = control->warps };
     for (int i = 0; i < control->warps; i++)
         machine_epoch_push(machine, machine_agent_start(machine, control->first_warp + i));
     bool ordinary = ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) != IR_INSTRUCTION_WGMMA;
-    struct accessor accessor = machine_access_asynchronous(machine, op, false, ordinary, product.first_epoch, product.epochs);
+    struct accessor accessor = machine_access_asynchronous(machine, op, false, ordinary, product.first_epoch,
+                                                           product.epochs);
     struct cell *result = frame_cell(frame, op->results[0]);
     frame->run->scratch = arena_create();
     const uint64_t *a = factor(frame, op, 0, &accessor), *b = factor(frame, op, 1, &accessor);
@@ -69,7 +72,8 @@ static void wait_for(struct frame *frame, const struct ir_operation *op)
             machine_warp_learns(machine, control->first_warp + k, machine->epochs.data[product->first_epoch + k]);
     }
     control->products.count -= over;
-    memmove(control->products.data, control->products.data + over, (size_t)control->products.count * sizeof *control->products.data);
+    memmove(control->products.data, control->products.data + over,
+            (size_t)control->products.count * sizeof *control->products.data);
     for (int i = 0; i < op->result_count; i++)
         cell_copy(frame_cell(frame, op->results[i]), frame_cell(frame, op->operands[i]));
 }
@@ -139,7 +143,8 @@ void machine_mark_results(struct frame *frame, const struct ir_operation *op, bo
             struct cell *cell = frame_cell(frame, op->results[i]);
             cell->undefined = undefined || op->opcode == OP_UNDEFINED;
             cell->number = 0;
+            uint64_t mask = UINT64_MAX >> (64 - ir_element_info[op->results[i]->type->element].bits);
             for (int64_t k = 0; op->opcode == OP_UNDEFINED && k < cell->count; k++)
-                cell->bits[k] = UINT64_C(0xa5a5a5a5a5a5a5a5) & (UINT64_MAX >> (64 - ir_element_info[op->results[i]->type->element].bits));
+                cell->bits[k] = UINT64_C(0xa5a5a5a5a5a5a5a5) & mask;
         }
 }

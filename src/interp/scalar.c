@@ -1,5 +1,5 @@
-/* Arithmetic on single elements.  Floats go through double and are rounded once to their format: for + - * / and sqrt of f32 and
- * narrower that equals rounding the exact result (53 >= 2*24 + 2).  Built without contraction. */
+/* Arithmetic on single elements.  Floats go through double and are rounded once to their format: for + - * / and sqrt
+ * of f32 and narrower that equals rounding the exact result (53 >= 2*24 + 2).  Built without contraction. */
 #include <math.h>
 #include <string.h>
 
@@ -34,9 +34,11 @@ uint64_t scalar_combine(enum ir_reduce_kind kind, enum ir_element element, bool 
     bool real = ir_is_float(element);
     switch (kind) {
     case IR_REDUCE_ADD:
-        return real ? ir_double_to_bits(element, ir_bits_to_double(element, a) + ir_bits_to_double(element, b)) : wrap(element, a + b);
+        return real ? ir_double_to_bits(element, ir_bits_to_double(element, a) + ir_bits_to_double(element, b))
+                    : wrap(element, a + b);
     case IR_REDUCE_MUL:
-        return real ? ir_double_to_bits(element, ir_bits_to_double(element, a) * ir_bits_to_double(element, b)) : wrap(element, a * b);
+        return real ? ir_double_to_bits(element, ir_bits_to_double(element, a) * ir_bits_to_double(element, b))
+                    : wrap(element, a * b);
     case IR_REDUCE_MIN:
         return real ? float_min_max(element, false, propagate, a, b) : integer_min_max(element, false, a, b);
     case IR_REDUCE_MAX:
@@ -155,8 +157,10 @@ static uint64_t cast(const struct ir_operation *operation, enum ir_element from,
     if (from == IR_POINTER || to == IR_POINTER)
         return bits;
     if (ir_is_float(to)) {
-        if (from == IR_U64 && bits >> 63) /* halve with the lost bit kept sticky; doubling a float is exact */
-            return ir_double_to_bits(to, 2.0 * ir_bits_to_double(IR_F64, ir_int_to_bits(IR_F64, (int64_t)(bits >> 1 | (bits & 1)))));
+        if (from == IR_U64 && bits >> 63) { /* halve with the lost bit kept sticky; doubling a float is exact */
+            int64_t half = (int64_t)(bits >> 1 | (bits & 1));
+            return ir_double_to_bits(to, 2.0 * ir_bits_to_double(IR_F64, ir_int_to_bits(IR_F64, half)));
+        }
         return ir_int_to_bits(to, ir_bits_to_int(from, bits));
     }
     if (ir_number(operation, IR_ATTRIBUTE_SATURATE, 0))
@@ -216,7 +220,8 @@ static uint64_t fused(enum ir_element element, const uint64_t *o)
 {
     if (!ir_is_float(element))
         return wrap(element, o[0] * o[1] + o[2]);
-    double a = ir_bits_to_double(element, o[0]), b = ir_bits_to_double(element, o[1]), c = ir_bits_to_double(element, o[2]);
+    double a = ir_bits_to_double(element, o[0]), b = ir_bits_to_double(element, o[1]);
+    double c = ir_bits_to_double(element, o[2]);
     if (element == IR_F32)
         return ir_double_to_bits(IR_F32, (double)fmaf((float)a, (float)b, (float)c));
     return ir_double_to_bits(element, fma(a, b, c));
@@ -264,7 +269,8 @@ uint64_t scalar_compute(struct run *run, const struct ir_operation *operation, c
         return real ? ir_double_to_bits(element, ir_bits_to_double(element, o[0]) / ir_bits_to_double(element, o[1]))
                     : integer_divide(element, false, o[0], o[1]);
     case OP_REM:
-        return real ? ir_double_to_bits(element, fmod(ir_bits_to_double(element, o[0]), ir_bits_to_double(element, o[1])))
+        return real ? ir_double_to_bits(element,
+                                        fmod(ir_bits_to_double(element, o[0]), ir_bits_to_double(element, o[1])))
                     : integer_divide(element, true, o[0], o[1]);
     case OP_NEG: case OP_ABS: return negate_or_abs(operation->opcode, element, o[0]);
     case OP_FMA: return fused(element, o);
@@ -282,8 +288,10 @@ uint64_t scalar_compute(struct run *run, const struct ir_operation *operation, c
     case OP_CAST: return cast(operation, element, operation->results[0]->type->element, o[0]);
     case OP_BITCAST: {
         enum ir_element to = operation->results[0]->type->element;
-        return ir_is_integer(to) ? ir_int_to_bits(to, (int64_t)o[0])
-               : ir_element_info[element].bits == 64 ? o[0] : o[0] & ((UINT64_C(1) << ir_element_info[element].bits) - 1);
+        int bits = ir_element_info[element].bits;
+        if (ir_is_integer(to))
+            return ir_int_to_bits(to, (int64_t)o[0]);
+        return bits == 64 ? o[0] : o[0] & ((UINT64_C(1) << bits) - 1);
     }
     case OP_MATH: return math(operation, element, o);
     case OP_POINTER_ADD: return pointer_add(first, operation->operands[1]->type->element, o);
@@ -299,7 +307,8 @@ void scalar_philox(uint64_t seed, uint64_t counter, uint32_t out[4])
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
     for (int round = 0; round < 10; round++) {
         uint64_t a = UINT64_C(0xD2511F53) * c[0], b = UINT64_C(0xCD9E8D57) * c[2];
-        uint32_t next[4] = { (uint32_t)(b >> 32) ^ c[1] ^ k0, (uint32_t)b, (uint32_t)(a >> 32) ^ c[3] ^ k1, (uint32_t)a };
+        uint32_t next[4] = { (uint32_t)(b >> 32) ^ c[1] ^ k0, (uint32_t)b, (uint32_t)(a >> 32) ^ c[3] ^ k1,
+                             (uint32_t)a };
         memcpy(c, next, sizeof c);
         k0 += UINT32_C(0x9E3779B9);
         k1 += UINT32_C(0xBB67AE85);

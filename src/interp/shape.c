@@ -70,8 +70,8 @@ void execute_shape(struct frame *frame, const struct ir_operation *operation)
 
 /* ---- reductions ---- */
 
-/* The accumulator of a float sum or product is a double, so the result is the best that any order of rounding could give; integer
- * and exact cases are the same in every order. */
+/* The accumulator of a float sum or product is a double, so the result is the best that any order of rounding could
+ * give; integer and exact cases are the same in every order. */
 static uint64_t combine_line(const struct ir_operation *operation, enum ir_element element, const struct cell *source,
                              int64_t first, int64_t step, int64_t count)
 {
@@ -100,7 +100,8 @@ static void combine_region(struct frame *frame, const struct ir_operation *opera
         frame_cell(frame, operation->results[i])->bits[target] = frame_cell(frame, operation->operands[i])->bits[first];
     for (int64_t k = 1; k < count; k++) {
         for (int i = 0; i < n; i++) {
-            frame_cell(frame, region->arguments.data[i])->bits[0] = frame_cell(frame, operation->results[i])->bits[target];
+            frame_cell(frame, region->arguments.data[i])->bits[0] =
+                frame_cell(frame, operation->results[i])->bits[target];
             frame_cell(frame, region->arguments.data[n + i])->bits[0] =
                 frame_cell(frame, operation->operands[i])->bits[first + k * step];
         }
@@ -129,8 +130,8 @@ void execute_reduce(struct frame *frame, const struct ir_operation *operation)
         }
         for (int i = 0; i < operation->operand_count; i++)
             frame_cell(frame, operation->results[i])->bits[target] =
-                combine_line(operation, operation->operands[i]->type->element, frame_cell(frame, operation->operands[i]),
-                             first, inner, count);
+                combine_line(operation, operation->operands[i]->type->element,
+                             frame_cell(frame, operation->operands[i]), first, inner, count);
     }
 }
 
@@ -146,8 +147,8 @@ static double dot_operand(const struct ir_operation *operation, enum ir_element 
 }
 
 /* Both factors once as numbers, b by columns. */
-static void dot_factors(const struct ir_operation *operation, const uint64_t *a, int64_t a_count, const uint64_t *b, int64_t b_count,
-                        double *real, int64_t *whole)
+static void dot_factors(const struct ir_operation *operation, const uint64_t *a, int64_t a_count, const uint64_t *b,
+                        int64_t b_count, double *real, int64_t *whole)
 {
     const struct ir_type *at = operation->operands[0]->type, *bt = operation->operands[1]->type;
     int64_t k = bt->extent[bt->rank - 2], n = bt->extent[bt->rank - 1];
@@ -165,7 +166,8 @@ static void dot_factors(const struct ir_operation *operation, const uint64_t *a,
     }
 }
 
-void dot_compute(const struct ir_operation *operation, const uint64_t *a, const uint64_t *b, const uint64_t *c, struct cell *result)
+void dot_compute(const struct ir_operation *operation, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                 struct cell *result)
 {
     const struct ir_type *at = operation->operands[0]->type, *bt = operation->operands[1]->type;
     enum ir_element to = operation->results[0]->type->element;
@@ -197,6 +199,7 @@ void dot_compute(const struct ir_operation *operation, const uint64_t *a, const 
 
 void execute_dot(struct frame *frame, const struct ir_operation *operation)
 {
-    dot_compute(operation, frame_cell(frame, operation->operands[0])->bits, frame_cell(frame, operation->operands[1])->bits,
+    dot_compute(operation, frame_cell(frame, operation->operands[0])->bits,
+                frame_cell(frame, operation->operands[1])->bits,
                 frame_cell(frame, operation->operands[2])->bits, frame_cell(frame, operation->results[0]));
 }

@@ -51,7 +51,8 @@ static void list_warps(const struct layout *layout, uint64_t *warps)
     for (int warp = 0; warp < layout->warp_groups << layout->bits[LAYOUT_WARP] && warp < MACHINE_MOST_WARPS; warp++)
         for (uint32_t lane = 0; lane < UINT32_C(1) << layout->bits[LAYOUT_LANE]; lane++)
             for (uint32_t reg = 0; reg < UINT32_C(1) << layout->bits[LAYOUT_REGISTER]; reg++) {
-                uint32_t atom = columns(layout, LAYOUT_WARP, (uint32_t)warp & ((UINT32_C(1) << layout->bits[LAYOUT_WARP]) - 1)) ^
+                uint32_t in_group = (uint32_t)warp & ((UINT32_C(1) << layout->bits[LAYOUT_WARP]) - 1);
+                uint32_t atom = columns(layout, LAYOUT_WARP, in_group) ^
                                 columns(layout, LAYOUT_LANE, lane) ^ columns(layout, LAYOUT_REGISTER, reg);
                 for (int64_t repeat = 0; repeat < repeats; repeat++)
                     warps[element_at(layout, atom, repeat, warp >> layout->bits[LAYOUT_WARP])] |= UINT64_C(1) << warp;
@@ -146,7 +147,8 @@ void machine_operation_begin(struct machine *machine) { machine->operations++; }
 
 static struct event event_of(const struct machine *machine, const struct ir_operation *op, bool writes)
 {
-    return (struct event){ .op = op, .operation = machine->operations, .role = machine->current->number, .writes = writes,
+    return (struct event){ .op = op, .operation = machine->operations, .role = machine->current->number,
+                           .writes = writes,
                            .first_epoch = machine->epochs.count };
 }
 
@@ -156,7 +158,8 @@ static struct accessor accessor_of(struct machine *machine, const struct event *
                               .event = machine_event(machine, event) };
 }
 
-struct accessor machine_access_ordinary(struct machine *machine, const struct ir_operation *op, uint64_t warps, bool writes)
+struct accessor machine_access_ordinary(struct machine *machine, const struct ir_operation *op, uint64_t warps,
+                                        bool writes)
 {
     struct event event = event_of(machine, op, writes);
     event.ordinary = true;
@@ -176,7 +179,8 @@ struct accessor machine_access_scratch(struct machine *machine, const struct ir_
     return accessor;
 }
 
-struct accessor machine_access_asynchronous(struct machine *machine, const struct ir_operation *op, bool writes, bool ordinary,
+struct accessor machine_access_asynchronous(struct machine *machine, const struct ir_operation *op, bool writes,
+                                            bool ordinary,
                                             int first_epoch, int epochs)
 {
     struct event event = event_of(machine, op, writes);
@@ -213,8 +217,10 @@ static _Noreturn void report_race(const struct accessor *accessor, const struct 
     const struct event *now = &accessor->machine->events.data[accessor->event];
     const char *text = ir_op_info[accessor->op->opcode].text, *other = ir_op_info[old->op->opcode].text;
     char here[24], there[24];
-    interp_stop(accessor->machine->run, accessor->op, "race on %s: %s%s %s it, and %s at %d:%d%s%s %s it: nothing orders them",
-                accessor->name, text, role_text(now->role, here, sizeof here), accessor->writes ? "writes" : "reads", other,
+    interp_stop(accessor->machine->run, accessor->op,
+                "race on %s: %s%s %s it, and %s at %d:%d%s%s %s it: nothing orders them",
+                accessor->name, text, role_text(now->role, here, sizeof here), accessor->writes ? "writes" : "reads",
+                other,
                 old->op->at.line, old->op->at.column, role_text(old->role, there, sizeof there),
                 old->asynchronous ? " still" : "", old->writes ? "writes" : "reads");
 }
@@ -229,7 +235,8 @@ static void compare(const struct accessor *accessor, uint32_t index)
     if (!ordered_before(accessor, old, false))
         report_race(accessor, old);
     if (old->writes && old->ordinary && !now->ordinary && !ordered_before(accessor, old, true))
-        interp_stop(machine->run, accessor->op, "no fence_async between %s at %d:%d, which writes %s, and %s, which %s it",
+        interp_stop(machine->run, accessor->op,
+                    "no fence_async between %s at %d:%d, which writes %s, and %s, which %s it",
                     ir_op_info[old->op->opcode].text, old->op->at.line, old->op->at.column, accessor->name,
                     ir_op_info[accessor->op->opcode].text, accessor->writes ? "writes" : "reads");
     old->compared = accessor->event;
@@ -285,7 +292,8 @@ static void check_written(const struct accessor *accessor, const struct shadow *
     if (!shadow->writer)
         interp_stop(machine->run, accessor->op, "reads a part of %s that nothing wrote", accessor->name);
     if (writer->scratch)
-        interp_stop(machine->run, accessor->op, "reads a part of %s that %s at %d:%d overwrote with its scratch", accessor->name,
+        interp_stop(machine->run, accessor->op, "reads a part of %s that %s at %d:%d overwrote with its scratch",
+                    accessor->name,
                     ir_op_info[writer->op->opcode].text, writer->op->at.line, writer->op->at.column);
 }
 
