@@ -6,23 +6,15 @@
 
 #include "base/base.h"
 
-struct planted { const char *name, *room, *class, *needs, *what; };
+#ifdef TILECC_PLANTING
 
-static const struct planted table[] = {
+enum plant plant_chosen;
+
+static const struct { const char *name, *room, *class, *needs, *what; } table[] = {
 #define PLANT(name, room, class, needs, what) {#name, room, class, #needs, what},
 #include "base/plant.def"
 #undef PLANT
 };
-
-void plant_list(FILE *file)
-{
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        fprintf(file, "%s\t%s\t%s\t%s\t%s\n", table[i].name, table[i].room, table[i].class, table[i].needs,
-                table[i].what);
-}
-
-#ifdef TILECC_PLANTING
-enum plant plant_chosen;
 
 bool plant_is_possible(void) { return true; }
 
@@ -36,6 +28,13 @@ bool plant_choose(const char *name)
     return false;
 }
 
+void plant_list(FILE *file)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        fprintf(file, "%s\t%s\t%s\t%s\t%s\n", table[i].name, table[i].room, table[i].class, table[i].needs,
+                table[i].what);
+}
+
 /* Test programs have no command line for it. */
 __attribute__((constructor)) static void choose_from_environment(void)
 {
@@ -43,7 +42,9 @@ __attribute__((constructor)) static void choose_from_environment(void)
     if (name && *name && !plant_choose(name))
         die("TILECC_PLANT: no planted bug is called '%s'", name);
 }
+
 #else
+
 bool plant_is_possible(void) { return false; }
 
 bool plant_choose(const char *name)
@@ -51,4 +52,7 @@ bool plant_choose(const char *name)
     (void)name;
     return false;
 }
+
+void plant_list(FILE *file) { (void)file; }
+
 #endif
