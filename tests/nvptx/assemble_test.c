@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../fuzz/support/generate.h"
+#include "../fuzz/support/judge.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "passes/pass.h"
@@ -37,7 +38,9 @@ static struct setting open_setting(const char *ptxas) {
 
 static bool run_passes(struct setting *s, struct ir_function *function, int target) {
     struct pass_context context = {
-        .arena = s->arena, .diagnostics = s->diagnostics, .target = &target_rows[target], .name = "test"};
+        .arena = s->arena, .diagnostics = s->diagnostics, .target = &target_rows[target], .name = "test",
+        .math_function = fuzz_math_function,
+        .math_context = fuzz_math_context(s->arena, function->module->context, s->diagnostics)};
     struct pass_run run = {.passes = NULL};
     run.passes = pass_pipeline(&target_rows[target], 2, &run.count);
     return pass_run_all(&run, function, &context);

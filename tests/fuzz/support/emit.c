@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "emit.h"
+#include "judge.h"
 #include "ir/text.h"
 #include "passes/pass.h"
 
@@ -80,7 +81,9 @@ static bool add_variant(const struct fuzz_emit *job, struct arena *arena, const 
         variant.grid[d] = constant_expression(arena, program->grid[d]);
     struct pass_run run = { 0 };
     run.passes = pass_pipeline(&target_rows[target], job->optimization, &run.count);
-    struct pass_context context = { .arena = arena, .diagnostics = diagnostics, .target = &target_rows[target], .name = "pipeline" };
+    struct pass_context context = { .arena = arena, .diagnostics = diagnostics, .target = &target_rows[target], .name = "pipeline",
+                                    .math_function = fuzz_math_function,
+                                    .math_context = fuzz_math_context(arena, variant.module->context, diagnostics) };
     if (!pass_run_all(&run, variant.function, &context))
         return false;
     vector_push(arena, &entry->variants, variant);
