@@ -1,4 +1,5 @@
 /* Builds the pipelines that pipeline_copies.c decides on. */
+#include "base/plant.h"
 #include "ir/layout.h"
 #include "passes/pipeline_copies.h"
 #include "passes/rewrite.h"
@@ -189,7 +190,8 @@ static void build_wait(struct ir_builder *builder, bool asynchronous, int64_t pe
     bool wgmma = false;
     ir_walk(builder->block->function->body, find_wgmma, &wgmma);
     if (asynchronous)
-        ir_set_number(ir_build(builder, OP_CP_WAIT, 0, NULL, 0, NULL), IR_ATTRIBUTE_PENDING, pending);
+        ir_set_number(ir_build(builder, OP_CP_WAIT, 0, NULL, 0, NULL), IR_ATTRIBUTE_PENDING,
+                      pending + PLANTED(copy_waited_for_too_late));
     if (wgmma)
         ir_build(builder, OP_FENCE_ASYNC, 0, NULL, 0, NULL);
     ir_build(builder, OP_BARRIER, 0, NULL, 0, NULL);

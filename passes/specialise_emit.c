@@ -11,6 +11,7 @@
  *     …
  *     mbarrier_arrive %empty[%slot]
  * Then the slot is the next one, and the phase the other one when the ring starts again. */
+#include "base/plant.h"
 #include "passes/rewrite.h"
 #include "passes/specialise.h"
 
@@ -48,10 +49,12 @@ static void advance(struct role *r, int ring)
         return;
     }
     struct ir_value *next = ir_binary(&r->builder, OP_ADD, state->slot, number(r, 1));
-    struct ir_value *wraps = ir_compare(&r->builder, IR_PREDICATE_EQ, next, number(r, slots));
+    int end = slots + PLANTED(ring_turns_late);
+    struct ir_value *wraps = ir_compare(&r->builder, IR_PREDICATE_EQ, next, number(r, end));
     struct ir_value *other = ir_binary(&r->builder, OP_XOR, state->phase, number(r, 1));
     state->slot = ir_select(&r->builder, wraps, number(r, 0), next);
-    state->phase = ir_select(&r->builder, wraps, other, state->phase);
+    if (!PLANTED(ring_phase_never_turns))
+        state->phase = ir_select(&r->builder, wraps, other, state->phase);
 }
 
 static struct ir_value *slot_of(struct role *r, const struct ring *ring, int buffer, const struct ring_state *state)
@@ -91,10 +94,11 @@ static void fill(struct role *r, const struct channel *channel)
     struct ring_state *state = &r->state[channel->ring];
     r->builder.at = channel->copies.data[0]->at;
     struct ir_value *empty = ir_binary(&r->builder, OP_XOR, state->phase, number(r, 1));
-    build(r, OP_MBARRIER_WAIT, 3, (struct ir_value *[]){ ring->empty, state->slot, empty });
+    if (!PLANTED(ring_filled_before_empty))
+        build(r, OP_MBARRIER_WAIT, 3, (struct ir_value *[]){ ring->empty, state->slot, empty });
     struct ir_operation *expect = ir_build(&r->builder, OP_MBARRIER_EXPECT, 2,
                                            (struct ir_value *[]){ ring->full, state->slot }, 0, NULL);
-    ir_set_number(expect, IR_ATTRIBUTE_BYTES, ring->bytes);
+    ir_set_number(expect, IR_ATTRIBUTE_BYTES, PLANTED(ring_expects_half) ? ring->bytes / 2 : ring->bytes);
     map_slots(r, ring, state);
     for (int i = 0; i < channel->copies.count; i++)
         build_copy(r, channel->copies.data[i], ring, state);
@@ -106,7 +110,8 @@ static void acquire(struct role *r, const struct channel *channel)
     const struct ring *ring = &r->o->rings.data[channel->ring];
     const struct ring_state *state = &r->state[channel->ring];
     r->builder.at = channel->wait->at;
-    build(r, OP_MBARRIER_WAIT, 3, (struct ir_value *[]){ ring->full, state->slot, state->phase });
+    if (!PLANTED(ring_read_before_full))
+        build(r, OP_MBARRIER_WAIT, 3, (struct ir_value *[]){ ring->full, state->slot, state->phase });
     map_slots(r, ring, state);
 }
 

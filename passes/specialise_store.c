@@ -15,6 +15,7 @@
  * The number of slots divides the number of panels, so that the turns go on from one program to the next; groups of
  * stores end in order, so that rings of several shapes may take turns too.  Only where
  * nothing else in the kernel touches the view, since nothing orders TMA against ordinary accesses. */
+#include "base/plant.h"
 #include "ir/alias.h"
 #include "ir/shared_form.h"
 #include "passes/panel.h"
@@ -183,7 +184,7 @@ void outline_emit_store(struct outline *o, struct ir_builder *builder, const str
     panel_open(&panel, o->function, value);
     for (int p = 0; p < panels.count; p++) {
         int64_t start[2] = { 0, (int64_t)p * panels.width };
-        build_number(builder, OP_TMA_WAIT, slots - 1);
+        build_number(builder, OP_TMA_WAIT, slots - 1 + PLANTED(store_waits_for_one_less));
         build_number(builder, OP_BARRIER, -1);
         struct ir_value *part = value, *slot = panels.ring;
         if (panels.count > 1) {
@@ -195,7 +196,8 @@ void outline_emit_store(struct outline *o, struct ir_builder *builder, const str
             slot = ir_build_value(builder, OP_SLOT, one, 2, (struct ir_value *[]){ panels.ring, index });
         }
         ir_build(builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){ part, slot }, 0, NULL);
-        build_number(builder, OP_FENCE_ASYNC, -1);
+        if (!PLANTED(store_without_fence))
+            build_number(builder, OP_FENCE_ASYNC, -1);
         build_number(builder, OP_BARRIER, -1);
         for (int d = 0; d <= access.rank; d++)
             arguments[d] = operands[d];

@@ -2,6 +2,7 @@
  *
  * Thread 0 of the block sets mbarriers up; mbarrier_ready shows them to everybody.  All threads of a role wait; of each
  * warp one lane arrives. */
+#include "base/plant.h"
 #include "targets/nvptx/lower.h"
 
 enum { MBARRIER_BYTES = 8 };
@@ -66,7 +67,7 @@ static void arrive(struct lowering *l, struct ir_operation *operation) {
     }
     LLVMValueRef arguments[2] = {NULL, address_of(l, operation, 0)};
     if (operation->operand_count > 2) arguments[0] = value_register(l, operation->operands[2], 0);
-    if (!l->one_thread) {
+    if (!l->one_thread && !PLANTED(nvptx_all_lanes_arrive)) {
         if (l->warps_meet) ptx_emit(l, PTX_WARP_MEETS, l->nothing, NULL, 0, NULL);
         LLVMValueRef first = LLVMBuildICmp(b, LLVMIntEQ, l->lane, value_i32(l, 0), "");
         arguments[0] = arguments[0] ? LLVMBuildAnd(b, first, arguments[0], "") : first;
