@@ -26,27 +26,25 @@ static int64_t hardware_address(int64_t address, int swizzle)
     return address ^ ((address >> 7 & mask) << 4);
 }
 
-static void check_filling(struct arena *arena, struct ir_context *context, enum ir_element element,
-                          const struct layout *layout, const struct shared_form *form, const char *name)
+/* Boxes of `rows` rows that `blocks` blocks share out: each element is in one, where its layout says. */
+static void check_boxes(struct arena *arena, const struct ir_type *type, const struct shared_form *form, int blocks,
+                        int rows, const char *name)
 {
-    int bytes = ir_element_info[element].bits / 8;
-    int64_t extent[LAYOUT_RANK];
-    for (int d = 0; d < layout->rank; d++)
-        extent[d] = layout->extent[d];
-    const struct ir_type *type = ir_type_buffer(context, element, layout->rank, extent, layout, 1);
+    const struct layout *layout = type->layout;
+    int bytes = ir_element_info[type->element].bits / 8, width = form->swizzle ? form->swizzle : 16;
     int(*starts)[LAYOUT_RANK];
-    int count = tensor_map_boxes(arena, type, &starts), width = form->swizzle ? form->swizzle : 16;
-    bool good = true;
+    int count = tensor_map_shared_boxes(arena, type, blocks, &starts);
+    bool good = count % blocks == 0;
     char *seen = arena_alloc(arena, (size_t)layout_size(layout));
     memset(seen, 0, (size_t)layout_size(layout));
     for (int i = 0; i < count; i++)
-        for (int row = 0; row < form->box[form->row]; row++)
+        for (int row = 0; row < rows; row++)
             for (int column = 0; column < form->box[form->contiguous]; column++) {
                 int coordinates[LAYOUT_RANK];
                 memcpy(coordinates, starts[i], sizeof coordinates);
                 coordinates[form->row] += row;
                 coordinates[form->contiguous] += column;
-                int64_t address = i * form->box_bytes + row * width + column * bytes, index = 0;
+                int64_t address = ((int64_t)i * rows + row) * width + column * bytes, index = 0;
                 good = good && shared_form_offset(layout, bytes, coordinates) ==
                                    hardware_address(address, form->swizzle);
                 for (int d = 0; d < layout->rank; d++) {
@@ -59,11 +57,28 @@ static void check_filling(struct arena *arena, struct ir_context *context, enum 
     for (int64_t i = 0; i < layout_size(layout); i++)
         good = good && seen[i] == 1;
     check(good, "the boxes do not fill the buffer as its layout says", name);
+    check(rows * width % (8 * width) == 0, "a box does not start where the swizzle does", name);
+}
+
+static void check_filling(struct arena *arena, struct ir_context *context, enum ir_element element,
+                          const struct layout *layout, const struct shared_form *form, const char *name)
+{
+    int bytes = ir_element_info[element].bits / 8, width = form->swizzle ? form->swizzle : 16;
+    int64_t extent[LAYOUT_RANK];
+    for (int d = 0; d < layout->rank; d++)
+        extent[d] = layout->extent[d];
+    const struct ir_type *type = ir_type_buffer(context, element, layout->rank, extent, layout, 1);
+    check(tensor_map_shared_rows(type, 1) == form->box[form->row], "a block alone takes other boxes", name);
+    for (int blocks = 1; blocks <= 8; blocks *= 2) {
+        int rows = tensor_map_shared_rows(type, blocks), high = form->box[form->row];
+        if (rows)
+            check_boxes(arena, type, form, blocks, rows, name);
+        check(rows == high || rows == high / blocks || (!rows && high % (8 * blocks)), "rows for several blocks", name);
+    }
     for (int d = 0; d < layout->rank; d++)
         check(form->box[d] >= 1 && form->box[d] <= 256, "a box is too large", name);
     check(form->box[form->contiguous] * bytes == width, "a row of a box has not the swizzle's width", name);
     check(form->box_bytes == (int64_t)width * form->box[form->row], "the bytes of a box", name);
-    check(form->box_bytes % (8 * width) == 0, "a box does not start where the swizzle does", name);
 }
 
 struct form_case { int rank, extent[3], contiguous, bytes, swizzle, box[3]; };
