@@ -10,8 +10,8 @@
  *     %c = dot_wait pending(0) %d
  *
  * A transposed factor is a buffer_permute of the buffer that the untransposed tile was copied to.  A factor that is
- * computed, or that no copy can bring, is stored from registers; the first one stays there, in the instruction's own
- * layout.  Loads with other uses are read back from the buffer.
+ * computed, or that no copy can bring, is stored from registers; a first one that is computed stays there, in the
+ * instruction's own layout.  Loads with other uses are read back from the buffer.
  *
  * An accumulator that starts at zero is not added at all in the first iteration (a fourth operand says so), since
  * registers that a loop enters with zeros cost a move each; a loop that never ran gives zero by a select behind it.
@@ -28,6 +28,7 @@
 enum { SHARED_SLACK = 8192 }; /* for scratch of other operations */
 
 struct ring { struct ir_value *buffer; struct ir_block *block; };
+struct stored { struct ir_value *value, *buffer; };
 struct copied { struct ir_operation *load; struct ir_value *buffer, *token; };
 struct staging {
     struct pass_context *context;
@@ -36,6 +37,7 @@ struct staging {
     VECTOR(struct ir_operation *) dots;
     VECTOR(struct ring) rings;
     VECTOR(struct copied) copies;
+    VECTOR(struct stored) stored; /* outside of loops, for more than one product perhaps */
     bool changed;
 };
 
@@ -111,12 +113,20 @@ static int widest_dimension(const struct ir_type *tile)
                ? 0 : 1;
 }
 
+/* The block in which the factor's buffer is filled. */
+static struct ir_block *filled_in(const struct plan *plan, const struct ir_operation *dot, int factor)
+{
+    const struct ir_value *value = plan->how == COPY ? plan->source.origin : dot->operands[factor];
+    return value->definition ? value->block : dot->block;
+}
+
 static bool plan_factor(const struct staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
 {
     plan->source = source_of(dot->operands[factor]);
     if (plan_copy(s, dot, plan))
         return true;
-    if (factor == 0) {
+    const struct ir_operation *origin = plan->source.origin->definition;
+    if (factor == 0 && !(origin && origin->opcode == OP_LOAD)) { /* what was loaded goes through shared memory anyway */
         plan->registers = product_factor(s->adapter.table, dot, 0, dot->results[0]->type->layout);
         plan->how = KEEP_IN_REGISTERS;
         if (plan->registers)
@@ -154,30 +164,31 @@ static int64_t bytes_taken(const struct staging *s)
     return bytes;
 }
 
-static struct ir_value *reusable(const struct staging *s, const struct ir_type *type)
-{
-    for (int i = 0; i < s->rings.count; i++)
-        if (s->rings.data[i].buffer->type == type)
-            return s->rings.data[i].buffer;
-    return NULL;
-}
-
 static bool has_room(const struct staging *s, const struct ir_type *type)
 {
     return bytes_taken(s) + bytes_of(type) <= s->context->target->shared_bytes - SHARED_SLACK;
 }
 
+/* A ring that may hold one more factor: one of another loop, side by side with this; where room is scarce also one that is
+ * filled and read in the same block, one factor after the other. */
+static struct ring *reusable(struct staging *s, const struct ir_type *type, const struct ir_block *block, bool scarce)
+{
+    for (int i = 0; i < s->rings.count; i++) {
+        struct ring *old = &s->rings.data[i];
+        bool beside = !holds(old->block, block) && !holds(block, old->block);
+        if (old->buffer->type == type && (beside || (scarce && old->block == block)))
+            return old;
+    }
+    return NULL;
+}
+
 static struct ir_value *make_buffer(struct staging *s, const struct ir_type *type, struct ir_block *block,
                                     struct location at)
 {
-    if (!has_room(s, type) && reusable(s, type)) /* one after the other, also in one iteration */
-        return reusable(s, type);
-    for (int i = 0; i < s->rings.count; i++) {
-        struct ring *old = &s->rings.data[i];
-        if (old->buffer->type == type && !holds(old->block, block) && !holds(block, old->block)) {
-            old->block = block;
-            return old->buffer;
-        }
+    struct ring *old = reusable(s, type, block, !has_room(s, type));
+    if (old) {
+        old->block = block;
+        return old->buffer;
     }
     struct ir_builder front = { .module = s->function->module, .block = s->function->body,
                                 .before = s->function->body->first, .at = at };
@@ -254,11 +265,21 @@ static struct ir_value *copy_load(struct staging *s, const struct plan *plan, co
     return buffer;
 }
 
+/* One that comes from in front of the loop is stored there. */
 static struct ir_value *store_factor(struct staging *s, const struct plan *plan, struct ir_operation *dot,
                                      struct ir_value *value)
 {
-    struct ir_value *buffer = make_buffer(s, plan->buffer, dot->block, dot->at);
+    bool outside = value->definition && value->block != dot->block;
+    for (int i = 0; outside && i < s->stored.count; i++)
+        if (s->stored.data[i].value == value && s->stored.data[i].buffer->type == plan->buffer)
+            return s->stored.data[i].buffer;
+    struct ir_value *buffer = make_buffer(s, plan->buffer, outside ? value->block : dot->block, dot->at);
     struct ir_builder builder = rewrite_before(dot);
+    if (outside) {
+        builder.block = value->block;
+        builder.before = value->definition->next;
+        vector_push(s->context->arena, &s->stored, ((struct stored){ value, buffer }));
+    }
     ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
     ir_build(&builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){ value, buffer }, 0, NULL);
     if (ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA) /* it reads as asynchronous copies do */
@@ -374,8 +395,9 @@ static void stage(struct staging *s, struct ir_operation *dot)
         return;
     }
     int64_t more = 0;
+    bool same = plan[0].how != KEEP_IN_REGISTERS && plan[0].buffer == plan[1].buffer; /* both are needed at once */
     for (int i = 0; i < 2; i++)
-        if (plan[i].how != KEEP_IN_REGISTERS && !reusable(s, plan[i].buffer))
+        if (plan[i].how != KEEP_IN_REGISTERS && ((i && same) || !reusable(s, plan[i].buffer, filled_in(&plan[i], dot, i), true)))
             more += bytes_of(plan[i].buffer);
     if (bytes_taken(s) + more > s->context->target->shared_bytes - SHARED_SLACK) {
         give_up(s, dot, "its factors do not fit into shared memory beside the others");

@@ -19,6 +19,9 @@ void memory_load(struct lowering *l, enum ir_element element, const char *cache,
 void memory_store(struct lowering *l, enum ir_element element, const char *cache, LLVMValueRef address, int64_t offset,
                   int count, LLVMValueRef predicate, const LLVMValueRef *values);
 
+/* The address that was made last, from which the next one is made: its block and its register parts by dimension. */
+struct reach_chain { LLVMBasicBlockRef block; LLVMValueRef address; int number[IR_MAX_RANK]; };
+
 /* How a tile reaches a place of a view. */
 struct reach {
     struct ir_access access;
@@ -35,6 +38,7 @@ struct reach {
     int contiguous;                     /* dimension of the view with stride 1 that the tile runs along, or -1 */
     struct layout_vector vector;        /* registers that may go together; size 1: none */
     LLVMValueRef whole;                 /* i1: no vector straddles the limit; NULL: always so */
+    struct reach_chain *chain;          /* NULL: every register's address is made from the thread's */
 };
 void reach_plan(struct lowering *l, const struct ir_operation *operation, struct reach *reach);
 /* The same where the elements lie as in a tile of the given type, whose registers stand for what a thread moves. */

@@ -113,6 +113,33 @@ static void plan_vector(struct lowering *l, const struct ir_operation *operation
     reach->whole = LLVMBuildOr(b, inside, even, "");
 }
 
+static bool is_in_loop(const struct ir_operation *operation) {
+    for (; operation; operation = operation->block->parent)
+        if (ir_op_info[operation->opcode].traits & IR_TRAIT_LOOP) return true;
+    return false;
+}
+
+/* A copy that LLVM does not compute in front of a loop. */
+static LLVMValueRef stay(struct lowering *l, LLVMValueRef value) {
+    if (!value || LLVMIsConstant(value)) return value;
+    return ptx_text(l, "mov.b32 $0, $1;", "=r,r", l->i32, &value, 1, true);
+}
+
+enum { MANY_ACCESSES = 16 };
+
+/* Many accesses in a loop: what each adds to the address and whether its row is inside does not change from one iteration
+ * to the next; LLVM and ptxas would keep all of it, in more registers than there are.  So each address is made from the
+ * one before, which changes, and limits change as far as LLVM can see. */
+static void plan_many(struct lowering *l, const struct ir_operation *operation, struct reach *reach) {
+    if (value_registers(reach->type) / reach->vector.size <= MANY_ACCESSES || !is_in_loop(operation)) return;
+    reach->chain = ARENA_NEW(l->arena, struct reach_chain);
+    *reach->chain = (struct reach_chain){0};
+    for (int d = 0; d < reach->access.rank; d++) {
+        reach->limit[d] = stay(l, reach->limit[d]);
+        reach->low[d] = stay(l, reach->low[d]);
+    }
+}
+
 void reach_plan(struct lowering *l, const struct ir_operation *operation, struct reach *reach) {
     struct ir_access access;
     if (!ir_access_of(operation, &access)) die("%s without a place", ir_op_info[operation->opcode].text);
@@ -141,6 +168,7 @@ void reach_plan_as(struct lowering *l, const struct ir_operation *operation, con
     plan_bounds(l, operation, reach);
     plan_address(l, reach);
     plan_vector(l, operation, reach);
+    plan_many(l, operation, reach);
 }
 
 /* The index that the gathered dimension d takes for a register. */
@@ -159,36 +187,47 @@ static LLVMValueRef gathered_index(struct lowering *l, const struct reach *reach
 
 LLVMValueRef reach_address(struct lowering *l, const struct reach *reach, int reg, int64_t *offset) {
     LLVMBuilderRef b = l->builder;
-    int bytes = value_bytes(reach->element);
-    LLVMValueRef address = reach->address, moved = NULL;
+    int bytes = value_bytes(reach->element), number[IR_MAX_RANK] = {0};
+    struct reach_chain *chain = reach->chain;
+    bool follows = chain && chain->block == LLVMGetInsertBlock(b);
+    LLVMValueRef address = follows ? chain->address : reach->address, moved = NULL;
     *offset = 0;
     for (int d = 0; d < reach->access.rank; d++) {
         LLVMValueRef part;
         if (reach->access.place[d] == IR_GATHER) {
             part = gathered_index(l, reach, d, reg);
+            chain = NULL;
         } else if (reach->access.place[d] == IR_POINT) {
             continue;
         } else if (separable(reach, d)) {
-            int number;
-            coordinate_adds(reach->type->layout, reach->tile_dimension[d], reg, &number);
+            coordinate_adds(reach->type->layout, reach->tile_dimension[d], reg, &number[d]);
             int64_t stride = reach->access.view->type->stride[d];
-            if (number == 0) continue;
             if (stride != IR_DYNAMIC && stride > -(1 << 20) && stride < 1 << 20 &&
-                *offset + number * stride * bytes < 1 << 23 && *offset + number * stride * bytes > -(1 << 23)) {
-                *offset += number * stride * bytes;
+                *offset + number[d] * stride * bytes < 1 << 23 && *offset + number[d] * stride * bytes > -(1 << 23)) {
+                *offset += number[d] * stride * bytes;
+                number[d] = 0;
                 continue;
             }
-            part = value_i64(l, number);
+            int step = number[d] - (follows ? chain->number[d] : 0);
+            if (step == 0) continue;
+            part = value_i64(l, step);
         } else {
             part = LLVMBuildZExt(b, coordinate_register(l, reach->type->layout, reach->tile_dimension[d], reg), l->i64,
                                  "");
+            chain = NULL;
         }
         part = LLVMBuildMul(b, part, reach->view->stride[d], "");
         moved = moved ? LLVMBuildAdd(b, moved, part, "") : part;
     }
-    if (!moved) return address;
-    moved = LLVMBuildMul(b, moved, value_i64(l, bytes), "");
-    return LLVMBuildGEP2(b, l->i8, address, &moved, 1, "");
+    if (moved) {
+        moved = LLVMBuildMul(b, moved, value_i64(l, bytes), "");
+        address = LLVMBuildGEP2(b, l->i8, address, &moved, 1, "");
+    }
+    if (chain) {
+        *chain = (struct reach_chain){.block = LLVMGetInsertBlock(b), .address = address};
+        for (int d = 0; d < reach->access.rank; d++) chain->number[d] = number[d];
+    }
+    return address;
 }
 
 LLVMValueRef reach_inside(struct lowering *l, const struct reach *reach, int reg) {

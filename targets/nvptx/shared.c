@@ -16,10 +16,11 @@ int64_t shared_scratch(struct lowering *l, const struct ir_operation *operation,
     return start;
 }
 
+/* The constant goes last, into the instruction that accesses: many addresses are one register then. */
 LLVMValueRef shared_address(struct lowering *l, int64_t offset, LLVMValueRef bytes) {
-    LLVMValueRef start = value_i32(l, offset);
-    LLVMValueRef both = bytes ? LLVMBuildAdd(l->builder, bytes, start, "") : start;
-    return LLVMBuildGEP2(l->builder, l->i8, l->shared, &both, 1, "");
+    LLVMValueRef address = l->shared, constant = value_i32(l, offset);
+    if (bytes) address = LLVMBuildGEP2(l->builder, l->i8, address, &bytes, 1, "");
+    return LLVMBuildInBoundsGEP2(l->builder, l->i8, address, &constant, 1, "");
 }
 
 void shared_store(struct lowering *l, enum ir_element element, LLVMValueRef value, LLVMValueRef address,
