@@ -250,7 +250,9 @@ static void by_vectors(struct lowering *l, const struct route *route, enum ir_el
         if (reg & vector.register_mask) continue;
         int64_t constant;
         LLVMValueRef values[16], offset = offset_of(l, route, reg, &constant);
-        LLVMValueRef address = shared_address(l, constant, LLVMBuildAdd(l->builder, start, offset, ""));
+        if (LLVMIsAConstantInt(start)) constant += LLVMConstIntGetSExtValue(start);
+        else offset = LLVMBuildAdd(l->builder, start, offset, "");
+        LLVMValueRef address = shared_address(l, constant, offset);
         for (int i = 0; i < vector.size; i++)
             values[i] = store ? registers[layout_vector_register(&vector, reg, i)] : NULL;
         if (store) {
