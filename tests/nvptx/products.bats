@@ -103,12 +103,13 @@ nothing() {
         texts sm_80 "matmul<$type, $type>" "$examples/matmul.tile"
         clean sm_80 "matmul_${type}_$type.0.sm_80.ptx"
         hot_loops
-        [ "$loops" -eq 1 ]
-        [ "$(counts loop.1 HMMA\\.16816)" -eq 128 ]
-        [ "$(counts loop.1 LDSM)" -eq "$(counts loop.1 'LDSM\.16\.M.*\.4')" ]
-        [ "$(counts loop.1 LDSM)" -eq 32 ]
-        [ "$(counts loop.1 LDGSTS)" -eq "$(counts loop.1 LDGSTS\\.E\\.BYPASS\\.128)" ]
-        nothing loop.1 LDL STL 'LDG\.' STG 'STS'
+        for loop in loop.*; do # 64 x 64 a warp, 64 of k; each fragment read once
+            [ "$(counts "$loop" HMMA\\.16816)" -eq 128 ]
+            [ "$(counts "$loop" LDSM)" -eq "$(counts "$loop" 'LDSM\.16\.M.*\.4')" ]
+            [ "$(counts "$loop" LDSM)" -eq 32 ]
+            [ "$(counts "$loop" LDGSTS)" -eq "$(counts "$loop" LDGSTS\\.E\\.BYPASS\\.128)" ]
+            nothing "$loop" LDL STL 'LDG\.' STG 'STS'
+        done
     done
     for columns in 64 128; do
         for causal in false true; do
