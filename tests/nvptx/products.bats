@@ -107,7 +107,7 @@ nothing() {
             [ "$(counts "$loop" HMMA\\.16816)" -eq 128 ]
             [ "$(counts "$loop" LDSM)" -eq "$(counts "$loop" 'LDSM\.16\.M.*\.4')" ]
             [ "$(counts "$loop" LDSM)" -eq 32 ]
-            [ "$(counts "$loop" LDGSTS)" -eq "$(counts "$loop" LDGSTS\\.E\\.BYPASS\\.128)" ]
+            [ "$(counts "$loop" LDGSTS)" -eq "$(counts "$loop" "LDGSTS\\.E\\.BYPASS\\.(LTC[0-9]*B\\.)?128")" ]
             nothing "$loop" LDL STL 'LDG\.' STG 'STS'
         done
     done
@@ -119,7 +119,7 @@ nothing() {
             for loop in loop.*; do
                 [ "$(counts "$loop" HMMA\\.16816)" -eq $((columns * 2)) ]
                 [ "$(counts "$loop" LDSM)" -eq "$(counts "$loop" 'LDSM\.16\.M.*\.4')" ]
-                [ "$(counts "$loop" LDGSTS)" -eq "$(counts "$loop" LDGSTS\\.E\\.BYPASS\\.128)" ]
+                [ "$(counts "$loop" LDGSTS)" -eq "$(counts "$loop" "LDGSTS\\.E\\.BYPASS\\.(LTC[0-9]*B\\.)?128")" ]
                 nothing "$loop" LDL STL 'LDG\.' STG 'STS'
             done
         done
