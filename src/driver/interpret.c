@@ -5,8 +5,8 @@
  *
  * Every input holds a fixed pattern of small integers, which every element type represents, so that results do not
  * depend on the order of sums; outputs start as unwritten.  With --passes it runs before the passes and behind each of
- * them, and must write the same every time (behind expand_math, whose functions round in their own way, nearly).  A .tir
- * file has no wrapper that computes the grid: there
+ * them, and must write the same every time (behind expand_math, whose functions round in their own way, nearly).  A
+ * .tir file has no wrapper that computes the grid: there
  *
  *   CALL = function(argument, ...)[count, ...] */
 #include "driver/driver.h"
@@ -145,7 +145,8 @@ static bool parse_scalar(struct call_parser *parser, int index) {
 static bool parse_grid(struct call_parser *parser) {
     if (!parser->grid_follows || !accept(parser, '[')) return true;
     for (int d = 0; d < IR_MAX_RANK; d++) {
-        if (!parse_integer(take_word(parser), &parser->grid[d]) || parser->grid[d] < 0 || parser->grid[d] > MOST_ELEMENTS)
+        if (!parse_integer(take_word(parser), &parser->grid[d]) || parser->grid[d] < 0 ||
+            parser->grid[d] > MOST_ELEMENTS)
             return fail(parser, "a count of the grid is not a number from 0 to 16777216", NULL);
         if (accept(parser, ']')) return true;
         if (!accept(parser, ',')) break;
@@ -236,7 +237,8 @@ struct interpretation {
     int count;
     struct interp_argument arguments[MOST_PARAMETERS];
     struct interp_options options;
-    unsigned char *before[MOST_PARAMETERS], *after[MOST_PARAMETERS]; /* of each memory: at first, and what the first run left */
+    /* of each memory: what was there at first, and what the first run left */
+    unsigned char *before[MOST_PARAMETERS], *after[MOST_PARAMETERS];
     bool failed, stale; /* stale: passes worked on it since the last run */
 };
 
@@ -264,7 +266,8 @@ static int64_t first_difference(const struct interpretation *call, int memory, b
     const unsigned char *before = call->after[memory], *now = parser->memories[memory].data;
     enum ir_element element = IR_U8;
     for (int i = 0; i < parser->entry->parameters.count; i++)
-        if (parser->entry->parameters.data[i].kind == KERNEL_VIEW && parser->arguments[i].present && parser->memory_of[i] == memory)
+        if (parser->entry->parameters.data[i].kind == KERNEL_VIEW && parser->arguments[i].present &&
+            parser->memory_of[i] == memory)
             element = parser->entry->parameters.data[i].element;
     size_t size = (size_t)ir_element_info[element].bits / 8;
     for (size_t at = 0; at < parser->memories[memory].size; at += size) {
@@ -276,14 +279,16 @@ static int64_t first_difference(const struct interpretation *call, int memory, b
     return -1;
 }
 
-/* False: not what the first run wrote.  `rounded`: floats may differ a little, and what is there now counts from here on. */
+/* False: not what the first run wrote.  `rounded`: floats may differ a little, and what is there now counts from here
+ * on. */
 static bool same_memories(struct interpretation *call, bool rounded) {
     struct arena *arena = call->parser->compilation->arena;
     for (int i = 0; i < call->parser->memory_count; i++) {
         const struct interp_memory *memory = &call->parser->memories[i];
         int64_t byte = call->after[i] ? first_difference(call, i, rounded) : -1;
         if (byte >= 0) {
-            driver_error("%s: byte %lld of '%s' differs from the first run", call->function->name, (long long)byte, memory->name);
+            driver_error("%s: byte %lld of '%s' differs from the first run", call->function->name, (long long)byte,
+                         memory->name);
             return false;
         }
         if (!call->after[i]) call->after[i] = arena_copy(arena, memory->data, memory->size);
@@ -304,7 +309,8 @@ static bool run_every_way(struct interpretation *call, const char *behind) {
         reset_memories(call, behind == NULL && way == 0);
         bool good = interp_run(call->function, call->count, call->arguments, &call->options, NULL, &problem);
         if (!good)
-            driver_error("%s:%d:%d: instance %lld: %s", problem.at.source ? problem.at.source->name : "?", problem.at.line,
+            driver_error("%s:%d:%d: instance %lld: %s", problem.at.source ? problem.at.source->name : "?",
+                         problem.at.line,
                          problem.at.column, (long long)problem.instance, problem.text);
         if (good && same_memories(call, expands && way == 0)) continue;
         if (behind) driver_error("behind the pass '%s'", behind);
@@ -395,7 +401,8 @@ enum exit_code interpret_begin(struct compilation *compilation) {
     }
     int64_t grid[IR_MAX_RANK] = {0};
     for (int d = 0; d < variant->grid_rank; d++)
-        if (!host_evaluate(&call, variant->grid[d], &grid[d])) return fail(parser, "the grid overflows", NULL), EXIT_SOURCE;
+        if (!host_evaluate(&call, variant->grid[d], &grid[d]))
+            return fail(parser, "the grid overflows", NULL), EXIT_SOURCE;
     return start(parser, &call, variant->function, grid) ? EXIT_OK : EXIT_SOURCE;
 }
 
@@ -412,7 +419,8 @@ static struct kernel_entry *entry_of(struct arena *arena, const struct ir_functi
                                              .kind = type->kind == IR_VIEW ? KERNEL_VIEW : KERNEL_SCALAR,
                                              .element = type->element,
                                              .rank = type->rank,
-                                             .direction = !type->writable ? KERNEL_IN : type->readable ? KERNEL_INOUT : KERNEL_OUT,
+                                             .direction = !type->writable ? KERNEL_IN
+                                                          : type->readable ? KERNEL_INOUT : KERNEL_OUT,
                                              .optional = type->optional};
         if (type->element == IR_POINTER) {
             parameter.kind = type->kind == IR_VIEW ? KERNEL_VIEW : KERNEL_POINTER;

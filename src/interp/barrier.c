@@ -11,7 +11,8 @@ struct mbarrier *machine_barrier_of(struct frame *frame, const struct ir_operati
     int64_t slot = ir_bits_to_int(index->type->element, frame_cell(frame, index)->bits[0]);
     char name[64];
     if (slot < 0 || slot >= value->type->slots)
-        interp_stop(machine->run, op, "%s has %d mbarriers, and this is number %lld", machine_name(value, name, sizeof name),
+        interp_stop(machine->run, op, "%s has %d mbarriers, and this is number %lld",
+                    machine_name(value, name, sizeof name),
                     value->type->slots, (long long)slot);
     struct mbarrier *barrier = machine->barriers.data[first + slot];
     if (!barrier->ready)
@@ -38,7 +39,8 @@ static void make(struct frame *frame, const struct ir_operation *op)
     }
 }
 
-/* Other blocks of a cluster are taken to do what this one does, at the same time: what they send is what this one sends them. */
+/* Other blocks of a cluster are taken to do what this one does, at the same time: what they send is what this one
+ * sends them. */
 void machine_reach_out(struct machine *machine, const struct ir_operation *op)
 {
     if (!machine->cluster_met)
@@ -87,10 +89,12 @@ static void arrive(struct machine *machine, const struct ir_operation *op, struc
     char name[64];
     machine_name(barrier->value, name, sizeof name);
     if (barrier->arrived == barrier->arrivals)
-        interp_stop(machine->run, op, "an arrival too many at %s[%d]: phase %lld has had all of its %lld", name, barrier->slot,
+        interp_stop(machine->run, op, "an arrival too many at %s[%d]: phase %lld has had all of its %lld", name,
+                    barrier->slot,
                     (long long)barrier->phase, (long long)barrier->arrivals);
     if (machine->warp[warp].seen[barrier->agent] < (uint32_t)barrier->phase)
-        interp_stop(machine->run, op, "an arrival too many at %s[%d]: nothing tells warp %d that phase %lld has ended", name,
+        interp_stop(machine->run, op,
+                    "an arrival too many at %s[%d]: nothing tells warp %d that phase %lld has ended", name,
                     barrier->slot, warp, (long long)barrier->phase - 1);
     barrier->arrived++;
     machine_clock_join(machine, &barrier->gathering, &machine->warp[warp]);
@@ -121,7 +125,8 @@ static void expect(struct frame *frame, const struct ir_operation *op)
     end_phase_when_full(machine, barrier);
 }
 
-void machine_bytes_arrive(struct machine *machine, struct mbarrier *barrier, const struct transfer *transfer, int64_t bytes)
+void machine_bytes_arrive(struct machine *machine, struct mbarrier *barrier, const struct transfer *transfer,
+                          int64_t bytes)
 {
     char name[64];
     barrier->bytes -= bytes;
@@ -229,8 +234,8 @@ void execute_barrier(struct frame *frame, const struct ir_operation *op)
 
 /* ---- turns ---- */
 
-/* Warpgroups take the same steps one after the other, so that it is enough to follow one: it may not wait for a turn that it has,
- * and who does not hand it on leaves the next one waiting. */
+/* Warpgroups take the same steps one after the other, so that it is enough to follow one: it may not wait for a turn
+ * that it has, and who does not hand it on leaves the next one waiting. */
 void execute_turn(struct frame *frame, const struct ir_operation *op)
 {
     struct run *run = frame->run;
@@ -245,7 +250,8 @@ void execute_turn(struct frame *frame, const struct ir_operation *op)
         if (!control->turns)
             interp_stop(run, op, "deadlock: waits for a turn, and nothing started them");
         if (control->has_turn)
-            interp_stop(run, op, "deadlock: waits for the turn that it took at %d:%d and did not pass on", control->turn->at.line,
+            interp_stop(run, op, "deadlock: waits for the turn that it took at %d:%d and did not pass on",
+                        control->turn->at.line,
                         control->turn->at.column);
         control->has_turn = true;
         control->turn = op;

@@ -128,7 +128,8 @@ static void execute_map(struct frame *frame, const struct ir_operation *operatio
     int64_t count = ir_type_elements(operation->results[0]->type);
     for (int64_t i = 0; i < count; i++) {
         for (int k = 0; k < operation->operand_count; k++)
-            frame_cell(frame, region->arguments.data[k])->bits[0] = cell_at(frame_cell(frame, operation->operands[k]), i);
+            frame_cell(frame, region->arguments.data[k])->bits[0] =
+                cell_at(frame_cell(frame, operation->operands[k]), i);
         const struct ir_operation *yield = execute_block(frame, region);
         for (int k = 0; k < operation->result_count; k++)
             frame_cell(frame, operation->results[k])->bits[i] = frame_cell(frame, yield->operands[k])->bits[0];
@@ -150,7 +151,8 @@ static void execute_elementwise(struct frame *frame, const struct ir_operation *
 
 static void execute_philox(struct frame *frame, const struct ir_operation *operation)
 {
-    const struct cell *seed = frame_cell(frame, operation->operands[0]), *counter = frame_cell(frame, operation->operands[1]);
+    const struct cell *seed = frame_cell(frame, operation->operands[0]);
+    const struct cell *counter = frame_cell(frame, operation->operands[1]);
     int64_t count = frame_cell(frame, operation->results[0])->count;
     for (int64_t i = 0; i < count; i++) {
         uint32_t words[4];
@@ -186,7 +188,8 @@ static void execute_one(struct frame *frame, const struct ir_operation *operatio
     case OP_POINTER_LOAD: case OP_POINTER_STORE: case OP_POINTER_ATOMIC: case OP_POINTER_CAS:
         execute_memory(frame, operation); return;
     case OP_GRID_INDEX:
-        frame_cell(frame, operation->results[0])->bits[0] = (uint64_t)run->index[ir_number(operation, IR_ATTRIBUTE_DIMENSION, 0)];
+        frame_cell(frame, operation->results[0])->bits[0] =
+            (uint64_t)run->index[ir_number(operation, IR_ATTRIBUTE_DIMENSION, 0)];
         return;
     case OP_GRID_SIZE:
         frame_cell(frame, operation->results[0])->bits[0] =
@@ -204,7 +207,8 @@ static void execute_one(struct frame *frame, const struct ir_operation *operatio
     case OP_CALL: call(frame, operation); return;
     case OP_YIELD: case OP_CONDITION: case OP_RETURN: return;
     case OP_TURN_START: case OP_TURN_TAKE: case OP_TURN_PASS: execute_turn(frame, operation); return;
-    case OP_BUFFER: case OP_SLOT: case OP_BUFFER_PERMUTE: case OP_BUFFER_PART: case OP_BUFFER_LOAD: case OP_BUFFER_STORE:
+    case OP_BUFFER: case OP_SLOT: case OP_BUFFER_PERMUTE: case OP_BUFFER_PART: case OP_BUFFER_LOAD:
+    case OP_BUFFER_STORE:
         execute_buffer(frame, operation); return;
     case OP_COPY_ASYNC: case OP_STORE_ASYNC: case OP_WAIT: case OP_TMA_LOAD: case OP_TMA_STORE: case OP_TMA_COMMIT:
     case OP_TMA_WAIT: case OP_CP_ASYNC: case OP_CP_COMMIT: case OP_CP_WAIT: case OP_FENCE_ASYNC:
@@ -286,7 +290,7 @@ static void call(struct frame *frame, const struct ir_operation *operation)
         interp_stop(frame->run, operation, "a call inside a role");
     if (++frame->run->depth > 200)
         interp_stop(frame->run, operation, "calls are nested too deep");
-    struct frame *inner = malloc(sizeof *inner); /* on the heap: it is released after a longjmp over this function, too */
+    struct frame *inner = malloc(sizeof *inner); /* it is released after a longjmp over this function, too */
     if (!inner)
         memory_exhausted();
     enter(frame->run, inner, callee);
@@ -300,7 +304,8 @@ static void call(struct frame *frame, const struct ir_operation *operation)
     frame->run->depth--;
 }
 
-static void set_arguments(struct frame *frame, const struct ir_function *function, const struct interp_argument *arguments)
+static void set_arguments(struct frame *frame, const struct ir_function *function,
+                          const struct interp_argument *arguments)
 {
     for (int i = 0; i < function->body->arguments.count; i++) {
         const struct ir_value *argument = function->body->arguments.data[i];

@@ -1,11 +1,13 @@
-/* What the Schedule and Machine operations run on: the shared memory of one block, its warps and asynchronous operations with
- * what each knows of the others, mbarriers, and roles.  One `struct machine` lives as long as one block of programs.
+/* What the Schedule and Machine operations run on: the shared memory of one block, its warps and asynchronous
+ * operations with what each knows of the others, mbarriers, and roles.  One `struct machine` lives as long as one
+ * block of programs.
  *
- * Order.  Whoever touches shared memory on its own is an *agent*: each warp, and each asynchronous operation once a warp that
- * waits for it.  An agent counts its own time; a *clock* holds for each agent the last time that is known to be over.  Warps
- * exchange clocks where they meet (barrier, mbarrier, waits).  Each byte remembers the *event* that wrote it last and those
- * that read it since; an access that does not know all it collides with is a race, in whatever order this run came by.
- * A second clock of the same form holds what a proxy fence has made visible to asynchronous readers. */
+ * Order.  Whoever touches shared memory on its own is an *agent*: each warp, and each asynchronous operation once a
+ * warp that waits for it.  An agent counts its own time; a *clock* holds for each agent the last time that is known to
+ * be over.  Warps exchange clocks where they meet (barrier, mbarrier, waits).  Each byte remembers the *event* that
+ * wrote it last and those that read it since; an access that does not know all it collides with is a race, in whatever
+ * order this run came by.  A second clock of the same form holds what a proxy fence has made visible to asynchronous
+ * readers. */
 #ifndef TILECC_INTERP_MACHINE_H
 #define TILECC_INTERP_MACHINE_H
 #include <ucontext.h>
@@ -18,7 +20,7 @@ enum { MACHINE_MOST_WARPS = 64 };
 /* ---- clocks ---- */
 
 struct clock { uint32_t *seen, *fenced; struct clock *next; }; /* one number an agent; all clocks grow together */
-struct agent { uint32_t time; int owner; };                    /* owner: the warp that started it; -1: a phase counter */
+struct agent { uint32_t time; int owner; }; /* owner: the warp that started it; -1: a phase counter */
 struct epoch { int agent; uint32_t time; };
 
 /* One operation of some warps on shared memory.  Readers and writers of bytes name it by its index. */
@@ -149,7 +151,8 @@ struct machine {
 void machine_clock_add(struct machine *machine, struct clock *clock);
 void machine_clock_join(struct machine *machine, struct clock *into, const struct clock *from);
 int machine_agent_add(struct machine *machine, int owner);
-/* An agent for something that a warp starts, at a time that nobody has seen: the last one that it knows to be over, or new. */
+/* An agent for something that a warp starts, at a time that nobody has seen: the last one that it knows to be over, or
+ * new. */
 struct epoch machine_agent_start(struct machine *machine, int warp);
 void machine_warp_learns(struct machine *machine, int warp, struct epoch epoch);
 void machine_warp_tick(struct machine *machine, int warp);
@@ -176,10 +179,12 @@ struct accessor {
 };
 /* Starts an execution of an operation: accesses made until the next one do not race with each other. */
 void machine_operation_begin(struct machine *machine);
-struct accessor machine_access_ordinary(struct machine *machine, const struct ir_operation *op, uint64_t warps, bool writes);
+struct accessor machine_access_ordinary(struct machine *machine, const struct ir_operation *op, uint64_t warps,
+                                        bool writes);
 struct accessor machine_access_scratch(struct machine *machine, const struct ir_operation *op, bool writes);
 /* `epochs` are pushed already. */
-struct accessor machine_access_asynchronous(struct machine *machine, const struct ir_operation *op, bool writes, bool ordinary,
+struct accessor machine_access_asynchronous(struct machine *machine, const struct ir_operation *op, bool writes,
+                                            bool ordinary,
                                             int first_epoch, int epochs);
 void machine_touch(const struct accessor *accessor, int64_t byte, int64_t size);
 uint64_t machine_active_warps(const struct machine *machine);
@@ -202,7 +207,8 @@ void machine_check_turns(struct machine *machine); /* at the end of a role, or o
 /* The mbarrier that an operand and the index behind it name. */
 struct mbarrier *machine_barrier_of(struct frame *frame, const struct ir_operation *op, int operand);
 void machine_reach_out(struct machine *machine, const struct ir_operation *op);
-void machine_bytes_arrive(struct machine *machine, struct mbarrier *barrier, const struct transfer *transfer, int64_t bytes);
+void machine_bytes_arrive(struct machine *machine, struct mbarrier *barrier, const struct transfer *transfer,
+                          int64_t bytes);
 
 /* product.c */
 /* Whether an operand is undefined; stops where one is a product on its way. */

@@ -1,5 +1,5 @@
-/* Roles run in turns, each on a stack of its own: a seed says who goes on, so that a run can be repeated.  Also the beginning and
- * the end of a block. */
+/* Roles run in turns, each on a stack of its own: a seed says who goes on, so that a run can be repeated.  Also the
+ * beginning and the end of a block. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,8 @@ static const char *wait_text(const struct control *control, struct buffer *out)
                       control->op->at.column, (long long)control->named->arrived, (long long)control->named->warps);
     } else {
         const struct mbarrier *barrier = control->barrier;
-        buffer_printf(out, " waits at %d:%d for parity %lld of %s[%d] (phase %lld: %lld of %lld arrived, %lld bytes to come)",
+        buffer_printf(out,
+                      " waits at %d:%d for parity %lld of %s[%d] (phase %lld: %lld of %lld arrived, %lld bytes to come)",
                       control->op->at.line, control->op->at.column, (long long)(control->phase & 1),
                       machine_name(barrier->value, name, sizeof name), barrier->slot, (long long)barrier->phase,
                       (long long)barrier->arrived, (long long)barrier->arrivals, (long long)barrier->bytes);
@@ -120,8 +121,10 @@ static void prepare(struct frame *frame, const struct ir_operation *op, int numb
     struct control *role = &machine->roles[number];
     int64_t warps = ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS)->list[number];
     if (warps < 1 || first_warp + warps > machine->warps)
-        interp_stop(frame->run, op, "role %d has %lld warps, and the block has %d", number, (long long)warps, machine->warps);
-    *role = (struct control){ .number = number, .first_warp = first_warp, .warps = (int)warps, .block = op->regions[number],
+        interp_stop(frame->run, op, "role %d has %lld warps, and the block has %d", number, (long long)warps,
+                    machine->warps);
+    *role = (struct control){ .number = number, .first_warp = first_warp, .warps = (int)warps,
+                              .block = op->regions[number],
                               .frame = frame, .stack = malloc(STACK_BYTES), .op = op };
     if (!role->stack || getcontext(&role->context))
         memory_exhausted();
@@ -209,7 +212,8 @@ void machine_begin(struct run *run, const struct ir_function *function)
     int64_t capacity = machine->capacity;
     if (machine->arena)
         arena_destroy(machine->arena);
-    *machine = (struct machine){ .run = run, .arena = arena_create(), .function = function, .bytes = bytes, .shadow = shadow,
+    *machine = (struct machine){ .run = run, .arena = arena_create(), .function = function, .bytes = bytes,
+                                 .shadow = shadow,
                                  .capacity = capacity, .random = run->options->seed * 7919 + (uint64_t)run->instance };
     machine->policy_transfers = (int)((run->options->seed + 2) % 3);
     machine->policy_roles = (int)((run->options->seed / 3 + 2) % 3);

@@ -1,5 +1,5 @@
-/* Asynchronous copies: issued here, done at some time until somebody waits for them.  The time is the seed's choice, but what
- * is reported does not depend on it: from its issue on, a copy is an agent that nobody knows the end of. */
+/* Asynchronous copies: issued here, done at some time until somebody waits for them.  The time is the seed's choice,
+ * but what is reported does not depend on it: from its issue on, a copy is an agent that nobody knows the end of. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +14,15 @@ static void move(struct machine *machine, const struct transfer *transfer)
         uintptr_t global = transfer->global[i];
         if (transfer->stores) {
             if (global)
-                memory_store_bits(memory_checked(machine->run, transfer->op, global, size, true, false), transfer->element,
+                memory_store_bits(memory_checked(machine->run, transfer->op, global, size, true, false),
+                                  transfer->element,
                                   machine_read(machine, transfer->shared[i], transfer->element));
             continue;
         }
         uint64_t bits = 0;
         if (global)
-            bits = memory_load_bits(memory_checked(machine->run, transfer->op, global, size, false, true), transfer->element);
+            bits = memory_load_bits(memory_checked(machine->run, transfer->op, global, size, false, true),
+                                    transfer->element);
         machine_write(machine, transfer->shared[i], transfer->element, bits);
     }
 }
@@ -45,7 +47,8 @@ bool machine_transfer_some(struct machine *machine)
 {
     if (!machine->transfers.count)
         return false;
-    machine_transfer_finish(machine, machine->transfers.data[machine_random(machine, (uint32_t)machine->transfers.count)]);
+    machine_transfer_finish(machine,
+                            machine->transfers.data[machine_random(machine, (uint32_t)machine->transfers.count)]);
     return true;
 }
 
@@ -97,7 +100,8 @@ static void check_tensor(struct frame *frame, const struct ir_operation *op, con
     if (!view->data)
         interp_stop(frame->run, op, "TMA on %s, which is absent", machine_name(value, name, sizeof name));
     if ((uintptr_t)view->data % 16)
-        interp_stop(frame->run, op, "TMA on %s, whose address is no multiple of 16", machine_name(value, name, sizeof name));
+        interp_stop(frame->run, op, "TMA on %s, whose address is no multiple of 16",
+                    machine_name(value, name, sizeof name));
     for (int d = 0; d < value->type->rank; d++) {
         neighbours += view->stride[d] == 1;
         if (view->stride[d] != 1 && view->stride[d] * size % 16)
@@ -105,7 +109,8 @@ static void check_tensor(struct frame *frame, const struct ir_operation *op, con
                         machine_name(value, name, sizeof name), d, (long long)(view->stride[d] * size));
     }
     if (!neighbours)
-        interp_stop(frame->run, op, "TMA on %s, which has no dimension of neighbours", machine_name(value, name, sizeof name));
+        interp_stop(frame->run, op, "TMA on %s, which has no dimension of neighbours",
+                    machine_name(value, name, sizeof name));
 }
 
 static struct transfer *issue(struct frame *frame, const struct ir_operation *op, enum transfer_kind kind)
@@ -121,8 +126,10 @@ static struct transfer *issue(struct frame *frame, const struct ir_operation *op
                                    .stores = op->opcode == OP_STORE_ASYNC || op->opcode == OP_TMA_STORE };
     list_elements(frame, transfer, &access);
     start_agents(machine, transfer, kind == TRANSFER_CP);
-    bool ordinary = kind == TRANSFER_CP || op->opcode == OP_STORE_ASYNC; /* the latter stands for either form of store */
-    struct accessor accessor = machine_access_asynchronous(machine, op, !transfer->stores, ordinary, transfer->first_epoch,
+    /* store_async stands for either form of store */
+    bool ordinary = kind == TRANSFER_CP || op->opcode == OP_STORE_ASYNC;
+    struct accessor accessor = machine_access_asynchronous(machine, op, !transfer->stores, ordinary,
+                                                           transfer->first_epoch,
                                                            transfer->epochs);
     accessor.any_warp = kind == TRANSFER_TOKEN;
     if (kind == TRANSFER_TMA_LOAD || kind == TRANSFER_TMA_STORE)
@@ -228,7 +235,8 @@ void execute_transfer(struct frame *frame, const struct ir_operation *op)
 void machine_check_end(struct machine *machine)
 {
     if (machine->reached_out)
-        interp_stop(machine->run, machine->reached_out, "reaches into other blocks, which may have ended: no cluster_barrier follows");
+        interp_stop(machine->run, machine->reached_out,
+                    "reaches into other blocks, which may have ended: no cluster_barrier follows");
     for (int i = 0; i < machine->all_transfers.count; i++) {
         const struct transfer *transfer = machine->all_transfers.data[i];
         for (int k = 0; k < transfer->epochs; k++) {

@@ -1,11 +1,14 @@
 /* Random loops over products, written as text.
  *
- * One loop along the depth adds one or two products of slices of views to what it carries; slices are loaded as they lie, or
- * transposed, or computed upon before they are factors; a product may feed another through registers, and something may be
- * loaded that feeds none.  One in four is of another form, that of attention: what stays is multiplied by what passes, and the
- * product, narrowed, by something else that passes.  Extents divide nothing, rows have gaps.  Behind the loop comes an epilogue of a random length.
- * Every number is a small integer and is clamped before it is narrowed, so that all orders of sums give the same bits. */
+ * One loop along the depth adds one or two products of slices of views to what it carries; slices are loaded as they
+ * lie, or transposed, or computed upon before they are factors; a product may feed another through registers, and
+ * something may be loaded that feeds none.  One in four is of another form, that of attention: what stays is
+ * multiplied by what passes, and the product, narrowed, by something else that passes.  Extents divide nothing, rows
+ * have gaps.  Behind the loop comes an epilogue of a random length.  Every number is a small integer and is clamped
+ * before it is narrowed, so that all orders of sums give the same bits. */
 #include "generate_product.h"
+
+#include <string.h>
 
 enum { LIMIT = 8 };
 
@@ -15,21 +18,25 @@ struct product_program {
     const char *element;      /* of the factors */
     int m, n, k;              /* of the tile */
     int64_t rows, columns, depth;
-    bool a_by_columns, b_by_columns, c_is_narrow, biased, summed, two, chained, computed, odd_load, guarded, counts_down, free_start;
+    bool a_by_columns, b_by_columns, c_is_narrow, biased, summed, two, chained, computed, odd_load, guarded;
+    bool counts_down, free_start;
     bool has_extra, attention, reduced, rescaled, in_place, read_back, by_while;
     int inner;                /* attention: depth of the first product */
     int next;                 /* number for names */
 };
 
-static void add_view(struct product_program *p, const char *name, const char *element, int64_t rows, int64_t columns, bool by_columns,
+static void add_view(struct product_program *p, const char *name, const char *element, int64_t rows, int64_t columns,
+                     bool by_columns,
                      const char *direction, struct buffer *head, struct buffer *parameters)
 {
     int64_t width = by_columns ? rows : columns, other = by_columns ? columns : rows;
     int64_t pitch = (width + 7) / 8 * 8 + 8 * random_below(&p->random, 2);
-    buffer_printf(head, "// view extent %lld %lld stride %lld %lld elements %lld block 1 content 0 fill %d%s\n", (long long)rows,
+    buffer_printf(head, "// view extent %lld %lld stride %lld %lld elements %lld block 1 content 0 fill %d%s\n",
+                  (long long)rows,
                   (long long)columns, (long long)(by_columns ? 1 : pitch), (long long)(by_columns ? pitch : 1),
-                  (long long)int64_max(1, pitch * other), p->next++, direction[0] == 'i' && direction[2] == 'o' ? " output" : "");
-    buffer_printf(parameters, "%s%%%s: view<%s, [?, ?], [%s], %s> {align(16), stride_multiple(%s), limit(2147483648), restrict}",
+                  (long long)int64_max(1, pitch * other), p->next++, strcmp(direction, "inout") == 0 ? " output" : "");
+    buffer_printf(parameters,
+                  "%s%%%s: view<%s, [?, ?], [%s], %s> {align(16), stride_multiple(%s), limit(2147483648), restrict}",
                   parameters->size ? ", " : "", name, element, by_columns ? "1, ?" : "?, 1", direction,
                   by_columns ? "0, 8" : "8, 0");
 }
@@ -38,23 +45,29 @@ static void add_view(struct product_program *p, const char *name, const char *el
 static void clamp(struct product_program *p, const char *to, const char *from, const char *type)
 {
     int n = p->next++;
-    buffer_printf(p->out, "%%low%d = constant value(-8.0) : %s\n%%high%d = constant value(8.0) : %s\n", n, type, n, type);
-    buffer_printf(p->out, "%%above%d = max %%%s, %%low%d : %s\n%%%s = min %%above%d, %%high%d : %s\n", n, from, n, type, to, n, n, type);
+    buffer_printf(p->out, "%%low%d = constant value(-8.0) : %s\n%%high%d = constant value(8.0) : %s\n", n, type, n,
+                  type);
+    buffer_printf(p->out, "%%above%d = max %%%s, %%low%d : %s\n%%%s = min %%above%d, %%high%d : %s\n", n, from, n,
+                  type, to, n, n, type);
 }
 
 /* A factor of rows x columns from the view at these indexes: as it lies, or the transpose of the other order. */
-static void factor(struct product_program *p, const char *name, const char *view, const char *row, int rows, const char *column,
+static void factor(struct product_program *p, const char *name, const char *view, const char *row, int rows,
+                   const char *column,
                    int columns, bool transposed)
 {
     int n = p->next++;
     buffer_printf(p->out, "%%zero%d = constant value(0.0) : %s\n", n, p->element);
     if (transposed) {
-        buffer_printf(p->out, "%%flat%d = load %%%s[%%%s +: %d, %%%s +: %d], %%zero%d : %s[%d, %d]\n", n, view, column, columns, row,
+        buffer_printf(p->out, "%%flat%d = load %%%s[%%%s +: %d, %%%s +: %d], %%zero%d : %s[%d, %d]\n", n, view,
+                      column, columns, row,
                       rows, n, p->element, columns, rows);
-        buffer_printf(p->out, "%%%s = permute permutation(1, 0) %%flat%d : %s[%d, %d]\n", name, n, p->element, rows, columns);
+        buffer_printf(p->out, "%%%s = permute permutation(1, 0) %%flat%d : %s[%d, %d]\n", name, n, p->element, rows,
+                      columns);
         return;
     }
-    buffer_printf(p->out, "%%%s = load %%%s[%%%s +: %d, %%%s +: %d], %%zero%d : %s[%d, %d]\n", name, view, row, rows, column, columns, n,
+    buffer_printf(p->out, "%%%s = load %%%s[%%%s +: %d, %%%s +: %d], %%zero%d : %s[%d, %d]\n", name, view, row, rows,
+                  column, columns, n,
                   p->element, rows, columns);
 }
 
@@ -67,7 +80,8 @@ static void compute_on(struct product_program *p, const char *to, const char *fr
         buffer_printf(p->out, "%%%s = neg %%%s : %s\n", to, from, type);
         return;
     }
-    buffer_printf(p->out, "%%one%d = constant value(1.0) : %s\n%%more%d = add %%%s, %%one%d : %s\n", n, type, n, from, n, type);
+    buffer_printf(p->out, "%%one%d = constant value(1.0) : %s\n%%more%d = add %%%s, %%one%d : %s\n", n, type, n, from,
+                  n, type);
     buffer_printf(p->out, "%%%s = max %%more%d, %%one%d : %s\n", to, n, n, type);
 }
 
@@ -98,7 +112,9 @@ static void body(struct product_program *p)
         }
     }
     if (p->free_start) {
-        buffer_printf(p->out, "%%fresh = constant value(0.0) : %s\n%%p1 = dot %%%s, %%%s, %%fresh : %s\n%%s1 = add %%acc, %%p1 : %s\n",
+        buffer_printf(p->out,
+                      "%%fresh = constant value(0.0) : %s\n%%p1 = dot %%%s, %%%s, %%fresh : %s\n"
+                      "%%s1 = add %%acc, %%p1 : %s\n",
                       type, x, y, type, type);
     } else {
         buffer_printf(p->out, "%%s1 = dot %%%s, %%%s, %%%s : %s\n", x, y, sum, type);
@@ -117,14 +133,20 @@ static void body(struct product_program *p)
         sum = "s3";
     }
     if (p->odd_load) {
-        buffer_printf(p->out, "%%none = constant value(0.0) : f32\n%%line = load %%e[%%at, %%column +: %d], %%none : f32[%d]\n", p->n, p->n);
-        buffer_printf(p->out, "%%lines = reshape %%line : f32[1, %d]\n%%wide = broadcast %%lines : %s\n%%s4 = add %%%s, %%wide : %s\n", p->n,
+        buffer_printf(p->out,
+                      "%%none = constant value(0.0) : f32\n"
+                      "%%line = load %%e[%%at, %%column +: %d], %%none : f32[%d]\n", p->n, p->n);
+        buffer_printf(p->out,
+                      "%%lines = reshape %%line : f32[1, %d]\n%%wide = broadcast %%lines : %s\n"
+                      "%%s4 = add %%%s, %%wide : %s\n", p->n,
                       type, sum, type);
         sum = "s4";
     }
     if (p->guarded) {
-        buffer_printf(p->out, "%%rest = sub %%depth, %%at : index\n%%last = compare predicate(lt) %%rest, %%step : bool\n"
-                              "%%s5 = if %%last {\n%%two5 = constant value(2.0) : %s\n%%twice = add %%%s, %%two5 : %s\nyield %%twice\n"
+        buffer_printf(p->out,
+                      "%%rest = sub %%depth, %%at : index\n%%last = compare predicate(lt) %%rest, %%step : bool\n"
+                              "%%s5 = if %%last {\n%%two5 = constant value(2.0) : %s\n"
+                              "%%twice = add %%%s, %%two5 : %s\nyield %%twice\n"
                               "} else {\nyield %%%s\n} : %s\n", type, sum, type, sum, type);
         sum = "s5";
     }
@@ -143,7 +165,8 @@ static void attention_body(struct product_program *p)
     buffer_printf(p->out, "%%fresh = constant value(0.0) : %s\n%%s = dot %%x, %%y, %%fresh : %s\n", scores, scores);
     if (p->reduced) {
         buffer_printf(p->out, "%%peak = reduce axis(1) kind(max) %%s : f32[%d]\n%%peaks = reshape %%peak : f32[%d, 1]\n"
-                              "%%wide = broadcast %%peaks : %s\n%%below = sub %%s, %%wide : %s\n", p->m, p->m, scores, scores);
+                              "%%wide = broadcast %%peaks : %s\n%%below = sub %%s, %%wide : %s\n",
+                              p->m, p->m, scores, scores);
         score = "below";
     }
     clamp(p, "small", score, scores);
@@ -163,15 +186,19 @@ static void loop(struct product_program *p)
         factor(p, "x", "a", "row", p->m, "nought", p->inner, false);
     if (p->in_place) /* what the output holds is added to */
         buffer_printf(p->out, "%%none_c = constant value(0.0) : f32\n"
-                              "%%start = load %%c[%%row +: %d, %%column +: %d], %%none_c : f32[%d, %d]\n", p->m, p->n, p->m, p->n);
+                              "%%start = load %%c[%%row +: %d, %%column +: %d], %%none_c : f32[%d, %d]\n",
+                              p->m, p->n, p->m, p->n);
     else
-        buffer_printf(p->out, "%%start = constant value(%d.0) : f32[%d, %d]\n", random_chance(&p->random, 70) ? 0 : 3, p->m, p->n);
+        buffer_printf(p->out, "%%start = constant value(%d.0) : f32[%d, %d]\n", random_chance(&p->random, 70) ? 0 : 3,
+                      p->m, p->n);
     if (p->by_while) {
         buffer_printf(p->out, "%%ended, %%total = while %%nought, %%start (%%here: index, %%so_far: f32[%d, %d]) {\n"
-                              "%%more = compare predicate(lt) %%here, %%depth : bool\ncondition %%more, %%here, %%so_far\n"
+                              "%%more = compare predicate(lt) %%here, %%depth : bool\n"
+                              "condition %%more, %%here, %%so_far\n"
                               "} do (%%at: index, %%acc: f32[%d, %d]) {\n", p->m, p->n, p->m, p->n);
     } else if (!p->counts_down) {
-        buffer_printf(p->out, "%%total = for %%at: index = %%nought to %%depth step %%step iter(%%acc: f32[%d, %d] = %%start) {\n", p->m, p->n);
+        buffer_printf(p->out,
+                      "%%total = for %%at: index = %%nought to %%depth step %%step iter(%%acc: f32[%d, %d] = %%start) {\n", p->m, p->n);
     } else { /* counts steps, and goes through the depth from its end */
         buffer_printf(p->out, "%%round = constant value(%d) : index\n%%padded = add %%depth, %%round : index\n"
                               "%%steps = div %%padded, %%step : index\n%%unit = constant value(1) : index\n"
@@ -196,13 +223,17 @@ static void epilogue(struct product_program *p)
     snprintf(type, sizeof type, "f32[%d, %d]", p->m, p->n);
     if (p->biased) {
         buffer_printf(p->out, "%%none_b = constant value(0.0) : f32\n%%first = constant value(0) : index\n"
-                              "%%bias = load %%e[%%first, %%column +: %d], %%none_b : f32[%d]\n%%biases = reshape %%bias : f32[1, %d]\n"
-                              "%%biased = broadcast %%biases : %s\n%%with = add %%total, %%biased : %s\n", p->n, p->n, p->n, type, type);
+                              "%%bias = load %%e[%%first, %%column +: %d], %%none_b : f32[%d]\n"
+                              "%%biases = reshape %%bias : f32[1, %d]\n"
+                              "%%biased = broadcast %%biases : %s\n%%with = add %%total, %%biased : %s\n",
+                              p->n, p->n, p->n, type, type);
         value = "with";
     }
     if (p->summed) {
         clamp(p, "bounded", value, type);
-        buffer_printf(p->out, "%%sums = reduce axis(1) kind(add) %%bounded : f32[%d]\n%%place = grid_index dimension(1) : index\n"
+        buffer_printf(p->out,
+                      "%%sums = reduce axis(1) kind(add) %%bounded : f32[%d]\n"
+                      "%%place = grid_index dimension(1) : index\n"
                               "store %%r[%%place, %%row +: %d], %%sums\n", p->m, p->m);
     }
     if (p->c_is_narrow) {
@@ -213,8 +244,11 @@ static void epilogue(struct product_program *p)
     buffer_printf(p->out, "store %%c[%%row +: %d, %%column +: %d], %%%s\n", p->m, p->n, value);
     if (p->read_back) {
         const char *element = p->c_is_narrow ? p->element : "f32";
-        buffer_printf(p->out, "%%none_z = constant value(0.0) : %s\n%%back = load %%c[%%row +: %d, %%column +: %d], %%none_z : %s[%d, %d]\n"
-                              "%%doubled = add %%back, %%back : %s[%d, %d]\nstore %%out[%%row +: %d, %%column +: %d], %%doubled\n", element,
+        buffer_printf(p->out,
+                      "%%none_z = constant value(0.0) : %s\n"
+                      "%%back = load %%c[%%row +: %d, %%column +: %d], %%none_z : %s[%d, %d]\n"
+                              "%%doubled = add %%back, %%back : %s[%d, %d]\n"
+                              "store %%out[%%row +: %d, %%column +: %d], %%doubled\n", element,
                       p->m, p->n, element, p->m, p->n, element, p->m, p->n, p->m, p->n);
     }
     buffer_puts(p->out, "return\n}\n");
@@ -263,9 +297,11 @@ void fuzz_generate_product(struct buffer *out, uint64_t seed)
     struct buffer parameters = { 0 };
     choose(p);
     int64_t across = ceiling_divide(p->rows, p->m), down = ceiling_divide(p->columns, p->n);
-    buffer_printf(out, "// seed %llu\n// grid %lld %lld\n", (unsigned long long)seed, (long long)across, (long long)down);
+    buffer_printf(out, "// seed %llu\n// grid %lld %lld\n", (unsigned long long)seed, (long long)across,
+                  (long long)down);
     add_view(p, "a", p->element, p->rows, p->attention ? p->inner : p->depth, p->a_by_columns, "in", out, &parameters);
-    add_view(p, "b", p->element, p->depth, p->attention ? p->inner : p->columns, p->b_by_columns, "in", out, &parameters);
+    add_view(p, "b", p->element, p->depth, p->attention ? p->inner : p->columns, p->b_by_columns, "in", out,
+             &parameters);
     if (p->attention)
         add_view(p, "d", p->element, p->depth, p->columns, false, "in", out, &parameters);
     if (p->two)
@@ -288,9 +324,15 @@ void fuzz_generate_product(struct buffer *out, uint64_t seed)
         buffer_printf(out, " stages(%d)", stages);
     if (random_chance(&p->random, 60))
         buffer_puts(out, " persistent(-1)");
-    buffer_printf(out, " {\n%%nought = constant value(0) : index\n%%step = constant value(%d) : index\n%%height = constant value(%d) : index\n"
-                       "%%width = constant value(%d) : index\n%%gm = grid_index dimension(0) : index\n%%gn = grid_index dimension(1) : index\n"
-                       "%%row = mul %%gm, %%height : index\n%%column = mul %%gn, %%width : index\n%%depth = extent dimension(%d) %%%s : index\n",
+    if (random_chance(&p->random, 30))
+        buffer_puts(out, " cluster(2)");
+    buffer_printf(out,
+                  " {\n%%nought = constant value(0) : index\n%%step = constant value(%d) : index\n"
+                  "%%height = constant value(%d) : index\n"
+                       "%%width = constant value(%d) : index\n%%gm = grid_index dimension(0) : index\n"
+                       "%%gn = grid_index dimension(1) : index\n"
+                       "%%row = mul %%gm, %%height : index\n%%column = mul %%gn, %%width : index\n"
+                       "%%depth = extent dimension(%d) %%%s : index\n",
                   p->k, p->m, p->n, p->attention ? 0 : 1, p->attention ? "b" : "a");
     loop(p);
     epilogue(p);
