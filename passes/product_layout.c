@@ -85,7 +85,15 @@ const struct layout *product_accumulator(struct layout_table *table, const struc
 const struct layout *product_factor(struct layout_table *table, const struct ir_operation *dot, int factor,
                                     const struct layout *accumulator)
 {
-    const struct ir_type *type = dot->operands[factor]->type, *result = dot->results[0]->type;
+    struct ir_type result = *dot->results[0]->type;
+    result.layout = accumulator;
+    return product_factor_of(table, dot->operands[factor]->type, &result, factor);
+}
+
+const struct layout *product_factor_of(struct layout_table *table, const struct ir_type *type,
+                                       const struct ir_type *result, int factor)
+{
+    const struct layout *accumulator = result->layout;
     int extent[2] = { (int)type->extent[0], (int)type->extent[1] };
     int whole[2] = { (int)result->extent[0], (int)result->extent[1] };
     int bytes = ir_element_info[type->element].bits / 8, warps = layout_warps(accumulator);

@@ -10,6 +10,9 @@ const struct layout *product_accumulator(struct layout_table *table, const struc
 /* Of factor 0 or 1 in registers, for an accumulator of this layout. */
 const struct layout *product_factor(struct layout_table *table, const struct ir_operation *dot, int factor,
                                     const struct layout *accumulator);
+/* The same for a factor of this type (its layout does not matter) and a result whose layout is the accumulator's. */
+const struct layout *product_factor_of(struct layout_table *table, const struct ir_type *type,
+                                       const struct ir_type *result, int factor);
 /* Warps that suit all products of a function, taking `given` if it can (0: free); 0: there are none that use matrix
  * instructions. */
 int product_warps(struct ir_function *function, int given);

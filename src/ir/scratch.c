@@ -83,7 +83,9 @@ int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const str
         return plan->kind == CONVERT_SHARED ? plan->scratch_elements * size : 0;
     }
     case OP_REDUCE: return reduction_bytes(operation);
-    case OP_DOT: return scratch_product(operation, &piece, &first);
+    case OP_DOT: /* matrix instructions take factors as they are */
+        if (ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) != IR_INSTRUCTION_FMA) return 0;
+        return scratch_product(operation, &piece, &first);
     case OP_ATOMIC:
     case OP_ATOMIC_CAS:
     case OP_POINTER_ATOMIC:

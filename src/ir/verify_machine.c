@@ -135,11 +135,27 @@ static const char *buffer_part_problem(const struct ir_operation *op)
     return part_lies_so(from->layout, to->layout, start->list) ? NULL : "the layout is not where the part lies";
 }
 
+static const char *buffer_tile_problem(const struct ir_type *tile, const struct ir_type *buffer,
+                                       const struct ir_attribute *start)
+{
+    if (!is_slot(buffer) || tile->kind != IR_TILE || !verify_same_element(tile, buffer) ||
+        tile->rank != buffer->rank || start->count != tile->rank)
+        return "tile, start and buffer of one slot have one element and rank";
+    for (int d = 0; d < tile->rank; d++)
+        if (start->list[d] < 0 || start->list[d] % tile->extent[d] ||
+            start->list[d] > buffer->extent[d] - tile->extent[d])
+            return "the tile must lie inside the buffer, at a multiple of its extent";
+    return NULL;
+}
+
 static const char *buffer_access_problem(const struct ir_operation *op)
 {
     bool load = op->opcode == OP_BUFFER_LOAD;
     const struct ir_type *tile = load ? op->results[0]->type : op->operands[0]->type;
     const struct ir_type *buffer = op->operands[load ? 0 : 1]->type;
+    const struct ir_attribute *start = load ? ir_attribute(op, IR_ATTRIBUTE_START) : NULL;
+    if (start)
+        return buffer_tile_problem(tile, buffer, start);
     return is_slot(buffer) && tile->kind == IR_TILE && same_content(tile, buffer)
                ? NULL : "tile and buffer of one slot have one element and the same extents";
 }

@@ -69,7 +69,9 @@ struct route {
     LLVMValueRef thread;    /* i32, bytes from the start of the buffer */
     uint32_t set;           /* bits of it that differ between threads */
     int bytes;              /* of an element */
-    const struct layout *tile, *buffer;
+    const struct layout *tile, *buffer; /* of one shape */
+    const struct layout *part;          /* of what is moved: the tile's, or a smaller one */
+    const int *place;                   /* a part's registers as the tile's; NULL: the same */
 };
 
 static uint32_t bits_set(const struct layout_formula *formula) {
@@ -93,9 +95,29 @@ static void plan_route(struct lowering *l, const struct layout_formula *formula,
     l->builder = keep;
 }
 
+/* The layout of a part is the buffer's own tile with the rest of it in further registers. */
+static void plan_part(struct lowering *l, const struct ir_attribute *start, const struct ir_type *buffer,
+                      struct route *route) {
+    const struct layout_position first = {.part = {0}};
+    int extent[LAYOUT_RANK], coordinates[LAYOUT_RANK], count = layout_registers(route->part);
+    for (int d = 0; d < buffer->rank; d++) extent[d] = (int)buffer->extent[d];
+    route->tile = layout_extend(l->layouts, route->part, extent);
+    if (!route->tile) die("a tile of a buffer in a layout that does not go on over the buffer");
+    int *place = ARENA_ARRAY(l->arena, int, count);
+    for (int reg = 0; reg < count; reg++) {
+        struct layout_position position = {.part = {[LAYOUT_REGISTER] = reg}};
+        layout_coordinates(route->part, &position, coordinates);
+        for (int d = 0; d < buffer->rank; d++) coordinates[d] += (int)start->list[d];
+        place[reg] = layout_register_at(route->tile, &first, coordinates);
+        if (place[reg] < 0) die("a tile of a buffer lies in other threads than its layout says");
+    }
+    route->place = place;
+}
+
 /* Bytes from the start of the buffer: the returned value and *constant. */
 static LLVMValueRef offset_of(struct lowering *l, const struct route *route, int reg, int64_t *constant) {
     int atom_part, repeat_part;
+    if (route->place) reg = route->place[reg];
     layout_memory_parts(route->tile, route->buffer, reg, &atom_part, &repeat_part);
     uint32_t crossed = (uint32_t)atom_part & route->set, free = (uint32_t)atom_part & ~route->set;
     *constant = ((int64_t)free + repeat_part) * route->bytes;
@@ -125,11 +147,12 @@ static void add_field(struct layout_formula *formula, enum layout_input input, i
     formula->field[formula->fields++] = (struct layout_field){input, bit, 1, multiplier};
 }
 
-static bool plan_matrices(const struct layout *tile, const struct layout *buffer, struct matrices *plan) {
+static bool plan_matrices(const struct route *route, struct matrices *plan) {
+    const struct layout *tile = route->tile, *buffer = route->buffer;
     struct layout_formula formula;
     uint32_t lane[5] = {0}, reg[LAYOUT_BITS] = {0};
     layout_memory_formula(tile, buffer, &formula);
-    *plan = (struct matrices){.pair = -1, .registers = tile->bits[LAYOUT_REGISTER]};
+    *plan = (struct matrices){.pair = -1, .registers = route->part->bits[LAYOUT_REGISTER]};
     for (int i = 0; i < formula.fields; i++) {
         const struct layout_field *field = &formula.field[i];
         for (int bit = 0; bit < field->count; bit++) {
@@ -213,7 +236,7 @@ static void load_matrices(struct lowering *l, const struct matrices *plan, const
 
 static void by_matrices(struct lowering *l, const struct matrices *plan, const struct route *route,
                         enum ir_element element, LLVMValueRef start, LLVMValueRef *registers, bool store) {
-    int mask = 1 << plan->pair, count = layout_registers(route->tile), each[4];
+    int mask = 1 << plan->pair, count = layout_registers(route->part), each[4];
     for (int i = 0; i < plan->count / 2; i++) mask |= 1 << plan->bit[i];
     for (int reg = 0; reg < count; reg++) {
         if (reg & mask) continue;
@@ -232,7 +255,7 @@ static struct layout_vector vector_of(const struct route *route) {
     for (int limit = 16 / route->bytes; limit > 1; limit /= 2) {
         struct layout_vector vector = layout_memory_vector(route->tile, route->buffer, limit);
         uint32_t low = (uint32_t)vector.size - 1;
-        bool alone = !(route->set & low);
+        bool alone = !(route->set & low) && vector.register_mask < 1 << route->part->bits[LAYOUT_REGISTER];
         for (int bit = 0; bit < route->tile->bits[LAYOUT_REGISTER]; bit++) {
             int atom_part, repeat_part;
             layout_memory_parts(route->tile, route->buffer, 1 << bit, &atom_part, &repeat_part);
@@ -246,7 +269,7 @@ static struct layout_vector vector_of(const struct route *route) {
 static void by_vectors(struct lowering *l, const struct route *route, enum ir_element element, LLVMValueRef start,
                        LLVMValueRef *registers, bool store) {
     struct layout_vector vector = vector_of(route);
-    for (int reg = 0; reg < layout_registers(route->tile); reg++) {
+    for (int reg = 0; reg < layout_registers(route->part); reg++) {
         if (reg & vector.register_mask) continue;
         int64_t constant;
         LLVMValueRef values[16], offset = offset_of(l, route, reg, &constant);
@@ -267,21 +290,22 @@ static void by_vectors(struct lowering *l, const struct route *route, enum ir_el
 /* ---- tiles ---- */
 
 static void transfer(struct lowering *l, const struct ir_value *tile, const struct ir_value *buffer,
-                     LLVMValueRef *registers, bool store) {
+                     const struct ir_attribute *start, LLVMValueRef *registers, bool store) {
     const struct layout *layout = tile->type->layout;
     enum ir_element element = tile->type->element;
-    struct route route = {.tile = layout, .buffer = buffer->type->layout, .bytes = value_bytes(element)};
+    struct route route = {.tile = layout, .buffer = buffer->type->layout, .part = layout, .bytes = value_bytes(element)};
     struct matrices plan;
     bool copies = layout_redundant_bits(layout, LAYOUT_LANE) != 0;
     bool known = l->row->major > 7 && (!store || l->row->major >= 9);
     if (!layout) die("a tile without layout goes to a buffer");
-    if (route.bytes == 2 && known && !copies && plan_matrices(layout, route.buffer, &plan)) {
+    if (start) plan_part(l, start, buffer->type, &route);
+    if (route.bytes == 2 && known && !copies && plan_matrices(&route, &plan)) {
         plan_route(l, &plan.address, &route);
         by_matrices(l, &plan, &route, element, buffer_start(l, buffer), registers, store);
         return;
     }
     struct layout_formula formula;
-    layout_memory_formula(layout, route.buffer, &formula);
+    layout_memory_formula(route.tile, route.buffer, &formula);
     plan_route(l, &formula, &route);
     LLVMValueRef leader = store ? coordinate_leader(l, layout) : NULL;
     LLVMBasicBlockRef put = leader ? value_block(l, "put") : NULL, join = leader ? value_block(l, "kept") : NULL;
@@ -306,9 +330,12 @@ void lower_buffer(struct lowering *l, struct ir_operation *operation) {
     case OP_BUFFER_PERMUTE: moved(l, operation, NULL, 0); return;
     case OP_BUFFER_PART: take_part(l, operation); return;
     case OP_BUFFER_LOAD:
-        transfer(l, operation->results[0], operands[0], value_define(l, operation->results[0]), false);
+        transfer(l, operation->results[0], operands[0], ir_attribute(operation, IR_ATTRIBUTE_START),
+                 value_define(l, operation->results[0]), false);
         return;
-    case OP_BUFFER_STORE: transfer(l, operands[0], operands[1], value_of(l, operands[0])->registers, true); return;
+    case OP_BUFFER_STORE:
+        transfer(l, operands[0], operands[1], NULL, value_of(l, operands[0])->registers, true);
+        return;
     default: die("%s is no operation on buffers", ir_op_info[operation->opcode].text);
     }
 }

@@ -1,7 +1,7 @@
 /* Loops, branches and the regions of map and reduce.  Scalars are the same in all threads, so every branch on them is
  * taken by the whole block, or role, and barriers may stand anywhere; inside map each element goes its own way and no barrier
  * stands there. */
-#include "targets/nvptx/lower.h"
+#include "targets/nvptx/memory.h"
 
 /* Everything a value is made of, flat: registers of a tile, or the parts of a view. */
 struct parts { int count; LLVMValueRef *part; };
@@ -57,6 +57,29 @@ static void add_incoming(LLVMValueRef *phis, struct parts parts, LLVMBasicBlockR
     for (int i = 0; i < parts.count; i++) LLVMAddIncoming(phis[i], &parts.part[i], &block, 1);
 }
 
+/* Fragments that a loop reads for its next iteration come in words of two elements and are used so: they go round in
+ * words too. */
+static bool goes_in_words(const struct ir_value *value) {
+    return value->definition && value->definition->opcode == OP_BUFFER_LOAD && value->type->kind == IR_TILE &&
+           ir_element_info[value->type->element].bits == 16 && value_registers(value->type) % 2 == 0;
+}
+
+static struct parts take_words(struct lowering *l, const struct ir_value *value) {
+    struct parts parts = take(l, value);
+    LLVMValueRef *words = value_array(l, parts.count / 2);
+    struct memory_shape shape = {.unit = 4, .words = parts.count / 2, .each = 2};
+    memory_pack(l, value->type->element, shape, parts.part, words);
+    return (struct parts){parts.count / 2, words};
+}
+
+static void give_words(struct lowering *l, const struct ir_value *value, LLVMValueRef *words) {
+    int count = value_registers(value->type);
+    struct memory_shape shape = {.unit = 4, .words = count / 2, .each = 2};
+    LLVMValueRef *registers = value_array(l, count);
+    memory_unpack(l, value->type->element, shape, words, registers);
+    give(l, value, registers, count);
+}
+
 static void lower_for(struct lowering *l, struct ir_operation *operation) {
     LLVMBuilderRef b = l->builder;
     struct ir_block *region = operation->regions[0];
@@ -68,6 +91,11 @@ static void lower_for(struct lowering *l, struct ir_operation *operation) {
          is_signed = ir_is_signed(operation->operands[0]->type->element);
     int64_t known;
     bool down = !multiply && ir_constant_integer(operation->operands[2], &known) && known < 0;
+    const struct ir_operation *yield = ir_terminator(region);
+    struct parts *first = ARENA_ARRAY(l->arena, struct parts, carried);
+    for (int i = 0; i < carried; i++)
+        first[i] = goes_in_words(yield->operands[i]) ? take_words(l, operation->operands[i + 3])
+                                                     : take(l, operation->operands[i + 3]);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), head = value_block(l, "for"), body = value_block(l, "do"),
                       after = value_block(l, "done");
     LLVMBuildBr(b, head);
@@ -79,21 +107,25 @@ static void lower_for(struct lowering *l, struct ir_operation *operation) {
     give(l, region->arguments.data[0], counter, 1);
     LLVMValueRef **phis = ARENA_ARRAY(l->arena, LLVMValueRef *, carried);
     for (int i = 0; i < carried; i++)
-        phis[i] = make_phis(l, region->arguments.data[i + 1], take(l, operation->operands[i + 3]), before);
+        phis[i] = make_phis(l, goes_in_words(yield->operands[i]) ? NULL : region->arguments.data[i + 1], first[i],
+                            before);
+    for (int i = 0; i < carried; i++)
+        if (goes_in_words(yield->operands[i])) give_words(l, region->arguments.data[i + 1], phis[i]);
     LLVMIntPredicate predicate = down ? (is_signed ? LLVMIntSGT : LLVMIntUGT) : (is_signed ? LLVMIntSLT : LLVMIntULT);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, predicate, variable, upper, ""), body, after);
     LLVMPositionBuilderAtEnd(b, body);
     lower_block(l, region);
-    struct ir_operation *yield = ir_terminator(region);
     LLVMBasicBlockRef last = LLVMGetInsertBlock(b);
-    for (int i = 0; i < carried; i++) add_incoming(phis[i], take(l, yield->operands[i]), last);
+    for (int i = 0; i < carried; i++)
+        add_incoming(phis[i], goes_in_words(yield->operands[i]) ? take_words(l, yield->operands[i])
+                                                                : take(l, yield->operands[i]), last);
     LLVMValueRef next = multiply ? LLVMBuildMul(b, variable, step, "") : LLVMBuildAdd(b, variable, step, "");
     LLVMAddIncoming(variable, &next, &last, 1);
     LLVMBuildBr(b, head);
     LLVMPositionBuilderAtEnd(b, after);
     for (int i = 0; i < carried; i++) {
-        struct parts parts = take(l, operation->operands[i + 3]);
-        give(l, operation->results[i], phis[i], parts.count);
+        if (goes_in_words(yield->operands[i])) give_words(l, operation->results[i], phis[i]);
+        else give(l, operation->results[i], phis[i], first[i].count);
     }
 }
 

@@ -71,32 +71,42 @@ static LLVMValueRef shared_place(struct lowering *l, const struct copy *copy, in
     return LLVMBuildAdd(b, LLVMBuildMul(b, place, value_i32(l, copy->bytes), ""), copy->start, "");
 }
 
-/* How many bytes of a move are inside: NULL: all. */
-static LLVMValueRef bytes_inside(struct lowering *l, const struct copy *copy, int reg) {
+static bool may_straddle(const struct copy *copy) {
+    const struct reach *reach = &copy->reach;
+    return reach->contiguous >= 0 && copy->vector > 1 && reach->whole && reach->limit[reach->contiguous];
+}
+
+/* How many bytes are inside of a move that may straddle the end of its row. */
+static LLVMValueRef bytes_inside(struct lowering *l, const struct copy *copy, int reg, LLVMValueRef inside) {
     LLVMBuilderRef b = l->builder;
     const struct reach *reach = &copy->reach;
-    LLVMValueRef inside = reach_inside(l, reach, reg);
-    if (!inside) return NULL;
-    LLVMValueRef all = value_i32(l, copy->vector * copy->bytes), none = value_i32(l, 0);
     int d = reach->contiguous;
-    if (d >= 0 && copy->vector > 1 && reach->whole && reach->limit[d]) {
-        LLVMValueRef coordinate = coordinate_register(l, copy->layout, reach->tile_dimension[d], reg);
-        LLVMValueRef left = LLVMBuildSub(b, reach->limit[d], coordinate, "");
-        LLVMValueRef few[2] = {LLVMBuildMul(b, left, value_i32(l, copy->bytes), ""), all};
-        all = value_intrinsic(l, "llvm.smin", l->i32, few, 2);
-    }
-    return LLVMBuildSelect(b, inside, all, none, "");
+    LLVMValueRef coordinate = coordinate_register(l, copy->layout, reach->tile_dimension[d], reg);
+    LLVMValueRef left = LLVMBuildSub(b, reach->limit[d], coordinate, "");
+    LLVMValueRef few[2] = {LLVMBuildMul(b, left, value_i32(l, copy->bytes), ""),
+                           value_i32(l, copy->vector * copy->bytes)};
+    LLVMValueRef all = value_intrinsic(l, "llvm.smin", l->i32, few, 2);
+    return LLVMBuildSelect(b, inside, all, value_i32(l, 0), "");
 }
 
 static void move(struct lowering *l, const struct copy *copy, int reg, const char *cache) {
     int64_t to_constant, from_constant;
     LLVMValueRef to = shared_place(l, copy, reg, &to_constant);
-    LLVMValueRef from = reach_address(l, &copy->reach, reg, &from_constant), bytes = bytes_inside(l, copy, reg);
+    LLVMValueRef from = reach_address(l, &copy->reach, reg, &from_constant);
+    LLVMValueRef inside = reach_inside(l, &copy->reach, reg);
     const char *words[4] = {cache, arena_printf(l->arena, "%lld", (long long)to_constant),
                             arena_printf(l->arena, "%lld", (long long)from_constant),
                             arena_printf(l->arena, "%d", copy->vector * copy->bytes)};
-    LLVMValueRef arguments[3] = {to, from, bytes};
-    ptx_emit(l, bytes ? PTX_CP_ASYNC : PTX_CP_ASYNC_WHOLE, l->nothing, arguments, bytes ? 3 : 2, words);
+    LLVMValueRef arguments[3] = {to, from, NULL};
+    enum ptx_row row = PTX_CP_ASYNC_WHOLE;
+    if (inside && may_straddle(copy)) {
+        arguments[2] = bytes_inside(l, copy, reg, inside);
+        row = PTX_CP_ASYNC;
+    } else if (inside) {
+        arguments[2] = LLVMBuildNot(l->builder, inside, "");
+        row = PTX_CP_ASYNC_IGNORE;
+    }
+    ptx_emit(l, row, l->nothing, arguments, inside ? 3 : 2, words);
 }
 
 /* Loads, then stores: neighbours together where both sides allow it. */

@@ -163,6 +163,8 @@ class Block:
             return
         to, source, size = self.addresses(operands[0]), self.addresses(operands[1]), int(operands[2])
         taken = self.read(operands[3]) if len(operands) > 3 else [size] * len(self.count)
+        if len(operands) > 3 and operands[3].startswith("%p"):  # whether the source is ignored
+            taken = [0 if ignored else size for ignored in taken]
         for i in self.count:
             if not active[i]:
                 continue
