@@ -47,6 +47,18 @@ defect() {
         printf "y[%d] =", r; for (c = 0; c < 16; c++) printf " %d", x(r % 16 * 16 + c); printf "\n" } }')" ]
 }
 
+@test "a load of a tile that stands in the buffer" {
+    sed 's/%u = buffer_load %low : .*/%u = buffer_load start(8, 8) %low : f32[8, 8] #(8, 8; register b0; lane b1:2 a0:2; warp .)/
+        s/store %y\[%zero +: 16, %zero +: 16\], %u/store %y[%zero +: 8, %zero +: 8], %u/' \
+        "$SRCDIR/tests/interp/programs/warps.tir" >"$BATS_TEST_TMPDIR/part.tir"
+    output=$(interpret "$SWAP" "$BATS_TEST_TMPDIR/part.tir" | head -8)
+    [ "$output" = "$(awk "$pattern"' BEGIN { for (r = 0; r < 8; r++) { printf "y[%d] =", r
+        for (c = 0; c < 16; c++) printf " %s", c < 8 ? x((r + 8) * 16 + c + 8) : "?"; printf "\n" } }')" ]
+    sed -i '/^        barrier$/d' "$BATS_TEST_TMPDIR/part.tir"
+    run interpret "$SWAP" "$BATS_TEST_TMPDIR/part.tir"
+    [ "$status" -eq 1 ] && [[ "$output" == *"race on 'low': buffer_load in role 0"* ]]
+}
+
 @test "phases: a flip too few, a wrong start, a wait dropped" {
     defect roles "$PRODUCT" 's/mbarrier_wait %full, %slot, %phase/mbarrier_wait %full, %slot, %zero/' "'ring_a'"
     defect roles "$PRODUCT" 's/%flipped = xor %phase, %one/%flipped = xor %phase, %zero/' "'ring_a'"
