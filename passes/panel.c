@@ -135,6 +135,18 @@ static bool is_pure_region(const struct ir_operation *op)
     return !ir_has_effect(op);
 }
 
+static bool is_computed(const struct panel *p, const struct ir_value *value, int axis);
+
+/* What others need as well is there anyway: made again only from scalars and what is small, lest its operands stay. */
+static bool is_made_of_little(const struct panel *p, const struct ir_value *value, int axis)
+{
+    const struct ir_operation *op = value->definition;
+    bool little = layout_rule_cheap(value);
+    for (int i = 0; i < op->operand_count && little; i++)
+        little = !layout_rule_has(op->operands[i]) || is_computed(p, op->operands[i], axis);
+    return little;
+}
+
 static bool is_computed(const struct panel *p, const struct ir_value *value, int axis)
 {
     const struct ir_operation *op = value->definition;
@@ -153,7 +165,7 @@ static bool is_computed(const struct panel *p, const struct ir_value *value, int
         return true;
     default:
         return rewrite_has_trait(op, IR_TRAIT_ELEMENTWISE) && op->result_count == 1 &&
-               (p->own[value->id] || layout_rule_cheap(value));
+               (p->own[value->id] || is_made_of_little(p, value, axis));
     }
 }
 
