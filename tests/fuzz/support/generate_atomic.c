@@ -16,19 +16,20 @@ static void set_order(struct generator *g, struct ir_operation *made)
 }
 
 /* Sums of narrow floats would be rounded: they take minima. */
-static enum ir_action shared_action(const struct known_view *view)
+static enum ir_action shared_action(const struct generator *g, const struct known_view *view)
 {
+    int number = (int)((g->program->seed + (uint64_t)view->argument) % 6); /* the same wherever the view stands */
     static const enum ir_action actions[] = {IR_ACTION_ADD, IR_ACTION_MIN, IR_ACTION_MAX, IR_ACTION_AND, IR_ACTION_OR, IR_ACTION_XOR};
     enum ir_element element = view->value->type->element;
     if (!ir_is_float(element))
-        return actions[view->argument % 6];
-    return element == IR_F32 || element == IR_F64 ? actions[view->argument % 3] : actions[1 + view->argument % 2];
+        return actions[number];
+    return element == IR_F32 || element == IR_F64 ? actions[number % 3] : actions[1 + number % 2];
 }
 
 static enum ir_action own_action(struct generator *g, const struct known_view *view)
 {
     enum ir_action action = (enum ir_action)random_between(&g->random, IR_ACTION_EXCHANGE, IR_ACTION_STORE);
-    if (random_chance(&g->random, 25)) /* the three that shared memory never takes */
+    if (random_chance(&g->random, 18)) /* the three that shared memory never takes */
         return action;
     do
         action = (enum ir_action)random_below(&g->random, IR_ACTION_COUNT);
@@ -72,7 +73,7 @@ void fuzz_atomic(struct generator *g, const struct known_view *view)
         compare_and_swap(g, view, &place, type);
         return;
     }
-    enum ir_action action = view->atomic ? shared_action(view) : own_action(g, view);
+    enum ir_action action = view->atomic ? shared_action(g, view) : own_action(g, view);
     struct ir_value *extra[2] = {brought(g, view, action, type), fuzz_mask(g, &place)};
     struct ir_operation *made = fuzz_access(g, OP_ATOMIC, &place, 2, extra, type);
     ir_set_number(made, IR_ATTRIBUTE_ACTION, action);
@@ -187,7 +188,7 @@ static void act(struct generator *g, const struct known_view *view, const struct
     enum ir_element element = type->element;
     struct ir_value *operands[4] = {at->pointer};
     int count = 1, dice = random_below(&g->random, 100);
-    enum ir_action action = view->atomic ? shared_action(view) : own_action(g, view);
+    enum ir_action action = view->atomic ? shared_action(g, view) : own_action(g, view);
     const struct ir_type *none = NULL;
     struct ir_operation *made;
     if (!view->atomic && (dice < 33 || element == IR_BOOL)) {
