@@ -25,6 +25,8 @@
  * dimension the longest come first and the hardware hands them out. */
 #include "passes/specialise.h"
 
+#include <string.h>
+
 #include "ir/scratch.h"
 #include "passes/rewrite.h"
 #include "passes/stage_copy.h"
@@ -411,6 +413,10 @@ bool pass_specialise(struct ir_function *function, struct pass_context *context)
         pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem);
         return false;
     }
+    /* What was made since the slice, such as staging, the producer does not need. */
+    bool *needed = ARENA_ARRAY(context->arena, bool, function->next_value_id);
+    memcpy(needed, o.needed, sizeof *needed * (size_t)o.value_count);
+    o.needed = needed;
     o.value_count = function->next_value_id;
     for (int i = 0; i < o.channels.count; i++)
         find_release(&o, &o.channels.data[i]);
