@@ -320,16 +320,22 @@ static void copy_state(struct insertion *in, struct state *into, const struct st
 
 static void walk_loop(struct insertion *in, struct ir_operation *op, struct state *state)
 {
+    struct state left = { 0 }; /* a while is left behind its condition, not behind its body */
     for (int round = 0; round < 2 - PLANTED(barrier_round_loop_dropped); round++) {
         struct state before;
         copy_state(in, &before, state);
-        for (int r = 0; r < op->region_count; r++)
+        for (int r = 0; r < op->region_count; r++) {
             walk(in, op->regions[r], state);
+            if (op->opcode == OP_WHILE && r == 0)
+                merge(in, &left, state, NULL);
+        }
         /* What the body leaves meets its own start; the loop may also not run at all. */
         struct state after = *state;
         *state = before;
         merge(in, state, &after, op);
     }
+    if (op->opcode == OP_WHILE)
+        *state = left;
 }
 
 static void walk_branches(struct insertion *in, struct ir_operation *op, struct state *state)
