@@ -123,3 +123,14 @@ line() { grep -nE -m 1 -e "$1" "$2" | cut -d: -f1 | grep .; }
     [ -n "$leader" ]
     grep -qE "^and\.pred *$predicate, .*$leader" spaces
 }
+
+@test "of a warp one lane tells an mbarrier that it is through" {
+    "$TILECC" -arch=sm_90a --spec 'matmul<bf16, bf16>' --emit=ptx "$SRCDIR/examples/matmul.tile"
+    tr '\t' ' ' <matmul_bf16_bf16.0.sm_90a.ptx | sed 's/^ *//' >spaces
+    grep 'mbarrier\.arrive' spaces | grep -v expect_tx >told
+    [ -s told ]
+    while read -r predicate rest; do
+        case $predicate in @%p*) ;; *) echo "$predicate $rest"; return 1 ;; esac
+        grep -qE "^setp\.eq\.s32 +${predicate#@}, %r[0-9]+, 0;" spaces
+    done <told
+}

@@ -10,7 +10,8 @@ idle_by_design='inline\|check_machine\|settle_knobs'
 changed_by() { # targets
     cd "$BATS_TEST_TMPDIR" || return 1
     for file in "$SRCDIR"/examples/*.tile "$SRCDIR"/tests/exec/*.tile; do
-        "$TILECC" -arch="$1" --emit=tir --print-after=all "$file" 2>&1 | sed -n 's/^.* after \([a-z_]*\)$/\1/p'
+        "$TILECC" -arch="$1" --emit=tir --print-after=all "$file" >printed 2>&1 || { echo "$file" && tail -n 5 printed; } >>failed
+        sed -n 's/^.* after \([a-z_]*\)$/\1/p' printed
     done | sort -u
 }
 
@@ -32,6 +33,7 @@ check() { # list, targets
     changed_by "$2" >"$BATS_TEST_TMPDIR/changed"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/listed")" -ge 10 ]
     idle=$(comm -23 "$BATS_TEST_TMPDIR/listed" "$BATS_TEST_TMPDIR/changed")
+    [ ! -s "$BATS_TEST_TMPDIR/failed" ] || { cat "$BATS_TEST_TMPDIR/failed"; return 1; }
     [ -z "$idle" ] || { echo "these passes change nothing anywhere:" $idle; return 1; }
 }
 
