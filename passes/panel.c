@@ -6,7 +6,7 @@
  *     %u1 = if %c { %b1 = load %bias[%n + 64 +: 64]   %w1 = add (extract start(0, 64) %acc), broadcast %b1   yield %w1 }
  *           else { %e = extract start(0, 64) %acc   yield %e }
  *     %v1 = cast %u1 : bf16[128, 64]
- * so that a thread holds the accumulator and one part of what is made of it, not every value on the way in full.  What the
+ * so that a thread holds the accumulator and one part of what is made of it, not every value on the way in full.  What
  * branches take from in front of them is made there, once.
  *
  * Right because these operations compute each element alone, from elements at the same place or along a dimension of
@@ -235,7 +235,8 @@ static struct ir_value *part_of_branch(struct panel *p, struct place *place, str
     const struct ir_type *type = part_type(p, value->type, axis, layout);
     struct ir_value *condition = scalar(p, place, op->operands[0]);
     place->builder.at = op->at;
-    struct ir_operation *made = ir_build(&place->builder, OP_IF, 1, &condition, 1, &type), *next = place->builder.before;
+    struct ir_operation *made = ir_build(&place->builder, OP_IF, 1, &condition, 1, &type);
+    struct ir_operation *next = place->builder.before;
     place->builder.before = made;
     for (int r = 0; r < 2; r++) {
         struct place inner = { .builder = { .module = place->builder.module, .block = made->regions[r], .at = op->at },

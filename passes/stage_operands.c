@@ -48,7 +48,7 @@ struct factor_source { struct ir_value *origin; bool transposed; };
 struct plan {
     enum { KEEP_IN_REGISTERS, COPY, STORE } how;
     struct factor_source source;
-    const struct ir_type *buffer;   /* COPY: of the origin; STORE: of the factor itself */
+    const struct ir_type *buffer;   /* of the origin */
     const struct layout *registers; /* KEEP_IN_REGISTERS */
 };
 
@@ -109,15 +109,23 @@ static bool plan_copy(const struct staging *s, const struct ir_operation *dot, s
 static int widest_dimension(const struct ir_type *tile)
 {
     int bytes = ir_element_info[tile->element].bits / 8;
-    return tile->layout && layout_vector(tile->layout, 0, 16 / bytes).size > layout_vector(tile->layout, 1, 16 / bytes).size
-               ? 0 : 1;
+    if (!tile->layout)
+        return 1;
+    return layout_vector(tile->layout, 0, 16 / bytes).size <= layout_vector(tile->layout, 1, 16 / bytes).size;
 }
 
 /* The block in which the factor's buffer is filled. */
-static struct ir_block *filled_in(const struct plan *plan, const struct ir_operation *dot, int factor)
+static struct ir_block *filled_in(const struct plan *plan, const struct ir_operation *dot)
 {
-    const struct ir_value *value = plan->how == COPY ? plan->source.origin : dot->operands[factor];
+    const struct ir_value *value = plan->source.origin;
     return value->definition ? value->block : dot->block;
+}
+
+static bool keep_factor(const struct staging *s, const struct ir_operation *dot, struct plan *plan)
+{
+    plan->registers = product_factor(s->adapter.table, dot, 0, dot->results[0]->type->layout);
+    plan->how = KEEP_IN_REGISTERS;
+    return plan->registers != NULL;
 }
 
 static bool plan_factor(const struct staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
@@ -126,13 +134,12 @@ static bool plan_factor(const struct staging *s, const struct ir_operation *dot,
     if (plan_copy(s, dot, plan))
         return true;
     const struct ir_operation *origin = plan->source.origin->definition;
-    if (factor == 0 && !(origin && origin->opcode == OP_LOAD)) { /* what was loaded goes through shared memory anyway */
-        plan->registers = product_factor(s->adapter.table, dot, 0, dot->results[0]->type->layout);
-        plan->how = KEEP_IN_REGISTERS;
-        if (plan->registers)
-            return true;
-    }
-    const struct ir_type *tile = dot->operands[factor]->type;
+    bool loaded = origin && origin->opcode == OP_LOAD; /* such a one goes through shared memory anyway */
+    if (factor == 0 && !loaded && keep_factor(s, dot, plan))
+        return true;
+    if (!loaded)
+        plan->source = (struct factor_source){ dot->operands[factor], false };
+    const struct ir_type *tile = plan->source.origin->type;
     int first = widest_dimension(tile);
     plan->how = STORE;
     plan->buffer = buffer_type(s, tile, first);
@@ -169,8 +176,8 @@ static bool has_room(const struct staging *s, const struct ir_type *type)
     return bytes_taken(s) + bytes_of(type) <= s->context->target->shared_bytes - SHARED_SLACK;
 }
 
-/* A ring that may hold one more factor: one of another loop, side by side with this; where room is scarce also one that is
- * filled and read in the same block, one factor after the other. */
+/* A ring that may hold one more factor: one of another loop, side by side with this; where room is scarce also one that
+ * is filled and read in the same block, one factor after the other. */
 static struct ring *reusable(struct staging *s, const struct ir_type *type, const struct ir_block *block, bool scarce)
 {
     for (int i = 0; i < s->rings.count; i++) {
@@ -226,15 +233,26 @@ static bool is_factor_only(const struct ir_value *value)
     return true;
 }
 
+/* The buffer that holds the factor already, for another product. */
+static struct ir_value *find_stored(const struct staging *s, const struct plan *plan)
+{
+    for (int i = 0; plan->how == COPY && i < s->copies.count; i++)
+        if (s->copies.data[i].load == plan->source.origin->definition)
+            return s->copies.data[i].buffer;
+    for (int i = 0; plan->how == STORE && i < s->stored.count; i++)
+        if (s->stored.data[i].value == plan->source.origin && s->stored.data[i].buffer->type == plan->buffer)
+            return s->stored.data[i].buffer;
+    return NULL;
+}
+
 /* The copy that takes the place of a load; its token when nobody has waited for it yet. */
 static struct ir_value *copy_load(struct staging *s, const struct plan *plan, const struct ir_operation *dot,
                                   struct ir_value **token)
 {
     struct ir_operation *load = plan->source.origin->definition;
     *token = NULL;
-    for (int i = 0; i < s->copies.count; i++)
-        if (s->copies.data[i].load == load)
-            return s->copies.data[i].buffer;
+    if (find_stored(s, plan))
+        return find_stored(s, plan);
     struct ir_access access;
     ir_access_of(load, &access);
     struct ir_value *buffer = make_buffer(s, plan->buffer, load->block, load->at);
@@ -266,17 +284,16 @@ static struct ir_value *copy_load(struct staging *s, const struct plan *plan, co
 }
 
 /* One that comes from in front of the loop is stored there. */
-static struct ir_value *store_factor(struct staging *s, const struct plan *plan, struct ir_operation *dot,
-                                     struct ir_value *value)
+static struct ir_value *store_factor(struct staging *s, const struct plan *plan, struct ir_operation *dot)
 {
-    bool outside = value->definition && value->block != dot->block;
-    for (int i = 0; outside && i < s->stored.count; i++)
-        if (s->stored.data[i].value == value && s->stored.data[i].buffer->type == plan->buffer)
-            return s->stored.data[i].buffer;
-    struct ir_value *buffer = make_buffer(s, plan->buffer, outside ? value->block : dot->block, dot->at);
+    struct ir_value *value = plan->source.origin;
+    if (find_stored(s, plan))
+        return find_stored(s, plan);
+    struct ir_block *block = filled_in(plan, dot);
+    struct ir_value *buffer = make_buffer(s, plan->buffer, block, dot->at);
     struct ir_builder builder = rewrite_before(dot);
-    if (outside) {
-        builder.block = value->block;
+    if (block != dot->block) {
+        builder.block = block;
         builder.before = value->definition->next;
         vector_push(s->context->arena, &s->stored, ((struct stored){ value, buffer }));
     }
@@ -313,10 +330,12 @@ static struct ir_value *bring_factor(struct staging *s, struct ir_operation *dot
         return layout_adapt(&s->adapter, &builder, dot->operands[factor], plan->registers);
     case COPY:
         buffer = copy_load(s, plan, dot, token);
-        return plan->source.transposed ? transpose(s, dot, buffer) : buffer;
+        break;
     default:
-        return store_factor(s, plan, dot, dot->operands[factor]);
+        buffer = store_factor(s, plan, dot);
+        break;
     }
+    return plan->source.transposed ? transpose(s, dot, buffer) : buffer;
 }
 
 /* ---- accumulators that start at zero ---- */
@@ -361,10 +380,12 @@ static struct ir_value *start_from_nothing(struct staging *s, struct ir_operatio
     int64_t step;
     bool down = ir_constant_integer(loop->operands[2], &step) && step < 0;
     struct ir_builder before = rewrite_before(loop);
-    struct ir_value *ran = ir_compare(&before, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, loop->operands[0], loop->operands[1]);
+    enum ir_predicate predicate = down ? IR_PREDICATE_GT : IR_PREDICATE_LT;
+    struct ir_value *ran = ir_compare(&before, predicate, loop->operands[0], loop->operands[1]);
     ir_set_operand(loop, 3 + carried, undefined(&before, zero->type));
     if (result->uses) {
-        struct ir_builder behind = { .module = builder.module, .block = loop->block, .before = loop->next, .at = loop->at };
+        struct ir_builder behind = { .module = builder.module, .block = loop->block, .before = loop->next,
+                                     .at = loop->at };
         struct ir_value *chosen = ir_select(&behind, ran, result, zero);
         ir_replace_uses(result, chosen);
         ir_set_operand(chosen->definition, 1, result);
@@ -381,6 +402,19 @@ static void give_up(struct staging *s, struct ir_operation *dot, const char *rea
     s->changed = true;
 }
 
+static bool fits(struct staging *s, const struct ir_operation *dot, const struct plan *plan)
+{
+    bool needed = plan[0].how != KEEP_IN_REGISTERS && !find_stored(s, &plan[0]);
+    bool same = needed && plan[0].buffer == plan[1].buffer; /* both are filled for this product */
+    int64_t more = 0;
+    for (int i = 0; i < 2; i++) {
+        bool there = !(i && same) && reusable(s, plan[i].buffer, filled_in(&plan[i], dot), true);
+        if (plan[i].how != KEEP_IN_REGISTERS && !there && !find_stored(s, &plan[i]))
+            more += bytes_of(plan[i].buffer);
+    }
+    return bytes_taken(s) + more <= s->context->target->shared_bytes - SHARED_SLACK;
+}
+
 static void stage(struct staging *s, struct ir_operation *dot)
 {
     const struct layout *layout = product_accumulator(s->adapter.table, dot, s->adapter.warps);
@@ -394,12 +428,7 @@ static void stage(struct staging *s, struct ir_operation *dot)
         give_up(s, dot, "a factor is too small for shared memory's rows");
         return;
     }
-    int64_t more = 0;
-    bool same = plan[0].how != KEEP_IN_REGISTERS && plan[0].buffer == plan[1].buffer; /* both are needed at once */
-    for (int i = 0; i < 2; i++)
-        if (plan[i].how != KEEP_IN_REGISTERS && ((i && same) || !reusable(s, plan[i].buffer, filled_in(&plan[i], dot, i), true)))
-            more += bytes_of(plan[i].buffer);
-    if (bytes_taken(s) + more > s->context->target->shared_bytes - SHARED_SLACK) {
+    if (!fits(s, dot, plan) && !(plan[0].how == STORE && keep_factor(s, dot, &plan[0]) && fits(s, dot, plan))) {
         give_up(s, dot, "its factors do not fit into shared memory beside the others");
         return;
     }

@@ -201,7 +201,8 @@ static void run_into(struct exec_case *c, int through_memory)
     BOUND(bf16, va, f.a);
     BOUND(bf16, vb, f.b);
     BOUND(f32, vr, r);
-    exec_called(c, through_memory ? rewritten_stored(c->stream, &va, &vb, &vr) : rewritten_added(c->stream, &va, &vb, &vr));
+    exec_called(c, through_memory ? rewritten_stored(c->stream, &va, &vb, &vr)
+                                  : rewritten_added(c->stream, &va, &vb, &vr));
     for (int64_t i = 0; i < m * n; i++)
         exec_expect(c, r, i, exec_before(r, i) + product(&f, i / n, i % n, n, k, 0), 1e-4);
 }

@@ -1,5 +1,6 @@
-/* No bank of shared memory is asked twice at a time, by the layouts' own arithmetic, where products touch it: accumulators that
- * leave by stmatrix in panels, and chunks of 16 bytes that copies bring into buffers.  (matrix_rows_test looks at ldmatrix.) */
+/* No bank of shared memory is asked twice at a time, by the layouts' own arithmetic, where products touch it: accumulators
+ * that leave by stmatrix in panels, and chunks of 16 bytes that copies bring into buffers.  (matrix_rows_test looks at
+ * ldmatrix.) */
 #include <stdio.h>
 
 #include "ir/shared_form.h"
@@ -16,8 +17,8 @@ static void compare(const char *what, const int *extent, int bytes, int warps, c
     checked++;
     if (count == ideal && count > 0)
         return;
-    printf("%s of %d x %d, %d bytes, %d warps: vectors of %d, %d wavefronts for %d\n", what, extent[0], extent[1], bytes,
-           warps, vector, count, ideal);
+    printf("%s of %d x %d, %d bytes, %d warps: vectors of %d, %d wavefronts for %d\n", what, extent[0], extent[1],
+           bytes, warps, vector, count, ideal);
     failures++;
 }
 

@@ -1,6 +1,6 @@
-# The hot loops of machine code as nvdisasm -c prints it: each line of a loop, behind the loop's number.  A loop is what lies
-# between a branch and a label in front of it that the branch goes to.  Hot are the shortest ones with matrix instructions;
-# what shares a line with a shorter one is a loop around it, or comes back to it from code that stands apart.
+# The hot loops of machine code as nvdisasm -c prints it: each line of a loop, behind the loop's number.  A loop is what
+# lies between a branch and a label in front of it that the branch goes to.  Hot are the shortest ones with matrix
+# instructions; what shares a line with a shorter one is a loop around it, or comes back to it from code that stands apart.
 BEGIN { count = loops = 0 }
 /^[ \t]*\.L_[A-Za-z0-9_]*:/ { name = $1; sub(/:.*/, "", name); label[name] = count; next }
 /^[ \t]*\/\*[0-9a-f]+\*\// {
