@@ -121,9 +121,9 @@ static void reduce(const char *what, const struct judge *judge, uint64_t seed)
 int main(int count, char **arguments)
 {
     uint64_t seed = count > 1 ? strtoull(arguments[1], NULL, 0) : 1;
-    struct judge loop = {.passes = "dce", .planted = wrong_loop}, store = {.passes = "cse,dce", .planted = wrong_store};
+    struct judge loop = {.passes = "cse", .planted = wrong_loop}, store = {.passes = "cse,dce", .planted = wrong_store};
     struct judge maximum = {.passes = "simplify", .planted = wrong_reduce}, sound = {.passes = "simplify,cse,dce"};
-    struct judge command = {.kind = JUDGE_COMMAND, .command = "! grep -n 'for .*{'"};
+    struct judge command = {.kind = JUDGE_COMMAND, .command = "! grep -q 'for .*{'"};
     reduce("a loop that stops early", &loop, seed);
     reduce("a store without its mask", &store, seed);
     reduce("a maximum of at least 0", &maximum, seed);

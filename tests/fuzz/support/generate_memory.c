@@ -284,9 +284,10 @@ static bool fits(const struct generator *g, const struct known_view *view, enum 
 
 void fuzz_memory_statement(struct generator *g)
 {
-    static const enum kind kinds[] = {ASSUME, LOAD, LOAD, LOAD, LOAD, STORE, STORE, ATOMIC, ATOMIC, ATOMIC, ATOMIC, ATOMIC, ATOMIC, BY_POINTER,
-                                      BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, ASK, ASK, SUBVIEW,
-                                      SUBVIEW, PERMUTE, OWN_PART};
+    static const enum kind kinds[] = {ASSUME, LOAD, LOAD, LOAD, LOAD, STORE, STORE, ATOMIC, ATOMIC, ATOMIC, ATOMIC, ATOMIC, ATOMIC,
+                                      BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER,
+                                      BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, ASK, ASK, SUBVIEW, SUBVIEW,
+                                      PERMUTE, OWN_PART};
     enum kind kind = g->limits.no_memory_tricks ? LOAD : kinds[random_below(&g->random, (int)(sizeof kinds / sizeof *kinds))];
     struct known_view view = g->views.data[random_below(&g->random, g->views.count)]; /* a copy: the vector may move */
     bool written = kind == BY_POINTER && random_chance(&g->random, 80); /* where pointers may do more than read */

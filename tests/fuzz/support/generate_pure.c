@@ -14,7 +14,7 @@ static struct known any_or_new(struct generator *g, bool (*accept)(const struct 
     struct known out;
     if (random_chance(&g->random, 55) && fuzz_any(g, accept, &out))
         return out;
-    if (!g->scalars_only && (accept == is_tile || accept == is_vector_up) && random_chance(&g->random, 14)) {
+    if (!g->scalars_only && (accept == is_tile || accept == is_vector_up) && random_chance(&g->random, 28)) {
         const struct ir_type *pointer = ir_type_pointer(g->context, (enum ir_element)random_below(&g->random, IR_POINTER), true);
         const struct ir_type *shape = fuzz_type(g, IR_I32);
         if (accept(shape))
@@ -224,8 +224,8 @@ static bool is_number(const struct ir_type *type) { return ir_is_integer(type->e
 
 static void bitcast(struct generator *g)
 {
-    if (random_chance(&g->random, 15)) { /* to what it is already */
-        struct known same = any_or_new(g, random_chance(&g->random, 30) ? is_tile : NULL);
+    if (random_chance(&g->random, 20)) { /* to what it is already */
+        struct known same = any_or_new(g, random_chance(&g->random, 50) ? is_tile : NULL);
         fuzz_know(g, ir_build_value(&g->builder, OP_BITCAST, same.value->type, 1, &same.value), same.bound, same.exact);
         return;
     }

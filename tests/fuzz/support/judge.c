@@ -30,7 +30,7 @@ void fuzz_put_kind(struct buffer *out, const char *sentence)
             while ((at[1] >= '0' && at[1] <= '9') || (at[1] >= 'a' && at[1] <= 'f') || at[1] == 'x')
                 at++;
             buffer_putc(out, '#');
-        } else {
+        } else if (*at != ' ' || at[1] != ' ') {
             buffer_putc(out, *at);
         }
     }
@@ -278,7 +278,7 @@ void fuzz_judge(const struct judge *judge, const char *text, size_t size, struct
     loud.announce = true;
     struct work work = {&loud, text, size};
     struct child_result result = {0};
-    struct child_limits limits = {.seconds = judge->seconds ? judge->seconds : 20};
+    struct child_limits limits = {.seconds = judge->seconds ? judge->seconds : 60};
     workers_run(judge_here, &work, 1, 1, limits, &result);
     char what[160];
     if (result.timed_out) {

@@ -20,7 +20,7 @@ struct judge {
     bool raw;            /* JUDGE_CPU: through the pipeline of -O0 */
     const char *command; /* gets the file as its last argument; 0 is good */
     bool announce;       /* names each pass on standard error before it runs, for blame when it crashes */
-    int seconds;         /* for one judgement; 0: 20 */
+    int seconds;         /* for one judgement; 0: 60 */
 };
 /* Writes the reason; nothing when nothing is wrong.  Reasons that begin with "program:" say that the text itself is no
  * sound program: it cannot be read, breaks a rule, touches what it may not, or depends on the order of instances or sums. */
