@@ -20,7 +20,8 @@
  *
  * so that products stand on both sides of the barrier and the tensor cores do not wait for it, nor for the first
  * fragments behind it.  As many groups of copies have been made in front of the moved wait as before it: it waits for
- * those of the next iteration, which are one older by then.  The last iteration reads its own slot once more, for nobody.
+ * those of the next iteration, which are one older by then.  The last iteration reads its own slot once more, for
+ * nobody.
  *
  * Done where the loop is nothing but such a product with its copies, and two steps of fragments and the accumulator fit
  * into registers. */
@@ -40,7 +41,7 @@ struct ahead {
     const struct ir_type *type[2];                           /* of a step's factors */
     int steps;
 };
-struct search { struct ir_function *function; struct arena *arena; VECTOR(struct ir_operation *) loops; };
+struct search { struct arena *arena; VECTOR(struct ir_operation *) loops; };
 
 static struct ir_operation *slot_behind(const struct ir_value *buffer)
 {
@@ -156,8 +157,8 @@ static bool can_read_ahead(struct ahead *a)
 static struct ir_value *name_factor(struct ir_builder *builder, const struct ir_value *buffer, struct ir_value *index)
 {
     const struct ir_operation *op = buffer->definition;
-    struct ir_value *operands[2] = { op->opcode == OP_SLOT ? op->operands[0] : name_factor(builder, op->operands[0], index),
-                                     index };
+    bool direct = op->opcode == OP_SLOT;
+    struct ir_value *operands[2] = { direct ? op->operands[0] : name_factor(builder, op->operands[0], index), index };
     struct ir_value *named = ir_build_value(builder, op->opcode, buffer->type, op->operand_count, operands);
     const struct ir_attribute *order = ir_attribute(op, IR_ATTRIBUTE_PERMUTATION);
     if (order)
@@ -310,7 +311,7 @@ static void collect(struct ir_operation *op, void *data)
 
 bool pass_read_ahead(struct ir_function *function, struct pass_context *context)
 {
-    struct search search = { .function = function, .arena = context->arena };
+    struct search search = { .arena = context->arena };
     bool changed = false;
     ir_walk(function->body, collect, &search);
     for (int i = 0; i < search.loops.count; i++) {

@@ -14,7 +14,8 @@
  * instructions, tensor cores wait for: one warp of each scheduler has nothing else to do.
  *
  * Right because the first loop runs while %k + 192 + 64 <= E, and the second goes on with the next %k of the same
- * sequence.  Done where the body holds nothing but products, copies and scalars: other bodies are long, and pay less. */
+ * sequence.  Done where the body holds nothing but products, copies and scalars: other bodies are long, and gain
+ * less. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 

@@ -293,7 +293,8 @@ static void transfer(struct lowering *l, const struct ir_value *tile, const stru
                      const struct ir_attribute *start, LLVMValueRef *registers, bool store) {
     const struct layout *layout = tile->type->layout;
     enum ir_element element = tile->type->element;
-    struct route route = {.tile = layout, .buffer = buffer->type->layout, .part = layout, .bytes = value_bytes(element)};
+    struct route route = {.tile = layout, .part = layout, .buffer = buffer->type->layout,
+                          .bytes = value_bytes(element)};
     struct matrices plan;
     bool copies = layout_redundant_bits(layout, LAYOUT_LANE) != 0;
     bool known = l->row->major > 7 && (!store || l->row->major >= 9);
