@@ -298,6 +298,23 @@ static enum edit_result simplify_operand(struct fuzz_program *program, int which
     return EDIT_DONE;
 }
 
+/* Ones where zeros would hide it. */
+static enum edit_result one_operand(struct fuzz_program *program, int which, int size)
+{
+    struct ir_operation *op = edit_operation(program, which / 8);
+    (void)size;
+    if (!op)
+        return EDIT_END;
+    if (which % 8 >= op->operand_count)
+        return EDIT_NONE;
+    const struct ir_value *old = op->operands[which % 8];
+    if (old->type->kind != IR_TILE || old->type->element == IR_POINTER || (old->definition && old->definition->opcode == OP_CONSTANT))
+        return EDIT_NONE;
+    struct ir_builder builder = {.module = program->module, .block = op->block, .before = op};
+    ir_set_operand(op, which % 8, ir_constant_int(&builder, old->type, 1));
+    return EDIT_DONE;
+}
+
 /* The operand of a use is what its definition was made from, or an earlier value of the same type. */
 static enum edit_result forward_operand(struct fuzz_program *program, int which, int size)
 {
@@ -358,6 +375,7 @@ const struct edit edit_table[] = {
     {"drop carried", drop_carried, false},     {"drop operands of maps", drop_map_operand, false}, {"merge constants", edit_merge_constants, false},
     {"use operands", drop_to_operand, true},   {"sweep", sweep, false},
     {"drop masks", drop_mask, false},          {"zero operands", simplify_operand, false},
+    {"one operands", one_operand, false},
     {"forward operands", forward_operand, false}, {"drop attributes", drop_attribute, false},
     {"shrink tiles", edit_extents, false},     {"shrink constants", edit_constants, false},
     {"merge constants", edit_merge_constants, false}, {"shrink arguments", edit_arguments, false},
