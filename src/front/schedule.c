@@ -279,6 +279,29 @@ static int search(struct elaborator *e, const struct ast_declaration *kernel, co
     return 0;
 }
 
+/* A value from -D or --spec must be one that can be meant: a number or a bool, of the knob's set where it has one. */
+static void check_fixed(struct elaborator *e, const struct knob *knob, const struct domain *set, const struct value *value) {
+    bool member = set->count == 0;
+    for (int k = 0; k < set->count; k++) member = member || value_same(*value, set->data[k]);
+    if (member) return;
+    struct buffer text = {0};
+    value_print_constant(&text, *value);
+    front_report(e, DIAGNOSTIC_E0403, knob->at, "`%s` = %s, as asked for on the command line, is not in its set", knob->name,
+                 text.data);
+    buffer_free(&text);
+}
+
+/* -D NAME=text that is no value: without this it would be passed over. */
+static void check_defines(struct elaborator *e, const struct knob *knob) {
+    const struct front_options *options = e->front->options;
+    struct value ignored;
+    for (int i = 0; i < options->define_count; i++)
+        if (strcmp(options->defines[i].name, knob->name) == 0 &&
+            !define_read(options->defines[i].value, (struct location){0}, &ignored))
+            front_report(e, DIAGNOSTIC_E0403, knob->at, "-D %s=%s is neither a number nor a bool", knob->name,
+                         options->defines[i].value);
+}
+
 bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
                      const char *target, const struct spec *spec, struct value *values) {
     struct domain *sets = ARENA_ARRAY(e->arena, struct domain, tuning->count);
@@ -294,8 +317,12 @@ bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel,
                             strcmp(first->value->name, target) == 0;
             if (is_exact == (exact == 1)) read_on(e, clause, tuning, target, values, fixed);
         }
-    for (int i = 0; i < tuning->count; i++)
-        if (schedule_fixed(e->front, spec, tuning->data[i].name, &values[i])) fixed[i] = true;
+    for (int i = 0; i < tuning->count; i++) {
+        check_defines(e, &tuning->data[i]);
+        if (!schedule_fixed(e->front, spec, tuning->data[i].name, &values[i])) continue;
+        fixed[i] = true;
+        check_fixed(e, &tuning->data[i], &sets[i], &values[i]);
+    }
     if (errors != e->errors) return false;
     bind_values(e, tuning, values);
     int hold = conditions_hold(e, kernel);
