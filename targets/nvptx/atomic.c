@@ -169,6 +169,11 @@ static LLVMValueRef change_one(struct lowering *l, const char *scope, const stru
         return bytes > 1 ? swap(l, scope, bytes, predicate, address, change->expected, bits)
                          : by_loop(l, scope, change, predicate, address);
     if (change->action == IR_ACTION_LOAD) return plain_load(l, scope, bytes, predicate, address);
+    if (change->action == IR_ACTION_STORE && l->operation->results[0]->uses) { /* the old value is wanted */
+        struct change exchange = *change;
+        exchange.action = IR_ACTION_EXCHANGE;
+        return change_one(l, scope, &exchange, predicate, address);
+    }
     if (change->action == IR_ACTION_STORE) {
         plain_store(l, scope, bytes, predicate, address, bits);
         return zero_bits(l, bytes);
