@@ -20,6 +20,16 @@ static int64_t made_up(const struct check_agent *agent, const struct ir_operatio
     return (int64_t)(op->results[result]->type->element == IR_BOOL ? hash & 1 : hash);
 }
 
+/* A number read from memory may bound a loop: 0, or as much as an extent, so that rings go round. */
+static int64_t loaded(const struct check *check, const struct check_agent *agent, const struct ir_operation *op, int result)
+{
+    enum ir_element element = op->results[result]->type->element;
+    int64_t number = made_up(agent, op, result);
+    if (!ir_is_integer(element) || ir_element_info[element].bits < 32)
+        return number;
+    return (number ^ check->scenario.scalar) & 1 ? check->scenario.other_extent : 0;
+}
+
 /* ---- what the launch knows ---- */
 
 static bool class_is_of_grid(const struct ir_function *function, int class)
@@ -182,6 +192,7 @@ int64_t check_evaluate(const struct check *check, const struct check_agent *agen
     case OP_PROGRAM_COUNT: return check->program_count;
     case OP_BLOCK_COUNT: return check->block_count;
     case OP_PRESENT: return check->scenario.scalar & 1;
+    case OP_LOAD: case OP_POINTER_LOAD: return loaded(check, agent, op, result);
     default: break;
     }
     bool whole = op->operand_count > 0 && op->operand_count < 4 && op->region_count == 0;

@@ -93,3 +93,24 @@ change() {
     [ "$status" -eq 0 ]
     [[ "$output" == *"machine-check"* ]]
 }
+
+@test "E1006: rings of loops whose bounds are read from memory go round, too" {
+    cat > "$BATS_TEST_TMPDIR/bounds.tile" <<'EOF'
+kernel bounds(a: in bf16[M, K], b: in bf16[K, N], from: in i32[G], c: out bf16[M, N])
+    grid(m: cdiv(M, 128), j: cdiv(N, 256))
+{
+    var sum = f32[128, 256](0);
+    for k in i64(from[m])..i64(from[m + 1]) step 64
+        sum = a[m*128 +: 128, k +: 64] @ b[k +: 64, j*256 +: 256] + sum;
+    c[m*128 +: 128, j*256 +: 256] = bf16(sum);
+}
+EOF
+    "$TILECC" -arch=sm_90a --emit=tir --print-after=insert_barriers -o - "$BATS_TEST_TMPDIR/bounds.tile" 2>&1 |
+        awk '/^\/\/ after insert_barriers/ { n++; next } n == 1 { print } n == 1 && /^}/ { exit }' > "$BATS_TEST_TMPDIR/bounds.tir"
+    grep -q mbarrier_arrive "$BATS_TEST_TMPDIR/bounds.tir"
+    "$TILECC" --passes=check_machine "$BATS_TEST_TMPDIR/bounds.tir" -o "$BATS_TEST_TMPDIR/out.tir"
+    sed '/mbarrier_arrive/d' "$BATS_TEST_TMPDIR/bounds.tir" > "$BATS_TEST_TMPDIR/changed.tir"
+    run "$TILECC" --passes=check_machine "$BATS_TEST_TMPDIR/changed.tir" -o "$BATS_TEST_TMPDIR/out.tir"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"[E1006]"* ]] || { echo "$output"; return 1; }
+}
