@@ -270,6 +270,8 @@ static LLVMValueRef saturated(struct cpu_emitter *e, LLVMValueRef value, enum ir
 LLVMValueRef cpu_cast(struct cpu_emitter *e, LLVMValueRef value, enum ir_element from, enum ir_element to,
                       enum ir_round round, bool saturate)
 {
+    if (!ir_is_float(from)) /* modes are for floats that become narrower */
+        round = IR_ROUND_RTNE;
     if (from == to)
         return value;
     LLVMTypeRef type = cpu_like(cpu_register_type(e, to), value);

@@ -253,6 +253,7 @@ LLVMValueRef cast_value(struct lowering *l, enum ir_element from, enum ir_elemen
     LLVMBuilderRef b = l->builder;
     if (from == to) return value;
     bool from_float = ir_is_float(from), to_float = ir_is_float(to);
+    if (!from_float) round = IR_ROUND_RTNE; /* modes are for floats that become narrower */
     if (to == IR_BOOL) {
         if (!from_float) {
             LLVMValueRef bits = value_to_bits(l, from, value);

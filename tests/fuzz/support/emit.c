@@ -133,6 +133,16 @@ static bool add_program(struct emitter *e, struct ir_context *context, uint64_t 
     struct fuzz_program *program = fuzz_generate(context, e->arena, seed, e->job->limits);
     struct kernel_entry entry = { 0 };
     struct interp_problem problem;
+    struct fuzz_memory *reference;
+    struct buffer reason = { 0 };
+    bool sound = fuzz_is_sound(program, e->arena, &reference, &reason); /* else its results hang on an order that is free */
+    if (reference)
+        fuzz_memory_free(reference);
+    if (!sound)
+        buffer_printf(e->report, "seed %llu is left out: %s\n", (unsigned long long)seed, reason.data ? reason.data : "");
+    buffer_free(&reason);
+    if (!sound)
+        return true;
     describe(e->arena, program, &entry);
     for (int t = 0; t < e->job->target_count; t++) {
         int errors = e->diagnostics->errors;
