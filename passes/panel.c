@@ -82,22 +82,6 @@ static struct ir_value *scalar(struct panel *p, struct place *place, struct ir_v
     return copy->results[value->index];
 }
 
-struct writes { const struct ir_value *memory; bool found; };
-
-static void find_write(struct ir_operation *op, void *data)
-{
-    struct writes *w = data;
-    bool writes = rewrite_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) && op->opcode != OP_ASSUME;
-    w->found |= op->opcode == OP_CALL || (writes && op->operand_count && alias_may(op->operands[0], w->memory));
-}
-
-static bool is_read_only(const struct ir_operation *op)
-{
-    struct writes w = { .memory = op->operands[0] };
-    ir_walk(op->block->function->body, find_write, &w);
-    return !w.found;
-}
-
 /* The view's dimension behind dimension `axis` of a load's tile, or -1. */
 static int view_dimension(const struct ir_operation *op, int axis)
 {
@@ -158,7 +142,7 @@ static bool is_computed(const struct panel *p, const struct ir_value *value, int
     case OP_IF:
         return is_pure_region(op);
     case OP_LOAD:
-        return view_dimension(op, axis) >= 0 && is_read_only(op);
+        return view_dimension(op, axis) >= 0 && alias_is_settled(op->block->function, op->operands[0]);
     case OP_RESHAPE:
         return reshaped_axis(op, axis) >= 0;
     case OP_BROADCAST:

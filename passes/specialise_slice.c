@@ -55,15 +55,6 @@ static void need_carried(struct outline *o, const struct ir_operation *loop, int
     }
 }
 
-struct writes { const struct ir_value *memory; bool found; };
-
-static void find_write(struct ir_operation *op, void *data)
-{
-    struct writes *w = data;
-    bool writes = rewrite_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) && op->opcode != OP_ASSUME;
-    w->found |= op->opcode == OP_CALL || (writes && op->operand_count && alias_may(op->operands[0], w->memory));
-}
-
 static void need_operation(struct outline *o, const struct ir_operation *op, const struct ir_value *value)
 {
     if (op->opcode == OP_FOR || op->opcode == OP_WHILE) {
@@ -80,12 +71,8 @@ static void need_operation(struct outline *o, const struct ir_operation *op, con
         fail(o, op, "where it reads depends on an operation with an effect");
         return;
     }
-    if (rewrite_has_trait(op, IR_TRAIT_READ)) {
-        struct writes w = { .memory = op->operands[0] };
-        ir_walk(o->function->body, find_write, &w);
-        if (w.found)
-            fail(o, op, "where it reads depends on memory that the kernel may write");
-    }
+    if (rewrite_has_trait(op, IR_TRAIT_READ) && !alias_is_settled(o->function, op->operands[0]))
+        fail(o, op, "where it reads depends on memory that may change while the kernel runs");
     need_operands(o, op, 0, op->operand_count);
 }
 

@@ -90,6 +90,10 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
         place[d] = d == last ? panels->width : access.place[d];
     if (!tensor_map_for(access.view, access.rank, place, panels->buffer, &map, reason))
         return false;
+    if (alias_function_orders(o->function)) {
+        *reason = "the kernel tells others that it has written, by an atomic or a call";
+        return false;
+    }
     struct touching touching = { store, access.view, false };
     ir_walk(o->function->body, find_touch, &touching);
     *reason = "something else in the kernel may touch the same memory";

@@ -42,15 +42,6 @@ bool stage_copy_possible(const struct target_row *target, const struct ir_operat
     return *contiguous >= 0;
 }
 
-struct writes { const struct ir_value *view; bool found; };
-
-static void find_write(struct ir_operation *op, void *data)
-{
-    struct writes *w = data;
-    bool writes = rewrite_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) && op->opcode != OP_ASSUME;
-    w->found |= op->opcode == OP_CALL || (writes && op->operand_count && alias_may(op->operands[0], w->view));
-}
-
 bool stage_copy_fits(const struct target_row *target, const struct ir_operation *dot, const struct ir_operation *load,
                      const struct ir_type *buffer, const char **reason)
 {
@@ -66,10 +57,8 @@ bool stage_copy_fits(const struct target_row *target, const struct ir_operation 
         *reason = "its view is not a parameter of the kernel";
         return false;
     }
-    struct writes writes = { .view = access.view };
-    ir_walk(load->block->function->body, find_write, &writes);
-    if (writes.found) {
-        *reason = "the kernel may write what it reads";
+    if (!alias_is_settled(load->block->function, access.view)) {
+        *reason = "the kernel may write what it reads, or waits for others that write";
         return false;
     }
     return tensor_map_for(access.view, access.rank, access.place, buffer, &map, reason);

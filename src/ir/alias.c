@@ -62,3 +62,36 @@ bool alias_clobbers(const struct ir_operation *write, const struct ir_operation 
                 return true;
     return false;
 }
+
+static bool any_orders(const struct ir_block *block)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        bool atomic = ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC;
+        if (op->opcode == OP_CALL || (atomic && alias_orders(op)))
+            return true;
+        for (int i = 0; i < op->region_count; i++)
+            if (any_orders(op->regions[i]))
+                return true;
+    }
+    return false;
+}
+
+bool alias_function_orders(const struct ir_function *function) { return any_orders(function->body); }
+
+static bool any_writes(const struct ir_block *block, const struct ir_value *memory)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        bool writes = ir_op_info[op->opcode].traits & (IR_TRAIT_WRITE | IR_TRAIT_ATOMIC);
+        if (writes && op->opcode != OP_ASSUME && op->operand_count && alias_may(op->operands[0], memory))
+            return true;
+        for (int i = 0; i < op->region_count; i++)
+            if (any_writes(op->regions[i], memory))
+                return true;
+    }
+    return false;
+}
+
+bool alias_is_settled(const struct ir_function *function, const struct ir_value *memory)
+{
+    return !any_orders(function->body) && !any_writes(function->body, memory);
+}

@@ -12,4 +12,9 @@ bool alias_may(const struct ir_value *a, const struct ir_value *b);
 bool alias_clobbers(const struct ir_operation *write, const struct ir_operation *load);
 /* Whether an operation alone orders other accesses: an atomic with acquire or release, a barrier, a call. */
 bool alias_orders(const struct ir_operation *operation);
+/* Whether any operation of the function may show it what other programs wrote, or show others what it wrote: a call, or an
+ * atomic with acquire or release.  Asynchronous copies and roles of their own do not follow such an order. */
+bool alias_function_orders(const struct ir_function *function);
+/* Whether these elements read the same wherever in the function they are read: nothing writes them, nothing orders. */
+bool alias_is_settled(const struct ir_function *function, const struct ir_value *memory);
 #endif

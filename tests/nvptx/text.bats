@@ -134,3 +134,28 @@ line() { grep -nE -m 1 -e "$1" "$2" | cut -d: -f1 | grep .; }
         grep -qE "^setp\.eq\.s32 +${predicate#@}, %r[0-9]+, 0;" spaces
     done <told
 }
+
+@test "nothing is brought ahead of an acquire, nor stored by TMA in front of a release" {
+    for way in 'atomic_load(flag[0], order = acquire)|' '|atomic_store(flag[0], 1, order = release)' '|atomic_add(flag[0], 1)'; do
+        before=${way%|*} behind=${way#*|}
+        cat >ordered.tile <<END
+kernel ordered(a: in bf16[M, K], b: in bf16[K, N], flag: inout i32[1], c: out bf16[M, N])
+    grid(m: cdiv(M, 128), j: cdiv(N, 128))
+{
+    ${before:+let ready = $before;}
+    var sum0 = f32[128, 128](0);
+    for k in 0..K step 64
+        sum0 += a[m*128 +: 128, k +: 64] @ b[k +: 64, j*128 +: 128];
+    c[m*128 +: 128, j*128 +: 128] = bf16(sum0${before:+ * f32(ready)});
+    ${behind:+$behind;}
+}
+END
+        "$TILECC" -arch=sm_90a --emit=ptx ordered.tile
+        grep -q 'wgmma\.mma_async' ordered.0.sm_90a.ptx
+        if [ "$behind" = 'atomic_add(flag[0], 1)' ]; then # relaxed: orders nothing
+            grep -q 'cp\.async\.bulk\.tensor' ordered.0.sm_90a.ptx
+        else
+            ! grep -q 'cp\.async\.bulk\.tensor' ordered.0.sm_90a.ptx || { echo "TMA with $way"; return 1; }
+        fi
+    done
+}
