@@ -60,22 +60,10 @@ static int position(const struct rotation *r, const struct ir_operation *op)
     return -1;
 }
 
-static bool uses_value(const struct ir_operation *op, const struct ir_value *value)
-{
-    for (int i = 0; i < op->operand_count; i++)
-        if (op->operands[i] == value)
-            return true;
-    for (int k = 0; k < op->region_count; k++)
-        for (const struct ir_operation *inner = op->regions[k]->first; inner; inner = inner->next)
-            if (uses_value(inner, value))
-                return true;
-    return false;
-}
-
 static bool uses_result(const struct ir_operation *op, const struct ir_operation *of)
 {
     for (int i = 0; i < of->result_count; i++)
-        if (uses_value(op, of->results[i]))
+        if (ir_uses(op, of->results[i]))
             return true;
     return false;
 }
@@ -84,7 +72,7 @@ static bool uses_result(const struct ir_operation *op, const struct ir_operation
 static void mark_needing(const struct rotation *r, bool *marked, const struct ir_value *value)
 {
     for (int i = 0; i < r->body.count; i++) {
-        bool needs = value && uses_value(r->body.data[i], value);
+        bool needs = value && ir_uses(r->body.data[i], value);
         for (int k = 0; k < i && !needs; k++)
             needs = marked[k] && uses_result(r->body.data[i], r->body.data[k]);
         marked[i] |= needs;
@@ -179,7 +167,7 @@ static bool used_by_others(const struct rotation *r, const struct ir_value *buff
 {
     for (int i = 0; i < r->body.count; i++) {
         const struct ir_operation *op = r->body.data[i];
-        if (op == than || !uses_value(op, buffer) || op->opcode == OP_COPY_ASYNC)
+        if (op == than || !ir_uses(op, buffer) || op->opcode == OP_COPY_ASYNC)
             continue;
         bool form = op->opcode == OP_BUFFER_PERMUTE || op->opcode == OP_BUFFER_PART;
         if (!form || used_by_others(r, op->results[0], than))
@@ -419,13 +407,11 @@ static void rotate(struct rotation *r)
 
 struct visiting { struct pass_context *context; struct ir_function *function; const struct ir_block *rotated; bool changed, turns; };
 
-static bool is_behind(const struct ir_block *block, const struct ir_operation *loop) { return block == loop->block; }
-
 static void visit(struct ir_operation *op, void *data)
 {
     struct visiting *v = data;
     struct rotation r = { .context = v->context, .function = v->function, .loop = op };
-    if (op->opcode != OP_FOR || ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0) || (v->rotated && is_behind(v->rotated, op)))
+    if (op->opcode != OP_FOR || ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0) || v->rotated == op->block)
         return;
     r.value_count = v->function->next_value_id;
     if (!find_products(&r) || !is_chain(&r))

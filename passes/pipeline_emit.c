@@ -258,39 +258,16 @@ static void build_prologue(struct emitter *e, struct ir_operation *loop)
     }
 }
 
-/* The same loop with two more carried numbers. */
-static void rebuild_loop(struct emitter *e)
+/* Two more carried numbers. */
+static void carry_slots(struct emitter *e)
 {
-    struct ir_operation *old = e->plan->loop;
-    struct ir_builder builder = rewrite_before(old);
-    int operands = old->operand_count, results = old->result_count;
-    struct ir_value **initial = ARENA_ARRAY(e->context->arena, struct ir_value *, operands + 2);
-    const struct ir_type **types = ARENA_ARRAY(e->context->arena, const struct ir_type *, results + 2);
-    for (int i = 0; i < operands; i++)
-        initial[i] = old->operands[i];
-    for (int i = 0; i < results; i++)
-        types[i] = old->results[i]->type;
-    initial[operands] = constant_i32(&builder, 0);
-    initial[operands + 1] = constant_i32(&builder, e->plan->slots - 1);
-    types[results] = types[results + 1] = initial[operands]->type;
-    struct ir_operation *loop = ir_build(&builder, OP_FOR, operands + 2, initial, results + 2, types);
-    if (ir_attribute(old, IR_ATTRIBUTE_UNROLL))
-        ir_set_number(loop, IR_ATTRIBUTE_UNROLL, ir_number(old, IR_ATTRIBUTE_UNROLL, 0));
-    struct ir_block *from = old->regions[0], *to = loop->regions[0];
-    for (int i = 0; i < from->arguments.count; i++) {
-        struct ir_value *argument = from->arguments.data[i];
-        ir_replace_uses(argument, ir_block_argument(to, argument->type, argument->name));
-    }
-    e->read = ir_block_argument(to, types[results], "slot");
-    e->write = ir_block_argument(to, types[results], "filled");
-    while (from->first)
-        ir_move_to_end(from->first, to);
-    for (int i = 0; i < results; i++) {
-        loop->results[i]->name = old->results[i]->name;
-        ir_replace_uses(old->results[i], loop->results[i]);
-    }
-    ir_remove(old);
-    e->loop = loop;
+    static const char *const names[] = { "slot", "filled" };
+    struct ir_builder builder = rewrite_before(e->plan->loop);
+    struct ir_value *initial[2] = { constant_i32(&builder, 0), constant_i32(&builder, e->plan->slots - 1) };
+    e->loop = rewrite_carry(e->context->arena, e->plan->loop, 2, initial, names);
+    const struct ir_block *body = e->loop->regions[0];
+    e->read = body->arguments.data[body->arguments.count - 2];
+    e->write = body->arguments.data[body->arguments.count - 1];
 }
 
 static void forget_token(struct ir_operation *copy)
@@ -380,7 +357,7 @@ void pipeline_emit_loop(struct pass_context *context, struct pipelined_loop *pla
     build_prologue(&e, plan->loop);
     struct ir_builder before = rewrite_before(plan->loop);
     struct ir_value *last = last_of(&before, plan->loop, plan->slots - 1);
-    rebuild_loop(&e);
+    carry_slots(&e);
     build_body(&e, last);
     struct ir_builder behind = { .module = function->module, .block = e.loop->block, .before = e.loop->next,
                                  .at = e.loop->at };

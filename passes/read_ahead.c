@@ -197,38 +197,6 @@ static void name_factors(const struct ahead *a, struct ir_builder *builder, stru
         factors[factor] = name_factor(builder, a->dot->operands[factor], index);
 }
 
-/* The same loop with two more carried values; leaves the body as it is. */
-static void rebuild_loop(struct ahead *a, struct ir_value *const *first)
-{
-    struct ir_operation *old = a->loop;
-    struct ir_builder builder = rewrite_before(old);
-    int operands = old->operand_count, results = old->result_count;
-    struct ir_value **initial = ARENA_ARRAY(a->context->arena, struct ir_value *, operands + 2);
-    const struct ir_type **types = ARENA_ARRAY(a->context->arena, const struct ir_type *, results + 2);
-    for (int i = 0; i < operands + 2; i++)
-        initial[i] = i < operands ? old->operands[i] : first[i - operands];
-    for (int i = 0; i < results + 2; i++)
-        types[i] = i < results ? old->results[i]->type : first[i - results]->type;
-    struct ir_operation *loop = ir_build(&builder, OP_FOR, operands + 2, initial, results + 2, types);
-    if (ir_attribute(old, IR_ATTRIBUTE_UNROLL))
-        ir_set_number(loop, IR_ATTRIBUTE_UNROLL, ir_number(old, IR_ATTRIBUTE_UNROLL, 0));
-    struct ir_block *from = old->regions[0], *to = loop->regions[0];
-    for (int i = 0; i < from->arguments.count; i++) {
-        struct ir_value *argument = from->arguments.data[i];
-        ir_replace_uses(argument, ir_block_argument(to, argument->type, argument->name));
-    }
-    for (int i = 0; i < 2; i++)
-        ir_block_argument(to, types[results + i], i ? "b" : "a");
-    while (from->first)
-        ir_move_to_end(from->first, to);
-    for (int i = 0; i < results; i++) {
-        loop->results[i]->name = old->results[i]->name;
-        ir_replace_uses(old->results[i], loop->results[i]);
-    }
-    ir_remove(old);
-    a->loop = loop;
-}
-
 static struct ir_value *still_runs(const struct ahead *a, struct ir_builder *builder, struct ir_value *variable,
                                    struct ir_value *upper)
 {
@@ -270,7 +238,8 @@ static void read_ahead(struct ahead *a)
     struct ir_builder before = rewrite_before(a->loop);
     struct ir_value *last = ir_binary(&before, OP_SUB, a->loop->operands[1], a->loop->operands[2]);
     read_first(a, &before, fragments);
-    rebuild_loop(a, fragments);
+    static const char *const names[] = { "a", "b" };
+    a->loop = rewrite_carry(a->context->arena, a->loop, 2, fragments, names);
     struct ir_block *body = a->loop->regions[0];
     struct ir_operation *yield = ir_terminator(body);
     struct ir_builder builder = rewrite_before(yield);

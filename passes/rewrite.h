@@ -34,6 +34,11 @@ static inline bool rewrite_is_constant(const struct ir_value *value)
     return value->definition && value->definition->opcode == OP_CONSTANT;
 }
 
+/* The same `for` with `count` more carried values, at the end of the old ones: they start as `initial`, and the body, which is
+ * moved over, has yet to yield them.  The old loop is gone. */
+struct ir_operation *rewrite_carry(struct arena *arena, struct ir_operation *loop, int count,
+                                   struct ir_value *const *initial, const char *const *names);
+
 /* Computes an operation whose operands are constants (each one number for the whole tile): the bits that fill its
  * result, as the program itself would compute them on every target.  False: not all constant, or the result is a NaN
  * (whose bits differ between targets) or belongs to a function that targets approximate. */

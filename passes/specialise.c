@@ -33,24 +33,7 @@
 
 enum { SHARED_SLACK = 2048, SMALL_SCRATCH = 4096 + 256, MOST_SLOTS = 6, PRODUCER_WARPS = 4, RASTER = 8 };
 
-static int64_t bytes_of(const struct ir_type *type)
-{
-    return ir_type_elements(type) * (ir_element_info[type->element].bits / 8);
-}
-
 /* ---- channels and rings ---- */
-
-static bool uses_value(const struct ir_operation *op, const struct ir_value *value)
-{
-    for (int i = 0; i < op->operand_count; i++)
-        if (op->operands[i] == value)
-            return true;
-    for (int r = 0; r < op->region_count; r++)
-        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
-            if (uses_value(inner, value))
-                return true;
-    return false;
-}
 
 /* Values through which a buffer is looked at: itself, other forms of it, products on their way. */
 struct looks { VECTOR(const struct ir_value *) values; };
@@ -64,7 +47,7 @@ static void add_looks(struct arena *arena, struct looks *looks, const struct ir_
     for (int r = 0; r < op->region_count; r++)
         for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
             for (int i = 0; i < looks->values.count; i++)
-                if (uses_value(inner, looks->values.data[i])) {
+                if (ir_uses(inner, looks->values.data[i])) {
                     add_looks(arena, looks, inner);
                     break;
                 }
@@ -80,7 +63,7 @@ static void find_release(struct outline *o, struct channel *channel)
     channel->release = channel->wait;
     for (struct ir_operation *op = channel->wait->next; op && !outline_holds_ring(o, op, channel->ring); op = op->next)
         for (int i = 0; i < looks.values.count; i++)
-            if (uses_value(op, looks.values.data[i])) {
+            if (ir_uses(op, looks.values.data[i])) {
                 if (outline_channel(o, op) < 0 && op->opcode != OP_COPY_ASYNC)
                     channel->release = op;
                 add_looks(o->context->arena, &looks, op);
@@ -107,7 +90,7 @@ static bool find_ring(struct outline *o, struct channel *channel)
         if (has_buffer(&made, buffer))
             return false;
         vector_push(o->context->arena, &made.buffers, buffer);
-        made.bytes += bytes_of(buffer->type);
+        made.bytes += ir_type_bytes(buffer->type);
     }
     for (const struct ir_block *block = channel->wait->block; block->parent; block = block->parent->block)
         made.in_loop |= rewrite_has_trait(block->parent, IR_TRAIT_LOOP);
@@ -215,7 +198,7 @@ static bool choose_slots(struct outline *o)
             bool filled = false;
             for (int r = 0; r < o->rings.count; r++)
                 filled |= has_buffer(&o->rings.data[r], op->results[0]);
-            room -= filled ? 0 : bytes_of(op->results[0]->type) * op->results[0]->type->slots;
+            room -= filled ? 0 : ir_type_bytes(op->results[0]->type) * op->results[0]->type->slots;
         }
     for (int r = 0; r < o->rings.count; r++) {
         if (o->rings.data[r].in_loop)

@@ -20,12 +20,6 @@
 
 enum { BLOCKS = 2 };
 
-static int64_t bytes_of(const struct ir_operation *copy)
-{
-    const struct ir_type *type = copy->operands[copy->operand_count - 1]->type;
-    return ir_type_elements(type) * (ir_element_info[type->element].bits / 8);
-}
-
 /* Whether all blocks of a cluster along the dimension bring the same by this copy, and can share it out. */
 static bool may_share(const struct ir_operation *copy, int dimension)
 {
@@ -62,9 +56,11 @@ static int64_t saved_along(const struct outline *o, int dimension)
         const struct channel *channel = &o->channels.data[c];
         if (!runs_alike(channel->wait, dimension))
             return 0;
-        for (int i = 0; i < channel->copies.count; i++)
-            if (may_share(channel->copies.data[i], dimension))
-                saved += bytes_of(channel->copies.data[i]);
+        for (int i = 0; i < channel->copies.count; i++) {
+            const struct ir_operation *copy = channel->copies.data[i];
+            if (may_share(copy, dimension))
+                saved += ir_type_bytes(copy->operands[copy->operand_count - 1]->type);
+        }
     }
     return saved;
 }

@@ -158,22 +158,17 @@ static bool holds(const struct ir_block *outer, const struct ir_block *inner)
     return false;
 }
 
-static int64_t bytes_of(const struct ir_type *type)
-{
-    return ir_type_elements(type) * (ir_element_info[type->element].bits / 8);
-}
-
 static int64_t bytes_taken(const struct staging *s)
 {
     int64_t bytes = 0;
     for (int i = 0; i < s->rings.count; i++)
-        bytes += bytes_of(s->rings.data[i].buffer->type);
+        bytes += ir_type_bytes(s->rings.data[i].buffer->type);
     return bytes;
 }
 
 static bool has_room(const struct staging *s, const struct ir_type *type)
 {
-    return bytes_taken(s) + bytes_of(type) <= s->context->target->shared_bytes - SHARED_SLACK;
+    return bytes_taken(s) + ir_type_bytes(type) <= s->context->target->shared_bytes - SHARED_SLACK;
 }
 
 /* A ring that may hold one more factor: one of another loop, side by side with this; where room is scarce also one that
@@ -410,7 +405,7 @@ static bool fits(struct staging *s, const struct ir_operation *dot, const struct
     for (int i = 0; i < 2; i++) {
         bool there = !(i && same) && reusable(s, plan[i].buffer, filled_in(&plan[i], dot), true);
         if (plan[i].how != KEEP_IN_REGISTERS && !there && !find_stored(s, &plan[i]))
-            more += bytes_of(plan[i].buffer);
+            more += ir_type_bytes(plan[i].buffer);
     }
     return bytes_taken(s) + more <= s->context->target->shared_bytes - SHARED_SLACK;
 }

@@ -76,6 +76,18 @@ int ir_place_shape(const struct ir_access *access, int64_t *extent)
     return rank;
 }
 
+bool ir_uses(const struct ir_operation *operation, const struct ir_value *value)
+{
+    for (int i = 0; i < operation->operand_count; i++)
+        if (operation->operands[i] == value)
+            return true;
+    for (int i = 0; i < operation->region_count; i++)
+        for (const struct ir_operation *inner = operation->regions[i]->first; inner; inner = inner->next)
+            if (ir_uses(inner, value))
+                return true;
+    return false;
+}
+
 static bool any_trait(const struct ir_operation *operation, unsigned traits)
 {
     if (ir_op_info[operation->opcode].traits & traits)

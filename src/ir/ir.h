@@ -76,6 +76,7 @@ const struct ir_type *ir_type_mbarrier(struct ir_context *context, int slots);
 const struct ir_type *ir_type_token(struct ir_context *context);
 bool ir_type_same_shape(const struct ir_type *a, const struct ir_type *b);
 int64_t ir_type_elements(const struct ir_type *tile); /* product of extents, 1 for a scalar */
+int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memory; of one slot of a buffer */
 
 /* ---- attributes ----------------------------------------------------------------------------------------------- */
 
@@ -342,6 +343,7 @@ struct ir_access {
 bool ir_access_of(const struct ir_operation *operation, struct ir_access *access);
 /* Shape of a place's result: from PLACE entries and the shape of its gather tiles. */
 int ir_place_shape(const struct ir_access *access, int64_t *extent);
+bool ir_uses(const struct ir_operation *operation, const struct ir_value *value); /* itself or inside its regions */
 bool ir_has_effect(const struct ir_operation *operation); /* itself or inside its regions: write, atomic, sync */
 bool ir_may_read(const struct ir_operation *operation);
 /* A reduction whose operands may not change places: by a region, or with a fixed tree of neighbours. */

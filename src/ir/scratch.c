@@ -68,7 +68,7 @@ int64_t scratch_product(const struct ir_operation *dot, int64_t *piece, int64_t 
 static int64_t atomic_bytes(const struct ir_operation *operation) {
     const struct ir_value *result = operation->results[0];
     if (!result->uses) return 0;
-    return ir_type_elements(result->type) * (ir_element_info[result->type->element].bits / 8);
+    return ir_type_bytes(result->type);
 }
 
 int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const struct ir_operation *operation) {
@@ -95,7 +95,7 @@ int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const str
 }
 
 int64_t scratch_slot_bytes(const struct ir_type *buffer) {
-    int64_t bytes = ir_type_elements(buffer) * (ir_element_info[buffer->element].bits / 8);
+    int64_t bytes = ir_type_bytes(buffer);
     int64_t step = buffer->slots > 1 ? 1024 : 16;
     return (bytes + step - 1) / step * step;
 }

@@ -233,3 +233,8 @@ int64_t ir_type_elements(const struct ir_type *tile)
         count *= tile->extent[i];
     return count;
 }
+
+int64_t ir_type_bytes(const struct ir_type *tile)
+{
+    return ir_type_elements(tile) * (ir_element_info[tile->element].bits / 8);
+}
