@@ -107,7 +107,9 @@ static void check_code(struct arena *arena, const char *name, const char *code) 
 static void disassemble(struct arena *arena, const char *name, const struct kernel_image *image) {
     const char *tool = getenv("NVDISASM");
     if (!tool || !*tool) return;
-    char path[] = "/tmp/tilecc-test-XXXXXX";
+    const char *where = getenv("TMPDIR");
+    char path[512];
+    snprintf(path, sizeof path, "%s/tilecc-test-XXXXXX", where && *where ? where : "/tmp");
     int file = mkstemp(path);
     if (file < 0 || write(file, image->data, image->size) != (ssize_t)image->size) die("%s: %s", path, strerror(errno));
     close(file);

@@ -246,7 +246,9 @@ static void blame(struct buffer *reason, const char *errors, const char *what)
 
 static void run_command(const struct judge *judge, const char *text, size_t size, struct buffer *reason)
 {
-    char path[] = "/tmp/tilecc-judge-XXXXXX.tir";
+    const char *where = getenv("TMPDIR");
+    char path[512];
+    snprintf(path, sizeof path, "%s/tilecc-judge-XXXXXX.tir", where && *where ? where : "/tmp");
     int descriptor = mkstemps(path, 4);
     struct buffer command = {0};
     char line[512] = "";
