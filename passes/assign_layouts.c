@@ -182,6 +182,6 @@ bool pass_assign_layouts(struct ir_function *function, struct pass_context *cont
     for (int i = a.cheap.count - 1; i >= 0; i--)
         if (!rewrite_is_used(a.cheap.data[i]))
             ir_remove(a.cheap.data[i]);
-    pass_remark(context, function->at, "@%s works with %d warps", function->name, function->warps);
+    pass_remark(context, function->at, "a program has %d warps", function->warps);
     return true;
 }

@@ -14,6 +14,7 @@
 #include "passes/pass.h"
 #include "passes/product_choice.h"
 #include "passes/rewrite.h"
+#include "targets/target.h"
 
 struct choosing { struct pass_context *context; bool changed; };
 
@@ -30,15 +31,36 @@ static void flush_factor(struct choosing *c, const struct ir_value *value)
     c->changed = true;
 }
 
+/* On the CPU every product is made of multiply-adds. */
+static void report(struct choosing *c, const struct ir_operation *op, const struct product *product,
+                   const struct product_choice *choice)
+{
+    static const char *const names[IR_INSTRUCTION_COUNT] = {"multiply-adds", "mma.sync", "wgmma"};
+    struct buffer why = {0};
+    if (c->context->target->kind != TARGET_NVPTX)
+        return;
+    if (choice->obstacles) {
+        buffer_printf(&why, choice->missed == IR_INSTRUCTION_WGMMA && choice->instruction ? ", not by wgmma: " : ": ");
+        product_explain(&why, product, choice);
+    }
+    const char *text = why.data ? why.data : "";
+    if (product_choice_could_be_better(choice))
+        pass_warn(c->context, DIAGNOSTIC_W1203, op->at, "this product is computed by %s%s", names[choice->instruction], text);
+    else
+        pass_remark(c->context, op->at, "this product is computed by %s%s", names[choice->instruction], text);
+    buffer_free(&why);
+}
+
 static void visit(struct ir_operation *op, void *data)
 {
     struct choosing *c = data;
-    const char *reason = NULL;
     if (op->opcode != OP_DOT)
         return;
-    enum ir_instruction choice = product_choice(c->context->target, op, &reason);
+    struct product product = product_of(op);
+    struct product_choice found = product_choice_of(c->context->target, &product);
+    enum ir_instruction choice = found.instruction;
     if (choice == IR_INSTRUCTION_FMA) {
-        pass_remark(c->context, op->at, "this product is computed by multiply-adds: %s", reason ? reason : "");
+        report(c, op, &product, &found);
         return;
     }
     if (ir_attribute(op, IR_ATTRIBUTE_INSTRUCTION) || !pass_fuel(c->context))
@@ -46,7 +68,7 @@ static void visit(struct ir_operation *op, void *data)
     ir_set_number(op, IR_ATTRIBUTE_INSTRUCTION, choice);
     for (int i = 0; i < 2; i++)
         flush_factor(c, op->operands[i]);
-    pass_remark(c->context, op->at, "this product is computed by %s", choice == IR_INSTRUCTION_WGMMA ? "wgmma" : "mma.sync");
+    report(c, op, &product, &found);
     c->changed = true;
 }
 

@@ -48,18 +48,39 @@ bool pass_parse_list(struct arena *arena, const char *text, const struct pass_in
     return true;
 }
 
+static void report(struct pass_context *context, enum diagnostic_code code, struct location at, const char *format,
+                   va_list arguments)
+{
+    struct buffer text = {0};
+    buffer_vprintf(&text, format, arguments);
+    bool named = code == DIAGNOSTIC_R2001;
+    struct diagnostic *diagnostic =
+        diag_report(context->diagnostics, code, at, "%s%s%s", named ? context->name ? context->name : "pass" : "",
+                    named ? ": " : "", text.data);
+    if (context->instance)
+        diag_instance(context->diagnostics, diagnostic, context->instance);
+    buffer_free(&text);
+}
+
 void pass_remark(struct pass_context *context, struct location at, const char *format, ...)
 {
+    va_list arguments;
     if (!context->remarks)
         return;
-    struct buffer text = {0};
-    va_list arguments;
     va_start(arguments, format);
-    buffer_vprintf(&text, format, arguments);
+    report(context, DIAGNOSTIC_R2001, at, format, arguments);
     va_end(arguments);
-    diag_report(context->diagnostics, DIAGNOSTIC_R2001, at, "%s: %s", context->name ? context->name : "pass",
-                text.data);
-    buffer_free(&text);
+}
+
+void pass_warn(struct pass_context *context, enum diagnostic_code code, struct location at, const char *format, ...)
+{
+    va_list arguments;
+    bool silenced = context->diagnostics->enabled[code] < 0;
+    if (silenced && !context->remarks)
+        return;
+    va_start(arguments, format);
+    report(context, silenced ? DIAGNOSTIC_R2001 : code, at, format, arguments);
+    va_end(arguments);
 }
 
 /* A pass that leads to another level starts at its own exactly. */

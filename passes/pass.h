@@ -22,6 +22,7 @@ struct pass_context {
     int64_t *fuel;                       /* rewrites left, or NULL: no limit */
     bool remarks;
     const char *name;                    /* of the pass that runs */
+    const char *instance;                /* what remarks and warnings call the function, or NULL */
     /* the std library's body of a math function, or NULL: for expand_math (front_math_function behind it) */
     struct ir_function *(*math_function)(void *context, struct ir_module *module, enum ir_math function,
                                          enum ir_element element);
@@ -34,6 +35,9 @@ static inline bool pass_fuel(struct pass_context *context)
 }
 void pass_remark(struct pass_context *context, struct location at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* What a user should know who did not ask for remarks: a warning, or where that is turned off the remark. */
+void pass_warn(struct pass_context *context, enum diagnostic_code code, struct location at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 typedef bool pass_function(struct ir_function *function, struct pass_context *context); /* true: changed */
 struct pass_info {

@@ -1,5 +1,5 @@
 /* The rule of product_choice.h and the table made from it.  Each instruction is a row: who has it, for which elements,
- * and in which steps; a product takes the first row that fits, and the reason is that of the row nearest to fitting. */
+ * and in which steps; a product takes the first row that fits. */
 #include "passes/product_choice.h"
 
 #include <stdio.h>
@@ -57,66 +57,83 @@ static bool on_target(const struct product_row *row, const struct target_row *ta
            (!row->most || capability <= row->most);
 }
 
-/* Extents and warps.  NULL: it fits. */
-static const char *misfit(const struct product_row *row, const struct product *product)
+static struct product_shape step_of(const struct product_row *row)
 {
     bool wgmma = row->instruction == IR_INSTRUCTION_WGMMA;
-    int n = wgmma ? 8 : row->n, k = row->k < 16 && row->a == IR_F16 ? 16 : row->k;
-    if (product->rank != 2)
-        return "the product has batch dimensions";
-    if (product->promoted)
-        return "sums are promoted inside the product";
-    if (product->m % row->m)
-        return wgmma ? "the rows are no multiple of 64" : "the rows are no multiple of 16";
-    if (product->n % n)
-        return "the columns are no multiple of 8";
-    if (product->k % k)
-        return k == 16 ? "k is no multiple of 16" : k == 32 ? "k is no multiple of 32" : "k is no multiple of 8";
-    if (wgmma && product->warps % 4)
-        return "the warps are no multiple of 4";
-    return NULL;
+    return (struct product_shape){ row->m, wgmma ? 8 : row->n, row->k < 16 && row->a == IR_F16 ? 16 : row->k };
 }
 
-static const struct product_row *find_row(const struct target_row *target, const struct product *product,
-                                          const char **reason)
+/* 0: it fits. */
+static unsigned find_obstacles(const struct product_row *row, const struct product *product)
 {
-    const char *first = NULL;
-    bool known = false, strongest = true;
-    for (int i = 0; i < ROWS; i++) {
+    struct product_shape step = step_of(row);
+    unsigned found = product->rank != 2 ? PRODUCT_BATCH : 0;
+    found |= product->promoted ? PRODUCT_PROMOTED : 0;
+    found |= product->m % step.m ? PRODUCT_ROWS : 0;
+    found |= product->n % step.n ? PRODUCT_COLUMNS : 0;
+    found |= product->k % step.k ? PRODUCT_K : 0;
+    found |= row->instruction == IR_INSTRUCTION_WGMMA && product->warps % 4 ? PRODUCT_WARPS : 0;
+    return found;
+}
+
+/* Rows stand from the strongest instruction to the weakest, so that the last one passed over is nearest to fitting. */
+struct product_choice product_choice_of(const struct target_row *target, const struct product *product)
+{
+    struct product_choice choice = { .instruction = IR_INSTRUCTION_FMA, .missed = IR_INSTRUCTION_FMA };
+    enum ir_instruction strongest = IR_INSTRUCTION_FMA;
+    for (int i = 0; i < ROWS && choice.instruction == IR_INSTRUCTION_FMA; i++) {
         if (!on_target(&rows[i], target))
             continue;
-        if (!has_types(&rows[i], product)) {
-            strongest &= rows[i].instruction != IR_INSTRUCTION_WGMMA;
+        if (rows[i].instruction > strongest)
+            strongest = rows[i].instruction;
+        if (!has_types(&rows[i], product))
             continue;
+        unsigned obstacles = find_obstacles(&rows[i], product);
+        if (obstacles == 0) {
+            choice.instruction = rows[i].instruction;
+        } else {
+            choice.missed = rows[i].instruction;
+            choice.obstacles = obstacles;
+            choice.step = step_of(&rows[i]);
         }
-        const char *why = misfit(&rows[i], product);
-        known = true;
-        if (!why) {
-            if (rows[i].instruction == IR_INSTRUCTION_WGMMA)
-                strongest = true;
-            *reason = first ? first : strongest ? NULL : "wgmma is used for 16-bit floats only";
-            return &rows[i];
-        }
-        if (!first)
-            first = why;
     }
-    if (!known && product->a == IR_F32 && product->precision == IR_PRECISION_IEEE)
-        first = "f32 factors with ieee precision have no tensor instruction";
-    *reason = first ? first : "the target has no tensor instruction for these elements";
-    return NULL;
+    if (choice.obstacles == 0 && choice.instruction < strongest) {
+        choice.missed = strongest;
+        choice.obstacles = product->a == IR_F32 && product->precision == IR_PRECISION_IEEE ? PRODUCT_IEEE : PRODUCT_ELEMENTS;
+    }
+    return choice;
 }
 
-enum ir_instruction product_choice_of(const struct target_row *row, const struct product *product,
-                                      const char **reason)
+bool product_choice_could_be_better(const struct product_choice *choice)
 {
-    const struct product_row *found = find_row(row, product, reason);
-    return found ? found->instruction : IR_INSTRUCTION_FMA;
+    return choice->obstacles && !(choice->obstacles & (PRODUCT_IEEE | PRODUCT_ELEMENTS));
 }
 
-enum ir_instruction product_choice(const struct target_row *row, const struct ir_operation *dot, const char **reason)
+void product_explain(struct buffer *out, const struct product *product, const struct product_choice *choice)
 {
-    struct product product = product_of(dot);
-    return product_choice_of(row, &product, reason);
+    static const char *const separators[] = {"", ", and "};
+    bool wgmma = choice->missed == IR_INSTRUCTION_WGMMA;
+    int count = 0;
+    const struct { unsigned obstacle; const char *name; long long extent; int step; } extents[] = {
+        {PRODUCT_K, "k is", product->k, choice->step.k},
+        {PRODUCT_ROWS, "the rows are", product->m, choice->step.m},
+        {PRODUCT_COLUMNS, "the columns are", product->n, choice->step.n},
+        {PRODUCT_WARPS, "the warps are", product->warps, 4},
+    };
+    if (choice->obstacles & PRODUCT_BATCH)
+        buffer_printf(out, "%sit has batch dimensions", separators[count++ > 0]);
+    if (choice->obstacles & PRODUCT_PROMOTED)
+        buffer_printf(out, "%sits sums are promoted", separators[count++ > 0]);
+    for (int i = 0; i < 4; i++)
+        if (choice->obstacles & extents[i].obstacle)
+            buffer_printf(out, "%s%s %lld, no multiple of %d", separators[count++ > 0], extents[i].name, extents[i].extent,
+                          extents[i].step);
+    if (choice->obstacles & PRODUCT_IEEE)
+        buffer_printf(out, "%sf32 with precision = ieee has no tensor instruction", separators[count++ > 0]);
+    if (choice->obstacles & PRODUCT_ELEMENTS)
+        buffer_printf(out, "%s%s", separators[count++ > 0],
+                      wgmma && choice->instruction == IR_INSTRUCTION_MMA ? "wgmma is used for 16-bit floats only"
+                                                                         : "the target has no tensor instruction for these elements");
 }
 
 struct product_shape product_shape(const struct target_row *row, const struct product *product,
@@ -162,8 +179,7 @@ static struct product cell_product(int cell)
 static void print_cell(struct buffer *out, const struct target_row *row, int cell)
 {
     struct product product = cell_product(cell);
-    const char *reason;
-    enum ir_instruction instruction = product_choice_of(row, &product, &reason);
+    enum ir_instruction instruction = product_choice_of(row, &product).instruction;
     struct product_shape shape = product_shape(row, &product, instruction);
     char text[40] = "fma";
     if (instruction == IR_INSTRUCTION_MMA)

@@ -2,8 +2,8 @@
  * them and by the table of the manual.
  *
  * A product of tiles [m, k] x [k, n] + [m, n] is split into instructions of a fixed shape; the rule says which of them
- * the target has for the elements and divides the extents.  Where a stronger instruction does not fit, the reason says
- * what was in the way. */
+ * the target has for the elements and divides the extents.  Where a stronger instruction does not fit, the choice says
+ * all that was in the way. */
 #ifndef TILECC_PASSES_PRODUCT_CHOICE_H
 #define TILECC_PASSES_PRODUCT_CHOICE_H
 #include "base/base.h"
@@ -23,10 +23,25 @@ struct product {
 struct product_shape { int m, n, k; };
 
 struct product product_of(const struct ir_operation *dot); /* dot or dot_async */
-/* *reason: why it is not the strongest instruction that the target has for anything; NULL when it is. */
-enum ir_instruction product_choice_of(const struct target_row *row, const struct product *product,
-                                      const char **reason);
-enum ir_instruction product_choice(const struct target_row *row, const struct ir_operation *dot, const char **reason);
+
+/* What keeps an instruction from computing a product. */
+enum product_obstacle {
+    PRODUCT_BATCH = 1, PRODUCT_PROMOTED = 2, PRODUCT_ROWS = 4, PRODUCT_COLUMNS = 8, PRODUCT_K = 16, PRODUCT_WARPS = 32,
+    PRODUCT_IEEE = 64,      /* f32 factors with all their bits */
+    PRODUCT_ELEMENTS = 128  /* the target has none for these elements */
+};
+/* `missed` is the stronger instruction that is nearest to fitting, and `obstacles` all that keeps it out; FMA and 0: the
+ * target has no stronger one.  `step`: of what the extents have to be multiples for it. */
+struct product_choice {
+    enum ir_instruction instruction, missed;
+    unsigned obstacles;
+    struct product_shape step;
+};
+struct product_choice product_choice_of(const struct target_row *row, const struct product *product);
+/* Whether another tile or schedule would have used the missed instruction. */
+bool product_choice_could_be_better(const struct product_choice *choice);
+/* "k is 8, no multiple of 16, and ...": the obstacles in words. */
+void product_explain(struct buffer *out, const struct product *product, const struct product_choice *choice);
 /* The shape of the instruction that was chosen; for multiply-adds 1 x 1 x 1. */
 struct product_shape product_shape(const struct target_row *row, const struct product *product,
                                    enum ir_instruction instruction);

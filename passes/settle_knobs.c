@@ -27,7 +27,7 @@ static bool drop(struct ir_function *function, struct pass_context *context, int
     if (*knob == 0)
         return false;
     if (*knob >= least)
-        pass_remark(context, function->at, "%s = %d has no effect on @%s: %s", name, *knob, function->name, why);
+        pass_remark(context, function->at, "%s = %d has no effect here: %s", name, *knob, why);
     *knob = 0;
     return true;
 }

@@ -364,8 +364,8 @@ static void report(const struct outline *o)
         pass_remark(o->context, channel->copies.data[0]->at, "a producer brings this by TMA: %d slots of %lld bytes",
                     ring->slots, (long long)ring->bytes);
     }
-    pass_remark(o->context, o->function->at, "@%s has %d warps of consumers and a producer; programs %s%s",
-                o->function->name, o->function->warps,
+    pass_remark(o->context, o->function->at, "%d warps are consumers beside a producer; programs %s%s",
+                o->function->warps,
                 o->persistent ? "are walked over by persistent blocks" : "have a block each",
                 o->reversed ? ", the longest first" : o->raster > 1 ? ", in a raster" : "");
 }

@@ -122,7 +122,7 @@ void outline_choose_cluster(struct outline *o)
         return;
     const char *problem = wanted > BLOCKS ? "clusters have 2 blocks" : choose(o);
     if (problem) {
-        pass_remark(o->context, function->at, "cluster = %d has no effect on @%s: %s", wanted, function->name, problem);
+        pass_remark(o->context, function->at, "cluster = %d has no effect here: %s", wanted, problem);
         return;
     }
     function->cluster = o->cluster;

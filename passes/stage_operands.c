@@ -392,7 +392,7 @@ static struct ir_value *start_from_nothing(struct staging *s, struct ir_operatio
 
 static void give_up(struct staging *s, struct ir_operation *dot, const char *reason)
 {
-    pass_remark(s->context, dot->at, "this product is computed by multiply-adds after all: %s", reason);
+    pass_warn(s->context, DIAGNOSTIC_W1203, dot->at, "this product is computed by multiply-adds after all: %s", reason);
     ir_remove_attribute(dot, IR_ATTRIBUTE_INSTRUCTION);
     s->changed = true;
 }

@@ -156,7 +156,7 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 /* ---- the descriptor --------------------------------------------------------------------------------------------- */
 
 /* Changes with every change to what is below: an object runs with the run time of its compiler and no other. */
-#define TILE_RT_ABI 2
+#define TILE_RT_ABI 3
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
 #define TILE_RT_MAX_PARAMETERS 64
@@ -362,6 +362,7 @@ struct tile_rt_variant {
     int32_t persistent;           /* GPU: blocks a multiprocessor that walk over all programs; 0: a block a program */
     int32_t map_count;
     const struct tile_rt_map *maps; /* GPU: parameters of the kernel behind the slots, in this order */
+    const char *summary;          /* GPU: what the instance became, for `tilecc info`; or NULL */
 };
 
 enum tile_rt_target_kind { TILE_RT_TARGET_cpu, TILE_RT_TARGET_cuda };

@@ -8,10 +8,15 @@
  * it.  The calling thread always takes part.  While the pool works for one caller, another caller does its job alone:
  * nobody waits for somebody else's kernel.
  *
- * The gate lets workers join without a lock.  Its value is the number of workers inside, plus GATE_CLOSED while no job
- * may be joined.  The fields of a job are written only while the gate is closed and nobody is inside.  The caller opens
- * the gate, draws chunks itself, closes the gate when all shares have run out, and waits for those inside: a worker
- * that wakes late finds the gate closed and costs nothing.
+ * Workers join without a lock and without a word that all of them write.  The number of a job is odd while it may be
+ * joined.  A worker says in its own line that it is inside, and looks at the number once more: if the job was closed
+ * before, it leaves again.  The caller opens the job, draws chunks itself, closes it when all shares have run out, and
+ * waits for those who are inside: a worker that wakes late finds the job closed and costs nothing.  The fields of a job
+ * are written only while it is closed and nobody is inside.
+ *
+ * Waking a thread costs some microseconds and even handing a job to a waiting one costs part of one, so small jobs are
+ * done by the caller alone.  How long a kernel's program takes is remembered from call to call; the first call times
+ * one program.  Workers wait a while before they sleep: kernels come one after the other.
  *
  * A child of fork() has none of the threads: it begins a new pool and leaves the old one's memory alone. */
 #include "tile_rt_internal.h"
@@ -26,15 +31,28 @@
 #endif
 
 #define MAX_THREADS 1024
-#define GATE_CLOSED 0x40000000
-#define WORKER_SPINS 4000 /* rounds of waiting before a worker sleeps: 50 to 200 microseconds */
+#define KNOWN_FUNCTIONS 64
 #define CALLER_SPINS 20000
-#define WAKE_NANOSECONDS 10000
+enum { /* nanoseconds */
+    WORKER_WAITS = 2000000,    /* before it sleeps, where every thread has a processor */
+    WORKER_WAITS_CROWDED = 50000,
+    SHARING_COSTS = 1500,      /* a job that the caller alone does in less is not shared */
+    WAKING_COSTS = 10000,      /* nor one in less than this, if all workers sleep */
+    WAKING_PAYS = 50000,       /* unless as much work as this came just before */
+    JUST_BEFORE = 1000000
+};
 
-/* Programs [next, end) of a job; alone in its line of the cache. */
+/* Programs [next, end) of a job, and whether the thread they belong to is inside; alone in their line of the cache. */
 struct share {
     int64_t next, end;
-    char apart[48];
+    int inside;
+    char apart[44];
+};
+
+/* What a program of a function took when it last ran. */
+struct known {
+    tile_rt_function *function;
+    int64_t picoseconds;
 };
 
 struct pool;
@@ -48,10 +66,9 @@ struct pool {
     pthread_mutex_t sleep;     /* guards the two conditions */
     pthread_cond_t wake, left; /* a new job; the last worker went out */
     int threads;               /* the calling thread included; workers exist after `started` */
-    int started;
-    int gate;
-    int sleepers;
-    unsigned ticket;           /* one more with each job */
+    int started, crowded;      /* crowded: more threads than processors */
+    unsigned job;              /* odd: open */
+    int sleepers, caller_waits;
     struct share *shares;      /* [threads] */
     struct worker *workers;    /* [threads] */
     /* the job */
@@ -59,6 +76,9 @@ struct pool {
     const uint64_t *slots;
     int64_t programs, chunk;
     size_t scratch_bytes;
+    /* what decides whether a job is shared; the owner's */
+    struct known known[KNOWN_FUNCTIONS];
+    int64_t last_end, done_alone; /* nanoseconds: the clock after the last job; work done because all slept */
     /* the calling thread's scratch, kept between jobs */
     void *scratch;
     size_t scratch_size;
@@ -134,77 +154,97 @@ static int scratch_grow(void **scratch, size_t *size, size_t needed)
     return 1;
 }
 
+static int64_t nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 /* ---- workers ---------------------------------------------------------------------------------------------------- */
 
-static void draw_chunks(struct pool *pool, int index, void *scratch)
+/* Gives the number of programs done. */
+static int64_t draw_chunks(struct pool *pool, int index, void *scratch)
 {
     tile_rt_function *function = pool->function;
     const uint64_t *slots = pool->slots;
-    int64_t chunk = pool->chunk;
+    int64_t chunk = pool->chunk, done = 0;
     int threads = pool->threads, k;
     for (k = 0; k < threads; k++) {
         struct share *share = &pool->shares[index + k < threads ? index + k : index + k - threads];
         while (__atomic_load_n(&share->next, __ATOMIC_RELAXED) < share->end) {
-            int64_t begin = __atomic_fetch_add(&share->next, chunk, __ATOMIC_RELAXED);
-            if (begin < share->end)
-                function(slots, begin, begin < share->end - chunk ? begin + chunk : share->end, scratch);
+            int64_t begin = __atomic_fetch_add(&share->next, chunk, __ATOMIC_RELAXED), end;
+            if (begin >= share->end)
+                break;
+            end = begin < share->end - chunk ? begin + chunk : share->end;
+            function(slots, begin, end, scratch);
+            done += end - begin;
         }
     }
+    return done;
 }
 
-static int gate_join(struct pool *pool)
+/* Either the caller sees that we are inside, or we see that the job is closed. */
+static int job_join(struct pool *pool, struct share *share, unsigned job)
 {
-    int inside = __atomic_load_n(&pool->gate, __ATOMIC_RELAXED);
-    while (inside < GATE_CLOSED)
-        if (__atomic_compare_exchange_n(&pool->gate, &inside, inside + 1, 1, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return 1;
-    return 0;
+    __atomic_store_n(&share->inside, 1, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&pool->job, __ATOMIC_SEQ_CST) == job;
 }
 
-static void gate_leave(struct pool *pool)
+static void job_leave(struct pool *pool, struct share *share)
 {
-    if (__atomic_sub_fetch(&pool->gate, 1, __ATOMIC_ACQ_REL) == GATE_CLOSED) {
+    __atomic_store_n(&share->inside, 0, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&pool->caller_waits, __ATOMIC_SEQ_CST)) {
         pthread_mutex_lock(&pool->sleep);
         pthread_cond_signal(&pool->left);
         pthread_mutex_unlock(&pool->sleep);
     }
 }
 
-static unsigned wait_for_ticket(struct pool *pool, unsigned seen)
+static int may_join(unsigned job, unsigned seen) { return (job & 1) && job != seen; }
+
+/* The number of an open job other than `seen`. */
+static unsigned wait_for_job(struct pool *pool, unsigned seen)
 {
-    unsigned ticket;
-    int spins;
-    for (spins = 0; spins < WORKER_SPINS; spins++) {
-        ticket = __atomic_load_n(&pool->ticket, __ATOMIC_ACQUIRE);
-        if (ticket != seen)
-            return ticket;
-        relax();
+    int64_t until = nanoseconds() + (pool->crowded ? WORKER_WAITS_CROWDED : WORKER_WAITS);
+    unsigned job;
+    for (;;) {
+        int spins;
+        for (spins = 0; spins < 100; spins++) {
+            job = __atomic_load_n(&pool->job, __ATOMIC_ACQUIRE);
+            if (may_join(job, seen))
+                return job;
+            relax();
+        }
+        if (nanoseconds() < until)
+            continue;
+        pthread_mutex_lock(&pool->sleep);
+        __atomic_add_fetch(&pool->sleepers, 1, __ATOMIC_SEQ_CST);
+        job = __atomic_load_n(&pool->job, __ATOMIC_SEQ_CST);
+        if (!may_join(job, seen)) /* until something moves: who wakes late stays awake for the next job */
+            while (__atomic_load_n(&pool->job, __ATOMIC_SEQ_CST) == job)
+                pthread_cond_wait(&pool->wake, &pool->sleep);
+        __atomic_sub_fetch(&pool->sleepers, 1, __ATOMIC_SEQ_CST);
+        pthread_mutex_unlock(&pool->sleep);
+        until = nanoseconds() + (pool->crowded ? WORKER_WAITS_CROWDED : WORKER_WAITS);
     }
-    pthread_mutex_lock(&pool->sleep);
-    __atomic_add_fetch(&pool->sleepers, 1, __ATOMIC_SEQ_CST);
-    while ((ticket = __atomic_load_n(&pool->ticket, __ATOMIC_SEQ_CST)) == seen)
-        pthread_cond_wait(&pool->wake, &pool->sleep);
-    __atomic_sub_fetch(&pool->sleepers, 1, __ATOMIC_SEQ_CST);
-    pthread_mutex_unlock(&pool->sleep);
-    return ticket;
 }
 
 static void *work(void *argument)
 {
     const struct worker *worker = argument;
     struct pool *pool = worker->pool;
+    struct share *share = &pool->shares[worker->index];
     void *scratch = NULL;
     size_t scratch_size = 0;
     unsigned seen = 0;
     float_begin(); /* a thread inherits its maker's state */
     for (;;) {
-        seen = wait_for_ticket(pool, seen);
-        if (!gate_join(pool))
-            continue;
+        seen = wait_for_job(pool, seen);
         /* without scratch this worker stays out: the caller does the work */
-        if (scratch_grow(&scratch, &scratch_size, pool->scratch_bytes))
+        if (job_join(pool, share, seen) && scratch_grow(&scratch, &scratch_size, pool->scratch_bytes))
             draw_chunks(pool, worker->index, scratch);
-        gate_leave(pool);
+        job_leave(pool, share);
     }
     return NULL;
 }
@@ -287,8 +327,9 @@ static int create_pool(struct pool **result)
     pthread_mutex_init(&pool->sleep, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->left, NULL);
+    memset(pool->shares, 0, (size_t)threads * sizeof *pool->shares);
     pool->threads = threads;
-    pool->gate = GATE_CLOSED;
+    pool->crowded = threads > online_processors();
     *result = pool;
     return TILE_OK;
 }
@@ -416,26 +457,35 @@ static int run_alone(const struct tile_rt_call *call)
     return TILE_OK;
 }
 
-static void close_gate(struct pool *pool)
+static int somebody_inside(const struct pool *pool)
+{
+    int i;
+    for (i = 1; i < pool->threads; i++)
+        if (__atomic_load_n(&pool->shares[i].inside, __ATOMIC_SEQ_CST))
+            return 1;
+    return 0;
+}
+
+static void close_job(struct pool *pool)
 {
     int spins;
-    if (__atomic_or_fetch(&pool->gate, GATE_CLOSED, __ATOMIC_ACQ_REL) == GATE_CLOSED)
-        return;
+    __atomic_add_fetch(&pool->job, 1, __ATOMIC_SEQ_CST);
     for (spins = 0; spins < CALLER_SPINS; spins++) {
-        if (__atomic_load_n(&pool->gate, __ATOMIC_ACQUIRE) == GATE_CLOSED)
+        if (!somebody_inside(pool))
             return;
         relax();
     }
     pthread_mutex_lock(&pool->sleep);
-    while (__atomic_load_n(&pool->gate, __ATOMIC_ACQUIRE) != GATE_CLOSED)
+    __atomic_store_n(&pool->caller_waits, 1, __ATOMIC_SEQ_CST);
+    while (somebody_inside(pool))
         pthread_cond_wait(&pool->left, &pool->sleep);
+    __atomic_store_n(&pool->caller_waits, 0, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&pool->sleep);
 }
 
-static void open_gate(struct pool *pool)
+static void open_job(struct pool *pool)
 {
-    __atomic_store_n(&pool->gate, 0, __ATOMIC_RELEASE);
-    __atomic_add_fetch(&pool->ticket, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&pool->job, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&pool->sleepers, __ATOMIC_SEQ_CST) > 0) {
         pthread_mutex_lock(&pool->sleep);
         pthread_cond_broadcast(&pool->wake);
@@ -443,24 +493,47 @@ static void open_gate(struct pool *pool)
     }
 }
 
-static int64_t nanoseconds(void)
+static struct known *known_of(struct pool *pool)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return &pool->known[(uintptr_t)pool->function / 16 % KNOWN_FUNCTIONS];
 }
 
-/* Waking a thread costs some microseconds.  Where all sleep, the first program tells what the others will take, and a
- * small job is done by the caller alone.  Gives the number of programs done. */
-static int64_t try_alone(struct pool *pool, int64_t grain)
+static void remember(struct pool *pool, int64_t nanoseconds, int64_t programs)
 {
-    int64_t programs = pool->programs, begin = nanoseconds(), one;
-    int64_t first = grain < programs ? grain : programs;
-    pool->function(pool->slots, 0, first, pool->scratch);
-    one = (nanoseconds() - begin) / first;
-    if (one > WAKE_NANOSECONDS / programs)
+    struct known *known = known_of(pool);
+    known->function = pool->function;
+    known->picoseconds = nanoseconds < INT64_C(1) << 50 ? nanoseconds * 1000 / programs : INT64_C(1) << 50;
+}
+
+/* Is a job that takes the caller this long worth a word to the others? */
+static int is_worth_sharing(struct pool *pool, int64_t now, double expected)
+{
+    if (expected < SHARING_COSTS)
+        return 0;
+    if (expected >= WAKING_COSTS || __atomic_load_n(&pool->sleepers, __ATOMIC_RELAXED) < pool->threads - 1)
+        return 1;
+    if (now - pool->last_end > JUST_BEFORE)
+        pool->done_alone = 0;
+    pool->done_alone += (int64_t)expected;
+    return pool->done_alone > WAKING_PAYS;
+}
+
+/* What the caller does before it asks the others: all that is not worth sharing, or one program to learn its time.
+ * Gives the number of programs done. */
+static int64_t try_alone(struct pool *pool, int64_t now, int64_t grain)
+{
+    const struct known *known = known_of(pool);
+    int64_t programs = pool->programs, first = 0;
+    if (known->function != pool->function) {
+        first = grain < programs ? grain : programs;
+        pool->function(pool->slots, 0, first, pool->scratch);
+        remember(pool, nanoseconds() - now, first);
+    }
+    if (is_worth_sharing(pool, now, 1e-3 * (double)known->picoseconds * (double)(programs - first)))
         return first;
     pool->function(pool->slots, first, programs, pool->scratch);
+    pool->last_end = nanoseconds();
+    remember(pool, pool->last_end - now, programs);
     return programs;
 }
 
@@ -482,7 +555,7 @@ static void divide_job(struct pool *pool, int64_t first, int64_t grain)
 static int run_job(struct pool *pool, const struct tile_rt_call *call, int64_t grain)
 {
     const struct tile_rt_variant *variant = call->variant;
-    int64_t done = 0;
+    int64_t done, now;
     if (!pool->started)
         start_workers(pool);
     if (!scratch_grow(&pool->scratch, &pool->scratch_size, (size_t)variant->scratch_bytes))
@@ -496,14 +569,18 @@ static int run_job(struct pool *pool, const struct tile_rt_call *call, int64_t g
         variant->function(call->slots, 0, call->programs, pool->scratch);
         return TILE_OK;
     }
-    if (__atomic_load_n(&pool->sleepers, __ATOMIC_RELAXED) == pool->threads - 1)
-        done = try_alone(pool, grain);
+    now = nanoseconds();
+    done = try_alone(pool, now, grain);
     if (done == call->programs)
         return TILE_OK;
     divide_job(pool, done, grain);
-    open_gate(pool);
-    draw_chunks(pool, 0, pool->scratch);
-    close_gate(pool);
+    open_job(pool);
+    now = nanoseconds();
+    done = draw_chunks(pool, 0, pool->scratch);
+    pool->last_end = nanoseconds();
+    if (done > 0)
+        remember(pool, pool->last_end - now, done);
+    close_job(pool);
     return TILE_OK;
 }
 

@@ -74,6 +74,8 @@ extern const struct diagnostic_info diagnostic_info[DIAGNOSTIC_COUNT];
 struct note { struct location at; const char *text; struct note *next; };
 /* Replace the text of `at` by `replacement`. */
 struct fixit { struct location at; const char *replacement; struct fixit *next; };
+/* One of the kernel instances that a warning or remark about a line is true for, with what differs between them. */
+struct instance_line { const char *text; struct instance_line *next; };
 struct diagnostic {
     enum diagnostic_code code;
     enum severity severity;
@@ -81,6 +83,7 @@ struct diagnostic {
     const char *text;
     struct note *notes, *last_note;
     struct fixit *fixits;
+    struct instance_line *instances, *last_instance;
     struct diagnostic *next;
 };
 
@@ -100,6 +103,7 @@ struct diagnostic *diag_report(struct diagnostics *diagnostics, enum diagnostic_
 void diag_note(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void diag_fixit(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at, const char *replacement);
+void diag_instance(struct diagnostics *diagnostics, struct diagnostic *diagnostic, const char *text); /* once each */
 /* Renders in the form  file:line:col: error: text [E0312]  with source line and carets, notes, fix-its. */
 void diag_print(const struct diagnostics *diagnostics, FILE *out, bool color);
 void diag_print_json(const struct diagnostics *diagnostics, FILE *out); /* one object a line */

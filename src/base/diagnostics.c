@@ -92,3 +92,13 @@ void diag_fixit(struct diagnostics *diagnostics, struct diagnostic *diagnostic, 
     while (*end) end = &(*end)->next;
     *end = fixit;
 }
+
+void diag_instance(struct diagnostics *diagnostics, struct diagnostic *diagnostic, const char *text) {
+    for (struct instance_line *line = diagnostic->instances; line; line = line->next)
+        if (strcmp(line->text, text) == 0) return;
+    struct instance_line *line = ARENA_NEW(diagnostics->arena, struct instance_line);
+    line->text = arena_string(diagnostics->arena, text);
+    if (diagnostic->last_instance) diagnostic->last_instance->next = line;
+    else diagnostic->instances = line;
+    diagnostic->last_instance = line;
+}

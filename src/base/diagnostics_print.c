@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { TAB_STOP = 4, LONGEST_LINE = 160, CONTEXT_BEFORE_CARET = 80 };
+enum { TAB_STOP = 4, LONGEST_LINE = 160, CONTEXT_BEFORE_CARET = 80, MOST_INSTANCES = 5 };
 
 static const char *const severity_names[] = {"note", "remark", "warning", "error"};
 static const char *const severity_colors[] = {"\033[1;36m", "\033[1;34m", "\033[1;35m", "\033[1;31m"};
@@ -123,6 +123,22 @@ static void print_fixit(struct buffer *out, const struct fixit *fixit, bool colo
     buffer_puts(out, "\"\n");
 }
 
+/* All of them in JSON; here those that fit under a caret. */
+static void print_instances(struct buffer *out, const struct diagnostic *diagnostic) {
+    int count = 0, shown = 0;
+    for (const struct instance_line *line = diagnostic->instances; line; line = line->next) count++;
+    for (const struct instance_line *line = diagnostic->instances; line; line = line->next) {
+        if (shown == MOST_INSTANCES - 1 && count > MOST_INSTANCES) {
+            buffer_printf(out, "      = in %d more instances\n", count - shown);
+            return;
+        }
+        buffer_puts(out, "      = in ");
+        show_text(out, line->text);
+        buffer_putc(out, '\n');
+        shown++;
+    }
+}
+
 void diag_print(const struct diagnostics *diagnostics, FILE *file, bool color) {
     struct buffer out = {0};
     for (const struct diagnostic *d = diagnostics->first; d; d = d->next) {
@@ -130,6 +146,7 @@ void diag_print(const struct diagnostics *diagnostics, FILE *file, bool color) {
         show_text(&out, d->text);
         print_tag(&out, d);
         print_caret_lines(&out, d->at, color);
+        print_instances(&out, d);
         for (const struct note *note = d->notes; note; note = note->next) {
             print_head(&out, note->at, SEVERITY_note, color);
             show_text(&out, note->text);
@@ -194,6 +211,11 @@ void diag_print_json(const struct diagnostics *diagnostics, FILE *file) {
             buffer_puts(&out, ",\"replacement\":");
             json_string(&out, fixit->replacement);
             buffer_puts(&out, fixit->next ? "}," : "}");
+        }
+        buffer_puts(&out, "],\"instances\":[");
+        for (const struct instance_line *line = d->instances; line; line = line->next) {
+            json_string(&out, line->text);
+            if (line->next) buffer_putc(&out, ',');
         }
         buffer_puts(&out, "]}\n");
     }

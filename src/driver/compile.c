@@ -195,7 +195,6 @@ static bool compile_steps(struct compilation *compilation) {
                        (options->emit != EMIT_TIR && options->emit != EMIT_HEADER && !options->interpret);
     if (options->interpret && (compilation->code = interpret_begin(compilation)) != EXIT_OK) return false;
     if (runs_passes && !lower_module(compilation)) return false;
-    report_filter_remarks(compilation);
     compilation->stage_time[STAGE_PASSES] = report_clock() - begin;
     if (options->interpret) return (compilation->code = interpret_finish(compilation)) == EXIT_OK;
     if (!emit_outputs(compilation) || compilation->diagnostics->errors) return false;
@@ -225,6 +224,7 @@ enum exit_code compile_file(const struct options *options, const char *path) {
     if (options->verbose) fprintf(stderr, "tilecc: %d workers at a time\n", jobs.count);
     bool ok = compile_steps(&compilation);
     jobs_release(&jobs);
+    report_filter_remarks(&compilation);
     report_diagnostics(&compilation);
     if (ok && options->resource_usage) report_resources(&compilation);
     if (options->time_report) report_times(&compilation);

@@ -45,7 +45,9 @@ enum exit_code compile_tir(struct compilation *compilation);
 bool lower_check_names(const struct options *options);
 /* Runs --passes or the pipeline on every variant. */
 bool lower_module(struct compilation *compilation);
-bool lower_function(struct compilation *compilation, struct ir_function *function, const struct target_row *row);
+/* instance: what remarks and warnings call it. */
+bool lower_function(struct compilation *compilation, struct ir_function *function, const struct target_row *row,
+                    const char *instance);
 
 /* Makes what was asked for and adds it to the outputs.  False: reported. */
 bool emit_outputs(struct compilation *compilation);

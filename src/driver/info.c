@@ -74,38 +74,61 @@ static void print_kernels(const struct object *object, const Elf64_Shdr *names, 
     }
 }
 
-/* Whether the relocation's symbol lies in the section. */
-static bool points_into(const struct object *object, const Elf64_Shdr *relocations, const Elf64_Rela *relocation,
-                        unsigned section) {
+static bool symbol_of(const struct object *object, const Elf64_Shdr *relocations, const Elf64_Rela *relocation,
+                      Elf64_Sym *symbol) {
     Elf64_Shdr symbols;
-    Elf64_Sym symbol;
     if (!section_at(object, relocations->sh_link, &symbols) || symbols.sh_type != SHT_SYMTAB) return false;
-    uint64_t offset = ELF64_R_SYM(relocation->r_info) * sizeof symbol;
-    return offset < symbols.sh_size && read_at(object, symbols.sh_offset + offset, &symbol, sizeof symbol) &&
-           symbol.st_shndx == section;
+    uint64_t offset = ELF64_R_SYM(relocation->r_info) * sizeof *symbol;
+    return offset < symbols.sh_size && read_at(object, symbols.sh_offset + offset, symbol, sizeof *symbol);
+}
+
+/* The descriptor of a variant: where its structure starts in which data, and the relocations of that data. */
+struct descriptor { struct tile_rt_variant variant; Elf64_Shdr relocations; uint64_t start; };
+
+/* The relocation at a place, or with a section the first that points into it. */
+static bool find_relocation(const struct object *object, const Elf64_Shdr *relocations, uint64_t place,
+                            unsigned section, Elf64_Rela *relocation, Elf64_Sym *symbol) {
+    for (uint64_t k = 0; k < relocations->sh_size / sizeof *relocation; k++) {
+        if (!read_at(object, relocations->sh_offset + k * sizeof *relocation, relocation, sizeof *relocation)) return false;
+        if (section == SHN_UNDEF && relocation->r_offset != place) continue;
+        if (!symbol_of(object, relocations, relocation, symbol)) continue;
+        if (section == SHN_UNDEF || symbol->st_shndx == section) return true;
+    }
+    return false;
 }
 
 /* The variant whose code is the section: the descriptor that points there. */
-static bool variant_of(const struct object *object, const Elf64_Shdr *names, unsigned image,
-                       struct tile_rt_variant *variant) {
+static bool variant_of(const struct object *object, const Elf64_Shdr *names, unsigned image, struct descriptor *found) {
     for (unsigned i = 0; i < object->header.e_shnum; i++) {
-        Elf64_Shdr relocations, data;
-        if (!section_at(object, i, &relocations) || relocations.sh_type != SHT_RELA ||
-            strncmp(string_at(object, names, relocations.sh_name), DESCRIPTOR_RELOCATIONS,
+        Elf64_Shdr data;
+        Elf64_Rela relocation;
+        Elf64_Sym symbol;
+        if (!section_at(object, i, &found->relocations) || found->relocations.sh_type != SHT_RELA ||
+            strncmp(string_at(object, names, found->relocations.sh_name), DESCRIPTOR_RELOCATIONS,
                     strlen(DESCRIPTOR_RELOCATIONS)) != 0 ||
-            !section_at(object, relocations.sh_info, &data) || data.sh_type == SHT_NOBITS)
+            !section_at(object, found->relocations.sh_info, &data) || data.sh_type == SHT_NOBITS ||
+            !find_relocation(object, &found->relocations, 0, image, &relocation, &symbol))
             continue;
-        for (uint64_t k = 0; k < relocations.sh_size / sizeof(Elf64_Rela); k++) {
-            Elf64_Rela relocation;
-            if (!read_at(object, relocations.sh_offset + k * sizeof relocation, &relocation, sizeof relocation) ||
-                !points_into(object, &relocations, &relocation, image))
-                continue;
-            uint64_t start = relocation.r_offset - offsetof(struct tile_rt_variant, image);
-            return start <= data.sh_size && sizeof *variant <= data.sh_size - start &&
-                   read_at(object, data.sh_offset + start, variant, sizeof *variant);
-        }
+        found->start = relocation.r_offset - offsetof(struct tile_rt_variant, image);
+        return found->start <= data.sh_size && sizeof found->variant <= data.sh_size - found->start &&
+               read_at(object, data.sh_offset + found->start, &found->variant, sizeof found->variant);
     }
     return false;
+}
+
+/* "" where the object does not tell. */
+static const char *summary_of(const struct object *object, const struct descriptor *descriptor) {
+    Elf64_Rela relocation;
+    Elf64_Sym symbol;
+    Elf64_Shdr text;
+    uint64_t place = descriptor->start + offsetof(struct tile_rt_variant, summary);
+    if (!find_relocation(object, &descriptor->relocations, place, SHN_UNDEF, &relocation, &symbol) ||
+        !section_at(object, symbol.st_shndx, &text) || text.sh_type == SHT_NOBITS)
+        return "";
+    uint64_t start = symbol.st_value + (uint64_t)relocation.r_addend;
+    if (start >= text.sh_size) return "";
+    const char *words = (const char *)object->data + text.sh_offset + start;
+    return memchr(words, 0, text.sh_size - start) ? words : "";
 }
 
 static void print_launch(const struct tile_rt_variant *variant) {
@@ -119,7 +142,7 @@ static void print_launch(const struct tile_rt_variant *variant) {
 
 static void print_image(const struct object *object, const Elf64_Shdr *names, const char *name,
                         const Elf64_Shdr *section, unsigned index) {
-    struct tile_rt_variant variant;
+    struct descriptor descriptor;
     struct cubin_kernel *kernels;
     int architecture, kernel_count;
     const char *problem;
@@ -132,7 +155,10 @@ static void print_image(const struct object *object, const Elf64_Shdr *names, co
         for (int i = 0; i < kernel_count; i++)
             printf("        %s: %d registers, %lld bytes shared, %lld bytes local\n", shown(object, kernels[i].symbol),
                    kernels[i].registers, (long long)kernels[i].shared_bytes, (long long)kernels[i].local_bytes);
-        if (variant_of(object, names, index, &variant)) print_launch(&variant);
+        if (!variant_of(object, names, index, &descriptor)) return;
+        print_launch(&descriptor.variant);
+        const char *summary = summary_of(object, &descriptor);
+        if (*summary) printf("        %s\n", shown(object, summary));
     }
 }
 

@@ -77,13 +77,15 @@ static struct ir_function *math_function(void *context, struct ir_module *module
     return front_math_function(context, module, function, element);
 }
 
-bool lower_function(struct compilation *compilation, struct ir_function *function, const struct target_row *row) {
+bool lower_function(struct compilation *compilation, struct ir_function *function, const struct target_row *row,
+                    const char *instance) {
     const struct options *options = compilation->options;
     struct pass_context context = {.arena = compilation->arena,
                                    .diagnostics = compilation->diagnostics,
                                    .target = row,
                                    .fuel = options->fuel < 0 ? NULL : &compilation->fuel,
                                    .remarks = options->remarks,
+                                   .instance = instance,
                                    .math_function = math_function,
                                    .math_context = &compilation->front};
     struct pass_run run = {.after = options->print_after || compilation->interpretation ? after_pass : NULL,
@@ -105,7 +107,7 @@ bool lower_module(struct compilation *compilation) {
         struct kernel_entry *entry = &compilation->module->entries.data[i];
         for (int k = 0; k < entry->variants.count; k++) {
             struct kernel_variant *variant = &entry->variants.data[k];
-            ok = lower_function(compilation, variant->function, &target_rows[variant->target]) && ok;
+            ok = lower_function(compilation, variant->function, &target_rows[variant->target], variant->label) && ok;
         }
     }
     return ok;

@@ -420,6 +420,7 @@ static LLVMValueRef describe_variant(struct descriptor *d, const struct kernel_v
     add_word(d, &fields, cpu ? 0 : (uint32_t)gpu->persistent);
     add_word(d, &fields, cpu ? 0 : (uint32_t)gpu->map_count);
     add(d, &fields, cpu ? nothing : map_array(d, gpu));
+    add_text(d, &fields, cpu || !gpu->summary ? NULL : arena_printf(b->arena, "%s: %s", variant->label, gpu->summary));
     return structure(d, &fields, sizeof(struct tile_rt_variant));
 }
 

@@ -60,11 +60,11 @@ static void ptxas_arguments(const struct target_options *options, const struct t
     arguments[n++] = architecture;
     if (options->optimization == 0) arguments[n++] = "-O1";
     if (options->line_info) arguments[n++] = "-lineinfo";
-    if (options->resource_usage || options->verbose) arguments[n++] = "-v";
     for (int i = 0; i < options->xptxas_count && n < MOST_ARGUMENTS - 8; i++) arguments[n++] = options->xptxas[i];
     arguments[n++] = "/dev/stdin";
     arguments[n++] = "-o";
     arguments[n++] = "/dev/stdout";
+    arguments[n++] = "-v"; /* spills are said nowhere else */
     arguments[n] = NULL;
 }
 
@@ -210,6 +210,26 @@ static void relay_warnings(const struct target_options *options, const struct nv
     }
 }
 
+/* "    2048 bytes stack frame, 96 bytes spill stores, 120 bytes spill loads" */
+static void read_spills(const struct target_options *options, const struct nvptx_task *task, const char *notes,
+                        size_t size) {
+    static const char words[] = " bytes stack frame,";
+    struct kernel_variant *variant = task->variant;
+    const char *name = variant->label ? variant->label : variant->function->name;
+    char *text = arena_substring(options->arena, notes, size);
+    char *found = strstr(text, words);
+    long long stores = 0, loads = 0;
+    if (!found || sscanf(found + sizeof words - 1, " %lld bytes spill stores, %lld bytes spill loads", &stores, &loads) != 2 ||
+        stores < 0 || loads < 0 || (stores == 0 && loads == 0))
+        return;
+    variant->gpu.spill_stores = stores;
+    variant->gpu.spill_loads = loads;
+    struct diagnostic *d = diag_report(options->diagnostics, DIAGNOSTIC_W1202, variant->function->at,
+                                       "this kernel keeps registers in local memory");
+    diag_instance(options->diagnostics, d,
+                  arena_printf(options->arena, "%s: %lld bytes of spill stores, %lld of spill loads", name, stores, loads));
+}
+
 /* Checks a reply and files it; the variant gets an image of its own. */
 static bool take_reply(const struct target_options *options, struct kernel_module *module,
                        const struct nvptx_task *task, const struct child_result *result) {
@@ -249,6 +269,7 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
                                             .registers = kernels[0].registers,
                                             .cluster = variant->function->cluster > 1 ? variant->function->cluster : 1,
                                             .shared_bytes = reply.shared_bytes,
+                                            .static_bytes = kernels[0].shared_bytes,
                                             .local_bytes = kernels[0].local_bytes,
                                             .persistent = variant->function->persistent > 0 ? variant->function->persistent : 0};
     struct tensor_map *maps = NULL;
@@ -262,10 +283,13 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
     relay_warnings(options, task, notes, rest);
     if (options->want_ptx) image.ptx = arena_substring(options->arena, ptx, (size_t)reply.ptx_size);
     vector_push(options->arena, &module->images, image);
+    read_spills(options, task, notes, rest);
+    const char *name = variant->label ? variant->label : variant->function->name;
+    variant->gpu.summary = nvptx_summary(options->arena, variant->function, &variant->gpu);
+    diag_report(options->diagnostics, DIAGNOSTIC_R2003, variant->function->at, "instance: %s: %s", name,
+                variant->gpu.summary);
     if (options->log && (options->verbose || options->resource_usage)) {
-        fprintf(options->log, "%s %s: %d registers, %d threads, %lld bytes shared, %lld bytes local\n",
-                variant->label ? variant->label : variant->function->name, row->name, variant->gpu.registers,
-                variant->gpu.threads, (long long)variant->gpu.shared_bytes, (long long)variant->gpu.local_bytes);
+        fprintf(options->log, "%s: %d threads, %s\n", name, variant->gpu.threads, variant->gpu.summary);
         if (options->resource_usage && rest) fwrite(notes, 1, rest, options->log);
     }
     return true;

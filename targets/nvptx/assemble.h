@@ -7,4 +7,6 @@
  * reported in options->diagnostics. */
 bool nvptx_make_ptx(const struct target_options *options, const struct target_row *row, struct ir_function *function,
                     bool llvm, struct buffer *out, int64_t *shared_bytes);
+/* What the instance became, in one line. */
+const char *nvptx_summary(struct arena *arena, const struct ir_function *function, const struct kernel_gpu_code *code);
 #endif

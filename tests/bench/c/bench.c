@@ -1,6 +1,11 @@
-/* CPU code of kernels.tile beside loops.c: same data, interleaved rounds, best of each round's repeats, median over
- * rounds.  Results are compared with f64 first.  Prints a table, and all samples as JSON with --json. bench [--json]
- * [--rounds N] [--only NAME]           TILE_CPU_THREADS and OMP_NUM_THREADS say how many threads */
+/* CPU code of kernels.tile beside loops.c: the same data, results compared with f64 first.
+ *
+ * A sample times enough calls for 50 microseconds.  A round takes samples of one side, then of the other, and keeps the
+ * best of each: on a machine with other work that is the time without it.  Between the two the threads of both sides
+ * get time to fall asleep, so that no side's waiting workers sit on the other's processors.  The ratio of a line is the
+ * median over rounds of loop / ours.
+ *
+ *     bench [--json] [--rounds N] [--only KERNEL]      TILE_CPU_THREADS and OMP_NUM_THREADS say how many threads */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +20,12 @@ static const char *const names[KERNELS] = {"saxpy", "softmax", "layernorm", "gel
 struct shape {
     int64_t rows, columns;
 };
-static const struct shape shapes[] = {{256, 1024}, {64, 4096}, {16, 16384}, {4096, 1024}, {1000, 1000}};
+/* In the caches of the first and the second level, in the third, beyond; and extents that are no powers of two. */
+static const struct shape shapes[] = {{2, 1024},   {16, 1024},   {64, 1024},   {256, 1024}, {64, 4096},
+                                      {16, 16384}, {1000, 1000}, {4096, 1024}, {16384, 2048}};
+enum { MOST_ROUNDS = 64 };
+static const double sample_seconds = 50e-6, warm_seconds = 2e-3, side_seconds = 8e-3;
+static const struct timespec pause_between = {.tv_nsec = 4000000};
 
 struct data {
     struct shape shape;
@@ -99,13 +109,29 @@ static double error_of(enum kernel kernel, struct data *d, double *row)
     return worst;
 }
 
-static double time_of(void (*run)(enum kernel, const struct data *), enum kernel kernel, const struct data *d,
-                      int repeats)
+typedef void runner(enum kernel kernel, const struct data *d);
+
+static double time_of(runner *run, enum kernel kernel, const struct data *d, int calls)
 {
     double start = now();
-    for (int i = 0; i < repeats; i++)
+    for (int i = 0; i < calls; i++)
         run(kernel, d);
-    return (now() - start) / repeats;
+    return (now() - start) / calls;
+}
+
+/* The best sample of one side in one round. */
+static double best_of(runner *run, enum kernel kernel, const struct data *d, int calls)
+{
+    nanosleep(&pause_between, NULL);
+    double begin = now(), best = INFINITY;
+    do /* threads awake, each with a processor; data where it will be */
+        time_of(run, kernel, d, 1);
+    while (now() - begin < warm_seconds);
+    for (int samples = 0; samples < 3 || now() - begin < side_seconds; samples++) {
+        double sample = time_of(run, kernel, d, calls);
+        best = sample < best ? sample : best;
+    }
+    return best;
 }
 
 static int ascending(const void *a, const void *b)
@@ -120,46 +146,52 @@ static double median(double *samples, int count)
     return samples[count / 2];
 }
 
+static void print_samples(const char *name, const double *samples, int count)
+{
+    printf(", \"%s\": [", name);
+    for (int i = 0; i < count; i++)
+        printf("%s%.9f", i ? ", " : "", samples[i]);
+    printf("]");
+}
+
 static double measure(enum kernel kernel, struct data *d, int rounds, int json)
 {
-    double ours[64], loops[64], *row = malloc(sizeof *row * (size_t)d->shape.columns);
+    double ours[MOST_ROUNDS], loops[MOST_ROUNDS], ratios[MOST_ROUNDS];
+    double *row = malloc(sizeof *row * (size_t)d->shape.columns);
     int64_t elements = d->shape.rows * d->shape.columns;
     for (int64_t i = 0; i < elements; i++)
         d->y[i] = kernel == SAXPY ? 1.0f : NAN;
     run_ours(kernel, d);
     double error = error_of(kernel, d, row);
     free(row);
-    int repeats = 1;
-    while (time_of(run_loop, kernel, d, repeats) * repeats < 0.02)
-        repeats *= 2;
+    int calls = 1;
+    while (time_of(run_ours, kernel, d, calls) * calls < sample_seconds && calls < 1000)
+        calls *= 2;
     for (int r = 0; r < rounds; r++) {
-        if (r % 2) {
-            loops[r] = time_of(run_loop, kernel, d, repeats);
-            ours[r] = time_of(run_ours, kernel, d, repeats);
-        } else {
-            ours[r] = time_of(run_ours, kernel, d, repeats);
-            loops[r] = time_of(run_loop, kernel, d, repeats);
-        }
+        if (r % 2)
+            loops[r] = best_of(run_loop, kernel, d, calls);
+        ours[r] = best_of(run_ours, kernel, d, calls);
+        if (r % 2 == 0)
+            loops[r] = best_of(run_loop, kernel, d, calls);
+        ratios[r] = loops[r] / ours[r];
     }
     if (json) {
-        printf("{\"kernel\": \"%s\", \"rows\": %lld, \"columns\": %lld, \"error\": %.3g, \"ours\": [", names[kernel],
+        printf("{\"kernel\": \"%s\", \"rows\": %lld, \"columns\": %lld, \"error\": %.3g", names[kernel],
                (long long)d->shape.rows, (long long)d->shape.columns, error);
-        for (int r = 0; r < rounds; r++)
-            printf("%s%.9f", r ? ", " : "", ours[r]);
-        printf("], \"loop\": [");
-        for (int r = 0; r < rounds; r++)
-            printf("%s%.9f", r ? ", " : "", loops[r]);
-        printf("]}\n");
+        print_samples("ours", ours, rounds);
+        print_samples("loop", loops, rounds);
+        printf("}\n");
     }
-    double a = median(ours, rounds), b = median(loops, rounds);
+    double ratio = median(ratios, rounds);
     if (!json)
-        printf("%-10s %6lld x %-6lld %10.1f us %10.1f us   ratio %.2f   error %.1e\n", names[kernel],
-               (long long)d->shape.rows, (long long)d->shape.columns, 1e6 * a, 1e6 * b, b / a, error);
+        printf("%-10s %6lld x %-6lld %10.2f us %10.2f us   ratio %.2f (%.2f to %.2f)   error %.1e\n", names[kernel],
+               (long long)d->shape.rows, (long long)d->shape.columns, 1e6 * median(ours, rounds),
+               1e6 * median(loops, rounds), ratio, ratios[0], ratios[rounds - 1], error);
     if (!(error < 1e-5)) {
         fprintf(stderr, "%s: wrong result\n", names[kernel]);
         exit(1);
     }
-    return b / a;
+    return ratio;
 }
 
 int main(int count, char **arguments)
@@ -174,7 +206,8 @@ int main(int count, char **arguments)
         else if (!strcmp(arguments[i], "--only") && i + 1 < count)
             only = arguments[++i];
     }
-    rounds = rounds < 1 ? 1 : rounds > 64 ? 64 : rounds;
+    rounds = rounds < 1 ? 1 : rounds > MOST_ROUNDS ? MOST_ROUNDS : rounds;
+    setvbuf(stdout, NULL, _IOLBF, 0);
     double least = INFINITY;
     if (!json)
         printf("%-10s %15s %13s %13s\n", "kernel", "rows x columns", "ours", "C loop");

@@ -1,0 +1,128 @@
+#!/usr/bin/env bats
+# What a user is told without asking: products that could be faster (W1203), registers in memory (W1202); and with -Rpass
+# one line for each instance (R2003).  Each reason is brought about by a program that gives exactly that one.
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    cat >p.tile <<'END'
+kernel product<T: {f16, f32, f8e4m3}>(a: in T[M, K], b: in T[K, N], c: out f32[M, N])
+    grid(m: cdiv(M, BM), n: cdiv(N, BN))
+    tune(BM: {8, 16, 32, 64} = 64, BN: {4, 8, 64} = 64, BK: {4, 8, 16, 32} = 32, warps: {2, 4}, maxnreg)
+{
+    var acc = f32[BM, BN](0);
+    for k in 0..K step BK
+        acc += a[m*BM +: BM, k +: BK] @ b[k +: BK, n*BN +: BN];
+    c[m*BM +: BM, n*BN +: BN] = acc;
+}
+kernel batch(a: in f16[Z, 64, 64], b: in f16[Z, 64, 64], c: out f32[Z, 64, 64])
+    grid(z: cdiv(Z, 2))
+{
+    c[z*2 +: 2, :, :] = a[z*2 +: 2, :, :] @ b[z*2 +: 2, :, :];
+}
+kernel promoted(a: in f8e4m3[64, 64], b: in f8e4m3[64, 64], c: out f32[64, 64])
+    grid(z: 1)
+{
+    c[:, :] = dot(a[:, :], b[:, :], f32[64, 64](0), promote = 32);
+}
+kernel wide(a: in f16[256, 512], b: in f16[512, 256], c: out f32[256, 256])
+    grid(z: 1)
+{
+    c[:, :] = (a[:, :] + 1.0) @ (b[:, :] + 1.0);
+}
+END
+}
+
+# said ARCH SPEC OPTION...: standard error without source lines.
+said() {
+    local arch=$1 spec=$2
+    shift 2
+    "$TILECC" -arch="$arch" --dryrun --spec "$spec" "$@" -o p.o p.tile 2>&1 |
+        grep -v -E '^ *([0-9]+)? \||would write| # p_' || true
+}
+
+# warns TEXT ARCH SPEC OPTION...: exactly one warning, at the product, with this text, for both instances.
+warns() {
+    local text=$1
+    shift
+    said "$@" >log
+    [ "$(grep -c warning: log)" -eq 1 ] || { cat log; return 1; }
+    grep -q -E "^p\.tile:[0-9]+:[0-9]+: warning: this product is computed by $text \[-Wslow-product\]$" log || { cat log; return 1; }
+    [ "$(grep -c '^      = in .* \(aligned\|general\)$' log)" -eq 2 ] || { cat log; return 1; }
+}
+
+silent() { said "$@" >log; [ ! -s log ] || { cat log; return 1; }; }
+
+@test "W1203: each reason alone, with its numbers" {
+    silent sm_80 'product<f16>'
+    silent sm_90a 'product<f16>'
+    for arch in sm_80 sm_90a; do
+        warns 'multiply-adds: k is 8, no multiple of 16' $arch 'product<f16>' -D BK=8
+        warns 'multiply-adds: the rows are 8, no multiple of 16' $arch 'product<f16>' -D BM=8
+        warns 'multiply-adds: the columns are 4, no multiple of 8' $arch 'product<f16>' -D BN=4
+        warns 'multiply-adds: it has batch dimensions' $arch batch
+    done
+    warns 'multiply-adds: its sums are promoted' sm_90a promoted
+    warns 'mma\.sync, not by wgmma: the rows are 32, no multiple of 64' sm_90a 'product<f16>' -D BM=32
+    warns 'mma\.sync, not by wgmma: the warps are 2, no multiple of 4' sm_90a 'product<f16>' -D warps=2
+    warns 'multiply-adds: k is 16, no multiple of 32' sm_90a 'product<f8e4m3>' -D BK=16
+    warns 'multiply-adds after all: its factors do not fit into shared memory beside the others' sm_80 wide
+}
+
+@test "W1203: several reasons at once are all said" {
+    warns 'multiply-adds: k is 4, no multiple of 16, and the rows are 8, no multiple of 16, and the columns are 4, no multiple of 8' \
+        sm_90a 'product<f16>' -D BM=8 -D BN=4 -D BK=4
+}
+
+@test "W1203: nothing where the elements have no faster instruction, but a remark" {
+    silent sm_90a 'product<f32>'
+    silent sm_90a 'product<f8e4m3>'
+    silent sm_75 'product<f8e4m3>'
+    said sm_90a 'product<f32>' -Rpass=choose_product | grep -q 'multiply-adds: f32 with precision = ieee has no tensor instruction \[R2001\]'
+    said sm_90a 'product<f8e4m3>' -Rpass=choose_product | grep -q 'mma.sync, not by wgmma: wgmma is used for 16-bit floats only \[R2001\]'
+    said sm_80 'product<f8e4m3>' -Rpass=choose_product | grep -q 'the target has no tensor instruction for these elements \[R2001\]'
+    said sm_90a 'product<f16>' -Rpass=choose_product | grep -q 'this product is computed by wgmma \[R2001\]'
+    silent cpu 'product<f16>' -fsyntax-only
+}
+
+@test "W1203 is turned off, and then a remark; -Werror makes it fail" {
+    silent sm_90a batch -Wno-slow-product
+    silent sm_90a batch -w
+    said sm_90a batch -Wno-slow-product -Rpass=choose | grep -q 'remark: choose_product: this product is computed by multiply-adds: it has batch dimensions'
+    run "$TILECC" -arch=sm_90a --spec batch -Werror -o batch.o p.tile
+    [ "$status" -eq 1 ]
+    [[ $output == *"error: this product is computed by multiply-adds: it has batch dimensions [-Werror=slow-product]"* ]]
+    [ ! -e batch.o ]
+}
+
+@test "W1202: spilled bytes, with line and instance" {
+    [ -n "${PTXAS-}" ] || skip "no ptxas"
+    run "$TILECC" -arch=sm_80 --spec 'product<f16>' -D maxnreg=40 -o p.o p.tile
+    [ "$status" -eq 0 ]
+    [[ $output == *"p.tile:1:8: warning: this kernel keeps registers in local memory [-Wspills]"* ]]
+    grep -q -E '^      = in product<f16>\[BM=64,BN=64,BK=32,maxnreg=40\] sm_80 aligned: [1-9][0-9]* bytes of spill stores, [1-9][0-9]* of spill loads$' <<<"$output"
+    "$TILECC" info p.o | grep -q -E 'product<f16>.* aligned: mma\.sync 64x64.*; [0-9]+ registers, spills: [1-9][0-9]* bytes stored'
+    run "$TILECC" -arch=sm_80 --spec 'product<f16>' -D maxnreg=40 -Wno-spills -o p.o p.tile
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    run "$TILECC" -arch=sm_80 --spec 'product<f16>' -D maxnreg=40 -Werror=spills -o q.o p.tile
+    [ "$status" -eq 1 ]
+    [ ! -e q.o ]
+    run "$TILECC" -arch=sm_80 --spec 'product<f16>' -o p.o p.tile
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+@test "R2003: one line for each instance, and the same in info" {
+    [ -n "${PTXAS-}" ] || skip "no ptxas"
+    "$TILECC" -arch=sm_90a --spec 'product<f16>' -Rpass=instance -o p.o p.tile 2>&1 | grep remark: >log
+    [ "$(wc -l <log)" -eq 2 ]
+    grep -q -E '^p\.tile:1:8: remark: instance: product<f16>\[BM=64,BN=64,BK=32\] sm_90a aligned: wgmma 64x64x32, [2-9] stages, 1 consumer and a producer by TMA, persistent; [0-9]+ registers, no spills, [0-9]+ (KiB|bytes) shared \[R2003\]$' log || { cat log; false; }
+    "$TILECC" info p.o >said
+    sed -E 's/.*instance: (.*) \[R2003\]/        \1/' log | while read -r line; do grep -qF -- "$line" said; done
+}
+
+@test "remarks name the instances they are true for, in JSON all of them" {
+    "$TILECC" -arch=sm_80,sm_90a -Rpass=choose_product -fdiagnostics-format=json --emit=ptx --spec 'product<f16>' p.tile 2>log
+    [ "$(grep -c '"code":"R2001"' log)" -eq 2 ]
+    grep -q '"instances":\["product<f16>\[BM=64,BN=64,BK=32\] sm_90a aligned","product<f16>\[BM=64,BN=64,BK=32\] sm_90a general"\]}$' log
+}
