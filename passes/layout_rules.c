@@ -127,7 +127,8 @@ static int step_weight(const struct layout *layout, int axis, const struct layou
     return is_power_of_two(coordinates[axis]) ? coordinates[axis] : 0;
 }
 
-/* A region's operator is associative alone: warps are folded at once, so nothing else may lie between their bits. */
+/* A region's operator is associative alone: warps are folded at once, so nothing else may lie between their bits, nor
+ * between them and the groups of warps, which are folded with them. */
 static bool keeps_order(const struct layout *layout, int axis, const struct layout_reduction *reduction)
 {
     int least = INT32_MAX, most = 0;
@@ -142,7 +143,7 @@ static bool keeps_order(const struct layout *layout, int axis, const struct layo
         const struct layout_step *step =
             i < lanes ? &reduction->lane_step[i] : &reduction->register_step[i - lanes];
         int weight = step_weight(layout, axis, step);
-        right &= weight > 0 && !(weight > least && weight < most);
+        right &= weight > 0 && !(weight > least && (weight < most || reduction->group_repeats > 1));
     }
     return right;
 }

@@ -26,7 +26,7 @@ static void choose_targets(struct compilation *compilation) {
         vector_push(compilation->arena, &compilation->targets, options->targets.data[i]);
     if (options->targets.count) return;
     bool only_cpu =
-        options->interpret || options->emit == EMIT_TIR || options->emit == EMIT_LLVM || options->emit == EMIT_HEADER;
+        options->interpret || options->emit == EMIT_TIR || options->emit == EMIT_LLVM;
     bool only_gpu = options->emit == EMIT_PTX || options->emit == EMIT_CUBIN || options->emit == EMIT_FATBIN;
     for (int i = 0; i < target_row_count; i++) {
         const struct target_row *row = &target_rows[i];
@@ -86,6 +86,8 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .targets = compilation->targets.data,
                                                 .target_name = target_name,
                                                 .strict_fp = options->strict_fp,
+                                                .reproducible = options->reproducible,
+                                                .f32_dot = options->f32_dot,
                                                 .syntax_only = options->syntax_only};
     compilation->target = (struct target_options){.arena = options->arena,
                                                   .context = compilation->context,

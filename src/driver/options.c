@@ -231,6 +231,19 @@ static bool add_warning(struct options *options, const char *text) {
     return true;
 }
 
+static bool parse_f32_dot(struct options *options, const char *word) {
+#define X(id, text) text,
+    static const char *const words[] = {IR_PRECISIONS(X)};
+#undef X
+    for (int i = 0; i < IR_PRECISION_COUNT; i++)
+        if (strcmp(words[i], word) == 0) {
+            options->f32_dot = (enum ir_precision)i;
+            return true;
+        }
+    driver_error("--f32-dot: '%s' is not ieee, tf32 or tf32x3", word);
+    return false;
+}
+
 static bool parse_optimization(struct options *options, const char *level) {
     if (!*level) level = "1";
     if (level[0] < '0' || level[0] > '3' || level[1]) {
@@ -315,6 +328,8 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_MAX_INSTANCES: return parse_int("--max-instances", value, 1, &o->max_instances);
     case OPTION_PREFIX: return parse_prefix(o, value);
     case OPTION_STRICT_FP: o->strict_fp = true; return true;
+    case OPTION_REPRODUCIBLE: o->reproducible = o->strict_fp = true; return true;
+    case OPTION_F32_DOT: return parse_f32_dot(o, value);
     case OPTION_OPTIMIZE: return parse_optimization(o, value);
     case OPTION_PASSES: o->passes = value; return true;
     case OPTION_PRINT_AFTER: o->print_after = value; return true;
@@ -354,8 +369,6 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_HELP: o->print_help = true; return true;
     case OPTION_REPORT:
     case OPTION_CHECKS:
-    case OPTION_REPRODUCIBLE:
-    case OPTION_F32_DOT:
     case OPTION_COUNT: break;
     }
     die("option %s has no meaning", option_info[id].spelling);

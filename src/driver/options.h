@@ -65,7 +65,8 @@ struct options {
     VECTOR(const char *) specs;
     int max_instances;
     const char *prefix;
-    bool strict_fp;
+    bool strict_fp, checks, reproducible;
+    enum ir_precision f32_dot;
     int optimization;
     const char *passes; /* NULL: the pipeline */
     const char *print_after;

@@ -59,6 +59,11 @@ static bool kind_takes(int kind, enum ir_element element) {
     return element != IR_BOOL;
 }
 
+/* Under --reproducible: whether another order could give other bits. */
+static bool depends_on_order(const struct elaborator *e, int kind, enum ir_element element) {
+    return e->front->options->reproducible && ir_is_float(element) && (kind == IR_REDUCE_ADD || kind == IR_REDUCE_MUL);
+}
+
 struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind) {
     struct value v = call->argument[0];
     if (!value_is_tile(v)) return call_wrong(e, call, v, "a tile");
@@ -80,7 +85,8 @@ struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind
         int at = given ? (int)axis : run->type->rank - 1;
         struct ir_operation *operation = build_one(e, 1, &run, at, kind);
         if (nan > 0) ir_set_number(operation, IR_ATTRIBUTE_NAN, nan);
-        if (fixed.kind == VALUE_BOOL && fixed.truth) ir_set_number(operation, IR_ATTRIBUTE_FIXED, 1);
+        if ((fixed.kind == VALUE_BOOL && fixed.truth) || depends_on_order(e, kind, run->type->element))
+            ir_set_number(operation, IR_ATTRIBUTE_FIXED, 1);
         run = operation->results[0];
         origin = drop_origin(e, origin, at);
     } while (!given && run->type->rank > 0);
@@ -187,6 +193,7 @@ struct value build_reduce(struct elaborator *e, struct call *call, int detail) {
     struct ir_value *operands[MOST_ARGUMENTS];
     for (int i = 0; i < count; i++) operands[i] = tiles[i].run;
     struct ir_operation *operation = build_one(e, count, operands, (int)axis, IR_REDUCE_REGION);
+    if (e->front->options->reproducible) ir_set_number(operation, IR_ATTRIBUTE_FIXED, 1);
     region_attach(operation, 0, body);
     return reduce_result(e, operation, tiles, (int)axis, call->at);
 }

@@ -9,7 +9,7 @@ struct value build_dot(struct elaborator *e, struct call *call, int detail) {
 #define X(id, text) text,
     static const char *const words[] = {IR_PRECISIONS(X)};
 #undef X
-    int precision = call_option_word(e, call, "precision", IR_PRECISION_COUNT, words, IR_PRECISION_IEEE);
+    int precision = call_option_word(e, call, "precision", IR_PRECISION_COUNT, words, -1);
     int64_t promote = 0;
     bool given;
     if (precision == -2 || !call_option_integer(e, call, "promote", &promote, &given)) return value_error(call->at);

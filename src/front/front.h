@@ -29,6 +29,8 @@ struct front_options {
     int target_count; const int *targets;                           /* rows of the target table, see targets/target.h */
     const char *(*target_name)(int target);                         /* "cpu", "sm_90a" … for on(sm_90a, …) */
     bool strict_fp;
+    bool reproducible;                                              /* --reproducible: sums by the tree of pairs */
+    enum ir_precision f32_dot;                                      /* --f32-dot: of products that do not say it */
     bool checks;                                                    /* --checks: assume() is checked */
     bool syntax_only; /* check declarations and one instance each; keep no IR */
 };

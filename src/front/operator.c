@@ -182,6 +182,7 @@ struct value operate_dot(struct elaborator *e, struct value a, struct value b, s
     if (!start) return value_error(at);
     struct ir_value *operands[3] = {a.run, b.run, start};
     struct value result = value_run(ir_build_value(&e->builder, OP_DOT, type, 3, operands), at);
+    if (precision < 0) precision = x->element == IR_F32 ? (int)e->front->options->f32_dot : IR_PRECISION_IEEE;
     if (precision > 0) ir_set_number(result.run->definition, IR_ATTRIBUTE_PRECISION, precision);
     if (promote > 0) ir_set_number(result.run->definition, IR_ATTRIBUTE_PROMOTE, promote);
     result.origin = dot_origin(e, a, b, rank);

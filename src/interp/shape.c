@@ -70,6 +70,44 @@ void execute_shape(struct frame *frame, const struct ir_operation *operation)
 
 /* ---- reductions ---- */
 
+/* Two neighbours, one value an operand, to `out`, which may be the first of them. */
+static void combine_neighbours(struct frame *frame, const struct ir_operation *operation, enum ir_reduce_kind kind,
+                               bool propagate, const uint64_t *both, uint64_t *out)
+{
+    int n = operation->operand_count;
+    if (kind != IR_REDUCE_REGION) {
+        for (int i = 0; i < n; i++)
+            out[i] = scalar_combine(kind, operation->operands[i]->type->element, propagate, both[i], both[n + i]);
+        return;
+    }
+    const struct ir_block *region = operation->regions[0];
+    for (int i = 0; i < 2 * n; i++)
+        frame_cell(frame, region->arguments.data[i])->bits[0] = both[i];
+    const struct ir_operation *yield = execute_block(frame, region);
+    for (int i = 0; i < n; i++)
+        out[i] = frame_cell(frame, yield->operands[i])->bits[0];
+}
+
+/* Along the axis by the tree of neighbours, each step rounded: what `fixed` promises to the bit.  line has room for
+ * element k of operand i at k * n + i. */
+static void combine_tree(struct frame *frame, const struct ir_operation *operation, int64_t first, int64_t step,
+                         int64_t count, int64_t target, uint64_t *line)
+{
+    enum ir_reduce_kind kind = (enum ir_reduce_kind)ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD);
+    bool propagate = ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP) == IR_NAN_PROPAGATE;
+    int n = operation->operand_count;
+    for (int64_t k = 0; k < count * n; k++)
+        line[k] = frame_cell(frame, operation->operands[k % n])->bits[first + k / n * step];
+    for (int64_t left = count; left > 1; left = (left + 1) / 2) {
+        for (int64_t k = 0; k < left / 2; k++)
+            combine_neighbours(frame, operation, kind, propagate, line + 2 * k * n, line + k * n);
+        if (left % 2)
+            memmove(line + left / 2 * n, line + (left - 1) * n, (size_t)n * sizeof *line);
+    }
+    for (int i = 0; i < n; i++)
+        frame_cell(frame, operation->results[i])->bits[target] = line[i];
+}
+
 /* The accumulator of a float sum or product is a double, so the result is the best that any order of rounding could
  * give; integer and exact cases are the same in every order. */
 static uint64_t combine_line(const struct ir_operation *operation, enum ir_element element, const struct cell *source,
@@ -122,8 +160,18 @@ void execute_reduce(struct frame *frame, const struct ir_operation *operation)
         else if (d > axis)
             inner *= from->extent[d];
     }
+    bool fixed = ir_number(operation, IR_ATTRIBUTE_FIXED, 0) != 0;
+    uint64_t *line = NULL;
+    if (fixed) {
+        frame->run->scratch = arena_create();
+        line = ARENA_ARRAY(frame->run->scratch, uint64_t, count * operation->operand_count);
+    }
     for (int64_t target = 0; target < outer * inner; target++) {
         int64_t first = target / inner * count * inner + target % inner;
+        if (fixed) {
+            combine_tree(frame, operation, first, inner, count, target, line);
+            continue;
+        }
         if (ir_number(operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) == IR_REDUCE_REGION) {
             combine_region(frame, operation, first, inner, count, target);
             continue;
@@ -132,6 +180,10 @@ void execute_reduce(struct frame *frame, const struct ir_operation *operation)
             frame_cell(frame, operation->results[i])->bits[target] =
                 combine_line(operation, operation->operands[i]->type->element,
                              frame_cell(frame, operation->operands[i]), first, inner, count);
+    }
+    if (fixed) {
+        arena_destroy(frame->run->scratch);
+        frame->run->scratch = NULL;
     }
 }
 

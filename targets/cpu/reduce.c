@@ -153,34 +153,52 @@ static void across_body(struct cpu_nest *nest, const struct cpu_point *point, in
 
 /* ---- the tree of adjacent pairs, by extent alone ---- */
 
-static void combine_in_memory(struct cpu_emitter *e, struct reduction *r, LLVMValueRef base, LLVMValueRef to,
-                              LLVMValueRef left, LLVMValueRef right)
+/* One line of the axis in the work buffers of the tiles, element k at origin + k * stride. */
+struct tree {
+    struct cpu_emitter *e;
+    struct reduction *r;
+    LLVMValueRef base[MAX_VALUES], origin;
+    int64_t stride;
+};
+
+static LLVMValueRef tree_address(const struct tree *t, int i, LLVMValueRef k)
 {
-    enum ir_element element = r->operation->operands[0]->type->element;
-    LLVMValueRef a = cpu_read(e, element, cpu_address(e, element, base, left), 1);
-    if (right)
-        a = cpu_combine(e, r->kind, element, a, cpu_read(e, element, cpu_address(e, element, base, right), 1), r->nan);
-    cpu_write(e, element, cpu_address(e, element, base, to), a);
+    struct cpu_emitter *e = t->e;
+    LLVMValueRef offset = LLVMBuildMul(B, k, cpu_int(e, t->stride), "");
+    return cpu_address(e, t->r->operation->operands[i]->type->element, t->base[i], LLVMBuildAdd(B, t->origin, offset, ""));
 }
 
-static void emit_tree(struct cpu_emitter *e, struct reduction *r, struct ir_value *value, const struct ir_value *result)
+static void tree_read(const struct tree *t, LLVMValueRef k, LLVMValueRef *values)
 {
-    const struct ir_type *type = value->type;
-    struct cpu_buffer *work = cpu_buffer_create(e, cpu_tile_bytes(type), NULL, 0);
-    cpu_fill(e, value, work);
-    int64_t outer = 1, inner = 1, extent = type->extent[r->axis];
-    for (int d = 0; d < type->rank; d++)
-        *(d < r->axis ? &outer : &inner) *= d == r->axis ? 1 : type->extent[d];
-    LLVMValueRef base = cpu_buffer_address(e, work), one = cpu_int(e, 1);
-    struct cpu_loop rows, columns, pairs;
-    cpu_loop_begin(e, &rows, cpu_int(e, 0), cpu_int(e, outer), 1);
-    cpu_loop_begin(e, &columns, cpu_int(e, 0), cpu_int(e, inner), 1);
-    LLVMValueRef origin =
-        LLVMBuildAdd(B, LLVMBuildMul(B, rows.index, cpu_int(e, extent * inner), ""), columns.index, "");
-#define AT(k) LLVMBuildAdd(B, origin, LLVMBuildMul(B, (k), cpu_int(e, inner), ""), "")
+    for (int i = 0; i < t->r->count; i++)
+        values[i] = widened(t->e, t->r, i,
+                            cpu_read(t->e, t->r->operation->operands[i]->type->element, tree_address(t, i, k), 1));
+}
+
+static void tree_write(const struct tree *t, LLVMValueRef k, LLVMValueRef *values)
+{
+    for (int i = 0; i < t->r->count; i++)
+        cpu_write(t->e, t->r->operation->operands[i]->type->element, tree_address(t, i, k),
+                  narrowed(t->e, t->r, i, values[i]));
+}
+
+static void combine_in_memory(const struct tree *t, LLVMValueRef to, LLVMValueRef left, LLVMValueRef right)
+{
+    LLVMValueRef a[MAX_VALUES], b[MAX_VALUES], out[MAX_VALUES];
+    tree_read(t, left, a);
+    tree_read(t, right, b);
+    combine(t->e, t->r, a, b, out);
+    tree_write(t, to, out);
+}
+
+/* Rounds of pairs until one element is left, the first. */
+static void emit_rounds(const struct tree *t, int64_t extent)
+{
+    struct cpu_emitter *e = t->e;
+    struct cpu_loop pairs;
+    LLVMValueRef one = cpu_int(e, 1), start = cpu_int(e, extent), values[MAX_VALUES];
     LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = cpu_block(e, "level"), level = cpu_block(e, "pairs"),
                       done = cpu_block(e, "one");
-    LLVMValueRef start = cpu_int(e, extent);
     LLVMBuildBr(B, head);
     LLVMPositionBuilderAtEnd(B, head);
     LLVMValueRef left = LLVMBuildPhi(B, e->i64, "");
@@ -191,32 +209,59 @@ static void emit_tree(struct cpu_emitter *e, struct reduction *r, struct ir_valu
                  next = LLVMBuildLShr(B, LLVMBuildAdd(B, left, one, ""), one, "");
     cpu_loop_begin(e, &pairs, cpu_int(e, 0), half, 1);
     LLVMValueRef twice = LLVMBuildShl(B, pairs.index, one, "");
-    combine_in_memory(e, r, base, AT(pairs.index), AT(twice), AT(LLVMBuildAdd(B, twice, one, "")));
+    combine_in_memory(t, pairs.index, twice, LLVMBuildAdd(B, twice, one, ""));
     cpu_loop_end(e, &pairs);
     /* an odd one moves down; with an even count the last pair's own result is copied onto itself */
     LLVMValueRef odd = LLVMBuildICmp(B, LLVMIntNE, next, half, "");
     if (PLANTED(cpu_tree_loses_odd_end))
         odd = LLVMConstInt(e->i1, 0, 0);
     LLVMValueRef last = LLVMBuildSub(B, next, one, "");
-    combine_in_memory(e, r, base, AT(last), AT(LLVMBuildSelect(B, odd, LLVMBuildSub(B, left, one, ""), last, "")),
-                      NULL);
+    tree_read(t, LLVMBuildSelect(B, odd, LLVMBuildSub(B, left, one, ""), last, ""), values);
+    tree_write(t, last, values);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(B);
     LLVMAddIncoming(left, &next, &latch, 1);
     LLVMBuildBr(B, head);
     LLVMPositionBuilderAtEnd(B, done);
-    LLVMValueRef top = cpu_read(e, type->element, cpu_address(e, type->element, base, AT(cpu_int(e, 0))), 1);
-#undef AT
-    if (r->buffer[0]) {
-        LLVMValueRef to = LLVMBuildAdd(B, LLVMBuildMul(B, rows.index, cpu_int(e, inner), ""), columns.index, "");
-        cpu_write(e, type->element, cpu_address(e, type->element, cpu_buffer_address(e, r->buffer[0]), to), top);
+}
+
+static void emit_tree(struct cpu_emitter *e, struct reduction *r)
+{
+    const struct ir_type *type = r->operation->operands[0]->type;
+    struct cpu_buffer *work[MAX_VALUES];
+    struct tree t = {.e = e, .r = r, .stride = 1};
+    LLVMValueRef top[MAX_VALUES], slot[MAX_VALUES];
+    struct cpu_loop rows, columns;
+    int64_t outer = 1, extent = type->extent[r->axis];
+    for (int d = 0; d < type->rank; d++)
+        *(d < r->axis ? &outer : &t.stride) *= d == r->axis ? 1 : type->extent[d];
+    for (int i = 0; i < r->count; i++) {
+        work[i] = cpu_buffer_create(e, cpu_tile_bytes(r->operation->operands[i]->type), NULL, 0);
+        cpu_fill(e, r->operation->operands[i], work[i]);
+        slot[i] = cpu_alloca(e, cpu_register_type(e, r->element[i]));
     }
-    LLVMValueRef slot = cpu_alloca(e, cpu_register_type(e, type->element));
-    LLVMBuildStore(B, top, slot);
+    for (int i = 0; i < r->count; i++)
+        t.base[i] = cpu_buffer_address(e, work[i]);
+    cpu_loop_begin(e, &rows, cpu_int(e, 0), cpu_int(e, outer), 1);
+    cpu_loop_begin(e, &columns, cpu_int(e, 0), cpu_int(e, t.stride), 1);
+    t.origin = LLVMBuildAdd(B, LLVMBuildMul(B, rows.index, cpu_int(e, extent * t.stride), ""), columns.index, "");
+    emit_rounds(&t, extent);
+    tree_read(&t, cpu_int(e, 0), top);
+    LLVMValueRef to = LLVMBuildAdd(B, LLVMBuildMul(B, rows.index, cpu_int(e, t.stride), ""), columns.index, "");
+    for (int i = 0; i < r->count; i++) {
+        enum ir_element element = r->operation->results[i]->type->element;
+        if (r->buffer[i])
+            cpu_write(e, element, cpu_address(e, element, cpu_buffer_address(e, r->buffer[i]), to),
+                      narrowed(e, r, i, top[i]));
+        LLVMBuildStore(B, top[i], slot[i]);
+    }
     cpu_loop_end(e, &columns);
     cpu_loop_end(e, &rows);
-    if (!r->buffer[0])
-        cpu_set_scalar(e, result, LLVMBuildLoad2(B, cpu_register_type(e, type->element), slot, ""));
-    cpu_buffer_release(e, work);
+    for (int i = 0; i < r->count; i++) {
+        if (!r->buffer[i])
+            cpu_set_scalar(e, r->operation->results[i],
+                           narrowed(e, r, i, LLVMBuildLoad2(B, cpu_register_type(e, r->element[i]), slot[i], "")));
+        cpu_buffer_release(e, work[i]);
+    }
 }
 
 /* ---- reduce ---- */
@@ -244,8 +289,8 @@ void cpu_emit_reduce(struct cpu_emitter *e, const struct cpu_plan *plan, struct 
             r.buffer[i] =
                 cpu_buffer_create(e, cpu_tile_bytes(result->type), result->block, cpu_state_of(e, result)->last);
     }
-    if (ir_number(operation, IR_ATTRIBUTE_FIXED, 0) && r.kind != IR_REDUCE_REGION && r.count == 1) {
-        emit_tree(e, &r, operation->operands[0], operation->results[0]);
+    if (ir_number(operation, IR_ATTRIBUTE_FIXED, 0)) {
+        emit_tree(e, &r);
     } else {
         struct cpu_nest nest = {.e = e, .rank = shape->rank, .lanes_dim = -1, .context = &r};
         memcpy(nest.extent, shape->extent, sizeof nest.extent);

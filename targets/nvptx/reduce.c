@@ -4,7 +4,8 @@
  * The steps come from the layout: each combines a value with that of the position XORed with it.  The seven kinds
  * commute, so cheap steps go first.  A region is only associative, the left operand with the smaller indexes, and
  * `fixed` asks for the tree of neighbours: their steps go by the bit of the axis that they fold, lowest first, so that
- * at each moment a value stands for an aligned range of indexes. */
+ * at each moment a value stands for an aligned range of indexes.  What several values are left of, those of warps and of
+ * the odd repeat, is folded by the same tree: neighbours, an odd last one waiting. */
 #include "base/plant.h"
 #include "ir/scratch.h"
 #include "targets/nvptx/lower.h"
@@ -204,6 +205,26 @@ static LLVMValueRef *read_partials(struct lowering *l, const struct fold *f, con
     return partial;
 }
 
+static void fold_partial(struct lowering *l, struct fold *f, LLVMValueRef **partial, int to, int from) {
+    LLVMValueRef left[16], right[16], out[16];
+    for (int o = 0; o < f->operands; o++) {
+        left[o] = partial[o][to];
+        right[o] = partial[o][from];
+    }
+    combine(l, f, left, right, out);
+    for (int o = 0; o < f->operands; o++) partial[o][to] = out[o];
+}
+
+/* partial[operand][count] into the first: one after the other, or by the tree where the order is fixed. */
+static void fold_partials(struct lowering *l, struct fold *f, int count, LLVMValueRef **partial) {
+    if (!f->ordered) {
+        for (int p = 1; p < count; p++) fold_partial(l, f, partial, 0, p);
+        return;
+    }
+    for (int step = 1; step < count; step *= 2)
+        for (int p = 0; p + step < count; p += 2 * step) fold_partial(l, f, partial, p, p + step);
+}
+
 static void warp_steps(struct lowering *l, struct fold *f) {
     LLVMBuilderRef b = l->builder;
     struct crossing c;
@@ -221,14 +242,10 @@ static void warp_steps(struct lowering *l, struct fold *f) {
     for (int reg = 0; reg < f->registers; reg++) {
         if (!f->alive[reg]) continue;
         LLVMValueRef row = LLVMBuildAdd(b, c.row, value_i32(l, live++ * c.rows_of_lanes), "");
-        LLVMValueRef sum[16], next[16], out[16], *partial[16];
+        LLVMValueRef sum[16], *partial[16];
         for (int o = 0; o < f->operands; o++) partial[o] = read_partials(l, f, &c, o, start[o], row);
+        fold_partials(l, f, c.partials, partial);
         for (int o = 0; o < f->operands; o++) sum[o] = partial[o][0];
-        for (int p = 1; p < c.partials; p++) {
-            for (int o = 0; o < f->operands; o++) next[o] = partial[o][p];
-            combine(l, f, sum, next, out);
-            memcpy(sum, out, sizeof sum);
-        }
         put(f, reg, sum);
     }
 }
@@ -271,11 +288,20 @@ static bool same_row(const struct fold *f, int a, int b) {
 }
 
 /* The odd repeat of the axis in registers: what is alive of one row, in order of registers, which is that of
- * coordinates. */
+ * coordinates.  In order each round folds neighbours, the last of an odd number staying for the next round. */
 static void register_repeats(struct lowering *l, struct fold *f) {
-    for (int keep = 0; keep < f->registers; keep++)
-        for (int other = keep + 1; other < f->registers && f->alive[keep]; other++)
-            if (f->alive[other] && same_row(f, keep, other)) fold_registers(l, f, keep, other);
+    bool folded = true;
+    while (folded) {
+        folded = false;
+        for (int keep = 0; keep < f->registers; keep++) {
+            for (int other = keep + 1; other < f->registers && f->alive[keep]; other++) {
+                if (!f->alive[other] || !same_row(f, keep, other)) continue;
+                fold_registers(l, f, keep, other);
+                folded = true;
+                if (f->ordered) break;
+            }
+        }
+    }
 }
 
 void lower_reduce(struct lowering *l, struct ir_operation *operation) {
