@@ -295,6 +295,15 @@ int tile_rt_load(const struct tile_rt_kernel *kernel)
     return status;
 }
 
+int tile_rt_unload(const struct tile_rt_kernel *kernel)
+{
+    int saved = errno, status = tile_rt_check_version(kernel);
+    if (status == TILE_OK)
+        status = tile_rt_cuda_unload(kernel);
+    errno = saved;
+    return status;
+}
+
 /* No kernel uses workspace yet: the arguments are checked and none is needed. */
 size_t tile_rt_workspace(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments)
 {

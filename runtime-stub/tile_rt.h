@@ -28,6 +28,14 @@ extern "C" {
 #define TILE_SHARED_DECLARATIONS 1
 struct CUstream_st; /* what CUstream and cudaStream_t point to */
 
+/* A kernel's functions carry, for the linker, a number made from what their caller was compiled with: a program whose
+ * header and object are of builds that do not fit together does not link.  The plain names exist as well. */
+#if defined(__GNUC__)
+#define TILE_SIGNATURE(name) __asm__(name)
+#else
+#define TILE_SIGNATURE(name)
+#endif
+
 /* Pass this as the stream to run on the host's processor, on host pointers; the call returns when the work is done. */
 #define TILE_CPU ((struct CUstream_st *)(uintptr_t)0x435055)
 
@@ -156,7 +164,7 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 /* ---- the descriptor --------------------------------------------------------------------------------------------- */
 
 /* Changes with every change to what is below: an object runs with the run time of its compiler and no other. */
-#define TILE_RT_ABI 3
+#define TILE_RT_ABI 4
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
 #define TILE_RT_MAX_PARAMETERS 64
@@ -406,6 +414,9 @@ int tile_rt_query(const struct tile_rt_kernel *kernel, struct CUstream_st *strea
                   struct tile_kernel_info *info);
 /* Loads every variant for the device of the current context, so that launches are safe inside a capture. */
 int tile_rt_load(const struct tile_rt_kernel *kernel);
+/* Takes every variant off all devices: its memory there is free again, and what had failed is tried again at the next
+ * use.  The program sees to it that no other thread is in a call of the kernel, and that its launches have ended. */
+int tile_rt_unload(const struct tile_rt_kernel *kernel);
 /* Bytes of workspace that this call would like; (size_t)-1 on a wrong argument. */
 size_t tile_rt_workspace(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments);
 

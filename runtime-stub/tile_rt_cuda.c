@@ -96,6 +96,7 @@ enum {
     X(cuKernelGetFunction, cuKernelGetFunction, 1, (void **function, void *kernel))                                 \
     X(cuKernelSetAttribute, cuKernelSetAttribute, 1, (int attribute, int value, void *kernel, int device))          \
     X(cuModuleLoadData, cuModuleLoadData, 0, (void **module, const void *image))                                    \
+    X(cuModuleUnload, cuModuleUnload, 0, (void *module))                                                            \
     X(cuModuleGetFunction, cuModuleGetFunction, 0, (void **function, void *module, const char *name))               \
     X(cuFuncGetAttribute, cuFuncGetAttribute, 0, (int *value, int attribute, void *function))                       \
     X(cuFuncSetAttribute, cuFuncSetAttribute, 0, (void *function, int attribute, int value))                        \
@@ -138,12 +139,12 @@ static __thread struct {
 struct module_function {
     struct module_function *next;
     uint64_t context;
-    void *function;
+    void *function, *module, *place; /* place: the context itself */
 };
 
-/* What is loaded of one variant; hangs on its tile_rt_state and is never freed while the object may launch. */
+/* What is loaded of one variant; hangs on its tile_rt_state and is never freed. */
 struct record {
-    void *kernel;                    /* CUkernel, for all contexts */
+    void *library, *kernel;          /* CUlibrary and CUkernel, for all contexts */
     uint64_t ready;                  /* bit a device: attributes are set there */
     struct module_function *functions;
     uint64_t failed;                 /* bit a device: loading failed there for good, as said below */
@@ -490,6 +491,7 @@ static int load_library(const struct tile_rt_call *call, struct record *record, 
                 cuda.cuLibraryUnload(library);
             return error;
         }
+        record->library = library;
         record->kernel = kernel;
     }
     *step = "cuKernelSetAttribute";
@@ -506,7 +508,8 @@ static int load_library(const struct tile_rt_call *call, struct record *record, 
     return error;
 }
 
-static int load_module(const struct tile_rt_call *call, struct record *record, uint64_t context, const char **step)
+static int load_module(const struct tile_rt_call *call, struct record *record, void *place, uint64_t context,
+                       const char **step)
 {
     struct module_function *entry = calloc(1, sizeof *entry);
     void *module = NULL;
@@ -524,9 +527,13 @@ static int load_module(const struct tile_rt_call *call, struct record *record, u
         error = set_attributes(call, NULL, entry->function);
     }
     if (error != CUDA_SUCCESS) {
+        if (module != NULL)
+            cuda.cuModuleUnload(module);
         free(entry);
         return error;
     }
+    entry->module = module;
+    entry->place = place;
     entry->context = context;
     entry->next = record->functions;
     __atomic_store_n(&record->functions, entry, __ATOMIC_RELEASE);
@@ -573,7 +580,7 @@ static int load_variant(const struct tile_rt_call *call, struct record **result,
     struct record *record = call->variant->state->record;
     const char *step = "";
     uint64_t context = 0;
-    void *current;
+    void *current = NULL;
     int error, mode = CAPTURE_RELAXED;
     if (record == NULL) {
         record = calloc(1, sizeof *record);
@@ -603,7 +610,7 @@ static int load_variant(const struct tile_rt_call *call, struct record **result,
     }
     /* A capture in this thread, or a global one in another, forbids loading unless this thread says that it knows. */
     cuda.cuThreadExchangeStreamCaptureMode(&mode);
-    error = cuda.libraries ? load_library(call, record, &step) : load_module(call, record, context, &step);
+    error = cuda.libraries ? load_library(call, record, &step) : load_module(call, record, current, context, &step);
     cuda.cuThreadExchangeStreamCaptureMode(&mode);
     if (error != CUDA_SUCCESS)
         return fail_load(call, record, step, error);
@@ -638,6 +645,58 @@ int tile_rt_cuda_load(struct tile_rt_call *call)
 {
     void *function;
     return ready_function(call, &function);
+}
+
+/* Modules belong to contexts; one whose context is gone went with it. */
+static int unload_modules(struct record *record)
+{
+    struct module_function *entry = record->functions;
+    int error = CUDA_SUCCESS;
+    __atomic_store_n(&record->functions, NULL, __ATOMIC_RELEASE);
+    while (entry != NULL) {
+        struct module_function *next = entry->next;
+        void *popped;
+        if (cuda.cuCtxPushCurrent(entry->place) == CUDA_SUCCESS) {
+            int ended = cuda.cuModuleUnload(entry->module);
+            error = error == CUDA_SUCCESS ? ended : error;
+            cuda.cuCtxPopCurrent(&popped);
+        }
+        free(entry);
+        entry = next;
+    }
+    return error;
+}
+
+/* Under the lock. */
+static int unload_variant(struct record *record)
+{
+    void *library = record->library;
+    int error = unload_modules(record), ended = CUDA_SUCCESS;
+    __atomic_store_n(&record->ready, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&record->failed, 0, __ATOMIC_RELEASE);
+    record->library = record->kernel = NULL;
+    if (library != NULL && cuda.cuLibraryUnload != NULL)
+        ended = cuda.cuLibraryUnload(library);
+    error = error == CUDA_SUCCESS ? ended : error;
+    return error == CUDA_DEINITIALIZED ? CUDA_SUCCESS : error;
+}
+
+int tile_rt_cuda_unload(const struct tile_rt_kernel *kernel)
+{
+    int error = CUDA_SUCCESS;
+    uint32_t t, v;
+    if (__atomic_load_n(&cuda.state, __ATOMIC_ACQUIRE) != 1)
+        return TILE_OK; /* nothing was loaded */
+    pthread_mutex_lock(&cuda.lock);
+    for (t = 0; t < kernel->target_count; t++)
+        for (v = 0; v < kernel->targets[t].variant_count; v++) {
+            struct tile_rt_state *state = kernel->targets[t].variants[v].state;
+            struct record *record = state != NULL ? state->record : NULL;
+            int ended = record != NULL ? unload_variant(record) : CUDA_SUCCESS;
+            error = error == CUDA_SUCCESS ? ended : error;
+        }
+    pthread_mutex_unlock(&cuda.lock);
+    return error == CUDA_SUCCESS ? TILE_OK : fail_driver(kernel->name, "unloading", error);
 }
 
 /* ---- tensor maps ------------------------------------------------------------------------------------------------ */

@@ -103,6 +103,7 @@ TILE_RT_HIDDEN int tile_rt_cuda_place(struct CUstream_st *stream, int *device);
 TILE_RT_HIDDEN int tile_rt_cuda_target(struct tile_rt_call *call);
 /* Loads call->variant for call->device, in the current context where the driver has no context-free kernels. */
 TILE_RT_HIDDEN int tile_rt_cuda_load(struct tile_rt_call *call);
+TILE_RT_HIDDEN int tile_rt_cuda_unload(const struct tile_rt_kernel *kernel);
 TILE_RT_HIDDEN int tile_rt_cuda_launch(struct tile_rt_call *call, struct CUstream_st *stream);
 
 /* cuTensorMapEncodeTiled, without interleaving, every element, zeros beyond the extents; swizzle in bytes, strides of

@@ -6,6 +6,8 @@
  * members, so that two different enums of one name collide loudly and equal ones do not. */
 #include "driver/header.h"
 #include "base/embedded.h"
+#include "ir/kernel_signature.h"
+#include "runtime-stub/tile_rt.h"
 #include <ctype.h>
 #include <string.h>
 
@@ -302,20 +304,9 @@ static void put_enum(struct buffer *out, const struct kernel_enum *enumeration)
 static void put_defines(struct buffer *out, const struct kernel_entry *entry)
 {
     bool any = false;
-    if (entry->variants.count == 0)
-        return;
-    for (int k = 0; k < entry->variants.data[0].knobs.count; k++) {
+    for (int k = 0; entry->variants.count && k < entry->variants.data[0].knobs.count; k++) {
         const struct kernel_knob *knob = &entry->variants.data[0].knobs.data[k];
-        bool same = true;
-        for (int v = 1; v < entry->variants.count && same; v++) {
-            const struct kernel_variant *variant = &entry->variants.data[v];
-            bool found = false;
-            for (int i = 0; i < variant->knobs.count; i++)
-                found = found || (strcmp(variant->knobs.data[i].name, knob->name) == 0 &&
-                                  variant->knobs.data[i].value == knob->value);
-            same = found;
-        }
-        if (!same)
+        if (!kernel_knob_is_settled(entry, knob))
             continue;
         any = true;
         buffer_puts(out, "#define ");
@@ -460,11 +451,13 @@ static void put_parameter(struct buffer *out, const struct kernel_parameter *par
     put_parameter_name(out, parameter->name);
 }
 
-/* A prototype of symbol + suffix, its parameters in lines of at most 100 columns. */
-static void put_prototype(struct buffer *out, const struct kernel_entry *entry, const char *suffix, bool wants_info)
+/* A prototype of symbol + suffix, its parameters in lines of at most 100 columns.  The compiled program asks the linker for
+ * the name with the signature, so that a header and an object that do not fit together do not link. */
+static void put_prototype(struct buffer *out, const struct kernel_entry *entry, const char *type, const char *suffix,
+                          bool wants_info)
 {
     size_t line = out->size, indent;
-    buffer_printf(out, "int %s%s(", entry->symbol, suffix);
+    buffer_printf(out, "%s %s%s(", type, entry->symbol, suffix);
     indent = out->size - line;
     buffer_puts(out, "struct CUstream_st *stream");
     for (int p = 0; p < entry->parameters.count + (wants_info ? 1 : 0); p++) {
@@ -484,19 +477,24 @@ static void put_prototype(struct buffer *out, const struct kernel_entry *entry, 
         buffer_append(out, item.data, item.size);
         buffer_free(&item);
     }
-    buffer_puts(out, ");\n");
+    buffer_printf(out, ")\n    TILE_SIGNATURE(\"%s%s.signature_%08x\");\n", entry->symbol, suffix,
+                  (unsigned)kernel_signature(entry, TILE_RT_ABI));
 }
 
 static void put_entry(struct buffer *out, const struct kernel_entry *entry)
 {
     put_defines(out, entry);
     put_entry_comment(out, entry);
-    put_prototype(out, entry, "", false);
+    put_prototype(out, entry, "int", "", false);
     buffer_printf(out, "/** What %s would run for these arguments; launches nothing. */\n", entry->symbol);
-    put_prototype(out, entry, "_query", true);
+    put_prototype(out, entry, "int", "_query", true);
+    buffer_puts(out, "/** Bytes for tile_set_workspace() that this call would use; (size_t)-1 for a wrong argument. */\n");
+    put_prototype(out, entry, "size_t", "_workspace", false);
     buffer_printf(out, "/** Loads %s onto the current device, so that launches are safe inside a stream capture. */\n",
                   entry->symbol);
-    buffer_printf(out, "int %s_load(void);\n\n", entry->symbol);
+    buffer_printf(out, "int %s_load(void);\n", entry->symbol);
+    buffer_printf(out, "/** Takes %s off all devices; no launch of it may be under way. */\n", entry->symbol);
+    buffer_printf(out, "int %s_unload(void);\n\n", entry->symbol);
 }
 
 /* ---- clashes ----------------------------------------------------------------------------------------------------- */
@@ -508,7 +506,7 @@ static bool belongs_to_run_time(const char *name)
 {
     static const char *const exact[] = {"TILE_OK",       "TILE_CPU",       "enum tile_status", "enum tile_kernel_info",
                                         "enum tile_f16", "enum tile_bf16", "enum tile_f8e4m3", "enum tile_f8e5m2"};
-    static const char *const prefixes[] = {"TILE_ERR_", "TILE_VIEW_", "TILE_ENUM_", "TILE_SHARED_", "TILE_FLOAT_",
+    static const char *const prefixes[] = {"TILE_ERR_", "TILE_VIEW_", "TILE_ENUM_", "TILE_SHARED_", "TILE_FLOAT_", "TILE_SIGNATURE",
                                            "TILE_INLINE"};
     for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++)
         if (strcmp(name, exact[i]) == 0)
@@ -544,8 +542,8 @@ static void check_name(struct diagnostics *diagnostics, struct c_names *names, s
 
 bool header_check(const struct kernel_module *module, struct arena *arena, struct diagnostics *diagnostics)
 {
-    static const char *const suffixes[] = {"", "_query", "_load"};
-    int errors = diagnostics->errors, room = 3 * module->entries.count;
+    static const char *const suffixes[] = {"", "_query", "_workspace", "_load", "_unload"};
+    int errors = diagnostics->errors, room = (int)(sizeof suffixes / sizeof suffixes[0]) * module->entries.count;
     struct location nowhere = {0};
     struct c_names names = {0};
     for (int i = 0; i < module->enums.count; i++)

@@ -1,11 +1,17 @@
 /* The functions that C calls.  For  int f(struct CUstream_st *stream, const struct tile_f32_1 *x, float a) :
  *
- *   f        const void *arguments[2] = { x, &a };  return tile_rt_launch(&descriptor, stream, arguments);
- *   f_query  the same with  tile_rt_query(…, info), info being the last parameter
- *   f_load   return tile_rt_load(&descriptor);
+ *   f            const void *arguments[2] = { x, &a };  return tile_rt_launch(&descriptor, stream, arguments);
+ *   f_query      the same with  tile_rt_query(…, info), info being the last parameter
+ *   f_workspace  the same with  tile_rt_workspace, which gives a size_t
+ *   f_load       return tile_rt_load(&descriptor);
+ *   f_unload     return tile_rt_unload(&descriptor);
+ *
+ * The first three exist under a second name as well, f.signature_1a2b3c4d, which is what programs compiled with the header
+ * ask for (ir/kernel_signature.h).
  *
  * Parameters are pointers, int, int64_t, float and double only, which both hosts pass as LLVM's types of these sizes.
  */
+#include "ir/kernel_signature.h"
 #include "targets/host/host.h"
 
 /* How a parameter travels; views travel as pointers and need no place in memory. */
@@ -40,38 +46,52 @@ static void add_attribute(struct host_builder *b, LLVMValueRef function, const c
                             LLVMCreateEnumAttribute(b->llvm, kind, 0));
 }
 
-static LLVMValueRef add_function(struct host_builder *b, const char *symbol, const char *kernel,
+static LLVMValueRef add_function(struct host_builder *b, const char *symbol, const char *kernel, LLVMTypeRef result,
                                  LLVMTypeRef *parameters, int count)
 {
-    LLVMTypeRef type = LLVMFunctionType(b->i32, parameters, (unsigned)count, false);
+    LLVMTypeRef type = LLVMFunctionType(result, parameters, (unsigned)count, false);
     LLVMValueRef function = LLVMAddFunction(b->module, symbol, type);
     LLVMSetSection(function, arena_printf(b->arena, ".text.tile.%s", kernel));
     add_attribute(b, function, "nounwind");
     return function;
 }
 
-static LLVMValueRef run_time_function(struct host_builder *b, const char *name, LLVMTypeRef *type, int parameters)
+static LLVMValueRef run_time_function(struct host_builder *b, const char *name, LLVMTypeRef result, LLVMTypeRef *type,
+                                      int parameters)
 {
     LLVMTypeRef pointers[4] = {b->pointer, b->pointer, b->pointer, b->pointer};
     LLVMValueRef function = LLVMGetNamedFunction(b->module, name);
-    *type = LLVMFunctionType(b->i32, pointers, (unsigned)parameters, false);
+    *type = LLVMFunctionType(result, pointers, (unsigned)parameters, false);
     return function ? function : LLVMAddFunction(b->module, name, *type);
 }
 
-/* f, or with `query` f_query. */
-static void add_call(struct host_builder *b, const struct kernel_entry *entry, LLVMValueRef descriptor, bool query)
+/* The calls that carry the kernel's arguments.  The signature's name is another one of the same function. */
+struct call_form { const char *suffix, *callee; bool wants_info, gives_size; };
+
+static void add_signature(struct host_builder *b, const struct kernel_entry *entry, LLVMValueRef function,
+                          const char *suffix)
 {
-    int count = entry->parameters.count;
+    const char *name = arena_printf(b->arena, "%s%s.signature_%08x", entry->symbol, suffix,
+                                    (unsigned)kernel_signature(entry, TILE_RT_ABI));
+    LLVMAddAlias2(b->module, LLVMGlobalGetValueType(function), 0, function, name);
+}
+
+static void add_call(struct host_builder *b, const struct kernel_entry *entry, LLVMValueRef descriptor,
+                     const struct call_form *form)
+{
+    int count = entry->parameters.count, given = form->wants_info ? 4 : 3;
     LLVMTypeRef *types = ARENA_ARRAY(b->arena, LLVMTypeRef, count + 2), callee_type;
     LLVMTypeRef array_type = LLVMArrayType2(b->pointer, (uint64_t)(count > 0 ? count : 1));
     LLVMBuilderRef at = LLVMCreateBuilderInContext(b->llvm);
     LLVMValueRef function, callee, array, call_arguments[4];
+    LLVMTypeRef result = form->gives_size ? b->i64 : b->i32;
     types[0] = b->pointer;
     for (int i = 0; i < count; i++)
         types[1 + i] = argument_type(b, &entry->parameters.data[i]);
     types[1 + count] = b->pointer;
-    function = add_function(b, query ? arena_printf(b->arena, "%s_query", entry->symbol) : entry->symbol, entry->symbol,
-                            types, query ? count + 2 : count + 1);
+    function = add_function(b, arena_printf(b->arena, "%s%s", entry->symbol, form->suffix), entry->symbol, result, types,
+                            form->wants_info ? count + 2 : count + 1);
+    add_signature(b, entry, function, form->suffix);
     LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
     array = LLVMBuildAlloca(at, array_type, "arguments");
     for (int i = 0; i < count; i++) {
@@ -83,25 +103,36 @@ static void add_call(struct host_builder *b, const struct kernel_entry *entry, L
         }
         LLVMBuildStore(at, place, LLVMBuildInBoundsGEP2(at, array_type, array, index, 2, ""));
     }
-    callee = run_time_function(b, query ? "tile_rt_query" : "tile_rt_launch", &callee_type, query ? 4 : 3);
+    callee = run_time_function(b, form->callee, result, &callee_type, given);
     call_arguments[0] = descriptor;
     call_arguments[1] = LLVMGetParam(function, 0);
     call_arguments[2] = array;
-    call_arguments[3] = query ? LLVMGetParam(function, (unsigned)(1 + count)) : NULL;
-    LLVMBuildRet(at, LLVMBuildCall2(at, callee_type, callee, call_arguments, query ? 4 : 3, ""));
+    call_arguments[3] = form->wants_info ? LLVMGetParam(function, (unsigned)(1 + count)) : NULL;
+    LLVMBuildRet(at, LLVMBuildCall2(at, callee_type, callee, call_arguments, (unsigned)given, ""));
+    LLVMDisposeBuilder(at);
+}
+
+/* Those without: of the kernel as a whole. */
+static void add_plain(struct host_builder *b, const struct kernel_entry *entry, LLVMValueRef descriptor,
+                      const char *suffix, const char *callee_name)
+{
+    LLVMBuilderRef at = LLVMCreateBuilderInContext(b->llvm);
+    LLVMTypeRef callee_type;
+    LLVMValueRef function = add_function(b, arena_printf(b->arena, "%s%s", entry->symbol, suffix), entry->symbol, b->i32,
+                                         NULL, 0);
+    LLVMValueRef callee = run_time_function(b, callee_name, b->i32, &callee_type, 1);
+    LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
+    LLVMBuildRet(at, LLVMBuildCall2(at, callee_type, callee, &descriptor, 1, ""));
     LLVMDisposeBuilder(at);
 }
 
 void host_entry_functions(struct host_builder *b, const struct kernel_entry *entry, LLVMValueRef descriptor)
 {
-    LLVMBuilderRef at = LLVMCreateBuilderInContext(b->llvm);
-    LLVMTypeRef callee_type;
-    LLVMValueRef function, callee;
-    add_call(b, entry, descriptor, false);
-    add_call(b, entry, descriptor, true);
-    function = add_function(b, arena_printf(b->arena, "%s_load", entry->symbol), entry->symbol, NULL, 0);
-    LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
-    callee = run_time_function(b, "tile_rt_load", &callee_type, 1);
-    LLVMBuildRet(at, LLVMBuildCall2(at, callee_type, callee, &descriptor, 1, ""));
-    LLVMDisposeBuilder(at);
+    static const struct call_form forms[] = {{"", "tile_rt_launch", false, false},
+                                             {"_query", "tile_rt_query", true, false},
+                                             {"_workspace", "tile_rt_workspace", false, true}};
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        add_call(b, entry, descriptor, &forms[i]);
+    add_plain(b, entry, descriptor, "_load", "tile_rt_load");
+    add_plain(b, entry, descriptor, "_unload", "tile_rt_unload");
 }

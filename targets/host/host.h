@@ -45,7 +45,7 @@ enum { HOST_CPU_LEVELS = 3 };
 /* The descriptor of an entry; cpu[variant][level].  NULL: reported. */
 LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_entry *entry,
                              struct host_cpu_code (*cpu)[HOST_CPU_LEVELS]);
-/* <symbol>, <symbol>_query, <symbol>_load */
+/* <symbol>, <symbol>_query, _workspace, _load and _unload */
 void host_entry_functions(struct host_builder *builder, const struct kernel_entry *entry, LLVMValueRef descriptor);
 
 /* A private constant or variable in a section of the kernel, so that the linker can drop what no program uses. */

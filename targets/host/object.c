@@ -6,8 +6,8 @@
  *
  * One section a kernel, so that --gc-sections drops the kernels, cubins included, that a program does not use.  Cubins
  * are not compressed: a run time that decompresses would need a library or a copy in memory, and the driver takes plain
- * ones in place. Everything but the C entries is local to the object; the entries need tile_rt_launch, tile_rt_query
- * and tile_rt_load.
+ * ones in place. Everything but the C entries is local to the object; the entries need tile_rt_launch, tile_rt_query,
+ * tile_rt_workspace, tile_rt_load and tile_rt_unload.
  *
  * LLVM stops the process on what it cannot do, so all of it happens in a worker process.  The worker's output is
  *   diagnostics…, -1, bytes    where a place is given as in memory: the parent has the same sources at the same

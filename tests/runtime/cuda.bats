@@ -56,8 +56,8 @@ cases() { # group
         "$compiler" -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fPIC -O1 -shared \
             "$SRCDIR"/runtime-stub/*.c -o "libtilert-$compiler.so" -ldl -lpthread -lm
         nm -D --defined-only "libtilert-$compiler.so" | sed 's/.* //; s/@.*//' | sort >symbols
-        printf '%s\n' tile_last_cuda_error tile_last_error tile_rt_launch tile_rt_load tile_rt_query tile_rt_workspace \
-            tile_set_workspace tile_strerror | diff - symbols
+        printf '%s\n' tile_last_cuda_error tile_last_error tile_rt_launch tile_rt_load tile_rt_query tile_rt_unload \
+            tile_rt_workspace tile_set_workspace tile_strerror | diff - symbols
         [ -z "$(nm --defined-only -D "libtilert-$compiler.so" | grep ' [BDC] ')" ]
         [ -z "$(readelf -SW "libtilert-$compiler.so" | grep -E 'tile_rt.*init_array')" ]
     done

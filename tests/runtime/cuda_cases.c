@@ -427,6 +427,45 @@ static void load_without_context(void)
     EXPECT_STATUS(tile_rt_load(&scale_kernel), TILE_ERR_NO_CONTEXT, "context");
 }
 
+/* ---- unloading ---- */
+
+static void unload(void)
+{
+    open_fake();
+    EXPECT_STATUS(tile_rt_unload(&scale_kernel), TILE_OK, ""); /* nothing is loaded, and the driver not even opened */
+    EXPECT(calls("cuInit") == 0);
+    set_current(&context0);
+    EXPECT_STATUS(tile_rt_load(&scale_kernel), TILE_OK, "");
+    EXPECT(cuda->loads == 2);
+    EXPECT_STATUS(tile_rt_unload(&scale_kernel), TILE_OK, "");
+    EXPECT(cuda->unloads == 2 && calls("cuLibraryUnload") == 2);
+    EXPECT_STATUS(tile_rt_unload(&scale_kernel), TILE_OK, "");
+    EXPECT(cuda->unloads == 2);
+    EXPECT_STATUS(scale(&stream0, 0), TILE_OK, ""); /* and again */
+    EXPECT(cuda->loads == 3 && cuda->launches == 1);
+}
+static void unload_forgets_failures(void)
+{
+    script("cuLibraryLoadData", 1, 1, 200);
+    EXPECT_STATUS(scale(&stream0, 0), TILE_ERR_BAD_IMAGE, "200");
+    EXPECT_STATUS(scale(&stream0, 0), TILE_ERR_BAD_IMAGE, "200");
+    EXPECT_STATUS(tile_rt_unload(&scale_kernel), TILE_OK, "");
+    EXPECT_STATUS(scale(&stream0, 0), TILE_OK, "");
+}
+static void unload_fails(void)
+{
+    script("cuLibraryUnload", 1, 1, 719);
+    EXPECT_STATUS(scale(&stream0, 0), TILE_OK, "");
+    EXPECT_STATUS(tile_rt_unload(&scale_kernel), TILE_ERR_CONTEXT_LOST, "unloading gives 719");
+}
+/* The driver has ended before the program: nothing is left to unload. */
+static void unload_after_driver(void)
+{
+    script("cuLibraryUnload", 1, 1, 4);
+    EXPECT_STATUS(scale(&stream0, 0), TILE_OK, "");
+    EXPECT_STATUS(tile_rt_unload(&scale_kernel), TILE_OK, "");
+}
+
 /* ---- threads and processes ---- */
 
 static void *first_launch(void *status)
@@ -536,6 +575,21 @@ static void old_refused(void)
     EXPECT_STATUS(scale(&stream1, 0), TILE_ERR_BAD_IMAGE, "cuModuleLoadData gives 200");
     EXPECT(get_current() == NULL);
 }
+/* Each module in its own context; what was current stays so. */
+static void old_unload(void)
+{
+    struct fake_context other = {1, 44, 0};
+    struct fake_stream stream = {&other, 0};
+    open_fake();
+    EXPECT_STATUS(scale(&stream1, 0), TILE_OK, "");
+    EXPECT_STATUS(scale(&stream, 0), TILE_OK, "");
+    EXPECT_STATUS(tile_rt_unload(&scale_kernel), TILE_OK, "");
+    EXPECT(cuda->unloads == 2 && get_current() == NULL);
+    EXPECT_STATUS(scale(&stream1, 0), TILE_OK, "");
+    EXPECT(cuda->loads == 3);
+    EXPECT_STATUS(tile_rt_unload(&scale_kernel), TILE_OK, "");
+    EXPECT(cuda->unloads == 3);
+}
 
 int main(int count, char **arguments)
 {
@@ -548,10 +602,12 @@ int main(int count, char **arguments)
         CASE(verbose), CASE(image_refused), CASE(kernel_missing), CASE(load_no_memory), CASE(attribute_fails),
         CASE(device_query_fails), CASE(little_shared_memory), CASE(launch_codes), CASE(destroyed_context),
         CASE(wrong_stream), CASE(id_fails), CASE(capture_relaxed), CASE(capture_refused), CASE(load_then_capture),
-        CASE(load_without_context), CASE(many_threads), CASE(errors_of_threads), CASE(fork_after_use),
+        CASE(load_without_context), CASE(unload), CASE(unload_forgets_failures), CASE(unload_fails),
+        CASE(unload_after_driver), CASE(many_threads), CASE(errors_of_threads), CASE(fork_after_use),
         CASE(fork_before_use),
     };
-    static const struct test_case old[] = {CASE(old_launch), CASE(old_contexts), CASE(old_cluster), CASE(old_refused)};
+    static const struct test_case old[] = {CASE(old_launch), CASE(old_contexts), CASE(old_cluster), CASE(old_refused),
+                                           CASE(old_unload)};
     const char *group = count > 1 ? arguments[1] : "", *only = count > 2 ? arguments[2] : NULL;
     if (strcmp(group, "none") == 0)
         return run_cases(none, 2, only);

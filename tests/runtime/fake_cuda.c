@@ -157,6 +157,17 @@ int cuModuleLoadData(void **module, const void *image)
     END;
 }
 
+/* The context whose module it is must be current. */
+int cuModuleUnload(void *module)
+{
+    BEGIN;
+    (void)module;
+    if (result == 0 && current[depth] == NULL)
+        result = 201;
+    state.unloads += result == 0;
+    END;
+}
+
 int cuModuleGetFunction(void **function, void *module, const char *name) { BEGIN; (void)name; *function = module; END; }
 int cuFuncGetAttribute(int *value, int attribute, void *function)
 {
@@ -264,7 +275,7 @@ int cuLibraryLoadData(void **library, const void *code, int *options, void **val
     *library = (void *)(uintptr_t)code;
     END;
 }
-int cuLibraryUnload(void *library) { BEGIN; (void)library; END; }
+int cuLibraryUnload(void *library) { BEGIN; (void)library; state.unloads += result == 0; END; }
 int cuLibraryGetKernel(void **kernel, void *library, const char *name) { BEGIN; (void)name; *kernel = library; END; }
 int cuKernelGetFunction(void **function, void *kernel)
 {

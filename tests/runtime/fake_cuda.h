@@ -5,7 +5,7 @@
 #define FAKE_CUDA_H
 #include <stdint.h>
 
-enum { FAKE_FUNCTIONS = 32, FAKE_SLOTS = 64, FAKE_DEVICES = 2, FAKE_MAPS = 4, FAKE_ENCODES = 16 };
+enum { FAKE_FUNCTIONS = 48, FAKE_SLOTS = 64, FAKE_DEVICES = 2, FAKE_MAPS = 4, FAKE_ENCODES = 16 };
 
 /* A context and a stream are pointers to these. */
 struct fake_context { int device; unsigned long long id; int destroyed; };
@@ -38,7 +38,7 @@ struct fake_cuda {
     int architecture[FAKE_DEVICES]; /* 10 * major + minor */
     int shared_optin;
     int global_capture;             /* a capture in global mode goes on in some thread */
-    int launches, loads, primaries, attributes, synchronized; /* how often */
+    int launches, loads, unloads, primaries, attributes, synchronized; /* how often */
     int unsafe_in_capture;          /* how often something was loaded while that was forbidden: the capture is lost */
     int64_t blocks;                 /* sum over launches */
     struct fake_launch last;

@@ -122,6 +122,8 @@ END
     grep -q 'int first_scale_f32(struct CUstream_st \*stream' first.h
     grep -q 'int first_scale_bf16_query(' first.h
     grep -q 'int first_scale_f16_load(void);' first.h
+    grep -q 'int first_scale_f16_unload(void);' first.h
+    grep -q 'size_t first_scale_f16_workspace(' first.h
 }
 
 @test "conversions of 16- and 8-bit floats" {
@@ -172,5 +174,7 @@ END
     clash 'enum tile_f32_1' "enum f32_1 { a } kernel k${body/s: e/s: f32_1}"
     clash 'TILE_A_B_C' "enum a { b_c } enum a_b { c } kernel k${body/s: e/s: a, t: a_b}"
     clash 'clash_f_load' "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_load(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
+    clash 'clash_f_unload' "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_unload(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
+    clash 'clash_f_workspace' "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_workspace(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
     clash 'clash_f_query' "kernel f_query(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
 }

@@ -420,7 +420,7 @@ static void other_version(void)
     struct tile_kernel_info info;
     memset(&kernel, 0xee, sizeof kernel);
     kernel.abi = 1;
-    EXPECT_STATUS(tile_rt_launch(&kernel, NULL, NULL), TILE_ERR_ABI, "for version 1 of the run time meets version 2");
+    EXPECT_STATUS(tile_rt_launch(&kernel, NULL, NULL), TILE_ERR_ABI, "for version 1 of the run time meets version");
     EXPECT_STATUS(tile_rt_query(&kernel, TILE_CPU, NULL, &info), TILE_ERR_ABI, "compile the .tile file again");
     EXPECT_STATUS(tile_rt_load(&kernel), TILE_ERR_ABI, "version 1");
     EXPECT(tile_rt_workspace(&kernel, NULL, NULL) == (size_t)-1);

@@ -106,10 +106,69 @@ link() { # output, options...
 
 @test "symbols: entries are global, the run time is undefined, nothing else shows" {
     nm kernels.o | grep -v ' [a-z] ' | sed 's/^ *[0-9a-f]* *//' | sort >symbols
-    for entry in saxpy twice_f32 twice_f64; do printf 'T kernels_%s\n' ${entry}{,_load,_query}; done >wanted
-    printf 'U tile_rt_%s\n' launch load query >>wanted
+    for entry in saxpy twice_f32 twice_f64; do
+        printf 'T kernels_%s\n' ${entry}{,_load,_query,_unload,_workspace} ${entry}{,_query,_workspace}.signature
+    done >wanted
+    printf 'U tile_rt_%s\n' launch load query unload workspace >>wanted
     # what LLVM may call for copies and fills
-    grep -vxE 'U mem(cpy|set|move)' symbols | diff <(sort wanted) -
+    sed -E 's/(signature)_[0-9a-f]{8}$/\1/' symbols | grep -vxE 'U mem(cpy|set|move)' | sort | diff <(sort wanted) -
+}
+
+@test "a header of another build does not link, and the message names the kernel" {
+    runtime
+    mkdir -p build
+    declared='x: in f32[N], y: out f32[N], a: act' members='none, relu' size=64 value='x[b*B +: B]'
+    build() {
+        printf 'enum act { %s } kernel f(%s) grid(b: cdiv(N, B)) tune(B: {64, 128} = %s) { y[b*B +: B] = %s; }\n' \
+            "$members" "$declared" "$size" "$value" >build/f.tile
+        "$TILECC" -arch=cpu -o build/f.o build/f.tile
+    }
+    use() { ${CC:-cc} -Ibuild -c "build/use.$1" -o build/use.o && ${CC:-cc} build/use.o build/f.o tile_rt.o -o build/use -ldl -lpthread; }
+    cat >build/use.c <<'END'
+#include "f.h"
+int main(void)
+{
+    float d[4] = {1, 2, 3, 4}, e[4] = {0};
+    struct tile_f32_1 x = tile_f32_1_row_major(d, 4), y = tile_f32_1_row_major(e, 4);
+    return f(TILE_CPU, &x, &y, TILE_ACT_RELU) != TILE_OK || e[3] != 4.0f || f_workspace(TILE_CPU, &x, &y, 0) != 0 ||
+           f_workspace(TILE_CPU, &x, &x, 0) != (size_t)-1 || f_unload() != TILE_OK;
+}
+END
+    cp build/use.c build/use.cc
+    build
+    cp build/f.h build/kept.h
+    use c
+    ./build/use
+    ${CXX:-c++} -x c++ -Ibuild -c build/use.cc -o build/use.o
+    ${CC:-cc} build/use.o build/f.o tile_rt.o -o build/use -ldl -lpthread
+    ./build/use
+    # what a caller does not see may change
+    value='0.5*x[b*B +: B]' build
+    cmp build/f.h build/kept.h
+    use c
+    mismatch() { # with the variables as they are
+        build
+        cp build/kept.h build/f.h
+        run use c
+        [ "$status" -ne 0 ]
+        case $output in *undefined*f.signature_*) ;; *) echo "$output"; return 1 ;; esac
+    }
+    members='none, gelu, relu' mismatch
+    size=128 mismatch
+    declared='x: in? f32[N], y: out f32[N], a: act' value='1.0' mismatch
+    declared='y: out f32[N], x: in f32[N], a: act' mismatch
+    declared='x: in f32[N], y: out f32[N], a: act, s: i32' mismatch
+    declared='x: in f16[N], y: out f32[N], a: act' value='f32(x[b*B +: B])' mismatch
+}
+
+@test "the header that is made alone is the object's" {
+    mkdir -p alone
+    for source in "$SRCDIR"/examples/*.tile; do
+        [ "$source" != "$SRCDIR/examples/attention.tile" ] || continue # slow, and has nothing of its own here
+        "$TILECC" -arch=cpu -O1 -o alone/a.o "$source"
+        "$TILECC" -arch=cpu --emit=header -o alone/b.h "$source"
+        cmp alone/a.h alone/b.h
+    done
 }
 
 @test "sections: no executable stack, nothing to run at start, read-only data" {
