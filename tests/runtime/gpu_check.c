@@ -17,6 +17,7 @@ enum { ELEMENTS = 1 << 20, RELAXED = 2 };
 /* name, name of the symbol, parameters */
 #define DRIVER(X)                                                                                                      \
     X(init, cuInit, (unsigned))                                                                                        \
+    X(count_devices, cuDeviceGetCount, (int *))                                                                        \
     X(attribute, cuDeviceGetAttribute, (int *, int, int))                                                              \
     X(retain, cuDevicePrimaryCtxRetain, (void **, int))                                                                \
     X(reset, cuDevicePrimaryCtxReset_v2, (int))                                                                        \
@@ -267,6 +268,139 @@ static void other_contexts(void)
         DRIVER_OK(cu.set_current(context));
     }
 }
+/* ---- two devices ---- */
+
+struct place {
+    void *context;
+    struct CUstream_st *stream;
+    uintptr_t x, y;
+};
+
+static void set_up_place(struct place *place, int device)
+{
+    DRIVER_OK(cu.retain(&place->context, device));
+    DRIVER_OK(cu.set_current(place->context));
+    DRIVER_OK(cu.create_stream(&place->stream, 1));
+    allocate();
+    place->x = x_data;
+    place->y = y_data;
+}
+
+/* False: this machine has one device, and the case is passed over. */
+static int begin_two(struct place places[2])
+{
+    int devices = 0;
+    if (!open_driver() || cu.count_devices(&devices) != 0)
+        exit(77);
+    if (devices < 2) {
+        puts("one device: passed over");
+        return 0;
+    }
+    for (int d = 0; d < 2; d++)
+        set_up_place(&places[d], d);
+    return 1;
+}
+
+static int scale_at(const struct place *place, int64_t elements)
+{
+    struct tile_f32_1 x = view(place->x, elements), y = view(place->y, elements);
+    return gpu_scale(place->stream, 2.0f, &x, &y);
+}
+
+static int is_right_at(const struct place *place, int64_t elements, int times)
+{
+    y_data = place->y;
+    return cu.set_current(place->context) == 0 && cu.synchronize() == 0 && is_right(elements, times);
+}
+
+/* Streams of both devices in turns from one thread, whatever context is current, and none. */
+static void two_devices(void)
+{
+    struct place places[2];
+    if (!begin_two(places))
+        return;
+    for (int i = 0; i < 300; i++) {
+        void *current = NULL, *wanted = i % 3 == 2 ? NULL : places[i % 3].context;
+        DRIVER_OK(cu.set_current(wanted));
+        EXPECT_STATUS(scale_at(&places[i % 2], ELEMENTS - 3), TILE_OK, "");
+        EXPECT(cu.get_current(&current) == 0 && current == wanted);
+    }
+    for (int d = 0; d < 2; d++)
+        EXPECT(is_right_at(&places[d], ELEMENTS - 3, 150));
+    EXPECT_STATUS(gpu_scale_unload(), TILE_OK, "");
+    EXPECT_STATUS(scale_at(&places[1], 10), TILE_OK, "");
+    EXPECT_STATUS(gpu_scale_load(), TILE_OK, ""); /* of the current one, 1 */
+    EXPECT_STATUS(scale_at(&places[0], 10), TILE_OK, "");
+    for (int d = 0; d < 2; d++)
+        DRIVER_OK(cu.set_current(places[d].context) || cu.synchronize());
+}
+
+static struct place thread_places[2];
+static void *launch_on_both(void *which)
+{
+    for (int i = 0; i < 100; i++)
+        if (scale_at(&thread_places[(i + (which != NULL)) % 2], ELEMENTS) != TILE_OK)
+            __atomic_add_fetch(&thread_errors, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+/* First use from 32 threads on both devices at once, no context current in any. */
+static void two_devices_threads(void)
+{
+    pthread_t all[32];
+    if (!begin_two(thread_places))
+        return;
+    for (int i = 0; i < 32; i++)
+        EXPECT(pthread_create(&all[i], NULL, launch_on_both, i % 2 ? &all[i] : NULL) == 0);
+    for (int i = 0; i < 32; i++)
+        pthread_join(all[i], NULL);
+    EXPECT(thread_errors == 0);
+    for (int d = 0; d < 2; d++)
+        EXPECT(is_right_at(&thread_places[d], ELEMENTS, 1600));
+}
+
+/* First use on device 1 while a stream of device 0 is captured in global mode. */
+static void two_devices_capture(void)
+{
+    struct place places[2];
+    void *graph = NULL, *executable = NULL;
+    if (!begin_two(places))
+        return;
+    DRIVER_OK(cu.set_current(places[0].context));
+    DRIVER_OK(cu.begin_capture(places[0].stream, 0));
+    EXPECT_STATUS(scale_at(&places[1], ELEMENTS), TILE_OK, "");
+    EXPECT_STATUS(scale_at(&places[0], ELEMENTS), TILE_OK, "");
+    DRIVER_OK(cu.end_capture(places[0].stream, &graph));
+    DRIVER_OK(cu.instantiate(&executable, graph, 0));
+    DRIVER_OK(cu.launch_graph(executable, places[0].stream));
+    for (int d = 0; d < 2; d++)
+        EXPECT(is_right_at(&places[d], ELEMENTS, 1));
+}
+
+/* A kernel that destroys device 0's context leaves device 1 at work. */
+static void two_devices_lost(void)
+{
+    struct place places[2];
+    setenv("TILE_DEVICE_SYNC", "1", 1);
+    if (!begin_two(places))
+        return;
+    EXPECT_STATUS(scale_at(&places[1], 100), TILE_OK, "");
+    EXPECT_STATUS(gpu_wild(places[0].stream, (float *)(uintptr_t)16), TILE_ERR_CONTEXT_LOST, "gpu_wild");
+    EXPECT_STATUS(scale_at(&places[0], 100), TILE_ERR_CONTEXT_LOST, "");
+    EXPECT_STATUS(scale_at(&places[1], 100), TILE_OK, "");
+    EXPECT(is_right_at(&places[1], 100, 2));
+}
+
+static void unload(void)
+{
+    begin();
+    EXPECT_STATUS(gpu_scale_unload(), TILE_OK, "");
+    for (int i = 1; i <= 20; i++) {
+        EXPECT_STATUS(scale(NULL, 1000), TILE_OK, "");
+        DRIVER_OK(cu.synchronize());
+        EXPECT_STATUS(gpu_scale_unload(), TILE_OK, "");
+    }
+    EXPECT(is_right(1000, 20));
+}
 static void forked(void)
 {
     int status = -1;
@@ -302,6 +436,7 @@ int main(int count, char **parameters)
         CASE(launches), CASE(arguments), CASE(other_architecture), CASE(no_current_context), CASE(capture_global),
         CASE(capture_thread), CASE(capture_relaxed), CASE(capture_loaded), CASE(threads), CASE(large_grids),
         CASE(lost_context), CASE(primary_reset), CASE(other_contexts), CASE(forked), CASE(query),
+        CASE(unload), CASE(two_devices), CASE(two_devices_threads), CASE(two_devices_capture), CASE(two_devices_lost),
     };
     pid_t child = fork();
     int status = 0;
