@@ -9,125 +9,50 @@
  *     store %y[%row, 0 +: 16384], cast (div (math function(exp) …(load %x[%row, 0 +: 16384])), splat %t)
  *     store %y[%row, 16384 +: 16384], cast (div (math function(exp) …(load %x[%row, 16384 +: 16384])), splat %t)
  *     …
- * A thread then holds no wide value across a reduction: it reads the row again, which lies in the second-level cache
- * by then.  A second reduction reads it again, too.  Rows half as wide keep what they have, but read what only the
- * store needs (weights, biases) piece by piece.  Without it such rows spill.
+ * A thread then holds no wide value across a reduction.  Where the row itself fits into shared memory it is put there
+ * when it is read, and the pieces come from there:
+ *
+ *     %x = load %x[%row, 0 +: 65536]      buffer_store %x, %held
+ *     …
+ *     %p = buffer_load start(16384) %held : bf16[16384]
+ *
+ * else it is read again: it lies in the second-level cache by then.  Reductions of such rows go piece by piece, too:
+ *
+ *     %t = reduce axis(0) kind(add) %e : f32      becomes the reduction of a piece: ((%e0 + %e1) + %e2) + %e3
+ *
+ * Rows half as wide keep what they have, but read what only the store needs (weights, biases) piece by piece.  Without
+ * it such rows spill.
  *
  * Right because elementwise operations compute each element alone; pieces are parts that lie in registers of their
- * own, so extract moves nothing; and a load goes down only past operations that do not write what it reads, the
- * pieces stored before its own holding other elements. */
-#include "base/plant.h"
-#include "ir/alias.h"
+ * own, so extract moves nothing; a load goes down only past operations that do not write what it reads, the
+ * pieces stored before its own holding other elements; nobody else writes a held tile's buffer; and the order in which
+ * a reduction of the seven kinds combines is the target's unless it is fixed. */
 #include "passes/layout_rules.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
+#include "passes/stream.h"
 
-enum { WIDE = 32, PIECE = 16, PIECES = 4, DEPTH = 24 }; /* elements a thread; operations on a path */
+enum { WIDE = 32, PIECE = 16, PIECES = 4 }; /* elements a thread */
 
-struct stream {
-    struct layout_adapter adapter;
-    struct pass_context *context;
-    struct ir_operation *at;             /* the store, or the reduce */
-    const struct layout *layout, *piece; /* of the stored tile, of one piece */
-    int dimension, pieces;
-    int64_t length;                      /* of a piece along the dimension */
-    bool again;                          /* compute again what has other users */
-    bool reload;                         /* and read again */
-    VECTOR(struct ir_value *) kept;      /* values that pieces are extracted from */
-    VECTOR(struct ir_value *) made;      /* of the piece at hand: original and piece, in turn */
-    int sunk_loads;
-    bool waits;                          /* a sunk load stood before a reduction */
-    bool dear;                           /* what is computed has a function like exp in it */
-    bool changed;
-};
-
-/* ---- loads that may go down to the store ---- */
-
-static int view_dimension(const struct stream *s, const struct ir_access *access)
-{
-    int tile = 0;
-    for (int d = 0; d < access->rank; d++) {
-        if (access->place[d] == IR_GATHER)
-            return -1;
-        if (access->place[d] > 0 && tile++ == s->dimension)
-            return d;
-    }
-    return -1;
-}
-
-/* Piece by piece the store overwrites what the load reads only where it has been read. */
-static bool same_elements(const struct ir_access *a, const struct ir_access *b)
-{
-    bool arguments = !a->view->definition && !b->view->definition && !a->view->block->parent && !b->view->block->parent;
-    if (a->rank != b->rank || (a->view != b->view && !arguments))
-        return false;
-    for (int d = 0; d < a->rank; d++)
-        if (a->place[d] != b->place[d] || a->index[d] != b->index[d])
-            return false;
-    return true;
-}
-
-static bool can_sink(const struct stream *s, const struct ir_operation *op)
-{
-    struct ir_access load, store;
-    if (!ir_access_of(op, &load) || view_dimension(s, &load) < 0)
-        return false;
-    if (op->opcode == OP_INSIDE)
-        return true;
-    if (op->opcode != OP_LOAD || op->block != s->at->block)
-        return false;
-    for (const struct ir_operation *between = op->next; between && between != s->at; between = between->next)
-        if (alias_clobbers(between, op) && !PLANTED(stream_reads_after_store))
-            return false;
-    if (s->at->opcode == OP_REDUCE)
-        return true;
-    return ir_access_of(s->at, &store) && (!alias_may(store.view, load.view) || same_elements(&store, &load));
-}
-
-/* ---- what a piece is made from ---- */
-
-static bool is_used_once(const struct ir_value *value) { return value->uses && !value->uses->next; }
-
-static bool is_source(const struct ir_operation *op)
-{
-    return op && (op->opcode == OP_CONSTANT || op->opcode == OP_SPLAT || op->opcode == OP_IOTA);
-}
-
-/* Whether a value's piece is computed (else it is extracted).  alone: nobody but the store needs what needs it. */
-static bool is_computed(const struct stream *s, const struct ir_value *value, int depth, bool alone)
-{
-    const struct ir_operation *op = value->definition;
-    if (!op || op->result_count != 1 || op->region_count || depth > DEPTH)
-        return false;
-    if (is_source(op))
-        return true;
-    if (op->opcode == OP_LOAD)
-        return ((alone && is_used_once(value)) || (s->again && s->reload)) && can_sink(s, op);
-    if (op->opcode == OP_INSIDE)
-        return can_sink(s, op);
-    return rewrite_has_trait(op, IR_TRAIT_ELEMENTWISE) && op->opcode != OP_POINTER_ADD &&
-           ((alone && is_used_once(value)) || s->again || layout_rule_cheap(value));
-}
+/* ---- what is kept ---- */
 
 static void look(struct stream *s, struct ir_value *value, int depth, bool alone)
 {
     if (!layout_rule_has(value))
         return;
-    if (!is_computed(s, value, depth, alone)) {
+    if (!stream_is_computed(s, value, depth, alone)) {
         for (int i = 0; i < s->kept.count; i++)
             if (s->kept.data[i] == value)
                 return;
         vector_push(s->context->arena, &s->kept, value);
         return;
     }
-    s->dear |= value->definition->opcode == OP_MATH;
     if (value->definition->opcode == OP_LOAD) {
         s->sunk_loads++;
-        for (const struct ir_operation *op = value->definition->next; op && op != s->at; op = op->next)
-            s->waits |= op->opcode == OP_REDUCE;
+        s->waits |= stream_waits(s, value->definition);
     }
     for (int i = 0; i < value->definition->operand_count; i++)
-        look(s, value->definition->operands[i], depth + 1, alone && is_used_once(value));
+        look(s, value->definition->operands[i], depth + 1, alone && stream_used_once(value));
 }
 
 /* Bytes a thread keeps for the operation's sake. */
@@ -136,7 +61,7 @@ static int64_t kept_bytes(struct stream *s, struct ir_value *value, struct ir_va
     int64_t bytes = 0;
     s->again = again;
     s->kept.count = s->sunk_loads = 0;
-    s->waits = s->dear = false;
+    s->waits = false;
     look(s, value, 1, true);
     if (mask)
         look(s, mask, 1, true);
@@ -149,108 +74,7 @@ static int64_t kept_bytes(struct stream *s, struct ir_value *value, struct ir_va
     return bytes;
 }
 
-/* ---- making a piece ---- */
-
-static const struct ir_type *piece_type(const struct stream *s, const struct ir_type *type)
-{
-    int64_t extent[IR_MAX_RANK];
-    for (int d = 0; d < type->rank; d++)
-        extent[d] = d == s->dimension ? s->length : type->extent[d];
-    struct ir_context *context = s->adapter.module->context;
-    return ir_type_with_layout(context, ir_type_with_shape(context, type, type->rank, extent), s->piece);
-}
-
-static struct ir_value *moved_index(struct ir_builder *builder, struct ir_value *index, int64_t by)
-{
-    int64_t start;
-    if (by == 0)
-        return index;
-    if (ir_constant_integer(index, &start))
-        return ir_constant_int(builder, index->type, start + by);
-    return ir_binary(builder, OP_ADD, index, ir_constant_int(builder, index->type, by));
-}
-
-static void copy_attributes(const struct stream *s, struct ir_operation *to, const struct ir_operation *from)
-{
-    struct ir_attribute **link = &to->attributes;
-    for (const struct ir_attribute *attribute = from->attributes; attribute; attribute = attribute->next) {
-        *link = arena_copy(s->adapter.module->arena, attribute, sizeof *attribute);
-        link = &(*link)->next;
-    }
-    *link = NULL;
-}
-
-static struct ir_value *make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number,
-                                   int depth,
-                                   bool alone);
-
-/* A memory operation on one piece of its place. */
-static struct ir_operation *piece_of_access(struct stream *s, struct ir_builder *builder, struct ir_operation *op,
-                                            int number,
-                                            int depth, bool alone)
-{
-    struct ir_access access;
-    ir_access_of(op, &access);
-    int dimension = view_dimension(s, &access);
-    struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count);
-    int64_t place[IR_MAX_RANK];
-    for (int i = 0; i < op->operand_count; i++)
-        operands[i] = layout_rule_has(op->operands[i]) ? make_piece(s, builder, op->operands[i], number, depth + 1,
-                                                                    alone)
-                                                       : op->operands[i];
-    operands[1 + dimension] = moved_index(builder, operands[1 + dimension], number * s->length);
-    const struct ir_type *type = op->result_count ? piece_type(s, op->results[0]->type) : NULL;
-    struct ir_operation *piece = ir_build(builder, op->opcode, op->operand_count, operands, op->result_count, &type);
-    copy_attributes(s, piece, op);
-    for (int d = 0; d < access.rank; d++)
-        place[d] = d == dimension ? s->length : access.place[d];
-    ir_set_list(piece, IR_ATTRIBUTE_PLACE, access.rank, place);
-    return piece;
-}
-
-static struct ir_value *compute_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value,
-                                      int number, int depth,
-                                      bool alone)
-{
-    struct ir_operation *op = value->definition;
-    const struct ir_type *type = piece_type(s, value->type);
-    if (op->opcode == OP_LOAD || op->opcode == OP_INSIDE)
-        return piece_of_access(s, builder, op, number, depth, alone)->results[0];
-    if (op->opcode == OP_IOTA) {
-        int64_t first = PLANTED(stream_counts_from_zero) ? 0 : number * s->length;
-        struct ir_value *start = ir_constant_int(builder, type, first);
-        return ir_binary(builder, OP_ADD, ir_build_value(builder, OP_IOTA, type, 0, NULL), start);
-    }
-    struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count + 1);
-    for (int i = 0; i < op->operand_count; i++)
-        operands[i] = layout_rule_has(op->operands[i]) ? make_piece(s, builder, op->operands[i], number, depth + 1,
-                                                                    alone)
-                                                       : op->operands[i];
-    struct ir_operation *piece = ir_build(builder, op->opcode, op->operand_count, operands, 1, &type);
-    copy_attributes(s, piece, op);
-    return piece->results[0];
-}
-
-static struct ir_value *make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number,
-                                   int depth,
-                                   bool alone)
-{
-    for (int i = 0; i < s->made.count; i += 2)
-        if (s->made.data[i] == value)
-            return s->made.data[i + 1];
-    struct ir_value *piece;
-    if (is_computed(s, value, depth, alone)) {
-        piece = compute_piece(s, builder, value, number, depth, alone && is_used_once(value));
-    } else {
-        int64_t start[IR_MAX_RANK] = { 0 };
-        start[s->dimension] = number * s->length;
-        piece = ir_build_value(builder, OP_EXTRACT, piece_type(s, value->type), 1, &value);
-        ir_set_list(piece->definition, IR_ATTRIBUTE_START, value->type->rank, start);
-    }
-    vector_push(s->context->arena, &s->made, value);
-    vector_push(s->context->arena, &s->made, piece);
-    return piece;
-}
+/* ---- pieces ---- */
 
 /* The dimension whose parts lie in registers, and its parts. */
 static bool choose_pieces(struct stream *s, const struct ir_type *type)
@@ -267,27 +91,21 @@ static bool choose_pieces(struct stream *s, const struct ir_type *type)
     return false;
 }
 
-/* Whether these bytes take more than half of a thread's share of the registers. */
-static bool too_much(const struct stream *s, int64_t bytes)
-{
-    int64_t share = 65536 / (32 * (int64_t)s->adapter.warps);
-    return 2 * bytes > 4 * int64_min(share, 255);
-}
-
 static void stream_store(struct stream *s, struct ir_operation *op)
 {
     struct ir_access access;
     if (!ir_access_of(op, &access) || !layout_rule_has(access.value))
         return;
     s->at = op;
+    s->last = op->previous;
     s->layout = access.value->type->layout;
     int registers = layout_registers(s->layout);
-    if (registers < WIDE || !choose_pieces(s, access.value->type) || view_dimension(s, &access) < 0)
+    if (registers < WIDE || !choose_pieces(s, access.value->type) || stream_view_dimension(s, &access) < 0)
         return;
     s->reload = false;
     int64_t kept = kept_bytes(s, access.value, access.mask, false);
     bool sinks = s->sunk_loads > 0;
-    s->reload = too_much(s, kept);
+    s->reload = stream_too_much(s, kept);
     int64_t kept_again = kept_bytes(s, access.value, access.mask, true);
     s->again = kept_again < kept && (s->reload || !sinks);
     if (!s->again)
@@ -299,51 +117,93 @@ static void stream_store(struct stream *s, struct ir_operation *op)
     struct ir_builder builder = rewrite_before(op);
     for (int number = 0; number < s->pieces; number++) {
         s->made.count = 0;
-        piece_of_access(s, &builder, op, number, 0, true);
+        stream_piece_of_access(s, &builder, op, number, 0, true);
     }
     pass_remark(s->context, op->at, "written in %d pieces%s", s->pieces, s->again ? ", computed again for each" : "");
     ir_remove(op);
     s->changed = true;
 }
 
-/* A reduction behind another one reads its row again, whole: all its loads are in flight at once, and nothing is held
- * across the reduction before. */
+/* ---- reductions ---- */
+
+/* The elementwise operation of a kind of reduction. */
+static enum ir_opcode combining(enum ir_reduce_kind kind)
+{
+    switch (kind) {
+    case IR_REDUCE_ADD: return OP_ADD;
+    case IR_REDUCE_MUL: return OP_MUL;
+    case IR_REDUCE_MIN: return OP_MIN;
+    case IR_REDUCE_MAX: return OP_MAX;
+    case IR_REDUCE_AND: return OP_AND;
+    case IR_REDUCE_OR: return OP_OR;
+    case IR_REDUCE_XOR: return OP_XOR;
+    default: die("a reduction by a region is in order");
+    }
+}
+
+static struct ir_value *combine(struct ir_builder *builder, const struct ir_operation *reduce, struct ir_value *left,
+                                struct ir_value *right)
+{
+    struct ir_value *both =
+        ir_binary(builder, combining((enum ir_reduce_kind)ir_number(reduce, IR_ATTRIBUTE_KIND, 0)), left, right);
+    bool picks = both->definition->opcode == OP_MIN || both->definition->opcode == OP_MAX;
+    if (picks && ir_attribute(reduce, IR_ATTRIBUTE_NAN))
+        ir_set_number(both->definition, IR_ATTRIBUTE_NAN, ir_number(reduce, IR_ATTRIBUTE_NAN, 0));
+    return both;
+}
+
+/* Pieces along the axis are combined element by element, each made when it is added: only one piece and the sum live
+ * in registers at a time. */
+static bool choose_reduced(struct stream *s, const struct ir_operation *op)
+{
+    const struct ir_type *type = op->operands[0]->type;
+    s->layout = type->layout;
+    return layout_registers(s->layout) >= WIDE && !ir_reduce_is_ordered(op) && choose_pieces(s, type) &&
+           s->dimension == ir_number(op, IR_ATTRIBUTE_AXIS, 0);
+}
+
 static void stream_reduce(struct stream *s, struct ir_operation *op)
 {
-    struct ir_value *value = op->operands[0];
+    struct ir_value *value = op->operands[0], *sum = NULL;
     s->at = op;
-    s->layout = s->piece = value->type->layout;
-    s->dimension = 0;
-    s->pieces = 1;
-    s->length = value->type->extent[0];
-    if (layout_registers(s->layout) < WIDE)
+    s->last = op->previous;
+    if (!choose_reduced(s, op))
         return;
     s->reload = false;
     int64_t kept = kept_bytes(s, value, NULL, false);
-    s->reload = too_much(s, kept);
-    int64_t kept_again = kept_bytes(s, value, NULL, true);
-    if (!s->reload || kept_again >= kept || !s->waits || s->dear || !pass_fuel(s->context))
+    s->reload = stream_too_much(s, kept);
+    if (!s->reload || kept_bytes(s, value, NULL, true) >= kept || !pass_fuel(s->context))
         return;
     struct ir_builder builder = rewrite_before(op);
-    s->made.count = 0;
-    ir_set_operand(op, 0, make_piece(s, &builder, value, 0, 1, true));
-    pass_remark(s->context, op->at, "the tile is computed again for this reduction");
+    for (int number = 0; number < s->pieces; number++) {
+        s->made.count = 0;
+        struct ir_value *piece = stream_make_piece(s, &builder, value, number, 1, true);
+        sum = sum ? combine(&builder, op, sum, piece) : piece;
+    }
+    ir_set_operand(op, 0, sum);
+    pass_remark(s->context, op->at, "reduced in %d pieces, computed again for it", s->pieces);
     s->changed = true;
 }
 
-static void visit(struct ir_operation *op, void *context)
+static void collect(struct ir_operation *op, void *context)
 {
+    struct stream *s = context;
     if (op->opcode == OP_STORE)
-        stream_store(context, op);
+        vector_push(s->context->arena, &s->stores, op);
     else if (op->opcode == OP_REDUCE && op->operand_count == 1 && layout_rule_has(op->operands[0]))
-        stream_reduce(context, op);
+        vector_push(s->context->arena, &s->reductions, op);
 }
 
 bool pass_stream(struct ir_function *function, struct pass_context *context)
 {
-    struct stream s = { .context = context };
+    struct stream s = { .context = context, .function = function };
     s.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
                                          context->arena, function->warps };
-    ir_walk(function->body, visit, &s);
+    ir_walk(function->body, collect, &s);
+    /* From the end up: who else needs a value shows what would be kept, and what comes before is not rewritten yet. */
+    for (int i = s.stores.count - 1; i >= 0; i--)
+        stream_store(&s, s.stores.data[i]);
+    for (int i = s.reductions.count - 1; i >= 0; i--)
+        stream_reduce(&s, s.reductions.data[i]);
     return s.changed;
 }

@@ -1,0 +1,44 @@
+/* What stream.c and stream_piece.c share: the operation at hand, and pieces of what it needs. */
+#ifndef TILECC_STREAM_H
+#define TILECC_STREAM_H
+#include "passes/layout_rules.h"
+#include "passes/pass.h"
+
+/* A tile that stays in shared memory from its load on. */
+struct stream_held { struct ir_operation *load; struct ir_value *buffer; };
+struct stream {
+    struct layout_adapter adapter;
+    struct pass_context *context;
+    struct ir_function *function;
+    struct ir_operation *at;             /* the store, or the reduce */
+    struct ir_operation *last;           /* in front of it, before any piece was made */
+    const struct layout *layout, *piece; /* of the stored or reduced tile, of one piece */
+    int dimension, pieces;
+    int64_t length;                      /* of a piece along the dimension */
+    bool again;                          /* compute again what has other users */
+    bool reload;                         /* and read again */
+    VECTOR(struct ir_value *) kept;      /* values that pieces are extracted from */
+    VECTOR(struct ir_value *) made;      /* of the piece at hand: original and piece, in turn */
+    VECTOR(struct stream_held) held;
+    VECTOR(struct ir_operation *) stores, reductions; /* of the function */
+    int sunk_loads;
+    bool waits;                          /* a sunk load stood before a reduction */
+    bool changed;
+};
+
+/* The dimension of the view along which pieces lie, or -1. */
+int stream_view_dimension(const struct stream *s, const struct ir_access *access);
+/* Whether a reduction stands between a load and the operation at hand. */
+bool stream_waits(const struct stream *s, const struct ir_operation *load);
+/* Whether these bytes take more than half of a thread's share of the registers. */
+bool stream_too_much(const struct stream *s, int64_t bytes);
+/* Whether a value's piece is computed (else it is extracted).  alone: nobody but the operation at hand needs what needs
+ * it. */
+bool stream_is_computed(const struct stream *s, const struct ir_value *value, int depth, bool alone);
+static inline bool stream_used_once(const struct ir_value *value) { return value->uses && !value->uses->next; }
+struct ir_value *stream_make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number,
+                                   int depth, bool alone);
+/* A memory operation on one piece of its place. */
+struct ir_operation *stream_piece_of_access(struct stream *s, struct ir_builder *builder, struct ir_operation *op,
+                                            int number, int depth, bool alone);
+#endif

@@ -1,0 +1,287 @@
+/* Pieces of tiles for stream.c: computed again from their sources, read again, or taken out of what is kept. */
+#include "base/plant.h"
+#include "ir/alias.h"
+#include "ir/scratch.h"
+#include "passes/rewrite.h"
+#include "passes/stream.h"
+#include "targets/target.h"
+
+enum { DEPTH = 24, SHARED_SLACK = 8192 }; /* operations on a path; shared memory for the scratch of reductions */
+
+/* ---- loads that may go down to the store ---- */
+
+int stream_view_dimension(const struct stream *s, const struct ir_access *access)
+{
+    int tile = 0;
+    for (int d = 0; d < access->rank; d++) {
+        if (access->place[d] == IR_GATHER)
+            return -1;
+        if (access->place[d] > 0 && tile++ == s->dimension)
+            return d;
+    }
+    return -1;
+}
+
+/* Piece by piece the store overwrites what the load reads only where it has been read. */
+static bool same_elements(const struct ir_access *a, const struct ir_access *b)
+{
+    bool arguments = !a->view->definition && !b->view->definition && !a->view->block->parent && !b->view->block->parent;
+    if (a->rank != b->rank || (a->view != b->view && !arguments))
+        return false;
+    for (int d = 0; d < a->rank; d++)
+        if (a->place[d] != b->place[d] || a->index[d] != b->index[d])
+            return false;
+    return true;
+}
+
+static bool can_sink(const struct stream *s, const struct ir_operation *op)
+{
+    struct ir_access load, store;
+    if (!ir_access_of(op, &load) || stream_view_dimension(s, &load) < 0)
+        return false;
+    if (op->opcode == OP_INSIDE)
+        return true;
+    if (op->opcode != OP_LOAD || op->block != s->at->block)
+        return false;
+    for (const struct ir_operation *between = op; between != s->last && between != s->at; between = between->next)
+        if (between != op && alias_clobbers(between, op) && !PLANTED(stream_reads_after_store))
+            return false;
+    if (s->last != op && s->last && alias_clobbers(s->last, op) && !PLANTED(stream_reads_after_store))
+        return false;
+    if (s->at->opcode == OP_REDUCE)
+        return true;
+    return ir_access_of(s->at, &store) && (!alias_may(store.view, load.view) || same_elements(&store, &load));
+}
+
+bool stream_waits(const struct stream *s, const struct ir_operation *load)
+{
+    for (const struct ir_operation *op = load->next; op && op != s->at; op = op->next)
+        if (op->opcode == OP_REDUCE)
+            return true;
+    return false;
+}
+
+/* ---- tiles that stay in shared memory ---- */
+
+static struct ir_value *held_buffer(const struct stream *s, const struct ir_operation *load)
+{
+    for (int i = 0; i < s->held.count; i++)
+        if (s->held.data[i].load == load)
+            return s->held.data[i].buffer;
+    return NULL;
+}
+
+static int64_t bytes_taken(const struct stream *s)
+{
+    int64_t bytes = SHARED_SLACK;
+    for (const struct ir_operation *op = s->function->body->first; op; op = op->next)
+        if (op->opcode == OP_BUFFER)
+            bytes += scratch_slot_bytes(op->results[0]->type) * op->results[0]->type->slots;
+    return bytes;
+}
+
+static const struct ir_type *held_type(const struct stream *s, const struct ir_type *tile)
+{
+    int extent[LAYOUT_RANK], order[LAYOUT_RANK];
+    for (int d = 0; d < tile->rank; d++) {
+        extent[d] = (int)tile->extent[d];
+        order[d] = tile->rank - 1 - d;
+    }
+    return ir_type_buffer(s->adapter.module->context, tile->element, tile->rank, tile->extent,
+                          layout_linear(s->adapter.table, tile->rank, extent, order), 1);
+}
+
+/* Behind a reduction the tile is wanted again, and shared memory has room for it.  Pieces come back to the threads that
+ * hold them, or others: barriers are somebody else's care. */
+static bool can_hold(const struct stream *s, const struct ir_operation *load)
+{
+    const struct ir_type *tile = load->results[0]->type;
+    int extent[LAYOUT_RANK];
+    if (held_buffer(s, load))
+        return true;
+    if (!s->context->target || load->block != s->at->block || !stream_waits(s, load) || !tile->layout)
+        return false;
+    for (const struct ir_operation *around = load->block->parent; around; around = around->block->parent)
+        if (around->opcode == OP_ROLES)
+            return false;
+    for (int d = 0; d < tile->rank; d++)
+        extent[d] = (int)tile->extent[d];
+    return layout_extend(s->adapter.table, s->piece, extent) &&
+           bytes_taken(s) + ir_type_bytes(tile) <= s->context->target->shared_bytes;
+}
+
+/* The buffer of a tile, which is put there where it is loaded. */
+static struct ir_value *hold(struct stream *s, struct ir_operation *load)
+{
+    struct ir_value *buffer = held_buffer(s, load), *tile = load->results[0];
+    if (buffer)
+        return buffer;
+    struct ir_builder front = { .module = s->adapter.module, .block = s->function->body,
+                                .before = s->function->body->first, .at = load->at };
+    buffer = ir_build_value(&front, OP_BUFFER, held_type(s, tile->type), 0, NULL);
+    struct ir_builder behind = { .module = s->adapter.module, .block = load->block, .before = load->next,
+                                 .at = load->at };
+    ir_build(&behind, OP_BUFFER_STORE, 2, (struct ir_value *[]){ tile, buffer }, 0, NULL);
+    vector_push(s->context->arena, &s->held, ((struct stream_held){ load, buffer }));
+    pass_remark(s->context, load->at, "the tile stays in shared memory, %lld bytes",
+                (long long)ir_type_bytes(tile->type));
+    return buffer;
+}
+
+/* ---- what a piece is made from ---- */
+
+bool stream_too_much(const struct stream *s, int64_t bytes)
+{
+    int64_t share = 65536 / (32 * (int64_t)s->adapter.warps);
+    return 2 * bytes > 4 * int64_min(share, 255);
+}
+
+/* A load of which each piece is read alone, from the view or from what is held of it.  In front of a reduction that
+ * nothing waits for, all loads had better be in flight at once, if they fit. */
+static bool is_read_again(const struct stream *s, const struct ir_operation *load, bool alone)
+{
+    const struct ir_type *type = load->results[0]->type;
+    bool once = alone && stream_used_once(load->results[0]);
+    if (s->at->opcode == OP_REDUCE && !stream_waits(s, load))
+        return s->again && can_sink(s, load) &&
+               stream_too_much(s, layout_registers(type->layout) * (ir_element_info[type->element].bits / 8));
+    if (held_buffer(s, load))
+        return true;
+    return (once && can_sink(s, load)) || (s->again && s->reload && (can_hold(s, load) || can_sink(s, load)));
+}
+
+static bool is_source(const struct ir_operation *op)
+{
+    return op && (op->opcode == OP_CONSTANT || op->opcode == OP_SPLAT || op->opcode == OP_IOTA);
+}
+
+bool stream_is_computed(const struct stream *s, const struct ir_value *value, int depth, bool alone)
+{
+    const struct ir_operation *op = value->definition;
+    if (!op || op->result_count != 1 || op->region_count || depth > DEPTH)
+        return false;
+    if (is_source(op))
+        return true;
+    if (op->opcode == OP_LOAD)
+        return is_read_again(s, op, alone);
+    if (op->opcode == OP_INSIDE)
+        return can_sink(s, op);
+    return rewrite_has_trait(op, IR_TRAIT_ELEMENTWISE) && op->opcode != OP_POINTER_ADD &&
+           ((alone && stream_used_once(value)) || s->again || layout_rule_cheap(value));
+}
+
+/* ---- making a piece ---- */
+
+static const struct ir_type *piece_type(const struct stream *s, const struct ir_type *type)
+{
+    int64_t extent[IR_MAX_RANK];
+    for (int d = 0; d < type->rank; d++)
+        extent[d] = d == s->dimension ? s->length : type->extent[d];
+    struct ir_context *context = s->adapter.module->context;
+    return ir_type_with_layout(context, ir_type_with_shape(context, type, type->rank, extent), s->piece);
+}
+
+static struct ir_value *moved_index(struct ir_builder *builder, struct ir_value *index, int64_t by)
+{
+    int64_t start;
+    if (by == 0)
+        return index;
+    if (ir_constant_integer(index, &start))
+        return ir_constant_int(builder, index->type, start + by);
+    return ir_binary(builder, OP_ADD, index, ir_constant_int(builder, index->type, by));
+}
+
+static void copy_attributes(const struct stream *s, struct ir_operation *to, const struct ir_operation *from)
+{
+    struct ir_attribute **link = &to->attributes;
+    for (const struct ir_attribute *attribute = from->attributes; attribute; attribute = attribute->next) {
+        *link = arena_copy(s->adapter.module->arena, attribute, sizeof *attribute);
+        link = &(*link)->next;
+    }
+    *link = NULL;
+}
+
+/* What an operation's piece is made from: pieces of tiles, scalars as they are. */
+static void make_operands(struct stream *s, struct ir_builder *builder, const struct ir_operation *op,
+                          struct ir_value **operands, int number, int depth, bool alone)
+{
+    for (int i = 0; i < op->operand_count; i++) {
+        struct ir_value *operand = op->operands[i];
+        operands[i] =
+            layout_rule_has(operand) ? stream_make_piece(s, builder, operand, number, depth + 1, alone) : operand;
+    }
+}
+
+struct ir_operation *stream_piece_of_access(struct stream *s, struct ir_builder *builder, struct ir_operation *op,
+                                            int number, int depth, bool alone)
+{
+    struct ir_access access;
+    ir_access_of(op, &access);
+    int dimension = stream_view_dimension(s, &access);
+    struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count);
+    int64_t place[IR_MAX_RANK];
+    make_operands(s, builder, op, operands, number, depth, alone);
+    operands[1 + dimension] = moved_index(builder, operands[1 + dimension], number * s->length);
+    const struct ir_type *type = op->result_count ? piece_type(s, op->results[0]->type) : NULL;
+    struct ir_operation *piece = ir_build(builder, op->opcode, op->operand_count, operands, op->result_count, &type);
+    copy_attributes(s, piece, op);
+    for (int d = 0; d < access.rank; d++)
+        place[d] = d == dimension ? s->length : access.place[d];
+    ir_set_list(piece, IR_ATTRIBUTE_PLACE, access.rank, place);
+    return piece;
+}
+
+static void set_start(const struct stream *s, struct ir_operation *op, const struct ir_type *whole, int number)
+{
+    int64_t start[IR_MAX_RANK] = { 0 };
+    start[s->dimension] = number * s->length;
+    ir_set_list(op, IR_ATTRIBUTE_START, whole->rank, start);
+}
+
+static struct ir_value *held_piece(struct stream *s, struct ir_builder *builder, struct ir_operation *load, int number)
+{
+    struct ir_value *buffer = hold(s, load), *whole = load->results[0];
+    struct ir_value *piece = ir_build_value(builder, OP_BUFFER_LOAD, piece_type(s, whole->type), 1, &buffer);
+    set_start(s, piece->definition, whole->type, number);
+    return piece;
+}
+
+static struct ir_value *compute_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number,
+                                      int depth, bool alone)
+{
+    struct ir_operation *op = value->definition;
+    const struct ir_type *type = piece_type(s, value->type);
+    if (op->opcode == OP_LOAD && !(alone && stream_used_once(value) && can_sink(s, op)) && can_hold(s, op))
+        return held_piece(s, builder, op, number);
+    if (op->opcode == OP_LOAD || op->opcode == OP_INSIDE)
+        return stream_piece_of_access(s, builder, op, number, depth, alone)->results[0];
+    if (op->opcode == OP_IOTA) {
+        int64_t first = PLANTED(stream_counts_from_zero) ? 0 : number * s->length;
+        struct ir_value *start = ir_constant_int(builder, type, first);
+        return ir_binary(builder, OP_ADD, ir_build_value(builder, OP_IOTA, type, 0, NULL), start);
+    }
+    struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count + 1);
+    make_operands(s, builder, op, operands, number, depth, alone);
+    struct ir_operation *piece = ir_build(builder, op->opcode, op->operand_count, operands, 1, &type);
+    copy_attributes(s, piece, op);
+    return piece->results[0];
+}
+
+struct ir_value *stream_make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number,
+                                   int depth, bool alone)
+{
+    for (int i = 0; i < s->made.count; i += 2)
+        if (s->made.data[i] == value)
+            return s->made.data[i + 1];
+    struct ir_value *piece;
+    if (stream_is_computed(s, value, depth, alone)) {
+        piece = compute_piece(s, builder, value, number, depth, alone && stream_used_once(value));
+    } else {
+        piece = ir_build_value(builder, OP_EXTRACT, piece_type(s, value->type), 1, &value);
+        set_start(s, piece->definition, value->type, number);
+    }
+    vector_push(s->context->arena, &s->made, value);
+    vector_push(s->context->arena, &s->made, piece);
+    return piece;
+}
+
