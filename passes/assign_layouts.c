@@ -172,6 +172,7 @@ static void assign_operation(struct assignment *a, struct ir_operation *op)
 
 bool pass_assign_layouts(struct ir_function *function, struct pass_context *context)
 {
+    int asked = function->warps;
     function->warps = layout_choose_warps(function);
     struct assignment a = { .context = context };
     a.choice = layout_choose(function, function->warps, context->arena);
@@ -182,6 +183,9 @@ bool pass_assign_layouts(struct ir_function *function, struct pass_context *cont
     for (int i = a.cheap.count - 1; i >= 0; i--)
         if (!rewrite_is_used(a.cheap.data[i]))
             ir_remove(a.cheap.data[i]);
-    pass_remark(context, function->at, "a program has %d warps", function->warps);
+    if (asked > 0 && asked != function->warps)
+        pass_remark(context, function->at, "warps = %d has no effect here: the tiles go to %d", asked, function->warps);
+    else
+        pass_remark(context, function->at, "a program has %d warp%s", function->warps, function->warps == 1 ? "" : "s");
     return true;
 }

@@ -105,7 +105,13 @@ const struct layout *product_factor_of(struct layout_table *table, const struct 
 
 /* ---- warps ---- */
 
-struct counting { int64_t rows, most, products; bool wgmma, mma; };
+struct counting { int64_t rows, most, products, grid; bool wgmma, mma; };
+
+/* The largest power of two that divides it. */
+static int64_t power_in(int64_t number)
+{
+    return number & -number;
+}
 
 static void count(struct ir_operation *op, void *data)
 {
@@ -119,6 +125,10 @@ static void count(struct ir_operation *op, void *data)
             elements += ir_type_elements(other->results[0]->type);
     c->wgmma |= instruction_of(op) == IR_INSTRUCTION_WGMMA;
     c->mma |= instruction_of(op) == IR_INSTRUCTION_MMA;
+    if (instruction_of(op) == IR_INSTRUCTION_MMA && type->rank == 2) {
+        int64_t grid = power_in(type->extent[0] / 16) * power_in(type->extent[1] / 8);
+        c->grid = c->grid ? int64_min(c->grid, grid) : grid;
+    }
     if (!c->rows || type->extent[0] < c->rows)
         c->rows = type->extent[0];
     c->most = int64_max(c->most, ir_type_elements(type));
@@ -126,7 +136,8 @@ static void count(struct ir_operation *op, void *data)
 }
 
 /* wgmma: a warpgroup for each 64 rows, up to three; more where the accumulators would not fit into its registers.
- * mma: 128 accumulators a thread at most, so that a warp reads few factors for each product. */
+ * mma: 128 accumulators a thread at most, so that a warp reads few factors for each product; and no more warps than
+ * the smallest product has blocks of 16 x 8 for. */
 int product_warps(struct ir_function *function, int given)
 {
     struct counting c = { 0 };
@@ -141,12 +152,12 @@ int product_warps(struct ir_function *function, int given)
     }
     if (!c.mma)
         return 0;
-    if (given > 0 && is_power_of_two(given) && c.rows % 16 == 0 && c.most <= (int64_t)given * 32 * 128)
+    if (given > 0 && given <= c.grid && is_power_of_two(given) && c.rows % 16 == 0 && c.most <= (int64_t)given * 32 * 128)
         return given;
     int warps = 4;
     while (warps < MOST_MMA_WARPS && c.products > (int64_t)warps * 32 * 128)
         warps *= 2;
     while (warps < 16 && c.most > (int64_t)warps * 32 * 128)
         warps *= 2;
-    return warps;
+    return (int)int64_min(warps, c.grid);
 }

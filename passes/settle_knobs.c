@@ -20,6 +20,15 @@ static bool has(const struct ir_block *block, enum ir_opcode opcode)
     return false;
 }
 
+static int most_slots(const struct ir_block *block)
+{
+    int most = 1;
+    for (const struct ir_operation *op = block->first; op; op = op->next)
+        if (op->opcode == OP_BUFFER && op->results[0]->type->slots > most)
+            most = op->results[0]->type->slots;
+    return most;
+}
+
 /* `least`: the first value that asks for something. */
 static bool drop(struct ir_function *function, struct pass_context *context, int *knob, int least, const char *name,
                  const char *why)
@@ -44,5 +53,11 @@ bool pass_settle_knobs(struct ir_function *function, struct pass_context *contex
         changed |= drop(function, context, &function->cluster, 2, "cluster",
                         "only code with a producer and consumers lets blocks work together");
     changed |= drop(function, context, &function->split_k, 2, "split_k", "no pass splits a sum over programs");
+    int slots = most_slots(function->body);
+    if (function->stages > 1 && slots == 1)
+        pass_remark(context, function->at, "stages = %d has no effect here: no loop brings tiles ahead into shared memory",
+                    function->stages);
+    else if (function->stages > slots)
+        pass_remark(context, function->at, "stages = %d has no effect here: %d fit into shared memory", function->stages, slots);
     return changed;
 }

@@ -94,6 +94,23 @@ silent() { said "$@" >log; [ ! -s log ] || { cat log; return 1; }; }
     [ ! -e batch.o ]
 }
 
+@test "a product of few rows and columns takes as many warps as it has blocks" {
+    cat >p.tile <<'END'
+kernel p_small(a: in f16[16, 32], b: in f16[32, 16], c: out f32[16, 16])
+    grid(i: 1)
+    tune(warps: {2, 3, 4, 8}, stages: 2..=7)
+{
+    c[:, :] = a[:, :] @ b[:, :];
+}
+END
+    silent sm_80 p_small
+    said sm_80 p_small -Rpass=assign | grep -q 'a program has 2 warps'
+    # what was asked for and cannot be is said
+    said sm_80 p_small -D warps=8 -Rpass=assign | grep -q 'warps = 8 has no effect here: the tiles go to 2'
+    said sm_80 p_small -D warps=3 -Rpass=assign | grep -q 'warps = 3 has no effect here: the tiles go to 2'
+    said sm_80 p_small -D stages=6 -Rpass=settle | grep -q 'stages = 6 has no effect here: no loop brings tiles ahead into shared memory'
+}
+
 @test "W1202: spilled bytes, with line and instance" {
     [ -n "${PTXAS-}" ] || skip "no ptxas"
     run "$TILECC" -arch=sm_80 --spec 'product<f16>' -D maxnreg=40 -o p.o p.tile
