@@ -1,0 +1,51 @@
+/* What schedule decides about a loop (schedule.c, with the costs of schedule_cost.c) and what it builds
+ * (schedule_emit.c).
+ *
+ * A load has a *distance*: 0, it stands in the iteration that uses it; d, it is made in the d-th iteration before.  The
+ * greatest distance of a loop plus one is its number of stages.  Round i of the new loop runs distance d of iteration
+ * i + d, where that exists. */
+#ifndef TILECC_PASSES_SCHEDULE_H
+#define TILECC_PASSES_SCHEDULE_H
+#include "passes/pass.h"
+
+struct scheduled_load {
+    struct ir_operation *load;
+    int position;                   /* in the body */
+    int distance, most;             /* at most */
+    int registers;                  /* of a thread, for one iteration */
+    bool early;                     /* distance 0: moved to the top of its iteration */
+    bool late;                      /* distance 1: behind the last use of this iteration's, in the same registers */
+    bool short_of_registers;
+    struct ir_operation *behind;    /* late: that use, */
+    int behind_position;            /* in the body */
+    const char *problem;            /* why it stays, or why it is not further ahead */
+};
+struct schedule {
+    struct pass_context *context;
+    struct ir_function *function;
+    struct ir_operation *loop;
+    struct ir_block *body;
+    bool *steady;                   /* of the body's arguments: those that can be computed for iterations ahead */
+    VECTOR(struct scheduled_load) loads; /* in text order */
+    int distance;                   /* the greatest */
+};
+
+/* Rewrites the loop as the loads' distances say. */
+void schedule_emit(struct schedule *schedule);
+
+/* ---- costs: cycles of a block on a multiprocessor that it has for itself ---- */
+struct schedule_cost { double issue, latency; };
+struct schedule_cost schedule_cost_of(const struct ir_operation *operation, const struct target_row *target);
+/* Registers of a thread that hold the value. */
+int schedule_registers(const struct ir_value *value);
+/* Registers of a thread that are taken while each operation of a loop's body works, in text order. */
+int *schedule_pressure(struct arena *arena, const struct ir_block *body);
+
+static inline bool schedule_is_inside(const struct ir_block *block, const struct ir_value *value)
+{
+    for (const struct ir_block *inner = value->block; inner; inner = inner->parent ? inner->parent->block : NULL)
+        if (inner == block)
+            return true;
+    return false;
+}
+#endif
