@@ -127,6 +127,7 @@ static void lower_for(struct lowering *l, struct ir_operation *operation) {
         if (goes_in_words(yield->operands[i])) give_words(l, operation->results[i], phis[i]);
         else give(l, operation->results[i], phis[i], first[i].count);
     }
+    role_behind_loop(l, operation);
 }
 
 static void lower_while(struct lowering *l, struct ir_operation *operation) {

@@ -154,6 +154,7 @@ static void set_location(struct lowering *l, const struct ir_operation *operatio
 
 void lower_block(struct lowering *l, struct ir_block *block) {
     struct ir_operation *outer = l->operation;
+    struct lowering before = *l;
     for (struct ir_operation *operation = block->first; operation; operation = operation->next) {
         if (ir_op_info[operation->opcode].traits & IR_TRAIT_TERMINATOR) break;
         l->operation = operation;
@@ -162,6 +163,7 @@ void lower_block(struct lowering *l, struct ir_block *block) {
         lower_operation(l, operation);
     }
     role_single_end(l);
+    role_restore(l, &before);
     l->operation = outer;
 }
 

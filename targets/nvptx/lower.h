@@ -48,14 +48,15 @@ struct lowering {
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMBuilderRef builder;
-    LLVMBuilderRef entry;                 /* stands at the end of the prologue of the function or of the role: it
-                                             dominates everything in it */
+    LLVMBuilderRef entry;                 /* stands at the end of the prologue of the function or of the role, or in one
+                                             behind a loop: it dominates all that is lowered until it moves on */
     LLVMBuilderRef top;                   /* the function's own prologue: what is on the stack */
     LLVMValueRef kernel, slots, shared;   /* the parameter; start of dynamic shared memory */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, pointer, shared_pointer, nothing;
     LLVMValueRef thread, lane, warp;      /* i32; inside a role they count from its first warp */
     int warps;                            /* of the role, else of the block */
     int role;                             /* number of the role being lowered, -1: none */
+    int64_t first_warp;                   /* of the role in the block */
     bool one_thread;                      /* the role is run by one thread */
     bool warps_meet;                      /* threads of a warp read buffers by themselves: they meet before they tell */
     bool wgmma;                           /* somewhere in the kernel */
@@ -157,6 +158,10 @@ void lower_roles(struct lowering *l, struct ir_operation *operation);
 void lower_barrier(struct lowering *l, struct ir_operation *operation);
 /* Code from here on is run by the first thread of the role alone; adjacent operations share a block. */
 void role_single_begin(struct lowering *l);
+/* The builder stands behind a loop.  Where that was full of accumulators, what follows in the region asks who it is
+ * again. */
+void role_behind_loop(struct lowering *l, struct ir_operation *loop);
+void role_restore(struct lowering *l, const struct lowering *before); /* at the end of the region */
 void role_single_end(struct lowering *l);
 bool role_is_single(const struct lowering *l, const struct ir_operation *operation); /* one that the first thread runs */
 

@@ -15,6 +15,10 @@
 static const char pipeline[] =
     "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg,early-cse<memssa>,loop-simplify,lcssa,"
     "loop-mssa(licm<allowspeculation>),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
+/* Where accumulators fill the registers nothing is computed ahead: a number that is made in front of a loop and used
+ * behind it would cost a register all through. */
+static const char pipeline_for_accumulators[] =
+    "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 static LLVMTargetMachineRef make_machine(const struct target_row *row, int optimization) {
     LLVMInitializeNVPTXTargetInfo();
@@ -43,10 +47,10 @@ static void replace_directive(struct buffer *text, const char *directive, const 
     *text = out;
 }
 
-static void optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level) {
+static void optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *passes, int level) {
     if (level == 0) return;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(module, pipeline, machine, options);
+    LLVMErrorRef error = LLVMRunPasses(module, passes, machine, options);
     if (error) die("LLVM: %s", LLVMGetErrorMessage(error));
     LLVMDisposePassBuilderOptions(options);
 }
@@ -79,7 +83,7 @@ bool nvptx_make_ptx(const struct target_options *options, const struct target_ro
     if (LLVMVerifyModule(l.module, LLVMReturnStatusAction, &problem)) {
         die("the LLVM module of %s is wrong: %s", function->name, problem);
     }
-    optimize(l.module, machine, options->optimization);
+    optimize(l.module, machine, l.wgmma ? pipeline_for_accumulators : pipeline, options->optimization);
     if (llvm) {
         char *text = LLVMPrintModuleToString(l.module);
         buffer_puts(out, text);

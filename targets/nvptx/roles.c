@@ -6,6 +6,10 @@
  * of layouts are made; what was made outside for all warps is not asked there.  The number of a warp goes through a
  * shuffle, so that ptxas sees that it is the same in all lanes and keeps what is made of it in uniform registers.
  *
+ * Behind a loop that multiplies by wgmma there is such a prologue again: the number of the thread is read anew, and what
+ * the rest of the region makes of it (where its elements lie, who stores) is computed there.  What was made in front of
+ * the loop would take registers all through it, which accumulators need.
+ *
  * What one thread does for its role (tma_store, tma_commit, tma_wait: always the same thread) stands in a block behind
  * a branch. */
 #include "targets/nvptx/lower.h"
@@ -78,13 +82,39 @@ static void set_registers(struct lowering *l, int64_t registers, int64_t warps) 
 }
 
 /* The role's own numbers; a role of one thread is thread 0 of itself. */
-static void number_threads(struct lowering *l, int64_t first_warp) {
+static void number_threads(struct lowering *l) {
     if (l->one_thread) {
         l->thread = l->lane = l->warp = value_i32(l, 0);
-    } else if (first_warp) {
-        l->thread = LLVMBuildSub(l->entry, l->thread, value_i32(l, 32 * first_warp), "");
-        l->warp = LLVMBuildSub(l->entry, l->warp, value_i32(l, first_warp), "");
+    } else if (l->first_warp) {
+        l->thread = LLVMBuildSub(l->entry, l->thread, value_i32(l, 32 * l->first_warp), "");
+        l->warp = LLVMBuildSub(l->entry, l->warp, value_i32(l, l->first_warp), "");
     }
+}
+
+void role_behind_loop(struct lowering *l, struct ir_operation *loop) {
+    if (!l->wgmma || l->one_thread || l->per_element || !survey_of(loop->regions[0]).wgmma) return;
+    LLVMBasicBlockRef numbers = value_block(l, "numbers"), behind = value_block(l, "behind");
+    LLVMBuildBr(l->builder, numbers);
+    l->entry = LLVMCreateBuilderInContext(l->context);
+    LLVMPositionBuilderAtEnd(l->entry, numbers);
+    LLVMPositionBuilderBefore(l->entry, LLVMBuildBr(l->entry, behind));
+    LLVMPositionBuilderAtEnd(l->builder, behind);
+    l->thread = in_prologue(l, PTX_THREAD, l->i32, NULL, 0, NULL);
+    l->lane = LLVMBuildAnd(l->entry, l->thread, value_i32(l, 31), "");
+    l->warp = LLVMBuildLShr(l->entry, l->thread, value_i32(l, 5), "");
+    l->warp = in_prologue(l, PTX_WARP_UNIFORM, l->i32, &l->warp, 1, NULL);
+    number_threads(l);
+    l->coordinates = NULL;
+}
+
+void role_restore(struct lowering *l, const struct lowering *before) {
+    if (l->entry == before->entry) return;
+    LLVMDisposeBuilder(l->entry);
+    l->entry = before->entry;
+    l->thread = before->thread;
+    l->lane = before->lane;
+    l->warp = before->warp;
+    l->coordinates = before->coordinates;
 }
 
 static void lower_role(struct lowering *l, struct ir_block *region, int role, int64_t first_warp, int64_t warps,
@@ -94,6 +124,7 @@ static void lower_role(struct lowering *l, struct ir_block *region, int role, in
     LLVMBuilderRef b = l->builder;
     set_registers(l, registers, warps);
     l->role = role;
+    l->first_warp = first_warp;
     l->warps = (int)warps;
     l->warps_meet = survey.buffers;
     l->one_thread = !survey.tiles && !survey.buffers;
@@ -111,12 +142,13 @@ static void lower_role(struct lowering *l, struct ir_block *region, int role, in
     l->entry = LLVMCreateBuilderInContext(l->context);
     LLVMPositionBuilderAtEnd(l->entry, prologue);
     LLVMPositionBuilderAtEnd(b, body);
-    number_threads(l, first_warp);
+    number_threads(l);
     lower_block(l, region);
     LLVMBuildBr(b, end);
     LLVMBuildBr(l->entry, body);
     LLVMDisposeBuilder(l->entry);
     l->role = outer.role;
+    l->first_warp = outer.first_warp;
     l->warps = outer.warps;
     l->warps_meet = outer.warps_meet;
     l->one_thread = outer.one_thread;

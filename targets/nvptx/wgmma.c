@@ -157,13 +157,13 @@ static void find_blocks(struct lowering *l, struct product *p) {
 }
 
 /* The register of `layout` that holds element (row of the block + row, column + column) of the fragment's register, the
- * same in all threads. */
+ * same in all threads: which register it is, is a XOR of what lane and warp say, so that each is looked at alone. */
 static int find_register(const struct product *p, const struct layout *layout, int block, int column,
                          place_function *place, int reg) {
     static const int lanes[SAMPLE_LANES] = {0, 1, 2, 4, 8, 16};
     int found = -1, rank = layout->rank;
     for (int warp = 0; warp < 4 * p->groups; warp++)
-        for (int i = 0; i < SAMPLE_LANES; i++) {
+        for (int i = 0; i < (warp ? 1 : SAMPLE_LANES); i++) {
             int coordinates[LAYOUT_RANK] = {0}, row, inner;
             struct layout_position thread = {.part = {[LAYOUT_LANE] = lanes[i], [LAYOUT_WARP] = warp}};
             place(reg, lanes[i], warp, &row, &inner);
@@ -255,49 +255,70 @@ static void words_of_tile(struct lowering *l, const struct product *p, int block
 
 enum addition { ADD_NEVER, ADD_ALWAYS, ADD_IF }; /* whether the accumulator is looked at */
 
-/* One instruction; the accumulator's registers are replaced.
- *   m64n256k16.f32.bf16.bf16 {$0, …, $127}, $128, $129, 1, 1, 1, 0, 1;   "=f"…, "l,l", ties "0".."127" */
-static void multiply(struct lowering *l, const struct product *p, const LLVMValueRef *a, LLVMValueRef b_descriptor,
-                     enum addition addition, LLVMValueRef condition, LLVMValueRef *accumulator) {
-    int count = p->columns / 2, n = 0, inputs = p->a_tile ? 5 : 2;
-    char letter = p->element == IR_F32 ? 'f' : 'r';
-    struct buffer text = {0}, constraints = {0};
-    LLVMValueRef *arguments = value_array(l, count + 8);
-    LLVMTypeRef *members = ARENA_ARRAY(l->arena, LLVMTypeRef, count);
-    buffer_putc(&text, '{');
-    for (int i = 0; i < count; i++) {
-        buffer_printf(&text, "%s$%d", i ? ", " : "", i);
-        buffer_printf(&constraints, "%s=%c", i ? "," : "", letter);
-        members[i] = p->element == IR_F32 ? l->f32 : l->i32;
-    }
-    buffer_puts(&text, p->a_tile ? "}, {" : "}, ");
-    for (int i = 0; i < inputs; i++) {
-        bool last_of_a = p->a_tile && i == 3;
-        buffer_printf(&text, "$%d%s, ", count + i, last_of_a ? "}" : "");
-        buffer_puts(&constraints, p->a_tile && i < 4 ? ",r" : ",l");
-        arguments[n++] = i == inputs - 1 ? b_descriptor : a[i];
-    }
-    if (addition == ADD_IF) {
-        buffer_printf(&text, "$%d", count + n);
-        buffer_puts(&constraints, ",b");
-        arguments[n++] = condition;
+/* All instructions of a product as one text, so that LLVM sees the accumulator once and not once for each step of k:
+ *   fence; m64n256k16.f32.bf16.bf16 {$0, …, $127}, $128, $129, 1, 1, 1, 0, 1; …; commit
+ * with the results "=f"…, then the inputs "l", "r" and "b", then ties "0", "1", … */
+struct text {
+    struct buffer body, inputs;
+    LLVMValueRef *arguments;
+    int results, count; /* operands $0 …; inputs behind them */
+};
+
+/* The number of an input among the operands; what is there already is not passed twice. */
+static int input_number(struct text *t, char letter, LLVMValueRef value) {
+    for (int i = 0; i < t->count; i++)
+        if (t->arguments[i] == value) return t->results + i;
+    buffer_printf(&t->inputs, ",%c", letter);
+    t->arguments[t->count] = value;
+    return t->results + t->count++;
+}
+
+static void add_line(struct text *t, const char *line) { buffer_printf(&t->body, "%s%s", t->body.size ? "\n\t" : "", line); }
+
+/* One instruction into the registers of the tile that `registers` lists. */
+static void multiply(struct lowering *l, const struct product *p, struct text *t, const int *registers,
+                     const LLVMValueRef *a, LLVMValueRef b_descriptor, enum addition addition, LLVMValueRef condition) {
+    struct buffer text = {0};
+    for (int i = 0; i < p->columns / 2; i++) buffer_printf(&text, "%s$%d", i ? ", " : "{", registers[i]);
+    buffer_puts(&text, "}, ");
+    if (p->a_tile) {
+        for (int i = 0; i < 4; i++)
+            buffer_printf(&text, "%s$%d%s", i ? ", " : "{", input_number(t, 'r', a[i]), i == 3 ? "}, " : "");
     } else {
-        buffer_puts(&text, addition == ADD_ALWAYS ? "1" : "0");
+        buffer_printf(&text, "$%d, ", input_number(t, 'l', a[0]));
     }
+    buffer_printf(&text, "$%d, ", input_number(t, 'l', b_descriptor));
+    if (addition == ADD_IF) buffer_printf(&text, "$%d", input_number(t, 'b', condition));
+    else buffer_puts(&text, addition == ADD_ALWAYS ? "1" : "0");
     if (p->scales) buffer_puts(&text, ", 1, 1");
     if (p->transposes && !p->a_tile) buffer_printf(&text, ", %d", p->a.transposed);
     if (p->transposes) buffer_printf(&text, ", %d", p->b.transposed);
-    for (int i = 0; i < count && addition != ADD_NEVER; i++) {
-        buffer_printf(&constraints, ",%d", i);
-        arguments[n++] = accumulator[i];
-    }
     const char *words[2] = {arena_printf(l->arena, "m64n%dk%d.%s", p->columns, p->step, p->types), text.data};
-    LLVMTypeRef type = LLVMStructTypeInContext(l->context, members, (unsigned)count, false);
-    LLVMValueRef all =
-        ptx_text_together(l, ptx_words(l, PTX_WGMMA, words), constraints.data, type, arguments, n);
-    for (int i = 0; i < count; i++) accumulator[i] = LLVMBuildExtractValue(l->builder, all, (unsigned)i, "");
+    add_line(t, ptx_words(l, PTX_WGMMA, words));
     buffer_free(&text);
+}
+
+/* The text as a call; the accumulator's registers are replaced.  Later instructions read inputs after the first one has
+ * begun to write results: those that could lie in registers of the same kind are marked so (&). */
+static void emit_text(struct lowering *l, const struct product *p, struct text *t, bool ties, LLVMValueRef *out) {
+    bool is_float = p->element == IR_F32;
+    struct buffer constraints = {0};
+    LLVMTypeRef *members = ARENA_ARRAY(l->arena, LLVMTypeRef, t->results);
+    for (int i = 0; i < t->results; i++) {
+        buffer_printf(&constraints, "%s%s", i ? "," : "", is_float ? "=f" : "=&r");
+        members[i] = is_float ? l->f32 : l->i32;
+    }
+    buffer_append(&constraints, t->inputs.data, t->inputs.size);
+    for (int i = 0; i < t->results && ties; i++) {
+        buffer_printf(&constraints, ",%d", i);
+        t->arguments[t->count++] = out[i];
+    }
+    LLVMTypeRef type = LLVMStructTypeInContext(l->context, members, (unsigned)t->results, false);
+    LLVMValueRef all = ptx_text_together(l, t->body.data, constraints.data, type, t->arguments, t->count);
+    for (int i = 0; i < t->results; i++) out[i] = LLVMBuildExtractValue(l->builder, all, (unsigned)i, "");
     buffer_free(&constraints);
+    buffer_free(&t->body);
+    buffer_free(&t->inputs);
 }
 
 /* Whether the third operand counts, from the fourth and from what the third is. */
@@ -353,27 +374,28 @@ static int **map_registers(struct lowering *l, const struct product *p) {
 
 void lower_wgmma(struct lowering *l, struct ir_operation *operation) {
     struct product p;
-    LLVMValueRef condition = NULL, *sum = value_array(l, MOST_COLUMNS / 2);
+    LLVMValueRef condition = NULL;
     if (!(l->row->flags & TARGET_WGMMA)) die("%s has no wgmma", l->row->name);
     open_product(l, &p, operation);
     enum addition first = addition_of(l, operation, &condition);
-    int **map = map_registers(l, &p);
+    int **map = map_registers(l, &p), count = value_registers(operation->results[0]->type);
     const LLVMValueRef *in = value_of(l, operation->operands[2])->registers;
     LLVMValueRef *out = value_define(l, operation->results[0]);
-    for (int i = 0; i < value_registers(operation->results[0]->type); i++) out[i] = in[i];
-    ptx_emit(l, PTX_WGMMA_FENCE, l->nothing, NULL, 0, NULL);
+    for (int i = 0; i < count; i++) out[i] = in[i];
+    int most = p.steps * p.blocks * p.chunks * 5 + 1;
+    struct text text = {.results = count, .arguments = value_array(l, most + count)};
+    add_line(&text, ptx_words(l, PTX_WGMMA_FENCE, NULL));
     for (int s = 0; s < p.steps; s++)
         for (int i = 0; i < p.blocks * p.chunks; i++) {
             int block = i / p.chunks, column = i % p.chunks * p.columns, k = s * p.step;
             LLVMValueRef a[4];
             if (p.a_tile) words_of_tile(l, &p, block, k, a);
             else a[0] = descriptor(l, &p.a, offset_at(&p.a, p.bytes, p.row[block], k));
-            for (int reg = 0; reg < p.columns / 2; reg++) sum[reg] = out[map[i][reg]];
-            multiply(l, &p, a, descriptor(l, &p.b, offset_at(&p.b, p.bytes, column, k)), s ? ADD_ALWAYS : first,
-                     condition, sum);
-            for (int reg = 0; reg < p.columns / 2; reg++) out[map[i][reg]] = sum[reg];
+            multiply(l, &p, &text, map[i], a, descriptor(l, &p.b, offset_at(&p.b, p.bytes, column, k)),
+                     s ? ADD_ALWAYS : first, condition);
         }
-    ptx_emit(l, PTX_WGMMA_COMMIT, l->nothing, NULL, 0, NULL);
+    add_line(&text, ptx_words(l, PTX_WGMMA_COMMIT, NULL));
+    emit_text(l, &p, &text, first != ADD_NEVER, out);
 }
 
 /* The registers of results that somebody uses go through the instruction, so that nothing reads them before it.  Where
