@@ -1,6 +1,7 @@
 /* Arithmetic, element by element, with the meaning ops.def gives: integers wrap, x/0 = 0, shifts by the width or more
  * give 0, min and max skip NaN unless told.  f16 and bf16 go through f32 where that rounds once (add, sub, mul, div);
  * their fma is the machine's own. */
+#include "targets/nvptx/divide.h"
 #include "targets/nvptx/lower.h"
 
 static LLVMValueRef contract(struct lowering *l, LLVMValueRef value) {
@@ -239,86 +240,13 @@ void lower_compare(struct lowering *l, struct ir_operation *operation) {
                          value_register(l, operation->operands[1], i));
 }
 
-static LLVMValueRef fma_f32(struct lowering *l, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
-    LLVMValueRef arguments[3] = {a, b, c};
-    return value_intrinsic(l, "llvm.fma", l->f32, arguments, 3);
-}
-
-static LLVMValueRef number_f32(const struct lowering *l, double number) { return LLVMConstReal(l->f32, number); }
-
-/* Whether the short division below is right for a divisor: 2^-20 to 2^40, mantissa not all ones. */
-static LLVMValueRef good_divisor(struct lowering *l, LLVMValueRef divisor) {
-    LLVMBuilderRef b = l->builder;
-    LLVMValueRef bits = LLVMBuildBitCast(b, divisor, l->i32, "");
-    LLVMValueRef magnitude = LLVMBuildAnd(b, bits, value_i32(l, 0x7fffffff), "");
-    LLVMValueRef above = LLVMBuildSub(b, magnitude, value_i32(l, (127 - 20) << 23), "");
-    LLVMValueRef good = LLVMBuildICmp(b, LLVMIntULT, above, value_i32(l, 60 << 23), "");
-    LLVMValueRef mantissa = LLVMBuildAnd(b, bits, value_i32(l, 0x7fffff), "");
-    return LLVMBuildAnd(b, good, LLVMBuildICmp(b, LLVMIntNE, mantissa, value_i32(l, 0x7fffff), ""), "");
-}
-
-/* And for numbers: all 0, or from 2^-84 to 2^84 in magnitude.  Told by full-rate operations alone: x 2^44 overflows
- * above, and x 2^-66 loses bits below (some above 2^-84 do, too; they are divided the long way for nothing). */
-static LLVMValueRef good_dividends(struct lowering *l, const struct ir_value *dividend, int count) {
-    LLVMBuilderRef b = l->builder;
-    LLVMValueRef large = number_f32(l, 0.0), lost = number_f32(l, 0.0);
-    for (int i = 0; i < count; i++) {
-        LLVMValueRef x = value_register(l, dividend, i);
-        large = fma_f32(l, x, number_f32(l, 0x1p44), large);
-        LLVMValueRef small = LLVMBuildFMul(b, x, number_f32(l, 0x1p-66), "");
-        LLVMValueRef rest = fma_f32(l, small, number_f32(l, 0x1p66), LLVMBuildFNeg(b, x, ""));
-        lost = LLVMBuildFAdd(b, lost, value_intrinsic(l, "llvm.fabs", l->f32, &rest, 1), "");
-    }
-    LLVMValueRef magnitude = value_intrinsic(l, "llvm.fabs", l->f32, &large, 1);
-    LLVMValueRef finite = LLVMBuildFCmp(b, LLVMRealOLT, magnitude, number_f32(l, __builtin_inf()), "");
-    return LLVMBuildAnd(b, finite, LLVMBuildFCmp(b, LLVMRealOEQ, lost, number_f32(l, 0.0), ""), "");
-}
-
-/* Many numbers over one divisor s: with r = 1/s rounded right, q = x r and e = q s - x (exact), q - e r is x/s rounded
- * right (Markstein 1990), in this order of signs also for x = -0.  Where it might not be, a thread does all its
- * divisions the long way. */
-static void divide_all(struct lowering *l, struct ir_operation *operation, LLVMValueRef *out, int count) {
-    LLVMBuilderRef b = l->builder;
-    LLVMValueRef divisor = value_register(l, operation->operands[1]->definition->operands[0], 0);
-    LLVMValueRef good = LLVMBuildAnd(b, good_divisor(l, divisor), good_dividends(l, operation->operands[0], count), "");
-    LLVMBasicBlockRef fast = value_block(l, "near"), slow = value_block(l, "far"), join = value_block(l, "quotients");
-    LLVMValueRef *quotient[2] = {value_array(l, count), value_array(l, count)};
-    LLVMBuildCondBr(b, good, fast, slow);
-    LLVMPositionBuilderAtEnd(b, fast);
-    LLVMValueRef reciprocal = ptx_unary(l, PTX_RCP_F32, l->f32, divisor);
-    for (int i = 0; i < count; i++) {
-        LLVMValueRef x = value_register(l, operation->operands[0], i);
-        LLVMValueRef q = LLVMBuildFMul(b, x, reciprocal, "");
-        LLVMValueRef rest = fma_f32(l, q, divisor, LLVMBuildFNeg(b, x, ""));
-        quotient[0][i] = fma_f32(l, LLVMBuildFNeg(b, rest, ""), reciprocal, q);
-    }
-    LLVMBuildBr(b, join);
-    LLVMPositionBuilderAtEnd(b, slow);
-    for (int i = 0; i < count; i++)
-        quotient[1][i] = LLVMBuildFDiv(b, value_register(l, operation->operands[0], i), divisor, "");
-    LLVMBuildBr(b, join);
-    LLVMPositionBuilderAtEnd(b, join);
-    LLVMBasicBlockRef blocks[2] = {fast, slow};
-    for (int i = 0; i < count; i++) {
-        LLVMValueRef values[2] = {quotient[0][i], quotient[1][i]};
-        out[i] = LLVMBuildPhi(b, l->f32, "");
-        LLVMAddIncoming(out[i], values, blocks, 2);
-    }
-}
-
-static bool divides_by_one(const struct ir_operation *operation) {
-    const struct ir_value *divisor = operation->operands[operation->operand_count - 1];
-    return operation->opcode == OP_DIV && operation->results[0]->type->element == IR_F32 && divisor->definition &&
-           divisor->definition->opcode == OP_SPLAT;
-}
-
 void lower_arithmetic(struct lowering *l, struct ir_operation *operation) {
     struct ir_value *result = operation->results[0];
     enum ir_element element = result->type->element;
     bool nan = ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP) == IR_NAN_PROPAGATE;
     LLVMValueRef *out = value_define(l, result);
     int count = value_registers(result->type);
-    if (count >= 4 && divides_by_one(operation)) {
+    if (count >= 4 && divide_has_one_divisor(operation)) {
         divide_all(l, operation, out, count);
         return;
     }

@@ -131,9 +131,13 @@ enum { MANY_ACCESSES = 16 };
  * iteration to the next; LLVM and ptxas would keep all of it, in more registers than there are.  So each address is made from the
  * one before, which changes, and limits change as far as LLVM can see. */
 static void plan_many(struct lowering *l, const struct ir_operation *operation, struct reach *reach) {
-    if (value_registers(reach->type) / reach->vector.size <= MANY_ACCESSES || !is_in_loop(operation)) return;
-    reach->chain = ARENA_NEW(l->arena, struct reach_chain);
-    *reach->chain = (struct reach_chain){0};
+    bool accesses = value_registers(reach->type) / reach->vector.size > MANY_ACCESSES && is_in_loop(operation);
+    bool masks = operation->opcode == OP_INSIDE && value_registers(reach->type) > MANY_ACCESSES;
+    if (!accesses && !masks) return;
+    if (accesses) {
+        reach->chain = ARENA_NEW(l->arena, struct reach_chain);
+        *reach->chain = (struct reach_chain){0};
+    }
     for (int d = 0; d < reach->access.rank; d++) {
         reach->limit[d] = stay(l, reach->limit[d]);
         reach->low[d] = stay(l, reach->low[d]);

@@ -159,3 +159,23 @@ END
         fi
     done
 }
+
+@test "a quotient by one number may be near only where it becomes a bf16, on sm_90 and later" {
+    cat >quotient.tile <<'END'
+kernel half(x: in f32[N], s: f32, y: out bf16[N]) grid(b: cdiv(N, 1024)) { y[b*1024 +: 1024] = bf16(x[b*1024 +: 1024] / s); }
+kernel other(x: in f32[N], s: f32, y: out f16[N]) grid(b: cdiv(N, 1024)) { y[b*1024 +: 1024] = f16(x[b*1024 +: 1024] / s); }
+kernel both(x: in f32[N], s: f32, y: out bf16[N], z: out f32[N]) grid(b: cdiv(N, 1024)) {
+    let q = x[b*1024 +: 1024] / s;
+    y[b*1024 +: 1024] = bf16(q);
+    z[b*1024 +: 1024] = q;
+}
+END
+    "$TILECC" -arch=sm_90a,sm_80 --emit=ptx quotient.tile
+    # Two lower halves at a time against the distance of a tie; behind the branch every quotient is rounded right.
+    grep -q 'min\.u16x2' quotient_half.0.sm_90a.ptx
+    [ "$(grep -c 'div\.rn\.f32' quotient_half.0.sm_90a.ptx)" -ge 4 ]
+    for file in quotient_half.0.sm_80.ptx quotient_other.0.sm_90a.ptx quotient_both.0.sm_90a.ptx; do
+        [ -s "$file" ]
+        ! grep -q 'min\.u16x2' "$file" || { echo "$file: near quotients"; return 1; }
+    done
+}
