@@ -33,13 +33,15 @@
 #define MAX_THREADS 1024
 #define KNOWN_FUNCTIONS 64
 #define CALLER_SPINS 20000
+#define KNOWN_FOR 16 /* jobs; then a function is timed again */
 enum { /* nanoseconds */
     WORKER_WAITS = 2000000,    /* before it sleeps, where every thread has a processor */
     WORKER_WAITS_CROWDED = 50000,
     SHARING_COSTS = 1500,      /* a job that the caller alone does in less is not shared */
     WAKING_COSTS = 10000,      /* nor one in less than this, if all workers sleep */
     WAKING_PAYS = 50000,       /* unless as much work as this came just before */
-    JUST_BEFORE = 1000000
+    JUST_BEFORE = 1000000,
+    SHORT_JOB = 20000 /* one in which looking for others' work costs more than it gives */
 };
 
 /* Programs [next, end) of a job, and whether the thread they belong to is inside; alone in their line of the cache. */
@@ -53,6 +55,7 @@ struct share {
 struct known {
     tile_rt_function *function;
     int64_t picoseconds;
+    int age; /* jobs since it was measured */
 };
 
 struct pool;
@@ -62,26 +65,31 @@ struct worker {
 };
 
 struct pool {
+    /* its workers look at this line all the time, so it holds nothing else */
+    unsigned job; /* odd: open */
+    char apart[60];
+    /* the job; read by all who take part */
+    tile_rt_function *function;
+    const uint64_t *slots;
+    int64_t chunk;
+    size_t scratch_bytes;
+    struct share *shares; /* [threads] */
+    int threads;          /* the calling thread included; workers exist after `started` */
+    int steals;           /* workers too look into others' shares */
+    int sleepers, caller_waits;
+    char apart_too[8];
+    /* the owner's */
     pthread_mutex_t owner;     /* held by the caller whose job runs */
     pthread_mutex_t sleep;     /* guards the two conditions */
     pthread_cond_t wake, left; /* a new job; the last worker went out */
-    int threads;               /* the calling thread included; workers exist after `started` */
     int started, crowded;      /* crowded: more threads than processors */
-    unsigned job;              /* odd: open */
-    int sleepers, caller_waits;
-    struct share *shares;      /* [threads] */
     struct worker *workers;    /* [threads] */
-    /* the job */
-    tile_rt_function *function;
-    const uint64_t *slots;
-    int64_t programs, chunk;
-    size_t scratch_bytes;
-    /* what decides whether a job is shared; the owner's */
+    int64_t programs;
+    void *scratch; /* the calling thread's, kept between jobs */
+    size_t scratch_size;
+    /* what decides whether a job is shared */
     struct known known[KNOWN_FUNCTIONS];
     int64_t last_end, done_alone; /* nanoseconds: the clock after the last job; work done because all slept */
-    /* the calling thread's scratch, kept between jobs */
-    void *scratch;
-    size_t scratch_size;
 };
 
 /* The one table: the pool of this process. */
@@ -164,13 +172,13 @@ static int64_t nanoseconds(void)
 /* ---- workers ---------------------------------------------------------------------------------------------------- */
 
 /* Gives the number of programs done. */
-static int64_t draw_chunks(struct pool *pool, int index, void *scratch)
+static int64_t draw_chunks(struct pool *pool, int index, int shares, void *scratch)
 {
     tile_rt_function *function = pool->function;
     const uint64_t *slots = pool->slots;
     int64_t chunk = pool->chunk, done = 0;
     int threads = pool->threads, k;
-    for (k = 0; k < threads; k++) {
+    for (k = 0; k < shares; k++) {
         struct share *share = &pool->shares[index + k < threads ? index + k : index + k - threads];
         while (__atomic_load_n(&share->next, __ATOMIC_RELAXED) < share->end) {
             int64_t begin = __atomic_fetch_add(&share->next, chunk, __ATOMIC_RELAXED), end;
@@ -242,8 +250,9 @@ static void *work(void *argument)
     for (;;) {
         seen = wait_for_job(pool, seen);
         /* without scratch this worker stays out: the caller does the work */
+        __builtin_prefetch(&pool->function); /* while the line of the share comes */
         if (job_join(pool, share, seen) && scratch_grow(&scratch, &scratch_size, pool->scratch_bytes))
-            draw_chunks(pool, worker->index, scratch);
+            draw_chunks(pool, worker->index, pool->steals ? pool->threads : 1, scratch);
         job_leave(pool, share);
     }
     return NULL;
@@ -313,13 +322,13 @@ static int create_pool(struct pool **result)
     int threads, status = wanted_threads(&threads);
     if (status != TILE_OK)
         return status;
-    pool = calloc(1, sizeof *pool);
-    if (pool != NULL)
-        pool->workers = calloc((size_t)threads, sizeof *pool->workers);
-    if (pool == NULL || pool->workers == NULL ||
+    if (posix_memalign((void **)&pool, 64, sizeof *pool) != 0)
+        return tile_rt_fail(TILE_ERR_OOM, "no memory for the pool of threads");
+    memset(pool, 0, sizeof *pool);
+    pool->workers = calloc((size_t)threads, sizeof *pool->workers);
+    if (pool->workers == NULL ||
         posix_memalign((void **)&pool->shares, 64, (size_t)threads * sizeof *pool->shares) != 0) {
-        if (pool != NULL)
-            free(pool->workers);
+        free(pool->workers);
         free(pool);
         return tile_rt_fail(TILE_ERR_OOM, "no memory for the pool of threads");
     }
@@ -503,37 +512,53 @@ static void remember(struct pool *pool, int64_t nanoseconds, int64_t programs)
     struct known *known = known_of(pool);
     known->function = pool->function;
     known->picoseconds = nanoseconds < INT64_C(1) << 50 ? nanoseconds * 1000 / programs : INT64_C(1) << 50;
+    known->age = 0;
 }
 
 /* Is a job that takes the caller this long worth a word to the others? */
-static int is_worth_sharing(struct pool *pool, int64_t now, double expected)
+static int is_worth_sharing(struct pool *pool, double expected)
 {
+    int64_t now;
     if (expected < SHARING_COSTS)
         return 0;
     if (expected >= WAKING_COSTS || __atomic_load_n(&pool->sleepers, __ATOMIC_RELAXED) < pool->threads - 1)
         return 1;
+    now = nanoseconds();
     if (now - pool->last_end > JUST_BEFORE)
         pool->done_alone = 0;
+    pool->last_end = now;
     pool->done_alone += (int64_t)expected;
     return pool->done_alone > WAKING_PAYS;
 }
 
+/* Runs programs [first, end) on the calling thread, and remembers how long they took. */
+static void run_timed(struct pool *pool, int64_t first, int64_t end)
+{
+    int64_t begin = nanoseconds();
+    pool->function(pool->slots, first, end, pool->scratch);
+    remember(pool, nanoseconds() - begin, end - first);
+}
+
 /* What the caller does before it asks the others: all that is not worth sharing, or one program to learn its time.
  * Gives the number of programs done. */
-static int64_t try_alone(struct pool *pool, int64_t now, int64_t grain)
+static int64_t try_alone(struct pool *pool, int64_t grain)
 {
     const struct known *known = known_of(pool);
     int64_t programs = pool->programs, first = 0;
+    double expected;
     if (known->function != pool->function) {
-        first = grain < programs ? grain : programs;
-        pool->function(pool->slots, 0, first, pool->scratch);
-        remember(pool, nanoseconds() - now, first);
+        first = grain;
+        run_timed(pool, 0, first);
     }
-    if (is_worth_sharing(pool, now, 1e-3 * (double)known->picoseconds * (double)(programs - first)))
+    expected = 1e-3 * (double)known->picoseconds * (double)(programs - first);
+    if (is_worth_sharing(pool, expected)) {
+        pool->steals = expected > SHORT_JOB;
         return first;
-    pool->function(pool->slots, first, programs, pool->scratch);
-    pool->last_end = nanoseconds();
-    remember(pool, pool->last_end - now, programs);
+    }
+    if (known->age >= KNOWN_FOR)
+        run_timed(pool, first, programs);
+    else
+        pool->function(pool->slots, first, programs, pool->scratch);
     return programs;
 }
 
@@ -547,15 +572,16 @@ static void divide_job(struct pool *pool, int64_t first, int64_t grain)
         first += size + (i < more);
         pool->shares[i].end = first;
     }
-    /* Four chunks a thread even out threads of unequal speed, and keep neighbours' programs on one thread. */
-    pool->chunk = size / 4 > grain ? size / 4 : grain;
+    /* Some chunks a thread even out threads of unequal speed, and keep neighbours' programs on one thread. */
+    size = pool->steals ? (size + 3) / 4 : (size + 1) / 2;
+    pool->chunk = size > grain ? size : grain;
 }
 
 /* Under pool->owner. */
 static int run_job(struct pool *pool, const struct tile_rt_call *call, int64_t grain)
 {
     const struct tile_rt_variant *variant = call->variant;
-    int64_t done, now;
+    int64_t done, begin;
     if (!pool->started)
         start_workers(pool);
     if (!scratch_grow(&pool->scratch, &pool->scratch_size, (size_t)variant->scratch_bytes))
@@ -569,17 +595,20 @@ static int run_job(struct pool *pool, const struct tile_rt_call *call, int64_t g
         variant->function(call->slots, 0, call->programs, pool->scratch);
         return TILE_OK;
     }
-    now = nanoseconds();
-    done = try_alone(pool, now, grain);
+    known_of(pool)->age++;
+    done = try_alone(pool, grain);
     if (done == call->programs)
         return TILE_OK;
     divide_job(pool, done, grain);
     open_job(pool);
-    now = nanoseconds();
-    done = draw_chunks(pool, 0, pool->scratch);
-    pool->last_end = nanoseconds();
-    if (done > 0)
-        remember(pool, pool->last_end - now, done);
+    if (known_of(pool)->age < KNOWN_FOR) {
+        draw_chunks(pool, 0, pool->threads, pool->scratch);
+    } else {
+        begin = nanoseconds();
+        done = draw_chunks(pool, 0, pool->threads, pool->scratch);
+        if (done > 0)
+            remember(pool, nanoseconds() - begin, done);
+    }
     close_job(pool);
     return TILE_OK;
 }
