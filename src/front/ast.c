@@ -394,10 +394,59 @@ struct ast_statement *set_inner(struct parser *parser, struct text_range at, str
     return statement;
 }
 
+static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* The end of the word, number, string, comment or sign that starts here. */
+static size_t end_of_piece(const char *text, size_t at, size_t end) {
+    if (is_word(text[at])) {
+        while (at < end && is_word(text[at])) at++;
+        return at;
+    }
+    bool line = text[at] == '/' && at + 1 < end && text[at + 1] == '/';
+    bool block = text[at] == '/' && at + 1 < end && text[at + 1] == '*';
+    if (!line && !block && text[at] != '"') return at + 1;
+    for (size_t i = at + (text[at] == '"' ? 1 : 2); i < end; i++)
+        if (line ? text[i] == '\n'
+            : block ? text[i] == '/' && text[i - 1] == '*' && i > at + 2
+                    : text[i] == '"' || text[i] == '\n')
+            return i + 1;
+    return end;
+}
+
+/* What a statement that could not be read would have declared, so that later ones are not blamed for using it: words
+ * behind `let` and `var`, and those in front of a `=`.  Braces without partners: nobody knows where it ends. */
+static void note_lost_names(struct parser *parser, struct text_range range, struct ast_statement *missing) {
+    const char *text = parser->source->text, *word = NULL;
+    bool declares = false;
+    int braces = 0;
+    for (size_t at = range.offset, next; at < range.end_offset; at = next) {
+        next = end_of_piece(text, at, range.end_offset);
+        char sign = text[at];
+        if (sign == ' ' || sign == '\t' || sign == '\n' || sign == '\r' || (sign == '/' && next > at + 1)) continue;
+        if (sign == '{' || sign == '}') missing->is_unbalanced |= (braces += sign == '{' ? 1 : -1) < 0;
+        bool assigned = sign == '=' && !(next < range.end_offset && text[next] == '=');
+        if (word && (declares || assigned)) {
+            struct ast_name name = {word, parser_place(parser, range)};
+            vector_push(parser->context->arena, &missing->names, name);
+        }
+        bool was_comma = sign == ',' && declares;
+        bool is_name = is_word(sign) && !(sign >= '0' && sign <= '9');
+        word = is_name ? intern_range(parser->context->names, text + at, next - at) : NULL;
+        bool opens = word && next - at == 3 && (memcmp(text + at, "let", 3) == 0 || memcmp(text + at, "var", 3) == 0);
+        declares = opens || was_comma || (declares && word);
+        if (opens) word = NULL;
+    }
+    missing->is_unbalanced |= braces != 0;
+}
+
 void add_statement(struct parser *parser, struct text_range at, struct ast_statement_list *list,
                    struct ast_statement *statement) {
-    if (!statement || parser->errors != parser->errors_before_statement)
+    if (!statement || parser->errors != parser->errors_before_statement) {
         statement = make_statement(parser, at, STATEMENT_MISSING);
+        note_lost_names(parser, at, statement);
+    }
     parser->errors_before_statement = parser->errors;
     vector_push(parser->context->arena, list, statement);
 }

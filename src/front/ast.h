@@ -10,7 +10,8 @@
  *  - Lists are arrays of pointers with a count, in source order; an empty list has count 0.  No pointer in one is NULL.
  *  - Trees are at most AST_MAXIMUM_DEPTH deep, so a recursive walk needs no guard of its own.
  *  - A declaration with a syntax error inside has `broken` set, and a STATEMENT_MISSING stands where a statement of its
- *    body could not be read: what follows may lack names and values.  A declaration whose head could not be read is not
+ *    body could not be read: what follows may use the names that it lists, of which nothing is known.  A declaration
+ *    whose head could not be read is not
  *    in the file at all.
  *  - Calls, casts and tile constructors are one node (EXPRESSION_CALL); who is called decides: f32(x), T[BM, BN](0). */
 #ifndef TILECC_AST_H
@@ -233,7 +234,7 @@ enum ast_statement_kind {
     STATEMENT_BREAK,
     STATEMENT_CONTINUE,
     STATEMENT_RETURN,     /* return; return a, b;        values (0 or more) */
-    STATEMENT_MISSING     /* stands for one with a syntax error, which was reported */
+    STATEMENT_MISSING     /* stands for one with a syntax error, which was reported: names that it may have declared */
 };
 struct ast_statement {
     enum ast_statement_kind kind;
@@ -250,6 +251,7 @@ struct ast_statement {
     struct ast_statement *then, *otherwise;
     struct ast_range *range;
     bool is_static;
+    bool is_unbalanced;              /* MISSING: its braces do not match, so that others may be its echo */
 };
 
 /* ---- declarations --------------------------------------------------------------------------------------------- */

@@ -183,9 +183,12 @@ void elaborate_statement(struct elaborator *e, const struct ast_statement *s) {
     case STATEMENT_FOR: control_for(e, s); break;
     case STATEMENT_WHILE: control_while(e, s); break;
     case STATEMENT_BREAK: case STATEMENT_CONTINUE: case STATEMENT_RETURN: control_jump(e, s); break;
-    case STATEMENT_MISSING: /* from here on errors may be its echo */
+    case STATEMENT_MISSING:
         e->errors++;
-        e->muted++;
+        if (s->is_unbalanced) e->muted++; /* from here on errors may be its echo */
+        for (int i = 0; i < s->names.count; i++)
+            if (!scope_find(e, s->names.data[i].text))
+                scope_bind(e, BINDING_VAR, s->names.data[i], value_error(s->at));
         break;
     }
 }
