@@ -13,7 +13,7 @@
  *   - two objects that live on the same bytes;
  *   - a wait for a phase that never ends: arrivals that do not come, or other bytes than were announced; more arrivals
  *     than the mbarrier counts; slots and mbarriers that are not there; mbarriers used before mbarrier_ready;
- *   - products looked at before dot_wait; TMA operations on their way when the block ends; turns that nobody hands on;
+ *   - products looked at before dot_wait; copies on their way when the block ends; turns that nobody hands on;
  * and without running: places in shared memory, and registers of roles. */
 #include "passes/check_machine.h"
 
@@ -52,18 +52,37 @@ void check_report(struct check *check, const struct ir_operation *op, const stru
 
 /* ---- without running ---- */
 
-struct survey { struct check *check; bool shared; };
+struct object { const struct ir_operation *op; int64_t from, to; };
+struct survey { struct check *check; bool shared; VECTOR(struct object) objects; };
+
+/* mbarriers are there from the first operation to the last: nothing else may have their bytes at any time. */
+static void check_alone(struct survey *survey, const struct object *object)
+{
+    for (int i = 0; i < survey->objects.count; i++) {
+        const struct object *other = &survey->objects.data[i];
+        if ((object->op->opcode == OP_MBARRIER || other->op->opcode == OP_MBARRIER) && object->from < other->to &&
+            other->from < object->to)
+            check_report(survey->check, object->op, other->op,
+                         "lies on an mbarrier, or is one that lies on something else");
+    }
+}
 
 static void check_object(struct ir_operation *op, void *data)
 {
     struct survey *survey = data;
     struct check *check = survey->check;
     int64_t offset = ir_number(op, IR_ATTRIBUTE_SHARED_OFFSET, -1), bytes = ir_number(op, IR_ATTRIBUTE_SHARED_BYTES, 0);
+    int64_t needed = 0;
     survey->shared |= check_is_shared(op);
     if (offset < 0)
         return;
     if (op->opcode == OP_MBARRIER)
         bytes = INT64_C(8) * op->results[0]->type->slots;
+    if (op->opcode == OP_BUFFER)
+        needed = check_slot_bytes(op->results[0]->type) * (op->results[0]->type->slots - 1) +
+                 ir_type_bytes(op->results[0]->type);
+    if (needed > bytes)
+        check_report(check, op, NULL, "has room for %lld bytes and needs %lld", (long long)bytes, (long long)needed);
     if (offset > check->function->shared_bytes || bytes > check->function->shared_bytes - offset)
         check_report(check, op, NULL, "lies behind the %lld bytes of shared memory that the function says it needs",
                      (long long)check->function->shared_bytes);
@@ -72,6 +91,9 @@ static void check_object(struct ir_operation *op, void *data)
     bool rows = op->opcode == OP_BUFFER && op->results[0]->type->rank > 1;
     if (rows && offset % SWIZZLE_ALIGNMENT)
         check_report(check, op, NULL, "does not start where swizzles do, at a multiple of 1024 bytes");
+    struct object object = {op, offset, offset + bytes};
+    check_alone(survey, &object);
+    vector_push(check->arena, &survey->objects, object);
 }
 
 /* Registers that hold the accumulators of a block's products, those that only add to others not counted twice. */
@@ -120,8 +142,13 @@ static void check_registers(struct check *check, const struct ir_operation *role
 
 /* ---- running ---- */
 
+/* Rings go round at every place of a program only when the rounds of loops and the slots have no divisor in common:
+ * 640 and
+ * 448 are 5 and 7 times a power of two. */
 static const struct check_scenario scenarios[] = {
     {.grid_extent = 700, .other_extent = 1152, .programs = 3, .scalar = 2},
+    {.grid_extent = 700, .other_extent = 640, .programs = 7, .scalar = 4},
+    {.grid_extent = 700, .other_extent = 448, .programs = 7, .scalar = 6},
     {.grid_extent = 700, .other_extent = 1, .programs = 17, .scalar = 1},
     {.grid_extent = 700, .other_extent = 0, .programs = 3, .scalar = 3},
     {.grid_extent = 1, .other_extent = 300, .programs = 1, .scalar = 0},

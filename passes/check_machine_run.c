@@ -4,6 +4,8 @@
 
 #include "passes/check_machine.h"
 
+enum { WARPGROUP = 4 };
+
 int64_t check_number(const struct check_agent *agent, const struct ir_value *value)
 {
     return agent->values[value->id].number;
@@ -174,17 +176,49 @@ static bool has_tiles(const struct ir_block *block)
     return false;
 }
 
-static struct check_agent *new_agent(struct check *check, const struct ir_block *block, int warps)
+static struct check_agent *new_agent(struct check *check, const struct ir_block *block, struct check_group *group,
+                                     int warps)
 {
     struct check_agent *agent = ARENA_NEW(check->arena, struct check_agent);
     memset(agent, 0, sizeof *agent);
-    agent->number = check->agent_count;
+    agent->number = check->agents.count;
+    agent->group = group;
     agent->warps = warps;
     agent->values = ARENA_ARRAY(check->arena, struct check_value, check->function->next_value_id);
     memset(agent->values, 0, sizeof *agent->values * (size_t)check->function->next_value_id);
+    agent->known = check_clock_new(check);
+    agent->far = check_clock_new(check);
     enter(check, agent, block, NULL);
-    check->agents[check->agent_count++] = agent;
+    vector_push(check->arena, &check->agents, agent);
     return agent;
+}
+
+static struct check_group *new_group(struct check *check, int count, int warps)
+{
+    struct check_group *group = ARENA_NEW(check->arena, struct check_group);
+    *group = (struct check_group){.first = check->agents.count, .count = count, .warps = warps};
+    return group;
+}
+
+/* A role without tiles is run by one thread; of others each warpgroup may get ahead. */
+static int agents_of_role(const struct ir_operation *roles, int role)
+{
+    int warps = (int)ir_attribute(roles, IR_ATTRIBUTE_ROLE_WARPS)->list[role];
+    return has_tiles(roles->regions[role]) && warps % WARPGROUP == 0 ? warps / WARPGROUP : 1;
+}
+
+static void add_role(struct check *check, struct check_agent *body, const struct ir_operation *op, int role)
+{
+    int count = agents_of_role(op, role), warps = (int)ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS)->list[role];
+    struct check_group *group = new_group(check, count, warps);
+    for (int i = 0; i < count; i++) {
+        struct check_agent *agent = new_agent(check, op->regions[role], group, warps / count);
+        memcpy(agent->values, body->values, sizeof *agent->values * (size_t)check->function->next_value_id);
+        check_clock_copy(check, agent->known, body->known);
+        check_clock_copy(check, agent->far, body->far);
+        agent->turns = body->turns;
+        agent->one_thread = !has_tiles(op->regions[role]);
+    }
 }
 
 static void run_roles(struct check *check, struct check_agent *body, const struct ir_operation *op);
@@ -236,43 +270,42 @@ static void run_agent(struct check *check, struct check_agent *agent)
     } while (agent->state == CHECK_RUNS && check->steps > 0 && !check->found);
 }
 
+static bool is_told(const struct check *check, int first, int agent)
+{
+    for (int a = first; a < agent; a++)
+        if (check->agents.data[a]->state == CHECK_BLOCKED &&
+            check->agents.data[a]->blocked == check->agents.data[agent]->blocked)
+            return true;
+    return false;
+}
+
+/* Each place where somebody waits, once. */
 static void report_deadlock(struct check *check, int first)
 {
     const struct check_agent *waiting = NULL, *other = NULL;
-    for (int a = first; a < check->agent_count; a++) {
-        const struct check_agent *agent = check->agents[a];
-        if (agent->state != CHECK_BLOCKED)
+    const char *text = "";
+    for (int a = first; a < check->agents.count; a++) {
+        const struct check_agent *agent = check->agents.data[a];
+        if (agent->state != CHECK_BLOCKED || is_told(check, first, a))
             continue;
-        other = waiting ? agent : NULL;
+        text = arena_printf(check->arena, "%s%s%s", text, waiting ? "; another role " : "",
+                            check_why_blocked(check, agent));
+        other = waiting && !other ? agent : other;
         waiting = waiting ? waiting : agent;
     }
-    if (other)
-        check_report(check, waiting->blocked, other->blocked, "%s; another role %s", check_why_blocked(check, waiting),
-                     check_why_blocked(check, other));
-    else if (waiting)
-        check_report(check, waiting->blocked, NULL, "%s", check_why_blocked(check, waiting));
+    if (waiting)
+        check_report(check, waiting->blocked, other ? other->blocked : NULL, "%s", text);
 }
 
 static void run_roles(struct check *check, struct check_agent *body, const struct ir_operation *op)
 {
-    const struct ir_attribute *warps = ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS);
-    int first = check->agent_count;
-    if (first + op->region_count > CHECK_AGENTS) {
-        check->steps = 0;
-        return;
-    }
-    for (int r = 0; r < op->region_count; r++) {
-        struct check_agent *agent = new_agent(check, op->regions[r], (int)warps->list[r]);
-        memcpy(agent->values, body->values, sizeof *agent->values * (size_t)check->function->next_value_id);
-        agent->known = body->known;
-        agent->far = body->far;
-        agent->turns = body->turns;
-        agent->one_thread = !has_tiles(op->regions[r]);
-    }
+    int first = check->agents.count;
+    for (int r = 0; r < op->region_count; r++)
+        add_role(check, body, op, r);
     for (bool moved = true, waiting = true; moved && waiting && check->steps > 0 && !check->found;) {
         moved = waiting = false;
-        for (int a = first; a < check->agent_count; a++) {
-            struct check_agent *agent = check->agents[a];
+        for (int a = first; a < check->agents.count; a++) {
+            struct check_agent *agent = check->agents.data[a];
             int before = check->steps;
             if (agent->state == CHECK_DONE)
                 continue;
@@ -283,14 +316,29 @@ static void run_roles(struct check *check, struct check_agent *body, const struc
     }
     if (check->steps > 0 && !check->found)
         report_deadlock(check, first);
-    for (int a = first; a < check->agent_count; a++) /* what stands behind roles is theirs to order */
-        check_join(body, check->agents[a]);
+    for (int a = first; a < check->agents.count; a++) /* what stands behind roles is theirs to order */
+        check_clock_join(check, body->known, check_all_threads(check, check->agents.data[a]));
+}
+
+static void measure(struct ir_operation *op, void *data)
+{
+    struct check *check = data;
+    if (op->opcode == OP_MBARRIER)
+        check->clock_size += op->results[0]->type->slots;
+    for (int r = 0; op->opcode == OP_ROLES && r < op->region_count; r++)
+        check->most_agents += agents_of_role(op, r);
 }
 
 void check_run(struct check *check)
 {
     check_choose_grid(check);
-    struct check_agent *body = new_agent(check, check->function->body, check->function->warps);
+    check->most_agents = 1;
+    check->clock_size = 0;
+    ir_walk(check->function->body, measure, check);
+    check->clock_size += check->most_agents * CHECK_KINDS;
+    check->scratch = check_clock_new(check);
+    struct check_group *group = new_group(check, 1, check->function->warps);
+    struct check_agent *body = new_agent(check, check->function->body, group, check->function->warps);
     for (int i = 0; i < check->function->body->arguments.count; i++) {
         const struct ir_value *argument = check->function->body->arguments.data[i];
         int64_t number = argument->type->kind == IR_TILE ? check->scenario.scalar : i + 1;

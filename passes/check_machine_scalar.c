@@ -21,7 +21,8 @@ static int64_t made_up(const struct check_agent *agent, const struct ir_operatio
 }
 
 /* A number read from memory may bound a loop: 0, or as much as an extent, so that rings go round. */
-static int64_t loaded(const struct check *check, const struct check_agent *agent, const struct ir_operation *op, int result)
+static int64_t loaded(const struct check *check, const struct check_agent *agent, const struct ir_operation *op,
+                      int result)
 {
     enum ir_element element = op->results[result]->type->element;
     int64_t number = made_up(agent, op, result);
@@ -179,7 +180,7 @@ int64_t check_evaluate(const struct check *check, const struct check_agent *agen
     const struct ir_type *type = op->results[result]->type;
     int64_t dimension = ir_number(op, IR_ATTRIBUTE_DIMENSION, 0), number;
     if (type->kind != IR_TILE || type->rank)
-        return op->operand_count ? made_up(agent, op, result) : 0;
+        return 0;
     switch (op->opcode) {
     case OP_CONSTANT: return ir_constant_integer(op->results[0], &number) ? number : made_up(agent, op, result);
     case OP_EXTENT: return extent_of(check, agent, op->operands[0], dimension);

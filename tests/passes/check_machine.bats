@@ -114,3 +114,23 @@ EOF
     [ "$status" -eq 1 ]
     [[ "$output" == *"[E1006]"* ]] || { echo "$output"; return 1; }
 }
+
+@test "E1006: every message of the checker is provoked by some test" {
+    cd "$BATS_TEST_TMPDIR"
+    { "$BUILDDIR/obj/tests/passes/check_machine_test" aloud
+      IR=$CLUSTER
+      change 'cluster_barrier' d; echo "$output"
+      sed -e 's/mbarrier_arrive cluster(2)/mbarrier_arrive/;s/arrivals(16)/arrivals(8)/' "$IR" > alone.tir
+      "$TILECC" --passes=check_machine alone.tir -o out.tir 2>&1 || true
+      awk '{ line[NR] = $0 } /cluster_barrier/ { last = NR } END { for (i = 1; i <= NR; i++) if (i != last) print line[i] }' "$IR" > early.tir
+      "$TILECC" --passes=check_machine early.tir -o out.tir 2>&1 || true
+    } > said
+    # the literals that reach check_report, or that it puts together: in each the longest part without a conversion
+    cat "$SRCDIR"/passes/check_machine*.c | tr '\n' ' ' | sed 's/" *"//g' |
+        grep -oE '(check_report\([^;]*;|return (arena_printf\([^;]*)?"[^;]*;|(fewer|more) come")' | grep -oE '"[^"]*"' | tr -d '"' |
+        awk '{ n = split($0, part, /%[lds]*|\\n/); best = ""; for (i = 1; i <= n; i++) if (length(part[i]) > length(best)) best = part[i]
+               if (length(best) > 8) print best }' | sort -u > messages
+    [ "$(wc -l < messages)" -ge 30 ]
+    unsaid=$(while IFS= read -r message; do grep -qF -e "$message" said || echo "$message"; done < messages)
+    [ -z "$unsaid" ] || { echo "$unsaid"; return 1; }
+}

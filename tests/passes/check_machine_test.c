@@ -1,4 +1,4 @@
-/* The checker of the machine level: four kernels that are right, and what it says when a line of them is dropped or
+/* The checker of the machine level: kernels that are right, and what it says when a line of them is dropped or
  * changed.  Each change is one that a person might make by hand in printed IR. */
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "targets/target.h"
 
 static int cases, failures;
+static bool aloud; /* prints what is said, for check_machine.bats */
 
 #define SWIZZLED "#(64, 64; offset b0:5 a0^b3 a1^b4 a2^b5 a3:5)"
 #define SLOT "buffer<bf16, [64, 64], slots(1), " SWIZZLED ">"
@@ -186,6 +187,102 @@ static const char scratch[] =
     "    return\n"
     "}\n";
 
+/* Three roles that do nothing, with their registers; two named barriers; a wait for one thing, hidden by one for another. */
+static const char three[] =
+    "kernel @three(%x: view<f32, [?], [1], in>) grid(1) level(machine) warps(12) {\n"
+    "    roles role_warps(4, 4, 4) role_registers(160, 160, 40) {\n"
+    "        yield\n"
+    "    } {\n"
+    "        yield\n"
+    "    } {\n"
+    "        yield\n"
+    "    }\n"
+    "    return\n"
+    "}\n";
+static const char named[] =
+    "kernel @named(%a: view<bf16, [?, ?], [?, 1], in> " FACTS "}) grid(1) level(machine) warps(8) shared(8192) {\n"
+    "    %B = buffer shared_offset(0) shared_bytes(8192) : " SLOT "\n"
+    "    %n0 = constant value(0) : index\n"
+    "    %zero = constant value(0.0) : bf16\n"
+    "    roles role_warps(4, 4) role_registers(0, 0) {\n"
+    "        %t = load %a[%n0 +: 64, %n0 +: 64], %zero : " NARROW "\n"
+    "        buffer_store %t, %B\n"
+    "        barrier id(8) warps(8)\n"
+    "        yield\n"
+    "    } {\n"
+    "        barrier id(8) warps(8) // reader\n"
+    "        %u = buffer_load %B : " NARROW "\n"
+    "        yield\n"
+    "    }\n"
+    "    return\n"
+    "}\n";
+/* q comes once, k behind it; the consumer waits for each. */
+static const char factors[] =
+    "kernel @factors(%a: view<bf16, [?, ?], [?, 1], in> " FACTS "}, %c: view<f32, [?, ?], [?, 1], out>) grid(1) "
+    "level(machine) warps(8) shared(17408) {\n"
+    "    %q = buffer shared_offset(0) shared_bytes(8192) : " SLOT "\n"
+    "    %k = buffer shared_offset(8192) shared_bytes(8192) : " SLOT "\n"
+    "    %q_full = mbarrier shared_offset(16384) arrivals(1) : mbarrier<1>\n"
+    "    %k_full = mbarrier shared_offset(16392) arrivals(1) : mbarrier<1>\n"
+    "    mbarrier_ready\n"
+    "    %zero = constant value(0) : i32\n"
+    "    %n0 = constant value(0) : index\n"
+    "    roles role_warps(4, 4) role_registers(232, 40) {\n"
+    "        %none = constant value(0.0) : " ACCUMULATOR "\n"
+    "        mbarrier_wait %q_full, %zero, %zero\n"
+    "        mbarrier_wait %k_full, %zero, %zero\n"
+    "        %d = dot_async instruction(wgmma) %q, %k, %none : " ACCUMULATOR "\n"
+    "        %done = dot_wait pending(0) %d : " ACCUMULATOR "\n"
+    "        store %c[%n0 +: 64, %n0 +: 64], %done\n"
+    "        yield\n"
+    "    } {\n"
+    "        mbarrier_expect bytes(8192) %q_full, %zero\n"
+    "        tma_load %a[%n0 +: 64, %n0 +: 64], %q, %q_full, %zero\n"
+    "        mbarrier_expect bytes(8192) %k_full, %zero\n"
+    "        tma_load %a[%n0 +: 64, %n0 +: 64], %k, %k_full, %zero\n"
+    "        yield\n"
+    "    }\n"
+    "    return\n"
+    "}\n";
+/* A role of two warpgroups that take turns, one load after the other: with one slot and the wait inside the turn, the second
+ * warpgroup would have to let go of what it can only read in its turn. */
+static const char rounds[] =
+    "kernel @rounds(%a: view<bf16, [?, ?], [?, 1], in> " FACTS "}, %c: view<bf16, [?], [1], out>) grid(1) "
+    "level(machine) warps(12) shared(17408) {\n"
+    "    %B = buffer shared_offset(0) shared_bytes(8192) : " SLOT "\n"
+    "    %full = mbarrier shared_offset(16384) arrivals(1) : mbarrier<1>\n"
+    "    %empty = mbarrier shared_offset(16392) arrivals(8) : mbarrier<1>\n"
+    "    mbarrier_ready\n"
+    "    %zero = constant value(0) : i32\n"
+    "    %one = constant value(1) : i32\n"
+    "    %n0 = constant value(0) : index\n"
+    "    %n64 = constant value(64) : index\n"
+    "    %K = extent dimension(1) %a : index\n"
+    "    roles role_warps(8, 4) role_registers(0, 0) {\n"
+    "        turn_start\n"
+    "        %r = for %k: index = %n0 to %K step %n64 iter(%phase: i32 = %zero) {\n"
+    "            turn_take\n"
+    "            mbarrier_wait %full, %zero, %phase\n"
+    "            %t = buffer_load %B : bf16[64, 64] #(64, 64; register b0 a3 b3:4; lane b1:2 a0:2; warp a4:5 b5)\n"
+    "            turn_pass\n"
+    "            mbarrier_arrive %empty, %zero\n"
+    "            %other = xor %phase, %one : i32\n"
+    "            yield %other\n"
+    "        }\n"
+    "        yield\n"
+    "    } {\n"
+    "        %s = for %j: index = %n0 to %K step %n64 iter(%turn: i32 = %one) {\n"
+    "            mbarrier_wait %empty, %zero, %turn\n"
+    "            mbarrier_expect bytes(8192) %full, %zero\n"
+    "            tma_load %a[%n0 +: 64, %j +: 64], %B, %full, %zero\n"
+    "            %next = xor %turn, %one : i32\n"
+    "            yield %next\n"
+    "        }\n"
+    "        yield\n"
+    "    }\n"
+    "    return\n"
+    "}\n";
+
 struct change { const char *program, *line, *by; const char *says; }; /* by NULL: the line is dropped; says NULL: "
     "good */
 static const struct change changes[] = {
@@ -194,7 +291,13 @@ static const struct change changes[] = {
     {staged, NULL, NULL, NULL},
     {scratch, NULL, NULL, NULL},
     {turns, NULL, NULL, NULL},
+    {three, NULL, NULL, NULL},
+    {named, NULL, NULL, NULL},
+    {factors, NULL, NULL, NULL},
+    {rounds, NULL, NULL, NULL},
     /* fences */
+    {staged, "        %d = dot_async", "        barrier\n        buffer_store %t, %B\n        barrier\n        %d = dot_async",
+     "without fence_async"},
     {product, "            fence_async\n", NULL, "`tma_store %c[%row +: 64, %n0 +: 64], %out` reads shared memory "
      "that ordinary stores wrote without fence_async"},
     {staged, "        fence_async\n", NULL, "`%d = dot_async"},
@@ -224,6 +327,15 @@ static const struct change changes[] = {
      "reads shared memory before it is sure that it was written"},
     {copies, "    cp_wait pending(0) // the last\n", NULL, "bytes of shared memory that another object still has"},
     {copies, "        cp_commit\n", NULL, "[E1006]"},
+    {factors, "        mbarrier_wait %q_full, %zero, %zero\n", NULL, "reads shared memory before it is sure"},
+    {factors, "        mbarrier_wait %k_full, %zero, %zero\n", NULL, "reads shared memory before it is sure"},
+    {copies, "    cp_wait pending(0) // the last\n    barrier // the last\n    %rows = reduce axis(0) kind(add) "
+     "shared_offset(0) shared_bytes(4096) %acc : f32[64] #(64; register a0 a3:5; lane a1:2 .3; warp .2)\n"
+     "    store %c[%n0 +: 64], %rows\n", NULL, "may still be on its way when the block ends"},
+    {factors, "dot_wait pending(0)", "dot_wait pending(1)", "uses the result of a product that nobody has waited for"},
+    {product, "            tma_store %c[%row +: 64, %n0 +: 64], %out\n            tma_commit\n",
+     "            mbarrier_expect bytes(8192) %full, %zero\n"
+     "            tma_load %a[%row +: 64, %n0 +: 64], %out, %full, %zero\n", "may arrive too early"},
     /* barriers */
     {product, "            tma_wait pending(0)\n            barrier\n", "            tma_wait pending(0)\n",
      "`buffer_store %narrow, %out` writes shared memory that is read"},
@@ -246,6 +358,11 @@ static const struct change changes[] = {
     {product, "                mbarrier_expect bytes(8192) %full, %uslot\n", NULL, "0 of 1 arrivals came"},
     {product, "                tma_load %a[%row2 +: 64, %k2 +: 64], %B, %full, %uslot\n", NULL, "8192 bytes fewer "
      "come"},
+    {product, "                mbarrier_wait %empty, %uslot, %free\n                mbarrier_expect bytes(8192) %full, %uslot\n",
+     "                mbarrier_expect bytes(8192) %full, %uslot\n                mbarrier_wait %empty, %uslot, %free\n",
+     "may arrive too early"},
+    {product, "                mbarrier_arrive %empty, %slot\n", "                mbarrier_arrive %empty, %two\n", "[E1004]"},
+    {product, "%two = constant value(2)", "%two = constant value(3)", "uses mbarrier 2 of 2"},
     /* order */
     {product, "                mbarrier_arrive %empty, %slot\n", "", "0 of 4 arrivals came"},
     {product, "                %done = dot_wait pending(0) %d : " ACCUMULATOR "\n                mbarrier_arrive "
@@ -261,7 +378,34 @@ static const struct change changes[] = {
     {product, "shared(25600)", "shared(24576)", "lies behind the 24576 bytes"},
     {product, "tma_load %a[%row2 +: 64, %k2 +: 64], %B, %full, %uslot",
      "tma_load %a[%row2 +: 64, %k2 +: 64], %out, %full, %uslot", "[E1006]"},
+    {product, "%B = slot %ring, %uslot", "%far = add %uslot, %one : i32\n                %B = slot %ring, %far",
+     "uses slot 2 of a ring of 2"},
+    {product, "tma_load %a[%row2 +: 64, %k2 +: 64], %B, %full, %uslot",
+     "%same = slot %ring, %zero : " SLOT "\n                tma_load %a[%row2 +: 64, %k2 +: 64], %same, %full, %uslot",
+     "[E1006]"},
+    {product, "shared_offset(24592)", "shared_offset(24576)", "lies on an mbarrier"},
+    {product, "shared_offset(24592)", "shared_offset(24584)", "lies on an mbarrier"},
+    {product, "shared_offset(24576)", "shared_offset(24560)", "lies on an mbarrier"},
+    {product, "shared_offset(24592)", "shared_offset(24596)", "is not aligned to 8 bytes"},
+    {product, "shared_bytes(16384)", "shared_bytes(8192)", "has room for 8192 bytes and needs 16384"},
+    {product, "buffer shared_offset(16384) shared_bytes(8192)", "buffer shared_offset(8192) shared_bytes(8192)",
+     "bytes of shared memory that another object still has"},
+    {copies, "    cp_commit\n    %acc", "    cp_commit\n    cp_wait pending(0)\n    barrier\n    %early = reduce axis(0) kind(add) "
+     "shared_offset(0) shared_bytes(4096) %none : f32[64] #(64; register a0 a3:5; lane a1:2 .3; warp .2)\n    barrier\n    %acc",
+     "reads a buffer whose bytes another object has overwritten"},
+    {named, "        buffer_store %t, %B\n", NULL, "reads a slot of a buffer that nobody has written"},
+    {named, "        barrier id(8) warps(8) // reader\n", NULL, "[E1006]"},
+    {named, "        barrier id(8) warps(8) // reader\n", "        barrier id(9) warps(8)\n",
+     "waits at a barrier that not all its warps come to"},
     /* turns */
+    {rounds, "            turn_pass\n            mbarrier_arrive %empty, %zero\n            %other = xor %phase, %one : i32\n",
+     "            %other = xor %phase, %one : i32\n            mbarrier_arrive %empty, %zero\n            mbarrier_wait %full, "
+     "%zero, %other\n            turn_pass\n", "[E1006]"},
+    {rounds, "            turn_pass\n            mbarrier_arrive %empty, %zero\n",
+     "            mbarrier_arrive %empty, %zero\n            mbarrier_wait %empty, %zero, %phase\n            turn_pass\n",
+     "waits for a turn that another warpgroup does not hand on"},
+    {turns, "        turn_pass\n        barrier\n", "        turn_pass\n        turn_take\n        turn_pass\n        barrier\n", NULL},
+    {turns, "        yield\n    }\n    return", "        yield\n    }\n    turn_take\n    return", "a turn that is never handed on"},
     {turns, "    turn_start\n", NULL, "nothing started"},
     {turns, "        turn_take\n", NULL, "was not taken"},
     {turns, "        turn_pass\n", NULL, "lets all warps meet while one warpgroup has the turn"},
@@ -273,6 +417,9 @@ static const struct change changes[] = {
     {product, "role_registers(232, 40)", "role_registers(236, 40)", "steps of 8"},
     {product, "role_registers(232, 40)", "role_registers(256, 256)", NULL},
     {product, "role_warps(4, 4) role_registers(232, 40)", "role_warps(4, 4) role_registers(256, 264)", "[E1004]"},
+    {product, "role_registers(232, 40)", "role_registers(232, 16)", "gives a role 16 registers"},
+    {three, "role_registers(160, 160, 40)", "role_registers(232, 232, 56)", "gives its roles 66560 registers"},
+    {three, "role_registers(160, 160, 40)", "role_registers(232, 232, 48)", NULL},
 };
 
 /* The text with the first `line` replaced; NULL when it is not there. */
@@ -300,6 +447,8 @@ static void check(const struct change *change)
     struct ir_module *module = text ? ir_parse_module(ir_context_create(arena), arena, diagnostics, source) : NULL;
     bool good = module && ir_verify_module(module, diagnostics) && pass_run_all(&run, module->first, &context);
     bool said = false;
+    if (aloud)
+        diag_print(diagnostics, stdout, false);
     for (const struct diagnostic *d = diagnostics->first; d; d = d->next) {
         const char *code = d->code == DIAGNOSTIC_E1006 ? "[E1006]" : d->code == DIAGNOSTIC_E1004 ? "[E1004]" : "";
         said |= change->says && (!strcmp(code, change->says) ||
@@ -315,8 +464,9 @@ static void check(const struct change *change)
     arena_destroy(arena);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
+    aloud = count > 1 && strcmp(arguments[1], "aloud") == 0;
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         check(&changes[i]);
     printf("%d programs, %d failures\n", cases, failures);
