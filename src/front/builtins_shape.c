@@ -4,6 +4,31 @@
 #include <math.h>
 #include <string.h>
 
+/* Options that would do nothing are mistakes.  False: reported. */
+static bool check_dot_options(struct elaborator *e, const struct call *call, int precision, bool has_promote,
+                              int64_t promote) {
+    const struct value *a = &call->argument[0];
+    if (a->kind != VALUE_RUN || a->run->type->kind != IR_TILE) return true; /* operate_dot says it */
+    enum ir_element element = a->run->type->element;
+    const char *text = ir_element_info[element].text;
+    if (precision >= 0 && element != IR_F32) {
+        front_report(e, DIAGNOSTIC_E0316, call->at,
+                     "`precision` is for factors of f32, and these are %s; in a generic kernel write it under "
+                     "`if (T == f32)`", text);
+        return false;
+    }
+    if (has_promote && element != IR_F8E4M3 && element != IR_F8E5M2) {
+        front_report(e, DIAGNOSTIC_E0316, call->at, "`promote` is for factors of 8-bit floats, and these are %s", text);
+        return false;
+    }
+    if (has_promote && (promote < 1 || promote > 1 << 20)) {
+        front_report(e, DIAGNOSTIC_E0316, call->at, "`promote` counts products, 1 to 1048576, and is %lld here",
+                     (long long)promote);
+        return false;
+    }
+    return true;
+}
+
 struct value build_dot(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
 #define X(id, text) text,
@@ -13,6 +38,7 @@ struct value build_dot(struct elaborator *e, struct call *call, int detail) {
     int64_t promote = 0;
     bool given;
     if (precision == -2 || !call_option_integer(e, call, "promote", &promote, &given)) return value_error(call->at);
+    if (!check_dot_options(e, call, precision, given, promote)) return value_error(call->at);
     return operate_dot(e, call->argument[0], call->argument[1], call->count > 2 ? &call->argument[2] : NULL, precision,
                        (int)promote, call->at);
 }
