@@ -32,12 +32,28 @@
 #include "passes/rewrite.h"
 #include "passes/stream.h"
 
-enum { WIDE = 32, PIECE = 16, PIECES = 4 }; /* elements a thread */
+enum { WIDE = 32, PIECE = 16, PIECES = 4 };               /* elements a thread, and their parts */
+enum { LARGE = 16, BLOCKS = 3, LEAST_REGISTERS = 40 };    /* warps of a block; blocks of a multiprocessor; a thread's */
+
+/* How the pieces of an operation are made. */
+struct plan {
+    struct ir_operation *op;
+    const struct layout *layout, *piece;
+    int dimension, pieces;
+    int64_t length;
+    bool again, reload;
+};
 
 /* ---- what is kept ---- */
 
+static int64_t bytes_of(const struct ir_value *value)
+{
+    return layout_registers(value->type->layout) * (ir_element_info[value->type->element].bits / 8);
+}
+
 static void look(struct stream *s, struct ir_value *value, int depth, bool alone)
 {
+    bool once = alone && stream_used_once(value);
     if (!layout_rule_has(value))
         return;
     if (!stream_is_computed(s, value, depth, alone)) {
@@ -47,12 +63,15 @@ static void look(struct stream *s, struct ir_value *value, int depth, bool alone
         vector_push(s->context->arena, &s->kept, value);
         return;
     }
+    s->dear |= value->definition->opcode == OP_MATH && !once;
     if (value->definition->opcode == OP_LOAD) {
+        int waits = stream_waits(s, value->definition);
         s->sunk_loads++;
-        s->waits |= stream_waits(s, value->definition);
+        s->waits = waits > s->waits ? waits : s->waits;
+        s->crowded |= waits && !once && (!stream_can_hold(s, value->definition) || stream_too_much(s, bytes_of(value)));
     }
     for (int i = 0; i < value->definition->operand_count; i++)
-        look(s, value->definition->operands[i], depth + 1, alone && stream_used_once(value));
+        look(s, value->definition->operands[i], depth + 1, once);
 }
 
 /* Bytes a thread keeps for the operation's sake. */
@@ -60,16 +79,15 @@ static int64_t kept_bytes(struct stream *s, struct ir_value *value, struct ir_va
 {
     int64_t bytes = 0;
     s->again = again;
-    s->kept.count = s->sunk_loads = 0;
-    s->waits = false;
+    s->kept.count = s->sunk_loads = s->waits = 0;
+    s->dear = s->crowded = false;
     look(s, value, 1, true);
     if (mask)
         look(s, mask, 1, true);
     for (int i = 0; i < s->kept.count; i++) {
         const struct ir_value *kept = s->kept.data[i];
         bool free = kept->definition && kept->definition->opcode == OP_BROADCAST; /* its registers are shared */
-        int64_t size = ir_element_info[kept->type->element].bits / 8;
-        bytes += free ? 0 : layout_registers(kept->type->layout) * size;
+        bytes += free ? 0 : bytes_of(kept);
     }
     return bytes;
 }
@@ -79,7 +97,8 @@ static int64_t kept_bytes(struct stream *s, struct ir_value *value, struct ir_va
 /* The dimension whose parts lie in registers, and its parts. */
 static bool choose_pieces(struct stream *s, const struct ir_type *type)
 {
-    int registers = layout_registers(s->layout), size = registers / PIECES > PIECE ? registers / PIECES : PIECE;
+    int registers = layout_registers(s->layout);
+    int size = s->most ? s->most : registers / PIECES > PIECE ? registers / PIECES : PIECE;
     for (int factor = registers / size; factor >= 2; factor /= 2)
         for (s->dimension = 0; s->dimension < type->rank; s->dimension++) {
             s->piece = layout_shrink(s->adapter.table, s->layout, s->dimension, factor);
@@ -91,17 +110,35 @@ static bool choose_pieces(struct stream *s, const struct ir_type *type)
     return false;
 }
 
-static void stream_store(struct stream *s, struct ir_operation *op)
+static void keep_plan(struct stream *s, struct plan *plan)
+{
+    *plan = (struct plan){ s->at, s->layout, s->piece, s->dimension, s->pieces, s->length, s->again, s->reload };
+}
+
+static void take_plan(struct stream *s, const struct plan *plan)
+{
+    s->at = plan->op;
+    s->last = plan->op->previous;
+    s->layout = plan->layout;
+    s->piece = plan->piece;
+    s->dimension = plan->dimension;
+    s->pieces = plan->pieces;
+    s->length = plan->length;
+    s->again = plan->again;
+    s->reload = plan->reload;
+}
+
+static bool plan_store(struct stream *s, struct ir_operation *op, struct plan *plan)
 {
     struct ir_access access;
     if (!ir_access_of(op, &access) || !layout_rule_has(access.value))
-        return;
+        return false;
     s->at = op;
     s->last = op->previous;
     s->layout = access.value->type->layout;
     int registers = layout_registers(s->layout);
     if (registers < WIDE || !choose_pieces(s, access.value->type) || stream_view_dimension(s, &access) < 0)
-        return;
+        return false;
     s->reload = false;
     int64_t kept = kept_bytes(s, access.value, access.mask, false);
     bool sinks = s->sunk_loads > 0;
@@ -111,20 +148,63 @@ static void stream_store(struct stream *s, struct ir_operation *op)
     if (!s->again)
         kept_bytes(s, access.value, access.mask, false);
     if (!s->again && (s->sunk_loads == 0 || (s->kept.count == 0 && !s->waits)))
-        return; /* nothing to gain; loads that nothing waits for are better all in flight at once */
-    if (!pass_fuel(s->context))
-        return;
-    struct ir_builder builder = rewrite_before(op);
-    for (int number = 0; number < s->pieces; number++) {
-        s->made.count = 0;
-        stream_piece_of_access(s, &builder, op, number, 0, true);
-    }
-    pass_remark(s->context, op->at, "written in %d pieces%s", s->pieces, s->again ? ", computed again for each" : "");
-    ir_remove(op);
-    s->changed = true;
+        return false; /* nothing to gain; loads that nothing waits for are better all in flight at once */
+    keep_plan(s, plan);
+    return true;
 }
 
-/* ---- reductions ---- */
+/* Pieces along the axis are combined element by element, each made when it is added: only one piece and the sum live
+ * in registers at a time. */
+static bool plan_reduce(struct stream *s, struct ir_operation *op, struct plan *plan)
+{
+    struct ir_value *value = op->operands[0];
+    s->at = op;
+    s->last = op->previous;
+    s->layout = value->type->layout;
+    if (layout_registers(s->layout) < WIDE || ir_reduce_is_ordered(op) || !choose_pieces(s, value->type) ||
+        s->dimension != ir_number(op, IR_ATTRIBUTE_AXIS, 0))
+        return false;
+    s->reload = false;
+    int64_t kept = kept_bytes(s, value, NULL, false);
+    s->reload = stream_too_much(s, kept);
+    if (!s->reload || kept_bytes(s, value, NULL, true) >= kept)
+        return false;
+    keep_plan(s, plan);
+    return true;
+}
+
+/* ---- how many blocks ---- */
+
+/* While a block waits in its reductions others load and store.  A block so large that two fill a multiprocessor, whose
+ * row waits for two reductions, had better hold the row in shared memory and leave registers to a third; not where
+ * exponentials would be computed again for it. */
+static int choose_blocks(struct stream *s)
+{
+    struct plan plan;
+    if (!s->context->target || s->function->max_registers || s->adapter.warps < LARGE)
+        return 1;
+    for (s->blocks = BLOCKS; s->blocks > 1; s->blocks--)
+        for (int i = 0; i < s->stores.count && stream_registers(s) >= LEAST_REGISTERS; i++)
+            if (plan_store(s, s->stores.data[i], &plan) && plan.again && plan.reload && s->waits >= 2 && !s->dear &&
+                !s->crowded)
+                return s->blocks;
+    return 1;
+}
+
+/* ---- rewriting ---- */
+
+static void stream_store(struct stream *s, const struct plan *plan)
+{
+    take_plan(s, plan);
+    struct ir_builder builder = rewrite_before(s->at);
+    for (int number = 0; number < s->pieces; number++) {
+        s->made.count = 0;
+        stream_piece_of_access(s, &builder, s->at, number, 0, true);
+    }
+    pass_remark(s->context, s->at->at, "written in %d pieces%s", s->pieces,
+                s->again ? ", computed again for each" : "");
+    ir_remove(s->at);
+}
 
 /* The elementwise operation of a kind of reduction. */
 static enum ir_opcode combining(enum ir_reduce_kind kind)
@@ -152,37 +232,18 @@ static struct ir_value *combine(struct ir_builder *builder, const struct ir_oper
     return both;
 }
 
-/* Pieces along the axis are combined element by element, each made when it is added: only one piece and the sum live
- * in registers at a time. */
-static bool choose_reduced(struct stream *s, const struct ir_operation *op)
+static void stream_reduce(struct stream *s, const struct plan *plan)
 {
-    const struct ir_type *type = op->operands[0]->type;
-    s->layout = type->layout;
-    return layout_registers(s->layout) >= WIDE && !ir_reduce_is_ordered(op) && choose_pieces(s, type) &&
-           s->dimension == ir_number(op, IR_ATTRIBUTE_AXIS, 0);
-}
-
-static void stream_reduce(struct stream *s, struct ir_operation *op)
-{
-    struct ir_value *value = op->operands[0], *sum = NULL;
-    s->at = op;
-    s->last = op->previous;
-    if (!choose_reduced(s, op))
-        return;
-    s->reload = false;
-    int64_t kept = kept_bytes(s, value, NULL, false);
-    s->reload = stream_too_much(s, kept);
-    if (!s->reload || kept_bytes(s, value, NULL, true) >= kept || !pass_fuel(s->context))
-        return;
-    struct ir_builder builder = rewrite_before(op);
+    struct ir_value *value = plan->op->operands[0], *sum = NULL;
+    take_plan(s, plan);
+    struct ir_builder builder = rewrite_before(s->at);
     for (int number = 0; number < s->pieces; number++) {
         s->made.count = 0;
         struct ir_value *piece = stream_make_piece(s, &builder, value, number, 1, true);
-        sum = sum ? combine(&builder, op, sum, piece) : piece;
+        sum = sum ? combine(&builder, s->at, sum, piece) : piece;
     }
-    ir_set_operand(op, 0, sum);
-    pass_remark(s->context, op->at, "reduced in %d pieces, computed again for it", s->pieces);
-    s->changed = true;
+    ir_set_operand(s->at, 0, sum);
+    pass_remark(s->context, s->at->at, "reduced in %d pieces", s->pieces);
 }
 
 static void collect(struct ir_operation *op, void *context)
@@ -194,16 +255,40 @@ static void collect(struct ir_operation *op, void *context)
         vector_push(s->context->arena, &s->reductions, op);
 }
 
+/* Plans of all, each made while nothing is rewritten: who else needs a value shows what would be kept. */
+static struct plan *plan_all(struct stream *s, int *stores, int *count)
+{
+    struct plan *plans = ARENA_ARRAY(s->context->arena, struct plan, s->stores.count + s->reductions.count + 1);
+    s->blocks = choose_blocks(s);
+    bool dear = false;
+    for (int i = 0; i < s->reductions.count; i++)
+        dear |= plan_reduce(s, s->reductions.data[i], plans) && s->dear;
+    s->most = s->blocks > 1 ? PIECE / 2 : dear ? PIECE : 0; /* dear: so that some can be kept */
+    *count = 0;
+    for (int i = 0; i < s->reductions.count; i++)
+        *count += plan_reduce(s, s->reductions.data[i], &plans[*count]);
+    *stores = *count;
+    for (int i = 0; i < s->stores.count; i++)
+        *count += plan_store(s, s->stores.data[i], &plans[*count]);
+    return plans;
+}
+
 bool pass_stream(struct ir_function *function, struct pass_context *context)
 {
-    struct stream s = { .context = context, .function = function };
+    int stores, count, done = 0;
+    struct stream s = { .context = context, .function = function, .blocks = 1 };
     s.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
                                          context->arena, function->warps };
     ir_walk(function->body, collect, &s);
-    /* From the end up: who else needs a value shows what would be kept, and what comes before is not rewritten yet. */
-    for (int i = s.stores.count - 1; i >= 0; i--)
-        stream_store(&s, s.stores.data[i]);
-    for (int i = s.reductions.count - 1; i >= 0; i--)
-        stream_reduce(&s, s.reductions.data[i]);
-    return s.changed;
+    const struct plan *plans = plan_all(&s, &stores, &count);
+    for (; done < count && pass_fuel(context); done++)
+        if (done < stores)
+            stream_reduce(&s, &plans[done]);
+        else
+            stream_store(&s, &plans[done]);
+    if (s.blocks > 1 && s.held.count) {
+        function->max_registers = (int)stream_registers(&s) / 8 * 8;
+        pass_remark(context, plans[0].op->at, "registers for %d blocks of a multiprocessor", s.blocks);
+    }
+    return done > 0;
 }

@@ -6,10 +6,14 @@
 
 /* A tile that stays in shared memory from its load on. */
 struct stream_held { struct ir_operation *load; struct ir_value *buffer; };
+/* A piece that a reduction made of a value that a store wants, too. */
+struct stream_piece { struct ir_value *whole, *piece; int number; };
 struct stream {
     struct layout_adapter adapter;
     struct pass_context *context;
     struct ir_function *function;
+    int blocks;                          /* of a multiprocessor that registers and shared memory are shared by */
+    int most;                            /* elements of a piece that a thread holds; 0: a quarter of its own */
     struct ir_operation *at;             /* the store, or the reduce */
     struct ir_operation *last;           /* in front of it, before any piece was made */
     const struct layout *layout, *piece; /* of the stored or reduced tile, of one piece */
@@ -20,17 +24,23 @@ struct stream {
     VECTOR(struct ir_value *) kept;      /* values that pieces are extracted from */
     VECTOR(struct ir_value *) made;      /* of the piece at hand: original and piece, in turn */
     VECTOR(struct stream_held) held;
-    VECTOR(struct ir_operation *) stores, reductions; /* of the function */
+    VECTOR(struct stream_piece) pieces_kept;
+    int64_t bytes_kept;                  /* of those, in a thread */
     int sunk_loads;
-    bool waits;                          /* a sunk load stood before a reduction */
-    bool changed;
+    int waits;                           /* most reductions behind a sunk load */
+    bool dear;                           /* what is computed again has a function like exp in it */
+    bool crowded;                        /* what is read again does not come from shared memory, or fills registers */
+    VECTOR(struct ir_operation *) stores, reductions; /* of the function */
 };
 
 /* The dimension of the view along which pieces lie, or -1. */
 int stream_view_dimension(const struct stream *s, const struct ir_access *access);
-/* Whether a reduction stands between a load and the operation at hand. */
-bool stream_waits(const struct stream *s, const struct ir_operation *load);
-/* Whether these bytes take more than half of a thread's share of the registers. */
+/* Reductions between a load and the operation at hand. */
+int stream_waits(const struct stream *s, const struct ir_operation *load);
+/* Whether shared memory has room for a loaded tile that is wanted again behind a reduction. */
+bool stream_can_hold(const struct stream *s, const struct ir_operation *load);
+/* Registers of a thread, 4 bytes each, and whether these bytes take more than half of them. */
+int64_t stream_registers(const struct stream *s);
 bool stream_too_much(const struct stream *s, int64_t bytes);
 /* Whether a value's piece is computed (else it is extracted).  alone: nobody but the operation at hand needs what needs
  * it. */

@@ -6,7 +6,7 @@
 #include "passes/stream.h"
 #include "targets/target.h"
 
-enum { DEPTH = 24, SHARED_SLACK = 8192 }; /* operations on a path; shared memory for the scratch of reductions */
+enum { DEPTH = 24, SHARED_SLACK = 4096 }; /* operations on a path; shared memory for the scratch of reductions */
 
 /* ---- loads that may go down to the store ---- */
 
@@ -53,12 +53,12 @@ static bool can_sink(const struct stream *s, const struct ir_operation *op)
     return ir_access_of(s->at, &store) && (!alias_may(store.view, load.view) || same_elements(&store, &load));
 }
 
-bool stream_waits(const struct stream *s, const struct ir_operation *load)
+int stream_waits(const struct stream *s, const struct ir_operation *load)
 {
+    int reductions = 0;
     for (const struct ir_operation *op = load->next; op && op != s->at; op = op->next)
-        if (op->opcode == OP_REDUCE)
-            return true;
-    return false;
+        reductions += op->opcode == OP_REDUCE;
+    return reductions;
 }
 
 /* ---- tiles that stay in shared memory ---- */
@@ -93,7 +93,7 @@ static const struct ir_type *held_type(const struct stream *s, const struct ir_t
 
 /* Behind a reduction the tile is wanted again, and shared memory has room for it.  Pieces come back to the threads that
  * hold them, or others: barriers are somebody else's care. */
-static bool can_hold(const struct stream *s, const struct ir_operation *load)
+bool stream_can_hold(const struct stream *s, const struct ir_operation *load)
 {
     const struct ir_type *tile = load->results[0]->type;
     int extent[LAYOUT_RANK];
@@ -107,7 +107,7 @@ static bool can_hold(const struct stream *s, const struct ir_operation *load)
     for (int d = 0; d < tile->rank; d++)
         extent[d] = (int)tile->extent[d];
     return layout_extend(s->adapter.table, s->piece, extent) &&
-           bytes_taken(s) + ir_type_bytes(tile) <= s->context->target->shared_bytes;
+           (bytes_taken(s) + ir_type_bytes(tile)) * s->blocks <= s->context->target->shared_bytes;
 }
 
 /* The buffer of a tile, which is put there where it is loaded. */
@@ -130,11 +130,12 @@ static struct ir_value *hold(struct stream *s, struct ir_operation *load)
 
 /* ---- what a piece is made from ---- */
 
-bool stream_too_much(const struct stream *s, int64_t bytes)
+int64_t stream_registers(const struct stream *s)
 {
-    int64_t share = 65536 / (32 * (int64_t)s->adapter.warps);
-    return 2 * bytes > 4 * int64_min(share, 255);
+    return int64_min(65536 / (32 * (int64_t)s->adapter.warps * s->blocks), 255);
 }
+
+bool stream_too_much(const struct stream *s, int64_t bytes) { return 2 * bytes > 4 * stream_registers(s); }
 
 /* A load of which each piece is read alone, from the view or from what is held of it.  In front of a reduction that
  * nothing waits for, all loads had better be in flight at once, if they fit. */
@@ -147,7 +148,7 @@ static bool is_read_again(const struct stream *s, const struct ir_operation *loa
                stream_too_much(s, layout_registers(type->layout) * (ir_element_info[type->element].bits / 8));
     if (held_buffer(s, load))
         return true;
-    return (once && can_sink(s, load)) || (s->again && s->reload && (can_hold(s, load) || can_sink(s, load)));
+    return (once && can_sink(s, load)) || (s->again && s->reload && (stream_can_hold(s, load) || can_sink(s, load)));
 }
 
 static bool is_source(const struct ir_operation *op)
@@ -251,7 +252,7 @@ static struct ir_value *compute_piece(struct stream *s, struct ir_builder *build
 {
     struct ir_operation *op = value->definition;
     const struct ir_type *type = piece_type(s, value->type);
-    if (op->opcode == OP_LOAD && !(alone && stream_used_once(value) && can_sink(s, op)) && can_hold(s, op))
+    if (op->opcode == OP_LOAD && !(alone && stream_used_once(value) && can_sink(s, op)) && stream_can_hold(s, op))
         return held_piece(s, builder, op, number);
     if (op->opcode == OP_LOAD || op->opcode == OP_INSIDE)
         return stream_piece_of_access(s, builder, op, number, depth, alone)->results[0];
@@ -267,15 +268,42 @@ static struct ir_value *compute_piece(struct stream *s, struct ir_builder *build
     return piece->results[0];
 }
 
+/* The piece that a reduction left. */
+static struct ir_value *find_kept(const struct stream *s, const struct ir_value *value, int number)
+{
+    for (int i = 0; i < s->pieces_kept.count; i++) {
+        const struct stream_piece *kept = &s->pieces_kept.data[i];
+        if (kept->whole == value && kept->number == number && kept->piece->block == s->at->block &&
+            kept->piece->type == piece_type(s, value->type))
+            return kept->piece;
+    }
+    return NULL;
+}
+
+/* What a reduction computes dearly and others want, too, stays as long as there are registers: half of them. */
+static void keep_piece(struct stream *s, struct ir_value *value, struct ir_value *piece, int number, bool alone)
+{
+    int64_t bytes = layout_registers(s->piece) * (ir_element_info[piece->type->element].bits / 8);
+    bool shared = !alone || !stream_used_once(value);
+    if (s->at->opcode != OP_REDUCE || !shared || value->definition->opcode != OP_MATH ||
+        stream_too_much(s, s->bytes_kept + bytes))
+        return;
+    s->bytes_kept += bytes;
+    vector_push(s->context->arena, &s->pieces_kept, ((struct stream_piece){ value, piece, number }));
+}
+
 struct ir_value *stream_make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number,
                                    int depth, bool alone)
 {
     for (int i = 0; i < s->made.count; i += 2)
         if (s->made.data[i] == value)
             return s->made.data[i + 1];
-    struct ir_value *piece;
+    struct ir_value *piece = find_kept(s, value, number);
+    if (piece)
+        return piece;
     if (stream_is_computed(s, value, depth, alone)) {
         piece = compute_piece(s, builder, value, number, depth, alone && stream_used_once(value));
+        keep_piece(s, value, piece, number, alone);
     } else {
         piece = ir_build_value(builder, OP_EXTRACT, piece_type(s, value->type), 1, &value);
         set_start(s, piece->definition, value->type, number);

@@ -2,8 +2,8 @@
  * all of a thread's numbers and a longer way for a thread that fails it:
  *
  * - every quotient rounded right, by Markstein's correction;
- * - where quotients only become bf16: x (1/s) lies less than 2 units of f32 from x/s, so both round to the same bf16 (x/s
- *   to an f32 first) unless it lies within 2 units of a tie. */
+ * - where quotients only become bf16: x (1/s) lies less than 2 units of f32 from x/s, so both round to the same bf16
+ *   (x/s to an f32 first) unless it lies within 2 units of a tie. */
 #include "targets/nvptx/divide.h"
 
 static LLVMValueRef fma_f32(struct lowering *l, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
@@ -83,8 +83,8 @@ static bool becomes_bf16(const struct ir_value *quotient) {
     return quotient->uses != NULL;
 }
 
-/* A bf16 is the upper half of an f32, and a tie has 0x8000 in the lower half, in subnormal numbers, too.  Whether all lower
- * halves are further from that: two to a register, of each the least of what it is above 0x7ffe. */
+/* A bf16 is the upper half of an f32, and a tie has 0x8000 in the lower half, in subnormal numbers, too.  Whether all
+ * lower halves are further from that: two to a register, of each the least of what it is above 0x7ffe. */
 static LLVMValueRef far_from_ties(struct lowering *l, const LLVMValueRef *quotient, int count) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef least = value_i32(l, 0xffffffff);
