@@ -77,6 +77,7 @@ const char *tile_strerror(int status)
     case TILE_ERR_OOM: return "out of memory";
     case TILE_ERR_CONTEXT_LOST: return "the CUDA context is lost after an earlier failure";
     case TILE_ERR_FORKED: return "CUDA was used before fork()";
+    case TILE_ERR_CHECK: return "a check that the kernel was compiled with did not hold";
     case TILE_ERR_ENVIRONMENT: return "a TILE_* environment variable asks for what is not there";
     default: return "not a status of tile_rt";
     }
@@ -176,6 +177,33 @@ int tile_rt_check_version(const struct tile_rt_kernel *kernel)
     return __builtin_expect(kernel->abi == TILE_RT_ABI, 1) ? TILE_OK : fail_version((unsigned)kernel->abi);
 }
 
+TILE_RT_COLD static int fail_check(const struct tile_rt_kernel *kernel, uint64_t report)
+{
+    uint64_t number = (report & 0xffff) - 1;
+    const char *text = number < kernel->report_count ? kernel->report_texts[number] : "a check";
+    return tile_rt_fail(TILE_ERR_CHECK, "%s: %s does not hold in program %llu", kernel->name, text,
+                        (unsigned long long)(report >> 16));
+}
+
+int tile_rt_read_report(const struct tile_rt_kernel *kernel, uint64_t report)
+{
+    return report == 0 ? TILE_OK : fail_check(kernel, report);
+}
+
+static int launch_on_processor(struct tile_rt_call *call)
+{
+    const struct tile_rt_kernel *kernel = call->kernel;
+    int status;
+    if (kernel->reports) {
+        call->report = 0;
+        call->slots[kernel->slot_count - 1] = (uint64_t)(uintptr_t)&call->report;
+    }
+    status = tile_rt_cpu_launch(call);
+    if (status == TILE_OK && kernel->reports)
+        status = tile_rt_read_report(kernel, __atomic_load_n(&call->report, __ATOMIC_RELAXED));
+    return status;
+}
+
 /* ---- the way of a call ------------------------------------------------------------------------------------------ */
 
 /* Not an initialiser: the slots are large and are filled before they are read. */
@@ -237,7 +265,7 @@ int tile_rt_launch(const struct tile_rt_kernel *kernel, struct CUstream_st *stre
     begin_call(&call, kernel, arguments);
     status = prepare(&call, stream);
     if (status == TILE_OK && call.programs > 0)
-        status = stream == TILE_CPU ? tile_rt_cpu_launch(&call) : tile_rt_cuda_launch(&call, stream);
+        status = stream == TILE_CPU ? launch_on_processor(&call) : tile_rt_cuda_launch(&call, stream);
     errno = saved;
     return status;
 }

@@ -53,6 +53,7 @@ enum tile_status {
     TILE_ERR_OOM = 10,       /* no memory, on the host or on the device */
     TILE_ERR_CONTEXT_LOST = 11, /* a kernel failed before: the context can only be destroyed */
     TILE_ERR_FORKED = 12,       /* CUDA was used before fork(): this process can not use it */
+    TILE_ERR_CHECK = 14,        /* compiled with --checks: an assume() or assert() did not hold; the text names it */
     TILE_ERR_ENVIRONMENT = 13   /* a TILE_* environment variable asks for what is not there */
 };
 
@@ -164,7 +165,7 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 /* ---- the descriptor --------------------------------------------------------------------------------------------- */
 
 /* Changes with every change to what is below: an object runs with the run time of its compiler and no other. */
-#define TILE_RT_ABI 4
+#define TILE_RT_ABI 5
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
 #define TILE_RT_MAX_PARAMETERS 64
@@ -320,7 +321,8 @@ struct tile_rt_name {
 /* Slots: what a kernel's code gets, on every target one flat array of 64-bit slots.  For each parameter in order: a
  * view gives 1 + 2*rank (data, extents, strides; absent: data 0, declared extents, strides 0); a pointer 1; a scalar or
  * enum 1 (its bits, zero-extended; narrow floats already rounded to their type); a key none.  Then the count of each
- * grid dimension in order.  Then `program_base`.
+ * grid dimension in order.  Then `program_base`.  In a kernel that `reports` the last slot of the parameters is the address
+ * of a uint64_t, 0 before, where an instance whose check fails writes its linear program << 16 | number of the check + 1.
  * GPU: the kernel's first parameter is a struct of these slots by value, then comes one of 128 bytes for each of its
  * tensor maps.  blockIdx.x + program_base is the linear program number, the first grid name fastest.  Launches beyond
  * 2^31 - 1 blocks are split and program_base advances.  A persistent kernel's blocks take the programs blockIdx.x,
@@ -393,6 +395,8 @@ struct tile_rt_kernel {
     uint32_t abi;                 /* TILE_RT_ABI */
     uint32_t parameter_count, name_count, key_count, check_count, fact_count, alias_count, grid_rank, target_count;
     uint32_t slot_count;          /* of the parameters, without grid and program_base */
+    uint32_t reports;             /* not 0: the last of them is for a report; the launch waits and reads it */
+    uint32_t report_count;
     const char *name;             /* the C symbol */
     const struct tile_rt_parameter *parameters;
     const struct tile_rt_name *names;          /* in an order in which each uses only earlier ones */
@@ -402,6 +406,7 @@ struct tile_rt_kernel {
     const struct tile_rt_alias *aliases;
     const struct tile_rt_target *targets;
     const int32_t *code;
+    const char *const *report_texts;           /* [report_count] checks, with their places in the source */
     const char *load_name;                     /* symbol of the load function, for messages */
 };
 

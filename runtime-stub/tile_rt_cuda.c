@@ -69,6 +69,7 @@ enum {
     LAUNCH_CLUSTER = 4,
     LIBRARY_BINARY_IS_PRESERVED = 1,
     CAPTURE_RELAXED = 2,
+    HOST_PORTABLE_AND_MAPPED = 3,
     MAP_INTERLEAVE_NONE = 0,
     MAP_PROMOTION_256_BYTES = 3,
     MAP_ZEROS_BEYOND = 0
@@ -86,6 +87,9 @@ enum {
     X(cuCtxPopCurrent, cuCtxPopCurrent_v2, 0, (void **context))                                                     \
     X(cuCtxGetId, cuCtxGetId, 1, (void *context, unsigned long long *id))                                           \
     X(cuStreamGetCtx, cuStreamGetCtx, 0, (void *stream, void **context))                                            \
+    X(cuStreamIsCapturing, cuStreamIsCapturing, 0, (void *stream, int *capturing))                                  \
+    X(cuMemHostAlloc, cuMemHostAlloc, 0, (void **memory, size_t bytes, unsigned flags))                             \
+    X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, 0, (uint64_t *there, void *memory, unsigned flags))  \
     X(cuStreamSynchronize, cuStreamSynchronize, 0, (void *stream))                                                  \
     X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 0, (int *mode))                         \
     X(cuLibraryLoadData, cuLibraryLoadData, 1,                                                                      \
@@ -116,6 +120,16 @@ struct device_row {
     int architecture, sm_count, shared_optin;
 };
 
+/* Memory of the host that a context's kernels report to.  A call has one for itself; a captured launch keeps it, since its
+ * graph may run at any time. */
+struct report {
+    struct report *next;
+    uint64_t context, there; /* there: the word's address for the device */
+    uint64_t *word;
+    const struct tile_rt_kernel *kernel; /* who has it, NULL: nobody */
+    int captured;
+};
+
 /* The one table of this file. */
 static struct {
     pthread_mutex_t lock;
@@ -124,6 +138,7 @@ static struct {
     char text[200];
     int libraries;           /* the driver has context-free kernels */
     struct device_row devices[MAX_DEVICES];
+    struct report *reports;
 #define X(name, symbol, optional, parameters) int(*name) parameters;
     DRIVER_FUNCTIONS(X)
 #undef X
@@ -791,8 +806,102 @@ static int launch_all(struct tile_rt_call *call, void *function, struct CUstream
     return TILE_OK;
 }
 
+/* ---- kernels that report ---------------------------------------------------------------------------------------- */
+
+/* Under the lock.  What graphs of this kernel have reported since the last look, 0: nothing. */
+static uint64_t captured_report(const struct tile_rt_kernel *kernel, uint64_t context)
+{
+    struct report *report;
+    for (report = cuda.reports; report != NULL; report = report->next)
+        if (report->captured && report->kernel == kernel && report->context == context) {
+            uint64_t said = __atomic_exchange_n(report->word, 0, __ATOMIC_RELAXED);
+            if (said != 0)
+                return said;
+        }
+    return 0;
+}
+
+/* Under the lock, the context being current. */
+static int take_report(const struct tile_rt_kernel *kernel, uint64_t context, struct report **result)
+{
+    struct report *report = cuda.reports;
+    void *memory = NULL;
+    int mode = CAPTURE_RELAXED, error;
+    while (report != NULL && (report->kernel != NULL || report->context != context))
+        report = report->next;
+    if (report == NULL) {
+        report = calloc(1, sizeof *report);
+        if (report == NULL)
+            return CUDA_OUT_OF_MEMORY;
+        cuda.cuThreadExchangeStreamCaptureMode(&mode);
+        error = cuda.cuMemHostAlloc(&memory, sizeof *report->word, HOST_PORTABLE_AND_MAPPED);
+        if (error == CUDA_SUCCESS)
+            error = cuda.cuMemHostGetDevicePointer(&report->there, memory, 0);
+        cuda.cuThreadExchangeStreamCaptureMode(&mode);
+        if (error != CUDA_SUCCESS) {
+            free(report);
+            return error;
+        }
+        report->word = memory;
+        report->context = context;
+        report->next = cuda.reports;
+        cuda.reports = report;
+    }
+    *report->word = 0;
+    report->kernel = kernel;
+    *result = report;
+    return CUDA_SUCCESS;
+}
+
+static int begin_report(struct tile_rt_call *call, struct report **report)
+{
+    const struct tile_rt_kernel *kernel = call->kernel;
+    uint64_t said;
+    int error = CUDA_SUCCESS;
+    pthread_mutex_lock(&cuda.lock);
+    said = captured_report(kernel, last_context.id);
+    if (said == 0)
+        error = take_report(kernel, last_context.id, report);
+    pthread_mutex_unlock(&cuda.lock);
+    if (said != 0)
+        return tile_rt_read_report(kernel, said);
+    if (error != CUDA_SUCCESS)
+        return fail_driver(kernel->name, "cuMemHostAlloc", error);
+    call->slots[kernel->slot_count - 1] = (*report)->there;
+    return TILE_OK;
+}
+
+/* Waits for the launch and reads what it says, unless it is only recorded into a graph. */
+static int end_report(const struct tile_rt_call *call, struct CUstream_st *stream, struct report *report, int status)
+{
+    int capturing = 0, error = cuda.cuStreamIsCapturing(stream, &capturing);
+    uint64_t said = 0;
+    if (status == TILE_OK && (error != CUDA_SUCCESS || capturing != 0)) {
+        report->captured = 1;
+        return TILE_OK;
+    }
+    if (status == TILE_OK) {
+        error = cuda.cuStreamSynchronize(stream);
+        if (error != CUDA_SUCCESS)
+            status = fail_driver(call->kernel->name, "cuStreamSynchronize", error);
+        else
+            said = __atomic_load_n(report->word, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&report->kernel, NULL, __ATOMIC_RELEASE);
+    return status != TILE_OK ? status : tile_rt_read_report(call->kernel, said);
+}
+
+static int launch_and_report(struct tile_rt_call *call, void *function, struct CUstream_st *stream)
+{
+    struct report *report = NULL;
+    int status = begin_report(call, &report);
+    if (status != TILE_OK)
+        return status;
+    return end_report(call, stream, report, launch_all(call, function, stream));
+}
+
 /* A driver without libraries loads into the current context, so the stream's becomes current for the time of the call;
- * so it does where a kernel is first brought to a device. */
+ * so it does where a kernel is first brought to a device, and where a kernel reports. */
 static int launch_in_context(struct tile_rt_call *call, struct CUstream_st *stream)
 {
     void *context = NULL, *current = NULL, *function, *popped;
@@ -806,7 +915,8 @@ static int launch_in_context(struct tile_rt_call *call, struct CUstream_st *stre
         return fail_driver(call->kernel->name, "cuCtxPushCurrent", error);
     status = ready_function(call, &function);
     if (status == TILE_OK)
-        status = launch_all(call, function, stream);
+        status = call->kernel->reports ? launch_and_report(call, function, stream)
+                                       : launch_all(call, function, stream);
     if (current != context)
         cuda.cuCtxPopCurrent(&popped);
     return status;
@@ -815,7 +925,7 @@ static int launch_in_context(struct tile_rt_call *call, struct CUstream_st *stre
 int tile_rt_cuda_launch(struct tile_rt_call *call, struct CUstream_st *stream)
 {
     struct record *record = __atomic_load_n(&call->variant->state->record, __ATOMIC_ACQUIRE);
-    if (__builtin_expect(cuda.libraries && record != NULL &&
+    if (__builtin_expect(cuda.libraries && record != NULL && !call->kernel->reports &&
                          (__atomic_load_n(&record->ready, __ATOMIC_ACQUIRE) & device_bit(call->device)), 1))
         return launch_all(call, record->kernel, stream);
     return launch_in_context(call, stream);

@@ -40,6 +40,7 @@ struct tile_rt_call {
     uint64_t facts_known, facts_true;
     int64_t programs;                         /* product of the grid */
     int take_empty;                           /* maps of views without elements may be made */
+    uint64_t report;                          /* where a kernel that reports does so on the processor */
     int met_empty;                            /* a variant was passed over for the sake of such a view */
     const struct tile_rt_map *refused;        /* the last map that could not be made, and why; NULL: none */
     const char *refusal;
@@ -63,6 +64,9 @@ TILE_RT_HIDDEN size_t tile_rt_append(char *text, size_t room, size_t used, const
     TILE_RT_PRINTF(4, 5);
 /* Line on standard error under TILE_VERBOSE, else nothing. */
 TILE_RT_HIDDEN void tile_rt_say(const char *format, ...) TILE_RT_PRINTF(1, 2);
+
+/* The status for what an instance has reported, 0: nothing. */
+TILE_RT_HIDDEN int tile_rt_read_report(const struct tile_rt_kernel *kernel, uint64_t report);
 
 /* What the environment asks for, read once. */
 struct tile_rt_settings {

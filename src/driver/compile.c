@@ -88,6 +88,8 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .strict_fp = options->strict_fp,
                                                 .reproducible = options->reproducible,
                                                 .f32_dot = options->f32_dot,
+                                                .check_asserts = options->checks || options->debug,
+                                                .check_assumes = options->checks,
                                                 .syntax_only = options->syntax_only};
     compilation->target = (struct target_options){.arena = options->arena,
                                                   .context = compilation->context,

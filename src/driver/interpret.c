@@ -19,14 +19,14 @@
 #include "driver/host_value.h"
 #include "interp/interp.h"
 
-enum { MOST_PARAMETERS = 128, MOST_ELEMENTS = 1 << 24, ELEMENTS_SHOWN = 4096 };
+enum { MOST_PARAMETERS = 128 /* and a report behind them */, MOST_ELEMENTS = 1 << 24, ELEMENTS_SHOWN = 4096 };
 
 struct call_parser {
     struct compilation *compilation;
     const char *at;
     struct kernel_entry *entry;
     struct host_argument arguments[MOST_PARAMETERS];
-    struct interp_memory memories[MOST_PARAMETERS];
+    struct interp_memory memories[MOST_PARAMETERS + 1];
     int memory_count, memory_of[MOST_PARAMETERS];
     bool grid_follows; /* behind the arguments: a .tir file */
     int64_t grid[IR_MAX_RANK];
@@ -235,10 +235,11 @@ struct interpretation {
     struct call_parser *parser;
     const struct ir_function *function;
     int count;
-    struct interp_argument arguments[MOST_PARAMETERS];
+    struct interp_argument arguments[MOST_PARAMETERS + 1];
+    uint64_t *report; /* where failing checks say so; NULL: the kernel does not */
     struct interp_options options;
     /* of each memory: what was there at first, and what the first run left */
-    unsigned char *before[MOST_PARAMETERS], *after[MOST_PARAMETERS];
+    unsigned char *before[MOST_PARAMETERS + 1], *after[MOST_PARAMETERS + 1];
     bool failed, stale; /* stale: passes worked on it since the last run */
 };
 
@@ -297,6 +298,16 @@ static bool same_memories(struct interpretation *call, bool rounded) {
     return true;
 }
 
+/* False: a check of --checks did not hold, and is said. */
+static bool checks_hold(const struct interpretation *call) {
+    const struct kernel_entry *entry = call->parser->entry;
+    if (!call->report || !*call->report) return true;
+    const struct kernel_check *check = &entry->checks.data[(*call->report & 0xffff) - 1];
+    driver_error("%s:%d:%d: instance %lld: %s does not hold", check->at.source ? check->at.source->name : "?",
+                 check->at.line, check->at.column, (long long)(*call->report >> 16), check->text);
+    return false;
+}
+
 /* In several orders of roles, arrivals and blocks where the function has them; `behind` is a pass or NULL. */
 static bool run_every_way(struct interpretation *call, const char *behind) {
     static const int ways[] = {[IR_LEVEL_VALUE] = 1, [IR_LEVEL_SCHEDULE] = 3, [IR_LEVEL_MACHINE] = 9};
@@ -312,6 +323,7 @@ static bool run_every_way(struct interpretation *call, const char *behind) {
             driver_error("%s:%d:%d: instance %lld: %s", problem.at.source ? problem.at.source->name : "?",
                          problem.at.line,
                          problem.at.column, (long long)problem.instance, problem.text);
+        good = good && checks_hold(call);
         if (good && same_memories(call, expands && way == 0)) continue;
         if (behind) driver_error("behind the pass '%s'", behind);
         call->failed = true;
@@ -325,6 +337,16 @@ void interpret_after_pass(struct compilation *compilation, const struct ir_funct
     if (!call || function != call->function || call->failed) return;
     call->stale = !pass;
     if (pass) run_every_way(call, pass);
+}
+
+/* The word that failing checks write: a hidden argument behind the others. */
+static void add_report(struct interpretation *call) {
+    struct call_parser *parser = call->parser;
+    struct interp_memory *memory = &parser->memories[parser->memory_count++];
+    call->report = ARENA_NEW(parser->compilation->arena, uint64_t);
+    *memory = (struct interp_memory){.data = call->report, .size = sizeof *call->report, .name = "report"};
+    call->arguments[call->count++] = (struct interp_argument){.bits = (uint64_t)(uintptr_t)call->report};
+    call->options.memory_count = parser->memory_count;
 }
 
 /* The arguments and a first run. */
@@ -344,6 +366,7 @@ static bool start(struct call_parser *parser, const struct host_call *host, cons
         memcpy(argument->stride, from->stride, sizeof from->stride);
         declared_extents(host, i, argument);
     }
+    if (parser->entry->reports) add_report(call);
     parser->compilation->interpretation = call;
     return run_every_way(call, NULL);
 }

@@ -328,6 +328,7 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_MAX_INSTANCES: return parse_int("--max-instances", value, 1, &o->max_instances);
     case OPTION_PREFIX: return parse_prefix(o, value);
     case OPTION_STRICT_FP: o->strict_fp = true; return true;
+    case OPTION_CHECKS: o->checks = true; return true;
     case OPTION_REPRODUCIBLE: o->reproducible = o->strict_fp = true; return true;
     case OPTION_F32_DOT: return parse_f32_dot(o, value);
     case OPTION_OPTIMIZE: return parse_optimization(o, value);
@@ -368,7 +369,6 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_VERSION: o->print_version = true; return true;
     case OPTION_HELP: o->print_help = true; return true;
     case OPTION_REPORT:
-    case OPTION_CHECKS:
     case OPTION_COUNT: break;
     }
     die("option %s has no meaning", option_info[id].spelling);

@@ -67,6 +67,7 @@ struct value build_atomic(struct elaborator *e, struct call *call, int action);
 struct value build_atomic_cas(struct elaborator *e, struct call *call, int detail);
 struct value build_grid_size(struct elaborator *e, struct call *call, int detail);
 struct value build_sm_count(struct elaborator *e, struct call *call, int detail);
+struct value build_assert(struct elaborator *e, struct call *call, int detail);
 struct value build_assume(struct elaborator *e, struct call *call, int detail);
 struct value build_static_assert(struct elaborator *e, struct call *call, int detail);
 #endif

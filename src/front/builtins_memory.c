@@ -291,25 +291,3 @@ struct value build_sm_count(struct elaborator *e, struct call *call, int detail)
                  "`sm_count()` is known to the wrapper alone: use it in `grid`, `requires` or `specialize`");
     return value_error(call->at);
 }
-
-struct value build_assume(struct elaborator *e, struct call *call, int detail) {
-    (void)detail;
-    struct value v = elaborate_condition(e, call->expression->arguments.data[0]->value, "what `assume` says");
-    if (v.kind == VALUE_BOOL && !v.truth) front_report(e, DIAGNOSTIC_E0503, call->at, "this is known to be false");
-    if (v.kind == VALUE_RUN && v.run->type->rank == 0) ir_build(&e->builder, OP_ASSUME, 1, &v.run, 0, NULL);
-    return value_is_error(v) ? v : (struct value){.kind = VALUE_VOID, .at = call->at};
-}
-
-struct value build_static_assert(struct elaborator *e, struct call *call, int detail) {
-    (void)detail;
-    struct value v = call->argument[0];
-    if (v.kind == VALUE_BOOL && !v.truth)
-        front_report(e, DIAGNOSTIC_E0503, call->at, "static_assert failed: %s",
-                     call->count > 1 && call->argument[1].kind == VALUE_STRING
-                         ? call->argument[1].string
-                         : front_source(e, call->expression->arguments.data[0]->value));
-    else if (v.kind != VALUE_BOOL && !value_is_error(v))
-        front_report(e, DIAGNOSTIC_E0501, call->at, "`static_assert` takes a bool known when compiling, not %s",
-                     front_describe(e, v));
-    return (struct value){.kind = VALUE_VOID, .at = call->at};
-}

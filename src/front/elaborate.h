@@ -106,6 +106,8 @@ struct elaborator {
     int steps, depth;
     struct { const char *name; int dimension; } grid[IR_MAX_RANK];
     int grid_rank;
+    struct kernel_entry *entry;     /* of the kernel whose body this is, or NULL */
+    struct ir_value *report;        /* where failing checks are written, or NULL */
     bool allow_sm_count;
 };
 void elaborator_init(struct elaborator *e, struct front *front, struct file_scope *file);

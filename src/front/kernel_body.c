@@ -124,6 +124,16 @@ static void make_arguments(struct body *b) {
     }
 }
 
+/* The argument behind those of the source: where failing checks are written. */
+static void make_report(struct body *b) {
+    struct elaborator *e = b->e;
+    const struct ir_argument_fact fact = {.base_alignment = 8, .restricted = true};
+    e->entry = b->plan->entry->entry;
+    if (!e->entry->reports) return;
+    e->report = ir_block_argument(e->function->body, ir_type_pointer(e->context, IR_U64, false), "report");
+    vector_push(e->arena, &e->function->facts, fact);
+}
+
 /* ---- names ---- */
 
 static struct ir_value *name_value(struct body *b, const struct kernel_name *name) {
@@ -288,6 +298,7 @@ struct ir_function *body_build(struct variant_plan *plan, struct ir_module *modu
     scope_push(&e, true);
     bind_compile_time(&b);
     make_arguments(&b);
+    make_report(&b);
     bind_names(&b);
     assume_facts(&b);
     scope_push(&e, false);

@@ -558,7 +558,9 @@ static void assign_slots(struct entry_plan *plan) {
         p->slot = slot;
         slot += p->kind == KERNEL_VIEW ? 1 + 2 * p->rank : 1;
     }
-    plan->entry->slots = slot + plan->kernel->grid.count + 1;
+    const struct front_options *options = plan->kernel->front->options;
+    plan->entry->reports = options->check_asserts || options->check_assumes;
+    plan->entry->slots = slot + plan->entry->reports + plan->kernel->grid.count + 1;
 }
 
 bool entry_build(struct entry_plan *plan, bool *dropped) {

@@ -8,6 +8,7 @@
  *
  * Device ABI, the same for CPU and GPU: one flat array of 64-bit slots.  For each parameter in order: a view gives
  * 1 + 2*rank slots (data pointer, extents, strides); a pointer one; a scalar one (its bits, zero-extended).  Keys give none.
+ * Then, where the entry reports, the address of its report.
  * Then one slot a grid dimension (its count), then `program_base`.  Arguments of the IR function are the parameters that have
  * slots, in order.  The linear program number (GPU: blockIdx.x + program_base) counts the first grid name fastest. */
 #ifndef TILECC_KERNEL_H
@@ -115,6 +116,7 @@ struct kernel_variant {
     struct kernel_cpu_code cpu;
     struct kernel_gpu_code gpu;
 };
+struct kernel_check { const char *text; struct location at; }; /* "assume(n > 0)", an assert's text */
 struct kernel_entry {
     const char *kernel;                 /* name in the source */
     const char *symbol;                 /* C name, prefix included */
@@ -126,6 +128,8 @@ struct kernel_entry {
     VECTOR(const struct kernel_expression *) requirements;
     VECTOR(struct kernel_alias) aliases;
     VECTOR(const char *) grid_names;
+    bool reports;                       /* --checks: behind the parameters' slots stands the address of a report (u64) */
+    VECTOR(struct kernel_check) checks; /* of all variants; a failing one writes program * 2^16 + its number + 1 there */
     VECTOR(struct kernel_variant) variants; /* for each target: most special first, general last */
     int slots;                          /* of the device ABI, grid counts and program_base included */
 };

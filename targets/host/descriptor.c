@@ -339,7 +339,7 @@ static int count_slots(const struct kernel_entry *entry)
         const struct kernel_parameter *parameter = &entry->parameters.data[i];
         slots += parameter->kind == KERNEL_KEY ? 0 : parameter->kind == KERNEL_VIEW ? 1 + 2 * parameter->rank : 1;
     }
-    return slots;
+    return slots + entry->reports;
 }
 
 /* Index of the entry's parameter that the IR function's argument is: keys are no arguments. */
@@ -510,6 +510,19 @@ static void list_aliases(struct descriptor *d, struct values *aliases)
     }
 }
 
+/* "k.tile:14:5: assume(n > 0)" */
+static LLVMValueRef report_texts(struct descriptor *d)
+{
+    struct host_builder *b = d->builder;
+    struct values texts = {0};
+    for (int i = 0; i < d->entry->checks.count; i++) {
+        const struct kernel_check *check = &d->entry->checks.data[i];
+        const char *name = target_source_name(b->options, check->at.source ? check->at.source->name : "?");
+        add_text(d, &texts, arena_printf(b->arena, "%s:%d:%d: %s", name, check->at.line, check->at.column, check->text));
+    }
+    return array(d, &texts, "report_texts", true);
+}
+
 LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_entry *entry,
                              struct host_cpu_code (*cpu)[HOST_CPU_LEVELS])
 {
@@ -547,6 +560,8 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     add_word(&d, &fields, (uint32_t)entry->grid_names.count);
     add_word(&d, &fields, (uint32_t)targets.count);
     add_word(&d, &fields, (uint32_t)slots);
+    add_word(&d, &fields, entry->reports);
+    add_word(&d, &fields, (uint32_t)entry->checks.count);
     add_text(&d, &fields, entry->symbol);
     add(&d, &fields, array(&d, &parameters, "parameters", true));
     add(&d, &fields, array(&d, &names, "names", true));
@@ -556,6 +571,7 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     add(&d, &fields, array(&d, &aliases, "aliases", false));
     add(&d, &fields, array(&d, &targets, "targets", true));
     add(&d, &fields, array(&d, &words, "code", false));
+    add(&d, &fields, report_texts(&d));
     add_text(&d, &fields, arena_printf(builder->arena, "%s_load", entry->symbol));
     return host_global(builder, structure(&d, &fields, sizeof(struct tile_rt_kernel)), "kernel", d.section, true);
 }

@@ -25,6 +25,7 @@ SPEC|--spec axpy[B=128]|tilecc --emit=tir -o - OPT k.tile
 MAX_INSTANCES|--max-instances=1|tilecc -arch=sm_80 --emit=tir OPT "$SRCDIR/examples/matmul.tile"; ls
 PREFIX|--prefix=my_|tilecc --emit=header -o - OPT k.tile
 STRICT_FP|--strict-fp|tilecc --emit=tir -o - OPT k.tile
+CHECKS|--checks|echo 'kernel f(x: out f32[N]) grid(i: N) { assume(i < 9); x[i] = 0.0; }' >r.tile; tilecc --emit=tir -o - OPT r.tile
 REPRODUCIBLE|--reproducible|echo 'kernel f(x: in f32[N, 64], y: out f32[N]) grid(i: N) { y[i] = sum(x[i, :]); }' >r.tile; tilecc --strict-fp --emit=tir -o - OPT r.tile
 F32_DOT|--f32-dot=tf32|echo 'kernel f(x: in f32[64, 64], y: out f32[64, 64]) grid(i: 1) { y[:, :] = x[:, :] @ x[:, :]; }' >r.tile; tilecc --emit=tir -o - OPT r.tile
 OPTIMIZE|-O0|tilecc -arch=cpu --emit=tir --print-after=all OPT k.tile

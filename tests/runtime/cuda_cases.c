@@ -427,6 +427,70 @@ static void load_without_context(void)
     EXPECT_STATUS(tile_rt_load(&scale_kernel), TILE_ERR_NO_CONTEXT, "context");
 }
 
+/* ---- kernels that report ---- */
+
+/* scale, but with a report behind its parameters' slots. */
+static struct tile_rt_kernel reporting;
+static int report_scale(struct fake_stream *stream)
+{
+    static const char *const texts[] = {"k.tile:3:5: assume(n > 0)", "k.tile:4:5: assert(a)"};
+    struct view1 x = {data[0], {512}, {1}}, y = {data[1], {512}, {1}};
+    float a = 2.0f;
+    const void *arguments[3];
+    arguments[0] = &a, arguments[1] = &x, arguments[2] = &y;
+    reporting = scale_kernel;
+    reporting.slot_count++;
+    reporting.reports = 1;
+    reporting.report_count = 2;
+    reporting.report_texts = texts;
+    return tile_rt_launch(&reporting, cu(stream), arguments);
+}
+static void report(void)
+{
+    open_fake();
+    cuda->report_slot = (int)scale_kernel.slot_count;
+    cuda->slot_count += 1;
+    EXPECT_STATUS(report_scale(&stream0), TILE_OK, "");
+    EXPECT(cuda->synchronized == 1 && get_current() == NULL);
+    cuda->report = 41 << 16 | 2;
+    EXPECT_STATUS(report_scale(&stream0), TILE_ERR_CHECK, "scale: k.tile:4:5: assert(a) does not hold in program 41");
+    EXPECT_STATUS(report_scale(&stream1), TILE_ERR_CHECK, "program 41");
+    cuda->report = 1;
+    EXPECT_STATUS(report_scale(&stream0), TILE_ERR_CHECK, "k.tile:3:5: assume(n > 0) does not hold in program 0");
+    cuda->report = 0;
+    EXPECT_STATUS(report_scale(&stream0), TILE_OK, "");
+    EXPECT(calls("cuMemHostAlloc") == 2); /* one a context */
+}
+/* What a graph reports is told at the next call, which launches nothing. */
+static void report_of_graph(void)
+{
+    uint64_t *word;
+    open_fake();
+    cuda->report_slot = (int)scale_kernel.slot_count;
+    cuda->slot_count += 1;
+    stream0.capturing = 1;
+    EXPECT_STATUS(report_scale(&stream0), TILE_OK, "");
+    EXPECT(cuda->synchronized == 0);
+    word = (uint64_t *)(uintptr_t)cuda->last.slots[cuda->report_slot];
+    stream0.capturing = 0;
+    EXPECT_STATUS(report_scale(&stream0), TILE_OK, "");
+    EXPECT(word != (uint64_t *)(uintptr_t)cuda->last.slots[cuda->report_slot] && cuda->launches == 2);
+    *word = 7 << 16 | 1;
+    EXPECT_STATUS(report_scale(&stream0), TILE_ERR_CHECK, "program 7");
+    EXPECT(cuda->launches == 2);
+    EXPECT_STATUS(report_scale(&stream0), TILE_OK, "");
+}
+static void report_fails(void)
+{
+    script("cuMemHostAlloc", 1, 1, 2);
+    cuda->slot_count += 1;
+    EXPECT_STATUS(report_scale(&stream0), TILE_ERR_OOM, "cuMemHostAlloc");
+    script("cuStreamSynchronize", 1, 1, 700);
+    EXPECT_STATUS(report_scale(&stream0), TILE_ERR_CONTEXT_LOST, "cuStreamSynchronize");
+    EXPECT_STATUS(report_scale(&stream0), TILE_OK, "");
+    EXPECT(calls("cuMemHostAlloc") == 2);
+}
+
 /* ---- unloading ---- */
 
 static void unload(void)
@@ -602,7 +666,7 @@ int main(int count, char **arguments)
         CASE(verbose), CASE(image_refused), CASE(kernel_missing), CASE(load_no_memory), CASE(attribute_fails),
         CASE(device_query_fails), CASE(little_shared_memory), CASE(launch_codes), CASE(destroyed_context),
         CASE(wrong_stream), CASE(id_fails), CASE(capture_relaxed), CASE(capture_refused), CASE(load_then_capture),
-        CASE(load_without_context), CASE(unload), CASE(unload_forgets_failures), CASE(unload_fails),
+        CASE(load_without_context), CASE(report), CASE(report_of_graph), CASE(report_fails), CASE(unload), CASE(unload_forgets_failures), CASE(unload_fails),
         CASE(unload_after_driver), CASE(many_threads), CASE(errors_of_threads), CASE(fork_after_use),
         CASE(fork_before_use),
     };

@@ -143,6 +143,31 @@ static int bad_image(const char *code)
     return 0;
 }
 
+int cuStreamIsCapturing(struct fake_stream *stream, int *capturing)
+{
+    BEGIN;
+    *capturing = stream != NULL && stream->capturing;
+    END;
+}
+int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
+{
+    BEGIN;
+    (void)flags;
+    if (result == 0)
+        result = forbidden();
+    if (result == 0 && current[depth] == NULL)
+        result = 201;
+    *memory = result == 0 ? calloc(1, bytes) : NULL;
+    END;
+}
+int cuMemHostGetDevicePointer_v2(uint64_t *there, void *memory, unsigned flags)
+{
+    BEGIN;
+    (void)flags;
+    *there = (uint64_t)(uintptr_t)memory;
+    END;
+}
+
 int cuModuleLoadData(void **module, const void *image)
 {
     BEGIN;
@@ -193,6 +218,8 @@ static int launched(struct fake_launch launch, void **parameters)
     if (context->destroyed)
         return 709;
     memcpy(launch.slots, parameters[0], sizeof launch.slots[0] * (size_t)state.slot_count);
+    if (state.report_slot > 0 && state.report != 0)
+        *(uint64_t *)(uintptr_t)launch.slots[state.report_slot] = state.report;
     for (int i = 0; i < state.map_count; i++)
         memcpy(launch.maps[i], parameters[1 + i], sizeof launch.maps[i]);
     state.last = launch;

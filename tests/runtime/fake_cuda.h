@@ -47,6 +47,8 @@ struct fake_cuda {
     int map_count;                  /* how many maps a kernel's parameters have behind the slots */
     uint64_t bases[16];             /* slot `base_slot` of the first launches */
     int base_slot;
+    int report_slot;                /* where a kernel's parameters have the address of its report; 0: nowhere */
+    uint64_t report;                /* what each launch writes there, unless 0 */
     int slot_count;                 /* how many slots a kernel's parameters have */
     struct fake_context primary[FAKE_DEVICES];
 };

@@ -376,7 +376,8 @@ static void two_devices_capture(void)
         EXPECT(is_right_at(&places[d], ELEMENTS, 1));
 }
 
-/* A kernel that destroys device 0's context leaves device 1 at work. */
+/* A kernel destroys device 0's context.  Drivers differ in whether device 1's is lost with it (580 says so); the status
+ * tells, and the processor works on. */
 static void two_devices_lost(void)
 {
     struct place places[2];
@@ -386,8 +387,14 @@ static void two_devices_lost(void)
     EXPECT_STATUS(scale_at(&places[1], 100), TILE_OK, "");
     EXPECT_STATUS(gpu_wild(places[0].stream, (float *)(uintptr_t)16), TILE_ERR_CONTEXT_LOST, "gpu_wild");
     EXPECT_STATUS(scale_at(&places[0], 100), TILE_ERR_CONTEXT_LOST, "");
-    EXPECT_STATUS(scale_at(&places[1], 100), TILE_OK, "");
-    EXPECT(is_right_at(&places[1], 100, 2));
+    if (scale_at(&places[1], 100) == TILE_OK)
+        EXPECT(is_right_at(&places[1], 100, 2));
+    else
+        EXPECT_STATUS(scale_at(&places[1], 100), TILE_ERR_CONTEXT_LOST, "");
+    float a[2] = {1, 2}, b[2] = {0};
+    struct tile_f32_1 x = tile_f32_1_row_major(a, 2), y = tile_f32_1_row_major(b, 2);
+    EXPECT_STATUS(gpu_scale(TILE_CPU, 2.0f, &x, &y), TILE_OK, "");
+    EXPECT(b[1] == 4.0f);
 }
 
 static void unload(void)

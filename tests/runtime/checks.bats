@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# --checks: what assume() and assert() state is checked where the kernel runs, and told by the launch.
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+    cat >k.tile <<'END'
+fn positive(v: f32) -> f32 { assume(v > 0.0); return v; }
+kernel f(x: in f32[M, N], i: in i32[M], y: out f32[M, N], by: i64)
+    grid(r: M, c: cdiv(N, 64))
+{
+    assume(by % 4 == 0);
+    let k = i[r];
+    assert(k >= 0 and k < i32(M), "rows of i lie in x");
+    for j in 0..2 { assert(by + j < 100); }
+    y[r, c*64 +: 64] = positive(x[i64(k), c*64 +: 64]) * f32(by);
+}
+END
+    cat >m.c <<'END'
+#include "k.h"
+#include <stdio.h>
+int main(void)
+{
+    float x[500], y[500] = {0};
+    int32_t i[5] = {0, 4, 2, 1, 3};
+    struct tile_f32_2 vx = tile_f32_2_row_major(x, 5, 100), vy = tile_f32_2_row_major(y, 5, 100);
+    struct tile_i32_1 vi = tile_i32_1_row_major(i, 5);
+    int64_t by[5] = {8, 6, 100, 4, 8};
+    for (int k = 0; k < 500; k++)
+        x[k] = (float)k;
+    for (int k = 0; k < 5; k++) {
+        i[3] = k == 3 ? 5 : 1;
+        int status = k_f(TILE_CPU, &vx, &vi, &vy, by[k]);
+        printf("%d %s\n", status, status ? tile_last_error() : "");
+    }
+    return y[101] != 401.0f * 8.0f;
+}
+END
+}
+
+setup() { cd "$BATS_FILE_TMPDIR"; }
+
+run_with() { # options of tilecc...
+    "$TILECC" -arch=cpu "$@" -o k.o k.tile
+    "$TILECC" --emit-runtime -o tile_rt.o
+    ${CC:-cc} -std=c99 -Wall -Wextra -Werror -I. m.c k.o tile_rt.o -o m -ldl -lpthread
+    TILE_CPU_THREADS=1 ./m | sed 's/ *$//' >out
+}
+
+@test "the status names kernel, place, condition and program" {
+    run_with --checks
+    diff - out <<'END'
+0
+14 k_f: k.tile:5:5: assume(by % 4 == 0) does not hold in program 9
+14 k_f: k.tile:8:21: assert(by + j < 100) does not hold in program 9
+14 k_f: k.tile:7:5: assert(k >= 0 and k < i32(M)): rows of i lie in x does not hold in program 8
+0
+END
+    run_with --checks -O0
+    grep -q '14 k_f: k.tile:7:5: assert' out
+}
+
+@test "-g checks asserts alone, and without both nothing is checked" {
+    run_with -g
+    [ "$(grep -c '^0$' out)" = 3 ] && grep -q '14 k_f: k.tile:8:21: assert' out && grep -q '14 k_f: k.tile:7:5: assert' out
+    run_with
+    [ "$(sort -u out)" = 0 ]
+    run_with --checks -ffile-prefix-map=k=renamed
+    grep -q 'renamed.tile:5:5' out
+}
+
+@test "the interpreter says it, too" {
+    run "$TILECC" -arch=cpu --checks --interpret='k_f([5, 100], [5], [5, 100], 6)' k.tile
+    [ "$status" -eq 1 ]
+    [[ $output = *"k.tile:5:5: instance 9: assume(by % 4 == 0) does not hold"* ]] || { echo "$output"; false; }
+    run "$TILECC" -arch=cpu --checks --interpret='k_f([5, 100], [5], [5, 100], 100)' k.tile
+    [[ $output = *"k.tile:8:21: instance 9: assert(by + j < 100) does not hold"* ]]
+    "$TILECC" -arch=cpu --interpret='k_f([5, 100], [5], [5, 100], 100)' k.tile >/dev/null
+}
+
+@test "a false assert compiles, and a check is a store under a branch on GPUs" {
+    echo 'kernel f(x: out f32[N]) grid(i: N) { assert(false, "never here"); x[i] = 0.0; }' >never.tile
+    "$TILECC" -arch=cpu -o never.o never.tile
+    mkdir -p with without
+    (cd with && "$TILECC" -arch=sm_80 -S --checks ../never.tile)
+    (cd without && "$TILECC" -arch=sm_80 -S ../never.tile)
+    [ "$(cat with/*.ptx | grep -c 'st.*\.u\?b\?64')" -gt "$(cat without/*.ptx | grep -c 'st.*\.u\?b\?64')" ]
+}
+
+@test "an assume in a function that is applied element by element is none" {
+    "$TILECC" -arch=cpu,sm_80 -fsyntax-only k.tile
+    "$TILECC" -arch=cpu --passes=inline,simplify --emit=tir -o - k.tile >k.tir
+    [ "$(grep -c 'assume' k.tir)" -ge 1 ]
+}
+
+@test "an example with checks" {
+    "$TILECC" -arch=cpu,sm_90a --checks --dryrun "$SRCDIR/examples/saxpy.tile"
+}
