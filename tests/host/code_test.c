@@ -227,5 +227,6 @@ int main(void)
     if (overflows < TREES / 100 || positive < TREES / 10 || shared < TREES * 9 / 10 || diagnostics->errors > TREES / 10)
         bad++;
     printf("%d trees, %d overflow, %d above 0, %d wrong\n", TREES, overflows, positive, bad);
+    arena_destroy(arena);
     return bad != 0;
 }
