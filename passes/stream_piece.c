@@ -232,6 +232,33 @@ struct ir_operation *stream_piece_of_access(struct stream *s, struct ir_builder 
     return piece;
 }
 
+/* Extents that are equal whenever the kernel runs. */
+static bool same_extent(const struct stream *s, const struct ir_value *a, const struct ir_value *b, int dimension)
+{
+    const struct ir_argument_fact *facts = s->function->facts.data;
+    int64_t known = a->type->extent[dimension];
+    if (known != IR_DYNAMIC || b->type->extent[dimension] != IR_DYNAMIC)
+        return known == b->type->extent[dimension];
+    return a->index < s->function->facts.count && b->index < s->function->facts.count &&
+           facts[a->index].extent_class[dimension] &&
+           facts[a->index].extent_class[dimension] == facts[b->index].extent_class[dimension];
+}
+
+/* select (inside %x[%i +: n]), a, b   on its way to   store %y[%i +: n]   where x and y are as long: what is not a is not
+ * stored. */
+static bool is_masked_by_store(const struct stream *s, const struct ir_operation *op)
+{
+    struct ir_access inside, store;
+    const struct ir_operation *mask = op->opcode == OP_SELECT ? op->operands[0]->definition : NULL;
+    if (!mask || mask->opcode != OP_INSIDE || s->at->opcode != OP_STORE || !ir_access_of(mask, &inside) ||
+        !ir_access_of(s->at, &store) || inside.view->type->optional || !same_elements(&inside, &store))
+        return false;
+    for (int d = 0; d < inside.rank; d++)
+        if (inside.view->definition || store.view->definition || !same_extent(s, inside.view, store.view, d))
+            return false;
+    return true;
+}
+
 static void set_start(const struct stream *s, struct ir_operation *op, const struct ir_type *whole, int number)
 {
     int64_t start[IR_MAX_RANK] = { 0 };
@@ -261,6 +288,8 @@ static struct ir_value *compute_piece(struct stream *s, struct ir_builder *build
         struct ir_value *start = ir_constant_int(builder, type, first);
         return ir_binary(builder, OP_ADD, ir_build_value(builder, OP_IOTA, type, 0, NULL), start);
     }
+    if (is_masked_by_store(s, op) && layout_rule_has(op->operands[1]))
+        return stream_make_piece(s, builder, op->operands[1], number, depth + 1, alone);
     struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count + 1);
     make_operands(s, builder, op, operands, number, depth, alone);
     struct ir_operation *piece = ir_build(builder, op->opcode, op->operand_count, operands, 1, &type);
