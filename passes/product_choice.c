@@ -194,11 +194,19 @@ static void print_cell(struct buffer *out, const struct target_row *row, int cel
     }
 }
 
-void product_print_table(struct buffer *out)
+static bool is_wanted(int row, int count, const int *wanted)
+{
+    for (int i = 0; i < count; i++)
+        if (wanted[i] == row)
+            return true;
+    return count == 0;
+}
+
+void product_print_table(struct buffer *out, int count, const int *wanted)
 {
     buffer_puts(out, "target   factors     instruction        A  B\n");
     for (int i = 0; i < target_row_count; i++)
-        for (int cell = 0; target_rows[i].kind == TARGET_NVPTX && cell < CELLS; cell++) {
+        for (int cell = 0; target_rows[i].kind == TARGET_NVPTX && is_wanted(i, count, wanted) && cell < CELLS; cell++) {
             buffer_printf(out, "%-8s %-11s", target_rows[i].name, cells[cell].text);
             print_cell(out, &target_rows[i], cell);
             buffer_puts(out, "\n");

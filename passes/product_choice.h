@@ -49,6 +49,7 @@ struct product_shape product_shape(const struct target_row *row, const struct pr
  * False: the instruction's own reads do not fit, and elements are read one by one. */
 bool product_reads_matrices(const struct product *product, enum ir_instruction instruction, int operand,
                             int contiguous);
-/* The table of types, architectures and layouts, for --print-products and the manual. */
-void product_print_table(struct buffer *out);
+/* The table of types, architectures and layouts, for --print-products and the manual: of the rows of target_rows that
+ * are wanted, of all when there are none. */
+void product_print_table(struct buffer *out, int count, const int *wanted);
 #endif

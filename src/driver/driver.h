@@ -83,7 +83,7 @@ void report_filter_remarks(struct compilation *compilation);
 enum exit_code report_exit_code(const struct compilation *compilation);
 void version_print(const struct options *options);
 void targets_print(void);
-void products_print(void);
+void products_print(const struct options *options); /* of the architectures of -arch, of all without it */
 
 int info_main(int count, const char *const *arguments);
 int explain_main(int count, const char *const *arguments);

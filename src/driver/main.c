@@ -92,7 +92,7 @@ static int run(const struct options *options) {
     if (options->print_help) return help_print(stdout), EXIT_OK;
     if (options->print_version) return version_print(options), EXIT_OK;
     if (options->print_targets) return targets_print(), EXIT_OK;
-    if (options->print_products) return products_print(), EXIT_OK;
+    if (options->print_products) return products_print(options), EXIT_OK;
     if (options->print_plants) return plant_list(stdout), EXIT_OK;
     if (!is_ready(options)) return EXIT_USAGE;
     if (options->emit == EMIT_RUNTIME) {

@@ -110,9 +110,9 @@ void targets_print(void) {
     buffer_free(&text);
 }
 
-void products_print(void) {
+void products_print(const struct options *options) {
     struct buffer text = {0};
-    product_print_table(&text);
+    product_print_table(&text, options->targets.count, options->targets.data);
     fwrite(text.data, 1, text.size, stdout);
     buffer_free(&text);
 }

@@ -28,10 +28,20 @@ static enum exit_code write_module(struct compilation *compilation, const struct
     return EXIT_FILE;
 }
 
+/* A file to write that is not called .tir would be taken for code. */
+static bool wants_code(const struct options *options) {
+    const char *name = options->output;
+    size_t length = name ? strlen(name) : 0;
+    if (options->emit == EMIT_TIR) return false;
+    if (options->emit != EMIT_OBJECT) return true;
+    bool is_text = !name || strcmp(name, "-") == 0 || (length > 4 && strcmp(name + length - 4, ".tir") == 0);
+    return !is_text && !options->interpret && !options->syntax_only;
+}
+
 enum exit_code compile_tir(struct compilation *compilation) {
     const struct options *options = compilation->options;
-    if (options->emit != EMIT_OBJECT && options->emit != EMIT_TIR) {
-        driver_error("a .tir file gives tile IR; code is made from .tile files");
+    if (wants_code(options)) {
+        driver_error("a .tir file gives tile IR (-o NAME.tir, or --emit=tir); code is made from .tile files");
         return EXIT_USAGE;
     }
     struct ir_module *module =

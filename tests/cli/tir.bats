@@ -59,6 +59,12 @@ END
 
 @test "code is not made from tile IR" {
     write_scale
+    expect 2 tilecc s.tir -o s.o
+    contains "a .tir file gives tile IR (-o NAME.tir, or --emit=tir)"
+    [ ! -e s.o ]
+    expect 0 tilecc s.tir --emit=tir -o s.text
+    expect 0 tilecc s.tir -o s2.tir
+    cmp s.text s2.tir
     expect 2 tilecc -S s.tir
     expect 2 tilecc --emit=header s.tir
 }

@@ -5,6 +5,10 @@
 /^\.Ed/ && inside {
     if (name == "" || kind == "same") name = "example-" ++count
     file = folder "/" name ".tile"
+    if (kind == "c" || kind == "prints") {
+        name = argument
+        file = folder "/" name "." (kind == "c" ? "c" : "expected")
+    }
     printf "%s", text > file
     close(file)
     print kind, name, argument

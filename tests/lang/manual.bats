@@ -41,6 +41,16 @@ names() { awk -v kind="$1" '$1 == kind { print $2 }' "$WORK/list"; }
     "$WORK/manual"
 }
 
+@test "programs of the manual in C compile with the objects, run and print what it says" {
+    [ "$(names c | wc -l)" -ge 1 ]
+    cd "$WORK"
+    for name in $(names c); do
+        "$TILECC" -arch=cpu "$name.tile"
+        $CC -std=c99 -Wall -Wextra -Werror "$name.c" "$name.o" tile_rt.o -o "$name.program" -ldl -lpthread -lm
+        "./$name.program" | diff "$name.expected" -
+    done
+}
+
 @test "the programs of the manual pass the front end (the demo compiles and runs them)" {
     for name in $(names same); do "$TILECC" -fsyntax-only "$WORK/$name.tile"; done
 }
