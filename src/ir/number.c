@@ -8,17 +8,16 @@
 /* bias = 2^(exponent-1) - 1.  finite_only: e4m3 has no infinity, its all-ones pattern with all-ones mantissa is NaN. */
 struct float_format { int exponent, mantissa; bool finite_only, saturates; };
 
+static const struct float_format formats[IR_ELEMENT_COUNT] = {
+    [IR_F16] = { 5, 10, false, false }, [IR_BF16] = { 8, 7, false, false }, [IR_F32] = { 8, 23, false, false },
+    [IR_F64] = { 11, 52, false, false }, [IR_F8E4M3] = { 4, 3, true, true }, [IR_F8E5M2] = { 5, 2, false, true },
+};
+
 static struct float_format format_of(enum ir_element element)
 {
-    switch (element) {
-    case IR_F16: return (struct float_format){ 5, 10, false, false };
-    case IR_BF16: return (struct float_format){ 8, 7, false, false };
-    case IR_F32: return (struct float_format){ 8, 23, false, false };
-    case IR_F64: return (struct float_format){ 11, 52, false, false };
-    case IR_F8E4M3: return (struct float_format){ 4, 3, true, true };
-    case IR_F8E5M2: return (struct float_format){ 5, 2, false, true };
-    default: die("'%s' is not a float", ir_element_info[element].text);
-    }
+    if (!formats[element].exponent)
+        die("'%s' is not a float", ir_element_info[element].text);
+    return formats[element];
 }
 
 static double double_of_bits(uint64_t bits)

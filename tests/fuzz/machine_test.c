@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "passes/pass.h"
+#include "support/differential.h"
 #include "support/generate_product.h"
-#include "support/judge.h"
 #include "targets/target.h"
 
 enum reached { REACHED_ROLES, REACHED_TMA_STORE, REACHED_CP_ASYNC, REACHED_MMA, REACHED_WGMMA, REACHED_REGISTERS,
@@ -31,18 +30,6 @@ static void look(struct ir_operation *op, void *context)
     }
 }
 
-static const char *pipeline_text(struct arena *arena, const struct target_row *row, int level)
-{
-    int count;
-    const struct pass_info *const *passes = pass_pipeline(row, level, &count);
-    struct buffer text = { 0 };
-    for (int i = 0; i < count; i++)
-        buffer_printf(&text, "%s%s", i ? "," : "", passes[i]->name);
-    const char *copy = arena_string(arena, text.data);
-    buffer_free(&text);
-    return copy;
-}
-
 static void check(uint64_t seed, const char *target, struct counts *counts)
 {
     struct arena *arena = arena_create();
@@ -55,7 +42,7 @@ static void check(uint64_t seed, const char *target, struct counts *counts)
     struct fuzz_program *program = fuzz_read_program(ir_context_create(arena), arena, diagnostics, &source);
     bool seen[REACHED_COUNT] = { false };
     struct judge judge = { .kind = JUDGE_PASSES, .isa = -1, .target = target,
-                           .passes = pipeline_text(arena, row, seed % 5 ? 2 : 1) };
+                           .passes = fuzz_pipeline_text(arena, row, seed % 5 ? 2 : 1) };
     if (!program)
         buffer_printf(&reason, "program: %s", diagnostics->first ? diagnostics->first->text :
                       "its arguments are missing");

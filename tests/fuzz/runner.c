@@ -2,15 +2,19 @@
  * GPU, and compares every byte of every view with what the interpreter said, red zones around the views included.
  * Stands alone: C11, libdl; neither the compiler nor a CUDA toolkit.
  *
- * usage: runner LIBRARY PLAN cpu|gpu */
+ * usage: runner LIBRARY PLAN cpu|gpu [FROM]     FROM: number of the first program of the plan that is run
+ *
+ * With FROM each program is named before it runs, so that one that ends the process or the GPU's context is known.  One that the
+ * library lacks was refused by the compiler. */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { MAX_ARGUMENTS = 16, RED_ZONE = 256, FLOAT_ARGUMENTS = 8, INTEGER_ARGUMENTS = 16 };
+enum { PROGRAM_SECONDS = 30, MAX_ARGUMENTS = 16, RED_ZONE = 256, FLOAT_ARGUMENTS = 8, INTEGER_ARGUMENTS = 16 };
 
 struct argument { uint32_t kind, element, rank, absent; int64_t bytes; uint64_t bits; int64_t extent[8], stride[8];
                   const unsigned char *first, *expected; unsigned char *memory; };
@@ -188,13 +192,11 @@ static int compare(const struct program *program, uint32_t which, const unsigned
     return 1;
 }
 
-static int run(void *library, struct program *program)
+static int run(void *library, entry_function *entry, struct program *program)
 {
-    entry_function *entry;
     const char *(*last_error)(void);
-    *(void **)&entry = dlsym(library, program->symbol);
     *(void **)&last_error = dlsym(library, "tile_last_error");
-    need(entry && last_error, "dlsym");
+    need(last_error != NULL, "dlsym");
     for (uint32_t i = 0; i < program->count; i++)
         if (program->arguments[i].bytes)
             program->arguments[i].memory = place(program->arguments[i].first, program->arguments[i].bytes);
@@ -216,8 +218,8 @@ static int run(void *library, struct program *program)
 
 int main(int count, char **arguments)
 {
-    if (count != 4) {
-        fprintf(stderr, "usage: runner LIBRARY PLAN cpu|gpu\n");
+    if (count != 4 && count != 5) {
+        fprintf(stderr, "usage: runner LIBRARY PLAN cpu|gpu [FROM]\n");
         return 2;
     }
     on_gpu = !strcmp(arguments[3], "gpu");
@@ -237,13 +239,27 @@ int main(int count, char **arguments)
         open_driver();
     const unsigned char *at = plan + 8;
     static struct program program;
-    uint32_t version = take32(&at), programs = take32(&at), failed = 0;
+    uint32_t version = take32(&at), programs = take32(&at), failed = 0, refused = 0;
+    uint32_t from = count > 4 ? (uint32_t)strtoul(arguments[4], NULL, 10) : 0;
     need(version == 1, "version of the plan");
     for (uint32_t i = 0; i < programs; i++) {
+        entry_function *entry;
         read_program(&at, &program);
-        if (!run(library, &program))
+        if (i < from)
+            continue;
+        *(void **)&entry = dlsym(library, program.symbol);
+        if (!entry) {
+            refused++;
+            continue;
+        }
+        if (count > 4) {
+            printf("at %" PRIu32 " %s\n", i, program.symbol);
+            fflush(stdout);
+        }
+        alarm(PROGRAM_SECONDS);
+        if (!run(library, entry, &program))
             failed++;
     }
-    printf("%" PRIu32 " programs, %" PRIu32 " failed\n", programs, failed);
+    printf("%" PRIu32 " programs, %" PRIu32 " failed, %" PRIu32 " refused\n", programs - (from < programs ? from : programs), failed, refused);
     return failed != 0;
 }

@@ -43,7 +43,7 @@ int fuzz_cpu_levels(void)
 }
 
 /* The module's function "kernel" as code; NULL: reason says why.  The engine owns the module from here on. */
-static code_function *compile(LLVMModuleRef module, LLVMExecutionEngineRef *engine, struct buffer *reason)
+static code_function *compile(LLVMModuleRef module, int level, LLVMExecutionEngineRef *engine, struct buffer *reason)
 {
     char *text = NULL;
     *engine = NULL;
@@ -58,13 +58,14 @@ static code_function *compile(LLVMModuleRef module, LLVMExecutionEngineRef *engi
     LLVMInitializeNativeAsmPrinter();
     struct LLVMMCJITCompilerOptions options;
     LLVMInitializeMCJITCompilerOptions(&options, sizeof options);
-    options.OptLevel = 2;
+    options.OptLevel = (unsigned)level;
     if (LLVMCreateMCJITCompilerForModule(engine, module, &options, sizeof options, &text)) {
         buffer_printf(reason, "LLVM's engine: %s", text);
         return NULL;
     }
     LLVMPassBuilderOptionsRef passes = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(module, "default<O2>", LLVMGetExecutionEngineTargetMachine(*engine), passes);
+    static const char *const pipelines[] = {"default<O0>", "default<O1>", "default<O2>", "default<O3>"};
+    LLVMErrorRef error = LLVMRunPasses(module, pipelines[level], LLVMGetExecutionEngineTargetMachine(*engine), passes);
     LLVMDisposePassBuilderOptions(passes);
     if (error) {
         buffer_printf(reason, "LLVM's passes: %s", LLVMGetErrorMessage(error));
@@ -176,7 +177,7 @@ static bool run_isa(const struct judge *judge, struct fuzz_program *program, con
         fuzz_put_kind(reason, options.diagnostics->first ? options.diagnostics->first->text : "no code");
         LLVMDisposeModule(module);
     } else {
-        code_function *code = compile(module, &engine, reason);
+        code_function *code = compile(module, judge->code_level ? judge->code_level - 1 : 2, &engine, reason);
         struct fuzz_memory *got = fuzz_memory_create(program);
         guard(program, got, program->arguments[0].fill % 2 == 1);
         if (code)
@@ -194,14 +195,15 @@ static bool run_isa(const struct judge *judge, struct fuzz_program *program, con
 }
 
 void fuzz_judge_cpu(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
-                    struct buffer *reason)
+                    int64_t *runs, struct buffer *reason)
 {
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
     const struct target_row *row = &target_rows[target_find("cpu")];
     struct pass_context context = {.arena = arena, .diagnostics = diagnostics, .target = row, .name = "pipeline",
                                    .math_function = fuzz_math_function,
-                                   .math_context = fuzz_math_context(arena, program->module->context, diagnostics)};
+                                   .math_context = judge->math ? judge->math :
+                                                   fuzz_math_context(arena, program->module->context, diagnostics)};
     struct pass_run run = {0};
     run.passes = pass_pipeline(row, judge->raw ? 0 : 2, &run.count);
     if (!pass_run_all(&run, program->function, &context)) {
@@ -216,6 +218,7 @@ void fuzz_judge_cpu(const struct judge *judge, struct fuzz_program *program, con
         if ((judge->isa < 0 || judge->isa == isa) && cpu_has_isa(TRIPLE, (enum cpu_isa)isa) && machine_has(isa)) {
             size_t size = reason->size;
             good = run_isa(judge, program, &variant, reference, (enum cpu_isa)isa, reason);
+            ++*runs;
             if (good) {
                 reason->size = size;
                 reason->data[size] = '\0';

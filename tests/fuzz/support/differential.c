@@ -21,7 +21,7 @@ static bool value_pass(const struct pass_info *pass) { return pass->in == IR_LEV
 
 /* ---- ways: lists of passes, numbered ---- */
 
-enum { SEQUENCES = 2, PIPELINES = 3, SEQUENCE_LENGTH = 12 };
+enum { SEQUENCE_LENGTH = 12 };
 
 static const char *list_text(struct arena *arena, const struct pass_info *const *passes, int count)
 {
@@ -33,9 +33,16 @@ static const char *list_text(struct arena *arena, const struct pass_info *const 
     return copy;
 }
 
+const char *fuzz_pipeline_text(struct arena *arena, const struct target_row *row, int level)
+{
+    int count;
+    const struct pass_info *const *passes = pass_pipeline(row, level, &count);
+    return list_text(arena, passes, count);
+}
+
 static void sequence(struct arena *arena, uint64_t seed, int number, struct judge *judge)
 {
-    struct random random = {seed * SEQUENCES + (uint64_t)number};
+    struct random random = {seed * FUZZ_SEQUENCES + (uint64_t)number};
     const struct pass_info *passes[SEQUENCE_LENGTH];
     int count = 0;
     while (count < SEQUENCE_LENGTH) {
@@ -50,12 +57,10 @@ static void sequence(struct arena *arena, uint64_t seed, int number, struct judg
 
 static void pipeline(struct arena *arena, uint64_t seed, int number, struct judge *judge)
 {
-    struct random random = {seed * PIPELINES + (uint64_t)number};
+    struct random random = {seed * FUZZ_PIPELINES + (uint64_t)number};
     static const int levels[] = {2, 2, 2, 2, 3, 1, 0};
     const struct target_row *row = &target_rows[random_below(&random, target_row_count)];
-    int level = levels[random_below(&random, 7)], count;
-    const struct pass_info *const *passes = pass_pipeline(row, level, &count);
-    judge->passes = list_text(arena, passes, count);
+    judge->passes = fuzz_pipeline_text(arena, row, levels[random_below(&random, 7)]);
     judge->target = row->name;
 }
 
@@ -68,11 +73,11 @@ bool fuzz_way(struct arena *arena, uint64_t seed, int number, struct judge *judg
             judge->target = seed % 2 ? "sm_90a" : "cpu";
             return true;
         }
-    if (number < SEQUENCES)
+    if (number < FUZZ_SEQUENCES)
         sequence(arena, seed, number, judge);
     else
-        pipeline(arena, seed, number - SEQUENCES, judge);
-    return number < SEQUENCES + PIPELINES;
+        pipeline(arena, seed, number - FUZZ_SEQUENCES, judge);
+    return number < FUZZ_SEQUENCES + FUZZ_PIPELINES;
 }
 
 /* ---- one program ---- */

@@ -10,6 +10,10 @@ struct fuzz_counts { int64_t programs, runs; struct fuzz_table *table; };
 bool fuzz_check_seed(uint64_t seed, struct fuzz_limits limits, struct fuzz_counts *counts, struct buffer *report);
 /* Way `number` (from 0) that a program with this seed goes through the passes; false: there is none. */
 bool fuzz_way(struct arena *arena, uint64_t seed, int number, struct judge *judge);
+struct target_row;
+const char *fuzz_pipeline_text(struct arena *arena, const struct target_row *row, int level);
+/* The number of ways whose seed chooses them: random sequences, then pipelines; they are the last ones. */
+enum { FUZZ_SEQUENCES = 2, FUZZ_PIPELINES = 3 };
 /* The first way that fails, the processor last; each in a process of its own.  False: none does. */
 bool fuzz_find_failure(const char *text, size_t size, struct arena *arena, struct judge *judge);
 #endif

@@ -6,7 +6,7 @@
 #include "ir/text.h"
 #include "passes/pass.h"
 
-static const struct kernel_expression *constant_expression(struct arena *arena, int64_t number)
+const struct kernel_expression *fuzz_constant_expression(struct arena *arena, int64_t number)
 {
     struct kernel_expression *e = ARENA_NEW(arena, struct kernel_expression);
     e->op = KERNEL_HOST_CONSTANT;
@@ -37,7 +37,7 @@ static void describe_view(struct arena *arena, struct kernel_entry *entry, int w
         parameter->static_extent[d] = type->extent[d];
         parameter->binds[d] = -1;
         if (type->extent[d] != IR_DYNAMIC) {
-            parameter->extent[d] = constant_expression(arena, type->extent[d]);
+            parameter->extent[d] = fuzz_constant_expression(arena, type->extent[d]);
             continue;
         }
         struct kernel_name name = { arena_printf(arena, "n%d_%d", which, d), which, d, 1, 0 };
@@ -47,7 +47,7 @@ static void describe_view(struct arena *arena, struct kernel_entry *entry, int w
     }
 }
 
-static void describe(struct arena *arena, const struct fuzz_program *program, struct kernel_entry *entry)
+void fuzz_describe(struct arena *arena, const struct fuzz_program *program, struct kernel_entry *entry)
 {
     int slot = 0;
     entry->kernel = entry->symbol = arena_printf(arena, "fuzz_%llu", (unsigned long long)program->seed);
@@ -78,7 +78,7 @@ static bool add_variant(const struct fuzz_emit *job, struct arena *arena, const 
     variant.function->name = entry->symbol;
     variant.key_values = ARENA_ARRAY(arena, int64_t, 1);
     for (int d = 0; d < variant.grid_rank; d++)
-        variant.grid[d] = constant_expression(arena, program->grid[d]);
+        variant.grid[d] = fuzz_constant_expression(arena, program->grid[d]);
     struct pass_run run = { 0 };
     run.passes = pass_pipeline(&target_rows[target], job->optimization, &run.count);
     struct pass_context context = { .arena = arena, .diagnostics = diagnostics, .target = &target_rows[target], .name = "pipeline",
@@ -92,9 +92,19 @@ static bool add_variant(const struct fuzz_emit *job, struct arena *arena, const 
 
 static void put(struct buffer *out, const void *data, size_t size) { buffer_append(out, data, size); }
 static void put32(struct buffer *out, uint32_t number) { put(out, &number, 4); }
+enum { PLAN_COUNT_AT = 12 };
 
-static void plan_program(struct buffer *plan, const struct fuzz_program *program, const struct kernel_entry *entry,
-                         const struct fuzz_memory *first, const struct fuzz_memory *expected)
+void fuzz_plan_begin(struct buffer *plan)
+{
+    put(plan, "TILEPLAN", 8);
+    put32(plan, 1);
+    put32(plan, 0);
+}
+
+void fuzz_plan_end(struct buffer *plan, int programs) { memcpy(plan->data + PLAN_COUNT_AT, &programs, 4); }
+
+void fuzz_plan_program(struct buffer *plan, const struct fuzz_program *program, const struct kernel_entry *entry,
+                       const struct fuzz_memory *first, const struct fuzz_memory *expected)
 {
     char symbol[32] = "";
     snprintf(symbol, sizeof symbol, "%s", entry->symbol);
@@ -143,7 +153,7 @@ static bool add_program(struct emitter *e, struct ir_context *context, uint64_t 
     buffer_free(&reason);
     if (!sound)
         return true;
-    describe(e->arena, program, &entry);
+    fuzz_describe(e->arena, program, &entry);
     for (int t = 0; t < e->job->target_count; t++) {
         int errors = e->diagnostics->errors;
         if (add_variant(e->job, e->arena, program, &entry, target_find(e->job->targets[t]), e->diagnostics))
@@ -156,7 +166,7 @@ static bool add_program(struct emitter *e, struct ir_context *context, uint64_t 
     struct fuzz_memory *first = fuzz_memory_create(program), *expected = fuzz_memory_create(program);
     bool good = fuzz_interpret(program, program->function, expected, false, &problem);
     if (good)
-        plan_program(e->plan, program, &entry, first, expected);
+        fuzz_plan_program(e->plan, program, &entry, first, expected);
     else
         buffer_printf(e->report, "seed %llu: %s\n", (unsigned long long)seed, problem.text);
     fuzz_memory_free(first);
@@ -190,14 +200,11 @@ bool fuzz_emit(const struct fuzz_emit *job, struct buffer *object, struct buffer
     struct target_options options = { .arena = arena, .context = context, .diagnostics = e.diagnostics, .ptxas = job->ptxas,
                                       .optimization = job->optimization, .host_triple = job->host_triple, .jobs = 2, .log = stderr };
     e.diagnostics->limit = 0;
-    put(plan, "TILEPLAN", 8);
-    put32(plan, 1);
-    size_t count_at = plan->size;
-    put32(plan, 0);
+    fuzz_plan_begin(plan);
     bool good = true;
     for (int i = 0; i < job->count && good; i++)
         good = add_program(&e, context, job->first + (uint64_t)i);
-    memcpy(plan->data + count_at, &e.programs, 4);
+    fuzz_plan_end(plan, e.programs);
     good = good && compile_gpu(&e, &options) && host_object(&options, &kernels, object);
     for (const struct diagnostic *d = e.diagnostics->first; d; d = d->next)
         if (!good)

@@ -19,5 +19,13 @@ struct fuzz_emit {
     const char *ptxas, *host_triple;
     struct fuzz_limits limits;
 };
+/* The C side of a program's kernel, called fuzz_SEED, without variants; its part of a plan. */
+struct kernel_expression;
+const struct kernel_expression *fuzz_constant_expression(struct arena *arena, int64_t number);
+void fuzz_describe(struct arena *arena, const struct fuzz_program *program, struct kernel_entry *entry);
+void fuzz_plan_begin(struct buffer *plan);
+void fuzz_plan_program(struct buffer *plan, const struct fuzz_program *program, const struct kernel_entry *entry,
+                       const struct fuzz_memory *first, const struct fuzz_memory *expected);
+void fuzz_plan_end(struct buffer *plan, int programs);
 bool fuzz_emit(const struct fuzz_emit *job, struct buffer *object, struct buffer *plan, int *skipped, struct buffer *report);
 #endif

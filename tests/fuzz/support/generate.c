@@ -132,7 +132,7 @@ static void choose_shape(struct generator *g, struct fuzz_argument *argument, st
     type->rank = random_between(&g->random, 1, 3);
     bool packed = random_chance(&g->random, 50), unit = random_chance(&g->random, 80), fixed = random_chance(&g->random, 25);
     for (int d = type->rank - 1; d >= 0; d--) {
-        argument->extent[d] = random_chance(&g->random, 8) ? random_below(&g->random, 2) : random_between(&g->random, 1, 37);
+        argument->extent[d] = random_chance(&g->random, 8) ? random_below(&g->random, 2) : random_between(&g->random, 1, g->limits.most_extent);
         type->extent[d] = fixed ? argument->extent[d] : IR_DYNAMIC;
         if (d == type->rank - 1 && !unit)
             stride = random_between(&g->random, 1, 3);
@@ -243,6 +243,22 @@ static void make_grid(struct generator *g)
     fuzz_know(g, linear, 0, true);
 }
 
+struct fuzz_limits fuzz_limits_mixed(uint64_t seed)
+{
+    struct random random = { ~seed };
+    struct fuzz_limits limits = { 0 };
+    int dice = random_below(&random, 100);
+    if (dice < 86) {
+        limits.statements = random_between(&random, 2, 12);
+        limits.max_elements = INT64_C(1) << random_between(&random, 2, 6);
+        limits.most_extent = 9;
+    } else if (dice < 94) {
+        limits.statements = random_between(&random, 2, 8);
+        limits.max_elements = 2048;
+    }
+    return limits;
+}
+
 struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *arena, uint64_t seed, struct fuzz_limits limits)
 {
     struct fuzz_program *program = ARENA_NEW(arena, struct fuzz_program);
@@ -253,6 +269,8 @@ struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *are
         g.limits.max_rank = 3;
     if (!g.limits.max_elements)
         g.limits.max_elements = 256;
+    if (!g.limits.most_extent)
+        g.limits.most_extent = 37;
     program->seed = seed;
     program->module = ir_module_create(context, arena);
     program->function = ir_function_create(program->module, "fuzz", (struct location){ 0 });

@@ -42,11 +42,13 @@ struct fuzz_program {
 };
 /* Sizes and what may appear; zero is a good default for all. */
 struct fuzz_limits {
-    int statements, max_rank;
+    int statements, max_rank, most_extent /* of views */;
     int64_t max_elements;
     bool no_flow, no_memory_tricks;
     bool plain;                      /* what fits the C interface and a plan: one memory an argument, no views of indexes or pointers */
 };
+/* Mostly small ones, of which many run in the time of a large one, some of the default's size, some of wide tiles. */
+struct fuzz_limits fuzz_limits_mixed(uint64_t seed);
 struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *arena, uint64_t seed, struct fuzz_limits limits);
 
 /* ---- inside the generator ---- */

@@ -8,7 +8,6 @@
 #include "base/child.h"
 #include "base/file.h"
 #include "front/front.h"
-#include "ir/text.h"
 #include "ir/verify.h"
 #include "passes/pass.h"
 #include "targets/target.h"
@@ -108,16 +107,30 @@ bool fuzz_is_sound(struct fuzz_program *program, struct arena *arena, struct fuz
 
 /* ---- passes ---- */
 
-void *fuzz_math_context(struct arena *arena, struct ir_context *context, struct diagnostics *diagnostics)
+struct fuzz_math { struct front_options options; struct ir_module *kept; };
+
+struct fuzz_math *fuzz_math_context(struct arena *arena, struct ir_context *context, struct diagnostics *diagnostics)
 {
-    struct front_options *options = ARENA_NEW(arena, struct front_options);
-    *options = (struct front_options){.arena = arena, .context = context, .diagnostics = diagnostics};
-    return options;
+    struct fuzz_math *math = ARENA_NEW(arena, struct fuzz_math);
+    math->options = (struct front_options){.arena = arena, .context = context, .diagnostics = diagnostics};
+    return math;
+}
+
+struct fuzz_math *fuzz_math_keep(struct arena *arena, struct ir_context *context, struct diagnostics *diagnostics)
+{
+    struct fuzz_math *math = fuzz_math_context(arena, context, diagnostics);
+    math->kept = ir_module_create(context, arena);
+    return math;
 }
 
 struct ir_function *fuzz_math_function(void *context, struct ir_module *module, enum ir_math function, enum ir_element element)
 {
-    return front_math_function(context, module, function, element);
+    struct fuzz_math *math = context;
+    if (!math->kept)
+        return front_math_function(&math->options, module, function, element);
+    struct ir_function *known = front_math_function(&math->options, math->kept, function, element);
+    struct ir_function *here = known ? ir_function_find(module, known->name) : NULL;
+    return here || !known ? here : ir_function_clone(module, known, known->name);
 }
 
 struct comparison { struct fuzz_program *program; const struct fuzz_memory *reference; struct buffer *reason; };
@@ -145,9 +158,10 @@ void fuzz_run_passes(const struct judge *judge, struct fuzz_program *program, st
     struct diagnostics *diagnostics = diagnostics_create(arena);
     int64_t fuel = judge->fuel;
     struct comparison comparison = {program, reference, reason};
-    struct buffer before = {0}, behind = {0};
+    struct fuzz_math *math =
+        judge->math ? judge->math : fuzz_math_context(arena, program->module->context, diagnostics);
     bool good = true;
-    ir_print_module(&before, program->module, false);
+    uint64_t before = fuzz_fingerprint(program->module);
     if (!pass_parse_list(arena, judge->passes, &passes, &count, &unknown) || (judge->target && target < 0)) {
         buffer_printf(reason, "judge: there is no pass or target '%s'", unknown ? unknown : judge->target);
         good = false;
@@ -157,7 +171,7 @@ void fuzz_run_passes(const struct judge *judge, struct fuzz_program *program, st
                                        .target = target >= 0 ? &target_rows[target] : NULL,
                                        .fuel = fuel && i == count - 1 ? &fuel : NULL, .name = passes[i]->name,
                                        .math_function = fuzz_math_function,
-                                       .math_context = fuzz_math_context(arena, program->module->context, diagnostics)};
+                                       .math_context = math};
         struct pass_run run = {.passes = &passes[i], .count = 1};
         if (judge->announce)
             fprintf(stderr, "%s\n", passes[i]->name); /* names the pass that crashes */
@@ -165,34 +179,38 @@ void fuzz_run_passes(const struct judge *judge, struct fuzz_program *program, st
             say(reason, passes[i]->name, diagnostics->first ? diagnostics->first->text : "the pass failed");
             break;
         }
-        behind.size = 0;
-        ir_print_module(&behind, program->module, false);
-        if (behind.size == before.size && !memcmp(behind.data, before.data, before.size))
-            continue; /* the same text gives the same result */
+        uint64_t behind = fuzz_fingerprint(program->module);
+        if (behind == before)
+            continue; /* the same program gives the same result */
         if (passes[i] == &pass_table[PASS_allocate_shared])
             continue; /* places are shared before insert_barriers orders their users */
         good = compare_behind(&comparison, program->function, passes[i]->name);
         ++*runs;
-        struct buffer other = before;
         before = behind;
-        behind = other;
     }
     if (good && judge->planted && judge->planted(program->function))
         compare_behind(&comparison, program->function, "planted");
-    buffer_free(&before);
-    buffer_free(&behind);
 }
 
-void fuzz_judge_passes(const struct judge *judge, struct fuzz_program *program, struct buffer *reason)
+static bool has_reference(const struct judge *judge, struct fuzz_program *program, struct arena *arena,
+                          struct fuzz_memory **reference, struct buffer *reason)
+{
+    struct interp_problem problem;
+    if (!judge->trusted)
+        return fuzz_is_sound(program, arena, reference, reason);
+    *reference = fuzz_memory_create(program);
+    return fuzz_interpret(program, program->function, *reference, false, &problem) || say(reason, "program", problem.text);
+}
+
+void fuzz_judge_passes(const struct judge *judge, struct fuzz_program *program, int64_t *runs, struct buffer *reason)
 {
     struct arena *arena = arena_create();
     struct fuzz_memory *reference;
-    int64_t runs = 0;
-    if (fuzz_is_sound(program, arena, &reference, reason)) {
+    if (has_reference(judge, program, arena, &reference, reason)) {
         if (judge->kind == JUDGE_CPU)
-            fuzz_judge_cpu(judge, program, reference, reason);
+            fuzz_judge_cpu(judge, program, reference, runs, reason);
         else
-            fuzz_run_passes(judge, program, arena, reference, &runs, reason);
+            fuzz_run_passes(judge, program, arena, reference, runs, reason);
     }
     if (reference)
         fuzz_memory_free(reference);
@@ -209,12 +227,13 @@ static int judge_here(void *context, int task, struct buffer *out)
     struct arena *arena = arena_create();
     struct source source = {.name = "program", .text = work->text, .size = work->size};
     struct diagnostics *diagnostics = diagnostics_create(arena);
+    int64_t runs = 0;
     (void)task;
     struct fuzz_program *program = fuzz_read_program(ir_context_create(arena), arena, diagnostics, &source);
     if (!program)
         say(out, "program", diagnostics->first ? diagnostics->first->text : "not a program with its arguments");
     else
-        fuzz_judge_passes(work->judge, program, out);
+        fuzz_judge_passes(work->judge, program, &runs, out);
     return 0;
 }
 

@@ -10,6 +10,7 @@ enum judge_kind {
     JUDGE_CPU,     /* machine code of this processor */
     JUDGE_COMMAND  /* whatever a command of the user says */
 };
+struct fuzz_math;
 struct judge {
     enum judge_kind kind;
     const char *passes;  /* "simplify,licm", run in this order; NULL: every way that differential_test goes */
@@ -18,6 +19,9 @@ struct judge {
     int64_t fuel;        /* rewrites that the last pass may do; 0: no limit */
     int isa;             /* JUDGE_CPU: -1 all that this machine has */
     bool raw;            /* JUDGE_CPU: through the pipeline of -O0 */
+    int code_level;      /* JUDGE_CPU: of LLVM: 0: 2, as tilecc has it; else the level + 1 */
+    bool trusted;        /* the program is taken to be sound; only when something fails it is asked */
+    struct fuzz_math *math; /* of the program's context; NULL: each pass reads the library anew */
     const char *command; /* gets the file as its last argument; 0 is good */
     bool announce;       /* names each pass on standard error before it runs, for blame when it crashes */
     int seconds;         /* for one judgement; 0: 60 */
@@ -25,20 +29,24 @@ struct judge {
 /* Writes the reason; nothing when nothing is wrong.  Reasons that begin with "program:" say that the text itself is no
  * sound program: it cannot be read, breaks a rule, touches what it may not, or depends on the order of instances or sums. */
 void fuzz_judge(const struct judge *judge, const char *text, size_t size, struct buffer *reason);
-/* The same, for a program in memory, without a process of its own. */
-void fuzz_judge_passes(const struct judge *judge, struct fuzz_program *program, struct buffer *reason);
-/* Runs the judge's list of passes on the program's function; compares behind each that changed the text, and counts that. */
+/* The same, for a program in memory, without a process of its own; counts what was compared. */
+void fuzz_judge_passes(const struct judge *judge, struct fuzz_program *program, int64_t *runs, struct buffer *reason);
+/* Runs the judge's list of passes on the program's function; compares behind each that changed it, and counts that. */
 void fuzz_run_passes(const struct judge *judge, struct fuzz_program *program, struct arena *arena,
                      const struct fuzz_memory *reference, int64_t *runs, struct buffer *reason);
 /* A sound program by the rules above. */
 bool fuzz_is_sound(struct fuzz_program *program, struct arena *arena, struct fuzz_memory **reference, struct buffer *reason);
+/* The same number at two moments: nothing of the module has changed in between. */
+uint64_t fuzz_fingerprint(const struct ir_module *module);
 /* Numbers, quoted parts and addresses out of a sentence. */
 void fuzz_put_kind(struct buffer *out, const char *sentence);
 /* Machine code of this processor: cpu_run.c. */
 void fuzz_judge_cpu(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
-                    struct buffer *reason);
+                    int64_t *runs, struct buffer *reason);
 int fuzz_cpu_levels(void); /* instruction sets that this machine has */
-/* The library's bodies for expand_math: a context that lives as long as the arena, and the function to give to passes. */
-void *fuzz_math_context(struct arena *arena, struct ir_context *context, struct diagnostics *diagnostics);
+/* The library's bodies for expand_math: a context that lives as long as the arena, and the function to give to passes.  Of one
+ * that keeps them every function is compiled once and copied from then on. */
+struct fuzz_math *fuzz_math_context(struct arena *arena, struct ir_context *context, struct diagnostics *diagnostics);
+struct fuzz_math *fuzz_math_keep(struct arena *arena, struct ir_context *context, struct diagnostics *diagnostics);
 struct ir_function *fuzz_math_function(void *context, struct ir_module *module, enum ir_math function, enum ir_element element);
 #endif
