@@ -42,6 +42,7 @@ struct plan {
     int dimension, pieces;
     int64_t length;
     bool again, reload;
+    bool roomy;      /* pieces may be kept, and what they need from views read ahead */
 };
 
 /* ---- what is kept ---- */
@@ -112,7 +113,8 @@ static bool choose_pieces(struct stream *s, const struct ir_type *type)
 
 static void keep_plan(struct stream *s, struct plan *plan)
 {
-    *plan = (struct plan){ s->at, s->layout, s->piece, s->dimension, s->pieces, s->length, s->again, s->reload };
+    *plan = (struct plan){ s->at, s->layout, s->piece, s->dimension, s->pieces, s->length, s->again, s->reload,
+                           s->again && s->reload && !s->crowded };
 }
 
 static void take_plan(struct stream *s, const struct plan *plan)
@@ -126,6 +128,7 @@ static void take_plan(struct stream *s, const struct plan *plan)
     s->length = plan->length;
     s->again = plan->again;
     s->reload = plan->reload;
+    s->roomy = plan->roomy;
 }
 
 static bool plan_store(struct stream *s, struct ir_operation *op, struct plan *plan)
@@ -193,11 +196,38 @@ static int choose_blocks(struct stream *s)
 
 /* ---- rewriting ---- */
 
+/* What a store's piece needs from views is read in front of the piece before, and for the first one in front of the last
+ * reduction: nobody waits for it then.  Nothing is read ahead that others store to. */
+static void read_ahead(struct stream *s, struct ir_builder *builder, int number)
+{
+    struct ir_access access;
+    if (!ir_access_of(s->at, &access) || number == s->pieces)
+        return;
+    stream_read_piece(s, builder, access.value, number, 1, true);
+    if (access.mask)
+        stream_read_piece(s, builder, access.mask, number, 1, true);
+}
+
+static struct ir_operation *last_reduction(const struct stream *s)
+{
+    struct ir_operation *op = s->last;
+    while (op && op->opcode != OP_REDUCE)
+        op = op->previous;
+    return op;
+}
+
 static void stream_store(struct stream *s, const struct plan *plan)
 {
     take_plan(s, plan);
     struct ir_builder builder = rewrite_before(s->at);
+    struct ir_operation *reduction = plan->roomy ? last_reduction(s) : NULL;
+    if (reduction) {
+        struct ir_builder front = rewrite_before(reduction);
+        read_ahead(s, &front, 0);
+    }
     for (int number = 0; number < s->pieces; number++) {
+        if (reduction)
+            read_ahead(s, &builder, number + 1);
         s->made.count = 0;
         stream_piece_of_access(s, &builder, s->at, number, 0, true);
     }
@@ -260,10 +290,12 @@ static struct plan *plan_all(struct stream *s, int *stores, int *count)
 {
     struct plan *plans = ARENA_ARRAY(s->context->arena, struct plan, s->stores.count + s->reductions.count + 1);
     s->blocks = choose_blocks(s);
-    bool dear = false;
+    bool small = false; /* pieces, of which some are kept or read ahead */
     for (int i = 0; i < s->reductions.count; i++)
-        dear |= plan_reduce(s, s->reductions.data[i], plans) && s->dear;
-    s->most = s->blocks > 1 ? PIECE / 2 : dear ? PIECE : 0; /* dear: so that some can be kept */
+        small |= plan_reduce(s, s->reductions.data[i], plans) && s->dear;
+    for (int i = 0; i < s->stores.count; i++)
+        small |= plan_store(s, s->stores.data[i], plans) && plans->roomy;
+    s->most = s->blocks > 1 ? PIECE / 2 : small ? PIECE : 0;
     *count = 0;
     for (int i = 0; i < s->reductions.count; i++)
         *count += plan_reduce(s, s->reductions.data[i], &plans[*count]);

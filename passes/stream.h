@@ -6,7 +6,7 @@
 
 /* A tile that stays in shared memory from its load on. */
 struct stream_held { struct ir_operation *load; struct ir_value *buffer; };
-/* A piece that a reduction made of a value that a store wants, too. */
+/* A piece that is made already: by a reduction, of a value that a store wants, too, or read ahead. */
 struct stream_piece { struct ir_value *whole, *piece; int number; };
 struct stream {
     struct layout_adapter adapter;
@@ -24,12 +24,13 @@ struct stream {
     VECTOR(struct ir_value *) kept;      /* values that pieces are extracted from */
     VECTOR(struct ir_value *) made;      /* of the piece at hand: original and piece, in turn */
     VECTOR(struct stream_held) held;
-    VECTOR(struct stream_piece) pieces_kept;
+    VECTOR(struct stream_piece) pieces_kept, pieces_read;
     int64_t bytes_kept;                  /* of those, in a thread */
     int sunk_loads;
     int waits;                           /* most reductions behind a sunk load */
     bool dear;                           /* what is computed again has a function like exp in it */
     bool crowded;                        /* what is read again does not come from shared memory, or fills registers */
+    bool roomy;                          /* not so: pieces of dear values may be kept */
     VECTOR(struct ir_operation *) stores, reductions; /* of the function */
 };
 
@@ -46,6 +47,9 @@ bool stream_too_much(const struct stream *s, int64_t bytes);
  * it. */
 bool stream_is_computed(const struct stream *s, const struct ir_value *value, int depth, bool alone);
 static inline bool stream_used_once(const struct ir_value *value) { return value->uses && !value->uses->next; }
+/* Reads ahead, where the builder stands, what pieces of a value need from views. */
+void stream_read_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number, int depth,
+                       bool alone);
 struct ir_value *stream_make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number,
                                    int depth, bool alone);
 /* A memory operation on one piece of its place. */

@@ -266,6 +266,12 @@ static void set_start(const struct stream *s, struct ir_operation *op, const str
     ir_set_list(op, IR_ATTRIBUTE_START, whole->rank, start);
 }
 
+/* Whether a piece of a loaded tile comes from shared memory. */
+static bool is_from_held(const struct stream *s, const struct ir_operation *load, bool alone)
+{
+    return !(alone && stream_used_once(load->results[0]) && can_sink(s, load)) && stream_can_hold(s, load);
+}
+
 static struct ir_value *held_piece(struct stream *s, struct ir_builder *builder, struct ir_operation *load, int number)
 {
     struct ir_value *buffer = hold(s, load), *whole = load->results[0];
@@ -279,7 +285,7 @@ static struct ir_value *compute_piece(struct stream *s, struct ir_builder *build
 {
     struct ir_operation *op = value->definition;
     const struct ir_type *type = piece_type(s, value->type);
-    if (op->opcode == OP_LOAD && !(alone && stream_used_once(value) && can_sink(s, op)) && stream_can_hold(s, op))
+    if (op->opcode == OP_LOAD && is_from_held(s, op, alone))
         return held_piece(s, builder, op, number);
     if (op->opcode == OP_LOAD || op->opcode == OP_INSIDE)
         return stream_piece_of_access(s, builder, op, number, depth, alone)->results[0];
@@ -297,16 +303,34 @@ static struct ir_value *compute_piece(struct stream *s, struct ir_builder *build
     return piece->results[0];
 }
 
-/* The piece that a reduction left. */
-static struct ir_value *find_kept(const struct stream *s, const struct ir_value *value, int number)
+static struct ir_value *find_piece(const struct stream *s, const struct stream_piece *pieces, int count,
+                                   const struct ir_value *value, int number)
 {
-    for (int i = 0; i < s->pieces_kept.count; i++) {
-        const struct stream_piece *kept = &s->pieces_kept.data[i];
-        if (kept->whole == value && kept->number == number && kept->piece->block == s->at->block &&
-            kept->piece->type == piece_type(s, value->type))
-            return kept->piece;
-    }
+    for (int i = 0; i < count; i++)
+        if (pieces[i].whole == value && pieces[i].number == number && pieces[i].piece->block == s->at->block &&
+            pieces[i].piece->type == piece_type(s, value->type))
+            return pieces[i].piece;
     return NULL;
+}
+
+/* Loads in front of the operation at hand alone are read ahead: those that other operations read would be read before
+ * what they wait for. */
+void stream_read_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number, int depth,
+                       bool alone)
+{
+    struct ir_operation *op = value->definition;
+    if (!layout_rule_has(value) || find_piece(s, s->pieces_kept.data, s->pieces_kept.count, value, number) ||
+        !stream_is_computed(s, value, depth, alone))
+        return;
+    if (op->opcode != OP_LOAD) {
+        for (int i = 0; i < op->operand_count; i++)
+            stream_read_piece(s, builder, op->operands[i], number, depth + 1, alone && stream_used_once(value));
+    } else if (!is_from_held(s, op, alone) &&
+               !find_piece(s, s->pieces_read.data, s->pieces_read.count, value, number)) {
+        s->made.count = 0;
+        struct ir_value *piece = stream_piece_of_access(s, builder, op, number, depth, alone)->results[0];
+        vector_push(s->context->arena, &s->pieces_read, ((struct stream_piece){ value, piece, number }));
+    }
 }
 
 /* What a reduction computes dearly and others want, too, stays as long as there are registers: half of them. */
@@ -314,7 +338,7 @@ static void keep_piece(struct stream *s, struct ir_value *value, struct ir_value
 {
     int64_t bytes = layout_registers(s->piece) * (ir_element_info[piece->type->element].bits / 8);
     bool shared = !alone || !stream_used_once(value);
-    if (s->at->opcode != OP_REDUCE || !shared || value->definition->opcode != OP_MATH ||
+    if (s->at->opcode != OP_REDUCE || !shared || !s->roomy || value->definition->opcode != OP_MATH ||
         stream_too_much(s, s->bytes_kept + bytes))
         return;
     s->bytes_kept += bytes;
@@ -327,7 +351,9 @@ struct ir_value *stream_make_piece(struct stream *s, struct ir_builder *builder,
     for (int i = 0; i < s->made.count; i += 2)
         if (s->made.data[i] == value)
             return s->made.data[i + 1];
-    struct ir_value *piece = find_kept(s, value, number);
+    struct ir_value *piece = find_piece(s, s->pieces_kept.data, s->pieces_kept.count, value, number);
+    if (!piece && s->at->opcode == OP_STORE)
+        piece = find_piece(s, s->pieces_read.data, s->pieces_read.count, value, number);
     if (piece)
         return piece;
     if (stream_is_computed(s, value, depth, alone)) {

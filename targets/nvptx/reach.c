@@ -252,8 +252,13 @@ LLVMValueRef reach_inside(struct lowering *l, const struct reach *reach, int reg
         if (separable(reach, d)) {
             coordinate_adds(reach->type->layout, dimension, reg, &number);
             LLVMValueRef thread = coordinate_thread(l, reach->type->layout, dimension);
-            LLVMValueRef left = LLVMBuildSub(b, reach->limit[d], value_i32(l, number), "");
-            test = LLVMBuildICmp(b, LLVMIntSLT, thread, left, "");
+            if (l->operation->opcode == OP_INSIDE) { /* an element each: against constants */
+                LLVMValueRef left = LLVMBuildSub(b, reach->limit[d], thread, "");
+                test = LLVMBuildICmp(b, LLVMIntSGT, left, value_i32(l, number), "");
+            } else { /* a vector each: the uniform datapath subtracts */
+                LLVMValueRef left = LLVMBuildSub(b, reach->limit[d], value_i32(l, number), "");
+                test = LLVMBuildICmp(b, LLVMIntSLT, thread, left, "");
+            }
         } else {
             LLVMValueRef coordinate = coordinate_register(l, reach->type->layout, dimension, reg);
             test = LLVMBuildICmp(b, LLVMIntSLT, coordinate, reach->limit[d], "");
