@@ -178,9 +178,9 @@ static void json_string(struct buffer *out, const char *text) {
     buffer_putc(out, '"');
 }
 
-static void json_span(struct buffer *out, struct location at) {
+static void json_span(struct buffer *out, struct location at, int least) {
     if (!at.source) return;
-    int end = at.end_column > at.column ? at.end_column : at.column + 1;
+    int end = at.end_column > at.column ? at.end_column : at.column + least;
     buffer_puts(out, "{\"file\":");
     json_string(out, at.source->name);
     buffer_printf(out, ",\"line\":%d,\"column\":%d,\"end\":%d}", at.line, at.column, end);
@@ -194,19 +194,19 @@ void diag_print_json(const struct diagnostics *diagnostics, FILE *file) {
                       severity_names[d->severity], info->code, info->name);
         json_string(&out, d->text);
         buffer_puts(&out, ",\"spans\":[");
-        json_span(&out, d->at);
+        json_span(&out, d->at, 1);
         buffer_puts(&out, "],\"notes\":[");
         for (const struct note *note = d->notes; note; note = note->next) {
             buffer_puts(&out, "{\"message\":");
             json_string(&out, note->text);
             buffer_puts(&out, ",\"spans\":[");
-            json_span(&out, note->at);
+            json_span(&out, note->at, 1);
             buffer_puts(&out, note->next ? "]}," : "]}");
         }
         buffer_puts(&out, "],\"fixits\":[");
         for (const struct fixit *fixit = d->fixits; fixit; fixit = fixit->next) {
             buffer_puts(&out, "{\"span\":");
-            if (fixit->at.source) json_span(&out, fixit->at);
+            if (fixit->at.source) json_span(&out, fixit->at, 0); /* an insertion has no width */
             else buffer_puts(&out, "null");
             buffer_puts(&out, ",\"replacement\":");
             json_string(&out, fixit->replacement);

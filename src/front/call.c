@@ -506,6 +506,13 @@ static struct value apply_to_tiles(struct elaborator *e, struct global *function
     return build_map(e, function, count, arguments, shape, at);
 }
 
+/* A const fn of values known when compiling is computed while compiling; then it may call itself. */
+static bool is_computed_now(const struct ast_declaration *d, int count, const struct value *arguments) {
+    for (int i = 0; i < count; i++)
+        if (!value_is_constant(arguments[i])) return false;
+    return d->is_const;
+}
+
 struct value call_with_values(struct elaborator *e, struct global *function, int count, struct value *arguments,
                               struct location at) {
     bool tiles = false;
@@ -515,7 +522,10 @@ struct value call_with_values(struct elaborator *e, struct global *function, int
     }
     if (tiles && over_scalars(function->declaration)) return apply_to_tiles(e, function, count, arguments, at);
     bool lifts = false;
+    struct ir_function *built = e->function;
+    if (is_computed_now(function->declaration, count, arguments)) e->function = NULL;
     struct value result = enter_function(e, function, arguments, false, &lifts, at);
+    e->function = built;
     if (lifts && function->declaration) {
         int errors = e->errors;
         struct diagnostic *d = front_report(

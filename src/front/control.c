@@ -163,7 +163,7 @@ void control_jump(struct elaborator *e, const struct ast_statement *statement) {
 /* ---- c ? a : b, and, or ---- */
 
 struct value control_conditional(struct elaborator *e, const struct ast_expression *expression) {
-    struct value condition = elaborate_condition(e, expression->condition, "the condition of `?:`");
+    struct value condition = elaborate_choice_condition(e, expression);
     if (value_is_error(condition)) {
         elaborate_value(e, expression->left);
         elaborate_value(e, expression->right);

@@ -141,6 +141,7 @@ bool elaborate_extent(struct elaborator *e, const struct ast_expression *express
 const struct type *elaborate_type(struct elaborator *e, const struct ast_type *type); /* NULL: reported */
 /* A run-time or compile-time condition: bool, presence, host; VALUE_ERROR when not. */
 struct value elaborate_condition(struct elaborator *e, const struct ast_expression *expression, const char *what);
+struct value elaborate_choice_condition(struct elaborator *e, const struct ast_expression *choice); /* of a `?:` */
 struct value condition_not(struct elaborator *e, struct value v);
 
 /* constants and conversions */

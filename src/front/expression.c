@@ -377,7 +377,9 @@ struct value condition_value(struct elaborator *e, const struct ast_expression *
     return as_condition(e, elaborate(e, expression));
 }
 
-struct value elaborate_condition(struct elaborator *e, const struct ast_expression *expression, const char *what) {
+/* choice: the `?:` whose condition it is, or NULL. */
+static struct value check_condition(struct elaborator *e, const struct ast_expression *expression, const char *what,
+                                    const struct ast_expression *choice) {
     struct value v = as_condition(e, elaborate(e, expression));
     if (value_is_error(v) || v.kind == VALUE_BOOL) return v;
     if (v.kind == VALUE_HOST && v.host.element == IR_BOOL) return v;
@@ -394,6 +396,10 @@ struct value elaborate_condition(struct elaborator *e, const struct ast_expressi
                          "%s is one bool, and this is the tile %s; choose element by element with `where(c, a, b)`",
                          what, front_describe(e, v));
         front_note_shape(e, d, v, "the condition");
+        if (choice && choice->right->at.line == choice->at.line)
+            front_fixit(e, d, choice->at,
+                        arena_printf(e->arena, "where(%s, %s, %s)", front_source(e, choice->condition),
+                                     front_source(e, choice->left), front_source(e, choice->right)));
         return value_error(v.at);
     }
     struct diagnostic *d =
@@ -405,6 +411,14 @@ struct value elaborate_condition(struct elaborator *e, const struct ast_expressi
         front_fixit(e, d, expression->at, arena_printf(e->arena, "%s != 0", front_source(e, expression)));
     }
     return value_error(expression->at);
+}
+
+struct value elaborate_condition(struct elaborator *e, const struct ast_expression *expression, const char *what) {
+    return check_condition(e, expression, what, NULL);
+}
+
+struct value elaborate_choice_condition(struct elaborator *e, const struct ast_expression *choice) {
+    return check_condition(e, choice->condition, "the condition of `?:`", choice);
 }
 
 static struct value elaborate_list(struct elaborator *e, const struct ast_expression *expression,

@@ -4,6 +4,7 @@
 #include "front/parser.h"
 #include "grammar-tile.tab.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct location parser_place(const struct parser *parser, struct text_range range) {
@@ -168,6 +169,11 @@ static const char *text_of(const struct parser *parser, const struct token *toke
                            token->at.end_offset - token->at.offset);
 }
 
+static bool is_decimal(const struct parser *parser, const struct token *token) {
+    const char *text = token->kind == TOKEN_INT ? text_of(parser, token) : "";
+    return *text && strspn(text, "0123456789") == strlen(text);
+}
+
 /* The innermost bracket around the newest token, 0 if none. */
 static int inside(const struct parser *parser) {
     int count = parser->brackets_before;
@@ -286,7 +292,21 @@ static bool is_c_slice(struct parser *parser, const struct token *t) {
     if (!colon || (colon == &t[1] && t[2].kind != '[' && t[2].kind != ',')) return false;
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0117, colon->at,
                                          "write `i +: n` for n elements from i, or `a..b` for a sub-view");
-    if (t[1].kind != ':' && token_stream_peek(parser, 0)->kind != ':') parser_fixit(parser, d, colon->at, "..");
+    const struct token *next = token_stream_peek(parser, 0);
+    if (t[1].kind == ':' || next->kind == ':') return true;
+    /* Between numbers the width is known: a tile, which is what Python's slice most often means. */
+    bool numbers = is_decimal(parser, &t[1]) && is_decimal(parser, next) && (t[2].kind == '[' || t[2].kind == ',') &&
+                   next->at.line == colon->at.line;
+    const struct token *behind = numbers ? token_stream_peek(parser, 1) : NULL;
+    if (behind && (behind->kind == ']' || behind->kind == ',')) {
+        long long from = atoll(text_of(parser, &t[1])), to = atoll(text_of(parser, next));
+        struct text_range both = colon->at;
+        both.end_column = next->at.end_column;
+        both.end_offset = next->at.end_offset;
+        if (to > from) parser_fixit(parser, d, both, arena_printf(parser->context->arena, " +: %lld", to - from));
+        return true;
+    }
+    parser_fixit(parser, d, colon->at, "..");
     return true;
 }
 
@@ -335,6 +355,13 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
     if (is_comparison(kind) && expects(expected, "and")) {
         struct diagnostic *d =
             parser_report(parser, DIAGNOSTIC_E0120, t[0].at, "comparisons do not chain: join two with `and`");
+        if (is_comparison(t[2].kind) && t[1].kind == TOKEN_NAME) {
+            struct text_range behind = t[1].at;
+            behind.column = behind.end_column;
+            behind.offset = behind.end_offset;
+            parser_fixit(parser, d, behind,
+                         arena_printf(parser->context->arena, " and %s", text_of(parser, &t[1])));
+        }
         if (kind == '>') diag_note(parser->context->diagnostics, d, (struct location){0},
                                    "a call takes no `< >`; what is known when compiling is an ordinary argument");
         return true;
@@ -352,8 +379,16 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
         return true;
     }
     if ((kind == '*' || kind == '&') && (expects_operand(expected) || expects_statement(expected))) {
-        parser_report(parser, DIAGNOSTIC_E0123, t[0].at,
-                      "there is no unary `%c`: memory is read with `load` and written with `store`", (char)kind);
+        struct diagnostic *d =
+            parser_report(parser, DIAGNOSTIC_E0123, t[0].at,
+                          "there is no unary `%c`: memory is read with `load` and written with `store`", (char)kind);
+        const struct token *name = token_stream_peek(parser, 0);
+        if (kind == '*' && !expects_statement(expected) && name->kind == TOKEN_NAME && name->at.line == t[0].at.line) {
+            struct text_range both = t[0].at;
+            both.end_column = name->at.end_column;
+            both.end_offset = name->at.end_offset;
+            parser_fixit(parser, d, both, arena_printf(parser->context->arena, "load(%s)", text_of(parser, name)));
+        }
         return true;
     }
     return false;

@@ -56,7 +56,26 @@ static void test_carets(struct arena *arena) {
         "\"spans\":[{\"file\":\"k.tile\",\"line\":1,\"column\":8,\"end\":11}],"
         "\"notes\":[{\"message\":\"here it "
         "ends\",\"spans\":[{\"file\":\"k.tile\",\"line\":2,\"column\":7,\"end\":8}]}],"
-        "\"fixits\":[{\"span\":{\"file\":\"k.tile\",\"line\":1,\"column\":8,\"end\":11},\"replacement\":\"f(x)\"}]}\n");
+        "\"fixits\":[{\"span\":{\"file\":\"k.tile\",\"line\":1,\"column\":8,\"end\":11},\"replacement\":\"f(x)\"}],"
+        "\"instances\":[]}\n");
+}
+
+/* What is true for many instances: a few under the caret, all in JSON, each once.  An insertion has no width. */
+static void test_instances(struct arena *arena) {
+    struct source source = make_source("line\n");
+    struct diagnostics *d = diagnostics_create(arena);
+    struct diagnostic *first = diag_report(d, DIAGNOSTIC_W1202, (struct location){&source, 1, 1, 3}, "spills");
+    for (int i = 0; i < 14; i++) diag_instance(d, first, arena_printf(arena, "k[%d]", i / 2));
+    diag_fixit(d, first, (struct location){&source, 1, 3, 3}, ";");
+    check_text(d, false,
+               "k.tile:1:1: warning: spills [-Wspills]\n    1 | line\n      | ^~\n"
+               "      = in k[0]\n      = in k[1]\n      = in k[2]\n      = in k[3]\n      = in 3 more instances\n"
+               "k.tile:1:3: note: fix-it: insert \";\"\n");
+    check_text(d, true,
+               "{\"version\":1,\"severity\":\"warning\",\"code\":\"W1202\",\"name\":\"spills\",\"message\":\"spills\","
+               "\"spans\":[{\"file\":\"k.tile\",\"line\":1,\"column\":1,\"end\":3}],\"notes\":[],"
+               "\"fixits\":[{\"span\":{\"file\":\"k.tile\",\"line\":1,\"column\":3,\"end\":3},\"replacement\":\";\"}],"
+               "\"instances\":[\"k[0]\",\"k[1]\",\"k[2]\",\"k[3]\",\"k[4]\",\"k[5]\",\"k[6]\"]}\n");
 }
 
 static void test_bidi(struct arena *arena) {
@@ -107,6 +126,7 @@ static void test_unicode(void) {
 int main(void) {
     struct arena *arena = arena_create();
     test_carets(arena);
+    test_instances(arena);
     test_bidi(arena);
     test_long_line(arena);
     test_counting(arena);

@@ -1,0 +1,46 @@
+#!/usr/bin/env bats
+# Habits of C (and of Python) come with a fix-it, and what the fix-it makes compiles.
+
+# CODE~the statement as a C programmer writes it~what becomes of it
+habits() { cat <<'END'
+E0112~if (n > 1 && n < 3) x[i] = 1.0;~if (n > 1 and n < 3) x[i] = 1.0;
+E0112~if (n > 1 || n < 3) x[i] = 1.0;~if (n > 1 or n < 3) x[i] = 1.0;
+E0112~if (!(n > 1)) x[i] = 1.0;~if (not (n > 1)) x[i] = 1.0;
+E0113~var a = 0; a++; x[i] = f32(a);~var a = 0; a += 1; x[i] = f32(a);
+E0113~var a = 0; --a; x[i] = f32(a);~var a = 0; a -= 1; x[i] = f32(a);
+E0114~x[i] = (float)n;~x[i] = f32(n);
+E0114~x[i] = f32((int)x[i]);~x[i] = f32(i32(x[i]));
+E0115~int q = 0; x[i] = f32(q);~var q = 0; x[i] = f32(q);
+E0116~for (int k = 0; k < n; k++) x[k] = 1.0;~for k in 0..n x[k] = 1.0;
+E0116~for (;;) break;~while (true) break;
+E0118~x[i] = f32(x->extent[0]);~x[i] = f32(x.extent[0]);
+E0119~let q = NULL;~let q = null;
+E0105~x[i] = 1.0f;~x[i] = 1.0;
+E0105~x[i] = f32(10UL);~x[i] = f32(10);
+E0109~x[i] = 1.0~x[i] = 1.0;
+E0117~x[64:128] = x[0 +: 64];~x[64 +: 64] = x[0 +: 64];
+E0117~let v = x[n:N]; x[i] = v[0];~let v = x[n..N]; x[i] = v[0];
+E0315~x[i] = p[i];~x[i] = load(p + i);
+E0123~x[i] = *p;~x[i] = load(p);
+E0311~x[i +: 4] = x[i +: 4] > 0.0 ? x[i +: 4] : 0.0;~x[i +: 4] = where(x[i +: 4] > 0.0, x[i +: 4], 0.0);
+E0303~if (n) x[i] = 1.0;~if (n != 0) x[i] = 1.0;
+E0120~if (0 < n < 3) x[i] = 1.0;~if (0 < n and n < 3) x[i] = 1.0;
+E0121~if (n = 3) x[i] = 1.0;~if (n == 3) x[i] = 1.0;
+END
+}
+
+write() { printf 'kernel k(x: inout f32[N], p: *f32, n: i32) grid(i: N) {\n%s\n}\n' "$1" >k.tile; }
+
+@test "every habit has a code and a fix-it that makes it right" {
+    cd "$BATS_TEST_TMPDIR"
+    bad=0
+    while IFS='~' read -r code source fixed; do
+        write "$source"
+        "$TILECC" -fsyntax-only -fdiagnostics-format=json k.tile 2>log && { echo "accepted: $source"; bad=1; }
+        grep -q "\"code\":\"$code\"" log || { echo "not $code: $source"; cat log; bad=1; continue; }
+        python3 "$SRCDIR/tests/lang/apply-fixits.py" k.tile log >fixed.tile
+        "$TILECC" -fsyntax-only fixed.tile || { echo "not mended: $source"; cat fixed.tile; bad=1; }
+        [ "$(sed -n 2p fixed.tile | tr -d ' ')" = "$(tr -d ' ' <<<"$fixed")" ] || { echo "other than '$fixed':"; sed -n 2p fixed.tile; bad=1; }
+    done < <(habits)
+    [ $bad = 0 ]
+}
