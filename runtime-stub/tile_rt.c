@@ -4,8 +4,8 @@
  *
  *   TILE_CPU_THREADS=n      threads of the pool             TILE_FORCE_ARCH=sm_80          take only this code
  *   TILE_CPU_ISA=avx2       take this instruction set       TILE_FORCE_VARIANT=kernel:2    take only this variant
- *   TILE_AUTO_INIT=1        no context: device 0's primary  TILE_DEVICE_SYNC=1             wait for and check each
- * launch TILE_VERBOSE=1          say on standard error what is loaded and why
+ *   TILE_AUTO_INIT=1        no context: device 0's primary  TILE_DEVICE_SYNC=1        wait for and check each launch
+ *   TILE_DISABLE_PTX=1      take no PTX                     TILE_VERBOSE=1            say what is loaded and why
  *
  * Nothing here exits, aborts, changes errno or, but for TILE_VERBOSE, prints.  All state is in one table a file,
  * guarded by a lock and read without one. */
@@ -115,7 +115,7 @@ static struct {
     pthread_once_t once;
     struct tile_rt_settings settings;
     int ready;
-} process = {PTHREAD_ONCE_INIT, {0, 0, 0, NULL, NULL, NULL, NULL}, 0};
+} process = {PTHREAD_ONCE_INIT, {0, 0, 0, 0, NULL, NULL, NULL, NULL}, 0};
 
 /* In the child, which has one thread. */
 static void after_fork(void)
@@ -143,6 +143,7 @@ static void read_environment(void)
     settings->verbose = is_set("TILE_VERBOSE");
     settings->device_sync = is_set("TILE_DEVICE_SYNC");
     settings->auto_init = is_set("TILE_AUTO_INIT");
+    settings->disable_ptx = is_set("TILE_DISABLE_PTX");
     settings->architecture = text_of("TILE_FORCE_ARCH");
     settings->variant = text_of("TILE_FORCE_VARIANT");
     settings->isa = text_of("TILE_CPU_ISA");

@@ -356,7 +356,7 @@ struct tile_rt_variant {
     const int32_t *grid;          /* [kernel.grid_rank] codes of the counts; they may use value names as constants */
     struct tile_rt_state *state;
     tile_rt_function *function;   /* CPU */
-    const void *image;            /* GPU: a cubin */
+    const void *image;            /* GPU: a cubin, or PTX */
     uint64_t image_size;
     const char *symbol;           /* GPU: the kernel in the cubin */
     const char *text;             /* for tile_kernel_info.variant_text */
@@ -375,14 +375,19 @@ struct tile_rt_variant {
     const char *summary;          /* GPU: what the instance became, for `tilecc info`; or NULL */
 };
 
-enum tile_rt_target_kind { TILE_RT_TARGET_cpu, TILE_RT_TARGET_cuda };
+enum tile_rt_target_kind {
+    TILE_RT_TARGET_cpu,
+    TILE_RT_TARGET_cuda,
+    TILE_RT_TARGET_ptx /* images are texts that end with NUL, which the driver compiles for the device */
+};
 /* CPU instruction sets by level: a higher one includes the lower ones of its processor family. */
 enum tile_rt_isa { TILE_RT_ISA_baseline, TILE_RT_ISA_avx2, TILE_RT_ISA_avx512, TILE_RT_ISA_neon };
 struct tile_rt_target {
-    const char *name;             /* "sm_90a", "cpu-avx2" */
+    const char *name;             /* "sm_90a", "compute_80", "cpu-avx2" */
     uint32_t kind;
     uint32_t architecture;        /* GPU: 10 * major + minor; CPU: enum tile_rt_isa */
-    uint32_t suffix; /* GPU: 'a' (this one only), 'f' (this family and later minors), 0 (this major, later minors) */
+    uint32_t suffix; /* GPU: 'a' (this one only), 'f' (this family and later minors), 0 (this major, later minors; PTX:
+                      * all later ones) */
     uint32_t variant_count;
     const struct tile_rt_variant *variants;
 };

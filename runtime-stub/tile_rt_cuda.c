@@ -430,10 +430,16 @@ int tile_rt_cuda_place(struct CUstream_st *stream, int *device)
 static int suits(const struct tile_rt_target *target, int architecture)
 {
     int own = (int)target->architecture;
-    if (target->kind != TILE_RT_TARGET_cuda || own / 10 != architecture / 10 || own > architecture)
+    if (target->kind == TILE_RT_TARGET_ptx && target->suffix == 0) /* before any other code only where there is no other */
+        return own <= architecture && !tile_rt_settings()->disable_ptx ? own : 0;
+    if (target->kind == TILE_RT_TARGET_ptx && tile_rt_settings()->disable_ptx)
+        return 0;
+    if (target->kind == TILE_RT_TARGET_cpu || own / 10 != architecture / 10 || own > architecture)
         return 0;
     if (target->suffix == 'a')
-        return own == architecture ? 3000 : 0;
+        return own != architecture ? 0 : target->kind == TILE_RT_TARGET_ptx ? 500 : 3000;
+    if (target->kind == TILE_RT_TARGET_ptx)
+        return 300 + own;
     return (target->suffix == 'f' ? 2000 : 1000) + own;
 }
 
@@ -492,11 +498,12 @@ static int load_library(const struct tile_rt_call *call, struct record *record, 
 {
     void *library = NULL, *kernel = record->kernel, *function = NULL;
     int option = LIBRARY_BINARY_IS_PRESERVED, value = 1, error = CUDA_SUCCESS;
+    unsigned preserved = call->target->kind == TILE_RT_TARGET_cuda; /* PTX is compiled at once */
     void *values[1];
     values[0] = &value;
     if (kernel == NULL) {
         *step = "cuLibraryLoadData";
-        error = cuda.cuLibraryLoadData(&library, call->variant->image, NULL, NULL, 0, &option, values, 1);
+        error = cuda.cuLibraryLoadData(&library, call->variant->image, NULL, NULL, 0, &option, values, preserved);
         if (error == CUDA_SUCCESS) {
             *step = "cuLibraryGetKernel";
             error = cuda.cuLibraryGetKernel(&kernel, library, call->variant->symbol);
@@ -630,8 +637,10 @@ static int load_variant(const struct tile_rt_call *call, struct record **result,
     if (error != CUDA_SUCCESS)
         return fail_load(call, record, step, error);
     *function = cuda.libraries ? record->kernel : find_function(record, context);
-    tile_rt_say("%s: loaded variant %u for %s on device %d (sm_%d)", call->kernel->name, (unsigned)call->variant_index,
-                call->target->name, call->device, cuda.devices[call->device].architecture);
+    tile_rt_say("%s: loaded variant %u for %s on device %d (sm_%d)%s", call->kernel->name,
+                (unsigned)call->variant_index, call->target->name, call->device,
+                cuda.devices[call->device].architecture,
+                call->target->kind == TILE_RT_TARGET_ptx ? ", compiled here by the driver" : "");
     return TILE_OK;
 }
 

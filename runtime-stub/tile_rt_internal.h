@@ -70,7 +70,7 @@ TILE_RT_HIDDEN int tile_rt_read_report(const struct tile_rt_kernel *kernel, uint
 
 /* What the environment asks for, read once. */
 struct tile_rt_settings {
-    int verbose, device_sync, auto_init;
+    int verbose, device_sync, auto_init, disable_ptx;
     const char *architecture, *variant, *isa, *threads; /* NULL: not said */
 };
 TILE_RT_HIDDEN const struct tile_rt_settings *tile_rt_settings(void);

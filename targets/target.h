@@ -41,6 +41,7 @@ struct target_options {
     const char *libdevice;             /* or NULL */
     int optimization;                  /* -O0 … -O3 */
     bool line_info, debug, strict_fp;
+    bool without_ptxas;                /* there is none and no cubin is wanted: PTX alone, with nothing known of it */
     bool verbose, dry_run, want_ptx, want_llvm, resource_usage;
     int jobs;
     int tool_seconds;                  /* how long ptxas may take for one instance; 0: as --tool-timeout's default */

@@ -101,7 +101,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                   .strict_fp = options->strict_fp,
                                                   .verbose = options->verbose,
                                                   .dry_run = options->dry_run,
-                                                  .want_ptx = options->save_temps,
+                                                  .want_ptx = options->save_temps || options->ptx_targets.count > 0,
                                                   .resource_usage = options->resource_usage,
                                                   .jobs = 1,
                                                   .tool_seconds = options->tool_seconds,

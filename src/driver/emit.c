@@ -126,6 +126,28 @@ static bool emit_parts(struct compilation *compilation) {
     return compilation->code == EXIT_OK;
 }
 
+static bool is_listed(int count, const int *rows, int row) {
+    for (int i = 0; i < count; i++)
+        if (rows[i] == row) return true;
+    return false;
+}
+
+/* All variants of one GPU architecture, as compute_XX, sm_XX or both.  Without ptxas PTX alone can be made. */
+static bool make_cubins_for(struct compilation *compilation, int target, int count, const struct nvptx_task *tasks) {
+    const struct options *options = compilation->options;
+    struct kernel_module *module = compilation->module;
+    bool as_ptx = is_listed(options->ptx_targets.count, options->ptx_targets.data, target);
+    bool as_cubin = !as_ptx || is_listed(options->cubin_targets.count, options->cubin_targets.data, target);
+    int before = module->images.count;
+    compilation->target.without_ptxas = !compilation->target.ptxas && !as_cubin;
+    bool ok = nvptx_compile(&compilation->target, module, count, tasks);
+    for (int i = before; i < module->images.count; i++) {
+        module->images.data[i].with_ptx = as_ptx;
+        module->images.data[i].without_cubin = !as_cubin;
+    }
+    return ok;
+}
+
 /* All variants of each GPU architecture to cubins. */
 static bool make_cubins(struct compilation *compilation) {
     int64_t begin = report_clock();
@@ -141,7 +163,7 @@ static bool make_cubins(struct compilation *compilation) {
                 if (task.variant->target == target) vector_push(compilation->arena, &tasks, task);
             }
         }
-        if (tasks.count) ok = nvptx_compile(&compilation->target, compilation->module, tasks.count, tasks.data) && ok;
+        if (tasks.count) ok = make_cubins_for(compilation, target, tasks.count, tasks.data) && ok;
     }
     compilation->stage_time[STAGE_GPU] = report_clock() - begin;
     return ok;

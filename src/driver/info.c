@@ -140,6 +140,12 @@ static void print_launch(const struct tile_rt_variant *variant) {
     printf("\n");
 }
 
+/* Kernels' names have no dots. */
+static bool is_ptx(const char *image) {
+    size_t size = strlen(image);
+    return size > 4 && strcmp(image + size - 4, ".ptx") == 0;
+}
+
 static void print_image(const struct object *object, const Elf64_Shdr *names, const char *name,
                         const Elf64_Shdr *section, unsigned index) {
     struct descriptor descriptor;
@@ -147,6 +153,10 @@ static void print_image(const struct object *object, const Elf64_Shdr *names, co
     int architecture, kernel_count;
     const char *problem;
     printf("image   %s: %llu bytes", shown(object, name), (unsigned long long)section->sh_size);
+    if (is_ptx(name)) {
+        printf(" of PTX, which the driver compiles where the program runs\n");
+        return;
+    }
     if (!cubin_read(object->arena, object->data + section->sh_offset, section->sh_size, &architecture, &kernel_count,
                     &kernels, &problem))
         printf(", not a cubin: %s\n", problem);
@@ -162,13 +172,14 @@ static void print_image(const struct object *object, const Elf64_Shdr *names, co
     }
 }
 
-static void print_images(const struct object *object, const Elf64_Shdr *names, int *count) {
+static void print_images(const struct object *object, const Elf64_Shdr *names, int *count, int *texts) {
     for (unsigned i = 0; i < object->header.e_shnum; i++) {
         Elf64_Shdr section;
         if (!section_at(object, i, &section) || section.sh_type == SHT_NOBITS) continue;
         const char *name = string_at(object, names, section.sh_name);
         if (strncmp(name, IMAGE_SECTION, strlen(IMAGE_SECTION)) != 0) continue;
         print_image(object, names, name + strlen(IMAGE_SECTION), &section, i);
+        *texts += is_ptx(name);
         ++*count;
     }
 }
@@ -176,19 +187,19 @@ static void print_images(const struct object *object, const Elf64_Shdr *names, i
 static int print_object(const char *path, const struct buffer *bytes, struct arena *arena) {
     struct object object = {.data = (const unsigned char *)bytes->data, .size = bytes->size, .arena = arena};
     Elf64_Shdr names;
-    int count = 0;
+    int count = 0, texts = 0;
     if (!open_object(&object) || !section_at(&object, object.header.e_shstrndx, &names)) {
         driver_error("'%s' is not a 64-bit ELF object", path);
         return EXIT_SOURCE;
     }
     printf("object  %s: %s\n", path, machine_name(object.header.e_machine));
     print_kernels(&object, &names, &count);
-    print_images(&object, &names, &count);
+    print_images(&object, &names, &count, &texts);
     if (count == 0) {
         driver_error("'%s' holds no kernels of tilecc", path);
         return EXIT_SOURCE;
     }
-    printf("PTX     none: nothing is compiled where the program runs\n");
+    if (!texts) printf("PTX     none: nothing is compiled where the program runs\n");
     return EXIT_OK;
 }
 

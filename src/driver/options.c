@@ -125,10 +125,8 @@ static bool parse_emit(struct options *options, const char *word) {
 
 static bool add_target(struct options *options, const char *word) {
     int row = target_find(word);
-    if (row < 0 && starts_with(word, "compute_")) {
-        row = target_find(arena_printf(options->arena, "sm_%s", word + 8));
-        options->virtual_arch = word;
-    }
+    bool is_virtual = row < 0 && starts_with(word, "compute_");
+    if (is_virtual) row = target_find(arena_printf(options->arena, "sm_%s", word + 8));
     if (row < 0) {
         const char **names = ARENA_ARRAY(options->arena, const char *, target_row_count);
         for (int i = 0; i < target_row_count; i++) names[i] = target_rows[i].name;
@@ -137,6 +135,8 @@ static bool add_target(struct options *options, const char *word) {
                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
         return false;
     }
+    if (is_virtual) vector_push(options->arena, &options->ptx_targets, row);
+    else vector_push(options->arena, &options->cubin_targets, row);
     for (int i = 0; i < options->targets.count; i++)
         if (options->targets.data[i] == row) return true;
     vector_push(options->arena, &options->targets, row);
@@ -399,10 +399,11 @@ static bool parse_argument(struct options *options, const struct argument_list *
 
 /* Rules between options, whatever their order. */
 static bool fits_together(const struct options *options) {
-    if (options->virtual_arch && options->emit != EMIT_PTX)
-        driver_error("-arch=%s: PTX inside an object is not there yet; -S -arch=%s writes it as text",
-                     options->virtual_arch, options->virtual_arch);
-    else if (!options->dependencies &&
+    if (options->ptx_targets.count && (options->emit == EMIT_CUBIN || options->emit == EMIT_FATBIN)) {
+        const char *name = target_rows[options->ptx_targets.data[0]].name + 3;
+        driver_error("-arch=compute_%s is PTX, which --emit=%s does not hold; -S writes it as text, sm_%s is machine code",
+                     name, emit_words[options->emit], name);
+    } else if (!options->dependencies &&
              (options->dependency_file || options->dependency_phony || options->dependency_targets.count))
         driver_error("%s needs -MD", options->dependency_file ? "-MF" : options->dependency_phony ? "-MP" : "-MT");
     else if (options->output && options->files.count > 1) driver_error("-o cannot be given with more than one file");

@@ -56,7 +56,8 @@ struct options {
     const char *output; /* -o, or NULL */
     VECTOR(const char *) files;
     VECTOR(int) targets;      /* rows of -arch in the order given; empty: not given */
-    const char *virtual_arch; /* a compute_XX of -arch, or NULL */
+    VECTOR(int) ptx_targets;   /* those of `targets` named as compute_XX, ... */
+    VECTOR(int) cubin_targets; /* ... and as sm_XX */
     const char *host_triple;
     const char *cuda_path;
     VECTOR(const char *) xptxas;

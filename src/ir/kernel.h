@@ -138,6 +138,7 @@ struct kernel_image {                   /* one cubin */
     const char *name;                   /* of the section: entry symbol and architecture */
     const unsigned char *data; size_t size;
     const char *ptx;                    /* text, kept for --emit=ptx, or NULL */
+    bool with_ptx, without_cubin;       /* what an object holds of it: compute_XX was asked for, and sm_XX was not */
 };
 struct kernel_module {
     const char *source_name, *stem;     /* stem: file name without directory and .tile */

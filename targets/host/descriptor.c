@@ -384,9 +384,14 @@ static LLVMValueRef map_array(struct descriptor *d, const struct kernel_gpu_code
     return array(d, &maps, "maps", false);
 }
 
-/* cpu NULL: a GPU's. */
+static uint64_t image_size(const struct kernel_image *image, bool ptx)
+{
+    return ptx ? strlen(image->ptx) + 1 : image->size;
+}
+
+/* cpu NULL: a GPU's, as a cubin or as PTX. */
 static LLVMValueRef describe_variant(struct descriptor *d, const struct kernel_variant *variant, LLVMValueRef state,
-                                     const struct host_cpu_code *cpu)
+                                     const struct host_cpu_code *cpu, bool ptx)
 {
     struct host_builder *b = d->builder;
     const struct kernel_gpu_code *gpu = &variant->gpu;
@@ -403,8 +408,8 @@ static LLVMValueRef describe_variant(struct descriptor *d, const struct kernel_v
     add(d, &fields, grid_codes(d, variant));
     add(d, &fields, state);
     add(d, &fields, cpu ? LLVMGetNamedFunction(b->module, cpu->symbol) : nothing);
-    add(d, &fields, cpu ? nothing : b->images[gpu->image]);
-    add_number(d, &fields, cpu ? 0 : (int64_t)b->kernels->images.data[gpu->image].size);
+    add(d, &fields, cpu ? nothing : ptx ? b->texts[gpu->image] : b->images[gpu->image]);
+    add_number(d, &fields, cpu ? 0 : (int64_t)image_size(&b->kernels->images.data[gpu->image], ptx));
     add_text(d, &fields, cpu ? NULL : gpu->symbol);
     add_text(d, &fields, text);
     add(d, &fields, array(d, &names, "value_names", true));
@@ -443,7 +448,8 @@ void host_architecture(const struct target_row *row, uint32_t *number, uint32_t 
     *suffix = row->flags & TARGET_EXACT ? 'a' : row->flags & TARGET_FAMILY ? 'f' : 0;
 }
 
-static void describe_cuda_target(struct descriptor *d, int row, struct values *targets)
+/* The variants of a row as cubins, or those that come as PTX, too. */
+static void describe_cuda_target(struct descriptor *d, int row, bool ptx, struct values *targets)
 {
     struct host_builder *b = d->builder;
     struct values variants = {0};
@@ -453,14 +459,18 @@ static void describe_cuda_target(struct descriptor *d, int row, struct values *t
         LLVMValueRef state;
         if (variant->target != row || variant->gpu.symbol == NULL)
             continue;
+        const struct kernel_image *image = &b->kernels->images.data[variant->gpu.image];
+        if (ptx ? !image->with_ptx : image->without_cubin)
+            continue;
         state = host_global(b, LLVMConstNull(b->pointer), "state",
                             arena_printf(b->arena, ".bss.tile.%s", d->entry->symbol), false);
-        add(d, &variants, describe_variant(d, variant, state, NULL));
+        add(d, &variants, describe_variant(d, variant, state, NULL, ptx));
     }
     host_architecture(&target_rows[row], &architecture, &suffix);
     if (variants.count)
         add(d, targets,
-            describe_target(d, target_rows[row].name, TILE_RT_TARGET_cuda, architecture, suffix, &variants));
+            describe_target(d, ptx ? arena_printf(b->arena, "compute_%s", target_rows[row].name + 3) : target_rows[row].name,
+                            ptx ? TILE_RT_TARGET_ptx : TILE_RT_TARGET_cuda, architecture, suffix, &variants));
 }
 
 static void describe_cpu_target(struct descriptor *d, int row, int level, struct host_cpu_code (*cpu)[HOST_CPU_LEVELS],
@@ -473,7 +483,8 @@ static void describe_cpu_target(struct descriptor *d, int row, int level, struct
     for (int v = 0; v < d->entry->variants.count; v++) {
         const struct kernel_variant *variant = &d->entry->variants.data[v];
         if (variant->target == row && cpu[v][level].symbol)
-            add(d, &variants, describe_variant(d, variant, LLVMConstNull(d->builder->pointer), &cpu[v][level]));
+            add(d, &variants, describe_variant(d, variant, LLVMConstNull(d->builder->pointer), &cpu[v][level],
+                                              false));
     }
     if (variants.count)
         add(d, targets, describe_target(d, names[isa], TILE_RT_TARGET_cpu, isa, 0, &variants));
@@ -542,7 +553,8 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     list_aliases(&d, &aliases);
     for (int row = 0; row < target_row_count; row++)
         if (target_rows[row].kind == TARGET_NVPTX)
-            describe_cuda_target(&d, row, &targets);
+            for (int ptx = 0; ptx < 2; ptx++)
+                describe_cuda_target(&d, row, ptx != 0, &targets);
         else
             for (int level = 0; level < HOST_CPU_LEVELS; level++)
                 describe_cpu_target(&d, row, level, cpu, &targets);

@@ -21,7 +21,7 @@ struct host_builder {
     LLVMContextRef llvm;
     LLVMModuleRef module;
     LLVMTypeRef pointer, i8, i16, i32, i64;
-    LLVMValueRef *images;              /* by index into kernels->images */
+    LLVMValueRef *images, *texts;      /* by index into kernels->images: cubins and PTX; NULL: not in the object */
     bool failed;
 };
 

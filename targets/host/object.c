@@ -2,6 +2,7 @@
  *
  *   .text.tile.<entry>          C entries and CPU code          .rodata.tile.<entry>       numbers of the descriptor
  *   .data.rel.ro.tile.<entry>   parts that hold addresses       .rodata.tile.image.<name>  a cubin, stored plain
+ *                                                               and for compute_XX <name>.ptx, its text
  *   .bss.tile.<entry>           one pointer a GPU variant, for the run time
  *
  * One section a kernel, so that --gc-sections drops the kernels, cubins included, that a program does not use.  Cubins
@@ -113,15 +114,25 @@ static void begin_module(struct host_builder *b, LLVMTargetMachineRef machine)
     }
 }
 
+static LLVMValueRef add_image(struct host_builder *b, const char *name, const char *data, size_t size)
+{
+    LLVMValueRef bytes = LLVMConstStringInContext(b->llvm, data, (unsigned)size, true);
+    LLVMValueRef image =
+        host_global(b, bytes, "image", arena_printf(b->arena, ".rodata.tile.image.%s", name), true);
+    LLVMSetAlignment(image, 64);
+    return image;
+}
+
 static void add_images(struct host_builder *b)
 {
     b->images = ARENA_ARRAY(b->arena, LLVMValueRef, b->kernels->images.count + 1);
+    b->texts = ARENA_ARRAY(b->arena, LLVMValueRef, b->kernels->images.count + 1);
     for (int i = 0; i < b->kernels->images.count; i++) {
         const struct kernel_image *image = &b->kernels->images.data[i];
-        LLVMValueRef bytes = LLVMConstStringInContext(b->llvm, (const char *)image->data, (unsigned)image->size, true);
-        b->images[i] =
-            host_global(b, bytes, "image", arena_printf(b->arena, ".rodata.tile.image.%s", image->name), true);
-        LLVMSetAlignment(b->images[i], 64);
+        if (!image->without_cubin)
+            b->images[i] = add_image(b, image->name, (const char *)image->data, image->size);
+        if (image->with_ptx) /* the driver takes a text up to its end */
+            b->texts[i] = add_image(b, arena_printf(b->arena, "%s.ptx", image->name), image->ptx, strlen(image->ptx) + 1);
     }
 }
 

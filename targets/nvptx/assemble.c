@@ -97,9 +97,9 @@ static int work(void *context, int task, struct buffer *out) {
         send_message(d);
         return USER_ERROR;
     }
-    struct child_result result;
+    struct child_result result = {0};
     if (options.line_info) leave_for_nowhere();
-    bool good = run_ptxas(&options, row, &ptx, &result);
+    bool good = options.without_ptxas || run_ptxas(&options, row, &ptx, &result);
     int reason = errno;
     if (!good) {
         if (result.not_started) fprintf(stderr, "%s cannot be run: %s", options.ptxas, strerror(reason));
@@ -245,7 +245,14 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
     const char *notes = cubin + reply.cubin_size, *problem = NULL;
     int architecture = 0, count = 0;
     struct cubin_kernel *kernels = NULL;
-    bool good = cubin_read(options->arena, cubin, (size_t)reply.cubin_size, &architecture, &count, &kernels, &problem);
+    bool good = options->without_ptxas ||
+                cubin_read(options->arena, cubin, (size_t)reply.cubin_size, &architecture, &count, &kernels, &problem);
+    if (options->without_ptxas) {
+        kernels = ARENA_NEW(options->arena, struct cubin_kernel);
+        kernels->symbol = variant->function->name;
+        architecture = row->major * 10 + row->minor;
+        count = 1;
+    }
     if (good && architecture != row->major * 10 + row->minor) {
         good = false;
         problem = arena_printf(options->arena, "it is for sm_%d", architecture);
@@ -306,12 +313,12 @@ static void print_command(const struct target_options *options, const struct nvp
 bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count,
                    const struct nvptx_task *tasks) {
     if (count == 0) return true;
-    if (!options->ptxas) {
+    if (!options->ptxas && !options->without_ptxas) {
         diag_report(options->diagnostics, DIAGNOSTIC_E1202, tasks[0].variant->function->at,
                     "%s needs ptxas, which was not found", target_rows[tasks[0].variant->target].name);
         return false;
     }
-    for (int i = 0; i < count && options->log && (options->dry_run || options->verbose); i++)
+    for (int i = 0; i < count && options->log && !options->without_ptxas && (options->dry_run || options->verbose); i++)
         print_command(options, &tasks[i]);
     if (options->dry_run) return true;
     struct job job = {options, count, tasks};

@@ -39,6 +39,8 @@ load helper
         expect 0 tilecc -arch=sm_80,sm_90a --emit=fatbin --spec 'axpy[B=64]' k.tile
         [ "$(od -An -tx4 -N4 k_axpy.fatbin | tr -d ' ')" = ba55ed50 ]
     fi
+    expect 2 tilecc -arch=compute_80 --emit=cubin -o k.cubin k.tile
+    contains "compute_80 is PTX"
     expect 0 tilecc -arch=compute_80 -S --spec 'axpy[B=64]' -o - k.tile
     contains ".target sm_80"
 }

@@ -22,7 +22,7 @@ load helper
         expect 2 tilecc $word
         contains "not there yet"
     done
-    for option in --report=r.html --emit=c --emit=manifest -arch=compute_80; do
+    for option in --report=r.html --emit=c --emit=manifest; do
         expect 2 tilecc $option k.tile
         contains "not there yet"
     done

@@ -257,6 +257,55 @@ static void architecture_family(void)
     EXPECT_STATUS(tile_rt_launch(&kernel, cu(&stream0), arguments), TILE_OK, "");
     EXPECT(cuda->last.function == (const void *)cubin_90a);
 }
+/* PTX serves every later architecture, behind all machine code; "a" alone its own. */
+static int launch_with_ptx(const struct tile_rt_target *targets, uint32_t count)
+{
+    static struct tile_rt_kernel kernel;
+    struct view1 x = {data[0] + 1, {5}, {1}}, y = {data[1], {5}, {1}};
+    float a = 1.0f;
+    const void *arguments[3];
+    arguments[0] = &a, arguments[1] = &x, arguments[2] = &y;
+    kernel = scale_kernel;
+    kernel.targets = targets;
+    kernel.target_count = count;
+    return tile_rt_launch(&kernel, cu(&stream0), arguments);
+}
+static void ptx(void)
+{
+    static struct tile_rt_state states[2];
+    static const struct tile_rt_variant text80[] = {{.state = &states[0], .image = "cubin, no: PTX of 80", .symbol = "t",
+                                                     .text = "", .threads = 128, SCALE_COMMON}};
+    static const struct tile_rt_variant text90[] = {{.state = &states[1], .image = "cubin, no: PTX of 90", .symbol = "t",
+                                                     .text = "", .threads = 128, SCALE_COMMON}};
+    static const struct tile_rt_target targets[] = {
+        {"compute_80", TILE_RT_TARGET_ptx, 80, 0, 1, text80},
+        {"compute_90a", TILE_RT_TARGET_ptx, 90, 'a', 1, text90},
+        {"sm_90a", TILE_RT_TARGET_cuda, 90, 'a', 2, scale_90a},
+    };
+    static const int architectures[] = {80, 90, 90, 100, 75};
+    static const uint32_t counts[] = {3, 3, 2, 3, 3};
+    const void *wanted[] = {text80[0].image, cubin_90a, text90[0].image, text80[0].image, NULL};
+    for (int i = 0; i < 5; i++) {
+        pid_t child = fork();
+        int status = -1;
+        if (child == 0) {
+            open_fake();
+            cuda->architecture[0] = architectures[i];
+            if (wanted[i] == NULL)
+                EXPECT_STATUS(launch_with_ptx(targets, counts[i]), TILE_ERR_NO_IMAGE, "compute_80, compute_90a, sm_90a");
+            else
+                EXPECT_STATUS(launch_with_ptx(targets, counts[i]), TILE_OK, "");
+            EXPECT(cuda->last.function == wanted[i]);
+            _exit(failures != 0);
+        }
+        waitpid(child, &status, 0);
+        EXPECT(status == 0);
+    }
+    setenv("TILE_DISABLE_PTX", "1", 1);
+    open_fake();
+    EXPECT_STATUS(launch_with_ptx(targets, 2), TILE_ERR_NO_IMAGE, "compute_80, compute_90a");
+    EXPECT_STATUS(launch_with_ptx(targets, 3), TILE_OK, "");
+}
 static void force_architecture(void)
 {
     setenv("TILE_FORCE_ARCH", "sm_90a", 1);
@@ -662,11 +711,12 @@ int main(int count, char **arguments)
         CASE(stub_library), CASE(init_fails), CASE(version_fails), CASE(launch), CASE(hot_path), CASE(null_stream),
         CASE(no_context), CASE(auto_init), CASE(auto_init_fails), CASE(empty_grid), CASE(split_grid), CASE(two_devices),
         CASE(other_context_is_current), CASE(context_reused), CASE(no_image), CASE(architecture_choice),
-        CASE(architecture_newer), CASE(architecture_family), CASE(force_architecture), CASE(query), CASE(device_sync),
+        CASE(architecture_newer), CASE(architecture_family), CASE(ptx), CASE(force_architecture), CASE(query), CASE(device_sync),
         CASE(verbose), CASE(image_refused), CASE(kernel_missing), CASE(load_no_memory), CASE(attribute_fails),
         CASE(device_query_fails), CASE(little_shared_memory), CASE(launch_codes), CASE(destroyed_context),
         CASE(wrong_stream), CASE(id_fails), CASE(capture_relaxed), CASE(capture_refused), CASE(load_then_capture),
-        CASE(load_without_context), CASE(report), CASE(report_of_graph), CASE(report_fails), CASE(unload), CASE(unload_forgets_failures), CASE(unload_fails),
+        CASE(load_without_context), CASE(report), CASE(report_of_graph), CASE(report_fails), CASE(unload),
+        CASE(unload_forgets_failures), CASE(unload_fails),
         CASE(unload_after_driver), CASE(many_threads), CASE(errors_of_threads), CASE(fork_after_use),
         CASE(fork_before_use),
     };

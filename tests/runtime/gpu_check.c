@@ -1,11 +1,15 @@
 /* The run time on a real GPU, with kernels of gpu.tile: what a fake driver can not tell.
  *
  *     tilecc -arch=cpu,sm_80,sm_90a -o gpu.o gpu.tile && tilecc -arch=sm_80 --prefix=old_ -o old.o gpu.tile
- *     cc gpu_check.c gpu.o old.o -ltilert -ldl -lpthread && ./a.out
+ *     tilecc -arch=sm_90a --checks --prefix=checked_ -o checked.o gpu.tile
+ *     tilecc -arch=sm_80,compute_80 --prefix=later_ -o later.o gpu.tile
+ *     cc gpu_check.c gpu.o old.o checked.o later.o -ltilert -ldl -lpthread && ./a.out
  *
  * Ends with 77 where there is no GPU of compute capability 9.0. */
 #include "case.h"
+#include "checked.h"
 #include "gpu.h"
+#include "later.h"
 #include "old.h"
 #include <dlfcn.h>
 #include <pthread.h>
@@ -268,6 +272,69 @@ static void other_contexts(void)
         DRIVER_OK(cu.set_current(context));
     }
 }
+/* ---- what options put into an object ---- */
+
+/* No machine code for this GPU, but PTX. */
+static void later_architecture(void)
+{
+    struct tile_f32_1 x, y;
+    struct tile_kernel_info info;
+    begin();
+    x = view(x_data, 1000), y = view(y_data, 1000);
+    EXPECT_STATUS(later_scale_load(), TILE_OK, "");
+    for (int i = 0; i < 3; i++)
+        EXPECT_STATUS(later_scale(NULL, 2.0f, &x, &y), TILE_OK, "");
+    EXPECT(is_right(1000, 3));
+    EXPECT_STATUS(later_scale_query(NULL, 2.0f, &x, &y, &info), TILE_OK, "");
+    EXPECT(strcmp(info.target, "compute_80") == 0);
+}
+static void later_architecture_refused(void)
+{
+    struct tile_f32_1 x, y;
+    setenv("TILE_DISABLE_PTX", "1", 1);
+    begin();
+    x = view(x_data, 1000), y = view(y_data, 1000);
+    EXPECT_STATUS(later_scale(NULL, 2.0f, &x, &y), TILE_ERR_NO_IMAGE, "sm_80, compute_80; device 0 is sm_90");
+}
+
+static uintptr_t at_data;
+static int picked(struct CUstream_st *stream, int32_t last)
+{
+    int32_t at[4] = {5, 0, 99, 0};
+    struct tile_f32_1 x = view(x_data, 100), y = view(y_data, 4);
+    struct tile_i32_1 v = tile_i32_1_row_major((int32_t *)at_data, 4);
+    at[3] = last;
+    if (at_data == 0)
+        DRIVER_OK(cu.allocate(&at_data, sizeof at));
+    v.data = (int32_t *)at_data;
+    DRIVER_OK(cu.to_gpu(at_data, at, sizeof at));
+    return checked_picked(stream, &x, &v, &y);
+}
+static void checks(void)
+{
+    struct CUstream_st *stream;
+    void *graph = NULL, *executable = NULL;
+    int32_t wrong = -7;
+    begin();
+    EXPECT_STATUS(picked(NULL, 98), TILE_OK, "");
+    EXPECT(cu.from_gpu(host, y_data, 16) == 0 && host[2] == 198.0f && host[3] == 196.0f);
+    EXPECT_STATUS(picked(NULL, 100), TILE_ERR_CHECK,
+                  "places lie in x does not hold in program 3");
+    EXPECT_STATUS(picked(NULL, 1), TILE_OK, "");
+    DRIVER_OK(cu.create_stream(&stream, 1));
+    struct tile_f32_1 x = view(x_data, 100), y = view(y_data, 4);
+    struct tile_i32_1 v = tile_i32_1_row_major((int32_t *)at_data, 4);
+    DRIVER_OK(cu.begin_capture(stream, 0));
+    EXPECT_STATUS(checked_picked(stream, &x, &v, &y), TILE_OK, "");
+    DRIVER_OK(cu.end_capture(stream, &graph));
+    DRIVER_OK(cu.instantiate(&executable, graph, 0));
+    DRIVER_OK(cu.to_gpu(at_data, &wrong, sizeof wrong));
+    DRIVER_OK(cu.launch_graph(executable, stream));
+    DRIVER_OK(cu.wait(stream));
+    EXPECT_STATUS(picked(stream, 1), TILE_ERR_CHECK, "program 0");
+    EXPECT_STATUS(picked(stream, 1), TILE_OK, "");
+}
+
 /* ---- two devices ---- */
 
 struct place {
@@ -443,7 +510,7 @@ int main(int count, char **parameters)
         CASE(launches), CASE(arguments), CASE(other_architecture), CASE(no_current_context), CASE(capture_global),
         CASE(capture_thread), CASE(capture_relaxed), CASE(capture_loaded), CASE(threads), CASE(large_grids),
         CASE(lost_context), CASE(primary_reset), CASE(other_contexts), CASE(forked), CASE(query),
-        CASE(unload), CASE(two_devices), CASE(two_devices_threads), CASE(two_devices_capture), CASE(two_devices_lost),
+        CASE(unload), CASE(later_architecture), CASE(later_architecture_refused), CASE(checks), CASE(two_devices), CASE(two_devices_threads), CASE(two_devices_capture), CASE(two_devices_lost),
     };
     pid_t child = fork();
     int status = 0;

@@ -171,6 +171,29 @@ END
     done
 }
 
+@test "PTX is in the object where compute_XX is asked for, with ptxas or without" {
+    mkdir -p ptx
+    if [ -n "${PTXAS-}" ]; then
+        "$TILECC" -arch=cpu,sm_80,compute_80 -o ptx/both.o kernels.tile
+        "$TILECC" info ptx/both.o >images
+        grep -q 'kernels_saxpy__[0-9]*.sm_80.ptx: .* of PTX' images
+        grep -q 'kernels_saxpy__[0-9]*.sm_80: .* architecture 80' images
+        ! grep -q 'PTX  *none' images
+        "$TILECC" -arch=cpu,sm_80 -o ptx/none.o kernels.tile
+        "$TILECC" info ptx/none.o | grep -q 'PTX  *none'
+    fi
+    # Without the tool the text is all the same.
+    "$TILECC" -arch=compute_90 -o ptx/only.o kernels.tile
+    env -i PATH=/nonexistent "$TILECC" --cuda-path=/nonexistent -arch=compute_90 -o ptx/without.o kernels.tile 2>message || cat message
+    "$TILECC" info ptx/without.o | grep -q 'sm_90.ptx: .* of PTX'
+    ! "$TILECC" info ptx/without.o | grep -q 'architecture'
+    for object in only without; do
+        ${OBJCOPY:-objcopy} -O binary --only-section='.rodata.tile.image.*' ptx/$object.o ptx/$object.images
+    done
+    [ -s ptx/only.images ]
+    cmp ptx/only.images ptx/without.images
+}
+
 @test "sections: no executable stack, nothing to run at start, read-only data" {
     readelf -SW kernels.o >sections
     grep -q '\.note\.GNU-stack .* 0 *[0-9]* *1$' sections
