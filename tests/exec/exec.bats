@@ -12,6 +12,7 @@ numbers() {
 @test "math" { numbers functions; }
 @test "reductions" { numbers reduce; }
 @test "shapes and views" { numbers views; }
+@test "elements 2^31 and 2^32 away" { numbers far; }
 @test "gather, scatter, pointers, random numbers" { numbers scatter; }
 @test "control flow" { numbers control; }
 @test "atomics" { numbers atomics; }

@@ -491,6 +491,52 @@ void exec_expect_int(struct exec_case *c, const struct exec_tensor *t, int64_t i
         exec_fail(c, "element %lld is %lld, not %lld", (long long)index, (long long)got, (long long)want);
 }
 
+/* ---- room ---- */
+
+int exec_space_open(struct exec_case *c, struct exec_space *space, int64_t bytes)
+{
+    *space = (struct exec_space){NULL, bytes};
+    if (gpu.used) {
+        uint64_t base = 0;
+        if (gpu.allocate(&base, (size_t)bytes) == 0)
+            space->base = (void *)(uintptr_t)base;
+    } else {
+        void *base =
+            mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        space->base = base == MAP_FAILED ? NULL : base;
+    }
+    if (!space->base)
+        printf("# %s: no room for %lld bytes\n", c->name, (long long)bytes);
+    return space->base != NULL;
+}
+
+void exec_space_close(struct exec_space *space)
+{
+    if (!space->base)
+        return;
+    if (gpu.used)
+        gpu.release((uint64_t)(uintptr_t)space->base);
+    else
+        munmap(space->base, (size_t)space->size);
+    space->base = NULL;
+}
+
+void exec_space_put(const struct exec_space *space, int64_t offset, const void *from, size_t bytes)
+{
+    if (gpu.used)
+        gpu.upload((uint64_t)(uintptr_t)space->base + (uint64_t)offset, from, bytes);
+    else
+        memcpy((char *)space->base + offset, from, bytes);
+}
+
+void exec_space_get(const struct exec_space *space, int64_t offset, void *to, size_t bytes)
+{
+    if (gpu.used)
+        gpu.download(to, (uint64_t)(uintptr_t)space->base + (uint64_t)offset, bytes);
+    else
+        memcpy(to, (const char *)space->base + offset, bytes);
+}
+
 int64_t exec_cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* ---- cases ---- */

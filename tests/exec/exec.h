@@ -76,6 +76,15 @@ struct exec_tensor *exec_strided(struct exec_case *c, enum exec_type type, int r
 struct exec_tensor *exec_packed(struct exec_case *c, enum exec_type type, int rank, const int64_t *extent, int written);
 void exec_set(struct exec_tensor *t, int64_t index, double value); /* before the call */
 void exec_set_int(struct exec_tensor *t, int64_t index, int64_t value);
+/* Room that only a few elements of are touched: reserved on the CPU, memory on a GPU. Zero at first on the CPU alone. */
+struct exec_space {
+    void *base; /* as the kernel sees it */
+    int64_t size;
+};
+int exec_space_open(struct exec_case *c, struct exec_space *space, int64_t bytes); /* 0: not so much room */
+void exec_space_close(struct exec_space *space);
+void exec_space_put(const struct exec_space *space, int64_t offset, const void *from, size_t bytes);
+void exec_space_get(const struct exec_space *space, int64_t offset, void *to, size_t bytes);
 /* Fills a generated view struct: pointer, extents, strides. */
 void exec_bind(struct exec_tensor *t, void *view, size_t size);
 #define EXEC_BIND(view, tensor) exec_bind(tensor, &(view), sizeof(view))
