@@ -34,8 +34,8 @@ static inline bool rewrite_is_constant(const struct ir_value *value)
     return value->definition && value->definition->opcode == OP_CONSTANT;
 }
 
-/* The same `for` or `while` with `count` more carried values, at the end of the old ones: they start as `initial`, and the
- * body, which is moved over, has yet to yield them.  Names may be NULL.  The old loop is gone. */
+/* The same `for` or `while` with `count` more carried values, at the end of the old ones: they start as `initial`, and
+ * the body, which is moved over, has yet to yield them.  Names may be NULL.  The old loop is gone. */
 struct ir_operation *rewrite_carry(struct arena *arena, struct ir_operation *loop, int count,
                                    struct ir_value *const *initial, const char *const *names);
 

@@ -28,10 +28,25 @@ struct schedule {
     bool *steady;                   /* of the body's arguments: those that can be computed for iterations ahead */
     VECTOR(struct scheduled_load) loads; /* in text order */
     int distance;                   /* the greatest */
+    int together;                   /* iterations that make their loads together; 1: each for itself */
 };
 
-/* Rewrites the loop as the loads' distances say. */
+/* Pure, and cheap enough to be computed again for another iteration. */
+bool schedule_is_plain(const struct ir_operation *operation);
+/* Whether it is one of the loads. */
+bool schedule_plans(const struct schedule *schedule, const struct ir_operation *operation);
+
+/* Sets the loads' distances, or how many iterations work together (schedule_plan.c). */
+void schedule_plan(struct schedule *schedule);
+/* Rewrites the loop as the loads' distances say (schedule_emit.c). */
 void schedule_emit(struct schedule *schedule);
+/* Iterations together (schedule_together.c): whether the loop can be written so, and the writing. */
+bool schedule_can_be_together(const struct schedule *schedule, int iterations);
+void schedule_emit_together(struct schedule *schedule);
+/* What a value of the block is in another iteration: the map holds the variable, carried values and loads of that
+ * iteration by id; values from `ids` on, and from outside, stay. */
+struct ir_value *schedule_make_again(const struct ir_block *block, struct ir_builder *builder, struct ir_value **map,
+                                     struct ir_value *value, int ids);
 
 /* ---- costs: cycles of a block on a multiprocessor that it has for itself ---- */
 struct schedule_cost { double issue, latency; };

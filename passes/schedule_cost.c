@@ -1,5 +1,5 @@
-/* What operations cost, for schedule: a table of latencies and of the time that a multiprocessor's issue or tensor cores
- * are busy.  The numbers are of Ampere and Hopper, rounded; what matters is which of two is the greater. */
+/* What operations cost, for schedule: a table of latencies and of the time that a multiprocessor's issue or tensor
+ * cores are busy.  The numbers are of Ampere and Hopper, rounded; what matters is which of two is the greater. */
 #include "ir/layout.h"
 #include "passes/rewrite.h"
 #include "passes/schedule.h"

@@ -22,9 +22,8 @@ struct emission {
 
 /* ---- values of other iterations ---- */
 
-/* What a value of the body is in another iteration: the map holds the variable, states and loads of that iteration. */
-static struct ir_value *make_again(const struct ir_block *block, struct ir_builder *builder, struct ir_value **map,
-                                   struct ir_value *value, int ids)
+struct ir_value *schedule_make_again(const struct ir_block *block, struct ir_builder *builder, struct ir_value **map,
+                                     struct ir_value *value, int ids)
 {
     if (value->id >= ids || !schedule_is_inside(block, value))
         return value;
@@ -32,7 +31,7 @@ static struct ir_value *make_again(const struct ir_block *block, struct ir_build
         return map[value->id];
     const struct ir_operation *op = value->definition;
     for (int i = 0; i < op->operand_count; i++) {
-        struct ir_value *operand = op->operands[i], *again = make_again(block, builder, map, operand, ids);
+        struct ir_value *operand = op->operands[i], *again = schedule_make_again(block, builder, map, operand, ids);
         if (again != operand)
             map[operand->id] = again;
     }
@@ -126,7 +125,7 @@ static void next_states(const struct emission *e, struct ir_builder *builder, st
 {
     const struct ir_operation *yield = ir_terminator(e->body);
     for (int i = 0; i < e->states.count; i++)
-        e->states.data[i].at[k] = make_again(e->body, builder, map,
+        e->states.data[i].at[k] = schedule_make_again(e->body, builder, map,
                                              yield->operands[e->states.data[i].argument - is_for(e)], e->ids);
 }
 
@@ -137,7 +136,7 @@ static struct ir_value *test_again(const struct emission *e, struct ir_builder *
     struct ir_value **map = new_map(e);
     for (int i = 0; i < e->states.count; i++)
         map[test->arguments.data[e->states.data[i].argument]->id] = e->states.data[i].at[k];
-    return make_again(test, builder, map, ir_terminator(test)->operands[0], e->ids);
+    return schedule_make_again(test, builder, map, ir_terminator(test)->operands[0], e->ids);
 }
 
 /* ---- loads ---- */
@@ -155,8 +154,10 @@ static void build_group(const struct emission *e, struct ir_builder *builder, st
         types[i] = e->s->loads.data[group->loads.data[i]].load->results[0]->type;
     struct ir_operation *branch = ir_build(builder, OP_IF, 1, &condition, count, types);
     struct ir_builder inner = { .module = builder->module, .block = branch->regions[0], .at = builder->at };
-    for (int i = 0; i < count; i++)
-        values[i] = make_again(e->body, &inner, map, e->s->loads.data[group->loads.data[i]].load->results[0], e->ids);
+    for (int i = 0; i < count; i++) {
+        struct ir_operation *load = e->s->loads.data[group->loads.data[i]].load;
+        values[i] = schedule_make_again(e->body, &inner, map, load->results[0], e->ids);
+    }
     ir_build(&inner, OP_YIELD, count, values, 0, NULL);
     struct ir_builder other = { .module = builder->module, .block = branch->regions[1], .at = builder->at };
     for (int i = 0; i < count; i++)
@@ -296,7 +297,7 @@ static void build_top(struct emission *e, struct ir_operation *top)
     for (int i = 0; i < e->s->loads.count; i++) {
         const struct scheduled_load *load = &e->s->loads.data[i];
         if (load->early)
-            e->ahead[i][0] = make_again(e->body, &builder, map, load->load->results[0], e->ids);
+            e->ahead[i][0] = schedule_make_again(e->body, &builder, map, load->load->results[0], e->ids);
     }
     for (int k = e->s->distance; k > 0; k--) {
         take_all(e, &group, k, k, false);

@@ -1,0 +1,312 @@
+/* How far ahead schedule makes each load: a model of one block that issues in order, backwards from when results are
+ * wanted, within the registers that there are. */
+#include "passes/memory_access.h"
+#include "passes/rewrite.h"
+#include "passes/schedule.h"
+
+enum {
+    SPARE_REGISTERS = 48, BUSY_WARPS = 16, MOST_REGISTERS = 255,
+    MOST_SHIFTED = 32, /* registers that change places in each iteration, where a load is more than one ahead */
+    FEW_REGISTERS = 8,
+    MOST_TOGETHER = 4, MOST_OPERATIONS = 80, SPARE_TOGETHER = 24
+};
+
+/* ---- when values are wanted ---- */
+
+struct timing {
+    double *start, *wanted;         /* of the body's operations, by position: of one that runs ahead, before 0 */
+    double iteration;
+    struct ir_operation **operations;
+    int count;
+};
+
+/* In order: each operation starts when the one before is issued and its operands are there; loads that can run ahead
+ * are there from the start. */
+static void run_model(const struct schedule *s, struct timing *t)
+{
+    struct arena *arena = s->context->arena;
+    double clock = 0, *ready;
+    t->count = 0;
+    for (const struct ir_operation *op = s->body->first; op; op = op->next)
+        t->count++;
+    t->operations = ARENA_ARRAY(arena, struct ir_operation *, t->count);
+    t->start = ARENA_ARRAY(arena, double, t->count);
+    t->wanted = ARENA_ARRAY(arena, double, t->count);
+    ready = ARENA_ARRAY(arena, double, s->function->next_value_id);
+    int i = 0;
+    for (struct ir_operation *op = s->body->first; op; op = op->next, i++) {
+        struct schedule_cost cost = schedule_cost_of(op, s->context->target);
+        t->operations[i] = op;
+        for (int k = 0; k < op->operand_count; k++)
+            if (ready[op->operands[k]->id] > clock && !schedule_plans(s, op))
+                clock = ready[op->operands[k]->id];
+        t->start[i] = clock;
+        clock += cost.issue;
+        for (int k = 0; k < op->result_count; k++)
+            ready[op->results[k]->id] = schedule_plans(s, op) ? 0 : clock + cost.latency;
+    }
+    t->iteration = clock < 1 ? 1 : clock;
+}
+
+/* When the first user wants the value of the operation at `position`; users that lie in regions count as what holds
+ * them. */
+static double first_wanted(const struct schedule *s, const struct timing *t, int position)
+{
+    double first = t->iteration;
+    for (int r = 0; r < t->operations[position]->result_count; r++)
+        for (const struct ir_use *use = t->operations[position]->results[r]->uses; use; use = use->next) {
+            const struct ir_operation *user = use->user;
+            while (user && user->block != s->body)
+                user = user->block->parent;
+            for (int i = position + 1; user && i < t->count; i++)
+                if (t->operations[i] == user && t->wanted[i] < first)
+                    first = t->wanted[i];
+        }
+    return first;
+}
+
+static bool depends_on(const struct schedule *s, const struct ir_value *value, const struct ir_operation *load)
+{
+    const struct ir_operation *op = value->definition;
+    if (op == load)
+        return true;
+    if (!op || op->block != s->body)
+        return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (depends_on(s, op->operands[i], load))
+            return true;
+    return false;
+}
+
+static bool load_depends_on(const struct schedule *s, const struct ir_operation *op, const struct ir_operation *load)
+{
+    for (int i = 0; i < op->operand_count; i++)
+        if (depends_on(s, op->operands[i], load))
+            return true;
+    return false;
+}
+
+/* Backwards: what an operation wants, its operands must give in time. */
+static void choose_distances(struct schedule *s, struct timing *t)
+{
+    int next = s->loads.count - 1;
+    for (int i = t->count - 1; i >= 0; i--) {
+        const struct ir_operation *op = t->operations[i];
+        double first = first_wanted(s, t, i);
+        t->wanted[i] = t->start[i];
+        if (next < 0 || s->loads.data[next].load != op) {
+            /* an operation that only serves loads ahead stands where they stand */
+            if (first < t->start[i] && schedule_is_plain(op))
+                t->wanted[i] = first;
+            continue;
+        }
+        struct scheduled_load *load = &s->loads.data[next--];
+        struct schedule_cost cost = schedule_cost_of(op, s->context->target);
+        load->distance = 0;
+        load->early = load->late = false;
+        if (t->start[i] + cost.latency <= first || load->most < 0)
+            continue;
+        double beyond = cost.latency - first; /* when made at the top of the iteration */
+        while (load->distance < load->most && load->distance * t->iteration < beyond)
+            load->distance++;
+        load->early = load->distance == 0;
+        while (load->distance > 1 && load->distance * load->registers > MOST_SHIFTED)
+            load->distance--;
+        t->wanted[i] = -load->distance * t->iteration;
+    }
+}
+
+/* A load whose place another load gives follows that one; where that is not as far ahead as both need, each gets half
+ * of what there is. */
+static void follow_places(struct schedule *s, const struct timing *t)
+{
+    s->distance = 0;
+    for (int i = 0; i < s->loads.count; i++) {
+        struct scheduled_load *load = &s->loads.data[i];
+        for (int k = 0; k < i; k++) {
+            const struct scheduled_load *place = &s->loads.data[k];
+            if (!load_depends_on(s, load->load, place->load))
+                continue;
+            double latency = schedule_cost_of(place->load, s->context->target).latency;
+            int most = place->distance;
+            if ((most - load->distance) * t->iteration < latency)
+                most /= 2;
+            if (load->distance > most) {
+                load->distance = most;
+                load->early = most == 0;
+            }
+            if (place->distance == 0 && !place->early)
+                load->early = false;
+        }
+        if (load->distance > s->distance)
+            s->distance = load->distance;
+    }
+}
+
+/* ---- registers ---- */
+
+static int registers_there_are(const struct schedule *s)
+{
+    const struct ir_operation *parent = s->loop->block->parent;
+    int warps = s->function->warps, most, spare = 0;
+    for (; parent && parent->opcode != OP_ROLES; parent = parent->block->parent)
+        if (rewrite_has_trait(parent, IR_TRAIT_LOOP))
+            spare += SPARE_REGISTERS / 2; /* for what the loops around need */
+    bool products = false;
+    for (const struct ir_operation *op = s->body->first; op; op = op->next)
+        products |= op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC;
+    if (parent) { /* what the role was given */
+        const struct ir_attribute *list = ir_attribute(parent, IR_ATTRIBUTE_ROLE_REGISTERS);
+        const struct ir_attribute *sizes = ir_attribute(parent, IR_ATTRIBUTE_ROLE_WARPS);
+        most = MOST_REGISTERS;
+        for (int i = 0; list && sizes && i < list->count; i++)
+            if (sizes->list[i] == warps && list->list[i])
+                most = (int)int64_min(most, list->list[i]);
+    } else {
+        int resident = products || warps > BUSY_WARPS ? warps : BUSY_WARPS;
+        most = 65536 / 32 / (resident ? resident : 1);
+    }
+    if (s->function->max_registers > 0 && s->function->max_registers < most)
+        most = s->function->max_registers;
+    return (most > MOST_REGISTERS ? MOST_REGISTERS : most) - spare;
+}
+
+/* Behind its last use of the iteration before, if what follows there covers the latency, or where registers are short a
+ * part of it that is worth it. */
+static bool make_late(struct schedule *s, const struct timing *t, struct scheduled_load *load)
+{
+    int last = -1;
+    for (int i = 0; i < s->loads.count; i++) { /* those that it needs, or that need it, stand at the top */
+        const struct scheduled_load *other = &s->loads.data[i];
+        if (other != load && ((other->late && load_depends_on(s, load->load, other->load)) ||
+                              (other->distance > 0 && load_depends_on(s, other->load, load->load))))
+            return false;
+    }
+    for (const struct ir_use *use = load->load->results[0]->uses; use; use = use->next) {
+        const struct ir_operation *user = use->user;
+        while (user && user->block != s->body)
+            user = user->block->parent;
+        for (int i = 0; user && i < t->count; i++)
+            if (t->operations[i] == user && i > last)
+                last = i;
+    }
+    if (last < 0 || last >= t->count - 1)
+        return false;
+    double left = t->iteration - t->start[last] - schedule_cost_of(t->operations[last], s->context->target).issue;
+    if ((load->short_of_registers ? 4 : 1) * left < schedule_cost_of(load->load, s->context->target).latency)
+        return false;
+    load->late = true;
+    load->behind = t->operations[last];
+    load->behind_position = last;
+    return true;
+}
+
+/* Registers that a load takes beyond those of the loop as it was, while the operation at `position` works: it was made
+ * at its place, and died behind its last use there. */
+static int registers_ahead(const struct scheduled_load *load, int position)
+{
+    if (load->late)
+        return position > load->behind_position || position < load->position ? load->registers : 0;
+    if (load->early)
+        return position < load->position ? load->registers : 0;
+    return (load->distance + (position < load->position)) * load->registers;
+}
+
+/* The most registers that are missing anywhere. */
+static int missing_registers(const struct schedule *s, const struct timing *t, const int *taken, int most)
+{
+    int missing = 0;
+    for (int i = 0; i < t->count; i++) {
+        int sum = taken[i], ahead = 0;
+        for (int k = 0; k < s->loads.count; k++)
+            ahead += registers_ahead(&s->loads.data[k], i);
+        if (ahead && sum + ahead - most > missing)
+            missing = sum + ahead - most;
+    }
+    return missing;
+}
+
+/* Takes a step back from the load that costs most; false: none costs anything. */
+static bool step_back(struct schedule *s)
+{
+    struct scheduled_load *widest = NULL;
+    int cost = 0;
+    for (int i = 0; i < s->loads.count; i++) {
+        struct scheduled_load *load = &s->loads.data[i];
+        int each = (load->distance + load->early) * load->registers;
+        if (each > cost) {
+            widest = load;
+            cost = each;
+        }
+    }
+    if (!widest)
+        return false;
+    widest->problem = "there are no registers for it";
+    if (widest->distance == 1 && !widest->short_of_registers)
+        widest->short_of_registers = true;
+    else
+        widest->most = widest->distance - 1;
+    return true;
+}
+
+/* Distances that the registers can pay for. */
+static void fit_registers(struct schedule *s, struct timing *t, const int *taken)
+{
+    int most = registers_there_are(s) - SPARE_REGISTERS;
+    do {
+        choose_distances(s, t);
+        follow_places(s, t);
+        for (int i = 0; i < s->loads.count; i++) {
+            struct scheduled_load *load = &s->loads.data[i];
+            if (load->distance == 1 && (load->registers >= FEW_REGISTERS || load->short_of_registers))
+                make_late(s, t, load);
+        }
+    } while (missing_registers(s, t, taken, most) && step_back(s));
+}
+
+static double latency_of(const struct schedule *s, int load)
+{
+    return schedule_cost_of(s->loads.data[load].load, s->context->target).latency;
+}
+
+/* How many iterations together cover the latency of their loads, and have registers for them: a power of two. */
+static int choose_together(struct schedule *s, const struct timing *t, const int *taken)
+{
+    int registers = 0, most = 0, room = registers_there_are(s) - SPARE_TOGETHER, together = 1;
+    int stages = s->function->stages > 0 && s->function->stages < MOST_TOGETHER ? s->function->stages : MOST_TOGETHER;
+    double latency = 0;
+    for (int i = 0; i < t->count; i++)
+        most = (int)int64_max(most, taken[i]);
+    for (int i = 0; i < s->loads.count; i++) {
+        registers += s->loads.data[i].registers;
+        latency = latency_of(s, i) > latency ? latency_of(s, i) : latency;
+    }
+    if (t->count > MOST_OPERATIONS || 2 * t->iteration > latency)
+        return 1;
+    while (2 * together <= stages && together * t->iteration < latency &&
+           most + (2 * together - 1) * registers <= room)
+        together *= 2;
+    return together;
+}
+
+void schedule_plan(struct schedule *s)
+{
+    struct timing timing = { 0 };
+    const int *taken = schedule_pressure(s->context->arena, s->body);
+    run_model(s, &timing);
+    int together = choose_together(s, &timing, taken);
+    while (together > 1 && !schedule_can_be_together(s, together))
+        together /= 2;
+    s->together = together;
+    if (together > 1)
+        return;
+    for (int i = 0; i < s->loads.count; i++) { /* what changes places in each iteration waits for what is on its way */
+        struct scheduled_load *load = &s->loads.data[i];
+        if (s->loop->opcode == OP_WHILE || 2 * timing.iteration >= latency_of(s, i))
+            continue;
+        load->most = -1;
+        load->problem = "iterations are too short to carry it round, and registers or ranges do not allow more of them "
+                        "together";
+    }
+    fit_registers(s, &timing, taken);
+}
