@@ -3,7 +3,8 @@
 #     // given a = 2                        a scalar
 #     // keys = 2 1                         the dispatch keys that follow the parameters in C
 #     // gives r[2] = 6 15                  what an out or inout view must hold afterwards
-# Views of which nothing is said are NULL.  -v kernel=NAME.
+#     // within 1e-5                      how far off that may be, relative to what is larger than 1; else not at all
+# Views of which nothing is said are NULL.  Elements of f16 and bf16 are written as numbers.  -v kernel=NAME.
 function c_type(element) {
     if (element == "f32") return "float"
     if (element == "f64") return "double"
@@ -12,6 +13,7 @@ function c_type(element) {
     if (element ~ /^u(8|16|32|64)$/) return "uint" substr(element, 2) "_t"
     return "int"
 }
+function is_narrow(element) { return element == "f16" || element == "bf16" }
 function literal(text) { gsub(/ +/, ", ", text); gsub(/-inf/, "-INFINITY", text); return text }
 function read_values(line, into, shape,    name, sizes) {
     sub(/^[ \t]*\/\/ (given|gives) /, "", line)
@@ -29,6 +31,7 @@ function read_values(line, into, shape,    name, sizes) {
 }
 /^\/\/ given / { read_values($0, given, given_shape); next }
 /^\/\/ keys = / { keys = $0; sub(/^\/\/ keys = /, "", keys); keys = ", " literal(keys); next }
+/^\/\/ within / { within = $3; next }
 /^\/\/ gives / { read_values($0, gives, gives_shape); next }
 { sub(/\/\/.*/, ""); text = text " " $0 }
 END {
@@ -66,12 +69,18 @@ END {
         for (d = rank; d >= 1; d--) { strides = total (strides == "" ? "" : ", " strides); total *= extent[d] }
         type = c_type(element)
         value = (name in given) ? given[name] : "0"
-        print "    " type " " name "_data[" (total ? total : 1) "] = {" value "};"
+        if (is_narrow(element)) {
+            type = "float"
+            print "    static const float " name "_values[" (total ? total : 1) "] = {" value "};"
+            print "    tile_" element " " name "_data[" (total ? total : 1) "];"
+            print "    for (int i = 0; i < " total "; i++) " name "_data[i] = tile_" element "_from_float(" name "_values[i]);"
+        } else print "    " type " " name "_data[" (total ? total : 1) "] = {" value "};"
         print "    struct tile_" element "_" rank " " name " = {manual_place(" name "_data, sizeof " name "_data), {" shape "}, {" strides "}};"
         if (name in gives) checks = checks "    { static const " type " expected[] = {" gives[name] "};\n" \
-            "      const " type " *got = (const " type " *)" name ".data;\n" \
-            "      for (int i = 0; i < " total "; i++) if (got[i] != expected[i]) { wrong = 1;\n" \
-            "        printf(\"" kernel ": " name "[%d] is %g, not %g\\n\", i, (double)got[i], (double)expected[i]); } }\n"
+            "      for (int i = 0; i < " total "; i++) { " type " got = " \
+            (is_narrow(element) ? "tile_" element "_to_float(" name ".data[i])" : "((const " type " *)" name ".data)[i]") ";\n" \
+            "        if (!" (within ? "manual_close((double)got, (double)expected[i], " within ")" : "(got == expected[i])") ") { wrong = 1;\n" \
+            "          printf(\"" kernel ": " name "[%d] is %.9g, not %.9g\\n\", i, (double)got, (double)expected[i]); } } }\n"
         arguments = arguments ", &" name
     }
     print "    int status = " kernel "(" arguments keys ");"

@@ -63,3 +63,10 @@ static int manual_finish(const char *name)
         printf("%s: driver error %d\n", name, error);
     return error != 0;
 }
+
+/* Whether a result is near enough to what was computed in f64; infinities are equal or not. */
+static inline int manual_close(double got, double expected, double within)
+{
+    double size = fabs(expected) > 1.0 ? fabs(expected) : 1.0;
+    return got == expected || fabs(got - expected) <= within * size;
+}
