@@ -6,6 +6,7 @@
  * members, so that two different enums of one name collide loudly and equal ones do not. */
 #include "driver/header.h"
 #include "base/embedded.h"
+#include "driver/c_names.h"
 #include "ir/kernel_signature.h"
 #include "runtime-stub/tile_rt.h"
 #include <ctype.h>
@@ -13,26 +14,12 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
-/* Keywords of C and C++, and what headers of systems are known to define as macros. */
-static const char *const reserved_names[] = {
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch",
-    "char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept",
-    "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do",
-    "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "far", "float", "for",
-    "friend", "goto", "i386", "if", "info", "inline", "int", "linux", "long", "mutable", "namespace", "near", "new",
-    "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register",
-    "reinterpret_cast", "requires", "restrict", "return", "short", "signed", "sizeof", "static", "static_assert",
-    "static_cast", "stream", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try",
-    "typedef", "typeid", "typename", "typeof", "typeof_unqual", "union", "unix", "unsigned", "using", "virtual",
-    "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
-};
-
+/* The other parameters of the functions are `stream` and `info`. */
 static void put_parameter_name(struct buffer *out, const char *name)
 {
     buffer_puts(out, name);
-    for (size_t i = 0; i < sizeof reserved_names / sizeof reserved_names[0]; i++)
-        if (strcmp(name, reserved_names[i]) == 0)
-            buffer_putc(out, '_');
+    if (c_name_is_keyword(name) || c_name_is_macro(name) || strcmp(name, "stream") == 0 || strcmp(name, "info") == 0)
+        buffer_putc(out, '_');
 }
 
 static void put_upper(struct buffer *out, const char *text)
@@ -540,6 +527,18 @@ static void check_name(struct diagnostics *diagnostics, struct c_names *names, s
     names->places[names->count++] = at;
 }
 
+/* The functions of an entry are symbols of the whole program. */
+static void check_symbol(struct diagnostics *diagnostics, struct c_names *names, struct location at, const char *name)
+{
+    check_name(diagnostics, names, at, name);
+    if (c_name_is_keyword(name))
+        diag_report(diagnostics, DIAGNOSTIC_E1103, at, "in C this gives `%s`, which is a keyword of C or C++; --prefix= "
+                    "puts something in front", name);
+    else if (c_name_is_library(name) || c_name_is_macro(name))
+        diag_report(diagnostics, DIAGNOSTIC_E1103, at, "in C this gives `%s`, which the C library has already; --prefix= "
+                    "puts something in front", name);
+}
+
 bool header_check(const struct kernel_module *module, struct arena *arena, struct diagnostics *diagnostics)
 {
     static const char *const suffixes[] = {"", "_query", "_workspace", "_load", "_unload"};
@@ -566,7 +565,7 @@ bool header_check(const struct kernel_module *module, struct arena *arena, struc
     }
     for (int i = 0; i < module->entries.count; i++)
         for (size_t k = 0; k < sizeof suffixes / sizeof suffixes[0]; k++)
-            check_name(diagnostics, &names, module->entries.data[i].at,
+            check_symbol(diagnostics, &names, module->entries.data[i].at,
                        arena_printf(arena, "%s%s", module->entries.data[i].symbol, suffixes[k]));
     return diagnostics->errors == errors;
 }

@@ -126,6 +126,38 @@ END
     grep -q 'size_t first_scale_f16_workspace(' first.h
 }
 
+@test "every element, eight dimensions, parameters that are macros of system headers" {
+    {
+        printf 'enum color { red, green = 5 }\nkernel k('
+        for element in bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2; do
+            printf 'v_%s: in %s[N], p_%s: in *%s[N], w_%s: out packed %s[N, N, N, N, N, N, N, N], q_%s: *%s, ' $(yes $element | head -8)
+        done
+        printf 'errno: in f32[N], stdin: i8, I: i16, complex: u16, NAN: f16, assert: bool, min: color, max: u64) grid(i: 1) {}\n'
+    } >many.tile
+    "$TILECC" --emit=header -o many.h many.tile
+    {
+        for header in assert complex errno limits math signal stdarg stdbool stdio stdlib; do echo "#include <$header.h>"; done
+        printf '#undef I\n#define I 1\n#define min(a, b) 0\n#define max(a, b) 0\n#include "many.h"\n'
+    } >many.c
+    each c many.c
+    sed '/complex/d' many.c >many.cc
+    each c++ many.cc
+}
+
+@test "names of files with dots, dashes, spaces and letters of other scripts; long names; one kernel in two files" {
+    body='(y: out f32[N]) grid(i: N) { y[i] = 1.0; }'
+    long=$(printf 'k%.0s' $(seq 240))
+    for stem in 'a.b-c' '9 lives' 'größe' "${long:0:200}" first-again; do echo "kernel $long$body kernel scale$body" >"$stem.tile"; done
+    for stem in 'a.b-c' '9 lives' 'größe' "${long:0:200}" first-again; do
+        "$TILECC" -arch=cpu "$stem.tile"
+        printf '#include "%s.h"\n' "$stem" >>stems.c
+    done
+    cp stems.c stems.cc
+    each c stems.c
+    each c++ stems.cc
+    ${CC:-cc} -r -nostdlib ./a.b-c.o ./9*.o ./gr*.o ./kkk*.o first-again.o -o all.o
+}
+
 @test "conversions of 16- and 8-bit floats" {
     cat >convert.c <<'END'
 #include "first.h"
@@ -176,5 +208,12 @@ END
     clash 'clash_f_load' "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_load(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
     clash 'clash_f_unload' "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_unload(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
     clash 'clash_f_workspace' "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_workspace(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
+    for word in main exp printf write int register new class _Bool assert; do
+        echo "kernel $word(y: out f32[N]) grid(i: N) { y[i] = 1.0; }" >"$word.tile"
+        run "$TILECC" -arch=cpu "$word.tile"
+        [ "$status" -eq 1 ]
+        case $output in *"in C this gives \`$word\`"*'--prefix='*'[E1103]'*) ;; *) echo "$output"; return 1 ;; esac
+        "$TILECC" -arch=cpu --emit=header --prefix=my_ "$word.tile"
+    done
     clash 'clash_f_query' "kernel f_query(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
 }
