@@ -8,7 +8,8 @@ enum {
     SPARE_REGISTERS = 48, BUSY_WARPS = 16, MOST_REGISTERS = 255,
     MOST_SHIFTED = 32, /* registers that change places in each iteration, where a load is more than one ahead */
     FEW_REGISTERS = 8,
-    MOST_TOGETHER = 4, MOST_OPERATIONS = 80, SPARE_TOGETHER = 24
+    MOST_TOGETHER = 4, MOST_OPERATIONS = 80, SPARE_TOGETHER = 24,
+    ENOUGH_BYTES = 32 * 1024 /* on their way to a multiprocessor keep its share of the memory busy */
 };
 
 /* ---- when values are wanted ---- */
@@ -269,7 +270,8 @@ static double latency_of(const struct schedule *s, int load)
     return schedule_cost_of(s->loads.data[load].load, s->context->target).latency;
 }
 
-/* How many iterations together cover the latency of their loads, and have registers for them: a power of two. */
+/* How many iterations together cover the latency of their loads, and have registers for them: a power of two.  No more
+ * than it takes to keep memory busy: the registers are other blocks' too. */
 static int choose_together(struct schedule *s, const struct timing *t, const int *taken)
 {
     int registers = 0, most = 0, room = registers_there_are(s) - SPARE_TOGETHER, together = 1;
@@ -283,7 +285,8 @@ static int choose_together(struct schedule *s, const struct timing *t, const int
     }
     if (t->count > MOST_OPERATIONS || 2 * t->iteration > latency)
         return 1;
-    while (2 * together <= stages && together * t->iteration < latency &&
+    int64_t bytes = (int64_t)registers * 4 * 32 * s->function->warps; /* of a block */
+    while (2 * together <= stages && together * t->iteration < latency && together * bytes < ENOUGH_BYTES &&
            most + (2 * together - 1) * registers <= room)
         together *= 2;
     return together;
@@ -305,8 +308,8 @@ void schedule_plan(struct schedule *s)
         if (s->loop->opcode == OP_WHILE || 2 * timing.iteration >= latency_of(s, i))
             continue;
         load->most = -1;
-        load->problem = "iterations are too short to carry it round, and registers or ranges do not allow more of them "
-                        "together";
+        load->problem = "iterations are too short to carry it round; what they load, registers or ranges do not allow "
+                        "more of them together";
     }
     fit_registers(s, &timing, taken);
 }
