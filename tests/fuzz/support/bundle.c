@@ -382,23 +382,24 @@ void fuzz_bundle_compile(struct campaign *campaign, struct campaign_seat *seat, 
 static bool run_library(struct campaign *campaign, const char *stem, uint64_t chunk, uint64_t unit, int from,
                         struct child_result *result)
 {
-    char device[64], number[32], library[600], plan[600];
+    char device[64], number[32], library[600], plan[600], libraries[1000];
     int devices = atoi(variable("GPUS", "1"));
     snprintf(device, sizeof device, "CUDA_VISIBLE_DEVICES=%d", (int)(unit % (uint64_t)(devices > 0 ? devices : 1)));
     snprintf(number, sizeof number, "%d", from);
     snprintf(library, sizeof library, "%s.so", stem);
     snprintf(plan, sizeof plan, "%s/bundle/%06llu.plan", campaign->folder, (unsigned long long)chunk);
-    const char *arguments[] = {"/usr/bin/env", device, variable("RUNNER", "./runner"), library, plan, variable("WHERE", "gpu"),
+    snprintf(libraries, sizeof libraries, "LD_LIBRARY_PATH=%s", variable("LD_LIBRARY_PATH", ""));
+    const char *arguments[] = {"/usr/bin/env", device, libraries, variable("RUNNER", "./runner"), library, plan, variable("WHERE", "gpu"),
                                number, NULL};
     return child_run(arguments, "/", NULL, 0, (struct child_limits){.seconds = 100, .output_bytes = 1u << 26}, result);
 }
 
 /* What a runner says: "at N SYMBOL" before each program, a line for each failure, then "N programs, M failed, R refused".  The
- * program that it was at when it ended without the last line; -1: it came to its end. */
-static int take_words(struct campaign *campaign, struct campaign_seat *seat, uint64_t unit, const char *text)
+ * program that it was at, -1: none yet; *ended: it said the last line. */
+static int take_words(struct campaign *campaign, struct campaign_seat *seat, uint64_t unit, const char *text, bool *ended)
 {
     int at = -1, programs, failed, refused;
-    bool ended = false;
+    *ended = false;
     for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
         if (sscanf(line, "at %d ", &at) == 1)
             continue;
@@ -406,7 +407,7 @@ static int take_words(struct campaign *campaign, struct campaign_seat *seat, uin
             seat->programs += programs - refused;
             seat->runs += programs - refused;
             seat->refused += refused;
-            ended = true;
+            *ended = true;
         } else if (!strncmp(line, "fuzz_", 5)) {
             struct buffer finding = {0};
             buffer_append(&finding, line, strcspn(line, "\n"));
@@ -415,7 +416,7 @@ static int take_words(struct campaign *campaign, struct campaign_seat *seat, uin
             buffer_free(&finding);
         }
     }
-    return ended ? -1 : at;
+    return at;
 }
 
 void fuzz_bundle_run(struct campaign *campaign, struct campaign_seat *seat, uint64_t unit, struct buffer *finding)
@@ -433,14 +434,14 @@ void fuzz_bundle_run(struct campaign *campaign, struct campaign_seat *seat, uint
         struct child_result result = {0};
         campaign_begin(seat, unit);
         run_library(campaign, stem, chunk, unit, from, &result);
-        int at = take_words(campaign, seat, unit, result.output.size ? result.output.data : "");
-        if (at >= 0 || (result.exit_code > 1 && at < 0 && !result.output.size)) {
+        bool ended;
+        int at = take_words(campaign, seat, unit, result.output.size ? result.output.data : "", &ended);
+        from = -1;
+        if (!ended) {
             buffer_printf(finding, "chunk %llu schedule %d program %d: the runner ended with %d, signal %d%s: %.500s\n",
                           (unsigned long long)chunk, (int)(unit % FUZZ_SCHEDULES), at, result.exit_code, result.signal,
                           result.timed_out ? ", out of time" : "", result.errors.size ? result.errors.data : "");
             from = at >= 0 ? at + 1 : -1;
-        } else {
-            from = -1;
         }
         free_result(&result);
     }

@@ -46,14 +46,14 @@ static void put_finding(struct buffer *finding, const struct judge *judge, uint6
 }
 
 /* One in eight is asked whether it is sound, and read back from its text; the others when something is wrong with them. */
-static void judge_random(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct judge *judge,
-                         struct buffer *finding)
+static void judge_random(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct fuzz_limits limits,
+                         struct judge *judge, struct buffer *finding)
 {
     struct session *session = session_of(campaign);
     struct arena *arena = arena_create();
     struct buffer reason = {0}, text = {0};
     int64_t runs = 0;
-    struct fuzz_program *program = fuzz_generate(session->context, arena, seed, fuzz_limits_mixed(seed));
+    struct fuzz_program *program = fuzz_generate(session->context, arena, seed, limits);
     judge->math = session->math;
     judge->trusted = seed % 8 >= ASKED_IN_EIGHT;
     judge->announce = true;
@@ -64,7 +64,7 @@ static void judge_random(struct campaign *campaign, struct campaign_seat *seat, 
         seat->refused++;
     } else if (reason.size) {
         text.size = 0;
-        fuzz_print_program(&text, fuzz_generate(session->context, arena, seed, fuzz_limits_mixed(seed)));
+        fuzz_print_program(&text, fuzz_generate(session->context, arena, seed, limits));
         put_finding(finding, judge, seed, &reason, &text);
     }
     seat->programs++;
@@ -85,18 +85,22 @@ static void work_passes(struct campaign *campaign, struct campaign_seat *seat, u
         ways++;
     int single = ways - FUZZ_SEQUENCES - FUZZ_PIPELINES;
     fuzz_way(arena, seed, dice < 60 ? ways - 1 : dice < 85 ? single : random_below(&random, single), &judge);
-    judge_random(campaign, seat, seed, &judge, finding);
+    judge_random(campaign, seat, seed, fuzz_limits_mixed(seed), &judge, finding);
     arena_destroy(arena);
 }
 
-/* Code of this processor: one instruction set, pipeline and level of LLVM, as the seed chooses. */
+/* Code of this processor: one instruction set, pipeline and level of LLVM, as the seed chooses.  LLVM takes most of the time, as
+ * much as there is code: most programs are of a few statements. */
 static void work_cpu(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct buffer *finding)
 {
     struct random random = {seed ^ 0x6370750000000000};
     struct judge judge = {.kind = JUDGE_CPU, .isa = random_below(&random, fuzz_cpu_levels()), .raw = random_chance(&random, 40)};
-    static const int levels[] = {0, 0, 1, 2, 2, 4};
-    judge.code_level = levels[random_below(&random, 6)];
-    judge_random(campaign, seat, seed, &judge, finding);
+    static const int levels[] = {3, 3, 1, 1, 2, 1, 2, 4};
+    struct fuzz_limits limits = fuzz_limits_mixed(seed);
+    judge.code_level = levels[random_below(&random, 8)];
+    if (limits.most_extent == 9 || random_chance(&random, 50))
+        limits.statements = random_between(&random, 1, 5);
+    judge_random(campaign, seat, seed, limits, &judge, finding);
 }
 
 /* Loops over products through the pipeline of a GPU. */
