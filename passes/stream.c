@@ -196,8 +196,8 @@ static int choose_blocks(struct stream *s)
 
 /* ---- rewriting ---- */
 
-/* What a store's piece needs from views is read in front of the piece before, and for the first one in front of the last
- * reduction: nobody waits for it then.  Nothing is read ahead that others store to. */
+/* What a store's piece needs from views is read in front of the piece before, and for the first one in front of the
+ * last reduction: nobody waits for it then. */
 static void read_ahead(struct stream *s, struct ir_builder *builder, int number)
 {
     struct ir_access access;

@@ -43,11 +43,11 @@ static bool can_sink(const struct stream *s, const struct ir_operation *op)
         return true;
     if (op->opcode != OP_LOAD || op->block != s->at->block)
         return false;
-    for (const struct ir_operation *between = op; between != s->last && between != s->at; between = between->next)
-        if (between != op && alias_clobbers(between, op) && !PLANTED(stream_reads_after_store))
+    for (const struct ir_operation *between = op; between != s->last;) {
+        between = between->next;
+        if (alias_clobbers(between, op) && !PLANTED(stream_reads_after_store))
             return false;
-    if (s->last != op && s->last && alias_clobbers(s->last, op) && !PLANTED(stream_reads_after_store))
-        return false;
+    }
     if (s->at->opcode == OP_REDUCE)
         return true;
     return ir_access_of(s->at, &store) && (!alias_may(store.view, load.view) || same_elements(&store, &load));
@@ -244,8 +244,8 @@ static bool same_extent(const struct stream *s, const struct ir_value *a, const 
            facts[a->index].extent_class[dimension] == facts[b->index].extent_class[dimension];
 }
 
-/* select (inside %x[%i +: n]), a, b   on its way to   store %y[%i +: n]   where x and y are as long: what is not a is not
- * stored. */
+/* select (inside %x[%i +: n]), a, b   on its way to   store %y[%i +: n]   where x and y are as long: what is not a is
+ * not stored. */
 static bool is_masked_by_store(const struct stream *s, const struct ir_operation *op)
 {
     struct ir_access inside, store;
