@@ -142,17 +142,19 @@ static void check_registers(struct check *check, const struct ir_operation *role
 
 /* ---- running ---- */
 
-/* Rings go round at every place of a program only when the rounds of loops and the slots have no divisor in common:
+/* Loops that grow with the place in the grid are longest at its end; elsewhere a diagonal crosses two tiles of a row.
+ * Rings go round at every place of a program only when the rounds of loops and the slots have no divisor in common:
  * 640 and
  * 448 are 5 and 7 times a power of two. */
 static const struct check_scenario scenarios[] = {
-    {.grid_extent = 700, .other_extent = 1152, .programs = 3, .scalar = 2},
-    {.grid_extent = 700, .other_extent = 640, .programs = 7, .scalar = 4},
-    {.grid_extent = 700, .other_extent = 448, .programs = 7, .scalar = 6},
-    {.grid_extent = 700, .other_extent = 1, .programs = 17, .scalar = 1},
-    {.grid_extent = 700, .other_extent = 0, .programs = 3, .scalar = 3},
-    {.grid_extent = 1, .other_extent = 300, .programs = 1, .scalar = 0},
-    {.grid_extent = 1100, .other_extent = 190, .programs = 5, .scalar = 5},
+    {.grid_extent = 700, .other_extent = 1152, .programs = 3, .scalar = 2, .quarter = 4},
+    {.grid_extent = 700, .other_extent = 640, .programs = 7, .scalar = 4, .quarter = 4},
+    {.grid_extent = 700, .other_extent = 448, .programs = 7, .scalar = 6, .quarter = 3},
+    {.grid_extent = 700, .other_extent = 1, .programs = 17, .scalar = 1, .quarter = 4},
+    {.grid_extent = 700, .other_extent = 0, .programs = 3, .scalar = 3, .quarter = 2},
+    {.grid_extent = 1, .other_extent = 300, .programs = 1, .scalar = 0, .quarter = 4},
+    {.grid_extent = 1100, .other_extent = 1990, .programs = 5, .scalar = 5, .quarter = 3},
+    {.grid_extent = 1100, .other_extent = 190, .programs = 5, .scalar = 5, .quarter = 2},
 };
 
 static void run_scenario(struct check *check, const struct check_scenario *scenario)

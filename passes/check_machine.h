@@ -79,7 +79,8 @@ struct check_agent {
 };
 
 /* Numbers for what only the launch knows. */
-struct check_scenario { int64_t grid_extent, other_extent, programs; int64_t scalar; };
+/* quarter: where in the grid, 4 is its last program. */
+struct check_scenario { int64_t grid_extent, other_extent, programs; int64_t scalar; int quarter; };
 
 struct check {
     const struct ir_function *function;

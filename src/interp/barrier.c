@@ -3,7 +3,7 @@
 
 #include "interp/machine.h"
 
-struct mbarrier *machine_barrier_of(struct frame *frame, const struct ir_operation *op, int operand)
+int machine_barrier_of(struct frame *frame, const struct ir_operation *op, int operand)
 {
     struct machine *machine = frame->run->machine;
     const struct ir_value *value = op->operands[operand], *index = op->operands[operand + 1];
@@ -14,10 +14,14 @@ struct mbarrier *machine_barrier_of(struct frame *frame, const struct ir_operati
         interp_stop(machine->run, op, "%s has %d mbarriers, and this is number %lld",
                     machine_name(value, name, sizeof name),
                     value->type->slots, (long long)slot);
-    struct mbarrier *barrier = machine->barriers.data[first + slot];
-    if (!barrier->ready)
+    if (!machine->current->home->barriers.data[first + slot]->ready)
         interp_stop(machine->run, op, "uses %s before mbarrier_ready", machine_name(value, name, sizeof name));
-    return barrier;
+    return (int)(first + slot);
+}
+
+static struct mbarrier *own_barrier(struct frame *frame, const struct ir_operation *op)
+{
+    return frame->run->machine->current->home->barriers.data[machine_barrier_of(frame, op, 0)];
 }
 
 static void make(struct frame *frame, const struct ir_operation *op)
@@ -28,31 +32,26 @@ static void make(struct frame *frame, const struct ir_operation *op)
     struct accessor accessor = machine_access_ordinary(machine, op, machine_active_warps(machine), true);
     accessor.name = "mbarriers";
     machine_touch(&accessor, base, bytes);
-    frame_cell(frame, value)->number = machine->barriers.count;
+    struct machine_block *home = machine->current->home;
+    frame_cell(frame, value)->number = home->barriers.count;
     for (int slot = 0; slot < value->type->slots; slot++) {
         struct mbarrier *barrier = ARENA_NEW(machine->arena, struct mbarrier);
         *barrier = (struct mbarrier){ .value = value, .slot = slot, .agent = machine_agent_add(machine, -1),
                                       .arrivals = ir_number(op, IR_ATTRIBUTE_ARRIVALS, 1) };
         machine_clock_add(machine, &barrier->gathering);
         machine_clock_add(machine, &barrier->ended);
-        vector_push(machine->arena, &machine->barriers, barrier);
+        machine_clock_add(machine, &barrier->before);
+        vector_push(machine->arena, &home->barriers, barrier);
+        vector_push(machine->arena, &machine->all_barriers, barrier);
     }
 }
 
-/* Other blocks of a cluster are taken to do what this one does, at the same time: what they send is what this one
- * sends them. */
+/* What is behind cluster_barrier in this block is behind it in all. */
 void machine_reach_out(struct machine *machine, const struct ir_operation *op)
 {
-    if (!machine->cluster_met)
+    if (!machine->current->home->cluster_met)
         interp_stop(machine->run, op, "reaches into other blocks before cluster_barrier");
-    machine->reached_out = op;
-}
-
-static void meet_cluster(struct machine *machine)
-{
-    machine_warps_meet(machine);
-    machine->cluster_met = true;
-    machine->reached_out = NULL;
+    machine->current->home->reached_out = op;
 }
 
 static void ready(struct machine *machine, const struct ir_operation *op)
@@ -60,8 +59,9 @@ static void ready(struct machine *machine, const struct ir_operation *op)
     if (machine->current->number >= 0)
         interp_stop(machine->run, op, "mbarrier_ready inside a role");
     machine_warps_meet(machine);
-    for (int i = 0; i < machine->barriers.count; i++)
-        machine->barriers.data[i]->ready = true;
+    struct machine_block *home = machine->current->home;
+    for (int i = 0; i < home->barriers.count; i++)
+        home->barriers.data[i]->ready = true;
 }
 
 /* ---- phases ---- */
@@ -76,6 +76,9 @@ static void end_phase_when_full(struct machine *machine, struct mbarrier *barrie
 {
     if (barrier->arrived < barrier->arrivals || barrier->bytes)
         return;
+    memcpy(barrier->before.seen, barrier->ended.seen, (size_t)machine->agents.count * sizeof *barrier->ended.seen);
+    memcpy(barrier->before.fenced, barrier->ended.fenced,
+           (size_t)machine->agents.count * sizeof *barrier->ended.fenced);
     machine_clock_join(machine, &barrier->ended, &barrier->gathering);
     clear(machine, &barrier->gathering);
     barrier->phase++;
@@ -106,20 +109,22 @@ static void arrive_warps(struct frame *frame, const struct ir_operation *op)
     struct machine *machine = frame->run->machine;
     if (op->operand_count > 2 && !frame_cell(frame, op->operands[2])->bits[0])
         return;
-    struct mbarrier *barrier = machine_barrier_of(frame, op, 0);
-    int64_t blocks = ir_number(op, IR_ATTRIBUTE_CLUSTER, 1);
-    if (blocks > 1)
+    int number = machine_barrier_of(frame, op, 0);
+    bool everywhere = ir_number(op, IR_ATTRIBUTE_CLUSTER, 1) > 1;
+    if (everywhere)
         machine_reach_out(machine, op);
-    for (int i = 0; i < machine->current->warps * blocks; i++) { /* the other blocks' warps do the same */
-        arrive(machine, op, barrier, machine->current->first_warp + i % machine->current->warps);
-        end_phase_when_full(machine, barrier);
-    }
+    for (int block = 0; block < machine->block_count; block++)
+        for (int i = 0; i < machine->current->warps && (everywhere || block == machine->current->home->number); i++) {
+            struct mbarrier *barrier = machine->blocks[block].barriers.data[number];
+            arrive(machine, op, barrier, machine->current->first_warp + i);
+            end_phase_when_full(machine, barrier);
+        }
 }
 
 static void expect(struct frame *frame, const struct ir_operation *op)
 {
     struct machine *machine = frame->run->machine;
-    struct mbarrier *barrier = machine_barrier_of(frame, op, 0);
+    struct mbarrier *barrier = own_barrier(frame, op);
     arrive(machine, op, barrier, machine->current->first_warp);
     barrier->bytes += ir_number(op, IR_ATTRIBUTE_BYTES, 0);
     end_phase_when_full(machine, barrier);
@@ -139,16 +144,40 @@ void machine_bytes_arrive(struct machine *machine, struct mbarrier *barrier, con
         if (barrier->gathering.seen[epoch.agent] < epoch.time)
             barrier->gathering.seen[epoch.agent] = epoch.time;
     }
+    for (int i = 0; i < transfer->phase_count; i++) { /* it was sent behind the end of these phases */
+        uint32_t *seen = &barrier->gathering.seen[machine->all_barriers.data[i]->agent];
+        *seen = *seen < transfer->phases[i] ? transfer->phases[i] : *seen;
+    }
     end_phase_when_full(machine, barrier);
 }
 
-bool machine_may_go(const struct control *control)
+static bool roles_have_ended(const struct machine *machine, const struct control *outer)
+{
+    for (int i = 0; i < machine->controls.count; i++)
+        if (machine->controls.data[i]->outer == outer && !machine->controls.data[i]->finished)
+            return false;
+    return true;
+}
+
+bool machine_may_go(const struct machine *machine, const struct control *control)
 {
     switch (control->waiting) {
+    case WAITING_ROLES: return roles_have_ended(machine, control);
     case WAITING_PHASE: return (control->barrier->phase & 1) != (control->phase & 1);
     case WAITING_NAMED: return control->named->generation != control->generation;
     default: return true;
     }
+}
+
+/* The warp is sure of the least phase that the parity can mean for it. */
+static void learn_phase(struct machine *machine, const struct mbarrier *barrier, int64_t parity, int warp)
+{
+    int64_t sure = machine->warp[warp].seen[barrier->agent];
+    sure += (sure & 1) == (parity & 1);
+    if (sure == barrier->phase)
+        machine_clock_join(machine, &machine->warp[warp], &barrier->ended);
+    else if (sure == barrier->phase - 1)
+        machine_clock_join(machine, &machine->warp[warp], &barrier->before);
 }
 
 static void wait_for_phase(struct frame *frame, const struct ir_operation *op)
@@ -156,26 +185,20 @@ static void wait_for_phase(struct frame *frame, const struct ir_operation *op)
     struct machine *machine = frame->run->machine;
     struct control *control = machine->current;
     const struct ir_value *phase = op->operands[2];
-    control->barrier = machine_barrier_of(frame, op, 0);
+    control->barrier = own_barrier(frame, op);
     control->phase = ir_bits_to_int(phase->type->element, frame_cell(frame, phase)->bits[0]);
     control->waiting = WAITING_PHASE;
     machine_wait(machine, op);
     for (int i = 0; i < control->warps; i++)
-        machine_clock_join(machine, &machine->warp[control->first_warp + i], &control->barrier->ended);
+        learn_phase(machine, control->barrier, control->phase, control->first_warp + i);
 }
 
 /* ---- barriers of threads ---- */
 
-static void meet_by_name(struct machine *machine, const struct ir_operation *op, int64_t id)
+/* The control's warps come to a barrier for so many; the last ones let all go. */
+static void come_to(struct machine *machine, const struct ir_operation *op, struct named_barrier *named, int64_t warps)
 {
     struct control *control = machine->current;
-    int64_t warps = ir_number(op, IR_ATTRIBUTE_BARRIER_WARPS, control->warps);
-    if (id < 0 || id > 15)
-        interp_stop(machine->run, op, "there is no barrier %lld", (long long)id);
-    struct named_barrier *named = &machine->named[id];
-    if (named->arrived && named->warps != warps)
-        interp_stop(machine->run, op, "barrier %lld is for %lld warps here and for %lld elsewhere", (long long)id,
-                    (long long)warps, (long long)named->warps);
     if (!named->gathering.seen)
         machine_clock_add(machine, &named->gathering);
     named->warps = warps;
@@ -183,9 +206,6 @@ static void meet_by_name(struct machine *machine, const struct ir_operation *op,
     named->members |= machine_active_warps(machine);
     for (int i = 0; i < control->warps; i++)
         machine_clock_join(machine, &named->gathering, &machine->warp[control->first_warp + i]);
-    if (named->arrived > warps)
-        interp_stop(machine->run, op, "%lld warps came to barrier %lld, which is for %lld", (long long)named->arrived,
-                    (long long)id, (long long)warps);
     control->named = named;
     control->generation = named->generation;
     control->waiting = WAITING_NAMED;
@@ -201,6 +221,31 @@ static void meet_by_name(struct machine *machine, const struct ir_operation *op,
         named->generation++;
     }
     machine_wait(machine, op);
+}
+
+static void meet_by_name(struct machine *machine, const struct ir_operation *op, int64_t id)
+{
+    int64_t warps = ir_number(op, IR_ATTRIBUTE_BARRIER_WARPS, machine->current->warps);
+    if (id < 0 || id > 15)
+        interp_stop(machine->run, op, "there is no barrier %lld", (long long)id);
+    struct named_barrier *named = &machine->current->home->named[id];
+    if (named->arrived && named->warps != warps)
+        interp_stop(machine->run, op, "barrier %lld is for %lld warps here and for %lld elsewhere", (long long)id,
+                    (long long)warps, (long long)named->warps);
+    if (named->arrived + machine->current->warps > warps)
+        interp_stop(machine->run, op, "%lld warps came to barrier %lld, which is for %lld",
+                    (long long)named->arrived + machine->current->warps, (long long)id, (long long)warps);
+    come_to(machine, op, named, warps);
+}
+
+static void meet_cluster(struct machine *machine, const struct ir_operation *op)
+{
+    struct machine_block *home = machine->current->home;
+    if (machine->current->number >= 0)
+        interp_stop(machine->run, op, "cluster_barrier inside a role");
+    home->reached_out = NULL;
+    come_to(machine, op, &machine->cluster, machine->warps);
+    home->cluster_met = true;
 }
 
 static void meet(struct machine *machine, const struct ir_operation *op)
@@ -224,7 +269,7 @@ void execute_barrier(struct frame *frame, const struct ir_operation *op)
     switch (op->opcode) {
     case OP_MBARRIER: make(frame, op); return;
     case OP_MBARRIER_READY: ready(machine, op); return;
-    case OP_CLUSTER_BARRIER: meet_cluster(machine); return;
+    case OP_CLUSTER_BARRIER: meet_cluster(machine, op); return;
     case OP_MBARRIER_WAIT: wait_for_phase(frame, op); return;
     case OP_MBARRIER_ARRIVE: arrive_warps(frame, op); return;
     case OP_MBARRIER_EXPECT: expect(frame, op); return;
@@ -263,8 +308,8 @@ void execute_turn(struct frame *frame, const struct ir_operation *op)
     }
 }
 
-void machine_check_turns(struct machine *machine)
+void machine_check_turns(const struct control *control, struct run *run)
 {
-    if (machine->current->has_turn)
-        interp_stop(machine->run, machine->current->turn, "deadlock: the turn taken here is never passed on");
+    if (control->has_turn)
+        interp_stop(run, control->turn, "deadlock: the turn taken here is never passed on");
 }

@@ -12,6 +12,7 @@ struct interp_view { unsigned char *data; int64_t extent[IR_MAX_RANK], stride[IR
 struct machine;
 struct machine_part;
 struct element_places;
+struct element_bringers;
 struct cell {
     uint64_t *bits;
     int64_t count;
@@ -32,7 +33,10 @@ struct run {
     int64_t programs;
     struct machine *machine; /* NULL: nothing of the Schedule or Machine level is there */
     struct arena *arena, *scratch;
+    struct ir_context *context;
+    const struct interp_argument *arguments;
     struct element_places *places;
+    struct element_bringers *bringers;
     bool stopped;            /* by a role, on its own stack */
     struct frame *innermost; /* all live activations, so that giving up releases them */
 };

@@ -15,7 +15,7 @@ void interp_stop(struct run *run, const struct ir_operation *operation, const ch
         run->problem->at = operation->at;
     run->problem->instance = run->instance;
     run->stopped = true;
-    if (run->machine && run->machine->current && run->machine->current->number >= 0)
+    if (run->machine && run->machine->current && run->machine->current->stack)
         machine_stop_role(run->machine);
     interp_give_up(run);
 }
@@ -286,8 +286,8 @@ static void call(struct frame *frame, const struct ir_operation *operation)
     const struct ir_function *callee = name ? ir_function_find(operation->block->function->module, name->name) : NULL;
     if (!callee || callee->body->arguments.count != operation->operand_count)
         interp_stop(frame->run, operation, "calls a function that the module does not have");
-    if (frame->run->machine && frame->run->machine->current->number >= 0)
-        interp_stop(frame->run, operation, "a call inside a role");
+    if (frame->run->machine && frame->run->machine->current->stack)
+        interp_stop(frame->run, operation, "a call inside a role or a cluster");
     if (++frame->run->depth > 200)
         interp_stop(frame->run, operation, "calls are nested too deep");
     struct frame *inner = malloc(sizeof *inner); /* it is released after a longjmp over this function, too */
@@ -333,14 +333,46 @@ static bool contains(const struct ir_block *block, enum ir_opcode opcode)
     return false;
 }
 
+static void find_index(const struct run *run, const struct ir_function *function, int64_t instance, int64_t *index)
+{
+    for (int d = 0; d < function->grid_rank; d++) {
+        index[d] = instance % run->options->grid[d];
+        instance /= run->options->grid[d];
+    }
+}
+
 static void run_instance(struct frame *frame, const struct ir_function *function)
 {
     struct run *run = frame->run;
+    find_index(run, function, run->instance, run->index);
     run->steps = 0;
     if (function->level != IR_LEVEL_VALUE)
-        machine_begin(run, function);
+        machine_begin(run, function, 1);
     execute_block(frame, function->body);
     machine_end(run);
+}
+
+/* The blocks of a cluster from instance run->instance on, side by side: each has its own values. */
+static void run_cluster(struct run *run, const struct ir_function *function, int blocks)
+{
+    struct frame *frames[MACHINE_MOST_BLOCKS];
+    run->steps = 0;
+    machine_begin(run, function, blocks);
+    for (int b = 0; b < blocks; b++) {
+        frames[b] = malloc(sizeof *frames[b]);
+        if (!frames[b])
+            memory_exhausted();
+        enter(run, frames[b], function);
+        set_arguments(frames[b], function, run->arguments);
+        run->machine->blocks[b].instance = run->instance + b;
+        find_index(run, function, run->instance + b, run->machine->blocks[b].index);
+    }
+    machine_run_cluster(run, frames, function->body);
+    machine_end(run);
+    for (int b = blocks - 1; b >= 0; b--) {
+        leave(frames[b]);
+        free(frames[b]);
+    }
 }
 
 /* No more than there are programs, but for whole clusters. */
@@ -359,13 +391,16 @@ static void run_instances(struct frame *frame, const struct ir_function *functio
     run->programs = total;
     if (contains(function->body, OP_BLOCK_COUNT))
         total = run->blocks = block_count(function, total, run->options->blocks > 0 ? run->options->blocks : 2);
-    for (int64_t n = 0; n < total; n++) {
-        int64_t rest = run->instance = run->options->reverse ? total - 1 - n : n;
-        for (int d = 0; d < function->grid_rank; d++) {
-            run->index[d] = rest % run->options->grid[d];
-            rest /= run->options->grid[d];
-        }
-        run_instance(frame, function);
+    int64_t blocks = contains(function->body, OP_CLUSTER_BARRIER) && function->cluster > 1 ? function->cluster : 1;
+    if (total % blocks)
+        interp_stop(run, NULL, "%lld blocks are no multiple of the %lld of a cluster", (long long)total,
+                    (long long)blocks);
+    for (int64_t n = 0; n < total; n += blocks) {
+        run->instance = run->options->reverse ? total - blocks - n : n;
+        if (blocks > 1)
+            run_cluster(run, function, (int)blocks);
+        else
+            run_instance(frame, function);
     }
 }
 
@@ -376,7 +411,7 @@ static void execute_function(struct frame *frame, const struct ir_function *func
         return;
     }
     if (function->level != IR_LEVEL_VALUE)
-        machine_begin(frame->run, function);
+        machine_begin(frame->run, function, 1);
     const struct ir_operation *returned = execute_block(frame, function->body);
     machine_end(frame->run);
     for (int i = 0; results && returned && i < returned->operand_count; i++) {
@@ -393,6 +428,8 @@ bool interp_run(const struct ir_function *function, int argument_count, const st
     struct frame outermost;
     *problem = (struct interp_problem){ .text = "" };
     run.arena = arena_create();
+    run.context = function->module->context;
+    run.arguments = arguments;
     enter(&run, &outermost, function);
     bool good = !setjmp(run.give_up);
     if (good) {

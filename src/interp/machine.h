@@ -1,6 +1,6 @@
-/* What the Schedule and Machine operations run on: the shared memory of one block, its warps and asynchronous
+/* What the Schedule and Machine operations run on: the shared memory of a block, its warps and asynchronous
  * operations with what each knows of the others, mbarriers, and roles.  One `struct machine` lives as long as one
- * block of programs.
+ * block of programs, or as the blocks of a cluster, which run side by side.
  *
  * Order.  Whoever touches shared memory on its own is an *agent*: each warp, and each asynchronous operation once a
  * warp that waits for it.  An agent counts its own time; a *clock* holds for each agent the last time that is known to
@@ -15,7 +15,7 @@
 #include "interp/frame.h"
 #include "ir/layout.h"
 
-enum { MACHINE_MOST_WARPS = 64 };
+enum { MACHINE_MOST_WARPS = 64, MACHINE_MOST_BLOCKS = 8 };
 
 /* ---- clocks ---- */
 
@@ -57,6 +57,9 @@ struct element_places {
     struct element_places *next;
 };
 
+/* Which block of a cluster brings an element of a buffer that they load together: row-major. */
+struct element_bringers { const struct ir_type *type; int blocks; unsigned char *block; struct element_bringers *next; };
+
 /* ---- asynchronous operations ---- */
 
 enum transfer_kind { TRANSFER_TOKEN, TRANSFER_TMA_LOAD, TRANSFER_TMA_STORE, TRANSFER_CP };
@@ -69,7 +72,11 @@ struct transfer {
     int64_t count;
     uintptr_t *global;                   /* 0: outside */
     int64_t *shared;
-    struct mbarrier *barrier;            /* counts the bytes */
+    struct machine_block *home;          /* that issued it */
+    bool everywhere;                     /* to all blocks of the cluster */
+    int barrier;                         /* of each block that gets the bytes: counts them; -1: none */
+    int phase_count;
+    uint32_t *phases;                    /* of all mbarriers, that its warp knew to have ended */
     int first_epoch, epochs;
     int group;                           /* commits of the role before it */
 };
@@ -81,16 +88,18 @@ struct mbarrier {
     int slot, agent;
     int64_t arrivals, phase;             /* of one phase; number of the phase that has not ended */
     int64_t arrived, bytes;              /* in this phase; announced and not come yet */
-    struct clock gathering, ended;
+    struct clock gathering, ended, before; /* before: what was known when the phase before the last ended */
     bool ready;
 };
 struct named_barrier { int64_t warps, arrived, generation; uint64_t members; struct clock gathering; };
 
 /* ---- threads of control ---- */
 
-enum waiting { WAITING_NOT, WAITING_PHASE, WAITING_NAMED };
+enum waiting { WAITING_NOT, WAITING_PHASE, WAITING_NAMED, WAITING_ROLES };
 struct control {
     int number;                          /* of the role; -1: outside roles */
+    struct machine_block *home;
+    struct control *outer;               /* that waits for the role's end */
     int first_warp, warps;               /* warps that execute: 1 where one thread runs the role */
     bool one_thread, finished;
     enum waiting waiting;
@@ -107,7 +116,22 @@ struct control {
     const struct ir_block *block;
     struct frame *frame;
     ucontext_t context;
-    void *stack;
+    void *stack;                         /* NULL: runs on the stack of interp_run */
+};
+
+/* One block of a cluster, or the only one. */
+struct machine_block {
+    int number;                          /* in the cluster */
+    int64_t instance, index[IR_MAX_RANK];
+    int first_warp;
+    unsigned char *bytes;
+    struct shadow *shadow;
+    int64_t size, capacity;
+    VECTOR(struct mbarrier *) barriers;
+    struct named_barrier named[16];
+    bool cluster_met;
+    const struct ir_operation *reached_out; /* into another block, since all blocks met last */
+    struct control outside;
 };
 
 struct machine {
@@ -116,7 +140,9 @@ struct machine {
     const struct ir_function *function;
     uint64_t random;
     int policy_transfers, policy_roles;
-    int warps;
+    int warps, block_warps;              /* of all blocks; of one */
+    int block_count;
+    struct machine_block blocks[MACHINE_MOST_BLOCKS];
     /* clocks */
     struct clock warp[MACHINE_MOST_WARPS];
     struct clock *clocks;
@@ -127,23 +153,16 @@ struct machine {
     VECTOR(struct readers) sets;         /* 0 is empty */
     VECTOR(uint32_t) members;
     uint32_t operations;
-    /* memory */
-    unsigned char *bytes;
-    struct shadow *shadow;
-    int64_t size, capacity;
     /* what is there */
     VECTOR(struct transfer *) transfers; /* on their way */
     VECTOR(struct transfer *) all_transfers;
     VECTOR(struct transfer *) tokens;
     VECTOR(struct product) products;
-    VECTOR(struct mbarrier *) barriers;
-    struct named_barrier named[16];
-    bool cluster_met;
-    const struct ir_operation *reached_out; /* into another block, since all blocks met last */
+    VECTOR(struct mbarrier *) all_barriers;
+    struct named_barrier cluster;
     /* control */
-    struct control outside, *current;
-    int role_count;
-    struct control *roles;
+    struct control *current, between;    /* between: what is current while one of those is chosen */
+    VECTOR(struct control *) controls;   /* on stacks of their own */
     ucontext_t scheduler;
 };
 
@@ -170,6 +189,7 @@ uint32_t machine_random(struct machine *machine, uint32_t below);
 /* shared.c */
 struct accessor {
     struct machine *machine;
+    struct machine_block *block;         /* whose memory */
     const struct ir_operation *op;
     uint64_t warps;                      /* that must know what went before */
     bool any_warp;                       /* it is enough that they know it together: sequential operations */
@@ -193,8 +213,8 @@ const struct element_places *machine_places(struct run *run, const struct layout
 /* Byte of a part's element, row-major. */
 int64_t machine_element_byte(const struct machine_part *part, const struct ir_type *type, int64_t element);
 const char *machine_name(const struct ir_value *value, char *text, size_t size);
-uint64_t machine_read(const struct machine *machine, int64_t byte, enum ir_element element);
-void machine_write(struct machine *machine, int64_t byte, enum ir_element element, uint64_t bits);
+uint64_t machine_read(const struct machine_block *block, int64_t byte, enum ir_element element);
+void machine_write(struct machine_block *block, int64_t byte, enum ir_element element, uint64_t bits);
 
 /* transfer.c */
 void machine_transfer_finish(struct machine *machine, struct transfer *transfer);
@@ -202,10 +222,10 @@ bool machine_transfer_some(struct machine *machine); /* finishes one of those on
 void machine_check_end(struct machine *machine);
 
 /* barrier.c */
-bool machine_may_go(const struct control *control);
-void machine_check_turns(struct machine *machine); /* at the end of a role, or of what is outside */
-/* The mbarrier that an operand and the index behind it name. */
-struct mbarrier *machine_barrier_of(struct frame *frame, const struct ir_operation *op, int operand);
+bool machine_may_go(const struct machine *machine, const struct control *control);
+void machine_check_turns(const struct control *control, struct run *run); /* at its end */
+/* The number, in each block, of the mbarrier that an operand and the index behind it name. */
+int machine_barrier_of(struct frame *frame, const struct ir_operation *op, int operand);
 void machine_reach_out(struct machine *machine, const struct ir_operation *op);
 void machine_bytes_arrive(struct machine *machine, struct mbarrier *barrier, const struct transfer *transfer,
                           int64_t bytes);
@@ -221,8 +241,10 @@ _Noreturn void machine_stop_role(struct machine *machine);
 void machine_point(struct machine *machine);      /* others may get ahead here */
 
 /* What interp.c calls. */
-void machine_begin(struct run *run, const struct ir_function *function);
-void machine_end(struct run *run);                /* of a block that came to its end */
+void machine_begin(struct run *run, const struct ir_function *function, int blocks);
+/* Runs the function's body in each block, from the first instance on. */
+void machine_run_cluster(struct run *run, struct frame *const *frames, const struct ir_block *body);
+void machine_end(struct run *run);                /* of blocks that came to their end */
 void machine_release(struct run *run);
 void execute_buffer(struct frame *frame, const struct ir_operation *operation);
 void execute_transfer(struct frame *frame, const struct ir_operation *operation);

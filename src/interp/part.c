@@ -142,9 +142,9 @@ static void move_elements(struct frame *frame, const struct ir_operation *op, bo
         int64_t byte = machine_element_byte(&moved, tile->type, i);
         machine_touch(&accessors[known], byte, size);
         if (stores)
-            machine_write(machine, byte, tile->type->element, cell->bits[i]);
+            machine_write(machine->current->home, byte, tile->type->element, cell->bits[i]);
         else
-            cell->bits[i] = machine_read(machine, byte, tile->type->element);
+            cell->bits[i] = machine_read(machine->current->home, byte, tile->type->element);
     }
 }
 

@@ -22,7 +22,7 @@ static const uint64_t *factor(struct frame *frame, const struct ir_operation *op
     for (int64_t i = 0; i < count; i++) {
         int64_t byte = machine_element_byte(cell->part, value->type, i);
         machine_touch(&own, byte, size);
-        bits[i] = machine_read(machine, byte, value->type->element);
+        bits[i] = machine_read(machine->current->home, byte, value->type->element);
     }
     return bits;
 }

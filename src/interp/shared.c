@@ -97,42 +97,42 @@ int64_t machine_element_byte(const struct machine_part *part, const struct ir_ty
 
 /* ---- bytes ---- */
 
-static void make_room(struct machine *machine, int64_t size)
+static void make_room(struct machine_block *block, int64_t size)
 {
-    if (size > machine->capacity) {
-        int64_t capacity = int64_max(size, machine->capacity * 2);
-        machine->bytes = realloc(machine->bytes, (size_t)capacity);
-        machine->shadow = realloc(machine->shadow, (size_t)capacity * sizeof *machine->shadow);
-        if (!machine->bytes || !machine->shadow)
+    if (size > block->capacity) {
+        int64_t capacity = int64_max(size, block->capacity * 2);
+        block->bytes = realloc(block->bytes, (size_t)capacity);
+        block->shadow = realloc(block->shadow, (size_t)capacity * sizeof *block->shadow);
+        if (!block->bytes || !block->shadow)
             memory_exhausted();
-        machine->capacity = capacity;
+        block->capacity = capacity;
     }
-    if (size <= machine->size)
+    if (size <= block->size)
         return;
-    memset(machine->bytes + machine->size, 0xa5, (size_t)(size - machine->size));
-    memset(machine->shadow + machine->size, 0, (size_t)(size - machine->size) * sizeof *machine->shadow);
-    machine->size = size;
+    memset(block->bytes + block->size, 0xa5, (size_t)(size - block->size));
+    memset(block->shadow + block->size, 0, (size_t)(size - block->size) * sizeof *block->shadow);
+    block->size = size;
 }
 
 int64_t machine_place(struct machine *machine, const struct ir_operation *op, int64_t bytes)
 {
     int64_t offset = ir_number(op, IR_ATTRIBUTE_SHARED_OFFSET, -1);
     if (offset < 0) /* not placed: a place of its own behind all others */
-        offset = (machine->size + 1023) / 1024 * 1024;
+        offset = (machine->current->home->size + 1023) / 1024 * 1024;
     if (bytes < 0 || offset + bytes > INT64_C(1) << 30)
         interp_stop(machine->run, op, "needs more shared memory than there can be");
-    make_room(machine, offset + bytes);
+    make_room(machine->current->home, offset + bytes);
     return offset;
 }
 
-uint64_t machine_read(const struct machine *machine, int64_t byte, enum ir_element element)
+uint64_t machine_read(const struct machine_block *block, int64_t byte, enum ir_element element)
 {
-    return memory_load_bits(machine->bytes + byte, element);
+    return memory_load_bits(block->bytes + byte, element);
 }
 
-void machine_write(struct machine *machine, int64_t byte, enum ir_element element, uint64_t bits)
+void machine_write(struct machine_block *block, int64_t byte, enum ir_element element, uint64_t bits)
 {
-    memory_store_bits(machine->bytes + byte, element, bits);
+    memory_store_bits(block->bytes + byte, element, bits);
 }
 
 /* ---- who touches them ---- */
@@ -154,8 +154,8 @@ static struct event event_of(const struct machine *machine, const struct ir_oper
 
 static struct accessor accessor_of(struct machine *machine, const struct event *event, uint64_t warps)
 {
-    return (struct accessor){ .machine = machine, .op = event->op, .warps = warps, .writes = event->writes,
-                              .event = machine_event(machine, event) };
+    return (struct accessor){ .machine = machine, .block = machine->current->home, .op = event->op, .warps = warps,
+                              .writes = event->writes, .event = machine_event(machine, event) };
 }
 
 struct accessor machine_access_ordinary(struct machine *machine, const struct ir_operation *op, uint64_t warps,
@@ -301,7 +301,7 @@ void machine_touch(const struct accessor *accessor, int64_t byte, int64_t size)
 {
     struct machine *machine = accessor->machine;
     for (int64_t i = byte; i < byte + size; i++) {
-        struct shadow *shadow = &machine->shadow[i];
+        struct shadow *shadow = &accessor->block->shadow[i];
         if (shadow->writer && machine->events.data[shadow->writer].op->opcode == OP_MBARRIER)
             interp_stop(machine->run, accessor->op, "touches shared memory that holds an mbarrier");
         if (shadow->writer)

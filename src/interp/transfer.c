@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "interp/machine.h"
+#include "ir/shared_form.h"
 
 /* ---- bytes move ---- */
 
-static void move(struct machine *machine, const struct transfer *transfer)
+static void move(struct machine *machine, const struct transfer *transfer, struct machine_block *block)
 {
     size_t size = (size_t)ir_element_info[transfer->element].bits / 8;
     for (int64_t i = 0; i < transfer->count; i++) {
@@ -16,14 +17,14 @@ static void move(struct machine *machine, const struct transfer *transfer)
             if (global)
                 memory_store_bits(memory_checked(machine->run, transfer->op, global, size, true, false),
                                   transfer->element,
-                                  machine_read(machine, transfer->shared[i], transfer->element));
+                                  machine_read(block, transfer->shared[i], transfer->element));
             continue;
         }
         uint64_t bits = 0;
         if (global)
             bits = memory_load_bits(memory_checked(machine->run, transfer->op, global, size, false, true),
                                     transfer->element);
-        machine_write(machine, transfer->shared[i], transfer->element, bits);
+        machine_write(block, transfer->shared[i], transfer->element, bits);
     }
 }
 
@@ -37,10 +38,15 @@ void machine_transfer_finish(struct machine *machine, struct transfer *transfer)
         if (machine->transfers.data[i] != transfer)
             machine->transfers.data[kept++] = machine->transfers.data[i];
     machine->transfers.count = kept;
-    move(machine, transfer);
-    if (transfer->barrier)
-        machine_bytes_arrive(machine, transfer->barrier, transfer,
-                             transfer->count * (ir_element_info[transfer->element].bits / 8));
+    for (int b = 0; b < machine->block_count; b++) {
+        struct machine_block *block = &machine->blocks[b];
+        if (block != transfer->home && !transfer->everywhere)
+            continue;
+        move(machine, transfer, block);
+        if (transfer->barrier >= 0)
+            machine_bytes_arrive(machine, block->barriers.data[transfer->barrier], transfer,
+                                 transfer->count * (ir_element_info[transfer->element].bits / 8));
+    }
 }
 
 bool machine_transfer_some(struct machine *machine)
@@ -53,6 +59,40 @@ bool machine_transfer_some(struct machine *machine)
 }
 
 /* ---- issue ---- */
+
+/* Who brings what of a load that `blocks` blocks do together: boxes of which each block has as many. */
+static const unsigned char *bringers(struct run *run, const struct ir_type *type, int blocks)
+{
+    for (const struct element_bringers *old = run->bringers; old; old = old->next)
+        if (old->type == type && old->blocks == blocks)
+            return old->block;
+    struct element_bringers *list = ARENA_NEW(run->arena, struct element_bringers);
+    int64_t count = ir_type_elements(type);
+    struct shared_form form;
+    int (*starts)[LAYOUT_RANK];
+    *list = (struct element_bringers){ .type = type, .blocks = blocks, .next = run->bringers };
+    list->block = ARENA_ARRAY(run->arena, unsigned char, count);
+    bool divides = shared_form_of(ir_context_layouts(run->context), type->layout,
+                                  ir_element_info[type->element].bits / 8, &form);
+    int boxes = divides ? tensor_map_shared_boxes(run->arena, type, blocks, &starts) : 0;
+    for (int64_t i = 0; i < count; i++) { /* what cannot be divided is wrong elsewhere */
+        list->block[i] = (unsigned char)(i * blocks / count);
+        int64_t rest = i, at[LAYOUT_RANK];
+        for (int d = type->rank - 1; d >= 0; rest /= type->extent[d--])
+            at[d] = rest % type->extent[d];
+        for (int box = 0; box < boxes; box++) {
+            bool inside = true;
+            for (int d = 0; d < type->rank; d++) {
+                int extent = d == form.row ? tensor_map_shared_rows(type, blocks) : form.box[d];
+                inside = inside && at[d] >= starts[box][d] && at[d] < starts[box][d] + extent;
+            }
+            if (inside)
+                list->block[i] = (unsigned char)(box * blocks / boxes);
+        }
+    }
+    run->bringers = list;
+    return list->block;
+}
 
 /* Addresses of all elements; what the place names must have the buffer's shape. */
 static void list_elements(struct frame *frame, struct transfer *transfer, const struct ir_access *access)
@@ -74,9 +114,13 @@ static void list_elements(struct frame *frame, struct transfer *transfer, const 
     transfer->count = count;
     transfer->global = ARENA_ARRAY(machine->arena, uintptr_t, count);
     transfer->shared = ARENA_ARRAY(machine->arena, int64_t, count);
+    const unsigned char *bringer = transfer->everywhere ? bringers(frame->run, type, machine->block_count) : NULL;
+    transfer->count = 0;
     for (int64_t i = 0; i < count; i++) {
-        transfer->global[i] = memory_place_address(frame, op, access, shape, rank, i);
-        transfer->shared[i] = machine_element_byte(part, type, i);
+        if (bringer && bringer[i] != transfer->home->number)
+            continue;
+        transfer->global[transfer->count] = memory_place_address(frame, op, access, shape, rank, i);
+        transfer->shared[transfer->count++] = machine_element_byte(part, type, i);
     }
 }
 
@@ -122,7 +166,8 @@ static struct transfer *issue(struct frame *frame, const struct ir_operation *op
     if (kind == TRANSFER_TMA_LOAD || kind == TRANSFER_TMA_STORE)
         check_tensor(frame, op, access.view);
     struct transfer *transfer = ARENA_NEW(machine->arena, struct transfer);
-    *transfer = (struct transfer){ .kind = kind, .op = op,
+    *transfer = (struct transfer){ .kind = kind, .op = op, .home = machine->current->home, .barrier = -1,
+                                   .everywhere = ir_number(op, IR_ATTRIBUTE_MULTICAST, 1) > 1,
                                    .stores = op->opcode == OP_STORE_ASYNC || op->opcode == OP_TMA_STORE };
     list_elements(frame, transfer, &access);
     start_agents(machine, transfer, kind == TRANSFER_CP);
@@ -136,8 +181,11 @@ static struct transfer *issue(struct frame *frame, const struct ir_operation *op
         accessor.warps = UINT64_C(1) << machine->current->first_warp;
     char name[64];
     accessor.name = machine_name(access.buffer, name, sizeof name);
-    for (int64_t i = 0; i < transfer->count; i++)
-        machine_touch(&accessor, transfer->shared[i], ir_element_info[transfer->element].bits / 8);
+    for (int b = 0; b < machine->block_count; b++) {
+        accessor.block = &machine->blocks[b];
+        for (int64_t i = 0; i < transfer->count && (transfer->everywhere || accessor.block == transfer->home); i++)
+            machine_touch(&accessor, transfer->shared[i], ir_element_info[transfer->element].bits / 8);
+    }
     vector_push(machine->arena, &machine->transfers, transfer);
     vector_push(machine->arena, &machine->all_transfers, transfer);
     return transfer;
@@ -157,6 +205,11 @@ static void issue_tma_load(struct frame *frame, const struct ir_operation *op)
         machine_reach_out(frame->run->machine, op);
     struct transfer *transfer = issue(frame, op, TRANSFER_TMA_LOAD);
     transfer->barrier = machine_barrier_of(frame, op, op->operand_count - 2);
+    struct machine *machine = frame->run->machine;
+    transfer->phase_count = machine->all_barriers.count;
+    transfer->phases = ARENA_ARRAY(machine->arena, uint32_t, transfer->phase_count);
+    for (int i = 0; i < transfer->phase_count; i++)
+        transfer->phases[i] = machine->warp[machine->current->first_warp].seen[machine->all_barriers.data[i]->agent];
 }
 
 static void issue_in_group(struct frame *frame, const struct ir_operation *op)
@@ -234,9 +287,10 @@ void execute_transfer(struct frame *frame, const struct ir_operation *op)
 /* A block may not end while something still reads or writes its shared memory. */
 void machine_check_end(struct machine *machine)
 {
-    if (machine->reached_out)
-        interp_stop(machine->run, machine->reached_out,
-                    "reaches into other blocks, which may have ended: no cluster_barrier follows");
+    for (int b = 0; b < machine->block_count; b++)
+        if (machine->blocks[b].reached_out)
+            interp_stop(machine->run, machine->blocks[b].reached_out,
+                        "reaches into other blocks, which may have ended: no cluster_barrier follows");
     for (int i = 0; i < machine->all_transfers.count; i++) {
         const struct transfer *transfer = machine->all_transfers.data[i];
         for (int k = 0; k < transfer->epochs; k++) {

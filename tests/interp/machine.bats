@@ -160,7 +160,7 @@ defect() {
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
 }
 
-@test "clusters: other blocks do the same, and are there" {
+@test "clusters: blocks run side by side, reach into each other, and must not end before" {
     cd "$BATS_TEST_TMPDIR"
     "$TILECC" -arch=sm_90a --spec='matmul<bf16,bf16>[BM=64,BN=64,BK=32,cluster=2]' --print-after=check_machine --emit=header -o out.h \
         "$SRCDIR/examples/matmul.tile" 2>all
@@ -179,4 +179,16 @@ defect() {
         [ "$status" -eq 1 ] || { echo "$edit: $output"; return 1; }
         [[ "$output" == *"cluster_barrier"* || "$output" == *deadlock* ]] || { echo "$output"; return 1; }
     done
+    # each block's slots are free when its own consumers say so: right for one block, but the other one writes there, too
+    sed 's/arrive cluster(2)/arrive/;s/%\(.*\) = mbarrier \(.*\)arrivals(8)/%\1 = mbarrier \2arrivals(4)/' two.tir >less.tir
+    run interpret "$call" less.tir
+    [ "$status" -eq 1 ] || return 1
+    [[ "$output" == *"race on "*": tma_load in role 1 writes it, and dot_async at "*" in role 0 still reads it"* ]] || { echo "$output"; return 1; }
+    # one block walks over fewer tiles than the other expects
+    sed '/^    } {/,$s/%\(K_1\|K\) = extent dimension(1) %a : index/%whole = extent dimension(1) %a : index\n            %me = program : index\n            %two = constant value(2) : index\n            %odd = rem %me, %two : index\n            %fewer = constant value(64) : index\n            %less = mul %odd, %fewer : index\n            %\1 = sub %whole, %less : index/' \
+        two.tir >less.tir
+    ! cmp -s two.tir less.tir
+    run interpret "$call" less.tir
+    [ "$status" -eq 1 ] || return 1
+    [[ "$output" == *"deadlock: block "* ]] || { echo "$output"; return 1; }
 }

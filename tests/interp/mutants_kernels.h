@@ -6,7 +6,7 @@
 #define WIDE_PRODUCT "200x264 264x40 40 200x40 =0"
 #define PRODUCT "200x200 200x264 264 200x264 =1"
 #define SMALL_HEADS "1x2x200x64 1x1x300x64 1x1x300x64 1x2x200x64 1x2x200 =0.125"
-#define HEADS "1x2x200x128 1x1x520x128 1x1x520x128 1x2x200x128 1x2x200 =0.125"
+#define HEADS "1x2x136x128 1x1x400x128 1x1x400x128 1x2x136x128 1x2x136 =0.125"
 #define TWO_FACTORS "200x200 200x264 200x264"
 static const struct kernel kernels[] = {
     {"matmul-90-small", MATMUL, "sm_90a", "matmul<bf16,bf16>[BM=64,BN=64,BK=32]", SMALL_PRODUCT, {2, 1}, true},
@@ -18,8 +18,8 @@ static const struct kernel kernels[] = {
     {"matmul-80", MATMUL, "sm_80", "matmul<bf16,bf16>", PRODUCT, {2, 2}, false},
     {"attention-90", ATTENTION, "sm_90a", "attention<bf16>[D=128,CAUSAL=false]", HEADS, {2, 2, 1}, false},
     {"attention-90-causal", ATTENTION, "sm_90a", "attention<bf16>[D=128,CAUSAL=true]", HEADS, {2, 2, 1}, false},
-    {"attention-90-64", ATTENTION, "sm_90a", "attention<bf16>[D=128,CAUSAL=true,BM=64]", HEADS, {4, 2, 1}, false},
-    {"attention-90-192", ATTENTION, "sm_90a", "attention<bf16>[D=128,CAUSAL=false,BM=192]", HEADS, {2, 2, 1}, false},
+    {"attention-90-64", ATTENTION, "sm_90a", "attention<bf16>[D=128,CAUSAL=true,BM=64]", HEADS, {3, 2, 1}, false},
+    {"attention-90-192", ATTENTION, "sm_90a", "attention<bf16>[D=128,CAUSAL=false,BM=192]", HEADS, {1, 2, 1}, false},
     {"attention-80", ATTENTION, "sm_80", "attention<bf16>[D=128,CAUSAL=true]", HEADS, {2, 2, 1}, false},
     {"attention-80-full", ATTENTION, "sm_80", "attention<bf16>[D=128,CAUSAL=false]", HEADS, {2, 2, 1}, false},
     {"reversed-90", REWRITTEN, "sm_90a", "reversed", TWO_FACTORS, {2, 2}, false},

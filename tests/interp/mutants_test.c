@@ -1,9 +1,13 @@
-/* No mistake in the synchronisation of a kernel goes unseen.  The compiler's last IR of kernels that use all the machine
- * has is changed at one operation at a time (support/mutate.h); the verifier, check_machine or the interpreter has to say
+/* No mistake in the synchronisation of a kernel goes unseen.  The compiler's last IR of kernels that use all the
+ * machine
+ * has is changed at one operation at a time (support/mutate.h); the verifier, check_machine or the interpreter has
+ * to say
  * so, or the change must be one of those that cannot matter (support/harmless.c says which and why).
  *     mutants_test             those of the kernels marked so
  *     mutants_test all         those of all kernels
- *     mutants_test NAME        those of the kernels whose name holds NAME, each with who found it
+ *     mutants_test NAME SEEDS  those of the kernels whose name holds NAME, each with who found it; in how many
+ * orders of
+ *                              roles and arrivals the interpreter runs them, 9 unless it is said
  * Prints found / (all - harmless) for each kernel. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,8 +221,38 @@ static enum finder judge(struct setting *setting, struct ir_function *function, 
 
 /* ---- one kernel ---- */
 
+/* The text behind simplify and dce. */
+static const char *simplified(const struct setting *setting, const struct mutation *mutation, struct arena *arena)
+{
+    struct diagnostics *diagnostics = diagnostics_create(arena);
+    struct pass_context context = {.arena = arena, .diagnostics = diagnostics, .target = setting->target};
+    struct ir_function *function = parse(setting, arena, diagnostics);
+    struct buffer text = {0};
+    if (mutation)
+        mutation_apply(function, mutation);
+    for (int i = 0; i < 2; i++) {
+        pass_find("simplify")->run(function, &context);
+        pass_find("cse")->run(function, &context);
+        pass_find("dce")->run(function, &context);
+    }
+    ir_print_function(&text, function, false);
+    const char *copy = arena_string(arena, text.data);
+    buffer_free(&text);
+    return copy;
+}
+
+static const char *why_harmless(const struct setting *setting, struct ir_function *function,
+                                const struct mutation *mutation,
+                                struct arena *arena)
+{
+    const char *reason = mutation_harmless(function, mutation);
+    if (!reason && strcmp(simplified(setting, NULL, arena), simplified(setting, mutation, arena)) == 0)
+        reason = "simplify makes the same of both";
+    return reason;
+}
+
 /* Those that a rule calls harmless are interpreted, too, but where time is short. */
-static void try_mutation(struct setting *setting, const struct mutation *mutation, bool tell, bool hurry,
+static void try_mutation(struct setting *setting, const struct mutation *mutation, bool tell, bool hurry, int seeds,
                          struct score *score)
 {
     struct arena *arena = arena_create();
@@ -227,11 +261,11 @@ static void try_mutation(struct setting *setting, const struct mutation *mutatio
     struct buffer line = {0};
     char said[500] = "";
     ir_print_operation(&line, mutation_operation(function, mutation->operation));
-    const char *harmless = mutation_harmless(function, mutation);
+    const char *harmless = why_harmless(setting, function, mutation, arena);
     int at = mutation_operation(function, mutation->operation)->at.line;
     mutation_apply(function, mutation);
     enum finder finder = judge(setting, function, diagnostics, false, harmless ? hurry ? 0 : SEEDS_OF_HARMLESS
-                               : SEEDS, said, sizeof said);
+                               : seeds, said, sizeof said);
     if (finder == FINDER_NOBODY && harmless) {
         finder = FINDER_HARMLESS;
         snprintf(said, sizeof said, "%s", harmless);
@@ -255,7 +289,7 @@ static int found_of(const struct score *score)
 }
 
 /* False: something went unseen, or the kernel itself is not right. */
-static bool run_kernel(const struct kernel *kernel, bool tell, bool hurry, struct score *total)
+static bool run_kernel(const struct kernel *kernel, bool tell, bool hurry, int seeds, struct score *total)
 {
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
@@ -270,12 +304,12 @@ static bool run_kernel(const struct kernel *kernel, bool tell, bool hurry, struc
     if (good) {
         make_arguments(&setting, function);
         mutation_collect(arena, function, &list);
-        good = judge(&setting, function, diagnostics, true, hurry ? 3 : SEEDS, said, sizeof said) == FINDER_NOBODY;
+        good = judge(&setting, function, diagnostics, true, hurry ? 3 : seeds, said, sizeof said) == FINDER_NOBODY;
     }
     if (!good)
         printf("%s: %s\n", kernel->name, said[0] ? said : "no IR");
     for (int i = 0; i < list.count && good; i++)
-        try_mutation(&setting, &list.data[i], tell, hurry, &score);
+        try_mutation(&setting, &list.data[i], tell, hurry, seeds, &score);
     int found = found_of(&score);
     printf("%-28s %4d of %4d found: %d verifier, %d checker, %d interpreter, %d results; %d harmless; %.1f s\n",
            kernel->name,
@@ -295,6 +329,7 @@ static bool run_kernel(const struct kernel *kernel, bool tell, bool hurry, struc
 int main(int count, char **arguments)
 {
     const char *only = count > 1 ? arguments[1] : NULL;
+    int seeds = count > 2 ? atoi(arguments[2]) : SEEDS;
     bool all = only && strcmp(only, "all") == 0, good = true;
     struct score total = {0};
     if (!getenv("TILECC") || !getenv("SRCDIR")) {
@@ -303,7 +338,7 @@ int main(int count, char **arguments)
     }
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         if (all || (only ? strstr(kernels[i].name, only) != NULL : kernels[i].always))
-            good &= run_kernel(&kernels[i], only && !all, !only, &total);
+            good &= run_kernel(&kernels[i], only && !all, !only, seeds, &total);
     int found = found_of(&total);
     printf("score %d / %d, %d harmless\n", found, found + total.count[FINDER_NOBODY], total.count[FINDER_HARMLESS]);
     return !good;

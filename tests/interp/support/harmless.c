@@ -57,6 +57,51 @@ static void count_operation(struct ir_operation *op, void *data)
     c->found += op->opcode == c->opcode;
 }
 
+/* ---- mbarriers that keep nobody waiting ---- */
+
+static bool in_loop(const struct ir_operation *op)
+{
+    for (op = op->block->parent; op; op = op->block->parent)
+        if (op->opcode == OP_FOR || op->opcode == OP_WHILE)
+            return true;
+    return false;
+}
+
+static bool fold(const struct ir_value *value, int64_t *number)
+{
+    const struct ir_operation *op = value->definition;
+    int64_t a, b;
+    if (!op || op->opcode != OP_XOR)
+        return ir_constant_integer(value, number);
+    if (!fold(op->operands[0], &a) || !fold(op->operands[1], &b))
+        return false;
+    *number = a ^ b;
+    return true;
+}
+
+struct uses { const struct ir_value *barrier; bool once; };
+
+static void look_at_use(struct ir_operation *op, void *data)
+{
+    struct uses *u = data;
+    int64_t phase;
+    bool waits = op->opcode == OP_MBARRIER_WAIT, arrives = op->opcode == OP_MBARRIER_ARRIVE;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] == u->barrier)
+            u->once = u->once && !in_loop(op) && (waits || arrives) &&
+                      (!waits || (fold(op->operands[2], &phase) && (phase & 1)));
+}
+
+/* All arrive once and wait once, for the phase that a new mbarrier has behind it: nobody ever waits or learns
+ * anything. */
+static const char *never_waits(struct ir_function *function, const struct ir_operation *op)
+{
+    const struct ir_value *barrier = op->opcode == OP_MBARRIER ? op->results[0] : op->operands[0];
+    struct uses uses = {barrier, true};
+    ir_walk(function->body, look_at_use, &uses);
+    return uses.once ? "each wait for this mbarrier comes once, and finds its phase ended from the start" : NULL;
+}
+
 static const char *dropped(struct ir_function *function, const struct ir_operation *op)
 {
     struct count takes = {OP_TURN_TAKE, 0};
@@ -65,6 +110,8 @@ static const char *dropped(struct ir_function *function, const struct ir_operati
         return "nobody takes the turns";
     if (op->opcode == OP_BARRIER && is_last_use(op))
         return "nothing of shared memory follows";
+    if (op->opcode == OP_MBARRIER_ARRIVE || op->opcode == OP_MBARRIER_WAIT)
+        return never_waits(function, op);
     return NULL;
 }
 
@@ -125,6 +172,7 @@ const char *mutation_harmless(struct ir_function *function, const struct mutatio
     switch (mutation->kind) {
     case MUTATION_SWAPPED: return swapped(op);
     case MUTATION_DROP: return dropped(function, op);
+    case MUTATION_FEWER_ARRIVALS: case MUTATION_MORE_ARRIVALS: return never_waits(function, op);
     case MUTATION_ALONE:
         return op->opcode == OP_TMA_LOAD ? "every block gets all bytes by itself, when all let go of the place" : NULL;
     case MUTATION_SECOND_OPERAND:

@@ -97,11 +97,22 @@ static bool acts_on_shared(const struct ir_operation *op)
     return ir_op_info[op->opcode].traits & (IR_TRAIT_SHARED_READ | IR_TRAIT_SHARED_WRITE | IR_TRAIT_SYNC);
 }
 
+/* Turns change nothing but time, so that it does not matter what stands on which side; nor does it behind which
+ * wait bytes
+ * are announced, where the phase before is known to be over. */
+static bool may_move(const struct ir_operation *op, const struct ir_operation *next)
+{
+    bool turns = next->opcode == OP_TURN_START || next->opcode == OP_TURN_TAKE || next->opcode == OP_TURN_PASS;
+    return turns || (op->opcode == OP_MBARRIER_WAIT && next->opcode == OP_MBARRIER_EXPECT);
+}
+
 /* The next operation that could take the place of this one: of shared memory, and without what this one gives. */
 struct ir_operation *mutation_swap_partner(const struct ir_operation *op)
 {
     struct ir_operation *next = op->next;
-    while (next && !acts_on_shared(next) && !next->region_count &&
+    if (op->opcode == OP_TURN_START || op->opcode == OP_TURN_TAKE || op->opcode == OP_TURN_PASS)
+        return NULL;
+    while (next && (!acts_on_shared(next) || may_move(op, next)) && !next->region_count &&
            !(ir_op_info[next->opcode].traits & IR_TRAIT_TERMINATOR))
         next = next->next;
     return next && !next->region_count && acts_on_shared(next) && !op->result_count ? next : NULL;
