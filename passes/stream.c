@@ -1,4 +1,4 @@
-/* stream: wide tiles are written piece by piece, each computed just before it is written.
+/* stream: wide tiles are written and reduced piece by piece, each computed just before it is needed.
  *
  *     %e = math function(exp) %d : f32[65536]                    64 elements a thread
  *     %t = reduce axis(0) kind(add) %e : f32
@@ -19,6 +19,10 @@
  * else it is read again: it lies in the second-level cache by then.  Reductions of such rows go piece by piece, too:
  *
  *     %t = reduce axis(0) kind(add) %e : f32      becomes the reduction of a piece: ((%e0 + %e1) + %e2) + %e3
+ *
+ *     %t = reduce axis(0) kind(add) %e : f32      becomes the reduction of one piece: ((%e0 + %e1) + %e2) + %e3
+ * a piece ahead.  Where a row waits for two sums and two blocks fill a multiprocessor, the row is held, too, with
+ * registers for a third block: others load and store while one waits.
  *
  * Rows half as wide keep what they have, but read what only the store needs (weights, biases) piece by piece.  Without
  * it such rows spill.
