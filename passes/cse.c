@@ -8,7 +8,14 @@
  * The table of known operations is scoped by regions.  A write, an atomic or a call forgets the loads that it may
  * change (ir/alias.h); all are forgotten by what orders memory.  A loop forgets before its first iteration what any
  * iteration may change.  Regions of map and reduce start with an empty table: they see only their own values.  Equal
- * means: opcode, operands, attributes and types; commutative ones also with operands exchanged. */
+ * means: opcode, operands, attributes and types; commutative ones also with operands exchanged.
+ *
+ * Of scalars that go round a loop with equal values, as slots of rings do that turn together, one is used for all:
+ *
+ *     %r, %s = for … iter(%a = %x, %b = %x) {
+ *         %c = add %a, %one   %d = add %b, %one   yield %c, %d     %b becomes %a, %d then %c, %s then %r
+ *     }
+ * They are equal if they start equal and, supposing that they are, are yielded equal. */
 #include <string.h>
 
 #include "base/plant.h"
@@ -83,6 +90,72 @@ static void forget_loads(struct cse *cse, const struct ir_operation *writer)
             cse->loads.data[i]->forgotten = true;
 }
 
+/* ---- what goes round loops ---- */
+
+struct supposed { const struct ir_value *a, *b; };
+struct supposing { struct arena *arena; VECTOR(struct supposed) pairs; };
+
+static bool is_equal(struct supposing *s, const struct ir_value *a, const struct ir_value *b);
+
+/* Carried values i and j; what was supposed on the way to a no is forgotten. */
+static bool are_carried_equal(struct supposing *s, const struct ir_operation *loop, int i, int j)
+{
+    const struct ir_block *body = loop->regions[0];
+    const struct ir_operation *yield = ir_terminator(body);
+    int before = s->pairs.count;
+    vector_push(s->arena, &s->pairs, ((struct supposed){body->arguments.data[1 + i], body->arguments.data[1 + j]}));
+    bool equal = is_equal(s, loop->operands[3 + i], loop->operands[3 + j]) &&
+                 is_equal(s, yield->operands[i], yield->operands[j]);
+    if (!equal)
+        s->pairs.count = before;
+    return equal;
+}
+
+static bool is_equal(struct supposing *s, const struct ir_value *a, const struct ir_value *b)
+{
+    const struct ir_operation *op = a->definition, *other = b->definition;
+    if (a == b)
+        return true;
+    if (a->type != b->type || !op != !other)
+        return false;
+    for (int i = 0; i < s->pairs.count; i++) {
+        const struct supposed *pair = &s->pairs.data[i];
+        if ((pair->a == a && pair->b == b) || (pair->a == b && pair->b == a))
+            return true;
+    }
+    if (!op) {
+        const struct ir_operation *loop = a->block == b->block ? a->block->parent : NULL;
+        return loop && loop->opcode == OP_FOR && a->index > 0 && b->index > 0 &&
+               are_carried_equal(s, loop, a->index - 1, b->index - 1);
+    }
+    if (op == other)
+        return op->opcode == OP_FOR && are_carried_equal(s, op, a->index, b->index);
+    bool same = op->opcode == other->opcode && op->operand_count == other->operand_count && a->index == b->index &&
+                !op->region_count && op->result_count == 1 && rewrite_has_trait(op, IR_TRAIT_PURE) &&
+                same_attributes(op->attributes, other->attributes);
+    for (int i = 0; same && i < op->operand_count; i++)
+        same = is_equal(s, op->operands[i], other->operands[i]);
+    return same;
+}
+
+static void share_carried(struct cse *cse, struct ir_operation *loop)
+{
+    struct ir_block *body = loop->regions[0];
+    for (int j = 1; j < loop->result_count; j++)
+        for (int i = 0; i < j; i++) {
+            struct ir_value *kept = body->arguments.data[1 + i], *gone = body->arguments.data[1 + j];
+            struct supposing s = {.arena = cse->context->arena};
+            bool scalars = gone->type == kept->type && gone->type->kind == IR_TILE && gone->type->rank == 0;
+            if (!scalars || !(gone->uses || loop->results[j]->uses) || !are_carried_equal(&s, loop, i, j) ||
+                !pass_fuel(cse->context))
+                continue;
+            ir_replace_uses(gone, kept);
+            ir_replace_uses(loop->results[j], loop->results[i]);
+            cse->changed = true;
+            break;
+        }
+}
+
 static void walk(struct cse *cse, struct ir_block *block);
 
 static void walk_regions(struct cse *cse, struct ir_operation *op)
@@ -135,6 +208,8 @@ static void walk(struct cse *cse, struct ir_block *block)
                 vector_push(arena, &cse->loads, known);
             continue;
         }
+        if (op->opcode == OP_FOR)
+            share_carried(cse, op);
         if (op->region_count)
             walk_regions(cse, op);
         else if (rewrite_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC | IR_TRAIT_SYNC) &&

@@ -7,11 +7,11 @@
  *
  * Right when the operands and the result of an operation have ranges within i32 (ir/range.c): a range that is smaller
  * than the whole of index is one that does not wrap, so the 32-bit operation gives the same number.  A loop's variable
- * is narrowed when its bounds and the value behind the last are within i32.  Casts are left at the edges (extents,
+ * is narrowed when its bounds and the value behind the last are within i32; an upper bound that may lie below them is
+ * raised to them, since no iteration is done either way.  Casts are left at the edges (extents,
  * places, carried values that stay); simplify removes those that meet. */
 #include "base/plant.h"
-#include "ir/analysis.h"
-#include "passes/pass.h"
+#include "passes/narrow.h"
 #include "passes/rewrite.h"
 
 struct narrowing {
@@ -138,6 +138,15 @@ static void narrow_gather(struct narrowing *n, struct ir_operation *op)
 
 /* ---- loops ---- */
 
+/* The loop goes up to a bound that is at most in i32, but may lie below. */
+static bool may_end_below(const struct narrowing *n, const struct ir_operation *loop)
+{
+    int64_t step;
+    struct range upper = known_range(n, loop->operands[1]);
+    return !fits(n, loop->operands[1]) && upper.high <= INT32_MAX && !ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) &&
+           ir_constant_integer(loop->operands[2], &step) && step > 0;
+}
+
 /* The variable's values, and the one that ends the loop, are within i32. */
 static bool variable_fits(const struct narrowing *n, const struct ir_operation *loop)
 {
@@ -145,7 +154,7 @@ static bool variable_fits(const struct narrowing *n, const struct ir_operation *
     if (!is_index(loop->operands[0]))
         return false;
     for (int i = 0; i < 3; i++)
-        if (!fits(n, loop->operands[i]))
+        if (!fits(n, loop->operands[i]) && !(i == 1 && may_end_below(n, loop)))
             return false;
     struct range upper = known_range(n, loop->operands[1]);
     if (!ir_constant_integer(loop->operands[2], &step))
@@ -173,6 +182,12 @@ static void narrow_loop(struct narrowing *n, struct ir_operation *loop)
     struct ir_builder before = rewrite_before(loop);
     struct ir_value **operands = ARENA_ARRAY(arena, struct ir_value *, loop->operand_count);
     const struct ir_type **types = ARENA_ARRAY(arena, const struct ir_type *, loop->result_count);
+    if (variable && may_end_below(n, loop)) {
+        struct ir_value *upper = loop->operands[1], *least = ir_constant_int(&before, upper->type, INT32_MIN);
+        struct ir_value *raised = ir_binary(&before, OP_MAX, upper, least);
+        note_range(n, raised, (struct range){INT32_MIN, known_range(n, upper).high});
+        ir_set_operand(loop, 1, raised);
+    }
     for (int i = 0; i < loop->operand_count; i++) {
         bool narrow = i < 3 ? variable : carried[i - 3];
         operands[i] = narrow ? as_narrow(n, &before, loop->operands[i]) : loop->operands[i];
@@ -244,7 +259,10 @@ static void walk(struct narrowing *n, struct ir_block *block)
 bool pass_narrow(struct ir_function *function, struct pass_context *context)
 {
     const struct ranges *ranges = ranges_analyse(function, context->arena);
+    bool changed = narrow_offsets(function, ranges, context);
+    if (changed)
+        ranges = ranges_analyse(function, context->arena);
     struct narrowing n = {.context = context, .count = ranges->count, .capacity = ranges->count, .of = ranges->of};
     walk(&n, function->body);
-    return n.changed;
+    return changed || n.changed;
 }

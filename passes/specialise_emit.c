@@ -366,6 +366,15 @@ static struct ir_value *own_place(struct role *r, struct ir_value *pair)
     return ir_binary(b, OP_MIN, ir_binary(b, OP_ADD, first, r->rank), last);
 }
 
+/* What is known to fit 32 bits goes through them, so that it takes one register while programs run. */
+static struct ir_value *within_limit(struct role *r, struct ir_value *coordinate, int dimension)
+{
+    int64_t limit = r->o->function->grid_limit[dimension];
+    if (limit < 1 || limit > INT32_MAX)
+        return coordinate;
+    return ir_cast(&r->builder, ir_cast(&r->builder, coordinate, IR_U32), IR_INDEX);
+}
+
 struct mapping { struct role *role; struct ir_value **coordinate; };
 
 static void map_grid_index(struct ir_operation *op, void *data)
@@ -415,6 +424,8 @@ static void place_program(struct role *r, struct ir_value *p)
     }
     if (r->o->cluster > 1)
         coordinate[r->o->cluster_dimension] = own_place(r, coordinate[r->o->cluster_dimension]);
+    for (int d = 0; d < rank; d++)
+        coordinate[d] = within_limit(r, coordinate[d], d);
     struct mapping mapping = { r, coordinate };
     ir_walk(function->body, map_grid_index, &mapping);
 }

@@ -231,13 +231,31 @@ static LLVMValueRef compare(struct lowering *l, enum ir_predicate predicate, enu
     return LLVMBuildICmp(l->builder, ir_is_signed(element) ? sign[predicate] : plain[predicate], a, b, "");
 }
 
+/* Both far enough from the ends of i32 that their difference is in it. */
+static bool is_near_zero(const struct lowering *l, const struct ir_value *value) {
+    struct range range = range_of(l->ranges, value);
+    return range.low > INT32_MIN / 2 && range.high < INT32_MAX / 2;
+}
+
+/* Where a is a thread's place plus a number of the register, as in x + 8 < b: 8 < b - x, which has no sum for each
+ * register.  The difference is merged by LLVM. */
+static void compare_places(struct lowering *l, LLVMValueRef *a, LLVMValueRef *b) {
+    bool is_sum = LLVMIsAInstruction(*a) && LLVMGetInstructionOpcode(*a) == LLVMAdd;
+    if (!is_sum || !LLVMIsAConstantInt(LLVMGetOperand(*a, 1))) return;
+    *b = LLVMBuildSub(l->builder, *b, LLVMGetOperand(*a, 0), "");
+    *a = LLVMGetOperand(*a, 1);
+}
+
 void lower_compare(struct lowering *l, struct ir_operation *operation) {
-    enum ir_element element = operation->operands[0]->type->element;
+    const struct ir_value *first = operation->operands[0], *second = operation->operands[1];
     enum ir_predicate predicate = (enum ir_predicate)ir_number(operation, IR_ATTRIBUTE_PREDICATE, IR_PREDICATE_EQ);
     LLVMValueRef *out = value_define(l, operation->results[0]);
-    for (int i = 0; i < value_registers(operation->results[0]->type); i++)
-        out[i] = compare(l, predicate, element, value_register(l, operation->operands[0], i),
-                         value_register(l, operation->operands[1], i));
+    bool places = first->type->element == IR_I32 && is_near_zero(l, first) && is_near_zero(l, second);
+    for (int i = 0; i < value_registers(operation->results[0]->type); i++) {
+        LLVMValueRef a = value_register(l, first, i), b = value_register(l, second, i);
+        if (places) compare_places(l, &a, &b);
+        out[i] = compare(l, predicate, first->type->element, a, b);
+    }
 }
 
 void lower_arithmetic(struct lowering *l, struct ir_operation *operation) {

@@ -6,9 +6,9 @@
  * of layouts are made; what was made outside for all warps is not asked there.  The number of a warp goes through a
  * shuffle, so that ptxas sees that it is the same in all lanes and keeps what is made of it in uniform registers.
  *
- * Behind a loop that multiplies by wgmma there is such a prologue again: the number of the thread is read anew, and what
- * the rest of the region makes of it (where its elements lie, who stores) is computed there.  What was made in front of
- * the loop would take registers all through it, which accumulators need.
+ * Behind a loop that multiplies by wgmma there is such a prologue again: the number of the thread is read anew, and
+ * what the rest of the region makes of it (where its elements lie, who stores) is computed there.  What was made in
+ * front of the loop would take registers all through it, which accumulators need.
  *
  * What one thread does for its role (tma_store, tma_commit, tma_wait: always the same thread) stands in a block behind
  * a branch. */

@@ -273,7 +273,9 @@ static int input_number(struct text *t, char letter, LLVMValueRef value) {
     return t->results + t->count++;
 }
 
-static void add_line(struct text *t, const char *line) { buffer_printf(&t->body, "%s%s", t->body.size ? "\n\t" : "", line); }
+static void add_line(struct text *t, const char *line) {
+    buffer_printf(&t->body, "%s%s", t->body.size ? "\n\t" : "", line);
+}
 
 /* One instruction into the registers of the tile that `registers` lists. */
 static void multiply(struct lowering *l, const struct product *p, struct text *t, const int *registers,
