@@ -20,8 +20,8 @@
  *
  *     %t = reduce axis(0) kind(add) %e : f32      becomes the reduction of a piece: ((%e0 + %e1) + %e2) + %e3
  *
- *     %t = reduce axis(0) kind(add) %e : f32      becomes the reduction of one piece: ((%e0 + %e1) + %e2) + %e3
- * a piece ahead.  Where a row waits for two sums and two blocks fill a multiprocessor, the row is held, too, with
+ * Exponentials that a sum and the store need stay in registers as far as these go.  What the store reads besides is
+ * read a piece ahead.  Where a row waits for two sums and two blocks fill a multiprocessor, the row is held, too, with
  * registers for a third block: others load and store while one waits.
  *
  * Rows half as wide keep what they have, but read what only the store needs (weights, biases) piece by piece.  Without
