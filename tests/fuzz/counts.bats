@@ -21,23 +21,37 @@ END
 
 @test "a finding makes a long run fail, and is named with the command that shows it" {
     cd "$BATS_TEST_TMPDIR"
-    mkdir -p "build/obj/tests/fuzz"
-    cat >build/obj/tests/fuzz/differential_test <<'END'
+    mkdir -p build/obj/tests/fuzz
+    cat >build/obj/tests/fuzz/campaign <<'END'
 #!/bin/sh
-sleep 1
-echo "seed $1: cse: a value differs"
-echo "{\"tool\": \"differential_test\", \"first\": $1, \"programs\": $2, \"runs\": 1, \"failures\": 1}"
-exit 1
+findings=0
+[ "$1" != passes ] || { echo "seed $2: cse: a value differs" >"$FOLDER/$1-$2.txt"; findings=1; }
+echo "{\"tool\": \"campaign $1\", \"seed\": $2, \"programs\": 5, \"runs\": 7, \"findings\": $findings}" >>"$COUNTS"
+exit $findings
 END
-    printf '#!/bin/sh\nsleep 1\necho "{\\"programs\\": $2, \\"runs\\": 1, \\"failures\\": 0}"\n' >build/obj/tests/fuzz/cpu_test
-    for other in machine front_corpus ir_corpus parse_corpus cubin_corpus object_corpus; do
-        cp build/obj/tests/fuzz/cpu_test "build/obj/tests/fuzz/${other}_test"
-    done
-    chmod +x build/obj/tests/fuzz/*
+    chmod +x build/obj/tests/fuzz/campaign
     BUILDDIR=$PWD/build TIME=1 SEED=4000 COUNTS=$PWD/counts run sh "$SRCDIR/tests/fuzz/long-run"
     [ "$status" = 1 ]
     echo "$output"
-    [[ $output == *"differential_test' 4000 1"* ]]
-    grep -q '"tool": "differential_test".*"findings": 1' counts
-    grep -q '"tool": "cpu_test".*"findings": 0' counts
+    [[ $output == *"seed 4000: cse: a value differs"* ]]
+    [[ $output == *"campaign' passes 4000 1"* ]]
+    grep -q '"tool": "campaign passes".*"findings": 1' counts
+    grep -q '"tool": "campaign cpu".*"findings": 0' counts
+}
+
+@test "a campaign outlives an input that crashes, and names it" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p found
+    cat >some_corpus_test <<'END'
+#!/bin/sh
+[ "$1" = seeds ] || exit 2
+[ $(($2 % 2000)) = 0 ] && [ "$3" = 2000 ] && [ "$2" != 4000 ] && exit 0
+[ "$2" -le 4003 ] && [ $(($2 + $3)) -gt 4003 ] && kill -SEGV $$
+exit 0
+END
+    chmod +x some_corpus_test
+    JOBS=3 FOLDER=$PWD/found COUNTS=$PWD/counts run "$BUILDDIR/obj/tests/fuzz/campaign" inputs 0 6 "$PWD/some_corpus_test"
+    [ "$status" = 1 ]
+    grep -q 'seed 4003: status' found/inputs-2.txt
+    grep -q '"runs": 12000, .*"findings": 1' counts
 }
