@@ -1,6 +1,6 @@
 /* Kernels of reproducible.tile, compiled with --reproducible, against the tree of neighbours computed here: every bit
- * must agree on any instruction set and GPU.  PREFIX is what the object's names begin with; the first argument "gpu" runs
- * them on the current device's default stream instead of the processor. */
+ * must agree on any instruction set and GPU.  PREFIX is what the object's names begin with; the first argument "gpu", or
+ * TILE_TEST_STREAM=gpu, runs them on device 0 instead of the processor. */
 #include "reproducible.h"
 #include <dlfcn.h>
 #include <math.h>
@@ -181,7 +181,8 @@ int main(int count, char **arguments)
 {
     static const int widths[] = {1, 63, 64, 200, 700};
     uint32_t state = 12345;
-    if (count > 1 && strcmp(arguments[1], "gpu") == 0 && !open_gpu())
+    const char *wanted = count > 1 ? arguments[1] : getenv("TILE_TEST_STREAM");
+    if (wanted != NULL && strcmp(wanted, "gpu") == 0 && !open_gpu())
         return 77;
     for (int i = 0; i < ROWS * COLUMNS; i++) {
         state = state * 1664525u + 1013904223u;
