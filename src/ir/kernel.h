@@ -95,7 +95,6 @@ struct kernel_gpu_code {
     const char *symbol;                 /* in the cubin */
     int threads, registers, cluster;
     int64_t shared_bytes;               /* dynamic */
-    int64_t static_bytes;               /* shared memory that the cubin asks for by itself */
     int64_t local_bytes;
     int64_t spill_stores, spill_loads;  /* bytes, as ptxas says */
     const char *summary;                /* one line: instructions, stages, roles, registers, memory */

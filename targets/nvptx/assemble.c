@@ -276,7 +276,6 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
                                             .registers = kernels[0].registers,
                                             .cluster = variant->function->cluster > 1 ? variant->function->cluster : 1,
                                             .shared_bytes = reply.shared_bytes,
-                                            .static_bytes = kernels[0].shared_bytes,
                                             .local_bytes = kernels[0].local_bytes,
                                             .persistent = variant->function->persistent > 0 ? variant->function->persistent : 0};
     struct tensor_map *maps = NULL;

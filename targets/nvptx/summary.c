@@ -92,7 +92,7 @@ const char *nvptx_summary(struct arena *arena, const struct ir_function *functio
                       (long long)code->spill_loads);
     else buffer_puts(&out, ", no spills");
     if (code->local_bytes) buffer_printf(&out, ", %lld bytes local", (long long)code->local_bytes);
-    print_shared(&out, code->shared_bytes + code->static_bytes);
+    print_shared(&out, code->shared_bytes); /* the 1 KiB that sm_90 keeps for itself is the same for all */
     const char *text = arena_substring(arena, out.data, out.size);
     buffer_free(&out);
     return text;
