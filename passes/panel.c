@@ -142,7 +142,8 @@ static bool is_computed(const struct panel *p, const struct ir_value *value, int
     case OP_IF:
         return is_pure_region(op);
     case OP_LOAD:
-        return view_dimension(op, axis) >= 0 && alias_is_settled(op->block->function, op->operands[0]);
+        return view_dimension(op, axis) >= 0 && !alias_is_written(op->block->function, op->operands[0]) &&
+               !alias_precedes_release(op);
     case OP_RESHAPE:
         return reshaped_axis(op, axis) >= 0;
     case OP_BROADCAST:
@@ -330,7 +331,8 @@ static void check_uses(struct ir_operation *op, void *data)
     }
 }
 
-void panel_open(struct panel *p, struct ir_function *function, const struct ir_value *value)
+void panel_open(struct panel *p, struct ir_function *function, const struct ir_value *value,
+                struct ir_value *const *copies, int count)
 {
     struct checking checking = { .panel = p, .value = value, .changed = true };
     p->map_count = function->next_value_id;
@@ -342,6 +344,9 @@ void panel_open(struct panel *p, struct ir_function *function, const struct ir_v
         checking.changed = false;
         ir_walk(function->body, check_uses, &checking);
     }
+    for (int id = 0; id < count && copies; id++)
+        if (p->own[id] && copies[id])
+            p->own[copies[id]->id] = true;
 }
 
 struct ir_value *panel_of(struct panel *p, struct ir_builder *builder, struct ir_value *value)

@@ -71,7 +71,8 @@ static void need_operation(struct outline *o, const struct ir_operation *op, con
         fail(o, op, "where it reads depends on an operation with an effect");
         return;
     }
-    if (rewrite_has_trait(op, IR_TRAIT_READ) && !alias_is_settled(o->function, op->operands[0]))
+    if (rewrite_has_trait(op, IR_TRAIT_READ) &&
+        (alias_is_written(o->function, op->operands[0]) || alias_follows_acquire(op)))
         fail(o, op, "where it reads depends on memory that may change while the kernel runs");
     need_operands(o, op, 0, op->operand_count);
 }

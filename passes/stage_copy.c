@@ -57,7 +57,8 @@ bool stage_copy_fits(const struct target_row *target, const struct ir_operation 
         *reason = "its view is not a parameter of the kernel";
         return false;
     }
-    if (!alias_is_settled(load->block->function, access.view)) {
+    if (alias_is_written(load->block->function, access.view) || alias_follows_acquire(load) ||
+        alias_function_waits(load->block->function)) {
         *reason = "the kernel may write what it reads, or waits for others that write";
         return false;
     }

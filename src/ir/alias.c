@@ -76,8 +76,6 @@ static bool any_orders(const struct ir_block *block)
     return false;
 }
 
-bool alias_function_orders(const struct ir_function *function) { return any_orders(function->body); }
-
 static bool any_writes(const struct ir_block *block, const struct ir_value *memory)
 {
     for (const struct ir_operation *op = block->first; op; op = op->next) {
@@ -89,6 +87,62 @@ static bool any_writes(const struct ir_block *block, const struct ir_value *memo
                 return true;
     }
     return false;
+}
+
+/* ---- who comes first ---- */
+
+enum side { LEARNS, TELLS };
+
+static bool orders_so(const struct ir_operation *op, enum side side)
+{
+    bool atomic = ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC;
+    int64_t order = ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED);
+    if (op->opcode == OP_CALL || (atomic && alias_orders(op) && order != (side == LEARNS ? IR_ORDER_RELEASE
+                                                                          : IR_ORDER_ACQUIRE)))
+        return true;
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
+            if (orders_so(inner, side))
+                return true;
+    return false;
+}
+
+/* Around the operation, in front of it or behind it: all of a loop is both. */
+static bool comes(const struct ir_operation *op, enum side side, bool in_front)
+{
+    for (; op; op = op->block->parent) {
+        const struct ir_operation *other = in_front ? op->previous : op->next;
+        for (; other; other = in_front ? other->previous : other->next)
+            if (orders_so(other, side))
+                return true;
+        const struct ir_operation *outer = op->block->parent;
+        if (outer && (outer->opcode == OP_FOR || outer->opcode == OP_WHILE) && orders_so(outer, side))
+            return true;
+    }
+    return false;
+}
+
+bool alias_follows_acquire(const struct ir_operation *op) { return comes(op, LEARNS, true); }
+
+bool alias_precedes_release(const struct ir_operation *op) { return comes(op, TELLS, false); }
+
+static bool any_waits(const struct ir_block *block)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        if (op->opcode == OP_WHILE && orders_so(op, LEARNS))
+            return true;
+        for (int r = 0; r < op->region_count; r++)
+            if (any_waits(op->regions[r]))
+                return true;
+    }
+    return false;
+}
+
+bool alias_function_waits(const struct ir_function *function) { return any_waits(function->body); }
+
+bool alias_is_written(const struct ir_function *function, const struct ir_value *memory)
+{
+    return any_writes(function->body, memory);
 }
 
 bool alias_is_settled(const struct ir_function *function, const struct ir_value *memory)

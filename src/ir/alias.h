@@ -12,9 +12,15 @@ bool alias_may(const struct ir_value *a, const struct ir_value *b);
 bool alias_clobbers(const struct ir_operation *write, const struct ir_operation *load);
 /* Whether an operation alone orders other accesses: an atomic with acquire or release, a barrier, a call. */
 bool alias_orders(const struct ir_operation *operation);
-/* Whether any operation of the function may show it what other programs wrote, or show others what it wrote: a call, or an
- * atomic with acquire or release.  Asynchronous copies and roles of their own do not follow such an order. */
-bool alias_function_orders(const struct ir_function *function);
+/* Whether an acquire (or a call) may come in front of the operation in one run of the function, so that what it reads may
+ * be there only behind that: nothing may read it earlier. */
+bool alias_follows_acquire(const struct ir_operation *operation);
+/* Whether a release (or a call) may come behind it, which says that the operation is over. */
+bool alias_precedes_release(const struct ir_operation *operation);
+/* Whether a program waits for another in a loop: then it matters in which order programs start. */
+bool alias_function_waits(const struct ir_function *function);
+/* Whether the function may write these elements. */
+bool alias_is_written(const struct ir_function *function, const struct ir_value *memory);
 /* Whether these elements read the same wherever in the function they are read: nothing writes them, nothing orders. */
 bool alias_is_settled(const struct ir_function *function, const struct ir_value *memory);
 #endif
