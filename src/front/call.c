@@ -545,6 +545,21 @@ static int find_parameter(const struct ast_declaration *d, const char *name) {
     return -1;
 }
 
+/* A view where a value is taken: the parameter most likely lacks its `in`. */
+static struct value refuse_view(struct elaborator *e, const struct ast_parameter *p, struct value v) {
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0310, v.at,
+                                        "`%s` is a view, and `%s` takes a value; a parameter for views is written "
+                                        "`%s: in ...`, and `%s[i +: B]` reads a tile",
+                                        v.view->name, p->name.text, p->name.text, v.view->name);
+    front_note(e, d, p->at, "the parameter is declared here");
+    if (p->type && p->type->kind == TYPE_NODE_TILE) {
+        struct location before = p->type->at;
+        before.end_column = before.column;
+        front_fixit(e, d, before, "in ");
+    }
+    return value_error(v.at);
+}
+
 struct value call_function(struct elaborator *e, struct global *function, const struct ast_expression *call) {
     const struct ast_declaration *d = function->declaration;
     int count = d->parameters.count;
@@ -569,7 +584,8 @@ struct value call_function(struct elaborator *e, struct global *function, const 
         given[at] = true;
         arguments[at] = elaborate(e, a->value);
         if (d->parameters.data[at]->direction == DIRECTION_NONE && arguments[at].kind != VALUE_TYPE)
-            arguments[at] = value_read(e, arguments[at]);
+            arguments[at] = arguments[at].kind == VALUE_VIEW ? refuse_view(e, d->parameters.data[at], arguments[at])
+                                                             : value_read(e, arguments[at]);
         if (value_is_error(arguments[at])) good = false;
     }
     for (int i = 0; i < count && good; i++)

@@ -48,8 +48,10 @@ static void declare_names(struct elaborator *e, const struct ast_statement *s) {
         struct value all = s->values.count == 1 ? elaborate_value(e, s->values.data[0]) : value_error(s->at);
         bool fits = all.kind == VALUE_TUPLE && all.list.count == count;
         if (!fits && (!value_is_error(all) || s->values.count != 1))
-            front_report(e, DIAGNOSTIC_E0307, s->at, "%d names need %d values, and the right side gives %d", count,
-                         count, all.kind == VALUE_TUPLE ? all.list.count : s->values.count);
+            front_report(e, DIAGNOSTIC_E0307, s->at,
+                         count == 1 ? "%d name needs %d value, and the right side gives %d"
+                                    : "%d names need %d values, and the right side gives %d",
+                         count, count, all.kind == VALUE_TUPLE ? all.list.count : s->values.count);
         for (int i = 0; i < count; i++) values[i] = fits ? all.list.data[i] : value_error(s->at);
     }
     for (int i = 0; i < count; i++) {

@@ -32,3 +32,10 @@ commands() { # of a section
     lacks "sm_80 "
     [ "$(grep -c '^sm_90a' <<<"$output")" -eq "$(tilecc --print-products | grep -c '^sm_90a')" ]
 }
+
+@test "every warning is named" {
+    for name in $(sed -nE 's/^DIAGNOSTIC\(W[0-9]*, warning, "([a-z-]*)".*/\1/p' "$SRCDIR/src/base/diagnostics.def"); do
+        sed 's/\\-/-/g' "$SRCDIR/man/tilecc.1" | grep -qF "\fB$name\fR" || { echo "$name"; return 1; }
+        expect 0 tilecc -fsyntax-only "-Wno-$name" k.tile
+    done
+}

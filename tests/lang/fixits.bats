@@ -44,3 +44,18 @@ write() { printf 'kernel k(x: inout f32[N], p: *f32, n: i32) grid(i: N) {\n%s\n}
     done < <(habits)
     [ $bad = 0 ]
 }
+
+@test "a view where a function takes a tile: the parameter gets its in" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >k.tile <<'END'
+fn corner(u: f32[H, W], i: i64) -> f32[4, 4] = u[i +: 4, 0 +: 4];
+kernel k(x: in f32[M, N], y: out f32[M, N]) grid(i: M) { y[i +: 4, 0 +: 4] = corner(x, i); }
+END
+    run "$TILECC" -fsyntax-only -fdiagnostics-format=json k.tile
+    [ "$status" -eq 1 ]
+    [[ $output == *'"code":"E0310"'* ]]
+    printf '%s\n' "$output" >log
+    python3 "$SRCDIR/tests/lang/apply-fixits.py" k.tile log >fixed.tile
+    grep -q '^fn corner(u: in f32\[H, W\], i: i64)' fixed.tile
+    "$TILECC" -fsyntax-only fixed.tile
+}
