@@ -331,7 +331,8 @@ static void check_uses(struct ir_operation *op, void *data)
     }
 }
 
-void panel_open(struct panel *p, struct ir_function *function, const struct ir_value *value)
+void panel_open(struct panel *p, struct ir_function *function, const struct ir_value *value,
+                struct ir_value *const *copies, int count)
 {
     struct checking checking = { .panel = p, .value = value, .changed = true };
     p->map_count = function->next_value_id;
@@ -343,6 +344,9 @@ void panel_open(struct panel *p, struct ir_function *function, const struct ir_v
         checking.changed = false;
         ir_walk(function->body, check_uses, &checking);
     }
+    for (int id = 0; id < count && copies; id++)
+        if (p->own[id] && copies[id])
+            p->own[copies[id]->id] = true;
 }
 
 struct ir_value *panel_of(struct panel *p, struct ir_builder *builder, struct ir_value *value)

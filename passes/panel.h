@@ -18,8 +18,11 @@ struct panel {
     int map_count;
     VECTOR(struct panel_scoped) scoped;
 };
-/* For parts of `value`, a value of this function from before. */
-void panel_open(struct panel *panel, struct ir_function *function, const struct ir_value *value);
+/* For parts of `value`, a value of this function from before, or of its copy when the function is being copied:
+ * copies[id], for ids below `count`, is the copy of a value.  What else needs a value is asked of the original, since
+ * users may not have been copied yet. */
+void panel_open(struct panel *panel, struct ir_function *function, const struct ir_value *value,
+                struct ir_value *const *copies, int count);
 /* The part of `value` at the builder's point: elementwise operations, casts, broadcasts, loads and branches that only the
  * value needs are computed again for the part, everything else is cut out by extract. */
 struct ir_value *panel_of(struct panel *panel, struct ir_builder *builder, struct ir_value *value);

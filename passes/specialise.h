@@ -63,9 +63,9 @@ struct ir_value *outline_unconverted(struct ir_value *value); /* looks through c
 void outline_plan_stores(struct outline *o);
 bool outline_is_staging(const struct outline *o, const struct ir_value *buffer);
 const struct staged_store *outline_staged(const struct outline *o, const struct ir_operation *store); /* or NULL */
-/* The store with operands (view, indexes) and value already mapped. */
+/* The store with operands (view, indexes) already mapped; copies[id] is the copy of a value of the source, or NULL. */
 void outline_emit_store(struct outline *o, struct ir_builder *builder, const struct staged_store *staged,
-                        struct ir_value *value, struct ir_value *const *operands);
+                        struct ir_value *const *copies, struct ir_value *const *operands);
 
 static inline int outline_channel(const struct outline *o, const struct ir_operation *wait)
 {

@@ -282,7 +282,7 @@ static void emit_staged(struct role *r, const struct staged_store *staged)
     for (int i = 0; i <= access.rank; i++)
         operands[i] = mapped(r, op->operands[i]);
     r->builder.at = op->at;
-    outline_emit_store(r->o, &r->builder, staged, mapped(r, outline_unconverted(access.value)), operands);
+    outline_emit_store(r->o, &r->builder, staged, r->map, operands);
 }
 
 static void emit_operation(struct role *r, struct ir_operation *op)

@@ -169,7 +169,7 @@ static void build_number(struct ir_builder *builder, enum ir_opcode opcode, int6
 }
 
 void outline_emit_store(struct outline *o, struct ir_builder *builder, const struct staged_store *staged,
-                        struct ir_value *value, struct ir_value *const *operands)
+                        struct ir_value *const *copies, struct ir_value *const *operands)
 {
     struct ir_access access;
     struct staged_store panels = *staged;
@@ -185,7 +185,10 @@ void outline_emit_store(struct outline *o, struct ir_builder *builder, const str
     struct panel panel = { .axis = 1, .length = panels.width, .layout = panels.part->layout };
     panel.adapter = (struct layout_adapter){ o->function->module, ir_context_layouts(types), o->context->arena,
                                              o->function->warps };
-    panel_open(&panel, o->function, value);
+    struct ir_value *source = outline_unconverted(access.value), *value = copies[source->id];
+    if (!value)
+        value = source;
+    panel_open(&panel, o->function, source, copies, o->value_count);
     for (int p = 0; p < panels.count; p++) {
         int64_t start[2] = { 0, (int64_t)p * panels.width };
         build_number(builder, OP_TMA_WAIT, slots - 1 + PLANTED(store_waits_for_one_less));
