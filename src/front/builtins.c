@@ -210,8 +210,14 @@ static bool read_argument(struct elaborator *e, struct call *call, const struct 
         return false;
     }
     if (call->count == builtin->most) {
-        front_report(e, DIAGNOSTIC_E0307, a->at, "`%s` takes %d argument%s", builtin->name, builtin->most,
-                     builtin->most == 1 ? "" : "s");
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0307, a->at, "`%s` takes %d argument%s", builtin->name,
+                                            builtin->most, builtin->most == 1 ? "" : "s");
+        if (allows(builtin->options, "axis")) {
+            struct location before = a->value->at;
+            before.end_column = before.column;
+            front_note(e, d, a->at, "the dimension is named, `axis = ...`");
+            front_fixit(e, d, before, "axis = ");
+        }
         return false;
     }
     struct value v;

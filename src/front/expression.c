@@ -197,6 +197,17 @@ static struct value view_pointer(struct elaborator *e, const struct view_value *
     return value_run(ir_build_value(&e->builder, OP_VIEW_POINTER, pointer, 1, (struct ir_value *[]){view->run}), at);
 }
 
+/* What others call the members of a view. */
+static const char *own_member(const char *name) {
+    static const struct { const char *name, *own; } known[] = {
+        {"shape", "extent"}, {"size", "extent"}, {"extents", "extent"}, {"dims", "extent"},
+        {"strides", "stride"}, {"data", "ptr"}, {"pointer", "ptr"}, {"data_ptr", "ptr"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, name) == 0) return known[i].own;
+    return NULL;
+}
+
 static struct value elaborate_member(struct elaborator *e, const struct ast_expression *expression) {
     struct value base = elaborate(e, expression->base);
     const char *name = expression->name;
@@ -220,8 +231,10 @@ static struct value elaborate_member(struct elaborator *e, const struct ast_expr
             return v;
         }
         if (strcmp(name, "ptr") == 0) return view_pointer(e, base.view, expression->at);
-        front_report(e, DIAGNOSTIC_E0205, expression->operator_at,
-                     "a view has `extent`, `stride` and `ptr`, but no `%s`", name);
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0205, expression->operator_at,
+                                            "a view has `extent`, `stride` and `ptr`, but no `%s`", name);
+        const char *own = own_member(name);
+        if (own) front_fixit(e, d, expression->operator_at, own);
         return value_error(expression->at);
     }
     front_report(e, DIAGNOSTIC_E0205, expression->operator_at, "%s has no member `%s`", front_describe(e, base), name);

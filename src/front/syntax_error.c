@@ -372,6 +372,11 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
         if (inside(parser) == '(') parser_fixit(parser, d, t[0].at, "==");
         return true;
     }
+    if (expects(expected, "..") && parser->statement_first->kind == TOKEN_FOR && inside(parser) != '[') {
+        parser_report(parser, DIAGNOSTIC_E0116, t[0].at,
+                      "loops count with `for x in a..b`, b excluded; `step c` follows where it is not 1");
+        return true;
+    }
     if (kind == ';' && (expects_statement(expected) || expects_declaration(expected))) {
         struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0122, t[0].at, "a `;` without a statement");
         bool is_body = t[1].kind == ')' || t[1].kind == TOKEN_ELSE;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Habits of C (and of Python) come with a fix-it, and what the fix-it makes compiles.
+# Habits of C and of Python come with a fix-it, and what the fix-it makes compiles.
 
 # CODE~the statement as a C programmer writes it~what becomes of it
 habits() { cat <<'END'
@@ -25,6 +25,8 @@ E0123~x[i] = *p;~x[i] = load(p);
 E0311~x[i +: 4] = x[i +: 4] > 0.0 ? x[i +: 4] : 0.0;~x[i +: 4] = where(x[i +: 4] > 0.0, x[i +: 4], 0.0);
 E0303~if (n) x[i] = 1.0;~if (n != 0) x[i] = 1.0;
 E0120~if (0 < n < 3) x[i] = 1.0;~if (0 < n and n < 3) x[i] = 1.0;
+E0205~x[i] = f32(x.shape[0]);~x[i] = f32(x.extent[0]);
+E0307~x[i] = sum(x[i +: 4], 0);~x[i] = sum(x[i +: 4], axis = 0);
 E0121~if (n = 3) x[i] = 1.0;~if (n == 3) x[i] = 1.0;
 END
 }
