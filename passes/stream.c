@@ -200,8 +200,8 @@ static int choose_blocks(struct stream *s)
 
 /* ---- rewriting ---- */
 
-/* What a store's piece needs from views is read in front of the piece before, and for the first one in front of the
- * last reduction: nobody waits for it then. */
+/* What a store's piece needs from views is read at once, in front of the piece before (or of itself, where registers are
+ * few: other blocks work while it waits), and for the first piece in front of the last reduction. */
 static void read_ahead(struct stream *s, struct ir_builder *builder, int number)
 {
     struct ir_access access;
@@ -230,9 +230,9 @@ static void stream_store(struct stream *s, const struct plan *plan)
         read_ahead(s, &front, 0);
     }
     for (int number = 0; number < s->pieces; number++) {
-        if (reduction)
-            read_ahead(s, &builder, number + 1);
         s->made.count = 0;
+        if (reduction)
+            read_ahead(s, &builder, s->blocks > 1 ? number : number + 1);
         stream_piece_of_access(s, &builder, s->at, number, 0, true);
     }
     pass_remark(s->context, s->at->at, "written in %d pieces%s", s->pieces,
@@ -266,18 +266,81 @@ static struct ir_value *combine(struct ir_builder *builder, const struct ir_oper
     return both;
 }
 
-static void stream_reduce(struct stream *s, const struct plan *plan)
+/* A mask that pieces of the value select by, on their way from what they are computed from. */
+static const struct ir_operation *find_mask(const struct stream *s, struct ir_value *value, int depth)
 {
-    struct ir_value *value = plan->op->operands[0], *sum = NULL;
-    take_plan(s, plan);
-    struct ir_builder builder = rewrite_before(s->at);
+    const struct ir_operation *op = value->definition;
+    const struct ir_operation *mask = NULL;
+    if (!layout_rule_has(value) || !stream_is_computed(s, value, depth, false) || op->opcode == OP_LOAD)
+        return NULL;
+    if (op->opcode == OP_SELECT && op->operands[0]->definition && op->operands[0]->definition->opcode == OP_INSIDE)
+        return op->operands[0]->definition;
+    for (int i = 0; i < op->operand_count && !mask; i++)
+        mask = find_mask(s, op->operands[i], depth + 1);
+    return mask;
+}
+
+/* Whether all elements that the mask asks for are inside, as a scalar; NULL: that is not told by the extents alone. */
+static struct ir_value *test_whole(struct ir_builder *builder, const struct ir_operation *mask)
+{
+    struct ir_access access;
+    struct ir_value *whole = NULL;
+    if (!mask || !ir_access_of(mask, &access) || access.view->type->optional)
+        return NULL;
+    for (int d = 0; d < access.rank; d++) {
+        int64_t start;
+        if (access.place[d] != IR_GATHER && ir_number(mask, IR_ATTRIBUTE_INSIDE, 0) >> d & 1)
+            continue;
+        if (access.place[d] <= 0 || !ir_constant_integer(access.index[d], &start) || start < 0 || start > INT32_MAX)
+            return NULL;
+        const struct ir_type *type = access.index[d]->type;
+        struct ir_value *extent = ir_build_value(builder, OP_EXTENT, type, 1, &mask->operands[0]);
+        ir_set_number(extent->definition, IR_ATTRIBUTE_DIMENSION, d);
+        struct ir_value *end = ir_constant_int(builder, type, start + access.place[d]);
+        struct ir_value *reaches = ir_compare(builder, IR_PREDICATE_LE, end, extent);
+        whole = whole ? ir_binary(builder, OP_AND, whole, reaches) : reaches;
+    }
+    return whole;
+}
+
+static struct ir_value *sum_pieces(struct stream *s, struct ir_builder *builder, struct ir_value *value)
+{
+    struct ir_value *sum = NULL;
     for (int number = 0; number < s->pieces; number++) {
         s->made.count = 0;
-        struct ir_value *piece = stream_make_piece(s, &builder, value, number, 1, true);
-        sum = sum ? combine(&builder, s->at, sum, piece) : piece;
+        struct ir_value *piece = stream_make_piece(s, builder, value, number, 1, true);
+        sum = sum ? combine(builder, s->at, sum, piece) : piece;
     }
-    ir_set_operand(s->at, 0, sum);
-    pass_remark(s->context, s->at->at, "reduced in %d pieces", s->pieces);
+    return sum;
+}
+
+/*     %d = select (inside %x[0 +: n]), %a, %b      where all of the row is inside, which one test tells, its pieces are
+ * those of %a. */
+static struct ir_value *sum_masked(struct stream *s, struct ir_builder *builder, struct ir_value *value,
+                                   const struct ir_operation *mask, struct ir_value *whole)
+{
+    const struct ir_type *type = stream_piece_type(s, value->type);
+    struct ir_operation *branch = ir_build(builder, OP_IF, 1, &whole, 1, &type);
+    for (int r = 0; r < 2; r++) {
+        struct ir_builder inner = { .module = builder->module, .block = branch->regions[r], .at = builder->at };
+        s->whole = r == 0 ? mask : NULL;
+        struct ir_value *sum = sum_pieces(s, &inner, value);
+        ir_build(&inner, OP_YIELD, 1, &sum, 0, NULL);
+    }
+    s->whole = NULL;
+    return branch->results[0];
+}
+
+static void stream_reduce(struct stream *s, const struct plan *plan)
+{
+    struct ir_value *value = plan->op->operands[0];
+    take_plan(s, plan);
+    struct ir_builder builder = rewrite_before(s->at);
+    const struct ir_operation *mask = find_mask(s, value, 1);
+    struct ir_value *whole = test_whole(&builder, mask);
+    ir_set_operand(s->at, 0, whole ? sum_masked(s, &builder, value, mask, whole) : sum_pieces(s, &builder, value));
+    pass_remark(s->context, s->at->at, "reduced in %d pieces%s", s->pieces,
+                whole ? ", without a mask where all of the row is inside" : "");
 }
 
 static void collect(struct ir_operation *op, void *context)

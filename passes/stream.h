@@ -19,10 +19,11 @@ struct stream {
     const struct layout *layout, *piece; /* of the stored or reduced tile, of one piece */
     int dimension, pieces;
     int64_t length;                      /* of a piece along the dimension */
+    const struct ir_operation *whole;    /* an `inside` that is true of all elements, or NULL */
     bool again;                          /* compute again what has other users */
     bool reload;                         /* and read again */
     VECTOR(struct ir_value *) kept;      /* values that pieces are extracted from */
-    VECTOR(struct ir_value *) made;      /* of the piece at hand: original and piece, in turn */
+    VECTOR(struct stream_piece) made;    /* for the piece at hand */
     VECTOR(struct stream_held) held;
     VECTOR(struct stream_piece) pieces_kept, pieces_read;
     int64_t bytes_kept;                  /* of those, in a thread */
@@ -47,6 +48,8 @@ bool stream_too_much(const struct stream *s, int64_t bytes);
  * it. */
 bool stream_is_computed(const struct stream *s, const struct ir_value *value, int depth, bool alone);
 static inline bool stream_used_once(const struct ir_value *value) { return value->uses && !value->uses->next; }
+/* The type of a piece of a tile. */
+const struct ir_type *stream_piece_type(const struct stream *s, const struct ir_type *type);
 /* Reads ahead, where the builder stands, what pieces of a value need from views. */
 void stream_read_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number, int depth,
                        bool alone);

@@ -173,7 +173,7 @@ bool stream_is_computed(const struct stream *s, const struct ir_value *value, in
 
 /* ---- making a piece ---- */
 
-static const struct ir_type *piece_type(const struct stream *s, const struct ir_type *type)
+const struct ir_type *stream_piece_type(const struct stream *s, const struct ir_type *type)
 {
     int64_t extent[IR_MAX_RANK];
     for (int d = 0; d < type->rank; d++)
@@ -223,7 +223,7 @@ struct ir_operation *stream_piece_of_access(struct stream *s, struct ir_builder 
     int64_t place[IR_MAX_RANK];
     make_operands(s, builder, op, operands, number, depth, alone);
     operands[1 + dimension] = moved_index(builder, operands[1 + dimension], number * s->length);
-    const struct ir_type *type = op->result_count ? piece_type(s, op->results[0]->type) : NULL;
+    const struct ir_type *type = op->result_count ? stream_piece_type(s, op->results[0]->type) : NULL;
     struct ir_operation *piece = ir_build(builder, op->opcode, op->operand_count, operands, op->result_count, &type);
     copy_attributes(s, piece, op);
     for (int d = 0; d < access.rank; d++)
@@ -275,7 +275,7 @@ static bool is_from_held(const struct stream *s, const struct ir_operation *load
 static struct ir_value *held_piece(struct stream *s, struct ir_builder *builder, struct ir_operation *load, int number)
 {
     struct ir_value *buffer = hold(s, load), *whole = load->results[0];
-    struct ir_value *piece = ir_build_value(builder, OP_BUFFER_LOAD, piece_type(s, whole->type), 1, &buffer);
+    struct ir_value *piece = ir_build_value(builder, OP_BUFFER_LOAD, stream_piece_type(s, whole->type), 1, &buffer);
     set_start(s, piece->definition, whole->type, number);
     return piece;
 }
@@ -284,7 +284,7 @@ static struct ir_value *compute_piece(struct stream *s, struct ir_builder *build
                                       int depth, bool alone)
 {
     struct ir_operation *op = value->definition;
-    const struct ir_type *type = piece_type(s, value->type);
+    const struct ir_type *type = stream_piece_type(s, value->type);
     if (op->opcode == OP_LOAD && is_from_held(s, op, alone))
         return held_piece(s, builder, op, number);
     if (op->opcode == OP_LOAD || op->opcode == OP_INSIDE)
@@ -294,7 +294,8 @@ static struct ir_value *compute_piece(struct stream *s, struct ir_builder *build
         struct ir_value *start = ir_constant_int(builder, type, first);
         return ir_binary(builder, OP_ADD, ir_build_value(builder, OP_IOTA, type, 0, NULL), start);
     }
-    if (is_masked_by_store(s, op) && layout_rule_has(op->operands[1]))
+    bool whole = s->whole && op->opcode == OP_SELECT && op->operands[0]->definition == s->whole;
+    if ((whole || is_masked_by_store(s, op)) && layout_rule_has(op->operands[1]))
         return stream_make_piece(s, builder, op->operands[1], number, depth + 1, alone);
     struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count + 1);
     make_operands(s, builder, op, operands, number, depth, alone);
@@ -308,7 +309,7 @@ static struct ir_value *find_piece(const struct stream *s, const struct stream_p
 {
     for (int i = 0; i < count; i++)
         if (pieces[i].whole == value && pieces[i].number == number && pieces[i].piece->block == s->at->block &&
-            pieces[i].piece->type == piece_type(s, value->type))
+            pieces[i].piece->type == stream_piece_type(s, value->type))
             return pieces[i].piece;
     return NULL;
 }
@@ -327,7 +328,6 @@ void stream_read_piece(struct stream *s, struct ir_builder *builder, struct ir_v
             stream_read_piece(s, builder, op->operands[i], number, depth + 1, alone && stream_used_once(value));
     } else if (!is_from_held(s, op, alone) &&
                !find_piece(s, s->pieces_read.data, s->pieces_read.count, value, number)) {
-        s->made.count = 0;
         struct ir_value *piece = stream_piece_of_access(s, builder, op, number, depth, alone)->results[0];
         vector_push(s->context->arena, &s->pieces_read, ((struct stream_piece){ value, piece, number }));
     }
@@ -338,7 +338,7 @@ static void keep_piece(struct stream *s, struct ir_value *value, struct ir_value
 {
     int64_t bytes = layout_registers(s->piece) * (ir_element_info[piece->type->element].bits / 8);
     bool shared = !alone || !stream_used_once(value);
-    if (s->at->opcode != OP_REDUCE || !shared || !s->roomy || value->definition->opcode != OP_MATH ||
+    if (s->at->opcode != OP_REDUCE || piece->block != s->at->block || !shared || !s->roomy || value->definition->opcode != OP_MATH ||
         stream_too_much(s, s->bytes_kept + bytes))
         return;
     s->bytes_kept += bytes;
@@ -348,9 +348,9 @@ static void keep_piece(struct stream *s, struct ir_value *value, struct ir_value
 struct ir_value *stream_make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number,
                                    int depth, bool alone)
 {
-    for (int i = 0; i < s->made.count; i += 2)
-        if (s->made.data[i] == value)
-            return s->made.data[i + 1];
+    for (int i = 0; i < s->made.count; i++)
+        if (s->made.data[i].whole == value && s->made.data[i].number == number)
+            return s->made.data[i].piece;
     struct ir_value *piece = find_piece(s, s->pieces_kept.data, s->pieces_kept.count, value, number);
     if (!piece && s->at->opcode == OP_STORE)
         piece = find_piece(s, s->pieces_read.data, s->pieces_read.count, value, number);
@@ -360,11 +360,10 @@ struct ir_value *stream_make_piece(struct stream *s, struct ir_builder *builder,
         piece = compute_piece(s, builder, value, number, depth, alone && stream_used_once(value));
         keep_piece(s, value, piece, number, alone);
     } else {
-        piece = ir_build_value(builder, OP_EXTRACT, piece_type(s, value->type), 1, &value);
+        piece = ir_build_value(builder, OP_EXTRACT, stream_piece_type(s, value->type), 1, &value);
         set_start(s, piece->definition, value->type, number);
     }
-    vector_push(s->context->arena, &s->made, value);
-    vector_push(s->context->arena, &s->made, piece);
+    vector_push(s->context->arena, &s->made, ((struct stream_piece){ value, piece, number }));
     return piece;
 }
 

@@ -59,13 +59,20 @@ void shared_store_vector(struct lowering *l, enum ir_element element, const LLVM
     LLVMSetAlignment(store, (unsigned)bytes);
 }
 
+/* Narrow elements come out of words by shifts, which LLVM merges with those that make a bf16 an f32. */
 void shared_load_vector(struct lowering *l, enum ir_element element, LLVMValueRef *values, int count,
                         LLVMValueRef address) {
     LLVMBuilderRef b = l->builder;
-    int bytes = value_bytes(element) * count;
+    int size = value_bytes(element), bytes = size * count, each = bytes >= 4 && size < 4 ? 4 / size : 1;
+    LLVMTypeRef loaded = each > 1 ? vector_type(l, bytes) : elements_type(l, element, count);
+    LLVMTypeRef narrow = LLVMIntTypeInContext(l->context, (unsigned)(8 * size));
     LLVMValueRef load = LLVMBuildLoad2(b, vector_type(l, bytes), address, "");
     LLVMSetAlignment(load, (unsigned)bytes);
-    LLVMValueRef vector = LLVMBuildBitCast(b, load, elements_type(l, element, count), "");
-    for (int i = 0; i < count; i++)
-        values[i] = value_from_bits(l, element, LLVMBuildExtractElement(b, vector, value_i32(l, i), ""));
+    if (each == 1) load = LLVMBuildBitCast(b, load, loaded, "");
+    for (int i = 0; i < count; i++) {
+        bool single = LLVMGetTypeKind(loaded) != LLVMVectorTypeKind;
+        LLVMValueRef part = single ? load : LLVMBuildExtractElement(b, load, value_i32(l, i / each), "");
+        if (i % each) part = LLVMBuildLShr(b, part, value_i32(l, 8 * size * (i % each)), "");
+        values[i] = value_from_bits(l, element, each > 1 ? LLVMBuildTrunc(b, part, narrow, "") : part);
+    }
 }
