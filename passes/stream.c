@@ -200,8 +200,8 @@ static int choose_blocks(struct stream *s)
 
 /* ---- rewriting ---- */
 
-/* What a store's piece needs from views is read at once, in front of the piece before (or of itself, where registers are
- * few: other blocks work while it waits), and for the first piece in front of the last reduction. */
+/* What a store's piece needs from views is read at once, in front of the piece before (or of itself, where registers
+ * are few: other blocks work while it waits), and for the first piece in front of the last reduction. */
 static void read_ahead(struct stream *s, struct ir_builder *builder, int number)
 {
     struct ir_access access;

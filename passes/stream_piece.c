@@ -338,7 +338,8 @@ static void keep_piece(struct stream *s, struct ir_value *value, struct ir_value
 {
     int64_t bytes = layout_registers(s->piece) * (ir_element_info[piece->type->element].bits / 8);
     bool shared = !alone || !stream_used_once(value);
-    if (s->at->opcode != OP_REDUCE || piece->block != s->at->block || !shared || !s->roomy || value->definition->opcode != OP_MATH ||
+    bool dear = shared && value->definition->opcode == OP_MATH;
+    if (s->at->opcode != OP_REDUCE || piece->block != s->at->block || !dear || !s->roomy ||
         stream_too_much(s, s->bytes_kept + bytes))
         return;
     s->bytes_kept += bytes;
