@@ -100,6 +100,16 @@ static bool has_calls(const struct ir_block *block)
     return false;
 }
 
+/* The library splits numbers into sums whose parts make up for each other's rounding: a target that fuses a product
+ * with a sum would break them, and give other bits than the next. */
+static void keep_rounded(struct ir_operation *op, void *data)
+{
+    (void)data;
+    bool fuses = op->opcode == OP_ADD || op->opcode == OP_SUB || op->opcode == OP_MUL;
+    if (fuses && ir_is_float(op->results[0]->type->element))
+        ir_set_number(op, IR_ATTRIBUTE_ROUNDED, 1);
+}
+
 /* The library's function for the element, its own calls inlined; NULL: none that fits. */
 static struct ir_function *find_body(struct pass_context *context, struct ir_module *module,
                                      const struct ir_operation *op, enum ir_element element)
@@ -113,6 +123,7 @@ static struct ir_function *find_body(struct pass_context *context, struct ir_mod
         unlimited.fuel = NULL;
         pass_inline(body, &unlimited);
     }
+    ir_walk(body->body, keep_rounded, NULL);
     return has_calls(body->body) ? NULL : body;
 }
 

@@ -46,7 +46,6 @@ bool target_has_math(const struct target_row *row, enum ir_math function, enum i
     if (!row || row->kind != TARGET_NVPTX) return false;
     switch (function) {
     case IR_MATH_SQRT:
-    case IR_MATH_RSQRT:
     case IR_MATH_RCP:
     case IR_MATH_FLOOR:
     case IR_MATH_CEIL:
@@ -54,6 +53,7 @@ bool target_has_math(const struct target_row *row, enum ir_math function, enum i
     case IR_MATH_ROUND:
     case IR_MATH_ISNAN:
     case IR_MATH_COPYSIGN: return true;
+    case IR_MATH_RSQRT:
     case IR_MATH_EXP:
     case IR_MATH_TANH:
     case IR_MATH_EXP2: return element != IR_F64;

@@ -9,10 +9,10 @@
 
 static bool is_small_float(enum ir_element element) { return ir_is_float(element) && cpu_bytes(element) < 4; }
 
-/* Without strict_fp a product and the sum over it may become one fused operation. */
+/* Without strict_fp a product and the sum over it may become one fused operation, unless the IR says otherwise. */
 static LLVMValueRef contract(struct cpu_emitter *e, LLVMValueRef value)
 {
-    if (!e->strict && LLVMIsAInstruction(value) && LLVMCanValueUseFastMathFlags(value))
+    if (!e->strict && !e->rounded && LLVMIsAInstruction(value) && LLVMCanValueUseFastMathFlags(value))
         LLVMSetFastMathFlags(value, LLVMFastMathAllowContract);
     return value;
 }
@@ -343,7 +343,11 @@ bool cpu_arithmetic(struct cpu_emitter *e, const struct ir_operation *operation,
     case OP_XOR:
     case OP_SHL:
     case OP_SHR:
-    case OP_MULHI: results[0] = cpu_binary(e, operation->opcode, element, operands[0], operands[1], nan); return true;
+    case OP_MULHI:
+        e->rounded = ir_number(operation, IR_ATTRIBUTE_ROUNDED, 0) != 0;
+        results[0] = cpu_binary(e, operation->opcode, element, operands[0], operands[1], nan);
+        e->rounded = false;
+        return true;
     case OP_NEG:
     case OP_ABS: results[0] = negate_or_abs(e, operation->opcode == OP_NEG, element, operands[0]); return true;
     case OP_FMA: results[0] = cpu_fused(e, element, operands[0], operands[1], operands[2]); return true;

@@ -191,17 +191,58 @@ static bool has_loops(const struct ir_block *block)
 
 static bool region_vectors(struct cpu_emitter *e, struct ir_block *block, int lanes);
 
-/* Both branches are computed and the condition selects: nothing in a map has effects. */
+enum { LONG_BRANCH = 12 };
+
+static bool is_long(const struct ir_block *block)
+{
+    int count = 0;
+    for (const struct ir_operation *o = block->first; o; o = o->next)
+        count += 1 + (o->region_count ? LONG_BRANCH : 0);
+    return count > LONG_BRANCH;
+}
+
+/* One branch; a long one is jumped over where no lane takes it.  The values that it yields. */
+static bool emit_branch(struct cpu_emitter *e, struct ir_block *block, LLVMValueRef taken, int lanes,
+                        LLVMValueRef *values)
+{
+    LLVMBasicBlockRef before = NULL, done = NULL;
+    if (is_long(block)) {
+        LLVMValueRef any = cpu_lanes(taken) > 1 ? cpu_unary_intrinsic(e, "llvm.vector.reduce.or", taken) : taken;
+        LLVMBasicBlockRef some = cpu_block(e, "some");
+        before = LLVMGetInsertBlock(B);
+        done = cpu_block(e, "none");
+        LLVMBuildCondBr(B, any, some, done);
+        LLVMPositionBuilderAtEnd(B, some);
+    }
+    if (!region_vectors(e, block, lanes))
+        return false;
+    const struct ir_operation *end = ir_terminator(block);
+    for (int i = 0; i < end->operand_count; i++)
+        values[i] = cpu_scalar(e, end->operands[i]);
+    if (!done)
+        return true;
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(B);
+    LLVMBuildBr(B, done);
+    LLVMPositionBuilderAtEnd(B, done);
+    for (int i = 0; i < end->operand_count; i++) {
+        LLVMValueRef phi = LLVMBuildPhi(B, LLVMTypeOf(values[i]), ""), unused = LLVMConstNull(LLVMTypeOf(values[i]));
+        LLVMAddIncoming(phi, (LLVMValueRef[]){unused, values[i]}, (LLVMBasicBlockRef[]){before, here}, 2);
+        values[i] = phi;
+    }
+    return true;
+}
+
+/* The condition selects between both branches lane by lane: nothing in a map has effects. */
 static bool choose(struct cpu_emitter *e, struct ir_operation *operation, int lanes)
 {
-    LLVMValueRef condition = cpu_scalar(e, operation->operands[0]);
-    for (int r = 0; r < 2; r++)
-        if (!region_vectors(e, operation->regions[r], lanes))
-            return false;
-    struct ir_operation *yes = ir_terminator(operation->regions[0]), *no = ir_terminator(operation->regions[1]);
+    LLVMValueRef condition = cpu_scalar(e, operation->operands[0]), yes[16], no[16];
+    if (operation->result_count > 16)
+        return cpu_report(e, operation->at, "an `if` with so many results in a function on elements");
+    if (!emit_branch(e, operation->regions[0], condition, lanes, yes) ||
+        !emit_branch(e, operation->regions[1], LLVMBuildNot(B, condition, ""), lanes, no))
+        return false;
     for (int i = 0; i < operation->result_count; i++)
-        cpu_set_scalar(e, operation->results[i],
-                       cpu_select(e, condition, cpu_scalar(e, yes->operands[i]), cpu_scalar(e, no->operands[i])));
+        cpu_set_scalar(e, operation->results[i], cpu_select(e, condition, yes[i], no[i]));
     return true;
 }
 

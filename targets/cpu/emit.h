@@ -66,6 +66,7 @@ struct cpu_emitter {
     LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, pointer;
     enum cpu_isa isa;
     bool arm, has_fma, has_half, has_round, has_wide_mask, strict;
+    bool rounded; /* the operation at hand is not to be fused */
     int vector_bytes;
     LLVMValueRef grid_index[IR_MAX_RANK], grid_size[IR_MAX_RANK];
     struct cpu_frame *frames;

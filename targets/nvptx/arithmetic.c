@@ -5,7 +5,8 @@
 #include "targets/nvptx/lower.h"
 
 static LLVMValueRef contract(struct lowering *l, LLVMValueRef value) {
-    if (!l->function->strict_fp && !l->options->strict_fp && LLVMIsAInstruction(value) &&
+    bool rounded = l->operation && ir_number(l->operation, IR_ATTRIBUTE_ROUNDED, 0) != 0;
+    if (!rounded && !l->function->strict_fp && !l->options->strict_fp && LLVMIsAInstruction(value) &&
         LLVMCanValueUseFastMathFlags(value))
         LLVMSetFastMathFlags(value, LLVMFastMathAllowContract);
     return value;

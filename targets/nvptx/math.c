@@ -55,7 +55,8 @@ static LLVMValueRef tanh_f32(struct lowering *l, LLVMValueRef x) {
         LLVMValueRef step[3] = {sum, z, real(x, p[i])};
         sum = value_intrinsic(l, "llvm.fma", l->f32, step, 3);
     }
-    LLVMValueRef last[3] = {LLVMBuildFMul(b, sum, z, ""), x, x};
+    LLVMValueRef product[3] = {sum, z, real(x, 0.0)}; /* +0 where it is 0, so that -0 stays */
+    LLVMValueRef last[3] = {value_intrinsic(l, "llvm.fma", l->f32, product, 3), x, x};
     LLVMValueRef small = value_intrinsic(l, "llvm.fma", l->f32, last, 3);
     LLVMValueRef near = LLVMBuildFCmp(b, LLVMRealULT, magnitude, real(x, 0.6), "");
     return LLVMBuildSelect(b, near, small, large, "");
@@ -82,7 +83,6 @@ static LLVMValueRef function_f64(struct lowering *l, enum ir_math function, LLVM
     switch (function) {
     case IR_MATH_SQRT: return ptx_unary(l, PTX_SQRT_F64, l->f64, x);
     case IR_MATH_RCP: return ptx_unary(l, PTX_RCP_F64, l->f64, x);
-    case IR_MATH_RSQRT: return LLVMBuildFDiv(l->builder, real(x, 1.0), ptx_unary(l, PTX_SQRT_F64, l->f64, x), "");
     default: return NULL;
     }
 }

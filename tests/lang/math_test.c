@@ -19,15 +19,15 @@ struct subject {
 static long double sigmoid(long double x) { return 1.0L / (1.0L + expl(-x)); }
 
 static const struct subject subjects[] = {
-    {"exp", IR_MATH_EXP, expl, -104, 88.7, 1.5, 1.5},         {"exp2", IR_MATH_EXP2, exp2l, -150, 127.9, 1.5, 1.5},
-    {"expm1", IR_MATH_EXPM1, expm1l, -20, 88.7, 1.5, 1.5},    {"log", IR_MATH_LOG, logl, 1e-44, 3e38, 1.5, 1.5},
-    {"log2", IR_MATH_LOG2, log2l, 1e-44, 3e38, 1.5, 2.0},     {"log1p", IR_MATH_LOG1P, log1pl, -0.9999, 1e30, 2.0, 2.0},
-    {"sin", IR_MATH_SIN, sinl, -1e5, 1e5, 1.5, 1.5},          {"cos", IR_MATH_COS, cosl, -1e5, 1e5, 1.5, 1.5},
-    {"tan", IR_MATH_TAN, tanl, -1e5, 1e5, 3.5, 3.5},          {"tanh", IR_MATH_TANH, tanhl, -12, 12, 3.0, 3.0},
-    {"sinh", IR_MATH_SINH, sinhl, -89, 89, 3.0, 3.0},         {"cosh", IR_MATH_COSH, coshl, -89, 89, 3.0, 3.0},
-    {"sigmoid", IR_MATH_SIGMOID, sigmoid, -80, 80, 2.5, 2.5}, {"erf", IR_MATH_ERF, erfl, -5, 5, 2.0, 2.0},
-    {"atan", IR_MATH_ATAN, atanl, -1e6, 1e6, 2.0, 2.0},       {"asin", IR_MATH_ASIN, asinl, -1, 1, 2.5, 2.5},
-    {"acos", IR_MATH_ACOS, acosl, -1, 1, 2.0, 2.5},
+    {"exp", IR_MATH_EXP, expl, -104, 88.7, 1.0, 1.0},         {"exp2", IR_MATH_EXP2, exp2l, -150, 127.9, 1.0, 1.0},
+    {"expm1", IR_MATH_EXPM1, expm1l, -20, 88.7, 1.0, 1.1},    {"log", IR_MATH_LOG, logl, 1e-44, 3e38, 1.0, 1.0},
+    {"log2", IR_MATH_LOG2, log2l, 1e-44, 3e38, 1.0, 1.0},     {"log1p", IR_MATH_LOG1P, log1pl, -0.9999, 1e30, 1.4, 1.3},
+    {"sin", IR_MATH_SIN, sinl, -3e38, 3e38, 1.0, 1.0},        {"cos", IR_MATH_COS, cosl, -3e38, 3e38, 1.0, 1.0},
+    {"tan", IR_MATH_TAN, tanl, -3e38, 3e38, 1.5, 1.2},        {"tanh", IR_MATH_TANH, tanhl, -12, 12, 1.4, 1.0},
+    {"sinh", IR_MATH_SINH, sinhl, -89, 89, 1.0, 1.0},         {"cosh", IR_MATH_COSH, coshl, -89, 89, 1.0, 1.0},
+    {"sigmoid", IR_MATH_SIGMOID, sigmoid, -80, 80, 2.0, 2.0}, {"erf", IR_MATH_ERF, erfl, -5, 5, 1.0, 1.0},
+    {"atan", IR_MATH_ATAN, atanl, -1e6, 1e6, 1.5, 1.0},       {"asin", IR_MATH_ASIN, asinl, -1, 1, 1.2, 1.3},
+    {"acos", IR_MATH_ACOS, acosl, -1, 1, 1.2, 1.2},
 };
 
 struct session { struct front_options options; struct ir_module *module; int failures; };
@@ -103,8 +103,6 @@ static void check_special(struct session *session, const struct subject *s, enum
     for (size_t i = 0; function && i < sizeof values / sizeof *values; i++) {
         double x = as_element(element, values[i]), got = run(function, element, 1, &x),
                exact = as_element(element, (double)s->exact(x));
-        bool periodic = s->exact == sinl || s->exact == cosl || s->exact == tanl;
-        if (periodic && fabs(x) > 1e5 && isfinite(x)) continue;
         bool good = isnan(exact) ? isnan(got) : isinf(exact) ? got == exact
                     : exact == 0 ? got == 0 && signbit(got) == signbit(exact)
                                  : fabs(got - exact) <= 4 * (double)unit(element, exact);
@@ -153,9 +151,9 @@ int main(void) {
             check_special(&session, &subjects[i], wide ? IR_F64 : IR_F32);
         }
     check_two(&session, "pow", IR_MATH_POW, powl, IR_F32, 1.0);
-    check_two(&session, "pow", IR_MATH_POW, powl, IR_F64, 16.0);
-    check_two(&session, "atan2", IR_MATH_ATAN2, atan2l, IR_F32, 3.0);
-    check_two(&session, "atan2", IR_MATH_ATAN2, atan2l, IR_F64, 3.0);
+    check_two(&session, "pow", IR_MATH_POW, powl, IR_F64, 1.5);
+    check_two(&session, "atan2", IR_MATH_ATAN2, atan2l, IR_F32, 2.0);
+    check_two(&session, "atan2", IR_MATH_ATAN2, atan2l, IR_F64, 1.5);
     if (!ir_verify_module(session.module, session.options.diagnostics)) session.failures++;
     diag_print(session.options.diagnostics, stdout, false);
     arena_destroy(arena);

@@ -1,0 +1,19 @@
+#!/usr/bin/env bats
+# No error of a math function is above what the manual says: every f16 and bf16, a slice of f32, samples of f64.
+
+setup() { export WORK="$BATS_FILE_TMPDIR"; }
+
+@test "errors are within the manual's table" {
+    run "$SRCDIR/tests/accuracy/run" --step 8192 --limits "$SRCDIR/man/tile.7"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(echo "$output" | grep -c ' f32 .* f64 .* f16 .* bf16 ')" -ge 22 ]
+}
+
+@test "an error above the table is found" {
+    sed 's/^sigmoid .*/sigmoid  0.6 0.6 0.6 0.6 0.6/' "$SRCDIR/man/tile.7" > "$BATS_TEST_TMPDIR/low"
+    run "$SRCDIR/tests/accuracy/run" --step 65536 --only sigmoid --limits "$BATS_TEST_TMPDIR/low"
+    echo "$output"
+    [ "$status" -eq 1 ]
+    echo "$output" | grep -q 'sigmoid of f32: .*the manual allows 0.60'
+}
