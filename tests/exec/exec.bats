@@ -19,6 +19,12 @@ numbers() {
 @test "products" { numbers products; }
 @test "one product in many words" { numbers rewritten; }
 
+@test "examples: saxpy" { numbers saxpy; }
+@test "examples: softmax" { numbers softmax; }
+@test "examples: rows" { numbers rows; }
+@test "examples: matmul" { numbers matmul; }
+@test "examples: attention" { numbers attention; }
+
 @test "every driver has a test here" {
     for driver in "$SRCDIR"/tests/exec/*.tile; do
         grep -q "numbers $(basename "$driver" .tile);" "$SRCDIR/tests/exec/exec.bats"
