@@ -60,8 +60,12 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
     struct layout_table *table = ir_context_layouts(types);
     struct tensor_map map;
     *reason = "it is no slice with two dimensions";
-    if (!ir_access_of(store, &access) || access.mask || !access.value || access.value->type->rank != 2)
+    if (!ir_access_of(store, &access) || !access.value || access.value->type->rank != 2)
         return false;
+    if (access.mask) {
+        *reason = "it is masked";
+        return false;
+    }
     const struct ir_type *tile = outline_unconverted(access.value)->type;
     int last = last_dimension(&access), bytes = bytes_of(tile), columns = (int)tile->extent[1];
     if (access.view->definition || access.view->block->parent || access.view->type->stride[last] != 1) {
@@ -69,8 +73,10 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
         return false;
     }
     for (int d = 0; d < access.rank; d++)
-        if (access.place[d] == IR_GATHER)
+        if (access.place[d] == IR_GATHER) {
+            *reason = "it scatters";
             return false;
+        }
     panels->width = columns < PANEL_BYTES / bytes ? columns : PANEL_BYTES / bytes;
     *reason = "its extents do not divide into panels";
     if (columns % panels->width || !is_power_of_two(columns / panels->width) || !tile->layout)

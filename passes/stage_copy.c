@@ -22,8 +22,12 @@ bool stage_copy_possible(const struct target_row *target, const struct ir_operat
         *reason = "it is not a slice with two dimensions";
         return false;
     }
-    if (access.mask || !access.other || !ir_constant_of(access.other, &bits) || bits != 0) {
-        *reason = "what lies outside the view is not zero, or it is masked";
+    if (access.mask) {
+        *reason = "it is masked";
+        return false;
+    }
+    if (!access.other || !ir_constant_of(access.other, &bits) || bits != 0) {
+        *reason = "what lies outside the view is not zero";
         return false;
     }
     for (int d = 0; d < access.rank; d++) {
@@ -57,9 +61,12 @@ bool stage_copy_fits(const struct target_row *target, const struct ir_operation 
         *reason = "its view is not a parameter of the kernel";
         return false;
     }
-    if (alias_is_written(load->block->function, access.view) || alias_follows_acquire(load) ||
-        alias_function_waits(load->block->function)) {
-        *reason = "the kernel may write what it reads, or waits for others that write";
+    if (alias_is_written(load->block->function, access.view)) {
+        *reason = "the kernel may write what it reads";
+        return false;
+    }
+    if (alias_follows_acquire(load) || alias_function_waits(load->block->function)) {
+        *reason = "the kernel waits for others that may write what it reads";
         return false;
     }
     return tensor_map_for(access.view, access.rank, access.place, buffer, &map, reason);

@@ -462,6 +462,7 @@ struct value access_load(struct elaborator *e, const struct place_value *place, 
         count++;
     }
     struct ir_operation *load = ir_build(&e->builder, OP_LOAD, count, operands, 1, &type);
+    load->at = at; /* remarks tell the factors of a product apart */
     ir_set_list(load, IR_ATTRIBUTE_PLACE, place->rank, place->place);
     if (cache >= 0) ir_set_number(load, IR_ATTRIBUTE_CACHE, cache);
     struct value result = value_run(load->results[0], at);

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# What -Rpass gives as a reason is the reason: each program below is right but for one thing, and exactly that is named.
+
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+# a product whose left factor, clauses or end differ: product LEFT [PARAMETERS [STORE [BEFORE]]]
+product() {
+    cat >k.tile <<END
+kernel k(a: in f16[M, K], b: in f16[K, N], c: out f32[M, N]${2-}) grid(m: cdiv(M, 64), n: cdiv(N, 64))
+{
+    ${4-}
+    var acc = f32[64, 64](0);
+    for k in 0..K step 64
+        acc += $1 @ b[k +: 64, n*64 +: 64];
+    ${3-c[m*64 +: 64, n*64 +: 64] = acc;}
+}
+END
+}
+
+remarks() { "$TILECC" -arch="$1" --dryrun -Rpass="$2" -fdiagnostics-format=json -o k.o k.tile 2>&1 | grep '"R2001"' || true; }
+
+# gives ARCH PASS REASON: the aligned instance has this remark of the pass
+gives() {
+    remarks "$1" "$2" >log
+    grep -F "\"message\":\"$2: $3\"" log | grep -q '"k sm_[^"]* aligned"' || { cat k.tile log; return 1; }
+}
+lacks() {
+    remarks "$1" "$2" >log
+    ! grep -F "$3" log | grep -q '"k sm_[^"]* aligned"' || { cat k.tile log; return 1; }
+}
+
+slice='a[m*64 +: 64, k +: 64]'
+
+@test "why a factor is read through registers" {
+    local what='this factor is read through registers:'
+    for arch in sm_80 sm_90a; do
+        product "$slice"
+        lacks $arch stage_operands "$what"
+        product "load($slice, other = 1.0)"
+        gives $arch stage_operands "$what what lies outside the view is not zero"
+        product "load($slice, mask = (k + iota(64))[None, :] != 7)"
+        gives $arch stage_operands "$what it is masked"
+        product 'a[rows, k +: 64]' '' 'c[rows, n*64 +: 64] = acc;' 'let rows = M - 1 - (m*64 + iota(64));'
+        gives $arch stage_operands "$what it gathers"
+    done
+    product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[1 .., ..];'
+    lacks sm_80 stage_operands "$what"
+    gives sm_90a stage_operands "$what its view is not a parameter of the kernel"
+    product 'w[m*64 +: 64, k +: 64]' ', w: inout f16[M, K]' "c[m*64 +: 64, n*64 +: 64] = acc; w[m*64 +: 64, 0 +: 64] = f16(acc);"
+    gives sm_90a stage_operands "$what the kernel may write what it reads"
+    product "$slice" ', lock: inout i32[1]' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'while (atomic_load(lock[0], order = acquire) == 0) {}'
+    gives sm_90a stage_operands "$what the kernel waits for others that may write what it reads"
+    product 'o[m*64 +: 64, k +: 64]' ', o: in? f16[M, K]'
+    gives sm_90a stage_operands "$what the view may be absent"
+    product 'o[0, 0, 0, 0, m*64 +: 64, k +: 64]' ', o: in f16[1, 1, 1, 1, M, K]'
+    gives sm_90a stage_operands "$what the view has more than 5 dimensions"
+}
+
+@test "why a store does not go through shared memory" {
+    local what='this store does not go through shared memory:'
+    product "$slice"
+    lacks sm_90a specialise "$what"
+    product "$slice" '' 'store(c[m*64 +: 64, n*64 +: 64], acc, mask = (m*64 + iota(64))[:, None] != 7);'
+    gives sm_90a specialise "$what it is masked"
+    product "$slice" '' 'c[M - 1 - (m*64 + iota(64)), n*64 +: 64] = acc;'
+    gives sm_90a specialise "$what it scatters"
+    product "$slice" ', t: out strided f32[M, N]' 't[m*64 +: 64, n*64 +: 64] = acc;'
+    gives sm_90a specialise "$what its view is no parameter with a contiguous last dimension"
+    product "$slice" '' 'c[m*64 +: 64, n*64 +: 64] = acc; atomic_store(flag[0], 1, order = release);' ''
+    sed -i 's/c: out f32\[M, N\]/c: out f32[M, N], flag: inout i32[1]/' k.tile
+    gives sm_90a specialise "$what the kernel tells others that it has written, by an atomic or a call"
+}
+
+@test "why copies do not run ahead" {
+    product 'a[m*64 +: 64, at[k/64]*64 +: 64]' ', at: in i64[Q]'
+    gives sm_80 pipeline_copies 'this copy is waited for where it stands: where it reads depends on more than the loop'"'"'s variable'
+    product 'w[m*64 +: 64, k +: 64]' ', w: inout f16[M, K]'
+    sed -i 's/^        acc += \(.*\);/    {\n        acc += \1;\n        w[m*64 +: 64, k +: 64] = f16(acc);\n    }/' k.tile
+    gives sm_80 pipeline_copies 'this copy is waited for where it stands: the loop may write what it reads'
+    product "$slice"
+    sed -i 's/for k in 0..K step 64/for k in 64..K step *2/' k.tile
+    gives sm_80 pipeline_copies 'copies wait in this loop: its step multiplies'
+    product "$slice"
+    gives sm_80 pipeline_copies '2 copies of this loop run 3 iterations ahead, in 4 slots'
+}
+
+@test "why blocks of a cluster do not work together" {
+    product "$slice"
+    sed -i 's/^{/    tune(cluster: {1, 2, 4} = 2)\n{/' k.tile
+    lacks sm_90a specialise 'has no effect here'
+    gives_settle() { remarks sm_90a specialise >log; grep -qF "$1" log || { cat log; return 1; }; }
+    sed -i 's/= 2)/= 4)/' k.tile
+    gives_settle 'cluster = 4 has no effect here: clusters have 2 blocks'
+    sed -i 's/= 4)/= 2, persistent: bool = false)/' k.tile
+    gives_settle 'cluster = 2 has no effect here: its blocks do not walk over programs'
+}
