@@ -60,7 +60,9 @@ static const struct function functions[] = {
 /* ---- memory ---- */
 static struct {
     int used;
-    int (*allocate)(uint64_t *, size_t), (*upload)(uint64_t, const void *, size_t), (*download)(void *, uint64_t, size_t);
+    int (*allocate)(uint64_t *, size_t);
+    int (*upload)(uint64_t, const void *, size_t);
+    int (*download)(void *, uint64_t, size_t);
 } gpu;
 static uint64_t arguments_at[3]; /* what the kernels see: x, z, y */
 static unsigned char here[3][8 * BLOCK];
@@ -214,8 +216,8 @@ static void run_block(const struct function *f, enum type type, int count, struc
         exit(2);
     }
     for (int i = 0; i < count; i++) {
-        double x = value_of(type, get_bits(type, here[0], i)), got = value_of(type, get_bits(type, here[2], i)), z = 0.0;
-        double error;
+        double x = value_of(type, get_bits(type, here[0], i)), z = 0.0, error;
+        double got = value_of(type, get_bits(type, here[2], i));
         if (f->of_two) {
             z = value_of(type, get_bits(type, here[1], i));
             error = error_of(type, got, f->of_two(x, z));

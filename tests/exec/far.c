@@ -1,5 +1,5 @@
-/* Views and pointers whose elements lie 2^31 and 2^32 elements apart.  On the CPU the space between is reserved and never
- * touched, on a GPU it is memory like any other; where there is not enough of either, a case passes by. */
+/* Views and pointers whose elements lie 2^31 and 2^32 elements apart.  On the CPU the space between is reserved and
+ * never touched, on a GPU it is memory like any other; where there is not enough of either, a case passes by. */
 #include "exec.h"
 #include "far.h"
 #include <math.h>
