@@ -138,7 +138,7 @@ static void take_plan(struct stream *s, const struct plan *plan)
 static bool plan_store(struct stream *s, struct ir_operation *op, struct plan *plan)
 {
     struct ir_access access;
-    if (!ir_access_of(op, &access) || !layout_rule_has(access.value))
+    if (op->opcode != OP_STORE || !ir_access_of(op, &access) || !layout_rule_has(access.value))
         return false;
     s->at = op;
     s->last = op->previous;
@@ -165,6 +165,8 @@ static bool plan_store(struct stream *s, struct ir_operation *op, struct plan *p
 static bool plan_reduce(struct stream *s, struct ir_operation *op, struct plan *plan)
 {
     struct ir_value *value = op->operands[0];
+    if (op->opcode != OP_REDUCE)
+        return false;
     s->at = op;
     s->last = op->previous;
     s->layout = value->type->layout;
@@ -191,8 +193,8 @@ static int choose_blocks(struct stream *s)
     if (!s->context->target || s->function->max_registers || s->adapter.warps < LARGE)
         return 1;
     for (s->blocks = BLOCKS; s->blocks > 1; s->blocks--)
-        for (int i = 0; i < s->stores.count && stream_registers(s) >= LEAST_REGISTERS; i++)
-            if (plan_store(s, s->stores.data[i], &plan) && plan.again && plan.reload && s->waits >= 2 && !s->dear &&
+        for (int i = 0; i < s->ops.count && stream_registers(s) >= LEAST_REGISTERS; i++)
+            if (plan_store(s, s->ops.data[i], &plan) && plan.again && plan.reload && s->waits >= 2 && !s->dear &&
                 !s->crowded)
                 return s->blocks;
     return 1;
@@ -346,42 +348,38 @@ static void stream_reduce(struct stream *s, const struct plan *plan)
 static void collect(struct ir_operation *op, void *context)
 {
     struct stream *s = context;
-    if (op->opcode == OP_STORE)
-        vector_push(s->context->arena, &s->stores, op);
-    else if (op->opcode == OP_REDUCE && op->operand_count == 1 && layout_rule_has(op->operands[0]))
-        vector_push(s->context->arena, &s->reductions, op);
+    bool reduces = op->opcode == OP_REDUCE && op->operand_count == 1 && layout_rule_has(op->operands[0]);
+    if (op->opcode == OP_STORE || reduces)
+        vector_push(s->context->arena, &s->ops, op);
 }
 
 /* Plans of all, each made while nothing is rewritten: who else needs a value shows what would be kept. */
-static struct plan *plan_all(struct stream *s, int *stores, int *count)
+static struct plan *plan_all(struct stream *s, int *count)
 {
-    struct plan *plans = ARENA_ARRAY(s->context->arena, struct plan, s->stores.count + s->reductions.count + 1);
-    s->blocks = choose_blocks(s);
+    struct plan *plans = ARENA_ARRAY(s->context->arena, struct plan, s->ops.count + 1);
     bool small = false; /* pieces, of which some are kept or read ahead */
-    for (int i = 0; i < s->reductions.count; i++)
-        small |= plan_reduce(s, s->reductions.data[i], plans) && s->dear;
-    for (int i = 0; i < s->stores.count; i++)
-        small |= plan_store(s, s->stores.data[i], plans) && plans->roomy;
+    s->blocks = choose_blocks(s);
+    for (int i = 0; i < s->ops.count; i++)
+        small |= (plan_reduce(s, s->ops.data[i], plans) && s->dear) ||
+                 (plan_store(s, s->ops.data[i], plans) && plans->roomy);
     s->most = s->blocks > 1 ? PIECE / 2 : small ? PIECE : 0;
     *count = 0;
-    for (int i = 0; i < s->reductions.count; i++)
-        *count += plan_reduce(s, s->reductions.data[i], &plans[*count]);
-    *stores = *count;
-    for (int i = 0; i < s->stores.count; i++)
-        *count += plan_store(s, s->stores.data[i], &plans[*count]);
+    for (int i = 0; i < s->ops.count; i++)
+        if (plan_reduce(s, s->ops.data[i], &plans[*count]) || plan_store(s, s->ops.data[i], &plans[*count]))
+            ++*count;
     return plans;
 }
 
 bool pass_stream(struct ir_function *function, struct pass_context *context)
 {
-    int stores, count, done = 0;
+    int count, done = 0;
     struct stream s = { .context = context, .function = function, .blocks = 1 };
     s.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
                                          context->arena, function->warps };
     ir_walk(function->body, collect, &s);
-    const struct plan *plans = plan_all(&s, &stores, &count);
+    const struct plan *plans = plan_all(&s, &count);
     for (; done < count && pass_fuel(context); done++)
-        if (done < stores)
+        if (plans[done].op->opcode == OP_REDUCE)
             stream_reduce(&s, &plans[done]);
         else
             stream_store(&s, &plans[done]);

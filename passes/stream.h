@@ -32,7 +32,7 @@ struct stream {
     bool dear;                           /* what is computed again has a function like exp in it */
     bool crowded;                        /* what is read again does not come from shared memory, or fills registers */
     bool roomy;                          /* not so: pieces of dear values may be kept */
-    VECTOR(struct ir_operation *) stores, reductions; /* of the function */
+    VECTOR(struct ir_operation *) ops;   /* the function's stores and reductions, in order */
 };
 
 /* The dimension of the view along which pieces lie, or -1. */

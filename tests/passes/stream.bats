@@ -59,3 +59,25 @@ END
     same wide '[1, 40000], [1, 40000]'
     ! grep -q 'stays in shared memory' wide.remarks
 }
+
+@test "a store in front of the sum that keeps pieces, two stores, a view written beyond another's end" {
+    cat >early.tile <<'END'
+kernel row(x: in bf16[M, N], z: out bf16[M, N], y: out bf16[M, N]) const(B: {4096} >= N) grid(r: M) tune(warps: {1} = 1) {
+    let v = f32(x[r, 0 +: B]);
+    let e = exp2(v);
+    z[r, 0 +: B] = bf16(e + max(v));
+    y[r, 0 +: B] = bf16(e * sum(e));
+}
+END
+    cat >longer.tile <<'END'
+kernel row(x: in bf16[M, N], y: out bf16[M, K]) const(B: {4096} >= N) grid(r: M) tune(warps: {1} = 1) {
+    let v = f32(x[r, 0 +: B]);
+    let d = where(inside(x[r, 0 +: B]), v - max(v), 1.0);
+    y[r, 0 +: B] = bf16(d + sum(d * d));
+}
+END
+    prepare early 'written in 8 pieces'
+    same early '[2, 4096], [2, 4096], [2, 4096]' '[1, 3001], [1, 3001], [1, 3001]'
+    prepare longer 'without a mask where all of the row is inside'
+    same longer '[2, 4096], [2, 4096]' '[1, 3001], [1, 4096]' '[1, 8], [1, 5]'
+}
