@@ -32,6 +32,7 @@ struct file_scope {
     struct file_scope *next;
 };
 struct reported { enum diagnostic_code code; struct location at; struct reported *next; };
+enum { REPORTED_BUCKETS = 4096 };
 struct front {
     const struct front_options *options;
     struct arena *arena;
@@ -39,7 +40,7 @@ struct front {
     struct diagnostics *diagnostics;
     struct parse_context parse;
     struct file_scope *files, *last_file, *standard, *main;
-    struct reported *reported;            /* so that instances report an error once */
+    struct reported *reported[REPORTED_BUCKETS]; /* by place, so that instances report an error once */
     struct kernel_module *module;
     bool *used_defines;
     VECTOR(const struct enumeration *) enumerations;
@@ -149,6 +150,7 @@ struct value constant_binary(struct elaborator *e, enum ast_operator operation, 
                              struct location at);
 struct value constant_unary(struct elaborator *e, enum ast_operator operation, struct value a, struct location at);
 bool constant_fits(wide_integer number, enum ir_element element);
+void constant_warn_tuned(struct elaborator *e, struct value v); /* v becomes data */
 struct value constant_to_element(struct elaborator *e, struct value v, enum ir_element element, bool convert);
 /* As an IR scalar: an adapting integer becomes index, a real f32, an enum i32. */
 struct value value_materialize(struct elaborator *e, struct value v);

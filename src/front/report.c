@@ -12,13 +12,14 @@ static bool same_place(struct location a, struct location b) {
  */
 static bool is_new(struct front *front, enum diagnostic_code code, struct location at) {
     bool is_error = diagnostic_info[code].severity == SEVERITY_error;
-    for (struct reported *r = front->reported; r; r = r->next)
+    struct reported **bucket = &front->reported[((unsigned)at.line * 31u + (unsigned)at.column) % REPORTED_BUCKETS];
+    for (struct reported *r = *bucket; r; r = r->next)
         if ((r->code == code || (is_error && diagnostic_info[r->code].severity == SEVERITY_error && at.source)) &&
             same_place(r->at, at))
             return false;
     struct reported *r = ARENA_NEW(front->arena, struct reported);
-    *r = (struct reported){code, at, front->reported};
-    front->reported = r;
+    *r = (struct reported){code, at, *bucket};
+    *bucket = r;
     return true;
 }
 

@@ -195,8 +195,12 @@ void elaborate_statement(struct elaborator *e, const struct ast_statement *s) {
     }
 }
 
+/* So many errors are no program: looking on would take long and tell nothing.  Under -ferror-limit=0 it does. */
+enum { MOST_ERRORS = 1000 };
+
 void elaborate_block(struct elaborator *e, const struct ast_statement_list *list, int from) {
     for (int i = from; i < list->count; i++) {
+        if (e->front->diagnostics->limit && e->front->diagnostics->errors > MOST_ERRORS) return;
         const struct ast_statement *s = list->data[i];
         bool last = i + 1 == list->count;
         if (s->kind == STATEMENT_IF && !last && statement_always_jumps(s->then)) {

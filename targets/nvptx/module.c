@@ -67,9 +67,36 @@ static void print_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine, const 
     replace_directive(out, ".target ", row->name);
 }
 
+/* A thread has 255 registers and local memory behind them; code for many times as many takes minutes to make. */
+enum { MOST_REGISTERS_OF_TILE = 4096 };
+
+struct width { struct ir_operation *widest; int registers; };
+
+static void measure_results(struct ir_operation *operation, void *context) {
+    struct width *width = context;
+    for (int i = 0; i < operation->result_count; i++) {
+        const struct ir_type *type = operation->results[i]->type;
+        int registers = type->kind == IR_TILE && type->layout ? layout_registers(type->layout) : 0;
+        if (registers <= width->registers) continue;
+        *width = (struct width){operation, registers};
+    }
+}
+
+/* False: reported. */
+static bool tiles_fit(const struct target_options *options, struct ir_function *function) {
+    struct width width = {0};
+    ir_walk(function->body, measure_results, &width);
+    if (width.registers <= MOST_REGISTERS_OF_TILE) return true;
+    diag_report(options->diagnostics, DIAGNOSTIC_E1206, width.widest->at,
+                "this tile has %d elements for each of %d threads; %d is the most", width.registers, 32 * function->warps,
+                MOST_REGISTERS_OF_TILE);
+    return false;
+}
+
 bool nvptx_make_ptx(const struct target_options *options, const struct target_row *row, struct ir_function *function,
                     bool llvm, struct buffer *out, int64_t *shared_bytes) {
     struct lowering l = {.arena = options->arena, .options = options, .row = row, .function = function};
+    if (!tiles_fit(options, function)) return false;
     l.context = LLVMContextCreate();
     l.module = LLVMModuleCreateWithNameInContext("tile", l.context);
     l.layouts = ir_context_layouts(options->context);

@@ -56,6 +56,19 @@ answered() {
     echo 'import "h.tile";' >h.tile && answered 0
 }
 
+@test "a tile that no block can hold: E1206, in a moment" {
+    printf 'kernel k(x: out f32[N]) grid(b: N) { x[0 +: 16777216] = 1.0; }\n' >h.tile
+    for options in '-S' '-S -O0'; do
+        run timeout 20 "$TILECC" -arch=sm_80 $options h.tile
+        [ "$status" -eq 1 ]
+        case $output in *'elements for each of'*'[E1206]'*) ;; *) echo "$output"; return 1 ;; esac
+    done
+}
+
+@test "a flood of errors ends" {
+    kernel "$(times 100000 'let a = q;')" >h.tile && answered 1
+}
+
 @test "too many of everything" {
     { printf 'kernel k('; awk 'BEGIN { for (i = 0; i < 100000; i++) printf "a%d: f32, ", i }'; echo 'x: inout f32[N]) grid(b: N) { x[b] = 1.0; }'; } >h.tile
     answered 1
