@@ -31,6 +31,15 @@ static void mark(const uint64_t *slots, int64_t begin, int64_t end, void *scratc
             __atomic_add_fetch(&record->bad_scratch, 1, __ATOMIC_RELAXED);
 }
 
+/* A part of a microsecond a program: enough to be worth sharing. */
+static void mark_slowly(const uint64_t *slots, int64_t begin, int64_t end, void *scratch)
+{
+    volatile int64_t work = (end - begin) * 100;
+    while (work > 0)
+        work--;
+    mark(slots, begin, end, scratch);
+}
+
 static const int32_t code[] = {OP(scalar, 1), OP(end, 0)};
 static const struct tile_rt_parameter parameters[] = {
     {.name = "record", .kind = TILE_RT_PARAMETER_scalar, .type = TILE_RT_TYPE_u64},
@@ -46,14 +55,25 @@ static const struct tile_rt_kernel kernel = {
     .parameters = parameters, .targets = targets, .code = code, .load_name = "mark_load",
 };
 
-static int launch(struct record *record, int64_t n)
+static const struct tile_rt_variant slow_variants[] = {
+    {.grid = grid, .function = mark_slowly, .text = "", .scratch_bytes = 100}};
+static const struct tile_rt_target slow_targets[] = {
+    {"cpu-baseline", TILE_RT_TARGET_cpu, TILE_RT_ISA_baseline, 0, 1, slow_variants}};
+static const struct tile_rt_kernel slow_kernel = {
+    .abi = TILE_RT_ABI, .parameter_count = 2, .grid_rank = 1, .target_count = 1, .slot_count = 2, .name = "mark_slowly",
+    .parameters = parameters, .targets = slow_targets, .code = code, .load_name = "mark_load",
+};
+
+static int launch_of(const struct tile_rt_kernel *what, struct record *record, int64_t n)
 {
     uint64_t address = (uintptr_t)record;
     const void *arguments[2];
     arguments[0] = &address;
     arguments[1] = &n;
-    return tile_rt_launch(&kernel, TILE_CPU, arguments);
+    return tile_rt_launch(what, TILE_CPU, arguments);
 }
+
+static int launch(struct record *record, int64_t n) { return launch_of(&kernel, record, n); }
 
 static int every_program_once(int64_t n, int rounds)
 {
@@ -87,6 +107,24 @@ static void many_threads(void)
 {
     setenv("TILE_CPU_THREADS", "32", 1);
     EXPECT(every_program_once(PROGRAMS, 50) == 0);
+}
+/* Short jobs and longer ones of two functions, one behind the other: workers join, come late, steal or do not. */
+static void bursts(void)
+{
+    static const int64_t sizes[] = {40, 1, 400, 7, 90, 3000};
+    char *map = calloc(3001, 1);
+    struct record record = {map, 0};
+    setenv("TILE_CPU_THREADS", "4", 1);
+    for (int round = 0; round < 600; round++) {
+        int64_t n = sizes[round % 6];
+        int bad = launch_of(round % 3 ? &slow_kernel : &kernel, &record, n) != TILE_OK;
+        for (int64_t i = 0; i <= n; i++)
+            bad += map[i] != (i < n ? 1 : 0);
+        EXPECT(bad == 0);
+        memset(map, 0, 3001);
+    }
+    EXPECT(record.bad_scratch == 0);
+    free(map);
 }
 static void after_sleep(void)
 {
@@ -240,8 +278,9 @@ static void float_state(void)
 int main(int count, char **arguments)
 {
     static const struct test_case cases[] = {
-        CASE(sizes), CASE(one_thread), CASE(many_threads), CASE(after_sleep), CASE(many_callers), CASE(fork_before),
-        CASE(fork_after), CASE(errno_kept), CASE(signals), CASE(float_state), CASE(short_lived_threads),
+        CASE(sizes), CASE(one_thread), CASE(many_threads), CASE(bursts), CASE(after_sleep), CASE(many_callers),
+        CASE(fork_before), CASE(fork_after), CASE(errno_kept), CASE(signals), CASE(float_state),
+        CASE(short_lived_threads),
     };
     return run_cases(cases, (int)(sizeof cases / sizeof cases[0]), count > 1 ? arguments[1] : NULL);
 }
