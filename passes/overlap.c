@@ -36,7 +36,9 @@
 #include "passes/rewrite.h"
 #include "passes/stage_copy.h"
 
-enum { SPARE_REGISTERS = 32 }; /* for everything that is no fragment */
+/* Registers of a thread of consumers and how many of them fragments may take, by warpgroups: the rest is for everything
+ * else, maxima and sums of rows, places, and what the vector work has in flight. */
+static const struct { int registers, fragments; } budgets[] = { { 240, 192 }, { 232, 192 }, { 160, 128 } };
 
 struct rotation {
     struct pass_context *context;
@@ -217,15 +219,14 @@ static bool split_stages(struct rotation *r)
 }
 
 /* The first product's accumulator, the second's and its factor in registers live at one time. */
-static bool fits_registers(const struct rotation *r)
+static int64_t fragment_registers(const struct rotation *r)
 {
     const struct ir_type *factor = r->second->operands[0]->type;
-    int groups = r->function->warps / 4, most = groups > 2 ? 160 : 232;
     int64_t threads = 32 * (int64_t)r->function->warps;
     int64_t words = ir_type_elements(r->first->results[0]->type) + ir_type_elements(r->second->results[0]->type);
     if (factor->kind == IR_TILE)
         words += ir_type_elements(factor) * ir_element_info[factor->element].bits / 32;
-    return words / threads <= most - SPARE_REGISTERS;
+    return words / threads;
 }
 
 static void find_crossing(struct rotation *r)
@@ -421,8 +422,12 @@ static void visit(struct ir_operation *op, void *data)
                                         "used or written elsewhere in the loop");
         return;
     }
-    if (!fits_registers(&r)) {
-        pass_remark(v->context, op->at, "products of two iterations are not overlapped: a thread has no registers for both");
+    int groups = v->function->warps / 4, budget = groups < 1 ? 0 : groups > 3 ? 2 : groups - 1;
+    int64_t fragments = fragment_registers(&r);
+    if (fragments > budgets[budget].fragments) {
+        pass_remark(v->context, op->at, "products of two iterations are not overlapped: a thread has no registers for "
+                    "both, they take %lld of %d and the rest needs %d", (long long)fragments, budgets[budget].registers,
+                    budgets[budget].registers - budgets[budget].fragments);
         return;
     }
     if (!pass_fuel(v->context))

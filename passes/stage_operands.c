@@ -13,8 +13,9 @@
  * computed, or that no copy can bring, is stored from registers; a first one that is computed stays there, in the
  * instruction's own layout.  Loads with other uses are read back from the buffer.
  *
- * An accumulator that starts at zero is not added at all in the first iteration (a fourth operand says so), since
- * registers that a loop enters with zeros cost a move each; a loop that never ran gives zero by a select behind it.
+ * An accumulator that is zero is not added (a fourth operand says so).  One that goes round a loop enters it as zeros:
+ * left undefined for the first iteration to overwrite, its registers would be taken from the program before on, all
+ * through that one's stores, and a loop that never ran would need a select for each behind it.
  *
  * Right as the program is still sequential: what is written to a buffer is complete before it is read (wait, barrier)
  * and read before it is written again (dot_wait; insert_barriers).  Loops side by side use one buffer in turn. */
@@ -333,7 +334,7 @@ static struct ir_value *bring_factor(struct staging *s, struct ir_operation *dot
     return plan->source.transposed ? transpose(s, dot, buffer) : buffer;
 }
 
-/* ---- accumulators that start at zero ---- */
+/* ---- accumulators that are zero ---- */
 
 static bool is_zero(const struct ir_value *value)
 {
@@ -341,51 +342,15 @@ static bool is_zero(const struct ir_value *value)
     return ir_constant_of(value, &bits) && bits == 0;
 }
 
-static struct ir_value *undefined(struct ir_builder *builder, const struct ir_type *type)
-{
-    return ir_build_value(builder, OP_UNDEFINED, type, 0, NULL);
-}
-
-/* The loop whose carried value the accumulator is, when the product alone reads it; NULL: another case. */
-static struct ir_operation *accumulating_loop(const struct ir_operation *dot)
-{
-    const struct ir_value *accumulator = dot->operands[2];
-    struct ir_operation *loop = accumulator->definition ? NULL : accumulator->block->parent;
-    if (!loop || loop->opcode != OP_FOR || dot->block != loop->regions[0] || accumulator->uses->next)
-        return NULL;
-    int carried = accumulator->index - 1;
-    return carried >= 0 && is_zero(loop->operands[3 + carried]) ? loop : NULL;
-}
-
 /* Returns the fourth operand, or NULL: the accumulator is added always. */
 static struct ir_value *start_from_nothing(struct staging *s, struct ir_operation *dot, struct ir_value **accumulator)
 {
     struct ir_builder builder = rewrite_before(dot);
-    const struct ir_type *truth = ir_type_scalar(s->function->module->context, IR_BOOL);
     *accumulator = dot->operands[2];
-    if (is_zero(*accumulator)) {
-        *accumulator = undefined(&builder, (*accumulator)->type);
-        return ir_constant_int(&builder, truth, 0);
-    }
-    struct ir_operation *loop = accumulating_loop(dot);
-    if (!loop)
+    if (!is_zero(*accumulator))
         return NULL;
-    int carried = dot->operands[2]->index - 1;
-    struct ir_value *zero = loop->operands[3 + carried], *result = loop->results[carried];
-    int64_t step;
-    bool down = ir_constant_integer(loop->operands[2], &step) && step < 0;
-    struct ir_builder before = rewrite_before(loop);
-    enum ir_predicate predicate = down ? IR_PREDICATE_GT : IR_PREDICATE_LT;
-    struct ir_value *ran = ir_compare(&before, predicate, loop->operands[0], loop->operands[1]);
-    ir_set_operand(loop, 3 + carried, undefined(&before, zero->type));
-    if (result->uses) {
-        struct ir_builder behind = { .module = builder.module, .block = loop->block, .before = loop->next,
-                                     .at = loop->at };
-        struct ir_value *chosen = ir_select(&behind, ran, result, zero);
-        ir_replace_uses(result, chosen);
-        ir_set_operand(chosen->definition, 1, result);
-    }
-    return ir_compare(&builder, IR_PREDICATE_NE, loop->regions[0]->arguments.data[0], loop->operands[0]);
+    *accumulator = ir_build_value(&builder, OP_UNDEFINED, (*accumulator)->type, 0, NULL);
+    return ir_constant_int(&builder, ir_type_scalar(s->function->module->context, IR_BOOL), 0);
 }
 
 /* ---- products ---- */

@@ -97,6 +97,31 @@ nothing() {
     [ -n "${NVDISASM-}" ] || skip "the text is right; no nvdisasm to look at machine code"
 }
 
+@test "attention on sm_90a with 192 rows over three warpgroups" {
+    for causal in false true; do
+        for block in 64 128; do
+            texts sm_90a "attention<bf16>[D=128,CAUSAL=$causal,BM=192,BN=$block]" "$examples/attention.tile"
+            grep -q 'maxntid 512' attention_bf16.0.sm_90a.ptx # and a producer
+            clean sm_90a attention_bf16.0.sm_90a.ptx
+            [ -n "${NVDISASM-}" ] || continue
+            hot_loops
+            complete=0
+            for loop in loop.*; do
+                [ "$(counts "$loop" "HGMMA\\.64x${block}x16\\.F32\\.BF16 R[0-9]+, gdesc")" -eq 8 ] || continue
+                [ "$(counts "$loop" 'HGMMA\.64x128x16\.F32\.BF16 R[0-9]+, R')" -eq $((block / 16)) ] || continue
+                complete=$((complete + 1))
+                nothing "$loop" LDL STL LDG STG LDS STS
+            done
+            [ "$complete" -ge 1 ]
+        done
+    done
+}
+
+@test "several outputs of one accumulator" {
+    texts sm_90a extra "$rewritten"
+    clean sm_90a rewritten_extra.0.sm_90a.ptx
+}
+
 @test "sm_80: mma.sync, fragments by ldmatrix, 128-bit copies ahead" {
     [ -n "${NVDISASM-}" ] || skip "no nvdisasm"
     for type in bf16 f16; do
