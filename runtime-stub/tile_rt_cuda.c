@@ -822,7 +822,8 @@ static uint64_t captured_report(const struct tile_rt_kernel *kernel, uint64_t co
 {
     struct report *report;
     for (report = cuda.reports; report != NULL; report = report->next)
-        if (report->captured && report->kernel == kernel && report->context == context) {
+        if (__atomic_load_n(&report->captured, __ATOMIC_ACQUIRE) && report->kernel == kernel &&
+            report->context == context) {
             uint64_t said = __atomic_exchange_n(report->word, 0, __ATOMIC_RELAXED);
             if (said != 0)
                 return said;
@@ -836,7 +837,8 @@ static int take_report(const struct tile_rt_kernel *kernel, uint64_t context, st
     struct report *report = cuda.reports;
     void *memory = NULL;
     int mode = CAPTURE_RELAXED, error;
-    while (report != NULL && (report->kernel != NULL || report->context != context))
+    while (report != NULL &&
+           (__atomic_load_n(&report->kernel, __ATOMIC_ACQUIRE) != NULL || report->context != context))
         report = report->next;
     if (report == NULL) {
         report = calloc(1, sizeof *report);
@@ -886,7 +888,7 @@ static int end_report(const struct tile_rt_call *call, struct CUstream_st *strea
     int capturing = 0, error = cuda.cuStreamIsCapturing(stream, &capturing);
     uint64_t said = 0;
     if (status == TILE_OK && (error != CUDA_SUCCESS || capturing != 0)) {
-        report->captured = 1;
+        __atomic_store_n(&report->captured, 1, __ATOMIC_RELEASE);
         return TILE_OK;
     }
     if (status == TILE_OK) {

@@ -10,6 +10,7 @@ static struct fake_cuda *cuda;
 static void (*set_current)(struct fake_context *);
 static struct fake_context *(*get_current)(void);
 static int (*calls)(const char *);
+static void (*fake_thread_report)(uint64_t);
 static struct fake_context context0 = {0, 11, 0}, context1 = {1, 22, 0};
 static struct fake_stream stream0 = {&context0, 0}, stream1 = {&context1, 0};
 
@@ -35,6 +36,7 @@ static void open_fake(void)
     find(library, "fake_set_current", &set_current);
     find(library, "fake_current", &get_current);
     find(library, "fake_calls", &calls);
+    find(library, "fake_report", &fake_thread_report);
     cuda = get();
 }
 
@@ -487,11 +489,13 @@ static int report_scale(struct fake_stream *stream)
     float a = 2.0f;
     const void *arguments[3];
     arguments[0] = &a, arguments[1] = &x, arguments[2] = &y;
-    reporting = scale_kernel;
-    reporting.slot_count++;
-    reporting.reports = 1;
-    reporting.report_count = 2;
-    reporting.report_texts = texts;
+    if (reporting.reports == 0) { /* the first call is alone */
+        reporting = scale_kernel;
+        reporting.slot_count++;
+        reporting.report_count = 2;
+        reporting.report_texts = texts;
+        reporting.reports = 1;
+    }
     return tile_rt_launch(&reporting, cu(stream), arguments);
 }
 static void report(void)
@@ -528,6 +532,39 @@ static void report_of_graph(void)
     EXPECT_STATUS(report_scale(&stream0), TILE_ERR_CHECK, "program 7");
     EXPECT(cuda->launches == 2);
     EXPECT_STATUS(report_scale(&stream0), TILE_OK, "");
+}
+/* Each call has a word for itself: what one thread's launch reports no other is told. */
+static int told[8];
+static void *report_often(void *number)
+{
+    int own = *(int *)number;
+    fake_thread_report(own % 2 ? (uint64_t)own << 16 | 1 : 0);
+    for (int i = 0; i < 200; i++) {
+        int status = report_scale(&stream0);
+        char wanted[40];
+        snprintf(wanted, sizeof wanted, "program %d", own);
+        if (status != (own % 2 ? TILE_ERR_CHECK : TILE_OK) || (own % 2 && strstr(tile_last_error(), wanted) == NULL))
+            told[own]++;
+    }
+    return NULL;
+}
+static void report_threads(void)
+{
+    pthread_t threads[8];
+    int numbers[8];
+    open_fake();
+    cuda->report_slot = (int)scale_kernel.slot_count;
+    cuda->slot_count += 1;
+    EXPECT_STATUS(report_scale(&stream0), TILE_OK, "");
+    for (int i = 0; i < 8; i++) {
+        numbers[i] = i;
+        EXPECT(pthread_create(&threads[i], NULL, report_often, &numbers[i]) == 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        pthread_join(threads[i], NULL);
+        EXPECT(told[i] == 0);
+    }
+    EXPECT(calls("cuMemHostAlloc") <= 8);
 }
 static void report_fails(void)
 {
@@ -715,7 +752,7 @@ int main(int count, char **arguments)
         CASE(verbose), CASE(image_refused), CASE(kernel_missing), CASE(load_no_memory), CASE(attribute_fails),
         CASE(device_query_fails), CASE(little_shared_memory), CASE(launch_codes), CASE(destroyed_context),
         CASE(wrong_stream), CASE(id_fails), CASE(capture_relaxed), CASE(capture_refused), CASE(load_then_capture),
-        CASE(load_without_context), CASE(report), CASE(report_of_graph), CASE(report_fails), CASE(unload),
+        CASE(load_without_context), CASE(report), CASE(report_of_graph), CASE(report_fails), CASE(report_threads), CASE(unload),
         CASE(unload_forgets_failures), CASE(unload_fails),
         CASE(unload_after_driver), CASE(many_threads), CASE(errors_of_threads), CASE(fork_after_use),
         CASE(fork_before_use),

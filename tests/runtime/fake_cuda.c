@@ -16,6 +16,9 @@ struct fake_cuda *fake_cuda(void) { return &state; }
 void fake_set_current(struct fake_context *context) { current[depth] = context; }
 struct fake_context *fake_current(void) { return current[depth]; }
 
+static __thread uint64_t thread_report;
+void fake_report(uint64_t report) { thread_report = report; }
+
 int fake_calls(const char *function)
 {
     for (int i = 0; i < FAKE_FUNCTIONS && counters[i].name; i++)
@@ -218,8 +221,8 @@ static int launched(struct fake_launch launch, void **parameters)
     if (context->destroyed)
         return 709;
     memcpy(launch.slots, parameters[0], sizeof launch.slots[0] * (size_t)state.slot_count);
-    if (state.report_slot > 0 && state.report != 0)
-        *(uint64_t *)(uintptr_t)launch.slots[state.report_slot] = state.report;
+    if (state.report_slot > 0 && (state.report | thread_report) != 0)
+        *(uint64_t *)(uintptr_t)launch.slots[state.report_slot] = state.report | thread_report;
     for (int i = 0; i < state.map_count; i++)
         memcpy(launch.maps[i], parameters[1 + i], sizeof launch.maps[i]);
     state.last = launch;

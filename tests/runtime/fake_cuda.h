@@ -57,4 +57,5 @@ struct fake_cuda *fake_cuda(void);
 void fake_set_current(struct fake_context *context); /* of this thread */
 struct fake_context *fake_current(void);
 int fake_calls(const char *function);
+void fake_report(uint64_t report); /* what launches of this thread write to their report, 0: nothing */
 #endif
