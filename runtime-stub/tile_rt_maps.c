@@ -7,7 +7,8 @@
  * copied out: a later map of the same call may take the place of an earlier one.
  *
  * What the hardware can not say of a view (a stride of 0 or of 6 bytes, an extent over 2^32) is no error: the variant
- * does not fit, and one that reads by ordinary loads is looked for. */
+ * does not fit, and one that reads by ordinary loads is looked for.  It writes 16 bytes at a time, too, even where the
+ * row ends within them: a view whose rows do is not written through a map. */
 #include "tile_rt_internal.h"
 #include <string.h>
 
@@ -47,11 +48,12 @@ static const char *describe_stride(int64_t stride, int64_t size, uint64_t *bytes
 }
 
 /* The view, of `rank` dimensions, in the order of the map; NULL, or what can not be said. */
-static const char *describe(const struct tile_rt_map *map, const uint64_t *view, unsigned rank, struct description *d)
+static const char *describe(const struct tile_rt_map *map, const uint64_t *view,
+                            const struct tile_rt_parameter *parameter, struct description *d)
 {
     int64_t size = tile_rt_type_size(map->type);
     const char *refusal = NULL;
-    unsigned i;
+    unsigned rank = parameter->rank, i;
     d->address = view[0];
     d->empty = 0;
     for (i = 0; i < map->rank && refusal == NULL; i++) {
@@ -73,6 +75,8 @@ static const char *describe(const struct tile_rt_map *map, const uint64_t *view,
         d->address = NO_ADDRESS;
     else if (d->address % 16 != 0 && refusal == NULL)
         refusal = "its base is not a multiple of 16 bytes";
+    else if ((parameter->direction & TILE_RT_OUT) && d->extents[0] * (uint64_t)size % 16 != 0 && refusal == NULL)
+        refusal = "it is written, and its rows are no multiple of 16 bytes";
     return refusal;
 }
 
@@ -99,7 +103,7 @@ TILE_RT_COLD static const char *make_map(struct tile_rt_call *call, const struct
     const char *refusal;
     int error;
     d.present = call->arguments[map->parameter] != NULL;
-    refusal = describe(map, view, call->kernel->parameters[map->parameter].rank, &d);
+    refusal = describe(map, view, &call->kernel->parameters[map->parameter], &d);
     if (refusal != NULL)
         return refusal;
     if (d.empty && !call->take_empty) {
