@@ -222,6 +222,45 @@ static LLVMValueRef all_lanes(struct cpu_emitter *e, int lanes)
     return LLVMConstAllOnes(LLVMVectorType(e->i1, (unsigned)lanes));
 }
 
+static LLVMValueRef lanes_from(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef b, int first, int count)
+{
+    LLVMValueRef lane[64];
+    for (int i = 0; i < count; i++)
+        lane[i] = LLVMConstInt(e->i32, (unsigned)(first + i), 0);
+    return LLVMBuildShuffleVector(B, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)), LLVMConstVector(lane, (unsigned)count), "");
+}
+
+/* The mask, of which LLVM knows nothing from here on; as wide lanes, which AVX2 takes masks from anyway. */
+static LLVMValueRef opaque_mask(struct cpu_emitter *e, LLVMValueRef mask, int bytes)
+{
+    unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(mask));
+    LLVMTypeRef wide = LLVMVectorType(LLVMIntTypeInContext(e->llvm, 8u * (unsigned)bytes), lanes);
+    LLVMTypeRef type = LLVMFunctionType(wide, &wide, 1, 0);
+    char constraint[] = "=x,0";
+    LLVMValueRef nothing = LLVMGetInlineAsm(type, NULL, 0, constraint, sizeof constraint - 1, 0, 0, LLVMInlineAsmDialectATT, 0);
+    LLVMValueRef spread = LLVMBuildSExt(B, mask, wide, "");
+    return LLVMBuildICmp(B, LLVMIntSLT, LLVMBuildCall2(B, type, nothing, &spread, 1, ""), LLVMConstNull(wide), "");
+}
+
+/* With AVX2 in parts that it has registers for.  LLVM 19 cuts a load in two by itself, too, but where half of the lanes is masked off
+ * for certain and the others by one condition, it takes that condition for undefined in the half and loads it (its issue 134602). */
+static LLVMValueRef masked_load(struct cpu_emitter *e, const struct transfer *t, LLVMValueRef address, LLVMValueRef mask,
+                                LLVMValueRef instead, bool part)
+{
+    LLVMTypeRef type = LLVMTypeOf(instead), types[2] = {type, LLVMTypeOf(address)};
+    int lanes = (int)LLVMGetVectorSize(type), half = lanes / 2, bytes = cpu_bytes(t->element);
+    bool wide = lanes * bytes > e->vector_bytes && lanes % 2 == 0 && lanes <= 64;
+    if (!wide || e->vector_bytes != 32 || bytes < 4)
+        return cpu_intrinsic(e, "llvm.masked.load", 2, types, 4,
+                             (LLVMValueRef[]){address, LLVMConstInt(e->i32, (unsigned)bytes, 0),
+                                              part ? opaque_mask(e, mask, bytes) : mask, instead});
+    LLVMValueRef low = lanes_from(e, mask, NULL, 0, half), high = lanes_from(e, mask, NULL, half, half);
+    low = masked_load(e, t, address, low, lanes_from(e, instead, NULL, 0, half), true);
+    address = cpu_address(e, t->element, address, cpu_int(e, half));
+    high = masked_load(e, t, address, high, lanes_from(e, instead, NULL, half, half), true);
+    return lanes_from(e, low, high, 0, lanes);
+}
+
 static LLVMValueRef move_in(struct cpu_nest *nest, const struct transfer *t, LLVMValueRef other, int lanes)
 {
     struct cpu_emitter *e = nest->e;
@@ -239,8 +278,9 @@ static LLVMValueRef move_in(struct cpu_nest *nest, const struct transfer *t, LLV
         instead = LLVMBuildZExt(B, instead, vector, "");
     LLVMValueRef alignment = LLVMConstInt(e->i32, (unsigned)cpu_bytes(t->element), 0);
     LLVMTypeRef types[2] = {vector, LLVMTypeOf(t->address)};
-    LLVMValueRef value = cpu_intrinsic(e, t->spread ? "llvm.masked.gather" : "llvm.masked.load", 2, types, 4,
-                                       (LLVMValueRef[]){t->address, alignment, mask, instead});
+    LLVMValueRef value = t->spread ? cpu_intrinsic(e, "llvm.masked.gather", 2, types, 4,
+                                                   (LLVMValueRef[]){t->address, alignment, mask, instead})
+                                   : masked_load(e, t, t->address, mask, instead, false);
     return t->element == IR_BOOL ? LLVMBuildICmp(B, LLVMIntNE, value, LLVMConstNull(vector), "") : value;
 }
 
@@ -500,6 +540,22 @@ static LLVMValueRef atomic_load_bits(struct cpu_emitter *e, enum ir_element elem
     return old;
 }
 
+/* What an action makes of the old bits.  Min and max choose, and what is chosen keeps its bits: narrowing again would bring the
+ * infinity of f8e5m2 to its largest number. */
+static LLVMValueRef combined_bits(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element, LLVMValueRef old,
+                                  LLVMValueRef value)
+{
+    LLVMValueRef now = from_bits(e, old, element);
+    LLVMValueRef made = to_bits(e, cpu_binary(e, opcode, element, now, value, IR_NAN_SKIP), element);
+    if (element != IR_F8E5M2 || opcode == OP_ADD)
+        return made;
+    LLVMValueRef x = cpu_widen(e, element, now), y = cpu_widen(e, element, value);
+    LLVMValueRef chosen = LLVMBuildBitCast(B, cpu_binary(e, opcode, IR_F32, x, y, IR_NAN_SKIP), e->i32, "");
+    LLVMValueRef is_old = LLVMBuildICmp(B, LLVMIntEQ, chosen, LLVMBuildBitCast(B, x, e->i32, ""), "");
+    LLVMValueRef is_new = LLVMBuildICmp(B, LLVMIntEQ, chosen, LLVMBuildBitCast(B, y, e->i32, ""), "");
+    return LLVMBuildSelect(B, is_old, old, LLVMBuildSelect(B, is_new, to_bits(e, value, element), made, ""), "");
+}
+
 /* Anything that no instruction does: try with compare and exchange until nobody came between. */
 static LLVMValueRef exchange_loop(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element,
                                   LLVMValueRef address, LLVMValueRef value, LLVMAtomicOrdering order)
@@ -511,8 +567,7 @@ static LLVMValueRef exchange_loop(struct cpu_emitter *e, enum ir_opcode opcode, 
     LLVMPositionBuilderAtEnd(B, head);
     LLVMValueRef old = LLVMBuildPhi(B, LLVMTypeOf(first), "");
     LLVMAddIncoming(old, &first, &before, 1);
-    LLVMValueRef wanted =
-        to_bits(e, cpu_binary(e, opcode, element, from_bits(e, old, element), value, IR_NAN_SKIP), element);
+    LLVMValueRef wanted = combined_bits(e, opcode, element, old, value);
     LLVMValueRef pair = LLVMBuildAtomicCmpXchg(B, address, old, wanted, order, failure_ordering(order), 0);
     LLVMValueRef seen = LLVMBuildExtractValue(B, pair, 0, ""), won = LLVMBuildExtractValue(B, pair, 1, "");
     LLVMBasicBlockRef here = LLVMGetInsertBlock(B);

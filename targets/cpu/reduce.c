@@ -70,6 +70,25 @@ static LLVMValueRef identity(struct cpu_emitter *e, const struct reduction *r, i
 
 /* ---- lanes along the axis ---- */
 
+/* In memory a bool takes a byte: bits would lie packed, and the first lane alone could not be stored without its neighbours. */
+static LLVMTypeRef slot_type(struct cpu_emitter *e, enum ir_element element, int lanes)
+{
+    return cpu_vector_of(element == IR_BOOL ? e->i8 : cpu_register_type(e, element), lanes);
+}
+
+static LLVMValueRef slot_load(struct cpu_emitter *e, const struct reduction *r, int copy, int i, int lanes)
+{
+    LLVMValueRef value = LLVMBuildLoad2(B, slot_type(e, r->element[i], lanes), r->slot[copy][i], "");
+    return r->element[i] == IR_BOOL ? LLVMBuildTrunc(B, value, cpu_vector_of(e->i1, lanes), "") : value;
+}
+
+static void slot_store(struct cpu_emitter *e, const struct reduction *r, int copy, int i, LLVMValueRef value, int lanes)
+{
+    if (r->element[i] == IR_BOOL)
+        value = LLVMBuildZExt(B, value, cpu_vector_of(e->i8, lanes), "");
+    LLVMBuildStore(B, value, r->slot[copy][i]);
+}
+
 static void axis_begin(struct cpu_nest *nest, const struct cpu_point *point)
 {
     struct cpu_emitter *e = nest->e;
@@ -77,7 +96,7 @@ static void axis_begin(struct cpu_nest *nest, const struct cpu_point *point)
     (void)point;
     for (int copy = 0; copy < nest->unroll; copy++)
         for (int i = 0; i < r->count; i++)
-            LLVMBuildStore(B, identity(e, r, i, nest->lanes), r->slot[copy][i]);
+            slot_store(e, r, copy, i, identity(e, r, i, nest->lanes), nest->lanes);
     if (r->fresh)
         LLVMBuildStore(B, LLVMConstInt(e->i1, 1, 0), r->fresh);
 }
@@ -91,13 +110,12 @@ static void axis_body(struct cpu_nest *nest, const struct cpu_point *point, int 
         value[i] = widened(e, r, i, cpu_element_full(nest, nest->roots.data[i], point));
         if (nest->active)
             value[i] = LLVMBuildSelect(B, nest->active, value[i], identity(e, r, i, nest->lanes), "");
-        sum[i] =
-            LLVMBuildLoad2(B, cpu_vector_of(cpu_register_type(e, r->element[i]), nest->lanes), r->slot[copy][i], "");
+        sum[i] = slot_load(e, r, copy, i, nest->lanes);
     } /* a body of one lane works on the first of the accumulators: they start at the same address */
     combine(e, r, sum, value, next);
     LLVMValueRef first = r->fresh ? LLVMBuildLoad2(B, e->i1, r->fresh, "") : NULL;
     for (int i = 0; i < r->count; i++)
-        LLVMBuildStore(B, first ? LLVMBuildSelect(B, first, value[i], next[i], "") : next[i], r->slot[copy][i]);
+        slot_store(e, r, copy, i, first ? LLVMBuildSelect(B, first, value[i], next[i], "") : next[i], nest->lanes);
     if (r->fresh)
         LLVMBuildStore(B, LLVMConstInt(e->i1, 0, 0), r->fresh);
 }
@@ -110,9 +128,8 @@ static void axis_end(struct cpu_nest *nest, const struct cpu_point *point)
     result_point(nest, r->axis, point, &at);
     for (int i = 0; i < r->count; i++) {
         LLVMValueRef all[MAX_COPIES];
-        LLVMTypeRef type = cpu_vector_of(cpu_register_type(e, r->element[i]), nest->lanes);
         for (int copy = 0; copy < nest->unroll; copy++)
-            all[copy] = LLVMBuildLoad2(B, type, r->slot[copy][i], "");
+            all[copy] = slot_load(e, r, copy, i, nest->lanes);
         for (int left = nest->unroll; left > 1; left /= 2)
             for (int k = 0; k < left / 2; k++)
                 all[k] = cpu_combine(e, r->kind, r->element[i], all[2 * k],
@@ -307,7 +324,7 @@ void cpu_emit_reduce(struct cpu_emitter *e, const struct cpu_plan *plan, struct 
             }
             for (int copy = 0; copy < nest.unroll; copy++)
                 for (int i = 0; i < r.count; i++)
-                    r.slot[copy][i] = cpu_alloca(e, cpu_vector_of(cpu_register_type(e, r.element[i]), nest.lanes));
+                    r.slot[copy][i] = cpu_alloca(e, slot_type(e, r.element[i], nest.lanes));
         }
         bool along = nest.lanes_dim == r.axis;
         nest.body = along ? axis_body : across_body;

@@ -19,8 +19,10 @@ static bool check(const char *path)
     else
         fuzz_judge(&judge, text.data, text.size, &reason); /* no pass: is it a sound program at all */
     if (good && !reason.size) { /* as it stands: passes may take away what the target gets wrong */
-        judge = (struct judge){.kind = JUDGE_CPU, .isa = -1, .raw = true};
-        fuzz_judge(&judge, text.data, text.size, &reason);
+        for (int level = 0; level < 2 && !reason.size; level++) { /* of LLVM: 2, then 0 */
+            judge = (struct judge){.kind = JUDGE_CPU, .isa = -1, .raw = true, .code_level = level};
+            fuzz_judge(&judge, text.data, text.size, &reason);
+        }
     }
     if (reason.size) {
         printf("%s: %s\n", path, reason.data);

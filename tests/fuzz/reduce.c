@@ -2,7 +2,7 @@
  *
  *     reduce FILE.tir -- COMMAND…            COMMAND FILE exits with 0 when all is well; what it prints first says why not
  *     reduce FILE.tir|SEED passes=LIST [target=ROW] [fuel=N]     the interpreter after each pass of the list
- *     reduce FILE.tir|SEED cpu[=ISA] [raw]   machine code of this processor; raw: through the pipeline of -O0
+ *     reduce FILE.tir|SEED cpu[=ISA] [raw] [level=N]   machine code of this processor; raw: through the pipeline of -O0; LLVM's level
  *     reduce SEED                            finds what fails first: every pass, the pipelines, the processor
  *
  * Options before the file: -v tells each step, -o FILE writes there, -t SECONDS (120).  A FILE.tir has the lines of
@@ -16,7 +16,7 @@
 
 static void usage(void)
 {
-    fprintf(stderr, "usage: reduce [-v] [-o FILE] [-t SECONDS] FILE.tir|SEED [passes=LIST|cpu[=ISA]|-- COMMAND] [target=ROW] [raw]\n");
+    fprintf(stderr, "usage: reduce [-v] [-o FILE] [-t SECONDS] FILE.tir|SEED [passes=LIST|cpu[=ISA]|-- COMMAND] [target=ROW] [raw] [level=N]\n");
     exit(2);
 }
 
@@ -45,6 +45,8 @@ static bool parse_word(struct judge *judge, const char *word)
     } else if (!strncmp(word, "cpu", 3)) {
         judge->kind = JUDGE_CPU;
         judge->isa = word[3] == '=' ? atoi(word + 4) : -1;
+    } else if (!strncmp(word, "level=", 6)) {
+        judge->code_level = 1 + atoi(word + 6);
     } else if (!strcmp(word, "raw")) {
         judge->raw = true;
     } else {

@@ -108,8 +108,7 @@ static void work_on_units(struct campaign *campaign, struct campaign_seat *seat,
             campaign_report(campaign, unit, &finding);
         finding.size = 0;
     }
-    fflush(stdout);
-    _exit(0);
+    exit(0); /* not _exit: what counts lines writes at the end */
 }
 
 /* ---- the parent ---- */

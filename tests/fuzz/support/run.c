@@ -57,7 +57,7 @@ void fuzz_memory_free(struct fuzz_memory *memory)
 bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function *function, struct fuzz_memory *memory,
                     bool reverse, struct interp_problem *problem)
 {
-    struct interp_options options = { .memory_count = memory->count, .memories = memory->memories, .step_limit = 2000000,
+    struct interp_options options = { .memory_count = memory->count, .memories = memory->memories, .step_limit = 40000000,
                                       .reverse = reverse, .seed = program->seed, .blocks = 1 + (int64_t)(program->seed % 3) };
     memcpy(options.grid, program->grid, sizeof options.grid);
     return interp_run(function, program->argument_count, memory->arguments, &options, NULL, problem);
