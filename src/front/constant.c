@@ -65,7 +65,17 @@ static struct value real_to_element(struct elaborator *e, struct value v, enum i
     return result;
 }
 
+void constant_warn_tuned(struct elaborator *e, struct value v) {
+    if (v.tuned)
+        front_report(e, DIAGNOSTIC_W1006, v.at,
+                     "a `tune` value becomes part of the data: another schedule would give other results");
+}
+
 struct value constant_to_element(struct elaborator *e, struct value v, enum ir_element element, bool convert) {
+    if (ir_is_float(element)) {
+        constant_warn_tuned(e, v);
+        v.tuned = false;
+    }
     if (v.kind == VALUE_INTEGER || v.kind == VALUE_REAL) {
         bool adapts = v.element == IR_ELEMENT_COUNT || convert || element_same_language(v.element, element);
         bool widens = !adapts && v.kind == VALUE_INTEGER && ir_is_integer(element) &&
@@ -219,8 +229,12 @@ struct value constant_binary(struct elaborator *e, enum ast_operator operation, 
     bool numbers =
         (a.kind == VALUE_INTEGER || a.kind == VALUE_REAL) && (b.kind == VALUE_INTEGER || b.kind == VALUE_REAL);
     if (numbers) {
+        bool tuned = a.tuned || b.tuned;
         if (!meet(e, &a, &b)) return value_error(at);
-        return a.kind == VALUE_INTEGER ? binary_integer(e, operation, a, b, at) : binary_real(e, operation, a, b, at);
+        struct value result =
+            a.kind == VALUE_INTEGER ? binary_integer(e, operation, a, b, at) : binary_real(e, operation, a, b, at);
+        result.tuned = tuned;
+        return result;
     }
     if (equality && a.kind == b.kind) {
         if (a.kind == VALUE_TUPLE) return binary_tuple(e, operation, a, b, at);
@@ -248,6 +262,7 @@ struct value constant_unary(struct elaborator *e, enum ast_operator operation, s
     }
     if (a.kind == VALUE_INTEGER && (operation == OPERATOR_NEGATE || operation == OPERATOR_BIT_NOT)) {
         struct value result = value_integer(operation == OPERATOR_NEGATE ? -a.integer : ~a.integer, at);
+        result.tuned = a.tuned;
         if (a.element == IR_ELEMENT_COUNT) return result;
         return from_bits(a.element, ir_int_to_bits(a.element, (int64_t)(uint64_t)result.integer), at);
     }

@@ -247,9 +247,11 @@ static void bind_compile_time(struct body *b) {
     int first = entry->entry->keys.count - kernel->derived.count;
     for (int i = 0; i < kernel->derived.count; i++)
         scope_bind(e, BINDING_GENERIC, kernel->derived.data[i].item->name, b->plan->keys[first + i]);
-    for (int i = 0; i < kernel->tuning.count; i++)
-        scope_bind(e, BINDING_TUNE, (struct ast_name){kernel->tuning.data[i].name, kernel->tuning.data[i].at},
-                   b->plan->tuned[i]);
+    for (int i = 0; i < kernel->tuning.count; i++) {
+        struct value tuned = b->plan->tuned[i];
+        tuned.tuned = true;
+        scope_bind(e, BINDING_TUNE, (struct ast_name){kernel->tuning.data[i].name, kernel->tuning.data[i].at}, tuned);
+    }
 }
 
 static int knob(const struct variant_plan *plan, const char *name) {

@@ -87,6 +87,7 @@ struct value {
         const char *string;
     };
     enum ir_element element;                /* INTEGER, REAL: its type, or IR_ELEMENT_COUNT while it adapts */
+    bool tuned;                             /* INTEGER, REAL: made from a `tune` value; results may not depend on it */
     const struct enumeration *enumeration;  /* ENUMERATOR; RUN and HOST of an enum */
     const struct origin *origin;            /* RUN tiles, may be NULL */
 };
