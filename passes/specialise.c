@@ -207,6 +207,12 @@ static bool choose_slots(struct outline *o)
             room -= o->rings.data[r].bytes;
     }
     int64_t slots = each ? room / each : 1, most = o->function->stages > 0 ? o->function->stages : MOST_SLOTS;
+    int64_t spare = outline_spare_staging(o);
+    if (spare && (room < 0 || (each && slots < most && (room + spare) / each > slots))) { /* loads before stores */
+        outline_save_staging(o);
+        room += spare;
+        slots = each ? room / each : 1;
+    }
     slots = slots < most ? slots : most;
     if (slots < 1 || room < 0) {
         fail(o, o->function->body->first, "its buffers do not fit into shared memory");

@@ -62,6 +62,9 @@ bool outline_is_shared(const struct outline *o, const struct ir_operation *copy)
 struct ir_value *outline_unconverted(struct ir_value *value); /* looks through convert_layout */
 void outline_plan_stores(struct outline *o);
 bool outline_is_staging(const struct outline *o, const struct ir_value *buffer);
+/* Bytes that are free when rings of stores, all but the first, have a single slot; and that done. */
+int64_t outline_spare_staging(const struct outline *o);
+void outline_save_staging(struct outline *o);
 const struct staged_store *outline_staged(const struct outline *o, const struct ir_operation *store); /* or NULL */
 /* The store with operands (view, indexes) already mapped; copies[id] is the copy of a value of the source, or NULL. */
 void outline_emit_store(struct outline *o, struct ir_builder *builder, const struct staged_store *staged,

@@ -13,8 +13,9 @@
  *     tma_commit
  *
  * The number of slots divides the number of panels, so that the turns go on from one program to the next; groups of
- * stores end in order, so that rings of several shapes may take turns too.  Only where
- * nothing else in the kernel touches the view, since nothing orders TMA against ordinary accesses. */
+ * stores end in order, so that rings of several shapes may take turns too.  Rings of further shapes have a single slot
+ * where that leaves room for another stage of loads.  Only where nothing else in the kernel touches the view, since
+ * nothing orders TMA against ordinary accesses. */
 #include "base/plant.h"
 #include "ir/alias.h"
 #include "ir/shared_form.h"
@@ -106,7 +107,7 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
     return !touching.found;
 }
 
-/* A ring that has the shape already; a second shape gets a single slot. */
+/* A ring that has the shape already. */
 static struct ir_value *find_staging(const struct outline *o, struct staged_store *panels)
 {
     for (int i = 0; i < o->staged.count; i++) {
@@ -117,12 +118,33 @@ static struct ir_value *find_staging(const struct outline *o, struct staged_stor
             return o->staged.data[i].ring;
         }
     }
-    if (o->staged.count) {
-        struct ir_type single = *panels->buffer;
-        single.slots = 1;
-        panels->buffer = ir_type_intern(o->function->module->context, &single);
-    }
     return NULL;
+}
+
+int64_t outline_spare_staging(const struct outline *o)
+{
+    int64_t bytes = 0;
+    const struct ir_value *seen = o->staged.count ? o->staged.data[0].ring : NULL;
+    for (int i = 0; i < o->staged.count; i++) {
+        const struct ir_value *ring = o->staged.data[i].ring;
+        bool first = ring != seen && ring->type->slots > 1;
+        for (int k = 0; k < i; k++)
+            first &= o->staged.data[k].ring != ring;
+        bytes += first ? ir_type_bytes(ring->type) * (ring->type->slots - 1) : 0;
+    }
+    return bytes;
+}
+
+void outline_save_staging(struct outline *o)
+{
+    for (int i = 0; i < o->staged.count; i++) {
+        struct staged_store *staged = &o->staged.data[i];
+        if (staged->ring == o->staged.data[0].ring)
+            continue;
+        struct ir_type single = *staged->buffer;
+        single.slots = 1;
+        staged->ring->type = staged->buffer = ir_type_intern(o->function->module->context, &single);
+    }
 }
 
 static void consider(struct ir_operation *op, void *data)
