@@ -64,8 +64,8 @@ static void run_full(struct exec_case *c) { run_attention(c, 0); }
 static void run_causal(struct exec_case *c) { run_attention(c, 1); }
 
 static const struct exec_test tests[] = {
-    {"attention", run_full, 2, {30, 140}, 0},
-    {"attention causal", run_causal, 2, {70, 50}, 0},
+    {"attention", run_full, 2, {20, 70}, 0},
+    {"attention causal", run_causal, 2, {40, 30}, 0},
     {"attention causal, no row sees a key", run_causal, 2, {9, 0}, 1},
     {"attention causal, the last row sees one", run_causal, 2, {130, 1}, 1},
 };
