@@ -31,6 +31,7 @@
  * own, so extract moves nothing; a load goes down only past operations that do not write what it reads, the
  * pieces stored before its own holding other elements; nobody else writes a held tile's buffer; and the order in which
  * a reduction of the seven kinds combines is the target's unless it is fixed. */
+#include "ir/alias.h"
 #include "passes/layout_rules.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -214,12 +215,22 @@ static void read_ahead(struct stream *s, struct ir_builder *builder, int number)
         stream_read_piece(s, builder, access.mask, number, 1, true);
 }
 
+/* What is loaded behind the reduction must not be written between the two. */
+static bool may_read_before(const struct ir_operation *reduction, const struct ir_operation *at)
+{
+    for (const struct ir_operation *load = reduction; load != at; load = load->next)
+        for (const struct ir_operation *op = reduction; load->opcode == OP_LOAD && op != load; op = op->next)
+            if (alias_clobbers(op, load))
+                return false;
+    return true;
+}
+
 static struct ir_operation *last_reduction(const struct stream *s)
 {
     struct ir_operation *op = s->last;
     while (op && op->opcode != OP_REDUCE)
         op = op->previous;
-    return op;
+    return op && may_read_before(op, s->at) ? op : NULL;
 }
 
 static void stream_store(struct stream *s, const struct plan *plan)

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "support/differential.h"
+#include "targets/target.h"
 
 static bool check(const char *path)
 {
@@ -23,6 +24,12 @@ static bool check(const char *path)
             judge = (struct judge){.kind = JUDGE_CPU, .isa = -1, .raw = true, .code_level = level};
             fuzz_judge(&judge, text.data, text.size, &reason);
         }
+    }
+    static const char *const targets[] = {"sm_80", "sm_90a"};
+    for (int i = 0; i < 2 && good && !reason.size; i++) {
+        judge = (struct judge){.kind = JUDGE_PASSES, .isa = -1, .target = targets[i]};
+        judge.passes = fuzz_pipeline_text(arena, &target_rows[target_find(targets[i])], 2);
+        fuzz_judge(&judge, text.data, text.size, &reason);
     }
     if (reason.size) {
         printf("%s: %s\n", path, reason.data);

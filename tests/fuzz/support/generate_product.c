@@ -172,7 +172,7 @@ static void attention_body(struct product_program *p)
     clamp(p, "small", score, scores);
     buffer_printf(p->out, "%%thin = cast %%small : %s[%d, %d]\n", p->element, p->m, p->k);
     if (p->rescaled) {
-        buffer_printf(p->out, "%%turned = neg %%acc : %s\n", type);
+        buffer_printf(p->out, "%%naught = constant value(0.0) : %s\n%%turned = sub %%naught, %%acc : %s\n", type, type); /* never -0 */
         sum = "turned";
     }
     factor(p, "w", "d", "at", p->k, "column", p->n, false);
