@@ -18,6 +18,7 @@
 #include "passes/check_machine.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "ir/text.h"
 #include "targets/target.h"
@@ -144,23 +145,24 @@ static void check_registers(struct check *check, const struct ir_operation *role
 
 /* Loops that grow with the place in the grid are longest at its end; elsewhere a diagonal crosses two tiles of a row.
  * Rings go round at every place of a program only when the rounds of loops and the slots have no divisor in common:
- * 640 and
- * 448 are 5 and 7 times a power of two. */
+ * 640 and 448 are 5 and 7 times a power of two; phases turn twice in a loop only when it has twice as many rounds as
+ * slots. */
 static const struct check_scenario scenarios[] = {
-    {.grid_extent = 700, .other_extent = 1152, .programs = 3, .scalar = 2, .quarter = 4},
-    {.grid_extent = 700, .other_extent = 640, .programs = 7, .scalar = 4, .quarter = 4},
+    {.grid_extent = 700, .other_extent = 1152, .programs = 2, .scalar = 2, .quarter = 4},
+    {.grid_extent = 700, .other_extent = 640, .programs = 5, .scalar = 4, .quarter = 4},
     {.grid_extent = 700, .other_extent = 448, .programs = 7, .scalar = 6, .quarter = 3},
-    {.grid_extent = 700, .other_extent = 1, .programs = 17, .scalar = 1, .quarter = 4},
+    {.grid_extent = 700, .other_extent = 1300, .programs = 2, .scalar = 7, .quarter = 4},
+    {.grid_extent = 700, .other_extent = 1, .programs = 9, .scalar = 1, .quarter = 4},
     {.grid_extent = 700, .other_extent = 0, .programs = 3, .scalar = 3, .quarter = 2},
     {.grid_extent = 1, .other_extent = 300, .programs = 1, .scalar = 0, .quarter = 4},
-    {.grid_extent = 1100, .other_extent = 1990, .programs = 5, .scalar = 5, .quarter = 3},
+    {.grid_extent = 1100, .other_extent = 1990, .programs = 2, .scalar = 5, .quarter = 3},
     {.grid_extent = 1100, .other_extent = 190, .programs = 5, .scalar = 5, .quarter = 2},
 };
 
 static void run_scenario(struct check *check, const struct check_scenario *scenario)
 {
     struct check fresh = {.function = check->function, .context = check->context, .arena = arena_create(),
-                          .scenario = *scenario, .steps = STEPS};
+                          .scenario = *scenario, .steps = STEPS, .jump = check->jump};
     check_run(&fresh);
     check->found = fresh.found;
     arena_destroy(fresh.arena);
@@ -174,6 +176,9 @@ bool pass_check_machine(struct ir_function *function, struct pass_context *conte
     for (const struct ir_operation *op = function->body->first; op; op = op->next)
         if (op->opcode == OP_ROLES)
             check_registers(&check, op);
+    size_t values = (size_t)function->next_value_id + 1;
+    check.jump = ARENA_ARRAY(context->arena, const struct ir_operation *, values);
+    memset(check.jump, 0, values * sizeof *check.jump);
     int count = survey.shared ? (int)(sizeof scenarios / sizeof *scenarios) : 0;
     for (int i = 0; i < count && !check.found; i++)
         run_scenario(&check, &scenarios[i]);

@@ -94,6 +94,7 @@ struct check {
     VECTOR(struct check_agent *) agents;   /* 0: the function's body */
     int most_agents, clock_size;
     check_clock scratch;
+    const struct ir_operation **jump;      /* by id of an operation's first result: what matters next; NULL: not known */
     int steps;                             /* left */
     bool ready, found;                     /* mbarriers are set up; something was reported */
     bool cluster_ready;                    /* those of the cluster's other blocks, too */

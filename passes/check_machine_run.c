@@ -225,9 +225,38 @@ static void run_roles(struct check *check, struct check_agent *body, const struc
 
 /* ---- one operation ---- */
 
+/* Tiles alone, and none that may be a product on its way. */
+static bool is_idle(const struct ir_operation *op)
+{
+    if (!op->result_count || op->region_count || check_is_shared(op))
+        return false;
+    for (int i = 0; i < op->result_count; i++)
+        if (op->results[i]->type->kind != IR_TILE || op->results[i]->type->rank == 0)
+            return false;
+    for (int i = 0; i < op->operand_count; i++) {
+        const struct ir_operation *from = op->operands[i]->definition;
+        bool tile = op->operands[i]->type->kind == IR_TILE && op->operands[i]->type->rank > 0;
+        if (tile && (!from || from->region_count || from->opcode == OP_DOT_WAIT || from->opcode == OP_DOT_ASYNC))
+            return false;
+    }
+    return true;
+}
+
+static const struct ir_operation *next_that_matters(struct check *check, const struct ir_operation *op)
+{
+    const struct ir_operation *first = op, **jump = op->result_count ? &check->jump[op->results[0]->id] : NULL;
+    if (jump && *jump)
+        return *jump;
+    while (is_idle(op))
+        op = op->next;
+    if (first->result_count)
+        check->jump[first->results[0]->id] = op;
+    return op;
+}
+
 static void step(struct check *check, struct check_agent *agent)
 {
-    const struct ir_operation *op = top(agent)->next;
+    const struct ir_operation *op = next_that_matters(check, top(agent)->next);
     check_products(check, agent, op);
     if (ir_op_info[op->opcode].traits & IR_TRAIT_TERMINATOR) {
         end_block(check, agent, op);

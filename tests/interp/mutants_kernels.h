@@ -1,4 +1,5 @@
-/* Kernels whose synchronisation is changed: the examples' products and attention, rewritten forms, of two generations. */
+/* Kernels whose synchronisation is changed: the examples' products and attention, rewritten forms, for two
+ * generations. */
 #define MATMUL "examples/matmul.tile"
 #define ATTENTION "examples/attention.tile"
 #define REWRITTEN "tests/exec/rewritten.tile"
@@ -6,7 +7,7 @@
 #define WIDE_PRODUCT "200x264 264x40 40 200x40 =0"
 #define PRODUCT "200x200 200x264 264 200x264 =1"
 #define SMALL_HEADS "1x2x200x64 1x1x300x64 1x1x300x64 1x2x200x64 1x2x200 =0.125"
-#define HEADS "1x2x136x128 1x1x400x128 1x1x400x128 1x2x136x128 1x2x136 =0.125"
+#define HEADS "1x2x136x128 1x1x656x128 1x1x656x128 1x2x136x128 1x2x136 =0.125"
 #define TWO_FACTORS "200x200 200x264 200x264"
 static const struct kernel kernels[] = {
     {"matmul-90-small", MATMUL, "sm_90a", "matmul<bf16,bf16>[BM=64,BN=64,BK=32]", SMALL_PRODUCT, {2, 1}, true},

@@ -245,7 +245,9 @@ static const char *why_harmless(const struct setting *setting, struct ir_functio
                                 const struct mutation *mutation,
                                 struct arena *arena)
 {
-    const char *reason = mutation_harmless(function, mutation);
+    struct ir_function *changed = parse(setting, arena, diagnostics_create(arena));
+    mutation_apply(changed, mutation);
+    const char *reason = mutation_harmless(function, changed, mutation);
     if (!reason && strcmp(simplified(setting, NULL, arena), simplified(setting, mutation, arena)) == 0)
         reason = "simplify makes the same of both";
     return reason;

@@ -1,6 +1,6 @@
 /* Mistakes that change nothing that a program or a machine could see.  Each rule is an argument that holds for every
  * function, not for one that was tried. */
-#include "mutate.h"
+#include "redundant.h"
 
 /* ---- the end of shared memory's use ---- */
 
@@ -27,34 +27,32 @@ static bool is_last_use(const struct ir_operation *op)
     return true;
 }
 
-/* ---- who keeps others waiting ---- */
-
-static bool waits_for_others(const struct ir_operation *op)
+bool mutation_contains(const struct ir_operation *op, enum ir_opcode opcode)
 {
-    return op->opcode == OP_MBARRIER_WAIT || op->opcode == OP_BARRIER || op->opcode == OP_CLUSTER_BARRIER ||
-           op->opcode == OP_TURN_TAKE || op->opcode == OP_ROLES || ir_attribute(op, IR_ATTRIBUTE_SHARED_OFFSET);
+    if (op->opcode == opcode)
+        return true;
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
+            if (mutation_contains(inner, opcode))
+                return true;
+    return false;
 }
 
-static const char *swapped(const struct ir_operation *op)
+static bool any_pending(const struct ir_block *block, enum ir_opcode wait)
 {
-    const struct ir_operation *next = mutation_swap_partner(op);
-    if (op->opcode == OP_MBARRIER_EXPECT && next->opcode == OP_TMA_LOAD)
-        return "a phase ends when all have arrived and all bytes came, in whatever order";
-    if (op->opcode == OP_MBARRIER_ARRIVE && !waits_for_others(next))
-        return "an arrival that comes later tells more, and what is now in front of it waits for nobody";
-    if (op->opcode == OP_CP_WAIT && next->opcode == OP_BARRIER && is_last_use(next))
-        return "nothing of shared memory follows";
-    return NULL;
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        if (op->opcode == wait && ir_number(op, IR_ATTRIBUTE_PENDING, 0))
+            return true;
+        for (int r = 0; r < op->region_count; r++)
+            if (any_pending(op->regions[r], wait))
+                return true;
+    }
+    return false;
 }
 
-/* ---- turns ---- */
-
-struct count { enum ir_opcode opcode; int found; };
-
-static void count_operation(struct ir_operation *op, void *data)
+bool mutation_has_pending(const struct ir_function *function, enum ir_opcode wait)
 {
-    struct count *c = data;
-    c->found += op->opcode == c->opcode;
+    return any_pending(function->body, wait);
 }
 
 /* ---- mbarriers that keep nobody waiting ---- */
@@ -67,13 +65,13 @@ static bool in_loop(const struct ir_operation *op)
     return false;
 }
 
-static bool fold(const struct ir_value *value, int64_t *number)
+bool mutation_fold(const struct ir_value *value, int64_t *number)
 {
     const struct ir_operation *op = value->definition;
     int64_t a, b;
     if (!op || op->opcode != OP_XOR)
         return ir_constant_integer(value, number);
-    if (!fold(op->operands[0], &a) || !fold(op->operands[1], &b))
+    if (!mutation_fold(op->operands[0], &a) || !mutation_fold(op->operands[1], &b))
         return false;
     *number = a ^ b;
     return true;
@@ -89,7 +87,7 @@ static void look_at_use(struct ir_operation *op, void *data)
     for (int i = 0; i < op->operand_count; i++)
         if (op->operands[i] == u->barrier)
             u->once = u->once && !in_loop(op) && (waits || arrives) &&
-                      (!waits || (fold(op->operands[2], &phase) && (phase & 1)));
+                      (!waits || (mutation_fold(op->operands[2], &phase) && (phase & 1)));
 }
 
 /* All arrive once and wait once, for the phase that a new mbarrier has behind it: nobody ever waits or learns
@@ -102,6 +100,97 @@ static const char *never_waits(struct ir_function *function, const struct ir_ope
     return uses.once ? "each wait for this mbarrier comes once, and finds its phase ended from the start" : NULL;
 }
 
+/* The first wait of a role for an mbarrier, outside loops, for the phase that a new one has behind it. */
+static const char *first_wait(const struct ir_operation *op)
+{
+    int64_t phase;
+    if (op->opcode != OP_MBARRIER_WAIT || in_loop(op) || !mutation_fold(op->operands[2], &phase) || !(phase & 1))
+        return NULL;
+    for (const struct ir_operation *inner = op; inner && inner->opcode != OP_ROLES; inner = inner->block->parent)
+        for (const struct ir_operation *old = inner->previous; old; old = old->previous)
+            if (old->opcode == OP_MBARRIER_WAIT ? old->operands[0] == op->operands[0]
+                : mutation_contains(old, OP_MBARRIER_WAIT))
+                return NULL;
+    return "the first wait, for the phase that a new mbarrier has behind it, is sure of nothing";
+}
+
+/* ---- who keeps others waiting ---- */
+
+static bool waits_for_others(const struct ir_operation *op)
+{
+    return op->opcode == OP_MBARRIER_WAIT || op->opcode == OP_BARRIER || op->opcode == OP_CLUSTER_BARRIER ||
+           op->opcode == OP_TURN_TAKE || op->opcode == OP_ROLES || ir_attribute(op, IR_ATTRIBUTE_SHARED_OFFSET);
+}
+
+static bool is_of_copies(const struct ir_operation *op)
+{
+    return op->opcode == OP_CP_ASYNC || op->opcode == OP_CP_WAIT || op->opcode == OP_CP_COMMIT ||
+           op->opcode == OP_TMA_STORE || op->opcode == OP_TMA_WAIT || op->opcode == OP_TMA_COMMIT;
+}
+
+static const char in_straight_code[] = "check_machine has seen all states of the stores in this straight code";
+
+static const char *swapped_wait(struct ir_operation *op, struct ir_operation *next)
+{
+    bool closes = op->opcode == OP_CP_COMMIT || op->opcode == OP_TMA_COMMIT;
+    if (closes && (!is_of_copies(next) || redundant_commit(op)))
+        return "a group may be closed any time before the next wait that is for it";
+    if ((op->opcode == OP_CP_WAIT || op->opcode == OP_TMA_WAIT) && redundant_behind(op, next))
+        return "what is waited for is not touched by what comes first now";
+    if (op->opcode == OP_BARRIER && (redundant_barrier(op) || redundant_order(op, next)))
+        return "what comes in front of the barrier now touches nothing that was there";
+    bool stores = op->opcode == OP_TMA_WAIT || op->opcode == OP_TMA_COMMIT || op->opcode == OP_BARRIER;
+    return stores && redundant_in_straight_code(op) ? in_straight_code : NULL;
+}
+
+static const char *swapped(struct ir_function *function, struct ir_operation *op)
+{
+    struct ir_operation *next = mutation_swap_partner(op);
+    if (op->opcode == OP_MBARRIER_EXPECT && next->opcode == OP_TMA_LOAD)
+        return "a phase ends when all have arrived and all bytes came, in whatever order";
+    bool own_barrier = next->opcode == OP_BARRIER && !ir_attribute(next, IR_ATTRIBUTE_BARRIER_ID);
+    if (op->opcode == OP_MBARRIER_ARRIVE && (!waits_for_others(next) || own_barrier))
+        return "an arrival that comes later tells more, and what is now in front of it waits for nobody else";
+    if (op->opcode == OP_CP_WAIT && next->opcode == OP_BARRIER && is_last_use(next))
+        return "nothing of shared memory follows";
+    if (op->opcode == OP_MBARRIER_WAIT && next->opcode == OP_MBARRIER_WAIT)
+        return "both are waited for, in whatever order";
+    if (op->opcode == OP_MBARRIER_WAIT && first_wait(op))
+        return first_wait(op);
+    const char *reason = op->opcode == OP_MBARRIER_WAIT ? never_waits(function, op) : NULL;
+    return reason ? reason : swapped_wait(op, next);
+}
+
+/* ---- turns ---- */
+
+struct count { enum ir_opcode opcode; int found; };
+
+static void count_operation(struct ir_operation *op, void *data)
+{
+    struct count *c = data;
+    c->found += op->opcode == c->opcode;
+}
+
+/* Waits that do not wait. */
+static const char *waited(const struct ir_operation *op)
+{
+    bool copies = op->opcode == OP_CP_WAIT || op->opcode == OP_TMA_WAIT;
+    if (copies && redundant_wait(op))
+        return "nothing is on its way there that may not be";
+    if (copies && redundant_with_next_wait(op))
+        return "it is waited for again before anything touches it";
+    if (op->opcode == OP_TMA_WAIT && redundant_in_straight_code(op))
+        return in_straight_code;
+    if (op->opcode != OP_DOT_WAIT)
+        return NULL;
+    for (int i = 0; i < op->operand_count; i++) {
+        const struct ir_operation *product = op->operands[i]->definition;
+        if (!product || ir_number(product, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_MMA)
+            return NULL;
+    }
+    return "mma is over when it was issued";
+}
+
 static const char *dropped(struct ir_function *function, const struct ir_operation *op)
 {
     struct count takes = {OP_TURN_TAKE, 0};
@@ -110,9 +199,17 @@ static const char *dropped(struct ir_function *function, const struct ir_operati
         return "nobody takes the turns";
     if (op->opcode == OP_BARRIER && is_last_use(op))
         return "nothing of shared memory follows";
+    if (op->opcode == OP_MBARRIER_ARRIVE && rounds_last_arrivals(op))
+        return rounds_last_arrivals(op);
     if (op->opcode == OP_MBARRIER_ARRIVE || op->opcode == OP_MBARRIER_WAIT)
-        return never_waits(function, op);
-    return NULL;
+        return op->opcode == OP_MBARRIER_WAIT && first_wait(op) ? first_wait(op) : never_waits(function, op);
+    if (op->opcode == OP_BARRIER && redundant_barrier(op))
+        return "nothing behind it touches what was touched in front of it";
+    if ((op->opcode == OP_CP_COMMIT || op->opcode == OP_TMA_COMMIT) && redundant_commit(op))
+        return "the next group holds its copies, too, before anybody waits for either";
+    if ((op->opcode == OP_TMA_COMMIT || op->opcode == OP_BARRIER) && redundant_in_straight_code(op))
+        return in_straight_code;
+    return waited(op);
 }
 
 /* ---- conditions that are always true ---- */
@@ -141,6 +238,15 @@ static bool is_same(const struct ir_value *a, const struct ir_value *b)
                       ir_number(x, IR_ATTRIBUTE_DIMENSION, 0) == ir_number(y, IR_ATTRIBUTE_DIMENSION, 0));
 }
 
+bool mutation_distance(const struct ir_value *a, const struct ir_value *b, int64_t *distance)
+{
+    struct bound x = take_apart(a), y = take_apart(b);
+    int64_t first, second;
+    bool numbers = ir_constant_integer(x.value, &first) && ir_constant_integer(y.value, &second);
+    *distance = y.distance - x.distance + (numbers ? second - first : 0);
+    return numbers || is_same(x.value, y.value);
+}
+
 /* value <= limit, by the arms of minima: extents and indexes are far from the ends of their 64 bits. */
 static bool is_at_most(const struct ir_value *value, struct bound limit)
 {
@@ -166,17 +272,22 @@ static bool is_always_true(const struct ir_value *condition)
     return counts && is_at_most(loop->operands[1], take_apart(op->operands[1]));
 }
 
-const char *mutation_harmless(struct ir_function *function, const struct mutation *mutation)
+const char *mutation_harmless(struct ir_function *function, struct ir_function *changed,
+                              const struct mutation *mutation)
 {
-    const struct ir_operation *op = mutation_operation(function, mutation->operation);
+    struct ir_operation *op = mutation_operation(function, mutation->operation);
     switch (mutation->kind) {
-    case MUTATION_SWAPPED: return swapped(op);
+    case MUTATION_SWAPPED: return swapped(function, op);
     case MUTATION_DROP: return dropped(function, op);
     case MUTATION_FEWER_ARRIVALS: case MUTATION_MORE_ARRIVALS: return never_waits(function, op);
     case MUTATION_ALONE:
         return op->opcode == OP_TMA_LOAD ? "every block gets all bytes by itself, when all let go of the place" : NULL;
+    case MUTATION_MORE_PENDING: return waited(op);
+    case MUTATION_NEXT_SLOT: return first_wait(op);
     case MUTATION_SECOND_OPERAND:
-        return op->opcode == OP_SELECT && is_always_true(op->operands[0]) ? "that is what it always chooses" : NULL;
-    default: return NULL;
+        if (op->opcode == OP_SELECT && is_always_true(op->operands[0]))
+            return "that is what it always chooses";
+        return rounds_harmless(function, changed, mutation);
+    default: return rounds_harmless(function, changed, mutation);
     }
 }

@@ -29,6 +29,7 @@ struct ir_operation *mutation_operation(struct ir_function *function, int number
 /* The operation that MUTATION_SWAPPED puts this one behind; NULL: none. */
 struct ir_operation *mutation_swap_partner(const struct ir_operation *op);
 /* Why it cannot matter, of a function that is not yet changed; NULL: it may.  harmless.c */
-const char *mutation_harmless(struct ir_function *function, const struct mutation *mutation);
+const char *mutation_harmless(struct ir_function *function, struct ir_function *changed,
+                              const struct mutation *mutation);
 void mutation_apply(struct ir_function *function, const struct mutation *mutation);
 #endif
