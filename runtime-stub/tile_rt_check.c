@@ -369,11 +369,16 @@ static int bind_name(const struct tile_rt_call *call, const struct tile_rt_name 
         if (__builtin_sub_overflow(extent, binder->addend, &rest))
             return fail_overflow(call, name->text);
         if (binder->multiplier != 1) {
-            if (binder->multiplier == 0 || rest % binder->multiplier != 0)
+            if (binder->multiplier == 0 || rest % binder->multiplier != 0) {
+                const char *view = call->kernel->parameters[binder->parameter].name;
+                if (binder->addend == 0)
+                    return tile_rt_fail(TILE_ERR_ARG, "%s: extent %u of %s is %lld, but it must be a multiple of %lld",
+                                        call->kernel->name, binder->dimension, view, (long long)extent,
+                                        (long long)binder->multiplier);
                 return tile_rt_fail(TILE_ERR_ARG, "%s: extent %u of %s is %lld, but it must be %lld*%s%+lld",
-                                    call->kernel->name, binder->dimension,
-                                    call->kernel->parameters[binder->parameter].name, (long long)extent,
+                                    call->kernel->name, binder->dimension, view, (long long)extent,
                                     (long long)binder->multiplier, name->text, (long long)binder->addend);
+            }
             rest /= binder->multiplier;
         }
         if (rest < 0)

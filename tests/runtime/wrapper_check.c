@@ -42,7 +42,7 @@ static void bound(void)
     EXPECT_STATUS(wrapper_bound(TILE_CPU, &vx, &vz, &out), TILE_OK, "");
     EXPECT(n64[0] == 7 && n64[1] == 3);
     vz.extent[0] = 13;
-    EXPECT_STATUS(wrapper_bound(TILE_CPU, &vx, &vz, &out), TILE_ERR_ARG, "extent 0 of z is 13, but it must be 4*g+0");
+    EXPECT_STATUS(wrapper_bound(TILE_CPU, &vx, &vz, &out), TILE_ERR_ARG, "extent 0 of z is 13, but it must be a multiple of 4");
     vz.extent[0] = 12, vx.extent[0] = 0;
     EXPECT_STATUS(wrapper_bound(TILE_CPU, &vx, &vz, &out), TILE_ERR_ARG, "makes n negative");
 }
