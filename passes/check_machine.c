@@ -149,7 +149,8 @@ static void check_registers(struct check *check, const struct ir_operation *role
  * slots. */
 static const struct check_scenario scenarios[] = {
     {.grid_extent = 700, .other_extent = 1152, .programs = 2, .scalar = 2, .quarter = 4},
-    {.grid_extent = 700, .other_extent = 640, .programs = 5, .scalar = 4, .quarter = 4},
+    {.grid_extent = 700, .other_extent = 640, .programs = 3, .scalar = 4, .quarter = 4},
+    {.grid_extent = 700, .other_extent = 320, .programs = 13, .scalar = 8, .quarter = 4},
     {.grid_extent = 700, .other_extent = 448, .programs = 7, .scalar = 6, .quarter = 3},
     {.grid_extent = 700, .other_extent = 1300, .programs = 2, .scalar = 7, .quarter = 4},
     {.grid_extent = 700, .other_extent = 1, .programs = 9, .scalar = 1, .quarter = 4},

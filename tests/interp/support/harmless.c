@@ -151,6 +151,8 @@ static const char *swapped(struct ir_function *function, struct ir_operation *op
     bool own_barrier = next->opcode == OP_BARRIER && !ir_attribute(next, IR_ATTRIBUTE_BARRIER_ID);
     if (op->opcode == OP_MBARRIER_ARRIVE && (!waits_for_others(next) || own_barrier))
         return "an arrival that comes later tells more, and what is now in front of it waits for nobody else";
+    if (op->opcode == OP_MBARRIER_ARRIVE && rounds_same(op, next))
+        return rounds_same(op, next);
     if (op->opcode == OP_CP_WAIT && next->opcode == OP_BARRIER && is_last_use(next))
         return "nothing of shared memory follows";
     if (op->opcode == OP_MBARRIER_WAIT && next->opcode == OP_MBARRIER_WAIT)
@@ -183,6 +185,8 @@ static const char *waited(const struct ir_operation *op)
         return in_straight_code;
     if (op->opcode != OP_DOT_WAIT)
         return NULL;
+    if (rounds_told_again(op))
+        return rounds_told_again(op);
     for (int i = 0; i < op->operand_count; i++) {
         const struct ir_operation *product = op->operands[i]->definition;
         if (!product || ir_number(product, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_MMA)
@@ -280,8 +284,6 @@ const char *mutation_harmless(struct ir_function *function, struct ir_function *
     case MUTATION_SWAPPED: return swapped(function, op);
     case MUTATION_DROP: return dropped(function, op);
     case MUTATION_FEWER_ARRIVALS: case MUTATION_MORE_ARRIVALS: return never_waits(function, op);
-    case MUTATION_ALONE:
-        return op->opcode == OP_TMA_LOAD ? "every block gets all bytes by itself, when all let go of the place" : NULL;
     case MUTATION_MORE_PENDING: return waited(op);
     case MUTATION_NEXT_SLOT: return first_wait(op);
     case MUTATION_SECOND_OPERAND:

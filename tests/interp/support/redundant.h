@@ -13,6 +13,8 @@ bool redundant_behind(const struct ir_operation *wait, const struct ir_operation
 /* rounds.c: numbers of loops that go round once or twice. */
 const char *rounds_harmless(struct ir_function *function, struct ir_function *changed, const struct mutation *mutation);
 const char *rounds_last_arrivals(const struct ir_operation *op);
+const char *rounds_told_again(const struct ir_operation *wait);
+const char *rounds_same(const struct ir_operation *arrive, const struct ir_operation *wait);
 /* harmless.c */
 bool mutation_fold(const struct ir_value *value, int64_t *number);   /* a constant, or one of constants */
 bool mutation_distance(const struct ir_value *a, const struct ir_value *b, int64_t *distance); /* b - a is known */

@@ -219,3 +219,63 @@ const char *rounds_last_arrivals(const struct ir_operation *op)
                     return NULL;
     return "the loop is the last to arrive there, no oftener than the ring has slots: nobody waits for these arrivals";
 }
+
+/* ---- arrivals of the same round ---- */
+
+/* A wait for `barrier` in front of `wait`, in its block and for the same slot and phase. */
+static bool waits_before(const struct ir_operation *wait, const struct ir_value *barrier)
+{
+    for (const struct ir_operation *old = wait->previous; old; old = old->previous)
+        if (old->opcode == OP_MBARRIER_WAIT && old->operands[0] == barrier && old->operands[1] == wait->operands[1] &&
+            old->operands[2] == wait->operands[2])
+            return true;
+    return false;
+}
+
+/* Whoever waits for the arrival has waited for another of the same round, which comes behind a wait for all
+ * products. */
+static bool is_told_again(const struct ir_operation *arrive)
+{
+    const struct ir_operation *later = arrive->next;
+    while (later && (later->opcode != OP_DOT_WAIT || ir_number(later, IR_ATTRIBUTE_PENDING, 0)))
+        later = later->next;
+    for (; later; later = later->next) {
+        bool again = later->opcode == OP_MBARRIER_ARRIVE && later->operands[1] == arrive->operands[1];
+        for (const struct ir_use *use = arrive->operands[0]->uses; use && again; use = use->next)
+            if (use->user->opcode == OP_MBARRIER_WAIT)
+                again = waits_before(use->user, later->operands[0]);
+        if (again)
+            return true;
+    }
+    return false;
+}
+
+const char *rounds_told_again(const struct ir_operation *wait)
+{
+    int arrivals = 0;
+    for (const struct ir_operation *next = wait->next; next && next->opcode != OP_DOT_WAIT; next = next->next) {
+        if (next->opcode != OP_MBARRIER_ARRIVE)
+            continue;
+        arrivals++;
+        if (!is_told_again(next))
+            return NULL;
+    }
+    return wait->opcode == OP_DOT_WAIT && arrivals
+               ? "who waits for the arrivals behind it waits for later ones of the same round, too" : NULL;
+}
+
+/* What is waited for was sent in the same round: the arrival is for a round of the ring that comes later. */
+const char *rounds_same(const struct ir_operation *arrive, const struct ir_operation *wait)
+{
+    if (wait->opcode != OP_MBARRIER_WAIT || arrive->operands[1] != wait->operands[1])
+        return NULL;
+    for (const struct ir_use *use = arrive->operands[0]->uses; use; use = use->next) {
+        bool sent = use->user->opcode != OP_MBARRIER_WAIT;
+        for (const struct ir_operation *op = use->user->block->first; op && !sent; op = op->next)
+            sent = op->opcode == OP_MBARRIER_EXPECT && op->operands[0] == wait->operands[0] &&
+                   op->operands[1] == use->user->operands[1];
+        if (!sent)
+            return NULL;
+    }
+    return "what is waited for first now was sent in the same round, and the arrival is for a later one";
+}
