@@ -263,14 +263,17 @@ static void try_mutation(struct setting *setting, const struct mutation *mutatio
     struct buffer line = {0};
     char said[500] = "";
     ir_print_operation(&line, mutation_operation(function, mutation->operation));
-    const char *harmless = why_harmless(setting, function, mutation, arena);
     int at = mutation_operation(function, mutation->operation)->at.line;
     mutation_apply(function, mutation);
-    enum finder finder = judge(setting, function, diagnostics, false, harmless ? hurry ? 0 : SEEDS_OF_HARMLESS
-                               : seeds, said, sizeof said);
-    if (finder == FINDER_NOBODY && harmless) {
-        finder = FINDER_HARMLESS;
-        snprintf(said, sizeof said, "%s", harmless);
+    enum finder finder = judge(setting, function, diagnostics, false, 0, said, sizeof said);
+    if (finder == FINDER_NOBODY) {
+        const char *harmless = why_harmless(setting, parse(setting, arena, diagnostics), mutation, arena);
+        int runs = !harmless ? seeds : hurry ? 0 : SEEDS_OF_HARMLESS;
+        finder = interpret(setting, function, false, runs, said, sizeof said);
+        if (finder == FINDER_NOBODY && harmless) {
+            finder = FINDER_HARMLESS;
+            snprintf(said, sizeof said, "%s", harmless);
+        }
     }
     score->count[finder]++;
     score->of_kind[mutation->kind][finder]++;
