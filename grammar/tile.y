@@ -176,7 +176,7 @@ declaration
             $$->path = $2->string.data;
             $$->body = $3;
         }
-    | error SYNC { $$ = NULL; yyerrok; }
+    | error SYNC { $$ = NULL; note_lost_declaration(parser, @$); yyerrok; }
     ;
 comma: %empty | ',' ;
 enumerators

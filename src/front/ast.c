@@ -502,6 +502,22 @@ struct ast_declaration *make_declaration(struct parser *parser, struct text_rang
     return declaration;
 }
 
+/* `fn f(...` with an error in its head: whoever calls f is not to blame. */
+void note_lost_declaration(struct parser *parser, struct text_range range) {
+    static const char *const heads[] = {"noinline", "const", "fn", "enum", "struct", "kernel"};
+    const char *text = parser->source->text;
+    for (size_t at = range.offset, next; at < range.end_offset; at = next) {
+        next = end_of_piece(text, at, range.end_offset);
+        if (!is_word(text[at])) continue;
+        const char *word = intern_range(parser->context->names, text + at, next - at);
+        bool head = false;
+        for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) head = head || strcmp(word, heads[i]) == 0;
+        if (head) continue;
+        vector_push(parser->context->arena, &parser->file->lost, word);
+        return;
+    }
+}
+
 void add_declaration(struct parser *parser, struct ast_declaration *declaration) {
     bool broken = parser->errors != parser->errors_before_declaration;
     parser->errors_before_declaration = parser->errors_before_statement = parser->errors;

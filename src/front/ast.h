@@ -296,6 +296,7 @@ struct ast_file {
     const struct source *source;
     struct ast_declaration_list declarations;
     bool has_errors;                     /* some diagnostic of severity error was reported while parsing this file */
+    VECTOR(const char *) lost;           /* names of declarations that could not be read: nothing is known of them */
     struct ast_file *next;               /* all files that parse_program read, each once */
 };
 

@@ -75,6 +75,11 @@ static bool report_foreign(struct elaborator *e, const char *name, struct locati
 }
 
 static struct value report_unknown(struct elaborator *e, const char *name, struct location at) {
+    for (int i = 0; i < e->file->file->lost.count; i++)
+        if (e->file->file->lost.data[i] == name) {
+            e->errors++;
+            return value_error(at);
+        }
     if (report_foreign(e, name, at)) return value_error(at);
     const char *near = NULL;
     int best = (int)strlen(name) / 3 + 1;

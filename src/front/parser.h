@@ -138,6 +138,7 @@ struct ast_statement *make_effect(struct parser *parser, struct text_range at, s
 struct ast_declaration *make_declaration(struct parser *parser, struct text_range at, struct text_range name_at,
                                          enum ast_declaration_kind kind, struct word name, struct word first);
 /* Adds it to the file; NULL when its head could not be read. */
+void note_lost_declaration(struct parser *parser, struct text_range range);
 void add_declaration(struct parser *parser, struct ast_declaration *declaration);
 
 /* ---- scanner (tile.l) and grammar (tile.y) ---- */
