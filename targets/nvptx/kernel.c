@@ -29,6 +29,9 @@ static void lower_grid(struct lowering *l, struct ir_operation *operation) {
         for (int d = 0; d < dimension; d++) value = LLVMBuildUDiv(b, value, l->grid_size[d], "");
         if (dimension + 1 < l->function->grid_rank) value = LLVMBuildURem(b, value, l->grid_size[dimension], "");
     }
+    int64_t limit = l->function->grid_limit[dimension];
+    if (l->wgmma && limit > 0 && limit <= INT32_MAX) /* one register beside accumulators */
+        value = LLVMBuildZExt(b, LLVMBuildTrunc(b, value, l->i32, ""), l->i64, "");
     value_define(l, result)[0] = LLVMBuildIntCast2(b, value, lower_value_type(l, result->type->element), false, "");
 }
 

@@ -79,6 +79,7 @@ nothing() {
     for columns in 64 128; do
         for causal in false true; do
             texts sm_90a "attention<bf16>[D=$columns,CAUSAL=$causal]" "$examples/attention.tile"
+            clean sm_90a attention_bf16.1.sm_90a.ptx # of any alignment
             clean sm_90a attention_bf16.0.sm_90a.ptx
             [ -n "${NVDISASM-}" ] || continue
             hot_loops
