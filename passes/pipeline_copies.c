@@ -217,11 +217,24 @@ static bool is_ring(const struct pipelining *p, const struct ir_value *buffer)
     return false;
 }
 
-static bool in_a_loop_of(const struct pipelining *p, const struct ir_operation *op)
+/* The outermost loop around a ring's loop, itself perhaps: the ring lives as long as that runs. */
+static const struct ir_operation *lifetime_of(const struct ir_operation *loop)
 {
-    for (int i = 0; i < p->loops.count; i++)
-        if (is_in(p->loops.data[i].loop->regions[0], op->block))
-            return true;
+    const struct ir_operation *outermost = loop;
+    for (const struct ir_operation *op = loop->block->parent; op; op = op->block->parent)
+        if (rewrite_has_trait(op, IR_TRAIT_LOOP))
+            outermost = op;
+    return outermost;
+}
+
+static bool lives_beside_rings(const struct pipelining *p, const struct ir_operation *op)
+{
+    for (int i = 0; i < p->loops.count; i++) {
+        const struct ir_operation *outer = lifetime_of(p->loops.data[i].loop);
+        for (int r = 0; r < outer->region_count; r++)
+            if (is_in(outer->regions[r], op->block))
+                return true;
+    }
     return false;
 }
 
@@ -233,7 +246,7 @@ static void count_shared(struct ir_operation *op, void *data)
         c->buffers += (scratch_slot_bytes(op->results[0]->type) * op->results[0]->type->slots + ALIGNMENT - 1) /
                       ALIGNMENT * ALIGNMENT;
     struct layout_table *table = ir_context_layouts(c->p->function->module->context);
-    if (in_a_loop_of(c->p, op))
+    if (lives_beside_rings(c->p, op))
         c->scratch = int64_max(c->scratch, scratch_bytes(table, c->p->context->arena, op));
 }
 
