@@ -17,7 +17,7 @@
 #include "targets/nvptx/assemble.h"
 
 /* What a chunk becomes under one schedule. */
-struct code { struct kernel_entry *entry; struct fuzz_program *program; struct buffer ptx; int64_t shared_bytes; bool dropped; };
+struct code { struct kernel_entry *entry; struct fuzz_program *program; int variant; struct buffer ptx; int64_t shared_bytes; bool dropped; };
 struct chunk {
     struct campaign *campaign;
     struct campaign_seat *seat;
@@ -104,7 +104,16 @@ static void refuse(struct chunk *c, uint64_t seed)
     fclose(file);
 }
 
-static bool make_variant(struct chunk *c, const struct fuzz_program *program, struct kernel_entry *entry)
+static void forget_facts(struct ir_function *function)
+{
+    for (int i = 0; i < function->facts.count; i++) {
+        struct ir_argument_fact *fact = &function->facts.data[i];
+        *fact = (struct ir_argument_fact){.extent_limit = fact->extent_limit, .restricted = fact->restricted};
+    }
+}
+
+/* The last one knows nothing of alignment: it serves views that no tensor map describes. */
+static bool make_variant(struct chunk *c, const struct fuzz_program *program, struct kernel_entry *entry, bool general)
 {
     struct kernel_variant variant = {.target = c->assembled, .grid_rank = program->function->grid_rank, .label = entry->symbol};
     variant.module = ir_module_create(c->context, c->arena);
@@ -112,7 +121,9 @@ static bool make_variant(struct chunk *c, const struct fuzz_program *program, st
         ir_function_clone(variant.module, each, each->name);
     struct ir_function *function = variant.function = ir_function_find(variant.module, "fuzz");
     const struct fuzz_schedule *s = &c->schedule;
-    function->name = entry->symbol;
+    function->name = general ? arena_printf(c->arena, "%s__general", entry->symbol) : entry->symbol;
+    if (general)
+        forget_facts(function);
     function->warps = s->warps ? s->warps : function->warps;
     function->stages = s->stages ? s->stages : function->stages;
     function->persistent = s->persistent ? s->persistent : function->persistent;
@@ -131,33 +142,45 @@ static bool make_variant(struct chunk *c, const struct fuzz_program *program, st
     return true;
 }
 
+/* A variant, its text to what is assembled. */
+static bool add_code(struct chunk *c, struct kernel_entry *entry, struct fuzz_program *program, bool general)
+{
+    struct code code = {.entry = entry, .program = program, .variant = entry->variants.count};
+    if (!make_variant(c, program, entry, general) ||
+        !nvptx_make_ptx(&c->options, &target_rows[c->row], entry->variants.data[code.variant].function, false, &code.ptx,
+                        &code.shared_bytes))
+        return false;
+    if (code.shared_bytes > target_rows[c->row].shared_bytes) {
+        diag_report(c->diagnostics, DIAGNOSTIC_E1201, (struct location){0}, "too much shared memory");
+        return false;
+    }
+    vector_push(c->arena, &c->codes, code);
+    return true;
+}
+
 /* A program whose own test fails is left out of the plan, so that all schedules leave it out. */
 static void add_program(struct chunk *c, uint64_t seed)
 {
     struct fuzz_memory *reference = NULL;
     struct buffer reason = {0};
     struct fuzz_program *program = make_program(c->context, c->arena, seed);
-    struct code code = {.entry = ARENA_NEW(c->arena, struct kernel_entry), .program = program};
+    struct kernel_entry *entry = ARENA_NEW(c->arena, struct kernel_entry);
     bool sound = program && fuzz_is_sound(program, c->arena, &reference, &reason);
     if (sound) {
-        fuzz_describe(c->arena, program, code.entry);
+        fuzz_describe(c->arena, program, entry);
         if (c->number == 0) {
             struct fuzz_memory *first = fuzz_memory_create(program);
-            fuzz_plan_program(&c->plan, program, code.entry, first, reference);
+            fuzz_plan_program(&c->plan, program, entry, first, reference);
             fuzz_memory_free(first);
             c->planned++;
         }
         int errors = c->diagnostics->errors;
-        bool made = make_variant(c, program, code.entry) &&
-                    nvptx_make_ptx(&c->options, &target_rows[c->row], code.entry->variants.data[0].function, false, &code.ptx,
-                                   &code.shared_bytes);
-        if (made && code.shared_bytes <= target_rows[c->row].shared_bytes) {
-            vector_push(c->arena, &c->codes, code);
+        int codes = c->codes.count;
+        if (add_code(c, entry, program, false) && (seed % 4 || add_code(c, entry, program, true))) {
             c->seat->programs++;
         } else {
-            if (made)
-                diag_report(c->diagnostics, DIAGNOSTIC_E1201, (struct location){0}, "too much shared memory");
-            else if (c->diagnostics->errors > errors && c->diagnostics->last->code == DIAGNOSTIC_E1005)
+            c->codes.count = codes;
+            if (c->diagnostics->errors > errors && c->diagnostics->last->code == DIAGNOSTIC_E1005)
                 report(c, seed, c->diagnostics->last->text);
             refuse(c, seed);
         }
@@ -228,7 +251,7 @@ static void drop_bad(struct chunk *c)
         struct code *code = &c->codes.data[i];
         struct buffer alone = {0};
         struct child_result result = {0};
-        append_ptx(&alone, code->ptx.data, code->program->seed);
+        append_ptx(&alone, code->ptx.data, code->program->seed * 2 + (uint64_t)code->variant);
         campaign_begin(c->seat, code->program->seed);
         code->dropped = !assemble(c, &alone, &result);
         if (code->dropped) {
@@ -247,25 +270,29 @@ static bool assemble_all(struct chunk *c, struct child_result *result)
     struct buffer ptx = {0};
     for (int i = 0; i < c->codes.count; i++)
         if (!c->codes.data[i].dropped)
-            append_ptx(&ptx, c->codes.data[i].ptx.data, c->codes.data[i].program->seed);
+            append_ptx(&ptx, c->codes.data[i].ptx.data, c->codes.data[i].program->seed * 2 + (uint64_t)c->codes.data[i].variant);
     bool good = ptx.size && assemble(c, &ptx, result);
     buffer_free(&ptx);
     return good;
 }
 
-static void fill_gpu_code(struct chunk *c, struct code *code, const struct cubin_kernel *kernel)
+static bool fill_gpu_code(struct chunk *c, struct code *code, const struct cubin_kernel *kernel)
 {
-    struct kernel_variant *variant = &code->entry->variants.data[0];
+    struct kernel_variant *variant = &code->entry->variants.data[code->variant];
     const struct ir_function *f = variant->function;
     struct tensor_map *maps = NULL;
+    if (strcmp(kernel->symbol, f->name) != 0)
+        return false;
     variant->gpu = (struct kernel_gpu_code){.image = 0, .symbol = f->name, .threads = 32 * f->warps, .registers = kernel->registers,
                                             .cluster = f->cluster > 1 ? f->cluster : 1, .shared_bytes = code->shared_bytes,
                                             .local_bytes = kernel->local_bytes, .persistent = f->persistent > 0 ? f->persistent : 0};
     variant->gpu.map_count = tensor_map_collect(c->arena, variant->function, &maps);
     variant->gpu.maps = maps;
+    code->dropped = kernel->registers * 32 * f->warps > target_rows[c->assembled].registers; /* as the compiler refuses it */
+    return true;
 }
 
-/* The object with one image for all entries. */
+/* The object with one image for all entries; one of which a variant was dropped is left out. */
 static bool make_object(struct chunk *c, const struct child_result *assembled, struct buffer *object)
 {
     struct kernel_module *kernels = ARENA_NEW(c->arena, struct kernel_module);
@@ -276,14 +303,13 @@ static bool make_object(struct chunk *c, const struct child_result *assembled, s
     if (!cubin_read(c->arena, assembled->output.data, assembled->output.size, &architecture, &count, &found, &problem))
         return false;
     for (int i = 0; i < c->codes.count; i++)
-        for (int k = 0; k < count && !c->codes.data[i].dropped; k++)
-            if (!strcmp(found[k].symbol, c->codes.data[i].entry->symbol)) {
-                if (found[k].registers * 32 * c->codes.data[i].entry->variants.data[0].function->warps >
-                    target_rows[c->assembled].registers)
-                    continue; /* as the compiler itself refuses it */
-                fill_gpu_code(c, &c->codes.data[i], &found[k]);
-                vector_push(c->arena, &kernels->entries, *c->codes.data[i].entry);
-            }
+        for (int k = 0; k < count && !c->codes.data[i].dropped && !fill_gpu_code(c, &c->codes.data[i], &found[k]);)
+            k++;
+    for (int i = 0; i < c->codes.count; i++) {
+        const struct code *code = &c->codes.data[i], *next = i + 1 < c->codes.count ? code + 1 : code;
+        if (code->variant == 0 && !code->dropped && !(next->entry == code->entry && next->dropped))
+            vector_push(c->arena, &kernels->entries, *code->entry);
+    }
     struct kernel_image image = {.target = c->assembled, .name = "fuzz.cubin", .data = (const unsigned char *)assembled->output.data,
                                  .size = assembled->output.size};
     vector_push(c->arena, &kernels->images, image);
