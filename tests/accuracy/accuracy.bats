@@ -17,3 +17,11 @@ setup() { export WORK="$BATS_FILE_TMPDIR"; }
     [ "$status" -eq 1 ]
     echo "$output" | grep -q 'sigmoid of f32: .*the manual allows 0.60'
 }
+
+@test "every instruction set gives the same bits" {
+    bits() { "$SRCDIR/tests/accuracy/run" --step 65536 | sed 's/ .* bits / /'; }
+    bits > "$BATS_TEST_TMPDIR/widest"
+    TILE_CPU_ISA=baseline bits > "$BATS_TEST_TMPDIR/baseline"
+    [ "$(wc -l < "$BATS_TEST_TMPDIR/widest")" -ge 22 ]
+    diff "$BATS_TEST_TMPDIR/widest" "$BATS_TEST_TMPDIR/baseline"
+}
