@@ -240,7 +240,9 @@ static void stream_store(struct stream *s, const struct plan *plan)
     struct ir_operation *reduction = plan->roomy ? last_reduction(s) : NULL;
     if (reduction) {
         struct ir_builder front = rewrite_before(reduction);
+        s->front = reduction;
         read_ahead(s, &front, 0);
+        s->front = NULL;
     }
     for (int number = 0; number < s->pieces; number++) {
         s->made.count = 0;

@@ -19,6 +19,7 @@ struct stream {
     const struct layout *layout, *piece; /* of the stored or reduced tile, of one piece */
     int dimension, pieces;
     int64_t length;                      /* of a piece along the dimension */
+    const struct ir_operation *front;    /* what the first piece is read ahead of, or NULL */
     const struct ir_operation *whole;    /* an `inside` that is true of all elements, or NULL */
     bool again;                          /* compute again what has other users */
     bool reload;                         /* and read again */

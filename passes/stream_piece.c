@@ -314,6 +314,16 @@ static struct ir_value *find_piece(const struct stream *s, const struct stream_p
     return NULL;
 }
 
+/* Whether all that the load needs is there in front of the reduction that it would be read ahead of. */
+static bool stands_in_front(const struct stream *s, const struct ir_operation *load)
+{
+    for (const struct ir_operation *op = s->front; op; op = op->next)
+        for (int i = 0; i < load->operand_count; i++)
+            if (load->operands[i]->definition == op)
+                return false;
+    return true;
+}
+
 /* Loads in front of the operation at hand alone are read ahead: those that other operations read would be read before
  * what they wait for. */
 void stream_read_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number, int depth,
@@ -326,7 +336,7 @@ void stream_read_piece(struct stream *s, struct ir_builder *builder, struct ir_v
     if (op->opcode != OP_LOAD) {
         for (int i = 0; i < op->operand_count; i++)
             stream_read_piece(s, builder, op->operands[i], number, depth + 1, alone && stream_used_once(value));
-    } else if (!is_from_held(s, op, alone) &&
+    } else if (!is_from_held(s, op, alone) && stands_in_front(s, op) &&
                !find_piece(s, s->pieces_read.data, s->pieces_read.count, value, number)) {
         struct ir_value *piece = stream_piece_of_access(s, builder, op, number, depth, alone)->results[0];
         vector_push(s->context->arena, &s->pieces_read, ((struct stream_piece){ value, piece, number }));

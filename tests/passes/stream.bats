@@ -81,3 +81,15 @@ END
     prepare longer 'without a mask where all of the row is inside'
     same longer '[2, 4096], [2, 4096]' '[1, 3001], [1, 4096]' '[1, 8], [1, 5]'
 }
+
+@test "weights whose place the last sum tells are not read in front of it" {
+    cat >told.tile <<'END'
+kernel row(x: in bf16[M, N], w: in bf16[K], y: out bf16[M, N]) const(B: {4096} >= N) grid(r: M) tune(warps: {1} = 1) {
+    let v = f32(x[r, 0 +: B]);
+    let t = max(v);
+    y[r, 0 +: B] = bf16(v * t * f32(w[i64(t) +: B]));
+}
+END
+    prepare told 'written in 8 pieces'
+    same told '[2, 4096], [8192], [2, 4096]' '[1, 77], [300], [1, 77]'
+}
