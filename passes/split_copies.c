@@ -77,15 +77,36 @@ static void find_reaches(struct splitting *s, struct ir_operation *copy)
     }
 }
 
+static bool counts_up(const struct ir_operation *loop)
+{
+    int64_t lower, step;
+    return loop->operands[0]->type->element == IR_INDEX && !ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) &&
+           ir_constant_integer(loop->operands[0], &lower) && lower >= 0 &&
+           ir_constant_integer(loop->operands[2], &step) && step > 0;
+}
+
+/* Some copy is not known to be inside its view. */
+static bool asks(const struct ir_operation *loop)
+{
+    for (const struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
+        struct ir_access access;
+        if (op->opcode == OP_CP_ASYNC && ir_access_of(op, &access) &&
+            ir_number(op, IR_ATTRIBUTE_INSIDE, 0) != (INT64_C(1) << access.rank) - 1)
+            return true;
+    }
+    return false;
+}
+
 /* A variable that counts up from 0 or above in 64 bits, and a light body with copies that ask. */
 static bool can_split(struct splitting *s)
 {
     struct ir_operation *loop = s->loop;
-    int64_t lower, step;
-    if (loop->operands[0]->type->element != IR_INDEX || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) ||
-        !ir_constant_integer(loop->operands[0], &lower) || lower < 0 ||
-        !ir_constant_integer(loop->operands[2], &step) || step <= 0)
+    if (!counts_up(loop)) {
+        if (asks(loop))
+            pass_remark(s->context, loop->at, "copies ask for the end in every iteration: the loop does not count up "
+                                              "from 0 or another number");
         return false;
+    }
     for (struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
         if (!is_light(op))
             return false;
