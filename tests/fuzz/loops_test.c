@@ -1,5 +1,5 @@
-/* Random loops with loads through the pipelines of GPUs and of the processor: the interpreter behind each pass.  A run in
- * which no while was counted, no load ran ahead and no iterations worked together has tested nothing and fails.
+/* Random loops with loads through the pipelines of GPUs and of the processor: the interpreter behind each pass.  A run
+ * in which no while was counted, no load ran ahead and no iterations worked together has tested nothing and fails.
  *     loops_test FIRST_SEED COUNT [print]  */
 #include <stdlib.h>
 #include <string.h>

@@ -110,7 +110,8 @@ static void branch(struct loop_program *p, const char *place)
     int n = p->next++;
     snprintf(before, sizeof before, "%s", p->sum);
     snprintf(made, sizeof made, "q%d", n);
-    buffer_printf(p->out, "%%g%d = compare predicate(gt) %%%s, %%second : bool\n%%%s = if %%g%d {\n", n, place, made, n);
+    buffer_printf(p->out, "%%g%d = compare predicate(gt) %%%s, %%second : bool\n%%%s = if %%g%d {\n", n, place, made,
+                  n);
     statement(p, place);
     buffer_printf(p->out, "yield %%%s\n} else {\nyield %%%s\n} : f32[%d]\n", p->sum, before, p->tile);
     snprintf(p->sum, sizeof p->sum, "%s", made);
@@ -172,8 +173,8 @@ static void prelude(struct loop_program *p)
                           "%%first = constant value(%d) : index\n%%second = constant value(%d) : index\n"
                           "%%row = grid_index dimension(0) : index\n%%long = extent dimension(1) %%x : index\n"
                           "%%less = constant value(%d) : index\n%%end = sub %%long, %%less : index\n",
-                  down ? -p->step : p->step, chance(p, 20) ? -own : own, random_between(&p->random, 0, chance(p, 80) ? 0 : 5),
-                  random_between(&p->random, 0, 9), random_between(&p->random, down ? 1 : -3, 5));
+                  down ? -p->step : p->step, chance(p, 20) ? -own : own,
+                  random_between(&p->random, 0, chance(p, 80) ? 0 : 5), random_between(&p->random, 0, 9), random_between(&p->random, down ? 1 : -3, 5));
     buffer_printf(p->out, "%%no = constant value(0) : i32\n%%one = constant value(1) : i32\n"
                           "%%other = constant value(%d.0) : f32\n%%single = constant value(2.0) : f32\n"
                           "%%most = constant value(64.0) : f32[%d]\n%%least = constant value(-64.0) : f32[%d]\n"
