@@ -10,6 +10,7 @@
 
 #include "base/child.h"
 #include "emit.h"
+#include "generate_loop.h"
 #include "generate_product.h"
 #include "ir/shared_form.h"
 #include "judge.h"
@@ -62,15 +63,20 @@ void *fuzz_bundle_open(struct campaign *campaign)
     return NULL;
 }
 
-/* Every fourth one is a loop over products; without `text` it must be made again to be shown. */
+/* Every fourth one is a loop over products, every eighth another loop. */
+static bool is_written(uint64_t seed) { return seed % 4 == 0 || seed % 8 == 2; }
+
 static struct fuzz_program *make_program(struct ir_context *context, struct arena *arena, uint64_t seed)
 {
     struct fuzz_limits limits = fuzz_limits_mixed(seed);
     limits.plain = true;
-    if (seed % 4)
+    if (!is_written(seed))
         return fuzz_generate(context, arena, seed, limits);
     struct buffer text = {0};
-    fuzz_generate_product(&text, seed);
+    if (seed % 4)
+        fuzz_generate_loop(&text, seed);
+    else
+        fuzz_generate_product(&text, seed);
     struct source *source = ARENA_NEW(arena, struct source);
     *source = (struct source){.name = "program", .text = arena_copy(arena, text.data, text.size), .size = text.size};
     buffer_free(&text);
@@ -176,7 +182,7 @@ static void add_program(struct chunk *c, uint64_t seed)
         }
         int errors = c->diagnostics->errors;
         int codes = c->codes.count;
-        if (add_code(c, entry, program, false) && (seed % 4 || add_code(c, entry, program, true))) {
+        if (add_code(c, entry, program, false) && (!is_written(seed) || add_code(c, entry, program, true))) {
             c->seat->programs++;
         } else {
             c->codes.count = codes;

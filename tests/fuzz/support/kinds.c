@@ -8,6 +8,7 @@
 
 #include "bundle.h"
 #include "differential.h"
+#include "generate_loop.h"
 #include "generate_product.h"
 #include "targets/target.h"
 #include "text.h"
@@ -103,31 +104,46 @@ static void work_cpu(struct campaign *campaign, struct campaign_seat *seat, uint
     judge_random(campaign, seat, seed, limits, &judge, finding);
 }
 
-/* Loops over products through the pipeline of a GPU. */
-static void work_products(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct buffer *finding)
+/* A program written as text, through the pipeline of a GPU. */
+static void judge_written(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, const struct buffer *text,
+                          struct buffer *finding)
 {
     static const char *const targets[] = {"sm_80", "sm_90a", "sm_75", "sm_89", "sm_90a", "sm_120a", "sm_90a", "sm_90"};
     struct session *session = session_of(campaign);
     struct arena *arena = arena_create();
-    struct buffer text = {0}, reason = {0};
+    struct buffer reason = {0};
     int64_t runs = 0;
     struct judge judge = {.kind = JUDGE_PASSES, .isa = -1, .target = targets[seed / 5 % 8], .math = session->math, .announce = true};
     judge.passes = fuzz_pipeline_text(arena, &target_rows[target_find(judge.target)], seed % 5 ? 2 : 1);
     judge.trusted = seed % 8 >= ASKED_IN_EIGHT;
-    fuzz_generate_product(&text, seed);
-    struct source source = {.name = "program", .text = text.data, .size = text.size};
+    struct source source = {.name = "program", .text = text->data, .size = text->size};
     struct fuzz_program *program = fuzz_read_program(session->context, arena, diagnostics_create(arena), &source);
     if (program)
         fuzz_judge_passes(&judge, program, &runs, &reason);
     else
         buffer_puts(&reason, "program: it cannot be read");
     if (reason.size)
-        put_finding(finding, &judge, seed, &reason, &text);
+        put_finding(finding, &judge, seed, &reason, text);
     seat->programs++;
     seat->runs += runs;
     buffer_free(&reason);
-    buffer_free(&text);
     arena_destroy(arena);
+}
+
+static void work_products(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct buffer *finding)
+{
+    struct buffer text = {0};
+    fuzz_generate_product(&text, seed);
+    judge_written(campaign, seat, seed, &text, finding);
+    buffer_free(&text);
+}
+
+static void work_loops(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct buffer *finding)
+{
+    struct buffer text = {0};
+    fuzz_generate_loop(&text, seed);
+    judge_written(campaign, seat, seed, &text, finding);
+    buffer_free(&text);
 }
 
 static void work_text(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct buffer *finding)
@@ -183,6 +199,7 @@ static void work_inputs(struct campaign *campaign, struct campaign_seat *seat, u
 const struct kind fuzz_kinds[] = {
     {"passes", "random programs, the interpreter behind each pass", work_passes, open_session},
     {"products", "loops over products, the interpreter behind each pass of a GPU's pipeline", work_products, open_session},
+    {"loops", "loops whose loads feed no product, likewise", work_loops, open_session},
     {"cpu", "random programs as machine code of this processor", work_cpu, open_session},
     {"text", "random sources, their instances against passes, code and each other", work_text, NULL},
     {"compile", "random programs under four schedules each, as libraries for a GPU; a unit is 64 programs and a schedule",
