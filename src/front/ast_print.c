@@ -368,12 +368,13 @@ static void print_list_body(struct printer *printer, const struct ast_declaratio
 }
 
 static void print_doc(struct printer *printer, const char *doc) {
-    while (doc && *doc) {
+    for (bool more = doc && *doc; more;) { /* the last line may be empty, too */
         size_t length = strcspn(doc, "\n");
         put(printer, length ? "/// " : "///");
         buffer_append(printer->out, doc, length);
         put(printer, "\n");
-        doc += length + (doc[length] == '\n');
+        more = doc[length] == '\n';
+        doc += length + more;
     }
 }
 
