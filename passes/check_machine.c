@@ -156,7 +156,10 @@ static const struct check_scenario scenarios[] = {
     {.grid_extent = 700, .other_extent = 1, .programs = 9, .scalar = 1, .quarter = 4},
     {.grid_extent = 700, .other_extent = 0, .programs = 3, .scalar = 3, .quarter = 2},
     {.grid_extent = 1, .other_extent = 300, .programs = 1, .scalar = 0, .quarter = 4},
-    {.grid_extent = 1100, .other_extent = 1990, .programs = 2, .scalar = 5, .quarter = 3},
+    {.grid_extent = 1, .other_extent = 384, .programs = 1, .scalar = 2, .quarter = 4},
+    {.grid_extent = 1100, .other_extent = 1850, .programs = 1, .scalar = 5, .quarter = 3},
+    {.grid_extent = 1100, .other_extent = 1990, .programs = 1, .scalar = 5, .quarter = 3},
+    {.grid_extent = 1100, .other_extent = 2200, .programs = 1, .scalar = 5, .quarter = 3},
     {.grid_extent = 1100, .other_extent = 190, .programs = 5, .scalar = 5, .quarter = 2},
 };
 

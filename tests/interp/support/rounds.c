@@ -204,11 +204,39 @@ const char *rounds_harmless(struct ir_function *function, struct ir_function *ch
     return "the loop has two rounds at most, and the second gets the same numbers";
 }
 
+/* How often loops behind the operation arrive at the barrier; -1: not known. */
+static int later_rounds(const struct ir_operation *op, const struct ir_value *barrier)
+{
+    int rounds = 0;
+    for (; op && op->opcode != OP_ROLES; op = op->block->parent) {
+        if (op->opcode == OP_FOR || op->opcode == OP_WHILE)
+            return -1;
+        for (const struct ir_operation *next = op->next; next; next = next->next) {
+            bool arrives = false;
+            for (const struct ir_use *use = barrier->uses; use; use = use->next)
+                arrives |= use->user->opcode == OP_MBARRIER_ARRIVE && (use->user == next ||
+                                                                       use->user->block->parent == next);
+            int most = next->opcode == OP_FOR ? most_rounds(next) : 1;
+            if (arrives && (!most || next->opcode == OP_WHILE))
+                return -1;
+            rounds += arrives ? most : 0;
+            if (!arrives && next->region_count && mutation_contains(next, OP_MBARRIER_ARRIVE))
+                for (const struct ir_use *use = barrier->uses; use; use = use->next)
+                    if (use->user->opcode == OP_MBARRIER_ARRIVE && use->user->block->parent &&
+                        use->user->block->parent->block->parent == next)
+                        return -1; /* deeper than is looked at */
+        }
+    }
+    return rounds;
+}
+
 /* The last arrivals of a role for a ring whose slots are not filled so often again. */
 const char *rounds_last_arrivals(const struct ir_operation *op)
 {
     const struct ir_operation *loop = op->block->parent;
-    int rounds = most_rounds(loop);
+    int rounds = most_rounds(loop), later = later_rounds(op, op->operands[0]);
+    if (later >= 0 && later < op->operands[0]->type->slots)
+        return "those that arrive later are fewer than the ring has slots: nobody waits for this arrival";
     if (op->opcode != OP_MBARRIER_ARRIVE || !rounds || rounds > op->operands[0]->type->slots ||
         (loop->block->parent && loop->block->parent->opcode != OP_ROLES))
         return NULL;
