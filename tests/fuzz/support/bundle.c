@@ -18,7 +18,14 @@
 #include "targets/nvptx/assemble.h"
 
 /* What a chunk becomes under one schedule. */
-struct code { struct kernel_entry *entry; struct fuzz_program *program; int variant; struct buffer ptx; int64_t shared_bytes; bool dropped; };
+struct code {
+    struct kernel_entry *entry;
+    struct fuzz_program *program;
+    int variant;
+    struct buffer ptx;
+    int64_t shared_bytes;
+    bool dropped;
+};
 struct chunk {
     struct campaign *campaign;
     struct campaign_seat *seat;
