@@ -255,7 +255,7 @@ bool pass_count_loops(struct ir_function *function, struct pass_context *context
     for (int i = 0; i < c.loops.count; i++) {
         struct counted counted = { 0 };
         struct ir_operation *loop = c.loops.data[i];
-        if (loop->opcode != OP_WHILE)
+        if (loop->opcode != OP_WHILE || !loop->block) /* gone with the condition that it stood in */
             continue;
         const char *problem = problem_of(&c, loop, &counted);
         if (problem)
