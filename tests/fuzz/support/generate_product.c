@@ -21,6 +21,7 @@ struct product_program {
     bool a_by_columns, b_by_columns, c_is_narrow, biased, summed, two, chained, computed, odd_load, guarded;
     bool counts_down, free_start;
     bool has_extra, attention, reduced, rescaled, in_place, read_back, by_while;
+    bool wide, branched, has_second;
     int inner;                /* attention: depth of the first product */
     int next;                 /* number for names */
 };
@@ -172,7 +173,8 @@ static void attention_body(struct product_program *p)
     clamp(p, "small", score, scores);
     buffer_printf(p->out, "%%thin = cast %%small : %s[%d, %d]\n", p->element, p->m, p->k);
     if (p->rescaled) {
-        buffer_printf(p->out, "%%naught = constant value(0.0) : %s\n%%turned = sub %%naught, %%acc : %s\n", type, type); /* never -0 */
+        buffer_printf(p->out, "%%naught = constant value(0.0) : %s\n%%turned = sub %%naught, %%acc : %s\n", type,
+                      type); /* never -0 */
         sum = "turned";
     }
     factor(p, "w", "d", "at", p->k, "column", p->n, false);
@@ -198,11 +200,13 @@ static void loop(struct product_program *p)
                               "} do (%%at: index, %%acc: f32[%d, %d]) {\n", p->m, p->n, p->m, p->n);
     } else if (!p->counts_down) {
         buffer_printf(p->out,
-                      "%%total = for %%at: index = %%nought to %%depth step %%step iter(%%acc: f32[%d, %d] = %%start) {\n", p->m, p->n);
+                      "%%total = for %%at: index = %%nought to %%depth step %%step "
+                      "iter(%%acc: f32[%d, %d] = %%start) {\n", p->m, p->n);
     } else { /* counts steps, and goes through the depth from its end */
         buffer_printf(p->out, "%%round = constant value(%d) : index\n%%padded = add %%depth, %%round : index\n"
                               "%%steps = div %%padded, %%step : index\n%%unit = constant value(1) : index\n"
-                              "%%total = for %%turn: index = %%nought to %%steps step %%unit iter(%%acc: f32[%d, %d] = %%start) {\n"
+                              "%%total = for %%turn: index = %%nought to %%steps step %%unit "
+                              "iter(%%acc: f32[%d, %d] = %%start) {\n"
                               "%%left = sub %%steps, %%turn : index\n%%before = sub %%left, %%unit : index\n"
                               "%%at = mul %%before, %%step : index\n", p->k - 1, p->m, p->n);
     }
@@ -214,6 +218,39 @@ static void loop(struct product_program *p)
         buffer_printf(p->out, "} : index, f32[%d, %d]\n", p->m, p->n);
     else
         buffer_puts(p->out, "}\n");
+}
+
+/* A bias only where a scalar says so, at times in two branches, one in the other; what both need is made in front. */
+static void branched_bias(struct product_program *p, const char *to, const char *from, const char *type)
+{
+    bool inner = random_chance(&p->random, 40), cheap = random_chance(&p->random, 50);
+    buffer_printf(p->out, "%%last_b = constant value(%d) : index\n"
+                          "%%asked = compare predicate(lt) %%gn, %%last_b : bool\n"
+                          "%%level = splat %%none_z0 : %s\n%%shared_b = %s %%%s, %%level : %s\n%%%s = if %%asked {\n",
+                  random_below(&p->random, 3), type, cheap ? "max" : "add", from, type, to);
+    buffer_printf(p->out, "%%far = add %%column, %%nought : index\n"
+                          "%%line_b = load %%e[%%nought, %%far +: %d], %%none_z0 : f32[%d]\n"
+                          "%%lines_b = reshape %%line_b : f32[1, %d]\n%%wide_b = broadcast %%lines_b : %s\n"
+                          "%%with_b = add %%shared_b, %%wide_b : %s\n", p->n, p->n, p->n, type, type);
+    if (inner)
+        buffer_printf(p->out, "%%none_m = constant value(0) : index\n"
+                              "%%deeper = compare predicate(gt) %%gm, %%none_m : bool\n%%deep = if %%deeper {\n"
+                              "%%again_b = add %%with_b, %%wide_b : %s\n%%lower_b = sub %%again_b, %%%s : %s\n"
+                              "yield %%lower_b\n} else {\nyield %%with_b\n} : %s\n", type, from, type, type);
+    buffer_printf(p->out, "yield %%%s\n} else {\nyield %%shared_b\n} : %s\n", inner ? "deep" : "with_b", type);
+}
+
+/* A second output of the same sum, as f32 or narrowed, from the rounded one at times. */
+static void second_output(struct product_program *p, const char *value, const char *type)
+{
+    clamp(p, "fits_o", value, type);
+    buffer_printf(p->out, "%%neg_o = neg %%fits_o : %s\n", type);
+    if (p->c_is_narrow)
+        buffer_printf(p->out, "store %%o[%%row +: %d, %%column +: %d], %%neg_o\n", p->m, p->n);
+    else
+        buffer_printf(p->out, "%%thin_o = cast %%neg_o : %s[%d, %d]\n"
+                              "store %%o[%%row +: %d, %%column +: %d], %%thin_o\n",
+                      p->element, p->m, p->n, p->m, p->n);
 }
 
 static void epilogue(struct product_program *p)
@@ -229,6 +266,13 @@ static void epilogue(struct product_program *p)
                               p->n, p->n, p->n, type, type);
         value = "with";
     }
+    if (p->branched) {
+        buffer_puts(p->out, "%none_z0 = constant value(0.0) : f32\n");
+        branched_bias(p, "branched", value, type);
+        value = "branched";
+    }
+    if (p->has_second)
+        second_output(p, value, type);
     if (p->summed) {
         clamp(p, "bounded", value, type);
         buffer_printf(p->out,
@@ -288,7 +332,19 @@ static void choose(struct product_program *p)
         p->two = p->chained = p->a_by_columns = p->b_by_columns = p->counts_down = false;
         p->m = p->m < 64 && random_chance(random, 80) ? 64 : p->m;
     }
-    p->has_extra = p->biased || p->odd_load;
+    p->branched = random_chance(random, 30);
+    p->has_second = random_chance(random, 20);
+    p->wide = random_chance(random, 10);
+    if (p->wide) { /* outputs of several panels; little depth, so that they are interpreted soon */
+        p->m = random_chance(random, 70) ? 64 : 128;
+        p->n = random_chance(random, 70) ? 128 : 256;
+        p->k = 16;
+        p->rows = random_between(random, 1, p->m + 9);
+        p->columns = random_between(random, p->n / 2, p->n + 9);
+        p->depth = random_between(random, 1, 40);
+        p->chained = p->attention = false;
+    }
+    p->has_extra = p->biased || p->odd_load || p->branched;
 }
 
 void fuzz_generate_product(struct buffer *out, uint64_t seed)
@@ -313,6 +369,8 @@ void fuzz_generate_product(struct buffer *out, uint64_t seed)
     if (p->summed)
         add_view(p, "r", "f32", down, p->rows, false, "inout", out, &parameters);
     add_view(p, "c", p->c_is_narrow ? p->element : "f32", p->rows, p->columns, false, "inout", out, &parameters);
+    if (p->has_second)
+        add_view(p, "o", p->c_is_narrow ? "f32" : p->element, p->rows, p->columns, false, "inout", out, &parameters);
     if (p->read_back)
         add_view(p, "out", p->c_is_narrow ? p->element : "f32", p->rows, p->columns, false, "inout", out, &parameters);
     static const int warps[] = { 0, 0, 4, 4, 8 };

@@ -10,6 +10,7 @@
 #include "differential.h"
 #include "generate_loop.h"
 #include "generate_product.h"
+#include "generate_row.h"
 #include "targets/target.h"
 #include "text.h"
 
@@ -146,6 +147,14 @@ static void work_loops(struct campaign *campaign, struct campaign_seat *seat, ui
     buffer_free(&text);
 }
 
+static void work_rows(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct buffer *finding)
+{
+    struct buffer text = {0};
+    fuzz_generate_row(&text, seed);
+    judge_written(campaign, seat, seed, &text, finding);
+    buffer_free(&text);
+}
+
 static void work_text(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct buffer *finding)
 {
     struct fuzz_text_counts counts = {0};
@@ -200,6 +209,7 @@ const struct kind fuzz_kinds[] = {
     {"passes", "random programs, the interpreter behind each pass", work_passes, open_session},
     {"products", "loops over products, the interpreter behind each pass of a GPU's pipeline", work_products, open_session},
     {"loops", "loops whose loads feed no product, likewise", work_loops, open_session},
+    {"rows", "rows wider than registers hold, likewise", work_rows, open_session},
     {"cpu", "random programs as machine code of this processor", work_cpu, open_session},
     {"text", "random sources, their instances against passes, code and each other", work_text, NULL},
     {"compile", "random programs under four schedules each, as libraries for a GPU; a unit is 64 programs and a schedule",
