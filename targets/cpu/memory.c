@@ -227,7 +227,8 @@ static LLVMValueRef lanes_from(struct cpu_emitter *e, LLVMValueRef a, LLVMValueR
     LLVMValueRef lane[64];
     for (int i = 0; i < count; i++)
         lane[i] = LLVMConstInt(e->i32, (unsigned)(first + i), 0);
-    return LLVMBuildShuffleVector(B, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)), LLVMConstVector(lane, (unsigned)count), "");
+    return LLVMBuildShuffleVector(B, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)), LLVMConstVector(lane, (unsigned)count),
+                                  "");
 }
 
 /* The mask, of which LLVM knows nothing from here on; as wide lanes, which AVX2 takes masks from anyway. */
@@ -237,15 +238,17 @@ static LLVMValueRef opaque_mask(struct cpu_emitter *e, LLVMValueRef mask, int by
     LLVMTypeRef wide = LLVMVectorType(LLVMIntTypeInContext(e->llvm, 8u * (unsigned)bytes), lanes);
     LLVMTypeRef type = LLVMFunctionType(wide, &wide, 1, 0);
     char constraint[] = "=x,0";
-    LLVMValueRef nothing = LLVMGetInlineAsm(type, NULL, 0, constraint, sizeof constraint - 1, 0, 0, LLVMInlineAsmDialectATT, 0);
+    LLVMValueRef nothing =
+        LLVMGetInlineAsm(type, NULL, 0, constraint, sizeof constraint - 1, 0, 0, LLVMInlineAsmDialectATT, 0);
     LLVMValueRef spread = LLVMBuildSExt(B, mask, wide, "");
     return LLVMBuildICmp(B, LLVMIntSLT, LLVMBuildCall2(B, type, nothing, &spread, 1, ""), LLVMConstNull(wide), "");
 }
 
-/* With AVX2 in parts that it has registers for.  LLVM 19 cuts a load in two by itself, too, but where half of the lanes is masked off
- * for certain and the others by one condition, it takes that condition for undefined in the half and loads it (its issue 134602). */
-static LLVMValueRef masked_load(struct cpu_emitter *e, const struct transfer *t, LLVMValueRef address, LLVMValueRef mask,
-                                LLVMValueRef instead, bool part)
+/* With AVX2 in parts that it has registers for.  LLVM 19 cuts a load in two by itself, too, but where half of the
+ * lanes is masked off for certain and the others by one condition, it takes that condition for undefined in the half
+ * and loads it (its issue 134602). */
+static LLVMValueRef masked_load(struct cpu_emitter *e, const struct transfer *t, LLVMValueRef address,
+                                LLVMValueRef mask, LLVMValueRef instead, bool part)
 {
     LLVMTypeRef type = LLVMTypeOf(instead), types[2] = {type, LLVMTypeOf(address)};
     int lanes = (int)LLVMGetVectorSize(type), half = lanes / 2, bytes = cpu_bytes(t->element);
@@ -540,10 +543,10 @@ static LLVMValueRef atomic_load_bits(struct cpu_emitter *e, enum ir_element elem
     return old;
 }
 
-/* What an action makes of the old bits.  Min and max choose, and what is chosen keeps its bits: narrowing again would bring the
- * infinity of f8e5m2 to its largest number. */
-static LLVMValueRef combined_bits(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element, LLVMValueRef old,
-                                  LLVMValueRef value)
+/* What an action makes of the old bits.  Min and max choose, and what is chosen keeps its bits: narrowing again
+ * would bring the infinity of f8e5m2 to its largest number. */
+static LLVMValueRef combined_bits(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element,
+                                  LLVMValueRef old, LLVMValueRef value)
 {
     LLVMValueRef now = from_bits(e, old, element);
     LLVMValueRef made = to_bits(e, cpu_binary(e, opcode, element, now, value, IR_NAN_SKIP), element);

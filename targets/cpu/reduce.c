@@ -70,7 +70,8 @@ static LLVMValueRef identity(struct cpu_emitter *e, const struct reduction *r, i
 
 /* ---- lanes along the axis ---- */
 
-/* In memory a bool takes a byte: bits would lie packed, and the first lane alone could not be stored without its neighbours. */
+/* In memory a bool takes a byte: bits would lie packed, and the first lane alone could not be stored without its
+ * neighbours. */
 static LLVMTypeRef slot_type(struct cpu_emitter *e, enum ir_element element, int lanes)
 {
     return cpu_vector_of(element == IR_BOOL ? e->i8 : cpu_register_type(e, element), lanes);
@@ -182,7 +183,8 @@ static LLVMValueRef tree_address(const struct tree *t, int i, LLVMValueRef k)
 {
     struct cpu_emitter *e = t->e;
     LLVMValueRef offset = LLVMBuildMul(B, k, cpu_int(e, t->stride), "");
-    return cpu_address(e, t->r->operation->operands[i]->type->element, t->base[i], LLVMBuildAdd(B, t->origin, offset, ""));
+    return cpu_address(e, t->r->operation->operands[i]->type->element, t->base[i],
+                       LLVMBuildAdd(B, t->origin, offset, ""));
 }
 
 static void tree_read(const struct tree *t, LLVMValueRef k, LLVMValueRef *values)

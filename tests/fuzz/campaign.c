@@ -2,8 +2,9 @@
  *
  *     campaign KIND FIRST COUNT [PROGRAM]      KIND as support/kinds.c lists them; without arguments they are printed
  *
- * From the environment: JOBS (all processors), TIME in seconds (no end but COUNT), FOLDER for findings, COUNTS: a file that gets
- * the line of counts that is printed at the end, VERSION for that line.  Status 1 when there are findings. */
+ * From the environment: JOBS (all processors), TIME in seconds (no end but COUNT), FOLDER for findings, COUNTS: a
+ * file that gets the line of counts that is printed at the end, VERSION for that line.  Status 1 when there are
+ * findings. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -26,14 +27,15 @@ static int usage(void)
 }
 
 /* "inputs" is told by the corpus: front_corpus_test. */
-static void put_counts(FILE *out, const struct campaign *campaign, const struct campaign_counts *counts, const char *program)
+static void put_counts(FILE *out, const struct campaign *campaign, const struct campaign_counts *counts,
+                       const char *program)
 {
     char day[32];
     time_t now = time(NULL);
     const char *slash = program ? strrchr(program, '/') : NULL;
     strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
-    fprintf(out, "{\"date\": \"%s\", \"tool\": \"%s%s\", \"seed\": %llu, \"seconds\": %.0f, \"programs\": %lld, \"runs\": %lld, "
-                 "\"refused\": %lld, \"findings\": %lld, \"jobs\": %d, \"version\": \"%s\"}\n",
+    fprintf(out, "{\"date\": \"%s\", \"tool\": \"%s%s\", \"seed\": %llu, \"seconds\": %.0f, \"programs\": %lld, "
+                 "\"runs\": %lld, \"refused\": %lld, \"findings\": %lld, \"jobs\": %d, \"version\": \"%s\"}\n",
             day, program ? "" : "campaign ", program ? slash ? slash + 1 : program : campaign->name,
             (unsigned long long)campaign->first, counts->seconds, (long long)counts->programs, (long long)counts->runs,
             (long long)counts->refused, (long long)counts->findings, campaign->jobs, variable("VERSION", "not told"));
@@ -49,9 +51,10 @@ int main(int count, char **arguments)
             kind = &fuzz_kinds[i];
     if (!kind)
         return usage();
-    struct campaign campaign = {.name = kind->name, .folder = variable("FOLDER", NULL), .first = strtoull(arguments[2], NULL, 0),
-                                .count = strtoull(arguments[3], NULL, 0), .seconds = atoi(variable("TIME", "0")),
-                                .jobs = atoi(variable("JOBS", "0")), .work = kind->work, .open = kind->open,
+    struct campaign campaign = {.name = kind->name, .folder = variable("FOLDER", NULL),
+                                .first = strtoull(arguments[2], NULL, 0), .count = strtoull(arguments[3], NULL, 0),
+                                .seconds = atoi(variable("TIME", "0")), .jobs = atoi(variable("JOBS", "0")),
+                                .work = kind->work, .open = kind->open,
                                 .context = count > 4 ? arguments[4] : NULL};
     campaign.once_more = !strcmp(kind->name, "compile");
     campaign.unit_seconds = campaign.once_more ? 120 : 0;

@@ -1,6 +1,6 @@
-/* Random programs as machine code of this processor, at every instruction set that it has, against the interpreter, bit for bit; with
- * an even seed behind the pipeline of -O2, with an odd one behind that of -O0.  Each program runs in a process of its own, so that a
- * crash is one failure.
+/* Random programs as machine code of this processor, at every instruction set that it has, against the interpreter,
+ * bit for bit; with an even seed behind the pipeline of -O2, with an odd one behind that of -O0.  Each program runs
+ * in a process of its own, so that a crash is one failure.
  *     cpu_test [FIRST_SEED COUNT [ISA]] */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 
 int main(int count, char **arguments)
 {
-    uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1, programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 24;
+    uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1,
+             programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 24;
     int failures = 0, refused = 0;
     uint64_t seed = first;
     for (; seed < first + programs && failures < 8; seed++) {
@@ -31,7 +32,9 @@ int main(int count, char **arguments)
         buffer_free(&reason);
         arena_destroy(arena);
     }
-    printf("{\"tool\": \"cpu_test\", \"first\": %llu, \"programs\": %llu, \"runs\": %d, \"failures\": %d, \"refused\": %d}\n",
-           (unsigned long long)first, (unsigned long long)(seed - first), fuzz_cpu_levels() * (int)(seed - first), failures, refused);
+    printf("{\"tool\": \"cpu_test\", \"first\": %llu, \"programs\": %llu, \"runs\": %d, \"failures\": %d, \"refused\": "
+           "%d}\n",
+           (unsigned long long)first, (unsigned long long)(seed - first), fuzz_cpu_levels() * (int)(seed - first),
+           failures, refused);
     return failures != 0;
 }

@@ -19,7 +19,8 @@ static bool read_exactly(struct arena *arena, const uint8_t *data, size_t size) 
     for (int i = 0; good && i < count; i++) {
         const struct cubin_kernel *k = &kernels[i];
         if (k->registers < 1 || k->registers > 255 || k->threads < 0 || k->threads > 1024) abort();
-        if (k->shared_bytes < 0 || k->shared_bytes > INT32_MAX || k->local_bytes < 0 || strlen(k->symbol) > size) abort();
+        if (k->shared_bytes < 0 || k->shared_bytes > INT32_MAX || k->local_bytes < 0 || strlen(k->symbol) > size)
+            abort();
     }
     return good;
 }

@@ -1,8 +1,8 @@
 /* A fixed slice of random programs through every way that differential.h knows.  With arguments it is the long run:
  *     differential_test FIRST_SEED COUNT        (one JSON line with the counts at the end)
  *     differential_test FIRST_SEED COUNT print  (prints the programs, checks nothing)
- *     differential_test FIRST_SEED COUNT table [LEAST]  (only generates: the table of operations and elements as Markdown;
- *                                                fails when a possible cell stands below LEAST, 1000) */
+ *     differential_test FIRST_SEED COUNT table [LEAST]  (only generates: the table of operations and elements, as
+ *                                                Markdown; fails when a possible cell stands below LEAST, 1000) */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,8 @@ static void count_program(uint64_t seed, struct fuzz_table *table)
 
 int main(int count, char **arguments)
 {
-    uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1, programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 60;
+    uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1,
+             programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 60;
     struct arena *arena = arena_create();
     struct fuzz_counts counts = {.table = fuzz_table_create(arena)};
     const char *mode = count > 3 ? arguments[3] : "";
@@ -50,7 +51,8 @@ int main(int count, char **arguments)
         fuzz_table_print(counts.table, least, stdout);
         failures = fuzz_table_missing(counts.table, least, stderr);
     } else if (strcmp(mode, "print") != 0) {
-        printf("{\"tool\": \"differential_test\", \"first\": %llu, \"programs\": %lld, \"runs\": %lld, \"failures\": %d}\n",
+        printf("{\"tool\": \"differential_test\", \"first\": %llu, \"programs\": %lld, \"runs\": %lld, \"failures\": "
+               "%d}\n",
                (unsigned long long)first, (long long)counts.programs, (long long)counts.runs, failures);
         if (count <= 1) /* even a short run meets nothing that the search says cannot be */
             fuzz_table_missing(counts.table, 0, NULL);

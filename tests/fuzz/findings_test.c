@@ -1,5 +1,6 @@
-/* Programs that once showed a bug, reduced, or that a planted bug (src/base/plant.def) would show: each through every pass, the
- * pipelines and this processor, as differential_test and cpu_test do.  Files in findings/ are programs with their arguments; reduce -o FILE writes them.
+/* Programs that once showed a bug, reduced, or that a planted bug (src/base/plant.def) would show: each through
+ * every pass, the pipelines and this processor, as differential_test and cpu_test do.  Files in findings/ are
+ * programs with their arguments; reduce -o FILE writes them.
  *     findings_test [FILE…] */
 #include <dirent.h>
 #include <stdlib.h>

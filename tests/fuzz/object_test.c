@@ -1,7 +1,7 @@
 /* Random programs through a whole target: object, run time, call, comparison with the interpreter.
  *
  *     object_test                               a fixed slice on the CPU, at each instruction set that this machine has
- *     object_test FIRST COUNT FOLDER TARGET,…   writes FOLDER/fuzz.o and FOLDER/fuzz.plan and runs nothing: for bundles */
+ *     object_test FIRST COUNT FOLDER TARGET,…   writes FOLDER/fuzz.o, .plan; runs nothing: for bundles */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,14 +49,24 @@ static bool run_slice(struct arena *arena, const char *host_triple)
 {
     static const char *const targets[] = { "cpu" };
     char *folder = arena_printf(arena, "%s/tilecc-fuzz-XXXXXX", variable("TMPDIR", "/tmp"));
-    struct fuzz_emit job = { .first = 1, .count = 40, .limits = {.plain = true}, .target_count = 1, .targets = targets, .optimization = 2, .host_triple = host_triple };
+    struct fuzz_emit job = {.first = 1,
+                            .count = 40,
+                            .limits = {.plain = true},
+                            .target_count = 1,
+                            .targets = targets,
+                            .optimization = 2,
+                            .host_triple = host_triple};
     if (!mkdtemp(folder))
         return false;
     const char *build = variable("BUILDDIR", "."), *source = variable("SRCDIR", "."), *compiler = variable("CC", "cc");
     bool good = write_bundle(&job, folder, arena);
-    good = shell(arena, arena_printf(arena, "%s -shared -fPIC \"$A/fuzz.o\" \"$B/libtilert.a\" -o \"$A/fuzz.so\" -ldl -lpthread && "
-                                            "%s -O1 \"$C/tests/fuzz/runner.c\" -o \"$A/runner\" -ldl", compiler, compiler),
-                 folder, build, source) == 0 && good;
+    good = shell(arena,
+                 arena_printf(arena,
+                              "%s -shared -fPIC \"$A/fuzz.o\" \"$B/libtilert.a\" -o \"$A/fuzz.so\" -ldl -lpthread && "
+                              "%s -O1 \"$C/tests/fuzz/runner.c\" -o \"$A/runner\" -ldl",
+                              compiler, compiler),
+                 folder, build, source) == 0 &&
+           good;
     static const char *const levels[] = { "baseline", "avx2", "avx512" };
     for (int i = 0; i < 3; i++) {
         bool there = i == 0 || (i == 1 ? __builtin_cpu_supports("avx2") : __builtin_cpu_supports("avx512f"));
@@ -66,7 +76,9 @@ static bool run_slice(struct arena *arena, const char *host_triple)
         }
         printf("%s: ", levels[i]);
         fflush(stdout);
-        good = shell(arena, "TILE_CPU_ISA=$B \"$A/runner\" \"$A/fuzz.so\" \"$A/fuzz.plan\" cpu", folder, levels[i], "") == 0 && good;
+        good = shell(arena, "TILE_CPU_ISA=$B \"$A/runner\" \"$A/fuzz.so\" \"$A/fuzz.plan\" cpu", folder, levels[i],
+                     "") == 0 &&
+               good;
     }
     return shell(arena, "rm -rf \"$A\"", folder, "", "") == 0 && good;
 }
@@ -78,9 +90,13 @@ int main(int count, char **arguments)
     bool good;
     if (count == 5) {
         const char *targets[16];
-        struct fuzz_emit job = { .first = strtoull(arguments[1], NULL, 0), .count = atoi(arguments[2]), .limits = {.plain = true}, .targets = targets,
-                                 .optimization = atoi(variable("FUZZ_OPTIMIZATION", "2")), .host_triple = triple,
-                                 .ptxas = variable("PTXAS", "/usr/local/cuda/bin/ptxas") };
+        struct fuzz_emit job = {.first = strtoull(arguments[1], NULL, 0),
+                                .count = atoi(arguments[2]),
+                                .limits = {.plain = true},
+                                .targets = targets,
+                                .optimization = atoi(variable("FUZZ_OPTIMIZATION", "2")),
+                                .host_triple = triple,
+                                .ptxas = variable("PTXAS", "/usr/local/cuda/bin/ptxas")};
         for (char *word = strtok(arguments[4], ","); word && job.target_count < 16; word = strtok(NULL, ","))
             targets[job.target_count++] = word;
         good = write_bundle(&job, arguments[3], arena);

@@ -1,9 +1,10 @@
 /* Brings a failing program to a few lines.
  *
- *     reduce FILE.tir -- COMMAND…            COMMAND FILE exits with 0 when all is well; what it prints first says why not
+ *     reduce FILE.tir -- COMMAND…      COMMAND FILE exits with 0 when all is well; what it prints first says why not
  *     reduce FILE.tir|SEED passes=LIST [target=ROW] [fuel=N]     the interpreter after each pass of the list
- *     reduce FILE.tir|SEED cpu[=ISA] [raw] [level=N]   machine code of this processor; raw: through the pipeline of -O0; LLVM's level
- *     reduce SEED                            finds what fails first: every pass, the pipelines, the processor
+ *     reduce FILE.tir|SEED cpu[=ISA] [raw] [level=N]             machine code of this processor, by LLVM's level N;
+ *                                                                raw: through the pipeline of -O0
+ *     reduce SEED                      finds what fails first: every pass, the pipelines, the processor
  *
  * Options before the file: -v tells each step, -o FILE writes there, -t SECONDS (120).  A FILE.tir has the lines of
  * support/program_text.c about its arguments in front.  Exit code 0: reduced; 1: it does not fail; 2: wrong use. */
@@ -16,7 +17,8 @@
 
 static void usage(void)
 {
-    fprintf(stderr, "usage: reduce [-v] [-o FILE] [-t SECONDS] FILE.tir|SEED [passes=LIST|cpu[=ISA]|-- COMMAND] [target=ROW] [raw] [level=N]\n");
+    fprintf(stderr, "usage: reduce [-v] [-o FILE] [-t SECONDS] FILE.tir|SEED [passes=LIST|cpu[=ISA]|-- COMMAND] "
+                    "[target=ROW] [raw] [level=N]\n");
     exit(2);
 }
 
@@ -108,11 +110,14 @@ int main(int count, char **arguments)
     }
     fprintf(stream, "// fails: %s\n", reason.data);
     if (judge.kind == JUDGE_PASSES)
-        fprintf(stream, "// passes %s%s%s\n", judge.passes, judge.target ? " for " : "", judge.target ? judge.target : "");
+        fprintf(stream, "// passes %s%s%s\n", judge.passes, judge.target ? " for " : "",
+                judge.target ? judge.target : "");
     fputs(text.data, stream);
     if (output)
         fclose(stream);
-    fprintf(stderr, "{\"tool\": \"reduce\", \"lines_before\": %d, \"lines\": %d, \"candidates\": %d, \"unsound\": %d, \"seconds\": %d}\n",
+    fprintf(stderr,
+            "{\"tool\": \"reduce\", \"lines_before\": %d, \"lines\": %d, \"candidates\": %d, \"unsound\": %d, "
+            "\"seconds\": %d}\n",
             before, fuzz_count_lines(&text), out.candidates, out.unsound, out.seconds);
     return 0;
 }

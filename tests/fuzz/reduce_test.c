@@ -1,6 +1,6 @@
-/* The reducer on programs of about 300 lines in which something is wrong on purpose: passes that make one classic mistake each, and
- * a command that dislikes an operation.  Each must come down to 15 lines and fail for the same reason; a sound program must not be
- * said to fail. */
+/* The reducer on programs of about 300 lines in which something is wrong on purpose: passes that make one classic
+ * mistake each, and a command that dislikes an operation.  Each must come down to 15 lines and fail for the same
+ * reason; a sound program must not be said to fail. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,10 +108,12 @@ static void reduce(const char *what, const struct judge *judge, uint64_t seed)
         fuzz_reduce(judge, reason.data, 60, &text, &out, NULL);
         int lines = fuzz_count_lines(&text);
         printf("{\"tool\": \"reduce_test\", \"what\": \"%s\", \"seed\": %llu, \"lines_before\": %d, \"lines\": %d, "
-               "\"candidates\": %d, \"seconds\": %d}\n", what, (unsigned long long)seed, before, lines, out.candidates, out.seconds);
+               "\"candidates\": %d, \"seconds\": %d}\n",
+               what, (unsigned long long)seed, before, lines, out.candidates, out.seconds);
         check(lines <= MOST_LINES, what, text.data);
         fuzz_judge(judge, text.data, text.size, &again);
-        check(again.size == reason.size && !memcmp(again.data, reason.data, again.size), what, "fails for another reason now");
+        check(again.size == reason.size && !memcmp(again.data, reason.data, again.size), what,
+              "fails for another reason now");
     }
     buffer_free(&text);
     buffer_free(&reason);

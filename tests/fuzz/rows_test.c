@@ -1,6 +1,6 @@
-/* Random kernels over wide rows through the pipelines of GPUs: the interpreter behind each pass.  A run in which nothing
- * was stored or reduced by pieces, and nothing was held in shared memory, has tested nothing and fails.
- *     rows_test FIRST_SEED COUNT  */
+/* Random kernels over wide rows through the pipelines of GPUs: the interpreter behind each pass.  A run in which
+ * nothing was stored or reduced by pieces, and nothing was held in shared memory, has tested nothing and fails.
+ *     rows_test FIRST_SEED COUNT */
 #include <stdlib.h>
 
 #include "support/differential.h"

@@ -1,11 +1,11 @@
-/* Runs a plan of random programs (tests/fuzz/support/emit.h) against a shared library made of their object, on the CPU or on a
- * GPU, and compares every byte of every view with what the interpreter said, red zones around the views included.
- * Stands alone: C11, libdl; neither the compiler nor a CUDA toolkit.
+/* Runs a plan of random programs (tests/fuzz/support/emit.h) against a shared library made of their object, on the
+ * CPU or on a GPU, and compares every byte of every view with what the interpreter said, red zones around the views
+ * included.  Stands alone: C11, libdl; neither the compiler nor a CUDA toolkit.
  *
  * usage: runner LIBRARY PLAN cpu|gpu [FROM]     FROM: number of the first program of the plan that is run
  *
- * With FROM each program is named before it runs, so that one that ends the process or the GPU's context is known.  One that the
- * library lacks was refused by the compiler. */
+ * With FROM each program is named before it runs, so that one that ends the process or the GPU's context is known.
+ * One that the library lacks was refused by the compiler. */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -22,8 +22,13 @@ struct program { char symbol[33]; uint64_t seed; uint32_t count; struct argument
 
 /* ---- memory, on the host or through the driver ---- */
 
-static struct { int (*allocate)(uint64_t *, size_t); int (*release)(uint64_t); int (*to_device)(uint64_t, const void *, size_t);
-                int (*from_device)(void *, uint64_t, size_t); int (*synchronize)(void); } driver;
+static struct {
+    int (*allocate)(uint64_t *, size_t);
+    int (*release)(uint64_t);
+    int (*to_device)(uint64_t, const void *, size_t);
+    int (*from_device)(void *, uint64_t, size_t);
+    int (*synchronize)(void);
+} driver;
 static int on_gpu;
 
 static void need(int good, const char *what)
@@ -118,11 +123,11 @@ static void read_program(const unsigned char **at, struct program *program)
 
 /* ---- calls ---- */
 
-/* The C interface passes integers and pointers in one class of registers and floats in another, in order, on x86-64 and on
- * AArch64; an entry ignores what it has no parameter for.  So one prototype calls them all. */
-typedef int entry_function(void *stream, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
-                           uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double, double, double, double,
-                           double, double, double, double);
+/* The C interface passes integers and pointers in one class of registers and floats in another, in order, on x86-64
+ * and on AArch64; an entry ignores what it has no parameter for.  So one prototype calls them all. */
+typedef int entry_function(void *stream, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                           uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double,
+                           double, double, double, double, double, double, double);
 
 struct view { void *data; int64_t numbers[16]; };
 
@@ -147,11 +152,12 @@ static int call(entry_function *entry, struct program *program)
     }
     const uint64_t *n = integers;
     const double *f = floats;
-    return entry(on_gpu ? NULL : (void *)(uintptr_t)0x435055, n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10],
-                 n[11], n[12], n[13], n[14], n[15], f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]);
+    return entry(on_gpu ? NULL : (void *)(uintptr_t)0x435055, n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8],
+                 n[9], n[10], n[11], n[12], n[13], n[14], n[15], f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]);
 }
 
-/* NaN equals NaN; all else bit by bit.  Elements by enum ir_element: f16 9, bf16 10, f32 11, f64 12, f8e4m3 13, f8e5m2 14. */
+/* NaN equals NaN; all else bit by bit.  Elements by enum ir_element: f16 9, bf16 10, f32 11, f64 12, f8e4m3 13,
+ * f8e5m2 14. */
 static int is_nan(uint32_t element, const unsigned char *at)
 {
     uint64_t bits = 0;
@@ -186,7 +192,8 @@ static int compare(const struct program *program, uint32_t which, const unsigned
         uint64_t left = 0, right = 0;
         memcpy(&left, x, (size_t)size);
         memcpy(&right, y, (size_t)size);
-        printf("%s: argument %" PRIu32 " element %" PRId64 ": got %" PRIx64 ", expected %" PRIx64 "\n", program->symbol, which, i / size, left, right);
+        printf("%s: argument %" PRIu32 " element %" PRId64 ": got %" PRIx64 ", expected %" PRIx64 "\n", program->symbol,
+               which, i / size, left, right);
         return 0;
     }
     return 1;
@@ -233,7 +240,8 @@ int main(int count, char **arguments)
     long size = ftell(file);
     unsigned char *plan = malloc((size_t)size + 1);
     rewind(file);
-    need(plan && fread(plan, 1, (size_t)size, file) == (size_t)size && !memcmp(plan, "TILEPLAN", 8), "reading the plan");
+    need(plan && fread(plan, 1, (size_t)size, file) == (size_t)size && !memcmp(plan, "TILEPLAN", 8),
+         "reading the plan");
     fclose(file);
     if (on_gpu)
         open_driver();
@@ -260,6 +268,7 @@ int main(int count, char **arguments)
         if (!run(library, entry, &program))
             failed++;
     }
-    printf("%" PRIu32 " programs, %" PRIu32 " failed, %" PRIu32 " refused\n", programs - (from < programs ? from : programs), failed, refused);
+    printf("%" PRIu32 " programs, %" PRIu32 " failed, %" PRIu32 " refused\n",
+           programs - (from < programs ? from : programs), failed, refused);
     return failed != 0;
 }

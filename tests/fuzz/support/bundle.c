@@ -95,9 +95,10 @@ static void report(struct chunk *c, uint64_t seed, const char *what)
     struct arena *arena = arena_create();
     struct buffer text = {0};
     const struct fuzz_schedule *s = &c->schedule;
-    buffer_printf(&text, "seed %llu: %s\ntarget=%s assembled=%s optimization=%d warps=%d stages=%d persistent=%d cluster=%d\n",
-                  (unsigned long long)seed, what, s->target, s->assembled, s->optimization, s->warps, s->stages, s->persistent,
-                  s->cluster);
+    buffer_printf(&text,
+                  "seed %llu: %s\ntarget=%s assembled=%s optimization=%d warps=%d stages=%d persistent=%d cluster=%d\n",
+                  (unsigned long long)seed, what, s->target, s->assembled, s->optimization, s->warps, s->stages,
+                  s->persistent, s->cluster);
     fuzz_print_program(&text, make_program(ir_context_create(arena), arena, seed));
     campaign_report(c->campaign, seed * 10 + (uint64_t)c->number, &text);
     buffer_free(&text);
@@ -128,7 +129,8 @@ static void forget_facts(struct ir_function *function)
 /* The last one knows nothing of alignment: it serves views that no tensor map describes. */
 static bool make_variant(struct chunk *c, const struct fuzz_program *program, struct kernel_entry *entry, bool general)
 {
-    struct kernel_variant variant = {.target = c->assembled, .grid_rank = program->function->grid_rank, .label = entry->symbol};
+    struct kernel_variant variant = {
+        .target = c->assembled, .grid_rank = program->function->grid_rank, .label = entry->symbol};
     variant.module = ir_module_create(c->context, c->arena);
     for (const struct ir_function *each = program->module->first; each; each = each->next)
         ir_function_clone(variant.module, each, each->name);
@@ -160,8 +162,8 @@ static bool add_code(struct chunk *c, struct kernel_entry *entry, struct fuzz_pr
 {
     struct code code = {.entry = entry, .program = program, .variant = entry->variants.count};
     if (!make_variant(c, program, entry, general) ||
-        !nvptx_make_ptx(&c->options, &target_rows[c->row], entry->variants.data[code.variant].function, false, &code.ptx,
-                        &code.shared_bytes))
+        !nvptx_make_ptx(&c->options, &target_rows[c->row], entry->variants.data[code.variant].function, false,
+                        &code.ptx, &code.shared_bytes))
         return false;
     if (code.shared_bytes > target_rows[c->row].shared_bytes) {
         diag_report(c->diagnostics, DIAGNOSTIC_E1201, (struct location){0}, "too much shared memory");
@@ -209,7 +211,8 @@ static void add_program(struct chunk *c, uint64_t seed)
 
 static bool begins(const char *line, const char *word) { return strncmp(line, word, strlen(word)) == 0; }
 
-/* What the lowering calls tile_…, functions of the text's own, gets the number of the text in its name; but for the shared memory. */
+/* What the lowering calls tile_…, functions of the text's own, gets the number of the text in its name; but for the
+ * shared memory. */
 static void append_line(struct buffer *out, const char *line, size_t size, uint64_t number)
 {
     for (size_t i = 0; i < size; i++) {
@@ -224,7 +227,8 @@ static void append_line(struct buffer *out, const char *line, size_t size, uint6
     buffer_putc(out, '\n');
 }
 
-/* Behind the first text, what stands once a module goes; the shared memory of all is aligned as the most demanding one's. */
+/* Behind the first text, what stands once a module goes; the shared memory of all is aligned as the most demanding
+ * one's. */
 static void append_ptx(struct buffer *out, const char *text, uint64_t number)
 {
     bool first = out->size == 0;
@@ -246,9 +250,11 @@ static bool assemble(const struct chunk *c, const struct buffer *ptx, struct chi
 {
     char architecture[64];
     snprintf(architecture, sizeof architecture, "-arch=%s", c->schedule.assembled);
-    const char *arguments[] = {c->options.ptxas, architecture, c->schedule.optimization ? "-O3" : "-O1", "/dev/stdin", "-o",
-                               "/dev/stdout", NULL};
-    return child_run(arguments, "/", ptx->data, ptx->size, (struct child_limits){.seconds = 400, .output_bytes = 1u << 30}, result);
+    const char *arguments[] = {
+        c->options.ptxas, architecture, c->schedule.optimization ? "-O3" : "-O1", "/dev/stdin", "-o",
+        "/dev/stdout",    NULL};
+    return child_run(arguments, "/", ptx->data, ptx->size,
+                     (struct child_limits){.seconds = 400, .output_bytes = 1u << 30}, result);
 }
 
 static void free_result(struct child_result *result)
@@ -283,7 +289,8 @@ static bool assemble_all(struct chunk *c, struct child_result *result)
     struct buffer ptx = {0};
     for (int i = 0; i < c->codes.count; i++)
         if (!c->codes.data[i].dropped)
-            append_ptx(&ptx, c->codes.data[i].ptx.data, c->codes.data[i].program->seed * 2 + (uint64_t)c->codes.data[i].variant);
+            append_ptx(&ptx, c->codes.data[i].ptx.data,
+                       c->codes.data[i].program->seed * 2 + (uint64_t)c->codes.data[i].variant);
     bool good = ptx.size && assemble(c, &ptx, result);
     buffer_free(&ptx);
     return good;
@@ -296,12 +303,18 @@ static bool fill_gpu_code(struct chunk *c, struct code *code, const struct cubin
     struct tensor_map *maps = NULL;
     if (strcmp(kernel->symbol, f->name) != 0)
         return false;
-    variant->gpu = (struct kernel_gpu_code){.image = 0, .symbol = f->name, .threads = 32 * f->warps, .registers = kernel->registers,
-                                            .cluster = f->cluster > 1 ? f->cluster : 1, .shared_bytes = code->shared_bytes,
-                                            .local_bytes = kernel->local_bytes, .persistent = f->persistent > 0 ? f->persistent : 0};
+    variant->gpu = (struct kernel_gpu_code){.image = 0,
+                                            .symbol = f->name,
+                                            .threads = 32 * f->warps,
+                                            .registers = kernel->registers,
+                                            .cluster = f->cluster > 1 ? f->cluster : 1,
+                                            .shared_bytes = code->shared_bytes,
+                                            .local_bytes = kernel->local_bytes,
+                                            .persistent = f->persistent > 0 ? f->persistent : 0};
     variant->gpu.map_count = tensor_map_collect(c->arena, variant->function, &maps);
     variant->gpu.maps = maps;
-    code->dropped = kernel->registers * 32 * f->warps > target_rows[c->assembled].registers; /* as the compiler refuses it */
+    code->dropped =
+        kernel->registers * 32 * f->warps > target_rows[c->assembled].registers; /* as the compiler refuses it */
     return true;
 }
 
@@ -323,7 +336,9 @@ static bool make_object(struct chunk *c, const struct child_result *assembled, s
         if (code->variant == 0 && !code->dropped && !(next->entry == code->entry && next->dropped))
             vector_push(c->arena, &kernels->entries, *code->entry);
     }
-    struct kernel_image image = {.target = c->assembled, .name = "fuzz.cubin", .data = (const unsigned char *)assembled->output.data,
+    struct kernel_image image = {.target = c->assembled,
+                                 .name = "fuzz.cubin",
+                                 .data = (const unsigned char *)assembled->output.data,
                                  .size = assembled->output.size};
     vector_push(c->arena, &kernels->images, image);
     return host_object(&c->options, kernels, object);
@@ -338,12 +353,13 @@ static bool write_file(const char *path, const struct buffer *data)
 
 static bool link_library(struct chunk *c, uint64_t chunk, const struct buffer *object)
 {
-    char *stem = arena_printf(c->arena, "%s/bundle/%06llu-%d", c->campaign->folder, (unsigned long long)chunk, c->number);
+    char *stem =
+        arena_printf(c->arena, "%s/bundle/%06llu-%d", c->campaign->folder, (unsigned long long)chunk, c->number);
     char *path = arena_printf(c->arena, "%s.o", stem);
     if (!write_file(path, object))
         return false;
-    int status = system(arena_printf(c->arena, "%s -shared -o '%s.so' '%s' '%s' -ldl -lpthread", variable("CC", "cc"), stem, path,
-                                     variable("RUNTIME", "libtilert.a")));
+    int status = system(arena_printf(c->arena, "%s -shared -o '%s.so' '%s' '%s' -ldl -lpthread", variable("CC", "cc"),
+                                     stem, path, variable("RUNTIME", "libtilert.a")));
     unlink(path);
     return status == 0;
 }
@@ -352,8 +368,8 @@ static void fail_chunk(struct chunk *c, uint64_t unit, const char *what)
 {
     struct buffer text = {0};
     const struct diagnostic *d = c->diagnostics->last;
-    buffer_printf(&text, "chunk %llu schedule %d: %s: %s\n", (unsigned long long)(unit / FUZZ_SCHEDULES), c->number, what,
-                  d ? d->text : "");
+    buffer_printf(&text, "chunk %llu schedule %d: %s: %s\n", (unsigned long long)(unit / FUZZ_SCHEDULES), c->number,
+                  what, d ? d->text : "");
     campaign_report(c->campaign, unit, &text);
     buffer_free(&text);
 }
@@ -384,7 +400,8 @@ static void finish(struct chunk *c, uint64_t unit)
 
 void fuzz_bundle_compile(struct campaign *campaign, struct campaign_seat *seat, uint64_t unit, struct buffer *finding)
 {
-    struct chunk c = {.campaign = campaign, .seat = seat, .arena = arena_create(), .number = (int)(unit % FUZZ_SCHEDULES)};
+    struct chunk c = {
+        .campaign = campaign, .seat = seat, .arena = arena_create(), .number = (int)(unit % FUZZ_SCHEDULES)};
     uint64_t chunk = unit / FUZZ_SCHEDULES;
     (void)finding;
     c.first = chunk * FUZZ_CHUNK;
@@ -394,9 +411,13 @@ void fuzz_bundle_compile(struct campaign *campaign, struct campaign_seat *seat, 
     c.context = ir_context_create(c.arena);
     c.diagnostics = diagnostics_create(c.arena);
     c.diagnostics->limit = 0;
-    c.options = (struct target_options){.arena = c.arena, .context = c.context, .diagnostics = c.diagnostics, .jobs = 1,
+    c.options = (struct target_options){.arena = c.arena,
+                                        .context = c.context,
+                                        .diagnostics = c.diagnostics,
+                                        .jobs = 1,
                                         .ptxas = variable("PTXAS", "/usr/local/cuda/bin/ptxas"),
-                                        .optimization = c.schedule.optimization, .host_triple = "x86_64-unknown-linux-gnu"};
+                                        .optimization = c.schedule.optimization,
+                                        .host_triple = "x86_64-unknown-linux-gnu"};
     if (c.number == 0)
         fuzz_plan_begin(&c.plan);
     for (int i = 0; i < FUZZ_CHUNK; i++) {
@@ -406,7 +427,8 @@ void fuzz_bundle_compile(struct campaign *campaign, struct campaign_seat *seat, 
     }
     if (c.number == 0) {
         fuzz_plan_end(&c.plan, c.planned);
-        if (!write_file(arena_printf(c.arena, "%s/bundle/%06llu.plan", campaign->folder, (unsigned long long)chunk), &c.plan))
+        if (!write_file(arena_printf(c.arena, "%s/bundle/%06llu.plan", campaign->folder, (unsigned long long)chunk),
+                        &c.plan))
             die("cannot write the plan of chunk %llu", (unsigned long long)chunk);
     }
     finish(&c, unit);
@@ -428,14 +450,16 @@ static bool run_library(struct campaign *campaign, const char *stem, uint64_t ch
     snprintf(library, sizeof library, "%s.so", stem);
     snprintf(plan, sizeof plan, "%s/bundle/%06llu.plan", campaign->folder, (unsigned long long)chunk);
     snprintf(libraries, sizeof libraries, "LD_LIBRARY_PATH=%s", variable("LD_LIBRARY_PATH", ""));
-    const char *arguments[] = {"/usr/bin/env", device, libraries, variable("RUNNER", "./runner"), library, plan, variable("WHERE", "gpu"),
-                               number, NULL};
+    const char *arguments[] = {
+        "/usr/bin/env",           device, libraries, variable("RUNNER", "./runner"), library, plan,
+        variable("WHERE", "gpu"), number, NULL};
     return child_run(arguments, "/", NULL, 0, (struct child_limits){.seconds = 100, .output_bytes = 1u << 26}, result);
 }
 
-/* What a runner says: "at N SYMBOL" before each program, a line for each failure, then "N programs, M failed, R refused".  The
- * program that it was at, -1: none yet; *ended: it said the last line. */
-static int take_words(struct campaign *campaign, struct campaign_seat *seat, uint64_t unit, const char *text, bool *ended)
+/* What a runner says: "at N SYMBOL" before each program, a line for each failure, then "N programs, M failed, R
+ * refused".  The program that it was at, -1: none yet; *ended: it said the last line. */
+static int take_words(struct campaign *campaign, struct campaign_seat *seat, uint64_t unit, const char *text,
+                      bool *ended)
 {
     int at = -1, programs, failed, refused;
     *ended = false;
@@ -462,7 +486,8 @@ void fuzz_bundle_run(struct campaign *campaign, struct campaign_seat *seat, uint
 {
     uint64_t chunk = unit / FUZZ_SCHEDULES;
     char stem[512];
-    snprintf(stem, sizeof stem, "%s/bundle/%06llu-%d", campaign->folder, (unsigned long long)chunk, (int)(unit % FUZZ_SCHEDULES));
+    snprintf(stem, sizeof stem, "%s/bundle/%06llu-%d", campaign->folder, (unsigned long long)chunk,
+             (int)(unit % FUZZ_SCHEDULES));
     char *library = NULL;
     if (asprintf(&library, "%s.so", stem) < 0 || access(library, R_OK) != 0) {
         free(library);

@@ -1,8 +1,8 @@
-/* Random programs for a GPU, each under several schedules: shared libraries with one cubin for many programs, and the plans that
- * runner.c checks them by.
+/* Random programs for a GPU, each under several schedules: shared libraries with one cubin for many programs, and
+ * the plans that runner.c checks them by.
  *
- * A chunk is FUZZ_CHUNK programs.  Each of its FUZZ_SCHEDULES schedules gives FOLDER/bundle/CHUNK-SCHEDULE.so; the chunk's
- * plan, FOLDER/bundle/CHUNK.plan, serves all of them, since all must give what the interpreter gave. */
+ * A chunk is FUZZ_CHUNK programs.  Each of its FUZZ_SCHEDULES schedules gives FOLDER/bundle/CHUNK-SCHEDULE.so; the
+ * chunk's plan, FOLDER/bundle/CHUNK.plan, serves all of them, since all must give what the interpreter gave. */
 #ifndef TILECC_FUZZ_BUNDLE_H
 #define TILECC_FUZZ_BUNDLE_H
 #include "campaign.h"

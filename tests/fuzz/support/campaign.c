@@ -32,7 +32,10 @@ static int64_t now_in_milliseconds(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + 1;
 }
 
-static int unit_seconds(const struct campaign *campaign) { return campaign->unit_seconds ? campaign->unit_seconds : 60; }
+static int unit_seconds(const struct campaign *campaign)
+{
+    return campaign->unit_seconds ? campaign->unit_seconds : 60;
+}
 
 bool campaign_skips(const struct campaign *campaign, uint64_t detail)
 {
@@ -95,7 +98,8 @@ static void work_on_units(struct campaign *campaign, struct campaign_seat *seat,
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(errors, STDERR_FILENO);
     campaign->own = campaign->open ? campaign->open(campaign) : NULL;
-    for (int done = 0; done < (campaign->recycled ? campaign->recycled : 4000) && take_unit(campaign, seat, end, &unit); done++) {
+    for (int done = 0; done < (campaign->recycled ? campaign->recycled : 4000) && take_unit(campaign, seat, end, &unit);
+         done++) {
         if (ftruncate(STDERR_FILENO, 0) == 0)
             lseek(STDERR_FILENO, 0, SEEK_SET);
         seat->unit = unit;
@@ -166,7 +170,8 @@ static bool look_after(struct pool *pool, int number)
     if (WIFSIGNALED(status) || WEXITSTATUS(status))
         tell_end(pool, number, status);
     seat->started = 0;
-    bool more = seat->again || (campaign->board->next < campaign->count && (!pool->end || now_in_milliseconds() < pool->end));
+    bool more =
+        seat->again || (campaign->board->next < campaign->count && (!pool->end || now_in_milliseconds() < pool->end));
     if (more)
         start(pool, number);
     else

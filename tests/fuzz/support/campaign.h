@@ -1,8 +1,9 @@
 /* Many units of work on all processors, each told by a number, whatever becomes of single ones.
  *
- * Workers are processes.  Each takes the next number, works on it and says what it found; a worker that crashes, or takes more
- * processor time than a unit may, is a finding of its own, and another takes its seat.  A campaign ends when all numbers are
- * taken or its time is over.  Counts stand in memory that all share, findings in files of their own: FOLDER/NAME-NUMBER.txt. */
+ * Workers are processes.  Each takes the next number, works on it and says what it found; a worker that crashes, or
+ * takes more processor time than a unit may, is a finding of its own, and another takes its seat.  A campaign ends
+ * when all numbers are taken or its time is over.  Counts stand in memory that all share, findings in files of their
+ * own: FOLDER/NAME-NUMBER.txt. */
 #ifndef TILECC_FUZZ_CAMPAIGN_H
 #define TILECC_FUZZ_CAMPAIGN_H
 #include <stdatomic.h>
@@ -14,7 +15,7 @@ enum { CAMPAIGN_MOST_JOBS = 256, CAMPAIGN_MOST_SKIPPED = 1024 };
 /* A worker's place in the shared memory. */
 struct campaign_seat {
     _Atomic(uint64_t) unit;          /* worked on now */
-    _Atomic(uint64_t) detail;        /* the seed in it that is worked on, where a unit is many; UINT64_MAX: none alone */
+    _Atomic(uint64_t) detail; /* the seed in it that is worked on, where a unit is many; UINT64_MAX: none alone */
     _Atomic(int64_t) started;        /* when the unit was begun, monotonic milliseconds; 0: none is */
     _Atomic(int64_t) programs, runs, refused;
     int pid;                         /* the parent's */
@@ -23,7 +24,8 @@ struct campaign_seat {
 struct campaign_counts { int64_t programs, runs, refused, findings; double seconds; };
 struct campaign;
 /* Works on one unit; what is written to `finding` is one.  `seat` counts. */
-typedef void campaign_function(struct campaign *campaign, struct campaign_seat *seat, uint64_t unit, struct buffer *finding);
+typedef void campaign_function(struct campaign *campaign, struct campaign_seat *seat, uint64_t unit,
+                               struct buffer *finding);
 struct campaign {
     const char *name, *folder;       /* folder NULL: findings go to standard output alone */
     uint64_t first, count;           /* units */

@@ -25,7 +25,8 @@ static bool split(struct corpus *corpus, const char *at, size_t bytes) {
     for (const char *end = at + bytes; at < end;) {
         char *behind;
         size_t size = strtoul(at, &behind, 10);
-        if (behind == at || *behind != '\n' || size > (size_t)(end - behind) - 2 || behind[1 + size] != '\n') return false;
+        if (behind == at || *behind != '\n' || size > (size_t)(end - behind) - 2 || behind[1 + size] != '\n')
+            return false;
         struct input input = {behind + 1, size};
         vector_push(corpus->arena, &corpus->inputs, input);
         at = behind + 2 + size;
@@ -107,8 +108,10 @@ static void run_changed(const struct corpus *corpus, const struct input *input, 
     memcpy(copy, input->data, size);
     for (int times = 1 + (int)(next_random(state) % 4); times > 0 && size > 1 && size + 64 <= room; times--) {
         const struct input *other = &corpus->inputs.data[next_random(state) % (uint64_t)corpus->inputs.count];
-        size_t at = next_random(state) % size, left = size - at, length = 1 + next_random(state) % (left < 24 ? left : 24);
-        size_t from = other->size ? next_random(state) % other->size : 0, most = other->size - from < 64 ? other->size - from : 64;
+        size_t at = next_random(state) % size, left = size - at,
+               length = 1 + next_random(state) % (left < 24 ? left : 24);
+        size_t from = other->size ? next_random(state) % other->size : 0,
+               most = other->size - from < 64 ? other->size - from : 64;
         switch (next_random(state) % 7) {
         case 0: size = at; break;
         case 1: copy[at] = (uint8_t)next_random(state); break;
@@ -148,7 +151,9 @@ static bool run_seeds(const struct corpus *corpus, uint64_t first, uint64_t coun
     return corpus->inputs.count > 0;
 }
 
-int corpus_main(const char *name, int (*run)(const uint8_t *data, size_t size), int changes, int count, char **arguments) {
+int corpus_main(const char *name, int (*run)(const uint8_t *data, size_t size), int changes, int count,
+                char **arguments)
+{
     const char *source = getenv("SRCDIR");
     struct corpus corpus = {.arena = arena_create()};
     const char *path = arena_printf(corpus.arena, "%s/tests/fuzz/corpus/%s.zst", source ? source : ".", name);
@@ -161,7 +166,8 @@ int corpus_main(const char *name, int (*run)(const uint8_t *data, size_t size), 
         if (good) run((const uint8_t *)bytes.data, bytes.size);
         buffer_free(&bytes);
     } else if ((good = load(&corpus, path))) {
-        if (count == 4) good = run_seeds(&corpus, strtoull(arguments[2], NULL, 10), strtoull(arguments[3], NULL, 10), run);
+        if (count == 4)
+            good = run_seeds(&corpus, strtoull(arguments[2], NULL, 10), strtoull(arguments[3], NULL, 10), run);
         else good = count == 3 ? unpack(&corpus, arguments[2]) : replay(&corpus, changes, run);
     }
     arena_destroy(corpus.arena);

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The corpus is $SRCDIR/tests/fuzz/corpus/NAME.zst; each input is also run in so many changed forms.  The result is main's. */
-int corpus_main(const char *name, int (*run)(const uint8_t *data, size_t size), int changes, int count, char **arguments);
+/* The corpus is $SRCDIR/tests/fuzz/corpus/NAME.zst; each input is also run in so many changed forms.  The result is
+ * main's. */
+int corpus_main(const char *name, int (*run)(const uint8_t *data, size_t size), int changes, int count,
+                char **arguments);
 #endif

@@ -77,7 +77,8 @@ static code_function *compile(LLVMModuleRef module, int level, LLVMExecutionEngi
     return code;
 }
 
-static void call(const struct fuzz_program *program, code_function *code, const struct fuzz_memory *memory, int64_t scratch_bytes)
+static void call(const struct fuzz_program *program, code_function *code, const struct fuzz_memory *memory,
+                 int64_t scratch_bytes)
 {
     uint64_t slots[512];
     int count = 0;
@@ -111,7 +112,8 @@ static void call(const struct fuzz_program *program, code_function *code, const 
 }
 
 /* How far before the page behind it a piece must end so that its start is aligned as the function believes. */
-static size_t gap_of(const struct fuzz_program *program, const struct fuzz_memory *memory, const struct interp_memory *piece)
+static size_t gap_of(const struct fuzz_program *program, const struct fuzz_memory *memory,
+                     const struct interp_memory *piece)
 {
     for (int i = 0; i < program->argument_count && i < program->function->facts.count; i++)
         if (memory->arguments[i].data == piece->data && program->function->facts.data[i].base_alignment > 1)
@@ -161,8 +163,11 @@ static bool run_isa(const struct judge *judge, struct fuzz_program *program, con
                     const struct fuzz_memory *reference, enum cpu_isa isa, struct buffer *reason)
 {
     struct arena *arena = arena_create();
-    struct target_options options = {.arena = arena, .context = program->module->context,
-                                     .diagnostics = diagnostics_create(arena), .strict_fp = true, .host_triple = TRIPLE};
+    struct target_options options = {.arena = arena,
+                                     .context = program->module->context,
+                                     .diagnostics = diagnostics_create(arena),
+                                     .strict_fp = true,
+                                     .host_triple = TRIPLE};
     LLVMContextRef llvm = LLVMContextCreate();
     LLVMModuleRef module = LLVMModuleCreateWithNameInContext("fuzz", llvm);
     LLVMExecutionEngineRef engine = NULL;

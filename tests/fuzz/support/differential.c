@@ -1,6 +1,6 @@
-/* A program's result before any pass is the reference; it must not depend on the order of instances or of sums, must survive
- * being printed and read back, and must stay the same behind every pass: each run alone, in random sequences with and without
- * fuel, and in the pipelines of random targets, those to the Schedule level included. */
+/* A program's result before any pass is the reference; it must not depend on the order of instances or of sums, must
+ * survive being printed and read back, and must stay the same behind every pass: each run alone, in random sequences
+ * with and without fuel, and in the pipelines of random targets, those to the Schedule level included. */
 #include <string.h>
 
 #include "differential.h"
@@ -17,7 +17,10 @@ struct check {
     struct fuzz_counts *counts;
 };
 
-static bool value_pass(const struct pass_info *pass) { return pass->in == IR_LEVEL_VALUE && pass->out == IR_LEVEL_VALUE; }
+static bool value_pass(const struct pass_info *pass)
+{
+    return pass->in == IR_LEVEL_VALUE && pass->out == IR_LEVEL_VALUE;
+}
 
 /* ---- ways: lists of passes, numbered ---- */
 

@@ -1,4 +1,5 @@
-/* One random program through everything that must agree: text round trip, instance order, every way through the passes. */
+/* One random program through everything that must agree: text round trip, instance order, every way through the
+ * passes. */
 #ifndef TILECC_FUZZ_DIFFERENTIAL_H
 #define TILECC_FUZZ_DIFFERENTIAL_H
 #include "generate.h"

@@ -24,8 +24,8 @@ static const struct kernel_expression *name_expression(struct arena *arena, int 
     return e;
 }
 
-static void describe_view(struct arena *arena, struct kernel_entry *entry, int which, const struct fuzz_argument *argument,
-                          struct kernel_parameter *parameter)
+static void describe_view(struct arena *arena, struct kernel_entry *entry, int which,
+                          const struct fuzz_argument *argument, struct kernel_parameter *parameter)
 {
     const struct ir_type *type = argument->type;
     parameter->kind = KERNEL_VIEW;
@@ -53,8 +53,11 @@ void fuzz_describe(struct arena *arena, const struct fuzz_program *program, stru
     entry->kernel = entry->symbol = arena_printf(arena, "fuzz_%llu", (unsigned long long)program->seed);
     for (int i = 0; i < program->argument_count; i++) {
         const struct fuzz_argument *argument = &program->arguments[i];
-        struct kernel_parameter parameter = { .name = program->function->body->arguments.data[i]->name, .kind = KERNEL_SCALAR,
-                                              .element = argument->type->element, .key = -1, .slot = slot };
+        struct kernel_parameter parameter = {.name = program->function->body->arguments.data[i]->name,
+                                             .kind = KERNEL_SCALAR,
+                                             .element = argument->type->element,
+                                             .key = -1,
+                                             .slot = slot};
         if (argument->type->kind == IR_VIEW)
             describe_view(arena, entry, i, argument, &parameter);
         slot += argument->type->kind == IR_VIEW ? 1 + 2 * parameter.rank : 1;
@@ -69,7 +72,8 @@ void fuzz_describe(struct arena *arena, const struct fuzz_program *program, stru
 static bool add_variant(const struct fuzz_emit *job, struct arena *arena, const struct fuzz_program *program,
                         struct kernel_entry *entry, int target, struct diagnostics *diagnostics)
 {
-    struct kernel_variant variant = { .target = target, .grid_rank = program->function->grid_rank, .label = entry->symbol };
+    struct kernel_variant variant = {
+        .target = target, .grid_rank = program->function->grid_rank, .label = entry->symbol};
     struct ir_module *module = ir_module_create(program->module->context, arena);
     for (const struct ir_function *each = program->module->first; each; each = each->next)
         ir_function_clone(module, each, each->name);
@@ -81,9 +85,12 @@ static bool add_variant(const struct fuzz_emit *job, struct arena *arena, const 
         variant.grid[d] = fuzz_constant_expression(arena, program->grid[d]);
     struct pass_run run = { 0 };
     run.passes = pass_pipeline(&target_rows[target], job->optimization, &run.count);
-    struct pass_context context = { .arena = arena, .diagnostics = diagnostics, .target = &target_rows[target], .name = "pipeline",
-                                    .math_function = fuzz_math_function,
-                                    .math_context = fuzz_math_context(arena, variant.module->context, diagnostics) };
+    struct pass_context context = {.arena = arena,
+                                   .diagnostics = diagnostics,
+                                   .target = &target_rows[target],
+                                   .name = "pipeline",
+                                   .math_function = fuzz_math_function,
+                                   .math_context = fuzz_math_context(arena, variant.module->context, diagnostics)};
     if (!pass_run_all(&run, variant.function, &context))
         return false;
     vector_push(arena, &entry->variants, variant);
@@ -135,8 +142,14 @@ void fuzz_plan_program(struct buffer *plan, const struct fuzz_program *program, 
     }
 }
 
-struct emitter { const struct fuzz_emit *job; struct arena *arena; struct kernel_module *kernels; struct diagnostics *diagnostics;
-                 struct buffer *plan, *report; int programs, *skipped; };
+struct emitter {
+    const struct fuzz_emit *job;
+    struct arena *arena;
+    struct kernel_module *kernels;
+    struct diagnostics *diagnostics;
+    struct buffer *plan, *report;
+    int programs, *skipped;
+};
 
 static bool add_program(struct emitter *e, struct ir_context *context, uint64_t seed)
 {
@@ -145,11 +158,13 @@ static bool add_program(struct emitter *e, struct ir_context *context, uint64_t 
     struct interp_problem problem;
     struct fuzz_memory *reference;
     struct buffer reason = { 0 };
-    bool sound = fuzz_is_sound(program, e->arena, &reference, &reason); /* else its results hang on an order that is free */
+    bool sound =
+        fuzz_is_sound(program, e->arena, &reference, &reason); /* else its results hang on an order that is free */
     if (reference)
         fuzz_memory_free(reference);
     if (!sound)
-        buffer_printf(e->report, "seed %llu is left out: %s\n", (unsigned long long)seed, reason.data ? reason.data : "");
+        buffer_printf(e->report, "seed %llu is left out: %s\n", (unsigned long long)seed,
+                      reason.data ? reason.data : "");
     buffer_free(&reason);
     if (!sound)
         return true;
@@ -191,14 +206,21 @@ static bool compile_gpu(struct emitter *e, const struct target_options *options)
     return !tasks.count || nvptx_compile(options, e->kernels, tasks.count, tasks.data);
 }
 
-bool fuzz_emit(const struct fuzz_emit *job, struct buffer *object, struct buffer *plan, int *skipped, struct buffer *report)
+bool fuzz_emit(const struct fuzz_emit *job, struct buffer *object, struct buffer *plan, int *skipped,
+               struct buffer *report)
 {
     struct arena *arena = arena_create();
     struct ir_context *context = ir_context_create(arena);
     struct kernel_module kernels = { .source_name = "fuzz", .stem = "fuzz" };
     struct emitter e = { job, arena, &kernels, diagnostics_create(arena), plan, report, 0, skipped };
-    struct target_options options = { .arena = arena, .context = context, .diagnostics = e.diagnostics, .ptxas = job->ptxas,
-                                      .optimization = job->optimization, .host_triple = job->host_triple, .jobs = 2, .log = stderr };
+    struct target_options options = {.arena = arena,
+                                     .context = context,
+                                     .diagnostics = e.diagnostics,
+                                     .ptxas = job->ptxas,
+                                     .optimization = job->optimization,
+                                     .host_triple = job->host_triple,
+                                     .jobs = 2,
+                                     .log = stderr};
     e.diagnostics->limit = 0;
     fuzz_plan_begin(plan);
     bool good = true;

@@ -1,5 +1,6 @@
-/* A number for all that a module says, as told in judge.h: each field that the printer prints goes into it, values by their
- * numbers, types by their place in the context.  Two moments of one module with the same number hold the same program. */
+/* A number for all that a module says, as told in judge.h: each field that the printer prints goes into it, values
+ * by their numbers, types by their place in the context.  Two moments of one module with the same number hold the
+ * same program. */
 #include <string.h>
 
 #include "judge.h"

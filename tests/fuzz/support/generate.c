@@ -53,13 +53,15 @@ struct ir_value *fuzz_constant(struct generator *g, const struct ir_type *type, 
     if (element == IR_BOOL)
         return ir_constant_int(&g->builder, type, random_below(&g->random, 2));
     if (ir_is_float(element)) {
-        int largest = (int)(fuzz_limit(element) < 8 ? fuzz_limit(element) : 8), value = random_between(&g->random, -largest, largest);
+        int largest = (int)(fuzz_limit(element) < 8 ? fuzz_limit(element) : 8),
+            value = random_between(&g->random, -largest, largest);
         *bound = value < 0 ? -value : value;
         return ir_constant_float(&g->builder, type, value);
     }
     if (random_chance(&g->random, 25)) /* corners: all bits, least, largest, anything */
-        return ir_constant_int(&g->builder, type, (int64_t[]){ -1, INT64_MIN, INT64_MAX, 127, 128, 255, INT32_MAX, INT32_MIN,
-                                                               (int64_t)random_next(&g->random) }[random_below(&g->random, 9)]);
+        return ir_constant_int(&g->builder, type,
+                               (int64_t[]){-1, INT64_MIN, INT64_MAX, 127, 128, 255, INT32_MAX, INT32_MIN,
+                                           (int64_t)random_next(&g->random)}[random_below(&g->random, 9)]);
     return ir_constant_int(&g->builder, type, random_between(&g->random, ir_is_signed(element) ? -9 : 0, 33));
 }
 
@@ -130,9 +132,11 @@ static void choose_shape(struct generator *g, struct fuzz_argument *argument, st
 {
     int64_t stride = 1;
     type->rank = random_between(&g->random, 1, 3);
-    bool packed = random_chance(&g->random, 50), unit = random_chance(&g->random, 80), fixed = random_chance(&g->random, 25);
+    bool packed = random_chance(&g->random, 50), unit = random_chance(&g->random, 80),
+         fixed = random_chance(&g->random, 25);
     for (int d = type->rank - 1; d >= 0; d--) {
-        argument->extent[d] = random_chance(&g->random, 8) ? random_below(&g->random, 2) : random_between(&g->random, 1, g->limits.most_extent);
+        argument->extent[d] = random_chance(&g->random, 8) ? random_below(&g->random, 2)
+                                                           : random_between(&g->random, 1, g->limits.most_extent);
         type->extent[d] = fixed ? argument->extent[d] : IR_DYNAMIC;
         if (d == type->rank - 1 && !unit)
             stride = random_between(&g->random, 1, 3);
@@ -177,9 +181,16 @@ static void add_view(struct generator *g, bool output, bool atomic)
     argument->type = ir_type_intern(g->context, &type);
     char name[16];
     snprintf(name, sizeof name, "%c%d", atomic ? 't' : output ? 'y' : 'x', p->argument_count);
-    struct ir_value *value = ir_block_argument(p->function->body, argument->type, intern(ir_context_names(g->context), name));
-    struct known_view view = { value, p->argument_count, output, atomic, false, fuzz_limit(type.element) < 8 ? fuzz_limit(type.element) : 8,
-                               argument->content == FUZZ_SMALL_INTEGERS, argument->block };
+    struct ir_value *value =
+        ir_block_argument(p->function->body, argument->type, intern(ir_context_names(g->context), name));
+    struct known_view view = {value,
+                              p->argument_count,
+                              output,
+                              atomic,
+                              false,
+                              fuzz_limit(type.element) < 8 ? fuzz_limit(type.element) : 8,
+                              argument->content == FUZZ_SMALL_INTEGERS,
+                              argument->block};
     vector_push(g->arena, &g->views, view);
     p->argument_count++;
 }
@@ -190,11 +201,16 @@ static void add_scalar(struct generator *g)
     struct fuzz_argument *argument = &p->arguments[p->argument_count];
     enum ir_element element = fuzz_element(g);
     argument->type = ir_type_scalar(g->context, element);
-    int value = random_between(&g->random, ir_is_float(element) ? -4 : ir_is_signed(element) ? -40 : 0, element == IR_BOOL ? 1 : 4);
+    int value = random_between(&g->random,
+                               ir_is_float(element)    ? -4
+                               : ir_is_signed(element) ? -40
+                                                       : 0,
+                               element == IR_BOOL ? 1 : 4);
     argument->bits = ir_int_to_bits(element, value);
     char name[16];
     snprintf(name, sizeof name, "s%d", p->argument_count++);
-    struct ir_value *scalar = ir_block_argument(p->function->body, argument->type, intern(ir_context_names(g->context), name));
+    struct ir_value *scalar =
+        ir_block_argument(p->function->body, argument->type, intern(ir_context_names(g->context), name));
     fuzz_know(g, scalar, 4, true);
 }
 
@@ -237,7 +253,8 @@ static void make_grid(struct generator *g)
         }
         struct ir_operation *size = ir_build(&g->builder, OP_GRID_SIZE, 0, NULL, 1, &index);
         ir_set_number(size, IR_ATTRIBUTE_DIMENSION, d);
-        linear = ir_binary(&g->builder, OP_ADD, ir_binary(&g->builder, OP_MUL, linear, size->results[0]), at->results[0]);
+        linear =
+            ir_binary(&g->builder, OP_ADD, ir_binary(&g->builder, OP_MUL, linear, size->results[0]), at->results[0]);
     }
     g->row_block = linear;
     fuzz_know(g, linear, 0, true);
@@ -259,12 +276,14 @@ struct fuzz_limits fuzz_limits_mixed(uint64_t seed)
     return limits;
 }
 
-struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *arena, uint64_t seed, struct fuzz_limits limits)
+struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *arena, uint64_t seed,
+                                   struct fuzz_limits limits)
 {
     struct fuzz_program *program = ARENA_NEW(arena, struct fuzz_program);
-    struct generator g = { .random = { seed }, .arena = arena, .context = context, .program = program, .limits = limits };
+    struct generator g = {.random = {seed}, .arena = arena, .context = context, .program = program, .limits = limits};
     if (!g.limits.statements)
-        g.limits.statements = random_chance(&g.random, 25) ? random_between(&g.random, 2, 8) : random_between(&g.random, 14, 50);
+        g.limits.statements =
+            random_chance(&g.random, 25) ? random_between(&g.random, 2, 8) : random_between(&g.random, 14, 50);
     if (!g.limits.max_rank)
         g.limits.max_rank = 3;
     if (!g.limits.max_elements)

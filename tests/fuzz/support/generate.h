@@ -1,9 +1,9 @@
 /* Random well-typed programs of the tile IR, with arguments to run them on.
  *
- * What makes every comparison exact: floats hold small integers wherever order of evaluation or contraction could show (`exact`
- * values with a bound on their magnitude), everything else is rounded once by its own operation; instances never race (each
- * writes its own block of an output; shared places are touched by atomics that commute).  So two correct executions give
- * the same bits, whatever the schedule. */
+ * What makes every comparison exact: floats hold small integers wherever order of evaluation or contraction could
+ * show (`exact` values with a bound on their magnitude), everything else is rounded once by its own operation;
+ * instances never race (each writes its own block of an output; shared places are touched by atomics that commute).
+ * So two correct executions give the same bits, whatever the schedule. */
 #ifndef TILECC_FUZZ_GENERATE_H
 #define TILECC_FUZZ_GENERATE_H
 #include "base/base.h"
@@ -45,14 +45,16 @@ struct fuzz_limits {
     int statements, max_rank, most_extent /* of views */;
     int64_t max_elements;
     bool no_flow, no_memory_tricks;
-    bool plain;                      /* what fits the C interface and a plan: one memory an argument, no views of indexes or pointers */
+    bool plain; /* what fits the C interface and a plan: one memory an argument, no views of indexes or pointers */
 };
 /* Mostly small ones, of which many run in the time of a large one, some of the default's size, some of wide tiles. */
 struct fuzz_limits fuzz_limits_mixed(uint64_t seed);
-struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *arena, uint64_t seed, struct fuzz_limits limits);
+struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *arena, uint64_t seed,
+                                   struct fuzz_limits limits);
 
 /* ---- inside the generator ---- */
-/* A value that later operations may use.  Floats: |value| <= bound and integral when exact; other elements: always exact. */
+/* A value that later operations may use.  Floats: |value| <= bound and integral when exact; other elements: always
+ * exact. */
 struct known { struct ir_value *value; double bound; bool exact; };
 /* A view that may be read (anywhere), or written in the instance's own rows. */
 struct known_view {
@@ -65,7 +67,13 @@ struct known_view {
     int64_t block;
 };
 /* Two factors and an output for loops over products. */
-struct known_product { struct ir_value *a, *b, *c; int argument; bool transposed; enum ir_element element; int64_t m, n, k; };
+struct known_product {
+    struct ir_value *a, *b, *c;
+    int argument;
+    bool transposed;
+    enum ir_element element;
+    int64_t m, n, k;
+};
 struct generator {
     struct random random;
     struct arena *arena;
@@ -83,7 +91,7 @@ struct generator {
     bool pure;                       /* inside functions, maps and combining regions: no memory, no grid */
     bool scalars_only;               /* inside map and combining regions */
 };
-double fuzz_limit(enum ir_element element);                       /* largest bound that keeps integers exact with room to spare */
+double fuzz_limit(enum ir_element element); /* largest bound that keeps integers exact with room to spare */
 enum ir_element fuzz_element(struct generator *g);                /* any element but pointers */
 const struct ir_type *fuzz_type(struct generator *g, enum ir_element element); /* any shape */
 void fuzz_know(struct generator *g, struct ir_value *value, double bound, bool exact);
@@ -92,7 +100,8 @@ struct ir_value *fuzz_constant(struct generator *g, const struct ir_type *type, 
 struct known fuzz_of_type(struct generator *g, const struct ir_type *type, bool exact);
 /* Any known tile (rank 0 included) that the test accepts (NULL: all); false when a few tries found none. */
 bool fuzz_any(struct generator *g, bool (*accept)(const struct ir_type *type), struct known *out);
-struct ir_value *fuzz_index_scalar(struct generator *g, int low, int high); /* an index near [low, high], often computed */
+struct ir_value *fuzz_index_scalar(struct generator *g, int low,
+                                   int high);                     /* an index near [low, high], often computed */
 void fuzz_pure_statement(struct generator *g);                    /* one operation without memory */
 void fuzz_memory_statement(struct generator *g);
 void fuzz_flow_statement(struct generator *g);
@@ -114,7 +123,11 @@ struct ir_value *fuzz_index(struct generator *g, int64_t value);
 /* What may be stored in the view without breaking its promise. */
 struct ir_value *fuzz_storable(struct generator *g, const struct known_view *view, const struct ir_type *type);
 /* A place into a view: its operands, PLACE entries and the shape that comes out. */
-struct place { struct ir_value *operand[1 + IR_MAX_RANK]; int64_t entry[IR_MAX_RANK], shape[IR_MAX_RANK]; int rank, result_rank; };
+struct place {
+    struct ir_value *operand[1 + IR_MAX_RANK];
+    int64_t entry[IR_MAX_RANK], shape[IR_MAX_RANK];
+    int rank, result_rank;
+};
 void fuzz_make_place(struct generator *g, const struct known_view *view, bool distinct, struct place *place);
 struct ir_operation *fuzz_access(struct generator *g, enum ir_opcode opcode, const struct place *place, int count,
                                  struct ir_value *const *extra, const struct ir_type *result);
@@ -124,7 +137,11 @@ struct ir_value *fuzz_clamp(struct generator *g, struct ir_value *value, double 
 
 /* ---- running ---- */
 /* Memory of one run: a copy of the same first content every time. */
-struct fuzz_memory { struct interp_argument arguments[FUZZ_MAX_ARGUMENTS]; struct interp_memory memories[FUZZ_MAX_ARGUMENTS]; int count; };
+struct fuzz_memory {
+    struct interp_argument arguments[FUZZ_MAX_ARGUMENTS];
+    struct interp_memory memories[FUZZ_MAX_ARGUMENTS];
+    int count;
+};
 struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program); /* malloc'd */
 void fuzz_memory_free(struct fuzz_memory *memory);
 bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function *function, struct fuzz_memory *memory,
@@ -134,5 +151,6 @@ void fuzz_print_program(struct buffer *out, const struct fuzz_program *program);
 struct fuzz_program *fuzz_read_program(struct ir_context *context, struct arena *arena, struct diagnostics *diagnostics,
                                        const struct source *source);
 /* True when all memories agree, NaN equal to NaN; else writes argument, element and both values to text. */
-bool fuzz_same(const struct fuzz_program *program, const struct fuzz_memory *a, const struct fuzz_memory *b, char *text, size_t size);
+bool fuzz_same(const struct fuzz_program *program, const struct fuzz_memory *a, const struct fuzz_memory *b, char *text,
+               size_t size);
 #endif

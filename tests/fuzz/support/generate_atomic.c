@@ -1,5 +1,5 @@
-/* Atomics, and accesses by pointers.  Two kinds of memory: what only this instance touches takes every action and its old values
- * are used; what all instances share takes one action that commutes, and nobody looks at what it was. */
+/* Atomics, and accesses by pointers.  Two kinds of memory: what only this instance touches takes every action and
+ * its old values are used; what all instances share takes one action that commutes, and nobody looks at what it was. */
 #include "generate.h"
 
 static bool takes_bits(enum ir_action action)
@@ -19,7 +19,8 @@ static void set_order(struct generator *g, struct ir_operation *made)
 static enum ir_action shared_action(const struct generator *g, const struct known_view *view)
 {
     int number = (int)((g->program->seed + (uint64_t)view->argument) % 6); /* the same wherever the view stands */
-    static const enum ir_action actions[] = {IR_ACTION_ADD, IR_ACTION_MIN, IR_ACTION_MAX, IR_ACTION_AND, IR_ACTION_OR, IR_ACTION_XOR};
+    static const enum ir_action actions[] = {IR_ACTION_ADD, IR_ACTION_MIN, IR_ACTION_MAX,
+                                             IR_ACTION_AND, IR_ACTION_OR,  IR_ACTION_XOR};
     enum ir_element element = view->value->type->element;
     if (!ir_is_float(element))
         return actions[number];
@@ -38,7 +39,8 @@ static enum ir_action own_action(struct generator *g, const struct known_view *v
 }
 
 /* What an atomic may bring without breaking the view's promise: additions to what must stay small bring nothing. */
-static struct ir_value *brought(struct generator *g, const struct known_view *view, enum ir_action action, const struct ir_type *type)
+static struct ir_value *brought(struct generator *g, const struct known_view *view, enum ir_action action,
+                                const struct ir_type *type)
 {
     bool small = ir_is_float(type->element) && (view->atomic || view->exact);
     if (small && action == IR_ACTION_ADD && !view->atomic)
@@ -48,12 +50,14 @@ static struct ir_value *brought(struct generator *g, const struct known_view *vi
     return fuzz_storable(g, view, type);
 }
 
-static void compare_and_swap(struct generator *g, const struct known_view *view, const struct place *place, const struct ir_type *type)
+static void compare_and_swap(struct generator *g, const struct known_view *view, const struct place *place,
+                             const struct ir_type *type)
 {
     struct known expected = fuzz_of_type(g, type, true);
     if (random_chance(&g->random, 60)) { /* what is there */
         struct ir_value *other = ir_constant_int(&g->builder, type, 0);
-        expected = (struct known){fuzz_access(g, OP_LOAD, place, 1, &other, type)->results[0], view->bound, view->exact};
+        expected =
+            (struct known){fuzz_access(g, OP_LOAD, place, 1, &other, type)->results[0], view->bound, view->exact};
     }
     struct ir_value *extra[3] = {expected.value, fuzz_storable(g, view, type), fuzz_mask(g, place)};
     struct ir_operation *made = fuzz_access(g, OP_ATOMIC_CAS, place, 3, extra, type);
@@ -68,7 +72,8 @@ void fuzz_atomic(struct generator *g, const struct known_view *view)
         return;
     struct place place;
     fuzz_make_place(g, view, !view->atomic, &place);
-    const struct ir_type *type = ir_type_with_shape(g->context, ir_type_scalar(g->context, element), place.result_rank, place.shape);
+    const struct ir_type *type =
+        ir_type_with_shape(g->context, ir_type_scalar(g->context, element), place.result_rank, place.shape);
     if (!view->atomic && random_chance(&g->random, 40)) {
         compare_and_swap(g, view, &place, type);
         return;
@@ -90,7 +95,8 @@ struct addresses { struct ir_value *pointer, *mask; int rank; int64_t length; };
 static struct ir_value *start_of(struct generator *g, const struct known_view *view, int rank, int64_t length)
 {
     bool written = view->value->type->writable;
-    const struct ir_type *type = ir_type_pointer(g->context, view->value->type->element, !written || random_chance(&g->random, 10));
+    const struct ir_type *type =
+        ir_type_pointer(g->context, view->value->type->element, !written || random_chance(&g->random, 10));
     if (written && (view->own_rows || view->atomic))
         type = ir_type_pointer(g->context, view->value->type->element, false);
     struct ir_value *base = ir_build_value(&g->builder, OP_VIEW_POINTER, type, 1, (struct ir_value *[]){ view->value });
@@ -132,10 +138,12 @@ static void own_addresses(struct generator *g, const struct known_view *view, st
         skip = 0;
     if (vector && out->rank && out->length > argument->block)
         out->length = argument->block;
-    struct ir_value *row = ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, g->row_block, fuzz_index(g, argument->block)), fuzz_index(g, skip));
+    struct ir_value *row =
+        ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, g->row_block, fuzz_index(g, argument->block)), fuzz_index(g, skip));
     for (int d = 1; d < last; d++)
         fixed += random_below(&g->random, (int)argument->extent[d]) * argument->stride[d];
-    struct ir_value *count = ir_broadcast(b, fuzz_index(g, random_below(&g->random, (int)argument->extent[last])), out->rank, &out->length);
+    struct ir_value *count =
+        ir_broadcast(b, fuzz_index(g, random_below(&g->random, (int)argument->extent[last])), out->rank, &out->length);
     if (out->rank)
         count = ir_build_value(b, OP_IOTA, ir_type_tile(g->context, IR_INDEX, 1, &out->length), 0, NULL);
     struct ir_value *rows = ir_broadcast(b, row, out->rank, &out->length), *offset;
@@ -151,7 +159,8 @@ static void own_addresses(struct generator *g, const struct known_view *view, st
         struct ir_value *pitch = ir_broadcast(b, fuzz_index(g, argument->stride[0]), out->rank, &out->length);
         offset = ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, rows, pitch), ir_binary(b, OP_MUL, count, step));
         offset = ir_binary(b, OP_ADD, offset, ir_broadcast(b, fuzz_index(g, fixed), out->rank, &out->length));
-        out->mask = ir_binary(b, OP_AND, ir_compare(b, IR_PREDICATE_LT, rows, limit), ir_compare(b, IR_PREDICATE_LT, count, columns));
+        out->mask = ir_binary(b, OP_AND, ir_compare(b, IR_PREDICATE_LT, rows, limit),
+                              ir_compare(b, IR_PREDICATE_LT, count, columns));
     }
     offset = ir_cast(b, offset, elements[random_below(&g->random, 6)]);
     out->pointer = add(g, start_of(g, view, out->rank, out->length), offset);
@@ -168,14 +177,17 @@ static bool has_memory(const struct fuzz_argument *argument)
 /* Compared, chosen between, handed on. */
 static void play(struct generator *g, struct addresses *at)
 {
-    struct ir_value *one = ir_constant_int(&g->builder, ir_type_tile(g->context, IR_INDEX, at->rank, &at->length), random_below(&g->random, 3));
+    struct ir_value *one = ir_constant_int(&g->builder, ir_type_tile(g->context, IR_INDEX, at->rank, &at->length),
+                                           random_below(&g->random, 3));
     struct ir_value *near = add(g, at->pointer, one);
-    struct ir_value *less = ir_compare(&g->builder, (enum ir_predicate)random_below(&g->random, IR_PREDICATE_COUNT), at->pointer, near);
+    struct ir_value *less =
+        ir_compare(&g->builder, (enum ir_predicate)random_below(&g->random, IR_PREDICATE_COUNT), at->pointer, near);
     fuzz_know(g, less, 0, true);
     at->pointer = ir_select(&g->builder, less, at->pointer, at->pointer);
     if (random_chance(&g->random, 40)) {
         static const enum ir_element elements[] = {IR_U64, IR_I64, IR_INDEX, IR_F64};
-        const struct ir_type *type = ir_type_tile(g->context, elements[random_below(&g->random, 4)], at->rank, &at->length);
+        const struct ir_type *type =
+            ir_type_tile(g->context, elements[random_below(&g->random, 4)], at->rank, &at->length);
         struct ir_value *bits = ir_build_value(&g->builder, OP_BITCAST, type, 1, &at->pointer);
         at->pointer = ir_build_value(&g->builder, OP_BITCAST, at->pointer->type, 1, &bits);
     }
@@ -183,7 +195,8 @@ static void play(struct generator *g, struct addresses *at)
         fuzz_know(g, at->pointer, 0, true);
 }
 
-static void act(struct generator *g, const struct known_view *view, const struct addresses *at, const struct ir_type *type)
+static void act(struct generator *g, const struct known_view *view, const struct addresses *at,
+                const struct ir_type *type)
 {
     enum ir_element element = type->element;
     struct ir_value *operands[4] = {at->pointer};
@@ -221,7 +234,8 @@ void fuzz_pointer_statement(struct generator *g, const struct known_view *view)
     if (value->definition || value->block != g->program->function->body || element == IR_POINTER ||
         !has_memory(&g->program->arguments[view->argument]) || (view->atomic && element == IR_BOOL))
         return;
-    struct addresses at = {.rank = random_below(&g->random, 4) > 0, .length = INT64_C(1) << random_below(&g->random, 6)};
+    struct addresses at = {.rank = random_below(&g->random, 4) > 0,
+                           .length = INT64_C(1) << random_below(&g->random, 6)};
     if (view->own_rows)
         own_addresses(g, view, &at);
     else

@@ -1,6 +1,6 @@
-/* The digest: one row of sums for each instance, into which go the values that nothing else uses.  Without it a wrong value that
- * nobody stores would not be seen.  Tiles are weighted by place, so that exchanged elements show; NaN counts as 0, since its bits
- * are free. */
+/* The digest: one row of sums for each instance, into which go the values that nothing else uses.  Without it a
+ * wrong value that nobody stores would not be seen.  Tiles are weighted by place, so that exchanged elements show;
+ * NaN counts as 0, since its bits are free. */
 #include "generate.h"
 
 enum { SLOTS = 64 };
@@ -9,10 +9,21 @@ void fuzz_make_digest(struct generator *g)
 {
     struct fuzz_program *p = g->program;
     struct fuzz_argument *argument = &p->arguments[p->argument_count];
-    struct ir_type type = {.kind = IR_VIEW, .element = IR_I64, .rank = 2, .extent = {IR_DYNAMIC, SLOTS}, .stride = {IR_DYNAMIC, 1},
-                           .readable = true, .writable = true};
-    *argument = (struct fuzz_argument){.type = ir_type_intern(g->context, &type), .output = true, .block = 1, .extent = {20, SLOTS},
-                                       .stride = {SLOTS, 1}, .elements = 20 * SLOTS, .content = FUZZ_SMALL_INTEGERS, .fill = p->seed};
+    struct ir_type type = {.kind = IR_VIEW,
+                           .element = IR_I64,
+                           .rank = 2,
+                           .extent = {IR_DYNAMIC, SLOTS},
+                           .stride = {IR_DYNAMIC, 1},
+                           .readable = true,
+                           .writable = true};
+    *argument = (struct fuzz_argument){.type = ir_type_intern(g->context, &type),
+                                       .output = true,
+                                       .block = 1,
+                                       .extent = {20, SLOTS},
+                                       .stride = {SLOTS, 1},
+                                       .elements = 20 * SLOTS,
+                                       .content = FUZZ_SMALL_INTEGERS,
+                                       .fill = p->seed};
     g->digest = ir_block_argument(p->function->body, argument->type, intern(ir_context_names(g->context), "digest"));
     p->argument_count++;
 }
@@ -49,7 +60,8 @@ static struct ir_value *sum_up(struct generator *g, const struct known *known)
     if (!value->type->rank)
         return value;
     int64_t count = ir_type_elements(value->type);
-    const struct ir_type *line = ir_type_tile(g->context, IR_I64, 1, &count), *scalar = ir_type_scalar(g->context, IR_I64);
+    const struct ir_type *line = ir_type_tile(g->context, IR_I64, 1, &count),
+                         *scalar = ir_type_scalar(g->context, IR_I64);
     if (value->type->rank > 1)
         value = ir_build_value(b, OP_RESHAPE, line, 1, &value);
     struct ir_value *weight = ir_build_value(b, OP_IOTA, line, 0, NULL);

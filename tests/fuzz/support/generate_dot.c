@@ -1,5 +1,5 @@
-/* Products: one alone, and loops over slices of k as programs for tensor cores write them.  All factors hold small integers, so
- * that sums in any order and any precision are exact. */
+/* Products: one alone, and loops over slices of k as programs for tensor cores write them.  All factors hold small
+ * integers, so that sums in any order and any precision are exact. */
 #include "generate.h"
 
 static enum ir_element sum_of(enum ir_element element)
@@ -49,30 +49,40 @@ void fuzz_dot(struct generator *g)
 
 /* ---- loops over k ---- */
 
-static struct ir_value *add_view(struct generator *g, enum ir_element element, int64_t rows, int64_t columns, bool output,
-                                 int64_t block, const char *name)
+static struct ir_value *add_view(struct generator *g, enum ir_element element, int64_t rows, int64_t columns,
+                                 bool output, int64_t block, const char *name)
 {
     struct fuzz_program *p = g->program;
-    int64_t pitch = columns + (random_chance(&g->random, 50) ? 0 : random_chance(&g->random, 50) ? 8 : random_between(&g->random, 1, 9));
+    int64_t pitch = columns + (random_chance(&g->random, 50)   ? 0
+                               : random_chance(&g->random, 50) ? 8
+                                                               : random_between(&g->random, 1, 9));
     struct ir_type type = {.kind = IR_VIEW, .element = element, .rank = 2, .extent = {IR_DYNAMIC, IR_DYNAMIC},
                            .stride = {IR_DYNAMIC, 1}, .readable = true, .writable = output};
-    p->arguments[p->argument_count] = (struct fuzz_argument){
-        .type = ir_type_intern(g->context, &type), .output = output, .block = block, .extent = {rows, columns}, .stride = {pitch, 1},
-        .elements = rows * pitch + 1, .content = FUZZ_SMALL_INTEGERS, .fill = p->seed * 31 + (uint64_t)p->argument_count};
+    p->arguments[p->argument_count] = (struct fuzz_argument){.type = ir_type_intern(g->context, &type),
+                                                             .output = output,
+                                                             .block = block,
+                                                             .extent = {rows, columns},
+                                                             .stride = {pitch, 1},
+                                                             .elements = rows * pitch + 1,
+                                                             .content = FUZZ_SMALL_INTEGERS,
+                                                             .fill = p->seed * 31 + (uint64_t)p->argument_count};
     p->argument_count++;
-    return ir_block_argument(p->function->body, p->arguments[p->argument_count - 1].type, intern(ir_context_names(g->context), name));
+    return ir_block_argument(p->function->body, p->arguments[p->argument_count - 1].type,
+                             intern(ir_context_names(g->context), name));
 }
 
 void fuzz_make_product(struct generator *g)
 {
-    static const enum ir_element elements[] = {IR_F16, IR_F16, IR_BF16, IR_BF16, IR_F32, IR_F8E4M3, IR_F8E5M2, IR_I8, IR_U8, IR_I32, IR_F64};
+    static const enum ir_element elements[] = {IR_F16,    IR_F16, IR_BF16, IR_BF16, IR_F32, IR_F8E4M3,
+                                               IR_F8E5M2, IR_I8,  IR_U8,   IR_I32,  IR_F64};
     struct known_product *p = &g->product;
     p->element = elements[random_below(&g->random, 11)];
     p->m = INT64_C(8) << random_below(&g->random, 3);
     p->n = INT64_C(8) << random_below(&g->random, 3);
     p->k = INT64_C(8) << random_below(&g->random, 3);
     p->transposed = random_chance(&g->random, 40);
-    int64_t depth = random_chance(&g->random, 40) ? p->k * random_between(&g->random, 1, 4) : random_between(&g->random, 0, 75);
+    int64_t depth =
+        random_chance(&g->random, 40) ? p->k * random_between(&g->random, 1, 4) : random_between(&g->random, 0, 75);
     int64_t rows = random_between(&g->random, 1, 60), columns = random_between(&g->random, 1, (int)p->n + 9);
     p->argument = g->program->argument_count;
     p->a = add_view(g, p->element, rows, depth, false, 1, "a");
@@ -86,7 +96,8 @@ static struct ir_value *slice(struct generator *g, struct ir_value *view, struct
                               int64_t rows, int64_t columns, bool swapped)
 {
     struct ir_builder *b = &g->builder;
-    int64_t place[2] = {swapped ? columns : rows, swapped ? rows : columns}, shape[2] = {rows, columns}, order[2] = {1, 0};
+    int64_t place[2] = {swapped ? columns : rows, swapped ? rows : columns}, shape[2] = {rows, columns},
+            order[2] = {1, 0};
     const struct ir_type *type = ir_type_tile(g->context, view->type->element, 2, place);
     struct ir_value *zero = ir_constant_int(b, ir_type_scalar(g->context, view->type->element), 0);
     if (random_chance(&g->random, 50))
@@ -96,7 +107,8 @@ static struct ir_value *slice(struct generator *g, struct ir_value *view, struct
     ir_set_list(loaded->definition, IR_ATTRIBUTE_PLACE, 2, place);
     if (!swapped)
         return loaded;
-    struct ir_value *turned = ir_build_value(b, OP_PERMUTE, ir_type_tile(g->context, view->type->element, 2, shape), 1, &loaded);
+    struct ir_value *turned =
+        ir_build_value(b, OP_PERMUTE, ir_type_tile(g->context, view->type->element, 2, shape), 1, &loaded);
     ir_set_list(turned->definition, IR_ATTRIBUTE_PERMUTATION, 2, order);
     return turned;
 }
@@ -109,7 +121,8 @@ static struct ir_value *product(struct generator *g, struct ir_value *a, struct 
     set_precision(g, made->definition);
     if (!apart)
         return made;
-    return random_chance(&g->random, 50) ? ir_binary(&g->builder, OP_ADD, made, sum) : ir_binary(&g->builder, OP_ADD, sum, made);
+    return random_chance(&g->random, 50) ? ir_binary(&g->builder, OP_ADD, made, sum)
+                                         : ir_binary(&g->builder, OP_ADD, sum, made);
 }
 
 struct loop { struct ir_operation *op; struct ir_value *variable, *carried[2]; struct ir_builder outside; };
@@ -169,11 +182,13 @@ static void plain_loop(struct generator *g)
     const struct known_product *p = &g->product;
     struct ir_builder *b = &g->builder;
     int64_t shape[2] = {p->m, p->n}, turned[2] = {p->n, p->m};
-    bool two = random_chance(&g->random, 35), mirrored = two && random_chance(&g->random, 50), vector = random_chance(&g->random, 25);
+    bool two = random_chance(&g->random, 35), mirrored = two && random_chance(&g->random, 50),
+         vector = random_chance(&g->random, 25);
     const struct ir_type *type = ir_type_tile(g->context, sum_of(p->element), 2, shape);
     struct ir_value *initial[2] = {ir_constant_int(b, type, 0), NULL};
     if (two)
-        initial[1] = ir_constant_int(b, mirrored ? ir_type_tile(g->context, type->element, 2, turned) : type, random_below(&g->random, 3));
+        initial[1] = ir_constant_int(b, mirrored ? ir_type_tile(g->context, type->element, 2, turned) : type,
+                                     random_below(&g->random, 3));
     struct ir_value *row = ir_binary(b, OP_MUL, g->row_block, fuzz_index(g, p->m)), *next[2];
     struct loop loop;
     begin(g, &loop, two ? 2 : 1, initial);
@@ -190,7 +205,8 @@ static void plain_loop(struct generator *g)
         ir_set_list(y->definition, IR_ATTRIBUTE_PERMUTATION, 2, order);
         next[1] = product(g, x, y, loop.carried[1]);
     } else if (two) {
-        struct ir_value *other = slice(g, p->a, fuzz_index(g, random_below(&g->random, 5)), loop.variable, p->m, p->k, false);
+        struct ir_value *other =
+            slice(g, p->a, fuzz_index(g, random_below(&g->random, 5)), loop.variable, p->m, p->k, false);
         next[1] = product(g, other, right, loop.carried[1]);
     }
     end(g, &loop, two ? 2 : 1, next);
@@ -210,8 +226,9 @@ static void chained_loop(struct generator *g)
     struct ir_value *row = ir_binary(b, OP_MUL, g->row_block, fuzz_index(g, p->m)), *zero = fuzz_index(g, 0);
     struct ir_value *q = slice(g, p->a, row, zero, p->m, d, false);
     int64_t rows[1] = {p->m};
-    struct ir_value *initial[2] = {ir_constant_int(b, ir_type_tile(g->context, wide, 2, out), 0),
-                                   ir_constant_int(b, ir_type_tile(g->context, wide, 1, rows), ir_is_float(wide) ? -5000 : 0)};
+    struct ir_value *initial[2] = {
+        ir_constant_int(b, ir_type_tile(g->context, wide, 2, out), 0),
+        ir_constant_int(b, ir_type_tile(g->context, wide, 1, rows), ir_is_float(wide) ? -5000 : 0)};
     struct loop loop;
     begin(g, &loop, 2, initial);
     struct ir_value *keys = slice(g, p->b, loop.variable, zero, p->k, d, false);

@@ -1,13 +1,15 @@
 /* Random control flow with carried values. */
 #include "generate.h"
 
-/* Carried values keep a promise through every iteration: integers none, floats |v| <= an eighth of the limit, kept by clamping. */
+/* Carried values keep a promise through every iteration: integers none, floats |v| <= an eighth of the limit, kept
+ * by clamping. */
 struct carried { const struct ir_type *type; struct ir_value *initial; double bound; bool exact; };
 enum { MAX_CARRIED = 3 };
 
 struct ir_value *fuzz_clamp(struct generator *g, struct ir_value *value, double bound)
 {
-    struct ir_value *high = ir_constant_float(&g->builder, value->type, bound), *low = ir_constant_float(&g->builder, value->type, -bound);
+    struct ir_value *high = ir_constant_float(&g->builder, value->type, bound),
+                    *low = ir_constant_float(&g->builder, value->type, -bound);
     return ir_binary(&g->builder, OP_MAX, ir_binary(&g->builder, OP_MIN, value, high), low);
 }
 
@@ -34,7 +36,8 @@ static int choose_carried(struct generator *g, struct carried *carried)
 static struct ir_value *next_value(struct generator *g, const struct carried *carried)
 {
     struct known next = fuzz_of_type(g, carried->type, carried->exact);
-    return ir_is_float(carried->type->element) && carried->exact ? fuzz_clamp(g, next.value, carried->bound) : next.value;
+    return ir_is_float(carried->type->element) && carried->exact ? fuzz_clamp(g, next.value, carried->bound)
+                                                                 : next.value;
 }
 
 /* Enters a region: what is known outside stays known inside, what is made inside is forgotten behind. */
@@ -55,7 +58,8 @@ static void leave(struct generator *g, struct scope scope)
     g->depth--;
 }
 
-static void yield(struct generator *g, enum ir_opcode opcode, struct ir_value *first, int count, const struct carried *carried)
+static void yield(struct generator *g, enum ir_opcode opcode, struct ir_value *first, int count,
+                  const struct carried *carried)
 {
     struct ir_value *values[MAX_CARRIED + 1];
     int n = 0;
@@ -97,22 +101,28 @@ static void make_for(struct generator *g)
 {
     struct carried carried[MAX_CARRIED];
     struct ir_value *operands[3 + MAX_CARRIED];
-    static const enum ir_element counters[] = { IR_INDEX, IR_INDEX, IR_INDEX, IR_I32, IR_I64, IR_U32, IR_U64, IR_I16, IR_U16, IR_I8, IR_U8 };
+    static const enum ir_element counters[] = {IR_INDEX, IR_INDEX, IR_INDEX, IR_I32, IR_I64, IR_U32,
+                                               IR_U64,   IR_I16,   IR_U16,   IR_I8,  IR_U8};
     enum ir_element counter = counters[random_below(&g->random, 11)];
     const struct ir_type *types[MAX_CARRIED], *index = ir_type_scalar(g->context, counter);
     int count = choose_carried(g, carried), trips = random_below(&g->random, 4);
-    bool multiply = random_chance(&g->random, 15), down = !multiply && ir_is_signed(counter) && random_chance(&g->random, 25);
+    bool multiply = random_chance(&g->random, 15),
+         down = !multiply && ir_is_signed(counter) && random_chance(&g->random, 25);
     int step = multiply ? random_between(&g->random, 2, 4) : (down ? -1 : 1) * random_between(&g->random, 1, 9);
     int lower = multiply ? 1 : random_between(&g->random, ir_is_signed(counter) ? -5 : 0, 30);
     /* an upper bound of an unsigned counter is never below 0 */
-    int upper = multiply ? random_between(&g->random, 0, 30) : lower + step * trips - (down ? -1 : 1) * (trips ? random_below(&g->random, step < 0 ? -step : step) : 0);
+    int upper = multiply ? random_between(&g->random, 0, 30)
+                         : lower + step * trips -
+                               (down ? -1 : 1) * (trips ? random_below(&g->random, step < 0 ? -step : step) : 0);
     operands[0] = ir_constant_int(&g->builder, index, lower);
     operands[1] = ir_constant_int(&g->builder, index, upper);
-    if (!multiply && random_chance(&g->random, 40)) { /* a bound that is not a constant: add something that is 0 or less */
+    if (!multiply &&
+        random_chance(&g->random, 40)) { /* a bound that is not a constant: add something that is 0 or less */
         struct ir_value *any = fuzz_of_type(g, index, false).value;
         struct ir_value *two = ir_constant_int(&g->builder, index, 2);
         if (ir_is_signed(counter) || upper > 1) /* an unsigned bound stays above 0 */
-            operands[1] = ir_binary(&g->builder, ir_is_signed(counter) ? OP_ADD : OP_SUB, operands[1], ir_binary(&g->builder, OP_REM, any, two));
+            operands[1] = ir_binary(&g->builder, ir_is_signed(counter) ? OP_ADD : OP_SUB, operands[1],
+                                    ir_binary(&g->builder, OP_REM, any, two));
     }
     operands[2] = ir_constant_int(&g->builder, index, step);
     for (int i = 0; i < count; i++) {
@@ -162,12 +172,15 @@ static void make_while(struct generator *g)
         int n = 0;
         fuzz_statements(g, r ? body_size(g) : random_below(&g->random, 2));
         if (r == 0) {
-            struct ir_value *more = ir_compare(&g->builder, IR_PREDICATE_GT, counter[0], ir_constant_int(&g->builder, types[0], 0));
+            struct ir_value *more =
+                ir_compare(&g->builder, IR_PREDICATE_GT, counter[0], ir_constant_int(&g->builder, types[0], 0));
             if (random_chance(&g->random, 50))
-                more = ir_binary(&g->builder, OP_AND, more, fuzz_of_type(g, ir_type_scalar(g->context, IR_BOOL), false).value);
+                more = ir_binary(&g->builder, OP_AND, more,
+                                 fuzz_of_type(g, ir_type_scalar(g->context, IR_BOOL), false).value);
             values[n++] = more;
         }
-        values[n++] = r ? ir_binary(&g->builder, OP_SUB, counter[1], ir_constant_int(&g->builder, types[0], 1)) : counter[0];
+        values[n++] =
+            r ? ir_binary(&g->builder, OP_SUB, counter[1], ir_constant_int(&g->builder, types[0], 1)) : counter[0];
         for (int i = 0; i < count; i++)
             values[n++] = next_value(g, &carried[i]);
         ir_build(&g->builder, r ? OP_YIELD : OP_CONDITION, n, values, 0, NULL);

@@ -168,13 +168,15 @@ static void prelude(struct loop_program *p)
 {
     bool down = p->form == FORM_DOWN || p->form == FORM_WHILE_DOWN;
     int own = chance(p, 50) ? p->step : random_between(&p->random, 1, 2 * p->step);
-    buffer_printf(p->out, "%%nought = constant value(0) : index\n%%unit = constant value(1) : index\n"
-                          "%%step = constant value(%d) : index\n%%own = constant value(%d) : index\n"
-                          "%%first = constant value(%d) : index\n%%second = constant value(%d) : index\n"
-                          "%%row = grid_index dimension(0) : index\n%%long = extent dimension(1) %%x : index\n"
-                          "%%less = constant value(%d) : index\n%%end = sub %%long, %%less : index\n",
+    buffer_printf(p->out,
+                  "%%nought = constant value(0) : index\n%%unit = constant value(1) : index\n"
+                  "%%step = constant value(%d) : index\n%%own = constant value(%d) : index\n"
+                  "%%first = constant value(%d) : index\n%%second = constant value(%d) : index\n"
+                  "%%row = grid_index dimension(0) : index\n%%long = extent dimension(1) %%x : index\n"
+                  "%%less = constant value(%d) : index\n%%end = sub %%long, %%less : index\n",
                   down ? -p->step : p->step, chance(p, 20) ? -own : own,
-                  random_between(&p->random, 0, chance(p, 80) ? 0 : 5), random_between(&p->random, 0, 9), random_between(&p->random, down ? 1 : -3, 5));
+                  random_between(&p->random, 0, chance(p, 80) ? 0 : 5), random_between(&p->random, 0, 9),
+                  random_between(&p->random, down ? 1 : -3, 5));
     buffer_printf(p->out, "%%no = constant value(0) : i32\n%%one = constant value(1) : i32\n"
                           "%%other = constant value(%d.0) : f32\n%%single = constant value(2.0) : f32\n"
                           "%%most = constant value(64.0) : f32[%d]\n%%least = constant value(-64.0) : f32[%d]\n"

@@ -1,5 +1,5 @@
-/* Random views and accesses.  Inputs are read anywhere, outside too.  Outputs are read and written only in the rows that the
- * instance owns, so that no two instances touch one element; shared views take atomics that commute. */
+/* Random views and accesses.  Inputs are read anywhere, outside too.  Outputs are read and written only in the rows
+ * that the instance owns, so that no two instances touch one element; shared views take atomics that commute. */
 #include "generate.h"
 
 struct ir_value *fuzz_index(struct generator *g, int64_t value)
@@ -15,7 +15,8 @@ static int64_t small_power(struct generator *g, int64_t room)
 
 static struct ir_value *gather_tile(struct generator *g, int rank, const int64_t *shape)
 {
-    static const enum ir_element elements[] = {IR_INDEX, IR_INDEX, IR_I32, IR_I32, IR_U32, IR_I64, IR_U64, IR_I16, IR_U8, IR_I8, IR_U16};
+    static const enum ir_element elements[] = {IR_INDEX, IR_INDEX, IR_I32, IR_I32, IR_U32, IR_I64,
+                                               IR_U64,   IR_I16,   IR_U8,  IR_I8,  IR_U16};
     const struct ir_type *type = ir_type_tile(g->context, elements[random_below(&g->random, 11)], rank, shape);
     struct ir_value *any = fuzz_of_type(g, type, false).value;
     if (random_chance(&g->random, 30)) /* as it is: mostly outside */
@@ -46,8 +47,11 @@ void fuzz_make_place(struct generator *g, const struct known_view *view, bool di
         first = 1;
         room /= place->result_rank ? place->shape[0] : 1;
     }
-    int gathers = !distinct && random_chance(&g->random, 30) ? random_between(&g->random, 1, type->rank - first > 1 ? 2 : 1) : 0;
-    int gather_at = gathers && type->rank - first >= gathers ? first + random_below(&g->random, type->rank - first - gathers + 1) : -1;
+    int gathers =
+        !distinct && random_chance(&g->random, 30) ? random_between(&g->random, 1, type->rank - first > 1 ? 2 : 1) : 0;
+    int gather_at = gathers && type->rank - first >= gathers
+                        ? first + random_below(&g->random, type->rank - first - gathers + 1)
+                        : -1;
     int64_t gather_shape[2] = { small_power(g, room), 1 };
     int gather_rank = random_chance(&g->random, 75) ? 1 : 2;
     for (int d = first; d < type->rank; d++) {
@@ -171,7 +175,8 @@ static void subview(struct generator *g, const struct known_view *view)
     for (int d = 0; d < type->rank; d++) {
         bool drops = random_chance(&g->random, 35) && type->rank - __builtin_popcountll((unsigned long long)drop) > 1;
         operands[1 + 2 * d] = fuzz_index_scalar(g, -2, 12);
-        operands[2 + 2 * d] = drops ? ir_binary(&g->builder, OP_ADD, operands[1 + 2 * d], fuzz_index(g, 1)) : fuzz_index_scalar(g, 4, 40);
+        operands[2 + 2 * d] =
+            drops ? ir_binary(&g->builder, OP_ADD, operands[1 + 2 * d], fuzz_index(g, 1)) : fuzz_index_scalar(g, 4, 40);
         if (drops) {
             drop |= INT64_C(1) << d;
             continue;
@@ -181,7 +186,8 @@ static void subview(struct generator *g, const struct known_view *view)
     }
     made.optional = made.optional || drop;
     struct known_view known = *view;
-    known.value = ir_build_value(&g->builder, OP_SUBVIEW, ir_type_intern(g->context, &made), 1 + 2 * type->rank, operands);
+    known.value =
+        ir_build_value(&g->builder, OP_SUBVIEW, ir_type_intern(g->context, &made), 1 + 2 * type->rank, operands);
     ir_set_number(known.value->definition, IR_ATTRIBUTE_DROP, drop);
     vector_push(g->arena, &g->views, known);
 }
@@ -201,7 +207,8 @@ static void view_permute(struct generator *g, const struct known_view *view)
         made.stride[d] = type->stride[order[d]];
     }
     struct known_view known = *view;
-    known.value = ir_build_value(&g->builder, OP_VIEW_PERMUTE, ir_type_intern(g->context, &made), 1, (struct ir_value *[]){ view->value });
+    known.value = ir_build_value(&g->builder, OP_VIEW_PERMUTE, ir_type_intern(g->context, &made), 1,
+                                 (struct ir_value *[]){view->value});
     ir_set_list(known.value->definition, IR_ATTRIBUTE_PERMUTATION, type->rank, order);
     vector_push(g->arena, &g->views, known);
 }
@@ -215,13 +222,15 @@ static void own_part(struct generator *g, const struct known_view *view)
     struct ir_value *start = ir_binary(&g->builder, OP_MUL, g->row_block, fuzz_index(g, view->block));
     for (int d = 0; d < type->rank; d++) {
         operands[1 + 2 * d] = d ? fuzz_index_scalar(g, -2, 6) : start;
-        operands[2 + 2 * d] = d ? fuzz_index_scalar(g, 4, 40) : ir_binary(&g->builder, OP_ADD, start, fuzz_index(g, view->block));
+        operands[2 + 2 * d] =
+            d ? fuzz_index_scalar(g, 4, 40) : ir_binary(&g->builder, OP_ADD, start, fuzz_index(g, view->block));
         made.extent[d] = IR_DYNAMIC;
     }
     struct known_view known = *view;
     known.own_rows = false;
     known.mine = true;
-    known.value = ir_build_value(&g->builder, OP_SUBVIEW, ir_type_intern(g->context, &made), 1 + 2 * type->rank, operands);
+    known.value =
+        ir_build_value(&g->builder, OP_SUBVIEW, ir_type_intern(g->context, &made), 1 + 2 * type->rank, operands);
     vector_push(g->arena, &g->views, known);
 }
 
@@ -233,7 +242,8 @@ static void ask(struct generator *g, const struct known_view *view)
         return;
     }
     enum ir_opcode opcode = random_chance(&g->random, 60) ? OP_EXTENT : OP_STRIDE;
-    static const enum ir_element elements[] = {IR_INDEX, IR_INDEX, IR_INDEX, IR_I8, IR_I16, IR_I32, IR_I64, IR_U8, IR_U16, IR_U32, IR_U64};
+    static const enum ir_element elements[] = {IR_INDEX, IR_INDEX, IR_INDEX, IR_I8,  IR_I16, IR_I32,
+                                               IR_I64,   IR_U8,    IR_U16,   IR_U32, IR_U64};
     const struct ir_type *type = ir_type_scalar(g->context, elements[random_below(&g->random, 11)]);
     struct ir_value *made = ir_build_value(&g->builder, opcode, type, 1, (struct ir_value *[]){ view->value });
     ir_set_number(made->definition, IR_ATTRIBUTE_DIMENSION, random_below(&g->random, view->value->type->rank));
@@ -257,7 +267,8 @@ static void assume(struct generator *g, const struct known_view *view)
         static const enum ir_predicate true_of_equals[] = {IR_PREDICATE_EQ, IR_PREDICATE_LE, IR_PREDICATE_GE};
         int d = random_below(&g->random, argument->type->rank);
         bool extent = random_chance(&g->random, 70);
-        left = ir_build_value(&g->builder, extent ? OP_EXTENT : OP_STRIDE, index, 1, (struct ir_value *[]){ view->value });
+        left =
+            ir_build_value(&g->builder, extent ? OP_EXTENT : OP_STRIDE, index, 1, (struct ir_value *[]){view->value});
         ir_set_number(left->definition, IR_ATTRIBUTE_DIMENSION, d);
         right = fuzz_index(g, extent ? argument->extent[d] : argument->stride[d]);
         predicate = true_of_equals[random_below(&g->random, 3)];
@@ -270,9 +281,12 @@ enum kind { ASSUME, LOAD, STORE, ATOMIC, BY_POINTER, ASK, SUBVIEW, PERMUTE, OWN_
 
 static bool fits(const struct generator *g, const struct known_view *view, enum kind kind)
 {
-    bool written = view->own_rows || view->mine, direct = !view->value->definition && view->value->block == g->program->function->body;
+    bool written = view->own_rows || view->mine,
+         direct = !view->value->definition && view->value->block == g->program->function->body;
     switch (kind) {
-    case ATOMIC: return (view->atomic || written) && view->value->type->element != IR_BOOL && view->value->type->element != IR_POINTER;
+    case ATOMIC:
+        return (view->atomic || written) && view->value->type->element != IR_BOOL &&
+               view->value->type->element != IR_POINTER;
     case STORE: return written;
     case BY_POINTER: return direct && view->value->type->element != IR_POINTER;
     case LOAD: return !view->atomic;
@@ -284,11 +298,13 @@ static bool fits(const struct generator *g, const struct known_view *view, enum 
 
 void fuzz_memory_statement(struct generator *g)
 {
-    static const enum kind kinds[] = {ASSUME, LOAD, LOAD, LOAD, LOAD, STORE, STORE, ATOMIC, ATOMIC, ATOMIC, ATOMIC, ATOMIC, ATOMIC,
-                                      BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER,
-                                      BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, ASK, ASK, SUBVIEW, SUBVIEW,
-                                      PERMUTE, OWN_PART};
-    enum kind kind = g->limits.no_memory_tricks ? LOAD : kinds[random_below(&g->random, (int)(sizeof kinds / sizeof *kinds))];
+    static const enum kind kinds[] = {
+        ASSUME,     LOAD,       LOAD,       LOAD,       LOAD,       STORE,      STORE,      ATOMIC,
+        ATOMIC,     ATOMIC,     ATOMIC,     ATOMIC,     ATOMIC,     BY_POINTER, BY_POINTER, BY_POINTER,
+        BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER,
+        BY_POINTER, ASK,        ASK,        SUBVIEW,    SUBVIEW,    PERMUTE,    OWN_PART};
+    enum kind kind =
+        g->limits.no_memory_tricks ? LOAD : kinds[random_below(&g->random, (int)(sizeof kinds / sizeof *kinds))];
     struct known_view view = g->views.data[random_below(&g->random, g->views.count)]; /* a copy: the vector may move */
     bool written = kind == BY_POINTER && random_chance(&g->random, 80); /* where pointers may do more than read */
     for (int tries = 0; tries < 16 && (!fits(g, &view, kind) || (written && !view.own_rows && !view.atomic)); tries++)

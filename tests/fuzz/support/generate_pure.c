@@ -15,7 +15,8 @@ static struct known any_or_new(struct generator *g, bool (*accept)(const struct 
     if (random_chance(&g->random, 55) && fuzz_any(g, accept, &out))
         return out;
     if (!g->scalars_only && (accept == is_tile || accept == is_vector_up) && random_chance(&g->random, 28)) {
-        const struct ir_type *pointer = ir_type_pointer(g->context, (enum ir_element)random_below(&g->random, IR_POINTER), true);
+        const struct ir_type *pointer =
+            ir_type_pointer(g->context, (enum ir_element)random_below(&g->random, IR_POINTER), true);
         const struct ir_type *shape = fuzz_type(g, IR_I32);
         if (accept(shape))
             return fuzz_of_type(g, ir_type_with_shape(g->context, pointer, shape->rank, shape->extent), false);
@@ -36,10 +37,11 @@ static double float_bound(struct known a, enum ir_opcode opcode, struct known b)
 
 static void integer_binary(struct generator *g)
 {
-    static const enum ir_opcode opcodes[] = { OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_REM, OP_MIN, OP_MAX, OP_AND, OP_OR, OP_XOR,
-                                              OP_SHL, OP_SHR, OP_MULHI };
+    static const enum ir_opcode opcodes[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_REM, OP_MIN,  OP_MAX,
+                                             OP_AND, OP_OR,  OP_XOR, OP_SHL, OP_SHR, OP_MULHI};
     struct known a = any_or_new(g, is_integral), b = fuzz_of_type(g, a.value->type, false);
-    enum ir_opcode opcode = random_chance(&g->random, 20) ? (random_chance(&g->random, 50) ? OP_MIN : OP_MAX) : opcodes[random_below(&g->random, 13)];
+    enum ir_opcode opcode = random_chance(&g->random, 20) ? (random_chance(&g->random, 50) ? OP_MIN : OP_MAX)
+                                                          : opcodes[random_below(&g->random, 13)];
     struct ir_value *made = ir_binary(&g->builder, opcode, a.value, b.value);
     if ((opcode == OP_MIN || opcode == OP_MAX) && random_chance(&g->random, 80)) /* means nothing here */
         ir_set_number(made->definition, IR_ATTRIBUTE_NAN, random_below(&g->random, IR_NAN_COUNT));
@@ -51,15 +53,17 @@ static void bool_operation(struct generator *g)
     static const enum ir_opcode opcodes[] = { OP_AND, OP_OR, OP_XOR };
     const struct ir_type *type = fuzz_type(g, IR_BOOL);
     struct ir_value *a = fuzz_of_type(g, type, false).value, *b = fuzz_of_type(g, type, false).value;
-    struct ir_value *made = random_chance(&g->random, 25) ? ir_unary(&g->builder, OP_NOT, a)
-                                                          : ir_binary(&g->builder, opcodes[random_below(&g->random, 3)], a, b);
+    struct ir_value *made = random_chance(&g->random, 25)
+                                ? ir_unary(&g->builder, OP_NOT, a)
+                                : ir_binary(&g->builder, opcodes[random_below(&g->random, 3)], a, b);
     fuzz_know(g, made, 0, true);
 }
 
 static void float_binary(struct generator *g)
 {
     struct known a = any_or_new(g, is_real), b = fuzz_of_type(g, a.value->type, false);
-    enum ir_opcode opcode = (const enum ir_opcode[]){ OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MIN, OP_MAX, OP_REM }[random_below(&g->random, 7)];
+    enum ir_opcode opcode =
+        (const enum ir_opcode[]){OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MIN, OP_MAX, OP_REM}[random_below(&g->random, 7)];
     enum ir_element element = a.value->type->element;
     if (opcode == OP_MIN || opcode == OP_MAX) {
         struct ir_value *made = ir_binary(&g->builder, opcode, a.value, b.value);
@@ -146,7 +150,8 @@ static bool keeps_away(enum ir_math function, bool two, double threshold)
 /* Functions that are bounded, not exact: of small integers, compared with a number that no result comes near. */
 static void bounded_math(struct generator *g)
 {
-    static const double thresholds[] = { 0.5, -0.5, 0.3, -0.3, 1.5, -1.5, 5, -5, 12, 35, 0.1, -0.1, 0.05, 100, -100, 400 };
+    static const double thresholds[] = {0.5, -0.5, 0.3, -0.3, 1.5,  -1.5, 5,    -5,
+                                        12,  35,   0.1, -0.1, 0.05, 100,  -100, 400};
     enum ir_element element = (enum ir_element)random_between(&g->random, IR_F16, IR_F8E5M2);
     enum ir_math function = (enum ir_math)random_below(&g->random, IR_MATH_COUNT);
     bool two = function == IR_MATH_POW || function == IR_MATH_ATAN2;
@@ -200,9 +205,11 @@ static void compare_or_select(struct generator *g)
         fuzz_know(g, ir_compare(&g->builder, predicate, a.value, b.value), 0, true);
         return;
     }
-    const struct ir_type *condition = random_chance(&g->random, 25) ? ir_type_scalar(g->context, IR_BOOL) : fuzz_like(g, IR_BOOL, a.value->type);
+    const struct ir_type *condition =
+        random_chance(&g->random, 25) ? ir_type_scalar(g->context, IR_BOOL) : fuzz_like(g, IR_BOOL, a.value->type);
     struct ir_value *c = fuzz_of_type(g, condition, false).value;
-    fuzz_know(g, ir_select(&g->builder, c, a.value, b.value), a.bound > b.bound ? a.bound : b.bound, a.exact && b.exact);
+    fuzz_know(g, ir_select(&g->builder, c, a.value, b.value), a.bound > b.bound ? a.bound : b.bound,
+              a.exact && b.exact);
 }
 
 static void cast(struct generator *g)
@@ -249,7 +256,7 @@ static void bitcast(struct generator *g)
 static void iota(struct generator *g)
 {
     int64_t length = INT64_C(1) << random_between(&g->random, 0, 6);
-    static const enum ir_element elements[] = { IR_INDEX, IR_I8, IR_I16, IR_I32, IR_I64, IR_U8, IR_U16, IR_U32, IR_U64 };
+    static const enum ir_element elements[] = {IR_INDEX, IR_I8, IR_I16, IR_I32, IR_I64, IR_U8, IR_U16, IR_U32, IR_U64};
     enum ir_element element = elements[random_below(&g->random, 9)];
     fuzz_know(g, ir_build_value(&g->builder, OP_IOTA, ir_type_tile(g->context, element, 1, &length), 0, NULL), 0, true);
 }
@@ -263,7 +270,8 @@ static void expand(struct generator *g)
     int at = random_below(&g->random, type->rank + 1);
     for (int d = 0; d <= type->rank; d++)
         shape[d] = d < at ? type->extent[d] : d == at ? 1 : type->extent[d - 1];
-    struct ir_value *thin = ir_build_value(&g->builder, OP_RESHAPE, ir_type_with_shape(g->context, type, type->rank + 1, shape), 1, &a.value);
+    struct ir_value *thin = ir_build_value(&g->builder, OP_RESHAPE,
+                                           ir_type_with_shape(g->context, type, type->rank + 1, shape), 1, &a.value);
     fuzz_know(g, thin, a.bound, a.exact);
     shape[at] = INT64_C(1) << random_below(&g->random, 4);
     if (ir_type_elements(thin->type) * shape[at] <= g->limits.max_elements)
@@ -295,7 +303,8 @@ static void permute(struct generator *g)
     }
     for (int d = 0; d < type->rank; d++)
         shape[d] = type->extent[order[d]];
-    struct ir_value *made = ir_build_value(&g->builder, OP_PERMUTE, ir_type_with_shape(g->context, type, type->rank, shape), 1, &a.value);
+    struct ir_value *made =
+        ir_build_value(&g->builder, OP_PERMUTE, ir_type_with_shape(g->context, type, type->rank, shape), 1, &a.value);
     ir_set_list(made->definition, IR_ATTRIBUTE_PERMUTATION, type->rank, order);
     fuzz_know(g, made, a.bound, a.exact);
 }
@@ -309,7 +318,8 @@ static void extract(struct generator *g)
         shape[d] = int64_max(1, type->extent[d] >> random_below(&g->random, 3));
         start[d] = shape[d] * random_below(&g->random, (int)(type->extent[d] / shape[d]));
     }
-    struct ir_value *made = ir_build_value(&g->builder, OP_EXTRACT, ir_type_with_shape(g->context, type, type->rank, shape), 1, &a.value);
+    struct ir_value *made =
+        ir_build_value(&g->builder, OP_EXTRACT, ir_type_with_shape(g->context, type, type->rank, shape), 1, &a.value);
     ir_set_list(made->definition, IR_ATTRIBUTE_START, type->rank, start);
     fuzz_know(g, made, a.bound, a.exact);
 }
@@ -338,7 +348,8 @@ static void reduce(struct generator *g)
     if (type->element == IR_BOOL) {
         kind = (const enum ir_reduce_kind[]){ IR_REDUCE_AND, IR_REDUCE_OR, IR_REDUCE_XOR }[random_below(&g->random, 3)];
     } else if (ir_is_float(type->element)) {
-        kind = (const enum ir_reduce_kind[]){ IR_REDUCE_ADD, IR_REDUCE_MIN, IR_REDUCE_MAX, IR_REDUCE_MUL }[random_below(&g->random, 4)];
+        kind = (const enum ir_reduce_kind[]){IR_REDUCE_ADD, IR_REDUCE_MIN, IR_REDUCE_MAX,
+                                             IR_REDUCE_MUL}[random_below(&g->random, 4)];
         if (kind == IR_REDUCE_MUL) { /* of signs, so that no order rounds */
             a.value = fuzz_clamp(g, a.value, 1);
             bound = 1;
@@ -381,7 +392,7 @@ static void philox(struct generator *g)
 /* Where in the grid, in any integer. */
 static void grid(struct generator *g)
 {
-    static const enum ir_element elements[] = { IR_INDEX, IR_I8, IR_I16, IR_I32, IR_I64, IR_U8, IR_U16, IR_U32, IR_U64 };
+    static const enum ir_element elements[] = {IR_INDEX, IR_I8, IR_I16, IR_I32, IR_I64, IR_U8, IR_U16, IR_U32, IR_U64};
     if (g->pure)
         return;
     struct ir_value *made = ir_build_value(&g->builder, random_chance(&g->random, 50) ? OP_GRID_INDEX : OP_GRID_SIZE,
@@ -466,12 +477,14 @@ void fuzz_reduce_region(struct generator *g)
     if (!type->rank)
         return;
     int which = random_below(&g->random, 3), axis = random_below(&g->random, type->rank);
-    if (type->element == IR_BOOL || type->element == IR_POINTER || (which == 1 && !ir_is_integer(type->element)) || (which == 0 && !a.exact))
+    if (type->element == IR_BOOL || type->element == IR_POINTER || (which == 1 && !ir_is_integer(type->element)) ||
+        (which == 0 && !a.exact))
         which = 2;
     const struct ir_type *other = which == 1 ? type : fuzz_like(g, fuzz_element(g), type);
     struct known b = fuzz_of_type(g, other, false);
     const struct ir_type *results[2] = { without_axis(g, type, axis), without_axis(g, other, axis) };
-    struct ir_operation *made = ir_build(&g->builder, OP_REDUCE, 2, (struct ir_value *[]){ a.value, b.value }, 2, results);
+    struct ir_operation *made =
+        ir_build(&g->builder, OP_REDUCE, 2, (struct ir_value *[]){a.value, b.value}, 2, results);
     ir_set_number(made, IR_ATTRIBUTE_AXIS, axis);
     ir_set_number(made, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION);
     if (random_chance(&g->random, 30))
@@ -531,12 +544,15 @@ typedef void statement(struct generator *g);
 
 void fuzz_pure_statement(struct generator *g)
 {
-    static statement *const any_rank[] = { integer_binary, integer_binary, integer_binary, bool_operation, float_binary, float_binary,
-                                           unary, unary, unary, math, math, math, math, fma_operation, compare_or_select, compare_or_select,
-                                           compare_or_select, compare_or_select, integer_binary, float_binary,
-                                           cast, cast, cast, cast, cast, bitcast, bitcast };
-    static statement *const with_tiles[] = { iota, expand, reshape, permute, extract, reduce, reduce, reduce, fuzz_reduce_region,
-                                             fuzz_dot, fuzz_dot, fuzz_dot, philox, map, call, grid };
+    static statement *const any_rank[] = {
+        integer_binary, integer_binary, integer_binary, bool_operation, float_binary, float_binary, unary, unary,
+        unary, math, math, math, math, fma_operation, compare_or_select, compare_or_select, compare_or_select,
+        compare_or_select, integer_binary, float_binary, cast, cast, cast, cast, cast, bitcast, bitcast
+    };
+    static statement *const with_tiles[] = {
+        iota, expand, reshape, permute, extract, reduce, reduce, reduce, fuzz_reduce_region, fuzz_dot, fuzz_dot,
+        fuzz_dot, philox, map, call, grid
+    };
     if (g->scalars_only || random_chance(&g->random, 62))
         any_rank[random_below(&g->random, (int)(sizeof any_rank / sizeof *any_rank))](g);
     else

@@ -85,7 +85,8 @@ static bool sums_are_exact(struct fuzz_program *program, struct arena *arena, co
     return good;
 }
 
-bool fuzz_is_sound(struct fuzz_program *program, struct arena *arena, struct fuzz_memory **reference, struct buffer *reason)
+bool fuzz_is_sound(struct fuzz_program *program, struct arena *arena, struct fuzz_memory **reference,
+                   struct buffer *reason)
 {
     struct diagnostics *diagnostics = diagnostics_create(arena);
     struct interp_problem problem;
@@ -123,7 +124,8 @@ struct fuzz_math *fuzz_math_keep(struct arena *arena, struct ir_context *context
     return math;
 }
 
-struct ir_function *fuzz_math_function(void *context, struct ir_module *module, enum ir_math function, enum ir_element element)
+struct ir_function *fuzz_math_function(void *context, struct ir_module *module, enum ir_math function,
+                                       enum ir_element element)
 {
     struct fuzz_math *math = context;
     if (!math->kept)
@@ -199,7 +201,8 @@ static bool has_reference(const struct judge *judge, struct fuzz_program *progra
     if (!judge->trusted)
         return fuzz_is_sound(program, arena, reference, reason);
     *reference = fuzz_memory_create(program);
-    return fuzz_interpret(program, program->function, *reference, false, &problem) || say(reason, "program", problem.text);
+    return fuzz_interpret(program, program->function, *reference, false, &problem) ||
+           say(reason, "program", problem.text);
 }
 
 void fuzz_judge_passes(const struct judge *judge, struct fuzz_program *program, int64_t *runs, struct buffer *reason)
@@ -305,7 +308,8 @@ void fuzz_judge(const struct judge *judge, const char *text, size_t size, struct
     if (result.timed_out) {
         blame(reason, result.errors.data, "does not end");
     } else if (result.signal || result.exit_code != 0) {
-        snprintf(what, sizeof what, "signal %c: %s", 'A' + result.signal, last_line(result.errors.data ? result.errors.data : ""));
+        snprintf(what, sizeof what, "signal %c: %s", 'A' + result.signal,
+                 last_line(result.errors.data ? result.errors.data : ""));
         blame(reason, result.errors.data, what);
     } else if (result.output.size) {
         buffer_append(reason, result.output.data, result.output.size);

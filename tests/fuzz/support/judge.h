@@ -1,6 +1,6 @@
-/* Says what is wrong with a program, in words that stay the same while the program shrinks: the pass or processor, and the
- * kind of the difference, without values and numbers.  Each judgement is made in a process of its own, so that a crash or a
- * loop is an answer like any other. */
+/* Says what is wrong with a program, in words that stay the same while the program shrinks: the pass or processor,
+ * and the kind of the difference, without values and numbers.  Each judgement is made in a process of its own, so
+ * that a crash or a loop is an answer like any other. */
 #ifndef TILECC_FUZZ_JUDGE_H
 #define TILECC_FUZZ_JUDGE_H
 #include "generate.h"
@@ -14,7 +14,8 @@ struct fuzz_math;
 struct judge {
     enum judge_kind kind;
     const char *passes;  /* "simplify,licm", run in this order; NULL: every way that differential_test goes */
-    bool (*planted)(struct ir_function *function); /* a pass behind the list that may be wrong; for the reducer's own test */
+    /* A pass behind the list that may be wrong; for the reducer's own test. */
+    bool (*planted)(struct ir_function *function);
     const char *target;  /* row of the target table that the passes work for; NULL: none */
     int64_t fuel;        /* rewrites that the last pass may do; 0: no limit */
     int isa;             /* JUDGE_CPU: -1 all that this machine has */
@@ -26,8 +27,9 @@ struct judge {
     bool announce;       /* names each pass on standard error before it runs, for blame when it crashes */
     int seconds;         /* for one judgement; 0: 60 */
 };
-/* Writes the reason; nothing when nothing is wrong.  Reasons that begin with "program:" say that the text itself is no
- * sound program: it cannot be read, breaks a rule, touches what it may not, or depends on the order of instances or sums. */
+/* Writes the reason; nothing when nothing is wrong.  Reasons that begin with "program:" say that the text itself is
+ * no sound program: it cannot be read, breaks a rule, touches what it may not, or depends on the order of instances
+ * or sums. */
 void fuzz_judge(const struct judge *judge, const char *text, size_t size, struct buffer *reason);
 /* The same, for a program in memory, without a process of its own; counts what was compared. */
 void fuzz_judge_passes(const struct judge *judge, struct fuzz_program *program, int64_t *runs, struct buffer *reason);
@@ -35,7 +37,8 @@ void fuzz_judge_passes(const struct judge *judge, struct fuzz_program *program, 
 void fuzz_run_passes(const struct judge *judge, struct fuzz_program *program, struct arena *arena,
                      const struct fuzz_memory *reference, int64_t *runs, struct buffer *reason);
 /* A sound program by the rules above. */
-bool fuzz_is_sound(struct fuzz_program *program, struct arena *arena, struct fuzz_memory **reference, struct buffer *reason);
+bool fuzz_is_sound(struct fuzz_program *program, struct arena *arena, struct fuzz_memory **reference,
+                   struct buffer *reason);
 /* The same number at two moments: nothing of the module has changed in between. */
 uint64_t fuzz_fingerprint(const struct ir_module *module);
 /* Numbers, quoted parts and addresses out of a sentence. */
@@ -44,9 +47,10 @@ void fuzz_put_kind(struct buffer *out, const char *sentence);
 void fuzz_judge_cpu(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
                     int64_t *runs, struct buffer *reason);
 int fuzz_cpu_levels(void); /* instruction sets that this machine has */
-/* The library's bodies for expand_math: a context that lives as long as the arena, and the function to give to passes.  Of one
- * that keeps them every function is compiled once and copied from then on. */
+/* The library's bodies for expand_math: a context that lives as long as the arena, and the function to give to
+ * passes.  Of one that keeps them every function is compiled once and copied from then on. */
 struct fuzz_math *fuzz_math_context(struct arena *arena, struct ir_context *context, struct diagnostics *diagnostics);
 struct fuzz_math *fuzz_math_keep(struct arena *arena, struct ir_context *context, struct diagnostics *diagnostics);
-struct ir_function *fuzz_math_function(void *context, struct ir_module *module, enum ir_math function, enum ir_element element);
+struct ir_function *fuzz_math_function(void *context, struct ir_module *module, enum ir_math function,
+                                       enum ir_element element);
 #endif

@@ -41,15 +41,17 @@ static struct session *session_of(struct campaign *campaign)
 static void put_finding(struct buffer *finding, const struct judge *judge, uint64_t seed, const struct buffer *reason,
                         const struct buffer *text)
 {
-    buffer_printf(finding, "seed %llu: %s\npasses=%s target=%s fuel=%lld isa=%d raw=%d code_level=%d\n", (unsigned long long)seed,
-                  reason->data, judge->passes ? judge->passes : "", judge->target ? judge->target : "", (long long)judge->fuel,
-                  judge->isa, judge->raw, judge->code_level);
+    buffer_printf(finding, "seed %llu: %s\npasses=%s target=%s fuel=%lld isa=%d raw=%d code_level=%d\n",
+                  (unsigned long long)seed, reason->data, judge->passes ? judge->passes : "",
+                  judge->target ? judge->target : "", (long long)judge->fuel, judge->isa, judge->raw,
+                  judge->code_level);
     buffer_append(finding, text->data, text->size);
 }
 
-/* One in eight is asked whether it is sound, and read back from its text; the others when something is wrong with them. */
-static void judge_random(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct fuzz_limits limits,
-                         struct judge *judge, struct buffer *finding)
+/* One in eight is asked whether it is sound, and read back from its text; the others when something is wrong with
+ * them. */
+static void judge_random(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed,
+                         struct fuzz_limits limits, struct judge *judge, struct buffer *finding)
 {
     struct session *session = session_of(campaign);
     struct arena *arena = arena_create();
@@ -91,12 +93,13 @@ static void work_passes(struct campaign *campaign, struct campaign_seat *seat, u
     arena_destroy(arena);
 }
 
-/* Code of this processor: one instruction set, pipeline and level of LLVM, as the seed chooses.  LLVM takes most of the time, as
- * much as there is code: most programs are of a few statements. */
+/* Code of this processor: one instruction set, pipeline and level of LLVM, as the seed chooses.  LLVM takes most of
+ * the time, as much as there is code: most programs are of a few statements. */
 static void work_cpu(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct buffer *finding)
 {
     struct random random = {seed ^ 0x6370750000000000};
-    struct judge judge = {.kind = JUDGE_CPU, .isa = random_below(&random, fuzz_cpu_levels()), .raw = random_chance(&random, 40)};
+    struct judge judge = {
+        .kind = JUDGE_CPU, .isa = random_below(&random, fuzz_cpu_levels()), .raw = random_chance(&random, 40)};
     static const int levels[] = {3, 3, 1, 1, 2, 1, 2, 4};
     struct fuzz_limits limits = fuzz_limits_mixed(seed);
     judge.code_level = levels[random_below(&random, 8)];
@@ -106,15 +109,16 @@ static void work_cpu(struct campaign *campaign, struct campaign_seat *seat, uint
 }
 
 /* A program written as text, through the pipeline of a GPU. */
-static void judge_written(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, const struct buffer *text,
-                          struct buffer *finding)
+static void judge_written(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed,
+                          const struct buffer *text, struct buffer *finding)
 {
     static const char *const targets[] = {"sm_80", "sm_90a", "sm_75", "sm_89", "sm_90a", "sm_120a", "sm_90a", "sm_90"};
     struct session *session = session_of(campaign);
     struct arena *arena = arena_create();
     struct buffer reason = {0};
     int64_t runs = 0;
-    struct judge judge = {.kind = JUDGE_PASSES, .isa = -1, .target = targets[seed / 5 % 8], .math = session->math, .announce = true};
+    struct judge judge = {
+        .kind = JUDGE_PASSES, .isa = -1, .target = targets[seed / 5 % 8], .math = session->math, .announce = true};
     judge.passes = fuzz_pipeline_text(arena, &target_rows[target_find(judge.target)], seed % 5 ? 2 : 1);
     judge.trusted = seed % 8 >= ASKED_IN_EIGHT;
     struct source source = {.name = "program", .text = text->data, .size = text->size};
@@ -201,18 +205,20 @@ static void work_inputs(struct campaign *campaign, struct campaign_seat *seat, u
                       (unsigned long long)seed);
         return;
     }
-    buffer_printf(finding, "seed %llu: status %d, and not when run alone\n%s seeds %llu %d\n", (unsigned long long)first, status,
-                  path, (unsigned long long)first, FUZZ_INPUTS_A_UNIT);
+    buffer_printf(finding, "seed %llu: status %d, and not when run alone\n%s seeds %llu %d\n",
+                  (unsigned long long)first, status, path, (unsigned long long)first, FUZZ_INPUTS_A_UNIT);
 }
 
 const struct kind fuzz_kinds[] = {
     {"passes", "random programs, the interpreter behind each pass", work_passes, open_session},
-    {"products", "loops over products, the interpreter behind each pass of a GPU's pipeline", work_products, open_session},
+    {"products", "loops over products, the interpreter behind each pass of a GPU's pipeline", work_products,
+     open_session},
     {"loops", "loops whose loads feed no product, likewise", work_loops, open_session},
     {"rows", "rows wider than registers hold, likewise", work_rows, open_session},
     {"cpu", "random programs as machine code of this processor", work_cpu, open_session},
     {"text", "random sources, their instances against passes, code and each other", work_text, NULL},
-    {"compile", "random programs under four schedules each, as libraries for a GPU; a unit is 64 programs and a schedule",
+    {"compile",
+     "random programs under four schedules each, as libraries for a GPU; a unit is 64 programs and a schedule",
      fuzz_bundle_compile, fuzz_bundle_open},
     {"run", "runs what `compile` made", fuzz_bundle_run, NULL},
     {"inputs", "changed inputs of a corpus; with the path of its test", work_inputs, NULL},

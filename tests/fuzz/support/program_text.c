@@ -1,4 +1,5 @@
-/* A random program as a text that holds all of it: the module, and in comments in front of it the grid and the arguments.
+/* A random program as a text that holds all of it: the module, and in comments in front of it the grid and the
+ * arguments.
  *
  *     // seed 17
  *     // grid 3 1 1
@@ -26,9 +27,10 @@ static void print_argument(struct buffer *out, const struct fuzz_argument *argum
     buffer_puts(out, " stride");
     for (int d = 0; d < argument->type->rank; d++)
         buffer_printf(out, " %" PRId64, argument->stride[d]);
-    buffer_printf(out, " elements %" PRId64 " block %" PRId64 " content %d fill %" PRIu64 "%s%s%s\n", argument->elements,
-                  argument->block, (int)argument->content, argument->fill, argument->output ? " output" : "",
-                  argument->atomic ? " atomic" : "", argument->absent ? " absent" : "");
+    buffer_printf(out, " elements %" PRId64 " block %" PRId64 " content %d fill %" PRIu64 "%s%s%s\n",
+                  argument->elements, argument->block, (int)argument->content, argument->fill,
+                  argument->output ? " output" : "", argument->atomic ? " atomic" : "",
+                  argument->absent ? " absent" : "");
 }
 
 void fuzz_print_program(struct buffer *out, const struct fuzz_program *program)
@@ -66,7 +68,8 @@ static int numbers(struct reader *reader, int64_t *out, int most)
         if (reader->at == reader->end || ((*reader->at < '0' || *reader->at > '9') && *reader->at != '-'))
             break;
         char *behind;
-        out[count++] = *reader->at == '-' ? strtoll(reader->at, &behind, 10) : (int64_t)strtoull(reader->at, &behind, 10);
+        out[count++] =
+            *reader->at == '-' ? strtoll(reader->at, &behind, 10) : (int64_t)strtoull(reader->at, &behind, 10);
         reader->at = behind;
     }
     return count;

@@ -1,5 +1,6 @@
-/* See reduce.h.  The current text is read anew for each candidate, changed in one place, verified, and judged; it becomes the
- * current one when the reason is the same.  Large bites first: halves of the operations, then quarters, down to one. */
+/* See reduce.h.  The current text is read anew for each candidate, changed in one place, verified, and judged; it
+ * becomes the current one when the reason is the same.  Large bites first: halves of the operations, then quarters,
+ * down to one. */
 #include "reduce.h"
 
 #include <stdlib.h>
@@ -57,7 +58,8 @@ static enum edit_result try(struct reducer *r, const struct edit *edit, int whic
     struct diagnostics *diagnostics = diagnostics_create(arena);
     struct fuzz_program *program = fuzz_read_program(ir_context_create(arena), arena, diagnostics, &source);
     if (!program)
-        die("the reducer's own text cannot be read: %s", diagnostics->first ? diagnostics->first->text : "no arguments");
+        die("the reducer's own text cannot be read: %s",
+            diagnostics->first ? diagnostics->first->text : "no arguments");
     enum edit_result result = edit->apply(program, which, size);
     if (result == EDIT_DONE) {
         struct buffer candidate = {0};
@@ -96,7 +98,8 @@ static void run_edit(struct reducer *r, const struct edit *edit, int size)
         fprintf(r->log, "%s %d: %d operations, %d lines\n", edit->name, size, r->operations, fuzz_count_lines(r->text));
 }
 
-void fuzz_reduce(const struct judge *judge, const char *reason, int seconds, struct buffer *text, struct reduction *out, FILE *log)
+void fuzz_reduce(const struct judge *judge, const char *reason, int seconds, struct buffer *text, struct reduction *out,
+                 FILE *log)
 {
     time_t begin = time(NULL);
     struct reducer r = {judge, reason, text, out, log, begin + (seconds ? seconds : 120), 0};

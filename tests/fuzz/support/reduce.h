@@ -18,7 +18,8 @@ struct ir_operation *edit_operation(const struct fuzz_program *program, int whic
 
 struct reduction { int candidates, unsound, seconds; };
 /* Replaces `text` by the smallest that still fails for `reason` within `seconds` (0: 120).  `log` may be NULL. */
-void fuzz_reduce(const struct judge *judge, const char *reason, int seconds, struct buffer *text, struct reduction *out, FILE *log);
+void fuzz_reduce(const struct judge *judge, const char *reason, int seconds, struct buffer *text, struct reduction *out,
+                 FILE *log);
 /* Lines of the module, comments not counted. */
 int fuzz_count_lines(const struct buffer *text);
 #endif

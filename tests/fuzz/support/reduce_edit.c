@@ -1,5 +1,5 @@
-/* The reducer's ways to make the operations of a program fewer.  None of them cares what the program means: a candidate is
- * verified and judged behind them. */
+/* The reducer's ways to make the operations of a program fewer.  None of them cares what the program means: a
+ * candidate is verified and judged behind them. */
 #include "reduce.h"
 
 static const struct ir_operation *next_in_text(const struct ir_operation *op, bool inside)
@@ -308,7 +308,8 @@ static enum edit_result one_operand(struct fuzz_program *program, int which, int
     if (which % 8 >= op->operand_count)
         return EDIT_NONE;
     const struct ir_value *old = op->operands[which % 8];
-    if (old->type->kind != IR_TILE || old->type->element == IR_POINTER || (old->definition && old->definition->opcode == OP_CONSTANT))
+    if (old->type->kind != IR_TILE || old->type->element == IR_POINTER ||
+        (old->definition && old->definition->opcode == OP_CONSTANT))
         return EDIT_NONE;
     struct ir_builder builder = {.module = program->module, .block = op->block, .before = op};
     ir_set_operand(op, which % 8, ir_constant_int(&builder, old->type, 1));
@@ -369,16 +370,26 @@ static enum edit_result drop_attribute(struct fuzz_program *program, int which, 
 }
 
 const struct edit edit_table[] = {
-    {"drop operations", drop_to_zero, true},   {"sweep", sweep, false},
-    {"flatten", flatten_first, false},         {"flatten the other way", flatten_second, false},
-    {"inline", inline_call, false},            {"drop functions", drop_functions, false},
-    {"drop carried", drop_carried, false},     {"drop operands of maps", drop_map_operand, false}, {"merge constants", edit_merge_constants, false},
-    {"use operands", drop_to_operand, true},   {"sweep", sweep, false},
-    {"drop masks", drop_mask, false},          {"zero operands", simplify_operand, false},
+    {"drop operations", drop_to_zero, true},
+    {"sweep", sweep, false},
+    {"flatten", flatten_first, false},
+    {"flatten the other way", flatten_second, false},
+    {"inline", inline_call, false},
+    {"drop functions", drop_functions, false},
+    {"drop carried", drop_carried, false},
+    {"drop operands of maps", drop_map_operand, false},
+    {"merge constants", edit_merge_constants, false},
+    {"use operands", drop_to_operand, true},
+    {"sweep", sweep, false},
+    {"drop masks", drop_mask, false},
+    {"zero operands", simplify_operand, false},
     {"one operands", one_operand, false},
-    {"forward operands", forward_operand, false}, {"drop attributes", drop_attribute, false},
-    {"shrink tiles", edit_extents, false},     {"shrink constants", edit_constants, false},
-    {"merge constants", edit_merge_constants, false}, {"shrink arguments", edit_arguments, false},
+    {"forward operands", forward_operand, false},
+    {"drop attributes", drop_attribute, false},
+    {"shrink tiles", edit_extents, false},
+    {"shrink constants", edit_constants, false},
+    {"merge constants", edit_merge_constants, false},
+    {"shrink arguments", edit_arguments, false},
     {"sweep", sweep, false},
 };
 const int edit_count = (int)(sizeof edit_table / sizeof *edit_table);

@@ -55,7 +55,8 @@ static void retype(const struct ir_type **type, void *context)
 
 static void relist(struct ir_operation *op, void *context)
 {
-    const struct ir_attribute *place = ir_attribute(op, IR_ATTRIBUTE_PLACE), *start = ir_attribute(op, IR_ATTRIBUTE_START);
+    const struct ir_attribute *place = ir_attribute(op, IR_ATTRIBUTE_PLACE),
+                              *start = ir_attribute(op, IR_ATTRIBUTE_START);
     int64_t list[IR_MAX_RANK];
     if (place) {
         for (int i = 0; i < place->count; i++)

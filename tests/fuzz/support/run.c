@@ -19,7 +19,9 @@ static void fill(const struct fuzz_program *program, int which, unsigned char *d
         else if (element == IR_POINTER)
             bits = 0;
         else if (argument->content == FUZZ_SMALL_INTEGERS)
-            bits = ir_int_to_bits(element, random_between(&random, ir_is_float(element) || ir_is_signed(element) ? -largest : 0, largest));
+            bits = ir_int_to_bits(
+                element,
+                random_between(&random, ir_is_float(element) || ir_is_signed(element) ? -largest : 0, largest));
         memcpy(data + (size_t)i * size, &bits, size);
     }
 }
@@ -42,7 +44,8 @@ struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program)
         if (!out->data)
             die("no memory");
         fill(program, i, out->data);
-        memory->memories[memory->count++] = (struct interp_memory){ out->data, size, NULL, !argument->output && !argument->atomic, "view" };
+        memory->memories[memory->count++] =
+            (struct interp_memory){out->data, size, NULL, !argument->output && !argument->atomic, "view"};
     }
     return memory;
 }
@@ -57,13 +60,18 @@ void fuzz_memory_free(struct fuzz_memory *memory)
 bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function *function, struct fuzz_memory *memory,
                     bool reverse, struct interp_problem *problem)
 {
-    struct interp_options options = { .memory_count = memory->count, .memories = memory->memories, .step_limit = 40000000,
-                                      .reverse = reverse, .seed = program->seed, .blocks = 1 + (int64_t)(program->seed % 3) };
+    struct interp_options options = {.memory_count = memory->count,
+                                     .memories = memory->memories,
+                                     .step_limit = 40000000,
+                                     .reverse = reverse,
+                                     .seed = program->seed,
+                                     .blocks = 1 + (int64_t)(program->seed % 3)};
     memcpy(options.grid, program->grid, sizeof options.grid);
     return interp_run(function, program->argument_count, memory->arguments, &options, NULL, problem);
 }
 
-bool fuzz_same(const struct fuzz_program *program, const struct fuzz_memory *a, const struct fuzz_memory *b, char *text, size_t size)
+bool fuzz_same(const struct fuzz_program *program, const struct fuzz_memory *a, const struct fuzz_memory *b, char *text,
+               size_t size)
 {
     for (int i = 0; i < program->argument_count; i++) {
         const struct fuzz_argument *argument = &program->arguments[i];
@@ -75,9 +83,12 @@ bool fuzz_same(const struct fuzz_program *program, const struct fuzz_memory *a, 
             memcpy(&left, x + (size_t)k * width, width);
             memcpy(&right, y + (size_t)k * width, width);
             bool both_point = element == IR_POINTER && left && right; /* into the memory of two runs */
-            if (left == right || both_point || (ir_is_float(element) && isnan(ir_bits_to_double(element, left)) && isnan(ir_bits_to_double(element, right))))
+            if (left == right || both_point ||
+                (ir_is_float(element) && isnan(ir_bits_to_double(element, left)) &&
+                 isnan(ir_bits_to_double(element, right))))
                 continue;
-            snprintf(text, size, "argument %d element %lld: %llx and %llx", i, (long long)k, (unsigned long long)left, (unsigned long long)right);
+            snprintf(text, size, "argument %d element %lld: %llx and %llx", i, (long long)k, (unsigned long long)left,
+                     (unsigned long long)right);
             return false;
         }
     }

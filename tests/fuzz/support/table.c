@@ -8,7 +8,8 @@
 
 /* ---- rows ---- */
 
-static void add_row(struct arena *arena, struct fuzz_table *table, int *capacity, enum ir_opcode opcode, int key, int64_t value)
+static void add_row(struct arena *arena, struct fuzz_table *table, int *capacity, enum ir_opcode opcode, int key,
+                    int64_t value)
 {
     if (table->count == *capacity)
         table->rows = vector_grow(arena, table->rows, capacity, table->count, sizeof *table->rows);
@@ -19,7 +20,8 @@ static void add_row(struct arena *arena, struct fuzz_table *table, int *capacity
 static bool is_flag(enum ir_attribute_key key)
 {
     return key == IR_ATTRIBUTE_SATURATE || key == IR_ATTRIBUTE_FIXED || key == IR_ATTRIBUTE_PROMOTE ||
-           key == IR_ATTRIBUTE_MULTIPLY || key == IR_ATTRIBUTE_UNROLL || key == IR_ATTRIBUTE_DROP || key == IR_ATTRIBUTE_INSIDE;
+           key == IR_ATTRIBUTE_MULTIPLY || key == IR_ATTRIBUTE_UNROLL || key == IR_ATTRIBUTE_DROP ||
+           key == IR_ATTRIBUTE_INSIDE;
 }
 
 /* Those by which passes note what they decided, for later levels. */
@@ -182,7 +184,12 @@ static void make_candidates(struct search *s, enum ir_element e)
 {
     struct ir_context *context = s->module->context;
     const struct ir_type *pointer = ir_type_pointer(context, e == IR_POINTER ? IR_F32 : e, false);
-    struct ir_type view = {.kind = IR_VIEW, .element = e, .rank = 1, .extent = {IR_DYNAMIC}, .stride = {1}, .readable = true,
+    struct ir_type view = {.kind = IR_VIEW,
+                           .element = e,
+                           .rank = 1,
+                           .extent = {IR_DYNAMIC},
+                           .stride = {1},
+                           .readable = true,
                            .writable = true};
     static const enum ir_element others[] = {IR_BOOL, IR_INDEX, IR_U64, IR_U32}, sums[] = {IR_F32, IR_F64, IR_I32};
     s->type_count = 0;
@@ -338,8 +345,12 @@ static bool is_possible(struct search *s, const struct fuzz_row *row, enum ir_el
     s->row = row;
     s->element = element;
     make_candidates(s, element);
-    s->op = (struct ir_operation){.opcode = row->opcode, .block = s->function->body, .operands = s->operand_pointers,
-                                  .results = s->result_pointers, .region_count = info->regions, .regions = s->region_pointers};
+    s->op = (struct ir_operation){.opcode = row->opcode,
+                                  .block = s->function->body,
+                                  .operands = s->operand_pointers,
+                                  .results = s->result_pointers,
+                                  .region_count = info->regions,
+                                  .regions = s->region_pointers};
     bool carried = row->opcode == OP_CALL || carries(row->opcode);
     int least = info->least < 1 && info->most ? carried : info->least, most = least;
     if (row->opcode == OP_MATH)
@@ -395,7 +406,8 @@ int fuzz_table_missing(const struct fuzz_table *table, int64_t least, FILE *out)
             struct buffer name = {0};
             row_name(row, &name);
             if (row->count[e] && !row->possible[e])
-                die("'%s' of %s was generated though the search finds it impossible", name.data, ir_element_info[e].text);
+                die("'%s' of %s was generated though the search finds it impossible", name.data,
+                    ir_element_info[e].text);
             if (row->possible[e] && row->count[e] < least) {
                 missing++;
                 if (out)
@@ -412,8 +424,10 @@ void fuzz_table_print(const struct fuzz_table *table, int64_t least, FILE *out)
     for (int i = 0; i < table->count; i++)
         for (int e = 0; e < IR_ELEMENT_COUNT; e++)
             possible += table->rows[i].possible[e];
-    fprintf(out, "# Operations and elements in random programs\n\nMade by `make fuzz-table`: %lld programs, %lld operations.  "
-                 "`·`: the verifier allows no such operation.\n%d cells are possible; %d of them are below %lld.\n\n| operation |",
+    fprintf(out, "# Operations and elements in random programs\n\n"
+                 "Made by `make fuzz-table`: %lld programs, %lld operations.  "
+                 "`·`: the verifier allows no such operation.\n"
+                 "%d cells are possible; %d of them are below %lld.\n\n| operation |",
             (long long)table->programs, (long long)table->operations, possible, fuzz_table_missing(table, least, NULL),
             (long long)least);
     for (int e = 0; e < IR_ELEMENT_COUNT; e++)

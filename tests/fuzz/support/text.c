@@ -1,6 +1,7 @@
-/* Writes random sources: functions, generic or not, and kernels over them with views, optional views, schedules, keys and control
- * flow.  Every expression is written for a type that is known, so that a source the front end refuses is a finding.  Floats are
- * small integers, kept so by clamping; a sum that is not exact all the same is met by the judge. */
+/* Writes random sources: functions, generic or not, and kernels over them with views, optional views, schedules,
+ * keys and control flow.  Every expression is written for a type that is known, so that a source the front end
+ * refuses is a finding.  Floats are small integers, kept so by clamping; a sum that is not exact all the same is met
+ * by the judge. */
 #include "text.h"
 
 #include <string.h>
@@ -26,11 +27,13 @@ struct writer {
     bool row;                    /* views have two dimensions, and tiles go along the second one */
 };
 
-static const enum ir_element numbers[] = {IR_I8, IR_I16, IR_I32, IR_I64, IR_U8, IR_U16, IR_U32, IR_U64, IR_F16, IR_BF16, IR_F32, IR_F64};
+static const enum ir_element numbers[] = {IR_I8,  IR_I16, IR_I32, IR_I64,  IR_U8,  IR_U16,
+                                          IR_U32, IR_U64, IR_F16, IR_BF16, IR_F32, IR_F64};
 
 static enum ir_element any_number(struct writer *w)
 {
-    return random_chance(&w->random, 88) ? w->palette[random_below(&w->random, 4)] : numbers[random_below(&w->random, 12)];
+    return random_chance(&w->random, 88) ? w->palette[random_below(&w->random, 4)]
+                                         : numbers[random_below(&w->random, 12)];
 }
 static const char *text_of(enum ir_element element) { return ir_element_info[element].text; }
 
@@ -101,7 +104,8 @@ static void arithmetic(struct writer *w, enum ir_element element, enum shape sha
     int which = random_below(&w->random, 10);
     if (!ir_is_float(element) && which >= 8) { /* a distance that is constant must be small */
         two(w, "(", which == 8 ? " << (" : " >> (", "", element, shape, shape, depth);
-        buffer_printf(w->out, " & %s%s(%d)))", text_of(element), shape == TILE ? "[B]" : "", random_chance(&w->random, 50) ? 7 : 63);
+        buffer_printf(w->out, " & %s%s(%d)))", text_of(element), shape == TILE ? "[B]" : "",
+                      random_chance(&w->random, 50) ? 7 : 63);
         return;
     }
     if (!ir_is_float(element)) {
@@ -112,7 +116,8 @@ static void arithmetic(struct writer *w, enum ir_element element, enum shape sha
     bool small = element == IR_BF16 || element == IR_F16;
     buffer_puts(w->out, "max(min(");
     two(w, "(", reals[random_below(&w->random, 3)], ")", element, shape, shape, depth);
-    buffer_printf(w->out, ", %s%s(%d)), %s%s(%d))", text_of(element), wrap, small ? 4 : 8, text_of(element), wrap, small ? -4 : -8);
+    buffer_printf(w->out, ", %s%s(%d)), %s%s(%d))", text_of(element), wrap, small ? 4 : 8, text_of(element), wrap,
+                  small ? -4 : -8);
 }
 
 static void access_view(struct writer *w, enum ir_element element, enum shape shape)
@@ -126,11 +131,13 @@ static void access_view(struct writer *w, enum ir_element element, enum shape sh
         if (shape == SCALAR)
             snprintf(where, sizeof where, "[%s%d]", row, random_below(&w->random, 12));
         else if (random_chance(&w->random, 30))
-            snprintf(where, sizeof where, "[%s(b*B + iota(B)) * %d %% %d]", row, random_between(&w->random, 1, 5), random_between(&w->random, 7, 50));
+            snprintf(where, sizeof where, "[%s(b*B + iota(B)) * %d %% %d]", row, random_between(&w->random, 1, 5),
+                     random_between(&w->random, 7, 50));
         else
             snprintf(where, sizeof where, "[%sb*B + %d +: B]", row, random_between(&w->random, -3, 3));
         if (random_chance(&w->random, 30))
-            buffer_printf(w->out, "load(%s%s, other = %s(%d))", w->views[i], where, text_of(element), random_below(&w->random, 5));
+            buffer_printf(w->out, "load(%s%s, other = %s(%d))", w->views[i], where, text_of(element),
+                          random_below(&w->random, 5));
         else
             buffer_printf(w->out, "%s%s", w->views[i], where);
         return;
@@ -186,7 +193,9 @@ static void convert(struct writer *w, enum ir_element element, enum shape shape,
 static void reduction(struct writer *w, enum ir_element element, int depth)
 {
     bool wide = element == IR_I32 || element == IR_I64 || element == IR_U32 || element == IR_U64;
-    buffer_puts(w->out, wide && random_chance(&w->random, 50) ? "sum(" : random_chance(&w->random, 50) ? "max(" : "min(");
+    buffer_puts(w->out, wide && random_chance(&w->random, 50) ? "sum("
+                        : random_chance(&w->random, 50)       ? "max("
+                                                              : "min(");
     expression(w, element, TILE, depth + 1);
     buffer_puts(w->out, ")");
 }
@@ -283,15 +292,18 @@ static void loop(struct writer *w)
         line(w);
         buffer_printf(w->out, "    n%d -= i32(1);", number);
     } else {
-        int low = random_between(&w->random, -3, 4), trips = random_below(&w->random, 5), step = random_between(&w->random, 1, 3);
+        int low = random_between(&w->random, -3, 4), trips = random_below(&w->random, 5),
+            step = random_between(&w->random, 1, 3);
         if (dice == 1)
             buffer_printf(w->out, "for k%d in %d..%d step -%d {", number, low + trips * step, low, step);
         else
-            buffer_printf(w->out, "%sfor k%d in %d..%d step %d {", dice == 2 && !w->loops ? "static " : "", number, low, low + trips * step, step);
+            buffer_printf(w->out, "%sfor k%d in %d..%d step %d {", dice == 2 && !w->loops ? "static " : "", number, low,
+                          low + trips * step, step);
         block(w, random_between(&w->random, 1, 3));
         if (dice != 2 && random_chance(&w->random, 30)) {
             line(w);
-            buffer_printf(w->out, "    if (k%d > %d) %s;", number, low + 2, random_chance(&w->random, 50) ? "break" : "continue");
+            buffer_printf(w->out, "    if (k%d > %d) %s;", number, low + 2,
+                          random_chance(&w->random, 50) ? "break" : "continue");
         }
     }
     line(w);
@@ -348,12 +360,15 @@ static void block(struct writer *w, int statements)
 static void write_function(struct writer *w)
 {
     struct function *f = &w->functions[w->function_count];
-    *f = (struct function){.element = any_number(w), .generic = random_chance(&w->random, 25), .parameters = random_between(&w->random, 1, 3)};
+    *f = (struct function){.element = any_number(w),
+                           .generic = random_chance(&w->random, 25),
+                           .parameters = random_between(&w->random, 1, 3)};
     snprintf(f->name, sizeof f->name, "f%d", w->function_count);
     w->count = 0;
     w->in_function = true;
     const char *type = f->generic ? "T" : text_of(f->element);
-    buffer_printf(w->out, "%sfn %s%s(", random_chance(&w->random, 15) ? "noinline " : "", f->name, f->generic ? "<T>" : "");
+    buffer_printf(w->out, "%sfn %s%s(", random_chance(&w->random, 15) ? "noinline " : "", f->name,
+                  f->generic ? "<T>" : "");
     for (int i = 0; i < f->parameters; i++) {
         struct variable *v = declare(w, f->element, SCALAR, false);
         v->generic = f->generic;
@@ -361,7 +376,8 @@ static void write_function(struct writer *w)
     }
     if (f->generic) { /* what every number can do */
         const char *a = w->variables[0].name, *b = w->variables[f->parameters - 1].name;
-        static const char *const bodies[] = {"min(%s, %s)", "max(%s, %s)", "%s > %s ? T(1) : T(0)", "min(max(%s, T(0)), max(%s, T(1)))"};
+        static const char *const bodies[] = {"min(%s, %s)", "max(%s, %s)", "%s > %s ? T(1) : T(0)",
+                                             "min(max(%s, T(0)), max(%s, T(1)))"};
         buffer_printf(w->out, ") -> T = ");
         const char *body = bodies[random_below(&w->random, 4)];
         const char *first = strstr(body, "%s"), *second = strstr(first + 2, "%s");
@@ -401,7 +417,8 @@ static void write_schedule(struct writer *w)
     static const char *const sets[] = {"{16}", "{8, 32}", "{16, 64}", "{32, 64, 128}"};
     static const int chosen[] = {16, 8, 64, 32};
     int i = random_below(&w->random, 4);
-    buffer_printf(w->out, "\n    tune(B: %s = %d%s)", sets[i], chosen[i], random_chance(&w->random, 30) ? ", warps" : "");
+    buffer_printf(w->out, "\n    tune(B: %s = %d%s)", sets[i], chosen[i],
+                  random_chance(&w->random, 30) ? ", warps" : "");
     if (random_chance(&w->random, 40))
         buffer_printf(w->out, " on(cpu, B = %d)", chosen[i]);
 }
@@ -419,8 +436,8 @@ static void write_kernel(struct writer *w, int number)
         snprintf(w->views[i], sizeof w->views[i], "x%d", i);
         w->view_element[i] = any_number(w);
         w->view_optional[i] = i && random_chance(&w->random, 25);
-        buffer_printf(w->out, "x%d: in%s %s%s%s, ", i, w->view_optional[i] ? "?" : "", random_chance(&w->random, 20) ? "strided " : "",
-                      text_of(w->view_element[i]), extents);
+        buffer_printf(w->out, "x%d: in%s %s%s%s, ", i, w->view_optional[i] ? "?" : "",
+                      random_chance(&w->random, 20) ? "strided " : "", text_of(w->view_element[i]), extents);
         w->view_count++;
     }
     for (int i = random_below(&w->random, 3); i > 0; i--) {
@@ -477,38 +494,49 @@ static void write_kernel(struct writer *w, int number)
 /* c = epilogue(a b), of one or several types, b as it lies or transposed. */
 static void write_product(struct writer *w, int number)
 {
-    static const char *const types[] = {"f16", "bf16", "f32", "i8", "u8", "f64"}, *const sums[] = {"f32", "f32", "f32", "i32", "i32", "f64"};
+    static const char *const types[] = {"f16", "bf16", "f32", "i8", "u8", "f64"}, *const sums[] = {"f32", "f32", "f32",
+                                                                                                   "i32", "i32", "f64"};
     int type = random_below(&w->random, 6);
-    bool turned = random_chance(&w->random, 40), several = type < 3 && random_chance(&w->random, 30), bias = random_chance(&w->random, 50);
-    bool rows = random_chance(&w->random, 40), twice = random_chance(&w->random, 25), loop_down = random_chance(&w->random, 15);
+    bool turned = random_chance(&w->random, 40), several = type < 3 && random_chance(&w->random, 30),
+         bias = random_chance(&w->random, 50);
+    bool rows = random_chance(&w->random, 40), twice = random_chance(&w->random, 25),
+         loop_down = random_chance(&w->random, 15);
     const char *t = several ? "T" : types[type], *sum = sums[type];
     buffer_printf(w->out, "kernel p%d%s(a: in %s%s[M, K], b: in %s%s, ", number, several ? "<T: {f16, bf16, f32}>" : "",
                   random_chance(&w->random, 30) ? "strided " : "", t, t, turned ? "[N, K]" : "[K, N]");
     if (bias)
         buffer_printf(w->out, "bias: in? %s[N], ", sum);
-    buffer_printf(w->out, "%sc: out %s[M, N])\n    grid(m: cdiv(M, BM), n: cdiv(N, BN))", rows ? "most: out i32[M, N], " : "", sum);
-    buffer_printf(w->out, "\n    tune(BM: {8, 16} = %d, BN: {8, 16} = %d, BK: {8, 16, 32} = 16)\n{", random_chance(&w->random, 50) ? 8 : 16,
-                  random_chance(&w->random, 50) ? 8 : 16);
+    buffer_printf(w->out, "%sc: out %s[M, N])\n    grid(m: cdiv(M, BM), n: cdiv(N, BN))",
+                  rows ? "most: out i32[M, N], " : "", sum);
+    buffer_printf(w->out, "\n    tune(BM: {8, 16} = %d, BN: {8, 16} = %d, BK: {8, 16, 32} = 16)\n{",
+                  random_chance(&w->random, 50) ? 8 : 16, random_chance(&w->random, 50) ? 8 : 16);
     buffer_printf(w->out, "\n    var acc = %s[BM, BN](0);", sum);
     char right[80];
     snprintf(right, sizeof right, turned ? "trans(b[n*BN +: BN, k +: BK])" : "b[k +: BK, n*BN +: BN]");
     if (loop_down)
-        buffer_puts(w->out, "\n    var left = cdiv(K, BK);\n    while (left > 0) {\n        left -= 1;\n        let k = left * BK;");
+        buffer_puts(
+            w->out,
+            "\n    var left = cdiv(K, BK);\n    while (left > 0) {\n        left -= 1;\n        let k = left * BK;");
     else
         buffer_puts(w->out, "\n    for k in 0..K step BK {");
     const char *add = random_chance(&w->random, 70) ? "+=" : "= acc +";
     if (random_chance(&w->random, 30)) /* the last slice apart */
         buffer_printf(w->out, "\n        if (%s) acc %s (a[m*BM +: BM, k +: BK] @ %s) + %s[BM, BN](1);\n        else",
-                      random_chance(&w->random, 50) ? "k + BK > K" : random_chance(&w->random, 50) ? "k < 2*BK" : "k + BK >= K", add, right, sum);
+                      random_chance(&w->random, 50)   ? "k + BK > K"
+                      : random_chance(&w->random, 50) ? "k < 2*BK"
+                                                      : "k + BK >= K",
+                      add, right, sum);
     buffer_printf(w->out, "\n        acc %s a[m*BM +: BM, k +: BK] @ %s;", add, right);
     if (twice)
         buffer_printf(w->out, "\n        acc = max(acc, %s[BM, BN](-4)) + a[m*BM +: BM, k +: BK] @ %s;", sum, right);
     buffer_puts(w->out, "\n    }");
     if (bias)
         buffer_puts(w->out, "\n    if (bias) acc += bias[n*BN +: BN][None, :];");
-    buffer_printf(w->out, "\n    let small = min(max(acc, %s[BM, BN](-8)), %s[BM, BN](%d));", sum, sum, random_between(&w->random, 8, 100));
+    buffer_printf(w->out, "\n    let small = min(max(acc, %s[BM, BN](-8)), %s[BM, BN](%d));", sum, sum,
+                  random_between(&w->random, 8, 100));
     if (rows)
-        buffer_puts(w->out, "\n    most[m*BM +: BM, n*BN +: BN] = where(small > max(small, axis = 1)[:, None] - sum(small, axis = 0)[None, :], "
+        buffer_puts(w->out, "\n    most[m*BM +: BM, n*BN +: BN] = where(small > max(small, axis = 1)[:, None] - "
+                            "sum(small, axis = 0)[None, :], "
                             "i32[BM, BN](1), i32[BM, BN](0)) + i32(m*BM + iota(BM))[:, None] * i32[BM, BN](2);");
     buffer_puts(w->out, "\n    c[m*BM +: BM, n*BN +: BN] = small;\n}\n\n");
 }
@@ -516,15 +544,21 @@ static void write_product(struct writer *w, int number)
 /* Whole rows at once: wider than registers hold, read again or written piece by piece. */
 static void write_rows(struct writer *w, int number)
 {
-    static const char *const types[] = {"f32", "f16", "bf16", "i32", "i16", "f64"}, *const wide[] = {"f32", "f32", "f32", "i32", "i32", "f64"};
-    static const char *const steps[] = {"let e = v - m;", "let e = where(v > m - %s(3), v, m);", "let e = max(v, %s[B](-2)) - min(v, m);"};
+    static const char *const types[] = {"f32", "f16", "bf16", "i32", "i16", "f64"}, *const wide[] = {"f32", "f32",
+                                                                                                     "f32", "i32",
+                                                                                                     "i32", "f64"};
+    static const char *const steps[] = {"let e = v - m;", "let e = where(v > m - %s(3), v, m);",
+                                        "let e = max(v, %s[B](-2)) - min(v, m);"};
     int type = random_below(&w->random, 6), step = random_below(&w->random, 3), loops = random_below(&w->random, 3);
     const char *t = types[type], *f = wide[type];
-    bool two = random_chance(&w->random, 40), gain = random_chance(&w->random, 40), generic = random_chance(&w->random, 20) && type < 3;
+    bool two = random_chance(&w->random, 40), gain = random_chance(&w->random, 40),
+         generic = random_chance(&w->random, 20) && type < 3;
     buffer_printf(w->out, "kernel w%d%s(x: in %s[M, N], ", number, generic ? "<T: {f32, f16}>" : "", generic ? "T" : t);
-    buffer_printf(w->out, "%s%s%sy: out %s[M, N], s: out %s[M])", gain ? "g: in " : "", gain ? f : "", gain ? "[N], " : "", f, f);
+    buffer_printf(w->out, "%s%s%sy: out %s[M, N], s: out %s[M])", gain ? "g: in " : "", gain ? f : "",
+                  gain ? "[N], " : "", f, f);
     buffer_puts(w->out, "\n    const(B: {512, 2048, 4096, 8192} >= N)\n    grid(row: M)\n{");
-    buffer_printf(w->out, "\n    let v = %s(load(x[row, 0 +: B], other = %s));", f, random_chance(&w->random, 50) ? "-8" : "0");
+    buffer_printf(w->out, "\n    let v = %s(load(x[row, 0 +: B], other = %s));", f,
+                  random_chance(&w->random, 50) ? "-8" : "0");
     buffer_puts(w->out, "\n    let m = max(v);\n    ");
     const char *hole = strstr(steps[step], "%s");
     buffer_append(w->out, steps[step], hole ? (size_t)(hole - steps[step]) : strlen(steps[step]));
@@ -532,8 +566,10 @@ static void write_rows(struct writer *w, int number)
         buffer_printf(w->out, "%s%s", f, hole + 2);
     buffer_printf(w->out, "\n    let total = %s(e);", random_chance(&w->random, 70) ? "sum" : "min");
     if (loops)
-        buffer_printf(w->out, "\n    var q = e;\n    for i in 0..%d { q = min(q + e, %s[B](6)) - %s[B](1); }", loops, f, f);
-    buffer_printf(w->out, "\n    y[row, 0 +: B] = %s%s%s;", loops ? "q" : "e", gain ? " * g[0 +: B]" : "", random_chance(&w->random, 50) ? " - min(v)" : "");
+        buffer_printf(w->out, "\n    var q = e;\n    for i in 0..%d { q = min(q + e, %s[B](6)) - %s[B](1); }", loops, f,
+                      f);
+    buffer_printf(w->out, "\n    y[row, 0 +: B] = %s%s%s;", loops ? "q" : "e", gain ? " * g[0 +: B]" : "",
+                  random_chance(&w->random, 50) ? " - min(v)" : "");
     if (two)
         buffer_printf(w->out, "\n    s[row] = total + %s(max(v * v));", f);
     else

@@ -5,7 +5,8 @@
 
 void fuzz_generate_text(struct buffer *out, uint64_t seed);
 
-/* The instances of one source; all variants of an entry get the same arguments, so that they must give the same results. */
+/* The instances of one source; all variants of an entry get the same arguments, so that they must give the same
+ * results. */
 struct text_programs {
     VECTOR(struct fuzz_program *) programs;
     VECTOR(int) entries;                     /* which entry each belongs to */
@@ -13,8 +14,8 @@ struct text_programs {
 /* False: the front end refused the source; `problem` has what it says. */
 bool fuzz_text_programs(const char *text, size_t size, uint64_t seed, struct ir_context *context, struct arena *arena,
                         struct text_programs *out, struct buffer *problem);
-/* Each instance through one way of the passes or the processor, alone: in a process of its own; instances of an entry against each
- * other.  `out` has what is wrong and the source. */
+/* Each instance through one way of the passes or the processor, alone: in a process of its own; instances of an
+ * entry against each other.  `out` has what is wrong and the source. */
 struct fuzz_text_counts { int64_t programs, instances, unsound; };
 bool fuzz_check_text(uint64_t seed, bool alone, struct fuzz_text_counts *counts, struct buffer *out);
 #endif

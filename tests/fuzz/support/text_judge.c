@@ -27,8 +27,8 @@ static void judge_here(const struct judge *judge, const struct buffer *text, str
 }
 
 /* One way through the passes and, every third time, the processor. */
-static bool judge_instance(uint64_t seed, int number, struct fuzz_program *program, bool alone, struct fuzz_text_counts *counts,
-                           struct buffer *out)
+static bool judge_instance(uint64_t seed, int number, struct fuzz_program *program, bool alone,
+                           struct fuzz_text_counts *counts, struct buffer *out)
 {
     struct arena *arena = arena_create();
     struct buffer text = {0}, reason = {0};
@@ -68,7 +68,8 @@ static bool instances_agree(uint64_t seed, const struct text_programs *all, stru
         struct fuzz_program *program = all->programs.data[i];
         struct fuzz_memory *memory = fuzz_memory_create(program);
         struct interp_problem problem;
-        good = fuzz_interpret(program, program->function, memory, false, &problem) || report(out, seed, problem.text, NULL);
+        good = fuzz_interpret(program, program->function, memory, false, &problem) ||
+               report(out, seed, problem.text, NULL);
         bool fresh = i == 0 || all->entries.data[i] != all->entries.data[i - 1];
         if (good && !fresh && !fuzz_same(program, first, memory, what, sizeof what))
             good = report(out, seed, "two instances of an entry differ", NULL);

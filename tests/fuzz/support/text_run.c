@@ -11,7 +11,8 @@ enum { LARGEST = 70 };
 static const char *target_name(int target) { return target_rows[target].name; }
 
 /* One value for each extent name. */
-static void make_arguments(const struct kernel_entry *entry, uint64_t seed, struct arena *arena, struct host_argument *arguments)
+static void make_arguments(const struct kernel_entry *entry, uint64_t seed, struct arena *arena,
+                           struct host_argument *arguments)
 {
     struct random random = {seed};
     int64_t *names = ARENA_ARRAY(arena, int64_t, entry->names.count + 1);
@@ -28,8 +29,11 @@ static void make_arguments(const struct kernel_entry *entry, uint64_t seed, stru
         const struct kernel_parameter *p = &entry->parameters.data[i];
         arguments[i].present = !p->optional || random_chance(&random, 50);
         if (p->kind != KERNEL_VIEW) {
-            enum ir_element element = p->kind == KERNEL_SCALAR ? p->element : p->kind == KERNEL_KEY ? p->element : IR_I32;
-            arguments[i].bits = ir_int_to_bits(element, random_between(&random, 0, element == IR_BOOL || p->kind == KERNEL_KEY ? 1 : 6));
+            enum ir_element element = p->kind == KERNEL_SCALAR ? p->element
+                                      : p->kind == KERNEL_KEY  ? p->element
+                                                               : IR_I32;
+            arguments[i].bits = ir_int_to_bits(
+                element, random_between(&random, 0, element == IR_BOOL || p->kind == KERNEL_KEY ? 1 : 6));
             continue;
         }
         int64_t stride = 1;
@@ -40,15 +44,21 @@ static void make_arguments(const struct kernel_entry *entry, uint64_t seed, stru
             arguments[i].stride[d] = stride;
             stride *= int64_max(1, arguments[i].extent[d]);
         }
-        arguments[i].data = arguments[i].present ? (void *)(uintptr_t)FUZZ_ALIGNMENT : NULL; /* only asked how it is aligned */
+        arguments[i].data =
+            arguments[i].present ? (void *)(uintptr_t)FUZZ_ALIGNMENT : NULL; /* only asked how it is aligned */
     }
 }
 
-static void set_argument(const struct kernel_parameter *p, const struct host_argument *argument, const struct ir_type *type,
-                         uint64_t fill, struct fuzz_argument *out)
+static void set_argument(const struct kernel_parameter *p, const struct host_argument *argument,
+                         const struct ir_type *type, uint64_t fill, struct fuzz_argument *out)
 {
-    *out = (struct fuzz_argument){.type = type, .bits = argument->bits, .absent = p->kind == KERNEL_VIEW && !argument->present,
-                                  .output = p->direction != KERNEL_IN, .block = 1, .fill = fill, .elements = 1};
+    *out = (struct fuzz_argument){.type = type,
+                                  .bits = argument->bits,
+                                  .absent = p->kind == KERNEL_VIEW && !argument->present,
+                                  .output = p->direction != KERNEL_IN,
+                                  .block = 1,
+                                  .fill = fill,
+                                  .elements = 1};
     for (int d = 0; p->kind == KERNEL_VIEW && d < p->rank; d++) {
         out->extent[d] = argument->extent[d];
         out->stride[d] = argument->stride[d];
@@ -59,8 +69,8 @@ static void set_argument(const struct kernel_parameter *p, const struct host_arg
 }
 
 /* The variant as a program; NULL: its facts do not hold for these arguments. */
-static struct fuzz_program *make_program(const struct host_call *call, const struct kernel_variant *variant, uint64_t seed,
-                                         struct arena *arena)
+static struct fuzz_program *make_program(const struct host_call *call, const struct kernel_variant *variant,
+                                         uint64_t seed, struct arena *arena)
 {
     const struct kernel_entry *entry = call->entry;
     struct fuzz_program *program = ARENA_NEW(arena, struct fuzz_program);
@@ -75,7 +85,8 @@ static struct fuzz_program *make_program(const struct host_call *call, const str
     program->function = variant->function;
     program->function->name = intern(ir_context_names(variant->module->context), "fuzz");
     for (int d = 0; d < variant->grid_rank; d++)
-        if (!host_evaluate(call, variant->grid[d], &program->grid[d]) || program->grid[d] < 0 || program->grid[d] > 1000)
+        if (!host_evaluate(call, variant->grid[d], &program->grid[d]) || program->grid[d] < 0 ||
+            program->grid[d] > 1000)
             return NULL;
     for (int i = 0; i < entry->parameters.count; i++) {
         const struct kernel_parameter *p = &entry->parameters.data[i];
@@ -84,7 +95,8 @@ static struct fuzz_program *make_program(const struct host_call *call, const str
         if (program->argument_count == FUZZ_MAX_ARGUMENTS)
             return NULL;
         const struct ir_type *type = program->function->body->arguments.data[program->argument_count]->type;
-        set_argument(p, &call->arguments[i], type, seed * 31 + (uint64_t)i, &program->arguments[program->argument_count++]);
+        set_argument(p, &call->arguments[i], type, seed * 31 + (uint64_t)i,
+                     &program->arguments[program->argument_count++]);
     }
     return program->argument_count == program->function->body->arguments.count ? program : NULL;
 }
