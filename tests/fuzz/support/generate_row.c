@@ -19,6 +19,7 @@ struct row_program {
     int64_t length;
     bool fixed;               /* lengths are known when it is compiled */
     bool masked;
+    bool single;              /* views are the row itself; there is one instance */
     int next;                 /* number for names */
     char tile[24], line[24];  /* behind the element, in types: of the tile, of what a reduction gives */
     char value[MOST_VALUES][16];
@@ -35,18 +36,28 @@ static void add_view(struct row_program *p, const char *name, const char *elemen
     char extent[32] = "?";
     if (p->fixed)
         snprintf(extent, sizeof extent, "%lld", (long long)p->length);
+    const char *facts = "limit(2147483648), restrict", *direction = is_output ? "inout" : "in";
+    if (p->single) {
+        buffer_printf(p->out, "// view extent %lld stride 1 elements %lld block %lld content 0 fill %d%s\n",
+                      (long long)p->length, (long long)pitch, (long long)p->length, p->next++,
+                      is_output ? " output" : "");
+        buffer_printf(parameters, "%s%%%s: view<%s, [%s], [1], %s> {align(16), %s}", parameters->size ? ", " : "", name,
+                      element, extent, direction, facts);
+        return;
+    }
     buffer_printf(p->out, "// view extent %lld %lld stride %lld 1 elements %lld block %d content 0 fill %d%s\n",
                   (long long)rows, (long long)p->length, (long long)pitch, (long long)(pitch * rows),
                   p->height ? p->height : 1, p->next++, is_output ? " output" : "");
-    buffer_printf(parameters, "%s%%%s: view<%s, [?, %s], [?, 1], %s> {align(16), stride_multiple(8, 0), "
-                  "limit(2147483648), restrict}", parameters->size ? ", " : "", name, element, extent,
-                  is_output ? "inout" : "in");
+    buffer_printf(parameters, "%s%%%s: view<%s, [?, %s], [?, 1], %s> {align(16), stride_multiple(8, 0), %s}",
+                  parameters->size ? ", " : "", name, element, extent, direction, facts);
 }
 
 static const char *place(const struct row_program *p, char *text, size_t size)
 {
     if (p->height)
         snprintf(text, size, "%%row +: %d, %%nought +: %d", p->height, p->width);
+    else if (p->single)
+        snprintf(text, size, "%%nought +: %d", p->width);
     else
         snprintf(text, size, "%%row, %%nought +: %d", p->width);
     return text;
@@ -211,7 +222,8 @@ static void choose(struct row_program *p)
         p->width /= p->height;
     p->length = chance(p, 40) ? p->width : random_between(&p->random, chance(p, 20) ? 1 : p->width / 2, p->width + 9);
     p->fixed = chance(p, 40);
-    p->masked = chance(p, 40);
+    p->single = !p->height && chance(p, 40);
+    p->masked = chance(p, p->single ? 60 : 40);
     snprintf(p->tile, sizeof p->tile, p->height ? "[%d, %d]" : "[%d]", p->height ? p->height : p->width, p->width);
     if (p->height)
         snprintf(p->line, sizeof p->line, "[%d]", p->height);
@@ -245,7 +257,7 @@ void fuzz_generate_row(struct buffer *out, uint64_t seed)
     choose(p);
     bool in_place = chance(p, 30), has_weights = chance(p, 35), has_bias = chance(p, 35), has_second = chance(p, 25);
     p->from = in_place ? "y" : "x";
-    buffer_printf(out, "// seed %llu\n// grid 2\n", (unsigned long long)seed);
+    buffer_printf(out, "// seed %llu\n// grid %d\n", (unsigned long long)seed, p->single ? 1 : 2);
     if (!in_place)
         add_view(p, "x", p->narrow, false, &parameters);
     if (has_weights)
