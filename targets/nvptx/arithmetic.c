@@ -131,11 +131,20 @@ static LLVMValueRef integer_binary(struct lowering *l, enum ir_opcode opcode, en
     }
 }
 
+/* What min and max chose keeps its bits, infinity too, which a cast would bring to the largest finite number.  The upper
+ * byte of f16, in which f32 that came from e5m2 is exact. */
+static LLVMValueRef chosen_e5m2(struct lowering *l, LLVMValueRef f32) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef half = LLVMBuildBitCast(b, LLVMBuildFPTrunc(b, f32, l->f16, ""), l->i16, "");
+    return LLVMBuildTrunc(b, LLVMBuildLShr(b, half, LLVMConstInt(l->i16, 8, false), ""), l->i8, "");
+}
+
 static LLVMValueRef binary(struct lowering *l, enum ir_opcode opcode, enum ir_element element, bool nan, LLVMValueRef a,
                            LLVMValueRef b) {
     if (!ir_is_float(element)) return integer_binary(l, opcode, element, a, b);
     if (!computes_in_f32(element)) return float_binary(l, opcode, element, nan, a, b);
     LLVMValueRef result = float_binary(l, opcode, IR_F32, nan, cast_to_f32(l, element, a), cast_to_f32(l, element, b));
+    if (element == IR_F8E5M2 && (opcode == OP_MIN || opcode == OP_MAX)) return chosen_e5m2(l, result);
     return cast_value(l, IR_F32, element, result, IR_ROUND_RTNE, false);
 }
 
