@@ -94,9 +94,11 @@ static void lower_load(struct lowering *l, struct ir_operation *operation) {
     LLVMBuildCondBr(l->builder, reach.whole, wide, narrow);
     LLVMPositionBuilderAtEnd(l->builder, wide);
     load_words(l, &reach, vector, vector, a);
+    ptx_end_arm(l);
     LLVMBuildBr(l->builder, join);
     LLVMPositionBuilderAtEnd(l->builder, narrow);
     load_words(l, &reach, &single, vector, b);
+    ptx_end_arm(l);
     LLVMBuildBr(l->builder, join);
     LLVMPositionBuilderAtEnd(l->builder, join);
     for (int i = 0; i < words; i++) {
@@ -141,9 +143,11 @@ static void lower_store(struct lowering *l, struct ir_operation *operation) {
     LLVMBuildCondBr(l->builder, reach.whole, wide, narrow);
     LLVMPositionBuilderAtEnd(l->builder, wide);
     store_all(l, &reach, reach.vector, leader);
+    ptx_end_arm(l);
     LLVMBuildBr(l->builder, join);
     LLVMPositionBuilderAtEnd(l->builder, narrow);
     store_all(l, &reach, single, leader);
+    ptx_end_arm(l);
     LLVMBuildBr(l->builder, join);
     LLVMPositionBuilderAtEnd(l->builder, join);
 }

@@ -158,6 +158,13 @@ static void lower_while(struct lowering *l, struct ir_operation *operation) {
     LLVMPositionBuilderAtEnd(b, after);
 }
 
+static bool touches_memory(const struct ir_block *block) {
+    for (const struct ir_operation *op = block->first; op; op = op->next)
+        if (ir_op_info[op->opcode].traits & (IR_TRAIT_READ | IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) || ir_has_effect(op))
+            return true;
+    return false;
+}
+
 static void lower_if(struct lowering *l, struct ir_operation *operation) {
     LLVMBuilderRef b = l->builder;
     LLVMBasicBlockRef arms[2] = {value_block(l, "then"), value_block(l, "else")}, join = value_block(l, "join"),
@@ -168,6 +175,7 @@ static void lower_if(struct lowering *l, struct ir_operation *operation) {
         LLVMPositionBuilderAtEnd(b, arms[i]);
         lower_block(l, operation->regions[i]);
         yields[i] = ir_terminator(operation->regions[i]);
+        if (touches_memory(operation->regions[i])) ptx_end_arm(l);
         ends[i] = LLVMGetInsertBlock(b);
         LLVMBuildBr(b, join);
     }
@@ -184,7 +192,9 @@ void lower_region(struct lowering *l, struct ir_block *block, const LLVMValueRef
         one[0] = arguments[i];
         give(l, block->arguments.data[i], one, 1);
     }
+    l->per_element++;
     lower_block(l, block);
+    l->per_element--;
     const struct ir_operation *yield = ir_terminator(block);
     for (int i = 0; i < yield->operand_count; i++) results[i] = value_register(l, yield->operands[i], 0);
 }

@@ -58,6 +58,10 @@ LLVMValueRef ptx_emit(struct lowering *l, enum ptx_row row, LLVMTypeRef result, 
     return emit(l, text, constraints, rows[row].flags, result, arguments, count);
 }
 
+void ptx_end_arm(struct lowering *l) {
+    if (!l->one_thread && !l->single && !l->per_element) ptx_emit(l, PTX_WARP_MEETS, l->nothing, NULL, 0, NULL);
+}
+
 const char *ptx_words(struct lowering *l, enum ptx_row row, const char *const *words) {
     return fill(l, rows[row].text, &words);
 }

@@ -1,0 +1,108 @@
+/* PTX of tile IR where only a GPU could show that it is wrong.  No ptxas is needed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "passes/pass.h"
+#include "targets/nvptx/assemble.h"
+
+static int failures;
+
+static void fail(const char *name, const char *row, const char *what) {
+    printf("%s, %s: %s\n", name, row, what);
+    failures++;
+}
+
+/* The text for a row of targets; what it costs lives in the arena. */
+static const char *ptx_of(struct arena *arena, const char *name, const char *text, const char *row) {
+    struct diagnostics *diagnostics = diagnostics_create(arena);
+    struct ir_context *context = ir_context_create(arena);
+    struct source source = {name, text, strlen(text), NULL};
+    const struct target_row *target = &target_rows[target_find(row)];
+    struct target_options options = {.arena = arena, .context = context, .diagnostics = diagnostics, .optimization = 2,
+                                     .jobs = 1};
+    struct pass_context passes = {.arena = arena, .diagnostics = diagnostics, .target = target, .name = "test"};
+    struct pass_run run = {0};
+    struct buffer ptx = {0};
+    int64_t shared_bytes;
+    struct ir_module *module = ir_parse_module(context, arena, diagnostics, &source);
+    run.passes = pass_pipeline(target, 2, &run.count);
+    if (!module || !ir_verify_module(module, diagnostics) || !pass_run_all(&run, module->first, &passes) ||
+        !nvptx_make_ptx(&options, target, module->first, false, &ptx, &shared_bytes)) {
+        diag_print(diagnostics, stdout, false);
+        fail(name, row, "no text");
+        return "";
+    }
+    const char *kept = arena_copy(arena, ptx.data, ptx.size);
+    buffer_free(&ptx);
+    return kept;
+}
+
+/* Infinity that min or max chose stays one: no cast, which saturates, makes the new bits. */
+static void check_extremes(void) {
+    static const char *const rows[] = {"sm_75", "sm_80", "sm_90a", "sm_100a"}, *const actions[] = {"min", "max"};
+    for (int i = 0; i < 8; i++) {
+        struct arena *arena = arena_create();
+        const char *text = arena_printf(
+            arena, "kernel @extreme(%%x: view<f8e5m2, [?], [1], inout>) grid(1) {\n"
+                   "    %%z = constant value(0) : index\n    %%v = constant value(1.0) : f8e5m2[64]\n"
+                   "    %%o = atomic action(%s) %%x[%%z +: 64], %%v : f8e5m2[64]\n    return\n}\n", actions[i % 2]);
+        const char *ptx = ptx_of(arena, "extreme", text, rows[i / 2]);
+        if (strstr(ptx, "satfinite")) fail("extreme", rows[i / 2], "an infinity is saturated");
+        if (!strstr(ptx, "cvt.rn.f16.f32")) fail("extreme", rows[i / 2], "the chosen bits come from elsewhere");
+        arena_destroy(arena);
+    }
+}
+
+static bool is_guarded_access(const char *line) {
+    const char *code = line[0] == '@' ? strchr(line, ' ') : NULL;
+    return code && (!strncmp(code, " ld.global", 10) || !strncmp(code, " st.global", 10));
+}
+
+/* Where a warp goes on as a whole behind accesses under predicates, its lanes meet first: see ptx_end_arm. */
+static void check_arms(const char *name, const char *text, const char *row, int least) {
+    struct arena *arena = arena_create();
+    bool guarded = false;
+    int met = 0;
+    for (const char *line = ptx_of(arena, name, text, row), *end; *line; line = *end ? end + 1 : end) {
+        line += strspn(line, " \t");
+        end = line + strcspn(line, "\n");
+        bool jumps = !strncmp(line, "bra", 3), label = line[0] == '$';
+        if (!strncmp(line, "bar.", 4)) {
+            met += guarded && !strncmp(line, "bar.warp.sync", 13);
+            guarded = false;
+        } else if (is_guarded_access(line)) {
+            guarded = true;
+        } else if (jumps || label) {
+            if (guarded) fail(name, row, "an arm ends in an access under a predicate");
+            guarded = false;
+        }
+    }
+    if (met < least) fail(name, row, "lanes meet in fewer places than there are arms");
+    arena_destroy(arena);
+}
+
+#define ROWS(type, way) "view<" type ", [?, ?], [?, 1], " way "> {align(16), stride_multiple(4, 0), limit(2147483648)}"
+/* Vectors that may straddle the end of the row: by vectors or by elements. */
+static const char ragged[] =
+    "kernel @ragged(%x: " ROWS("f32", "in") ", %y: " ROWS("f32", "out") ", %n: index) grid(1) warps(2) {\n"
+    "    %row = grid_index dimension(0) : index\n    %z = constant value(0.0) : f32\n"
+    "    %four = constant value(4) : index\n    %at = mul %n, %four : index\n"
+    "    %v = load %x[%row, %at +: 512], %z : f32[512]\n    store %y[%row, %at +: 512], %v\n    return\n}\n";
+static const char branch[] =
+    "kernel @branch(%y: view<f32, [?], [1], inout>, %n: index) grid(1) warps(2) {\n"
+    "    %z = constant value(0) : index\n    %c = compare predicate(gt) %n, %z : bool\n"
+    "    %v = constant value(1.0) : f32[64]\n    %w = constant value(2.0) : f32[128]\n"
+    "    if %c {\n        store %y[%n +: 64], %v\n        yield\n    } else {\n"
+    "        store %y[%z +: 128], %w\n        yield\n    }\n    return\n}\n";
+
+int main(void) {
+    static const char *const rows[] = {"sm_75", "sm_80", "sm_90a"};
+    check_extremes();
+    for (int i = 0; i < 3; i++) {
+        check_arms("ragged", ragged, rows[i], 4);
+        check_arms("branch", branch, rows[i], 2);
+    }
+    return failures != 0;
+}
