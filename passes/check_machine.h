@@ -20,7 +20,7 @@ enum check_kind {
     CHECK_FENCED_COPY,
     CHECK_STORE,          /* groups of TMA stores */
     CHECK_KINDS,
-    CHECK_BULK            /* TMA loads come in any order, and are over when a phase of the mbarrier that counts them is */
+    CHECK_BULK            /* TMA loads come in any order, and are over when a phase of the mbarrier they count in is */
 };
 /* What is known to be over: check->clock_size numbers, CHECK_KINDS for each agent and the phases of each mbarrier. */
 typedef int *check_clock;
@@ -94,7 +94,7 @@ struct check {
     VECTOR(struct check_agent *) agents;   /* 0: the function's body */
     int most_agents, clock_size;
     check_clock scratch;
-    const struct ir_operation **jump;      /* by id of an operation's first result: what matters next; NULL: not known */
+    const struct ir_operation **jump;      /* by id of an operation's first result: what matters next, if known */
     int steps;                             /* left */
     bool ready, found;                     /* mbarriers are set up; something was reported */
     bool cluster_ready;                    /* those of the cluster's other blocks, too */

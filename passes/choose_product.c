@@ -9,8 +9,8 @@
  * target emits.  Right because every instruction computes the same products; which sums are rounded when is left open
  * by the language.
  *
- * An exp2 of f32 whose results become 16-bit factors may give 0 below 2^-126 (the language says so, but for --strict-fp):
- * three instructions an element less, where softmax feeds a product. */
+ * An exp2 of f32 whose results become 16-bit factors may give 0 below 2^-126 (the language says so, but for
+ * --strict-fp): three instructions an element less, where softmax feeds a product. */
 #include "passes/pass.h"
 #include "passes/product_choice.h"
 #include "passes/rewrite.h"
@@ -21,11 +21,13 @@ struct choosing { struct pass_context *context; bool changed; };
 static void flush_factor(struct choosing *c, const struct ir_value *value)
 {
     struct ir_operation *op = value->definition;
-    while (op && (op->opcode == OP_PERMUTE || (op->opcode == OP_CAST && ir_element_info[op->results[0]->type->element].bits == 16)))
+    while (op && (op->opcode == OP_PERMUTE ||
+                  (op->opcode == OP_CAST && ir_element_info[op->results[0]->type->element].bits == 16)))
         op = op->operands[0]->definition;
     bool exponential = op && op->opcode == OP_MATH && ir_number(op, IR_ATTRIBUTE_FUNCTION, 0) == IR_MATH_EXP2 &&
                        op->results[0]->type->element == IR_F32;
-    if (!exponential || op->block->function->strict_fp || ir_attribute(op, IR_ATTRIBUTE_FLUSH) || !pass_fuel(c->context))
+    if (!exponential || op->block->function->strict_fp || ir_attribute(op, IR_ATTRIBUTE_FLUSH) ||
+        !pass_fuel(c->context))
         return;
     ir_set_number(op, IR_ATTRIBUTE_FLUSH, 1);
     c->changed = true;
@@ -45,7 +47,8 @@ static void report(struct choosing *c, const struct ir_operation *op, const stru
     }
     const char *text = why.data ? why.data : "";
     if (product_choice_could_be_better(choice))
-        pass_warn(c->context, DIAGNOSTIC_W1203, op->at, "this product is computed by %s%s", names[choice->instruction], text);
+        pass_warn(c->context, DIAGNOSTIC_W1203, op->at, "this product is computed by %s%s", names[choice->instruction],
+                  text);
     else
         pass_remark(c->context, op->at, "this product is computed by %s%s", names[choice->instruction], text);
     buffer_free(&why);

@@ -5,9 +5,9 @@
  *                                                     %b = mul %x, %a : f32[64] …
  *
  * A body of plain elementwise operations is written out on whole tiles; one with control flow is applied element by
- * element, in a `map` (on scalars: in place); so is a long one on a large tile of a GPU kernel.  Narrower floats without a
- * function of their own go through f32 and are rounded once, as the language says.  What the library does not have is
- * left to the target. */
+ * element, in a `map` (on scalars: in place); so is a long one on a large tile of a GPU kernel.  Narrower floats
+ * without a function of their own go through f32 and are rounded once, as the language says.  What the library does
+ * not have is left to the target. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 #include "targets/target.h"

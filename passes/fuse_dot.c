@@ -5,7 +5,8 @@
  *     %s = add %c, %p : f32[64, 64]
  *
  * A chain of products that starts from zero takes the other summand at its start:
- *     %p = dot %a, %b, %z     %q = dot %d, %e, %p     %s = add %c, %q     ->     %p = dot %a, %b, %c     %q = dot %d, %e, %p
+ *     %p = dot %a, %b, %z     %q = dot %d, %e, %p     %s = add %c, %q
+ *     ->     %p = dot %a, %b, %c     %q = dot %d, %e, %p
  *
  * Right because the order of accumulation of a product is the target's own (the language says so), and adding from zero
  * is one of these orders; integers wrap.  Only when nothing else uses the product: else it would be computed twice. The

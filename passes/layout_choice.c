@@ -251,8 +251,8 @@ static void int_extents(const struct ir_type *type, int *extent)
         extent[d] = (int)type->extent[d];
 }
 
-/* The instruction's own where there is one.  Else factors come from shared memory: lanes in a rectangle read few different rows and columns; warps along the rows
- * keep row reductions inside a warp. */
+/* The instruction's own where there is one.  Else factors come from shared memory: lanes in a rectangle read few
+ * different rows and columns; warps along the rows keep row reductions inside a warp. */
 static const struct layout *dot_layout(const struct layout_choice *choice, const struct ir_operation *dot)
 {
     const struct ir_type *type = dot->results[0]->type;
@@ -415,10 +415,11 @@ static void measure(struct ir_operation *op, void *context)
 }
 
 /* Elementwise work wants some 16 elements a thread, so that several 16-byte loads are in flight.  Rows that are
- * reduced want 32, so that fewer threads have to meet, and no more than 16 warps.  (Measured on an H200: softmax, layernorm and rmsnorm of 1024 to 65536 bf16.)  Products take 64 accumulators a
- * thread, on up to 8 warps, on up to 16 where 8 would hold more than 96 together: ptxas spills then and takes
- * minutes.  A number that the author gave is taken, as a power of two, unless a product's accumulators would not fit
- * into a thread's registers (more than 128). */
+ * reduced want 32, so that fewer threads have to meet, and no more than 16 warps.  (Measured on an H200: softmax,
+ * layernorm and rmsnorm of 1024 to 65536 bf16.)  Products take 64 accumulators a thread, on up to 8 warps, on up to
+ * 16 where 8 would hold more than 96 together: ptxas spills then and takes minutes.  A number that the author gave
+ * is taken, as a power of two, unless a product's accumulators would not fit into a thread's registers (more than
+ * 128). */
 int layout_choose_warps(struct ir_function *function)
 {
     struct sizes sizes = { 0 };

@@ -203,7 +203,8 @@ static bool is_light(const struct ir_operation *op)
     switch (op->opcode) {
     case OP_CONSTANT: case OP_IOTA: case OP_SPLAT: case OP_BROADCAST: case OP_RESHAPE: case OP_PERMUTE: case OP_CAST:
     case OP_BITCAST: case OP_ADD: case OP_SUB: case OP_MUL: case OP_NEG: case OP_MIN: case OP_MAX: case OP_AND:
-    case OP_OR: case OP_XOR: case OP_NOT: case OP_SHL: case OP_SHR: case OP_COMPARE: case OP_SELECT: case OP_POINTER_ADD:
+    case OP_OR: case OP_XOR: case OP_NOT: case OP_SHL: case OP_SHR: case OP_COMPARE: case OP_SELECT:
+    case OP_POINTER_ADD:
         return true;
     case OP_REM: case OP_DIV:
         return !ir_is_float(element) && op->operands[1]->definition && rewrite_is_constant(op->operands[1]);

@@ -358,7 +358,8 @@ static void rotate(struct rotation *r)
     struct ir_builder builder = rewrite_before(loop);
     int carried = r->crossing.count + loop->result_count - 1, count;
     struct ir_value **values = ARENA_ARRAY(r->context->arena, struct ir_value *, carried + 4);
-    const struct ir_type **types = ARENA_ARRAY(r->context->arena, const struct ir_type *, carried + loop->result_count + 1);
+    const struct ir_type **types =
+        ARENA_ARRAY(r->context->arena, const struct ir_type *, carried + loop->result_count + 1);
     int64_t step;
     bool down = ir_constant_integer(loop->operands[2], &step) && step < 0;
     struct ir_value *some =
@@ -406,7 +407,12 @@ static void rotate(struct rotation *r)
 
 /* ---- loops ---- */
 
-struct visiting { struct pass_context *context; struct ir_function *function; const struct ir_block *rotated; bool changed, turns; };
+struct visiting {
+    struct pass_context *context;
+    struct ir_function *function;
+    const struct ir_block *rotated;
+    bool changed, turns;
+};
 
 static void visit(struct ir_operation *op, void *data)
 {

@@ -3,7 +3,8 @@
  *     %u = if %c { %b = load %bias[%n +: 256]   %w = add %acc, broadcast %b   yield %w } else { yield %acc }
  *     %v = cast %u : bf16[128, 256]
  * its part [0, 64 +: 64] is
- *     %u1 = if %c { %b1 = load %bias[%n + 64 +: 64]   %w1 = add (extract start(0, 64) %acc), broadcast %b1   yield %w1 }
+ *     %u1 = if %c { %b1 = load %bias[%n + 64 +: 64]
+ *                     %w1 = add (extract start(0, 64) %acc), broadcast %b1   yield %w1 }
  *           else { %e = extract start(0, 64) %acc   yield %e }
  *     %v1 = cast %u1 : bf16[128, 64]
  * so that a thread holds the accumulator and one part of what is made of it, not every value on the way in full.  What

@@ -23,7 +23,7 @@ struct panel {
  * users may not have been copied yet. */
 void panel_open(struct panel *panel, struct ir_function *function, const struct ir_value *value,
                 struct ir_value *const *copies, int count);
-/* The part of `value` at the builder's point: elementwise operations, casts, broadcasts, loads and branches that only the
- * value needs are computed again for the part, everything else is cut out by extract. */
+/* The part of `value` at the builder's point: elementwise operations, casts, broadcasts, loads and branches that
+ * only the value needs are computed again for the part, everything else is cut out by extract. */
 struct ir_value *panel_of(struct panel *panel, struct ir_builder *builder, struct ir_value *value);
 #endif

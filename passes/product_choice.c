@@ -99,7 +99,8 @@ struct product_choice product_choice_of(const struct target_row *target, const s
     }
     if (choice.obstacles == 0 && choice.instruction < strongest) {
         choice.missed = strongest;
-        choice.obstacles = product->a == IR_F32 && product->precision == IR_PRECISION_IEEE ? PRODUCT_IEEE : PRODUCT_ELEMENTS;
+        choice.obstacles =
+            product->a == IR_F32 && product->precision == IR_PRECISION_IEEE ? PRODUCT_IEEE : PRODUCT_ELEMENTS;
     }
     return choice;
 }
@@ -126,14 +127,15 @@ void product_explain(struct buffer *out, const struct product *product, const st
         buffer_printf(out, "%sits sums are promoted", separators[count++ > 0]);
     for (int i = 0; i < 4; i++)
         if (choice->obstacles & extents[i].obstacle)
-            buffer_printf(out, "%s%s %lld, no multiple of %d", separators[count++ > 0], extents[i].name, extents[i].extent,
-                          extents[i].step);
+            buffer_printf(out, "%s%s %lld, no multiple of %d", separators[count++ > 0], extents[i].name,
+                          extents[i].extent, extents[i].step);
     if (choice->obstacles & PRODUCT_IEEE)
         buffer_printf(out, "%sf32 with precision = ieee has no tensor instruction", separators[count++ > 0]);
     if (choice->obstacles & PRODUCT_ELEMENTS)
         buffer_printf(out, "%s%s", separators[count++ > 0],
-                      wgmma && choice->instruction == IR_INSTRUCTION_MMA ? "wgmma is used for 16-bit floats only"
-                                                                         : "the target has no tensor instruction for these elements");
+                      wgmma && choice->instruction == IR_INSTRUCTION_MMA
+                          ? "wgmma is used for 16-bit floats only"
+                          : "the target has no tensor instruction for these elements");
 }
 
 struct product_shape product_shape(const struct target_row *row, const struct product *product,

@@ -30,8 +30,8 @@ enum product_obstacle {
     PRODUCT_IEEE = 64,      /* f32 factors with all their bits */
     PRODUCT_ELEMENTS = 128  /* the target has none for these elements */
 };
-/* `missed` is the stronger instruction that is nearest to fitting, and `obstacles` all that keeps it out; FMA and 0: the
- * target has no stronger one.  `step`: of what the extents have to be multiples for it. */
+/* `missed` is the stronger instruction that is nearest to fitting, and `obstacles` all that keeps it out; FMA and 0:
+ * the target has no stronger one.  `step`: of what the extents have to be multiples for it. */
 struct product_choice {
     enum ir_instruction instruction, missed;
     unsigned obstacles;

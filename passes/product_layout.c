@@ -20,7 +20,8 @@ static bool same_extents(const struct ir_type *a, const struct ir_type *b)
 /* Is there a factor that comes from memory as it is: it will be read from a buffer. */
 static bool is_loaded(const struct ir_value *value)
 {
-    while (value->definition && (value->definition->opcode == OP_PERMUTE || value->definition->opcode == OP_CONVERT_LAYOUT))
+    while (value->definition &&
+           (value->definition->opcode == OP_PERMUTE || value->definition->opcode == OP_CONVERT_LAYOUT))
         value = value->definition->operands[0];
     return value->definition && value->definition->opcode == OP_LOAD;
 }
@@ -152,7 +153,8 @@ int product_warps(struct ir_function *function, int given)
     }
     if (!c.mma)
         return 0;
-    if (given > 0 && given <= c.grid && is_power_of_two(given) && c.rows % 16 == 0 && c.most <= (int64_t)given * 32 * 128)
+    if (given > 0 && given <= c.grid && is_power_of_two(given) && c.rows % 16 == 0 &&
+        c.most <= (int64_t)given * 32 * 128)
         return given;
     int warps = 4;
     while (warps < MOST_MMA_WARPS && c.products > (int64_t)warps * 32 * 128)

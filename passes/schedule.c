@@ -13,13 +13,14 @@
  *         yield %sum, %next
  *     }
  *
- * The body's operations form a graph: values, and effects that a load may not cross.  A model of one block that issues
- * in order (schedule_plan.c, with the latencies of schedule_cost.c) gives the time at which each load's result is wanted
- * and the time of an iteration, hence how many iterations ahead it must be made; a load whose place comes from another
- * load (x[index[j]]) is wanted by that one.  Each iteration ahead costs the registers of its result: where these do not
- * do, a load is made behind the last use of the one before, in the same registers, or stays.  A load that its own
- * iteration can cover moves to the top of it.  Short iterations are written out and make their loads together
- * (schedule_together.c): what is carried round a loop changes registers, which waits for what is on its way.
+ * The body's operations form a graph: values, and effects that a load may not cross.  A model of one block that
+ * issues in order (schedule_plan.c, with the latencies of schedule_cost.c) gives the time at which each load's
+ * result is wanted and the time of an iteration, hence how many iterations ahead it must be made; a load whose place
+ * comes from another load (x[index[j]]) is wanted by that one.  Each iteration ahead costs the registers of its
+ * result: where these do not do, a load is made behind the last use of the one before, in the same registers, or
+ * stays.  A load that its own iteration can cover moves to the top of it.  Short iterations are written out and make
+ * their loads together (schedule_together.c): what is carried round a loop changes registers, which waits for what
+ * is on its way.
  *
  * Right because a load that runs ahead is made only if its iteration comes, from the same operands, and nothing in the
  * loop writes what it reads or orders memory.  Scalars that the loop carries and that loads depend on are computed

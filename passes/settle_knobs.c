@@ -55,9 +55,10 @@ bool pass_settle_knobs(struct ir_function *function, struct pass_context *contex
     changed |= drop(function, context, &function->split_k, 2, "split_k", "no pass splits a sum over programs");
     int slots = most_slots(function->body);
     if (function->stages > 1 && slots == 1)
-        pass_remark(context, function->at, "stages = %d has no effect here: no loop brings tiles ahead into shared memory",
-                    function->stages);
+        pass_remark(context, function->at,
+                    "stages = %d has no effect here: no loop brings tiles ahead into shared memory", function->stages);
     else if (function->stages > slots)
-        pass_remark(context, function->at, "stages = %d has no effect here: %d fit into shared memory", function->stages, slots);
+        pass_remark(context, function->at, "stages = %d has no effect here: %d fit into shared memory",
+                    function->stages, slots);
     return changed;
 }

@@ -235,7 +235,8 @@ static int uneven_along(const struct outline *o, int dimension)
 {
     int direction = 0;
     for (int c = 0; c < o->channels.count; c++)
-        for (const struct ir_block *block = o->channels.data[c].wait->block; block->parent; block = block->parent->block) {
+        for (const struct ir_block *block = o->channels.data[c].wait->block; block->parent;
+             block = block->parent->block) {
             const struct ir_operation *loop = block->parent;
             if (loop->opcode != OP_FOR)
                 continue;

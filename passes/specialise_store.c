@@ -86,7 +86,8 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
     int extent[2] = { (int)tile->extent[0], panels->width };
     int64_t wide[2] = { extent[0], extent[1] };
     const struct layout *shared = shared_form_layout(table, 2, extent, bytes, 1);
-    const struct layout *part = panels->count == 1 ? tile->layout : layout_shrink(table, tile->layout, 1, panels->count);
+    const struct layout *part =
+        panels->count == 1 ? tile->layout : layout_shrink(table, tile->layout, 1, panels->count);
     if (!shared || !part)
         return false;
     int slots = panels->count % 2 ? 1 : 2;

@@ -5,11 +5,12 @@
 #include "ir/shared_form.h"
 #include "targets/target.h"
 
-/* The load itself: a rank-2 slice without mask whose outside is zero.  *contiguous: the tile's dimension whose neighbours
- * are neighbours in memory.  False: *reason is a sentence. */
+/* The load itself: a rank-2 slice without mask whose outside is zero.  *contiguous: the tile's dimension whose
+ * neighbours are neighbours in memory.  False: *reason is a sentence. */
 bool stage_copy_possible(const struct target_row *target, const struct ir_operation *load, int *contiguous,
                          const char **reason);
-/* The copy into a buffer of this type for this product, by what its target uses: TMA where roles follow, else cp.async. */
+/* The copy into a buffer of this type for this product, by what its target uses: TMA where roles follow, else
+ * cp.async. */
 bool stage_copy_fits(const struct target_row *target, const struct ir_operation *dot, const struct ir_operation *load,
                      const struct ir_type *buffer, const char **reason);
 /* Targets whose products are fed by a role of their own (specialise). */
