@@ -131,8 +131,8 @@ static LLVMValueRef integer_binary(struct lowering *l, enum ir_opcode opcode, en
     }
 }
 
-/* What min and max chose keeps its bits, infinity too, which a cast would bring to the largest finite number.  The upper
- * byte of f16, in which f32 that came from e5m2 is exact. */
+/* What min and max chose keeps its bits, infinity too, which a cast would bring to the largest finite number.
+ * The upper byte of f16, in which f32 that came from e5m2 is exact. */
 static LLVMValueRef chosen_e5m2(struct lowering *l, LLVMValueRef f32) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef half = LLVMBuildBitCast(b, LLVMBuildFPTrunc(b, f32, l->f16, ""), l->i16, "");

@@ -128,8 +128,9 @@ LLVMValueRef ptx_emit(struct lowering *l, enum ptx_row row, LLVMTypeRef result, 
 LLVMValueRef ptx_unary(struct lowering *l, enum ptx_row row, LLVMTypeRef result, LLVMValueRef argument);
 const char *ptx_words(struct lowering *l, enum ptx_row row, const char *const *words); /* the row's text alone */
 void ptx_barrier(struct lowering *l); /* of the block, or the role */
-/* Ends what a warp does, or leaves out, as a whole.  ptxas (13.0) makes a jump of a last access's predicate and the jump
- * behind it, and where it took the warp to be together the lanes then go on apart: each part counts in uniform registers. */
+/* Ends what a warp does, or leaves out, as a whole.  ptxas (13.0) makes a jump of a last access's predicate and the
+ * jump behind it; where it took the warp to be together, the lanes then go on apart, and each part counts in uniform
+ * registers. */
 void ptx_end_arm(struct lowering *l);
 /* A row given as text, for forms whose number of operands varies (vector accesses).  effects: it touches memory. */
 LLVMValueRef ptx_text(struct lowering *l, const char *text, const char *constraints, LLVMTypeRef result,
