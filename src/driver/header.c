@@ -438,8 +438,8 @@ static void put_parameter(struct buffer *out, const struct kernel_parameter *par
     put_parameter_name(out, parameter->name);
 }
 
-/* A prototype of symbol + suffix, its parameters in lines of at most 100 columns.  The compiled program asks the linker for
- * the name with the signature, so that a header and an object that do not fit together do not link. */
+/* A prototype of symbol + suffix, its parameters in lines of at most 100 columns.  The compiled program asks the
+ * linker for the name with the signature, so that a header and an object that do not fit together do not link. */
 static void put_prototype(struct buffer *out, const struct kernel_entry *entry, const char *type, const char *suffix,
                           bool wants_info)
 {
@@ -475,7 +475,8 @@ static void put_entry(struct buffer *out, const struct kernel_entry *entry)
     put_prototype(out, entry, "int", "", false);
     buffer_printf(out, "/** What %s would run for these arguments; launches nothing. */\n", entry->symbol);
     put_prototype(out, entry, "int", "_query", true);
-    buffer_puts(out, "/** Bytes for tile_set_workspace() that this call would use; (size_t)-1 for a wrong argument. */\n");
+    buffer_puts(out,
+                "/** Bytes for tile_set_workspace() that this call would use; (size_t)-1 for a wrong argument. */\n");
     put_prototype(out, entry, "size_t", "_workspace", false);
     buffer_printf(out, "/** Loads %s onto the current device, so that launches are safe inside a stream capture. */\n",
                   entry->symbol);
@@ -493,8 +494,8 @@ static bool belongs_to_run_time(const char *name)
 {
     static const char *const exact[] = {"TILE_OK",       "TILE_CPU",       "enum tile_status", "enum tile_kernel_info",
                                         "enum tile_f16", "enum tile_bf16", "enum tile_f8e4m3", "enum tile_f8e5m2"};
-    static const char *const prefixes[] = {"TILE_ERR_", "TILE_VIEW_", "TILE_ENUM_", "TILE_SHARED_", "TILE_FLOAT_", "TILE_SIGNATURE",
-                                           "TILE_INLINE"};
+    static const char *const prefixes[] = {"TILE_ERR_",   "TILE_VIEW_",     "TILE_ENUM_", "TILE_SHARED_",
+                                           "TILE_FLOAT_", "TILE_SIGNATURE", "TILE_INLINE"};
     for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++)
         if (strcmp(name, exact[i]) == 0)
             return true;
@@ -532,11 +533,11 @@ static void check_symbol(struct diagnostics *diagnostics, struct c_names *names,
 {
     check_name(diagnostics, names, at, name);
     if (c_name_is_keyword(name))
-        diag_report(diagnostics, DIAGNOSTIC_E1103, at, "in C this gives `%s`, which is a keyword of C or C++; --prefix= "
-                    "puts something in front", name);
+        diag_report(diagnostics, DIAGNOSTIC_E1103, at,
+                    "in C this gives `%s`, which is a keyword of C or C++; --prefix= puts something in front", name);
     else if (c_name_is_library(name) || c_name_is_macro(name))
-        diag_report(diagnostics, DIAGNOSTIC_E1103, at, "in C this gives `%s`, which the C library has already; --prefix= "
-                    "puts something in front", name);
+        diag_report(diagnostics, DIAGNOSTIC_E1103, at,
+                    "in C this gives `%s`, which the C library has already; --prefix= puts something in front", name);
 }
 
 bool header_check(const struct kernel_module *module, struct arena *arena, struct diagnostics *diagnostics)

@@ -1,6 +1,6 @@
-/* tilecc info FILE.o: what an object made by tilecc holds: the kernels that C can call, and the code for each GPU with
- * its registers and memory, and how it is launched.  targets/host/object.c says how sections are named.  Any bytes may be
- * given. */
+/* tilecc info FILE.o: what an object made by tilecc holds: the kernels that C can call, and the code for each GPU
+ * with its registers and memory, and how it is launched.  targets/host/object.c says how sections are named.  Any
+ * bytes may be given. */
 #include "driver/driver.h"
 #include "runtime-stub/tile_rt.h"
 
@@ -89,7 +89,8 @@ struct descriptor { struct tile_rt_variant variant; Elf64_Shdr relocations; uint
 static bool find_relocation(const struct object *object, const Elf64_Shdr *relocations, uint64_t place,
                             unsigned section, Elf64_Rela *relocation, Elf64_Sym *symbol) {
     for (uint64_t k = 0; k < relocations->sh_size / sizeof *relocation; k++) {
-        if (!read_at(object, relocations->sh_offset + k * sizeof *relocation, relocation, sizeof *relocation)) return false;
+        if (!read_at(object, relocations->sh_offset + k * sizeof *relocation, relocation, sizeof *relocation))
+            return false;
         if (section == SHN_UNDEF && relocation->r_offset != place) continue;
         if (!symbol_of(object, relocations, relocation, symbol)) continue;
         if (section == SHN_UNDEF || symbol->st_shndx == section) return true;

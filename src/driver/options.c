@@ -401,8 +401,9 @@ static bool parse_argument(struct options *options, const struct argument_list *
 static bool fits_together(const struct options *options) {
     if (options->ptx_targets.count && (options->emit == EMIT_CUBIN || options->emit == EMIT_FATBIN)) {
         const char *name = target_rows[options->ptx_targets.data[0]].name + 3;
-        driver_error("-arch=compute_%s is PTX, which --emit=%s does not hold; -S writes it as text, sm_%s is machine code",
-                     name, emit_words[options->emit], name);
+        driver_error(
+            "-arch=compute_%s is PTX, which --emit=%s does not hold; -S writes it as text, sm_%s is machine code", name,
+            emit_words[options->emit], name);
     } else if (!options->dependencies &&
              (options->dependency_file || options->dependency_phony || options->dependency_targets.count))
         driver_error("%s needs -MD", options->dependency_file ? "-MF" : options->dependency_phony ? "-MP" : "-MT");

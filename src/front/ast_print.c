@@ -130,7 +130,8 @@ static void print_expression(struct printer *printer, const struct ast_expressio
         break;
     case EXPRESSION_MEMBER:
         print_expression(printer, e->base);
-        if (e->base->kind == EXPRESSION_INTEGER || e->base->kind == EXPRESSION_REAL) put(printer, " "); /* 1.x is no 1 */
+        if (e->base->kind == EXPRESSION_INTEGER || e->base->kind == EXPRESSION_REAL)
+            put(printer, " "); /* 1.x is no 1 */
         buffer_printf(printer->out, ".%s", e->name);
         break;
     }

@@ -2,8 +2,9 @@
  *
  * A check that the options ask for becomes
  *     if (not condition) report = program << 16 | number + 1
- * where `report` is a hidden argument of the kernel and the number one of the entry's checks.  The instance goes on: its
- * accesses to views cannot do harm, and one that stopped would leave others waiting.  Whoever launched reads the report.
+ * where `report` is a hidden argument of the kernel and the number one of the entry's checks.  The instance goes on:
+ * its accesses to views cannot do harm, and one that stopped would leave others waiting.  Whoever launched reads the
+ * report.
  */
 #include "front/builtins.h"
 
@@ -78,7 +79,8 @@ struct value build_assume(struct elaborator *e, struct call *call, int detail) {
     struct value v = elaborate_condition(e, said, "what `assume` says");
     if (v.kind == VALUE_BOOL && !v.truth) front_report(e, DIAGNOSTIC_E0503, call->at, "this is known to be false");
     if (v.kind == VALUE_RUN && v.run->type->rank == 0) {
-        if (e->in_map) return (struct value){.kind = VALUE_VOID, .at = call->at}; /* nothing can be said of one element */
+        if (e->in_map)
+            return (struct value){.kind = VALUE_VOID, .at = call->at}; /* nothing can be said of one element */
         if (!e->front->options->check_assumes) ir_build(&e->builder, OP_ASSUME, 1, &v.run, 0, NULL);
         else if (can_report(e))
             build_check(e, v.run, arena_printf(e->front->arena, "assume(%s)", front_source(e, said)), call->at);

@@ -251,7 +251,8 @@ struct value build_atomic(struct elaborator *e, struct call *call, int action) {
                              : convert_to_type(e, call->argument[1], a.type, true, "the value of an atomic");
     if (!v) return value_error(call->at);
     if (e->front->options->reproducible && action == IR_ACTION_ADD && ir_is_float(a.type->element))
-        front_report(e, DIAGNOSTIC_W1005, call->at, "the order in which atomics add floats is not fixed by --reproducible");
+        front_report(e, DIAGNOSTIC_W1005, call->at,
+                     "the order in which atomics add floats is not fixed by --reproducible");
     struct value result = finish_atomic(e, call, &a, OP_ATOMIC, OP_POINTER_ATOMIC, 1, &v);
     if (value_is_error(result)) return result;
     ir_set_number(result.run->definition, IR_ATTRIBUTE_ACTION, action);

@@ -280,14 +280,15 @@ static int search(struct elaborator *e, const struct ast_declaration *kernel, co
 }
 
 /* A value from -D or --spec must be one that can be meant: a number or a bool, of the knob's set where it has one. */
-static void check_fixed(struct elaborator *e, const struct knob *knob, const struct domain *set, const struct value *value) {
+static void check_fixed(struct elaborator *e, const struct knob *knob, const struct domain *set,
+                        const struct value *value) {
     bool member = set->count == 0;
     for (int k = 0; k < set->count; k++) member = member || value_same(*value, set->data[k]);
     if (member) return;
     struct buffer text = {0};
     value_print_constant(&text, *value);
-    front_report(e, DIAGNOSTIC_E0403, knob->at, "`%s` = %s, as asked for on the command line, is not in its set", knob->name,
-                 text.data);
+    front_report(e, DIAGNOSTIC_E0403, knob->at, "`%s` = %s, as asked for on the command line, is not in its set",
+                 knob->name, text.data);
     buffer_free(&text);
 }
 

@@ -33,11 +33,11 @@ static const char *wait_text(const struct control *control, struct buffer *out)
                       control->op->at.column, (long long)control->named->arrived, (long long)control->named->warps);
     } else {
         const struct mbarrier *barrier = control->barrier;
-        buffer_printf(out,
-                      " waits at %d:%d for parity %lld of %s[%d] (phase %lld: %lld of %lld arrived, %lld bytes to come)",
-                      control->op->at.line, control->op->at.column, (long long)(control->phase & 1),
-                      machine_name(barrier->value, name, sizeof name), barrier->slot, (long long)barrier->phase,
-                      (long long)barrier->arrived, (long long)barrier->arrivals, (long long)barrier->bytes);
+        buffer_printf(
+            out, " waits at %d:%d for parity %lld of %s[%d] (phase %lld: %lld of %lld arrived, %lld bytes to come)",
+            control->op->at.line, control->op->at.column, (long long)(control->phase & 1),
+            machine_name(barrier->value, name, sizeof name), barrier->slot, (long long)barrier->phase,
+            (long long)barrier->arrived, (long long)barrier->arrivals, (long long)barrier->bytes);
     }
     return out->data;
 }

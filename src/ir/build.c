@@ -1,7 +1,10 @@
 /* Shorthands over ir_build for the operations that every room builds. */
 #include "ir/ir.h"
 
-static struct ir_context *context_of(const struct ir_builder *builder) { return builder->block->function->module->context; }
+static struct ir_context *context_of(const struct ir_builder *builder)
+{
+    return builder->block->function->module->context;
+}
 
 struct ir_value *ir_constant_bits(struct ir_builder *builder, const struct ir_type *type, uint64_t bits)
 {
@@ -12,7 +15,8 @@ struct ir_value *ir_constant_bits(struct ir_builder *builder, const struct ir_ty
 
 struct ir_value *ir_constant_int(struct ir_builder *builder, const struct ir_type *type, int64_t value)
 {
-    return ir_constant_bits(builder, type, type->element == IR_POINTER ? (uint64_t)value : ir_int_to_bits(type->element, value));
+    return ir_constant_bits(builder, type,
+                            type->element == IR_POINTER ? (uint64_t)value : ir_int_to_bits(type->element, value));
 }
 
 struct ir_value *ir_constant_float(struct ir_builder *builder, const struct ir_type *type, double value)
@@ -30,7 +34,8 @@ struct ir_value *ir_unary(struct ir_builder *builder, enum ir_opcode opcode, str
     return ir_build_value(builder, opcode, a->type, 1, &a);
 }
 
-struct ir_value *ir_compare(struct ir_builder *builder, enum ir_predicate predicate, struct ir_value *a, struct ir_value *b)
+struct ir_value *ir_compare(struct ir_builder *builder, enum ir_predicate predicate, struct ir_value *a,
+                            struct ir_value *b)
 {
     const struct ir_type *type = ir_type_with_element(context_of(builder), a->type, IR_BOOL);
     struct ir_operation *operation = ir_build(builder, OP_COMPARE, 2, (struct ir_value *[]){ a, b }, 1, &type);
@@ -38,7 +43,8 @@ struct ir_value *ir_compare(struct ir_builder *builder, enum ir_predicate predic
     return operation->results[0];
 }
 
-struct ir_value *ir_select(struct ir_builder *builder, struct ir_value *condition, struct ir_value *a, struct ir_value *b)
+struct ir_value *ir_select(struct ir_builder *builder, struct ir_value *condition, struct ir_value *a,
+                           struct ir_value *b)
 {
     return ir_build_value(builder, OP_SELECT, a->type, 3, (struct ir_value *[]){ condition, a, b });
 }

@@ -3,7 +3,10 @@
 
 #include "ir/ir.h"
 
-static struct arena *arena_of(const struct ir_operation *operation) { return operation->block->function->module->arena; }
+static struct arena *arena_of(const struct ir_operation *operation)
+{
+    return operation->block->function->module->arena;
+}
 
 static void link_use(struct arena *arena, struct ir_operation *operation, int index, struct ir_value *value)
 {

@@ -11,7 +11,7 @@ void formula_add(struct layout_formula *formula, int input, const uint32_t *valu
             while (bit + run < count && values[bit] << run == values[bit + run])
                 run++;
         if (values[bit])
-            formula->field[formula->fields++] = (struct layout_field){ (enum layout_input)input, bit, run, values[bit] };
+            formula->field[formula->fields++] = (struct layout_field){(enum layout_input)input, bit, run, values[bit]};
         bit += run;
     }
 }

@@ -1,5 +1,5 @@
-/* Constants between their encodings and C values, rounded once to nearest even; no libm, no dependence on the host's mode.
- * Every float format of the language is described by (exponent bits, mantissa bits, kind of specials). */
+/* Constants between their encodings and C values, rounded once to nearest even; no libm, no dependence on the host's
+ * mode.  Every float format of the language is described by (exponent bits, mantissa bits, kind of specials). */
 #include <string.h>
 
 #include "base/plant.h"
@@ -168,7 +168,8 @@ uint64_t ir_double_to_bits(enum ir_element element, double value)
     if (!ir_is_signed(element)) {
         if (value <= 0.0)
             return 0;
-        return value >= (bits == 64 ? 18446744073709551616.0 : power_of_two(bits)) ? width_mask(element) : (uint64_t)value;
+        return value >= (bits == 64 ? 18446744073709551616.0 : power_of_two(bits)) ? width_mask(element)
+                                                                                   : (uint64_t)value;
     }
     double limit = power_of_two(bits - 1);
     if (value >= limit)

@@ -63,9 +63,9 @@ static uint64_t hash_type(const struct ir_type *type)
 
 static bool same_type(const struct ir_type *a, const struct ir_type *b)
 {
-    if (a->kind != b->kind || a->element != b->element || a->rank != b->rank || a->layout != b->layout || a->slots != b->slots ||
-        a->pointee != b->pointee || a->pointee_const != b->pointee_const || a->optional != b->optional ||
-        a->writable != b->writable || a->readable != b->readable)
+    if (a->kind != b->kind || a->element != b->element || a->rank != b->rank || a->layout != b->layout ||
+        a->slots != b->slots || a->pointee != b->pointee || a->pointee_const != b->pointee_const ||
+        a->optional != b->optional || a->writable != b->writable || a->readable != b->readable)
         return false;
     for (int i = 0; i < a->rank; i++)
         if (a->extent[i] != b->extent[i] || a->stride[i] != b->stride[i])
@@ -151,8 +151,8 @@ const struct ir_type *ir_type_intern(struct ir_context *context, const struct ir
     return made;
 }
 
-const struct ir_type *ir_type_buffer(struct ir_context *context, enum ir_element element, int rank, const int64_t *extent,
-                                     const struct layout *layout, int slots)
+const struct ir_type *ir_type_buffer(struct ir_context *context, enum ir_element element, int rank,
+                                     const int64_t *extent, const struct layout *layout, int slots)
 {
     struct ir_type type = { .kind = IR_BUFFER, .element = element, .rank = rank, .layout = layout, .slots = slots };
     for (int i = 0; i < rank; i++)
@@ -201,7 +201,8 @@ const struct ir_type *ir_type_with_shape(struct ir_context *context, const struc
     return ir_type_intern(context, &type);
 }
 
-const struct ir_type *ir_type_with_element(struct ir_context *context, const struct ir_type *like, enum ir_element element)
+const struct ir_type *ir_type_with_element(struct ir_context *context, const struct ir_type *like,
+                                           enum ir_element element)
 {
     struct ir_type type = *like;
     type.element = element;

@@ -469,8 +469,9 @@ static void describe_cuda_target(struct descriptor *d, int row, bool ptx, struct
     host_architecture(&target_rows[row], &architecture, &suffix);
     if (variants.count)
         add(d, targets,
-            describe_target(d, ptx ? arena_printf(b->arena, "compute_%s", target_rows[row].name + 3) : target_rows[row].name,
-                            ptx ? TILE_RT_TARGET_ptx : TILE_RT_TARGET_cuda, architecture, suffix, &variants));
+            describe_target(
+                d, ptx ? arena_printf(b->arena, "compute_%s", target_rows[row].name + 3) : target_rows[row].name,
+                ptx ? TILE_RT_TARGET_ptx : TILE_RT_TARGET_cuda, architecture, suffix, &variants));
 }
 
 static void describe_cpu_target(struct descriptor *d, int row, int level, struct host_cpu_code (*cpu)[HOST_CPU_LEVELS],
@@ -529,7 +530,8 @@ static LLVMValueRef report_texts(struct descriptor *d)
     for (int i = 0; i < d->entry->checks.count; i++) {
         const struct kernel_check *check = &d->entry->checks.data[i];
         const char *name = target_source_name(b->options, check->at.source ? check->at.source->name : "?");
-        add_text(d, &texts, arena_printf(b->arena, "%s:%d:%d: %s", name, check->at.line, check->at.column, check->text));
+        add_text(d, &texts,
+                 arena_printf(b->arena, "%s:%d:%d: %s", name, check->at.line, check->at.column, check->text));
     }
     return array(d, &texts, "report_texts", true);
 }

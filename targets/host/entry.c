@@ -6,8 +6,8 @@
  *   f_load       return tile_rt_load(&descriptor);
  *   f_unload     return tile_rt_unload(&descriptor);
  *
- * The first three exist under a second name as well, f.signature_1a2b3c4d, which is what programs compiled with the header
- * ask for (ir/kernel_signature.h).
+ * The first three exist under a second name as well, f.signature_1a2b3c4d, which is what programs compiled with the
+ * header ask for (ir/kernel_signature.h).
  *
  * Parameters are pointers, int, int64_t, float and double only, which both hosts pass as LLVM's types of these sizes.
  */
@@ -89,8 +89,8 @@ static void add_call(struct host_builder *b, const struct kernel_entry *entry, L
     for (int i = 0; i < count; i++)
         types[1 + i] = argument_type(b, &entry->parameters.data[i]);
     types[1 + count] = b->pointer;
-    function = add_function(b, arena_printf(b->arena, "%s%s", entry->symbol, form->suffix), entry->symbol, result, types,
-                            form->wants_info ? count + 2 : count + 1);
+    function = add_function(b, arena_printf(b->arena, "%s%s", entry->symbol, form->suffix), entry->symbol, result,
+                            types, form->wants_info ? count + 2 : count + 1);
     add_signature(b, entry, function, form->suffix);
     LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
     array = LLVMBuildAlloca(at, array_type, "arguments");
@@ -118,8 +118,8 @@ static void add_plain(struct host_builder *b, const struct kernel_entry *entry, 
 {
     LLVMBuilderRef at = LLVMCreateBuilderInContext(b->llvm);
     LLVMTypeRef callee_type;
-    LLVMValueRef function = add_function(b, arena_printf(b->arena, "%s%s", entry->symbol, suffix), entry->symbol, b->i32,
-                                         NULL, 0);
+    LLVMValueRef function =
+        add_function(b, arena_printf(b->arena, "%s%s", entry->symbol, suffix), entry->symbol, b->i32, NULL, 0);
     LLVMValueRef callee = run_time_function(b, callee_name, b->i32, &callee_type, 1);
     LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
     LLVMBuildRet(at, LLVMBuildCall2(at, callee_type, callee, &descriptor, 1, ""));

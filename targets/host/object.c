@@ -132,7 +132,8 @@ static void add_images(struct host_builder *b)
         if (!image->without_cubin)
             b->images[i] = add_image(b, image->name, (const char *)image->data, image->size);
         if (image->with_ptx) /* the driver takes a text up to its end */
-            b->texts[i] = add_image(b, arena_printf(b->arena, "%s.ptx", image->name), image->ptx, strlen(image->ptx) + 1);
+            b->texts[i] =
+                add_image(b, arena_printf(b->arena, "%s.ptx", image->name), image->ptx, strlen(image->ptx) + 1);
     }
 }
 
@@ -207,12 +208,13 @@ static int fail_llvm(const char *what, char *problem)
 
 static int emit_module(struct host_builder *b, LLVMTargetMachineRef machine, bool text, struct buffer *out)
 {
-    /* CPU code comes as finished nests in vectors: what LLVM's own -O2 would try on them (inlining, vectorizing, unrolling) costs two
-     * thirds of its time and finds nothing.  -O3 still runs everything. */
+    /* CPU code comes as finished nests in vectors: what LLVM's own -O2 would try on them (inlining, vectorizing,
+     * unrolling) costs two thirds of its time and finds nothing.  -O3 still runs everything. */
     static const char nests[] =
-        "function<eager-inv>(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,simplifycfg),"
-        "function(loop-mssa(loop-rotate,licm),gvn,instcombine<no-verify-fixpoint>,loop-mssa(licm),loop(indvars,loop-deletion),"
-        "dse,simplifycfg,instcombine<no-verify-fixpoint>,adce),globaldce";
+        "function<eager-inv>(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+        "simplifycfg),"
+        "function(loop-mssa(loop-rotate,licm),gvn,instcombine<no-verify-fixpoint>,loop-mssa(licm),"
+        "loop(indvars,loop-deletion),dse,simplifycfg,instcombine<no-verify-fixpoint>,adce),globaldce";
     static const char *const pipelines[] = {"default<O0>", "default<O1>", nests, "default<O3>"};
     int level = b->options->optimization < 0 ? 0 : b->options->optimization > 3 ? 3 : b->options->optimization;
     LLVMPassBuilderOptionsRef settings = LLVMCreatePassBuilderOptions();
