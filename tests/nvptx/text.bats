@@ -182,6 +182,25 @@ END
     ordered '' '' 'while (atomic_load(flag[0], order = acquire) == 0) { }' '' ''
 }
 
+# Where a block ends in a branch on the condition under which it was entered, ptxas loses the point where threads meet
+# again.
+@test "a store and the load behind it ask their common condition once each" {
+    cat >back.tile <<'END'
+kernel again(x: in f32[M, N], y: inout f32[M, N], z: out f32[M, N]) grid(r: cdiv(M, 16)) {
+    y[r*16 +: 16, 0 +: 32] = x[r*16 +: 16, 0 +: 32] * 2.0;
+    z[r*16 +: 16, 0 +: 32] = y[r*16 +: 16, 0 +: 32] + 1.0;
+}
+END
+    "$TILECC" -arch=sm_80 --emit=ptx back.tile
+    sed 's/\t/ /g; s/^ *//' back_again.0.sm_80.ptx >again
+    grep -q '^@!*%p[0-9]* bra' again
+    awk '/^[^ ].*:$/ { label = substr($1, 1, length($1) - 1) }
+         $2 == "bra" { sub(/^@!?/, "", $1); sub(/;$/, "", $3)
+                       if (NR != FNR && entered[label] == $1) { print "asked twice: " label; twice = 1 }
+                       if (NR == FNR) entered[$3] = $1 }
+         END { exit twice }' again again
+}
+
 @test "a quotient by one number may be near only where it becomes a bf16, on sm_90 and later" {
     cat >quotient.tile <<'END'
 kernel half(x: in f32[N], s: f32, y: out bf16[N]) grid(b: cdiv(N, 1024)) { y[b*1024 +: 1024] = bf16(x[b*1024 +: 1024] / s); }
