@@ -151,12 +151,19 @@ static void find_channel(struct ir_operation *op, void *data)
     vector_push(o->context->arena, &o->channels, channel);
 }
 
-/* Other forms of a buffer are made in front of each use, behind the wait that says which slot is meant. */
-static void sink_form(struct ir_operation *op, void *data)
+/* Other forms of a buffer are made in front of each use, behind the wait that says which slot is meant.  All are gathered
+ * first, since a walk would meet the new ones, too; the last first, so that a form of a form follows its user. */
+struct forms { struct arena *arena; VECTOR(struct ir_operation *) all; };
+
+static void gather_form(struct ir_operation *op, void *data)
 {
-    (void)data;
-    if (op->opcode != OP_BUFFER_PERMUTE && op->opcode != OP_BUFFER_PART)
-        return;
+    struct forms *forms = data;
+    if (op->opcode == OP_BUFFER_PERMUTE || op->opcode == OP_BUFFER_PART)
+        vector_push(forms->arena, &forms->all, op);
+}
+
+static void sink_form(struct ir_operation *op)
+{
     while (op->results[0]->uses) {
         struct ir_operation *user = op->results[0]->uses->user;
         int index = op->results[0]->uses->index;
@@ -168,6 +175,14 @@ static void sink_form(struct ir_operation *op, void *data)
         ir_set_operand(user, index, form->results[0]);
     }
     ir_remove(op);
+}
+
+static void sink_forms(struct ir_function *function, struct arena *arena)
+{
+    struct forms forms = { .arena = arena };
+    ir_walk(function->body, gather_form, &forms);
+    for (int i = forms.all.count; i-- > 0;)
+        sink_form(forms.all.data[i]);
 }
 
 /* ---- how many slots ---- */
@@ -392,7 +407,7 @@ bool pass_specialise(struct ir_function *function, struct pass_context *context)
         pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem ? o.problem : "out of fuel");
         return false;
     }
-    ir_walk(function->body, sink_form, NULL);
+    sink_forms(function, context->arena);
     outline_plan_stores(&o);
     if (!choose_slots(&o)) {
         for (struct ir_operation *op = function->body->first, *next; op; op = next) {

@@ -119,6 +119,19 @@ static void run_swapped(struct exec_case *c)
         exec_expect(c, r, i, fmax(product(&f, i / n, i % n, n, k, 0), 0.0), 8e-3);
 }
 
+static void run_turned(struct exec_case *c)
+{
+    EXTENTS;
+    struct factors f = make(c, EXEC_BF16, m, n, k, 0);
+    struct exec_tensor *r = exec_output(c, EXEC_BF16, TWO(m, n));
+    BOUND(bf16, va, f.a);
+    BOUND(bf16, vb, f.b);
+    BOUND(bf16, vr, r);
+    exec_called(c, rewritten_turned(c->stream, &va, &vb, &vr));
+    for (int64_t i = 0; i < m * n; i++)
+        exec_expect(c, r, i, product(&f, i / n, i % n, n, k, 0), 8e-3);
+}
+
 static void run_extra(struct exec_case *c)
 {
     EXTENTS;
@@ -252,6 +265,7 @@ static const struct exec_test tests[] = {
     {"reversed", run_reversed, 3, {50, 40, 70}, 0}, {"whiled", run_whiled, 3, {50, 40, 70}, 0},
     {"two", run_two, 3, {50, 40, 70}, 0},           {"shared", run_shared, 3, {50, 40, 70}, 0},
     {"swapped", run_swapped, 3, {50, 40, 70}, 0},   {"extra", run_extra, 3, {40, 50, 70}, 0},
+    {"turned", run_turned, 3, {50, 40, 70}, 0},
     {"flat", run_flat, 3, {50, 40, 70}, 0},         {"batch", run_batch, 4, {2, 30, 40, 50}, 0},
     {"branched", run_branched, 3, {50, 40, 70}, 0}, {"sequence", run_sequence, 4, {40, 30, 70, 50}, 0},
     {"nested", run_nested, 3, {50, 40, 70}, 0},     {"added", run_added, 3, {50, 40, 70}, 0},

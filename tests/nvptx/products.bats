@@ -159,7 +159,7 @@ remarked() {
 
 @test "the same product in other words takes the same way" {
     "$TILECC" -arch=sm_90a --emit=ptx "$rewritten"
-    for kernel in reversed whiled two shared swapped flat branched sequence nested; do
+    for kernel in reversed whiled two shared swapped turned flat branched sequence nested; do
         text=rewritten_$kernel.0.sm_90a.ptx
         grep -q 'wgmma\.mma_async' "$text" || { echo "$kernel: no wgmma"; return 1; }
         grep -q 'setmaxnreg' "$text" || { echo "$kernel: no roles"; return 1; }
