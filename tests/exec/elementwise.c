@@ -55,18 +55,19 @@ static double most(double x, double y)
     static void run_extremes_##type(struct exec_case *c)                                                     \
     {                                                                                                        \
         int64_t n = c->extent[0];                                                                            \
-        struct exec_tensor *t[5];                                                                            \
-        struct tile_##type##_1 v[5];                                                                         \
-        for (int i = 0; i < 5; i++) {                                                                        \
+        struct exec_tensor *t[6];                                                                            \
+        struct tile_##type##_1 v[6];                                                                         \
+        for (int i = 0; i < 6; i++) {                                                                        \
             t[i] = i < 2 ? exec_input(c, EXEC_##TYPE, ONE(n)) : exec_output(c, EXEC_##TYPE, ONE(n));         \
             EXEC_BIND(v[i], t[i]);                                                                           \
         }                                                                                                    \
-        exec_called(c, elementwise_extremes_##type(c->stream, v, v + 1, v + 2, v + 3, v + 4));               \
+        exec_called(c, elementwise_extremes_##type(c->stream, v, v + 1, v + 2, v + 3, v + 4, v + 5));        \
         for (int64_t i = 0; i < n; i++) {                                                                    \
             double x = exec_before(t[0], i), y = exec_before(t[1], i), low = least(x, y), high = most(x, y); \
             exec_expect(c, t[2], i, low, 0.0);                                                               \
             exec_expect(c, t[3], i, high, 0.0);                                                              \
             exec_expect(c, t[4], i, isnan(x) || isnan(y) ? NAN : high, 0.0);                                 \
+            exec_expect(c, t[5], i, isnan(x) || isnan(y) ? NAN : low, 0.0);                                  \
             if ((low == 0.0 && signbit(low) != signbit(exec_value(t[2], i))) ||                              \
                 (high == 0.0 && signbit(high) != signbit(exec_value(t[3], i))))                              \
                 exec_fail(c, "element %lld is a zero of the wrong sign", (long long)i);                      \
