@@ -58,9 +58,8 @@ LLVMValueRef ptx_emit(struct lowering *l, enum ptx_row row, LLVMTypeRef result, 
     return emit(l, text, constraints, rows[row].flags, result, arguments, count);
 }
 
-/* Not beside wgmma: ptxas would take what its loops count with out of uniform registers and back in each turn. */
 void ptx_end_arm(struct lowering *l) {
-    if (!l->wgmma && !l->one_thread && !l->single && !l->per_element) ptx_emit(l, PTX_WARP_MEETS, l->nothing, NULL, 0, NULL);
+    if (!l->one_thread && !l->single && !l->per_element) ptx_emit(l, PTX_WARP_MEETS, l->nothing, NULL, 0, NULL);
 }
 
 const char *ptx_words(struct lowering *l, enum ptx_row row, const char *const *words) {
