@@ -8,7 +8,8 @@
  * instruction is asked of its layout in the same way.
  *
  * A descriptor's low word is made of 32-bit sums of what is uniform: the slot, the warpgroup (the shuffled number of
- * the warp) and constants; its high word is a constant. */
+ * the warp) and constants; its high word is a constant.  The last constant is added right in front of the instruction:
+ * ptxas keeps few descriptors in uniform registers at a time, and none of forty that are made together. */
 #include "targets/nvptx/memory.h"
 
 enum { ROWS = 64, MOST_COLUMNS = 256, STEP_BYTES = 32, SAMPLE_LANES = 6 };
@@ -216,14 +217,7 @@ static int check_rows(struct product *p) {
 
 /* ---- code ---- */
 
-static uint64_t swizzle_code(int swizzle) { return swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0; }
-
-static LLVMValueRef descriptor(struct lowering *l, const struct factor *f, int offset) {
-    LLVMBuilderRef b = l->builder;
-    uint64_t high = (uint64_t)f->stride << 32 | swizzle_code(f->form.swizzle) << 62;
-    LLVMValueRef low = LLVMBuildAdd(b, f->start, value_i32(l, offset / 16 + (f->leading << 16)), "");
-    return LLVMBuildOr(b, LLVMBuildZExt(b, low, l->i64, ""), LLVMConstInt(l->i64, high, false), "");
-}
+static uint32_t swizzle_code(int swizzle) { return swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0; }
 
 /* Words of 32 bits of A: word i holds rows lane / 4 + 8 * (i & 1), a word along k at 4 * (i >> 1) + lane % 4. */
 static void place_of_word_2(int reg, int lane, int warp, int *row, int *column) {
@@ -256,8 +250,10 @@ static void words_of_tile(struct lowering *l, const struct product *p, int block
 enum addition { ADD_NEVER, ADD_ALWAYS, ADD_IF }; /* whether the accumulator is looked at */
 
 /* All instructions of a product as one text, so that LLVM sees the accumulator once and not once for each step of k:
- *   fence; m64n256k16.f32.bf16.bf16 {$0, …, $127}, $128, $129, 1, 1, 1, 0, 1; …; commit
- * with the results "=f"…, then the inputs "l", "r" and "b", then ties "0", "1", … */
+ *   { .reg .b32 low; .reg .b64 a, b;
+ *   fence; add.s32 low, $128, 4; mov.b64 a, {low, 64}; …
+ *   m64n256k16.f32.bf16.bf16 {$0, …, $127}, a, b, 1, 1, 1, 0, 1; …; commit; }
+ * with the results "=f"…, then the inputs "r" and "b", then ties "0", "1", … */
 struct text {
     struct buffer body, inputs;
     LLVMValueRef *arguments;
@@ -277,19 +273,25 @@ static void add_line(struct text *t, const char *line) {
     buffer_printf(&t->body, "%s%s", t->body.size ? "\n\t" : "", line);
 }
 
-/* One instruction into the registers of the tile that `registers` lists. */
+/* Descriptor `name` (a or b) of what lies `offset` bytes behind the factor's start. */
+static void add_descriptor(struct lowering *l, struct text *t, const char *name, const struct factor *f, int offset) {
+    uint32_t high = (uint32_t)f->stride | (uint32_t)swizzle_code(f->form.swizzle) << 30;
+    const char *words[4] = {arena_printf(l->arena, "$%d", input_number(t, 'r', f->start)),
+                            arena_printf(l->arena, "%d", offset / 16 + (f->leading << 16)), name,
+                            arena_printf(l->arena, "%" PRIu32, high)};
+    add_line(t, ptx_words(l, PTX_WGMMA_DESCRIPTOR, words));
+}
+
+/* One instruction into the registers of the tile that `registers` lists; `a`: words of A, or NULL where there is a
+ * descriptor. */
 static void multiply(struct lowering *l, const struct product *p, struct text *t, const int *registers,
-                     const LLVMValueRef *a, LLVMValueRef b_descriptor, enum addition addition, LLVMValueRef condition) {
+                     const LLVMValueRef *a, enum addition addition, LLVMValueRef condition) {
     struct buffer text = {0};
     for (int i = 0; i < p->columns / 2; i++) buffer_printf(&text, "%s$%d", i ? ", " : "{", registers[i]);
-    buffer_puts(&text, "}, ");
-    if (p->a_tile) {
-        for (int i = 0; i < 4; i++)
-            buffer_printf(&text, "%s$%d%s", i ? ", " : "{", input_number(t, 'r', a[i]), i == 3 ? "}, " : "");
-    } else {
-        buffer_printf(&text, "$%d, ", input_number(t, 'l', a[0]));
-    }
-    buffer_printf(&text, "$%d, ", input_number(t, 'l', b_descriptor));
+    buffer_puts(&text, a ? "}, " : "}, a, ");
+    for (int i = 0; i < 4 && a; i++)
+        buffer_printf(&text, "%s$%d%s", i ? ", " : "{", input_number(t, 'r', a[i]), i == 3 ? "}, " : "");
+    buffer_puts(&text, "b, ");
     if (addition == ADD_IF) buffer_printf(&text, "$%d", input_number(t, 'b', condition));
     else buffer_puts(&text, addition == ADD_ALWAYS ? "1" : "0");
     if (p->scales) buffer_puts(&text, ", 1, 1");
@@ -384,17 +386,17 @@ void lower_wgmma(struct lowering *l, struct ir_operation *operation) {
     const LLVMValueRef *in = value_of(l, operation->operands[2])->registers;
     LLVMValueRef *out = value_define(l, operation->results[0]);
     for (int i = 0; i < count; i++) out[i] = in[i];
-    int most = p.steps * p.blocks * p.chunks * 5 + 1;
+    int most = 4 * p.steps * p.blocks + 3; /* words of A, where descriptors start, the condition */
     struct text text = {.results = count, .arguments = value_array(l, most + count)};
-    add_line(&text, ptx_words(l, PTX_WGMMA_FENCE, NULL));
+    add_line(&text, ptx_words(l, PTX_WGMMA_OPEN, NULL));
+    LLVMValueRef words[4];
     for (int s = 0; s < p.steps; s++)
         for (int i = 0; i < p.blocks * p.chunks; i++) {
-            int block = i / p.chunks, column = i % p.chunks * p.columns, k = s * p.step;
-            LLVMValueRef a[4];
-            if (p.a_tile) words_of_tile(l, &p, block, k, a);
-            else a[0] = descriptor(l, &p.a, offset_at(&p.a, p.bytes, p.row[block], k));
-            multiply(l, &p, &text, map[i], a, descriptor(l, &p.b, offset_at(&p.b, p.bytes, column, k)),
-                     s ? ADD_ALWAYS : first, condition);
+            int block = i / p.chunks, chunk = i % p.chunks, k = s * p.step;
+            if (!chunk && p.a_tile) words_of_tile(l, &p, block, k, words);
+            else if (!chunk) add_descriptor(l, &text, "a", &p.a, offset_at(&p.a, p.bytes, p.row[block], k));
+            add_descriptor(l, &text, "b", &p.b, offset_at(&p.b, p.bytes, chunk * p.columns, k));
+            multiply(l, &p, &text, map[i], p.a_tile ? words : NULL, s ? ADD_ALWAYS : first, condition);
         }
     add_line(&text, ptx_words(l, PTX_WGMMA_COMMIT, NULL));
     emit_text(l, &p, &text, first != ADD_NEVER, out);

@@ -51,9 +51,6 @@ static const struct machine_product products[] = {
      .panel = 16, .staged = 3, .registers = {0, 0}},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
-/* Moves to uniform registers that a loop may make: none is the aim, and what products.bats asks of the examples.  Tiles of
- * other shapes make up to 47 since places are computed inside loops for the registers of accumulators. */
-enum { MOST_MOVES = 48 };
 
 static int failures;
 
@@ -90,12 +87,14 @@ static const char *loop_start(struct arena *arena, const char *text, const char 
     return found && found < line ? found + 1 : NULL;
 }
 
+/* The loop over k is the shortest way back across products: longer ones are the loop over programs, and the way back of
+ * a wait, whose code stands behind everything. */
 static void check_code(struct arena *arena, const char *name, const char *code) {
     const char *start = NULL, *end = NULL;
     for (const char *line = code; line; line = next_line(line)) {
         const char *from = line_has(line, "BRA") ? loop_start(arena, code, line) : NULL;
         if (!from || !count_between(from, line, "GMMA.")) continue; /* HGMMA, IGMMA, QGMMA */
-        if (start && from < start) continue;
+        if (start && line - from > end - start) continue;
         start = from;
         end = line;
     }
@@ -104,8 +103,7 @@ static void check_code(struct arena *arena, const char *name, const char *code) 
         return;
     }
     int moves = count_between(start, end, "R2UR");
-    if (moves) printf("%s: %d moves to uniform registers in the loop over k\n", name, moves);
-    if (moves > MOST_MOVES) fail(name, "moves to uniform registers in the loop over k", arena_printf(arena, "%d", moves));
+    if (moves) fail(name, "moves to uniform registers in the loop over k", arena_printf(arena, "%d", moves));
 }
 
 static void disassemble(struct arena *arena, const char *name, const struct kernel_image *image) {
