@@ -1,6 +1,6 @@
 /* A campaign of random programs or changed inputs on all processors (support/campaign.h):
  *
- *     campaign KIND FIRST COUNT [PROGRAM]      KIND as support/kinds.c lists them; without arguments they are printed
+ *     campaign KIND FIRST COUNT [CONTEXT]      KIND as support/kinds.c lists them; without arguments they are printed
  *
  * From the environment: JOBS (all processors), TIME in seconds (no end but COUNT), FOLDER for findings, COUNTS: a
  * file that gets the line of counts that is printed at the end, VERSION for that line.  Status 1 when there are
@@ -20,13 +20,13 @@ static const char *variable(const char *name, const char *otherwise)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: campaign KIND FIRST COUNT [PROGRAM]\n");
+    fprintf(stderr, "usage: campaign KIND FIRST COUNT [CONTEXT]\n");
     for (int i = 0; i < fuzz_kind_count; i++)
         fprintf(stderr, "    %-10s %s\n", fuzz_kinds[i].name, fuzz_kinds[i].help);
     return 2;
 }
 
-/* "inputs" is told by the corpus: front_corpus_test. */
+/* "inputs" is told by the program of the corpus: front_corpus_test. */
 static void put_counts(FILE *out, const struct campaign *campaign, const struct campaign_counts *counts,
                        const char *program)
 {
@@ -62,11 +62,12 @@ int main(int count, char **arguments)
         campaign.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
     struct campaign_counts counts;
     campaign_run(&campaign, &counts);
-    put_counts(stdout, &campaign, &counts, campaign.context);
+    const char *program = strcmp(kind->name, "inputs") ? NULL : campaign.context;
+    put_counts(stdout, &campaign, &counts, program);
     const char *path = variable("COUNTS", NULL);
     FILE *file = path ? fopen(path, "a") : NULL;
     if (file) {
-        put_counts(file, &campaign, &counts, campaign.context);
+        put_counts(file, &campaign, &counts, program);
         fclose(file);
     }
     return counts.findings != 0;

@@ -185,18 +185,21 @@ static int compare(const struct program *program, uint32_t which, const unsigned
             printf("%s: argument %" PRIu32 ": wrote outside the view\n", program->symbol, which);
             return 0;
         }
+    int64_t differ = 0, first = 0;
     for (int64_t i = 0; i < a->bytes; i += size) {
         const unsigned char *x = got + RED_ZONE + i, *y = a->expected + i;
         if (!memcmp(x, y, (size_t)size) || (is_nan(a->element, x) && is_nan(a->element, y)))
             continue;
-        uint64_t left = 0, right = 0;
-        memcpy(&left, x, (size_t)size);
-        memcpy(&right, y, (size_t)size);
-        printf("%s: argument %" PRIu32 " element %" PRId64 ": got %" PRIx64 ", expected %" PRIx64 "\n", program->symbol,
-               which, i / size, left, right);
-        return 0;
+        first = differ++ ? first : i;
     }
-    return 1;
+    if (differ) {
+        uint64_t left = 0, right = 0;
+        memcpy(&left, got + RED_ZONE + first, (size_t)size);
+        memcpy(&right, a->expected + first, (size_t)size);
+        printf("%s: argument %" PRIu32 " element %" PRId64 ": got %" PRIx64 ", expected %" PRIx64 ", %" PRId64
+               " of %" PRId64 " differ\n", program->symbol, which, first / size, left, right, differ, a->bytes / size);
+    }
+    return !differ;
 }
 
 static int run(void *library, entry_function *entry, struct program *program)

@@ -73,8 +73,12 @@ void *fuzz_bundle_open(struct campaign *campaign)
 /* Every fourth one is a loop over products, every eighth another loop. */
 static bool is_written(uint64_t seed) { return seed % 4 == 0 || seed % 8 == 2; }
 
-static struct fuzz_program *make_program(struct ir_context *context, struct arena *arena, uint64_t seed)
+/* From the folder that the campaign was given, else the generators. */
+static struct fuzz_program *make_program(const struct campaign *campaign, struct ir_context *context,
+                                         struct arena *arena, uint64_t seed)
 {
+    if (campaign->context)
+        return fuzz_load_program(context, arena, campaign->context, seed);
     struct fuzz_limits limits = fuzz_limits_mixed(seed);
     limits.plain = true;
     if (!is_written(seed))
@@ -99,7 +103,7 @@ static void report(struct chunk *c, uint64_t seed, const char *what)
                   "seed %llu: %s\ntarget=%s assembled=%s optimization=%d warps=%d stages=%d persistent=%d cluster=%d\n",
                   (unsigned long long)seed, what, s->target, s->assembled, s->optimization, s->warps, s->stages,
                   s->persistent, s->cluster);
-    fuzz_print_program(&text, make_program(ir_context_create(arena), arena, seed));
+    fuzz_print_program(&text, make_program(c->campaign, ir_context_create(arena), arena, seed));
     campaign_report(c->campaign, seed * 10 + (uint64_t)c->number, &text);
     buffer_free(&text);
     arena_destroy(arena);
@@ -178,7 +182,7 @@ static void add_program(struct chunk *c, uint64_t seed)
 {
     struct fuzz_memory *reference = NULL;
     struct buffer reason = {0};
-    struct fuzz_program *program = make_program(c->context, c->arena, seed);
+    struct fuzz_program *program = make_program(c->campaign, c->context, c->arena, seed);
     struct kernel_entry *entry = ARENA_NEW(c->arena, struct kernel_entry);
     bool sound = program && fuzz_is_sound(program, c->arena, &reference, &reason);
     if (sound) {
@@ -420,10 +424,11 @@ void fuzz_bundle_compile(struct campaign *campaign, struct campaign_seat *seat, 
                                         .host_triple = "x86_64-unknown-linux-gnu"};
     if (c.number == 0)
         fuzz_plan_begin(&c.plan);
-    for (int i = 0; i < FUZZ_CHUNK; i++) {
-        campaign_begin(seat, c.first + (uint64_t)i);
-        if (!campaign_skips(campaign, c.first + (uint64_t)i))
-            add_program(&c, c.first + (uint64_t)i);
+    for (uint64_t seed = c.first; seed < c.first + FUZZ_CHUNK; seed++) {
+        campaign_begin(seat, seed);
+        if (!campaign_skips(campaign, seed) &&
+            (!campaign->context || access(fuzz_program_path(c.arena, campaign->context, seed), R_OK) == 0))
+            add_program(&c, seed);
     }
     if (c.number == 0) {
         fuzz_plan_end(&c.plan, c.planned);

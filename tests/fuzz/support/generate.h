@@ -150,6 +150,10 @@ bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function
 void fuzz_print_program(struct buffer *out, const struct fuzz_program *program);
 struct fuzz_program *fuzz_read_program(struct ir_context *context, struct arena *arena, struct diagnostics *diagnostics,
                                        const struct source *source);
+/* FOLDER/SEED.tir, and the program in it; NULL: there is none. */
+const char *fuzz_program_path(struct arena *arena, const char *folder, uint64_t seed);
+struct fuzz_program *fuzz_load_program(struct ir_context *context, struct arena *arena, const char *folder,
+                                       uint64_t seed);
 /* True when all memories agree, NaN equal to NaN; else writes argument, element and both values to text. */
 bool fuzz_same(const struct fuzz_program *program, const struct fuzz_memory *a, const struct fuzz_memory *b, char *text,
                size_t size);

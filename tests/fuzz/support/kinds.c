@@ -218,7 +218,8 @@ const struct kind fuzz_kinds[] = {
     {"cpu", "random programs as machine code of this processor", work_cpu, open_session},
     {"text", "random sources, their instances against passes, code and each other", work_text, NULL},
     {"compile",
-     "random programs under four schedules each, as libraries for a GPU; a unit is 64 programs and a schedule",
+     "random programs under four schedules each, as libraries for a GPU; a unit is 64 programs and a schedule; with a "
+     "folder those of its SEED.tir",
      fuzz_bundle_compile, fuzz_bundle_open},
     {"run", "runs what `compile` made", fuzz_bundle_run, NULL},
     {"inputs", "changed inputs of a corpus; with the path of its test", work_inputs, NULL},

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "generate.h"
 #include "ir/text.h"
 
@@ -127,5 +128,27 @@ struct fuzz_program *fuzz_read_program(struct ir_context *context, struct arena 
         return NULL;
     for (int i = 0; i < program->argument_count; i++)
         program->arguments[i].type = program->function->body->arguments.data[i]->type;
+    return program;
+}
+
+const char *fuzz_program_path(struct arena *arena, const char *folder, uint64_t seed)
+{
+    return arena_printf(arena, "%s/%" PRIu64 ".tir", folder, seed);
+}
+
+struct fuzz_program *fuzz_load_program(struct ir_context *context, struct arena *arena, const char *folder,
+                                       uint64_t seed)
+{
+    struct buffer text = {0};
+    struct source *source = ARENA_NEW(arena, struct source);
+    struct fuzz_program *program = NULL;
+    if (file_read(fuzz_program_path(arena, folder, seed), 0, &text)) {
+        *source = (struct source){
+            .name = "program", .text = arena_copy(arena, text.data, text.size), .size = text.size};
+        program = fuzz_read_program(context, arena, diagnostics_create(arena), source);
+        if (program)
+            program->seed = seed; /* names the entry */
+    }
+    buffer_free(&text);
     return program;
 }
