@@ -76,8 +76,9 @@ static enum exit_code exit_code_of(enum diagnostic_code code) {
     static const struct {
         const char *code;
         enum exit_code exit;
-    } known[] = {{"E0801", EXIT_FILE},        {"E0802", EXIT_FILE}, {"E1005", EXIT_INTERNAL}, {"E1102", EXIT_INTERNAL},
-                 {"E1202", EXIT_ENVIRONMENT}, {"E1203", EXIT_TOOL}, {"E1204", EXIT_TOOL},     {"E1205", EXIT_INTERNAL}};
+    } known[] = {{"E0414", EXIT_USAGE},       {"E0801", EXIT_FILE},     {"E0802", EXIT_FILE},
+                 {"E1005", EXIT_INTERNAL},    {"E1102", EXIT_INTERNAL}, {"E1202", EXIT_ENVIRONMENT},
+                 {"E1203", EXIT_TOOL},        {"E1204", EXIT_TOOL},     {"E1205", EXIT_INTERNAL}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(text, known[i].code) == 0) return known[i].exit;
     return EXIT_SOURCE;

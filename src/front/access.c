@@ -377,11 +377,26 @@ static struct value index_list(struct elaborator *e, struct value base, const st
     return value_error(expression->at);
 }
 
+/* p[i] = v: the right side follows in the text. */
+static void propose_store(struct elaborator *e, struct diagnostic *d, const struct ast_statement *s) {
+    const struct ast_expression *target = s->targets.data[0];
+    struct location all = target->at, value = s->values.data[0]->at;
+    if (s->targets.count != 1 || s->values.count != 1 || s->operation != OPERATOR_NONE || value.line != all.line) return;
+    all.end_column = value.end_column;
+    front_fixit(e, d, all,
+                arena_printf(e->arena, "store(%s + %s, %s)", front_source(e, target->base),
+                             front_source(e, target->indexes.data[0]->value), front_source(e, s->values.data[0])));
+}
+
 static struct value report_pointer(struct elaborator *e, const struct ast_expression *expression) {
+    const struct ast_statement *s = e->assigned;
     struct diagnostic *d =
         front_report(e, DIAGNOSTIC_E0315, expression->at,
                      "a pointer is not indexed: write `load(p + i)` to read, `store(p + i, v)` to write");
-    if (expression->indexes.count == 1 && expression->indexes.data[0]->kind == INDEX_EXPRESSION)
+    if (expression->indexes.count != 1 || expression->indexes.data[0]->kind != INDEX_EXPRESSION)
+        return value_error(expression->at);
+    if (s && s->targets.data[0] == expression) propose_store(e, d, s);
+    else if (!s)
         front_fixit(e, d, expression->at, arena_printf(e->arena, "load(%s + %s)", front_source(e, expression->base),
                                                        front_source(e, expression->indexes.data[0]->value)));
     return value_error(expression->at);

@@ -109,7 +109,7 @@ struct kernel_module *front_compile(const struct front_options *options, const s
     for (struct spec *s = specs; s; s = s->next)
         if (!s->used && errors == options->diagnostics->errors)
             diag_report(options->diagnostics, DIAGNOSTIC_E0414, (struct location){0},
-                        "--spec '%s' matches no kernel of %s", s->text, source->name);
+                        "--spec '%s' matches no kernel of %s, or none of its instances", s->text, source->name);
     check_defines(front);
     return errors == options->diagnostics->errors ? front->module : NULL;
 }

@@ -110,6 +110,7 @@ struct elaborator {
     struct kernel_entry *entry;     /* of the kernel whose body this is, or NULL */
     struct ir_value *report;        /* where failing checks are written, or NULL */
     bool allow_sm_count;
+    const struct ast_statement *assigned; /* whose target is being looked at */
 };
 void elaborator_init(struct elaborator *e, struct front *front, struct file_scope *file);
 
@@ -257,8 +258,10 @@ struct spec {
     struct spec *next;
 };
 bool spec_parse(struct front *front, struct spec **specs);
-/* What -D or the spec says a name is; false: nothing. */
-bool schedule_fixed(struct front *front, const struct spec *spec, const char *name, struct value *value);
+/* What the spec, else -D, says a name is, as text (NULL: nothing) and as a number or bool (false: nothing such). */
+const char *spec_text(struct front *front, const struct spec *spec, const char *name);
+bool spec_value(struct front *front, const struct spec *spec, const char *name, struct value *value);
+bool spec_means(const char *text, struct value member); /* the member of a set that the text asks for */
 /* Values for all knobs in order, bound in the current scope; false: reported. */
 bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
                      const char *target, const struct spec *spec, struct value *values);

@@ -210,6 +210,30 @@ static void fill_knobs(const struct variant_plan *plan, struct kernel_variant *v
                     ((struct kernel_knob){entry->kernel->tuning.data[i].name, key_number(plan->tuned[i])}));
 }
 
+static const struct kernel_expression *find_sm_count(const struct kernel_expression *tree) {
+    if (!tree || tree->op == KERNEL_HOST_SM_COUNT) return tree;
+    for (int i = 0; i < 3; i++) {
+        const struct kernel_expression *found = find_sm_count(tree->operand[i]);
+        if (found) return found;
+    }
+    return NULL;
+}
+
+/* A grid of as many instances as the device holds is persistence by hand, and leaves nothing to the knob. */
+static bool check_bounded_grid(struct elaborator *e, const struct kernel_plan *kernel,
+                               const struct kernel_expression *count) {
+    const struct kernel_expression *found = find_sm_count(count);
+    for (int i = 0; found && i < kernel->tuning.count; i++) {
+        const struct knob *knob = &kernel->tuning.data[i];
+        if (strcmp(knob->name, "persistent") != 0) continue;
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0417, knob->at,
+                                            "the grid already counts multiprocessors, so `persistent` has nothing to do");
+        front_note(e, d, count->at, "`sm_count()` bounds the grid here");
+        return false;
+    }
+    return true;
+}
+
 static bool fill_grid(struct elaborator *e, const struct variant_plan *plan, struct kernel_variant *variant) {
     const struct kernel_plan *kernel = plan->entry->kernel;
     bool good = true;
@@ -218,7 +242,7 @@ static bool fill_grid(struct elaborator *e, const struct variant_plan *plan, str
         const struct ast_expression *x = kernel->grid.data[i]->domain->expression;
         struct value v = elaborate_value(e, x);
         variant->grid[i] = value_is_error(v) ? NULL : host_tree(e, v, IR_I64, x);
-        good = good && variant->grid[i];
+        good = good && variant->grid[i] && check_bounded_grid(e, kernel, variant->grid[i]);
     }
     return good;
 }

@@ -88,20 +88,8 @@ static struct entry_plan *make_entry(struct work *work, struct value *types) {
 /* ---- keys ---- */
 
 static bool key_allowed(struct front *front, const struct spec *spec, const char *name, struct value v) {
-    struct value fixed;
-    if (!schedule_fixed(front, spec, name, &fixed)) {
-        for (int i = 0; spec && i < spec->items.count; i++) { /* members of enums go by name */
-            struct buffer text = {0};
-            if (strcmp(spec->items.data[i].name, name) != 0) continue;
-            value_print_constant(&text, v);
-            bool same = strcmp(text.data, spec->items.data[i].value) == 0;
-            buffer_free(&text);
-            return same;
-        }
-        return true;
-    }
-    if (v.kind == VALUE_BOOL && fixed.kind == VALUE_BOOL) return v.truth == fixed.truth;
-    return fixed.kind == VALUE_INTEGER && key_number(v) == (int64_t)fixed.integer;
+    const char *text = spec_text(front, spec, name);
+    return !text || spec_means(text, v);
 }
 
 /* Requirements over what is known while compiling remove instances. */
@@ -168,8 +156,10 @@ static bool is_planned(const struct work *work, const struct entry_plan *plan, c
 static void plan_keys(struct work *work, struct entry_plan *plan, struct value *keys, int key, int target_index) {
     if (work->variants.count > MOST_KEYS) return;
     if (key == plan->entry->keys.count) {
-        if (plan->spec && is_planned(work, plan, keys, work->kernel->front->options->targets[target_index])) return;
-        if (keys_meet_requirements(plan, keys)) plan_variants(work, plan, keys, target_index);
+        bool planned = plan->spec && is_planned(work, plan, keys, work->kernel->front->options->targets[target_index]);
+        if (!planned && !keys_meet_requirements(plan, keys)) return;
+        if (plan->spec) plan->spec->used = true;
+        if (!planned) plan_variants(work, plan, keys, target_index);
         return;
     }
     const struct domain *domain = key_domain(plan, key);
@@ -193,7 +183,6 @@ static void plan_entry(struct work *work, struct value *types, struct spec *spec
         if (!specs) plan_keys(work, plan, keys, 0, t);
         for (struct spec *s = specs; s; s = s->next) {
             if (!spec_selects(work->kernel, plan, s)) continue;
-            s->used = true;
             plan->spec = s;
             plan_keys(work, plan, keys, 0, t);
         }
@@ -335,6 +324,8 @@ void kernel_compile(struct front *front, struct global *global, struct spec *spe
     if (!named || !plan_read(&plan) || !has_bounds(&work)) return;
     struct value *types = ARENA_ARRAY(front->arena, struct value, plan.generics.count);
     int errors = front->diagnostics->errors;
+    spec_check(&plan, specs);
+    if (errors != front->diagnostics->errors) return;
     plan_types(&work, types, 0, specs);
     if (!specs && work.variants.count == 0 && errors == front->diagnostics->errors)
         diag_report(front->diagnostics, DIAGNOSTIC_W1004, global->declaration->at,

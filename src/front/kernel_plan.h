@@ -29,7 +29,7 @@ struct entry_plan {
     struct value *types;                 /* one a generic; VALUE_ERROR where it is a key */
     int *key_of_generic;                 /* index into entry->keys, or -1 */
     const char *suffix;                  /* "<f16>", for labels */
-    const struct spec *spec;             /* whose instances are planned now, or NULL */
+    struct spec *spec;                   /* whose instances are planned now, or NULL */
 };
 
 /* One variant: values of keys, schedule, facts. */
@@ -64,6 +64,8 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant);
 struct ir_function *body_build(struct variant_plan *plan, struct ir_module *module, const char *name);
 const struct kernel_enum *describe_enumeration(struct front *front, const struct enumeration *enumeration);
 int64_t key_number(struct value v);
+/* Reports what -D and --spec ask of this kernel that cannot be meant. */
+void spec_check(struct kernel_plan *kernel, const struct spec *specs);
 /* Reports when `split_k`, listed at `at`, cannot be done to the kernel. */
 void split_check(struct elaborator *e, const struct ast_declaration *kernel, struct location at);
 #endif

@@ -1,10 +1,8 @@
-/* Schedules: the knobs of `tune` with their sets, defaults and conditions, what `on`, -D and --spec say, and the choice
- * of one value for each.  A build takes the defaults; where these do not meet the conditions, the first combination
+/* Schedules: the knobs of `tune` with their sets, defaults and conditions, what `on`, -D and --spec (spec.c) say, and the
+ * choice of one value for each.  A build takes the defaults; where these do not meet the conditions, the first combination
  * that does. */
 #include "front/elaborate.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_TRIES = 200000 };
@@ -41,101 +39,6 @@ void schedule_declare(struct elaborator *e, const struct ast_declaration *kernel
                              "an item of `tune` is `name: set = default`; `name = value` belongs into `on`");
         }
     }
-}
-
-/* ---- -D and --spec ---- */
-
-bool define_read(const char *text, struct location at, struct value *value) {
-    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
-        *value = value_bool(text[0] == 't', at);
-        return true;
-    }
-    char *end;
-    errno = 0;
-    long long integer = strtoll(text, &end, 0);
-    if (*text && !*end && !errno) {
-        *value = value_integer(integer, at);
-        return true;
-    }
-    double real = strtod(text, &end);
-    if (!*text || *end) return false;
-    *value = value_real(real, at);
-    return true;
-}
-
-bool schedule_fixed(struct front *front, const struct spec *spec, const char *name, struct value *value) {
-    for (int i = 0; spec && i < spec->items.count; i++)
-        if (strcmp(spec->items.data[i].name, name) == 0 &&
-            define_read(spec->items.data[i].value, (struct location){0}, value))
-            return true;
-    for (int i = front->options->define_count - 1; i >= 0; i--)
-        if (strcmp(front->options->defines[i].name, name) == 0 &&
-            define_read(front->options->defines[i].value, (struct location){0}, value)) {
-            front->used_defines[i] = true;
-            return true;
-        }
-    return false;
-}
-
-static const char *trimmed(struct arena *arena, const char *from, const char *to) {
-    while (from < to && (*from == ' ' || *from == '\t')) from++;
-    while (to > from && (to[-1] == ' ' || to[-1] == '\t')) to--;
-    return arena_substring(arena, from, (size_t)(to - from));
-}
-
-static bool spec_items(struct front *front, struct spec *spec, const char *from, const char *to) {
-    while (from < to) {
-        const char *end = memchr(from, ',', (size_t)(to - from));
-        if (!end) end = to;
-        const char *equal = memchr(from, '=', (size_t)(end - from));
-        if (!equal) return false;
-        vector_push(front->arena, &spec->items,
-                    ((struct spec_item){trimmed(front->arena, from, equal), trimmed(front->arena, equal + 1, end)}));
-        from = end + 1;
-    }
-    return true;
-}
-
-static bool spec_one(struct front *front, const char *text, struct spec *spec) {
-    struct arena *arena = front->arena;
-    const char *at = text + strcspn(text, "<[");
-    spec->text = text;
-    spec->kernel = trimmed(arena, text, at);
-    if (*at == '<') {
-        const char *close = strchr(at, '>');
-        if (!close) return false;
-        for (const char *from = at + 1; from < close;) {
-            const char *end = from + strcspn(from, ",>");
-            vector_push(arena, &spec->types, trimmed(arena, from, end));
-            from = end + 1;
-        }
-        at = close + 1;
-    }
-    while (*at == ' ') at++;
-    if (*at == '[') {
-        const char *close = strchr(at, ']');
-        if (!close || close[1] || !spec_items(front, spec, at + 1, close)) return false;
-        return spec->kernel[0] != 0;
-    }
-    return *at == 0 && spec->kernel[0] != 0;
-}
-
-bool spec_parse(struct front *front, struct spec **specs) {
-    bool good = true;
-    struct spec **end = specs;
-    *specs = NULL;
-    for (int i = 0; i < front->options->spec_count; i++) {
-        struct spec *spec = ARENA_NEW(front->arena, struct spec);
-        if (spec_one(front, front->options->specs[i], spec)) {
-            *end = spec;
-            end = &spec->next;
-            continue;
-        }
-        diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0},
-                    "--spec '%s' is not of the form 'kernel<types>[NAME=value, ...]'", front->options->specs[i]);
-        good = false;
-    }
-    return good;
 }
 
 /* ---- choosing ---- */
@@ -287,20 +190,9 @@ static void check_fixed(struct elaborator *e, const struct knob *knob, const str
     if (member) return;
     struct buffer text = {0};
     value_print_constant(&text, *value);
-    front_report(e, DIAGNOSTIC_E0403, knob->at, "`%s` = %s, as asked for on the command line, is not in its set",
+    front_report(e, DIAGNOSTIC_E0414, knob->at, "`%s` = %s, as asked for on the command line, is not in its set",
                  knob->name, text.data);
     buffer_free(&text);
-}
-
-/* -D NAME=text that is no value: without this it would be passed over. */
-static void check_defines(struct elaborator *e, const struct knob *knob) {
-    const struct front_options *options = e->front->options;
-    struct value ignored;
-    for (int i = 0; i < options->define_count; i++)
-        if (strcmp(options->defines[i].name, knob->name) == 0 &&
-            !define_read(options->defines[i].value, (struct location){0}, &ignored))
-            front_report(e, DIAGNOSTIC_E0403, knob->at, "-D %s=%s is neither a number nor a bool", knob->name,
-                         options->defines[i].value);
 }
 
 bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
@@ -319,8 +211,7 @@ bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel,
             if (is_exact == (exact == 1)) read_on(e, clause, tuning, target, values, fixed);
         }
     for (int i = 0; i < tuning->count; i++) {
-        check_defines(e, &tuning->data[i]);
-        if (!schedule_fixed(e->front, spec, tuning->data[i].name, &values[i])) continue;
+        if (!spec_value(e->front, spec, tuning->data[i].name, &values[i])) continue;
         fixed[i] = true;
         check_fixed(e, &tuning->data[i], &sets[i], &values[i]);
     }
@@ -330,7 +221,7 @@ bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel,
     if (hold == 0) {
         for (int i = 0; i < tuning->count; i++) { /* what `on` says gives way before what -D says */
             struct value ignored;
-            fixed[i] = schedule_fixed(e->front, spec, tuning->data[i].name, &ignored);
+            fixed[i] = spec_value(e->front, spec, tuning->data[i].name, &ignored);
         }
         hold = search(e, kernel, tuning, sets, fixed, values);
     }

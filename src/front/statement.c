@@ -116,7 +116,8 @@ void assign_to_binding(struct elaborator *e, struct binding *binding, struct val
 
 struct target { struct binding *binding; struct value place; };
 
-static struct target find_target(struct elaborator *e, const struct ast_expression *expression) {
+static struct target find_target(struct elaborator *e, const struct ast_statement *s,
+                                 const struct ast_expression *expression) {
     struct target target = {.place = value_error(expression->at)};
     if (expression->kind == EXPRESSION_NAME) {
         target.binding = scope_find(e, expression->name);
@@ -132,7 +133,9 @@ static struct target find_target(struct elaborator *e, const struct ast_expressi
         }
         return target;
     }
+    e->assigned = s;
     struct value v = elaborate(e, expression);
+    e->assigned = NULL;
     if (v.kind == VALUE_PLACE) target.place = v;
     else if (!value_is_error(v))
         front_report(e, DIAGNOSTIC_E0606, expression->at,
@@ -154,7 +157,7 @@ static void assign(struct elaborator *e, const struct ast_statement *s) {
         for (int i = 0; i < count; i++) values[i] = fits ? all.list.data[i] : value_error(s->at);
     }
     for (int i = 0; i < count; i++) {
-        struct target target = find_target(e, s->targets.data[i]);
+        struct target target = find_target(e, s, s->targets.data[i]);
         struct value v = values[i];
         if (s->operation != OPERATOR_NONE) {
             struct value old = target.binding ? target.binding->value : value_read(e, target.place);

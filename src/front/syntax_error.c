@@ -159,6 +159,11 @@ static bool begins_operand(int kind) {
     return kind == TOKEN_NAME || kind == TOKEN_INT || kind == TOKEN_REAL || kind == TOKEN_TYPE;
 }
 
+static bool begins_operator(int kind) {
+    return kind == '+' || kind == '-' || kind == '*' || kind == '/' || kind == '%' || kind == '@' || kind == '&' ||
+           kind == '|' || kind == '^' || kind == TOKEN_SHL || kind == TOKEN_SHR;
+}
+
 static const char *const c_types[] = {"int",      "float",    "double",  "char",      "long",    "short",
                                       "unsigned", "signed",   "void",    "auto",      "half",    "size_t",
                                       "int8_t",   "int16_t",  "int32_t", "int64_t",   "uint8_t", "uint16_t",
@@ -344,6 +349,68 @@ static bool is_missing_semicolon(struct parser *parser, struct expected expected
     return true;
 }
 
+/* f<f32>(x)  f<64>(x): what is known when compiling is an ordinary argument, types are found from the others. */
+static bool is_generic_call(struct parser *parser, const struct token *t) {
+    if (t[0].kind != '>' || t[2].kind != '<' || t[3].kind != TOKEN_NAME) return false;
+    const struct token *open = token_stream_peek(parser, 0), *next = token_stream_peek(parser, 1);
+    if (open->kind != '(') return false;
+    struct text_range all = t[2].at;
+    all.end_line = t[0].at.end_line;
+    all.end_column = t[0].at.end_column;
+    all.end_offset = t[0].at.end_offset;
+    struct diagnostic *d = parser_report(
+        parser, DIAGNOSTIC_E0120, all,
+        "a call takes no `< >`: types are found from the arguments, what is known when compiling is one of them");
+    if (all.line != all.end_line) return true;
+    parser_fixit(parser, d, all, "");
+    if (t[1].kind == TOKEN_TYPE) return true;
+    struct text_range behind = open->at;
+    behind.column = behind.end_column;
+    behind.offset = behind.end_offset;
+    parser_fixit(parser, d, behind,
+                 arena_printf(parser->context->arena, next->kind == ')' ? "%s" : "%s, ", text_of(parser, &t[1])));
+    return true;
+}
+
+/* {2..7}: a set includes its end and says so.  for k in 0..=7: a loop excludes it. */
+static bool is_wrong_range(struct parser *parser, struct expected expected, const struct token *t) {
+    if (t[0].kind == TOKEN_DOTDOT && expects(expected, "..=")) {
+        struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0101, t[0].at,
+                                             "a range in a set is written `a..=b`: it includes its end");
+        parser_fixit(parser, d, t[0].at, "..=");
+        return true;
+    }
+    if (t[0].kind != TOKEN_THROUGH || !expects(expected, "..") || parser->statement_first->kind != TOKEN_FOR) return false;
+    const struct token *end = token_stream_peek(parser, 0), *behind = token_stream_peek(parser, 1);
+    struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0116, t[0].at,
+                                         "a loop excludes its end and is written `a..b`; `..=` belongs to sets");
+    if (!is_decimal(parser, end) || end->at.line != t[0].at.line || begins_operator(behind->kind)) return true;
+    struct text_range both = t[0].at;
+    both.end_column = end->at.end_column;
+    both.end_offset = end->at.end_offset;
+    parser_fixit(parser, d, both, arena_printf(parser->context->arena, "..%lld", atoll(text_of(parser, end)) + 1));
+    return true;
+}
+
+/* (a, b) = f(x);   let (a, b) = f(x); */
+static bool is_bracketed_target(struct parser *parser, struct expected expected, const struct token *t) {
+    bool declares = t[1].kind == TOKEN_LET || t[1].kind == TOKEN_VAR;
+    if (t[0].kind != '(' || !(declares || expects_statement(expected))) return false;
+    int close = 1, names = 1;
+    for (; token_stream_peek(parser, close)->kind == ','; close += 2, names++)
+        if (token_stream_peek(parser, close + 1)->kind != TOKEN_NAME || names > 20) return false;
+    const struct token *last = token_stream_peek(parser, close);
+    if (token_stream_peek(parser, 0)->kind != TOKEN_NAME || last->kind != ')' ||
+        token_stream_peek(parser, close + 1)->kind != '=')
+        return false;
+    struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0101, t[0].at,
+                                         "several names stand without brackets: `%sa, b = f(x);`",
+                                         t[1].kind == TOKEN_LET ? "let " : t[1].kind == TOKEN_VAR ? "var " : "");
+    parser_fixit(parser, d, t[0].at, "");
+    parser_fixit(parser, d, last->at, "");
+    return true;
+}
+
 static bool is_habit(struct parser *parser, struct expected expected, const struct token *t) {
     int kind = t[0].kind;
     if (kind == TOKEN_INCREMENT) {
@@ -352,6 +419,8 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
         return true;
     }
     if (is_cast(parser, t) || is_c_declaration(parser, expected, t) || is_c_slice(parser, t)) return true;
+    if (is_generic_call(parser, t) || is_wrong_range(parser, expected, t) || is_bracketed_target(parser, expected, t))
+        return true;
     if (is_comparison(kind) && expects(expected, "and")) {
         struct diagnostic *d =
             parser_report(parser, DIAGNOSTIC_E0120, t[0].at, "comparisons do not chain: join two with `and`");
@@ -362,8 +431,6 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
             parser_fixit(parser, d, behind,
                          arena_printf(parser->context->arena, " and %s", text_of(parser, &t[1])));
         }
-        if (kind == '>') diag_note(parser->context->diagnostics, d, (struct location){0},
-                                   "a call takes no `< >`; what is known when compiling is an ordinary argument");
         return true;
     }
     if (kind == '=' && (expects(expected, "and") || expects_operator(expected)) && !expects(expected, "+=")) {

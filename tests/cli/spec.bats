@@ -21,6 +21,38 @@ instances() { grep -c '^kernel @attention_f16__' all.tir; }
 }
 
 @test "a spec of another type matches nothing" {
-    expect 1 tilecc --emit=tir -arch=cpu --spec 'attention<f16>[D=64]' --spec 'attention<f32>' "$SRCDIR/examples/attention.tile" -o -
+    expect 2 tilecc --emit=tir -arch=cpu --spec 'attention<f16>[D=64]' --spec 'attention<f32>' "$SRCDIR/examples/attention.tile" -o -
     contains "matches no kernel"
+}
+
+@test "what -D and --spec ask for and no instance can have is an error of the command" {
+    refused() {
+        expect 2 tilecc -arch=cpu "$1" "$2" "$SRCDIR/examples/softmax.tile"
+        contains "[E0414]"
+        contains "$3"
+        [ ! -e softmax.o ]
+    }
+    refused -D Q=7 "names no"
+    refused -D B=7 "is one of {256, 512, "
+    refused -D B=large "is one of {256, 512, "
+    refused -D T=f64 "is one of {f32, f16, bf16}, not f64"
+    refused --spec 'softmax<f16>[Q=7]' "no \`const\` or \`tune\` name \`Q\`"
+    refused --spec 'softmax<f16>[B=7]' "is one of {256, 512, "
+    refused --spec 'softmax<f64>' "matches no kernel"
+    refused --spec 'softmax<f16' "is not of the form"
+    expect 2 tilecc -arch=cpu -D B=96 k.tile
+    contains "is not in its set"
+    expect 2 tilecc -arch=cpu --spec 'axpy[B=wide]' k.tile
+    contains "is a number or a bool, not 'wide'"
+    expect 1 tilecc -arch=cpu -D Q=7 "$SRCDIR/tests/lang/reject/E0201-unknown.tile"
+    expect 0 tilecc -arch=cpu -D B=512 --emit=tir -o all.tir --spec 'softmax<f16>' "$SRCDIR/examples/softmax.tile"
+}
+
+@test "a spec that the requirements rule out matches nothing" {
+    cat >k.tile <<'END'
+kernel f<A: {1, 2}, B: {1, 2}>(x: out i32[N]) requires(A != B) grid(i: N) { x[i] = A * B; }
+END
+    expect 2 tilecc -arch=cpu --spec 'f[A=1,B=1]' k.tile
+    contains "or none of its instances"
+    expect 0 tilecc -arch=cpu --emit=tir -o all.tir --spec 'f[A=1]' k.tile
 }

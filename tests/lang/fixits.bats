@@ -24,6 +24,13 @@ E0315~x[i] = p[i];~x[i] = load(p + i);
 E0123~x[i] = *p;~x[i] = load(p);
 E0311~x[i +: 4] = x[i +: 4] > 0.0 ? x[i +: 4] : 0.0;~x[i +: 4] = where(x[i +: 4] > 0.0, x[i +: 4], 0.0);
 E0303~if (n) x[i] = 1.0;~if (n != 0) x[i] = 1.0;
+E0315~p[i] = 1.0;~store(p + i, 1.0);
+E0315~p[i] = n > 1 ? 1.0 : x[i];~store(p + i, n > 1 ? 1.0 : x[i]);
+E0120~x[i] = twice<f32>(x[i]);~x[i] = twice(x[i]);
+E0120~x[i] = times<64>(x[i]);~x[i] = times(64, x[i]);
+E0116~for k in 0..=6 x[k] = 1.0;~for k in 0..7 x[k] = 1.0;
+E0101~var a, b = 1.0, 2.0; (a, b) = (b, a); x[i] = a;~var a, b = 1.0, 2.0; a, b = (b, a); x[i] = a;
+E0101~let (a, b) = (1.0, 2.0); x[i] = a;~let a, b = (1.0, 2.0); x[i] = a;
 E0120~if (0 < n < 3) x[i] = 1.0;~if (0 < n and n < 3) x[i] = 1.0;
 E0205~x[i] = f32(x.shape[0]);~x[i] = f32(x.extent[0]);
 E0307~x[i] = sum(x[i +: 4], 0);~x[i] = sum(x[i +: 4], axis = 0);
@@ -31,7 +38,7 @@ E0121~if (n = 3) x[i] = 1.0;~if (n == 3) x[i] = 1.0;
 END
 }
 
-write() { printf 'kernel k(x: inout f32[N], p: *f32, n: i32) grid(i: N) {\n%s\n}\n' "$1" >k.tile; }
+write() { printf 'fn twice(x: f32) -> f32 = 2.0*x;   fn times(const n, x: f32) -> f32 = n*x;   kernel k(x: inout f32[N], p: *f32, n: i32) grid(i: N) {\n%s\n}\n' "$1" >k.tile; }
 
 @test "every habit has a code and a fix-it that makes it right" {
     cd "$BATS_TEST_TMPDIR"
@@ -45,6 +52,17 @@ write() { printf 'kernel k(x: inout f32[N], p: *f32, n: i32) grid(i: N) {\n%s\n}
         [ "$(sed -n 2p fixed.tile | tr -d ' ')" = "$(tr -d ' ' <<<"$fixed")" ] || { echo "other than '$fixed':"; sed -n 2p fixed.tile; bad=1; }
     done < <(habits)
     [ $bad = 0 ]
+}
+
+@test "a set includes its end and says so" {
+    cd "$BATS_TEST_TMPDIR"
+    echo 'kernel k(x: out f32[N]) grid(i: N) tune(stages: 2..7) { x[i] = 1.0; }' >k.tile
+    run "$TILECC" -fsyntax-only -fdiagnostics-format=json k.tile
+    [ "$status" -eq 1 ]
+    printf '%s\n' "$output" >log
+    python3 "$SRCDIR/tests/lang/apply-fixits.py" k.tile log >fixed.tile
+    grep -q 'stages: 2..=7' fixed.tile
+    "$TILECC" -fsyntax-only fixed.tile
 }
 
 @test "a view where a function takes a tile: the parameter gets its in" {

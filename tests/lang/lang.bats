@@ -10,7 +10,7 @@
     [ $bad = 0 ]
 }
 
-@test "every file of reject fails as it says, with exit code 1, or 3 for files" {
+@test "every file of reject fails as it says, with exit code 1, 3 for files, 2 for the command line" {
     bad=0
     for file in "$SRCDIR"/tests/lang/reject/*.tile; do
         flags=$(sed -n 's,^// FLAGS: ,,p' "$file")
@@ -20,7 +20,7 @@
         "$TILECC" -fsyntax-only -fdiagnostics-format=json $flags "$file" > "$BATS_TEST_TMPDIR/out" 2>&1 || status=$?
         found=$(sed -nE -e 's/^\{"version":1,"severity":"error","code":"([A-Z0-9]*)".*"spans":\[\],.*/\1/p' -e 's/^\{"version":1,"severity":"error","code":"([A-Z0-9]*)".*"spans":\[\{"file":"[^"]*","line":([0-9]*),"column":([0-9]*).*"notes".*/\1 at \2:\3/p' \
                 "$BATS_TEST_TMPDIR/out")
-        case $expected in E08*) code=3 ;; *) code=1 ;; esac
+        case $expected in E08*) code=3 ;; E0414*) code=2 ;; *) code=1 ;; esac
         if [ "$status" != $code ] || [ "$found" != "$expected" ]; then
             echo "$file: exit $status, expected:"; echo "$expected"; echo "found:"; echo "$found"; bad=1
         fi
