@@ -2,6 +2,7 @@
  * Everything else was expanded before by the library's own definitions.  Baseline x86-64 has neither rounding nor fused
  * instructions; they are written out here, exactly, because a call to libm is not allowed in an object. */
 #include "targets/cpu/emit.h"
+#include "targets/cpu/fused.h"
 #include "targets/cpu/remainder.h"
 
 #define B e->builder
@@ -81,12 +82,12 @@ static LLVMValueRef odd_sum(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef 
     return LLVMBuildBitCast(B, bits, real, "");
 }
 
-/* a*b + c of f64 without the instruction: Dekker's product split in halves, two-sum, and the last sum rounded to odd
- * (Boldo and Melquiond, 2008).  Exponents near the ends are scaled by powers of two before. */
+/* The leading 26 bits, rounded, so that what is left has a sign and 26 bits, too: the four products are exact. */
 static LLVMValueRef split_high(struct cpu_emitter *e, LLVMValueRef x)
 {
     LLVMTypeRef type = cpu_like(e->i64, x);
-    LLVMValueRef bits = LLVMBuildAnd(B, LLVMBuildBitCast(B, x, type, ""), cpu_int_like(type, ~INT64_C(0x7ffffff)), "");
+    LLVMValueRef bits = LLVMBuildAdd(B, LLVMBuildBitCast(B, x, type, ""), cpu_int_like(type, 0x4000000), "");
+    bits = LLVMBuildAnd(B, bits, cpu_int_like(type, ~INT64_C(0x7ffffff)), "");
     return LLVMBuildBitCast(B, bits, LLVMTypeOf(x), "");
 }
 
@@ -97,8 +98,13 @@ static LLVMValueRef two_sum_error(struct cpu_emitter *e, LLVMValueRef a, LLVMVal
                          "");
 }
 
-static LLVMValueRef fused_f64(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+/* Dekker's product split in halves, two-sum, and the last sum rounded to odd (Boldo and Melquiond, 2008): right where
+ * the halves' products are normal and nothing overflows.  A product that is zero without rounding leaves c, by its
+ * sign.  *usual: the lanes where that holds. */
+static LLVMValueRef fused_usual(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c,
+                                LLVMValueRef *usual)
 {
+    LLVMTypeRef type = LLVMTypeOf(a);
     LLVMValueRef product = LLVMBuildFMul(B, a, b, "");
     LLVMValueRef ah = split_high(e, a), bh = split_high(e, b);
     LLVMValueRef al = LLVMBuildFSub(B, a, ah, ""), bl = LLVMBuildFSub(B, b, bh, "");
@@ -109,10 +115,39 @@ static LLVMValueRef fused_f64(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRe
     LLVMValueRef t = LLVMBuildFAdd(B, c, low, ""), t_low = two_sum_error(e, c, low, t);
     LLVMValueRef v = LLVMBuildFAdd(B, product, t, ""), v_low = two_sum_error(e, product, t, v);
     LLVMValueRef result = LLVMBuildFAdd(B, v, odd_sum(e, t_low, v_low), "");
-    /* infinities, NaN and overflow: the plain expression says what they are */
-    LLVMValueRef plain = LLVMBuildFAdd(B, product, c, "");
-    LLVMValueRef finite = LLVMBuildFCmp(B, LLVMRealORD, result, result, "");
-    return LLVMBuildSelect(B, finite, result, plain, "");
+
+    LLVMValueRef zero = cpu_float_like(type, 0.0), most = cpu_float_like(type, 0x1p1022);
+    LLVMValueRef size = cpu_unary_intrinsic(e, "llvm.fabs", product);
+    LLVMValueRef none = LLVMBuildFCmp(B, LLVMRealOEQ, size, zero, "");
+    LLVMValueRef exact = LLVMBuildFCmp(B, LLVMRealOGE, size, cpu_float_like(type, 0x1p-960), "");
+    LLVMValueRef low_enough = LLVMBuildFCmp(B, LLVMRealOLE, size, most, "");
+    LLVMValueRef factor = LLVMBuildOr(B, LLVMBuildFCmp(B, LLVMRealOEQ, a, zero, ""),
+                                      LLVMBuildFCmp(B, LLVMRealOEQ, b, zero, ""), "");
+    LLVMValueRef c_low = LLVMBuildFCmp(B, LLVMRealOLE, cpu_unary_intrinsic(e, "llvm.fabs", c), most, "");
+    *usual = LLVMBuildOr(B, LLVMBuildAnd(B, exact, low_enough, ""), LLVMBuildAnd(B, none, factor, ""), "");
+    *usual = LLVMBuildAnd(B, *usual, c_low, "");
+    /* the largest numbers round to infinity in the split */
+    *usual = LLVMBuildAnd(B, *usual, LLVMBuildFCmp(B, LLVMRealORD, result, result, ""), "");
+    return LLVMBuildSelect(B, none, LLVMBuildFAdd(B, product, c, ""), result, "");
+}
+
+/* a*b + c of f64 without the instruction.  Where a lane is near the ends of the exponents, a function does them all. */
+static LLVMValueRef fused_f64(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    int lanes = cpu_lanes(a);
+    LLVMTypeRef type;
+    LLVMValueRef function = fused_function(e->module, lanes, &type), usual;
+    LLVMValueRef quick = fused_usual(e, a, b, c, &usual);
+    LLVMValueRef all = lanes > 1 ? cpu_unary_intrinsic(e, "llvm.vector.reduce.and", usual) : usual;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), ends = cpu_block(e, "ends"), done = cpu_block(e, "fused");
+    LLVMBuildCondBr(B, all, done, ends);
+    LLVMPositionBuilderAtEnd(B, ends);
+    LLVMValueRef slow = LLVMBuildCall2(B, type, function, (LLVMValueRef[]){a, b, c}, 3, "");
+    LLVMBuildBr(B, done);
+    LLVMPositionBuilderAtEnd(B, done);
+    LLVMValueRef result = LLVMBuildPhi(B, LLVMTypeOf(quick), "");
+    LLVMAddIncoming(result, (LLVMValueRef[]){quick, slow}, (LLVMBasicBlockRef[]){before, ends}, 2);
+    return result;
 }
 
 LLVMValueRef cpu_fused(struct cpu_emitter *e, enum ir_element element, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)

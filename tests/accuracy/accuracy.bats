@@ -25,3 +25,12 @@ setup() { export WORK="$BATS_FILE_TMPDIR"; }
     [ "$(wc -l < "$BATS_TEST_TMPDIR/widest")" -ge 22 ]
     diff "$BATS_TEST_TMPDIR/widest" "$BATS_TEST_TMPDIR/baseline"
 }
+
+@test "fma rounds once at every instruction set, denormal and near the largest, too" {
+    cd "$BATS_TEST_TMPDIR"
+    "$TILECC" -arch=cpu "$SRCDIR/tests/accuracy/fused.tile" -o fused.o
+    "$TILECC" --emit-runtime -o tile_rt.o
+    $CC -std=gnu99 -O2 -Wall -Werror -I. "$SRCDIR/tests/accuracy/fused.c" fused.o tile_rt.o -lm -ldl -lpthread -o fused
+    ./fused 200000
+    TILE_CPU_ISA=baseline ./fused 400000
+}
