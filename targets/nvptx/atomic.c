@@ -241,6 +241,7 @@ void lower_atomic(struct lowering *l, struct ir_operation *operation) {
     LLVMValueRef *out = value_define(l, result);
     struct change change = {.action = (enum ir_action)ir_number(operation, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD),
                             .element = type->element};
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(l->builder);
     for (int i = 0; i < value_registers(type); i++) {
         int64_t offset = 0;
         LLVMValueRef address = by_pointer ? value_register(l, access.view, i) : reach_address(l, &reach, i, &offset);
@@ -253,6 +254,9 @@ void lower_atomic(struct lowering *l, struct ir_operation *operation) {
         if (compares) change.expected = value_to_bits(l, type->element, value_register(l, access.expected, i));
         out[i] = value_from_bits(l, type->element, change_one(l, scope, &change, predicate, address));
     }
+    /* Lanes leave loops one by one.  ptxas (13.0) brings them together at the next shuffle, even at one that it then
+     * takes away as that of a constant; at a barrier each part of the warp would arrive for all of it. */
+    if (LLVMGetInsertBlock(l->builder) != before) ptx_end_arm(l);
     if (order == IR_ORDER_ACQUIRE || order == IR_ORDER_ACQ_REL) {
         ptx_emit(l, PTX_FENCE, l->nothing, NULL, 0, &scope);
         ptx_barrier(l);

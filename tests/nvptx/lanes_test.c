@@ -97,12 +97,51 @@ static const char branch[] =
     "    if %c {\n        store %y[%n +: 64], %v\n        yield\n    } else {\n"
     "        store %y[%z +: 128], %w\n        yield\n    }\n    return\n}\n";
 
+/* Lanes that leave a loop around compare-and-swap at different times meet before the warp does anything together. */
+static void check_loops(const char *name, const char *text, const char *row, int least) {
+    struct arena *arena = arena_create();
+    bool apart = false;
+    int loops = 0;
+    for (const char *line = ptx_of(arena, name, text, row), *end; *line; line = *end ? end + 1 : end) {
+        line += strspn(line, " \t");
+        end = line + strcspn(line, "\n");
+        const char *swap = strstr(line, ".cas.");
+        bool together = !strncmp(line, "shfl.sync", 9) || !strncmp(line, "bar.sync", 8) || !strncmp(line, "ret", 3);
+        if (swap && swap < end) {
+            loops += !apart;
+            apart = true;
+        } else if (!strncmp(line, "bar.warp.sync", 13)) {
+            apart = false;
+        } else if (together && apart) {
+            fail(name, row, "lanes of a loop go on apart");
+            break;
+        }
+    }
+    if (loops < least) fail(name, row, "there is no loop");
+    arena_destroy(arena);
+}
+
+/* One thread in a loop, then what shuffles of a constant are for, then a barrier. */
+static const char alone[] =
+    "kernel @alone(%t: view<f16, [?], [1], inout>, %y: view<i64, [?], [1], inout>) grid(1) warps(2) {\n"
+    "    %z = constant value(0) : index\n    %v = constant value(3.0) : f16\n    %p = view_pointer %t : *f16\n"
+    "    %o = pointer_atomic action(max) order(relaxed) %p, %v : f16\n    %i = iota : i64[64]\n"
+    "    %s = reduce axis(0) kind(add) %i : i64\n    store %y[%z], %s\n    return\n}\n";
+/* All threads, each in loops of its own. */
+static const char many[] =
+    "kernel @many(%t: view<f8e4m3, [?], [1], inout>, %y: view<i64, [?], [1], inout>) grid(1) warps(2) {\n"
+    "    %z = constant value(0) : index\n    %v = constant value(3.0) : f8e4m3[256]\n"
+    "    %o = atomic action(min) %t[%z +: 256], %v : f8e4m3[256]\n    %i = iota : i64[64]\n"
+    "    %s = reduce axis(0) kind(add) %i : i64\n    store %y[%z], %s\n    return\n}\n";
+
 int main(void) {
     static const char *const rows[] = {"sm_75", "sm_80", "sm_90a"};
     check_extremes();
     for (int i = 0; i < 3; i++) {
         check_arms("ragged", ragged, rows[i], 4);
         check_arms("branch", branch, rows[i], 2);
+        check_loops("alone", alone, rows[i], 1);
+        check_loops("many", many, rows[i], 1);
     }
     return failures != 0;
 }
