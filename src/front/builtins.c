@@ -37,6 +37,7 @@ static const struct builtin builtins[] = {
     MATH("cosh", COSH),
     MATH("sigmoid", SIGMOID),
     MATH("isnan", ISNAN),
+    {"fdiv", 2, 2, 0, "", build_fdiv, 0},
     {"pow", 2, 2, 0, "", build_math2, IR_MATH_POW},
     {"atan2", 2, 2, 0, "", build_math2, IR_MATH_ATAN2},
     {"copysign", 2, 2, 0, "", build_math2, IR_MATH_COPYSIGN},
@@ -113,7 +114,6 @@ static const struct builtin builtins[] = {
     ABSENT("asm", E0913),
     ABSENT("dot_scaled", E0914),
     ABSENT("prefetch", E0915),
-    ABSENT("fdiv", E0915),
 };
 enum { BUILTIN_COUNT = sizeof builtins / sizeof *builtins };
 

@@ -36,6 +36,7 @@ struct value build_math(struct elaborator *e, struct call *call, int function);
 struct value build_math2(struct elaborator *e, struct call *call, int function);
 struct value build_min_max(struct elaborator *e, struct call *call, int maximum);
 struct value build_abs(struct elaborator *e, struct call *call, int detail);
+struct value build_fdiv(struct elaborator *e, struct call *call, int detail);
 struct value build_fma(struct elaborator *e, struct call *call, int detail);
 struct value build_clamp(struct elaborator *e, struct call *call, int detail);
 struct value build_where(struct elaborator *e, struct call *call, int detail);

@@ -193,6 +193,16 @@ struct value build_abs(struct elaborator *e, struct call *call, int detail) {
     return with_origin(value_run(ir_unary(&e->builder, OP_ABS, v.run), call->at), v);
 }
 
+/* a / b where the last bits do not matter. */
+struct value build_fdiv(struct elaborator *e, struct call *call, int detail) {
+    (void)detail;
+    bool known = value_is_constant(call->argument[0]) && value_is_constant(call->argument[1]);
+    if (!unify_floats(e, call, 2)) return value_error(call->at);
+    struct ir_value *run = ir_binary(&e->builder, OP_DIV, call->argument[0].run, call->argument[1].run);
+    if (!known) ir_set_number(run->definition, IR_ATTRIBUTE_NEAR, 1);
+    return with_origin(value_run(run, call->at), call->argument[0]);
+}
+
 struct value build_fma(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
     if (!unify_floats(e, call, 3)) return value_error(call->at);

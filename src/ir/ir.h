@@ -95,7 +95,8 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
     ATTRIBUTE(PENDING, "pending", INT) ATTRIBUTE(ROLE_WARPS, "role_warps", LIST)                                      \
     ATTRIBUTE(ROLE_REGISTERS, "role_registers", LIST) ATTRIBUTE(BARRIER_ID, "id", INT)                                \
     ATTRIBUTE(BARRIER_WARPS, "warps", INT) ATTRIBUTE(FLUSH, "flush", INT)                                            \
-    ATTRIBUTE(CLUSTER, "cluster", INT) ATTRIBUTE(MULTICAST, "multicast", INT) ATTRIBUTE(ROUNDED, "rounded", INT)
+    ATTRIBUTE(CLUSTER, "cluster", INT) ATTRIBUTE(MULTICAST, "multicast", INT) ATTRIBUTE(ROUNDED, "rounded", INT) \
+    ATTRIBUTE(NEAR, "near", INT)
 enum ir_attribute_key {
 #define ATTRIBUTE(id, text, kind) IR_ATTRIBUTE_##id,
     IR_ATTRIBUTES(ATTRIBUTE)

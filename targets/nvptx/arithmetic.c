@@ -97,7 +97,10 @@ static LLVMValueRef float_binary(struct lowering *l, enum ir_opcode opcode, enum
     case OP_ADD: return contract(l, LLVMBuildFAdd(builder, a, b, ""));
     case OP_SUB: return contract(l, LLVMBuildFSub(builder, a, b, ""));
     case OP_MUL: return contract(l, LLVMBuildFMul(builder, a, b, ""));
-    case OP_DIV: return LLVMBuildFDiv(builder, a, b, "");
+    case OP_DIV:
+        if (element == IR_F64 || !l->operation || !ir_number(l->operation, IR_ATTRIBUTE_NEAR, 0))
+            return LLVMBuildFDiv(builder, a, b, "");
+        return ptx_emit(l, PTX_DIV_FULL, l->f32, (LLVMValueRef[]){a, b}, 2, NULL);
     case OP_REM: return lower_float_remainder(l, a, b);
     case OP_MIN: return float_extreme(l, true, element, nan, a, b);
     case OP_MAX: return float_extreme(l, false, element, nan, a, b);

@@ -128,7 +128,7 @@ static void divide_for_bf16(struct lowering *l, struct ir_operation *operation, 
 bool divide_has_one_divisor(const struct ir_operation *operation) {
     const struct ir_value *divisor = operation->operands[operation->operand_count - 1];
     return operation->opcode == OP_DIV && operation->results[0]->type->element == IR_F32 && divisor->definition &&
-           divisor->definition->opcode == OP_SPLAT;
+           divisor->definition->opcode == OP_SPLAT && !ir_number(operation, IR_ATTRIBUTE_NEAR, 0);
 }
 
 void divide_all(struct lowering *l, struct ir_operation *operation, LLVMValueRef *out, int count) {

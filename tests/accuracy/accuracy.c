@@ -40,6 +40,7 @@ static double rsqrt_double(double x) { return 1.0 / sqrt(x); }
 static double rcp_double(double x) { return 1.0 / x; }
 static double sigmoid_double(double x) { return 1.0 / (1.0 + exp(-x)); }
 static long double rsqrt_long(long double x) { return 1.0L / sqrtl(x); }
+static long double fdivl(long double x, long double z) { return x / z; }
 static long double rcp_long(long double x) { return 1.0L / x; }
 static long double sigmoid_long(long double x) { return 1.0L / (1.0L + expl(-x)); }
 
@@ -56,6 +57,7 @@ static const struct function functions[] = {
     LIBM(exp),  LIBM(exp2), LIBM(expm1), LIBM(log),  LIBM(log2),  LIBM(log1p), LIBM(sin),   LIBM(cos),
     LIBM(tan),  LIBM(asin), LIBM(acos),  LIBM(atan), LIBM(sinh),  LIBM(cosh),  LIBM(tanh),  LIBM(erf),
     LIBM(sqrt), OURS(rsqrt), OURS(rcp),  OURS(sigmoid), TWO(pow), TWO(atan2),
+    TWO(fdiv),
 };
 
 /* ---- memory ---- */

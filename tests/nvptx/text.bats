@@ -220,3 +220,16 @@ END
         ! grep -q 'min\.u16x2' "$file" || { echo "$file: near quotients"; return 1; }
     done
 }
+
+@test "fdiv is the quick quotient, / the right one" {
+    cat >k.tile <<'END'
+kernel quick(x: in f32[N], z: in f32[N], y: out f32[N]) grid(b: cdiv(N, 128)) { y[b*128 +: 128] = fdiv(x[b*128 +: 128], z[b*128 +: 128]); }
+kernel right(x: in f32[N], z: in f32[N], y: out f32[N]) grid(b: cdiv(N, 128)) { y[b*128 +: 128] = x[b*128 +: 128] / z[b*128 +: 128]; }
+END
+    "$TILECC" -arch=sm_80 -S --spec quick k.tile -o - >quick.ptx
+    "$TILECC" -arch=sm_80 -S --spec right k.tile -o - >right.ptx
+    grep -q 'div\.full\.f32' quick.ptx
+    ! grep -q 'div\.r[nz]\.f32' quick.ptx
+    grep -q 'div\.rn\.f32' right.ptx
+    ! grep -q 'div\.full' right.ptx
+}
