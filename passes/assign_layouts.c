@@ -184,7 +184,7 @@ bool pass_assign_layouts(struct ir_function *function, struct pass_context *cont
         if (!rewrite_is_used(a.cheap.data[i]))
             ir_remove(a.cheap.data[i]);
     if (asked > 0 && asked != function->warps)
-        pass_remark(context, function->at, "warps = %d has no effect here: the tiles go to %d", asked, function->warps);
+        pass_idle_knob(context, function->at, "warps", asked, "the tiles go to %d", function->warps);
     else
         pass_remark(context, function->at, "a program has %d warp%s", function->warps, function->warps == 1 ? "" : "s");
     return true;

@@ -83,6 +83,24 @@ void pass_warn(struct pass_context *context, enum diagnostic_code code, struct l
     va_end(arguments);
 }
 
+void pass_idle_knob(struct pass_context *context, struct location at, const char *name, int value, const char *why, ...)
+{
+    struct buffer text = {0};
+    va_list arguments;
+    buffer_printf(&text, "%s = %d has no effect here: ", name, value);
+    va_start(arguments, why);
+    buffer_vprintf(&text, why, arguments);
+    va_end(arguments);
+    pass_remark(context, at, "%s", text.data);
+    if (context->idle) {
+        struct idle_knobs *idle = context->idle;
+        const char *kept = arena_substring(idle->arena, text.data, text.size);
+        vector_push(idle->arena, idle,
+                    ((struct idle_knob){ at, name, kept, context->instance, context->target }));
+    }
+    buffer_free(&text);
+}
+
 /* A pass that leads to another level starts at its own exactly. */
 static bool fits_level(const struct pass_info *pass, const struct ir_function *function)
 {

@@ -15,6 +15,14 @@ enum analysis {
     ANALYSIS_ALL = 7
 };
 
+/* A knob of a function's schedule that did nothing. */
+struct idle_knob {
+    struct location at;                  /* the kernel */
+    const char *name, *text, *instance;  /* "raster", "raster = 8 has no effect here: ...", as pass_context.instance */
+    const struct target_row *target;
+};
+struct idle_knobs { struct arena *arena; struct idle_knob *data; int count, capacity; };
+
 struct pass_context {
     struct arena *arena;                 /* emptied after the pass */
     struct diagnostics *diagnostics;     /* remarks */
@@ -23,6 +31,7 @@ struct pass_context {
     bool remarks;
     const char *name;                    /* of the pass that runs */
     const char *instance;                /* what remarks and warnings call the function, or NULL */
+    struct idle_knobs *idle;             /* where pass_idle_knob notes what it is told, or NULL */
     /* the std library's body of a math function, or NULL: for expand_math (front_math_function behind it) */
     struct ir_function *(*math_function)(void *context, struct ir_module *module, enum ir_math function,
                                          enum ir_element element);
@@ -38,6 +47,10 @@ void pass_remark(struct pass_context *context, struct location at, const char *f
 /* What a user should know who did not ask for remarks: a warning, or where that is turned off the remark. */
 void pass_warn(struct pass_context *context, enum diagnostic_code code, struct location at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* A knob that is set and does nothing to this function, `why`: a remark, and a note for who asked for it. */
+void pass_idle_knob(struct pass_context *context, struct location at, const char *name, int value, const char *why, ...)
+    __attribute__((format(printf, 5, 6)));
 
 typedef bool pass_function(struct ir_function *function, struct pass_context *context); /* true: changed */
 struct pass_info {

@@ -36,7 +36,7 @@ static bool drop(struct ir_function *function, struct pass_context *context, int
     if (*knob == 0)
         return false;
     if (*knob >= least)
-        pass_remark(context, function->at, "%s = %d has no effect here: %s", name, *knob, why);
+        pass_idle_knob(context, function->at, name, *knob, "%s", why);
     *knob = 0;
     return true;
 }
@@ -55,10 +55,9 @@ bool pass_settle_knobs(struct ir_function *function, struct pass_context *contex
     changed |= drop(function, context, &function->split_k, 2, "split_k", "no pass splits a sum over programs");
     int slots = most_slots(function->body);
     if (function->stages > 1 && slots == 1)
-        pass_remark(context, function->at,
-                    "stages = %d has no effect here: no loop brings tiles ahead into shared memory", function->stages);
+        pass_idle_knob(context, function->at, "stages", function->stages,
+                       "no loop brings tiles ahead into shared memory");
     else if (function->stages > slots)
-        pass_remark(context, function->at, "stages = %d has no effect here: %d fit into shared memory",
-                    function->stages, slots);
+        pass_idle_knob(context, function->at, "stages", function->stages, "%d fit into shared memory", slots);
     return changed;
 }

@@ -122,7 +122,7 @@ void outline_choose_cluster(struct outline *o)
         return;
     const char *problem = wanted > BLOCKS ? "clusters have 2 blocks" : choose(o);
     if (problem) {
-        pass_remark(o->context, function->at, "cluster = %d has no effect here: %s", wanted, problem);
+        pass_idle_knob(o->context, function->at, "cluster", wanted, "%s", problem);
         return;
     }
     function->cluster = o->cluster;

@@ -45,9 +45,9 @@ enum exit_code compile_tir(struct compilation *compilation);
 bool lower_check_names(const struct options *options);
 /* Runs --passes or the pipeline on every variant. */
 bool lower_module(struct compilation *compilation);
-/* instance: what remarks and warnings call it. */
+/* instance: what remarks and warnings call it; knobs that do nothing are added to `idle`, if there is one. */
 bool lower_function(struct compilation *compilation, struct ir_function *function, const struct target_row *row,
-                    const char *instance);
+                    const char *instance, struct idle_knobs *idle);
 
 /* Makes what was asked for and adds it to the outputs.  False: reported. */
 bool emit_outputs(struct compilation *compilation);

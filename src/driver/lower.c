@@ -77,8 +77,46 @@ static struct ir_function *math_function(void *context, struct ir_module *module
     return front_math_function(context, module, function, element);
 }
 
+/* Whether -D or a --spec sets the name. */
+static bool is_asked(const struct options *options, const char *name) {
+    size_t length = strlen(name);
+    for (int i = 0; i < options->defines.count; i++)
+        if (strcmp(options->defines.data[i].name, name) == 0) return true;
+    for (int i = 0; i < options->specs.count; i++)
+        for (const char *at = options->specs.data[i]; (at = strstr(at, name)) != NULL; at += length)
+            if (at > options->specs.data[i] && strchr("[, ", at[-1]) && strchr("= ", at[length])) return true;
+    return false;
+}
+
+static bool is_idle_in(const struct idle_knobs *idle, const struct idle_knob *knob, const char *instance) {
+    for (int i = 0; i < idle->count; i++)
+        if (strcmp(idle->data[i].name, knob->name) == 0 && idle->data[i].instance == instance) return true;
+    return false;
+}
+
+/* The general instance has no producer, the aligned one has: what one of them takes is no mistake.  A knob that every
+ * instance of a kernel leaves undone on an architecture is. */
+static void warn_of_idle_knobs(struct compilation *compilation, const struct idle_knobs *idle) {
+    for (int k = 0; k < idle->count; k++) {
+        const struct idle_knob *knob = &idle->data[k];
+        bool everywhere = is_asked(compilation->options, knob->name);
+        for (int i = 0; everywhere && i < compilation->module->entries.count; i++) {
+            const struct kernel_entry *entry = &compilation->module->entries.data[i];
+            bool own = false;
+            for (int v = 0; v < entry->variants.count; v++) own = own || entry->variants.data[v].label == knob->instance;
+            for (int v = 0; own && everywhere && v < entry->variants.count; v++)
+                everywhere = &target_rows[entry->variants.data[v].target] != knob->target ||
+                             is_idle_in(idle, knob, entry->variants.data[v].label);
+        }
+        if (!everywhere) continue;
+        struct diagnostic *d =
+            diag_report(compilation->diagnostics, DIAGNOSTIC_W1204, knob->at, "%s", knob->text);
+        if (knob->instance) diag_instance(compilation->diagnostics, d, knob->instance);
+    }
+}
+
 bool lower_function(struct compilation *compilation, struct ir_function *function, const struct target_row *row,
-                    const char *instance) {
+                    const char *instance, struct idle_knobs *idle) {
     const struct options *options = compilation->options;
     struct pass_context context = {.arena = compilation->arena,
                                    .diagnostics = compilation->diagnostics,
@@ -86,6 +124,7 @@ bool lower_function(struct compilation *compilation, struct ir_function *functio
                                    .fuel = options->fuel < 0 ? NULL : &compilation->fuel,
                                    .remarks = options->remarks,
                                    .instance = instance,
+                                   .idle = idle,
                                    .math_function = math_function,
                                    .math_context = &compilation->front};
     struct pass_run run = {.after = options->print_after || compilation->interpretation ? after_pass : NULL,
@@ -103,12 +142,15 @@ bool lower_function(struct compilation *compilation, struct ir_function *functio
 
 bool lower_module(struct compilation *compilation) {
     bool ok = true;
+    struct idle_knobs idle = {.arena = compilation->arena};
     for (int i = 0; i < compilation->module->entries.count; i++) {
         struct kernel_entry *entry = &compilation->module->entries.data[i];
         for (int k = 0; k < entry->variants.count; k++) {
             struct kernel_variant *variant = &entry->variants.data[k];
-            ok = lower_function(compilation, variant->function, &target_rows[variant->target], variant->label) && ok;
+            ok = lower_function(compilation, variant->function, &target_rows[variant->target], variant->label,
+                                &idle) && ok;
         }
     }
+    warn_of_idle_knobs(compilation, &idle);
     return ok;
 }

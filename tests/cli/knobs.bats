@@ -59,3 +59,27 @@ header() { tilecc --emit=tir --passes=dce "$@" k.tile -o - | grep '^kernel'; }
     grep -q 'programs have a block each' alone.tir
     grep -q 'split_k = 2 has no effect' alone.tir
 }
+
+@test "W1204: what -D or --spec asks for and no instance takes" {
+    write
+    expect 0 tilecc -arch=sm_90a -S -D cluster=2 k.tile
+    contains "warning: cluster = 2 has no effect here"
+    contains "[-Widle-knob]"
+    lacks "raster = "              # asked for by the source alone
+    expect 0 tilecc -arch=sm_90a -S -Wno-idle-knob -D cluster=2 k.tile
+    lacks "no effect"
+    expect 1 tilecc -arch=sm_90a -S -Werror=idle-knob --spec 'scale[raster=8, cluster=1]' k.tile
+    contains "error: raster = 8 has no effect here"
+    lacks "cluster = 1"
+    expect 0 tilecc -arch=cpu --emit=tir -D cluster=2 -o all.tir k.tile
+    lacks "no effect"
+}
+
+@test "a knob that some instances take is no warning, and one for another kernel or architecture alone is" {
+    expect 0 tilecc -arch=sm_80,sm_90a -S -D raster=8 -Wno-slow-product --spec 'matmul<bf16,bf16>' "$SRCDIR/examples/matmul.tile"
+    contains "raster = 8 has no effect here"
+    contains " sm_80 general"
+    lacks " sm_90a"
+    expect 0 tilecc -arch=sm_90a -S -D raster=8 --spec 'matmul<bf16,bf16>' "$SRCDIR/examples/matmul.tile"
+    lacks "no effect"
+}
