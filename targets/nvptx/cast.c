@@ -238,14 +238,27 @@ static LLVMValueRef integer_to_float(struct lowering *l, enum ir_element from, e
     return to == IR_F64 ? real : narrow_float(l, IR_F64, to, real, round);
 }
 
+/* The machine's own conversion clamps to what 32 or 64 bits hold.  NaN becomes 0 from f32 to 32 bits, else the lowest
+ * number. */
 static LLVMValueRef float_to_integer(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value) {
-    LLVMValueRef wide = from == IR_F64 ? value : cast_to_f32(l, from, value);
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef real = from == IR_F64 ? value : cast_to_f32(l, from, value);
     LLVMTypeRef type = lower_value_type(l, to);
-    const char *name = ir_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
-    unsigned id = LLVMLookupIntrinsicID(name, 15);
-    LLVMTypeRef overloads[2] = {type, LLVMTypeOf(wide)};
-    LLVMValueRef function = LLVMGetIntrinsicDeclaration(l->module, id, overloads, 2);
-    return LLVMBuildCall2(l->builder, LLVMIntrinsicGetType(l->context, id, overloads, 2), function, &wide, 1, "");
+    bool is_signed = ir_is_signed(to), is_double = from == IR_F64;
+    int bits = ir_element_info[to].bits;
+    const char *words[4] = {arena_printf(l->arena, "%c%d", is_signed ? 's' : 'u', bits > 32 ? 64 : 32),
+                            is_double ? "f64" : "f32", bits > 32 ? "l" : "r", is_double ? "d" : "f"};
+    LLVMValueRef number = ptx_emit(l, PTX_CVT_INTEGER, bits > 32 ? l->i64 : l->i32, &real, 1, words);
+    if (is_double || bits > 32) {
+        LLVMValueRef nan = LLVMBuildFCmp(b, LLVMRealUNO, real, real, "");
+        number = LLVMBuildSelect(b, nan, LLVMConstNull(LLVMTypeOf(number)), number, "");
+    }
+    if (bits >= 32) return number;
+    LLVMValueRef high[2] = {number, value_i32(l, is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1)};
+    number = value_intrinsic(l, is_signed ? "llvm.smin" : "llvm.umin", l->i32, high, 2);
+    LLVMValueRef low[2] = {number, value_i32(l, -(1 << (bits - 1)))};
+    if (is_signed) number = value_intrinsic(l, "llvm.smax", l->i32, low, 2);
+    return LLVMBuildTrunc(b, number, type, "");
 }
 
 LLVMValueRef cast_value(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value,

@@ -203,6 +203,7 @@ void lower_mma(struct lowering *l, struct ir_operation *operation);           /*
 /* cp_async, cp_commit, cp_wait, and copy_async and wait where no pass made others of them. */
 void lower_copy(struct lowering *l, struct ir_operation *operation);
 void lower_control(struct lowering *l, struct ir_operation *operation);       /* for, while, if, map */
+void lower_map(struct lowering *l, struct ir_operation *operation);           /* map.c */
 void lower_block(struct lowering *l, struct ir_block *block);                 /* all operations but the terminator */
 /* A region on scalars applied to given arguments; fills results from its yield. */
 void lower_region(struct lowering *l, struct ir_block *block, const LLVMValueRef *arguments, LLVMValueRef *results);

@@ -233,3 +233,17 @@ END
     grep -q 'div\.rn\.f32' right.ptx
     ! grep -q 'div\.full' right.ptx
 }
+
+@test "the machine clamps where a float becomes an integer; of NaN we make 0 where it does not" {
+    cat >k.tile <<'END'
+kernel whole<A: {f32, f64}, B: {i16, i32, i64}>(x: in A[N], y: out B[N]) grid(b: cdiv(N, 128)) { y[b*128 +: 128] = B(x[b*128 +: 128]); }
+END
+    "$TILECC" -arch=sm_80 --emit=ptx k.tile
+    grep -q 'cvt\.rzi\.s32\.f32' k_whole_f32_i32.0.sm_80.ptx
+    ! grep -qE 'selp|setp.*\.f32' k_whole_f32_i32.0.sm_80.ptx
+    grep -q 'min\.s32.* 32767' k_whole_f32_i16.0.sm_80.ptx
+    grep -q 'max\.s32.* -32768' k_whole_f32_i16.0.sm_80.ptx
+    for types in f32_i64 f64_i32 f64_i64; do
+        grep -q 'setp\.nan\.f' "k_whole_$types.0.sm_80.ptx" || { echo "$types: NaN"; return 1; }
+    done
+}
