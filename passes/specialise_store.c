@@ -13,7 +13,8 @@
  *     tma_commit
  *
  * The number of slots divides the number of panels, so that the turns go on from one program to the next; groups of
- * stores end in order, so that rings of several shapes may take turns too.  Rings of further shapes have a single slot
+ * stores end in order, so that rings of several shapes may take turns too.  A tile whose columns lie in different warps,
+ * as those of a transposed accumulator do, has wider panels: as many columns as give every warp its part, in several boxes.  Rings of further shapes have a single slot
  * where that leaves room for another stage of loads.  Only where nothing else in the kernel touches the view, since
  * nothing orders TMA against ordinary accesses. */
 #include "base/plant.h"
@@ -23,7 +24,7 @@
 #include "passes/rewrite.h"
 #include "passes/specialise.h"
 
-enum { PANEL_BYTES = 128 };
+enum { PANEL_BYTES = 128, MOST_PANEL_BYTES = 65536 };
 
 struct ir_value *outline_unconverted(struct ir_value *value)
 {
@@ -51,6 +52,13 @@ static int last_dimension(const struct ir_access *access)
     while (d >= 0 && access->place[d] <= 0)
         d--;
     return d;
+}
+
+/* The layout of so many columns of the tile, or NULL: not every warp has a part of them. */
+static const struct layout *part_layout(struct layout_table *table, const struct ir_type *tile, int columns)
+{
+    int count = (int)tile->extent[1] / columns;
+    return count == 1 ? tile->layout : layout_shrink(table, tile->layout, 1, count);
 }
 
 static bool plan_panels(const struct outline *o, const struct ir_operation *store, struct staged_store *panels,
@@ -82,13 +90,16 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
     *reason = "its extents do not divide into panels";
     if (columns % panels->width || !is_power_of_two(columns / panels->width) || !tile->layout)
         return false;
+    const struct layout *part = part_layout(table, tile, panels->width);
+    while (!part && (panels->width *= 2) * tile->extent[0] * bytes <= MOST_PANEL_BYTES && panels->width <= columns)
+        part = part_layout(table, tile, panels->width);
+    if (!part)
+        return false;
     panels->count = columns / panels->width;
     int extent[2] = { (int)tile->extent[0], panels->width };
     int64_t wide[2] = { extent[0], extent[1] };
     const struct layout *shared = shared_form_layout(table, 2, extent, bytes, 1);
-    const struct layout *part =
-        panels->count == 1 ? tile->layout : layout_shrink(table, tile->layout, 1, panels->count);
-    if (!shared || !part)
+    if (!shared)
         return false;
     int slots = panels->count % 2 ? 1 : 2;
     panels->buffer = ir_type_buffer(types, tile->element, 2, wide, shared, slots);
