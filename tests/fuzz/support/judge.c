@@ -212,6 +212,8 @@ void fuzz_judge_passes(const struct judge *judge, struct fuzz_program *program, 
     if (has_reference(judge, program, arena, &reference, reason)) {
         if (judge->kind == JUDGE_CPU)
             fuzz_judge_cpu(judge, program, reference, runs, reason);
+        else if (judge->kind == JUDGE_GPU)
+            fuzz_judge_gpu(judge, program, reference, runs, reason);
         else
             fuzz_run_passes(judge, program, arena, reference, runs, reason);
     }

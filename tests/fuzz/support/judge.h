@@ -8,6 +8,7 @@
 enum judge_kind {
     JUDGE_PASSES,  /* the interpreter after each pass of a list */
     JUDGE_CPU,     /* machine code of this processor */
+    JUDGE_GPU,     /* the text for a GPU, run by support/ptx.h */
     JUDGE_COMMAND  /* whatever a command of the user says */
 };
 struct fuzz_math;
@@ -19,7 +20,7 @@ struct judge {
     const char *target;  /* row of the target table that the passes work for; NULL: none */
     int64_t fuel;        /* rewrites that the last pass may do; 0: no limit */
     int isa;             /* JUDGE_CPU: -1 all that this machine has */
-    bool raw;            /* JUDGE_CPU: through the pipeline of -O0 */
+    bool raw;            /* JUDGE_CPU, JUDGE_GPU: through the pipeline of -O0 */
     int code_level;      /* JUDGE_CPU: of LLVM: 0: 2, as tilecc has it; else the level + 1 */
     bool trusted;        /* the program is taken to be sound; only when something fails it is asked */
     struct fuzz_math *math; /* of the program's context; NULL: each pass reads the library anew */
@@ -45,6 +46,9 @@ uint64_t fuzz_fingerprint(const struct ir_module *module);
 void fuzz_put_kind(struct buffer *out, const char *sentence);
 /* Machine code of this processor: cpu_run.c. */
 void fuzz_judge_cpu(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
+                    int64_t *runs, struct buffer *reason);
+/* The text for judge->target, sm_80 without one: gpu_run.c.  What it has that ptx.h does not is not judged. */
+void fuzz_judge_gpu(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
                     int64_t *runs, struct buffer *reason);
 int fuzz_cpu_levels(void); /* instruction sets that this machine has */
 /* The library's bodies for expand_math: a context that lives as long as the arena, and the function to give to

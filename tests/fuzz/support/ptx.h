@@ -1,0 +1,84 @@
+/* PTX read and run, thread by thread, as its manual defines it: what a GPU would compute, for tests where there is
+ * none.
+ *
+ * Blocks run one after the other.  The threads of a block run one at a time up to the next operation that several
+ * must reach together, in an order that a seed chooses, so that what is not ordered by barriers shows.  Refused beside
+ * what the manual forbids: accesses outside the memory given, reads of shared memory that nobody wrote or that a copy
+ * on its way will write, shared memory touched by two threads without a barrier between them where one of them changes
+ * it, warps that do not meet.
+ *
+ * Not here: tensor maps and bulk copies, mbarriers, wgmma, clusters, local memory. */
+#ifndef TILECC_FUZZ_PTX_H
+#define TILECC_FUZZ_PTX_H
+#include "base/base.h"
+
+/* kind: u s b f p as PTX has them; y bf16, t tf32, q e4m3, r e5m2; two of a kind in one register: F f16, Y bf16,
+ * Q e4m3, R e5m2, U u16; 0: none */
+struct ptx_type { char kind; int bits; };
+enum ptx_place { PTX_NOTHING, PTX_REGISTER, PTX_NUMBER, PTX_SPECIAL, PTX_LIST, PTX_ADDRESS, PTX_NAME };
+struct ptx_operand {
+    enum ptx_place place;
+    int reg;                       /* PTX_ADDRESS: -1: none */
+    uint64_t number;               /* also the offset of an address; of a special register: which */
+    const char *name;              /* of what is no register: a parameter, a label, a function */
+    int count;                     /* of a list */
+    struct ptx_operand *list;
+};
+enum { PTX_OPERANDS = 8, PTX_WORDS = 16 };
+#define PTX_OPCODES(X) \
+    X(abs) X(add) X(and) X(atom) X(bar) X(bfe) X(bfi) X(bra) X(call) X(clz) X(cp) X(cvt) X(cvta) X(div) X(ex2) \
+    X(exit) X(fence) X(fma) X(ld) X(ldmatrix) X(mad) X(max) X(membar) X(min) X(mma) X(mov) X(mul) X(neg) X(not) X(or) \
+    X(popc) X(prmt) X(rcp) X(red) X(rem) X(ret) X(rsqrt) X(selp) X(setp) X(shf) X(shfl) X(shl) X(shr) X(sqrt) X(st) \
+    X(sub) X(xor)
+enum ptx_opcode {
+#define X(name) PTX_##name,
+    PTX_OPCODES(X)
+#undef X
+    PTX_OPCODE_COUNT
+};
+struct ptx_instruction {
+    enum ptx_opcode opcode;
+    int word_count, type_count, operand_count;
+    const char *words[PTX_WORDS], *text; /* words behind the opcode */
+    struct ptx_type type, source;        /* the last word that is a type, and the one before: cvt goes from type to
+                                          * source, as they stand in its text */
+    char round;                          /* n z m p; 0: none; `integral` for rni and the like */
+    bool integral, saturates, flushes, keeps_nan, wide, high;
+    int vector;
+    int guard;                           /* register, or -1 */
+    bool unless;
+    struct ptx_operand operands[PTX_OPERANDS];
+    int target;                          /* of a branch: instruction; of a call: function */
+};
+struct ptx_function {
+    const char *name;
+    int threads, register_count, parameter_count;
+    const char *parameters[8];           /* names, in order */
+    VECTOR(struct ptx_instruction) code;
+};
+struct ptx_module { VECTOR(struct ptx_function) functions; };
+
+bool ptx_has(const struct ptx_instruction *instruction, const char *word);
+/* NULL: `problem` says what was not understood. */
+struct ptx_module *ptx_read(struct arena *arena, const char *text, struct buffer *problem);
+
+/* What an instruction without memory and other threads makes of its operands, which are cut to their types. */
+bool ptx_compute(const struct ptx_instruction *instruction, const uint64_t *in, uint64_t *out);
+/* atom.OPERATION: the new value of memory. */
+bool ptx_combine(const struct ptx_instruction *instruction, uint64_t old, uint64_t value, uint64_t second,
+                 uint64_t *result);
+double ptx_number(struct ptx_type type, uint64_t bits);
+
+struct ptx_memory { unsigned char *data; size_t size; bool read_only; };
+struct ptx_launch {
+    const uint64_t *slots;
+    int slot_count, blocks;
+    int64_t shared_bytes;
+    struct ptx_memory *memories;
+    int memory_count;
+    uint64_t seed;                       /* of the order of threads */
+};
+/* Runs the module's kernel; false: `problem` says what went wrong. */
+bool ptx_run(struct arena *arena, const struct ptx_module *module, const struct ptx_launch *launch,
+             struct buffer *problem);
+#endif
