@@ -77,11 +77,7 @@ static const struct layout *layout_of_access(const struct ir_operation *op)
     return value ? value->type->layout : NULL;
 }
 
-static bool held_once(const struct layout *layout)
-{
-    return layout && !layout_redundant_bits(layout, LAYOUT_LANE) && !layout_redundant_bits(layout, LAYOUT_WARP) &&
-           (layout->warp_groups == 1 || layout->warp_dimension >= 0);
-}
+static bool held_once(const struct layout *layout) { return layout && layout_is_held_once(layout); }
 
 static bool defined_inside(const struct ir_value *value, const struct ir_operation *loop)
 {

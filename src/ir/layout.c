@@ -360,3 +360,9 @@ uint32_t layout_redundant_bits(const struct layout *layout, enum layout_input wa
                 redundant |= UINT32_C(1) << bit;
     return redundant;
 }
+
+bool layout_is_held_once(const struct layout *layout)
+{
+    return !layout_redundant_bits(layout, LAYOUT_LANE) && !layout_redundant_bits(layout, LAYOUT_WARP) &&
+           (layout->warp_groups == 1 || layout->warp_dimension >= 0);
+}

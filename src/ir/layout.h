@@ -127,6 +127,8 @@ void layout_find(const struct layout *layout, const int *coordinates, struct lay
 /* Bits of `input` that only name other copies of an element: a store or atomic is done by the threads that have them
  * all 0. (Registers never are redundant in layouts made here; a pass may rely on it.) */
 uint32_t layout_redundant_bits(const struct layout *layout, enum layout_input input);
+/* No element is held by two threads. */
+bool layout_is_held_once(const struct layout *layout);
 
 /* ---- for code generators: coordinates as few instructions ------------------------------------------------------- */
 

@@ -64,11 +64,11 @@ int64_t scratch_product(const struct ir_operation *dot, int64_t *piece, int64_t 
     return *first_bytes + columns * *piece * bytes_b;
 }
 
-/* Somebody uses the old value, and not every thread did the operation itself. */
+/* Somebody uses the old value, and not every thread did the operation itself: else nobody meets. */
 static int64_t atomic_bytes(const struct ir_operation *operation) {
     const struct ir_value *result = operation->results[0];
-    if (!result->uses) return 0;
-    return ir_type_bytes(result->type);
+    bool copies = result->type->rank == 0 || !result->type->layout || !layout_is_held_once(result->type->layout);
+    return result->uses && copies ? ir_type_bytes(result->type) : 0;
 }
 
 int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const struct ir_operation *operation) {

@@ -1,6 +1,6 @@
 /* Programs that once showed a bug, reduced, or that a planted bug (src/base/plant.def) would show: each through
- * every pass, the pipelines and this processor, as differential_test and cpu_test do.  Files in findings/ are
- * programs with their arguments; reduce -o FILE writes them.
+ * every pass, the pipelines, this processor and as PTX, as differential_test, cpu_test and gpu_test do.  Files in
+ * findings/ are programs with their arguments; reduce -o FILE writes them.
  *     findings_test [FILE…] */
 #include <dirent.h>
 #include <stdlib.h>
@@ -31,6 +31,10 @@ static bool check(const char *path)
         judge = (struct judge){.kind = JUDGE_PASSES, .isa = -1, .target = targets[i]};
         judge.passes = fuzz_pipeline_text(arena, &target_rows[target_find(targets[i])], 2);
         fuzz_judge(&judge, text.data, text.size, &reason);
+        if (!reason.size) {
+            judge = (struct judge){.kind = JUDGE_GPU, .isa = -1, .target = targets[i]};
+            fuzz_judge(&judge, text.data, text.size, &reason);
+        }
     }
     if (reason.size) {
         printf("%s: %s\n", path, reason.data);
