@@ -12,11 +12,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { PROGRAM_SECONDS = 30, MAX_ARGUMENTS = 16, RED_ZONE = 256, FLOAT_ARGUMENTS = 8, INTEGER_ARGUMENTS = 16 };
+enum { PROGRAM_SECONDS = 30, MAX_ARGUMENTS = 16, RED_ZONE = 256, MOST_WINDOWS = 8, FLOAT_ARGUMENTS = 8,
+       INTEGER_ARGUMENTS = 16 };
 
-struct argument { uint32_t kind, element, rank, absent; int64_t bytes; uint64_t bits; int64_t extent[8], stride[8];
+/* alias: 1 + the earlier argument in whose memory, `offset` bytes from its start, this one lies.  Of `bytes` the
+ * windows hold content and are compared; the others are 0. */
+struct argument { uint32_t kind, element, rank, absent, alias, windows; int64_t bytes; uint64_t bits;
+                  int64_t extent[8], stride[8], offset, window_bytes, window[MOST_WINDOWS];
                   const unsigned char *first, *expected; unsigned char *memory; };
 struct program { char symbol[33]; uint64_t seed; uint32_t count; struct argument arguments[MAX_ARGUMENTS]; };
 
@@ -27,6 +32,7 @@ static struct {
     int (*release)(uint64_t);
     int (*to_device)(uint64_t, const void *, size_t);
     int (*from_device)(void *, uint64_t, size_t);
+    int (*set)(uint64_t, unsigned char, size_t);
     int (*synchronize)(void);
 } driver;
 static int on_gpu;
@@ -51,35 +57,63 @@ static void open_driver(void)
     *(void **)&driver.release = dlsym(library, "cuMemFree_v2");
     *(void **)&driver.to_device = dlsym(library, "cuMemcpyHtoD_v2");
     *(void **)&driver.from_device = dlsym(library, "cuMemcpyDtoH_v2");
+    *(void **)&driver.set = dlsym(library, "cuMemsetD8_v2");
     *(void **)&driver.synchronize = dlsym(library, "cuCtxSynchronize");
     need(init(0) == 0 && retain(&context, 0) == 0 && set(context) == 0, "starting the driver");
 }
 
-/* A copy of the content between two red zones; the address of the content. */
-static unsigned char *place(const unsigned char *content, int64_t bytes)
+static size_t whole(const struct argument *a) { return (size_t)a->bytes + 2 * RED_ZONE; }
+static int is_small(const struct argument *a) { return a->windows == 1 && a->window_bytes == a->bytes; }
+
+static void write_bytes(unsigned char *to, const unsigned char *from, size_t size)
 {
-    size_t size = (size_t)bytes + 2 * RED_ZONE;
-    unsigned char *staged = malloc(size);
-    need(staged != NULL, "malloc");
-    memset(staged, 0xAB, size);
-    memcpy(staged + RED_ZONE, content, (size_t)bytes);
-    if (!on_gpu)
-        return staged + RED_ZONE;
-    uint64_t address;
-    need(driver.allocate(&address, size) == 0 && driver.to_device(address, staged, size) == 0, "device memory");
-    free(staged);
-    return (unsigned char *)(uintptr_t)(address + RED_ZONE);
+    if (on_gpu)
+        need(driver.to_device((uint64_t)(uintptr_t)to, from, size) == 0, "copying to the device");
+    else
+        memcpy(to, from, size);
 }
 
-/* The content with its red zones, back on the host; releases the device's copy. */
-static unsigned char *fetch(unsigned char *at, int64_t bytes)
+static void read_bytes(unsigned char *to, const unsigned char *from, size_t size)
 {
-    size_t size = (size_t)bytes + 2 * RED_ZONE;
-    if (!on_gpu)
-        return at - RED_ZONE;
-    unsigned char *back = malloc(size);
-    uint64_t address = (uint64_t)(uintptr_t)at - RED_ZONE;
-    need(back && driver.from_device(back, address, size) == 0 && driver.release(address) == 0, "copying back");
+    if (on_gpu)
+        need(driver.from_device(to, (uint64_t)(uintptr_t)from, size) == 0, "copying back");
+    else
+        memcpy(to, from, size);
+}
+
+/* Room for the content between two red zones; the address of the content. */
+static unsigned char *place(const struct argument *a)
+{
+    unsigned char zone[RED_ZONE], *base;
+    uint64_t address;
+    memset(zone, 0xAB, sizeof zone);
+    if (on_gpu) {
+        need(driver.allocate(&address, whole(a)) == 0, "device memory");
+        need(is_small(a) || driver.set(address, 0, whole(a)) == 0, "clearing device memory");
+        base = (unsigned char *)(uintptr_t)address;
+    } else {
+        void *mapped = mmap(NULL, whole(a), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        need(mapped != MAP_FAILED, "memory");
+        base = mapped;
+    }
+    write_bytes(base, zone, RED_ZONE);
+    write_bytes(base + RED_ZONE + a->bytes, zone, RED_ZONE);
+    for (uint32_t w = 0; w < a->windows; w++)
+        write_bytes(base + RED_ZONE + a->window[w], a->first + w * a->window_bytes, (size_t)a->window_bytes);
+    return base + RED_ZONE;
+}
+
+/* The windows, one behind the other, between the red zones; releases the memory. */
+static unsigned char *fetch(const struct argument *a)
+{
+    size_t content = (size_t)a->window_bytes * a->windows;
+    unsigned char *back = malloc(content + 2 * RED_ZONE), *base = a->memory - RED_ZONE;
+    need(back != NULL, "malloc");
+    read_bytes(back, base, RED_ZONE);
+    for (uint32_t w = 0; w < a->windows; w++)
+        read_bytes(back + RED_ZONE + w * a->window_bytes, a->memory + a->window[w], (size_t)a->window_bytes);
+    read_bytes(back + RED_ZONE + content, a->memory + a->bytes, RED_ZONE);
+    need((on_gpu ? driver.release((uint64_t)(uintptr_t)base) : munmap(base, whole(a))) == 0, "releasing memory");
     return back;
 }
 
@@ -112,12 +146,18 @@ static void read_program(const unsigned char **at, struct program *program)
         a->element = take32(at);
         a->rank = take32(at);
         a->absent = take32(at);
+        a->alias = take32(at);
+        a->windows = take32(at);
+        need(a->alias <= i && a->windows <= MOST_WINDOWS, "reading the plan");
         memcpy(&a->bytes, take(at, 8), 8);
         memcpy(&a->bits, take(at, 8), 8);
         memcpy(a->extent, take(at, 64), 64);
         memcpy(a->stride, take(at, 64), 64);
-        a->first = a->bytes ? take(at, (size_t)a->bytes) : NULL;
-        a->expected = a->bytes ? take(at, (size_t)a->bytes) : NULL;
+        memcpy(&a->offset, take(at, 8), 8);
+        memcpy(&a->window_bytes, take(at, 8), 8);
+        memcpy(a->window, take(at, sizeof a->window), sizeof a->window);
+        a->first = take(at, (size_t)a->window_bytes * a->windows);
+        a->expected = take(at, (size_t)a->window_bytes * a->windows);
     }
 }
 
@@ -179,14 +219,14 @@ static int element_bytes(uint32_t element)
 static int compare(const struct program *program, uint32_t which, const unsigned char *got)
 {
     const struct argument *a = &program->arguments[which];
-    int size = element_bytes(a->element);
+    int64_t size = element_bytes(a->element), content = a->window_bytes * a->windows;
     for (int64_t i = 0; i < RED_ZONE; i++)
-        if (got[i] != 0xAB || got[RED_ZONE + a->bytes + i] != 0xAB) {
+        if (got[i] != 0xAB || got[RED_ZONE + content + i] != 0xAB) {
             printf("%s: argument %" PRIu32 ": wrote outside the view\n", program->symbol, which);
             return 0;
         }
     int64_t differ = 0, first = 0;
-    for (int64_t i = 0; i < a->bytes; i += size) {
+    for (int64_t i = 0; i < content; i += size) {
         const unsigned char *x = got + RED_ZONE + i, *y = a->expected + i;
         if (!memcmp(x, y, (size_t)size) || (is_nan(a->element, x) && is_nan(a->element, y)))
             continue;
@@ -197,7 +237,8 @@ static int compare(const struct program *program, uint32_t which, const unsigned
         memcpy(&left, got + RED_ZONE + first, (size_t)size);
         memcpy(&right, a->expected + first, (size_t)size);
         printf("%s: argument %" PRIu32 " element %" PRId64 ": got %" PRIx64 ", expected %" PRIx64 ", %" PRId64
-               " of %" PRId64 " differ\n", program->symbol, which, first / size, left, right, differ, a->bytes / size);
+               " of %" PRId64 " differ\n", program->symbol, which,
+               (a->window[first / a->window_bytes] + first % a->window_bytes) / size, left, right, differ, content / size);
     }
     return !differ;
 }
@@ -207,9 +248,10 @@ static int run(void *library, entry_function *entry, struct program *program)
     const char *(*last_error)(void);
     *(void **)&last_error = dlsym(library, "tile_last_error");
     need(last_error != NULL, "dlsym");
-    for (uint32_t i = 0; i < program->count; i++)
-        if (program->arguments[i].bytes)
-            program->arguments[i].memory = place(program->arguments[i].first, program->arguments[i].bytes);
+    for (uint32_t i = 0; i < program->count; i++) {
+        struct argument *a = &program->arguments[i];
+        a->memory = a->alias ? program->arguments[a->alias - 1].memory + a->offset : a->bytes ? place(a) : NULL;
+    }
     int status = call(entry, program), good = status == 0;
     if (good && on_gpu)
         need(driver.synchronize() == 0, program->symbol);
@@ -219,7 +261,7 @@ static int run(void *library, entry_function *entry, struct program *program)
         struct argument *a = &program->arguments[i];
         if (!a->bytes)
             continue;
-        unsigned char *got = fetch(a->memory, a->bytes);
+        unsigned char *got = fetch(a);
         good = good && compare(program, i, got);
         free(got);
     }
@@ -252,7 +294,7 @@ int main(int count, char **arguments)
     static struct program program;
     uint32_t version = take32(&at), programs = take32(&at), failed = 0, refused = 0;
     uint32_t from = count > 4 ? (uint32_t)strtoul(arguments[4], NULL, 10) : 0;
-    need(version == 1, "version of the plan");
+    need(version == 2, "version of the plan");
     for (uint32_t i = 0; i < programs; i++) {
         entry_function *entry;
         read_program(&at, &program);

@@ -115,10 +115,30 @@ static void call(const struct fuzz_program *program, code_function *code, const 
 static size_t gap_of(const struct fuzz_program *program, const struct fuzz_memory *memory,
                      const struct interp_memory *piece)
 {
-    for (int i = 0; i < program->argument_count && i < program->function->facts.count; i++)
-        if (memory->arguments[i].data == piece->data && program->function->facts.data[i].base_alignment > 1)
-            return (size_t)program->function->facts.data[i].base_alignment;
-    return 1;
+    int64_t gap = 1;
+    for (int i = 0; i < program->argument_count && i < program->function->facts.count; i++) {
+        const char *first = memory->arguments[i].data, *start = piece->data;
+        if (first && first >= start && first < start + piece->size)
+            gap = int64_max(gap, program->function->facts.data[i].base_alignment);
+    }
+    return (size_t)gap;
+}
+
+/* What a piece holds, to where it shall lie; of a large one the windows. */
+static void copy_piece(const struct fuzz_program *program, const struct fuzz_memory *memory,
+                       const struct interp_memory *piece, char *data)
+{
+    for (int i = 0; i < program->argument_count; i++) {
+        const struct fuzz_argument *argument = &program->arguments[i];
+        if (memory->arguments[i].data != piece->data || argument->alias)
+            continue;
+        size_t width = (size_t)ir_element_info[argument->type->element].bits / 8;
+        int64_t first[FUZZ_MOST_WINDOWS], elements;
+        int windows = fuzz_windows(argument, first, &elements);
+        for (int w = 0; w < windows; w++)
+            memcpy(data + (size_t)first[w] * width, (char *)piece->data + (size_t)first[w] * width,
+                   (size_t)elements * width);
+    }
 }
 
 /* Moves each piece of memory against the page behind it, or the one before it, that nobody may touch. */
@@ -130,20 +150,22 @@ static void guard(const struct fuzz_program *program, struct fuzz_memory *memory
         struct interp_memory *piece = &memory->memories[m];
         char *old = piece->data;
         size_t size = (piece->size + page - 1) / page * page;
-        char *base = mmap(NULL, size + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (base == MAP_FAILED || (size && mprotect(base + page, size, PROT_READ | PROT_WRITE)))
-            die("no memory between guard pages");
+        char *base = fuzz_map(size + 2 * page);
+        if (mprotect(base, page, PROT_NONE) || mprotect(base + page + size, page, PROT_NONE))
+            die("no guard pages");
         size_t gap = gap_of(program, memory, piece);
         char *data = base + page + (behind ? (size - piece->size) / gap * gap : 0);
-        if (piece->size)
-            memcpy(data, old, piece->size);
+        copy_piece(program, memory, piece, data);
         for (int i = 0; i < argument_count; i++) {
             char *pointer = memory->arguments[i].data;
-            if (pointer && pointer >= old && pointer <= old + piece->size)
+            if (pointer && pointer >= old && pointer < old + piece->size)
                 memory->arguments[i].data = data + (pointer - old);
         }
         piece->data = data;
-        free(old);
+        if (memory->mapped[m])
+            munmap(old, memory->mapped[m]);
+        else
+            free(old);
     }
 }
 

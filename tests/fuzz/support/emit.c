@@ -33,6 +33,7 @@ static void describe_view(struct arena *arena, struct kernel_entry *entry, int w
     parameter->direction = type->writable ? KERNEL_INOUT : KERNEL_IN;
     parameter->optional = type->optional;
     parameter->strided = type->stride[type->rank - 1] != 1;
+    parameter->huge = argument->extent[0] > INT32_MAX;
     for (int d = 0; d < type->rank; d++) {
         parameter->static_extent[d] = type->extent[d];
         parameter->binds[d] = -1;
@@ -60,6 +61,8 @@ void fuzz_describe(struct arena *arena, const struct fuzz_program *program, stru
                                              .slot = slot};
         if (argument->type->kind == IR_VIEW)
             describe_view(arena, entry, i, argument, &parameter);
+        if (argument->alias)
+            vector_push(arena, &entry->aliases, ((struct kernel_alias){argument->alias - 1, i}));
         slot += argument->type->kind == IR_VIEW ? 1 + 2 * parameter.rank : 1;
         vector_push(arena, &entry->parameters, parameter);
     }
@@ -99,12 +102,13 @@ static bool add_variant(const struct fuzz_emit *job, struct arena *arena, const 
 
 static void put(struct buffer *out, const void *data, size_t size) { buffer_append(out, data, size); }
 static void put32(struct buffer *out, uint32_t number) { put(out, &number, 4); }
+static void put_number(struct buffer *out, int64_t number) { put(out, &number, 8); }
 enum { PLAN_COUNT_AT = 12 };
 
 void fuzz_plan_begin(struct buffer *plan)
 {
     put(plan, "TILEPLAN", 8);
-    put32(plan, 1);
+    put32(plan, 2);
     put32(plan, 0);
 }
 
@@ -126,19 +130,27 @@ void fuzz_plan_program(struct buffer *plan, const struct fuzz_program *program, 
         uint32_t kind = view ? 0 : element == IR_F64 ? 3 : ir_is_float(element) ? 2 : 1;
         if (kind == 2)
             bits = ir_double_to_bits(IR_F32, ir_bits_to_double(element, bits));
-        int64_t bytes = view && !argument->absent ? argument->elements * (ir_element_info[element].bits / 8) : 0;
+        int64_t width = ir_element_info[element].bits / 8, first_of[FUZZ_MOST_WINDOWS] = {0}, elements = 0;
+        int64_t bytes = view && !argument->absent && !argument->alias ? argument->elements * width : 0;
+        int windows = bytes ? fuzz_windows(argument, first_of, &elements) : 0;
         put32(plan, kind);
         put32(plan, element);
         put32(plan, view ? (uint32_t)argument->type->rank : 0);
         put32(plan, argument->absent);
+        put32(plan, (uint32_t)argument->alias);
+        put32(plan, (uint32_t)windows);
         put(plan, &bytes, 8);
         put(plan, &bits, 8);
         put(plan, argument->extent, sizeof argument->extent);
         put(plan, argument->stride, sizeof argument->stride);
-        if (bytes) {
-            put(plan, first->arguments[i].data, (size_t)bytes);
-            put(plan, expected->arguments[i].data, (size_t)bytes);
-        }
+        put_number(plan, argument->offset * width);
+        put_number(plan, elements * width);
+        for (int w = 0; w < FUZZ_MOST_WINDOWS; w++)
+            put_number(plan, first_of[w] * width);
+        for (int w = 0; w < windows; w++)
+            put(plan, (const char *)first->arguments[i].data + first_of[w] * width, (size_t)(elements * width));
+        for (int w = 0; w < windows; w++)
+            put(plan, (const char *)expected->arguments[i].data + first_of[w] * width, (size_t)(elements * width));
     }
 }
 

@@ -1,4 +1,4 @@
-/* The generator's frame: types, the pool of known values, arguments, the body of a kernel. */
+/* The generator's frame: types, the pool of known values, the body of a kernel. */
 #include <string.h>
 
 #include "generate.h"
@@ -126,114 +126,6 @@ void fuzz_statements(struct generator *g, int count)
     fuzz_digest(g, first, g->depth ? 25 : 60);
 }
 
-/* ---- arguments ---- */
-
-static void choose_shape(struct generator *g, struct fuzz_argument *argument, struct ir_type *type)
-{
-    int64_t stride = 1;
-    type->rank = random_between(&g->random, 1, 3);
-    bool packed = random_chance(&g->random, 50), unit = random_chance(&g->random, 80),
-         fixed = random_chance(&g->random, 25);
-    for (int d = type->rank - 1; d >= 0; d--) {
-        argument->extent[d] = random_chance(&g->random, 8) ? random_below(&g->random, 2)
-                                                           : random_between(&g->random, 1, g->limits.most_extent);
-        type->extent[d] = fixed ? argument->extent[d] : IR_DYNAMIC;
-        if (d == type->rank - 1 && !unit)
-            stride = random_between(&g->random, 1, 3);
-        argument->stride[d] = stride;
-        type->stride[d] = d == type->rank - 1 && unit ? 1 : IR_DYNAMIC;
-        stride *= argument->extent[d] > 0 ? argument->extent[d] : 1;
-        if (!packed)
-            stride += random_below(&g->random, 4);
-    }
-    argument->elements = 1;
-    for (int d = 0; d < type->rank; d++)
-        argument->elements += (argument->extent[d] > 0 ? argument->extent[d] - 1 : 0) * argument->stride[d];
-}
-
-static void add_view(struct generator *g, bool output, bool atomic)
-{
-    struct fuzz_program *p = g->program;
-    struct fuzz_argument *argument = &p->arguments[p->argument_count];
-    struct ir_type type = { .kind = IR_VIEW, .readable = true, .writable = output || atomic };
-    type.element = (enum ir_element)random_below(&g->random, IR_POINTER);
-    while (atomic && type.element == IR_BOOL)
-        type.element = (enum ir_element)random_below(&g->random, IR_POINTER);
-    if (type.element == IR_INDEX && g->limits.plain)
-        type.element = IR_I64;
-    if (!atomic && !g->limits.plain && random_chance(&g->random, 6)) {
-        type.element = IR_POINTER;
-        type.pointee = (enum ir_element)random_below(&g->random, IR_POINTER);
-        type.pointee_const = true;
-    }
-    choose_shape(g, argument, &type);
-    type.optional = random_chance(&g->random, 15);
-    argument->absent = type.optional && random_chance(&g->random, 50);
-    for (int d = 0; argument->absent && d < type.rank; d++) { /* what no present view binds is 0 */
-        argument->extent[d] = type.extent[d] == IR_DYNAMIC ? 0 : type.extent[d];
-        argument->stride[d] = type.stride[d] == IR_DYNAMIC ? 0 : type.stride[d];
-    }
-    argument->output = output;
-    argument->atomic = atomic;
-    argument->fill = p->seed * 31 + (uint64_t)p->argument_count;
-    argument->block = 1 << random_between(&g->random, 0, 4);
-    argument->content = random_chance(&g->random, 20) && !atomic ? FUZZ_WILD : FUZZ_SMALL_INTEGERS;
-    argument->type = ir_type_intern(g->context, &type);
-    char name[16];
-    snprintf(name, sizeof name, "%c%d", atomic ? 't' : output ? 'y' : 'x', p->argument_count);
-    struct ir_value *value =
-        ir_block_argument(p->function->body, argument->type, intern(ir_context_names(g->context), name));
-    struct known_view view = {value,
-                              p->argument_count,
-                              output,
-                              atomic,
-                              false,
-                              fuzz_limit(type.element) < 8 ? fuzz_limit(type.element) : 8,
-                              argument->content == FUZZ_SMALL_INTEGERS,
-                              argument->block};
-    vector_push(g->arena, &g->views, view);
-    p->argument_count++;
-}
-
-static void add_scalar(struct generator *g)
-{
-    struct fuzz_program *p = g->program;
-    struct fuzz_argument *argument = &p->arguments[p->argument_count];
-    enum ir_element element = fuzz_element(g);
-    argument->type = ir_type_scalar(g->context, element);
-    int value = random_between(&g->random,
-                               ir_is_float(element)    ? -4
-                               : ir_is_signed(element) ? -40
-                                                       : 0,
-                               element == IR_BOOL ? 1 : 4);
-    argument->bits = ir_int_to_bits(element, value);
-    char name[16];
-    snprintf(name, sizeof name, "s%d", p->argument_count++);
-    struct ir_value *scalar =
-        ir_block_argument(p->function->body, argument->type, intern(ir_context_names(g->context), name));
-    fuzz_know(g, scalar, 4, true);
-}
-
-void fuzz_make_arguments(struct generator *g)
-{
-    int inputs = random_between(&g->random, 1, 3), outputs = random_between(&g->random, 1, 4);
-    for (int i = 0; i < inputs; i++)
-        add_view(g, false, false);
-    for (int i = 0; i < outputs; i++)
-        add_view(g, true, false);
-    if (random_chance(&g->random, 40))
-        add_view(g, false, true);
-    if (random_chance(&g->random, 20))
-        fuzz_make_product(g);
-    for (int i = random_below(&g->random, 3); i > 0; i--)
-        add_scalar(g);
-    fuzz_make_digest(g);
-    for (int i = 0; i < g->program->argument_count; i++) {
-        struct ir_argument_fact fact = { .extent_limit = INT64_C(1) << 31, .restricted = true };
-        vector_push(g->arena, &g->program->function->facts, fact);
-    }
-}
-
 /* ---- the whole ---- */
 
 static void make_grid(struct generator *g)
@@ -244,6 +136,8 @@ static void make_grid(struct generator *g)
     struct ir_value *linear = NULL;
     for (int d = p->function->grid_rank - 1; d >= 0; d--) {
         p->grid[d] = random_between(&g->random, 1, d == 0 ? 5 : 2);
+        if (random_chance(&g->random, 20))
+            p->function->grid_limit[d] = p->grid[d] + random_below(&g->random, 3);
         struct ir_operation *at = ir_build(&g->builder, OP_GRID_INDEX, 0, NULL, 1, &index);
         ir_set_number(at, IR_ATTRIBUTE_DIMENSION, d);
         fuzz_know(g, at->results[0], 0, true);
@@ -297,6 +191,7 @@ struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *are
     g.builder = (struct ir_builder){ .module = program->module, .block = program->function->body };
     fuzz_make_arguments(&g);
     make_grid(&g);
+    fuzz_make_facts(&g);
     if (random_chance(&g.random, 40)) {
         program->function->warps = 1 << random_below(&g.random, 4);
         program->function->stages = random_below(&g.random, 5);

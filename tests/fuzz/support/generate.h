@@ -18,16 +18,24 @@ int random_between(struct random *random, int low, int high);    /* both ends in
 bool random_chance(struct random *random, int percent);
 
 /* ---- a program ---- */
-enum { FUZZ_MAX_ARGUMENTS = 16, FUZZ_ALIGNMENT = 256 /* of every view's first element, in bytes */ };
+enum {
+    FUZZ_MAX_ARGUMENTS = 16,
+    FUZZ_ALIGNMENT = 256, /* of every view's first element, in bytes, but for those inside another's memory */
+    FUZZ_MOST_WINDOWS = 8
+};
 enum fuzz_content { FUZZ_SMALL_INTEGERS, FUZZ_WILD /* any bits: NaN, inf, -0, subnormals */, FUZZ_POISON };
 struct fuzz_argument {
     const struct ir_type *type;
-    int alias;                       /* 1 + the argument whose memory it is, too; 0: none */
+    int alias;                       /* 1 + the earlier argument whose memory it is, too; 0: none */
+    int64_t offset;                  /* of its first element in there */
     bool absent, output, atomic;     /* views; output: instance n owns rows [n*block, (n+1)*block) of dimension 0 */
     int64_t block;
     enum fuzz_content content;
     int64_t extent[IR_MAX_RANK], stride[IR_MAX_RANK];
-    int64_t elements;                /* that the allocation holds */
+    int64_t elements;                /* that the allocation holds, from its first on */
+    int windows;                     /* pieces of a large allocation that hold content and are compared; the others
+                                      * are 0 at first.  0: all of it is */
+    int64_t window[FUZZ_MOST_WINDOWS], window_elements; /* where each starts */
     uint64_t fill;                   /* seed of the first content */
     uint64_t bits;                   /* scalars */
 };
@@ -60,7 +68,7 @@ struct known { struct ir_value *value; double bound; bool exact; };
 struct known_view {
     struct ir_value *value;
     int argument;
-    bool own_rows, atomic;
+    bool own_rows, atomic, read_only;
     bool mine;                       /* a part that no other instance touches: written anywhere */
     double bound;
     bool exact;
@@ -108,6 +116,7 @@ void fuzz_flow_statement(struct generator *g);
 void fuzz_statements(struct generator *g, int count);
 void fuzz_final_stores(struct generator *g);
 void fuzz_make_arguments(struct generator *g);
+void fuzz_make_facts(struct generator *g);
 void fuzz_reduce_region(struct generator *g);
 void fuzz_product_loop(struct generator *g);
 void fuzz_dot(struct generator *g);
@@ -140,8 +149,13 @@ struct ir_value *fuzz_clamp(struct generator *g, struct ir_value *value, double 
 struct fuzz_memory {
     struct interp_argument arguments[FUZZ_MAX_ARGUMENTS];
     struct interp_memory memories[FUZZ_MAX_ARGUMENTS];
+    size_t mapped[FUZZ_MAX_ARGUMENTS]; /* of each memory: bytes of a mapping; 0: it is malloc'd */
     int count;
 };
+/* The windows of an argument, one for all of a small one; their number. */
+int fuzz_windows(const struct fuzz_argument *argument, int64_t *first, int64_t *elements);
+/* Zeros, of which only those that are touched take room. */
+void *fuzz_map(size_t size);
 struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program); /* malloc'd */
 void fuzz_memory_free(struct fuzz_memory *memory);
 bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function *function, struct fuzz_memory *memory,

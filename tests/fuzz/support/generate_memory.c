@@ -28,12 +28,31 @@ static struct ir_value *gather_tile(struct generator *g, int rank, const int64_t
 static void own_rows(struct generator *g, const struct known_view *view, struct place *place)
 {
     struct ir_value *start = ir_binary(&g->builder, OP_MUL, g->row_block, fuzz_index(g, view->block));
-    int64_t length = small_power(g, view->block);
-    int64_t skip = random_below(&g->random, (int)(view->block - length + 1));
+    int64_t block = int64_min(view->block, 48); /* of a large one its start */
+    int64_t length = small_power(g, block);
+    int64_t skip = random_below(&g->random, (int)(block - length + 1));
     place->operand[1] = ir_binary(&g->builder, OP_ADD, start, fuzz_index(g, skip));
     place->entry[0] = random_chance(&g->random, 25) ? IR_POINT : length;
     if (place->entry[0] > 0)
         place->shape[place->result_rank++] = length;
+}
+
+/* Where one of the argument's windows begins, for a view of its only dimension; 0: at the start. */
+static int64_t far_start(struct generator *g, const struct known_view *view)
+{
+    const struct fuzz_argument *argument = &g->program->arguments[view->argument];
+    if (view->value->definition || argument->extent[0] <= INT32_MAX || random_chance(&g->random, 20))
+        return 0;
+    return argument->window[random_below(&g->random, argument->windows)];
+}
+
+static struct ir_value *moved(struct generator *g, struct ir_value *index, int64_t distance)
+{
+    if (!distance)
+        return index;
+    if (index->type->rank)
+        index = ir_cast(&g->builder, index, IR_INDEX);
+    return ir_binary(&g->builder, OP_ADD, index, ir_constant_int(&g->builder, index->type, distance));
 }
 
 void fuzz_make_place(struct generator *g, const struct known_view *view, bool distinct, struct place *place)
@@ -56,7 +75,7 @@ void fuzz_make_place(struct generator *g, const struct known_view *view, bool di
     int gather_rank = random_chance(&g->random, 75) ? 1 : 2;
     for (int d = first; d < type->rank; d++) {
         if (gather_at >= 0 && d >= gather_at && d < gather_at + gathers) {
-            place->operand[1 + d] = gather_tile(g, gather_rank, gather_shape);
+            place->operand[1 + d] = moved(g, gather_tile(g, gather_rank, gather_shape), far_start(g, view));
             place->entry[d] = IR_GATHER;
             for (int i = 0; d == gather_at && i < gather_rank; i++)
                 place->shape[place->result_rank++] = gather_shape[i];
@@ -67,6 +86,7 @@ void fuzz_make_place(struct generator *g, const struct known_view *view, bool di
         } else {
             int64_t length = small_power(g, int64_max(room, 1));
             place->operand[1 + d] = random_chance(&g->random, 40) ? fuzz_index(g, 0) : fuzz_index_scalar(g, -4, 30);
+            place->operand[1 + d] = moved(g, place->operand[1 + d], far_start(g, view));
             place->shape[place->result_rank++] = place->entry[d] = length;
             room /= length;
         }
@@ -174,9 +194,10 @@ static void subview(struct generator *g, const struct known_view *view)
     made.rank = 0;
     for (int d = 0; d < type->rank; d++) {
         bool drops = random_chance(&g->random, 35) && type->rank - __builtin_popcountll((unsigned long long)drop) > 1;
-        operands[1 + 2 * d] = fuzz_index_scalar(g, -2, 12);
-        operands[2 + 2 * d] =
-            drops ? ir_binary(&g->builder, OP_ADD, operands[1 + 2 * d], fuzz_index(g, 1)) : fuzz_index_scalar(g, 4, 40);
+        int64_t far = far_start(g, view);
+        operands[1 + 2 * d] = moved(g, fuzz_index_scalar(g, -2, 12), far);
+        operands[2 + 2 * d] = drops ? ir_binary(&g->builder, OP_ADD, operands[1 + 2 * d], fuzz_index(g, 1))
+                                    : moved(g, fuzz_index_scalar(g, 4, 40), far);
         if (drops) {
             drop |= INT64_C(1) << d;
             continue;
@@ -272,6 +293,12 @@ static void assume(struct generator *g, const struct known_view *view)
         ir_set_number(left->definition, IR_ATTRIBUTE_DIMENSION, d);
         right = fuzz_index(g, extent ? argument->extent[d] : argument->stride[d]);
         predicate = true_of_equals[random_below(&g->random, 3)];
+        if (random_chance(&g->random, 40)) { /* so much is left by a division */
+            int64_t number = extent ? argument->extent[d] : argument->stride[d], by = random_between(&g->random, 2, 16);
+            left = ir_binary(&g->builder, OP_REM, left, fuzz_index(g, by));
+            right = fuzz_index(g, number % by);
+            predicate = IR_PREDICATE_EQ;
+        }
     }
     struct ir_value *condition = ir_compare(&g->builder, predicate, left, right);
     ir_build(&g->builder, OP_ASSUME, 1, &condition, 0, NULL);
@@ -281,14 +308,16 @@ enum kind { ASSUME, LOAD, STORE, ATOMIC, BY_POINTER, ASK, SUBVIEW, PERMUTE, OWN_
 
 static bool fits(const struct generator *g, const struct known_view *view, enum kind kind)
 {
-    bool written = view->own_rows || view->mine,
+    bool written = (view->own_rows || view->mine) && !view->read_only,
          direct = !view->value->definition && view->value->block == g->program->function->body;
     switch (kind) {
     case ATOMIC:
         return (view->atomic || written) && view->value->type->element != IR_BOOL &&
                view->value->type->element != IR_POINTER;
     case STORE: return written;
-    case BY_POINTER: return direct && view->value->type->element != IR_POINTER;
+    case BY_POINTER:
+        return direct && view->value->type->element != IR_POINTER && !view->read_only &&
+               !g->program->arguments[view->argument].windows;
     case LOAD: return !view->atomic;
     case SUBVIEW: case PERMUTE: return !view->atomic && !view->own_rows;
     case OWN_PART: return view->own_rows;
@@ -330,7 +359,7 @@ void fuzz_final_stores(struct generator *g)
     int count = g->views.count;
     for (int i = 0; i < count; i++) {
         struct known_view view = g->views.data[i];
-        if (view.own_rows || view.mine)
+        if ((view.own_rows || view.mine) && !view.read_only)
             store(g, &view);
     }
 }

@@ -19,7 +19,7 @@ struct product_program {
     int m, n, k;              /* of the tile */
     int64_t rows, columns, depth;
     bool a_by_columns, b_by_columns, c_is_narrow, biased, summed, two, chained, computed, odd_load, guarded;
-    bool counts_down, free_start;
+    bool counts_down, by_step, narrow_count, free_start; /* counts_down by_step: the variable itself goes back */
     bool has_extra, attention, reduced, rescaled, in_place, read_back, by_while;
     bool wide, branched, has_second;
     int inner;                /* attention: depth of the first product */
@@ -202,6 +202,18 @@ static void loop(struct product_program *p)
         buffer_printf(p->out,
                       "%%total = for %%at: index = %%nought to %%depth step %%step "
                       "iter(%%acc: f32[%d, %d] = %%start) {\n", p->m, p->n);
+    } else if (p->by_step) {
+        const char *type = p->narrow_count ? "i32" : "index";
+        buffer_printf(p->out, "%%round = constant value(%d) : index\n%%padded = add %%depth, %%round : index\n"
+                              "%%steps = div %%padded, %%step : index\n%%minus = constant value(-1) : index\n"
+                              "%%less = add %%steps, %%minus : index\n%%final = mul %%less, %%step : index\n"
+                              "%%last_at = cast %%final : %s\n%%below_all = constant value(-1) : %s\n"
+                              "%%step_back = constant value(%d) : %s\n"
+                              "%%total = for %%%s: %s = %%last_at to %%below_all step %%step_back "
+                              "iter(%%acc: f32[%d, %d] = %%start) {\n", p->k - 1, type, type, -p->k, type,
+                      p->narrow_count ? "turn" : "at", type, p->m, p->n);
+        if (p->narrow_count)
+            buffer_puts(p->out, "%at = cast %turn : index\n");
     } else { /* counts steps, and goes through the depth from its end */
         buffer_printf(p->out, "%%round = constant value(%d) : index\n%%padded = add %%depth, %%round : index\n"
                               "%%steps = div %%padded, %%step : index\n%%unit = constant value(1) : index\n"
@@ -320,6 +332,8 @@ static void choose(struct product_program *p)
     p->odd_load = random_chance(random, 15);
     p->guarded = random_chance(random, 15);
     p->counts_down = random_chance(random, 20);
+    p->by_step = p->counts_down && random_chance(random, 60);
+    p->narrow_count = p->by_step && random_chance(random, 50);
     p->free_start = random_chance(random, 20);
     p->attention = random_chance(random, 25);
     p->reduced = random_chance(random, 50);

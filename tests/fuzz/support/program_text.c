@@ -4,6 +4,8 @@
  *     // seed 17
  *     // grid 3 1 1
  *     // view extent 4 8 stride 8 1 elements 32 block 2 content 0 fill 771 output
+ *     // view extent 4 8 stride 8 1 elements 32 block 2 content 0 fill 771 alias 1 offset 0
+ *     // view extent 2 9 stride 2147483651 1 elements 2147483660 block 1 content 0 fill 3 windows 9 at 0 2147483651
  *     // scalar bits 4
  *     kernel @fuzz(%y: view<…>, %s: i32) grid(1) { … }
  *
@@ -28,10 +30,17 @@ static void print_argument(struct buffer *out, const struct fuzz_argument *argum
     buffer_puts(out, " stride");
     for (int d = 0; d < argument->type->rank; d++)
         buffer_printf(out, " %" PRId64, argument->stride[d]);
-    buffer_printf(out, " elements %" PRId64 " block %" PRId64 " content %d fill %" PRIu64 "%s%s%s\n",
+    buffer_printf(out, " elements %" PRId64 " block %" PRId64 " content %d fill %" PRIu64 "%s%s%s",
                   argument->elements, argument->block, (int)argument->content, argument->fill,
                   argument->output ? " output" : "", argument->atomic ? " atomic" : "",
                   argument->absent ? " absent" : "");
+    if (argument->alias)
+        buffer_printf(out, " alias %d offset %" PRId64, argument->alias, argument->offset);
+    if (argument->windows)
+        buffer_printf(out, " windows %" PRId64 " at", argument->window_elements);
+    for (int i = 0; i < argument->windows; i++)
+        buffer_printf(out, " %" PRId64, argument->window[i]);
+    buffer_putc(out, '\n');
 }
 
 void fuzz_print_program(struct buffer *out, const struct fuzz_program *program)
@@ -99,6 +108,14 @@ static void read_view(struct reader *reader, struct fuzz_argument *argument)
     argument->output = word(reader, "output");
     argument->atomic = word(reader, "atomic");
     argument->absent = word(reader, "absent");
+    if (word(reader, "alias"))
+        argument->alias = (int)number(reader);
+    if (word(reader, "offset"))
+        argument->offset = number(reader);
+    if (word(reader, "windows"))
+        argument->window_elements = number(reader);
+    if (word(reader, "at"))
+        argument->windows = numbers(reader, argument->window, FUZZ_MOST_WINDOWS);
 }
 
 struct fuzz_program *fuzz_read_program(struct ir_context *context, struct arena *arena, struct diagnostics *diagnostics,
@@ -126,8 +143,11 @@ struct fuzz_program *fuzz_read_program(struct ir_context *context, struct arena 
     program->function = program->module ? ir_function_find(program->module, "fuzz") : NULL;
     if (!program->function || program->function->body->arguments.count != program->argument_count)
         return NULL;
-    for (int i = 0; i < program->argument_count; i++)
+    for (int i = 0; i < program->argument_count; i++) {
         program->arguments[i].type = program->function->body->arguments.data[i]->type;
+        if (program->arguments[i].alias < 0 || program->arguments[i].alias > i)
+            return NULL;
+    }
     return program;
 }
 

@@ -171,10 +171,21 @@ static void forget(struct fuzz_program *program, int index)
         if (function->facts.count)
             function->facts.data[i - 1] = function->facts.data[i];
     }
+    for (int i = index; i < program->argument_count - 1; i++)
+        program->arguments[i].alias -= program->arguments[i].alias > index + 1;
     body->arguments.count--;
     program->argument_count--;
     if (function->facts.count)
         function->facts.count--;
+}
+
+/* Another view lies in its memory. */
+static bool is_shared(const struct fuzz_program *program, int index)
+{
+    for (int i = 0; i < program->argument_count; i++)
+        if (program->arguments[i].alias == index + 1)
+            return true;
+    return false;
 }
 
 /* The whole view anew with one extent smaller and strides packed; those written in the type go with it. */
@@ -183,7 +194,8 @@ static bool shrink_view(struct fuzz_program *program, int index, int dimension, 
     struct fuzz_argument *argument = &program->arguments[index];
     struct ir_type type = *argument->type;
     int64_t stride = 1;
-    if (argument->absent || dimension >= type.rank || argument->extent[dimension] <= extent)
+    if (argument->absent || dimension >= type.rank || argument->extent[dimension] <= extent || argument->alias ||
+        argument->windows || is_shared(program, index))
         return false;
     argument->extent[dimension] = extent;
     if (type.extent[dimension] != IR_DYNAMIC)
@@ -215,7 +227,7 @@ enum edit_result edit_arguments(struct fuzz_program *program, int which, int siz
         return EDIT_END;
     const struct ir_value *value = program->function->body->arguments.data[index];
     if (way == 0) {
-        if (value->uses)
+        if (value->uses || is_shared(program, index))
             return EDIT_NONE;
         forget(program, index);
         return EDIT_DONE;

@@ -2,17 +2,34 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "generate.h"
 
-static void fill(const struct fuzz_program *program, int which, unsigned char *data)
+int fuzz_windows(const struct fuzz_argument *argument, int64_t *first, int64_t *elements)
 {
-    const struct fuzz_argument *argument = &program->arguments[which];
+    first[0] = 0;
+    *elements = argument->windows ? argument->window_elements : argument->elements;
+    for (int i = 0; i < argument->windows; i++)
+        first[i] = argument->window[i];
+    return argument->windows ? argument->windows : 1;
+}
+
+void *fuzz_map(size_t size)
+{
+    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data == MAP_FAILED)
+        die("no memory for %zu bytes", size);
+    return data;
+}
+
+static void fill_window(const struct fuzz_argument *argument, struct random *random, unsigned char *data,
+                        int64_t elements)
+{
     enum ir_element element = argument->type->element;
     size_t size = (size_t)ir_element_info[element].bits / 8;
-    struct random random = { argument->fill };
-    for (int64_t i = 0; i < argument->elements; i++) {
-        uint64_t bits = random_next(&random);
+    for (int64_t i = 0; i < elements; i++) {
+        uint64_t bits = random_next(random);
         int largest = element == IR_F8E5M2 ? 4 : 8;
         if (element == IR_BOOL)
             bits &= 1;
@@ -21,9 +38,19 @@ static void fill(const struct fuzz_program *program, int which, unsigned char *d
         else if (argument->content == FUZZ_SMALL_INTEGERS)
             bits = ir_int_to_bits(
                 element,
-                random_between(&random, ir_is_float(element) || ir_is_signed(element) ? -largest : 0, largest));
+                random_between(random, ir_is_float(element) || ir_is_signed(element) ? -largest : 0, largest));
         memcpy(data + (size_t)i * size, &bits, size);
     }
+}
+
+static void fill(const struct fuzz_argument *argument, unsigned char *data)
+{
+    size_t size = (size_t)ir_element_info[argument->type->element].bits / 8;
+    struct random random = {argument->fill};
+    int64_t first[FUZZ_MOST_WINDOWS], elements;
+    int windows = fuzz_windows(argument, first, &elements);
+    for (int w = 0; w < windows; w++)
+        fill_window(argument, &random, data + (size_t)first[w] * size, elements);
 }
 
 struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program)
@@ -39,11 +66,18 @@ struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program)
         memcpy(out->stride, argument->stride, sizeof out->stride);
         if (argument->absent)
             continue;
-        size_t size = (size_t)argument->elements * (size_t)ir_element_info[argument->type->element].bits / 8;
-        out->data = aligned_alloc(FUZZ_ALIGNMENT, (size + FUZZ_ALIGNMENT) / FUZZ_ALIGNMENT * FUZZ_ALIGNMENT);
+        size_t width = (size_t)ir_element_info[argument->type->element].bits / 8;
+        size_t size = (size_t)argument->elements * width;
+        if (argument->alias) {
+            out->data = (unsigned char *)memory->arguments[argument->alias - 1].data + (size_t)argument->offset * width;
+            continue;
+        }
+        out->data = argument->windows ? fuzz_map(size) :
+                    aligned_alloc(FUZZ_ALIGNMENT, (size + FUZZ_ALIGNMENT) / FUZZ_ALIGNMENT * FUZZ_ALIGNMENT);
         if (!out->data)
             die("no memory");
-        fill(program, i, out->data);
+        fill(argument, out->data);
+        memory->mapped[memory->count] = argument->windows ? size : 0;
         memory->memories[memory->count++] =
             (struct interp_memory){out->data, size, NULL, !argument->output && !argument->atomic, "view"};
     }
@@ -53,7 +87,10 @@ struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program)
 void fuzz_memory_free(struct fuzz_memory *memory)
 {
     for (int i = 0; i < memory->count; i++)
-        free(memory->memories[i].data);
+        if (memory->mapped[i])
+            munmap(memory->memories[i].data, memory->mapped[i]);
+        else
+            free(memory->memories[i].data);
     free(memory);
 }
 
@@ -70,23 +107,40 @@ bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function
     return interp_run(function, program->argument_count, memory->arguments, &options, NULL, problem);
 }
 
+static bool same_argument(const struct fuzz_argument *argument, const unsigned char *x, const unsigned char *y,
+                          int64_t first, int64_t elements, int64_t *at)
+{
+    enum ir_element element = argument->type->element;
+    size_t width = (size_t)ir_element_info[element].bits / 8;
+    for (int64_t k = first; k < first + elements; k++) {
+        uint64_t left = 0, right = 0;
+        memcpy(&left, x + (size_t)k * width, width);
+        memcpy(&right, y + (size_t)k * width, width);
+        bool both_point = element == IR_POINTER && left && right; /* into the memory of two runs */
+        bool nan = ir_is_float(element) && isnan(ir_bits_to_double(element, left)) &&
+                   isnan(ir_bits_to_double(element, right));
+        *at = k;
+        if (left != right && !both_point && !nan)
+            return false;
+    }
+    return true;
+}
+
 bool fuzz_same(const struct fuzz_program *program, const struct fuzz_memory *a, const struct fuzz_memory *b, char *text,
                size_t size)
 {
     for (int i = 0; i < program->argument_count; i++) {
         const struct fuzz_argument *argument = &program->arguments[i];
-        enum ir_element element = argument->type->element;
-        size_t width = (size_t)ir_element_info[element].bits / 8;
         const unsigned char *x = a->arguments[i].data, *y = b->arguments[i].data;
-        for (int64_t k = 0; x && k < argument->elements; k++) {
+        int64_t first[FUZZ_MOST_WINDOWS], elements, k = 0;
+        int windows = x && !argument->alias ? fuzz_windows(argument, first, &elements) : 0;
+        for (int w = 0; w < windows; w++) {
+            if (same_argument(argument, x, y, first[w], elements, &k))
+                continue;
+            size_t width = (size_t)ir_element_info[argument->type->element].bits / 8;
             uint64_t left = 0, right = 0;
             memcpy(&left, x + (size_t)k * width, width);
             memcpy(&right, y + (size_t)k * width, width);
-            bool both_point = element == IR_POINTER && left && right; /* into the memory of two runs */
-            if (left == right || both_point ||
-                (ir_is_float(element) && isnan(ir_bits_to_double(element, left)) &&
-                 isnan(ir_bits_to_double(element, right))))
-                continue;
             snprintf(text, size, "argument %d element %lld: %llx and %llx", i, (long long)k, (unsigned long long)left,
                      (unsigned long long)right);
             return false;
