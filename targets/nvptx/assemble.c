@@ -210,7 +210,8 @@ static void relay_warnings(const struct target_options *options, const struct nv
     }
 }
 
-/* "    2048 bytes stack frame, 96 bytes spill stores, 120 bytes spill loads" */
+/* "    2048 bytes stack frame, 96 bytes spill stores, 120 bytes spill loads".  A frame without spills holds arrays that the
+ * text asks for: tiles that a loop indexes. */
 static void read_spills(const struct target_options *options, const struct nvptx_task *task, const char *notes,
                         size_t size) {
     static const char words[] = " bytes stack frame,";
@@ -218,16 +219,24 @@ static void read_spills(const struct target_options *options, const struct nvptx
     const char *name = variant->label ? variant->label : variant->function->name;
     char *text = arena_substring(options->arena, notes, size);
     char *found = strstr(text, words);
-    long long stores = 0, loads = 0;
-    if (!found || sscanf(found + sizeof words - 1, " %lld bytes spill stores, %lld bytes spill loads", &stores, &loads) != 2 ||
-        stores < 0 || loads < 0 || (stores == 0 && loads == 0))
+    long long frame = 0, stores = 0, loads = 0;
+    if (!found || sscanf(found + sizeof words - 1, " %lld bytes spill stores, %lld bytes spill loads", &stores, &loads) != 2)
         return;
+    while (found > text && found[-1] >= '0' && found[-1] <= '9') found--;
+    if (sscanf(found, "%lld", &frame) != 1 || frame < 0 || stores < 0 || loads < 0) return;
     variant->gpu.spill_stores = stores;
     variant->gpu.spill_loads = loads;
-    struct diagnostic *d = diag_report(options->diagnostics, DIAGNOSTIC_W1202, variant->function->at,
-                                       "this kernel keeps registers in local memory");
-    diag_instance(options->diagnostics, d,
-                  arena_printf(options->arena, "%s: %lld bytes of spill stores, %lld of spill loads", name, stores, loads));
+    struct diagnostic *d;
+    if (stores || loads) {
+        d = diag_report(options->diagnostics, DIAGNOSTIC_W1202, variant->function->at,
+                        "this kernel keeps registers in local memory");
+        diag_instance(options->diagnostics, d, arena_printf(options->arena, "%s: %lld bytes of spill stores, %lld of spill loads",
+                                                            name, stores, loads));
+    } else if (frame) {
+        d = diag_report(options->diagnostics, DIAGNOSTIC_W1205, variant->function->at,
+                        "this kernel passes tiles through local memory");
+        diag_instance(options->diagnostics, d, arena_printf(options->arena, "%s: %lld bytes a thread", name, frame));
+    }
 }
 
 /* Checks a reply and files it; the variant gets an image of its own. */

@@ -129,11 +129,27 @@ END
     [ -z "$output" ]
 }
 
+@test "W1205: tiles in local memory that ptxas calls no spill" {
+    [ -n "${PTXAS-}" ] || skip "no ptxas"
+    cat >wide.tile <<'END'
+kernel wide(x: in f32[N], y: out f32[N]) grid(b: cdiv(N, B)) tune(B: {4096, 32768} = 32768, warps: {4}) { y[b*B +: B] = erf(x[b*B +: B]); }
+END
+    run "$TILECC" -arch=sm_80 -D B=32768 -D warps=4 -o w.o wide.tile
+    [ "$status" -eq 0 ]
+    [[ $output == *"wide.tile:1:8: warning: this kernel passes tiles through local memory [-Wlocal-arrays]"* ]]
+    grep -q -E '^      = in wide\[B=32768,warps=4\] sm_80.*: [1-9][0-9]* bytes a thread$' <<<"$output"
+    run "$TILECC" -arch=sm_80 -D B=32768 -D warps=4 -Wno-local-arrays -Wno-spills -o w.o wide.tile
+    [ -z "$output" ]
+    run "$TILECC" -arch=sm_80 -D B=4096 -D warps=4 -o w.o wide.tile
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
 @test "R2003: one line for each instance, and the same in info" {
     [ -n "${PTXAS-}" ] || skip "no ptxas"
     "$TILECC" -arch=sm_90a --spec 'product<f16>' -Rpass=instance -o p.o p.tile 2>&1 | grep remark: >log
     [ "$(wc -l <log)" -eq 2 ]
-    grep -q -E '^p\.tile:1:8: remark: instance: product<f16>\[BM=64,BN=64,BK=32\] sm_90a aligned: wgmma 64x64x32, [2-9] stages, 1 consumer and a producer by TMA, persistent; [0-9]+ registers, no spills, [0-9]+ (KiB|bytes) shared \[R2003\]$' log || { cat log; false; }
+    grep -q -E '^p\.tile:1:8: remark: instance: product<f16>\[BM=64,BN=64,BK=32\] sm_90a aligned: wgmma 64x64x32, 12 stages, 1 consumer and a producer by TMA, persistent; [0-9]+ registers, no spills, [0-9]+ (KiB|bytes) shared \[R2003\]$' log || { cat log; false; }
     "$TILECC" info p.o >said
     sed -E 's/.*instance: (.*) \[R2003\]/        \1/' log | while read -r line; do grep -qF -- "$line" said; done
 }
