@@ -30,7 +30,7 @@
 #include "passes/memory_access.h"
 #include "passes/rewrite.h"
 
-enum { MOST_SLOTS = 4, LEAST_SHARED = 48 * 1024, ALIGNMENT = 1024, DEPTH = 32 };
+enum { LEAST_SHARED = 48 * 1024, ALIGNMENT = 1024, DEPTH = 32 };
 
 struct pipelining {
     struct pass_context *context;
@@ -238,44 +238,100 @@ static bool lives_beside_rings(const struct pipelining *p, const struct ir_opera
     return false;
 }
 
+static int64_t ring_bytes(const struct ir_value *buffer)
+{
+    return (scratch_slot_bytes(buffer->type) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
 /* Buffers besides the rings, and scratch that is needed while rings live. */
 static void count_shared(struct ir_operation *op, void *data)
 {
     struct counting *c = data;
     if (op->opcode == OP_BUFFER && !is_ring(c->p, op->results[0]))
-        c->buffers += (scratch_slot_bytes(op->results[0]->type) * op->results[0]->type->slots + ALIGNMENT - 1) /
-                      ALIGNMENT * ALIGNMENT;
+        c->buffers += ring_bytes(op->results[0]) * op->results[0]->type->slots;
     struct layout_table *table = ir_context_layouts(c->p->function->module->context);
     if (lives_beside_rings(c->p, op))
         c->scratch = int64_max(c->scratch, scratch_bytes(table, c->p->context->arena, op));
 }
 
-/* Every loop gets as many slots as all of them can have: rings of loops behind each other are shared where they are
- * alike. */
-static int choose_slots(struct pipelining *p, bool *fits)
+static bool is_copy(const struct ir_operation *op, const void *context)
+{
+    (void)context;
+    return op->opcode == OP_COPY_ASYNC;
+}
+
+/* The loop's copies as the filling of one ring.  Where threads copy by themselves, a slot is written again behind the
+ * barrier at the top of the iteration that follows its last reader. */
+static void plan_ring(struct pipelining *p, struct pipelined_loop *loop)
+{
+    struct loop_plan plan =
+        loop_plan_make(p->context->arena, p->context->target, loop->loop->regions[0], is_copy, NULL);
+    int64_t bytes = 0;
+    for (int c = 0; c < loop->copies.count; c++)
+        bytes += ring_bytes(loop->copies.data[c].buffer);
+    loop->ring = loop_plan_ring(&plan, bytes, plan.iteration, false, p->function->stages);
+    if (!loop->asynchronous && loop->ring.most > 2)
+        loop->ring.most = 2;
+}
+
+static bool share_buffer(const struct pipelined_loop *one, const struct pipelined_loop *other)
+{
+    for (int c = 0; c < one->copies.count; c++)
+        for (int d = 0; d < other->copies.count; d++)
+            if (one->copies.data[c].buffer == other->copies.data[d].buffer)
+                return true;
+    return false;
+}
+
+/* Loops that fill one buffer have one ring, which serves the one that needs the most slots. */
+static void agree(struct pipelining *p)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < p->loops.count; i++)
+            for (int j = 0; j < p->loops.count; j++) {
+                struct ring_plan *one = &p->loops.data[i].ring, *other = &p->loops.data[j].ring;
+                if (one->most >= other->most || !share_buffer(&p->loops.data[i], &p->loops.data[j]))
+                    continue;
+                one->most = other->most;
+                changed = true;
+            }
+    }
+}
+
+/* Bytes of a slot of the loop's buffers that no loop before it fills. */
+static int64_t own_bytes(const struct pipelining *p, int number)
+{
+    int64_t bytes = 0;
+    for (int c = 0; c < p->loops.data[number].copies.count; c++) {
+        const struct ir_value *buffer = p->loops.data[number].copies.data[c].buffer;
+        bool again = false;
+        for (int i = 0; i <= number; i++)
+            for (int d = 0; d < p->loops.data[i].copies.count && (i < number || d < c); d++)
+                again |= p->loops.data[i].copies.data[d].buffer == buffer;
+        bytes += again ? 0 : ring_bytes(buffer);
+    }
+    return bytes;
+}
+
+/* Slots for each loop, by latency and by the room there is. */
+static void choose_slots(struct pipelining *p)
 {
     const struct target_row *target = p->context->target;
     struct counting counting = { .p = p };
     ir_walk(p->function->body, count_shared, &counting);
-    int64_t room = (target ? target->shared_bytes : LEAST_SHARED) - counting.buffers - counting.scratch, each = 0;
-    VECTOR(const struct ir_value *) seen = { 0 };
+    int64_t room = (target ? target->shared_bytes : LEAST_SHARED) - counting.buffers - counting.scratch;
+    struct ring_plan **rings = ARENA_ARRAY(p->context->arena, struct ring_plan *, p->loops.count);
     for (int i = 0; i < p->loops.count; i++)
-        for (int c = 0; c < p->loops.data[i].copies.count; c++) {
-            const struct ir_value *buffer = p->loops.data[i].copies.data[c].buffer;
-            bool again = false;
-            for (int s = 0; s < seen.count; s++)
-                again |= seen.data[s] == buffer;
-            if (again)
-                continue;
-            vector_push(p->context->arena, &seen, buffer);
-            each += (scratch_slot_bytes(buffer->type) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-        }
-    int most = p->function->stages > 0 ? p->function->stages : MOST_SLOTS;
-    if (!p->asynchronous && most > 2)
-        most = 2;
-    int64_t slots = each ? room / each : 1;
-    *fits = slots >= 2;
-    return slots < most ? (int)slots : most;
+        plan_ring(p, &p->loops.data[i]);
+    agree(p);
+    for (int i = 0; i < p->loops.count; i++) {
+        rings[i] = &p->loops.data[i].ring;
+        rings[i]->bytes = own_bytes(p, i);
+    }
+    loop_plan_share(rings, p->loops.count, room);
+    for (int i = 0; i < p->loops.count; i++)
+        p->loops.data[i].slots = rings[i]->slots;
 }
 
 /* ---- the pass ---- */
@@ -290,7 +346,7 @@ static void collect(struct ir_operation *op, void *data)
 }
 
 /* Loops that share a buffer share its ring. */
-static void make_rings(struct pipelining *p, int slots)
+static void make_rings(struct pipelining *p)
 {
     for (int i = 0; i < p->loops.count; i++)
         for (int c = 0; c < p->loops.data[i].copies.count; c++) {
@@ -303,7 +359,7 @@ static void make_rings(struct pipelining *p, int slots)
                 continue;
             struct ir_builder builder = rewrite_before(copy->buffer->definition);
             struct ir_type type = *copy->buffer->type;
-            type.slots = slots;
+            type.slots = p->loops.data[i].slots;
             const struct ir_type *ring = ir_type_intern(p->function->module->context, &type);
             copy->ring = ir_build_value(&builder, OP_BUFFER, ring, 0, NULL);
             copy->ring->name = copy->buffer->name;
@@ -312,27 +368,25 @@ static void make_rings(struct pipelining *p, int slots)
 
 static void pipeline_loops(struct pipelining *p)
 {
-    bool fits;
-    int slots = choose_slots(p, &fits);
-    if (slots < 2) {
-        for (int i = 0; i < p->loops.count; i++)
+    choose_slots(p);
+    for (int i = 0; i < p->loops.count; i++)
+        if (p->loops.data[i].slots < 2)
             pass_remark(p->context, p->loops.data[i].loop->at, "copies wait in this loop: %s",
-                        fits ? "the schedule says one stage"
-                             : "two slots of its buffers do not fit into shared memory");
+                        p->loops.data[i].ring.most < 2
+                            ? "the schedule says one stage"
+                            : "two slots of its buffers do not fit into shared memory");
+    if (p->loops.data[0].slots < 2 || !pass_fuel(p->context)) { /* then no loop has two */
         p->loops.count = 0;
         return;
     }
-    if (!pass_fuel(p->context)) {
-        p->loops.count = 0;
-        return;
-    }
-    make_rings(p, slots);
+    make_rings(p);
     for (int i = 0; i < p->loops.count; i++) {
         struct pipelined_loop *loop = &p->loops.data[i];
-        loop->slots = slots;
-        pass_remark(p->context, loop->loop->at, "%d cop%s of this loop run%s %d iteration%s ahead%s, in %d slots",
+        int slots = loop->slots;
+        pass_remark(p->context, loop->loop->at, "%d cop%s of this loop run%s %d iteration%s ahead%s, in %d slots: %s",
                     loop->copies.count, loop->copies.count == 1 ? "y" : "ies", loop->copies.count == 1 ? "s" : "",
-                    slots - 1, slots == 2 ? "" : "s", p->asynchronous ? "" : " through registers", slots);
+                    slots - 1, slots == 2 ? "" : "s", p->asynchronous ? "" : " through registers", slots,
+                    loop_plan_reason(p->context->arena, &loop->ring, p->function->stages));
         pipeline_emit_loop(p->context, loop);
     }
     p->changed = true;

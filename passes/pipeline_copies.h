@@ -4,6 +4,7 @@
  * iterations fill the others.  `distance` is how many iterations copies run ahead: slots - 1. */
 #ifndef TILECC_PASSES_PIPELINE_COPIES_H
 #define TILECC_PASSES_PIPELINE_COPIES_H
+#include "passes/loop_plan.h"
 #include "passes/pass.h"
 #include "targets/target.h"
 
@@ -15,6 +16,7 @@ struct pipelined_copy {
 struct pipelined_loop {
     struct ir_operation *loop;
     VECTOR(struct pipelined_copy) copies;
+    struct ring_plan ring;          /* of all its buffers together */
     int slots;
     bool asynchronous;              /* by cp.async, else through registers */
 };

@@ -1,4 +1,4 @@
-/* What schedule decides about a loop (schedule.c, with the costs of schedule_cost.c) and what it builds
+/* What schedule decides about a loop (schedule.c, by the model of loop_plan.c) and what it builds
  * (schedule_emit.c).
  *
  * A load has a *distance*: 0, it stands in the iteration that uses it; d, it is made in the d-th iteration before.  The
@@ -6,6 +6,7 @@
  * i + d, where that exists. */
 #ifndef TILECC_PASSES_SCHEDULE_H
 #define TILECC_PASSES_SCHEDULE_H
+#include "passes/loop_plan.h"
 #include "passes/pass.h"
 
 struct scheduled_load {
@@ -47,14 +48,6 @@ void schedule_emit_together(struct schedule *schedule);
  * iteration by id; values from `ids` on, and from outside, stay. */
 struct ir_value *schedule_make_again(const struct ir_block *block, struct ir_builder *builder, struct ir_value **map,
                                      struct ir_value *value, int ids);
-
-/* ---- costs: cycles of a block on a multiprocessor that it has for itself ---- */
-struct schedule_cost { double issue, latency; };
-struct schedule_cost schedule_cost_of(const struct ir_operation *operation, const struct target_row *target);
-/* Registers of a thread that hold the value. */
-int schedule_registers(const struct ir_value *value);
-/* Registers of a thread that are taken while each operation of a loop's body works, in text order. */
-int *schedule_pressure(struct arena *arena, const struct ir_block *body);
 
 static inline bool schedule_is_inside(const struct ir_block *block, const struct ir_value *value)
 {

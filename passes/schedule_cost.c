@@ -1,4 +1,4 @@
-/* What operations cost, for schedule: a table of latencies and of the time that a multiprocessor's issue or tensor
+/* What operations cost, for loop_plan: a table of latencies and of the time that a multiprocessor's issue or tensor
  * cores are busy.  The numbers are of Ampere and Hopper, rounded; what matters is which of two is the greater. */
 #include "ir/layout.h"
 #include "passes/rewrite.h"
@@ -7,7 +7,7 @@
 
 enum {
     GLOBAL_LATENCY = 600, SHARED_LATENCY = 30, BARRIER_LATENCY = 40, ALU_LATENCY = 4, MATH_LATENCY = 20,
-    ATOMIC_LATENCY = 700, PRODUCT_LATENCY = 30, SHUFFLE_LATENCY = 25, UNKNOWN_TRIPS = 8,
+    ATOMIC_LATENCY = 700, PRODUCT_LATENCY = 30, PRODUCT_ISSUE = 16, SHUFFLE_LATENCY = 25, UNKNOWN_TRIPS = 8,
     PRODUCT_REGISTERS = 48 /* fragments on their way from shared memory */
 };
 
@@ -62,11 +62,18 @@ static double product_cycles(const struct ir_operation *op, const struct target_
     return work / each;
 }
 
-static struct schedule_cost cost_of_block(const struct ir_block *block, const struct target_row *target)
+static struct schedule_cost takes(double issue, double latency)
 {
-    struct schedule_cost sum = { 0, 0 };
-    for (const struct ir_operation *op = block->first; op; op = op->next)
-        sum.issue += schedule_cost_of(op, target).issue;
+    return (struct schedule_cost){ issue, latency, 0 };
+}
+
+static double cost_of_block(const struct ir_block *block, const struct target_row *target)
+{
+    double sum = 0;
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        struct schedule_cost cost = schedule_cost_of(op, target);
+        sum += cost.issue + cost.tensor;
+    }
     return sum;
 }
 
@@ -77,31 +84,36 @@ struct schedule_cost schedule_cost_of(const struct ir_operation *op, const struc
     double warps = op->block->function->warps > 4 ? op->block->function->warps / 4.0 : 1;
     double work = tile ? words(tile) * warps : 1;
     if (is_free(op))
-        return (struct schedule_cost){ 0, 0 };
+        return takes(0, 0);
     switch (op->opcode) {
     case OP_DOT: case OP_DOT_ASYNC: {
         double cycles = product_cycles(op, target);
-        return (struct schedule_cost){ cycles, PRODUCT_LATENCY };
+        bool asynchronous = ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA;
+        return asynchronous ? (struct schedule_cost){ PRODUCT_ISSUE, PRODUCT_LATENCY, cycles }
+                            : takes(cycles, PRODUCT_LATENCY);
     }
-    case OP_DOT_WAIT: return (struct schedule_cost){ 1, PRODUCT_LATENCY };
-    case OP_LOAD: case OP_POINTER_LOAD: return (struct schedule_cost){ work / 2 + 4, GLOBAL_LATENCY };
+    case OP_DOT_WAIT: return takes(1, PRODUCT_LATENCY);
+    case OP_LOAD: case OP_POINTER_LOAD: return takes(work / 2 + 4, GLOBAL_LATENCY);
     case OP_ATOMIC: case OP_ATOMIC_CAS: case OP_POINTER_ATOMIC: case OP_POINTER_CAS:
-        return (struct schedule_cost){ 4 * work, ATOMIC_LATENCY };
-    case OP_STORE: case OP_POINTER_STORE: case OP_CP_ASYNC: case OP_COPY_ASYNC:
-        return (struct schedule_cost){ work + 4, 0 };
-    case OP_BUFFER_LOAD: case OP_BUFFER_STORE: return (struct schedule_cost){ work, SHARED_LATENCY };
-    case OP_CONVERT_LAYOUT: return (struct schedule_cost){ 2 * work, 2 * SHARED_LATENCY };
-    case OP_REDUCE: return (struct schedule_cost){ 2 * work + 10, 5 * SHUFFLE_LATENCY };
-    case OP_MATH: return (struct schedule_cost){ 6 * work, MATH_LATENCY };
-    case OP_DIV: case OP_REM: return (struct schedule_cost){ 10 * work, 10 * ALU_LATENCY };
-    case OP_PHILOX: return (struct schedule_cost){ 60 * work, 10 * ALU_LATENCY };
-    case OP_MAP: return (struct schedule_cost){ cost_of_block(op->regions[0], target).issue * work, MATH_LATENCY };
-    case OP_BARRIER: case OP_CP_WAIT: case OP_MBARRIER_WAIT: return (struct schedule_cost){ 2, BARRIER_LATENCY };
+        return takes(4 * work, ATOMIC_LATENCY);
+    case OP_STORE: case OP_POINTER_STORE: return takes(work + 4, 0);
+    case OP_CP_ASYNC: case OP_COPY_ASYNC: { /* 16 bytes of each lane at a time */
+        int64_t bytes = ir_type_bytes(op->operands[op->operand_count - 1]->type);
+        return takes((double)bytes / 512 + 4, 0);
+    }
+    case OP_BUFFER_LOAD: case OP_BUFFER_STORE: return takes(work, SHARED_LATENCY);
+    case OP_CONVERT_LAYOUT: return takes(2 * work, 2 * SHARED_LATENCY);
+    case OP_REDUCE: return takes(2 * work + 10, 5 * SHUFFLE_LATENCY);
+    case OP_MATH: return takes(6 * work, MATH_LATENCY);
+    case OP_DIV: case OP_REM: return takes(10 * work, 10 * ALU_LATENCY);
+    case OP_PHILOX: return takes(60 * work, 10 * ALU_LATENCY);
+    case OP_MAP: return takes(cost_of_block(op->regions[0], target) * work, MATH_LATENCY);
+    case OP_BARRIER: case OP_CP_WAIT: case OP_MBARRIER_WAIT: return takes(2, BARRIER_LATENCY);
     default: break;
     }
-    struct schedule_cost cost = { tile ? work : 2, ALU_LATENCY };
+    struct schedule_cost cost = takes(tile ? work : 2, ALU_LATENCY);
     for (int r = 0; r < op->region_count; r++)
-        cost.issue += cost_of_block(op->regions[r], target).issue;
+        cost.issue += cost_of_block(op->regions[r], target);
     if (rewrite_has_trait(op, IR_TRAIT_LOOP))
         cost.issue *= UNKNOWN_TRIPS;
     return cost;

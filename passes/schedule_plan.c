@@ -15,53 +15,29 @@ enum {
 /* ---- when values are wanted ---- */
 
 struct timing {
-    double *start, *wanted;         /* of the body's operations, by position: of one that runs ahead, before 0 */
-    double iteration;
-    struct ir_operation **operations;
-    int count;
+    struct loop_plan plan;
+    double *wanted;                 /* by position: its operands; of one that runs ahead, before 0 */
 };
 
-/* In order: each operation starts when the one before is issued and its operands are there; loads that can run ahead
- * are there from the start. */
+static bool is_ahead(const struct ir_operation *op, const void *context) { return schedule_plans(context, op); }
+
+/* Loads that can run ahead are there from the start. */
 static void run_model(const struct schedule *s, struct timing *t)
 {
-    struct arena *arena = s->context->arena;
-    double clock = 0, *ready;
-    t->count = 0;
-    for (const struct ir_operation *op = s->body->first; op; op = op->next)
-        t->count++;
-    t->operations = ARENA_ARRAY(arena, struct ir_operation *, t->count);
-    t->start = ARENA_ARRAY(arena, double, t->count);
-    t->wanted = ARENA_ARRAY(arena, double, t->count);
-    ready = ARENA_ARRAY(arena, double, s->function->next_value_id);
-    int i = 0;
-    for (struct ir_operation *op = s->body->first; op; op = op->next, i++) {
-        struct schedule_cost cost = schedule_cost_of(op, s->context->target);
-        t->operations[i] = op;
-        for (int k = 0; k < op->operand_count; k++)
-            if (ready[op->operands[k]->id] > clock && !schedule_plans(s, op))
-                clock = ready[op->operands[k]->id];
-        t->start[i] = clock;
-        clock += cost.issue;
-        for (int k = 0; k < op->result_count; k++)
-            ready[op->results[k]->id] = schedule_plans(s, op) ? 0 : clock + cost.latency;
-    }
-    t->iteration = clock < 1 ? 1 : clock;
+    t->plan = loop_plan_make(s->context->arena, s->context->target, s->body, is_ahead, s);
+    t->wanted = ARENA_ARRAY(s->context->arena, double, t->plan.count);
 }
 
 /* When the first user wants the value of the operation at `position`; users that lie in regions count as what holds
  * them. */
-static double first_wanted(const struct schedule *s, const struct timing *t, int position)
+static double first_wanted(const struct timing *t, int position)
 {
-    double first = t->iteration;
-    for (int r = 0; r < t->operations[position]->result_count; r++)
-        for (const struct ir_use *use = t->operations[position]->results[r]->uses; use; use = use->next) {
-            const struct ir_operation *user = use->user;
-            while (user && user->block != s->body)
-                user = user->block->parent;
-            for (int i = position + 1; user && i < t->count; i++)
-                if (t->operations[i] == user && t->wanted[i] < first)
-                    first = t->wanted[i];
+    double first = t->plan.iteration;
+    for (int r = 0; r < t->plan.operations[position].operation->result_count; r++)
+        for (const struct ir_use *use = t->plan.operations[position].operation->results[r]->uses; use; use = use->next) {
+            int user = loop_plan_position(&t->plan, use->user);
+            if (user > position && t->wanted[user] < first)
+                first = t->wanted[user];
         }
     return first;
 }
@@ -91,13 +67,13 @@ static bool load_depends_on(const struct schedule *s, const struct ir_operation 
 static void choose_distances(struct schedule *s, struct timing *t)
 {
     int next = s->loads.count - 1;
-    for (int i = t->count - 1; i >= 0; i--) {
-        const struct ir_operation *op = t->operations[i];
-        double first = first_wanted(s, t, i);
-        t->wanted[i] = t->start[i];
+    for (int i = t->plan.count - 1; i >= 0; i--) {
+        const struct ir_operation *op = t->plan.operations[i].operation;
+        double first = first_wanted(t, i);
+        t->wanted[i] = t->plan.operations[i].start;
         if (next < 0 || s->loads.data[next].load != op) {
             /* an operation that only serves loads ahead stands where they stand */
-            if (first < t->start[i] && schedule_is_plain(op))
+            if (first < t->plan.operations[i].start && schedule_is_plain(op))
                 t->wanted[i] = first;
             continue;
         }
@@ -105,15 +81,15 @@ static void choose_distances(struct schedule *s, struct timing *t)
         struct schedule_cost cost = schedule_cost_of(op, s->context->target);
         load->distance = 0;
         load->early = load->late = false;
-        if (t->start[i] + cost.latency <= first || load->most < 0)
+        if (t->plan.operations[i].start + cost.latency <= first || load->most < 0)
             continue;
         double beyond = cost.latency - first; /* when made at the top of the iteration */
-        while (load->distance < load->most && load->distance * t->iteration < beyond)
+        while (load->distance < load->most && load->distance * t->plan.iteration < beyond)
             load->distance++;
         load->early = load->distance == 0;
         while (load->distance > 1 && load->distance * load->registers > MOST_SHIFTED)
             load->distance--;
-        t->wanted[i] = -load->distance * t->iteration;
+        t->wanted[i] = -load->distance * t->plan.iteration;
     }
 }
 
@@ -130,7 +106,7 @@ static void follow_places(struct schedule *s, const struct timing *t)
                 continue;
             double latency = schedule_cost_of(place->load, s->context->target).latency;
             int most = place->distance;
-            if ((most - load->distance) * t->iteration < latency)
+            if ((most - load->distance) * t->plan.iteration < latency)
                 most /= 2;
             if (load->distance > most) {
                 load->distance = most;
@@ -184,20 +160,16 @@ static bool make_late(struct schedule *s, const struct timing *t, struct schedul
             return false;
     }
     for (const struct ir_use *use = load->load->results[0]->uses; use; use = use->next) {
-        const struct ir_operation *user = use->user;
-        while (user && user->block != s->body)
-            user = user->block->parent;
-        for (int i = 0; user && i < t->count; i++)
-            if (t->operations[i] == user && i > last)
-                last = i;
+        int user = loop_plan_position(&t->plan, use->user);
+        last = user > last ? user : last;
     }
-    if (last < 0 || last >= t->count - 1)
+    if (last < 0 || last >= t->plan.count - 1)
         return false;
-    double left = t->iteration - t->start[last] - schedule_cost_of(t->operations[last], s->context->target).issue;
+    double left = t->plan.iteration - t->plan.operations[last].start - t->plan.operations[last].cost.issue;
     if ((load->short_of_registers ? 4 : 1) * left < schedule_cost_of(load->load, s->context->target).latency)
         return false;
     load->late = true;
-    load->behind = t->operations[last];
+    load->behind = t->plan.operations[last].operation;
     load->behind_position = last;
     return true;
 }
@@ -217,7 +189,7 @@ static int registers_ahead(const struct scheduled_load *load, int position)
 static int missing_registers(const struct schedule *s, const struct timing *t, const int *taken, int most)
 {
     int missing = 0;
-    for (int i = 0; i < t->count; i++) {
+    for (int i = 0; i < t->plan.count; i++) {
         int sum = taken[i], ahead = 0;
         for (int k = 0; k < s->loads.count; k++)
             ahead += registers_ahead(&s->loads.data[k], i);
@@ -277,16 +249,16 @@ static int choose_together(struct schedule *s, const struct timing *t, const int
     int registers = 0, most = 0, room = registers_there_are(s) - SPARE_TOGETHER, together = 1;
     int stages = s->function->stages > 0 && s->function->stages < MOST_TOGETHER ? s->function->stages : MOST_TOGETHER;
     double latency = 0;
-    for (int i = 0; i < t->count; i++)
+    for (int i = 0; i < t->plan.count; i++)
         most = (int)int64_max(most, taken[i]);
     for (int i = 0; i < s->loads.count; i++) {
         registers += s->loads.data[i].registers;
         latency = latency_of(s, i) > latency ? latency_of(s, i) : latency;
     }
-    if (t->count > MOST_OPERATIONS || 2 * t->iteration > latency)
+    if (t->plan.count > MOST_OPERATIONS || 2 * t->plan.iteration > latency)
         return 1;
     int64_t bytes = (int64_t)registers * 4 * 32 * s->function->warps; /* of a block */
-    while (2 * together <= stages && together * t->iteration < latency && together * bytes < ENOUGH_BYTES &&
+    while (2 * together <= stages && together * t->plan.iteration < latency && together * bytes < ENOUGH_BYTES &&
            most + (2 * together - 1) * registers <= room)
         together *= 2;
     return together;
@@ -305,7 +277,7 @@ void schedule_plan(struct schedule *s)
         return;
     for (int i = 0; i < s->loads.count; i++) { /* what changes places in each iteration waits for what is on its way */
         struct scheduled_load *load = &s->loads.data[i];
-        if (s->loop->opcode == OP_WHILE || 2 * timing.iteration >= latency_of(s, i))
+        if (s->loop->opcode == OP_WHILE || 2 * timing.plan.iteration >= latency_of(s, i))
             continue;
         load->most = -1;
         load->problem = "iterations are too short to carry it round; what they load, registers or ranges do not allow "

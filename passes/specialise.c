@@ -31,7 +31,7 @@
 #include "passes/rewrite.h"
 #include "passes/stage_copy.h"
 
-enum { SHARED_SLACK = 2048, SMALL_SCRATCH = 4096 + 256, MOST_SLOTS = 6, PRODUCER_WARPS = 4, RASTER = 8 };
+enum { SHARED_SLACK = 2048, SMALL_SCRATCH = 4096 + 256, PRODUCER_WARPS = 4, RASTER = 8 };
 
 /* ---- channels and rings ---- */
 
@@ -200,12 +200,70 @@ static void measure_scratch(struct ir_operation *op, void *data)
         s->most = int64_max(s->most, scratch_bytes(ir_context_layouts(rewrite_context(op)), arena, op));
 }
 
-/* As many slots as shared memory has room for, alike for all rings in loops. */
+static bool is_copy(const struct ir_operation *op, const void *context)
+{
+    (void)context;
+    return op->opcode == OP_COPY_ASYNC;
+}
+
+static const struct ir_block *loop_body_of(const struct ir_operation *op)
+{
+    const struct ir_block *block = op->block;
+    while (block->parent && !rewrite_has_trait(block->parent, IR_TRAIT_LOOP))
+        block = block->parent->block;
+    return block->parent ? block : NULL;
+}
+
+/* The slots that each ring's loops want: the greatest number of its channels. */
+static void plan_rings(struct outline *o)
+{
+    for (int c = 0; c < o->channels.count; c++) {
+        const struct channel *channel = &o->channels.data[c];
+        struct ring *ring = &o->rings.data[channel->ring];
+        const struct ir_block *body = loop_body_of(channel->wait);
+        if (!body)
+            continue;
+        struct loop_plan plan = loop_plan_make(o->context->arena, o->context->target, body, is_copy, NULL);
+        int from = loop_plan_position(&plan, channel->wait), to = loop_plan_position(&plan, channel->release);
+        double busy = 0; /* from the wait for it to the end of its last reader */
+        if (from >= 0 && to >= 0)
+            busy = plan.operations[to].start + plan.operations[to].cost.issue - plan.operations[from].start;
+        struct ring_plan one = loop_plan_ring(&plan, ring->bytes, busy, true, o->function->stages);
+        if (one.most > ring->plan.most || one.wanted > ring->plan.wanted)
+            ring->plan = one;
+    }
+}
+
+static bool share_room(struct outline *o, int64_t room)
+{
+    struct ring_plan **plans = ARENA_ARRAY(o->context->arena, struct ring_plan *, o->rings.count + 1);
+    int count = 0;
+    for (int r = 0; r < o->rings.count; r++)
+        if (o->rings.data[r].in_loop)
+            plans[count++] = &o->rings.data[r].plan;
+    return loop_plan_share(plans, count, room);
+}
+
+/* The slots of the first ring in a loop that has use for more; 0: there is none, or it does not fit. */
+static int slots_to_gain(struct outline *o, int64_t room)
+{
+    int least = 0;
+    if (room < 0 || !share_room(o, room))
+        return 0;
+    for (int r = 0; r < o->rings.count; r++) {
+        const struct ring *ring = &o->rings.data[r];
+        if (ring->in_loop && (!least || ring->plan.slots < least))
+            least = ring->plan.slots;
+    }
+    return least;
+}
+
+/* Slots for each ring in a loop, by latency and by the room there is. */
 static bool choose_slots(struct outline *o)
 {
     struct scratching scratch = { .o = o };
     ir_walk(o->function->body, measure_scratch, &scratch);
-    int64_t room = o->context->target->shared_bytes - SHARED_SLACK, each = 0;
+    int64_t room = o->context->target->shared_bytes - SHARED_SLACK;
     if (scratch.most) /* small scratch stays while the next one is used */
         room -= scratch.most + int64_min(scratch.most, SMALL_SCRATCH);
     for (struct ir_operation *op = o->function->body->first; op; op = op->next) /* those that no copy fills */
@@ -215,26 +273,20 @@ static bool choose_slots(struct outline *o)
                 filled |= has_buffer(&o->rings.data[r], op->results[0]);
             room -= filled ? 0 : ir_type_bytes(op->results[0]->type) * op->results[0]->type->slots;
         }
-    for (int r = 0; r < o->rings.count; r++) {
-        if (o->rings.data[r].in_loop)
-            each += o->rings.data[r].bytes;
-        else
-            room -= o->rings.data[r].bytes;
-    }
-    int64_t slots = each ? room / each : 1, most = o->function->stages > 0 ? o->function->stages : MOST_SLOTS;
+    for (int r = 0; r < o->rings.count; r++)
+        room -= o->rings.data[r].in_loop ? 0 : o->rings.data[r].bytes;
+    plan_rings(o);
     int64_t spare = outline_spare_staging(o);
-    if (spare && (room < 0 || (each && slots < most && (room + spare) / each > slots))) { /* loads before stores */
+    if (spare && (room < 0 || slots_to_gain(o, room + spare) > slots_to_gain(o, room))) { /* loads before stores */
         outline_save_staging(o);
         room += spare;
-        slots = each ? room / each : 1;
     }
-    slots = slots < most ? slots : most;
-    if (slots < 1 || room < 0) {
+    if (room < 0 || !share_room(o, room)) {
         fail(o, o->function->body->first, "its buffers do not fit into shared memory");
         return false;
     }
     for (int r = 0; r < o->rings.count; r++)
-        o->rings.data[r].slots = o->rings.data[r].in_loop ? (int)slots : 1;
+        o->rings.data[r].slots = o->rings.data[r].in_loop ? o->rings.data[r].plan.slots : 1;
     return true;
 }
 
@@ -383,8 +435,10 @@ static void report(const struct outline *o)
     for (int c = 0; c < o->channels.count; c++) {
         const struct channel *channel = &o->channels.data[c];
         const struct ring *ring = &o->rings.data[channel->ring];
-        pass_remark(o->context, channel->copies.data[0]->at, "a producer brings this by TMA: %d slots of %lld bytes",
-                    ring->slots, (long long)ring->bytes);
+        pass_remark(o->context, channel->copies.data[0]->at, "a producer brings this by TMA: %d slots of %lld bytes: %s",
+                    ring->slots, (long long)ring->bytes,
+                    ring->in_loop ? loop_plan_reason(o->context->arena, &ring->plan, o->function->stages)
+                                  : "it is brought once a program");
     }
     pass_remark(o->context, o->function->at, "%d warps are consumers beside a producer; programs %s%s",
                 o->function->warps,
@@ -409,6 +463,8 @@ bool pass_specialise(struct ir_function *function, struct pass_context *context)
     }
     sink_forms(function, context->arena);
     outline_plan_stores(&o);
+    for (int i = 0; i < o.channels.count; i++)
+        find_release(&o, &o.channels.data[i]);
     if (!choose_slots(&o)) {
         for (struct ir_operation *op = function->body->first, *next; op; op = next) {
             next = op->next;
@@ -423,8 +479,6 @@ bool pass_specialise(struct ir_function *function, struct pass_context *context)
     memcpy(needed, o.needed, sizeof *needed * (size_t)o.value_count);
     o.needed = needed;
     o.value_count = function->next_value_id;
-    for (int i = 0; i < o.channels.count; i++)
-        find_release(&o, &o.channels.data[i]);
     order_programs(&o);
     outline_choose_cluster(&o);
     report(&o);

@@ -2,6 +2,7 @@
 #ifndef TILECC_SPECIALISE_H
 #define TILECC_SPECIALISE_H
 #include "ir/ir.h"
+#include "passes/loop_plan.h"
 #include "passes/pass.h"
 
 /* Buffers that are filled and emptied together, over and over: slots in turn, two mbarriers a slot. */
@@ -9,6 +10,7 @@ struct ring {
     VECTOR(struct ir_value *) buffers;   /* of the source; slots 1 */
     VECTOR(struct ir_value *) made;      /* their rings of `slots` */
     int64_t bytes;                       /* of one slot */
+    struct ring_plan plan;               /* where it is filled in a loop */
     int slots;
     bool in_loop;
     bool shared;                         /* the blocks of a cluster fill it together */

@@ -138,7 +138,7 @@ computes() {
 @test "and a wait too few, a limit too far, a matrix turned are noticed" {
     command -v python3 >/dev/null || skip "no python3"
     computes product_nt 0 sm_80 bf16 66 72 136 64 64 nt 0 f32
-    for edit in 's/wait_group 2/wait_group 3/' 's/x4\.shared/x4.trans.shared/' 's/setp\.lt\.u32/setp.le.u32/'; do
+    for edit in 's/wait_group 4/wait_group 5/' 's/x4\.shared/x4.trans.shared/' 's/setp\.lt\.u32/setp.le.u32/'; do
         sed "$edit" products_product_nt.0.sm_80.ptx >products_product_nt.9.sm_80.ptx
         ! cmp -s products_product_nt.0.sm_80.ptx products_product_nt.9.sm_80.ptx
         run computes product_nt 9 sm_80 bf16 66 72 136 64 64 nt 0 f32

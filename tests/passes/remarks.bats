@@ -22,7 +22,7 @@ remarks() { "$TILECC" -arch="$1" --dryrun -Rpass="$2" -fdiagnostics-format=json 
 # gives ARCH PASS REASON: the aligned instance has this remark of the pass
 gives() {
     remarks "$1" "$2" >log
-    grep -F "\"message\":\"$2: $3\"" log | grep -q '"k sm_[^"]* aligned"' || { cat k.tile log; return 1; }
+    grep -F "\"message\":\"$2: $3\"" log | grep -q '"k[^ "]* sm_[^"]* aligned"' || { cat k.tile log; return 1; }
 }
 lacks() {
     remarks "$1" "$2" >log
@@ -81,7 +81,18 @@ slice='a[m*64 +: 64, k +: 64]'
     sed -i 's/for k in 0..K step 64/for k in 64..K step *2/' k.tile
     gives sm_80 pipeline_copies 'copies wait in this loop: its step multiplies'
     product "$slice"
-    gives sm_80 pipeline_copies '2 copies of this loop run 3 iterations ahead, in 4 slots'
+    lacks sm_80 pipeline_copies 'wait'
+}
+
+@test "how many slots a ring gets, and why" {
+    local hide='an iteration takes 512 cycles, a copy 1512, so that 4 hide it;'
+    product "$slice"
+    gives sm_80 pipeline_copies "2 copies of this loop run 3 iterations ahead, in 4 slots: $hide more would bring nothing"
+    sed -i 's/^{/    tune(stages: 2..=4 = 2)\n{/' k.tile
+    gives sm_80 pipeline_copies "2 copies of this loop run 1 iteration ahead, in 2 slots: $hide the schedule asks for no more"
+    product "$slice"
+    hide='an iteration takes 512 cycles, a copy 1512, so that 4 hide it;'
+    gives sm_90a specialise "a producer brings this by TMA: 8 slots of 16384 bytes: $hide more would bring nothing"
 }
 
 @test "why blocks of a cluster do not work together" {
