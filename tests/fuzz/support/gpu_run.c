@@ -87,7 +87,9 @@ void fuzz_judge_gpu(const struct judge *judge, struct fuzz_program *program, con
         !nvptx_make_ptx(&options, row, program->function, false, &text, &shared_bytes)) {
         buffer_printf(reason, "%s: ", row->name);
         fuzz_put_kind(reason, diagnostics->first ? diagnostics->first->text : "no text");
-    } else if (is_known(text.data)) {
+    } else if (!is_known(text.data)) {
+        buffer_printf(reason, "%s: PTX with what is not there yet", row->name);
+    } else {
         struct fuzz_memory *got = fuzz_memory_create(program);
         ++*runs;
         if (!run(arena, program, text.data, shared_bytes, got, &problem)) {

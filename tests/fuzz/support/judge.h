@@ -47,7 +47,8 @@ void fuzz_put_kind(struct buffer *out, const char *sentence);
 /* Machine code of this processor: cpu_run.c. */
 void fuzz_judge_cpu(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
                     int64_t *runs, struct buffer *reason);
-/* The text for judge->target, sm_80 without one: gpu_run.c.  What it has that ptx.h does not is not judged. */
+/* The text for judge->target, sm_80 without one: gpu_run.c.  Of text that ptx.h cannot run it says that it is not there
+ * yet. */
 void fuzz_judge_gpu(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
                     int64_t *runs, struct buffer *reason);
 int fuzz_cpu_levels(void); /* instruction sets that this machine has */
