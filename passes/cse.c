@@ -138,18 +138,31 @@ static bool is_equal(struct supposing *s, const struct ir_value *a, const struct
     return same;
 }
 
+/* But for yielding itself. */
+static bool is_used(const struct ir_value *argument, const struct ir_operation *yield)
+{
+    for (const struct ir_use *use = argument->uses; use; use = use->next)
+        if (use->user != yield || use->index != argument->index - 1)
+            return true;
+    return false;
+}
+
 static void share_carried(struct cse *cse, struct ir_operation *loop)
 {
     struct ir_block *body = loop->regions[0];
+    struct ir_operation *yield = ir_terminator(body);
     for (int j = 1; j < loop->result_count; j++)
         for (int i = 0; i < j; i++) {
             struct ir_value *kept = body->arguments.data[1 + i], *gone = body->arguments.data[1 + j];
             struct supposing s = {.arena = cse->context->arena};
             bool scalars = gone->type == kept->type && gone->type->kind == IR_TILE && gone->type->rank == 0;
-            if (!scalars || !(gone->uses || loop->results[j]->uses) || !are_carried_equal(&s, loop, i, j) ||
-                !pass_fuel(cse->context))
+            bool stays = yield->operands[j] == gone;
+            if (!scalars || !(is_used(gone, yield) || loop->results[j]->uses) ||
+                !are_carried_equal(&s, loop, i, j) || !pass_fuel(cse->context))
                 continue;
             ir_replace_uses(gone, kept);
+            if (stays) /* it has no other use now, and what was known of it holds */
+                ir_set_operand(yield, j, gone);
             ir_replace_uses(loop->results[j], loop->results[i]);
             cse->changed = true;
             break;
