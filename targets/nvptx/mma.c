@@ -88,13 +88,15 @@ static void find_blocks(struct lowering *l, struct product *p) {
     }
 }
 
-/* Columns of one block row go forth, those of the next back: neighbours share a fragment. */
+/* Rows of one block column go down, those of the next up: neighbours share a fragment, of B but at the turns.  (Along
+ * block rows, with A shared, sm_80 text of 64 x 64 a warp was 3 % slower on an H200 with A by rows, 5 % with B by
+ * columns: ptxas then wrote registers of copies that these had yet to read.) */
 static void order_blocks(struct product *p) {
     for (int i = 1; i < p->blocks; i++)
         for (int j = i; j > 0; j--) {
             int *a = p->block[j - 1], *b = p->block[j];
-            bool odd = a[0] / 16 & 1;
-            if (!(b[0] < a[0] || (a[0] == b[0] && (odd ? b[1] > a[1] : b[1] < a[1])))) break;
+            bool odd = a[1] / 8 & 1;
+            if (!(b[1] < a[1] || (a[1] == b[1] && (odd ? b[0] > a[0] : b[0] < a[0])))) break;
             for (int d = 0; d < 2; d++) {
                 int keep = a[d];
                 a[d] = b[d];
