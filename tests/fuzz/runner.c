@@ -238,7 +238,8 @@ static int compare(const struct program *program, uint32_t which, const unsigned
         memcpy(&right, a->expected + first, (size_t)size);
         printf("%s: argument %" PRIu32 " element %" PRId64 ": got %" PRIx64 ", expected %" PRIx64 ", %" PRId64
                " of %" PRId64 " differ\n", program->symbol, which,
-               (a->window[first / a->window_bytes] + first % a->window_bytes) / size, left, right, differ, content / size);
+               (a->window[first / a->window_bytes] + first % a->window_bytes) / size, left, right, differ,
+               content / size);
     }
     return !differ;
 }

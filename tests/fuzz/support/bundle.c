@@ -12,6 +12,7 @@
 #include "emit.h"
 #include "generate_loop.h"
 #include "generate_product.h"
+#include "generate_row.h"
 #include "ir/shared_form.h"
 #include "judge.h"
 #include "passes/pass.h"
@@ -70,8 +71,8 @@ void *fuzz_bundle_open(struct campaign *campaign)
     return NULL;
 }
 
-/* Every fourth one is a loop over products, every eighth another loop. */
-static bool is_written(uint64_t seed) { return seed % 4 == 0 || seed % 8 == 2; }
+/* Every fourth one is a loop over products, every eighth another loop, every eighth wide rows. */
+static bool is_written(uint64_t seed) { return seed % 2 == 0; }
 
 /* From the folder that the campaign was given, else the generators. */
 static struct fuzz_program *make_program(const struct campaign *campaign, struct ir_context *context,
@@ -84,29 +85,39 @@ static struct fuzz_program *make_program(const struct campaign *campaign, struct
     if (!is_written(seed))
         return fuzz_generate(context, arena, seed, limits);
     struct buffer text = {0};
-    if (seed % 4)
+    if (seed % 4 == 0)
+        fuzz_generate_product(&text, seed);
+    else if (seed % 8 == 2)
         fuzz_generate_loop(&text, seed);
     else
-        fuzz_generate_product(&text, seed);
+        fuzz_generate_row(&text, seed);
     struct source *source = ARENA_NEW(arena, struct source);
     *source = (struct source){.name = "program", .text = arena_copy(arena, text.data, text.size), .size = text.size};
     buffer_free(&text);
     return fuzz_read_program(context, arena, diagnostics_create(arena), source);
 }
 
-static void report(struct chunk *c, uint64_t seed, const char *what)
+/* Its schedule, as comments, and the program. */
+static void put_program(struct buffer *out, const struct campaign *campaign, uint64_t seed, uint64_t unit)
 {
     struct arena *arena = arena_create();
+    struct fuzz_schedule s = fuzz_schedule_of(unit / FUZZ_SCHEDULES, (int)(unit % FUZZ_SCHEDULES));
+    struct fuzz_program *program = make_program(campaign, ir_context_create(arena), arena, seed);
+    buffer_printf(out, "\n// schedule %d: target=%s assembled=%s optimization=%d\n", (int)(unit % FUZZ_SCHEDULES),
+                  s.target, s.assembled, s.optimization);
+    buffer_printf(out, "// warps=%d stages=%d persistent=%d cluster=%d\n", s.warps, s.stages, s.persistent, s.cluster);
+    if (program)
+        fuzz_print_program(out, program);
+    arena_destroy(arena);
+}
+
+static void report(struct chunk *c, uint64_t seed, const char *what)
+{
     struct buffer text = {0};
-    const struct fuzz_schedule *s = &c->schedule;
-    buffer_printf(&text,
-                  "seed %llu: %s\ntarget=%s assembled=%s optimization=%d warps=%d stages=%d persistent=%d cluster=%d\n",
-                  (unsigned long long)seed, what, s->target, s->assembled, s->optimization, s->warps, s->stages,
-                  s->persistent, s->cluster);
-    fuzz_print_program(&text, make_program(c->campaign, ir_context_create(arena), arena, seed));
+    buffer_printf(&text, "seed %llu: %s", (unsigned long long)seed, what);
+    put_program(&text, c->campaign, seed, c->first / FUZZ_CHUNK * FUZZ_SCHEDULES + (uint64_t)c->number);
     campaign_report(c->campaign, seed * 10 + (uint64_t)c->number, &text);
     buffer_free(&text);
-    arena_destroy(arena);
 }
 
 static void refuse(struct chunk *c, uint64_t seed)
@@ -479,7 +490,7 @@ static int take_words(struct campaign *campaign, struct campaign_seat *seat, uin
         } else if (!strncmp(line, "fuzz_", 5)) {
             struct buffer finding = {0};
             buffer_append(&finding, line, strcspn(line, "\n"));
-            buffer_printf(&finding, "\nschedule %d\n", (int)(unit % FUZZ_SCHEDULES));
+            put_program(&finding, campaign, strtoull(line + 5, NULL, 10), unit);
             campaign_report(campaign, strtoull(line + 5, NULL, 10) * 10 + unit % FUZZ_SCHEDULES, &finding);
             buffer_free(&finding);
         }
