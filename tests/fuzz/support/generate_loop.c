@@ -3,7 +3,8 @@
  * A loop walks along the rows of a view, up or down, counted or by a condition, and adds what it loads: slices at its
  * place and beside it, rows that an index names, single elements, elements that the loop itself writes, with and
  * without masks.  It may store, count by atomics, branch, and carry a place of its own.  Rows end anywhere, loops run
- * from no to a dozen times, bodies are short or long.  Sums are clamped small integers, so that every order of exact
+ * from no to a dozen times, bodies are short or long; some rows are as long as the loop is known to go, some loops
+ * start in front of theirs, some views are not there.  Sums are clamped small integers, so that every order of exact
  * steps gives the same bits. */
 #include "generate_loop.h"
 
@@ -15,22 +16,29 @@ struct loop_program {
     int tile, step;
     int64_t rows, length;
     bool carries_place;       /* a place that goes with the loop, by a step of its own */
+    bool fixed;               /* lengths are known when it is compiled, and the loop ends with the row */
     int next;                 /* number for names */
     char sum[16];             /* name of the running sum */
 };
 
 static bool chance(struct loop_program *p, int percent) { return random_chance(&p->random, percent); }
 
+enum use { USE_READ, USE_WRITTEN, USE_ABSENT };
+
 static void add_view(struct loop_program *p, const char *name, const char *element, int64_t rows, int64_t columns,
-                     bool is_output, struct buffer *parameters)
+                     enum use use, struct buffer *parameters)
 {
+    static const char *const words[] = { "", " output", " absent" }, *const directions[] = { "in", "inout", "in?" };
     int64_t pitch = (columns + 7) / 8 * 8 + 8 * random_below(&p->random, 2);
+    char extent[32] = "?";
+    if (p->fixed)
+        snprintf(extent, sizeof extent, "%lld", (long long)columns);
     buffer_printf(p->out, "// view extent %lld %lld stride %lld 1 elements %lld block 1 content 0 fill %d%s\n",
                   (long long)rows, (long long)columns, (long long)pitch, (long long)int64_max(1, pitch * rows),
-                  p->next++, is_output ? " output" : "");
-    buffer_printf(parameters, "%s%%%s: view<%s, [?, ?], [?, 1], %s> {align(16), stride_multiple(4, 0), "
-                  "limit(2147483648), restrict}", parameters->size ? ", " : "", name, element,
-                  is_output ? "inout" : "in");
+                  p->next++, words[use]);
+    buffer_printf(parameters, "%s%%%s: view<%s, [?, %s], [?, 1], %s> {align(16), stride_multiple(4, 0), "
+                  "limit(2147483648), restrict}", parameters->size ? ", " : "", name, element, extent,
+                  directions[use]);
 }
 
 /* The sum grows by a tile and stays small. */
@@ -46,7 +54,7 @@ static void add_up(struct loop_program *p, const char *value)
 /* A slice at the place, or beside it; masked or with another value outside at times. */
 static void load_slice(struct loop_program *p, const char *view, const char *row, const char *place)
 {
-    int n = p->next++, beside = chance(p, 30) ? random_between(&p->random, -3, 9) : 0;
+    int n = p->next++, beside = chance(p, p->fixed ? 10 : 30) ? random_between(&p->random, -3, 9) : 0;
     char name[16];
     snprintf(name, sizeof name, "v%d", n);
     buffer_printf(p->out, "%%b%d = constant value(%d) : index\n%%p%d = add %%%s, %%b%d : index\n", n, beside, n, place,
@@ -86,7 +94,7 @@ static void statement(struct loop_program *p, const char *place)
 {
     int n = p->next++;
     switch (random_below(&p->random, 10)) {
-    case 0: case 1: case 2: load_slice(p, "x", "row", place); return;
+    case 0: case 1: case 2: load_slice(p, chance(p, 85) ? "x" : "none", "row", place); return;
     case 3: case 4: load_gathered(p, place); return;
     case 5: load_slice(p, "z", "row", place); return;
     case 6: buffer_printf(p->out, "store %%z[%%row, %%%s +: %d], %%%s\n", place, p->tile, p->sum); return;
@@ -175,8 +183,10 @@ static void prelude(struct loop_program *p)
                   "%%row = grid_index dimension(0) : index\n%%long = extent dimension(1) %%x : index\n"
                   "%%less = constant value(%d) : index\n%%end = sub %%long, %%less : index\n",
                   down ? -p->step : p->step, chance(p, 20) ? -own : own,
-                  random_between(&p->random, 0, chance(p, 80) ? 0 : 5), random_between(&p->random, 0, 9),
-                  random_between(&p->random, down ? 1 : -3, 5));
+                  p->fixed ? 0 : chance(p, 25) ? -random_between(&p->random, 1, p->tile)
+                                               : random_between(&p->random, 0, chance(p, 80) ? 0 : 5),
+                  random_between(&p->random, 0, 9),
+                  p->fixed && !down ? 0 : random_between(&p->random, down ? 1 : -3, 5));
     buffer_printf(p->out, "%%no = constant value(0) : i32\n%%one = constant value(1) : i32\n"
                           "%%other = constant value(%d.0) : f32\n%%single = constant value(2.0) : f32\n"
                           "%%most = constant value(64.0) : f32[%d]\n%%least = constant value(-64.0) : f32[%d]\n"
@@ -195,12 +205,18 @@ void fuzz_generate_loop(struct buffer *out, uint64_t seed)
     p->rows = random_between(&p->random, 1, 3);
     p->length = random_below(&p->random, 12) * p->step + (chance(p, 60) ? random_below(&p->random, p->step) : 0);
     p->carries_place = chance(p, 35);
+    p->fixed = chance(p, 25);
+    if (p->fixed) {
+        p->step = p->tile;
+        p->length = random_between(&p->random, 1, 12) * p->step;
+    }
     buffer_printf(out, "// seed %llu\n// grid %lld\n", (unsigned long long)seed, (long long)p->rows);
-    add_view(p, "x", "f32", p->rows, p->length, false, &parameters);
-    add_view(p, "ids", "i32", p->rows, p->length, false, &parameters);
-    add_view(p, "z", "f32", p->rows, p->length, true, &parameters);
-    add_view(p, "h", "i32", p->rows, 4, true, &parameters);
-    add_view(p, "y", "f32", p->rows, p->tile + 1, true, &parameters);
+    add_view(p, "x", "f32", p->rows, p->length, USE_READ, &parameters);
+    add_view(p, "none", "f32", p->rows, p->length, USE_ABSENT, &parameters);
+    add_view(p, "ids", "i32", p->rows, p->length, USE_READ, &parameters);
+    add_view(p, "z", "f32", p->rows, p->length, USE_WRITTEN, &parameters);
+    add_view(p, "h", "i32", p->rows, 4, USE_WRITTEN, &parameters);
+    add_view(p, "y", "f32", p->rows, p->tile + 1, USE_WRITTEN, &parameters);
     buffer_printf(out, "kernel @fuzz(%s) grid(1) level(value)", parameters.data);
     int count = warps[random_below(&p->random, 4)], stages = random_below(&p->random, 6);
     if (count)

@@ -310,6 +310,14 @@ static void epilogue(struct product_program *p)
     buffer_puts(p->out, "return\n}\n");
 }
 
+/* At times next to a multiple of the tile, where ends are met or missed by one. */
+static int64_t near_multiple(struct random *random, int64_t extent, int64_t tile)
+{
+    if (!random_chance(random, 30) || extent < tile)
+        return extent;
+    return extent / tile * tile + random_between(random, -1, 1);
+}
+
 static void choose(struct product_program *p)
 {
     struct random *random = &p->random;
@@ -318,9 +326,10 @@ static void choose(struct product_program *p)
     p->m = m[random_below(random, 5)];
     p->n = n[random_below(random, 5)];
     p->k = k[random_below(random, 5)];
-    p->rows = random_between(random, 1, 2 * p->m + 9);
-    p->columns = random_between(random, 1, 2 * p->n + 5);
+    p->rows = near_multiple(random, random_between(random, 1, 2 * p->m + 9), p->m);
+    p->columns = near_multiple(random, random_between(random, 1, 2 * p->n + 5), p->n);
     p->depth = random_chance(random, 10) ? 0 : random_between(random, 1, (random_chance(random, 30) ? 10 : 5) * p->k);
+    p->depth = near_multiple(random, p->depth, p->k);
     p->a_by_columns = random_chance(random, 20);
     p->b_by_columns = random_chance(random, 30);
     p->c_is_narrow = random_chance(random, 60);
