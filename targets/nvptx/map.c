@@ -14,7 +14,8 @@ enum {
     WRITTEN_OUT = 1024, /* operations; more go in a loop */
     IN_A_TURN = 512,    /* operations of a group */
     MOST_IN_GROUP = 8,
-    MOST_WORDS = 128    /* registers of 32 bits that queues may take */
+    MOST_IN_ROLE = 128, /* registers of 32 bits that queues may take in a role, and where there are none: beside */
+    MOST_BESIDE = 64    /* addresses of copies and stores, which ptxas otherwise keeps in local memory, in loops too */
 };
 
 /* A tile of operands that becomes a tile of results; either may be missing (-1). */
@@ -184,7 +185,7 @@ static void map_in_loop(struct lowering *l, struct mapping *m) {
     LLVMBuilderRef b = l->builder;
     struct arrays arrays = {0};
     plan_queues(l, m);
-    bool in_registers = words_of_queues(l, m) <= MOST_WORDS;
+    bool in_registers = words_of_queues(l, m) <= (l->role >= 0 ? MOST_IN_ROLE : MOST_BESIDE);
     if (!in_registers) arrays = fill_arrays(l, m);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = value_block(l, "map"), behind = value_block(l, "mapped");
     LLVMValueRef zero = value_i32(l, 0);
