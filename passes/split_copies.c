@@ -4,7 +4,8 @@
  *         … cp_async %a[%i +: 128, %k + 192 +: 64], …
  *     }
  * becomes, with E = extent of %a along dimension 1,
- *     %end = min(%K, E - 255)
+ *     %count = 0 <= 192 && 192 + 64 <= E ? (E - 256) / 64 + 1 : 0
+ *     %end = min(%K, 0 + %count * 64)
  *     %next, %sum = for %k = 0 to %end step 64 iter(%acc = …, %from = 0) {
  *         … cp_async inside(2) %a[%i +: 128, %k + 192 +: 64], …     yield …, %k + 64
  *     }
@@ -13,13 +14,21 @@
  * so that all but the last few iterations do not ask how much of each row there is.  What the copies cost in
  * instructions, tensor cores wait for: one warp of each scheduler has nothing else to do.
  *
- * Right because the first loop runs while %k + 192 + 64 <= E, and the second goes on with the next %k of the same
- * sequence.  Done where the body holds nothing but products, copies and scalars: other bodies are long, and gain
- * less. */
+ * An index is scale * %k + something that stays, so that it moves by scale * step an iteration, up or down.  Right
+ * because the first loop runs for as many iterations as the index, from its value in the first one, needs to leave
+ * [0, E - 64], and the second goes on with the next %k of the same sequence.  An index computed in 32 bits may wrap: it
+ * equals the exact one modulo 2^32, and so altogether where the exact one lies in [0, 2^31).  Done where the body holds
+ * nothing but products, copies and scalars: other bodies are long, and gain less. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
-struct reach { struct ir_operation *copy; int dimension; int64_t end; /* variable + end <= extent: inside */ };
+/* A dimension of a copy: its index moves by `by` an iteration. */
+struct reach {
+    struct ir_operation *copy;
+    int dimension;
+    int64_t by, place;
+    bool narrow;                /* the index is exact modulo 2^32 alone */
+};
 struct splitting {
     struct pass_context *context;
     struct ir_function *function;
@@ -42,15 +51,75 @@ static bool is_light(const struct ir_operation *op)
     }
 }
 
-/* index = variable + *ahead, which is known */
-static bool follows(const struct ir_value *index, const struct ir_value *variable, int64_t *ahead)
+/* What an index is made of: scale * variable + something that stays. */
+struct affine { int64_t scale; bool extended; /* a sum of 32 bits was made wider: right modulo 2^32 alone */ };
+
+enum { MOST_SCALE = 1 << 20, MOST_DEPTH = 8 };
+
+static bool is_plain_integer(const struct ir_value *value)
+{
+    enum ir_element element = value->type->element;
+    return value->type->kind == IR_TILE && value->type->rank == 0 &&
+           (element == IR_I32 || element == IR_I64 || element == IR_INDEX);
+}
+
+static bool find_affine(const struct ir_value *variable, const struct ir_value *value, int depth, struct affine *out)
+{
+    const struct ir_operation *op = value->definition;
+    struct affine a, b;
+    int64_t factor;
+    *out = (struct affine){ 0 };
+    if (!is_plain_integer(value))
+        return false;
+    if (value == variable) {
+        out->scale = 1;
+        return true;
+    }
+    if (value->block != variable->block || ir_constant_integer(value, &factor))
+        return true;
+    if (!op || depth == 0 || !find_affine(variable, op->operands[0], depth - 1, &a))
+        return false;
+    switch (op->opcode) {
+    case OP_CAST:
+        *out = a;
+        out->extended |= a.scale && op->operands[0] != variable && op->operands[0]->type->element == IR_I32 &&
+                         value->type->element != IR_I32;
+        return true;
+    case OP_MUL:
+        if (!ir_constant_integer(op->operands[1], &factor) || factor < -MOST_SCALE || factor > MOST_SCALE)
+            return false;
+        *out = (struct affine){ a.scale * factor, a.extended };
+        break;
+    case OP_ADD: case OP_SUB:
+        if (!find_affine(variable, op->operands[1], depth - 1, &b))
+            return false;
+        *out = (struct affine){ op->opcode == OP_ADD ? a.scale + b.scale : a.scale - b.scale,
+                                a.extended || b.extended };
+        break;
+    default:
+        return false;
+    }
+    return out->scale >= -MOST_SCALE && out->scale <= MOST_SCALE;
+}
+
+/* The index moves by a number that is not 0. */
+static bool moves(const struct splitting *s, const struct ir_value *index, struct reach *reach)
 {
     const struct ir_operation *op = index->definition;
-    *ahead = 0;
-    if (index == variable)
-        return true;
-    return op && op->opcode == OP_ADD && op->operands[0] == variable && ir_constant_integer(op->operands[1], ahead) &&
-           *ahead >= 0 && *ahead < INT32_MAX;
+    struct affine affine;
+    int64_t step;
+    reach->narrow = index->type->element == IR_I32;
+    if (op && op->opcode == OP_CAST && op->operands[0]->type->element == IR_I32 &&
+        op->operands[0] != s->loop->regions[0]->arguments.data[0]) {
+        reach->narrow = true;
+        index = op->operands[0];
+    }
+    if (!find_affine(s->loop->regions[0]->arguments.data[0], index, MOST_DEPTH, &affine) ||
+        (affine.extended && !reach->narrow) || !ir_constant_integer(s->loop->operands[2], &step) ||
+        step < -MOST_SCALE || step > MOST_SCALE)
+        return false;
+    reach->by = affine.scale * step;
+    return reach->by != 0;
 }
 
 /* A view that may be absent has nothing inside, whatever its extents. */
@@ -68,21 +137,19 @@ static void find_reaches(struct splitting *s, struct ir_operation *copy)
     if (!ir_access_of(copy, &access) || !is_there(access.view))
         return;
     for (int d = 0; d < access.rank; d++) {
-        struct reach reach = { copy, d, 0 };
-        if (access.place[d] <= 0 || ir_number(copy, IR_ATTRIBUTE_INSIDE, 0) >> d & 1 ||
-            !follows(access.index[d], variable, &reach.end) || access.view->block == variable->block)
-            continue;
-        reach.end += access.place[d];
-        vector_push(s->context->arena, &s->reaches, reach);
+        struct reach reach = { .copy = copy, .dimension = d, .place = access.place[d] };
+        if (access.place[d] > 0 && !(ir_number(copy, IR_ATTRIBUTE_INSIDE, 0) >> d & 1) &&
+            access.view->block != variable->block && moves(s, access.index[d], &reach))
+            vector_push(s->context->arena, &s->reaches, reach);
     }
 }
 
-static bool counts_up(const struct ir_operation *loop)
+/* By a number other than 0, which tells the direction, and without unsigned wrapping. */
+static bool counts(const struct ir_operation *loop)
 {
-    int64_t lower, step;
-    return loop->operands[0]->type->element == IR_INDEX && !ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) &&
-           ir_constant_integer(loop->operands[0], &lower) && lower >= 0 &&
-           ir_constant_integer(loop->operands[2], &step) && step > 0;
+    int64_t step;
+    return is_plain_integer(loop->operands[0]) && !ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) &&
+           ir_constant_integer(loop->operands[2], &step) && step != 0;
 }
 
 /* Some copy is not known to be inside its view. */
@@ -97,41 +164,78 @@ static bool asks(const struct ir_operation *loop)
     return false;
 }
 
-/* A variable that counts up from 0 or above in 64 bits, and a light body with copies that ask. */
+/* A light body with copies that ask, at places that move with the variable. */
 static bool can_split(struct splitting *s)
 {
     struct ir_operation *loop = s->loop;
-    if (!counts_up(loop)) {
-        if (asks(loop))
-            pass_remark(s->context, loop->at, "copies ask for the end in every iteration: the loop does not count up "
-                                              "from 0 or another number");
-        return false;
+    const char *why = "the loop does not count by a number";
+    if (counts(loop)) {
+        for (struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
+            if (!is_light(op))
+                return false;
+            if (op->opcode == OP_CP_ASYNC)
+                find_reaches(s, op);
+        }
+        why = "their places are not multiples of the loop's variable and something that stays";
     }
-    for (struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
-        if (!is_light(op))
-            return false;
-        if (op->opcode == OP_CP_ASYNC)
-            find_reaches(s, op);
-    }
+    if (!s->reaches.count && asks(loop))
+        pass_remark(s->context, loop->at, "copies ask for the end in every iteration: %s", why);
     return s->reaches.count > 0;
 }
 
-/* The least upper bound under which all copies are inside. */
+/* The value that an index has in the first iteration, built in front of the loop. */
+static struct ir_value *at_first(const struct splitting *s, struct ir_builder *builder, struct ir_value **map,
+                                 struct ir_value *value)
+{
+    struct ir_operation *op = value->definition;
+    if (value->block != s->loop->regions[0])
+        return value;
+    if (!map[value->id]) {
+        for (int i = 0; i < op->operand_count; i++)
+            at_first(s, builder, map, op->operands[i]);
+        ir_clone(builder, op, map);
+    }
+    return map[value->id];
+}
+
+/* For how many iterations the reach stays inside. */
+static struct ir_value *count_inside(const struct splitting *s, struct ir_builder *builder, const struct reach *reach,
+                                     struct ir_value **map)
+{
+    struct ir_access access;
+    ir_access_of(reach->copy, &access);
+    struct ir_value *first = ir_cast(builder, at_first(s, builder, map, access.index[reach->dimension]), IR_INDEX);
+    const struct ir_type *wide = first->type;
+    struct ir_value *extent =
+        ir_build_value(builder, OP_EXTENT, wide, 1, (struct ir_value *[]){ (struct ir_value *)access.view });
+    ir_set_number(extent->definition, IR_ATTRIBUTE_DIMENSION, reach->dimension);
+    if (reach->narrow)
+        extent = ir_binary(builder, OP_MIN, extent, ir_constant_int(builder, wide, INT32_MAX));
+    struct ir_value *last = ir_binary(builder, OP_SUB, extent, ir_constant_int(builder, wide, reach->place));
+    struct ir_value *room = ir_binary(builder, OP_SUB, last, first), *zero = ir_constant_int(builder, wide, 0);
+    struct ir_value *starts = ir_compare(builder, IR_PREDICATE_GE, ir_binary(builder, OP_MIN, first, room), zero);
+    int64_t by = reach->by > 0 ? reach->by : -reach->by;
+    struct ir_value *more = ir_binary(builder, OP_DIV, reach->by > 0 ? room : first, ir_constant_int(builder, wide, by));
+    return ir_select(builder, starts, ir_binary(builder, OP_ADD, more, ir_constant_int(builder, wide, 1)), zero);
+}
+
+/* Where the first loop ends: behind the iterations in which all copies are inside. */
 static struct ir_value *end_of_inside(const struct splitting *s, struct ir_builder *builder)
 {
-    struct ir_value *end = s->loop->operands[1];
-    const struct ir_type *type = end->type;
+    const struct ir_operation *loop = s->loop;
+    struct ir_value **map = ARENA_ARRAY(s->context->arena, struct ir_value *, s->function->next_value_id);
+    struct ir_value *count = NULL, *upper = ir_cast(builder, loop->operands[1], IR_INDEX);
+    int64_t step;
+    map[loop->regions[0]->arguments.data[0]->id] = loop->operands[0];
     for (int i = 0; i < s->reaches.count; i++) {
-        const struct reach *reach = &s->reaches.data[i];
-        struct ir_access access;
-        ir_access_of(reach->copy, &access);
-        struct ir_value *extent =
-            ir_build_value(builder, OP_EXTENT, type, 1, (struct ir_value *[]){ (struct ir_value *)access.view });
-        ir_set_number(extent->definition, IR_ATTRIBUTE_DIMENSION, reach->dimension);
-        struct ir_value *here = ir_binary(builder, OP_SUB, extent, ir_constant_int(builder, type, reach->end - 1));
-        end = ir_binary(builder, OP_MIN, end, here);
+        struct ir_value *one = count_inside(s, builder, &s->reaches.data[i], map);
+        count = count ? ir_binary(builder, OP_MIN, count, one) : one;
     }
-    return end;
+    ir_constant_integer(loop->operands[2], &step);
+    struct ir_value *way = ir_binary(builder, OP_MUL, count, ir_constant_int(builder, upper->type, step));
+    struct ir_value *end = ir_binary(builder, OP_ADD, ir_cast(builder, loop->operands[0], IR_INDEX), way);
+    end = ir_binary(builder, step > 0 ? OP_MIN : OP_MAX, end, upper);
+    return ir_cast(builder, end, loop->operands[1]->type->element);
 }
 
 static void mark_inside(const struct splitting *s, const struct ir_operation *copy, struct ir_operation *clone)

@@ -2,8 +2,9 @@
  *
  * Which thread moves what is a register layout as any load's, made here from the buffer's contiguous dimension; the
  * plan of reach.c gives addresses, limits and the widest move that stride and alignment allow.  What lies outside the
- * view is not read and becomes 0: a move that straddles the end of its row reads the bytes that are inside.  Where
- * not even 4 bytes can go together, or the target has no cp.async, the elements go through registers. */
+ * view is not read and becomes 0: a move that straddles the end of its row reads the bytes that are inside.  None
+ * straddles the beginning, as places are multiples of the moves.  Where not even 4 bytes can go together, or the target
+ * has no cp.async, the elements go through registers. */
 #include "targets/nvptx/memory.h"
 
 struct copy {
@@ -135,10 +136,8 @@ static void through_registers(struct lowering *l, const struct copy *copy) {
 static void lower_cp_async(struct lowering *l, const struct ir_operation *operation) {
     struct copy copy;
     plan_copy(l, operation, &copy);
-    const struct reach *reach = &copy.reach;
     int bytes = copy.vector * copy.bytes, count = layout_registers(copy.layout);
-    bool low = reach->contiguous >= 0 && reach->low[reach->contiguous];
-    if (bytes < 4 || low || !(l->row->flags & TARGET_CP_ASYNC)) {
+    if (bytes < 4 || !(l->row->flags & TARGET_CP_ASYNC)) {
         through_registers(l, &copy);
         return;
     }
