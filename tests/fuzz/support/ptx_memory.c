@@ -116,11 +116,15 @@ static bool access_parameter(struct machine *m, struct thread *t, const struct p
     int bytes = in->type.bits / 8;
     const struct ptx_function *kernel = &m->module->functions.data[m->kernel];
     if (loads && (!place->name || strcmp(place->name, kernel->parameters[0]) == 0)) {
-        uint64_t value = 0, at = ptx_address_of(t, place); /* the name stands for 0 */
-        if (t->depth || at + (uint64_t)bytes > (uint64_t)m->launch->slot_count * 8)
+        uint64_t at = ptx_address_of(t, place); /* the name stands for 0 */
+        if (t->depth || at + (uint64_t)(bytes * in->vector) > (uint64_t)m->launch->slot_count * 8)
             return ptx_stop(m, t, "a parameter beyond the slots");
-        memcpy(&value, (const char *)m->launch->slots + at, (size_t)bytes);
-        ptx_set(t, &in->operands[0], extended(in, value), 64);
+        for (int i = 0; i < in->vector; i++) {
+            const struct ptx_operand *one = in->operands[0].place == PTX_LIST ? &in->operands[0].list[i] : in->operands;
+            uint64_t value = 0;
+            memcpy(&value, (const char *)m->launch->slots + at + (uint64_t)(i * bytes), (size_t)bytes);
+            ptx_set(t, one, extended(in, value), 64);
+        }
         return true;
     }
     if (!place->name)
