@@ -8,13 +8,13 @@
 @test "the table adds up what runs of one tool did" {
     cd "$BATS_TEST_TMPDIR"
     cat >counts <<'END'
-{"date": "2026-01-02", "tool": "a_test", "seed": 7, "seconds": 60, "programs": 10, "runs": 100, "findings": 1, "version": "v1"}
+{"date": "2026-01-02", "tool": "a_test", "seed": 7, "seconds": 60, "programs": 10, "runs": 100, "findings": 2, "fixed": 1, "version": "v1"}
 {"date": "2026-01-01", "tool": "a_test", "seed": 9, "seconds": 60, "programs": 5, "runs": 50, "findings": 0, "version": "v2"}
 {"date": "2026-01-03", "tool": "b_fuzzer", "seed": 3, "seconds": 60, "programs": 0, "runs": 1000, "findings": 0, "version": "v1"}
 END
     sh "$SRCDIR/tests/fuzz/counts-table" counts >table
-    grep -q '^| a_test | 2 | 15 | 150 | 1 | 7, 9 |' table
-    grep -q '^| b_fuzzer | 1 | 0 | 1000 | 0 | 3 |' table
+    grep -q '^| a_test | 2 | 15 | 150 | 2 | 1 | 7, 9 |' table
+    grep -q '^| b_fuzzer | 1 | 0 | 1000 | 0 | 0 | 3 |' table
     grep -q '^From 2026-01-01 to 2026-01-03' table
     [ "$(grep -c '^- v' table)" = 2 ]
 }
