@@ -26,6 +26,7 @@ struct bounds {
     int *class;      /* of dimension d of argument a at a * IR_MAX_RANK + d: extents of one class are equal; 0: alone */
     int grid_class[IR_MAX_RANK];
     int64_t *multiple; /* by class */
+    VECTOR(const struct ir_operation *) assumed; /* at the top of the function */
     bool changed;
 };
 
@@ -180,9 +181,8 @@ static int64_t gap_around(const struct bounds *bounds, const struct ir_operation
                                                   block == block->parent->regions[0] ||
                                                       PLANTED(bounds_condition_in_else),
                                                   index, extent));
-    for (const struct ir_operation *op = block->first; op; op = op->next)
-        if (op->opcode == OP_ASSUME)
-            gap = int64_max(gap, gap_of_condition(bounds, op->operands[0], true, index, extent));
+    for (int i = 0; i < bounds->assumed.count; i++)
+        gap = int64_max(gap, gap_of_condition(bounds, bounds->assumed.data[i]->operands[0], true, index, extent));
     return gap;
 }
 
@@ -312,6 +312,9 @@ bool pass_bounds(struct ir_function *function, struct pass_context *context)
 {
     struct bounds bounds = {.context = context, .ranges = ranges_analyse(function, context->arena)};
     find_classes(&bounds, function);
+    for (const struct ir_operation *op = function->body->first; op; op = op->next)
+        if (op->opcode == OP_ASSUME)
+            vector_push(context->arena, &bounds.assumed, op);
     ir_walk(function->body, visit, &bounds);
     return bounds.changed;
 }

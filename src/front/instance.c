@@ -247,6 +247,15 @@ static bool fill_grid(struct elaborator *e, const struct variant_plan *plan, str
     return good;
 }
 
+/* Of what the body was written out to: an operation gives a value or writes one. */
+static void warn_of_length(struct elaborator *e, const struct kernel_plan *kernel, const struct ir_function *function) {
+    enum { LONG_CODE = 16384 };
+    if (function->next_value_id <= LONG_CODE) return;
+    diag_report(e->front->diagnostics, DIAGNOSTIC_W1007, kernel->declaration->at,
+                "`%s` has more than %d operations with each `static for` and call written out: compiling it takes long",
+                kernel->declaration->name.text, function->next_value_id / LONG_CODE * LONG_CODE);
+}
+
 enum { MOST_TILE_ELEMENTS = 1 << 26 };
 
 struct size_check { struct elaborator *elaborator; bool good; };
@@ -287,6 +296,7 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant) {
     struct size_check check = {&e, true};
     if (good && variant->function) ir_walk(variant->function->body, check_size, &check);
     good = good && check.good;
+    if (good && variant->function) warn_of_length(&e, plan->entry->kernel, variant->function);
     if (good && variant->function) kernel_note_facts(plan->entry->entry, variant);
     return good && variant->function && e.errors == 0;
 }
