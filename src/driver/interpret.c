@@ -229,6 +229,25 @@ static void declared_extents(const struct host_call *call, int index, struct int
         if (p->extent[d]) host_evaluate(call, p->extent[d], &argument->extent[d]);
 }
 
+/* A .tir file says of extents only which are equal: one of another argument that is there. */
+static int64_t equal_extent(const struct call_parser *parser, const struct ir_function *function, int index, int d) {
+    int class = index < function->facts.count ? function->facts.data[index].extent_class[d] : 0;
+    for (int i = 0; class && i < parser->entry->parameters.count && i < function->facts.count; i++)
+        for (int k = 0; parser->arguments[i].present && k < parser->entry->parameters.data[i].rank; k++)
+            if (function->facts.data[i].extent_class[k] == class) return parser->arguments[i].extent[k];
+    return 0;
+}
+
+static void equal_extents(const struct call_parser *parser, const struct ir_function *function, int index,
+                          struct interp_argument *argument) {
+    const struct kernel_parameter *p = &parser->entry->parameters.data[index];
+    if (p->kind != KERNEL_VIEW || parser->arguments[index].present) return;
+    const struct ir_type *type = function->body->arguments.data[index]->type;
+    for (int d = 0; d < p->rank; d++)
+        argument->extent[d] = type->extent[d] != IR_DYNAMIC ? type->extent[d]
+                                                            : equal_extent(parser, function, index, d);
+}
+
 /* ---- runs ---- */
 
 struct interpretation {
@@ -364,7 +383,8 @@ static bool start(struct call_parser *parser, const struct host_call *host, cons
         *argument = (struct interp_argument){.data = from->data, .bits = from->bits};
         memcpy(argument->extent, from->extent, sizeof from->extent);
         memcpy(argument->stride, from->stride, sizeof from->stride);
-        declared_extents(host, i, argument);
+        if (parser->grid_follows) equal_extents(parser, function, i, argument);
+        else declared_extents(host, i, argument);
     }
     if (parser->entry->reports) add_report(call);
     parser->compilation->interpretation = call;

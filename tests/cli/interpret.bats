@@ -67,3 +67,23 @@ END
     expect 0 tilecc --interpret='r_half([6], [6], [6])' r.tile
     [ "$output" = "y[0] =$(pattern 6 2)" ]
 }
+
+@test "the last form of IR with a view that is not there" {
+    cat >k.tile <<'EOF'
+kernel f(x: in f32[M, N], bias: in? f32[N], total: out? f32[M], y: out f32[M, N]) grid(i: M) {
+    var t = x[i, 0 +: 16];
+    if (bias) t += bias[0 +: 16];
+    total[i] = sum(t);
+    y[i, 0 +: 16] = t;
+}
+EOF
+    for last in "sm_80 check_machine" "cpu dce"; do
+        read -r arch pass <<<"$last"
+        "$TILECC" -arch="$arch" --print-after="$pass" -o k.o k.tile 2>all.tir
+        awk '/^\/\/ after/ { text = "" } { text = text $0 "\n" } END { printf "%s", text }' all.tir >last.tir
+        name=$(sed -n 's/^kernel @\([a-z0-9_]*\)(.*/\1/p' last.tir | tail -1)
+        "$TILECC" --interpret="$name([3, 5], none, none, [3, 5])[3]" last.tir >got
+        "$TILECC" --interpret='k_f([3, 5], none, none, [3, 5])' k.tile >wanted
+        diff wanted got
+    done
+}
