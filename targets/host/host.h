@@ -5,12 +5,15 @@
  *   code.c        host expressions to the byte code of the run time
  *   descriptor.c  a kernel_entry to a constant `struct tile_rt_kernel`
  *   entry.c       the functions that C calls
- *   object.c      the module, the worker process, ELF bytes */
+ *   object.c      the module, ELF bytes
+ *   worker.c      the worker processes
+ *   merge.c       what several of them made becomes one object */
 #ifndef TILECC_HOST_H
 #define TILECC_HOST_H
 #include "runtime-stub/tile_rt.h"
 #include "targets/target.h"
 #include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
 
 struct host_words { int32_t *data; int count, capacity; };
 
@@ -42,6 +45,13 @@ const char *host_expression_text(struct arena *arena, const struct kernel_entry 
 struct host_cpu_code { const char *symbol; int64_t scratch_bytes; };
 enum { HOST_CPU_LEVELS = 3 };
 
+/* A variant for the processor: entry->variants.data[variant]. */
+struct host_cpu_variant {
+    const struct kernel_entry *entry;
+    int variant;
+    struct host_cpu_code code[HOST_CPU_LEVELS];
+};
+
 /* The descriptor of an entry; cpu[variant][level].  NULL: reported. */
 LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_entry *entry,
                              struct host_cpu_code (*cpu)[HOST_CPU_LEVELS]);
@@ -56,4 +66,17 @@ LLVMValueRef host_text(struct host_builder *builder, const char *text);
 
 /* "sm_90a" gives 90 and 'a'. */
 void host_architecture(const struct target_row *row, uint32_t *number, uint32_t *suffix);
+
+/* The module of an object, from an empty one to bytes: ELF, or LLVM's text. */
+LLVMTargetMachineRef host_create_machine(const struct target_options *options);
+void host_begin_module(struct host_builder *builder, LLVMTargetMachineRef machine);
+/* Code for each level of the processor that the host has; sets scratch_bytes.  Its name is the module's own, or one
+ * that another module refers to. */
+void host_add_cpu_code(struct host_builder *builder, struct host_cpu_variant *cpu, bool for_another);
+/* The names of code that is in another module. */
+void host_name_cpu_code(struct host_builder *builder, const struct host_cpu_variant *cpu);
+/* Everything else; cpu holds all variants in the order of entries, and their code is here or named. */
+void host_build_module(struct host_builder *builder, const struct host_cpu_variant *cpu, int cpu_count);
+void host_harden_functions(struct host_builder *builder);
+int host_emit_module(struct host_builder *builder, LLVMTargetMachineRef machine, bool text, struct buffer *out);
 #endif
