@@ -199,14 +199,25 @@ static bool allows(const char *options, const char *name) {
     return false;
 }
 
+static void report_option(struct elaborator *e, const struct builtin *builtin, const struct ast_argument *a) {
+    struct buffer options = {0};
+    for (const char *at = builtin->options; *at; at += strspn(at, " ")) {
+        size_t size = strcspn(at, " ");
+        buffer_printf(&options, "%s`%.*s`", options.size ? ", " : "", (int)size, at);
+        at += size;
+    }
+    struct diagnostic *d =
+        front_report(e, DIAGNOSTIC_E0307, a->at, options.size ? "`%s` has no option `%s`; it has %s" : "`%s` has no option `%s`",
+                     builtin->name, a->name.text, options.data);
+    if (allows(builtin->options, "axis")) foreign_option(e, d, a->name.text, a->name.at);
+    buffer_free(&options);
+}
+
 static bool read_argument(struct elaborator *e, struct call *call, const struct builtin *builtin,
                           const struct ast_argument *a) {
     if (a->name.text) {
         if (allows(builtin->options, a->name.text)) return true;
-        front_report(e, DIAGNOSTIC_E0307, a->at,
-                     builtin->options[0] ? "`%s` has no option `%s`; there %s `%s`" : "`%s` has no option `%s`%s%s",
-                     builtin->name, a->name.text, builtin->options[0] ? "are" : "",
-                     builtin->options[0] ? builtin->options : "");
+        report_option(e, builtin, a);
         return false;
     }
     if (call->count == builtin->most) {

@@ -233,11 +233,16 @@ static bool report_shapes(struct elaborator *e, int count, struct value *values,
             else if (!ir_type_same_shape(first->run->type, values[i].run->type) && !second) second = &values[i];
         }
     if (!first || !second) return false;
+    const struct ir_type *wide = first->run->type, *flat = second->run->type;
+    if (flat->rank > wide->rank) flat = first->run->type, wide = second->run->type;
+    bool column = wide->rank == 2 && flat->rank == 1 && wide->extent[1] != flat->extent[0] &&
+                  wide->extent[0] == flat->extent[0];
     struct diagnostic *d = front_report(
-        e, DIAGNOSTIC_E0302, at, "%s: the shapes %s and %s do not go together%s", what,
+        e, DIAGNOSTIC_E0302, at, "%s: the shapes %s and %s do not go together%s%s", what,
         front_type_text(e, first->run->type), front_type_text(e, second->run->type),
-        ranks ? "; ranks must be equal, so give the smaller one extents of 1 with `None`, as in `v[None, :]`"
-              : "; extents are equal or 1");
+        ranks ? "; ranks must be equal, so give the smaller one extents of 1 with `None`, as in "
+              : "; extents are equal or 1",
+        !ranks ? "" : column ? "`v[:, None]`" : "`v[None, :]`");
     front_note_shape(e, d, *first, "the left side");
     front_note_shape(e, d, *second, "the right side");
     return false;

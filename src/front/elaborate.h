@@ -77,6 +77,7 @@ struct binding {
     struct binding *next;
 };
 struct scope { struct scope *parent; struct binding *first; bool is_function; };
+struct ended { const struct scope *scope; const struct ended *before; }; /* blocks that ended, the last one first */
 
 /* Jumps become flags: `skip` ends this turn of the loop, `broken` the loop, `returned` the function.  Each is a bool
  * binding, constant while it is known. */
@@ -111,6 +112,7 @@ struct elaborator {
     struct ir_value *report;        /* where failing checks are written, or NULL */
     bool allow_sm_count;
     const struct ast_statement *assigned; /* whose target is being looked at */
+    const struct ended *ended;
 };
 void elaborator_init(struct elaborator *e, struct front *front, struct file_scope *file);
 
@@ -126,6 +128,11 @@ void front_note_shape(struct elaborator *e, struct diagnostic *diagnostic, struc
 
 /* scopes */
 struct scope *scope_push(struct elaborator *e, bool is_function);
+/* Names from other languages: reports what stands for an unknown name (false: none), adds to a message on a member
+ * or an option. */
+bool foreign_name(struct elaborator *e, const char *name, struct location at);
+void foreign_member(struct elaborator *e, struct diagnostic *d, const char *name, struct location at);
+void foreign_option(struct elaborator *e, struct diagnostic *d, const char *name, struct location at);
 void scope_pop(struct elaborator *e);
 struct binding *scope_bind(struct elaborator *e, enum binding_kind kind, struct ast_name name, struct value value);
 struct binding *scope_find(struct elaborator *e, const char *name);

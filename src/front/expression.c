@@ -7,80 +7,13 @@
 
 /* ---- names ---- */
 
-/* Words of C, CUDA and Triton, and what stands in their place: a name that can replace them, or a sentence. */
-static bool report_foreign(struct elaborator *e, const char *name, struct location at) {
-    static const struct { const char *name, *instead, *sentence;
-    } foreign[] = {
-        {"int", "i32", NULL},
-        {"long", "i64", NULL},
-        {"short", "i16", NULL},
-        {"char", "i8", NULL},
-        {"unsigned", "u32", NULL},
-        {"size_t", "i64", NULL},
-        {"half", "f16", NULL},
-        {"float", "f32", NULL},
-        {"double", "f64", NULL},
-        {"__half", "f16", NULL},
-        {"bfloat16", "bf16", NULL},
-        {"float16", "f16", NULL},
-        {"float32", "f32", NULL},
-        {"int32", "i32", NULL},
-        {"int64", "i64", NULL},
-        {"fabs", "abs", NULL},
-        {"fabsf", "abs", NULL},
-        {"expf", "exp", NULL},
-        {"__expf", "exp", NULL},
-        {"exp2f", "exp2", NULL},
-        {"logf", "log", NULL},
-        {"sqrtf", "sqrt", NULL},
-        {"rsqrtf", "rsqrt", NULL},
-        {"tanhf", "tanh", NULL},
-        {"powf", "pow", NULL},
-        {"fmin", "min", NULL},
-        {"fminf", "min", NULL},
-        {"fmax", "max", NULL},
-        {"fmaxf", "max", NULL},
-        {"maximum", "max", NULL},
-        {"minimum", "min", NULL},
-        {"arange", "iota", NULL},
-        {"atomicAdd", "atomic_add", NULL},
-        {"select", "where", NULL},
-        {"transpose", "trans", NULL},
-        {"INFINITY", "inf", NULL},
-        {"NAN", "nan", NULL},
-        {"printf", "print", NULL},
-        {"nullptr", "null", NULL},
-        {"threadIdx", NULL,
-         "threads belong to the compiler: write what one tile computes, with `iota(B)` for positions in it"},
-        {"blockIdx", NULL, "the index of the instance is the name in `grid(b: ...)`"},
-        {"program_id", NULL, "the index of the instance is the name in `grid(b: ...)`"},
-        {"num_programs", NULL, "the number of instances along a grid name is `grid_size(name)`"},
-        {"blockDim", NULL, "threads belong to the compiler: the size of a tile is its extent"},
-        {"__syncthreads", NULL, "barriers belong to the compiler: tiles are values"},
-        {"sizeof", NULL, "offsets are counted in elements, so sizes in bytes are not needed"},
-        {"full", NULL, "a tile of one value is `f32[64](value)`"},
-    };
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
-        if (strcmp(foreign[i].name, name) != 0) continue;
-        if (foreign[i].sentence) {
-            front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known; %s", name, foreign[i].sentence);
-            return true;
-        }
-        struct diagnostic *d =
-            front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known; here it is `%s`", name, foreign[i].instead);
-        front_fixit(e, d, at, foreign[i].instead);
-        return true;
-    }
-    return false;
-}
-
 static struct value report_unknown(struct elaborator *e, const char *name, struct location at) {
     for (int i = 0; i < e->file->file->lost.count; i++)
         if (e->file->file->lost.data[i] == name) {
             e->errors++;
             return value_error(at);
         }
-    if (report_foreign(e, name, at)) return value_error(at);
+    if (foreign_name(e, name, at)) return value_error(at);
     const char *near = NULL;
     int best = (int)strlen(name) / 3 + 1;
     for (struct scope *s = e->scope; s; s = s->is_function ? NULL : s->parent)
@@ -98,6 +31,12 @@ static struct value report_unknown(struct elaborator *e, const char *name, struc
     struct diagnostic *d = front_report(
         e, DIAGNOSTIC_E0201, at, near ? "`%s` is not known; did you mean `%s`?" : "`%s` is not known", name, near);
     if (near) front_fixit(e, d, at, near);
+    for (const struct ended *ended = e->ended; ended && !near; ended = ended->before)
+        for (const struct binding *b = ended->scope->first; b; b = b->next)
+            if (b->name == name && b->at.source == at.source) {
+                front_note(e, d, b->at, "this `%s` ends with its block; declare it before the block with `var`", name);
+                return value_error(at);
+            }
     return value_error(at);
 }
 
@@ -202,17 +141,6 @@ static struct value view_pointer(struct elaborator *e, const struct view_value *
     return value_run(ir_build_value(&e->builder, OP_VIEW_POINTER, pointer, 1, (struct ir_value *[]){view->run}), at);
 }
 
-/* What others call the members of a view. */
-static const char *own_member(const char *name) {
-    static const struct { const char *name, *own; } known[] = {
-        {"shape", "extent"}, {"size", "extent"}, {"extents", "extent"}, {"dims", "extent"},
-        {"strides", "stride"}, {"data", "ptr"}, {"pointer", "ptr"}, {"data_ptr", "ptr"},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, name) == 0) return known[i].own;
-    return NULL;
-}
-
 static struct value elaborate_member(struct elaborator *e, const struct ast_expression *expression) {
     struct value base = elaborate(e, expression->base);
     const char *name = expression->name;
@@ -238,11 +166,15 @@ static struct value elaborate_member(struct elaborator *e, const struct ast_expr
         if (strcmp(name, "ptr") == 0) return view_pointer(e, base.view, expression->at);
         struct diagnostic *d = front_report(e, DIAGNOSTIC_E0205, expression->operator_at,
                                             "a view has `extent`, `stride` and `ptr`, but no `%s`", name);
-        const char *own = own_member(name);
-        if (own) front_fixit(e, d, expression->operator_at, own);
+        const struct binding *own = scope_find(e, name);
+        if (own && own->kind == BINDING_EXTENT)
+            front_note(e, d, own->at, "the extent `%s` is known by its name alone", name);
+        else foreign_member(e, d, name, expression->operator_at);
         return value_error(expression->at);
     }
-    front_report(e, DIAGNOSTIC_E0205, expression->operator_at, "%s has no member `%s`", front_describe(e, base), name);
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0205, expression->operator_at, "%s has no member `%s`",
+                                        front_describe(e, base), name);
+    if (base.kind != VALUE_TUPLE) foreign_member(e, d, name, (struct location){0});
     return value_error(expression->at);
 }
 

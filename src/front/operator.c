@@ -166,8 +166,15 @@ struct value operate_dot(struct elaborator *e, struct value a, struct value b, s
         return report_dot(e, a, b, "the elements are equal and of f16, bf16, f32, f64, i8, u8 or fp8 types", at);
     int rank = x->rank;
     if (rank < 2 || y->rank != rank) return report_dot(e, a, b, "ranks are equal and 2 or more", at);
-    if (x->extent[rank - 1] != y->extent[rank - 2])
-        return report_dot(e, a, b, "the last extent on the left is the one before the last on the right", at);
+    if (x->extent[rank - 1] != y->extent[rank - 2]) {
+        struct value wrong =
+            report_dot(e, a, b, "the last extent on the left is the one before the last on the right", at);
+        if (x->extent[rank - 1] == y->extent[rank - 1])
+            front_note(e, e->front->diagnostics->last, b.at, "with `trans(...)` round the right side they agree");
+        else if (x->extent[rank - 2] == y->extent[rank - 2])
+            front_note(e, e->front->diagnostics->last, a.at, "with `trans(...)` round the left side they agree");
+        return wrong;
+    }
     int64_t extent[IR_MAX_RANK] = {0};
     for (int d = 0; d < rank - 2; d++) {
         if (x->extent[d] != y->extent[d]) return report_dot(e, a, b, "the leading extents are a batch and equal", at);

@@ -128,7 +128,14 @@ struct scope *scope_push(struct elaborator *e, bool is_function) {
     return e->scope = scope;
 }
 
-void scope_pop(struct elaborator *e) { e->scope = e->scope->parent; }
+void scope_pop(struct elaborator *e) {
+    if (e->scope->first && !e->scope->is_function) {
+        struct ended *ended = ARENA_NEW(e->arena, struct ended);
+        *ended = (struct ended){e->scope, e->ended};
+        e->ended = ended;
+    }
+    e->scope = e->scope->parent;
+}
 
 struct binding *scope_find(struct elaborator *e, const char *name) {
     for (struct scope *s = e->scope; s; s = s->parent) {

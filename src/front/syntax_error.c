@@ -279,12 +279,51 @@ static bool is_c_statement(struct parser *parser) {
         {"goto", "there is no `goto`: use `break`, `continue`, `return` or a function"},
         {"typedef", "there is no `typedef`: types are written out, or generic"},
         {"elif", "write `else if`"},
+        {"__shared__", "shared memory belongs to the compiler: tiles are values"},
+        {"def", "a function is `fn f(x: f32) -> f32 { ... }` and stands outside of kernels"},
     };
     const struct token *first = parser->statement_first;
     if (first->kind != TOKEN_NAME) return false;
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
         if (strcmp(first->value.TOKEN_NAME.text, statements[i].word) != 0) continue;
         parser_report(parser, DIAGNOSTIC_E0127, first->at, "%s", statements[i].advice);
+        return true;
+    }
+    return false;
+}
+
+/* What begins a file of CUDA or Python. */
+static bool is_foreign_declaration(struct parser *parser, struct expected expected, const struct token *t) {
+    static const char *const words[] = {"def",      "void",   "__global__", "__device__", "template", "inline", "extern",
+                                        "function", "func",   "class",      "from",       "using",    "int",    "float",
+                                        "double",   "global", "typedef",    "type",       "__host__", NULL};
+    if (!expects_declaration(expected) || !is_word(&t[0], words)) return false;
+    parser_report(parser, DIAGNOSTIC_E0127, t[0].at,
+                  "a kernel is declared `kernel f(x: in f32[N], y: out f32[N]) grid(i: N) { ... }`, a function "
+                  "`fn f(x: f32) -> f32 { ... }`");
+    return true;
+}
+
+/* f(x, y): parameters without types.   kernel f(...) -> f32.   if i > 3:   x ** 2 */
+static bool is_left_out(struct parser *parser, struct expected expected, const struct token *t) {
+    if (!token_stream_in_body(parser) && inside(parser) == '(' && t[1].kind == TOKEN_NAME && expects(expected, "':'") &&
+        (t[0].kind == ',' || t[0].kind == ')') && (t[2].kind == '(' || t[2].kind == ',')) {
+        parser_report(parser, DIAGNOSTIC_E0115, t[1].at,
+                      "a parameter has a type: `%s: f32`, and of a view also its use, `%s: in f32[N]`",
+                      text_of(parser, &t[1]), text_of(parser, &t[1]));
+        return true;
+    }
+    if (t[0].kind == TOKEN_ARROW && t[1].kind == ')' && expects(expected, "'{'")) {
+        parser_report(parser, DIAGNOSTIC_E0313, t[0].at, "a kernel gives no value: its results go into `out` views");
+        return true;
+    }
+    if ((t[1].kind == TOKEN_IF || t[1].kind == TOKEN_WHILE) && t[0].kind != '(' && expects(expected, "'('")) {
+        parser_report(parser, DIAGNOSTIC_E0101, t[0].at, "the condition stands in brackets: `%s (c) ...`",
+                      text_of(parser, &t[1]));
+        return true;
+    }
+    if (t[0].kind == '*' && t[1].kind == '*' && t[0].at.offset == t[1].at.end_offset) {
+        parser_report(parser, DIAGNOSTIC_E0101, t[0].at, "there is no `**`: write `pow(x, y)`, or `x * x`");
         return true;
     }
     return false;
@@ -332,6 +371,11 @@ static bool is_unclosed(struct parser *parser, const struct token *t) {
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0108, t[0].at, "`%c` is not closed before %s",
                                          open.kind, describe_token(parser, &t[0]));
     diag_note(parser->context->diagnostics, d, parser_place(parser, open.at), "opened here");
+    const char *line = parser->source->text + open.at.offset, *end = strchr(line, '\n');
+    const char *comment = strstr(line, "//");
+    if (comment && (!end || comment < end))
+        diag_note(parser->context->diagnostics, d, parser_place(parser, open.at),
+                  "a comment begins behind it with `//`; a quotient of integers is written `/`");
     return true;
 }
 
@@ -418,6 +462,7 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
                       text_of(parser, &t[0]), text_of(parser, &t[0]));
         return true;
     }
+    if (is_foreign_declaration(parser, expected, t) || is_left_out(parser, expected, t)) return true;
     if (is_cast(parser, t) || is_c_declaration(parser, expected, t) || is_c_slice(parser, t)) return true;
     if (is_generic_call(parser, t) || is_wrong_range(parser, expected, t) || is_bracketed_target(parser, expected, t))
         return true;
