@@ -192,3 +192,36 @@ defect() {
     [ "$status" -eq 1 ] || return 1
     [[ "$output" == *"deadlock: block "* ]] || { echo "$output"; return 1; }
 }
+
+@test "warpgroups of one role that write and read a buffer without a barrier between them" {
+    cd "$BATS_TEST_TMPDIR"
+    call='k__0([128, 200], [200, 128], [128, 128])'
+    cat >k.tile <<'END'
+kernel k(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N])
+    grid(i: cdiv(M, 128), j: cdiv(N, 128))
+{
+    var acc = f32[128, 128](0);
+    for k in 0..K step 64 {
+        let t = b[k +: 64, j*128 +: 128];
+        acc += a[i*128 +: 128, k +: 64] @ (t + t);
+    }
+    c[i*128 +: 128, j*128 +: 128] = bf16(acc);
+}
+END
+    "$TILECC" -arch=sm_90a -S --print-after=insert_barriers k.tile -o - 2>printed >k.ptx
+    sed -n '/^kernel @k__0/,/^}/p' printed >two.tir
+    grep -q 'role_warps(8, 4)' two.tir
+    interpret "$call" two.tir >/dev/null
+    # the factor that all warps store and every warpgroup reads: before the store, and behind it
+    awk '/^ *barrier$/ { held = $0; next } /buffer_store/ && !done { held = ""; done = 1 }
+         { if (held != "") print held; held = ""; print }' two.tir >less.tir
+    run interpret "$call" less.tir
+    [ "$status" -eq 1 ] || return 1
+    [[ "$output" == *"race on "*": buffer_store in role 0 writes it, and dot_async at "*" in role 0 still reads it"* ]] ||
+        { echo "$output"; return 1; }
+    awk '/^ *barrier$/ && last ~ /fence_async/ && !done { done = 1; next } { last = $0; print }' two.tir >less.tir
+    run interpret "$call" less.tir
+    [ "$status" -eq 1 ] || return 1
+    [[ "$output" == *"race on "*": dot_async in role 0 reads it, and buffer_store at "*" in role 0 writes it"* ]] ||
+        { echo "$output"; return 1; }
+}
