@@ -28,7 +28,11 @@
 
 enum { SHARED_SLACK = 8192 }; /* for scratch of other operations */
 
-struct ring { struct ir_value *buffer; struct ir_block *block; };
+struct ring {
+    struct ir_value *buffer;
+    struct ir_block *block;
+    bool unfenced; /* filled by ordinary stores that nothing asynchronous follows: no copies go there */
+};
 struct stored { struct ir_value *value, *buffer; };
 struct copied { struct ir_operation *load; struct ir_value *buffer, *token; };
 struct staging {
@@ -172,30 +176,38 @@ static bool has_room(const struct staging *s, const struct ir_type *type)
     return bytes_taken(s) + ir_type_bytes(type) <= s->context->target->shared_bytes - SHARED_SLACK;
 }
 
-/* A ring that may hold one more factor: one of another loop, side by side with this; where room is scarce also one that
- * is filled and read in the same block, one factor after the other. */
-static struct ring *reusable(struct staging *s, const struct ir_type *type, const struct ir_block *block, bool scarce)
+/* Stored where no fence_async comes behind. */
+static bool is_unfenced(const struct plan *plan, const struct ir_operation *dot)
+{
+    return plan->how == STORE && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA;
+}
+
+/* A ring that may hold one more factor, filled in the same way: one of another loop, side by side with this; where room
+ * is scarce also one that is filled and read in the same block, one factor after the other. */
+static struct ring *reusable(struct staging *s, const struct plan *plan, const struct ir_operation *dot,
+                             const struct ir_block *block, bool scarce)
 {
     for (int i = 0; i < s->rings.count; i++) {
         struct ring *old = &s->rings.data[i];
         bool beside = !holds(old->block, block) && !holds(block, old->block);
-        if (old->buffer->type == type && (beside || (scarce && old->block == block)))
+        if (old->buffer->type == plan->buffer && old->unfenced == is_unfenced(plan, dot) &&
+            (beside || (scarce && old->block == block)))
             return old;
     }
     return NULL;
 }
 
-static struct ir_value *make_buffer(struct staging *s, const struct ir_type *type, struct ir_block *block,
-                                    struct location at)
+static struct ir_value *make_buffer(struct staging *s, const struct plan *plan, const struct ir_operation *dot,
+                                    struct ir_block *block, struct location at)
 {
-    struct ring *old = reusable(s, type, block, !has_room(s, type));
+    struct ring *old = reusable(s, plan, dot, block, !has_room(s, plan->buffer));
     if (old) {
         old->block = block;
         return old->buffer;
     }
     struct ir_builder front = { .module = s->function->module, .block = s->function->body,
                                 .before = s->function->body->first, .at = at };
-    struct ring ring = { ir_build_value(&front, OP_BUFFER, type, 0, NULL), block };
+    struct ring ring = {ir_build_value(&front, OP_BUFFER, plan->buffer, 0, NULL), block, is_unfenced(plan, dot)};
     vector_push(s->context->arena, &s->rings, ring);
     return ring.buffer;
 }
@@ -251,7 +263,7 @@ static struct ir_value *copy_load(struct staging *s, const struct plan *plan, co
         return find_stored(s, plan);
     struct ir_access access;
     ir_access_of(load, &access);
-    struct ir_value *buffer = make_buffer(s, plan->buffer, load->block, load->at);
+    struct ir_value *buffer = make_buffer(s, plan, dot, load->block, load->at);
     struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, access.rank + 2);
     operands[0] = access.view;
     for (int d = 0; d < access.rank; d++)
@@ -286,7 +298,7 @@ static struct ir_value *store_factor(struct staging *s, const struct plan *plan,
     if (find_stored(s, plan))
         return find_stored(s, plan);
     struct ir_block *block = filled_in(plan, dot);
-    struct ir_value *buffer = make_buffer(s, plan->buffer, block, dot->at);
+    struct ir_value *buffer = make_buffer(s, plan, dot, block, dot->at);
     struct ir_builder builder = rewrite_before(dot);
     if (block != dot->block) {
         builder.block = block;
@@ -368,7 +380,7 @@ static bool fits(struct staging *s, const struct ir_operation *dot, const struct
     bool same = needed && plan[0].buffer == plan[1].buffer; /* both are filled for this product */
     int64_t more = 0;
     for (int i = 0; i < 2; i++) {
-        bool there = !(i && same) && reusable(s, plan[i].buffer, filled_in(&plan[i], dot), true);
+        bool there = !(i && same) && reusable(s, &plan[i], dot, filled_in(&plan[i], dot), true);
         if (plan[i].how != KEEP_IN_REGISTERS && !there && !find_stored(s, &plan[i]))
             more += ir_type_bytes(plan[i].buffer);
     }
