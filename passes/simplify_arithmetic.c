@@ -196,14 +196,18 @@ static bool exact_inverse(enum ir_element e, uint64_t bits, uint64_t *inverse)
 }
 
 /* x + -0.0 = x;  x - 0.0 = x;  x * 1.0 = x;  x / 1.0 = x;  x / 2^n = x * 2^-n;  min(x, x) = x;  --x = x;  | |x| | =
- * |x|; | -x | = |x|.  Not x + 0.0 = x (-0.0), not x * 0.0 = 0.0 (inf, -x), not x - x = 0.0 (inf). */
+ * |x|; | -x | = |x|.  Not x + 0.0 = x (-0.0), not x * 0.0 = 0.0 (inf, -x), not x - x = 0.0 (inf), and no x of
+ * f8e5m2 from arithmetic, which makes infinity the largest finite number. */
 struct ir_value *simplify_float(struct ir_operation *op)
 {
     struct ir_value *a = op->operands[0], *b = op->operand_count > 1 ? op->operands[1] : NULL;
     struct ir_value *swapped = op->operand_count == 2 ? constant_right(op) : NULL;
     uint64_t bits, inverse;
+    bool rounds = op->opcode == OP_ADD || op->opcode == OP_SUB || op->opcode == OP_MUL || op->opcode == OP_DIV;
     if (swapped)
         return swapped;
+    if (rounds && a->type->element == IR_F8E5M2)
+        return NULL;
     switch (op->opcode) {
     case OP_ADD: return simplify_is(b, PLANTED(simplify_adds_zero) ? 0.0 : -0.0) ? a : NULL;
     case OP_SUB: return simplify_is(b, 0.0) ? a : NULL;

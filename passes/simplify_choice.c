@@ -80,7 +80,7 @@ static bool keeps_values(enum ir_element from, enum ir_element to)
 }
 
 /* cast to the same = x;  (to b, then c) = to c when b keeps every value;  integers also when c is no wider than b and
- * bits are just cut:  i64 -> i32 -> i16 = i64 -> i16 */
+ * bits are just cut:  i64 -> i32 -> i16 = i64 -> i16.  Not f8e5m2 -> f32 -> f8e5m2, which saturates infinity. */
 struct ir_value *simplify_cast(struct ir_operation *op)
 {
     if (op->opcode != OP_CAST && op->opcode != OP_BITCAST)
@@ -103,7 +103,7 @@ struct ir_value *simplify_cast(struct ir_operation *op)
         return NULL;
     /* a way through a float ends with the rounding of the last step, which has the exact value either way */
     if (inner->operands[0]->type == op->results[0]->type)
-        return inner->operands[0];
+        return to == IR_F8E5M2 ? NULL : inner->operands[0];
     struct ir_value *direct = ir_build_value(&builder, OP_CAST, op->results[0]->type, 1, inner->operands);
     const struct ir_attribute *round = ir_attribute(op, IR_ATTRIBUTE_ROUND);
     if (round)
