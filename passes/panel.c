@@ -356,3 +356,5 @@ struct ir_value *panel_of(struct panel *p, struct ir_builder *builder, struct ir
     forget(p, -1);
     return part(p, &place, value, p->axis, p->layout);
 }
+
+bool panel_computes(const struct panel *p, const struct ir_value *value) { return is_computed(p, value, p->axis); }

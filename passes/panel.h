@@ -26,4 +26,6 @@ void panel_open(struct panel *panel, struct ir_function *function, const struct 
 /* The part of `value` at the builder's point: elementwise operations, casts, broadcasts, loads and branches that
  * only the value needs are computed again for the part, everything else is cut out by extract. */
 struct ir_value *panel_of(struct panel *panel, struct ir_builder *builder, struct ir_value *value);
+/* Whether the part of a value is computed again, not cut out. */
+bool panel_computes(const struct panel *panel, const struct ir_value *value);
 #endif

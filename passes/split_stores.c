@@ -1,0 +1,177 @@
+/* split_stores: a store of a tile that takes more registers on its way than a thread has is made in parts.
+ *
+ *     %w = map %acc (…) : f32[128, 256]                %acc: 128 registers, %w: 128 more, and %acc is used again
+ *     %v = mul %acc, %w
+ *     store %c[%i +: 128, %j +: 256], %v
+ * becomes, for each 64 columns p of it,
+ *     %a = extract start(0, 64*p) %acc : f32[128, 64]
+ *     %w = map %a (…)   %v = mul %a, %w
+ *     store %c[%i +: 128, %j + 64*p +: 64], %v
+ *
+ * so that a thread holds the accumulator and one part of what is made of it.  Right because the parts are those of
+ * panel.h, each element is stored once, and nothing stands between them.  What is counted: tiles that are there anyway,
+ * and what functions with a body (map) make of them. */
+#include "passes/layout_rules.h"
+#include "passes/panel.h"
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+
+enum {
+    MOST_REGISTERS = 255,
+    WORKING_REGISTERS = 48, /* for addresses and what a body computes with */
+    PART_REGISTERS = 32,
+    MOST_PARTS = 64
+};
+
+struct splitting { struct pass_context *context; struct ir_function *function; struct layout_table *table; bool changed; };
+/* A store and how it is cut. */
+struct cut {
+    struct ir_operation *store;
+    struct ir_access access;
+    struct ir_value *source;             /* in front of conversions */
+    int axis, dimension, parts;          /* of the tile, of the view */
+    const struct layout *layout, *stored; /* of a part: computed, and stored */
+};
+
+static struct ir_value *unconverted(struct ir_value *value)
+{
+    while (value->definition && value->definition->opcode == OP_CONVERT_LAYOUT)
+        value = value->definition->operands[0];
+    return value;
+}
+
+/* Registers of 32 bits that a thread needs for it. */
+static int words_of(const struct ir_type *type)
+{
+    int bits = ir_element_info[type->element].bits;
+    return type->kind == IR_TILE && type->layout ? layout_registers(type->layout) * (bits > 32 ? 2 : 1) : 0;
+}
+
+/* Registers that a thread of the store's role has. */
+static int registers_of(const struct ir_function *function, const struct ir_operation *store)
+{
+    const struct ir_block *block = store->block;
+    while (block->parent && block->parent->opcode != OP_ROLES)
+        block = block->parent->block;
+    if (block->parent) {
+        const struct ir_attribute *registers = ir_attribute(block->parent, IR_ATTRIBUTE_ROLE_REGISTERS);
+        for (int i = 0; i < block->parent->region_count; i++)
+            if (block->parent->regions[i] == block && registers && registers->list[i])
+                return (int)registers->list[i];
+    }
+    int each = 65536 / (32 * function->warps);
+    return each < MOST_REGISTERS ? each : MOST_REGISTERS;
+}
+
+struct weighing { const struct panel *panel; bool *seen; int words; bool bodies; };
+
+/* Adds what the value and its operands keep in registers. */
+static void weigh(struct weighing *w, struct ir_value *value)
+{
+    if (!layout_rule_has(value) || value->id >= w->panel->map_count || w->seen[value->id])
+        return;
+    w->seen[value->id] = true;
+    const struct ir_operation *op = value->definition;
+    if (!panel_computes(w->panel, value)) {
+        w->words += words_of(value->type);
+        return;
+    }
+    if (op->opcode == OP_MAP) {
+        w->words += words_of(value->type);
+        w->bodies = true;
+    }
+    for (int i = 0; i < op->operand_count; i++)
+        weigh(w, op->operands[i]);
+    for (int r = 0; r < op->region_count && op->opcode == OP_IF; r++)
+        weigh(w, ir_terminator(op->regions[r])->operands[value->index]);
+}
+
+/* The view's dimension behind the tile's, or -1. */
+static int view_dimension(const struct ir_access *access, int axis)
+{
+    int tile = 0;
+    for (int d = 0; d < access->rank; d++)
+        if (access->place[d] > 0 && tile++ == axis)
+            return d;
+    return -1;
+}
+
+/* The fewest parts that are small enough, along the last dimension that can be cut so. */
+static bool find_parts(struct splitting *s, struct cut *cut)
+{
+    const struct ir_type *type = cut->source->type;
+    const struct layout *stored = cut->access.value->type->layout;
+    for (cut->axis = type->rank - 1; cut->axis >= 0; cut->axis--)
+        for (cut->parts = 2; cut->parts <= MOST_PARTS && type->extent[cut->axis] % cut->parts == 0; cut->parts *= 2) {
+            if (words_of(type) > cut->parts * PART_REGISTERS)
+                continue;
+            cut->layout = layout_shrink(s->table, type->layout, cut->axis, cut->parts);
+            cut->stored = layout_shrink(s->table, stored, cut->axis, cut->parts);
+            cut->dimension = view_dimension(&cut->access, cut->axis);
+            if (cut->layout && cut->stored && cut->dimension >= 0)
+                return true;
+        }
+    return false;
+}
+
+static void open_panel(struct splitting *s, const struct cut *cut, struct panel *panel)
+{
+    *panel = (struct panel){ .axis = cut->axis, .layout = cut->layout };
+    panel->adapter = (struct layout_adapter){ s->function->module, s->table, s->context->arena, s->function->warps };
+    panel->length = cut->source->type->extent[cut->axis] / cut->parts;
+    panel_open(panel, s->function, cut->source, NULL, 0);
+}
+
+static void emit_parts(const struct cut *cut, struct panel *panel)
+{
+    struct ir_operation *store = cut->store;
+    struct ir_builder builder = rewrite_before(store);
+    int64_t place[IR_MAX_RANK];
+    int value_at = 1 + cut->access.rank;
+    for (int d = 0; d < cut->access.rank; d++)
+        place[d] = d == cut->dimension ? panel->length : cut->access.place[d];
+    for (int p = 0; p < cut->parts; p++) {
+        panel->start = p * panel->length;
+        struct ir_value *part = layout_adapt(&panel->adapter, &builder, panel_of(panel, &builder, cut->source), cut->stored);
+        struct ir_value *index = store->operands[1 + cut->dimension];
+        if (p > 0)
+            index = ir_binary(&builder, OP_ADD, index, ir_constant_int(&builder, index->type, panel->start));
+        struct ir_operation *copy = ir_clone(&builder, store, panel->whole);
+        ir_set_operand(copy, 1 + cut->dimension, index);
+        ir_set_operand(copy, value_at, part);
+        ir_set_list(copy, IR_ATTRIBUTE_PLACE, cut->access.rank, place);
+    }
+    ir_remove(store);
+}
+
+static void visit(struct ir_operation *op, void *data)
+{
+    struct splitting *s = data;
+    struct cut cut = { .store = op };
+    if (op->opcode != OP_STORE || !ir_access_of(op, &cut.access) || cut.access.mask || !layout_rule_has(cut.access.value))
+        return;
+    cut.source = unconverted(cut.access.value);
+    for (int d = 0; d < cut.access.rank; d++)
+        if (cut.access.place[d] == IR_GATHER)
+            return;
+    if (!cut.source->type->layout || !cut.access.value->type->layout || !find_parts(s, &cut))
+        return;
+    struct panel panel;
+    open_panel(s, &cut, &panel);
+    struct weighing weighing = { &panel, ARENA_ARRAY(s->context->arena, bool, panel.map_count), 0, false };
+    weigh(&weighing, cut.source);
+    int registers = registers_of(s->function, op);
+    if (!weighing.bodies || weighing.words <= registers - WORKING_REGISTERS || !pass_fuel(s->context))
+        return;
+    pass_remark(s->context, op->at, "this store is made in %d parts: what it stores takes %d of %d registers on its way",
+                cut.parts, weighing.words, registers);
+    emit_parts(&cut, &panel);
+    s->changed = true;
+}
+
+bool pass_split_stores(struct ir_function *function, struct pass_context *context)
+{
+    struct splitting s = { context, function, ir_context_layouts(function->module->context), false };
+    ir_walk(function->body, visit, &s);
+    return s.changed;
+}
