@@ -23,7 +23,12 @@ enum {
     MOST_PARTS = 64
 };
 
-struct splitting { struct pass_context *context; struct ir_function *function; struct layout_table *table; bool changed; };
+struct splitting {
+    struct pass_context *context;
+    struct ir_function *function;
+    struct layout_table *table;
+    bool changed;
+};
 /* A store and how it is cut. */
 struct cut {
     struct ir_operation *store;
@@ -132,7 +137,8 @@ static void emit_parts(const struct cut *cut, struct panel *panel)
         place[d] = d == cut->dimension ? panel->length : cut->access.place[d];
     for (int p = 0; p < cut->parts; p++) {
         panel->start = p * panel->length;
-        struct ir_value *part = layout_adapt(&panel->adapter, &builder, panel_of(panel, &builder, cut->source), cut->stored);
+        struct ir_value *part = panel_of(panel, &builder, cut->source);
+        part = layout_adapt(&panel->adapter, &builder, part, cut->stored);
         struct ir_value *index = store->operands[1 + cut->dimension];
         if (p > 0)
             index = ir_binary(&builder, OP_ADD, index, ir_constant_int(&builder, index->type, panel->start));
@@ -148,7 +154,9 @@ static void visit(struct ir_operation *op, void *data)
 {
     struct splitting *s = data;
     struct cut cut = { .store = op };
-    if (op->opcode != OP_STORE || !ir_access_of(op, &cut.access) || cut.access.mask || !layout_rule_has(cut.access.value))
+    if (op->opcode != OP_STORE || !ir_access_of(op, &cut.access) || cut.access.mask)
+        return;
+    if (!layout_rule_has(cut.access.value))
         return;
     cut.source = unconverted(cut.access.value);
     for (int d = 0; d < cut.access.rank; d++)
@@ -163,8 +171,9 @@ static void visit(struct ir_operation *op, void *data)
     int registers = registers_of(s->function, op);
     if (!weighing.bodies || weighing.words <= registers - WORKING_REGISTERS || !pass_fuel(s->context))
         return;
-    pass_remark(s->context, op->at, "this store is made in %d parts: what it stores takes %d of %d registers on its way",
-                cut.parts, weighing.words, registers);
+    pass_remark(s->context, op->at,
+                "this store is made in %d parts: what it stores takes %d of %d registers on its way", cut.parts,
+                weighing.words, registers);
     emit_parts(&cut, &panel);
     s->changed = true;
 }

@@ -7,7 +7,8 @@
  *
  *     loop: q = phi(x0 x1 … x31, next)     next = q4 … q31 f(q0) f(q1) f(q2) f(q3)     turn < 8 ? loop : done
  *
- * That costs a move a register and turn.  Tiles that registers do not hold anyway pass through arrays in local memory. */
+ * That costs a move a register and turn.  Tiles that registers do not hold anyway pass through arrays in local
+ * memory. */
 #include "targets/nvptx/memory.h"
 
 enum {
@@ -174,8 +175,10 @@ static void take_from_arrays(struct lowering *l, const struct mapping *m, const 
     for (int r = 0; r < m->operation->result_count; r++) {
         LLVMTypeRef type = register_type(l, m->operation->results[r]);
         LLVMValueRef *registers = value_define(l, m->operation->results[r]);
-        for (int i = 0; i < m->count; i++)
-            registers[i] = LLVMBuildLoad2(l->builder, type, local_element(l, type, arrays->out[r], value_i32(l, i)), "");
+        for (int i = 0; i < m->count; i++) {
+            LLVMValueRef element = local_element(l, type, arrays->out[r], value_i32(l, i));
+            registers[i] = LLVMBuildLoad2(l->builder, type, element, "");
+        }
     }
 }
 
