@@ -321,8 +321,9 @@ struct tile_rt_name {
 /* Slots: what a kernel's code gets, on every target one flat array of 64-bit slots.  For each parameter in order: a
  * view gives 1 + 2*rank (data, extents, strides; absent: data 0, declared extents, strides 0); a pointer 1; a scalar or
  * enum 1 (its bits, zero-extended; narrow floats already rounded to their type); a key none.  Then the count of each
- * grid dimension in order.  Then `program_base`.  In a kernel that `reports` the last slot of the parameters is the address
- * of a uint64_t, 0 before, where an instance whose check fails writes its linear program << 16 | number of the check + 1.
+ * grid dimension in order.  Then `program_base`.  In a kernel that `reports` the last slot of the parameters is the
+ * address of a uint64_t, 0 before, where an instance whose check fails writes its linear program << 16 | number of the
+ * check + 1.
  * GPU: the kernel's first parameter is a struct of these slots by value, then comes one of 128 bytes for each of its
  * tensor maps.  blockIdx.x + program_base is the linear program number, the first grid name fastest.  Launches beyond
  * 2^31 - 1 blocks are split and program_base advances.  A persistent kernel's blocks take the programs blockIdx.x,

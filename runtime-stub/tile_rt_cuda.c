@@ -120,8 +120,8 @@ struct device_row {
     int architecture, sm_count, shared_optin;
 };
 
-/* Memory of the host that a context's kernels report to.  A call has one for itself; a captured launch keeps it, since its
- * graph may run at any time. */
+/* Memory of the host that a context's kernels report to.  A call has one for itself; a captured launch keeps it, since
+ * its graph may run at any time. */
 struct report {
     struct report *next;
     uint64_t context, there; /* there: the word's address for the device */
@@ -430,7 +430,8 @@ int tile_rt_cuda_place(struct CUstream_st *stream, int *device)
 static int suits(const struct tile_rt_target *target, int architecture)
 {
     int own = (int)target->architecture;
-    if (target->kind == TILE_RT_TARGET_ptx && target->suffix == 0) /* before any other code only where there is no other */
+    if (target->kind == TILE_RT_TARGET_ptx &&
+        target->suffix == 0) /* before any other code only where there is no other */
         return own <= architecture && !tile_rt_settings()->disable_ptx ? own : 0;
     if (target->kind == TILE_RT_TARGET_ptx && tile_rt_settings()->disable_ptx)
         return 0;

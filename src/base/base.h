@@ -96,13 +96,14 @@ struct diagnostics {
     signed char enabled[DIAGNOSTIC_COUNT]; /* 0: as the table says; 1: on; -1: off; 2: an error (-Werror=name) */
 };
 struct diagnostics *diagnostics_create(struct arena *arena);
-/* Adds one; never NULL, so that notes and fix-its can be hung on it.  An identical one (code, place, text) is not repeated:
- * the first is returned again. */
+/* Adds one; never NULL, so that notes and fix-its can be hung on it.  An identical one (code, place, text) is not
+ * repeated: the first is returned again. */
 struct diagnostic *diag_report(struct diagnostics *diagnostics, enum diagnostic_code code, struct location at,
                                const char *format, ...) __attribute__((format(printf, 4, 5)));
-void diag_note(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-void diag_fixit(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at, const char *replacement);
+void diag_note(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at, const char *format,
+               ...) __attribute__((format(printf, 4, 5)));
+void diag_fixit(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at,
+                const char *replacement);
 void diag_instance(struct diagnostics *diagnostics, struct diagnostic *diagnostic, const char *text); /* once each */
 /* Renders in the form  file:line:col: error: text [E0312]  with source line and carets, notes, fix-its. */
 void diag_print(const struct diagnostics *diagnostics, FILE *out, bool color);

@@ -11,14 +11,15 @@ struct child_result {
     bool timed_out, not_started, output_too_large;
     struct buffer output, errors;
 };
-/* Runs argv[0] (an absolute path) with `input` on its standard input, a fixed small environment and `directory` as its working
- * directory (NULL: "/").  Kills its process group at the limit.  Returns exit_code == 0 and nothing went wrong. */
+/* Runs argv[0] (an absolute path) with `input` on its standard input, a fixed small environment and `directory` as its
+ * working directory (NULL: "/").  Kills its process group at the limit.  Returns exit_code == 0 and nothing went wrong.
+ */
 bool child_run(const char *const *argv, const char *directory, const void *input, size_t input_size,
                struct child_limits limits, struct child_result *result);
 
-/* Calls `work(context, out)` in forked workers, at most `jobs` at a time, for tasks 0..count-1.  `work` fills `out` and returns
- * an exit code; bytes written to its standard error come back in errors.  done[i] is filled in task order whatever the order of
- * ending. */
+/* Calls `work(context, out)` in forked workers, at most `jobs` at a time, for tasks 0..count-1.  `work` fills `out` and
+ * returns an exit code; bytes written to its standard error come back in errors.  done[i] is filled in task order
+ * whatever the order of ending. */
 typedef int worker_function(void *context, int task, struct buffer *out);
 void workers_run(worker_function *work, void *context, int count, int jobs, struct child_limits limits,
                  struct child_result *done);

@@ -4,14 +4,14 @@
 #define TILECC_FILE_H
 #include "base/base.h"
 
-/* Whole file ("-" is standard input).  False: errno says why.  Directories and files over `limit` bytes (0: none) fail with
- * EISDIR and EFBIG. */
+/* Whole file ("-" is standard input).  False: errno says why.  Directories and files over `limit` bytes (0: none) fail
+ * with EISDIR and EFBIG. */
 bool file_read(const char *path, size_t limit, struct buffer *out);
 
 struct output_set;
 struct output_set *output_set_create(struct arena *arena);
-/* Stage bytes for path ("-" is standard output, written at commit).  A path may be added once.  A device or FIFO is written in
- * place at commit. */
+/* Stage bytes for path ("-" is standard output, written at commit).  A path may be added once.  A device or FIFO is
+ * written in place at commit. */
 void output_set_add(struct output_set *set, const char *path, const void *data, size_t size);
 /* True when all are in place; else false with *failed the path and errno the reason, and no output touched. */
 bool output_set_commit(struct output_set *set, const char **failed);

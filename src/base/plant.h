@@ -1,9 +1,9 @@
 /* Planted bugs: small faults that are there on purpose, so that the tests can be tested.
  *
- * plant.def is the list; a place in the compiler that holds one reads PLANTED(name), which is 1 where that bug was asked
- * for by --plant=name, or by TILECC_PLANT in the environment for programs that run passes themselves.  Only builds
- * configured with --enable-planting (or --enable-debug) can be asked: everywhere else PLANTED is 0 and the code of the
- * bug is not there.  `make plant-score` runs the tests against each bug and writes tests/fuzz/PLANTED.md. */
+ * plant.def is the list; a place in the compiler that holds one reads PLANTED(name), which is 1 where that bug was
+ * asked for by --plant=name, or by TILECC_PLANT in the environment for programs that run passes themselves.  Only
+ * builds configured with --enable-planting (or --enable-debug) can be asked: everywhere else PLANTED is 0 and the code
+ * of the bug is not there.  `make plant-score` runs the tests against each bug and writes tests/fuzz/PLANTED.md. */
 #ifndef TILECC_PLANT_H
 #define TILECC_PLANT_H
 #include <stdbool.h>

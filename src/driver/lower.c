@@ -103,7 +103,8 @@ static void warn_of_idle_knobs(struct compilation *compilation, const struct idl
         for (int i = 0; everywhere && i < compilation->module->entries.count; i++) {
             const struct kernel_entry *entry = &compilation->module->entries.data[i];
             bool own = false;
-            for (int v = 0; v < entry->variants.count; v++) own = own || entry->variants.data[v].label == knob->instance;
+            for (int v = 0; v < entry->variants.count; v++)
+                own = own || entry->variants.data[v].label == knob->instance;
             for (int v = 0; own && everywhere && v < entry->variants.count; v++)
                 everywhere = &target_rows[entry->variants.data[v].target] != knob->target ||
                              is_idle_in(idle, knob, entry->variants.data[v].label);

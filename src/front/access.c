@@ -381,7 +381,8 @@ static struct value index_list(struct elaborator *e, struct value base, const st
 static void propose_store(struct elaborator *e, struct diagnostic *d, const struct ast_statement *s) {
     const struct ast_expression *target = s->targets.data[0];
     struct location all = target->at, value = s->values.data[0]->at;
-    if (s->targets.count != 1 || s->values.count != 1 || s->operation != OPERATOR_NONE || value.line != all.line) return;
+    if (s->targets.count != 1 || s->values.count != 1 || s->operation != OPERATOR_NONE || value.line != all.line)
+        return;
     all.end_column = value.end_column;
     front_fixit(e, d, all,
                 arena_printf(e->arena, "store(%s + %s, %s)", front_source(e, target->base),

@@ -206,9 +206,9 @@ static void report_option(struct elaborator *e, const struct builtin *builtin, c
         buffer_printf(&options, "%s`%.*s`", options.size ? ", " : "", (int)size, at);
         at += size;
     }
-    struct diagnostic *d =
-        front_report(e, DIAGNOSTIC_E0307, a->at, options.size ? "`%s` has no option `%s`; it has %s" : "`%s` has no option `%s`",
-                     builtin->name, a->name.text, options.data);
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0307, a->at,
+                                        options.size ? "`%s` has no option `%s`; it has %s" : "`%s` has no option `%s`",
+                                        builtin->name, a->name.text, options.data);
     if (allows(builtin->options, "axis")) foreign_option(e, d, a->name.text, a->name.at);
     buffer_free(&options);
 }

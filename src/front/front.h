@@ -31,7 +31,7 @@ struct front_options {
     bool strict_fp;
     bool reproducible;                                              /* --reproducible: sums by the tree of pairs */
     enum ir_precision f32_dot;                                      /* --f32-dot: of products that do not say it */
-    bool check_asserts, check_assumes;                              /* at run time; asserts else vanish, assumes are believed */
+    bool check_asserts, check_assumes; /* at run time; asserts else vanish, assumes are believed */
     bool syntax_only; /* check declarations and one instance each; keep no IR */
 };
 /* NULL when there were errors (all reported).  `source` and what it imports stay alive with the arena.

@@ -226,8 +226,9 @@ static bool check_bounded_grid(struct elaborator *e, const struct kernel_plan *k
     for (int i = 0; found && i < kernel->tuning.count; i++) {
         const struct knob *knob = &kernel->tuning.data[i];
         if (strcmp(knob->name, "persistent") != 0) continue;
-        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0417, knob->at,
-                                            "the grid already counts multiprocessors, so `persistent` has nothing to do");
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0417, knob->at,
+                         "the grid already counts multiprocessors, so `persistent` has nothing to do");
         front_note(e, d, count->at, "`sm_count()` bounds the grid here");
         return false;
     }

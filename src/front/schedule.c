@@ -1,6 +1,6 @@
-/* Schedules: the knobs of `tune` with their sets, defaults and conditions, what `on`, -D and --spec (spec.c) say, and the
- * choice of one value for each.  A build takes the defaults; where these do not meet the conditions, the first combination
- * that does. */
+/* Schedules: the knobs of `tune` with their sets, defaults and conditions, what `on`, -D and --spec (spec.c) say, and
+ * the choice of one value for each.  A build takes the defaults; where these do not meet the conditions, the first
+ * combination that does. */
 #include "front/elaborate.h"
 
 #include <string.h>

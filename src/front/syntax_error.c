@@ -294,9 +294,9 @@ static bool is_c_statement(struct parser *parser) {
 
 /* What begins a file of CUDA or Python. */
 static bool is_foreign_declaration(struct parser *parser, struct expected expected, const struct token *t) {
-    static const char *const words[] = {"def",      "void",   "__global__", "__device__", "template", "inline", "extern",
-                                        "function", "func",   "class",      "from",       "using",    "int",    "float",
-                                        "double",   "global", "typedef",    "type",       "__host__", NULL};
+    static const char *const words[] = {
+        "def",  "void",  "__global__", "__device__", "template", "inline", "extern",  "function", "func",     "class",
+        "from", "using", "int",        "float",      "double",   "global", "typedef", "type",     "__host__", NULL};
     if (!expects_declaration(expected) || !is_word(&t[0], words)) return false;
     parser_report(parser, DIAGNOSTIC_E0127, t[0].at,
                   "a kernel is declared `kernel f(x: in f32[N], y: out f32[N]) grid(i: N) { ... }`, a function "
@@ -424,7 +424,8 @@ static bool is_wrong_range(struct parser *parser, struct expected expected, cons
         parser_fixit(parser, d, t[0].at, "..=");
         return true;
     }
-    if (t[0].kind != TOKEN_THROUGH || !expects(expected, "..") || parser->statement_first->kind != TOKEN_FOR) return false;
+    if (t[0].kind != TOKEN_THROUGH || !expects(expected, "..") || parser->statement_first->kind != TOKEN_FOR)
+        return false;
     const struct token *end = token_stream_peek(parser, 0), *behind = token_stream_peek(parser, 1);
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0116, t[0].at,
                                          "a loop excludes its end and is written `a..b`; `..=` belongs to sets");

@@ -58,7 +58,12 @@ struct element_places {
 };
 
 /* Which block of a cluster brings an element of a buffer that they load together: row-major. */
-struct element_bringers { const struct ir_type *type; int blocks; unsigned char *block; struct element_bringers *next; };
+struct element_bringers {
+    const struct ir_type *type;
+    int blocks;
+    unsigned char *block;
+    struct element_bringers *next;
+};
 
 /* ---- asynchronous operations ---- */
 

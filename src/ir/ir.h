@@ -1,8 +1,8 @@
 /* Tile IR: SSA values, operations with structured control flow, three levels (see ops.def).
  *
- * A module holds functions; a function is one block with arguments; an operation owns regions of one block each, which end in
- * a terminator.  Types are interned in the context: equal types are the same pointer.  Everything lives in the module's arena.
- * Text form, verifier, analyses: ir/text.h, ir/verify.h, ir/analysis.h. */
+ * A module holds functions; a function is one block with arguments; an operation owns regions of one block each, which
+ * end in a terminator.  Types are interned in the context: equal types are the same pointer.  Everything lives in the
+ * module's arena. Text form, verifier, analyses: ir/text.h, ir/verify.h, ir/analysis.h. */
 #ifndef TILECC_IR_H
 #define TILECC_IR_H
 #include "base/base.h"
@@ -12,7 +12,8 @@ enum { IR_MAX_RANK = 8 };
 
 /* ---- types ---------------------------------------------------------------------------------------------------- */
 
-/* ELEMENT(id, text, bits, class): class B bool, S signed, U unsigned, F float, I index (64-bit, narrows to 32), P pointer. */
+/* ELEMENT(id, text, bits, class): class B bool, S signed, U unsigned, F float, I index (64-bit, narrows to 32), P
+ * pointer. */
 #define IR_ELEMENTS(ELEMENT)                                                                                          \
     ELEMENT(BOOL, "bool", 8, B) ELEMENT(I8, "i8", 8, S) ELEMENT(I16, "i16", 16, S) ELEMENT(I32, "i32", 32, S)         \
     ELEMENT(I64, "i64", 64, S) ELEMENT(U8, "u8", 8, U) ELEMENT(U16, "u16", 16, U) ELEMENT(U32, "u32", 32, U)          \
@@ -64,14 +65,18 @@ struct intern_table *ir_context_names(struct ir_context *context);
 struct layout_table *ir_context_layouts(struct ir_context *context); /* where the layouts of its types are interned */
 const struct ir_type *ir_type_scalar(struct ir_context *context, enum ir_element element);
 const struct ir_type *ir_type_pointer(struct ir_context *context, enum ir_element pointee, bool pointee_const);
-const struct ir_type *ir_type_tile(struct ir_context *context, enum ir_element element, int rank, const int64_t *extent);
+const struct ir_type *ir_type_tile(struct ir_context *context, enum ir_element element, int rank,
+                                   const int64_t *extent);
 /* the type `like` (pointee, view fields and all) with these changes */
-const struct ir_type *ir_type_with_shape(struct ir_context *context, const struct ir_type *like, int rank, const int64_t *extent);
-const struct ir_type *ir_type_with_element(struct ir_context *context, const struct ir_type *like, enum ir_element element);
-const struct ir_type *ir_type_with_layout(struct ir_context *context, const struct ir_type *like, const struct layout *layout);
+const struct ir_type *ir_type_with_shape(struct ir_context *context, const struct ir_type *like, int rank,
+                                         const int64_t *extent);
+const struct ir_type *ir_type_with_element(struct ir_context *context, const struct ir_type *like,
+                                           enum ir_element element);
+const struct ir_type *ir_type_with_layout(struct ir_context *context, const struct ir_type *like,
+                                          const struct layout *layout);
 const struct ir_type *ir_type_intern(struct ir_context *context, const struct ir_type *type); /* any */
-const struct ir_type *ir_type_buffer(struct ir_context *context, enum ir_element element, int rank, const int64_t *extent,
-                                     const struct layout *layout, int slots);
+const struct ir_type *ir_type_buffer(struct ir_context *context, enum ir_element element, int rank,
+                                     const int64_t *extent, const struct layout *layout, int slots);
 const struct ir_type *ir_type_mbarrier(struct ir_context *context, int slots);
 const struct ir_type *ir_type_token(struct ir_context *context);
 bool ir_type_same_shape(const struct ir_type *a, const struct ir_type *b);
@@ -104,8 +109,8 @@ enum ir_attribute_key {
     IR_ATTRIBUTE_COUNT
 };
 enum ir_attribute_kind { IR_KIND_INT, IR_KIND_LIST, IR_KIND_NUMBER, IR_KIND_NAME };
-/* A constant: `bits` holds the value in its element's own encoding (low bits; floats as IEEE bits, bool 0 or 1, integers two's
- * complement sign- or zero-extended to 64 bits). */
+/* A constant: `bits` holds the value in its element's own encoding (low bits; floats as IEEE bits, bool 0 or 1,
+ * integers two's complement sign- or zero-extended to 64 bits). */
 struct ir_attribute {
     enum ir_attribute_key key;
     int64_t number;         /* INT */
@@ -119,11 +124,15 @@ enum { IR_POINT = 0, IR_GATHER = -1 }; /* entries of PLACE that are not a length
 
 /* Values of INT attributes; printed by these words. */
 #define IR_PREDICATES(X) X(EQ, "eq") X(NE, "ne") X(LT, "lt") X(LE, "le") X(GT, "gt") X(GE, "ge")
-#define IR_KINDS(X) X(ADD, "add") X(MUL, "mul") X(MIN, "min") X(MAX, "max") X(AND, "and") X(OR, "or") X(XOR, "xor") X(REGION, "region")
+#define IR_KINDS(X)                                                                                                   \
+    X(ADD, "add") X(MUL, "mul") X(MIN, "min") X(MAX, "max") X(AND, "and") X(OR, "or") X(XOR, "xor")                   \
+    X(REGION, "region")
 #define IR_ROUNDS(X) X(RTNE, "rtne") X(RTZ, "rtz") X(RTP, "rtp") X(RTN, "rtn")
 #define IR_PRECISIONS(X) X(IEEE, "ieee") X(TF32, "tf32") X(TF32X3, "tf32x3")
 #define IR_CACHES(X) X(ALL, "ca") X(GLOBAL, "cg") X(STREAMING, "cs")
-#define IR_ACTIONS(X) X(ADD, "add") X(MIN, "min") X(MAX, "max") X(AND, "and") X(OR, "or") X(XOR, "xor") X(EXCHANGE, "exchange") X(LOAD, "load") X(STORE, "store")
+#define IR_ACTIONS(X)                                                                                                 \
+    X(ADD, "add") X(MIN, "min") X(MAX, "max") X(AND, "and") X(OR, "or") X(XOR, "xor") X(EXCHANGE, "exchange")         \
+    X(LOAD, "load") X(STORE, "store")
 #define IR_ORDERS(X) X(RELAXED, "relaxed") X(ACQUIRE, "acquire") X(RELEASE, "release") X(ACQ_REL, "acq_rel")
 #define IR_SCOPES(X) X(GPU, "gpu") X(SYSTEM, "system") X(BLOCK, "block")
 #define IR_NANS(X) X(SKIP, "skip") X(PROPAGATE, "propagate")
@@ -250,12 +259,15 @@ struct ir_function {
     enum ir_level level;
     int grid_rank;                       /* kernels */
     int64_t grid_limit[IR_MAX_RANK];     /* the most a count of the grid can be; 0: not known */
-    int grid_class[IR_MAX_RANK];         /* the count is ceil(extent of this class / grid_step): index * step < extent; 0: none */
+    /* the count is ceil(extent of this class / grid_step): index * step < extent; 0: none */
+    int grid_class[IR_MAX_RANK];
     int64_t grid_step[IR_MAX_RANK];
     int warps;                           /* knob; 0: the compiler chooses.  Set from SCHEDULE level on */
     int stages, max_registers;           /* knobs; 0: the compiler chooses */
-    int persistent;                      /* knob: blocks a multiprocessor that walk over programs; 0: chosen, -1: none */
-    int raster, cluster;                 /* knobs: programs of dimension 0 side by side, blocks of a cluster; 0: chosen */
+    /* knob: blocks a multiprocessor that walk over programs; 0: chosen, -1: none */
+    int persistent;
+    /* knobs: programs of dimension 0 side by side, blocks of a cluster; 0: chosen */
+    int raster, cluster;
     int split_k;                         /* knob: programs that share the sums of a loop; 0: chosen */
     int64_t shared_bytes;                /* after allocation */
     bool strict_fp;                      /* no contraction of a*b+c */
@@ -278,13 +290,20 @@ struct ir_function *ir_function_clone(struct ir_module *module, const struct ir_
 /* ---- building and editing ------------------------------------------------------------------------------------- */
 
 /* Insertion point: before `before` in `block`, at the end when NULL.  `at` goes to every operation built. */
-struct ir_builder { struct ir_module *module; struct ir_block *block; struct ir_operation *before; struct location at; };
+struct ir_builder {
+    struct ir_module *module;
+    struct ir_block *block;
+    struct ir_operation *before;
+    struct location at;
+};
 
 struct ir_block *ir_block_create(struct ir_function *function, struct ir_operation *parent);
 struct ir_value *ir_block_argument(struct ir_block *block, const struct ir_type *type, const char *name);
-/* Builds an operation with given result types and empty regions (each a new block); inserts it at the builder's point. */
+/* Builds an operation with given result types and empty regions (each a new block); inserts it at the builder's point.
+ */
 struct ir_operation *ir_build(struct ir_builder *builder, enum ir_opcode opcode, int operand_count,
-                              struct ir_value *const *operands, int result_count, const struct ir_type *const *result_types);
+                              struct ir_value *const *operands, int result_count,
+                              const struct ir_type *const *result_types);
 /* roles: the same with a number of regions. */
 struct ir_operation *ir_build_regions(struct ir_builder *builder, enum ir_opcode opcode, int region_count);
 /* As ir_build, for one result (returned) of the given type. */
@@ -300,22 +319,30 @@ void ir_remove_attribute(struct ir_operation *operation, enum ir_attribute_key k
 
 /* Common shorthands; tile operands must agree in shape already. */
 struct ir_value *ir_constant_bits(struct ir_builder *builder, const struct ir_type *type, uint64_t bits);
-struct ir_value *ir_constant_int(struct ir_builder *builder, const struct ir_type *type, int64_t value);   /* any element: converted */
-struct ir_value *ir_constant_float(struct ir_builder *builder, const struct ir_type *type, double value);  /* any element: rounded */
+/* any element: converted */
+struct ir_value *ir_constant_int(struct ir_builder *builder, const struct ir_type *type, int64_t value);
+/* any element: rounded */
+struct ir_value *ir_constant_float(struct ir_builder *builder, const struct ir_type *type, double value);
 struct ir_value *ir_binary(struct ir_builder *builder, enum ir_opcode opcode, struct ir_value *a, struct ir_value *b);
 struct ir_value *ir_unary(struct ir_builder *builder, enum ir_opcode opcode, struct ir_value *a);
-struct ir_value *ir_compare(struct ir_builder *builder, enum ir_predicate predicate, struct ir_value *a, struct ir_value *b);
-struct ir_value *ir_select(struct ir_builder *builder, struct ir_value *condition, struct ir_value *a, struct ir_value *b);
-struct ir_value *ir_cast(struct ir_builder *builder, struct ir_value *a, enum ir_element element); /* a itself when equal */
-struct ir_value *ir_math(struct ir_builder *builder, enum ir_math function, struct ir_value *a, struct ir_value *b /* or NULL */);
+struct ir_value *ir_compare(struct ir_builder *builder, enum ir_predicate predicate, struct ir_value *a,
+                            struct ir_value *b);
+struct ir_value *ir_select(struct ir_builder *builder, struct ir_value *condition, struct ir_value *a,
+                           struct ir_value *b);
+/* a itself when equal */
+struct ir_value *ir_cast(struct ir_builder *builder, struct ir_value *a, enum ir_element element);
+struct ir_value *ir_math(struct ir_builder *builder, enum ir_math function, struct ir_value *a,
+                         struct ir_value *b /* or NULL */);
 /* scalar: splat; smaller extents of 1: broadcast; same shape: a itself */
 struct ir_value *ir_broadcast(struct ir_builder *builder, struct ir_value *a, int rank, const int64_t *extent);
 bool ir_constant_of(const struct ir_value *value, uint64_t *bits); /* true when defined by constant */
-bool ir_constant_integer(const struct ir_value *value, int64_t *number); /* integer, index or bool constant, sign as its element says */
+/* integer, index or bool constant, sign as its element says */
+bool ir_constant_integer(const struct ir_value *value, int64_t *number);
 
 /* Number conversions between a constant's bits and C values, correctly rounded, every element but POINTER. */
 double ir_bits_to_double(enum ir_element element, uint64_t bits);
-uint64_t ir_double_to_bits(enum ir_element element, double value); /* nearest even; fp8 saturates; integers: truncate, saturate, NaN 0 */
+/* nearest even; fp8 saturates; integers: truncate, saturate, NaN 0 */
+uint64_t ir_double_to_bits(enum ir_element element, double value);
 int64_t ir_bits_to_int(enum ir_element element, uint64_t bits);
 uint64_t ir_int_to_bits(enum ir_element element, int64_t value);   /* integers wrap; floats round */
 
@@ -327,8 +354,8 @@ void ir_replace_uses(struct ir_value *value, struct ir_value *by);
 void ir_remove(struct ir_operation *operation);
 void ir_move_before(struct ir_operation *operation, struct ir_operation *before); /* may cross blocks */
 void ir_move_to_end(struct ir_operation *operation, struct ir_block *block);
-/* Copy of an operation, regions and all, at the builder's point.  `map[old id]` gives new values for operands (NULL: keep) and
- * receives those of results and region arguments; size it by function->next_value_id. */
+/* Copy of an operation, regions and all, at the builder's point.  `map[old id]` gives new values for operands (NULL:
+ * keep) and receives those of results and region arguments; size it by function->next_value_id. */
 struct ir_operation *ir_clone(struct ir_builder *builder, const struct ir_operation *operation, struct ir_value **map);
 struct ir_operation *ir_terminator(const struct ir_block *block);
 /* Walks block and nested regions in text order; `visit` may remove the operation it is given. */

@@ -1,5 +1,5 @@
-/* What the outside of a kernel looks like: the C entry, what its wrapper checks and computes on the host, and the instances
- * behind it.  The front end fills it, targets add code, the header and object writers read it.
+/* What the outside of a kernel looks like: the C entry, what its wrapper checks and computes on the host, and the
+ * instances behind it.  The front end fills it, targets add code, the header and object writers read it.
  *
  *   kernel_module
  *     kernel_entry          one C symbol: a kernel with its type parameters fixed, e.g. softmax_f16
@@ -7,10 +7,10 @@
  *       kernel_variant…     one a (target, keys, schedule, facts): predicate, grid, IR function, code
  *
  * Device ABI, the same for CPU and GPU: one flat array of 64-bit slots.  For each parameter in order: a view gives
- * 1 + 2*rank slots (data pointer, extents, strides); a pointer one; a scalar one (its bits, zero-extended).  Keys give none.
- * Then, where the entry reports, the address of its report.
- * Then one slot a grid dimension (its count), then `program_base`.  Arguments of the IR function are the parameters that have
- * slots, in order.  The linear program number (GPU: blockIdx.x + program_base) counts the first grid name fastest. */
+ * 1 + 2*rank slots (data pointer, extents, strides); a pointer one; a scalar one (its bits, zero-extended).  Keys give
+ * none. Then, where the entry reports, the address of its report. Then one slot a grid dimension (its count), then
+ * `program_base`.  Arguments of the IR function are the parameters that have slots, in order.  The linear program
+ * number (GPU: blockIdx.x + program_base) counts the first grid name fastest. */
 #ifndef TILECC_KERNEL_H
 #define TILECC_KERNEL_H
 #include "base/base.h"
@@ -27,7 +27,7 @@
     X(EXTENT, 0)      /* extent `dimension` of view parameter `number` */                                             \
     X(STRIDE, 0)      /* stride `dimension`, in elements */                                                           \
     X(PRESENT, 0)     /* 1 when optional view parameter `number` is not NULL */                                       \
-    X(ALIGNED, 0)     /* 1 when the base of view or pointer parameter `number` is a multiple of `dimension` bytes, or absent */ \
+    X(ALIGNED, 0)     /* 1 when the base of view or pointer `number` is a multiple of `dimension` bytes, or absent */ \
     X(KEY, 0)         /* value of key `number` (index into entry->keys) */                                            \
     X(SM_COUNT, 0)    /* multiprocessors of the device; worker threads on the CPU */                                  \
     X(ADD, 2) X(SUB, 2) X(MUL, 2) X(DIV, 2) X(REM, 2) X(MIN, 2) X(MAX, 2) X(CDIV, 2) X(NEG, 1) X(ABS, 1)              \
@@ -64,14 +64,16 @@ struct kernel_parameter {
     enum kernel_direction direction;    /* views; pointers: KERNEL_IN for *const */
     bool optional, packed, strided, huge, restricted;
     const struct kernel_expression *extent[IR_MAX_RANK]; /* declared; see binds */
-    int binds[IR_MAX_RANK];             /* index of the name this extent binds, or -1: it is checked against extent[d] */
+    /* index of the name this extent binds, or -1: it is checked against extent[d] */
+    int binds[IR_MAX_RANK];
     int64_t static_extent[IR_MAX_RANK]; /* or IR_DYNAMIC */
     const struct kernel_enum *enumeration; /* KERNEL_ENUM, and keys over enums */
     int key;                            /* KERNEL_KEY: index into keys */
     int slot;                           /* first slot of the device ABI, -1: none */
     struct location at;
 };
-struct kernel_name {                    /* an extent variable; bound from parameter's extent: (extent - add) / multiply */
+/* an extent variable; bound from parameter's extent: (extent - add) / multiply */
+struct kernel_name {
     const char *name;
     int parameter, dimension;           /* -1: bound by nothing that is present, 0 */
     int64_t multiply, add;              /* extent = multiply*name + add; 1, 0 for a bare name */
@@ -82,14 +84,17 @@ struct kernel_key {
     const struct kernel_enum *enumeration;
     int count; const int64_t *values;   /* its domain, ascending for `const` keys */
     int parameter;                      /* parameter that carries it, or -1 */
-    int name_index;                     /* deduced: the value of this extent name (it stands alone as an extent), or -1 */
-    const struct kernel_expression *at_least; /* derived: const(B: set >= at_least): the least member not under it; or NULL */
+    /* deduced: the value of this extent name (it stands alone as an extent), or -1 */
+    int name_index;
+    /* derived: const(B: set >= at_least): the least member not under it; or NULL */
+    const struct kernel_expression *at_least;
 };
 struct kernel_alias { int a, b; };      /* parameters that may be the same view or disjoint */
 
 /* ---- instances ---- */
 struct kernel_knob { const char *name; int64_t value; };  /* const and tune values, for query and #defines */
-struct kernel_cpu_code { const char *symbol[3]; int64_t scratch_bytes; }; /* by ISA level: baseline, avx2|neon, avx512; NULL: none */
+/* by ISA level: baseline, avx2|neon, avx512; NULL: none */
+struct kernel_cpu_code { const char *symbol[3]; int64_t scratch_bytes; };
 struct kernel_gpu_code {
     int image;                          /* index into module->images */
     const char *symbol;                 /* in the cubin */
@@ -98,7 +103,8 @@ struct kernel_gpu_code {
     int64_t local_bytes;
     int64_t spill_stores, spill_loads;  /* bytes, as ptxas says */
     const char *summary;                /* one line: instructions, stages, roles, registers, memory */
-    int persistent;                     /* blocks of a multiprocessor that walk over all programs; 0: a block a program */
+    /* blocks of a multiprocessor that walk over all programs; 0: a block a program */
+    int persistent;
     int map_count;                      /* tensor maps: parameters of the kernel behind the slots, in this order */
     const struct tensor_map *maps;      /* ir/shared_form.h */
 };
@@ -127,8 +133,10 @@ struct kernel_entry {
     VECTOR(const struct kernel_expression *) requirements;
     VECTOR(struct kernel_alias) aliases;
     VECTOR(const char *) grid_names;
-    bool reports;                       /* --checks: behind the parameters' slots stands the address of a report (u64) */
-    VECTOR(struct kernel_check) checks; /* of all variants; a failing one writes program * 2^16 + its number + 1 there */
+    /* --checks: behind the parameters' slots stands the address of a report (u64) */
+    bool reports;
+    /* of all variants; a failing one writes program * 2^16 + its number + 1 there */
+    VECTOR(struct kernel_check) checks;
     VECTOR(struct kernel_variant) variants; /* for each target: most special first, general last */
     int slots;                          /* of the device ABI, grid counts and program_base included */
 };

@@ -1,6 +1,6 @@
-/* A number for what a caller of an entry relies on when it is compiled: names, types and order of the parameters, members
- * of enums, the values that the header gives as #defines, and the version of the run time's structs.  Two builds with the
- * same number fit together, whatever else differs in the kernels. */
+/* A number for what a caller of an entry relies on when it is compiled: names, types and order of the parameters,
+ * members of enums, the values that the header gives as #defines, and the version of the run time's structs.  Two
+ * builds with the same number fit together, whatever else differs in the kernels. */
 #ifndef TILECC_KERNEL_SIGNATURE_H
 #define TILECC_KERNEL_SIGNATURE_H
 #include "ir/kernel.h"

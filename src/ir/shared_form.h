@@ -1,9 +1,9 @@
-/* The form of shared memory that TMA fills and matrix instructions read, found in a layout; and the tensor maps that TMA
- * operations ask the run time for.
+/* The form of shared memory that TMA fills and matrix instructions read, found in a layout; and the tensor maps that
+ * TMA operations ask the run time for.
  *
- * A buffer of this form is a row of *boxes*, each `box[row]` rows of `swizzle` bytes, in which the 16-byte chunk number is
- * XORed with the row number's low bits (128: 3 bits, 64: 2, 32: 1).  Neighbours in a row are neighbours of the tile along
- * `contiguous`.  A buffer without swizzle (0) has rows of 16 bytes. */
+ * A buffer of this form is a row of *boxes*, each `box[row]` rows of `swizzle` bytes, in which the 16-byte chunk number
+ * is XORed with the row number's low bits (128: 3 bits, 64: 2, 32: 1).  Neighbours in a row are neighbours of the tile
+ * along `contiguous`.  A buffer without swizzle (0) has rows of 16 bytes. */
 #ifndef TILECC_IR_SHARED_FORM_H
 #define TILECC_IR_SHARED_FORM_H
 #include "ir/ir.h"
@@ -18,7 +18,8 @@ struct shared_form {
 /* False: the layout is not of this form.  bytes: of an element. */
 bool shared_form_of(struct layout_table *table, const struct layout *layout, int bytes, struct shared_form *form);
 /* The layout with this form, neighbours along `contiguous`, the widest swizzle that the extents allow.  NULL: none. */
-const struct layout *shared_form_layout(struct layout_table *table, int rank, const int *extent, int bytes, int contiguous);
+const struct layout *shared_form_layout(struct layout_table *table, int rank, const int *extent, int bytes,
+                                        int contiguous);
 /* Byte offset of an element in the buffer. */
 int64_t shared_form_offset(const struct layout *layout, int bytes, const int *coordinates);
 

@@ -175,8 +175,8 @@ static bool report_failure(const struct target_options *options, const struct nv
     return false;
 }
 
-/* Why the device could not run the kernel as the cubin describes it; NULL: it can.  ptxas itself takes shared memory beyond
- * all bounds, and a damaged file may say anything. */
+/* Why the device could not run the kernel as the cubin describes it; NULL: it can.  ptxas itself takes shared memory
+ * beyond all bounds, and a damaged file may say anything. */
 static const char *find_excess(const struct target_options *options, const struct nvptx_task *task,
                                const struct cubin_kernel *kernel, int64_t dynamic_bytes) {
     const struct target_row *row = &target_rows[task->variant->target];
@@ -185,7 +185,8 @@ static const char *find_excess(const struct target_options *options, const struc
         return arena_printf(options->arena, "it is for %d threads instead of %d", kernel->threads, threads);
     if (kernel->registers * threads > row->registers)
         return arena_printf(options->arena, "it takes %d registers for each of %d threads", kernel->registers, threads);
-    if (dynamic_bytes < 0 || dynamic_bytes > row->shared_bytes || kernel->shared_bytes > row->shared_bytes - dynamic_bytes)
+    if (dynamic_bytes < 0 || dynamic_bytes > row->shared_bytes ||
+        kernel->shared_bytes > row->shared_bytes - dynamic_bytes)
         return arena_printf(options->arena, "it takes %lld bytes of shared memory",
                             (long long)(kernel->shared_bytes + dynamic_bytes));
     if (kernel->local_bytes > MOST_LOCAL_BYTES)
@@ -193,8 +194,8 @@ static const char *find_excess(const struct target_options *options, const struc
     return NULL;
 }
 
-/* What ptxas says beside its output is for --resource-usage, but for warnings, which it also hides among the information:
- * "Potential Performance Loss: wgmma.mma_async instructions are serialized". */
+/* What ptxas says beside its output is for --resource-usage, but for warnings, which it also hides among the
+ * information: "Potential Performance Loss: wgmma.mma_async instructions are serialized". */
 static void relay_warnings(const struct target_options *options, const struct nvptx_task *task, const char *notes,
                            size_t size) {
     const char *name = task->variant->label ? task->variant->label : task->variant->function->name;
@@ -205,13 +206,13 @@ static void relay_warnings(const struct target_options *options, const struct nv
         char *text = arena_substring(options->arena, line, length < 600 ? length : 600);
         if (strncmp(text, "ptxas", 5) != 0 || !(strstr(text, "warning") || strstr(text, "Performance Loss"))) continue;
         const char *words = strchr(text, ':');
-        diag_report(options->diagnostics, DIAGNOSTIC_W1201, task->variant->function->at, "ptxas warns about %s:%s", name,
-                    words ? words + 1 : text + 5);
+        diag_report(options->diagnostics, DIAGNOSTIC_W1201, task->variant->function->at, "ptxas warns about %s:%s",
+                    name, words ? words + 1 : text + 5);
     }
 }
 
-/* "    2048 bytes stack frame, 96 bytes spill stores, 120 bytes spill loads".  A frame without spills holds arrays that the
- * text asks for: tiles that a loop indexes. */
+/* "    2048 bytes stack frame, 96 bytes spill stores, 120 bytes spill loads".  A frame without spills holds arrays that
+ * the text asks for: tiles that a loop indexes. */
 static void read_spills(const struct target_options *options, const struct nvptx_task *task, const char *notes,
                         size_t size) {
     static const char words[] = " bytes stack frame,";
@@ -220,7 +221,8 @@ static void read_spills(const struct target_options *options, const struct nvptx
     char *text = arena_substring(options->arena, notes, size);
     char *found = strstr(text, words);
     long long frame = 0, stores = 0, loads = 0;
-    if (!found || sscanf(found + sizeof words - 1, " %lld bytes spill stores, %lld bytes spill loads", &stores, &loads) != 2)
+    if (!found ||
+        sscanf(found + sizeof words - 1, " %lld bytes spill stores, %lld bytes spill loads", &stores, &loads) != 2)
         return;
     while (found > text && found[-1] >= '0' && found[-1] <= '9') found--;
     if (sscanf(found, "%lld", &frame) != 1 || frame < 0 || stores < 0 || loads < 0) return;
@@ -230,8 +232,9 @@ static void read_spills(const struct target_options *options, const struct nvptx
     if (stores || loads) {
         d = diag_report(options->diagnostics, DIAGNOSTIC_W1202, variant->function->at,
                         "this kernel keeps registers in local memory");
-        diag_instance(options->diagnostics, d, arena_printf(options->arena, "%s: %lld bytes of spill stores, %lld of spill loads",
-                                                            name, stores, loads));
+        diag_instance(
+            options->diagnostics, d,
+            arena_printf(options->arena, "%s: %lld bytes of spill stores, %lld of spill loads", name, stores, loads));
     } else if (frame) {
         d = diag_report(options->diagnostics, DIAGNOSTIC_W1205, variant->function->at,
                         "this kernel passes tiles through local memory");
@@ -279,14 +282,15 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
                     "ptxas wrote no usable cubin for %s, %s: %s", variant->function->name, row->name, problem);
         return false;
     }
-    variant->gpu = (struct kernel_gpu_code){.image = module->images.count,
-                                            .symbol = variant->function->name,
-                                            .threads = 32 * variant->function->warps,
-                                            .registers = kernels[0].registers,
-                                            .cluster = variant->function->cluster > 1 ? variant->function->cluster : 1,
-                                            .shared_bytes = reply.shared_bytes,
-                                            .local_bytes = kernels[0].local_bytes,
-                                            .persistent = variant->function->persistent > 0 ? variant->function->persistent : 0};
+    variant->gpu =
+        (struct kernel_gpu_code){.image = module->images.count,
+                                 .symbol = variant->function->name,
+                                 .threads = 32 * variant->function->warps,
+                                 .registers = kernels[0].registers,
+                                 .cluster = variant->function->cluster > 1 ? variant->function->cluster : 1,
+                                 .shared_bytes = reply.shared_bytes,
+                                 .local_bytes = kernels[0].local_bytes,
+                                 .persistent = variant->function->persistent > 0 ? variant->function->persistent : 0};
     struct tensor_map *maps = NULL;
     variant->gpu.map_count = tensor_map_collect(options->arena, variant->function, &maps);
     variant->gpu.maps = maps;
