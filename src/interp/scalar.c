@@ -124,6 +124,9 @@ static uint64_t round_float(enum ir_element to, enum ir_round mode, double value
     double rounded = ir_bits_to_double(to, bits);
     if (mode == IR_ROUND_RTNE || rounded == value || isnan(value) || isinf(value))
         return bits;
+    double largest = to == IR_F8E4M3 ? 448.0 : to == IR_F8E5M2 ? 57344.0 : INFINITY;
+    if (fabs(value) > largest) /* saturates whatever the mode */
+        return bits;
     bool too_far = fabs(rounded) > fabs(value), negative = signbit(value);
     bool outward = (mode == IR_ROUND_RTP && !negative) || (mode == IR_ROUND_RTN && negative);
     if (too_far && !outward)
