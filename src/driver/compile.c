@@ -228,6 +228,7 @@ enum exit_code compile_file(const struct options *options, const char *path) {
     if (options->verbose) fprintf(stderr, "tilecc: %d workers at a time\n", jobs.count);
     bool ok = compile_steps(&compilation);
     jobs_release(&jobs);
+    if (ok && options->remarks && options->emit == EMIT_OBJECT) report_cpu_instances(&compilation);
     report_filter_remarks(&compilation);
     report_diagnostics(&compilation);
     if (ok && options->resource_usage) report_resources(&compilation);

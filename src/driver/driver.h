@@ -79,6 +79,8 @@ int64_t report_clock(void); /* microseconds */
 void report_diagnostics(struct compilation *compilation);
 void report_times(const struct compilation *compilation);
 void report_resources(const struct compilation *compilation);
+/* -Rpass=instance of the processor's code; a GPU's room says its own. */
+void report_cpu_instances(struct compilation *compilation);
 void report_filter_remarks(struct compilation *compilation);
 enum exit_code report_exit_code(const struct compilation *compilation);
 void version_print(const struct options *options);

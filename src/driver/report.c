@@ -70,6 +70,22 @@ void report_resources(const struct compilation *compilation) {
     }
 }
 
+void report_cpu_instances(struct compilation *compilation) {
+    const struct kernel_module *module = compilation->module;
+    bool arm = strncmp(compilation->options->host_triple, "aarch64", 7) == 0;
+    for (int i = 0; module && i < module->entries.count; i++) {
+        const struct kernel_entry *entry = &module->entries.data[i];
+        for (int k = 0; k < entry->variants.count; k++) {
+            const struct kernel_variant *variant = &entry->variants.data[k];
+            if (target_rows[variant->target].kind != TARGET_CPU) continue;
+            diag_report(compilation->diagnostics, DIAGNOSTIC_R2003, variant->function->at,
+                        "instance: %s: loops for %s; %lld bytes of scratch a thread",
+                        variant->label ? variant->label : entry->symbol,
+                        arm ? "NEON" : "the baseline, AVX2 and AVX-512", (long long)variant->cpu.scratch_bytes);
+        }
+    }
+}
+
 /* Codes that are not about the source. */
 static enum exit_code exit_code_of(enum diagnostic_code code) {
     const char *text = diagnostic_info[code].code;

@@ -83,3 +83,10 @@ header() { tilecc --emit=tir --passes=dce "$@" k.tile -o - | grep '^kernel'; }
     expect 0 tilecc -arch=sm_90a -S -D raster=8 --spec 'matmul<bf16,bf16>' "$SRCDIR/examples/matmul.tile"
     lacks "no effect"
 }
+
+@test "-Rpass=instance says a line of each instance of CPU code" {
+    expect 0 tilecc -arch=cpu -Rpass=instance "$SRCDIR/examples/softmax.tile" -o s.o
+    [ "$(grep -c 'remark: instance: softmax<f16>\[B=[0-9]*\] cpu general: loops for the baseline, AVX2 and AVX-512; [0-9]* bytes of scratch a thread \[R2003\]' <<<"$output")" = 9 ]
+    expect 0 tilecc -arch=cpu --host-target=aarch64-linux -Rpass=instance k.tile -o k.o
+    contains "k.tile:2:8: remark: instance: axpy[B=64] cpu general: loops for NEON; 0 bytes of scratch"
+}
