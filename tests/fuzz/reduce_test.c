@@ -6,6 +6,12 @@
 
 #include "support/reduce.h"
 
+#ifdef __SANITIZE_ADDRESS__
+enum { REDUCE_SECONDS = 900 }; /* everything takes some ten times as long */
+#else
+enum { REDUCE_SECONDS = 60 };
+#endif
+
 enum { MOST_LINES = 15, FROM_LINES = 270 };
 
 static int failures;
@@ -105,7 +111,7 @@ static void reduce(const char *what, const struct judge *judge, uint64_t seed)
         check(false, what, "no program fails");
     } else {
         int before = fuzz_count_lines(&text);
-        fuzz_reduce(judge, reason.data, 60, &text, &out, NULL);
+        fuzz_reduce(judge, reason.data, REDUCE_SECONDS, &text, &out, NULL);
         int lines = fuzz_count_lines(&text);
         printf("{\"tool\": \"reduce_test\", \"what\": \"%s\", \"seed\": %llu, \"lines_before\": %d, \"lines\": %d, "
                "\"candidates\": %d, \"seconds\": %d}\n",
