@@ -148,7 +148,8 @@ LLVMValueRef cpu_binary(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_el
 {
     if (is_small_float(element)) {
         LLVMValueRef wide = cpu_binary(e, opcode, IR_F32, cpu_widen(e, element, a), cpu_widen(e, element, b), nan);
-        return cpu_narrow(e, wide, element, IR_ROUND_RTNE, false);
+        bool picks = opcode == OP_MIN || opcode == OP_MAX;
+        return picks ? cpu_narrow_chosen(e, wide, element) : cpu_narrow(e, wide, element, IR_ROUND_RTNE, false);
     }
     bool real = ir_is_float(element);
     switch (opcode) {

@@ -200,6 +200,18 @@ LLVMValueRef cpu_narrow(struct cpu_emitter *e, LLVMValueRef value, enum ir_eleme
     return narrow_f32(e, wide ? cpu_round_to_odd(e, value) : value, to, round);
 }
 
+LLVMValueRef cpu_narrow_chosen(struct cpu_emitter *e, LLVMValueRef value, enum ir_element to)
+{
+    LLVMValueRef near = cpu_narrow(e, value, to, IR_ROUND_RTNE, false);
+    if (to != IR_F8E5M2)
+        return near;
+    LLVMTypeRef type = LLVMTypeOf(near);
+    LLVMValueRef bits = to_int(e, value), magnitude = mask(e, bits, 0x7fffffff);
+    LLVMValueRef infinite = LLVMBuildICmp(B, LLVMIntEQ, magnitude, cpu_int_like(LLVMTypeOf(bits), 0x7f800000), "");
+    LLVMValueRef sign = LLVMBuildAnd(B, near, cpu_int_like(type, 0x80), "");
+    return LLVMBuildSelect(B, infinite, LLVMBuildOr(B, sign, cpu_int_like(type, 0x7c), ""), near, "");
+}
+
 /* 64-bit integer to f64 so that a second rounding to at most 24 bits is right: bits beyond the 53rd are folded into
  * one. */
 static LLVMValueRef sticky_f64(struct cpu_emitter *e, LLVMValueRef value, bool is_signed)

@@ -121,6 +121,8 @@ LLVMValueRef cpu_widen(struct cpu_emitter *e, enum ir_element from,
                        LLVMValueRef value); /* f16 bf16 fp8 to f32; others as they are */
 LLVMValueRef cpu_narrow(struct cpu_emitter *e, LLVMValueRef value, enum ir_element to, enum ir_round round,
                         bool saturate);
+/* To an element that holds the number already, as what min and max choose: an infinity stays one. */
+LLVMValueRef cpu_narrow_chosen(struct cpu_emitter *e, LLVMValueRef value, enum ir_element to);
 LLVMValueRef cpu_grid(struct cpu_emitter *e, const struct ir_operation *operation);
 LLVMValueRef cpu_cast(struct cpu_emitter *e, LLVMValueRef value, enum ir_element from, enum ir_element to,
                       enum ir_round round, bool saturate);

@@ -543,20 +543,11 @@ static LLVMValueRef atomic_load_bits(struct cpu_emitter *e, enum ir_element elem
     return old;
 }
 
-/* What an action makes of the old bits.  Min and max choose, and what is chosen keeps its bits: narrowing again
- * would bring the infinity of f8e5m2 to its largest number. */
+/* What an action makes of the old bits. */
 static LLVMValueRef combined_bits(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element,
                                   LLVMValueRef old, LLVMValueRef value)
 {
-    LLVMValueRef now = from_bits(e, old, element);
-    LLVMValueRef made = to_bits(e, cpu_binary(e, opcode, element, now, value, IR_NAN_SKIP), element);
-    if (element != IR_F8E5M2 || opcode == OP_ADD)
-        return made;
-    LLVMValueRef x = cpu_widen(e, element, now), y = cpu_widen(e, element, value);
-    LLVMValueRef chosen = LLVMBuildBitCast(B, cpu_binary(e, opcode, IR_F32, x, y, IR_NAN_SKIP), e->i32, "");
-    LLVMValueRef is_old = LLVMBuildICmp(B, LLVMIntEQ, chosen, LLVMBuildBitCast(B, x, e->i32, ""), "");
-    LLVMValueRef is_new = LLVMBuildICmp(B, LLVMIntEQ, chosen, LLVMBuildBitCast(B, y, e->i32, ""), "");
-    return LLVMBuildSelect(B, is_old, old, LLVMBuildSelect(B, is_new, to_bits(e, value, element), made, ""), "");
+    return to_bits(e, cpu_binary(e, opcode, element, from_bits(e, old, element), value, IR_NAN_SKIP), element);
 }
 
 /* Anything that no instruction does: try with compare and exchange until nobody came between. */

@@ -58,7 +58,10 @@ static LLVMValueRef widened(struct cpu_emitter *e, const struct reduction *r, in
 static LLVMValueRef narrowed(struct cpu_emitter *e, const struct reduction *r, int i, LLVMValueRef value)
 {
     enum ir_element to = r->operation->results[i]->type->element;
-    return r->element[i] == to ? value : cpu_narrow(e, value, to, IR_ROUND_RTNE, false);
+    bool picks = r->kind == IR_REDUCE_MIN || r->kind == IR_REDUCE_MAX;
+    if (r->element[i] == to)
+        return value;
+    return picks ? cpu_narrow_chosen(e, value, to) : cpu_narrow(e, value, to, IR_ROUND_RTNE, false);
 }
 
 static LLVMValueRef identity(struct cpu_emitter *e, const struct reduction *r, int i, int lanes)
