@@ -1,10 +1,12 @@
 /* Random programs as machine code of this processor, at every instruction set that it has, against the interpreter,
- * bit for bit; with an even seed behind the pipeline of -O2, with an odd one behind that of -O0.  Each program runs
- * in a process of its own, so that a crash is one failure.
+ * bit for bit; with an even seed behind the pipeline of -O2, with an odd one behind that of -O0.  Beside each two
+ * tables of what can be done with one element.  Each program runs in a process of its own, so that a crash is one
+ * failure.
  *     cpu_test [FIRST_SEED COUNT [ISA]] */
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/generate_table.h"
 #include "support/judge.h"
 
 int main(int count, char **arguments)
@@ -19,6 +21,13 @@ int main(int count, char **arguments)
         struct judge judge = {.kind = JUDGE_CPU, .isa = count > 3 ? atoi(arguments[3]) : -1, .raw = seed % 2};
         fuzz_print_program(&text, fuzz_generate(ir_context_create(arena), arena, seed, (struct fuzz_limits){0}));
         fuzz_judge(&judge, text.data, text.size, &reason);
+        for (int i = 0; i < 2 && !reason.size; i++) { /* and two tables of one element, at one instruction set each */
+            text.size = 0;
+            fuzz_generate_table(&text, 2 * seed + (uint64_t)i);
+            judge.isa = count > 3 ? judge.isa : (int)(seed % (uint64_t)fuzz_cpu_levels());
+            judge.raw = false;
+            fuzz_judge(&judge, text.data, text.size, &reason);
+        }
         if (reason.size && strstr(reason.data, "is not there yet")) {
             refused++;
             if (count > 4)

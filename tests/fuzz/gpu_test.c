@@ -9,6 +9,7 @@
 #include "support/generate_loop.h"
 #include "support/generate_product.h"
 #include "support/generate_row.h"
+#include "support/generate_table.h"
 #include "support/judge.h"
 
 static const char *const targets[] = {"sm_80", "sm_90a", "sm_75", "sm_89"};
@@ -16,11 +17,16 @@ static const char *const targets[] = {"sm_80", "sm_90a", "sm_75", "sm_89"};
 /* Products for targets without bulk copies: what ptx.h does not know is not judged. */
 static struct judge choose(uint64_t seed, struct arena *arena, struct buffer *text)
 {
-    struct judge judge = {.kind = JUDGE_GPU, .target = targets[seed % 4], .raw = seed % 20 == 5};
-    switch (seed % 9) {
+    struct judge judge = {.kind = JUDGE_GPU, .target = targets[seed / 2 % 4], .raw = seed % 20 == 6};
+    if (seed % 2) {
+        fuzz_generate_table(text, seed / 2);
+        judge.target = targets[seed / 2 % 4];
+        return judge;
+    }
+    switch (seed / 2 % 8) {
     case 3:
         fuzz_generate_product(text, seed);
-        judge.target = seed % 2 ? "sm_80" : "sm_75";
+        judge.target = seed / 16 % 2 ? "sm_80" : "sm_75";
         break;
     case 4: case 5: fuzz_generate_loop(text, seed); break;
     case 6: fuzz_generate_row(text, seed); break;
@@ -49,7 +55,7 @@ int main(int count, char **arguments)
     if (count == 3 && strtoull(arguments[1], NULL, 0) == 0)
         return !check_file(arguments[1], arguments[2]);
     uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1,
-             programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 80;
+             programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 112;
     int failures = 0, refused = 0;
     uint64_t seed = first;
     for (; seed < first + programs && failures < 8; seed++) {

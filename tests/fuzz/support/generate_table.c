@@ -1,0 +1,248 @@
+/* Programs that do everything which can be done with one element type, once each, on numbers at the edges of formats:
+ * casts to every other type by every way of rounding, arithmetic, comparisons, shifts around the width, reductions of
+ * NaN and zeros, atomics with all their actions.  The seed goes through types first; random programs meet most of these
+ * cells only with small whole numbers.
+ *
+ * Every operation is rounded once by itself, so that all that is right gives the same bits; a NaN's bits are free and
+ * count as 0. */
+#include "generate_table.h"
+
+enum { LENGTH = 64, SLOTS = 64, INPUTS = 3 };
+struct table_program { struct random random; struct buffer *out; enum ir_element element; int next, slot; };
+
+static const char *name_of(enum ir_element element) { return ir_element_info[element].text; }
+
+/* A tile of i64: numbers that are counted from near a power of two, or anything. */
+static void write_whole(struct table_program *p, int n)
+{
+    int power = random_below(&p->random, 64), from = random_between(&p->random, -LENGTH, 0);
+    buffer_printf(p->out, "%%base%d = constant value(%llu) : u64[%d]\n%%near%d = bitcast %%base%d : i64[%d]\n"
+                          "%%off%d = constant value(%d) : i64[%d]\n%%at%d = add %%near%d, %%off%d : i64[%d]\n"
+                          "%%whole%d = add %%at%d, %%count : i64[%d]\n",
+                  n, 1ULL << power, LENGTH, n, n, LENGTH, n, from, LENGTH, n, n, n, LENGTH, n, n, LENGTH);
+}
+
+/* A tile of f64: whole numbers times a power of two, of both signs, at times a little more. */
+static void write_real(struct table_program *p, int n)
+{
+    static const int bases[] = {0, 16, 64, 400, 512, 4096, 57000, 65500, 0x1000000};
+    static const int powers[] = {0, 0, -3, 10, -9, -11, -14, -24, -26, -133, -135, -149, -151, 100};
+    int base = bases[random_below(&p->random, 9)], power = powers[random_below(&p->random, 14)];
+    double scale = __builtin_ldexp(random_chance(&p->random, 50) ? 1 : -1, power);
+    double more = random_chance(&p->random, 30) ? __builtin_ldexp(1, power - 40) : 0;
+    buffer_printf(p->out, "%%from%d = constant value(%d) : i64[%d]\n%%sum%d = add %%count, %%from%d : i64[%d]\n"
+                          "%%plain%d = cast %%sum%d : f64[%d]\n%%scale%d = constant value(bits(0x%llx)) : f64[%d]\n"
+                          "%%scaled%d = mul %%plain%d, %%scale%d : f64[%d]\n"
+                          "%%more%d = constant value(bits(0x%llx)) : f64[%d]\n"
+                          "%%real%d = add %%scaled%d, %%more%d : f64[%d]\n",
+                  n, base, LENGTH, n, n, LENGTH, n, n, LENGTH, n,
+                  (unsigned long long)ir_double_to_bits(IR_F64, scale), LENGTH, n, n, n, LENGTH, n,
+                  (unsigned long long)ir_double_to_bits(IR_F64, more), LENGTH, n, n, n, LENGTH);
+}
+
+/* Inputs %in0 … of the element: the view's wild bits, then edges. */
+static void write_inputs(struct table_program *p)
+{
+    const char *name = name_of(p->element);
+    buffer_printf(p->out, "%%none = constant value(bits(0x0)) : %s\n"
+                          "%%in0 = load %%x[%%nought +: %d], %%none : %s[%d]\n", name, LENGTH, name, LENGTH);
+    for (int i = 1; i < INPUTS; i++) {
+        bool real = ir_is_float(p->element), same = p->element == (real ? IR_F64 : IR_I64);
+        if (real)
+            write_real(p, i);
+        else
+            write_whole(p, i);
+        buffer_printf(p->out, same ? "%%in%d = add %%%s%d, %%zeros : %s[%d]\n" : "%%in%d = cast %%%s%d : %s[%d]\n", i,
+                      real ? "real" : "whole", i, name, LENGTH);
+    }
+}
+
+/* Stores a sum of the tile's bits, weighted by place. */
+static void keep(struct table_program *p, const char *value, enum ir_element element)
+{
+    static const char *const bits[] = {[8] = "i8", [16] = "i16", [32] = "i32", [64] = "i64"};
+    int n = p->next++;
+    const char *name = name_of(element), *from = value;
+    char plain[24];
+    if (ir_is_float(element)) {
+        buffer_printf(p->out, "%%isnan%d = compare predicate(ne) %%%s, %%%s : bool[%d]\n"
+                              "%%zero%d = constant value(0.0) : %s[%d]\n"
+                              "%%number%d = select %%isnan%d, %%zero%d, %%%s : %s[%d]\n"
+                              "%%raw%d = bitcast %%number%d : %s[%d]\n",
+                      n, value, value, LENGTH, n, name, LENGTH, n, n, n, value, name, LENGTH, n, n,
+                      bits[ir_element_info[element].bits], LENGTH);
+        snprintf(plain, sizeof plain, "raw%d", n);
+        from = plain;
+    }
+    bool is_i64 = element == IR_I64 || element == IR_F64;
+    buffer_printf(p->out, is_i64 ? "%%long%d = add %%%s, %%zeros_i64 : i64[%d]\n" : "%%long%d = cast %%%s : i64[%d]\n",
+                  n, from, LENGTH);
+    buffer_printf(p->out, "%%weighed%d = mul %%long%d, %%weights : i64[%d]\n"
+                          "%%kept%d = reduce axis(0) kind(add) %%weighed%d : i64\n"
+                          "%%slot%d = constant value(%d) : index\nstore %%digest[%%nought, %%slot%d], %%kept%d\n",
+                  n, n, LENGTH, n, n, n, p->slot++, n, n);
+}
+
+static void write_casts(struct table_program *p)
+{
+    static const char *const rounds[] = {"rtne", "rtz", "rtp", "rtn"};
+    for (int to = IR_BOOL; to <= IR_INDEX; to++) {
+        int n = p->next++, input = random_below(&p->random, INPUTS);
+        char value[24];
+        bool is_real = ir_is_float(p->element), narrows = is_real && ir_is_float((enum ir_element)to);
+        if (to == (int)p->element || p->slot >= SLOTS)
+            continue;
+        snprintf(value, sizeof value, "cast%d", n);
+        if (narrows)
+            buffer_printf(p->out, "%%%s = cast round(%s) %%in%d : %s[%d]\n", value,
+                          rounds[random_below(&p->random, 4)], input, name_of((enum ir_element)to), LENGTH);
+        else
+            buffer_printf(p->out, "%%%s = cast %s%%in%d : %s[%d]\n", value,
+                          !is_real && random_chance(&p->random, 60) ? "saturate(1) " : "", input,
+                          name_of((enum ir_element)to), LENGTH);
+        keep(p, value, (enum ir_element)to);
+    }
+}
+
+static void write_binary(struct table_program *p, const char *operation, int a, int b)
+{
+    char value[24];
+    if (p->slot >= SLOTS)
+        return;
+    snprintf(value, sizeof value, "made%d", p->next++);
+    buffer_printf(p->out, "%%%s = %s %%in%d, %%in%d : %s[%d]\n", value, operation, a, b, name_of(p->element), LENGTH);
+    keep(p, value, p->element);
+}
+
+static void write_unary(struct table_program *p, const char *operation)
+{
+    char value[24];
+    if (p->slot >= SLOTS)
+        return;
+    snprintf(value, sizeof value, "made%d", p->next++);
+    buffer_printf(p->out, "%%%s = %s %%in%d : %s[%d]\n", value, operation, random_below(&p->random, INPUTS),
+                  name_of(p->element), LENGTH);
+    keep(p, value, p->element);
+}
+
+/* By 0 … 63, whatever the width. */
+static void write_shift(struct table_program *p, const char *operation)
+{
+    int n = p->next++;
+    char value[24];
+    snprintf(value, sizeof value, "made%d", n);
+    if (p->element == IR_I64)
+        buffer_printf(p->out, "%%by%d = add %%count, %%zeros : i64[%d]\n", n, LENGTH);
+    else
+        buffer_printf(p->out, "%%by%d = cast %%count : %s[%d]\n", n, name_of(p->element), LENGTH);
+    buffer_printf(p->out, "%%%s = %s %%in%d, %%by%d : %s[%d]\n", value, operation, random_below(&p->random, INPUTS), n,
+                  name_of(p->element), LENGTH);
+    keep(p, value, p->element);
+}
+
+static void write_compare(struct table_program *p, const char *predicate)
+{
+    char value[24];
+    int n = p->next++;
+    snprintf(value, sizeof value, "held%d", n);
+    buffer_printf(p->out, "%%%s = compare predicate(%s) %%in0, %%in%d : bool[%d]\n", value, predicate,
+                  random_below(&p->random, INPUTS), LENGTH);
+    keep(p, value, IR_BOOL);
+}
+
+/* Of all elements, seen as a tile again. */
+static void write_reduction(struct table_program *p, const char *attributes)
+{
+    char value[24];
+    int n = p->next++;
+    if (p->slot >= SLOTS)
+        return;
+    snprintf(value, sizeof value, "spread%d", n);
+    buffer_printf(p->out, "%%one%d = reduce axis(0) %s %%in%d : %s\n%%%s = splat %%one%d : %s[%d]\n", n, attributes,
+                  random_below(&p->random, INPUTS), name_of(p->element), value, n, name_of(p->element), LENGTH);
+    keep(p, value, p->element);
+}
+
+static void write_arithmetic(struct table_program *p)
+{
+    static const char *const both[] = {"add", "sub", "mul", "div", "rem", "min", "max"};
+    static const char *const whole[] = {"and", "or", "xor", "mulhi"}, *const real[] = {"min nan(propagate)",
+                                                                                      "max nan(propagate)"};
+    static const char *const predicates[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+    bool is_real = ir_is_float(p->element);
+    for (int i = 0; i < 7; i++)
+        write_binary(p, both[i], random_below(&p->random, INPUTS), random_below(&p->random, INPUTS));
+    for (int i = 0; i < (is_real ? 2 : 4); i++)
+        write_binary(p, is_real ? real[i] : whole[i], 0, random_below(&p->random, INPUTS));
+    for (int i = 0; i < 6; i++)
+        write_compare(p, predicates[i]);
+    write_unary(p, "neg");
+    write_unary(p, "abs");
+    if (!is_real) {
+        write_unary(p, "not");
+        write_unary(p, "popcount");
+        write_unary(p, "clz");
+        write_shift(p, "shl");
+        write_shift(p, "shr");
+    }
+    static const char *const sums[] = {"kind(add)", "kind(and)", "kind(or)", "kind(xor)"};
+    static const char *const picks[] = {"kind(min)", "kind(max)", "kind(min) nan(propagate)",
+                                        "kind(max) nan(propagate)"};
+    for (int i = 0; i < 4 && !is_real; i++)
+        write_reduction(p, sums[i]);
+    for (int i = 0; i < (is_real ? 4 : 2); i++)
+        write_reduction(p, picks[i]);
+}
+
+static bool has_action(enum ir_element element, const char *action)
+{
+    return !ir_is_float(element) || (action[0] != 'o' && action[0] != 'x' && (action[0] != 'a' || action[1] == 'd'));
+}
+
+static void write_atomics(struct table_program *p)
+{
+    static const char *const actions[] = {"add", "min", "max", "and", "or", "xor", "exchange", "load", "store"};
+    static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel"};
+    static const char *const scopes[] = {"gpu", "system", "block"};
+    const char *name = name_of(p->element);
+    for (int i = 0; i < 9; i++) {
+        int n = p->next++;
+        char value[24];
+        if (!has_action(p->element, actions[i]))
+            continue;
+        snprintf(value, sizeof value, "old%d", n);
+        buffer_printf(p->out, "%%%s = atomic action(%s) order(%s) scope(%s) %%y[%%nought +: %d], %%in%d : %s[%d]\n",
+                      value, actions[i], orders[random_below(&p->random, 4)], scopes[random_below(&p->random, 3)],
+                      LENGTH, random_below(&p->random, INPUTS), name, LENGTH);
+        keep(p, value, p->element);
+    }
+}
+
+void fuzz_generate_table(struct buffer *out, uint64_t seed)
+{
+    static const enum ir_element elements[] = {IR_I8, IR_U8, IR_I16, IR_U16, IR_I32, IR_U32, IR_I64, IR_U64, IR_F16,
+                                               IR_BF16, IR_F32, IR_F64, IR_F8E4M3, IR_F8E5M2};
+    struct table_program program = {.random = {seed}, .out = out}, *p = &program;
+    p->element = elements[seed % 14];
+    const char *name = name_of(p->element);
+    buffer_printf(out, "// seed %llu\n// grid 1\n// view extent %d stride 1 elements %d block %d content 1 fill %llu\n"
+                       "// view extent %d stride 1 elements %d block %d content 1 fill %llu output\n"
+                       "// view extent 1 %d stride %d 1 elements %d block 1 content 0 fill 1 output\n",
+                  (unsigned long long)seed, LENGTH, LENGTH, LENGTH, (unsigned long long)seed, LENGTH, LENGTH, LENGTH,
+                  (unsigned long long)seed + 1, SLOTS, SLOTS, SLOTS);
+    const char *facts = "{limit(2147483648), restrict}";
+    buffer_printf(out, "kernel @fuzz(%%x: view<%s, [?], [1], in> %s, %%y: view<%s, [?], [1], inout> %s, "
+                       "%%digest: view<i64, [?, %d], [?, 1], inout> %s) grid(1) warps(%d) {\n",
+                  name, facts, name, facts, SLOTS, facts, 1 << random_below(&p->random, 3));
+    buffer_printf(out, "%%nought = constant value(0) : index\n%%count = iota : i64[%d]\n"
+                       "%%zeros_i64 = constant value(0) : i64[%d]\n%%three = constant value(3) : i64[%d]\n"
+                       "%%weights = add %%count, %%three : i64[%d]\n%%zeros = constant value(%s) : %s[%d]\n",
+                  LENGTH, LENGTH, LENGTH, LENGTH, ir_is_float(p->element) ? "-0.0" : "0", name, LENGTH);
+    write_inputs(p);
+    switch (seed / 14 % 4) {
+    case 0: case 1: write_casts(p); break;
+    case 2: write_arithmetic(p); break;
+    default: write_atomics(p);
+    }
+    buffer_puts(out, "return\n}\n");
+}
