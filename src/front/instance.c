@@ -169,6 +169,12 @@ static const struct kernel_expression *predicate(struct elaborator *e, const str
 
 /* ---- one variant ---- */
 
+/* A knob of the schedule that the compiler chooses has no value here. */
+static bool is_left_open(const struct variant_plan *plan, int knob) {
+    const struct value *v = &plan->tuned[knob];
+    return plan->entry->kernel->tuning.data[knob].known && v->kind == VALUE_INTEGER && v->integer == 0;
+}
+
 static const char *make_label(const struct variant_plan *plan, const char *target) {
     const struct entry_plan *entry = plan->entry;
     struct buffer text = {0};
@@ -180,8 +186,7 @@ static const char *make_label(const struct variant_plan *plan, const char *targe
         separator = ",";
     }
     for (int i = 0; i < entry->kernel->tuning.count; i++) {
-        if (entry->kernel->tuning.data[i].known && plan->tuned[i].kind == VALUE_INTEGER && plan->tuned[i].integer == 0)
-            continue;
+        if (is_left_open(plan, i)) continue;
         buffer_printf(&text, "%s%s=", separator, entry->kernel->tuning.data[i].name);
         value_print_constant(&text, plan->tuned[i]);
         separator = ",";
@@ -206,8 +211,9 @@ static void fill_knobs(const struct variant_plan *plan, struct kernel_variant *v
         vector_push(arena, &variant->knobs,
                     ((struct kernel_knob){entry->entry->keys.data[i].name, key_number(plan->keys[i])}));
     for (int i = 0; i < entry->kernel->tuning.count; i++)
-        vector_push(arena, &variant->knobs,
-                    ((struct kernel_knob){entry->kernel->tuning.data[i].name, key_number(plan->tuned[i])}));
+        if (!is_left_open(plan, i))
+            vector_push(arena, &variant->knobs,
+                        ((struct kernel_knob){entry->kernel->tuning.data[i].name, key_number(plan->tuned[i])}));
 }
 
 static const struct kernel_expression *find_sm_count(const struct kernel_expression *tree) {

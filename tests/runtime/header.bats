@@ -118,6 +118,9 @@ END
     grep -q 'tile_f32_1 \*new_' first.h
     grep -q '\* / and begin one: / \* and a trigraph ? ?/' first.h
     grep -q '^#define FIRST_SCALE_F32_B 64$' first.h
+    "$TILECC" -arch=cpu --emit=header -o matmul.h "$SRCDIR/examples/matmul.tile"
+    grep -q '^#define MATMUL_F16_F16_BM 128$' matmul.h
+    ! grep -q '^#define MATMUL_F16_F16_WARPS' matmul.h   # left to the compiler: no value that a caller could use
     grep -q 'TILE_ACT_RELU = 1' first.h
     grep -q 'int first_scale_f32(struct CUstream_st \*stream' first.h
     grep -q 'int first_scale_bf16_query(' first.h
