@@ -217,6 +217,8 @@ int host_emit_module(struct host_builder *b, LLVMTargetMachineRef machine, bool 
     char *problem = NULL;
     if (LLVMVerifyModule(b->module, LLVMReturnStatusAction, &problem))
         return fail_llvm("the module is not valid", problem);
+    LLVMDisposeMessage(problem);
+    problem = NULL;
     if (pipelines[level] == nests) /* of this process, a worker: nothing else is compiled in it */
         LLVMParseCommandLineOptions(2, quick, NULL);
     error = LLVMRunPasses(b->module, pipelines[level], machine, settings);

@@ -124,6 +124,7 @@ bool nvptx_make_ptx(const struct target_options *options, const struct target_ro
     if (LLVMVerifyModule(l.module, LLVMReturnStatusAction, &problem)) {
         die("the LLVM module of %s is wrong: %s", function->name, problem);
     }
+    LLVMDisposeMessage(problem); /* an empty text where nothing is wrong */
     optimize(l.module, machine, l.wgmma ? pipeline_for_accumulators : pipeline, options->optimization);
     if (llvm) {
         char *text = LLVMPrintModuleToString(l.module);

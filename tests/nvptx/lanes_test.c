@@ -34,7 +34,7 @@ static const char *ptx_of(struct arena *arena, const char *name, const char *tex
         fail(name, row, "no text");
         return "";
     }
-    const char *kept = arena_copy(arena, ptx.data, ptx.size);
+    const char *kept = arena_substring(arena, ptx.data, ptx.size);
     buffer_free(&ptx);
     return kept;
 }
