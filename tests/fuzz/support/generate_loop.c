@@ -16,19 +16,22 @@ struct loop_program {
     int tile, step;
     int64_t rows, length;
     bool carries_place;       /* a place that goes with the loop, by a step of its own */
+    bool shared;              /* what the loop writes is read by another view of the same memory */
     bool fixed;               /* lengths are known when it is compiled, and the loop ends with the row */
-    int next;                 /* number for names */
+    int next, views;          /* number for names, views so far */
     char sum[16];             /* name of the running sum */
 };
 
 static bool chance(struct loop_program *p, int percent) { return random_chance(&p->random, percent); }
 
-enum use { USE_READ, USE_WRITTEN, USE_ABSENT };
+enum use { USE_READ, USE_WRITTEN, USE_ABSENT, USE_SHARED /* written, and read under another name */ };
 
 static void add_view(struct loop_program *p, const char *name, const char *element, int64_t rows, int64_t columns,
                      enum use use, struct buffer *parameters)
 {
-    static const char *const words[] = { "", " output", " absent" }, *const directions[] = { "in", "inout", "in?" };
+    static const char *const words[] = {"", " output", " absent", " output"};
+    static const char *const directions[] = {"in", "inout", "in?", "inout"};
+    int number = p->views += 1 + (use == USE_SHARED);
     int64_t pitch = (columns + 7) / 8 * 8 + 8 * random_below(&p->random, 2);
     char extent[32] = "?";
     if (p->fixed)
@@ -37,8 +40,15 @@ static void add_view(struct loop_program *p, const char *name, const char *eleme
                   (long long)rows, (long long)columns, (long long)pitch, (long long)int64_max(1, pitch * rows),
                   p->next++, words[use]);
     buffer_printf(parameters, "%s%%%s: view<%s, [?, %s], [?, 1], %s> {align(16), stride_multiple(4, 0), "
-                  "limit(2147483648), restrict}", parameters->size ? ", " : "", name, element, extent,
-                  directions[use]);
+                  "limit(2147483648)%s}", parameters->size ? ", " : "", name, element, extent,
+                  directions[use], use == USE_SHARED ? "" : ", restrict");
+    if (use != USE_SHARED)
+        return;
+    buffer_printf(p->out, "// view extent %lld %lld stride %lld 1 elements %lld block 1 content 0 fill 0 "
+                  "alias %d offset 0\n", (long long)rows, (long long)columns, (long long)pitch,
+                  (long long)int64_max(1, pitch * rows), number - 1);
+    buffer_printf(parameters, ", %%%s2: view<%s, [?, %s], [?, 1], in> {align(16), stride_multiple(4, 0), "
+                  "limit(2147483648)}", name, element, extent);
 }
 
 /* The sum grows by a tile and stays small. */
@@ -96,7 +106,7 @@ static void statement(struct loop_program *p, const char *place)
     switch (random_below(&p->random, 10)) {
     case 0: case 1: case 2: load_slice(p, chance(p, 85) ? "x" : "none", "row", place); return;
     case 3: case 4: load_gathered(p, place); return;
-    case 5: load_slice(p, "z", "row", place); return;
+    case 5: load_slice(p, p->shared ? "z2" : "z", "row", place); return;
     case 6: buffer_printf(p->out, "store %%z[%%row, %%%s +: %d], %%%s\n", place, p->tile, p->sum); return;
     case 7: buffer_printf(p->out, "%%h%d = atomic action(add) order(%s) scope(gpu) %%h[%%row, %%nought], %%one : i32\n",
                           n, chance(p, 70) ? "relaxed" : "acq_rel"); return;
@@ -206,6 +216,7 @@ void fuzz_generate_loop(struct buffer *out, uint64_t seed)
     p->length = random_below(&p->random, 12) * p->step + (chance(p, 60) ? random_below(&p->random, p->step) : 0);
     p->carries_place = chance(p, 35);
     p->fixed = chance(p, 25);
+    p->shared = chance(p, 35);
     if (p->fixed) {
         p->step = p->tile;
         p->length = random_between(&p->random, 1, 12) * p->step;
@@ -214,7 +225,7 @@ void fuzz_generate_loop(struct buffer *out, uint64_t seed)
     add_view(p, "x", "f32", p->rows, p->length, USE_READ, &parameters);
     add_view(p, "none", "f32", p->rows, p->length, USE_ABSENT, &parameters);
     add_view(p, "ids", "i32", p->rows, p->length, USE_READ, &parameters);
-    add_view(p, "z", "f32", p->rows, p->length, USE_WRITTEN, &parameters);
+    add_view(p, "z", "f32", p->rows, p->length, p->shared ? USE_SHARED : USE_WRITTEN, &parameters);
     add_view(p, "h", "i32", p->rows, 4, USE_WRITTEN, &parameters);
     add_view(p, "y", "f32", p->rows, p->tile + 1, USE_WRITTEN, &parameters);
     buffer_printf(out, "kernel @fuzz(%s) grid(1) level(value)", parameters.data);

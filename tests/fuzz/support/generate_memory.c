@@ -331,11 +331,11 @@ void fuzz_memory_statement(struct generator *g)
         ASSUME,     LOAD,       LOAD,       LOAD,       LOAD,       STORE,      STORE,      ATOMIC,
         ATOMIC,     ATOMIC,     ATOMIC,     ATOMIC,     ATOMIC,     BY_POINTER, BY_POINTER, BY_POINTER,
         BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER,
-        BY_POINTER, ASK,        ASK,        SUBVIEW,    SUBVIEW,    PERMUTE,    OWN_PART};
+        BY_POINTER, BY_POINTER, ASK,        ASK,        SUBVIEW,    SUBVIEW,    PERMUTE,    OWN_PART};
     enum kind kind =
         g->limits.no_memory_tricks ? LOAD : kinds[random_below(&g->random, (int)(sizeof kinds / sizeof *kinds))];
     struct known_view view = g->views.data[random_below(&g->random, g->views.count)]; /* a copy: the vector may move */
-    bool written = kind == BY_POINTER && random_chance(&g->random, 80); /* where pointers may do more than read */
+    bool written = kind == BY_POINTER && random_chance(&g->random, 85); /* where pointers may do more than read */
     for (int tries = 0; tries < 16 && (!fits(g, &view, kind) || (written && !view.own_rows && !view.atomic)); tries++)
         view = g->views.data[random_below(&g->random, g->views.count)];
     if (!fits(g, &view, kind))

@@ -22,6 +22,9 @@ struct product_program {
     bool counts_down, by_step, narrow_count, free_start; /* counts_down by_step: the variable itself goes back */
     bool has_extra, attention, reduced, rescaled, in_place, read_back, by_while;
     bool wide, branched, has_second;
+    const char *again;        /* what c is read by: its own name, or that of a view of the same memory */
+    int views, c_number;
+    int64_t c_pitch;
     int inner;                /* attention: depth of the first product */
     int next;                 /* number for names */
 };
@@ -36,10 +39,25 @@ static void add_view(struct product_program *p, const char *name, const char *el
                   (long long)rows,
                   (long long)columns, (long long)(by_columns ? 1 : pitch), (long long)(by_columns ? pitch : 1),
                   (long long)int64_max(1, pitch * other), p->next++, strcmp(direction, "inout") == 0 ? " output" : "");
-    buffer_printf(parameters,
-                  "%s%%%s: view<%s, [?, ?], [%s], %s> {align(16), stride_multiple(%s), limit(2147483648), restrict}",
-                  parameters->size ? ", " : "", name, element, by_columns ? "1, ?" : "?, 1", direction,
-                  by_columns ? "0, 8" : "8, 0");
+    bool is_c = !strcmp(name, "c"), shared = is_c && strcmp(p->again, "c") != 0;
+    p->views++;
+    if (is_c) {
+        p->c_number = p->views;
+        p->c_pitch = pitch;
+    }
+    buffer_printf(parameters, "%s%%%s: view<%s, [?, ?], [%s], %s> {align(16), stride_multiple(%s), "
+                  "limit(2147483648)%s}", parameters->size ? ", " : "", name, element,
+                  by_columns ? "1, ?" : "?, 1", direction, by_columns ? "0, 8" : "8, 0", shared ? "" : ", restrict");
+}
+
+/* The memory of c once more, to be read. */
+static void add_again(struct product_program *p, const char *element, struct buffer *head, struct buffer *parameters)
+{
+    buffer_printf(head, "// view extent %lld %lld stride %lld 1 elements %lld block 1 content 0 fill 0 "
+                  "alias %d offset 0\n", (long long)p->rows, (long long)p->columns, (long long)p->c_pitch,
+                  (long long)int64_max(1, p->c_pitch * p->rows), p->c_number);
+    buffer_printf(parameters, ", %%%s: view<%s, [?, ?], [?, 1], in> {align(16), stride_multiple(8, 0), "
+                  "limit(2147483648)}", p->again, element);
 }
 
 /* -8 .. 8, whatever it was. */
@@ -188,8 +206,8 @@ static void loop(struct product_program *p)
         factor(p, "x", "a", "row", p->m, "nought", p->inner, false);
     if (p->in_place) /* what the output holds is added to */
         buffer_printf(p->out, "%%none_c = constant value(0.0) : f32\n"
-                              "%%start = load %%c[%%row +: %d, %%column +: %d], %%none_c : f32[%d, %d]\n",
-                              p->m, p->n, p->m, p->n);
+                              "%%start = load %%%s[%%row +: %d, %%column +: %d], %%none_c : f32[%d, %d]\n",
+                              p->again, p->m, p->n, p->m, p->n);
     else
         buffer_printf(p->out, "%%start = constant value(%d.0) : f32[%d, %d]\n", random_chance(&p->random, 70) ? 0 : 3,
                       p->m, p->n);
@@ -302,9 +320,9 @@ static void epilogue(struct product_program *p)
         const char *element = p->c_is_narrow ? p->element : "f32";
         buffer_printf(p->out,
                       "%%none_z = constant value(0.0) : %s\n"
-                      "%%back = load %%c[%%row +: %d, %%column +: %d], %%none_z : %s[%d, %d]\n"
+                      "%%back = load %%%s[%%row +: %d, %%column +: %d], %%none_z : %s[%d, %d]\n"
                               "%%doubled = add %%back, %%back : %s[%d, %d]\n"
-                              "store %%out[%%row +: %d, %%column +: %d], %%doubled\n", element,
+                              "store %%out[%%row +: %d, %%column +: %d], %%doubled\n", element, p->again,
                       p->m, p->n, element, p->m, p->n, element, p->m, p->n, p->m, p->n);
     }
     buffer_puts(p->out, "return\n}\n");
@@ -349,6 +367,7 @@ static void choose(struct product_program *p)
     p->rescaled = random_chance(random, 40);
     p->in_place = !p->c_is_narrow && random_chance(random, 40);
     p->read_back = random_chance(random, 10);
+    p->again = (p->in_place || p->read_back) && random_chance(random, 40) ? "c2" : "c";
     p->by_while = !p->counts_down && random_chance(random, 12);
     p->inner = 16 << random_below(random, 3);
     if (p->attention) {
@@ -392,6 +411,8 @@ void fuzz_generate_product(struct buffer *out, uint64_t seed)
     if (p->summed)
         add_view(p, "r", "f32", down, p->rows, false, "inout", out, &parameters);
     add_view(p, "c", p->c_is_narrow ? p->element : "f32", p->rows, p->columns, false, "inout", out, &parameters);
+    if (!strcmp(p->again, "c2"))
+        add_again(p, p->c_is_narrow ? p->element : "f32", out, &parameters);
     if (p->has_second)
         add_view(p, "o", p->c_is_narrow ? "f32" : p->element, p->rows, p->columns, false, "inout", out, &parameters);
     if (p->read_back)
