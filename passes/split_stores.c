@@ -18,7 +18,7 @@
 
 enum {
     MOST_REGISTERS = 255,
-    WORKING_REGISTERS = 48, /* for addresses and what a body computes with */
+    WORKING_REGISTERS = 64, /* for addresses and what a body computes with */
     PART_REGISTERS = 32,
     MOST_PARTS = 64
 };
@@ -35,6 +35,7 @@ struct cut {
     struct ir_access access;
     struct ir_value *source;             /* in front of conversions */
     int axis, dimension, parts;          /* of the tile, of the view */
+    int words, registers;                /* that it takes in full, and that there are */
     const struct layout *layout, *stored; /* of a part: computed, and stored */
 };
 
@@ -68,9 +69,9 @@ static int registers_of(const struct ir_function *function, const struct ir_oper
     return each < MOST_REGISTERS ? each : MOST_REGISTERS;
 }
 
-struct weighing { const struct panel *panel; bool *seen; int words; bool bodies; };
+/* What a value and its operands take in registers: tiles that are there anyway, and what bodies make of them. */
+struct weighing { const struct panel *panel; bool *seen; int there, made; };
 
-/* Adds what the value and its operands keep in registers. */
 static void weigh(struct weighing *w, struct ir_value *value)
 {
     if (!layout_rule_has(value) || value->id >= w->panel->map_count || w->seen[value->id])
@@ -78,17 +79,19 @@ static void weigh(struct weighing *w, struct ir_value *value)
     w->seen[value->id] = true;
     const struct ir_operation *op = value->definition;
     if (!panel_computes(w->panel, value)) {
-        w->words += words_of(value->type);
+        w->there += words_of(value->type);
         return;
     }
-    if (op->opcode == OP_MAP) {
-        w->words += words_of(value->type);
-        w->bodies = true;
-    }
+    w->made += op->opcode == OP_MAP ? words_of(value->type) : 0;
     for (int i = 0; i < op->operand_count; i++)
         weigh(w, op->operands[i]);
-    for (int r = 0; r < op->region_count && op->opcode == OP_IF; r++)
+    int before = w->made, most = before; /* one of the arms is taken */
+    for (int r = 0; r < op->region_count && op->opcode == OP_IF; r++) {
+        w->made = before;
         weigh(w, ir_terminator(op->regions[r])->operands[value->index]);
+        most = w->made > most ? w->made : most;
+    }
+    w->made = most;
 }
 
 /* The view's dimension behind the tile's, or -1. */
@@ -101,30 +104,39 @@ static int view_dimension(const struct ir_access *access, int axis)
     return -1;
 }
 
-/* The fewest parts that are small enough, along the last dimension that can be cut so. */
-static bool find_parts(struct splitting *s, struct cut *cut)
+/* The fewest parts along a dimension that fit beside what is there. */
+static bool cut_along(struct splitting *s, struct cut *cut, int made, int room)
 {
     const struct ir_type *type = cut->source->type;
     const struct layout *stored = cut->access.value->type->layout;
-    for (cut->axis = type->rank - 1; cut->axis >= 0; cut->axis--)
-        for (cut->parts = 2; cut->parts <= MOST_PARTS && type->extent[cut->axis] % cut->parts == 0; cut->parts *= 2) {
-            if (words_of(type) > cut->parts * PART_REGISTERS)
-                continue;
-            cut->layout = layout_shrink(s->table, type->layout, cut->axis, cut->parts);
-            cut->stored = layout_shrink(s->table, stored, cut->axis, cut->parts);
-            cut->dimension = view_dimension(&cut->access, cut->axis);
-            if (cut->layout && cut->stored && cut->dimension >= 0)
-                return true;
-        }
+    cut->dimension = view_dimension(&cut->access, cut->axis);
+    for (cut->parts = 2; cut->parts <= MOST_PARTS && type->extent[cut->axis] % cut->parts == 0; cut->parts *= 2) {
+        if (words_of(type) > cut->parts * PART_REGISTERS || made > cut->parts * room)
+            continue;
+        cut->layout = layout_shrink(s->table, type->layout, cut->axis, cut->parts);
+        cut->stored = layout_shrink(s->table, stored, cut->axis, cut->parts);
+        if (cut->layout && cut->stored && cut->dimension >= 0)
+            return true;
+    }
     return false;
 }
 
-static void open_panel(struct splitting *s, const struct cut *cut, struct panel *panel)
+/* False: all of it fits, or it cannot be cut. */
+static bool find_cut(struct splitting *s, struct cut *cut, struct panel *panel)
 {
-    *panel = (struct panel){ .axis = cut->axis, .layout = cut->layout };
-    panel->adapter = (struct layout_adapter){ s->function->module, s->table, s->context->arena, s->function->warps };
-    panel->length = cut->source->type->extent[cut->axis] / cut->parts;
-    panel_open(panel, s->function, cut->source, NULL, 0);
+    cut->registers = registers_of(s->function, cut->store);
+    for (cut->axis = cut->source->type->rank - 1; cut->axis >= 0; cut->axis--) {
+        panel->axis = cut->axis;
+        struct weighing w = { .panel = panel, .seen = ARENA_ARRAY(s->context->arena, bool, panel->map_count) };
+        weigh(&w, cut->source);
+        int free = cut->registers - WORKING_REGISTERS, room = free - w.there;
+        cut->words = w.there + w.made;
+        if (!w.made || cut->words <= free)
+            return false;
+        if (cut_along(s, cut, w.made, room > PART_REGISTERS ? room : PART_REGISTERS))
+            return true;
+    }
+    return false;
 }
 
 static void emit_parts(const struct cut *cut, struct panel *panel)
@@ -162,18 +174,17 @@ static void visit(struct ir_operation *op, void *data)
     for (int d = 0; d < cut.access.rank; d++)
         if (cut.access.place[d] == IR_GATHER)
             return;
-    if (!cut.source->type->layout || !cut.access.value->type->layout || !find_parts(s, &cut))
+    if (!cut.source->type->layout || !cut.access.value->type->layout)
         return;
-    struct panel panel;
-    open_panel(s, &cut, &panel);
-    struct weighing weighing = { &panel, ARENA_ARRAY(s->context->arena, bool, panel.map_count), 0, false };
-    weigh(&weighing, cut.source);
-    int registers = registers_of(s->function, op);
-    if (!weighing.bodies || weighing.words <= registers - WORKING_REGISTERS || !pass_fuel(s->context))
+    struct panel panel = { .adapter = { s->function->module, s->table, s->context->arena, s->function->warps } };
+    panel_open(&panel, s->function, cut.source, NULL, 0);
+    if (!find_cut(s, &cut, &panel) || !pass_fuel(s->context))
         return;
+    panel.layout = cut.layout;
+    panel.length = cut.source->type->extent[cut.axis] / cut.parts;
     pass_remark(s->context, op->at,
                 "this store is made in %d parts: what it stores takes %d of %d registers on its way", cut.parts,
-                weighing.words, registers);
+                cut.words, cut.registers);
     emit_parts(&cut, &panel);
     s->changed = true;
 }
