@@ -17,11 +17,13 @@
 #include <math.h>
 
 #include "passes/rewrite.h"
+#include "targets/target.h"
 
 enum {
     COPY_LATENCY = 1000,        /* of a copy, on a loaded memory */
     BYTES_A_CYCLE = 32,         /* that L2 gives each multiprocessor when all ask */
-    CHEAP_SLOTS = 4, MOST_SHARED = 8, FREE_SLOTS = 6, MOST_SLOTS = 16
+    CHEAP_SLOTS = 4, MOST_SHARED = 8, FREE_SLOTS = 6, MOST_SLOTS = 16,
+    BUSY_WARPS = 16, MOST_REGISTERS = 255
 };
 
 static void place_operation(struct planned_operation *op, double *ready, double *clock, double *tensor_free)
@@ -76,6 +78,59 @@ int loop_plan_position(const struct loop_plan *plan, const struct ir_operation *
         if (plan->operations[i].operation == operation)
             return i;
     return -1;
+}
+
+/* ---- registers ---- */
+
+int loop_plan_registers(const struct ir_function *function, const struct ir_operation *loop,
+                        const struct ir_block *body)
+{
+    const struct ir_operation *parent = loop->block->parent;
+    int warps = function->warps, most, spare = 0;
+    for (; parent && parent->opcode != OP_ROLES; parent = parent->block->parent)
+        if (rewrite_has_trait(parent, IR_TRAIT_LOOP))
+            spare += LOOP_PLAN_SPARE / 2; /* for what the loops around need */
+    bool products = false;
+    for (const struct ir_operation *op = body->first; op; op = op->next)
+        products |= op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC;
+    if (parent) { /* what the role was given */
+        const struct ir_attribute *list = ir_attribute(parent, IR_ATTRIBUTE_ROLE_REGISTERS);
+        const struct ir_attribute *sizes = ir_attribute(parent, IR_ATTRIBUTE_ROLE_WARPS);
+        most = MOST_REGISTERS;
+        for (int i = 0; list && sizes && i < list->count; i++)
+            if (sizes->list[i] == warps && list->list[i])
+                most = (int)int64_min(most, list->list[i]);
+    } else {
+        int resident = products || warps > BUSY_WARPS ? warps : BUSY_WARPS;
+        most = 65536 / 32 / (resident ? resident : 1);
+    }
+    if (function->max_registers > 0 && function->max_registers < most)
+        most = function->max_registers;
+    return (most > MOST_REGISTERS ? MOST_REGISTERS : most) - spare;
+}
+
+int loop_plan_pressure(struct arena *arena, const struct ir_block *body)
+{
+    const int *taken = schedule_pressure(arena, body);
+    int most = 0, i = 0;
+    for (const struct ir_operation *op = body->first; op; op = op->next, i++)
+        most = taken[i] > most ? taken[i] : most;
+    return most;
+}
+
+int loop_plan_residents(const struct ir_function *function, const struct target_row *target, int registers)
+{
+    int warps = function->warps > 0 ? function->warps : 1;
+    int blocks = target->registers / (32 * warps * (registers < MOST_REGISTERS ? registers : MOST_REGISTERS));
+    if (blocks > target->warps / warps)
+        blocks = target->warps / warps;
+    return blocks > 0 ? blocks : 1;
+}
+
+int loop_plan_residents_beside(const struct target_row *target, int blocks, int64_t bytes)
+{
+    int64_t fit = bytes > 0 ? target->shared_bytes / bytes : blocks;
+    return (int)(fit < blocks ? fit : blocks);
 }
 
 /* ---- rings ---- */

@@ -41,6 +41,19 @@ struct loop_plan loop_plan_make(struct arena *arena, const struct target_row *ta
 /* The position of the operation of the body that is `operation` or holds it; -1: none. */
 int loop_plan_position(const struct loop_plan *plan, const struct ir_operation *operation);
 
+/* ---- registers ---- */
+
+enum { LOOP_PLAN_SPARE = 48 /* registers of a thread for what is not a tile */ };
+/* Registers that a thread has for the loop. */
+int loop_plan_registers(const struct ir_function *function, const struct ir_operation *loop,
+                        const struct ir_block *body);
+/* The most registers of a thread that tiles take anywhere in the body. */
+int loop_plan_pressure(struct arena *arena, const struct ir_block *body);
+/* Blocks on a multiprocessor whose threads have so many registers, one at least; and how many of them when each takes
+ * so many bytes of shared memory, perhaps none. */
+int loop_plan_residents(const struct ir_function *function, const struct target_row *target, int registers);
+int loop_plan_residents_beside(const struct target_row *target, int blocks, int64_t bytes);
+
 /* ---- rings ---- */
 
 /* The slots of one ring and why. */

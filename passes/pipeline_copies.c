@@ -151,6 +151,23 @@ static bool owns_buffer(const struct ir_operation *copy, const struct ir_value *
     return true;
 }
 
+const char *pipeline_source_problem(const struct ir_operation *loop, const struct ir_operation *reader)
+{
+    struct ir_access access;
+    ir_access_of(reader, &access);
+    for (int i = 0; i < 1 + access.rank; i++)
+        if (!is_movable(reader->operands[i], loop->regions[0], 0))
+            return "where it reads depends on more than the loop's variable";
+    return is_written_in(loop->regions[0], access.view) ? "the loop may write what it reads" : NULL;
+}
+
+const char *pipeline_loop_problem(const struct ir_operation *loop)
+{
+    if (ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0))
+        return "its step multiplies";
+    return ir_is_signed(loop->operands[0]->type->element) ? NULL : "its variable has no sign";
+}
+
 /* NULL: the copy can run ahead. */
 static const char *problem_of_copy(const struct ir_operation *loop, const struct ir_operation *copy)
 {
@@ -160,11 +177,9 @@ static const char *problem_of_copy(const struct ir_operation *loop, const struct
         return "it does not fill a buffer of its own";
     if (!use || use->next || use->user->opcode != OP_WAIT || use->user->block != copy->block)
         return "it is not waited for in the loop's body";
-    for (int i = 0; i < 1 + access.rank; i++)
-        if (!is_movable(copy->operands[i], loop->regions[0], 0))
-            return "where it reads depends on more than the loop's variable";
-    if (is_written_in(loop->regions[0], access.view))
-        return "the loop may write what it reads";
+    const char *problem = pipeline_source_problem(loop, copy);
+    if (problem)
+        return problem;
     return owns_buffer(copy, access.buffer) ? NULL : "its buffer is used for other things too";
 }
 
@@ -179,12 +194,9 @@ static bool has_copies(const struct ir_operation *loop)
 static void plan_loop(struct pipelining *p, struct ir_operation *loop)
 {
     struct pipelined_loop plan = { .loop = loop, .asynchronous = p->asynchronous };
-    if (ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0)) {
-        pass_remark(p->context, loop->at, "copies wait in this loop: its step multiplies");
-        return;
-    }
-    if (!ir_is_signed(loop->operands[0]->type->element)) {
-        pass_remark(p->context, loop->at, "copies wait in this loop: its variable has no sign");
+    const char *refusal = pipeline_loop_problem(loop);
+    if (refusal) {
+        pass_remark(p->context, loop->at, "copies wait in this loop: %s", refusal);
         return;
     }
     for (struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
@@ -314,6 +326,25 @@ static int64_t own_bytes(const struct pipelining *p, int number)
     return bytes;
 }
 
+static void find_product(struct ir_operation *op, void *data) { *(bool *)data |= op->opcode == OP_DOT_ASYNC; }
+
+/* Products keep a multiprocessor busy with one block; other loops need several, which want rings of their own. */
+static bool holds_products(const struct pipelining *p)
+{
+    bool found = false;
+    for (int i = 0; i < p->loops.count; i++)
+        ir_walk(p->loops.data[i].loop->regions[0], find_product, &found);
+    return found;
+}
+
+static int residents(const struct pipelining *p)
+{
+    int taken = 0;
+    for (int i = 0; i < p->loops.count; i++)
+        taken = (int)int64_max(taken, loop_plan_pressure(p->context->arena, p->loops.data[i].loop->regions[0]));
+    return loop_plan_residents(p->function, p->context->target, taken + LOOP_PLAN_SPARE);
+}
+
 /* Slots for each loop, by latency and by the room there is. */
 static void choose_slots(struct pipelining *p)
 {
@@ -329,7 +360,10 @@ static void choose_slots(struct pipelining *p)
         rings[i] = &p->loops.data[i].ring;
         rings[i]->bytes = own_bytes(p, i);
     }
-    loop_plan_share(rings, p->loops.count, room);
+    int blocks = holds_products(p) || !target ? 1 : residents(p);
+    while (!loop_plan_share(rings, p->loops.count, room / blocks) || (blocks > 1 && rings[0]->slots < 2))
+        if (--blocks < 1)
+            break;
     for (int i = 0; i < p->loops.count; i++)
         p->loops.data[i].slots = rings[i]->slots;
 }

@@ -102,7 +102,7 @@ static struct ir_value *slot_of(struct ir_builder *builder, struct ir_value *rin
     return slot;
 }
 
-static void copy_attributes(struct ir_operation *to, const struct ir_operation *from)
+void pipeline_copy_attributes(struct ir_operation *to, const struct ir_operation *from)
 {
     const struct ir_attribute *place = ir_attribute(from, IR_ATTRIBUTE_PLACE);
     ir_set_list(to, IR_ATTRIBUTE_PLACE, place->count, place->list);
@@ -154,7 +154,7 @@ static struct ir_value *load_tile(struct ir_builder *builder, const struct ir_op
     const struct ir_type *type = tile_type(access, copy);
     operands[count] = ir_constant_bits(builder, ir_type_scalar(builder->module->context, type->element), 0);
     struct ir_value *tile = ir_build_value(builder, OP_LOAD, type, count + 1, operands);
-    copy_attributes(tile->definition, copy);
+    pipeline_copy_attributes(tile->definition, copy);
     return tile;
 }
 
@@ -175,7 +175,7 @@ static struct ir_value *start_copy(const struct emitter *e, struct ahead *ahead,
     if (!e->plan->asynchronous)
         return load_tile(builder, copy->copy, &access, operands, count);
     operands[count] = slot_of(builder, copy->ring, index);
-    copy_attributes(ir_build(builder, OP_CP_ASYNC, count + 1, operands, 0, NULL), copy->copy);
+    pipeline_copy_attributes(ir_build(builder, OP_CP_ASYNC, count + 1, operands, 0, NULL), copy->copy);
     return NULL;
 }
 
@@ -306,19 +306,20 @@ static void plan_ahead(struct emitter *e, struct ir_builder *builder, struct ir_
 }
 
 /* Where copies start: behind the first product, whose fragments are then on their way before addresses are computed;
- * at the top where there is none, or where the copies go through registers and should have all the time there is. */
-static struct ir_operation *start_of_copies(const struct emitter *e, struct ir_operation *top)
+ * where there is none, behind the wait at the top, with which nobody reads the slot any more (`first`).  Copies that go
+ * through registers write it at the end, and should have all the time there is: at the very top. */
+static struct ir_operation *start_of_copies(const struct emitter *e, struct ir_block *body, struct ir_operation *first)
 {
-    for (struct ir_operation *op = top; op && e->plan->asynchronous; op = op->next)
+    for (struct ir_operation *op = first; op && e->plan->asynchronous; op = op->next)
         if (op->opcode == OP_DOT_ASYNC)
             return op->next;
-    return top;
+    return e->plan->asynchronous ? first : body->first;
 }
 
 static void build_body(struct emitter *e, struct ir_value *last)
 {
     struct ir_block *body = e->loop->regions[0];
-    struct ir_operation *yield = ir_terminator(body);
+    struct ir_operation *yield = ir_terminator(body), *first = body->first;
     struct ir_builder top = { .module = e->function->module, .block = body, .before = body->first, .at = e->loop->at };
     struct ahead ahead = open_ahead(e, body);
     build_wait(&top, e->plan->asynchronous, e->plan->slots - 2);
@@ -327,7 +328,7 @@ static void build_body(struct emitter *e, struct ir_value *last)
         read_from(copy->buffer, slot_of(&top, copy->ring, e->read), body);
     }
     struct ir_builder start = top, bottom = top;
-    start.before = start_of_copies(e, body->first);
+    start.before = start_of_copies(e, body, first);
     bottom.before = yield;
     plan_ahead(e, &start, last, &ahead);
     for (int c = 0; c < e->plan->copies.count; c++) {
@@ -389,7 +390,7 @@ void pipeline_emit_alone(struct pass_context *context, struct ir_operation *copy
         ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
     if (asynchronous) {
         struct ir_operation *started = ir_build(&builder, OP_CP_ASYNC, copy->operand_count, copy->operands, 0, NULL);
-        copy_attributes(started, copy);
+        pipeline_copy_attributes(started, copy);
         build_commit(&builder, true);
     } else {
         struct ir_value *operands[IR_MAX_RANK + 3];

@@ -5,7 +5,6 @@
 #include "passes/schedule.h"
 
 enum {
-    SPARE_REGISTERS = 48, BUSY_WARPS = 16, MOST_REGISTERS = 255,
     MOST_SHIFTED = 32, /* registers that change places in each iteration, where a load is more than one ahead */
     FEW_REGISTERS = 8,
     MOST_TOGETHER = 4, MOST_OPERATIONS = 80, SPARE_TOGETHER = 24,
@@ -122,32 +121,6 @@ static void follow_places(struct schedule *s, const struct timing *t)
 
 /* ---- registers ---- */
 
-static int registers_there_are(const struct schedule *s)
-{
-    const struct ir_operation *parent = s->loop->block->parent;
-    int warps = s->function->warps, most, spare = 0;
-    for (; parent && parent->opcode != OP_ROLES; parent = parent->block->parent)
-        if (rewrite_has_trait(parent, IR_TRAIT_LOOP))
-            spare += SPARE_REGISTERS / 2; /* for what the loops around need */
-    bool products = false;
-    for (const struct ir_operation *op = s->body->first; op; op = op->next)
-        products |= op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC;
-    if (parent) { /* what the role was given */
-        const struct ir_attribute *list = ir_attribute(parent, IR_ATTRIBUTE_ROLE_REGISTERS);
-        const struct ir_attribute *sizes = ir_attribute(parent, IR_ATTRIBUTE_ROLE_WARPS);
-        most = MOST_REGISTERS;
-        for (int i = 0; list && sizes && i < list->count; i++)
-            if (sizes->list[i] == warps && list->list[i])
-                most = (int)int64_min(most, list->list[i]);
-    } else {
-        int resident = products || warps > BUSY_WARPS ? warps : BUSY_WARPS;
-        most = 65536 / 32 / (resident ? resident : 1);
-    }
-    if (s->function->max_registers > 0 && s->function->max_registers < most)
-        most = s->function->max_registers;
-    return (most > MOST_REGISTERS ? MOST_REGISTERS : most) - spare;
-}
-
 /* Behind its last use of the iteration before, if what follows there covers the latency, or where registers are short a
  * part of it that is worth it. */
 static bool make_late(struct schedule *s, const struct timing *t, struct scheduled_load *load)
@@ -225,7 +198,7 @@ static bool step_back(struct schedule *s)
 /* Distances that the registers can pay for. */
 static void fit_registers(struct schedule *s, struct timing *t, const int *taken)
 {
-    int most = registers_there_are(s) - SPARE_REGISTERS;
+    int most = loop_plan_registers(s->function, s->loop, s->body) - LOOP_PLAN_SPARE;
     do {
         choose_distances(s, t);
         follow_places(s, t);
@@ -246,7 +219,8 @@ static double latency_of(const struct schedule *s, int load)
  * than it takes to keep memory busy: the registers are other blocks' too. */
 static int choose_together(struct schedule *s, const struct timing *t, const int *taken)
 {
-    int registers = 0, most = 0, room = registers_there_are(s) - SPARE_TOGETHER, together = 1;
+    int room = loop_plan_registers(s->function, s->loop, s->body) - SPARE_TOGETHER;
+    int registers = 0, most = 0, together = 1;
     int stages = s->function->stages > 0 && s->function->stages < MOST_TOGETHER ? s->function->stages : MOST_TOGETHER;
     double latency = 0;
     for (int i = 0; i < t->plan.count; i++)

@@ -1,5 +1,6 @@
 /* Random loops with loads through the pipelines of GPUs and of the processor: the interpreter behind each pass.  A run
- * in which no while was counted, no load ran ahead and no iterations worked together has tested nothing and fails.
+ * in which no while was counted, no load ran ahead, in registers or through shared memory, and no iterations worked
+ * together has tested nothing and fails.
  *     loops_test FIRST_SEED COUNT [print]  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +9,10 @@
 #include "support/generate_loop.h"
 #include "targets/target.h"
 
-enum reached { REACHED_COUNTED, REACHED_TOGETHER, REACHED_AHEAD, REACHED_COUNT };
-static const char *const reached_name[REACHED_COUNT] = { "counted", "together", "ahead" };
+enum reached { REACHED_COUNTED, REACHED_TOGETHER, REACHED_AHEAD, REACHED_STAGED, REACHED_COUNT };
+static const char *const reached_name[REACHED_COUNT] = { "counted", "together", "ahead", "staged" };
 struct counts { int programs, failures, reached[REACHED_COUNT]; int64_t runs; };
-struct seen { int whiles, loops, undefined; };
+struct seen { int whiles, loops, undefined, rings; };
 
 static void look(struct ir_operation *op, void *context)
 {
@@ -19,6 +20,7 @@ static void look(struct ir_operation *op, void *context)
     seen->whiles += op->opcode == OP_WHILE;
     seen->loops += op->opcode == OP_FOR;
     seen->undefined += op->opcode == OP_UNDEFINED;
+    seen->rings += op->opcode == OP_BUFFER && op->results[0]->type->slots > 1;
 }
 
 static void check(uint64_t seed, const char *target, struct counts *counts)
@@ -46,6 +48,7 @@ static void check(uint64_t seed, const char *target, struct counts *counts)
     counts->reached[REACHED_COUNTED] += after.whiles < before.whiles;
     counts->reached[REACHED_TOGETHER] += after.loops + after.whiles > before.loops + before.whiles;
     counts->reached[REACHED_AHEAD] += after.undefined > 0;
+    counts->reached[REACHED_STAGED] += after.rings > 0;
     counts->programs++;
     if (reason.size) {
         counts->failures++;

@@ -95,6 +95,35 @@ slice='a[m*64 +: 64, k +: 64]'
     gives sm_90a specialise "a producer brings this by TMA: 8 slots of 16384 bytes: $hide more would bring nothing"
 }
 
+@test "why wide loads do not go through shared memory" {
+    local what='loads of this loop do not go through shared memory:'
+    rows() { # PARAMETER LOOP [CLAUSE]
+        cat >k.tile <<END
+kernel k(x: in f32[M, N]${1:+, $1}, y: out f32[M]) grid(m: M) ${3-}
+{
+    var acc = f32[16384](0);
+    $2
+    y[m] = sum(acc, axis = 0);
+}
+END
+    }
+    local all='for j in 0..N step 16384'
+    rows '' "$all acc += x[m, j +: 16384];"
+    gives sm_80 stage_loads "$what its iterations may be few; with stages = 3 (tune) they would, and an iteration would take 2048 cycles instead of 2976"
+    rows '' "$all acc += x[m, j +: 16384];" 'tune(stages: 2..=4 = 3)'
+    lacks sm_80 stage_loads "$what"
+    gives sm_80 stage_loads 'this load goes through shared memory, to run ahead: loads of another iteration would take 32 registers and there are 16; an iteration takes 2048 cycles instead of 2976'
+    gives sm_90a pipeline_copies '1 copy of this loop runs 2 iterations ahead, in 3 slots: an iteration takes 2048 cycles, a copy 3048, so that 3 hide it; the schedule asks for no more'
+    rows '' 'for j in 0..262144 step 16384 acc += x[m, j +: 16384];'
+    lacks sm_80 stage_loads "$what"
+    rows '' "$all acc += load(x[m, j +: 16384], other = 1.0);" 'tune(stages: 2..=4 = 3)'
+    gives sm_80 stage_loads "$what what lies outside the view is not zero"
+    rows 'at: in i64[Q]' "$all acc += x[m, at[j/16384]*16384 +: 16384];" 'tune(stages: 2..=4 = 3)'
+    gives sm_80 stage_loads "$what where it reads depends on more than the loop's variable"
+    rows '' 'for j in 1..N step *2 acc += x[m, j*16384 +: 16384];' 'tune(stages: 2..=4 = 3)'
+    gives sm_80 stage_loads "$what its step multiplies"
+}
+
 @test "why blocks of a cluster do not work together" {
     product "$slice"
     sed -i 's/^{/    tune(cluster: {1, 2, 4} = 2)\n{/' k.tile

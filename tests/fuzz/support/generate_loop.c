@@ -15,6 +15,7 @@ struct loop_program {
     enum form form;
     int tile, step;
     int64_t rows, length;
+    bool wide;                /* registers do not hold two tiles: they go through shared memory where they can */
     bool carries_place;       /* a place that goes with the loop, by a step of its own */
     bool shared;              /* what the loop writes is read by another view of the same memory */
     bool fixed;               /* lengths are known when it is compiled, and the loop ends with the row */
@@ -65,12 +66,14 @@ static void add_up(struct loop_program *p, const char *value)
 static void load_slice(struct loop_program *p, const char *view, const char *row, const char *place)
 {
     int n = p->next++, beside = chance(p, p->fixed ? 10 : 30) ? random_between(&p->random, -3, 9) : 0;
+    if (p->wide) /* aligned, most of them */
+        beside *= 4;
     char name[16];
     snprintf(name, sizeof name, "v%d", n);
     buffer_printf(p->out, "%%b%d = constant value(%d) : index\n%%p%d = add %%%s, %%b%d : index\n", n, beside, n, place,
                   n);
     const char *at = "p";
-    if (chance(p, 20)) {
+    if (chance(p, p->wide ? 5 : 20)) {
         buffer_printf(p->out, "%%i%d = iota : index[%d]\n%%w%d = splat %%%s : index[%d]\n"
                               "%%m%d = compare predicate(lt) %%i%d, %%w%d : bool[%d]\n"
                               "%%%s = load %%%s[%%%s, %%%s%d +: %d], %%other, %%m%d : f32[%d]\n", n, p->tile, n, place,
@@ -193,15 +196,16 @@ static void prelude(struct loop_program *p)
                   "%%row = grid_index dimension(0) : index\n%%long = extent dimension(1) %%x : index\n"
                   "%%less = constant value(%d) : index\n%%end = sub %%long, %%less : index\n",
                   down ? -p->step : p->step, chance(p, 20) ? -own : own,
-                  p->fixed ? 0 : chance(p, 25) ? -random_between(&p->random, 1, p->tile)
+                  p->wide ? chance(p, 70) ? 0 : -8 * random_between(&p->random, 1, 9)
+                  : p->fixed ? 0 : chance(p, 25) ? -random_between(&p->random, 1, p->tile)
                                                : random_between(&p->random, 0, chance(p, 80) ? 0 : 5),
                   random_between(&p->random, 0, 9),
                   p->fixed && !down ? 0 : random_between(&p->random, down ? 1 : -3, 5));
     buffer_printf(p->out, "%%no = constant value(0) : i32\n%%one = constant value(1) : i32\n"
                           "%%other = constant value(%d.0) : f32\n%%single = constant value(2.0) : f32\n"
                           "%%most = constant value(64.0) : f32[%d]\n%%least = constant value(-64.0) : f32[%d]\n"
-                          "%%start = constant value(%d.0) : f32[%d]\n", chance(p, 70) ? 0 : 3, p->tile, p->tile,
-                  random_between(&p->random, 0, 1), p->tile);
+                          "%%start = constant value(%d.0) : f32[%d]\n",
+                  chance(p, 70) || p->wide ? 0 : 3, p->tile, p->tile, random_between(&p->random, 0, 1), p->tile);
 }
 
 void fuzz_generate_loop(struct buffer *out, uint64_t seed)
@@ -211,8 +215,11 @@ void fuzz_generate_loop(struct buffer *out, uint64_t seed)
     struct buffer parameters = { 0 };
     p->form = (enum form)random_below(&p->random, FORM_COUNT);
     p->tile = tiles[random_below(&p->random, 5)];
-    p->step = chance(p, 70) ? p->tile : random_between(&p->random, 1, p->tile);
-    p->rows = random_between(&p->random, 1, 3);
+    p->wide = seed % 6 == 1;
+    if (p->wide)
+        p->tile = 8192;
+    p->step = chance(p, 70) || p->wide ? p->tile : random_between(&p->random, 1, p->tile);
+    p->rows = p->wide ? 1 : random_between(&p->random, 1, 3);
     p->length = random_below(&p->random, 12) * p->step + (chance(p, 60) ? random_below(&p->random, p->step) : 0);
     p->carries_place = chance(p, 35);
     p->fixed = chance(p, 25);
@@ -230,8 +237,10 @@ void fuzz_generate_loop(struct buffer *out, uint64_t seed)
     add_view(p, "y", "f32", p->rows, p->tile + 1, USE_WRITTEN, &parameters);
     buffer_printf(out, "kernel @fuzz(%s) grid(1) level(value)", parameters.data);
     int count = warps[random_below(&p->random, 4)], stages = random_below(&p->random, 6);
-    if (count)
-        buffer_printf(out, " warps(%d)", count);
+    if (p->wide || count)
+        buffer_printf(out, " warps(%d)", p->wide ? 8 : count);
+    if (p->wide)
+        stages = 2 + stages / 2;
     if (stages > 1)
         buffer_printf(out, " stages(%d)", stages);
     buffer_puts(out, " {\n");
