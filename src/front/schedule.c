@@ -24,6 +24,46 @@ static void add_knob(struct elaborator *e, struct tuning *tuning, const char *na
     vector_push(e->arena, tuning, ((struct knob){name, item->at, item, is_known(name)}));
 }
 
+/* ---- names that nothing uses ---- */
+
+static bool is_word_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* How often the word stands in the lines from `first` to `last`. */
+static int count_word(const struct source *source, int first, int last, const char *word) {
+    size_t size = strlen(word);
+    int line = 1, count = 0;
+    for (const char *at = source->text; *at && line <= last; at++) {
+        if (*at == '\n') line++;
+        bool begins = line >= first && (at == source->text || !is_word_character(at[-1]));
+        if (begins && strncmp(at, word, size) == 0 && !is_word_character(at[size])) count++;
+    }
+    return count;
+}
+
+/* A name that stands in `tune` and `on` alone chooses nothing.  Looks at the text, where comments count as uses: nothing
+ * is blamed that is used. */
+static void warn_of_unused(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning) {
+    for (int k = 0; k < tuning->count; k++) {
+        const struct knob *knob = &tuning->data[k];
+        int mentions = 1;
+        for (int c = 0; c < kernel->clauses.count; c++)
+            for (int i = 0; kernel->clauses.data[c]->kind == CLAUSE_ON && i < kernel->clauses.data[c]->items.count; i++)
+                mentions += kernel->clauses.data[c]->items.data[i]->name.text == knob->name;
+        if (knob->known || !kernel->body || !knob->at.source ||
+            count_word(knob->at.source, kernel->at.line, kernel->body->closing_at.line, knob->name) > mentions)
+            continue;
+        struct diagnostic *d = diag_report(e->front->diagnostics, DIAGNOSTIC_W1008, knob->at,
+                                           "`%s` is used nowhere, so its value makes no difference", knob->name);
+        static const struct { const char *foreign, *own; } names[] = {
+            {"num_warps", "warps"}, {"num_stages", "stages"}, {"num_ctas", "cluster"}, {"num_consumer_groups", "consumers"}};
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (strcmp(knob->name, names[i].foreign) == 0)
+                front_note(e, d, knob->at, "the compiler's own name for it is `%s`", names[i].own);
+    }
+}
+
 void schedule_declare(struct elaborator *e, const struct ast_declaration *kernel, struct tuning *tuning) {
     for (int c = 0; c < kernel->clauses.count; c++) {
         const struct ast_clause *clause = kernel->clauses.data[c];
@@ -39,6 +79,7 @@ void schedule_declare(struct elaborator *e, const struct ast_declaration *kernel
                              "an item of `tune` is `name: set = default`; `name = value` belongs into `on`");
         }
     }
+    if (!kernel->broken) warn_of_unused(e, kernel, tuning);
 }
 
 /* ---- choosing ---- */
