@@ -86,22 +86,23 @@ static void keep(struct table_program *p, const char *value, enum ir_element ele
 static void write_casts(struct table_program *p)
 {
     static const char *const rounds[] = {"rtne", "rtz", "rtp", "rtn"};
-    for (int to = IR_BOOL; to <= IR_INDEX; to++) {
-        int n = p->next++, input = random_below(&p->random, INPUTS);
-        char value[24];
-        bool is_real = ir_is_float(p->element), narrows = is_real && ir_is_float((enum ir_element)to);
-        if (to == (int)p->element || p->slot >= SLOTS)
-            continue;
-        snprintf(value, sizeof value, "cast%d", n);
-        if (narrows)
-            buffer_printf(p->out, "%%%s = cast round(%s) %%in%d : %s[%d]\n", value,
-                          rounds[random_below(&p->random, 4)], input, name_of((enum ir_element)to), LENGTH);
-        else
-            buffer_printf(p->out, "%%%s = cast %s%%in%d : %s[%d]\n", value,
-                          !is_real && random_chance(&p->random, 60) ? "saturate(1) " : "", input,
-                          name_of((enum ir_element)to), LENGTH);
-        keep(p, value, (enum ir_element)to);
-    }
+    for (int to = IR_BOOL; to <= IR_INDEX; to++)
+        for (int round = 0; round < 4; round++) {
+            int n = p->next++, input = random_below(&p->random, INPUTS);
+            bool real = ir_is_float(p->element), narrows = real && ir_is_float((enum ir_element)to);
+            char value[24];
+            if (to == (int)p->element || p->slot >= SLOTS || (!narrows && round > 0))
+                continue;
+            snprintf(value, sizeof value, "cast%d", n);
+            if (narrows)
+                buffer_printf(p->out, "%%%s = cast round(%s) %%in%d : %s[%d]\n", value, rounds[round], input,
+                              name_of((enum ir_element)to), LENGTH);
+            else
+                buffer_printf(p->out, "%%%s = cast %s%%in%d : %s[%d]\n", value,
+                              !real && random_chance(&p->random, 60) ? "saturate(1) " : "", input,
+                              name_of((enum ir_element)to), LENGTH);
+            keep(p, value, (enum ir_element)to);
+        }
 }
 
 static void write_binary(struct table_program *p, const char *operation, int a, int b)
@@ -150,16 +151,24 @@ static void write_compare(struct table_program *p, const char *predicate)
     keep(p, value, IR_BOOL);
 }
 
-/* Of all elements, seen as a tile again. */
-static void write_reduction(struct table_program *p, const char *attributes)
+/* Of all elements, or of 64 times one, whose value nothing else may touch; seen as a tile again. */
+static void write_reduction(struct table_program *p, const char *attributes, bool equal)
 {
-    char value[24];
+    char value[24], from[24];
     int n = p->next++;
     if (p->slot >= SLOTS)
         return;
+    const char *name = name_of(p->element);
     snprintf(value, sizeof value, "spread%d", n);
-    buffer_printf(p->out, "%%one%d = reduce axis(0) %s %%in%d : %s\n%%%s = splat %%one%d : %s[%d]\n", n, attributes,
-                  random_below(&p->random, INPUTS), name_of(p->element), value, n, name_of(p->element), LENGTH);
+    snprintf(from, sizeof from, "in%d", random_below(&p->random, INPUTS));
+    if (equal) {
+        snprintf(from, sizeof from, "equal%d", n);
+        buffer_printf(p->out, "%%which%d = constant value(%d) : index\n"
+                              "%%any%d = load %%x[%%which%d], %%none : %s\n%%equal%d = splat %%any%d : %s[%d]\n",
+                      n, random_below(&p->random, LENGTH), n, n, name, n, n, name, LENGTH);
+    }
+    buffer_printf(p->out, "%%one%d = reduce axis(0) %s %%%s : %s\n%%%s = splat %%one%d : %s[%d]\n", n, attributes,
+                  from, name, value, n, name, LENGTH);
     keep(p, value, p->element);
 }
 
@@ -189,9 +198,9 @@ static void write_arithmetic(struct table_program *p)
     static const char *const picks[] = {"kind(min)", "kind(max)", "kind(min) nan(propagate)",
                                         "kind(max) nan(propagate)"};
     for (int i = 0; i < 4 && !is_real; i++)
-        write_reduction(p, sums[i]);
-    for (int i = 0; i < (is_real ? 4 : 2); i++)
-        write_reduction(p, picks[i]);
+        write_reduction(p, sums[i], i == 1);
+    for (int i = 0; i < (is_real ? 8 : 4); i++)
+        write_reduction(p, picks[i / 2], i % 2);
 }
 
 static bool has_action(enum ir_element element, const char *action)
