@@ -4,6 +4,7 @@
 
 #include "ir/text.h"
 #include "passes/pass.h"
+#include "targets/target.h"
 
 static int failures;
 
@@ -182,8 +183,40 @@ static void test_remarks(void)
     }
 }
 
+static bool runs(const char *target, int level, const struct pass_info *pass)
+{
+    int count;
+    const struct pass_info *const *passes = pass_pipeline(&target_rows[target_find(target)], level, &count);
+    for (int i = 0; i < count; i++)
+        if (passes[i] == pass)
+            return true;
+    return false;
+}
+
+/* No pass is left out: simplify does what fold does, and those that know layouts are for GPUs. */
+static void test_pipelines(void)
+{
+    static const char *const gpus[] = {"sm_75", "sm_80", "sm_90a"};
+    for (int i = 0; i < pass_count; i++) {
+        const struct pass_info *pass = &pass_table[i];
+        bool value = pass->in == IR_LEVEL_VALUE && pass->out == IR_LEVEL_VALUE;
+        if (pass == &pass_table[PASS_fold])
+            continue;
+        for (int g = 0; g < 3; g++)
+            if (!runs(gpus[g], 2, pass))
+                expect(false, pass->name);
+        if (value && pass != &pass_table[PASS_choose_product])
+            expect(runs("cpu", 2, pass), pass->name);
+    }
+    for (int level = 0; level < 3; level++)
+        for (int g = 0; g < 3; g++)
+            expect(runs(gpus[g], level, &pass_table[PASS_insert_barriers]) &&
+                   runs(gpus[g], level, &pass_table[PASS_check_machine]), "barriers, and who checks them");
+}
+
 int main(void)
 {
+    test_pipelines();
     test_broken();
     test_audit();
     test_fuel();
