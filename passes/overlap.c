@@ -31,7 +31,10 @@
  * Where several warpgroups work, they take turns at issuing the two products: one multiplies while the other does its
  * vector work (ping-pong).
  *
- * Not done to the loop that peel split off for the last iterations, which is short. */
+ * Done where loop_plan says that an iteration gets shorter by it: the less of the second product there is, or of work
+ * beside the two, the less is gained.  Not done to the loop that peel split off for the last iterations, which is
+ * short. */
+#include "passes/loop_plan.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 #include "passes/stage_copy.h"
@@ -39,6 +42,9 @@
 /* Registers of a thread of consumers and how many of them fragments may take, by warpgroups: the rest is for everything
  * else, maxima and sums of rows, places, and what the vector work has in flight. */
 static const struct { int registers, fragments; } budgets[] = { { 240, 192 }, { 232, 192 }, { 160, 128 } };
+
+/* Of its cycles in order an iteration must take less than this part. */
+static const double WORTH_IT = 0.98;
 
 struct rotation {
     struct pass_context *context;
@@ -227,6 +233,25 @@ static int64_t fragment_registers(const struct rotation *r)
     if (factor->kind == IR_TILE)
         words += ir_type_elements(factor) * ir_element_info[factor->element].bits / 32;
     return words / threads;
+}
+
+static bool is_copy(const struct ir_operation *op, const void *context)
+{
+    (void)context;
+    return op->opcode == OP_COPY_ASYNC;
+}
+
+/* Cycles of an iteration, in order and overlapped: tensor cores work on the second product while warps do what stands
+ * between the two. */
+static void predict(const struct rotation *r, double *in_order, double *overlapped)
+{
+    struct loop_plan plan =
+        loop_plan_make(r->context->arena, r->context->target, r->loop->regions[0], is_copy, NULL);
+    double work = plan.chain - plan.tensor, second = plan.operations[position(r, r->second)].cost.tensor;
+    *in_order = plan.iteration;
+    *overlapped = plan.chain - (second < work ? second : work);
+    *overlapped = *overlapped > plan.tensor ? *overlapped : plan.tensor;
+    *overlapped = *overlapped > plan.memory ? *overlapped : plan.memory;
 }
 
 static void find_crossing(struct rotation *r)
@@ -436,10 +461,18 @@ static void visit(struct ir_operation *op, void *data)
                     budgets[budget].registers - budgets[budget].fragments);
         return;
     }
+    double in_order, overlapped;
+    predict(&r, &in_order, &overlapped);
+    if (overlapped > WORTH_IT * in_order) {
+        pass_remark(v->context, op->at, "products of two iterations are not overlapped: an iteration would take %.0f "
+                    "cycles instead of %.0f", overlapped, in_order);
+        return;
+    }
     if (!pass_fuel(v->context))
         return;
     find_crossing(&r);
-    pass_remark(v->context, op->at, "the second product of each iteration runs beside the first one of the next");
+    pass_remark(v->context, op->at, "the second product of each iteration runs beside the first one of the next: an "
+                "iteration takes %.0f cycles instead of %.0f", overlapped, in_order);
     v->rotated = op->block;
     v->changed = true;
     if (!v->turns) {

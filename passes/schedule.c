@@ -225,11 +225,24 @@ static bool find_loads(struct schedule *s)
     return s->loads.count > 0;
 }
 
+/* What its inner loops have in flight, and for how long, is not known. */
+static void remark_outer(const struct schedule *s)
+{
+    for (const struct ir_operation *op = s->body->first; op; op = op->next)
+        if (is_load(op) && op->results[0]->type->rank > 0)
+            pass_remark(s->context, op->at,
+                        "this load stays where it is: its loop holds another, whose length is not known");
+}
+
 static bool schedule_loop(struct schedule *s)
 {
     bool changed = false;
     int registers = 0;
-    if (!is_innermost(s->loop) || !find_loads(s))
+    if (!is_innermost(s->loop)) {
+        remark_outer(s);
+        return false;
+    }
+    if (!find_loads(s))
         return false;
     schedule_plan(s);
     for (int i = 0; i < s->loads.count; i++) {

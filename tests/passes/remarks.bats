@@ -124,6 +124,41 @@ END
     gives sm_80 stage_loads "$what its step multiplies"
 }
 
+@test "loads beside a loop in a loop" {
+    cat >k.tile <<END
+kernel k(x: in f32[M, N], y: inout f32[M, N], z: in f32[Q]) grid(p: 1)
+{
+    for m in 0..M {
+        var acc = f32[256](0);
+        let b = z[m*256 +: 256];
+        for j in 0..N step 256 acc += x[m, j +: 256];
+        y[m, 0 +: 256] = acc + b;
+    }
+}
+END
+    gives sm_80 schedule 'this load stays where it is: its loop holds another, whose length is not known'
+    gives sm_80 schedule '4 iterations of this loop make their loads together, in 16 registers'
+}
+
+@test "what is gained by overlapping products" {
+    chained() { # WORK
+        cat >k.tile <<END
+kernel k(q: in bf16[L, 64], k: in bf16[S, 64], v: in bf16[S, 64], o: out bf16[L, 64]) grid(i: cdiv(L, 64))
+{
+    let x = q[i*64 +: 64, :];
+    var acc = f32[64, 64](0);
+    for j in 0..S step 64
+        acc += bf16($1(x @ trans(k[j +: 64, :]))) @ v[j +: 64, :];
+    o[i*64 +: 64, :] = bf16(acc);
+}
+END
+    }
+    chained exp2
+    gives sm_90a overlap 'the second product of each iteration runs beside the first one of the next: an iteration takes 602 cycles instead of 730'
+    chained ''
+    gives sm_90a overlap 'products of two iterations are not overlapped: an iteration would take 512 cycles instead of 518'
+}
+
 @test "why blocks of a cluster do not work together" {
     product "$slice"
     sed -i 's/^{/    tune(cluster: {1, 2, 4} = 2)\n{/' k.tile
