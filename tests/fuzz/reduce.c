@@ -4,6 +4,7 @@
  *     reduce FILE.tir|SEED passes=LIST [target=ROW] [fuel=N]     the interpreter after each pass of the list
  *     reduce FILE.tir|SEED cpu[=ISA] [raw] [level=N]             machine code of this processor, by LLVM's level N;
  *                                                                raw: through the pipeline of -O0
+ *     reduce FILE.tir|SEED gpu[=ROW]   the text for a GPU, run by gpu_run.c
  *     reduce SEED                      finds what fails first: every pass, the pipelines, the processor
  *
  * Options before the file: -v tells each step, -o FILE writes there, -t SECONDS (120).  A FILE.tir has the lines of
@@ -17,8 +18,8 @@
 
 static void usage(void)
 {
-    fprintf(stderr, "usage: reduce [-v] [-o FILE] [-t SECONDS] FILE.tir|SEED [passes=LIST|cpu[=ISA]|-- COMMAND] "
-                    "[target=ROW] [raw] [level=N]\n");
+    fprintf(stderr, "usage: reduce [-v] [-o FILE] [-t SECONDS] FILE.tir|SEED "
+                    "[passes=LIST|cpu[=ISA]|gpu[=ROW]|-- COMMAND] [target=ROW] [raw] [level=N]\n");
     exit(2);
 }
 
@@ -47,6 +48,9 @@ static bool parse_word(struct judge *judge, const char *word)
     } else if (!strncmp(word, "cpu", 3)) {
         judge->kind = JUDGE_CPU;
         judge->isa = word[3] == '=' ? atoi(word + 4) : -1;
+    } else if (!strncmp(word, "gpu", 3)) {
+        judge->kind = JUDGE_GPU;
+        judge->target = word[3] == '=' ? word + 4 : "sm_80";
     } else if (!strncmp(word, "level=", 6)) {
         judge->code_level = 1 + atoi(word + 6);
     } else if (!strcmp(word, "raw")) {
