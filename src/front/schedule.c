@@ -45,7 +45,8 @@ static int count_word(const struct source *source, int first, int last, const ch
 /* A name that stands in `tune` and `on` alone chooses nothing.  Looks at the text, where comments count as uses: nothing
  * is blamed that is used. */
 static void warn_of_unused(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning) {
-    for (int k = 0; k < tuning->count; k++) {
+    enum { LARGE_SOURCE = 1 << 18 }; /* the time would go with the square of it */
+    for (int k = 0; k < tuning->count && kernel->at.source->size < LARGE_SOURCE; k++) {
         const struct knob *knob = &tuning->data[k];
         int mentions = 1;
         for (int c = 0; c < kernel->clauses.count; c++)

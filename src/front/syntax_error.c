@@ -371,9 +371,8 @@ static bool is_unclosed(struct parser *parser, const struct token *t) {
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0108, t[0].at, "`%c` is not closed before %s",
                                          open.kind, describe_token(parser, &t[0]));
     diag_note(parser->context->diagnostics, d, parser_place(parser, open.at), "opened here");
-    const char *line = parser->source->text + open.at.offset, *end = strchr(line, '\n');
-    const char *comment = strstr(line, "//");
-    if (comment && (!end || comment < end))
+    const char *line = parser->source->text + open.at.offset;
+    if (memmem(line, strcspn(line, "\n"), "//", 2))
         diag_note(parser->context->diagnostics, d, parser_place(parser, open.at),
                   "a comment begins behind it with `//`; a quotient of integers is written `/`");
     return true;
