@@ -355,8 +355,6 @@ static void write_output(struct merge *merge, const Elf64_Ehdr *like, struct buf
     struct buffer symbols = {0}, names = {0}, relocations = {0};
     int count = merge->sections.count;
     Elf64_Ehdr header = *like;
-    if (count > 0x4000)
-        die("%d sections are more than an object is made of", count);
     for (int i = 0; i < count; i++)
         merge->sections.data[i]->index = (uint32_t)i + 1;
     buffer_putc(&names, '\0');
@@ -386,6 +384,8 @@ static void write_output(struct merge *merge, const Elf64_Ehdr *like, struct buf
                   arena_printf(merge->arena, ".rela%s", section->name), &relocations);
     }
     begin_section(&writer, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_addralign = 1}, ".shstrtab");
+    if (writer.headers.count >= SHN_LORESERVE)
+        die("%d sections are more than an object is made of", writer.headers.count);
     writer.headers.data[writer.headers.count - 1].sh_size = writer.names.size;
     buffer_append(out, writer.names.data, writer.names.size);
 

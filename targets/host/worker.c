@@ -216,6 +216,12 @@ static bool run_parts(struct host_task *task, int count, struct host_part *parts
     return good;
 }
 
+/* The merger numbers sections in 16 bits; a kernel has up to eight, relocations included, an image up to two. */
+static bool may_merge(const struct kernel_module *kernels)
+{
+    return (int64_t)kernels->entries.count * 8 + (int64_t)kernels->images.count * 2 < 0xf000;
+}
+
 static bool run_workers(const struct target_options *options, const struct kernel_module *kernels, bool text,
                         struct buffer *out)
 {
@@ -223,7 +229,7 @@ static bool run_workers(const struct target_options *options, const struct kerne
     struct child_result result = {0};
     int parts = 0;
     list_variants(&task);
-    if (!text && task.cpu_count > LEAST_VARIANTS) {
+    if (!text && task.cpu_count > LEAST_VARIANTS && may_merge(kernels)) {
         task.part_size = (task.cpu_count + MOST_PARTS - 1) / MOST_PARTS;
         if (task.part_size < LEAST_VARIANTS)
             task.part_size = LEAST_VARIANTS;
