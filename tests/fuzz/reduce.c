@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "support/differential.h"
 #include "support/reduce.h"
+#include "targets/target.h"
 
 static void usage(void)
 {
@@ -51,6 +52,7 @@ static bool parse_word(struct judge *judge, const char *word)
     } else if (!strncmp(word, "gpu", 3)) {
         judge->kind = JUDGE_GPU;
         judge->target = word[3] == '=' ? word + 4 : "sm_80";
+        return target_find(judge->target) >= 0;
     } else if (!strncmp(word, "level=", 6)) {
         judge->code_level = 1 + atoi(word + 6);
     } else if (!strcmp(word, "raw")) {
