@@ -15,6 +15,7 @@
  * not change in the loop and the ranges show that the last sum does not wrap, so that the condition turns once; values
  * that count along wrap as their own sums do.  Carried values stay for those who read them behind the loop; dce removes
  * the others. */
+#include "base/plant.h"
 #include "ir/analysis.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -158,9 +159,10 @@ static void make_for(struct counting *c, const struct counted *counted)
     const struct ir_type *type = counted->bound->type;
     operands[0] = loop->operands[counted->variable];
     operands[1] = bring_out(&builder, loop, counted->bound, map);
-    if (counted->through)
-        operands[1] = ir_binary(&builder, OP_ADD, operands[1],
-                                ir_constant_int(&builder, type, counted->step > 0 ? 1 : -1));
+    if (counted->through) {
+        bool up = counted->step > 0 || PLANTED(count_loop_down_keeps_bound);
+        operands[1] = ir_binary(&builder, OP_ADD, operands[1], ir_constant_int(&builder, type, up ? 1 : -1));
+    }
     operands[2] = ir_constant_int(&builder, type, counted->step);
     for (int i = 0; i < carried; i++) {
         operands[3 + i] = loop->operands[i];
@@ -202,7 +204,7 @@ static struct ir_value *counted_along(struct ir_operation *loop, struct ir_value
     if (factor == 1 && same_number(start, lower))
         return variable;
     struct ir_value *far = variable;
-    if (!ir_constant_integer(lower, &number) || number != 0)
+    if (!ir_constant_integer(lower, &number) || (number != 0 && !PLANTED(counted_along_from_zero)))
         far = ir_binary(&builder, OP_SUB, variable, lower);
     if (factor != 1)
         far = ir_binary(&builder, OP_MUL, far, ir_constant_int(&builder, far->type, factor));
@@ -220,7 +222,8 @@ static bool replace_counting(struct counting *c, struct ir_operation *loop)
     for (int i = 1; i < body->arguments.count; i++) {
         struct ir_value *argument = body->arguments.data[i];
         struct ir_value *next = yield->operands[i - 1];
-        if (argument->type != body->arguments.data[0]->type || !counts_up(next, argument, &own) || own % step)
+        if (argument->type != body->arguments.data[0]->type || !counts_up(next, argument, &own) ||
+            (own % step && !PLANTED(counted_along_in_fractions)))
             continue;
         bool others = false;
         for (const struct ir_use *use = argument->uses; use; use = use->next)

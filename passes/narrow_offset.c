@@ -9,6 +9,7 @@
  *
  * Right because nothing wraps (ranges far from the ends of 64 bits), so that a + x < b + y says the same as
  * x < y + (b - a); and where b - a lies beyond 2^30 either way the rests, at most 2^29, cannot change the answer. */
+#include "base/plant.h"
 #include "passes/narrow.h"
 #include "passes/rewrite.h"
 
@@ -115,7 +116,8 @@ static void visit(struct ir_operation *op, void *data)
     const struct ir_type *narrow = ir_type_with_element(context, op->operands[0]->type, IR_I32);
     struct ir_value *difference = combine(&builder, OP_SUB, side[1].scalar, side[0].scalar);
     const struct ir_type *wide = difference->type;
-    difference = ir_binary(&builder, OP_MIN, difference, ir_constant_int(&builder, wide, FAR));
+    if (!PLANTED(narrow_offset_not_clamped))
+        difference = ir_binary(&builder, OP_MIN, difference, ir_constant_int(&builder, wide, FAR));
     difference = ir_binary(&builder, OP_MAX, difference, ir_constant_int(&builder, wide, -FAR));
     difference = ir_cast(&builder, difference, IR_I32);
     struct ir_value *left =

@@ -13,6 +13,7 @@
  * Right because these operations compute each element alone, from elements at the same place or along a dimension of
  * extent 1; a load is done later only when nothing in the function may write what it reads. */
 #include "passes/panel.h"
+#include "base/plant.h"
 
 #include "ir/alias.h"
 #include "passes/rewrite.h"
@@ -203,7 +204,7 @@ static struct ir_value *part_of_load(struct panel *p, struct ir_builder *builder
     int dimension = view_dimension(op, axis);
     int64_t place[IR_MAX_RANK];
     ir_access_of(op, &access);
-    if (p->start) {
+    if (p->start && !PLANTED(panel_starts_at_zero)) {
         struct ir_value *index = operands[1 + dimension];
         operands[1 + dimension] = ir_binary(builder, OP_ADD, index, ir_constant_int(builder, index->type, p->start));
     }

@@ -25,6 +25,7 @@
  *
  * Done where the loop is nothing but such a product with its copies, and two steps of fragments and the accumulator fit
  * into registers. */
+#include "base/plant.h"
 #include "passes/pass.h"
 #include "passes/product_layout.h"
 #include "passes/rewrite.h"
@@ -255,7 +256,8 @@ static void read_ahead(struct ahead *a)
         if (step == a->steps) {
             move_copies(a, yield, a->copies.count);
             ir_move_before(a->wait, yield);
-            ir_move_before(a->barrier, yield);
+            if (!PLANTED(fragments_before_barrier))
+                ir_move_before(a->barrier, yield);
         }
         read_step(a, &builder, step < a->steps ? factors : next, step % a->steps, coming);
         move_copies(a, yield, a->copies.count * step / (a->steps - 1));

@@ -5,6 +5,7 @@
  *     exists   (while) whether the iterations i + 1 … i + D come
  *     loads    of each load at distance d: its results for the iterations i … i + d - 1
  * Each yields what the next place holds, the last one something new. */
+#include "base/plant.h"
 #include "passes/rewrite.h"
 #include "passes/schedule.h"
 
@@ -72,8 +73,10 @@ static struct ir_value *comes_after(const struct emission *e, struct ir_builder 
     bool down = ir_constant_integer(step, &number) && number < 0;
     struct ir_value *left =
         down ? ir_binary(builder, OP_SUB, variable, upper) : ir_binary(builder, OP_SUB, upper, variable);
-    struct ir_value *distance = step_times(builder, step, down ? -count : count);
-    return ir_compare(builder, IR_PREDICATE_GT, ir_cast(builder, left, element), ir_cast(builder, distance, element));
+    bool turned = down && !PLANTED(schedule_counts_down_as_up);
+    struct ir_value *distance = step_times(builder, step, turned ? -count : count);
+    enum ir_predicate predicate = PLANTED(schedule_loads_beyond_end) ? IR_PREDICATE_GE : IR_PREDICATE_GT;
+    return ir_compare(builder, predicate, ir_cast(builder, left, element), ir_cast(builder, distance, element));
 }
 
 /* A map for the iteration i + k of the new loop. */
@@ -313,7 +316,7 @@ static void yield_next(struct emission *e)
     next_states(e, &builder, map_of(e, &builder, last), last + 1);
     for (int i = 0; i < e->states.count; i++)
         for (int k = 1; k <= last; k++)
-            ir_add_operand(yield, e->states.data[i].at[k + 1]);
+            ir_add_operand(yield, e->states.data[i].at[k + !PLANTED(schedule_state_stands_still)]);
     for (int k = 1; !is_for(e) && k <= last; k++)
         ir_add_operand(yield, k < last ? e->exists[k + 1]
                                        : ir_binary(&builder, OP_AND, e->exists[k], test_again(e, &builder, k + 1)));

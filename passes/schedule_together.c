@@ -12,6 +12,7 @@
  *
  * In the first loop every iteration that is written exists, so that nothing asks; where a load follows the variable it
  * also ends before the view does, and the load need not ask either.  Ranges show that the sums do not wrap. */
+#include "base/plant.h"
 #include "ir/analysis.h"
 #include "passes/rewrite.h"
 #include "passes/schedule.h"
@@ -73,7 +74,8 @@ static bool is_there(const struct ir_value *view)
 /* The variable is never below 0: then what follows it starts inside. */
 static bool starts_inside(const struct schedule *s)
 {
-    return range_of(ranges_analyse(s->function, s->context->arena), s->loop->operands[0]).low >= 0;
+    return PLANTED(together_starts_below) ||
+           range_of(ranges_analyse(s->function, s->context->arena), s->loop->operands[0]).low >= 0;
 }
 
 /* Takes from `end`, an index, what the load needs in each dimension along which it follows the variable. */
@@ -92,7 +94,8 @@ static struct ir_value *end_of_load(struct together *t, struct ir_builder *build
         struct ir_value *extent = ir_build_value(builder, OP_EXTENT, end->type, 1, &access.view);
         ir_set_number(extent->definition, IR_ATTRIBUTE_DIMENSION, d);
         struct ir_value *most =
-            ir_binary(builder, OP_SUB, extent, ir_constant_int(builder, end->type, reach - 1));
+            ir_binary(builder, OP_SUB, extent,
+                      ir_constant_int(builder, end->type, reach - 1 - PLANTED(together_ends_one_late)));
         end = ir_binary(builder, OP_MIN, end, most);
         t->inside[number] |= (int64_t)1 << d;
     }

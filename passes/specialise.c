@@ -24,6 +24,7 @@
  * Blocks walk over programs (persistent) where all programs take equally long; where the work grows along a grid
  * dimension the longest come first and the hardware hands them out. */
 #include "passes/specialise.h"
+#include "base/plant.h"
 
 #include <string.h>
 
@@ -64,7 +65,8 @@ static void find_release(struct outline *o, struct channel *channel)
     for (struct ir_operation *op = channel->wait->next; op && !outline_holds_ring(o, op, channel->ring); op = op->next)
         for (int i = 0; i < looks.values.count; i++)
             if (ir_uses(op, looks.values.data[i])) {
-                if (outline_channel(o, op) < 0 && op->opcode != OP_COPY_ASYNC)
+                bool seen = PLANTED(slot_released_at_first_look) && channel->release != channel->wait;
+                if (outline_channel(o, op) < 0 && op->opcode != OP_COPY_ASYNC && !seen)
                     channel->release = op;
                 add_looks(o->context->arena, &looks, op);
                 break;

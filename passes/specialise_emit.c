@@ -363,6 +363,8 @@ static struct ir_value *own_place(struct role *r, struct ir_value *pair)
     struct ir_builder *b = &r->builder;
     struct ir_value *last = ir_binary(b, OP_SUB, grid_size(r, r->o->cluster_dimension), index_number(r, 1));
     struct ir_value *first = ir_binary(b, OP_MUL, pair, index_number(r, r->o->cluster));
+    if (PLANTED(cluster_runs_past_odd_end))
+        return ir_binary(b, OP_ADD, first, r->rank);
     return ir_binary(b, OP_MIN, ir_binary(b, OP_ADD, first, r->rank), last);
 }
 
@@ -395,7 +397,8 @@ static void place_program(struct role *r, struct ir_value *p)
     struct ir_value *coordinate[IR_MAX_RANK], *rest = p;
     int rank = function->grid_rank, first = 0;
     if (r->o->reversed) {
-        rest = ir_binary(b, OP_SUB, ir_binary(b, OP_SUB, walked_count(r), index_number(r, 1)), p);
+        int64_t behind = PLANTED(reversed_programs_off_by_one) ? 0 : 1;
+        rest = ir_binary(b, OP_SUB, ir_binary(b, OP_SUB, walked_count(r), index_number(r, behind)), p);
     }
     int raster = r->o->cluster > 1 && r->o->cluster_dimension == 0 ? r->o->raster / r->o->cluster : r->o->raster;
     if (raster > 1 && rank >= 2) {
@@ -409,6 +412,8 @@ static void place_program(struct role *r, struct ir_value *p)
         struct ir_value *group = ir_binary(b, OP_MUL, wide, columns);
         struct ir_value *start = ir_binary(b, OP_MUL, ir_binary(b, OP_DIV, plane, group), wide);
         struct ir_value *height = ir_binary(b, OP_MIN, ir_binary(b, OP_SUB, rows, start), wide);
+        if (PLANTED(raster_forgets_short_group))
+            height = wide;
         struct ir_value *inside = ir_binary(b, OP_REM, plane, group);
         coordinate[0] = ir_binary(b, OP_ADD, start, ir_binary(b, OP_REM, inside, height));
         coordinate[1] = ir_binary(b, OP_DIV, inside, height);

@@ -1,5 +1,6 @@
 /* The slice of a function that a producer needs: the places of its copies, and the control flow around them.  It must
  * not depend on tiles, which the producer does not have, nor on memory that the kernel writes. */
+#include "base/plant.h"
 #include "passes/specialise.h"
 
 #include "ir/alias.h"
@@ -72,7 +73,8 @@ static void need_operation(struct outline *o, const struct ir_operation *op, con
         return;
     }
     if (rewrite_has_trait(op, IR_TRAIT_READ) &&
-        (alias_is_written(o->function, op->operands[0]) || alias_follows_acquire(op)))
+        ((alias_is_written(o->function, op->operands[0]) && !PLANTED(producer_reads_what_is_written)) ||
+         alias_follows_acquire(op)))
         fail(o, op, "where it reads depends on memory that may change while the kernel runs");
     need_operands(o, op, 0, op->operand_count);
 }
@@ -151,7 +153,8 @@ int outline_direction(const struct ir_value *value, int dimension)
     }
     default: {
         for (int i = 0; i < op->operand_count; i++)
-            if (op->region_count || outline_direction(op->operands[i], dimension) != 0)
+            if (op->region_count ||
+                (outline_direction(op->operands[i], dimension) != 0 && !PLANTED(cluster_shares_remainders)))
                 return 2;
         return op->region_count || ir_may_read(op) ? 2 : 0;
     }

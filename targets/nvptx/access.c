@@ -71,7 +71,7 @@ static void spread_words(struct lowering *l, const struct reach *reach, const st
         for (int i = 0; i < vector->size; i++) out[vector_register(vector, start, i)] = values[i];
         next += shape.words;
     }
-    if (!mask || mask->type->rank == 0 || vector->size == 1) return;
+    if (!mask || mask->type->rank == 0 || vector->size == 1 || PLANTED(nvptx_vector_mask_ignored)) return;
     for (int reg = 0; reg < count; reg++)
         out[reg] = LLVMBuildSelect(l->builder, value_register(l, mask, reg), out[reg],
                                    value_register(l, reach->access.other, reg), "");

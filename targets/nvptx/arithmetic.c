@@ -1,6 +1,7 @@
 /* Arithmetic, element by element, with the meaning ops.def gives: integers wrap, x/0 = 0, shifts by the width or more
  * give 0, min and max skip NaN unless told.  f16 and bf16 go through f32 where that rounds once (add, sub, mul, div);
  * their fma is the machine's own. */
+#include "base/plant.h"
 #include "targets/nvptx/divide.h"
 #include "targets/nvptx/lower.h"
 
@@ -58,6 +59,7 @@ static LLVMValueRef shift(struct lowering *l, enum ir_opcode opcode, enum ir_ele
         return LLVMBuildAShr(b, a, LLVMBuildSelect(b, inside, by, last, ""), "");
     LLVMValueRef amount = LLVMBuildAnd(b, by, last, "");
     LLVMValueRef shifted = opcode == OP_SHL ? LLVMBuildShl(b, a, amount, "") : LLVMBuildLShr(b, a, amount, "");
+    if (PLANTED(nvptx_shift_over_width)) return shifted;
     return LLVMBuildSelect(b, inside, shifted, LLVMConstInt(type, 0, false), "");
 }
 

@@ -89,7 +89,8 @@ static struct byte_place place_of_byte(struct lowering *l, LLVMValueRef address)
     LLVMValueRef number = LLVMBuildPtrToInt(b, address, l->i64, "");
     LLVMValueRef word = LLVMBuildAnd(b, number, value_i64(l, ~3LL), "");
     LLVMValueRef shift = LLVMBuildTrunc(b, LLVMBuildAnd(b, number, value_i64(l, 3), ""), l->i32, "");
-    return (struct byte_place){LLVMBuildIntToPtr(b, word, l->pointer, ""), LLVMBuildShl(b, shift, value_i32(l, 3), "")};
+    LLVMValueRef bits = value_i32(l, PLANTED(nvptx_byte_atomic_wrong_byte) ? 2 : 3);
+    return (struct byte_place){LLVMBuildIntToPtr(b, word, l->pointer, ""), LLVMBuildShl(b, shift, bits, "")};
 }
 
 struct change {

@@ -1,6 +1,7 @@
 /* Conversions between element types, as ops.def says: float to integer saturates and NaN gives 0; narrowing floats
  * round to nearest even unless told; fp8 saturates to the largest finite number and keeps NaN; integers wrap unless
  * they saturate. bf16 and fp8 are bits in registers.  What an architecture lacks is made from integer operations. */
+#include "base/plant.h"
 #include "targets/nvptx/lower.h"
 
 static const char *const round_word[] = {
@@ -187,7 +188,7 @@ static LLVMValueRef narrow_integer(struct lowering *l, enum ir_element from, enu
     bool from_signed = ir_is_signed(from), to_signed = ir_is_signed(to);
     if (saturate) {
         uint64_t most = to_signed ? (1ULL << (bits - 1)) - 1 : bits == 64 ? UINT64_MAX : (1ULL << bits) - 1;
-        if (from_signed) {
+        if (from_signed && (to_signed || !PLANTED(nvptx_saturate_negative_to_unsigned))) {
             int64_t least = to_signed ? -(int64_t)most - 1 : 0;
             LLVMValueRef low = LLVMConstInt(l->i64, (unsigned long long)least, true);
             wide = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, wide, low, ""), low, wide, "");

@@ -4,6 +4,7 @@
  * the same grid or buffers that are read in it.  Which register goes where is asked of the layouts, for the thread in
  * lane 0 of warp 0: all threads are alike.  Fragments are asked for some products ahead, so that shared memory and the
  * tensor core work at the same time and few registers wait. */
+#include "base/plant.h"
 #include "targets/nvptx/fragment.h"
 
 enum { AHEAD = 8 }; /* products: more than the latency of shared memory */
@@ -122,7 +123,8 @@ static LLVMValueRef round_tf32(struct lowering *l, LLVMValueRef word) {
 /* The words of a block of a factor at k, in the instruction's order: rows g, g + 8 of A, then the second half of k. */
 static int gather_words(struct lowering *l, struct product *p, int operand, int at, int k, LLVMValueRef *words) {
     struct fragment *f = operand == 0 ? &p->a : &p->b;
-    int half = 16 / value_bytes(f->element), halves = p->by.k > half ? 2 : 1, count = 0;
+    int half = (PLANTED(nvptx_mma_second_half_of_k) ? 8 : 16) / value_bytes(f->element);
+    int halves = p->by.k > half ? 2 : 1, count = 0;
     for (int h = 0; h < halves; h++)
         for (int row = 0; row < (operand == 0 ? 16 : 8); row += 8)
             words[count++] = operand == 0 ? word_at(l, f, at + row, k + h * half) : word_at(l, f, k + h * half, at);

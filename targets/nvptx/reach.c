@@ -41,7 +41,7 @@ static void plan_bounds(struct lowering *l, const struct ir_operation *operation
             continue;
         }
         reach->limit[d] = clamp_i32(l, LLVMBuildSub(b, view->extent[d], start, ""), place);
-        if (!fact_not_negative(l, reach->access.index[d]))
+        if (!fact_not_negative(l, reach->access.index[d]) && !PLANTED(nvptx_negative_start_unmasked))
             reach->low[d] = clamp_i32(l, LLVMBuildNeg(b, start, ""), place);
     }
     /* A limit of 0 says "nothing" as well as a predicate of its own would. */
