@@ -30,6 +30,7 @@ static int distance(const char *a, const char *b) {
 const char *suggest_nearest(const char *word, int count, const char *const *candidates) {
     const char *nearest = NULL;
     int best = 1 + (int)strlen(word) / 3;
+    if (strlen(word) < 3) return NULL; /* -x is near to every option of one letter */
     for (int i = 0; i < count; i++) {
         int here = distance(word, candidates[i]);
         if (here <= best && (!nearest || here < best)) {

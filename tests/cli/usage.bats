@@ -13,6 +13,8 @@ load helper
     contains "did you mean '--emit'?"
     expect 2 tilecc -fsyntax-olny k.tile
     contains "did you mean '-fsyntax-only'?"
+    expect 2 tilecc -G k.tile
+    contains "unknown option '-G'; see tilecc --help"
     expect 2 tilecc --zzzzzzzz k.tile
     contains "see tilecc --help"
 }
