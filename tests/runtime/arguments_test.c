@@ -63,7 +63,8 @@ static void negative_extent(void)
 }
 static void huge_extent(void)
 {
-    EXPECT_STATUS(scale(view1(a_data, INT64_C(1) << 31, 1), view1(b_data, 4, 1)), TILE_ERR_ARG, "2147483648");
+    EXPECT_STATUS(scale(view1(a_data, INT64_C(1) << 31, 1), view1(b_data, 4, 1)), TILE_ERR_ARG,
+                  "must be below 2^31 unless `huge`; the extent of dimension 0 of view x is 2147483648");
     EXPECT_STATUS(scale(view1(a_data, (INT64_C(1) << 32) + 1, 1), view1(b_data, 4, 1)), TILE_ERR_ARG, "4294967297");
 }
 static void extents_differ(void)
@@ -236,6 +237,8 @@ static void packed(void)
     EXPECT_STATUS(mixed(), TILE_ERR_ARG, "must be packed");
     good_mixed(), m.p.extent[1] = 4, m.p.stride[0] = 4;
     EXPECT_STATUS(mixed(), TILE_ERR_ARG, "extent 1 of p is 4, but 3 is 3");
+    good_mixed(), m.p.extent[0] = 2, m.p.stride[0] = 4;
+    EXPECT_STATUS(mixed(), TILE_ERR_ARG, "must be packed");
     good_mixed(), m.p.extent[0] = 0;
     EXPECT_STATUS(mixed(), TILE_ERR_ARG, "makes N negative");
 }
