@@ -139,6 +139,9 @@ static void pointer(void)
     EXPECT(y[0] == 2.0f && y[36] == 38.0f && y[37] == 37.0f);
     EXPECT_STATUS(wrapper_pointer(TILE_CPU, (float *)((char *)y + 1), 37, &one), TILE_ERR_ARG,
                   "pointer p is not aligned");
+    struct tile_kernel_info info; /* cdiv(-7, 16) is 0 */
+    EXPECT_STATUS(wrapper_pointer_query(TILE_CPU, y, -7, &one, &info), TILE_OK, "");
+    EXPECT(info.programs == 0);
 }
 
 int main(int count, char **arguments)
