@@ -343,13 +343,13 @@ static void texts(void)
     EXPECT_STATUS(tile_set_workspace(TILE_CPU, halves, 8), TILE_OK, "");
 }
 
-/* Views that overlap by enumeration, against the run time's answer. */
+/* Views that overlap by enumeration, against the run time's answer; one may have elements of two halves. */
 static void overlap_by_enumeration(void)
 {
     static uint8_t hit[2][400];
     unsigned seed = 1;
     for (int round = 0; round < 20000; round++) {
-        int64_t n[2][5], touched = 0;
+        int64_t n[2][5], touched = 0, wide[2] = {1 + (round % 3 == 1), 1 + (round % 3 == 2)};
         struct view2 v[2];
         for (int k = 0; k < 2; k++) {
             memset(hit[k], 0, sizeof hit[k]);
@@ -358,10 +358,12 @@ static void overlap_by_enumeration(void)
                 n[k][j] = (seed >> 16) % (j < 2 ? 5u : j == 2 ? 20u : 9u) + (j < 2 ? 1u : 0u);
             }
             n[k][4] = 1;
+            n[k][2] += wide[k] == 2 && (uintptr_t)(halves + n[k][2]) % 4 != 0;
             v[k] = view2(halves + n[k][2], n[k][0], n[k][1], n[k][3] + (k == 1 ? n[k][1] : 0), n[k][4]);
             for (int64_t i = 0; i < n[k][0]; i++)
                 for (int64_t j = 0; j < n[k][1]; j++)
-                    hit[k][n[k][2] + i * v[k].stride[0] + j] = 1;
+                    for (int64_t half = 0; half < wide[k]; half++)
+                        hit[k][n[k][2] + wide[k] * (i * v[k].stride[0] + j) + half] = 1;
         }
         for (int i = 0; i < 400; i++)
             touched += hit[0][i] & hit[1][i];
@@ -372,6 +374,8 @@ static void overlap_by_enumeration(void)
             struct tile_rt_kernel kernel = rows_kernel;
             const void *arguments[2] = {&v[0], &v[1]};
             int status;
+            for (int k = 0; k < 2; k++)
+                parameters[k].type = wide[k] == 2 ? TILE_RT_TYPE_f32 : TILE_RT_TYPE_f16;
             parameters[0].extents = parameters[1].extents = free_extents;
             kernel.parameters = parameters;
             kernel.alias_count = 0;
