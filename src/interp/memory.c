@@ -45,9 +45,10 @@ void execute_view(struct frame *frame, const struct ir_operation *operation)
     const struct interp_view *view = &frame_cell(frame, operation->operands[0])->view;
     int d = (int)ir_number(operation, IR_ATTRIBUTE_DIMENSION, 0);
     struct cell *result = frame_cell(frame, operation->results[0]);
+    enum ir_element element = operation->results[0]->type->element; /* may be narrow: what does not fit wraps */
     switch (operation->opcode) {
-    case OP_EXTENT: result->bits[0] = (uint64_t)view->extent[d]; return;
-    case OP_STRIDE: result->bits[0] = (uint64_t)view->stride[d]; return;
+    case OP_EXTENT: result->bits[0] = ir_int_to_bits(element, view->extent[d]); return;
+    case OP_STRIDE: result->bits[0] = ir_int_to_bits(element, view->stride[d]); return;
     case OP_PRESENT: result->bits[0] = view->data != NULL; return;
     case OP_VIEW_POINTER: result->bits[0] = (uint64_t)(uintptr_t)view->data; return;
     case OP_SUBVIEW: subview(frame, operation); return;
