@@ -261,6 +261,24 @@ static void run_fixed_tree(struct exec_case *c)
     free(work);
 }
 
+/* Small whole numbers: any order of adding gives the same. */
+static void run_wide_sum(struct exec_case *c)
+{
+    int64_t m = c->extent[0], n = c->extent[1];
+    struct exec_tensor *x = exec_range(c, EXEC_F32, TWO(m, n), -8, 8), *s = exec_output(c, EXEC_F32, ONE(m));
+    struct tile_f32_2 vx;
+    struct tile_f32_1 vs;
+    EXEC_BIND(vx, x);
+    EXEC_BIND(vs, s);
+    exec_called(c, reduce_wide_sum(c->stream, &vx, &vs));
+    for (int64_t r = 0; r < m; r++) {
+        double sum = 0.0;
+        for (int64_t i = 0; i < n; i++)
+            sum += exec_before(x, r * n + i);
+        exec_expect(c, s, r, sum, 0.0);
+    }
+}
+
 static const struct exec_test tests[] = {
     {"rows_f32", run_rows_f32, 2, {5, 300}, 0},
     {"rows_f64", run_rows_f64, 2, {5, 300}, 0},
@@ -277,6 +295,7 @@ static const struct exec_test tests[] = {
     {"chains", run_chains, 2, {5, 100}, 0},
     {"layernorm", run_layernorm, 2, {5, 300}, 0},
     {"fixed_tree", run_fixed_tree, 2, {3, 200}, 0},
+    {"wide_sum", run_wide_sum, 2, {3, 70000}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }
