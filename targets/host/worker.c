@@ -166,7 +166,8 @@ static bool take_result(const struct host_task *task, struct child_result *resul
     whole = read_diagnostics(&reader, options->diagnostics) && read_scratch(&reader, cpu, count);
     if (result->exit_code != 0 || !whole || (reader.at == reader.end && options->diagnostics->errors == errors))
         diag_report(options->diagnostics, DIAGNOSTIC_E1102, nowhere, "code for %s could not be made%s%s: %.*s",
-                    options->host_triple, result->timed_out ? " in time" : "", result->signal ? " (the worker died)" : "",
+                    options->host_triple, result->timed_out ? " in time" : "",
+                    result->signal ? " (the worker died)" : "",
                     (int)(result->errors.size < 2000 ? result->errors.size : 2000),
                     result->errors.data ? result->errors.data : "");
     part->size = (size_t)(reader.end - reader.at);
