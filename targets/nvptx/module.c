@@ -61,12 +61,43 @@ static void replace_directive(struct buffer *text, const char *directive, const 
     *text = out;
 }
 
+/* |x| >= -c, which LLVM makes of -|x| <= c, is true but for NaN.  ptxas (13.0) takes it for true always, so that it is
+ * asked as what it is:  fcmp oge (fabs x), -c  =  fcmp ord x, x */
+static bool asks_for_a_number(LLVMValueRef compare) {
+    if (!LLVMIsAFCmpInst(compare)) return false;
+    LLVMRealPredicate predicate = LLVMGetFCmpPredicate(compare);
+    LLVMValueRef left = LLVMGetOperand(compare, 0), right = LLVMGetOperand(compare, 1);
+    if (!LLVMIsACallInst(left) || !LLVMIsAConstantFP(right)) return false;
+    LLVMValueRef called = LLVMGetCalledValue(left);
+    size_t size = 0;
+    LLVMBool loses;
+    const char *name = called ? LLVMGetValueName2(called, &size) : "";
+    return (predicate == LLVMRealOGE || predicate == LLVMRealOGT) && size > 10 &&
+           !strncmp(name, "llvm.fabs.", 10) && LLVMConstRealGetDouble(right, &loses) < 0.0;
+}
+
+static void ask_for_numbers(LLVMModuleRef module) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block))
+            for (LLVMValueRef at = LLVMGetFirstInstruction(block), next; at; at = next) {
+                next = LLVMGetNextInstruction(at);
+                if (!asks_for_a_number(at)) continue;
+                LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+                LLVMPositionBuilderBefore(builder, at);
+                LLVMValueRef x = LLVMGetOperand(LLVMGetOperand(at, 0), 0);
+                LLVMReplaceAllUsesWith(at, LLVMBuildFCmp(builder, LLVMRealORD, x, x, ""));
+                LLVMInstructionEraseFromParent(at);
+                LLVMDisposeBuilder(builder);
+            }
+}
+
 static void optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *passes, int level) {
     if (level == 0) return;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(module, passes, machine, options);
     if (error) die("LLVM: %s", LLVMGetErrorMessage(error));
     LLVMDisposePassBuilderOptions(options);
+    ask_for_numbers(module);
 }
 
 static void print_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct target_row *row,

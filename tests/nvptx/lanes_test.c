@@ -134,6 +134,19 @@ static const char many[] =
     "    %o = atomic action(min) %t[%z +: 256], %v : f8e4m3[256]\n    %i = iota : i64[64]\n"
     "    %s = reduce axis(0) kind(add) %i : i64\n    store %y[%z], %s\n    return\n}\n";
 
+/* Whether x is no NaN is not asked as |x| >= -100, which ptxas takes for true. */
+static void check_bound(const char *row) {
+    static const char text[] =
+        "kernel @bound(%x: f32, %y: view<i64, [?], [1], inout>) grid(1) {\n"
+        "    %c = constant value(1e+02) : f32\n    %a = abs %x : f32\n    %n = neg %a : f32\n"
+        "    %b = compare predicate(le) %n, %c : bool\n    %z = constant value(0) : index\n"
+        "    %i = cast %b : i64\n    store %y[%z], %i\n    return\n}\n";
+    struct arena *arena = arena_create();
+    const char *ptx = ptx_of(arena, "bound", text, row);
+    if (strstr(ptx, "0fC2C80000") || !strstr(ptx, "setp.num.f32")) fail("bound", row, "|x| beside a negative number");
+    arena_destroy(arena);
+}
+
 int main(void) {
     static const char *const rows[] = {"sm_75", "sm_80", "sm_90a"};
     check_extremes();
@@ -142,6 +155,7 @@ int main(void) {
         check_arms("branch", branch, rows[i], 2);
         check_loops("alone", alone, rows[i], 1);
         check_loops("many", many, rows[i], 1);
+        check_bound(rows[i]);
     }
     return failures != 0;
 }
