@@ -4,8 +4,7 @@
  *         … cp_async %a[%i +: 128, %k + 192 +: 64], …
  *     }
  * becomes, with E = extent of %a along dimension 1,
- *     %count = 0 <= 192 && 192 + 64 <= E ? (E - 256) / 64 + 1 : 0
- *     %end = min(%K, 0 + %count * 64)
+ *     %end = min(%K, 0 <= 192 && 192 + 64 <= E ? E - 255 : 0)
  *     %next, %sum = for %k = 0 to %end step 64 iter(%acc = …, %from = 0) {
  *         … cp_async inside(2) %a[%i +: 128, %k + 192 +: 64], …     yield …, %k + 64
  *     }
@@ -198,8 +197,8 @@ static struct ir_value *at_first(const struct splitting *s, struct ir_builder *b
     return map[value->id];
 }
 
-/* For how many iterations the reach stays inside. */
-static struct ir_value *count_inside(const struct splitting *s, struct ir_builder *builder, const struct reach *reach,
+/* What the variable stays in front of while the reach is inside; what it starts with where the reach never is. */
+static struct ir_value *end_of_reach(const struct splitting *s, struct ir_builder *builder, const struct reach *reach,
                                      struct ir_value **map)
 {
     struct ir_access access;
@@ -214,9 +213,18 @@ static struct ir_value *count_inside(const struct splitting *s, struct ir_builde
     struct ir_value *last = ir_binary(builder, OP_SUB, extent, ir_constant_int(builder, wide, reach->place));
     struct ir_value *room = ir_binary(builder, OP_SUB, last, first), *zero = ir_constant_int(builder, wide, 0);
     struct ir_value *starts = ir_compare(builder, IR_PREDICATE_GE, ir_binary(builder, OP_MIN, first, room), zero);
-    int64_t by = reach->by > 0 ? reach->by : -reach->by;
-    struct ir_value *more = ir_binary(builder, OP_DIV, reach->by > 0 ? room : first, ir_constant_int(builder, wide, by));
-    return ir_select(builder, starts, ir_binary(builder, OP_ADD, more, ir_constant_int(builder, wide, 1)), zero);
+    int64_t by = reach->by > 0 ? reach->by : -reach->by, step, size;
+    ir_constant_integer(s->loop->operands[2], &step);
+    size = step > 0 ? step : -step;
+    struct ir_value *way = reach->by > 0 ? room : first, *start = ir_cast(builder, s->loop->operands[0], IR_INDEX);
+    if (by == size) { /* the index goes as far as the variable */
+        way = ir_binary(builder, OP_ADD, way, ir_constant_int(builder, wide, 1));
+    } else {
+        way = ir_binary(builder, OP_DIV, way, ir_constant_int(builder, wide, by));
+        way = ir_binary(builder, OP_ADD, way, ir_constant_int(builder, wide, 1));
+        way = ir_binary(builder, OP_MUL, way, ir_constant_int(builder, wide, size));
+    }
+    return ir_select(builder, starts, ir_binary(builder, step > 0 ? OP_ADD : OP_SUB, start, way), start);
 }
 
 /* Where the first loop ends: behind the iterations in which all copies are inside. */
@@ -224,17 +232,14 @@ static struct ir_value *end_of_inside(const struct splitting *s, struct ir_build
 {
     const struct ir_operation *loop = s->loop;
     struct ir_value **map = ARENA_ARRAY(s->context->arena, struct ir_value *, s->function->next_value_id);
-    struct ir_value *count = NULL, *upper = ir_cast(builder, loop->operands[1], IR_INDEX);
+    struct ir_value *end = ir_cast(builder, loop->operands[1], IR_INDEX);
     int64_t step;
+    ir_constant_integer(loop->operands[2], &step);
     map[loop->regions[0]->arguments.data[0]->id] = loop->operands[0];
     for (int i = 0; i < s->reaches.count; i++) {
-        struct ir_value *one = count_inside(s, builder, &s->reaches.data[i], map);
-        count = count ? ir_binary(builder, OP_MIN, count, one) : one;
+        struct ir_value *one = end_of_reach(s, builder, &s->reaches.data[i], map);
+        end = ir_binary(builder, step > 0 ? OP_MIN : OP_MAX, end, one);
     }
-    ir_constant_integer(loop->operands[2], &step);
-    struct ir_value *way = ir_binary(builder, OP_MUL, count, ir_constant_int(builder, upper->type, step));
-    struct ir_value *end = ir_binary(builder, OP_ADD, ir_cast(builder, loop->operands[0], IR_INDEX), way);
-    end = ir_binary(builder, step > 0 ? OP_MIN : OP_MAX, end, upper);
     return ir_cast(builder, end, loop->operands[1]->type->element);
 }
 

@@ -251,17 +251,6 @@ bool mutation_distance(const struct ir_value *a, const struct ir_value *b, int64
     return numbers || is_same(x.value, y.value);
 }
 
-/* value <= limit, by the arms of minima: extents and indexes are far from the ends of their 64 bits. */
-static bool is_at_most(const struct ir_value *value, struct bound limit)
-{
-    struct bound own = take_apart(value);
-    if (is_same(own.value, limit.value) && own.distance <= limit.distance)
-        return true;
-    const struct ir_operation *op = own.value->definition;
-    limit.distance -= own.distance;
-    return op && op->opcode == OP_MIN && (is_at_most(op->operands[0], limit) || is_at_most(op->operands[1], limit));
-}
-
 /* k < limit, k the variable of a loop that ends in front of it. */
 static bool is_always_true(const struct ir_value *condition)
 {
@@ -273,7 +262,7 @@ static bool is_always_true(const struct ir_value *condition)
     int64_t step;
     bool counts = !k->definition && k->index == 0 && loop && loop->opcode == OP_FOR &&
                   ir_constant_integer(loop->operands[2], &step) && step > 0 && k->type->element == IR_INDEX;
-    return counts && is_at_most(loop->operands[1], take_apart(op->operands[1]));
+    return counts && rounds_end_by(loop, op->operands[1]);
 }
 
 const char *mutation_harmless(struct ir_function *function, struct ir_function *changed,

@@ -14,6 +14,7 @@ bool redundant_behind(const struct ir_operation *wait, const struct ir_operation
 const char *rounds_harmless(struct ir_function *function, struct ir_function *changed, const struct mutation *mutation);
 const char *rounds_last_arrivals(const struct ir_operation *op);
 const char *rounds_told_again(const struct ir_operation *wait);
+bool rounds_end_by(const struct ir_operation *loop, const struct ir_value *limit); /* no round begins at limit or later */
 const char *rounds_same(const struct ir_operation *arrive, const struct ir_operation *wait);
 /* harmless.c */
 bool mutation_fold(const struct ir_value *value, int64_t *number);   /* a constant, or one of constants */

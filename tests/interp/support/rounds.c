@@ -94,6 +94,24 @@ static bool within(const struct ir_value *upper, const struct ir_value *lower, i
     return sum.good && sum.constant <= distance;
 }
 
+/* upper <= limit, or the loop that starts with `start` has no round. */
+static bool ends_by(const struct ir_value *upper, const struct ir_value *start, const struct ir_value *limit, int depth)
+{
+    const struct ir_operation *op = uncast(upper)->definition;
+    if (uncast(upper) == uncast(start))
+        return true;
+    if (op && depth < DEPTH && op->opcode == OP_MIN)
+        return ends_by(op->operands[0], start, limit, depth + 1) || ends_by(op->operands[1], start, limit, depth + 1);
+    if (op && depth < DEPTH && op->opcode == OP_SELECT)
+        return ends_by(op->operands[1], start, limit, depth + 1) && ends_by(op->operands[2], start, limit, depth + 1);
+    return within(upper, limit, 0, depth);
+}
+
+bool rounds_end_by(const struct ir_operation *loop, const struct ir_value *limit)
+{
+    return ends_by(loop->operands[1], loop->operands[0], limit, 0);
+}
+
 /* 0: not known. */
 static int most_rounds(const struct ir_operation *loop)
 {
