@@ -133,7 +133,7 @@ static void touch(struct layout_choice *choice, struct ir_operation *op, struct 
 
 static void touch_all(struct layout_choice *choice, struct ir_block *block, double weight)
 {
-    for (int i = 0; i < block->arguments.count; i++)
+    for (int i = 0; block->parent && i < block->arguments.count; i++) /* a function's are touched where they are used */
         touch(choice, block->parent, block->arguments.data[i], -1, weight);
     for (struct ir_operation *op = block->first; op; op = op->next) {
         for (int i = 0; i < op->operand_count; i++)
