@@ -219,6 +219,7 @@ static void begin_call(struct tile_rt_call *call, const struct tile_rt_kernel *k
     call->facts_known = call->facts_true = 0;
     call->programs = 0;
     call->device = -1;
+    call->options = NULL;
     call->take_empty = call->met_empty = 0;
     call->refused = NULL;
     call->refusal = NULL;
@@ -236,9 +237,10 @@ static int find_target(struct tile_rt_call *call, struct CUstream_st *stream)
     return status != TILE_OK ? status : tile_rt_cuda_target(call);
 }
 
-/* sm_count() may stand in a kernel's `const` and `requires`, so the place is found before the arguments are checked;
- * but when there is no place, a wrong argument is still told first where nothing depends on the place. */
-static int prepare(struct tile_rt_call *call, struct CUstream_st *stream)
+/* All but the choice of the variant.  sm_count() may stand in a kernel's `const` and `requires`, so the place is found
+ * before the arguments are checked; but when there is no place, a wrong argument is still told first where nothing
+ * depends on the place. */
+static int check(struct tile_rt_call *call, struct CUstream_st *stream)
 {
     int place, status = tile_rt_check_version(call->kernel); /* of another version nothing but this field is known */
     if (status != TILE_OK)
@@ -255,8 +257,20 @@ static int prepare(struct tile_rt_call *call, struct CUstream_st *stream)
         last_error.cuda = cuda;
         return place;
     }
-    status = tile_rt_check_arguments(call);
+    return tile_rt_check_arguments(call);
+}
+
+static int prepare(struct tile_rt_call *call, struct CUstream_st *stream)
+{
+    int status = check(call, stream);
     return status != TILE_OK ? status : tile_rt_choose_variant(call);
+}
+
+static int run(struct tile_rt_call *call, struct CUstream_st *stream)
+{
+    if (call->programs == 0)
+        return TILE_OK;
+    return stream == TILE_CPU ? launch_on_processor(call) : tile_rt_cuda_launch(call, stream);
 }
 
 int tile_rt_launch(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments)
@@ -265,8 +279,64 @@ int tile_rt_launch(const struct tile_rt_kernel *kernel, struct CUstream_st *stre
     int saved = errno, status;
     begin_call(&call, kernel, arguments);
     status = prepare(&call, stream);
-    if (status == TILE_OK && call.programs > 0)
-        status = stream == TILE_CPU ? launch_on_processor(&call) : tile_rt_cuda_launch(&call, stream);
+    if (status == TILE_OK)
+        status = run(&call, stream);
+    errno = saved;
+    return status;
+}
+
+int tile_rt_launch_variant(const struct tile_rt_kernel *kernel, struct CUstream_st *stream,
+                           const void *const *arguments, int variant)
+{
+    struct tile_rt_call call;
+    int saved = errno, status;
+    begin_call(&call, kernel, arguments);
+    status = check(&call, stream);
+    if (status == TILE_OK)
+        status = tile_rt_take_variant(&call, variant);
+    if (status == TILE_OK)
+        status = run(&call, stream);
+    errno = saved;
+    return status;
+}
+
+/* Options of a caller that may know more or fewer members than this run time: what is not known here must be 0. */
+static int check_options(const struct tile_rt_kernel *kernel, const struct tile_launch_options *options)
+{
+    const unsigned char *bytes = (const unsigned char *)options;
+    size_t i;
+    if (options->size == 0 && (options->flags != 0 || options->priority != 0 || options->reserved != 0))
+        return tile_rt_fail(TILE_ERR_ARG, "%s: the launch options do not say their size", kernel->name);
+    if (options->size != 0 && options->size < sizeof *options)
+        return tile_rt_fail(TILE_ERR_ARG, "%s: the size of the launch options is %u, less than the least, %u",
+                            kernel->name, (unsigned)options->size, (unsigned)sizeof *options);
+    if ((options->flags & ~(uint32_t)TILE_LAUNCH_OVERLAP) != 0)
+        return tile_rt_fail(TILE_ERR_ARG, "%s: the launch options have flags 0x%x; this run time knows 0x%x",
+                            kernel->name, (unsigned)options->flags, (unsigned)TILE_LAUNCH_OVERLAP);
+    if (options->reserved != 0)
+        return tile_rt_fail(TILE_ERR_ARG, "%s: the reserved member of the launch options is not 0", kernel->name);
+    for (i = sizeof *options; i < options->size; i++)
+        if (bytes[i] != 0)
+            return tile_rt_fail(TILE_ERR_ARG, "%s: byte %u of the launch options is set, and this run time knows %u",
+                                kernel->name, (unsigned)i, (unsigned)sizeof *options);
+    return TILE_OK;
+}
+
+int tile_rt_launch_ex(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments,
+                      const struct tile_launch_options *options)
+{
+    struct tile_rt_call call;
+    int saved = errno, status = tile_rt_check_version(kernel);
+    if (status == TILE_OK && options != NULL)
+        status = check_options(kernel, options);
+    if (status != TILE_OK)
+        return status;
+    begin_call(&call, kernel, arguments);
+    if (options != NULL && (options->flags != 0 || options->priority != 0))
+        call.options = options;
+    status = prepare(&call, stream);
+    if (status == TILE_OK)
+        status = run(&call, stream);
     errno = saved;
     return status;
 }

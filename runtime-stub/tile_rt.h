@@ -74,6 +74,20 @@ struct tile_kernel_info {
     int64_t programs;           /* the product of the grid */
 };
 
+/* How a kernel's _launch_ex() launches.  All zero: as the plain call does.  Who sets one of the others sets size too;
+ * members that a later version has behind these are 0 where this one's caller does not know them. */
+struct tile_launch_options {
+    uint32_t size;              /* sizeof(struct tile_launch_options) */
+    uint32_t flags;             /* enum tile_launch_flags */
+    int32_t priority;           /* as of cuStreamCreateWithPriority: less is sooner; 0: the stream's */
+    uint32_t reserved;          /* 0 */
+};
+enum tile_launch_flags {
+    /* It may begin before the kernel in front of it in the stream has ended.  No tile kernel waits for that kernel:
+     * the caller sees to it that neither writes what the other reads or writes. */
+    TILE_LAUNCH_OVERLAP = 1
+};
+
 const char *tile_strerror(int status);    /* one line for a status; never NULL */
 const char *tile_last_error(void);        /* this thread's last failure, with kernel and argument; "" if none */
 int tile_last_cuda_error(void);           /* the CUresult behind it, 0 if none */
@@ -165,7 +179,7 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 /* ---- the descriptor --------------------------------------------------------------------------------------------- */
 
 /* Changes with every change to what is below: an object runs with the run time of its compiler and no other. */
-#define TILE_RT_ABI 5
+#define TILE_RT_ABI 6
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
 #define TILE_RT_MAX_PARAMETERS 64
@@ -420,6 +434,12 @@ struct tile_rt_kernel {
 
 /* arguments[i] belongs to parameters[i]: for a view the caller's pointer itself, else a pointer to the value. */
 int tile_rt_launch(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments);
+/* With variants[variant] of the target and no other: TILE_ERR_ARG when there is none or it does not fit. */
+int tile_rt_launch_variant(const struct tile_rt_kernel *kernel, struct CUstream_st *stream,
+                           const void *const *arguments, int variant);
+/* With options, or NULL. */
+int tile_rt_launch_ex(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments,
+                      const struct tile_launch_options *options);
 /* All the checks of a launch, and what it would run; launches nothing. */
 int tile_rt_query(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments,
                   struct tile_kernel_info *info);

@@ -672,6 +672,29 @@ static int compute_grid(struct tile_rt_call *call)
     return TILE_OK;
 }
 
+TILE_RT_COLD static int fail_variant(const struct tile_rt_call *call, int number)
+{
+    const struct tile_rt_target *target = call->target;
+    if (number < 0 || (uint32_t)number >= target->variant_count)
+        return tile_rt_fail(TILE_ERR_ARG, "%s: there is no variant %d: it has %u for %s, counted from 0",
+                            call->kernel->name, number, (unsigned)target->variant_count, target->name);
+    return tile_rt_fail(TILE_ERR_ARG, "%s: variant %d for %s (%s) does not fit these arguments", call->kernel->name,
+                        number, target->name,
+                        target->variants[number].text[0] ? target->variants[number].text : "general");
+}
+
+/* TILE_FORCE_VARIANT is for calls that do not say it themselves. */
+int tile_rt_take_variant(struct tile_rt_call *call, int number)
+{
+    const struct tile_rt_target *target = call->target;
+    call->take_empty = 1;
+    if (number < 0 || (uint32_t)number >= target->variant_count || !variant_fits(call, &target->variants[number]))
+        return fail_variant(call, number);
+    call->variant = &target->variants[number];
+    call->variant_index = (uint32_t)number;
+    return compute_grid(call);
+}
+
 /* The first that fits.  Views without elements are left to code without maps as long as there is some. */
 static int find_variant(struct tile_rt_call *call)
 {

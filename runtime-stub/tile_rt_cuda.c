@@ -25,6 +25,7 @@ struct launch_attribute {
     int id, padding;
     union {
         unsigned cluster[3];
+        int number;
         char room[64];
     } value;
 };
@@ -67,6 +68,10 @@ enum {
     FUNCTION_DYNAMIC_SHARED = 8,
     FUNCTION_NON_PORTABLE_CLUSTER = 14,
     LAUNCH_CLUSTER = 4,
+    LAUNCH_OVERLAP = 6, /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
+    LAUNCH_PRIORITY = 8,
+    MAX_ATTRIBUTES = 3,
+    OVERLAP_SINCE = 90, /* compute capability */
     LIBRARY_BINARY_IS_PRESERVED = 1,
     CAPTURE_RELAXED = 2,
     HOST_PORTABLE_AND_MAPPED = 3,
@@ -745,14 +750,33 @@ int tile_rt_cuda_encode(struct tile_rt_tensor_map *map, unsigned type, unsigned 
 
 /* ---- launching -------------------------------------------------------------------------------------------------- */
 
-static int launch_blocks(const struct tile_rt_variant *variant, void *function, struct CUstream_st *stream,
-                         unsigned blocks, void **parameters)
+static struct launch_attribute *add_attribute(struct launch_config *config, int id)
 {
+    struct launch_attribute *attribute = &config->attributes[config->attribute_count++];
+    memset(attribute, 0, sizeof *attribute);
+    attribute->id = id;
+    return attribute;
+}
+
+/* What a device has nothing like is left out: it could only make the launch sooner. */
+TILE_RT_COLD static void add_options(const struct tile_rt_call *call, struct launch_config *config)
+{
+    if ((call->options->flags & TILE_LAUNCH_OVERLAP) != 0 &&
+        cuda.devices[call->device].architecture >= OVERLAP_SINCE)
+        add_attribute(config, LAUNCH_OVERLAP)->value.number = 1;
+    if (call->options->priority != 0)
+        add_attribute(config, LAUNCH_PRIORITY)->value.number = call->options->priority;
+}
+
+static int launch_blocks(const struct tile_rt_call *call, void *function, struct CUstream_st *stream, unsigned blocks,
+                         void **parameters)
+{
+    const struct tile_rt_variant *variant = call->variant;
     struct launch_config config;
-    struct launch_attribute attribute;
+    struct launch_attribute attributes[MAX_ATTRIBUTES];
     unsigned cluster = variant->cluster > 1 ? (unsigned)variant->cluster : 1;
     if (cuda.cuLaunchKernelEx == NULL)
-        return cluster > 1 ? CUDA_NOT_SUPPORTED
+        return cluster > 1 || call->options != NULL ? CUDA_NOT_SUPPORTED
                            : cuda.cuLaunchKernel(function, blocks, 1, 1, (unsigned)variant->threads, 1, 1,
                                                  (unsigned)variant->dynamic_shared, stream, parameters, NULL);
     config.grid[0] = blocks;
@@ -760,16 +784,15 @@ static int launch_blocks(const struct tile_rt_variant *variant, void *function, 
     config.grid[1] = config.grid[2] = config.block[1] = config.block[2] = 1;
     config.shared_bytes = (unsigned)variant->dynamic_shared;
     config.stream = stream;
-    config.attributes = NULL;
+    config.attributes = attributes;
     config.attribute_count = 0;
     if (cluster > 1) {
-        memset(&attribute, 0, sizeof attribute);
-        attribute.id = LAUNCH_CLUSTER;
-        attribute.value.cluster[0] = cluster;
-        attribute.value.cluster[1] = attribute.value.cluster[2] = 1;
-        config.attributes = &attribute;
-        config.attribute_count = 1;
+        struct launch_attribute *attribute = add_attribute(&config, LAUNCH_CLUSTER);
+        attribute->value.cluster[0] = cluster;
+        attribute->value.cluster[1] = attribute->value.cluster[2] = 1;
     }
+    if (__builtin_expect(call->options != NULL, 0))
+        add_options(call, &config);
     return cuda.cuLaunchKernelEx(&config, function, parameters, NULL);
 }
 
@@ -804,7 +827,7 @@ static int launch_all(struct tile_rt_call *call, void *function, struct CUstream
         int64_t blocks = count_blocks(call, base, &covered);
         int error;
         *program_base = (uint64_t)base;
-        error = launch_blocks(variant, function, stream, (unsigned)blocks, parameters);
+        error = launch_blocks(call, function, stream, (unsigned)blocks, parameters);
         if (error != CUDA_SUCCESS)
             return fail_driver(call->kernel->name, "cuLaunchKernelEx", error);
     }

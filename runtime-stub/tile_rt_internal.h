@@ -37,6 +37,7 @@ struct tile_rt_call {
     uint32_t variant_index;
     int sm_count;
     int device;                               /* -1: the host's processor, or not known yet */
+    const struct tile_launch_options *options; /* NULL: none; checked */
     uint64_t facts_known, facts_true;
     int64_t programs;                         /* product of the grid */
     int take_empty;                           /* maps of views without elements may be made */
@@ -87,6 +88,8 @@ TILE_RT_HIDDEN int tile_rt_check_version(const struct tile_rt_kernel *kernel);
 TILE_RT_HIDDEN int tile_rt_check_arguments(struct tile_rt_call *call);
 /* First variant of call->target that fits; fills variant, grid slots and programs. */
 TILE_RT_HIDDEN int tile_rt_choose_variant(struct tile_rt_call *call);
+/* The same for the variant that the caller names. */
+TILE_RT_HIDDEN int tile_rt_take_variant(struct tile_rt_call *call, int number);
 
 /* Bytes of an element. */
 TILE_RT_HIDDEN unsigned tile_rt_type_size(unsigned type);

@@ -14,11 +14,15 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
-/* The other parameters of the functions are `stream` and `info`. */
+/* The other parameters of the functions are `stream`, `info`, `variant` and `options`. */
 static void put_parameter_name(struct buffer *out, const char *name)
 {
+    static const char *const own[] = {"stream", "info", "variant", "options"};
+    bool taken = c_name_is_keyword(name) || c_name_is_macro(name);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        taken |= strcmp(name, own[i]) == 0;
     buffer_puts(out, name);
-    if (c_name_is_keyword(name) || c_name_is_macro(name) || strcmp(name, "stream") == 0 || strcmp(name, "info") == 0)
+    if (taken)
         buffer_putc(out, '_');
 }
 
@@ -438,21 +442,22 @@ static void put_parameter(struct buffer *out, const struct kernel_parameter *par
     put_parameter_name(out, parameter->name);
 }
 
-/* A prototype of symbol + suffix, its parameters in lines of at most 100 columns.  The compiled program asks the
+/* A prototype of symbol + suffix, `last` behind the kernel's parameters unless it is NULL, in lines of at most 100
+ * columns.  The compiled program asks the
  * linker for the name with the signature, so that a header and an object that do not fit together do not link. */
 static void put_prototype(struct buffer *out, const struct kernel_entry *entry, const char *type, const char *suffix,
-                          bool wants_info)
+                          const char *last)
 {
     size_t line = out->size, indent;
     buffer_printf(out, "%s %s%s(", type, entry->symbol, suffix);
     indent = out->size - line;
     buffer_puts(out, "struct CUstream_st *stream");
-    for (int p = 0; p < entry->parameters.count + (wants_info ? 1 : 0); p++) {
+    for (int p = 0; p < entry->parameters.count + (last ? 1 : 0); p++) {
         struct buffer item = {0};
         if (p < entry->parameters.count)
             put_parameter(&item, &entry->parameters.data[p]);
         else
-            buffer_puts(&item, "struct tile_kernel_info *info");
+            buffer_puts(&item, last);
         buffer_putc(out, ',');
         if (out->size - line + 1 + item.size > 98) {
             buffer_putc(out, '\n');
@@ -472,12 +477,17 @@ static void put_entry(struct buffer *out, const struct kernel_entry *entry)
 {
     put_defines(out, entry);
     put_entry_comment(out, entry);
-    put_prototype(out, entry, "int", "", false);
+    put_prototype(out, entry, "int", "", NULL);
     buffer_printf(out, "/** What %s would run for these arguments; launches nothing. */\n", entry->symbol);
-    put_prototype(out, entry, "int", "_query", true);
+    put_prototype(out, entry, "int", "_query", "struct tile_kernel_info *info");
+    buffer_puts(out,
+                "/** Launches this variant, counted as in tile_kernel_info; TILE_ERR_ARG if it does not fit. */\n");
+    put_prototype(out, entry, "int", "_variant", "int variant");
+    buffer_printf(out, "/** Launches %s with options, which may be NULL. */\n", entry->symbol);
+    put_prototype(out, entry, "int", "_launch_ex", "const struct tile_launch_options *options");
     buffer_puts(out,
                 "/** Bytes for tile_set_workspace() that this call would use; (size_t)-1 for a wrong argument. */\n");
-    put_prototype(out, entry, "size_t", "_workspace", false);
+    put_prototype(out, entry, "size_t", "_workspace", NULL);
     buffer_printf(out, "/** Loads %s onto the current device, so that launches are safe inside a stream capture. */\n",
                   entry->symbol);
     buffer_printf(out, "int %s_load(void);\n", entry->symbol);
@@ -493,7 +503,8 @@ struct c_names { const char **names; struct location *places; int count; };
 static bool belongs_to_run_time(const char *name)
 {
     static const char *const exact[] = {"TILE_OK",       "TILE_CPU",       "enum tile_status", "enum tile_kernel_info",
-                                        "enum tile_f16", "enum tile_bf16", "enum tile_f8e4m3", "enum tile_f8e5m2"};
+                                        "enum tile_f16", "enum tile_bf16", "enum tile_f8e4m3", "enum tile_f8e5m2",
+                                        "enum tile_launch_options", "enum tile_launch_flags", "TILE_LAUNCH_OVERLAP"};
     static const char *const prefixes[] = {"TILE_ERR_",   "TILE_VIEW_",     "TILE_ENUM_", "TILE_SHARED_",
                                            "TILE_FLOAT_", "TILE_SIGNATURE", "TILE_INLINE"};
     for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++)
@@ -542,7 +553,7 @@ static void check_symbol(struct diagnostics *diagnostics, struct c_names *names,
 
 bool header_check(const struct kernel_module *module, struct arena *arena, struct diagnostics *diagnostics)
 {
-    static const char *const suffixes[] = {"", "_query", "_workspace", "_load", "_unload"};
+    static const char *const suffixes[] = {"", "_query", "_workspace", "_variant", "_launch_ex", "_load", "_unload"};
     int errors = diagnostics->errors, room = (int)(sizeof suffixes / sizeof suffixes[0]) * module->entries.count;
     struct location nowhere = {0};
     struct c_names names = {0};

@@ -3,10 +3,12 @@
  *   f            const void *arguments[2] = { x, &a };  return tile_rt_launch(&descriptor, stream, arguments);
  *   f_query      the same with  tile_rt_query(…, info), info being the last parameter
  *   f_workspace  the same with  tile_rt_workspace, which gives a size_t
+ *   f_variant    the same with  tile_rt_launch_variant(…, variant), an int
+ *   f_launch_ex  the same with  tile_rt_launch_ex(…, options)
  *   f_load       return tile_rt_load(&descriptor);
  *   f_unload     return tile_rt_unload(&descriptor);
  *
- * The first three exist under a second name as well, f.signature_1a2b3c4d, which is what programs compiled with the
+ * The first five exist under a second name as well, f.signature_1a2b3c4d, which is what programs compiled with the
  * header ask for (ir/kernel_signature.h).
  *
  * Parameters are pointers, int, int64_t, float and double only, which both hosts pass as LLVM's types of these sizes.
@@ -56,17 +58,19 @@ static LLVMValueRef add_function(struct host_builder *b, const char *symbol, con
     return function;
 }
 
+/* Of pointers, the fourth being of another type where `last` says so. */
 static LLVMValueRef run_time_function(struct host_builder *b, const char *name, LLVMTypeRef result, LLVMTypeRef *type,
-                                      int parameters)
+                                      int parameters, LLVMTypeRef last)
 {
-    LLVMTypeRef pointers[4] = {b->pointer, b->pointer, b->pointer, b->pointer};
+    LLVMTypeRef types[4] = {b->pointer, b->pointer, b->pointer, last ? last : b->pointer};
     LLVMValueRef function = LLVMGetNamedFunction(b->module, name);
-    *type = LLVMFunctionType(result, pointers, (unsigned)parameters, false);
+    *type = LLVMFunctionType(result, types, (unsigned)parameters, false);
     return function ? function : LLVMAddFunction(b->module, name, *type);
 }
 
 /* The calls that carry the kernel's arguments.  The signature's name is another one of the same function. */
-struct call_form { const char *suffix, *callee; bool wants_info, gives_size; };
+enum last_parameter { LAST_NONE, LAST_POINTER, LAST_INT };
+struct call_form { const char *suffix, *callee; enum last_parameter last; bool gives_size; };
 
 static void add_signature(struct host_builder *b, const struct kernel_entry *entry, LLVMValueRef function,
                           const char *suffix)
@@ -79,7 +83,8 @@ static void add_signature(struct host_builder *b, const struct kernel_entry *ent
 static void add_call(struct host_builder *b, const struct kernel_entry *entry, LLVMValueRef descriptor,
                      const struct call_form *form)
 {
-    int count = entry->parameters.count, given = form->wants_info ? 4 : 3;
+    int count = entry->parameters.count, given = form->last != LAST_NONE ? 4 : 3;
+    LLVMTypeRef last = form->last == LAST_INT ? b->i32 : b->pointer;
     LLVMTypeRef *types = ARENA_ARRAY(b->arena, LLVMTypeRef, count + 2), callee_type;
     LLVMTypeRef array_type = LLVMArrayType2(b->pointer, (uint64_t)(count > 0 ? count : 1));
     LLVMBuilderRef at = LLVMCreateBuilderInContext(b->llvm);
@@ -88,9 +93,9 @@ static void add_call(struct host_builder *b, const struct kernel_entry *entry, L
     types[0] = b->pointer;
     for (int i = 0; i < count; i++)
         types[1 + i] = argument_type(b, &entry->parameters.data[i]);
-    types[1 + count] = b->pointer;
+    types[1 + count] = last;
     function = add_function(b, arena_printf(b->arena, "%s%s", entry->symbol, form->suffix), entry->symbol, result,
-                            types, form->wants_info ? count + 2 : count + 1);
+                            types, form->last != LAST_NONE ? count + 2 : count + 1);
     add_signature(b, entry, function, form->suffix);
     LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
     array = LLVMBuildAlloca(at, array_type, "arguments");
@@ -103,11 +108,11 @@ static void add_call(struct host_builder *b, const struct kernel_entry *entry, L
         }
         LLVMBuildStore(at, place, LLVMBuildInBoundsGEP2(at, array_type, array, index, 2, ""));
     }
-    callee = run_time_function(b, form->callee, result, &callee_type, given);
+    callee = run_time_function(b, form->callee, result, &callee_type, given, last);
     call_arguments[0] = descriptor;
     call_arguments[1] = LLVMGetParam(function, 0);
     call_arguments[2] = array;
-    call_arguments[3] = form->wants_info ? LLVMGetParam(function, (unsigned)(1 + count)) : NULL;
+    call_arguments[3] = form->last != LAST_NONE ? LLVMGetParam(function, (unsigned)(1 + count)) : NULL;
     LLVMBuildRet(at, LLVMBuildCall2(at, callee_type, callee, call_arguments, (unsigned)given, ""));
     LLVMDisposeBuilder(at);
 }
@@ -120,7 +125,7 @@ static void add_plain(struct host_builder *b, const struct kernel_entry *entry, 
     LLVMTypeRef callee_type;
     LLVMValueRef function =
         add_function(b, arena_printf(b->arena, "%s%s", entry->symbol, suffix), entry->symbol, b->i32, NULL, 0);
-    LLVMValueRef callee = run_time_function(b, callee_name, b->i32, &callee_type, 1);
+    LLVMValueRef callee = run_time_function(b, callee_name, b->i32, &callee_type, 1, NULL);
     LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
     LLVMBuildRet(at, LLVMBuildCall2(at, callee_type, callee, &descriptor, 1, ""));
     LLVMDisposeBuilder(at);
@@ -128,9 +133,11 @@ static void add_plain(struct host_builder *b, const struct kernel_entry *entry, 
 
 void host_entry_functions(struct host_builder *b, const struct kernel_entry *entry, LLVMValueRef descriptor)
 {
-    static const struct call_form forms[] = {{"", "tile_rt_launch", false, false},
-                                             {"_query", "tile_rt_query", true, false},
-                                             {"_workspace", "tile_rt_workspace", false, true}};
+    static const struct call_form forms[] = {{"", "tile_rt_launch", LAST_NONE, false},
+                                             {"_query", "tile_rt_query", LAST_POINTER, false},
+                                             {"_workspace", "tile_rt_workspace", LAST_NONE, true},
+                                             {"_variant", "tile_rt_launch_variant", LAST_INT, false},
+                                             {"_launch_ex", "tile_rt_launch_ex", LAST_POINTER, false}};
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         add_call(b, entry, descriptor, &forms[i]);
     add_plain(b, entry, descriptor, "_load", "tile_rt_load");

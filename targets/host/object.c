@@ -10,7 +10,7 @@
  * One section a kernel, so that --gc-sections drops the kernels, cubins included, that a program does not use.  Cubins
  * are not compressed: a run time that decompresses would need a library or a copy in memory, and the driver takes plain
  * ones in place. Everything but the C entries is local to the object; the entries need tile_rt_launch, tile_rt_query,
- * tile_rt_workspace, tile_rt_load and tile_rt_unload.
+ * tile_rt_workspace, tile_rt_launch_variant, tile_rt_launch_ex, tile_rt_load and tile_rt_unload.
  */
 #include "targets/host/host.h"
 #include "targets/cpu/cpu.h"

@@ -13,7 +13,7 @@ setup_file() {
         mkdir "objects-$sanitizer"
         (cd "objects-$sanitizer" && ${CC:-cc} -std=c99 -g -O1 -fsanitize="$sanitizer" -fno-sanitize-recover=all -c \
             "$SRCDIR"/runtime-stub/*.c)
-        for program in cuda_cases map_cases arguments_test pool_test; do
+        for program in cuda_cases map_cases launch_cases arguments_test pool_test; do
             [ "$program-$sanitizer" != arguments_test-thread ] || continue
             ${CC:-cc} "${strict[@]}" -fsanitize="$sanitizer" -fno-sanitize-recover=all -I"$SRCDIR/runtime-stub" \
                 "$here/$program.c" "objects-$sanitizer"/*.o -o "$program-$sanitizer" -ldl -lpthread -lm
@@ -42,6 +42,12 @@ cases() { # group
     done
 }
 
+@test "a named variant and launch options" {
+    for sanitizer in address,undefined thread; do
+        for group in none new old; do LD_LIBRARY_PATH="$PWD/$group" "./launch_cases-$sanitizer" "$group"; done
+    done
+}
+
 @test "arguments, under sanitizers" { ./arguments_test-address,undefined; }
 
 @test "the pool, under sanitizers" {
@@ -56,7 +62,8 @@ cases() { # group
         "$compiler" -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fPIC -O1 -shared \
             "$SRCDIR"/runtime-stub/*.c -o "libtilert-$compiler.so" -ldl -lpthread -lm
         nm -D --defined-only "libtilert-$compiler.so" | sed 's/.* //; s/@.*//' | sort >symbols
-        printf '%s\n' tile_last_cuda_error tile_last_error tile_rt_launch tile_rt_load tile_rt_query tile_rt_unload \
+        printf '%s\n' tile_last_cuda_error tile_last_error tile_rt_launch tile_rt_launch_ex \
+            tile_rt_launch_variant tile_rt_load tile_rt_query tile_rt_unload \
             tile_rt_workspace tile_set_workspace tile_strerror | diff - symbols
         [ -z "$(nm --defined-only -D "libtilert-$compiler.so" | grep ' [BDC] ')" ]
         [ -z "$(readelf -SW "libtilert-$compiler.so" | grep -E 'tile_rt.*init_array')" ]

@@ -240,7 +240,7 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
     (void)extra;
     if (result == 0)
         result = launched(
-            (struct fake_launch){{x, y, z}, {block_x, block_y, block_z}, shared, 1, stream, function, {0}, {{0}}},
+            (struct fake_launch){{x, y, z}, {block_x, block_y, block_z}, shared, 1, stream, function, {0}, {{0}}, 0, 0, 0},
                           parameters);
     END;
 }
@@ -249,7 +249,7 @@ int cuGetErrorName(int error, const char **text) { (void)error; *text = "CUDA_ER
 int cuGetErrorString(int error, const char **text) { (void)error; *text = "made up"; return 0; }
 
 #ifndef FAKE_OLD
-struct attribute { int id, padding; unsigned cluster[16]; };
+struct attribute { int id, padding; unsigned words[16]; };
 struct config {
     unsigned grid[3], block[3], shared;
     void *stream;
@@ -330,11 +330,18 @@ int cuLaunchKernelEx(const struct config *config, void *function, void **paramet
     BEGIN;
     struct fake_launch launch = {{config->grid[0], config->grid[1], config->grid[2]},
                                  {config->block[0], config->block[1], config->block[2]},
-                                 config->shared, 1, config->stream, function, {0}, {{0}}};
+                                 config->shared, 1, config->stream, function, {0}, {{0}}, 0, 0, 0};
     (void)extra;
-    for (unsigned i = 0; i < config->attribute_count; i++)
-        if (config->attributes[i].id == 4)
-            launch.cluster = config->attributes[i].cluster[0];
+    launch.attributes = (int)config->attribute_count;
+    for (unsigned i = 0; i < config->attribute_count; i++) {
+        int value = (int)config->attributes[i].words[0];
+        switch (config->attributes[i].id) {
+        case 4: launch.cluster = (unsigned)value; break;
+        case 6: launch.overlap = value; break;
+        case 8: launch.priority = value; break;
+        default: result = 1;
+        }
+    }
     if (result == 0)
         result = launched(launch, parameters);
     END;

@@ -21,6 +21,7 @@ struct fake_launch {
     void *stream, *function;
     uint64_t slots[FAKE_SLOTS];
     uint64_t maps[FAKE_MAPS][16];
+    int overlap, priority, attributes; /* programmatic stream serialization; how many attributes there were */
 };
 
 /* What cuTensorMapEncodeTiled was told.  The map that it makes holds `number` and the address in its first two words. */

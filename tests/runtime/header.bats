@@ -14,7 +14,7 @@ kernel scale<T: {f32, f16, bf16}>(int: in T[M, N], y: out T[M, N], a: f32, f: ac
         y[row, j +: B] = T(a * f32(int[row, j +: B]));
 }
 kernel every(b: in bool[N], c: in i8[N], class: in u16[N], h: in strided i64[N, N], e: in f8e4m3[N], g: in f8e5m2[N],
-             d: in packed f64[N, 3], p: *f32, q: restrict *f32, s: i8, t: u64, y: out u32[N])
+             d: in packed f64[N, 3], info: f32, variant: f32, options: *f32, p: *f32, q: restrict *f32, s: i8, t: u64, y: out u32[N])
     grid(k: N)
 {
     y[k] = u32(1);
@@ -127,6 +127,10 @@ END
     grep -q 'int first_scale_f16_load(void);' first.h
     grep -q 'int first_scale_f16_unload(void);' first.h
     grep -q 'size_t first_scale_f16_workspace(' first.h
+    tr -s '\n ' '  ' <first.h >flat # parameters of the kernel give way to the function's own
+    grep -q 'int first_scale_f16_variant([^)]*, int variant)' flat
+    grep -q 'int first_scale_f16_launch_ex([^)]*, const struct tile_launch_options \*options)' flat
+    grep -q 'int first_every_variant([^)]*float info_, float variant_, [^)]*\*options_,[^)]* int variant)' flat
 }
 
 @test "every element, eight dimensions, parameters that are macros of system headers" {
@@ -211,6 +215,11 @@ END
     clash 'clash_f_load' "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_load(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
     clash 'clash_f_unload' "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_unload(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
     clash 'clash_f_workspace' "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_workspace(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
+    for suffix in variant launch_ex; do
+        clash "clash_f_$suffix" "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_$suffix(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
+    done
+    clash 'enum tile_launch_flags' "enum launch_flags { a, b } kernel k${body/s: e/s: launch_flags}"
+    clash 'TILE_LAUNCH_OVERLAP' "enum launch { overlap } kernel k${body/s: e/s: launch}"
     for word in main exp printf write int register new class _Bool assert; do
         echo "kernel $word(y: out f32[N]) grid(i: N) { y[i] = 1.0; }" >"$word.tile"
         run "$TILECC" -arch=cpu "$word.tile"

@@ -33,6 +33,7 @@ int main(void)
     struct tile_f32_1 vx = tile_f32_1_row_major_const(x, 1000), vy = tile_f32_1_row_major(y, 1000);
     struct tile_f64_2 vu = tile_f64_2_row_major(u, 3, 4), vv = tile_f64_2_row_major(v, 3, 4);
     struct tile_kernel_info info;
+    struct tile_launch_options options = {0, 0, 0, 0};
     int i;
     for (i = 0; i < 1001; i++)
         x[i] = (float)i, y[i] = 1.0f;
@@ -56,6 +57,17 @@ int main(void)
     EXPECT(kernels_saxpy(TILE_CPU, 2.0f, &vx, &vy) == TILE_OK);
     vx.extent[0] = vy.extent[0] = 513;
     EXPECT(kernels_saxpy_query(TILE_CPU, 2.0f, &vx, &vy, &info) == TILE_OK);
+    vx.extent[0] = vy.extent[0] = 10;
+    y[3] = 1.0f;
+    EXPECT(kernels_saxpy_variant(TILE_CPU, 2.0f, &vx, &vy, info.variant) == TILE_OK && y[3] == 7.0f);
+    EXPECT(kernels_saxpy_variant(TILE_CPU, 2.0f, &vx, &vy, -1) == TILE_ERR_ARG && strstr(tile_last_error(), "variant -1"));
+    EXPECT(kernels_saxpy_variant(TILE_CPU, 2.0f, &vx, &vy, 1000) == TILE_ERR_ARG && y[3] == 7.0f);
+    EXPECT(kernels_saxpy_launch_ex(TILE_CPU, 2.0f, &vx, &vy, NULL) == TILE_OK && y[3] == 13.0f);
+    EXPECT(kernels_saxpy_launch_ex(TILE_CPU, 2.0f, &vx, &vy, &options) == TILE_OK && y[3] == 19.0f);
+    options.flags = TILE_LAUNCH_OVERLAP;
+    EXPECT(kernels_saxpy_launch_ex(TILE_CPU, 2.0f, &vx, &vy, &options) == TILE_ERR_ARG && y[3] == 19.0f);
+    options.size = sizeof options;
+    EXPECT(kernels_saxpy_launch_ex(TILE_CPU, 2.0f, &vx, &vy, &options) == TILE_OK && y[3] == 25.0f);
     EXPECT(strncmp(info.target, "cpu-", 4) == 0 && info.programs > 0 && info.value_count >= 1);
     return 0;
 }
@@ -107,9 +119,10 @@ link() { # output, options...
 @test "symbols: entries are global, the run time is undefined, nothing else shows" {
     nm kernels.o | grep -v ' [a-z] ' | sed 's/^ *[0-9a-f]* *//' | sort >symbols
     for entry in saxpy twice_f32 twice_f64; do
-        printf 'T kernels_%s\n' ${entry}{,_load,_query,_unload,_workspace} ${entry}{,_query,_workspace}.signature
+        printf 'T kernels_%s\n' ${entry}{,_launch_ex,_load,_query,_unload,_variant,_workspace} \
+            ${entry}{,_launch_ex,_query,_variant,_workspace}.signature
     done >wanted
-    printf 'U tile_rt_%s\n' launch load query unload workspace >>wanted
+    printf 'U tile_rt_%s\n' launch launch_ex launch_variant load query unload workspace >>wanted
     # what LLVM may call for copies and fills
     sed -E 's/(signature)_[0-9a-f]{8}$/\1/' symbols | grep -vxE 'U mem(cpy|set|move)' | sort | diff <(sort wanted) -
 }

@@ -1,0 +1,241 @@
+/* Launches that say more than their arguments: a variant of the caller's choice, and options.  Run by cuda.bats with
+ * the fake libcuda.so.1 in LD_LIBRARY_PATH; the first argument picks the group: none, new (CUDA 13), old (CUDA 11). */
+#include "case.h"
+#include "fake_cuda.h"
+#include "kernels.h"
+#include <dlfcn.h>
+
+static struct fake_cuda *cuda;
+static struct fake_context context0 = {0, 11, 0}, context1 = {1, 22, 0};
+static struct fake_stream stream0 = {&context0, 0}, stream1 = {&context1, 0}; /* sm_90 and sm_80 */
+static float data[2][600];
+
+static void open_fake(void)
+{
+    struct fake_cuda *(*get)(void);
+    void *library = dlopen("libcuda.so.1", RTLD_NOW), *address = library ? dlsym(library, "fake_cuda") : NULL;
+    if (address == NULL) {
+        fprintf(stderr, "no fake driver: %s\n", dlerror());
+        exit(2);
+    }
+    memcpy(&get, &address, sizeof address);
+    cuda = get();
+}
+
+static struct CUstream_st *cu(struct fake_stream *stream) { return (struct CUstream_st *)stream; }
+
+/* scale on 512 elements; shift 1 leaves 16 bytes, which variant 0 of sm_90a relies on. */
+struct scale_arguments {
+    float a;
+    struct view1 x, y;
+    const void *list[3];
+};
+static const void *const *scale_arguments(struct scale_arguments *arguments, int shift)
+{
+    struct view1 x = {data[0] + shift, {512}, {1}}, y = {data[1] + shift, {512}, {1}};
+    arguments->a = 2.0f;
+    arguments->x = x;
+    arguments->y = y;
+    arguments->list[0] = &arguments->a;
+    arguments->list[1] = &arguments->x;
+    arguments->list[2] = &arguments->y;
+    return arguments->list;
+}
+static int variant(struct CUstream_st *stream, int shift, int number)
+{
+    struct scale_arguments arguments;
+    return tile_rt_launch_variant(&scale_kernel, stream, scale_arguments(&arguments, shift), number);
+}
+static int with(struct CUstream_st *stream, int shift, const struct tile_launch_options *options)
+{
+    struct scale_arguments arguments;
+    return tile_rt_launch_ex(&scale_kernel, stream, scale_arguments(&arguments, shift), options);
+}
+static struct tile_launch_options sized(void)
+{
+    struct tile_launch_options options = {sizeof options, 0, 0, 0};
+    return options;
+}
+
+/* ---- variants ---- */
+
+static void variant_named(void)
+{
+    open_fake();
+    EXPECT_STATUS(variant(cu(&stream0), 0, 1), TILE_OK, "");
+    EXPECT(cuda->last.function == (const void *)cubin_90a && cuda->last.cluster == 1 && cuda->last.block[0] == 256);
+    EXPECT_STATUS(variant(cu(&stream0), 0, 0), TILE_OK, "");
+    EXPECT(cuda->last.function == (const void *)cubin_90a_fast && cuda->last.cluster == 2 && cuda->launches == 2);
+}
+static void variant_does_not_fit(void)
+{
+    open_fake();
+    EXPECT_STATUS(variant(cu(&stream0), 1, 0), TILE_ERR_ARG,
+                  "scale: variant 0 for sm_90a (x and y on 16 bytes) does not fit these arguments");
+    EXPECT(cuda->launches == 0 && cuda->loads == 0);
+    EXPECT_STATUS(variant(cu(&stream0), 1, 1), TILE_OK, "");
+}
+static void variant_absent(void)
+{
+    open_fake();
+    EXPECT_STATUS(variant(cu(&stream0), 0, 2), TILE_ERR_ARG, "there is no variant 2: it has 2 for sm_90a");
+    EXPECT_STATUS(variant(cu(&stream1), 0, 1), TILE_ERR_ARG, "there is no variant 1: it has 1 for sm_80");
+    EXPECT_STATUS(variant(cu(&stream0), 0, -1), TILE_ERR_ARG, "there is no variant -1");
+    EXPECT_STATUS(variant(TILE_CPU, 0, 1), TILE_ERR_ARG, "it has 1 for cpu-baseline, counted from 0");
+    EXPECT(cuda->launches == 0);
+}
+/* What the call says goes before what the environment says. */
+static void variant_and_environment(void)
+{
+    setenv("TILE_FORCE_VARIANT", "scale:0", 1);
+    open_fake();
+    EXPECT_STATUS(variant(cu(&stream0), 0, 1), TILE_OK, "");
+    EXPECT(cuda->last.function == (const void *)cubin_90a);
+    EXPECT_STATUS(with(cu(&stream0), 0, NULL), TILE_OK, "");
+    EXPECT(cuda->last.function == (const void *)cubin_90a_fast);
+}
+/* All the other checks are those of the plain call. */
+static void variant_checks(void)
+{
+    struct scale_arguments arguments;
+    open_fake();
+    scale_arguments(&arguments, 0);
+    arguments.y.extent[0] = 511;
+    EXPECT_STATUS(tile_rt_launch_variant(&scale_kernel, cu(&stream0), arguments.list, 1), TILE_ERR_ARG, "but N is 512");
+    arguments.x.extent[0] = arguments.y.extent[0] = 0;
+    EXPECT_STATUS(tile_rt_launch_variant(&scale_kernel, cu(&stream0), arguments.list, 1), TILE_OK, "");
+    EXPECT(cuda->launches == 0);
+}
+/* The key of an instance is part of whether it fits. */
+static void variant_key(void)
+{
+    struct view2 x = {data[0], {2, 20}, {20, 1}};
+    const void *arguments[2] = {&x, &x};
+    EXPECT_STATUS(tile_rt_launch_variant(&rows_kernel, TILE_CPU, arguments, 0), TILE_ERR_ARG, "variant 0");
+    EXPECT(seen.calls == 0);
+    EXPECT_STATUS(tile_rt_launch_variant(&rows_kernel, TILE_CPU, arguments, 1), TILE_OK, "");
+    EXPECT(seen.calls > 0);
+}
+static void variant_on_processor(void)
+{
+    data[0][3] = 2.0f;
+    data[1][3] = 1.0f;
+    EXPECT_STATUS(variant(TILE_CPU, 0, 0), TILE_OK, "");
+    EXPECT(data[1][3] == 5.0f);
+    EXPECT_STATUS(variant(NULL, 0, 0), TILE_ERR_NO_DRIVER, "libcuda.so.1");
+}
+
+/* ---- options ---- */
+
+static void options_empty(void)
+{
+    struct tile_launch_options zero = {0, 0, 0, 0}, options = sized();
+    const struct tile_launch_options *each[] = {NULL, &zero, &options};
+    open_fake();
+    for (int i = 0; i < 3; i++) {
+        EXPECT_STATUS(with(cu(&stream0), 1, each[i]), TILE_OK, "");
+        EXPECT(cuda->launches == i + 1 && cuda->last.attributes == 0);
+    }
+}
+static void options_set(void)
+{
+    struct tile_launch_options options = sized();
+    open_fake();
+    options.flags = TILE_LAUNCH_OVERLAP;
+    EXPECT_STATUS(with(cu(&stream0), 1, &options), TILE_OK, "");
+    EXPECT(cuda->last.attributes == 1 && cuda->last.overlap == 1 && cuda->last.priority == 0);
+    options.priority = -3;
+    EXPECT_STATUS(with(cu(&stream0), 0, &options), TILE_OK, "");
+    EXPECT(cuda->last.attributes == 3 && cuda->last.overlap == 1 && cuda->last.priority == -3 &&
+           cuda->last.cluster == 2 && cuda->last.function == (const void *)cubin_90a_fast);
+    options.flags = 0;
+    EXPECT_STATUS(with(cu(&stream0), 1, &options), TILE_OK, "");
+    EXPECT(cuda->last.attributes == 1 && cuda->last.overlap == 0 && cuda->last.priority == -3);
+    EXPECT_STATUS(with(cu(&stream0), 1, NULL), TILE_OK, "");
+    EXPECT(cuda->last.attributes == 0);
+}
+/* Before sm_90 the hardware has no overlap, and priority is there. */
+static void options_older_device(void)
+{
+    struct tile_launch_options options = sized();
+    open_fake();
+    options.flags = TILE_LAUNCH_OVERLAP;
+    options.priority = -1;
+    EXPECT_STATUS(with(cu(&stream1), 0, &options), TILE_OK, "");
+    EXPECT(cuda->last.attributes == 1 && cuda->last.overlap == 0 && cuda->last.priority == -1);
+}
+/* A grid beyond the limit goes in several launches, all with the options. */
+static void options_split_grid(void)
+{
+    struct tile_launch_options options = sized();
+    int64_t i = INT64_C(1) << 16, j = INT64_C(1) << 16;
+    const void *arguments[2] = {&i, &j};
+    open_fake();
+    cuda->slot_count = 5;
+    options.priority = -2;
+    EXPECT_STATUS(tile_rt_launch_ex(&huge_kernel, cu(&stream1), arguments, &options), TILE_OK, "");
+    EXPECT(cuda->launches == 3 && cuda->last.priority == -2);
+}
+static void options_wrong(void)
+{
+    struct { struct tile_launch_options known; uint64_t later; } newer = {sized(), 0};
+    struct tile_launch_options options = {0, 0, -1, 0};
+    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "scale: the launch options do not say their size");
+    options.size = 4;
+    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "is 4, less than the least, 16");
+    options = sized();
+    options.flags = 2;
+    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "flags 0x2; this run time knows 0x1");
+    options = sized();
+    options.reserved = 1;
+    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "reserved");
+    newer.known.size = sizeof newer;
+    EXPECT_STATUS(with(TILE_CPU, 0, &newer.known), TILE_OK, "");
+    newer.later = UINT64_C(1) << 8;
+    EXPECT_STATUS(with(TILE_CPU, 0, &newer.known), TILE_ERR_ARG, "byte 17 of the launch options is set");
+}
+static void options_on_processor(void)
+{
+    struct tile_launch_options options = {sizeof options, TILE_LAUNCH_OVERLAP, -1, 0};
+    data[0][3] = 2.0f;
+    data[1][3] = 1.0f;
+    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_OK, "");
+    EXPECT(data[1][3] == 5.0f);
+}
+static void options_refused(void)
+{
+    struct tile_launch_options options = {sizeof options, 0, -1, 0};
+    open_fake();
+    cuda->scripts[cuda->script_count++] = (struct fake_script){"cuLaunchKernelEx", 1, 1, 1};
+    EXPECT_STATUS(with(cu(&stream0), 1, &options), TILE_ERR_DRIVER, "cuLaunchKernelEx gives 1");
+    EXPECT(tile_last_cuda_error() == 1);
+}
+static void old_options(void)
+{
+    struct tile_launch_options options = sized();
+    open_fake();
+    EXPECT_STATUS(with(cu(&stream1), 0, &options), TILE_OK, "");
+    options.priority = -1;
+    EXPECT_STATUS(with(cu(&stream1), 0, &options), TILE_ERR_DRIVER, "cuLaunchKernelEx gives 801");
+    EXPECT(tile_last_cuda_error() == 801 && cuda->launches == 1);
+}
+
+int main(int count, char **arguments)
+{
+    static const struct test_case none[] = {CASE(variant_key), CASE(variant_on_processor), CASE(options_on_processor),
+                                            CASE(options_wrong)};
+    static const struct test_case new[] = {
+        CASE(variant_named), CASE(variant_does_not_fit), CASE(variant_absent), CASE(variant_and_environment),
+        CASE(variant_checks), CASE(options_empty), CASE(options_set), CASE(options_older_device),
+        CASE(options_split_grid), CASE(options_refused),
+    };
+    static const struct test_case old[] = {CASE(variant_checks), CASE(old_options)};
+    const char *group = count > 1 ? arguments[1] : "", *only = count > 2 ? arguments[2] : NULL;
+    if (strcmp(group, "none") == 0)
+        return run_cases(none, (int)(sizeof none / sizeof none[0]), only);
+    if (strcmp(group, "new") == 0)
+        return run_cases(new, (int)(sizeof new / sizeof new[0]), only);
+    if (strcmp(group, "old") == 0)
+        return run_cases(old, (int)(sizeof old / sizeof old[0]), only);
+    return 2;
+}
