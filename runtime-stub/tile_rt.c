@@ -6,6 +6,7 @@
  *   TILE_CPU_ISA=avx2       take this instruction set       TILE_FORCE_VARIANT=kernel:2    take only this variant
  *   TILE_AUTO_INIT=1        no context: device 0's primary  TILE_DEVICE_SYNC=1        wait for and check each launch
  *   TILE_DISABLE_PTX=1      take no PTX                     TILE_VERBOSE=1            say what is loaded and why
+ *   TILE_PROFILE=file.json  write down each launch
  *
  * Nothing here exits, aborts, changes errno or, but for TILE_VERBOSE, prints.  All state is in one table a file,
  * guarded by a lock and read without one. */
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
 
@@ -115,13 +117,14 @@ static struct {
     pthread_once_t once;
     struct tile_rt_settings settings;
     int ready;
-} process = {PTHREAD_ONCE_INIT, {0, 0, 0, 0, NULL, NULL, NULL, NULL}, 0};
+} process = {PTHREAD_ONCE_INIT, {0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL}, 0};
 
 /* In the child, which has one thread. */
 static void after_fork(void)
 {
     tile_rt_pool_after_fork();
     tile_rt_cuda_after_fork();
+    tile_rt_profile_after_fork();
 }
 
 static int is_set(const char *name)
@@ -148,6 +151,7 @@ static void read_environment(void)
     settings->variant = text_of("TILE_FORCE_VARIANT");
     settings->isa = text_of("TILE_CPU_ISA");
     settings->threads = text_of("TILE_CPU_THREADS");
+    settings->profile = text_of("TILE_PROFILE");
     pthread_atfork(NULL, NULL, after_fork);
     __atomic_store_n(&process.ready, 1, __ATOMIC_RELEASE);
 }
@@ -210,6 +214,7 @@ static int launch_on_processor(struct tile_rt_call *call)
 /* Not an initialiser: the slots are large and are filled before they are read. */
 static void begin_call(struct tile_rt_call *call, const struct tile_rt_kernel *kernel, const void *const *arguments)
 {
+    call->settings = tile_rt_settings();
     call->kernel = kernel;
     call->arguments = arguments;
     call->target = NULL;
@@ -266,10 +271,23 @@ static int prepare(struct tile_rt_call *call, struct CUstream_st *stream)
     return status != TILE_OK ? status : tile_rt_choose_variant(call);
 }
 
+TILE_RT_COLD static int run_and_record(struct tile_rt_call *call, struct CUstream_st *stream)
+{
+    struct timespec begin;
+    int status = tile_rt_profile_begin(call, &begin);
+    if (status != TILE_OK)
+        return status;
+    status = stream == TILE_CPU ? launch_on_processor(call) : tile_rt_cuda_launch(call, stream);
+    tile_rt_profile_end(call, status, &begin);
+    return status;
+}
+
 static int run(struct tile_rt_call *call, struct CUstream_st *stream)
 {
     if (call->programs == 0)
         return TILE_OK;
+    if (__builtin_expect(call->settings->profile != NULL, 0))
+        return run_and_record(call, stream);
     return stream == TILE_CPU ? launch_on_processor(call) : tile_rt_cuda_launch(call, stream);
 }
 

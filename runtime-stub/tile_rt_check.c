@@ -714,7 +714,7 @@ static int find_variant(struct tile_rt_call *call)
 
 int tile_rt_choose_variant(struct tile_rt_call *call)
 {
-    const char *setting = tile_rt_settings()->variant;
+    const char *setting = call->settings->variant;
     if (__builtin_expect(setting != NULL, 0)) {
         int forced, status = forced_variant(call, setting, &forced);
         if (status != TILE_OK)

@@ -831,7 +831,7 @@ static int launch_all(struct tile_rt_call *call, void *function, struct CUstream
         if (error != CUDA_SUCCESS)
             return fail_driver(call->kernel->name, "cuLaunchKernelEx", error);
     }
-    if (__builtin_expect(tile_rt_settings()->device_sync, 0)) {
+    if (__builtin_expect(call->settings->device_sync, 0)) {
         int error = cuda.cuStreamSynchronize(stream);
         if (error != CUDA_SUCCESS)
             return fail_driver(call->kernel->name, "cuStreamSynchronize", error);

@@ -7,6 +7,7 @@
  *   tile_rt_overlap.c  do two views share a byte
  *   tile_rt_cuda.c     the driver: libcuda.so.1, contexts, devices, images, launches
  *   tile_rt_maps.c     tensor maps of views, and a thread's last ones
+ *   tile_rt_profile.c  TILE_PROFILE: a record of each launch
  *   tile_rt_pool.c     the host's processor: instruction sets and a persistent pool of threads */
 #ifndef TILE_RT_INTERNAL_H
 #define TILE_RT_INTERNAL_H
@@ -32,6 +33,7 @@ struct tile_rt_tensor_map {
 struct tile_rt_call {
     const struct tile_rt_kernel *kernel;
     const void *const *arguments;
+    const struct tile_rt_settings *settings;
     const struct tile_rt_target *target;      /* chosen; NULL before */
     const struct tile_rt_variant *variant;
     uint32_t variant_index;
@@ -72,7 +74,7 @@ TILE_RT_HIDDEN int tile_rt_read_report(const struct tile_rt_kernel *kernel, uint
 /* What the environment asks for, read once. */
 struct tile_rt_settings {
     int verbose, device_sync, auto_init, disable_ptx;
-    const char *architecture, *variant, *isa, *threads; /* NULL: not said */
+    const char *architecture, *variant, *isa, *threads, *profile; /* NULL: not said */
 };
 TILE_RT_HIDDEN const struct tile_rt_settings *tile_rt_settings(void);
 /* The shared object that holds the address is not unloaded any more: threads run in it, or a driver reads it. */
@@ -125,6 +127,13 @@ TILE_RT_HIDDEN void tile_rt_cuda_after_fork(void);
 /* ---- tile_rt_maps.c --------------------------------------------------------------------------------------------- */
 /* Fills call->maps for the variant; 0: one can not be made (call->refused). */
 TILE_RT_HIDDEN int tile_rt_make_maps(struct tile_rt_call *call, const struct tile_rt_variant *variant);
+
+/* ---- tile_rt_profile.c ------------------------------------------------------------------------------------------ */
+/* Around a launch, where call->settings->profile is not NULL. */
+struct timespec;
+TILE_RT_HIDDEN int tile_rt_profile_begin(const struct tile_rt_call *call, struct timespec *begin);
+TILE_RT_HIDDEN void tile_rt_profile_end(const struct tile_rt_call *call, int status, const struct timespec *begin);
+TILE_RT_HIDDEN void tile_rt_profile_after_fork(void);
 
 /* ---- tile_rt_pool.c --------------------------------------------------------------------------------------------- */
 /* In the child of a fork: the threads are gone. */

@@ -8,6 +8,7 @@ setup_file() {
     strict=(-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -g -O1)
     ${CC:-cc} "${strict[@]}" -shared -fPIC "$here/fake_cuda.c" -o new/libcuda.so.1 -lpthread
     ${CC:-cc} "${strict[@]}" -DFAKE_OLD -shared -fPIC "$here/fake_cuda.c" -o old/libcuda.so.1 -lpthread
+    ${CC:-cc} "${strict[@]}" -shared -fPIC "$here/fake_nvtx.c" -o new/libnvToolsExt.so.1 -lpthread
     # The run time is compiled once a sanitizer; each test program is linked with it.
     for sanitizer in address,undefined thread; do
         mkdir "objects-$sanitizer"
@@ -42,7 +43,7 @@ cases() { # group
     done
 }
 
-@test "a named variant and launch options" {
+@test "a named variant, launch options, records of launches" {
     for sanitizer in address,undefined thread; do
         for group in none new old; do LD_LIBRARY_PATH="$PWD/$group" "./launch_cases-$sanitizer" "$group"; done
     done

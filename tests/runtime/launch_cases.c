@@ -1,9 +1,11 @@
-/* Launches that say more than their arguments: a variant of the caller's choice, and options.  Run by cuda.bats with
- * the fake libcuda.so.1 in LD_LIBRARY_PATH; the first argument picks the group: none, new (CUDA 13), old (CUDA 11). */
+/* Launches that say more than their arguments: a variant of the caller's choice, and options; and TILE_PROFILE.  Run by
+ * cuda.bats with the fake libcuda.so.1 in LD_LIBRARY_PATH, and beside it a fake libnvToolsExt.so.1 in group new; the
+ * first argument picks the group: none, new (CUDA 13), old (CUDA 11). */
 #include "case.h"
 #include "fake_cuda.h"
 #include "kernels.h"
 #include <dlfcn.h>
+#include <pthread.h>
 
 static struct fake_cuda *cuda;
 static struct fake_context context0 = {0, 11, 0}, context1 = {1, 22, 0};
@@ -220,14 +222,174 @@ static void old_options(void)
     EXPECT(tile_last_cuda_error() == 801 && cuda->launches == 1);
 }
 
+/* ---- records ---- */
+
+/* A name for this case's file, made ready in TILE_PROFILE. */
+static char profile_name[64];
+static void profile_to(const char *suffix)
+{
+    snprintf(profile_name, sizeof profile_name, "launches-%ld%s", (long)getpid(), suffix);
+    setenv("TILE_PROFILE", profile_name, 1);
+}
+static const char *contents(const char *name)
+{
+    static char text[8192];
+    FILE *file = fopen(name, "r");
+    size_t size = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    text[size] = 0;
+    return text;
+}
+/* The record at text, a line with this name and this end; what follows the line, NULL if it is not so. */
+static const char *record(const char *text, const char *name, const char *wanted)
+{
+    char format[100], rest[600];
+    long process, thread;
+    unsigned long long begin, length, ns;
+    unsigned begin_rest, length_rest;
+    int status = -1;
+    const char *end = strchr(text, '\n'), *tail;
+    snprintf(format, sizeof format, "{\"name\":\"%s\",\"cat\":\"launch\",\"ph\":\"X\",", name);
+    if (end == NULL || strncmp(text, format, strlen(format)) != 0)
+        return NULL;
+    if (sscanf(text + strlen(format), "\"pid\":%ld,\"tid\":%ld,\"ts\":%llu.%3u,\"dur\":%llu.%3u,\"args\":{%599[^\n]",
+               &process, &thread, &begin, &begin_rest, &length, &length_rest, rest) != 7)
+        return NULL;
+    tail = strstr(rest, ",\"ns\":");
+    if (process != (long)getpid() || strncmp(rest, wanted, strlen(wanted)) != 0 || tail != rest + strlen(wanted))
+        return NULL;
+    if (sscanf(tail, ",\"ns\":%llu,\"status\":%d}}", &ns, &status) != 2 || ns != 1000 * length + length_rest)
+        return NULL;
+    return status == 0 || status == TILE_ERR_DRIVER ? end + 1 : NULL;
+}
+static void profile(void)
+{
+    const char *(*ranges)(void);
+    const char *at;
+    void *library, *address;
+    profile_to(".json");
+    open_fake();
+    EXPECT_STATUS(with(cu(&stream0), 0, NULL), TILE_OK, "");
+    at = contents(profile_name);
+    EXPECT(strncmp(at, "[\n", 2) == 0);
+    at = record(at + 2, "scale", "\"target\":\"sm_90a\",\"variant\":0,\"facts\":\"x and y on 16 bytes\",\"device\":0,"
+                                 "\"grid\":[2],\"programs\":2,\"threads\":128");
+    EXPECT(at != NULL && strcmp(at, "]\n") == 0); /* whole after each */
+    EXPECT_STATUS(variant(cu(&stream1), 1, 0), TILE_OK, "");
+    EXPECT_STATUS(variant(cu(&stream1), 1, 7), TILE_ERR_ARG, "variant 7");
+    cuda->scripts[cuda->script_count++] = (struct fake_script){"cuLaunchKernelEx", 3, 1, 1};
+    EXPECT_STATUS(with(cu(&stream1), 1, NULL), TILE_ERR_DRIVER, "cuLaunchKernelEx gives 1");
+    at = contents(profile_name);
+    EXPECT(strstr(at, "}},\n{") != NULL && strstr(at, "\"status\":7}}\n]\n") != NULL);
+    at = record(strchr(at + 2, '\n') + 1, "scale", "\"target\":\"sm_80\",\"variant\":0,\"facts\":\"\",\"device\":1,"
+                                                   "\"grid\":[2],\"programs\":2,\"threads\":128");
+    EXPECT(at != NULL);
+    library = dlopen("libnvToolsExt.so.1", RTLD_NOW | RTLD_NOLOAD);
+    address = library ? dlsym(library, "fake_nvtx") : NULL;
+    EXPECT(address != NULL);
+    if (address != NULL) {
+        memcpy(&ranges, &address, sizeof address);
+        EXPECT(strcmp(ranges(), "+scale-+scale-+scale-") == 0);
+    }
+    unlink(profile_name);
+}
+static void profile_on_processor(void)
+{
+    struct tile_rt_kernel kernel = scale_kernel;
+    struct scale_arguments arguments;
+    const char *at;
+    kernel.name = "a \"b\"\\\n\xc3\xa4";
+    profile_to(".json");
+    setenv("TILE_CPU_THREADS", "1", 1);
+    EXPECT_STATUS(tile_rt_launch(&kernel, TILE_CPU, scale_arguments(&arguments, 0)), TILE_OK, "");
+    at = record(contents(profile_name) + 2, "a \\\"b\\\"\\\\\\u000a\xc3\xa4",
+                "\"target\":\"cpu-baseline\",\"variant\":0,\"facts\":\"\",\"device\":-1,\"grid\":[2],\"programs\":2,"
+                "\"threads\":1");
+    EXPECT(at != NULL && strcmp(at, "]\n") == 0);
+    unlink(profile_name);
+}
+static void profile_refused(void)
+{
+    setenv("TILE_PROFILE", "no such folder/file.json", 1);
+    data[1][3] = 1.0f;
+    EXPECT_STATUS(with(TILE_CPU, 0, NULL), TILE_ERR_ENVIRONMENT, "TILE_PROFILE=no such folder/file.json: No such file");
+    EXPECT_STATUS(with(TILE_CPU, 0, NULL), TILE_ERR_ENVIRONMENT, "No such file");
+    EXPECT(data[1][3] == 1.0f);
+}
+static void profile_no_file(void)
+{
+    setenv("TILE_PROFILE", "/dev/null", 1);
+    EXPECT_STATUS(with(TILE_CPU, 0, NULL), TILE_ERR_ENVIRONMENT, "not a file");
+}
+/* The parent's file stays the parent's. */
+static void profile_fork(void)
+{
+    for (int own = 0; own < 2; own++) {
+        pid_t process = fork(), child;
+        int status = -1;
+        if (process == 0) {
+            char name[64], before[8192];
+            profile_to(own ? "-%p.json" : ".json");
+            snprintf(name, sizeof name, "launches-%ld-%ld.json", (long)getpid(), (long)getpid());
+            if (!own)
+                snprintf(name, sizeof name, "%s", profile_name);
+            EXPECT_STATUS(with(TILE_CPU, 0, NULL), TILE_OK, "");
+            snprintf(before, sizeof before, "%s", contents(name));
+            EXPECT(strlen(before) > 100);
+            child = fork();
+            if (child == 0) {
+                long parent = (long)getppid();
+                char its[64];
+                EXPECT_STATUS(with(TILE_CPU, 0, NULL), TILE_OK, "");
+                snprintf(its, sizeof its, "launches-%ld-%ld.json", parent, (long)getpid());
+                EXPECT((access(its, F_OK) == 0) == own);
+                unlink(its);
+                _exit(failures != 0);
+            }
+            waitpid(child, &status, 0);
+            EXPECT(status == 0 && strcmp(before, contents(name)) == 0);
+            unlink(name);
+            _exit(failures != 0);
+        }
+        waitpid(process, &status, 0);
+        EXPECT(status == 0);
+    }
+}
+static void *launch_often(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 5; i++)
+        EXPECT_STATUS(with(cu(&stream0), 1, NULL), TILE_OK, "");
+    return NULL;
+}
+static void profile_threads(void)
+{
+    pthread_t threads[4];
+    const char *at;
+    int records = 0;
+    profile_to(".json");
+    open_fake();
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, launch_often, NULL);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    for (at = contents(profile_name) + 2; at != NULL && at[0] == '{'; records++)
+        at = record(at, "scale", "\"target\":\"sm_90a\",\"variant\":1,\"facts\":\"\",\"device\":0,\"grid\":[2],"
+                                 "\"programs\":2,\"threads\":256");
+    EXPECT(records == 20 && at != NULL && strcmp(at, "]\n") == 0);
+    unlink(profile_name);
+}
+
 int main(int count, char **arguments)
 {
     static const struct test_case none[] = {CASE(variant_key), CASE(variant_on_processor), CASE(options_on_processor),
-                                            CASE(options_wrong)};
+                                            CASE(options_wrong), CASE(profile_on_processor),
+                                            CASE(profile_refused), CASE(profile_no_file), CASE(profile_fork)};
     static const struct test_case new[] = {
         CASE(variant_named), CASE(variant_does_not_fit), CASE(variant_absent), CASE(variant_and_environment),
         CASE(variant_checks), CASE(options_empty), CASE(options_set), CASE(options_older_device),
-        CASE(options_split_grid), CASE(options_refused),
+        CASE(options_split_grid), CASE(options_refused), CASE(profile), CASE(profile_threads),
     };
     static const struct test_case old[] = {CASE(variant_checks), CASE(old_options)};
     const char *group = count > 1 ? arguments[1] : "", *only = count > 2 ? arguments[2] : NULL;
