@@ -678,7 +678,7 @@ TILE_RT_COLD static int fail_variant(const struct tile_rt_call *call, int number
     if (number < 0 || (uint32_t)number >= target->variant_count)
         return tile_rt_fail(TILE_ERR_ARG, "%s: there is no variant %d: it has %u for %s, counted from 0",
                             call->kernel->name, number, (unsigned)target->variant_count, target->name);
-    return tile_rt_fail(TILE_ERR_ARG, "%s: variant %d for %s (%s) does not fit these arguments", call->kernel->name,
+    return tile_rt_fail(TILE_ERR_ARG, "%s: variant %d for %s, %s, does not fit these arguments", call->kernel->name,
                         number, target->name,
                         target->variants[number].text[0] ? target->variants[number].text : "general");
 }

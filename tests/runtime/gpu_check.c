@@ -503,13 +503,61 @@ static void query(void)
     printf("scale: %s, %d registers, %d threads, %d bytes shared, [%s]\n", info.target, info.registers, info.threads,
            info.shared_bytes, info.variant_text);
 }
+/* Each number of variant, on views that all of them or only the general one fits. */
+static void variants(void)
+{
+    struct tile_f32_1 x, y;
+    int times[2] = {0, 0};
+    begin();
+    for (int shift = 0; shift < 2; shift++) {
+        x = view(x_data + 4 * (uintptr_t)shift, 1000), y = view(y_data + 4 * (uintptr_t)shift, 1000);
+        for (int number = 0; number < 8; number++) {
+            int status = gpu_scale_variant(NULL, 2.0f, &x, &y, number);
+            EXPECT(status == TILE_OK || (status == TILE_ERR_ARG && strstr(tile_last_error(), "variant") != NULL));
+            times[shift] += status == TILE_OK;
+        }
+    }
+    DRIVER_OK(cu.synchronize());
+    printf("scale: %d variants fit aligned views, %d others\n", times[0], times[1]);
+    EXPECT(times[0] > times[1] && times[1] == 1);
+    DRIVER_OK(cu.from_gpu(host, y_data, sizeof host));
+    EXPECT(host[0] == 0.0f && host[999] == 2.0f * (float)(times[0] + 1) * 999.0f && host[1000] == 0.0f);
+}
+/* Launches that overlap, each on a part of its own, straight and from a graph. */
+static void options(void)
+{
+    struct tile_launch_options options = {sizeof options, TILE_LAUNCH_OVERLAP, -1, 0};
+    enum { PARTS = 64, PART = ELEMENTS / PARTS };
+    struct CUstream_st *stream;
+    void *graph = NULL, *executable = NULL;
+    begin();
+    DRIVER_OK(cu.create_stream(&stream, 1));
+    for (int round = 0; round < 2; round++) {
+        if (round == 1)
+            DRIVER_OK(cu.begin_capture(stream, 0));
+        for (int i = 0; i < PARTS; i++) {
+            uintptr_t offset = 4 * (uintptr_t)(i * PART);
+            struct tile_f32_1 x = view(x_data + offset, PART), y = view(y_data + offset, PART);
+            EXPECT_STATUS(gpu_scale_launch_ex(stream, 2.0f, &x, &y, &options), TILE_OK, "");
+        }
+        if (round == 0) {
+            DRIVER_OK(cu.wait(stream));
+            EXPECT(is_right(ELEMENTS, 1));
+        }
+    }
+    DRIVER_OK(cu.end_capture(stream, &graph));
+    DRIVER_OK(cu.instantiate(&executable, graph, 0));
+    DRIVER_OK(cu.launch_graph(executable, stream));
+    DRIVER_OK(cu.wait(stream));
+    EXPECT(is_right(ELEMENTS, 2));
+}
 
 int main(int count, char **parameters)
 {
     static const struct test_case cases[] = {
         CASE(launches), CASE(arguments), CASE(other_architecture), CASE(no_current_context), CASE(capture_global),
         CASE(capture_thread), CASE(capture_relaxed), CASE(capture_loaded), CASE(threads), CASE(large_grids),
-        CASE(lost_context), CASE(primary_reset), CASE(other_contexts), CASE(forked), CASE(query),
+        CASE(lost_context), CASE(primary_reset), CASE(other_contexts), CASE(forked), CASE(query), CASE(variants), CASE(options),
         CASE(unload), CASE(later_architecture), CASE(later_architecture_refused), CASE(checks), CASE(two_devices), CASE(two_devices_threads), CASE(two_devices_capture), CASE(two_devices_lost),
     };
     pid_t child = fork();

@@ -73,7 +73,7 @@ static void variant_does_not_fit(void)
 {
     open_fake();
     EXPECT_STATUS(variant(cu(&stream0), 1, 0), TILE_ERR_ARG,
-                  "scale: variant 0 for sm_90a (x and y on 16 bytes) does not fit these arguments");
+                  "scale: variant 0 for sm_90a, x and y on 16 bytes, does not fit these arguments");
     EXPECT(cuda->launches == 0 && cuda->loads == 0);
     EXPECT_STATUS(variant(cu(&stream0), 1, 1), TILE_OK, "");
 }

@@ -91,6 +91,15 @@ static void strides(void)
     EXPECT(y[1] == 5.0f && y[7] == 1.0f && y[34] == 34.0f);
     EXPECT_STATUS(wrapper_strides_query(TILE_CPU, &in, &out, &free_), TILE_OK, "");
     EXPECT(unit.variant != free_.variant && strstr(unit.variant_text, "x.stride[1] == 1") != NULL);
+    /* by number: the one with the fact does not fit column-major views, the other fits both */
+    EXPECT_STATUS(wrapper_strides_variant(TILE_CPU, &in, &out, unit.variant), TILE_ERR_ARG,
+                  "(x.stride[1] == 1), does not fit");
+    y[7] = -1.0f;
+    EXPECT_STATUS(wrapper_strides_variant(TILE_CPU, &in, &out, free_.variant), TILE_OK, "");
+    EXPECT(y[7] == 1.0f);
+    in.stride[0] = 7, in.stride[1] = 1;
+    EXPECT_STATUS(wrapper_strides_variant(TILE_CPU, &in, &out, free_.variant), TILE_OK, "");
+    EXPECT(y[7] == 7.0f);
     in.stride[0] = 0, in.stride[1] = 0; /* one value everywhere */
     EXPECT_STATUS(wrapper_strides(TILE_CPU, &in, &out), TILE_OK, "");
     EXPECT(y[34] == 0.0f);
