@@ -77,14 +77,10 @@ static struct ir_function *math_function(void *context, struct ir_module *module
     return front_math_function(context, module, function, element);
 }
 
-/* Whether -D or a --spec sets the name. */
-static bool is_asked(const struct options *options, const char *name) {
-    size_t length = strlen(name);
-    for (int i = 0; i < options->defines.count; i++)
-        if (strcmp(options->defines.data[i].name, name) == 0) return true;
-    for (int i = 0; i < options->specs.count; i++)
-        for (const char *at = options->specs.data[i]; (at = strstr(at, name)) != NULL; at += length)
-            if (at > options->specs.data[i] && strchr("[, ", at[-1]) && strchr("= ", at[length])) return true;
+/* Whether -D or a --spec sets the knob of the instance. */
+static bool is_asked(const struct kernel_variant *variant, const char *name) {
+    for (int i = 0; i < variant->knobs.count; i++)
+        if (strcmp(variant->knobs.data[i].name, name) == 0) return variant->knobs.data[i].asked;
     return false;
 }
 
@@ -94,21 +90,28 @@ static bool is_idle_in(const struct idle_knobs *idle, const struct idle_knob *kn
     return false;
 }
 
+/* The entry that holds the instance, and the instance itself. */
+static const struct kernel_entry *find_instance(const struct kernel_module *module, const char *instance,
+                                                const struct kernel_variant **variant) {
+    for (int i = 0; i < module->entries.count; i++)
+        for (int v = 0; v < module->entries.data[i].variants.count; v++) {
+            *variant = &module->entries.data[i].variants.data[v];
+            if ((*variant)->label == instance) return &module->entries.data[i];
+        }
+    return NULL;
+}
+
 /* The general instance has no producer, the aligned one has: what one of them takes is no mistake.  A knob that every
  * instance of a kernel leaves undone on an architecture is. */
 static void warn_of_idle_knobs(struct compilation *compilation, const struct idle_knobs *idle) {
     for (int k = 0; k < idle->count; k++) {
         const struct idle_knob *knob = &idle->data[k];
-        bool everywhere = is_asked(compilation->options, knob->name);
-        for (int i = 0; everywhere && i < compilation->module->entries.count; i++) {
-            const struct kernel_entry *entry = &compilation->module->entries.data[i];
-            bool own = false;
-            for (int v = 0; v < entry->variants.count; v++)
-                own = own || entry->variants.data[v].label == knob->instance;
-            for (int v = 0; own && everywhere && v < entry->variants.count; v++)
-                everywhere = &target_rows[entry->variants.data[v].target] != knob->target ||
-                             is_idle_in(idle, knob, entry->variants.data[v].label);
-        }
+        const struct kernel_variant *variant;
+        const struct kernel_entry *entry = find_instance(compilation->module, knob->instance, &variant);
+        bool everywhere = entry && is_asked(variant, knob->name);
+        for (int v = 0; everywhere && v < entry->variants.count; v++)
+            everywhere = &target_rows[entry->variants.data[v].target] != knob->target ||
+                         is_idle_in(idle, knob, entry->variants.data[v].label);
         if (!everywhere) continue;
         struct diagnostic *d =
             diag_report(compilation->diagnostics, DIAGNOSTIC_W1204, knob->at, "%s", knob->text);

@@ -209,11 +209,13 @@ static void fill_knobs(const struct variant_plan *plan, struct kernel_variant *v
     int first = entry->entry->keys.count - entry->kernel->derived.count;
     for (int i = first; i < entry->entry->keys.count; i++)
         vector_push(arena, &variant->knobs,
-                    ((struct kernel_knob){entry->entry->keys.data[i].name, key_number(plan->keys[i])}));
-    for (int i = 0; i < entry->kernel->tuning.count; i++)
+                    ((struct kernel_knob){entry->entry->keys.data[i].name, key_number(plan->keys[i]), false}));
+    for (int i = 0; i < entry->kernel->tuning.count; i++) {
+        const char *name = entry->kernel->tuning.data[i].name;
+        bool asked = spec_text(entry->kernel->front, plan->spec, name) != NULL;
         if (!is_left_open(plan, i))
-            vector_push(arena, &variant->knobs,
-                        ((struct kernel_knob){entry->kernel->tuning.data[i].name, key_number(plan->tuned[i])}));
+            vector_push(arena, &variant->knobs, ((struct kernel_knob){name, key_number(plan->tuned[i]), asked}));
+    }
 }
 
 static const struct kernel_expression *find_sm_count(const struct kernel_expression *tree) {

@@ -127,7 +127,8 @@ static void plan_variants(struct work *work, struct entry_plan *plan, const stru
     struct facts *facts;
     int count = facts_list(&e, plan, strcmp(name, "cpu") == 0, &facts);
     for (int i = 0; i < count; i++) {
-        struct variant_plan variant = {.entry = plan, .target = target, .tuned = tuned, .facts = facts[i]};
+        struct variant_plan variant = {
+            .entry = plan, .spec = plan->spec, .target = target, .tuned = tuned, .facts = facts[i]};
         variant.keys = arena_copy(front->arena, keys, sizeof(struct value) * (size_t)plan->entry->keys.count);
         vector_push(front->arena, &work->variants, variant);
     }

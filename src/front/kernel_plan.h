@@ -41,6 +41,7 @@ struct facts {
 };
 struct variant_plan {
     struct entry_plan *entry;
+    const struct spec *spec;             /* that it is planned for, or NULL */
     int target;
     struct value *keys;                  /* one a key */
     struct value *tuned;                 /* one a knob */

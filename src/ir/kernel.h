@@ -92,7 +92,8 @@ struct kernel_key {
 struct kernel_alias { int a, b; };      /* parameters that may be the same view or disjoint */
 
 /* ---- instances ---- */
-struct kernel_knob { const char *name; int64_t value; };  /* const and tune values, for query and #defines */
+/* const and tune values, for query and #defines; asked: by -D or --spec */
+struct kernel_knob { const char *name; int64_t value; bool asked; };
 /* by ISA level: baseline, avx2|neon, avx512; NULL: none */
 struct kernel_cpu_code { const char *symbol[3]; int64_t scratch_bytes; };
 struct kernel_gpu_code {
