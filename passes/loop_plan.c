@@ -70,6 +70,12 @@ struct loop_plan loop_plan_make(struct arena *arena, const struct target_row *ta
     return plan;
 }
 
+bool loop_plan_copies_ahead(const struct ir_operation *operation, const void *context)
+{
+    (void)context;
+    return operation->opcode == OP_COPY_ASYNC;
+}
+
 int loop_plan_position(const struct loop_plan *plan, const struct ir_operation *operation)
 {
     while (operation && operation->block != plan->body)
@@ -82,26 +88,31 @@ int loop_plan_position(const struct loop_plan *plan, const struct ir_operation *
 
 /* ---- registers ---- */
 
+int loop_plan_role_registers(const struct ir_operation *operation)
+{
+    const struct ir_block *block = operation->block;
+    while (block->parent && block->parent->opcode != OP_ROLES)
+        block = block->parent->block;
+    const struct ir_attribute *list = block->parent ? ir_attribute(block->parent, IR_ATTRIBUTE_ROLE_REGISTERS) : NULL;
+    for (int i = 0; list && i < list->count; i++)
+        if (block->parent->regions[i] == block)
+            return (int)list->list[i];
+    return 0;
+}
+
 int loop_plan_registers(const struct ir_function *function, const struct ir_operation *loop,
                         const struct ir_block *body)
 {
     const struct ir_operation *parent = loop->block->parent;
-    int warps = function->warps, most, spare = 0;
+    int warps = function->warps, most = loop_plan_role_registers(loop), spare = 0;
     for (; parent && parent->opcode != OP_ROLES; parent = parent->block->parent)
         if (rewrite_has_trait(parent, IR_TRAIT_LOOP))
             spare += LOOP_PLAN_SPARE / 2; /* for what the loops around need */
     bool products = false;
     for (const struct ir_operation *op = body->first; op; op = op->next)
         products |= op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC;
-    if (parent) { /* what the role was given */
-        const struct ir_attribute *list = ir_attribute(parent, IR_ATTRIBUTE_ROLE_REGISTERS);
-        const struct ir_attribute *sizes = ir_attribute(parent, IR_ATTRIBUTE_ROLE_WARPS);
-        most = MOST_REGISTERS;
-        for (int i = 0; list && sizes && i < list->count; i++)
-            if (sizes->list[i] == warps && list->list[i])
-                most = (int)int64_min(most, list->list[i]);
-    } else {
-        int resident = products || warps > BUSY_WARPS ? warps : BUSY_WARPS;
+    if (!most) {
+        int resident = parent || products || warps > BUSY_WARPS ? warps : BUSY_WARPS;
         most = 65536 / 32 / (resident ? resident : 1);
     }
     if (function->max_registers > 0 && function->max_registers < most)

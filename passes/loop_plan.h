@@ -36,6 +36,8 @@ struct loop_plan {
 };
 /* Whether the operation's result is there when an iteration starts, as it was made in one before. */
 typedef bool loop_plan_ahead(const struct ir_operation *operation, const void *context);
+/* Asynchronous copies are; needs no context. */
+bool loop_plan_copies_ahead(const struct ir_operation *operation, const void *context);
 struct loop_plan loop_plan_make(struct arena *arena, const struct target_row *target, const struct ir_block *body,
                                 loop_plan_ahead *ahead, const void *context);
 /* The position of the operation of the body that is `operation` or holds it; -1: none. */
@@ -44,6 +46,8 @@ int loop_plan_position(const struct loop_plan *plan, const struct ir_operation *
 /* ---- registers ---- */
 
 enum { LOOP_PLAN_SPARE = 48 /* registers of a thread for what is not a tile */ };
+/* Registers of a thread of the role that holds the operation; 0: it is in no role, or no number was given. */
+int loop_plan_role_registers(const struct ir_operation *operation);
 /* Registers that a thread has for the loop. */
 int loop_plan_registers(const struct ir_function *function, const struct ir_operation *loop,
                         const struct ir_block *body);

@@ -235,18 +235,12 @@ static int64_t fragment_registers(const struct rotation *r)
     return words / threads;
 }
 
-static bool is_copy(const struct ir_operation *op, const void *context)
-{
-    (void)context;
-    return op->opcode == OP_COPY_ASYNC;
-}
-
 /* Cycles of an iteration, in order and overlapped: tensor cores work on the second product while warps do what stands
  * between the two. */
 static void predict(const struct rotation *r, double *in_order, double *overlapped)
 {
     struct loop_plan plan =
-        loop_plan_make(r->context->arena, r->context->target, r->loop->regions[0], is_copy, NULL);
+        loop_plan_make(r->context->arena, r->context->target, r->loop->regions[0], loop_plan_copies_ahead, NULL);
     double work = plan.chain - plan.tensor, second = plan.operations[position(r, r->second)].cost.tensor;
     *in_order = plan.iteration;
     *overlapped = plan.chain - (second < work ? second : work);

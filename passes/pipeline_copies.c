@@ -266,18 +266,12 @@ static void count_shared(struct ir_operation *op, void *data)
         c->scratch = int64_max(c->scratch, scratch_bytes(table, c->p->context->arena, op));
 }
 
-static bool is_copy(const struct ir_operation *op, const void *context)
-{
-    (void)context;
-    return op->opcode == OP_COPY_ASYNC;
-}
-
 /* The loop's copies as the filling of one ring.  Where threads copy by themselves, a slot is written again behind the
  * barrier at the top of the iteration that follows its last reader. */
 static void plan_ring(struct pipelining *p, struct pipelined_loop *loop)
 {
     struct loop_plan plan =
-        loop_plan_make(p->context->arena, p->context->target, loop->loop->regions[0], is_copy, NULL);
+        loop_plan_make(p->context->arena, p->context->target, loop->loop->regions[0], loop_plan_copies_ahead, NULL);
     int64_t bytes = 0;
     for (int c = 0; c < loop->copies.count; c++)
         bytes += ring_bytes(loop->copies.data[c].buffer);

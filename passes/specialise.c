@@ -153,8 +153,9 @@ static void find_channel(struct ir_operation *op, void *data)
     vector_push(o->context->arena, &o->channels, channel);
 }
 
-/* Other forms of a buffer are made in front of each use, behind the wait that says which slot is meant.  All are gathered
- * first, since a walk would meet the new ones, too; the last first, so that a form of a form follows its user. */
+/* Other forms of a buffer are made in front of each use, behind the wait that says which slot is meant.  All are
+ * gathered first, since a walk would meet the new ones, too; the last first, so that a form of a form follows its
+ * user. */
 struct forms { struct arena *arena; VECTOR(struct ir_operation *) all; };
 
 static void gather_form(struct ir_operation *op, void *data)
@@ -202,12 +203,6 @@ static void measure_scratch(struct ir_operation *op, void *data)
         s->most = int64_max(s->most, scratch_bytes(ir_context_layouts(rewrite_context(op)), arena, op));
 }
 
-static bool is_copy(const struct ir_operation *op, const void *context)
-{
-    (void)context;
-    return op->opcode == OP_COPY_ASYNC;
-}
-
 static const struct ir_block *loop_body_of(const struct ir_operation *op)
 {
     const struct ir_block *block = op->block;
@@ -225,7 +220,8 @@ static void plan_rings(struct outline *o)
         const struct ir_block *body = loop_body_of(channel->wait);
         if (!body)
             continue;
-        struct loop_plan plan = loop_plan_make(o->context->arena, o->context->target, body, is_copy, NULL);
+        struct loop_plan plan =
+            loop_plan_make(o->context->arena, o->context->target, body, loop_plan_copies_ahead, NULL);
         int from = loop_plan_position(&plan, channel->wait), to = loop_plan_position(&plan, channel->release);
         double busy = 0; /* from the wait for it to the end of its last reader */
         if (from >= 0 && to >= 0)
@@ -437,8 +433,8 @@ static void report(const struct outline *o)
     for (int c = 0; c < o->channels.count; c++) {
         const struct channel *channel = &o->channels.data[c];
         const struct ring *ring = &o->rings.data[channel->ring];
-        pass_remark(o->context, channel->copies.data[0]->at, "a producer brings this by TMA: %d slots of %lld bytes: %s",
-                    ring->slots, (long long)ring->bytes,
+        pass_remark(o->context, channel->copies.data[0]->at,
+                    "a producer brings this by TMA: %d slots of %lld bytes: %s", ring->slots, (long long)ring->bytes,
                     ring->in_loop ? loop_plan_reason(o->context->arena, &ring->plan, o->function->stages)
                                   : "it is brought once a program");
     }

@@ -12,6 +12,7 @@
  * panel.h, each element is stored once, and nothing stands between them.  What is counted: tiles that are there anyway,
  * and what functions with a body (map) make of them. */
 #include "passes/layout_rules.h"
+#include "passes/loop_plan.h"
 #include "passes/panel.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -53,20 +54,11 @@ static int words_of(const struct ir_type *type)
     return type->kind == IR_TILE && type->layout ? layout_registers(type->layout) * (bits > 32 ? 2 : 1) : 0;
 }
 
-/* Registers that a thread of the store's role has. */
+/* Registers that a thread has where the store stands. */
 static int registers_of(const struct ir_function *function, const struct ir_operation *store)
 {
-    const struct ir_block *block = store->block;
-    while (block->parent && block->parent->opcode != OP_ROLES)
-        block = block->parent->block;
-    if (block->parent) {
-        const struct ir_attribute *registers = ir_attribute(block->parent, IR_ATTRIBUTE_ROLE_REGISTERS);
-        for (int i = 0; i < block->parent->region_count; i++)
-            if (block->parent->regions[i] == block && registers && registers->list[i])
-                return (int)registers->list[i];
-    }
-    int each = 65536 / (32 * function->warps);
-    return each < MOST_REGISTERS ? each : MOST_REGISTERS;
+    int given = loop_plan_role_registers(store), each = 65536 / (32 * function->warps);
+    return given ? given : each < MOST_REGISTERS ? each : MOST_REGISTERS;
 }
 
 /* What a value and its operands take in registers: tiles that are there anyway, and what bodies make of them. */
