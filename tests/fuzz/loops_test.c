@@ -52,9 +52,7 @@ static void check(uint64_t seed, const char *target, struct counts *counts)
     counts->programs++;
     if (reason.size) {
         counts->failures++;
-        printf("seed %llu: %s: %s\npasses=%s target=%s\n%s", (unsigned long long)seed, target, reason.data,
-               judge.passes, target, text.data);
-        fflush(stdout);
+        fuzz_tell_failure(seed, &judge, text.data, reason.data);
     }
     if (reference)
         fuzz_memory_free(reference);

@@ -80,28 +80,9 @@ static code_function *compile(LLVMModuleRef module, int level, LLVMExecutionEngi
 static void call(const struct fuzz_program *program, code_function *code, const struct fuzz_memory *memory,
                  int64_t scratch_bytes)
 {
-    uint64_t slots[512];
-    int count = 0;
-    int64_t programs = 1;
-    for (int i = 0; i < program->argument_count; i++) {
-        const struct ir_type *type = program->arguments[i].type;
-        const struct interp_argument *argument = &memory->arguments[i];
-        if (type->kind != IR_VIEW) {
-            int bits = ir_element_info[type->element].bits;
-            slots[count++] = bits < 64 ? argument->bits & ((UINT64_C(1) << bits) - 1) : argument->bits;
-            continue;
-        }
-        slots[count++] = (uint64_t)(uintptr_t)argument->data;
-        for (int d = 0; d < type->rank; d++)
-            slots[count++] = (uint64_t)argument->extent[d];
-        for (int d = 0; d < type->rank; d++)
-            slots[count++] = (uint64_t)argument->stride[d];
-    }
-    for (int d = 0; d < program->function->grid_rank; d++) {
-        slots[count++] = (uint64_t)program->grid[d];
-        programs *= program->grid[d];
-    }
-    slots[count] = 0;
+    uint64_t slots[FUZZ_MOST_SLOTS];
+    int64_t programs;
+    fuzz_fill_slots(program, memory, slots, &programs);
     void *scratch = aligned_alloc(64, (size_t)(scratch_bytes + 64) / 64 * 64);
     if (!scratch)
         die("no memory");

@@ -158,6 +158,10 @@ int fuzz_windows(const struct fuzz_argument *argument, int64_t *first, int64_t *
 void *fuzz_map(size_t size);
 struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program); /* malloc'd */
 void fuzz_memory_free(struct fuzz_memory *memory);
+enum { FUZZ_MOST_SLOTS = 512 };
+/* The slots of a call as ir/kernel.h lays them out, sizes of the grid and the first program behind; their number. */
+int fuzz_fill_slots(const struct fuzz_program *program, const struct fuzz_memory *memory, uint64_t *slots,
+                    int64_t *programs);
 bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function *function, struct fuzz_memory *memory,
                     bool reverse, struct interp_problem *problem);
 /* The whole program as a text, and back (program_text.c).  NULL: what was read is no such text. */

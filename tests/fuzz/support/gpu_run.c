@@ -8,36 +8,6 @@
 #include "targets/nvptx/assemble.h"
 #include "targets/target.h"
 
-enum { MOST_SLOTS = 512 };
-
-/* The device's slots: as ir/kernel.h lays them out, sizes of the grid and the first program behind. */
-static int fill_slots(const struct fuzz_program *program, const struct fuzz_memory *memory, uint64_t *slots,
-                      int64_t *programs)
-{
-    int count = 0;
-    *programs = 1;
-    for (int i = 0; i < program->argument_count; i++) {
-        const struct ir_type *type = program->arguments[i].type;
-        const struct interp_argument *argument = &memory->arguments[i];
-        int bits = ir_element_info[type->element].bits;
-        if (type->kind != IR_VIEW) {
-            slots[count++] = bits < 64 ? argument->bits & ((UINT64_C(1) << bits) - 1) : argument->bits;
-            continue;
-        }
-        slots[count++] = (uint64_t)(uintptr_t)argument->data;
-        for (int d = 0; d < type->rank; d++)
-            slots[count++] = (uint64_t)argument->extent[d];
-        for (int d = 0; d < type->rank; d++)
-            slots[count++] = (uint64_t)argument->stride[d];
-    }
-    for (int d = 0; d < program->function->grid_rank; d++) {
-        slots[count++] = (uint64_t)program->grid[d];
-        *programs *= program->grid[d];
-    }
-    slots[count++] = 0;
-    return count;
-}
-
 /* Not what ptx.h leaves out. */
 static bool is_known(const char *text)
 {
@@ -52,11 +22,11 @@ static bool is_known(const char *text)
 static bool run(struct arena *arena, struct fuzz_program *program, const char *text, int64_t shared_bytes,
                 struct fuzz_memory *memory, struct buffer *problem)
 {
-    uint64_t *slots = ARENA_ARRAY(arena, uint64_t, MOST_SLOTS);
+    uint64_t *slots = ARENA_ARRAY(arena, uint64_t, FUZZ_MOST_SLOTS);
     int64_t programs;
     struct ptx_launch launch = {.slots = slots, .shared_bytes = shared_bytes, .seed = program->seed,
                                 .memory_count = memory->count};
-    launch.slot_count = fill_slots(program, memory, slots, &programs);
+    launch.slot_count = fuzz_fill_slots(program, memory, slots, &programs);
     launch.blocks = (int)(program->function->persistent && programs > 2 ? 2 : programs);
     launch.memories = ARENA_ARRAY(arena, struct ptx_memory, memory->count + 1);
     for (int i = 0; i < memory->count; i++)

@@ -35,6 +35,13 @@ void fuzz_put_kind(struct buffer *out, const char *sentence)
     }
 }
 
+void fuzz_tell_failure(uint64_t seed, const struct judge *judge, const char *text, const char *reason)
+{
+    printf("seed %llu: %s\npasses=%s target=%s\n%s", (unsigned long long)seed, reason, judge->passes, judge->target,
+           text);
+    fflush(stdout);
+}
+
 /* ---- soundness ---- */
 
 static bool say(struct buffer *reason, const char *where, const char *what)

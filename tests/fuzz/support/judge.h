@@ -42,6 +42,8 @@ bool fuzz_is_sound(struct fuzz_program *program, struct arena *arena, struct fuz
                    struct buffer *reason);
 /* The same number at two moments: nothing of the module has changed in between. */
 uint64_t fuzz_fingerprint(const struct ir_module *module);
+/* Prints what failed, with the program. */
+void fuzz_tell_failure(uint64_t seed, const struct judge *judge, const char *text, const char *reason);
 /* Numbers, quoted parts and addresses out of a sentence. */
 void fuzz_put_kind(struct buffer *out, const char *sentence);
 /* Machine code of this processor: cpu_run.c. */

@@ -94,6 +94,33 @@ void fuzz_memory_free(struct fuzz_memory *memory)
     free(memory);
 }
 
+int fuzz_fill_slots(const struct fuzz_program *program, const struct fuzz_memory *memory, uint64_t *slots,
+                    int64_t *programs)
+{
+    int count = 0;
+    *programs = 1;
+    for (int i = 0; i < program->argument_count; i++) {
+        const struct ir_type *type = program->arguments[i].type;
+        const struct interp_argument *argument = &memory->arguments[i];
+        int bits = ir_element_info[type->element].bits;
+        if (type->kind != IR_VIEW) {
+            slots[count++] = bits < 64 ? argument->bits & ((UINT64_C(1) << bits) - 1) : argument->bits;
+            continue;
+        }
+        slots[count++] = (uint64_t)(uintptr_t)argument->data;
+        for (int d = 0; d < type->rank; d++)
+            slots[count++] = (uint64_t)argument->extent[d];
+        for (int d = 0; d < type->rank; d++)
+            slots[count++] = (uint64_t)argument->stride[d];
+    }
+    for (int d = 0; d < program->function->grid_rank; d++) {
+        slots[count++] = (uint64_t)program->grid[d];
+        *programs *= program->grid[d];
+    }
+    slots[count++] = 0;
+    return count;
+}
+
 bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function *function, struct fuzz_memory *memory,
                     bool reverse, struct interp_problem *problem)
 {
