@@ -154,18 +154,43 @@ static bool parse_grid(struct call_parser *parser) {
     return fail(parser, "']' is missing", NULL);
 }
 
-static struct kernel_entry *find_entry(const struct compilation *compilation, const char *symbol) {
+/* By its C name; a kernel's name does where it has one entry. */
+static struct kernel_entry *find_entry(const struct compilation *compilation, const char *name) {
     const struct kernel_module *module = compilation->module;
-    for (int i = 0; i < module->entries.count; i++)
-        if (strcmp(module->entries.data[i].symbol, symbol) == 0) return &module->entries.data[i];
-    return NULL;
+    struct kernel_entry *found = NULL;
+    int count = 0;
+    for (int i = 0; i < module->entries.count; i++) {
+        struct kernel_entry *entry = &module->entries.data[i];
+        if (strcmp(entry->symbol, name) == 0) return entry;
+        if (strcmp(entry->kernel, name) != 0) continue;
+        found = entry;
+        count++;
+    }
+    return count == 1 ? found : NULL;
+}
+
+static bool fail_entry(const struct compilation *compilation, const char *name) {
+    const struct kernel_module *module = compilation->module;
+    struct buffer all = {0};
+    const char **names = ARENA_ARRAY(compilation->arena, const char *, 2 * module->entries.count);
+    for (int i = 0; i < module->entries.count; i++) {
+        names[2 * i] = module->entries.data[i].symbol;
+        names[2 * i + 1] = module->entries.data[i].kernel;
+        if (strcmp(names[2 * i + 1], name) == 0) buffer_printf(&all, "%s%s", all.size ? ", " : "", names[2 * i]);
+    }
+    const char *nearest = suggest_nearest(name, 2 * module->entries.count, names);
+    if (all.size) driver_error("--interpret: '%s' has several entries: %s", name, all.data);
+    else if (nearest) driver_error("--interpret: there is no entry '%s'; did you mean '%s'?", name, nearest);
+    else driver_error("--interpret: there is no entry '%s'; --interpret without a call lists them", name);
+    buffer_free(&all);
+    return false;
 }
 
 /* parser->entry is known in a .tir file. */
 static bool parse_call(struct call_parser *parser) {
     const char *symbol = take_word(parser);
     if (!parser->entry) parser->entry = find_entry(parser->compilation, symbol);
-    if (!parser->entry) return fail(parser, "there is no entry", symbol);
+    if (!parser->entry) return fail_entry(parser->compilation, symbol);
     if (parser->entry->parameters.count > MOST_PARAMETERS) return fail(parser, "too many parameters:", symbol);
     if (!accept(parser, '(')) return fail(parser, "'(' is missing", NULL);
     for (int i = 0; i < parser->entry->parameters.count; i++) {

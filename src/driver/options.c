@@ -128,11 +128,7 @@ static bool add_target(struct options *options, const char *word) {
     bool is_virtual = row < 0 && starts_with(word, "compute_");
     if (is_virtual) row = target_find(arena_printf(options->arena, "sm_%s", word + 8));
     if (row < 0) {
-        const char **names = ARENA_ARRAY(options->arena, const char *, target_row_count);
-        for (int i = 0; i < target_row_count; i++) names[i] = target_rows[i].name;
-        const char *nearest = suggest_nearest(word, target_row_count, names);
-        driver_error("-arch: unknown architecture '%s'%s%s%s; see --print-targets", word,
-                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+        architecture_explain(options->arena, word);
         return false;
     }
     if (is_virtual) vector_push(options->arena, &options->ptx_targets, row);

@@ -99,6 +99,8 @@ struct argument_list {
 };
 bool response_expand(struct arena *arena, int count, const char *const *arguments, struct argument_list *out,
                      const char **failed);
+/* Says that there is no such architecture, and which is meant or near. */
+void architecture_explain(struct arena *arena, const char *word);
 /* The candidate nearest to `word`, or NULL when none is near. */
 const char *suggest_nearest(const char *word, int count, const char *const *candidates);
 void help_print(FILE *out);

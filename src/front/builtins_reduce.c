@@ -163,6 +163,22 @@ static struct value reduce_result(struct elaborator *e, struct ir_operation *ope
     return all.list.count == 1 ? all.list.data[0] : all;
 }
 
+/* reduce(x, max): what reduces has a name of its own, and what does not can be wrapped. */
+static struct value wrong_function(struct elaborator *e, struct call *call, struct value function) {
+    static const char *const reductions[] = {"max", "min", "sum", "any", "all"};
+    const char *name = function.kind == VALUE_BUILTIN ? function.builtin->name : NULL;
+    if (!name) return call_wrong(e, call, function, "a function of the source as its second argument");
+    struct diagnostic *d = front_report(
+        e, DIAGNOSTIC_E0306, function.at, "`reduce` takes a function of the source, and `%s` is one of the language", name);
+    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+        if (strcmp(name, reductions[i]) == 0) {
+            front_note(e, d, call->at, "`%s(x, axis = k)` is that reduction, `%s(x)` goes over all axes", name, name);
+            return value_error(call->at);
+        }
+    front_note(e, d, call->at, "declare one over scalars, left then right, such as `fn f(a: f32, b: f32) -> f32 = ...;`");
+    return value_error(call->at);
+}
+
 struct value build_reduce(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
     struct value tiles[MOST_ARGUMENTS], function = call->argument[1];
@@ -170,8 +186,7 @@ struct value build_reduce(struct elaborator *e, struct call *call, int detail) {
     int64_t axis;
     bool given;
     if (!read_tiles(e, call, call->argument[0], tiles, &count)) return value_error(call->at);
-    if (function.kind != VALUE_FUNCTION)
-        return call_wrong(e, call, function, "a function of the source as its second argument");
+    if (function.kind != VALUE_FUNCTION) return wrong_function(e, call, function);
     if (function.function->declaration->parameters.count != 2 * count) {
         struct diagnostic *d = front_report(e, DIAGNOSTIC_E0307, function.at,
                                             "`%s` must take %d scalars: %d of the left and %d of the right",

@@ -62,6 +62,20 @@ bool declare_by_author(const struct file_scope *file, const char *name) {
     return false;
 }
 
+static bool lost_own(const struct file_scope *file, const char *name) {
+    for (int i = 0; i < file->file->lost.count; i++)
+        if (file->file->lost.data[i] == name) return true;
+    return false;
+}
+
+/* Whether a declaration of the name, here or in a file that is opened, has a head that could not be read. */
+bool declare_is_lost(const struct file_scope *file, const char *name) {
+    if (lost_own(file, name)) return true;
+    for (int i = 0; i < file->opened.count; i++)
+        if (lost_own(file->opened.data[i], name)) return true;
+    return false;
+}
+
 /* In order: the file itself, what it imports without `as`, the library.  *other: a second import that declares it, too.
  */
 struct global *declare_find(struct front *front, struct file_scope *file, const char *name, struct global **other) {
@@ -81,6 +95,46 @@ struct global *declare_find(struct front *front, struct file_scope *file, const 
     return found;
 }
 
+/* ---- names of one head ---- */
+
+struct head {
+    VECTOR(struct ast_name) names;
+    const char *kind; /* "function" or "kernel" */
+};
+
+static void check_head_name(struct front *front, struct head *head, struct ast_name name, bool joins) {
+    for (int i = 0; i < head->names.count; i++) {
+        if (head->names.data[i].text != name.text) continue;
+        struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_E0202, name.at,
+                                           "`%s` is already a name of this %s", name.text, head->kind);
+        diag_note(front->diagnostics, d, head->names.data[i].at, "it was declared here");
+        return;
+    }
+    if (joins) vector_push(front->arena, &head->names, name);
+}
+
+static void check_clause_names(struct front *front, struct head *head, const struct ast_declaration *d,
+                               enum ast_clause_kind kind, bool joins) {
+    for (int c = 0; c < d->clauses.count; c++) {
+        const struct ast_clause *clause = d->clauses.data[c];
+        for (int i = 0; clause->kind == kind && i < clause->items.count; i++)
+            if (clause->items.data[i]->kind == ITEM_DOMAIN)
+                check_head_name(front, head, clause->items.data[i]->name, joins);
+    }
+}
+
+/* Names of `< >`, parameters, and the names of `const` and `tune` stand in one block.  Twice in `tune` is reported by
+ * schedule.c, grid names by kernel_body.c, which knows the extents, too.  True: each is there once. */
+static bool check_head(struct front *front, const struct ast_declaration *d) {
+    int errors = front->diagnostics->errors;
+    struct head head = {.kind = d->kind == DECLARATION_FN ? "function" : "kernel"};
+    for (int i = 0; i < d->generics.count; i++) check_head_name(front, &head, d->generics.data[i]->name, true);
+    for (int i = 0; i < d->parameters.count; i++) check_head_name(front, &head, d->parameters.data[i]->name, true);
+    check_clause_names(front, &head, d, CLAUSE_CONST, true);
+    check_clause_names(front, &head, d, CLAUSE_TUNE, false);
+    return errors == front->diagnostics->errors;
+}
+
 static void add_global(struct front *front, struct file_scope *file, const struct ast_declaration *d) {
     struct global *before = find_own(file, d->name.text);
     if (before) {
@@ -91,6 +145,7 @@ static void add_global(struct front *front, struct file_scope *file, const struc
     }
     struct global *g = ARENA_NEW(front->arena, struct global);
     *g = (struct global){.name = d->name.text, .declaration = d, .file = file};
+    if (d->kind == DECLARATION_FN || d->kind == DECLARATION_KERNEL) g->ambiguous = !check_head(front, d);
     if (file->last) file->last->next = g;
     else file->first = g;
     file->last = g;

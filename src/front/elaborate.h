@@ -23,6 +23,7 @@ struct global { /* a declaration with a name */
     struct value value;                   /* CONST, ENUM */
     const struct enumeration *enumeration;
     struct global *next;
+    bool ambiguous; /* a name stands twice in its head: reported */
 };
 struct file_scope {
     const struct ast_file *file;
@@ -52,6 +53,7 @@ bool declare_files(struct front *front, const struct ast_file *files);
 struct file_scope *declare_library(struct front *front, const char *path);
 struct global *declare_find(struct front *front, struct file_scope *file, const char *name, struct global **other);
 bool declare_by_author(const struct file_scope *file, const char *name);
+bool declare_is_lost(const struct file_scope *file, const char *name);
 /* The value of a const, a type for an enum; reports cycles. */
 struct value declare_value(struct front *front, struct global *global, struct location at);
 const char *declare_nearest(struct front *front, struct file_scope *file, const char *name); /* spelling hint or NULL */

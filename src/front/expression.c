@@ -7,12 +7,32 @@
 
 /* ---- names ---- */
 
+/* An error of a declaration that was reported at its head. */
+static struct value lost_value(struct elaborator *e, struct location at) {
+    e->errors++;
+    return value_error(at);
+}
+
+/* Names do not pass through an import: whether a file imported by one that `file` imports declares it. */
+static const struct global *declared_behind_import(const struct file_scope *file, const char *name) {
+    for (int i = 0; i < file->opened.count; i++)
+        for (int k = 0; k < file->opened.data[i]->opened.count; k++)
+            for (const struct global *g = file->opened.data[i]->opened.data[k]->first; g; g = g->next)
+                if (g->name == name && g->declaration->kind != DECLARATION_KERNEL) return g;
+    return NULL;
+}
+
+static void note_import(struct elaborator *e, struct diagnostic *d, const struct global *global) {
+    front_note(e, d, global->declaration->at,
+               "it is declared here, in a file that an imported file imports: import this file, too");
+}
+
 static struct value report_unknown(struct elaborator *e, const char *name, struct location at) {
-    for (int i = 0; i < e->file->file->lost.count; i++)
-        if (e->file->file->lost.data[i] == name) {
-            e->errors++;
-            return value_error(at);
-        }
+    const struct global *behind = e->file ? declared_behind_import(e->file, name) : NULL;
+    if (behind) {
+        note_import(e, front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known in this file", name), behind);
+        return value_error(at);
+    }
     if (foreign_name(e, name, at)) return value_error(at);
     const char *near = NULL;
     int best = (int)strlen(name) / 3 + 1;
@@ -76,6 +96,7 @@ struct value elaborate_name(struct elaborator *e, const char *name, struct locat
         v.at = at;
         return v;
     }
+    if (e->file && declare_is_lost(e->file, name) && !declare_by_author(e->file, name)) return lost_value(e, at);
     struct global *other = NULL, *global = declare_find(e->front, e->file, name, &other);
     if (global && other) {
         struct diagnostic *d = front_report(
@@ -152,7 +173,12 @@ static struct value elaborate_member(struct elaborator *e, const struct ast_expr
         for (struct global *g = base.module->first; g; g = g->next)
             if (g->name == name) global = g;
         if (global) return global_value(e, global, expression->at);
-        front_report(e, DIAGNOSTIC_E0205, expression->operator_at, "the imported file has no `%s`", name);
+        if (declare_is_lost(base.module, name)) return lost_value(e, expression->at);
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0205, expression->operator_at,
+                                            "the imported file does not declare `%s`", name);
+        for (int i = 0; i < base.module->opened.count; i++)
+            for (const struct global *g = base.module->opened.data[i]->first; g; g = g->next)
+                if (g->name == name) note_import(e, d, g);
         return value_error(expression->at);
     }
     if (base.kind == VALUE_VIEW) {

@@ -328,7 +328,7 @@ void kernel_compile(struct front *front, struct global *global, struct spec *spe
     spec_check(&plan, specs);
     if (errors != front->diagnostics->errors) return;
     plan_types(&work, types, 0, specs);
-    if (!specs && work.variants.count == 0 && errors == front->diagnostics->errors)
+    if (!specs && work.variants.count == 0 && front->diagnostics->errors == 0) /* an error of elsewhere may be why */
         diag_report(front->diagnostics, DIAGNOSTIC_W1004, global->declaration->at,
                     "`%s` has no instance: its requirements rule out every combination of types and keys",
                     global->name);

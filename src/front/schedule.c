@@ -181,14 +181,18 @@ static void bind_values(struct elaborator *e, const struct tuning *tuning, const
     }
 }
 
-/* 1: all conditions hold, 0: one does not, -1: reported. */
-static int conditions_hold(struct elaborator *e, const struct ast_declaration *kernel) {
+static bool is_condition(const struct ast_clause *clause, const struct ast_item *item) {
+    return clause->kind == CLAUSE_TUNE && item->kind == ITEM_EXPRESSION &&
+           !(item->value->kind == EXPRESSION_NAME && is_known(item->value->name));
+}
+
+/* 1: all conditions, or `only` that one, hold, 0: one does not, -1: reported. */
+static int conditions_hold(struct elaborator *e, const struct ast_declaration *kernel, const struct ast_item *only) {
     for (int c = 0; c < kernel->clauses.count; c++) {
         const struct ast_clause *clause = kernel->clauses.data[c];
-        for (int i = 0; clause->kind == CLAUSE_TUNE && i < clause->items.count; i++) {
+        for (int i = 0; i < clause->items.count; i++) {
             const struct ast_item *item = clause->items.data[i];
-            if (item->kind != ITEM_EXPRESSION || (item->value->kind == EXPRESSION_NAME && is_known(item->value->name)))
-                continue;
+            if (!is_condition(clause, item) || (only && item != only)) continue;
             struct value v = elaborate_condition(e, item->value, "a condition of `tune`");
             if (value_is_error(v)) return -1;
             if (v.kind != VALUE_BOOL) {
@@ -202,15 +206,15 @@ static int conditions_hold(struct elaborator *e, const struct ast_declaration *k
     return 1;
 }
 
-/* All combinations in order, the last knob fastest, until the conditions hold. */
+/* All combinations in order, the last knob fastest, until the conditions, or `only` that one, hold. */
 static int search(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
-                  const struct domain *sets, const bool *fixed, struct value *values) {
+                  const struct domain *sets, const bool *fixed, struct value *values, const struct ast_item *only) {
     int *at = ARENA_ARRAY(e->arena, int, tuning->count + 1);
     for (int i = 0; i < tuning->count; i++)
         if (!fixed[i] && sets[i].count) values[i] = sets[i].data[0];
     for (int tries = 0; tries < MOST_TRIES; tries++) {
         bind_values(e, tuning, values);
-        int hold = conditions_hold(e, kernel);
+        int hold = conditions_hold(e, kernel, only);
         if (hold != 0) return hold;
         int i = tuning->count - 1;
         for (; i >= 0; i--) {
@@ -222,6 +226,40 @@ static int search(struct elaborator *e, const struct ast_declaration *kernel, co
         if (i < 0) return 0;
     }
     return 0;
+}
+
+/* No choice of the knobs that -D and --spec leave open meets the conditions.  Where the source alone has one, the
+ * command is to blame: says its words and the condition that they rule out. */
+static void report_conditions(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                              const struct domain *sets, const bool *fixed, struct value *values) {
+    struct buffer asked = {0};
+    struct location at = kernel->at;
+    const struct ast_item *broken = NULL;
+    for (int i = 0; i < tuning->count; i++) {
+        if (!fixed[i]) continue;
+        buffer_printf(&asked, "%s%s = ", asked.size ? ", " : "", tuning->data[i].name);
+        value_print_constant(&asked, values[i]);
+    }
+    for (int c = 0; c < kernel->clauses.count; c++) {
+        const struct ast_clause *clause = kernel->clauses.data[c];
+        if (clause->kind == CLAUSE_TUNE) at = clause->at;
+        for (int i = 0; i < clause->items.count && !broken; i++)
+            if (is_condition(clause, clause->items.data[i]) &&
+                search(e, kernel, tuning, sets, fixed, values, clause->items.data[i]) == 0)
+                broken = clause->items.data[i];
+    }
+    bool *none = ARENA_ARRAY(e->arena, bool, tuning->count);
+    for (int i = 0; i < tuning->count; i++)
+        if (sets[i].count == 0) values[i] = value_integer(0, tuning->data[i].at); /* what has no set: left open */
+    if (!asked.size || search(e, kernel, tuning, sets, none, values, NULL) != 1)
+        front_report(e, DIAGNOSTIC_E0405, at, "no combination of `tune` meets its conditions");
+    else if (broken)
+        front_report(e, DIAGNOSTIC_E0414, broken->at, "%s, as asked for on the command line, rules out `%s`",
+                     asked.data, front_source(e, broken->value));
+    else
+        front_report(e, DIAGNOSTIC_E0414, at, "with %s, as asked for on the command line, no values of the other names "
+                     "meet all conditions of `tune`", asked.data);
+    buffer_free(&asked);
 }
 
 /* A value from -D or --spec must be one that can be meant: a number or a bool, of the knob's set where it has one. */
@@ -259,19 +297,14 @@ bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel,
     }
     if (errors != e->errors) return false;
     bind_values(e, tuning, values);
-    int hold = conditions_hold(e, kernel);
+    int hold = conditions_hold(e, kernel, NULL);
     if (hold == 0) {
         for (int i = 0; i < tuning->count; i++) { /* what `on` says gives way before what -D says */
             struct value ignored;
             fixed[i] = spec_value(e->front, spec, tuning->data[i].name, &ignored);
         }
-        hold = search(e, kernel, tuning, sets, fixed, values);
+        hold = search(e, kernel, tuning, sets, fixed, values, NULL);
     }
-    if (hold == 0) {
-        struct location at = kernel->at;
-        for (int c = 0; c < kernel->clauses.count; c++)
-            if (kernel->clauses.data[c]->kind == CLAUSE_TUNE) at = kernel->clauses.data[c]->at;
-        front_report(e, DIAGNOSTIC_E0405, at, "no combination of `tune` meets its conditions");
-    }
+    if (hold == 0) report_conditions(e, kernel, tuning, sets, fixed, values);
     return hold == 1;
 }

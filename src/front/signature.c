@@ -581,13 +581,6 @@ bool entry_build(struct entry_plan *plan, bool *dropped) {
         good = describe_parameter(&e, front, kernel->declaration->parameters.data[i], &parameter) && good;
         for (int k = 0; k < IR_MAX_RANK; k++) parameter.binds[k] = -1;
         vector_push(front->arena, &plan->entry->parameters, parameter);
-        for (int j = 0; j < i; j++)
-            if (kernel->declaration->parameters.data[j]->name.text ==
-                kernel->declaration->parameters.data[i]->name.text)
-                good =
-                    !front_report(&e, DIAGNOSTIC_E0202, kernel->declaration->parameters.data[i]->at,
-                                  "`%s` is already a parameter", kernel->declaration->parameters.data[i]->name.text) &&
-                    false;
     }
     scope_pop(&e);
     if (!good) return false;

@@ -11,6 +11,8 @@ pattern() { awk -v n="$1" -v a="$2" 'BEGIN { for (i = 0; i < n; i++) printf " %d
         expect 0 tilecc --interpret="k_axpy(2, [$n], [$n])" k.tile
         [ "$output" = "y[0] =$(pattern "$n" 3)" ]
     done
+    expect 0 tilecc --interpret="axpy(2, [65], [65])" k.tile # the kernel's name where it has one entry
+    [ "$output" = "y[0] =$(pattern 65 3)" ]
     expect 0 tilecc --interpret='k_axpy(2, [0], [0])' k.tile
     [ "$output" = "y = (empty)" ]
 }
@@ -36,8 +38,14 @@ pattern() { awk -v n="$1" -v a="$2" 'BEGIN { for (i = 0; i < n; i++) printf " %d
 @test "what does not fit is an error that names it" {
     expect 2 tilecc --interpret='k_axpy(2, [4], [5])' k.tile
     contains "y"
-    expect 2 tilecc --interpret='axpy(2, [4], [4])' k.tile
-    contains "no entry 'axpy'"
+    expect 2 tilecc --interpret='axpi(2, [4], [4])' k.tile
+    contains "no entry 'axpi'; did you mean 'axpy'?"
+    expect 2 tilecc --interpret='k_axpi(2, [4], [4])' k.tile
+    contains "did you mean 'k_axpy'?"
+    expect 2 tilecc --interpret='nothing_like_it()' k.tile
+    contains "lists them"
+    expect 2 tilecc --interpret='softmax([3, 4], [3, 4])' "$SRCDIR/examples/softmax.tile"
+    contains "'softmax' has several entries: softmax_f32, softmax_f16, softmax_bf16"
     expect 2 tilecc --interpret='k_axpy(2, [4])' k.tile
     expect 2 tilecc --interpret='k_axpy(2, [4], [4], 5)' k.tile
     expect 2 tilecc --interpret='k_axpy(two, [4], [4])' k.tile

@@ -56,3 +56,35 @@ END
     contains "or none of its instances"
     expect 0 tilecc -arch=cpu --emit=tir -o all.tir --spec 'f[A=1]' k.tile
 }
+
+@test "what -D and --spec ask for against a condition of tune is an error of the command that names the condition" {
+    cat >k.tile <<'END'
+kernel f(x: inout f32[N])
+    grid(i: cdiv(N, B*C))
+    tune(B: {64, 128} = 64, C: {1, 2, 4} = 1, warps, B*C <= 256, warps <= 8)
+{
+    for c in 0..C x[(i*C + c)*B +: B] = 0.0;
+}
+END
+    against() {
+        expect 2 tilecc -arch=cpu "${@:2}" k.tile
+        contains "$1"
+        contains "[E0414]"
+        lacks "[E0405]"
+        [ ! -e k.o ]
+    }
+    against "k.tile:3:54: error: B = 128, C = 4, as asked for on the command line, rules out \`B * C <= 256\`" -D B=128 -D C=4
+    against "rules out \`B * C <= 256\`" --spec 'f[C=4,B=128]'
+    against "warps = 16, as asked for on the command line, rules out \`warps <= 8\`" -D warps=16
+    expect 0 tilecc -arch=cpu --emit=tir -o all.tir -D B=128 k.tile
+    expect 0 tilecc -arch=cpu --emit=tir -o all.tir -D C=4 k.tile
+    cat >k.tile <<'END'
+kernel f(x: inout f32[N])
+    grid(i: cdiv(N, A))
+    tune(A: {1, 2} = 1, B: {1, 2} = 1, C: {1, 2} = 1, B <= C, C <= 5 - A - B)
+{
+    x[i*A +: A] = 0.0;
+}
+END
+    against "with A = 2, B = 2, as asked for on the command line, no values of the other names meet all conditions" -D A=2 -D B=2
+}

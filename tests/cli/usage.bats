@@ -54,8 +54,21 @@ load helper
 }
 
 @test "an architecture that is not known suggests one" {
-    expect 2 tilecc -arch=sm_90b k.tile
-    contains "did you mean 'sm_90'"
+    answered() {
+        expect 2 tilecc "-arch=$1" k.tile
+        contains "$2"
+    }
+    answered sm_90b "did you mean 'sm_90'?"
+    for word in 90 sm90 9.0 compute90 cc90; do answered $word "did you mean 'sm_90'?"; done
+    answered sm90a "did you mean 'sm_90a'?"
+    answered sm_100 "did you mean 'sm_100a'?"
+    answered sm_82 "the nearest below is 'sm_80'"
+    answered sm_42 "the oldest is 'sm_75'"
+    answered sm_999 "the newest is 'sm_121a'"
+    answered cpi "did you mean 'cpu'?"
+    answered native "nvidia-smi"
+    expect 2 tilecc -arch=sm_42 k.tile
+    lacks "did you mean"
 }
 
 @test "several files and one output" {

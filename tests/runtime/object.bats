@@ -125,6 +125,8 @@ link() { # output, options...
     printf 'U tile_rt_%s\n' launch launch_ex launch_variant load query unload workspace >>wanted
     # what LLVM may call for copies and fills
     sed -E 's/(signature)_[0-9a-f]{8}$/\1/' symbols | grep -vxE 'U mem(cpy|set|move)' | sort | diff <(sort wanted) -
+    sed -n '/^\.SH REQUIREMENTS/,/^\.SH SEE/p' "$SRCDIR/man/tilert.7" >requirements
+    for name in $(sed -n 's/^U //p' wanted) memcpy memset memmove; do grep -qw "$name" requirements; done
 }
 
 @test "a header of another build does not link, and the message names the kernel" {
