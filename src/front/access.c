@@ -509,7 +509,7 @@ void access_store(struct elaborator *e, struct value target, struct value v, str
     struct ir_value *operands[3 + IR_MAX_RANK];
     int count = place_operands(place, operands);
     if (value_is_constant(v)) constant_warn_tuned(e, v);
-    operands[count] = convert_to_type(e, v, type, true, "the stored value");
+    operands[count] = convert_to_memory(e, v, type, "the stored value");
     if (!operands[count]) return;
     count++;
     if (mask) {

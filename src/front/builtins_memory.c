@@ -126,7 +126,7 @@ struct value build_store(struct elaborator *e, struct call *call, int detail) {
     }
     if (!shape_pointers(e, &target, has_mask ? &mask : NULL)) return value_error(call->at);
     struct ir_value *operands[3] = {
-        target.run, convert_to_type(e, call->argument[1], pointee_type(e, target.run->type), true, "the stored value"),
+        target.run, convert_to_memory(e, call->argument[1], pointee_type(e, target.run->type), "the stored value"),
         has_mask ? mask.run : NULL};
     if (!operands[1]) return value_error(call->at);
     struct ir_operation *store = ir_build(&e->builder, OP_POINTER_STORE, has_mask ? 3 : 2, operands, 0, NULL);
@@ -248,7 +248,7 @@ struct value build_atomic(struct elaborator *e, struct call *call, int action) {
     if (!prepare_atomic(e, call, action, mandatory, &a)) return value_error(call->at);
     struct ir_value *v = action == IR_ACTION_LOAD
                              ? ir_constant_bits(&e->builder, a.type, 0)
-                             : convert_to_type(e, call->argument[1], a.type, true, "the value of an atomic");
+                             : convert_to_memory(e, call->argument[1], a.type, "the value of an atomic");
     if (!v) return value_error(call->at);
     if (e->front->options->reproducible && action == IR_ACTION_ADD && ir_is_float(a.type->element))
         front_report(e, DIAGNOSTIC_W1005, call->at,
@@ -264,8 +264,8 @@ struct value build_atomic_cas(struct elaborator *e, struct call *call, int detai
     (void)detail;
     struct atomic a = {0};
     if (!prepare_atomic(e, call, IR_ACTION_EXCHANGE, true, &a)) return value_error(call->at);
-    struct ir_value *values[2] = {convert_to_type(e, call->argument[1], a.type, true, "the expected value"),
-                                  convert_to_type(e, call->argument[2], a.type, true, "the new value")};
+    struct ir_value *values[2] = {convert_to_memory(e, call->argument[1], a.type, "the expected value"),
+                                  convert_to_memory(e, call->argument[2], a.type, "the new value")};
     if (!values[0] || !values[1]) return value_error(call->at);
     return finish_atomic(e, call, &a, OP_ATOMIC_CAS, OP_POINTER_CAS, 2, values);
 }

@@ -114,6 +114,19 @@ struct ir_value *convert_to_type(struct elaborator *e, struct value v, const str
     return NULL;
 }
 
+struct ir_value *convert_to_memory(struct elaborator *e, struct value v, const struct ir_type *type, const char *what) {
+    enum ir_element from = v.kind == VALUE_RUN ? v.run->type->element : type->element;
+    if (!element_same_language(from, type->element) && widens(from, type->element) && !v.enumeration) {
+        const char *word = element_word(type->element);
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0304, v.at, "%s is %s, the elements are %s: nothing converts on its way to memory",
+                         what, front_describe(e, v), word);
+        front_note(e, d, v.at, "convert it: `%s(...)`", word);
+        return NULL;
+    }
+    return convert_to_type(e, v, type, true, what);
+}
+
 struct ir_value *convert_to_index(struct elaborator *e, struct value v, const char *what) {
     if (value_is_error(v)) return NULL;
     if (v.kind == VALUE_INTEGER) {

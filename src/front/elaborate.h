@@ -169,6 +169,8 @@ struct ir_value *convert_to_element(struct elaborator *e, struct value v, enum i
 /* As exactly this type: implicit conversion, then broadcast where allowed.  NULL: reported. */
 struct ir_value *convert_to_type(struct elaborator *e, struct value v, const struct ir_type *type, bool stretch,
                                  const char *what);
+/* For a store or an atomic: integers do not widen there. */
+struct ir_value *convert_to_memory(struct elaborator *e, struct value v, const struct ir_type *type, const char *what);
 struct value convert_explicit(struct elaborator *e, struct value v, enum ir_element element, int round, int saturate,
                               struct location at);
 struct value convert_construct(struct elaborator *e, const struct type *type, struct value v, struct location at);
