@@ -83,6 +83,7 @@ static int work(void *context, int task, struct buffer *out) {
     const struct target_row *row = &target_rows[variant->target];
     struct target_options options = *job->options;
     options.diagnostics = diagnostics_create(options.arena);
+    nvptx_begin();
     struct reply reply = {0};
     struct buffer ptx = {0};
     if (!nvptx_make_ptx(&options, row, variant->function, false, &ptx, &reply.shared_bytes)) {
@@ -357,6 +358,7 @@ static int make_text(void *context, int task, struct buffer *out) {
     int64_t shared_bytes;
     (void)task;
     options.diagnostics = diagnostics_create(options.arena);
+    nvptx_begin();
     const struct target_row *row = &target_rows[job->task->variant->target];
     if (nvptx_make_ptx(&options, row, job->task->variant->function, job->llvm, out, &shared_bytes)) return DONE;
     for (struct diagnostic *d = options.diagnostics->first; d; d = d->next) send_message(d);

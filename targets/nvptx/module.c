@@ -24,21 +24,17 @@ static const char pipeline_for_accumulators[] =
 /* The back end would copy a block that only branches into those in front of it, and one condition would be asked twice
  * in a row: where a store and the load behind it take whole vectors under the same condition.  ptxas (13.0) then leaves
  * out the point where the threads that load and those that do not meet again, and lets both parts change the same
- * uniform registers: what is stored behind it goes to wrong addresses.  LLVM takes such options once. */
-static void keep_branches_single(void) {
-    static bool done;
+ * uniform registers: what is stored behind it goes to wrong addresses. */
+void nvptx_begin(void) {
     const char *arguments[] = {"tilecc", "-disable-early-taildup"};
-    if (done) return;
-    done = true;
     LLVMParseCommandLineOptions(2, arguments, NULL);
-}
-
-static LLVMTargetMachineRef make_machine(const struct target_row *row, int optimization) {
-    keep_branches_single();
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+}
+
+static LLVMTargetMachineRef make_machine(const struct target_row *row, int optimization) {
     LLVMTargetRef target;
     char *problem = NULL;
     if (LLVMGetTargetFromTriple("nvptx64-nvidia-cuda", &target, &problem)) die("%s", problem);

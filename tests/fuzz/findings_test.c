@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "support/differential.h"
-#include "targets/target.h"
+#include "targets/nvptx/assemble.h"
 
 static bool check(const char *path)
 {
@@ -55,6 +55,7 @@ static bool check(const char *path)
 int main(int count, char **arguments)
 {
     int failures = 0, files = 0;
+    nvptx_begin();
     for (int i = 1; i < count; i++, files++)
         failures += !check(arguments[i]);
     if (count == 1) {

@@ -11,6 +11,7 @@
 #include "support/generate_row.h"
 #include "support/generate_table.h"
 #include "support/judge.h"
+#include "targets/nvptx/assemble.h"
 
 static const char *const targets[] = {"sm_80", "sm_90a", "sm_75", "sm_89"};
 
@@ -52,6 +53,7 @@ static bool check_file(const char *path, const char *target)
 
 int main(int count, char **arguments)
 {
+    nvptx_begin();
     if (count == 3 && strtoull(arguments[1], NULL, 0) == 0)
         return !check_file(arguments[1], arguments[2]);
     uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1,

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "support/differential.h"
 #include "support/reduce.h"
-#include "targets/target.h"
+#include "targets/nvptx/assemble.h"
 
 static void usage(void)
 {
@@ -93,6 +93,8 @@ int main(int count, char **arguments)
         judge.kind = JUDGE_COMMAND;
         judge.command = command.data;
     }
+    if (judge.kind == JUDGE_GPU)
+        nvptx_begin();
     if (!load(file, &text)) {
         fprintf(stderr, "reduce: cannot read %s\n", file);
         return 2;

@@ -68,6 +68,7 @@ void *fuzz_bundle_open(struct campaign *campaign)
     snprintf(path, sizeof path, "%s/bundle", campaign->folder);
     if (mkdir(path, 0777) != 0 && errno != EEXIST)
         die("cannot make %s: %s", path, strerror(errno));
+    nvptx_begin();
     return NULL;
 }
 
