@@ -321,18 +321,20 @@ int tile_rt_launch_variant(const struct tile_rt_kernel *kernel, struct CUstream_
 /* Options of a caller that may know more or fewer members than this run time: what is not known here must be 0. */
 static int check_options(const struct tile_rt_kernel *kernel, const struct tile_launch_options *options)
 {
+    const uint32_t known = TILE_LAUNCH_OVERLAP | TILE_LAUNCH_VARIANT;
     const unsigned char *bytes = (const unsigned char *)options;
     size_t i;
-    if (options->size == 0 && (options->flags != 0 || options->priority != 0 || options->reserved != 0))
+    if (options->size == 0 && (options->flags != 0 || options->priority != 0 || options->variant != 0))
         return tile_rt_fail(TILE_ERR_ARG, "%s: the launch options do not say their size", kernel->name);
     if (options->size != 0 && options->size < sizeof *options)
         return tile_rt_fail(TILE_ERR_ARG, "%s: the size of the launch options is %u, less than the least, %u",
                             kernel->name, (unsigned)options->size, (unsigned)sizeof *options);
-    if ((options->flags & ~(uint32_t)TILE_LAUNCH_OVERLAP) != 0)
+    if ((options->flags & ~known) != 0)
         return tile_rt_fail(TILE_ERR_ARG, "%s: the launch options have flags 0x%x; this run time knows 0x%x",
-                            kernel->name, (unsigned)options->flags, (unsigned)TILE_LAUNCH_OVERLAP);
-    if (options->reserved != 0)
-        return tile_rt_fail(TILE_ERR_ARG, "%s: the reserved member of the launch options is not 0", kernel->name);
+                            kernel->name, (unsigned)options->flags, (unsigned)known);
+    if (options->variant != 0 && (options->flags & TILE_LAUNCH_VARIANT) == 0)
+        return tile_rt_fail(TILE_ERR_ARG, "%s: the launch options have variant %d without TILE_LAUNCH_VARIANT",
+                            kernel->name, (int)options->variant);
     for (i = sizeof *options; i < options->size; i++)
         if (bytes[i] != 0)
             return tile_rt_fail(TILE_ERR_ARG, "%s: byte %u of the launch options is set, and this run time knows %u",
@@ -345,14 +347,18 @@ int tile_rt_launch_ex(const struct tile_rt_kernel *kernel, struct CUstream_st *s
 {
     struct tile_rt_call call;
     int saved = errno, status = tile_rt_check_version(kernel);
+    uint32_t flags = options != NULL ? options->flags : 0;
     if (status == TILE_OK && options != NULL)
         status = check_options(kernel, options);
     if (status != TILE_OK)
         return status;
     begin_call(&call, kernel, arguments);
-    if (options != NULL && (options->flags != 0 || options->priority != 0))
+    if (options != NULL && ((flags & ~(uint32_t)TILE_LAUNCH_VARIANT) != 0 || options->priority != 0))
         call.options = options;
-    status = prepare(&call, stream);
+    if ((flags & TILE_LAUNCH_VARIANT) == 0)
+        status = prepare(&call, stream);
+    else if ((status = check(&call, stream)) == TILE_OK)
+        status = tile_rt_take_variant(&call, options->variant);
     if (status == TILE_OK)
         status = run(&call, stream);
     errno = saved;

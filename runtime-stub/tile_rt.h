@@ -80,12 +80,13 @@ struct tile_launch_options {
     uint32_t size;              /* sizeof(struct tile_launch_options) */
     uint32_t flags;             /* enum tile_launch_flags */
     int32_t priority;           /* as of cuStreamCreateWithPriority: less is sooner; 0: the stream's */
-    uint32_t reserved;          /* 0 */
+    int32_t variant;            /* the number of the instance, under TILE_LAUNCH_VARIANT; else 0 */
 };
 enum tile_launch_flags {
     /* It may begin before the kernel in front of it in the stream has ended.  No tile kernel waits for that kernel:
      * the caller sees to it that neither writes what the other reads or writes. */
-    TILE_LAUNCH_OVERLAP = 1
+    TILE_LAUNCH_OVERLAP = 1,
+    TILE_LAUNCH_VARIANT = 2 /* the instance of the number `variant` and no other, as _variant() runs it */
 };
 
 const char *tile_strerror(int status);    /* one line for a status; never NULL */

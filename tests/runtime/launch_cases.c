@@ -156,6 +156,25 @@ static void options_set(void)
     EXPECT_STATUS(with(cu(&stream0), 1, NULL), TILE_OK, "");
     EXPECT(cuda->last.attributes == 0);
 }
+/* A named variant together with the others, or alone by the plain driver call. */
+static void options_variant(void)
+{
+    struct tile_launch_options options = sized();
+    open_fake();
+    options.flags = TILE_LAUNCH_VARIANT;
+    options.variant = 1;
+    EXPECT_STATUS(with(cu(&stream0), 0, &options), TILE_OK, "");
+    EXPECT(cuda->last.function == (const void *)cubin_90a && cuda->last.attributes == 0);
+    options.flags |= TILE_LAUNCH_OVERLAP;
+    options.priority = -2;
+    EXPECT_STATUS(with(cu(&stream0), 0, &options), TILE_OK, "");
+    EXPECT(cuda->last.function == (const void *)cubin_90a && cuda->last.overlap == 1 && cuda->last.priority == -2);
+    options.variant = 0;
+    EXPECT_STATUS(with(cu(&stream0), 1, &options), TILE_ERR_ARG, "variant 0 for sm_90a");
+    options.variant = 2;
+    EXPECT_STATUS(with(cu(&stream0), 0, &options), TILE_ERR_ARG, "there is no variant 2");
+    EXPECT(cuda->launches == 2);
+}
 /* Before sm_90 the hardware has no overlap, and priority is there. */
 static void options_older_device(void)
 {
@@ -186,11 +205,11 @@ static void options_wrong(void)
     options.size = 4;
     EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "is 4, less than the least, 16");
     options = sized();
-    options.flags = 2;
-    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "flags 0x2; this run time knows 0x1");
+    options.flags = 4;
+    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "flags 0x4; this run time knows 0x3");
     options = sized();
-    options.reserved = 1;
-    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "reserved");
+    options.variant = 1;
+    EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "variant 1 without TILE_LAUNCH_VARIANT");
     newer.known.size = sizeof newer;
     EXPECT_STATUS(with(TILE_CPU, 0, &newer.known), TILE_OK, "");
     newer.later = UINT64_C(1) << 8;
@@ -388,7 +407,7 @@ int main(int count, char **arguments)
                                             CASE(profile_refused), CASE(profile_no_file), CASE(profile_fork)};
     static const struct test_case new[] = {
         CASE(variant_named), CASE(variant_does_not_fit), CASE(variant_absent), CASE(variant_and_environment),
-        CASE(variant_checks), CASE(options_empty), CASE(options_set), CASE(options_older_device),
+        CASE(variant_checks), CASE(options_empty), CASE(options_set), CASE(options_variant), CASE(options_older_device),
         CASE(options_split_grid), CASE(options_refused), CASE(profile), CASE(profile_threads),
     };
     static const struct test_case old[] = {CASE(variant_checks), CASE(old_options)};
