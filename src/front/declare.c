@@ -102,6 +102,8 @@ struct head {
     const char *kind; /* "function" or "kernel" */
 };
 
+enum { MOST_NAMES = 4096 }; /* looked through for each: a kernel has fewer (E0412), and a longer list ends in time */
+
 static void check_head_name(struct front *front, struct head *head, struct ast_name name, bool joins) {
     for (int i = 0; i < head->names.count; i++) {
         if (head->names.data[i].text != name.text) continue;
@@ -110,7 +112,7 @@ static void check_head_name(struct front *front, struct head *head, struct ast_n
         diag_note(front->diagnostics, d, head->names.data[i].at, "it was declared here");
         return;
     }
-    if (joins) vector_push(front->arena, &head->names, name);
+    if (joins && head->names.count < MOST_NAMES) vector_push(front->arena, &head->names, name);
 }
 
 static void check_clause_names(struct front *front, struct head *head, const struct ast_declaration *d,
