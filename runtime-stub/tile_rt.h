@@ -388,7 +388,7 @@ struct tile_rt_variant {
     int32_t persistent;           /* GPU: blocks a multiprocessor that walk over all programs; 0: a block a program */
     int32_t map_count;
     const struct tile_rt_map *maps; /* GPU: parameters of the kernel behind the slots, in this order */
-    const char *summary;          /* GPU: what the instance became, for `tilecc info`; or NULL */
+    const char *summary;          /* what the instance became, for `tilecc info`; or NULL */
 };
 
 enum tile_rt_target_kind {

@@ -1,37 +1,30 @@
 /* tilecc info FILE.o: what an object made by tilecc holds: the kernels that C can call, and the code for each GPU
  * with its registers and memory, and how it is launched.  targets/host/object.c says how sections are named.  Any
  * bytes may be given. */
-#include "driver/driver.h"
-#include "runtime-stub/tile_rt.h"
+#include "driver/info.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
+
+#include "driver/driver.h"
 
 #define CODE_SECTION ".text.tile."
 #define IMAGE_SECTION ".rodata.tile.image."
 #define DESCRIPTOR_RELOCATIONS ".rela.data.rel.ro.tile."
 
-struct object {
-    const unsigned char *data;
-    size_t size;
-    Elf64_Ehdr header;
-    struct arena *arena;
-};
-
 static bool is_inside(const struct object *object, uint64_t offset, uint64_t size) {
     return offset <= object->size && size <= object->size - offset;
 }
 
-static bool read_at(const struct object *object, uint64_t offset, void *into, size_t size) {
+bool object_read(const struct object *object, uint64_t offset, void *into, size_t size) {
     if (!is_inside(object, offset, size)) return false;
     memcpy(into, object->data + offset, size);
     return true;
 }
 
-static bool section_at(const struct object *object, unsigned index, Elf64_Shdr *section) {
+bool object_section(const struct object *object, unsigned index, Elf64_Shdr *section) {
     return index < object->header.e_shnum &&
-           read_at(object, object->header.e_shoff + (uint64_t)index * sizeof *section, section, sizeof *section) &&
+           object_read(object, object->header.e_shoff + (uint64_t)index * sizeof *section, section, sizeof *section) &&
            (section->sh_type == SHT_NOBITS || is_inside(object, section->sh_offset, section->sh_size));
 }
 
@@ -44,10 +37,10 @@ static const char *string_at(const struct object *object, const Elf64_Shdr *stri
 
 static bool open_object(struct object *object) {
     Elf64_Shdr names;
-    return read_at(object, 0, &object->header, sizeof object->header) &&
+    return object_read(object, 0, &object->header, sizeof object->header) &&
            memcmp(object->header.e_ident, ELFMAG, SELFMAG) == 0 && object->header.e_ident[EI_CLASS] == ELFCLASS64 &&
            object->header.e_ident[EI_DATA] == ELFDATA2LSB && object->header.e_shentsize == sizeof(Elf64_Shdr) &&
-           section_at(object, object->header.e_shstrndx, &names);
+           object_section(object, object->header.e_shstrndx, &names);
 }
 
 static const char *machine_name(unsigned machine) {
@@ -55,7 +48,7 @@ static const char *machine_name(unsigned machine) {
 }
 
 /* A name from the file, which may hold anything, for a terminal. */
-static const char *shown(const struct object *object, const char *name) {
+const char *object_shown(const struct object *object, const char *name) {
     char *copy = arena_string(object->arena, name);
     for (char *c = copy; *c; c++)
         if ((unsigned char)*c < ' ' || (unsigned char)*c > '~') *c = '?';
@@ -65,21 +58,22 @@ static const char *shown(const struct object *object, const char *name) {
 static void print_kernels(const struct object *object, const Elf64_Shdr *names, int *count) {
     for (unsigned i = 0; i < object->header.e_shnum; i++) {
         Elf64_Shdr section;
-        if (!section_at(object, i, &section)) continue;
+        if (!object_section(object, i, &section)) continue;
         const char *name = string_at(object, names, section.sh_name);
         if (strncmp(name, CODE_SECTION, strlen(CODE_SECTION)) != 0) continue;
-        printf("kernel  %s: %llu bytes of host code\n", shown(object, name + strlen(CODE_SECTION)),
+        printf("kernel  %s: %llu bytes of host code\n", object_shown(object, name + strlen(CODE_SECTION)),
                (unsigned long long)section.sh_size);
+        info_print_instances(object, i);
         ++*count;
     }
 }
 
-static bool symbol_of(const struct object *object, const Elf64_Shdr *relocations, const Elf64_Rela *relocation,
+bool object_symbol(const struct object *object, const Elf64_Shdr *relocations, const Elf64_Rela *relocation,
                       Elf64_Sym *symbol) {
     Elf64_Shdr symbols;
-    if (!section_at(object, relocations->sh_link, &symbols) || symbols.sh_type != SHT_SYMTAB) return false;
+    if (!object_section(object, relocations->sh_link, &symbols) || symbols.sh_type != SHT_SYMTAB) return false;
     uint64_t offset = ELF64_R_SYM(relocation->r_info) * sizeof *symbol;
-    return offset < symbols.sh_size && read_at(object, symbols.sh_offset + offset, symbol, sizeof *symbol);
+    return offset < symbols.sh_size && object_read(object, symbols.sh_offset + offset, symbol, sizeof *symbol);
 }
 
 /* The descriptor of a variant: where its structure starts in which data, and the relocations of that data. */
@@ -89,10 +83,10 @@ struct descriptor { struct tile_rt_variant variant; Elf64_Shdr relocations; uint
 static bool find_relocation(const struct object *object, const Elf64_Shdr *relocations, uint64_t place,
                             unsigned section, Elf64_Rela *relocation, Elf64_Sym *symbol) {
     for (uint64_t k = 0; k < relocations->sh_size / sizeof *relocation; k++) {
-        if (!read_at(object, relocations->sh_offset + k * sizeof *relocation, relocation, sizeof *relocation))
+        if (!object_read(object, relocations->sh_offset + k * sizeof *relocation, relocation, sizeof *relocation))
             return false;
         if (section == SHN_UNDEF && relocation->r_offset != place) continue;
-        if (!symbol_of(object, relocations, relocation, symbol)) continue;
+        if (!object_symbol(object, relocations, relocation, symbol)) continue;
         if (section == SHN_UNDEF || symbol->st_shndx == section) return true;
     }
     return false;
@@ -104,15 +98,15 @@ static bool variant_of(const struct object *object, const Elf64_Shdr *names, uns
         Elf64_Shdr data;
         Elf64_Rela relocation;
         Elf64_Sym symbol;
-        if (!section_at(object, i, &found->relocations) || found->relocations.sh_type != SHT_RELA ||
+        if (!object_section(object, i, &found->relocations) || found->relocations.sh_type != SHT_RELA ||
             strncmp(string_at(object, names, found->relocations.sh_name), DESCRIPTOR_RELOCATIONS,
                     strlen(DESCRIPTOR_RELOCATIONS)) != 0 ||
-            !section_at(object, found->relocations.sh_info, &data) || data.sh_type == SHT_NOBITS ||
+            !object_section(object, found->relocations.sh_info, &data) || data.sh_type == SHT_NOBITS ||
             !find_relocation(object, &found->relocations, 0, image, &relocation, &symbol))
             continue;
         found->start = relocation.r_offset - offsetof(struct tile_rt_variant, image);
         return found->start <= data.sh_size && sizeof found->variant <= data.sh_size - found->start &&
-               read_at(object, data.sh_offset + found->start, &found->variant, sizeof found->variant);
+               object_read(object, data.sh_offset + found->start, &found->variant, sizeof found->variant);
     }
     return false;
 }
@@ -124,7 +118,7 @@ static const char *summary_of(const struct object *object, const struct descript
     Elf64_Shdr text;
     uint64_t place = descriptor->start + offsetof(struct tile_rt_variant, summary);
     if (!find_relocation(object, &descriptor->relocations, place, SHN_UNDEF, &relocation, &symbol) ||
-        !section_at(object, symbol.st_shndx, &text) || text.sh_type == SHT_NOBITS)
+        !object_section(object, symbol.st_shndx, &text) || text.sh_type == SHT_NOBITS)
         return "";
     uint64_t start = symbol.st_value + (uint64_t)relocation.r_addend;
     if (start >= text.sh_size) return "";
@@ -153,7 +147,7 @@ static void print_image(const struct object *object, const Elf64_Shdr *names, co
     struct cubin_kernel *kernels;
     int architecture, kernel_count;
     const char *problem;
-    printf("image   %s: %llu bytes", shown(object, name), (unsigned long long)section->sh_size);
+    printf("image   %s: %llu bytes", object_shown(object, name), (unsigned long long)section->sh_size);
     if (is_ptx(name)) {
         printf(" of PTX, which the driver compiles where the program runs\n");
         return;
@@ -164,19 +158,19 @@ static void print_image(const struct object *object, const Elf64_Shdr *names, co
     else {
         printf(", architecture %d\n", architecture);
         for (int i = 0; i < kernel_count; i++)
-            printf("        %s: %d registers, %lld bytes shared, %lld bytes local\n", shown(object, kernels[i].symbol),
+            printf("        %s: %d registers, %lld bytes shared, %lld bytes local\n", object_shown(object, kernels[i].symbol),
                    kernels[i].registers, (long long)kernels[i].shared_bytes, (long long)kernels[i].local_bytes);
         if (!variant_of(object, names, index, &descriptor)) return;
         print_launch(&descriptor.variant);
         const char *summary = summary_of(object, &descriptor);
-        if (*summary) printf("        %s\n", shown(object, summary));
+        if (*summary) printf("        %s\n", object_shown(object, summary));
     }
 }
 
 static void print_images(const struct object *object, const Elf64_Shdr *names, int *count, int *texts) {
     for (unsigned i = 0; i < object->header.e_shnum; i++) {
         Elf64_Shdr section;
-        if (!section_at(object, i, &section) || section.sh_type == SHT_NOBITS) continue;
+        if (!object_section(object, i, &section) || section.sh_type == SHT_NOBITS) continue;
         const char *name = string_at(object, names, section.sh_name);
         if (strncmp(name, IMAGE_SECTION, strlen(IMAGE_SECTION)) != 0) continue;
         print_image(object, names, name + strlen(IMAGE_SECTION), &section, i);
@@ -189,7 +183,7 @@ static int print_object(const char *path, const struct buffer *bytes, struct are
     struct object object = {.data = (const unsigned char *)bytes->data, .size = bytes->size, .arena = arena};
     Elf64_Shdr names;
     int count = 0, texts = 0;
-    if (!open_object(&object) || !section_at(&object, object.header.e_shstrndx, &names)) {
+    if (!open_object(&object) || !object_section(&object, object.header.e_shstrndx, &names)) {
         driver_error("'%s' is not a 64-bit ELF object", path);
         return EXIT_SOURCE;
     }

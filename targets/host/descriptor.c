@@ -425,7 +425,12 @@ static LLVMValueRef describe_variant(struct descriptor *d, const struct kernel_v
     add_word(d, &fields, cpu ? 0 : (uint32_t)gpu->persistent);
     add_word(d, &fields, cpu ? 0 : (uint32_t)gpu->map_count);
     add(d, &fields, cpu ? nothing : map_array(d, gpu));
-    add_text(d, &fields, cpu || !gpu->summary ? NULL : arena_printf(b->arena, "%s: %s", variant->label, gpu->summary));
+    const char *label = variant->label ? variant->label : d->entry->symbol;
+    add_text(d, &fields,
+             cpu            ? arena_printf(b->arena, "%s: %lld bytes of scratch a thread", label,
+                                           (long long)cpu->scratch_bytes)
+             : gpu->summary ? arena_printf(b->arena, "%s: %s", label, gpu->summary)
+                            : NULL);
     return structure(d, &fields, sizeof(struct tile_rt_variant));
 }
 

@@ -129,6 +129,27 @@ load helper
     expect 3 sh -c '"$TILECC" -arch=cpu -o - k.tile >&-'
 }
 
+@test "kinds of output that processors do not have" {
+    for option in -S --emit=ptx --emit=cubin --emit=fatbin; do
+        expect 2 tilecc -arch=cpu $option k.tile
+        contains "made for GPUs alone"
+        contains "--emit=llvm"
+    done
+    expect 0 tilecc -arch=cpu --emit=llvm -o k.ll k.tile
+    grep -q '^define' k.ll
+}
+
+@test "info lists the instances, as a product, and those of the processor by name" {
+    expect 0 tilecc -arch=cpu -o s.o "$SRCDIR/examples/softmax.tile"
+    expect 0 tilecc info s.o
+    contains "        cpu-baseline: 9 instances = 9 of B"
+    [ "$(grep -c '^            softmax<f16>\[B=[0-9]*\] cpu general: [0-9]* bytes of scratch a thread$' <<<"$output")" = 9 ]
+    [ "$(grep -c "cpu-avx512: 9 instances" <<<"$output")" = 3 ]
+    expect 0 tilecc -arch=cpu --host-target=aarch64-linux -o s.o --spec 'attention<f16>[D=64]' "$SRCDIR/examples/attention.tile"
+    expect 0 tilecc info s.o
+    contains "cpu-baseline: 2 instances = 1 of D x 2 of CAUSAL"
+}
+
 @test "info shows a damaged object's names without control characters, and refuses one cut short" {
     expect 0 tilecc -arch=cpu k.tile
     sed 's/\.text\.tile\.k_axpy/.text.tile.\x1b[1mab/' k.o >odd.o

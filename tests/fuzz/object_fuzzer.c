@@ -1,8 +1,8 @@
 /* Any bytes as an object for `tilecc info`: it must refuse with words or print, and read nothing outside.  Not part of
  * make check; `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
 #include "targets/nvptx/cubin.c"
-#define section_at object_section_at /* each reader has its own */
 #include "driver/info.c"
+#include "driver/info_instances.c"
 
 #include <stdlib.h>
 

@@ -1,0 +1,27 @@
+/* What the files of `tilecc info` share: an object file in memory, of which nothing is believed. */
+#ifndef TILECC_INFO_H
+#define TILECC_INFO_H
+#include <elf.h>
+
+#include "base/base.h"
+#include "runtime-stub/tile_rt.h"
+
+struct object {
+    const unsigned char *data;
+    size_t size;
+    Elf64_Ehdr header;
+    struct arena *arena;
+};
+
+/* False: the file ends before, or has no such section. */
+bool object_read(const struct object *object, uint64_t offset, void *into, size_t size);
+bool object_section(const struct object *object, unsigned index, Elf64_Shdr *section);
+/* The symbol that a relocation of these relocations names. */
+bool object_symbol(const struct object *object, const Elf64_Shdr *relocations, const Elf64_Rela *relocation,
+                   Elf64_Sym *symbol);
+/* A name from the file, which may hold anything, for a terminal. */
+const char *object_shown(const struct object *object, const char *name);
+/* The instances of the kernel whose host code is the section: how many for each target and what of, and a line for each
+ * of the processor's. */
+void info_print_instances(const struct object *object, unsigned code);
+#endif
