@@ -47,8 +47,11 @@ static void mark_operands(struct carried *carried, const struct ir_operation *op
         mark(carried, op->operands[i], loop);
 }
 
+/* All of it is needed, so what it defines is marked here: asked for one by one, each would bring us here again. */
 static void mark_inside(struct carried *carried, const struct ir_operation *op, const struct ir_operation *loop)
 {
+    for (int i = 0; i < op->result_count; i++)
+        carried->marked[op->results[i]->id] = true;
     mark_operands(carried, op, loop);
     for (int r = 0; r < op->region_count; r++)
         for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)

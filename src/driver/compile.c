@@ -90,7 +90,8 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .f32_dot = options->f32_dot,
                                                 .check_asserts = options->checks || options->debug,
                                                 .check_assumes = options->checks,
-                                                .syntax_only = options->syntax_only};
+                                                .syntax_only = options->syntax_only,
+                                                .library = &compilation->library};
     compilation->target = (struct target_options){.arena = options->arena,
                                                   .context = compilation->context,
                                                   .diagnostics = compilation->diagnostics,

@@ -24,6 +24,7 @@ struct compilation {
     struct diagnostics *diagnostics;
     struct ir_context *context;
     struct front_options front;
+    struct front *library; /* see front_options */
     struct target_options target;
     struct source *source;
     const char *stem; /* file name without directory and suffix */

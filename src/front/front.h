@@ -16,6 +16,7 @@ struct front_define {
     const char *name;
     const char *value;
 }; /* -D NAME=VALUE: fixes a tune or const name, or a file-scope const */
+struct front;
 struct front_options {
     struct arena *arena;
     struct ir_context *context;
@@ -33,6 +34,7 @@ struct front_options {
     enum ir_precision f32_dot;                                      /* --f32-dot: of products that do not say it */
     bool check_asserts, check_assumes; /* at run time; asserts else vanish, assumes are believed */
     bool syntax_only; /* check declarations and one instance each; keep no IR */
+    struct front **library; /* where front_math_function keeps what it has read; NULL: it reads each time */
 };
 /* NULL when there were errors (all reported).  `source` and what it imports stay alive with the arena.
  * `imports` (may be NULL) receives the names of files read, for the depfile. */

@@ -57,6 +57,16 @@ static bool build_function(struct front *front, struct ir_function *function, st
     return true;
 }
 
+/* The library's functions of mathematics, as `main`: without what the command line defines. */
+static struct front *read_math(const struct front_options *options) {
+    struct front_options *own = ARENA_NEW(options->arena, struct front_options);
+    *own = *options;
+    own->define_count = 0;
+    struct front *front = front_open(own);
+    front->main = declare_library(front, "std/math.tile");
+    return front;
+}
+
 struct ir_function *front_math_function(const struct front_options *options, struct ir_module *module,
                                         enum ir_math math, enum ir_element element) {
     static const char *const words[] = {
@@ -67,12 +77,10 @@ struct ir_function *front_math_function(const struct front_options *options, str
     const char *name = arena_printf(options->arena, "std.%s.%s", words[math], ir_element_info[element].text);
     struct ir_function *known = ir_function_find(module, name);
     if (known) return known;
-    struct front_options own = *options;
-    own.define_count = 0;
-    struct front *front = front_open(&own);
-    struct file_scope *scope = declare_library(front, "std/math.tile");
+    struct front *front = options->library && *options->library ? *options->library : read_math(options);
+    if (options->library) *options->library = front;
     struct global *global =
-        find_function(scope, arena_printf(options->arena, "%s_%s", words[math], ir_element_info[element].text));
+        find_function(front->main, arena_printf(options->arena, "%s_%s", words[math], ir_element_info[element].text));
     if (!global) return NULL;
     struct ir_function *function = ir_function_create(module, name, global->declaration->at);
     if (!build_function(front, function, global, math, element)) {
