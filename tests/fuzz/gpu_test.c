@@ -1,6 +1,7 @@
 /* Random programs as PTX, run thread by thread (support/ptx.h), against the interpreter, bit for bit: what
  * targets/nvptx makes, without a GPU.  The seed chooses the kind of program, the target and the pipeline.
  *     gpu_test [FIRST_SEED COUNT [TARGET [print]]]
+ *     gpu_test products [FIRST_SEED COUNT [TARGET [print]]]   loops over products alone, mostly by wgmma
  *     gpu_test FILE TARGET       a program in a file, such as those in findings/ */
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,9 @@
 #include "support/generate_row.h"
 #include "support/generate_table.h"
 #include "support/judge.h"
-#include "targets/nvptx/assemble.h"
 
 static const char *const targets[] = {"sm_80", "sm_90a", "sm_75", "sm_89"};
 
-/* Products for targets without bulk copies: what ptx.h does not know is not judged. */
 static struct judge choose(uint64_t seed, struct arena *arena, struct buffer *text)
 {
     struct judge judge = {.kind = JUDGE_GPU, .target = targets[seed / 2 % 4], .raw = seed % 20 == 6};
@@ -27,12 +26,19 @@ static struct judge choose(uint64_t seed, struct arena *arena, struct buffer *te
     switch (seed / 2 % 8) {
     case 3:
         fuzz_generate_product(text, seed);
-        judge.target = seed / 16 % 2 ? "sm_80" : "sm_75";
+        judge.target = targets[seed / 16 % 4];
         break;
     case 4: case 5: fuzz_generate_loop(text, seed); break;
     case 6: fuzz_generate_row(text, seed); break;
     default: fuzz_print_program(text, fuzz_generate(ir_context_create(arena), arena, seed, fuzz_limits_mixed(seed)));
     }
+    return judge;
+}
+
+static struct judge choose_product(uint64_t seed, struct buffer *text)
+{
+    struct judge judge = {.kind = JUDGE_GPU, .target = seed % 5 ? "sm_90a" : seed % 2 ? "sm_80" : "sm_75"};
+    fuzz_generate_bulk_product(text, seed);
     return judge;
 }
 
@@ -51,22 +57,17 @@ static bool check_file(const char *path, const char *target)
     return good;
 }
 
-int main(int count, char **arguments)
+/* A fourth of the programs may be refused. */
+static bool run(uint64_t first, uint64_t programs, bool products, const char *target, bool print)
 {
-    nvptx_begin();
-    if (count == 3 && strtoull(arguments[1], NULL, 0) == 0)
-        return !check_file(arguments[1], arguments[2]);
-    uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1,
-             programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 112;
     int failures = 0, refused = 0;
     uint64_t seed = first;
     for (; seed < first + programs && failures < 8; seed++) {
         struct arena *arena = arena_create();
         struct buffer text = {0}, reason = {0};
-        struct judge judge = choose(seed, arena, &text);
-        if (count > 3)
-            judge.target = arguments[3];
-        if (count > 4)
+        struct judge judge = products ? choose_product(seed, &text) : choose(seed, arena, &text);
+        judge.target = target ? target : judge.target;
+        if (print)
             fputs(text.data, stdout);
         fuzz_judge(&judge, text.data, text.size, &reason);
         if (reason.size && strstr(reason.data, "is not there yet")) {
@@ -80,7 +81,21 @@ int main(int count, char **arguments)
         buffer_free(&reason);
         arena_destroy(arena);
     }
-    printf("{\"tool\": \"gpu_test\", \"first\": %llu, \"programs\": %llu, \"failures\": %d, \"refused\": %d}\n",
-           (unsigned long long)first, (unsigned long long)(seed - first), failures, refused);
-    return failures != 0 || refused * 4 > (int)programs;
+    printf("{\"tool\": \"gpu_test%s\", \"first\": %llu, \"programs\": %llu, \"failures\": %d, \"refused\": %d}\n",
+           products ? " products" : "", (unsigned long long)first, (unsigned long long)(seed - first), failures,
+           refused);
+    return failures == 0 && refused * 4 <= (int)programs;
+}
+
+int main(int count, char **arguments)
+{
+    bool products = count > 1 && strcmp(arguments[1], "products") == 0;
+    if (count == 1)
+        return !(run(1, 112, false, NULL, false) & run(1, 40, true, NULL, false));
+    count -= products;
+    arguments += products;
+    if (count == 3 && !products && strtoull(arguments[1], NULL, 0) == 0)
+        return !check_file(arguments[1], arguments[2]);
+    return !run(count > 1 ? strtoull(arguments[1], NULL, 0) : 1, count > 2 ? strtoull(arguments[2], NULL, 0) : 40,
+                products, count > 3 ? arguments[3] : NULL, count > 4);
 }

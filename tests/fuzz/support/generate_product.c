@@ -389,11 +389,12 @@ static void choose(struct product_program *p)
     p->has_extra = p->biased || p->odd_load || p->branched;
 }
 
-void fuzz_generate_product(struct buffer *out, uint64_t seed)
+static void generate(struct buffer *out, uint64_t seed, int multiple)
 {
     struct product_program program = { .random = { seed }, .out = out }, *p = &program;
     struct buffer parameters = { 0 };
     choose(p);
+    p->columns = ceiling_divide(p->columns, multiple) * multiple;
     int64_t across = ceiling_divide(p->rows, p->m), down = ceiling_divide(p->columns, p->n);
     buffer_printf(out, "// seed %llu\n// grid %lld %lld\n", (unsigned long long)seed, (long long)across,
                   (long long)down);
@@ -440,3 +441,7 @@ void fuzz_generate_product(struct buffer *out, uint64_t seed)
     epilogue(p);
     buffer_free(&parameters);
 }
+
+void fuzz_generate_product(struct buffer *out, uint64_t seed) { generate(out, seed, 1); }
+
+void fuzz_generate_bulk_product(struct buffer *out, uint64_t seed) { generate(out, seed, seed % 10 ? 8 : 1); }

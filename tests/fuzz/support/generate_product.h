@@ -5,4 +5,6 @@
 
 /* The text of a program in the form of fuzz_print_program. */
 void fuzz_generate_product(struct buffer *out, uint64_t seed);
+/* The same with rows of outputs that bulk stores can write, mostly. */
+void fuzz_generate_bulk_product(struct buffer *out, uint64_t seed);
 #endif

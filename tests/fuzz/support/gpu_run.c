@@ -2,44 +2,86 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/shared_form.h"
 #include "judge.h"
 #include "passes/pass.h"
 #include "ptx.h"
 #include "targets/nvptx/assemble.h"
 #include "targets/target.h"
 
-/* Not what ptx.h leaves out. */
-static bool is_known(const char *text)
+/* What the run time tells of a view to whom makes the map; false: it would look for code without one. */
+static bool make_map(const struct tensor_map *map, const struct interp_argument *argument, bool output,
+                     struct ptx_map *out)
 {
-    static const char *const unknown[] = {"cp.async.bulk", "wgmma", "mbarrier", "cluster", "setmaxnreg", ".local",
-                                          "stmatrix"};
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-        if (strstr(text, unknown[i]))
+    int bytes = ir_element_info[map->element].bits / 8;
+    bool empty = false;
+    *out = (struct ptx_map){.address = (uint64_t)(uintptr_t)argument->data, .rank = map->rank, .bytes = bytes,
+                            .swizzle = map->swizzle};
+    for (int d = 0; d < map->rank; d++) {
+        int64_t extent = argument->extent[map->dimension[d]], stride = argument->stride[map->dimension[d]];
+        out->extent[d] = extent;
+        out->stride[d] = stride * bytes;
+        out->box[d] = map->box[d];
+        empty |= extent == 0;
+        if (extent > 1 && (d ? stride <= 0 || stride * bytes % 16 : stride != 1))
             return false;
+    }
+    return empty || (out->address % 16 == 0 && (!output || out->extent[0] * bytes % 16 == 0));
+}
+
+static bool make_maps(struct arena *arena, const struct fuzz_program *program, const struct fuzz_memory *memory,
+                      struct ptx_launch *launch)
+{
+    struct tensor_map *maps = NULL;
+    launch->map_count = tensor_map_collect(arena, program->function, &maps);
+    struct ptx_map *made = ARENA_ARRAY(arena, struct ptx_map, launch->map_count + 1);
+    for (int i = 0; i < launch->map_count; i++)
+        if (!make_map(&maps[i], &memory->arguments[maps[i].argument], program->arguments[maps[i].argument].output,
+                      &made[i]))
+            return false;
+    launch->maps = made;
     return true;
 }
 
-static bool run(struct arena *arena, struct fuzz_program *program, const char *text, int64_t shared_bytes,
-                struct fuzz_memory *memory, struct buffer *problem)
+bool fuzz_gpu_run(struct fuzz_program *program, const struct fuzz_gpu_code *code, const struct fuzz_memory *reference,
+                  int64_t most_steps, struct buffer *problem, struct buffer *difference)
 {
+    enum { MULTIPROCESSORS = 2 };
+    struct arena *arena = arena_create();
+    struct fuzz_memory *got = fuzz_memory_create(program);
     uint64_t *slots = ARENA_ARRAY(arena, uint64_t, FUZZ_MOST_SLOTS);
-    int64_t programs;
-    struct ptx_launch launch = {.slots = slots, .shared_bytes = shared_bytes, .seed = program->seed,
-                                .memory_count = memory->count};
-    launch.slot_count = fuzz_fill_slots(program, memory, slots, &programs);
-    launch.blocks = (int)(program->function->persistent && programs > 2 ? 2 : programs);
-    launch.memories = ARENA_ARRAY(arena, struct ptx_memory, memory->count + 1);
-    for (int i = 0; i < memory->count; i++)
-        launch.memories[i] = (struct ptx_memory){memory->memories[i].data, memory->memories[i].size,
-                                                 memory->memories[i].read_only};
-    const struct ptx_module *module = ptx_read(arena, text, problem);
-    return module && ptx_run(arena, module, &launch, problem);
+    int64_t programs, most = MULTIPROCESSORS;
+    struct ptx_launch launch = {.slots = slots, .shared_bytes = code->shared_bytes, .seed = program->seed,
+                                .most_steps = most_steps, .ran = code->ran, .cluster = program->function->cluster,
+                                .memory_count = got->count};
+    launch.slot_count = fuzz_fill_slots(program, got, slots, &programs);
+    launch.blocks = (int)(program->function->persistent && programs > most ? most : programs);
+    if (launch.cluster > 1)
+        launch.blocks = (launch.blocks + launch.cluster - 1) / launch.cluster * launch.cluster;
+    launch.memories = ARENA_ARRAY(arena, struct ptx_memory, got->count + 1);
+    for (int i = 0; i < got->count; i++)
+        launch.memories[i] = (struct ptx_memory){got->memories[i].data, got->memories[i].size,
+                                                 got->memories[i].read_only};
+    char text[200];
+    if (!make_maps(arena, program, got, &launch)) {
+        buffer_puts(problem, "code for these arguments is not there yet: no tensor map fits them");
+    } else {
+        const struct ptx_module *module = ptx_read(arena, code->text.data, problem);
+        if (module && ptx_run(arena, module, &launch, problem) &&
+            !fuzz_same(program, reference, got, text, sizeof text)) {
+            buffer_puts(problem, "the result differs");
+            if (difference)
+                buffer_puts(difference, text);
+        }
+    }
+    fuzz_memory_free(got);
+    arena_destroy(arena);
+    return !problem->size;
 }
 
-void fuzz_judge_gpu(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
-                    int64_t *runs, struct buffer *reason)
+bool fuzz_gpu_make(const struct judge *judge, struct fuzz_program *program, struct arena *arena,
+                   struct fuzz_gpu_code *code, struct buffer *reason)
 {
-    struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
     const struct target_row *row = &target_rows[target_find(judge->target ? judge->target : "sm_80")];
     struct target_options options = {.arena = arena, .context = program->module->context, .diagnostics = diagnostics,
@@ -49,32 +91,32 @@ void fuzz_judge_gpu(const struct judge *judge, struct fuzz_program *program, con
                                    .math_context = judge->math ? judge->math :
                                                    fuzz_math_context(arena, program->module->context, diagnostics)};
     struct pass_run passes = {0};
-    struct buffer text = {0}, problem = {0};
-    int64_t shared_bytes = 0;
-    char difference[200];
     passes.passes = pass_pipeline(row, judge->raw ? 0 : 2, &passes.count);
-    if (!pass_run_all(&passes, program->function, &context) ||
-        !nvptx_make_ptx(&options, row, program->function, false, &text, &shared_bytes)) {
-        buffer_printf(reason, "%s: ", row->name);
-        fuzz_put_kind(reason, diagnostics->first ? diagnostics->first->text : "no text");
-    } else if (!is_known(text.data)) {
-        buffer_printf(reason, "%s: PTX with what is not there yet", row->name);
-    } else {
-        struct fuzz_memory *got = fuzz_memory_create(program);
+    if (pass_run_all(&passes, program->function, &context) &&
+        nvptx_make_ptx(&options, row, program->function, false, &code->text, &code->shared_bytes))
+        return true;
+    buffer_printf(reason, "%s: ", row->name);
+    fuzz_put_kind(reason, diagnostics->first ? diagnostics->first->text : "no text");
+    return false;
+}
+
+void fuzz_judge_gpu(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
+                    int64_t *runs, struct buffer *reason)
+{
+    struct arena *arena = arena_create();
+    struct fuzz_gpu_code code = {{0}, 0, NULL};
+    struct buffer problem = {0}, difference = {0};
+    if (fuzz_gpu_make(judge, program, arena, &code, reason)) {
         ++*runs;
-        if (!run(arena, program, text.data, shared_bytes, got, &problem)) {
-            buffer_printf(reason, "%s: ", row->name);
+        if (!fuzz_gpu_run(program, &code, reference, 0, &problem, &difference)) {
+            buffer_printf(reason, "%s: ", judge->target ? judge->target : "sm_80");
             fuzz_put_kind(reason, problem.data);
             if (judge->announce)
-                fprintf(stderr, "%s\n%s", problem.data, text.data);
-        } else if (!fuzz_same(program, reference, got, difference, sizeof difference)) {
-            buffer_printf(reason, "%s: the result differs", row->name);
-            if (judge->announce)
-                fprintf(stderr, "%s\n%s", difference, text.data);
+                fprintf(stderr, "%s %s\n%s", problem.data, difference.size ? difference.data : "", code.text.data);
         }
-        fuzz_memory_free(got);
     }
-    buffer_free(&text);
+    buffer_free(&code.text);
     buffer_free(&problem);
+    buffer_free(&difference);
     arena_destroy(arena);
 }

@@ -53,6 +53,17 @@ void fuzz_judge_cpu(const struct judge *judge, struct fuzz_program *program, con
  * yet. */
 void fuzz_judge_gpu(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
                     int64_t *runs, struct buffer *reason);
+struct fuzz_gpu_code {
+    struct buffer text;
+    int64_t shared_bytes;
+    bool *ran; /* room for a bool a line of the text, or NULL: whether something of it ran */
+};
+bool fuzz_gpu_make(const struct judge *judge, struct fuzz_program *program, struct arena *arena,
+                   struct fuzz_gpu_code *code, struct buffer *reason);
+/* Runs the text once, in an order that program->seed chooses; most_steps: of all threads of a block, 0: many.  False:
+ * `problem` says what was wrong, `difference`, unless it is NULL, which element. */
+bool fuzz_gpu_run(struct fuzz_program *program, const struct fuzz_gpu_code *code, const struct fuzz_memory *reference,
+                  int64_t most_steps, struct buffer *problem, struct buffer *difference);
 int fuzz_cpu_levels(void); /* instruction sets that this machine has */
 /* The library's bodies for expand_math: a context that lives as long as the arena, and the function to give to
  * passes.  Of one that keeps them every function is compiled once and copied from then on. */

@@ -1,13 +1,15 @@
 /* PTX read and run, thread by thread, as its manual defines it: what a GPU would compute, for tests where there is
  * none.
  *
- * Blocks run one after the other.  The threads of a block run one at a time up to the next operation that several
- * must reach together, in an order that a seed chooses, so that what is not ordered by barriers shows.  Refused beside
- * what the manual forbids: accesses outside the memory given, reads of shared memory that nobody wrote or that a copy
- * on its way will write, shared memory touched by two threads without a barrier between them where one of them changes
- * it, warps that do not meet.
+ * Blocks (with clusters: clusters) run one after the other.  The threads of one run one at a time up to the next
+ * operation that several must reach together or that waits, in an order that a seed chooses, and bulk copies land at
+ * once or when nobody else can go on, so that what is not ordered by barriers shows.  Refused beside what the manual
+ * forbids: accesses outside the memory given, reads of shared memory that nobody wrote or that a copy on its way will
+ * write, shared memory touched twice without a barrier, an mbarrier or a wait between where one touch changes it,
+ * ordinary writes that TMA or wgmma see without fence.proxy.async, registers of products on their way, products without
+ * wgmma.fence, global memory that bulk copies and ordinary accesses share, warps that do not meet, waits without end.
  *
- * Not here: tensor maps and bulk copies, mbarriers, wgmma, clusters, local memory. */
+ * An instruction that is not known is refused.  Not here: local memory, atomics on shared memory. */
 #ifndef TILECC_FUZZ_PTX_H
 #define TILECC_FUZZ_PTX_H
 #include "base/base.h"
@@ -21,15 +23,16 @@ struct ptx_operand {
     int reg;                       /* PTX_ADDRESS: -1: none */
     uint64_t number;               /* also the offset of an address; of a special register: which */
     const char *name;              /* of what is no register: a parameter, a label, a function */
-    int count;                     /* of a list */
+    int count;                     /* of a list; of an address: coordinates behind it */
     struct ptx_operand *list;
 };
-enum { PTX_OPERANDS = 8, PTX_WORDS = 16 };
+enum { PTX_OPERANDS = 8, PTX_WORDS = 16, PTX_PARAMETERS = 24, PTX_MAP_RANK = 5 };
 #define PTX_OPCODES(X) \
-    X(abs) X(add) X(and) X(atom) X(bar) X(bfe) X(bfi) X(bra) X(call) X(clz) X(cp) X(cvt) X(cvta) X(div) X(ex2) \
-    X(exit) X(fence) X(fma) X(ld) X(ldmatrix) X(mad) X(max) X(membar) X(min) X(mma) X(mov) X(mul) X(neg) X(not) X(or) \
-    X(popc) X(prmt) X(rcp) X(red) X(rem) X(ret) X(rsqrt) X(selp) X(setp) X(shf) X(shfl) X(shl) X(shr) X(sqrt) X(st) \
-    X(sub) X(xor)
+    X(abs) X(add) X(and) X(atom) X(bar) X(barrier) X(bfe) X(bfi) X(bra) X(call) X(clz) X(cp) X(cvt) X(cvta) X(div) \
+    X(elect) X(ex2) X(exit) X(fence) X(fma) X(griddepcontrol) X(ld) X(ldmatrix) X(mad) X(mapa) X(max) X(mbarrier) \
+    X(membar) X(min) X(mma) X(mov) X(mul) X(neg) X(not) X(or) X(popc) X(prefetch) X(prmt) X(rcp) X(red) X(rem) X(ret) \
+    X(rsqrt) X(selp) X(setmaxnreg) X(setp) X(shf) X(shfl) X(shl) X(shr) X(sqrt) X(st) X(stmatrix) X(sub) X(wgmma) \
+    X(xor)
 enum ptx_opcode {
 #define X(name) PTX_##name,
     PTX_OPCODES(X)
@@ -39,7 +42,7 @@ enum ptx_opcode {
 struct ptx_instruction {
     enum ptx_opcode opcode;
     int word_count, type_count, operand_count;
-    const char *words[PTX_WORDS], *text; /* words behind the opcode */
+    const char *words[PTX_WORDS], *name, *text; /* words behind the opcode; opcode and words; the whole */
     struct ptx_type type, source;        /* the last word that is a type, and the one before: cvt goes from type to
                                           * source, as they stand in its text */
     char round;                          /* n z m p; 0: none; `integral` for rni and the like */
@@ -48,12 +51,12 @@ struct ptx_instruction {
     int guard;                           /* register, or -1 */
     bool unless;
     struct ptx_operand operands[PTX_OPERANDS];
-    int target;                          /* of a branch: instruction; of a call: function */
+    int target, line;                    /* target: of a branch: instruction; line: of the text, from 0 on */
 };
 struct ptx_function {
     const char *name;
-    int threads, register_count, parameter_count;
-    const char *parameters[8];           /* names, in order */
+    int threads, blocks /* that share a multiprocessor, at least */, register_count, parameter_count;
+    const char *parameters[PTX_PARAMETERS]; /* names, in order; in a kernel the second and later ones: tensor maps */
     VECTOR(struct ptx_instruction) code;
 };
 struct ptx_module { VECTOR(struct ptx_function) functions; };
@@ -70,13 +73,23 @@ bool ptx_combine(const struct ptx_instruction *instruction, uint64_t old, uint64
 double ptx_number(struct ptx_type type, uint64_t bits);
 
 struct ptx_memory { unsigned char *data; size_t size; bool read_only; };
+/* What cuTensorMapEncodeTiled is told. */
+struct ptx_map {
+    uint64_t address;
+    int rank, bytes /* of an element */, swizzle;
+    int64_t extent[PTX_MAP_RANK], stride[PTX_MAP_RANK]; /* elements; bytes */
+    int box[PTX_MAP_RANK];
+};
 struct ptx_launch {
     const uint64_t *slots;
-    int slot_count, blocks;
-    int64_t shared_bytes;
+    int slot_count, blocks, cluster;     /* blocks of a cluster; 0: 1 */
+    const struct ptx_map *maps;
+    int map_count;
+    int64_t shared_bytes, most_steps;    /* most_steps: that all threads do; 0: many */
     struct ptx_memory *memories;
     int memory_count;
-    uint64_t seed;                       /* of the order of threads */
+    bool *ran;                           /* of each line of the text: something of it ran; may be NULL */
+    uint64_t seed;                       /* of the order of threads and copies */
 };
 /* Runs the module's kernel; false: `problem` says what went wrong. */
 bool ptx_run(struct arena *arena, const struct ptx_module *module, const struct ptx_launch *launch,

@@ -7,7 +7,8 @@ static uint64_t mask_of(int bits) { return bits >= 64 ? ~UINT64_C(0) : (UINT64_C
 
 /* ---- global memory ---- */
 
-static unsigned char *global(struct machine *m, const struct thread *t, uint64_t address, int bytes, bool writes)
+/* The memory that owns the place, or -1. */
+static int owner(struct machine *m, const struct thread *t, uint64_t address, int bytes, bool writes, int how)
 {
     for (int i = 0; i < m->launch->memory_count; i++) {
         const struct ptx_memory *memory = &m->launch->memories[i];
@@ -16,79 +17,58 @@ static unsigned char *global(struct machine *m, const struct thread *t, uint64_t
             continue;
         if (writes && memory->read_only)
             ptx_stop(m, t, "writes what is only read");
-        else if (address % (uint64_t)bytes)
+        else if (how == PTX_ORDINARY && address % (uint64_t)bytes)
             ptx_stop(m, t, "an access is not aligned");
         else
-            return memory->data + (address - start);
-        return NULL;
+            return i;
+        return -1;
     }
     ptx_stop(m, t, writes ? "writes memory that no argument owns" : "reads memory that no argument owns");
-    return NULL;
+    return -1;
 }
 
-/* ---- shared memory, and who touched it since the last barrier ---- */
-
-/* Between the moment of a touch and now, `t` and the thread that touched have met. */
-static bool have_met(const struct machine *m, const struct thread *t, const struct touch *touch)
+/* Bulk copies and ordinary accesses do not see each other's writes without fences that are not here: what one wrote,
+ * the other must not touch. */
+static bool follows(struct machine *m, const struct thread *t, int before, int how)
 {
-    if (touch->thread == t->number || touch->block_meetings < m->meetings)
-        return true;
-    int warp = t->number / 32;
-    return touch->thread != MANY_WARPS && touch->warp == warp && touch->warp_meetings < m->warp_meetings[warp];
+    if (before == PTX_BULK)
+        return ptx_stop(m, t, "touches global memory that a bulk store on its way writes");
+    return before != PTX_ORDINARY || how == PTX_ORDINARY ||
+           ptx_stop(m, t, "a bulk copy touches global memory that ordinary stores wrote");
 }
 
-static void note_touch(const struct machine *m, const struct thread *t, struct touch *touch)
+const unsigned char *ptx_global_read(struct machine *m, const struct thread *t, uint64_t address, int bytes, int how)
 {
-    int warp = t->number / 32;
-    bool same_time = touch->block_meetings == m->meetings && touch->thread != NOBODY;
-    int thread = t->number;
-    if (same_time && touch->thread != thread)
-        thread = touch->warp != warp || touch->thread == MANY_WARPS ? MANY_WARPS : MANY_LANES;
-    *touch = (struct touch){thread, warp, m->meetings, m->warp_meetings[warp]};
-}
-
-static bool is_in_shared(struct machine *m, const struct thread *t, uint64_t address, int bytes)
-{
-    uint64_t offset = address - PTX_SHARED_START;
-    if (address < PTX_SHARED_START || offset + (uint64_t)bytes > (uint64_t)m->launch->shared_bytes)
-        return ptx_stop(m, t, "an access outside shared memory");
-    return offset % (uint64_t)bytes == 0 || ptx_stop(m, t, "an access to shared memory is not aligned");
-}
-
-const unsigned char *ptx_shared_read(struct machine *m, const struct thread *t, uint64_t address, int bytes)
-{
-    if (!is_in_shared(m, t, address, bytes))
+    int number = owner(m, t, address, bytes, false, how);
+    if (number < 0)
         return NULL;
-    for (int i = 0; i < bytes; i++) {
-        struct shadow *shadow = &m->shadows[address - PTX_SHARED_START + (uint64_t)i];
-        if (shadow->writer.thread == NOBODY)
-            ptx_stop(m, t, "reads shared memory that nobody wrote");
-        else if (!have_met(m, t, &shadow->writer))
-            ptx_stop(m, t, "reads shared memory without a barrier behind the write");
-        note_touch(m, t, &shadow->reader);
-    }
-    return m->problem->size ? NULL : m->shared + (address - PTX_SHARED_START);
+    const unsigned char *data = m->launch->memories[number].data;
+    size_t start = (size_t)(address - (uint64_t)(uintptr_t)data);
+    for (int i = 0; i < bytes && m->written[number]; i++)
+        if (!follows(m, t, m->written[number][start + (size_t)i], how))
+            return NULL;
+    return data + start;
 }
 
-/* Threads that hold copies may write the same over each other. */
-static bool write_shared(struct machine *m, const struct thread *t, uint64_t address, int bytes,
-                      const unsigned char *data)
+/* Bulk stores may bring the same twice, and are there at once or at the end. */
+bool ptx_global_write(struct machine *m, const struct thread *t, uint64_t address, int bytes,
+                      const unsigned char *data, int how)
 {
-    if (!is_in_shared(m, t, address, bytes))
+    int number = owner(m, t, address, bytes, true, how);
+    if (number < 0)
         return false;
-    for (int i = 0; i < bytes; i++) {
-        uint64_t offset = address - PTX_SHARED_START + (uint64_t)i;
-        struct shadow *shadow = &m->shadows[offset];
-        if (shadow->writer.thread != NOBODY && m->shared[offset] == data[i])
-            continue;
-        if ((shadow->writer.thread != NOBODY && !have_met(m, t, &shadow->writer)) ||
-            (shadow->reader.thread != NOBODY && !have_met(m, t, &shadow->reader)))
-            ptx_stop(m, t, "writes shared memory that another touched, without a barrier between");
-        shadow->reader.thread = shadow->writer.thread = NOBODY;
-        note_touch(m, t, &shadow->writer);
-        m->shared[offset] = data[i];
+    unsigned char *memory = m->launch->memories[number].data, *written = m->written[number];
+    size_t start = (size_t)(address - (uint64_t)(uintptr_t)memory);
+    for (size_t i = start; i < start + (size_t)bytes && written; i++) {
+        bool again = how == PTX_BULK && written[i] == PTX_BULK && m->coming[number][i] == data[i - start];
+        if (!again && !follows(m, t, written[i], how))
+            return false;
+        written[i] = (unsigned char)how;
+        m->coming[number][i] = data[i - start];
     }
-    return !m->problem->size;
+    if (!written || how == PTX_ORDINARY || !(m->launch->seed & 8))
+        memcpy(memory + start, data, (size_t)bytes);
+    return true;
 }
 
 /* ---- ld and st ---- */
@@ -123,7 +103,7 @@ static bool access_parameter(struct machine *m, struct thread *t, const struct p
             const struct ptx_operand *one = in->operands[0].place == PTX_LIST ? &in->operands[0].list[i] : in->operands;
             uint64_t value = 0;
             memcpy(&value, (const char *)m->launch->slots + at + (uint64_t)(i * bytes), (size_t)bytes);
-            ptx_set(t, one, extended(in, value), 64);
+            ptx_set(m, t, one, extended(in, value), 64);
         }
         return true;
     }
@@ -138,7 +118,7 @@ static bool access_parameter(struct machine *m, struct thread *t, const struct p
         t->parameter_count++;
     t->parameters[i].name = place->name;
     if (loads)
-        ptx_set(t, &in->operands[0], t->parameters[i].value, in->type.bits);
+        ptx_set(m, t, &in->operands[0], t->parameters[i].value, in->type.bits);
     else
         t->parameters[i].value = ptx_operand_value(m, t, &in->operands[1]);
     return true;
@@ -177,12 +157,13 @@ bool ptx_access(struct machine *m, struct thread *t, const struct ptx_instructio
     uint64_t address = ptx_address_of(t, place), word = 0;
     if (loads && !shared && ptx_has(in, "relaxed")) {
         bool good = move_word(m, t, address, bytes, &word, false);
-        ptx_set(t, value, word, in->type.bits);
+        ptx_set(m, t, value, word, in->type.bits);
         return good;
     }
-    unsigned char bits[64], *at = shared ? NULL : global(m, t, address, bytes * in->vector, !loads);
-    const unsigned char *from = shared && loads ? ptx_shared_read(m, t, address, bytes * in->vector) : at;
-    if (!from && (loads || !shared))
+    unsigned char bits[64];
+    const unsigned char *from = !loads ? NULL : shared ? ptx_shared_read(m, t, address, bytes * in->vector)
+                                : ptx_global_read(m, t, address, bytes * in->vector, PTX_ORDINARY);
+    if (!from && loads)
         return false;
     for (int i = 0; i < in->vector; i++) {
         const struct ptx_operand *one = value->place == PTX_LIST ? &value->list[i] : value;
@@ -192,13 +173,12 @@ bool ptx_access(struct machine *m, struct thread *t, const struct ptx_instructio
             continue;
         }
         memcpy(&word, from + i * bytes, (size_t)bytes);
-        ptx_set(t, one, extended(in, word), 64);
+        ptx_set(m, t, one, extended(in, word), 64);
     }
-    if (!loads && shared)
-        return write_shared(m, t, address, bytes * in->vector, bits);
-    if (!loads)
-        memcpy(at, bits, (size_t)(bytes * in->vector));
-    return true;
+    if (loads)
+        return true;
+    return shared ? ptx_shared_write(m, t, address, bytes * in->vector, bits)
+                  : ptx_global_write(m, t, address, bytes * in->vector, bits, PTX_ORDINARY);
 }
 
 bool ptx_act(struct machine *m, struct thread *t, const struct ptx_instruction *in)
@@ -214,36 +194,55 @@ bool ptx_act(struct machine *m, struct thread *t, const struct ptx_instruction *
     if (!ptx_combine(in, old, value, second, &result))
         return ptx_stop(m, t, "an atomic that is not known");
     if (returns)
-        ptx_set(t, &in->operands[0], old, in->type.bits);
+        ptx_set(m, t, &in->operands[0], old, in->type.bits);
     return move_word(m, t, address, bytes, &result, true);
 }
 
 /* ---- cp.async ---- */
 
+/* Behind the wait it is as if the thread itself had written. */
+static bool land(struct machine *m, struct thread *t, const struct flight *flight)
+{
+    struct actor actor = ptx_actor(m, t);
+    int block;
+    uint64_t offset;
+    if (!ptx_shared_place(m, t, flight->to, flight->bytes, flight->bytes, &block, &offset))
+        return false;
+    memcpy(m->blocks[block].shared + offset, flight->data, (size_t)flight->bytes);
+    ptx_land(m, block, offset, flight->bytes, actor.agent, actor.time);
+    return true;
+}
+
+static bool wait_for_groups(struct machine *m, struct thread *t, int64_t pending)
+{
+    int kept = 0;
+    for (int i = 0; i < t->flights.count; i++) {
+        struct flight *flight = &t->flights.data[i];
+        if (flight->group >= t->groups - pending)
+            t->flights.data[kept++] = *flight;
+        else if (!land(m, t, flight))
+            return false;
+    }
+    t->flights.count = kept;
+    return true;
+}
+
 bool ptx_copy_async(struct machine *m, struct thread *t, const struct ptx_instruction *in)
 {
+    if (ptx_has(in, "bulk"))
+        return ptx_bulk(m, t, in);
     if (ptx_has(in, "commit_group")) {
         t->groups++;
         return true;
     }
-    if (ptx_has(in, "wait_group") || ptx_has(in, "wait_all")) {
-        int64_t pending = in->operand_count ? (int64_t)in->operands[0].number : 0, kept = 0;
-        for (int i = 0; i < t->flights.count; i++) {
-            struct flight *flight = &t->flights.data[i];
-            if (ptx_has(in, "wait_group") && flight->group >= t->groups - pending) {
-                t->flights.data[kept++] = *flight;
-                continue;
-            }
-            if (!write_shared(m, t, flight->to, flight->bytes, flight->data))
-                return false;
-        }
-        t->flights.count = (int)kept;
-        return true;
-    }
+    if (ptx_has(in, "wait_group"))
+        return wait_for_groups(m, t, in->operand_count ? (int64_t)in->operands[0].number : 0);
+    if (ptx_has(in, "wait_all"))
+        return wait_for_groups(m, t, -1);
     struct flight flight = {.to = ptx_address_of(t, &in->operands[0]), .bytes = (int)in->operands[2].number,
                             .group = t->groups};
-    static const unsigned char poison[16] = {0xa5, 0xa5};
-    uint64_t read = (uint64_t)flight.bytes;
+    uint64_t read = (uint64_t)flight.bytes, offset;
+    int block;
     if (in->operand_count > 3) {
         uint64_t last = ptx_operand_value(m, t, &in->operands[3]);
         const char *comma = strrchr(in->text, ',');
@@ -251,16 +250,16 @@ bool ptx_copy_async(struct machine *m, struct thread *t, const struct ptx_instru
     }
     if (flight.bytes > 16 || read > (uint64_t)flight.bytes)
         return ptx_stop(m, t, "a copy of more than 16 bytes");
-    if (!write_shared(m, t, flight.to, flight.bytes, poison))
+    struct actor actor = ptx_actor(m, t);
+    if (!ptx_shared_place(m, t, flight.to, flight.bytes, flight.bytes, &block, &offset) ||
+        !ptx_take_off(m, t, block, offset, flight.bytes, &actor))
         return false;
-    for (int i = 0; i < flight.bytes; i++) /* nothing to read until it was waited for */
-        m->shadows[flight.to - PTX_SHARED_START + (uint64_t)i].writer.thread = NOBODY;
     if (read) {
         uint64_t from = ptx_address_of(t, &in->operands[1]);
         if (from % (uint64_t)flight.bytes)
             return ptx_stop(m, t, "a copy is not aligned");
         for (uint64_t i = 0; i < read; i++) {
-            unsigned char *at = global(m, t, from + i, 1, false);
+            const unsigned char *at = ptx_global_read(m, t, from + i, 1, PTX_ORDINARY);
             if (!at)
                 return false;
             flight.data[i] = *at;

@@ -7,12 +7,15 @@
 
 struct name { const char *name; int number; };
 struct group { const char *name; int count, first; }; /* count > 0: name0 … name(count - 1), else the name itself */
+struct scope { int code, labels, registers; };       /* where it begins */
 struct reading {
     struct arena *arena;
     struct ptx_module *module;
     struct ptx_function *function;
     VECTOR(struct group) registers;
     VECTOR(struct name) labels;
+    VECTOR(struct scope) scopes;
+    int line;                                        /* of the statement, from 0 on */
     struct buffer *problem;
 };
 
@@ -78,7 +81,8 @@ static int find_register(const struct reading *r, const char *name)
 
 /* ---- operands ---- */
 
-static const char *const specials[] = {"%tid.x", "%ctaid.x", "%ntid.x", "%nctaid.x", "%laneid", "%warpid"};
+static const char *const specials[] = {"%tid.x", "%ctaid.x", "%ntid.x", "%nctaid.x", "%laneid", "%cluster_ctarank",
+                                       "%warpid"};
 
 static bool read_number(const char *text, uint64_t *number)
 {
@@ -95,22 +99,34 @@ static bool read_operand(struct reading *r, char *text, struct ptx_operand *oper
 
 static bool read_list(struct reading *r, const char *text, struct ptx_operand *operand)
 {
-    operand->place = PTX_LIST;
-    operand->list = ARENA_ARRAY(r->arena, struct ptx_operand, 16);
+    int most = 1;
+    for (const char *at = text; *at; at++)
+        most += *at == ',';
+    operand->list = ARENA_ARRAY(r->arena, struct ptx_operand, most);
     while (*text) {
         size_t size = strcspn(text, ",");
-        if (operand->count == 16 || !read_operand(r, trimmed(r->arena, text, size), &operand->list[operand->count++]))
+        if (!read_operand(r, trimmed(r->arena, text, size), &operand->list[operand->count++]))
             return false;
         text += size + (text[size] == ',');
     }
     return true;
 }
 
-/* [register], [register + n], [name], [name + n] */
+/* [register], [register + n], [name], [name + n], [register, {coordinates}] */
 static bool read_address(struct reading *r, char *text, struct ptx_operand *operand)
 {
     struct ptx_operand base = {0};
-    char *plus = strchr(text, '+');
+    char *comma = strchr(text, ','), *plus = strchr(text, '+');
+    if (comma) {
+        char *list = trimmed(r->arena, comma + 1, strlen(comma + 1));
+        size_t size = strlen(list);
+        if (list[0] != '{' || list[size - 1] != '}')
+            return fail(r, "an address", text);
+        list[size - 1] = '\0';
+        *comma = '\0';
+        if (!read_list(r, list + 1, operand))
+            return false;
+    }
     operand->place = PTX_ADDRESS;
     operand->reg = -1;
     if (plus) {
@@ -135,6 +151,7 @@ static bool read_operand(struct reading *r, char *text, struct ptx_operand *oper
         return true;
     if ((text[0] == '{' && text[size - 1] == '}') || (text[0] == '(' && text[size - 1] == ')')) {
         text[size - 1] = '\0';
+        operand->place = PTX_LIST;
         return read_list(r, text + 1, operand);
     }
     if (text[0] == '[' && text[size - 1] == ']') {
@@ -233,7 +250,8 @@ static bool read_opcode(struct reading *r, char *text, struct ptx_instruction *i
 
 static bool read_instruction(struct reading *r, char *text)
 {
-    struct ptx_instruction in = {.guard = -1, .target = -1, .vector = 1, .text = arena_string(r->arena, text)};
+    struct ptx_instruction in = {.guard = -1, .target = -1, .vector = 1, .line = r->line,
+                                 .text = arena_string(r->arena, text)};
     if (text[0] == '@') {
         size_t size = strcspn(text, " \t");
         in.unless = text[1] == '!';
@@ -244,6 +262,7 @@ static bool read_instruction(struct reading *r, char *text)
     }
     size_t size = strcspn(text, " \t\n");
     char *rest = text + size;
+    in.name = arena_substring(r->arena, text, size);
     if (!read_opcode(r, trimmed(r->arena, text, size), &in))
         return false;
     int depth = 0;
@@ -252,8 +271,10 @@ static bool read_instruction(struct reading *r, char *text)
         if (*at && (*at != ',' || depth))
             continue;
         char *one = trimmed(r->arena, start, (size_t)(at - start));
-        char *bar = one[0] == '{' || one[0] == '[' ? NULL : strchr(one, '|'); /* shfl d|p */
-        if (bar)
+        char *bar = one[0] == '{' || one[0] == '[' ? NULL : strchr(one, '|'); /* shfl d|p, elect _|p */
+        if (bar && one[0] == '_')
+            one = bar + 1;
+        else if (bar)
             *bar = '\0';
         if (*one && (in.operand_count == PTX_OPERANDS || !read_operand(r, one, &in.operands[in.operand_count++])))
             return fail(r, "operands", in.text);
@@ -279,16 +300,20 @@ static bool read_statement(struct reading *r, char *text)
     return read_instruction(r, text);
 }
 
-static bool settle(struct reading *r)
+/* Branches to the labels of a scope, which ends here. */
+static bool settle(struct reading *r, const struct scope *scope)
 {
-    for (int i = 0; i < r->function->code.count; i++) {
+    for (int i = scope->code; i < r->function->code.count; i++) {
         struct ptx_instruction *in = &r->function->code.data[i];
-        if (in->opcode != PTX_bra)
+        if (in->opcode != PTX_bra || in->target >= 0)
             continue;
-        in->target = find_name(r->labels.data, r->labels.count, in->operands[0].name ? in->operands[0].name : "");
-        if (in->target < 0)
+        in->target = find_name(r->labels.data + scope->labels, r->labels.count - scope->labels,
+                               in->operands[0].name ? in->operands[0].name : "");
+        if (in->target < 0 && !r->scopes.count) /* the function itself */
             return fail(r, "a label that is not there", in->text);
     }
+    r->labels.count = scope->labels;
+    r->registers.count = scope->registers;
     return true;
 }
 
@@ -296,15 +321,15 @@ static bool settle(struct reading *r)
 
 static void open_function(struct reading *r, char *header)
 {
-    struct ptx_function made = {.threads = 1};
-    char *entry = strstr(header, ".entry"), *at = entry ? entry + 6 : strstr(header, ".func") + 5, *threads;
+    struct ptx_function made = {.threads = 1, .blocks = 1};
+    char *entry = strstr(header, ".entry"), *at = entry ? entry + 6 : strstr(header, ".func") + 5, *number;
     if (!entry) /* .func (.param .b32 result) name(…) */
         at = strchr(at, ')') + 1;
     while (is_space(*at))
         at++;
     size_t size = strcspn(at, "( \n");
     made.name = arena_substring(r->arena, at, size);
-    for (at += size; (at = strstr(at, ".param")) && made.parameter_count < 8;) {
+    for (at += size; (at = strstr(at, ".param")) && made.parameter_count < PTX_PARAMETERS;) {
         size_t end = strcspn(at, ",)");
         char *one = trimmed(r->arena, at, end), *space = strrchr(one, ' '), *square = strchr(one, '[');
         if (square)
@@ -312,8 +337,10 @@ static void open_function(struct reading *r, char *header)
         made.parameters[made.parameter_count++] = space ? space + 1 : one;
         at += end;
     }
-    if ((threads = strstr(header, ".maxntid")))
-        made.threads = atoi(threads + 8);
+    if ((number = strstr(header, ".maxntid")))
+        made.threads = atoi(number + 8);
+    if ((number = strstr(header, ".minnctapersm")))
+        made.blocks = atoi(number + 13);
     vector_push(r->arena, &r->module->functions, made);
     r->function = &r->module->functions.data[r->module->functions.count - 1];
     r->registers.count = r->labels.count = 0;
@@ -326,15 +353,15 @@ static bool take(struct reading *r, char *text, char end, int *depth)
         ++*depth;
         if (!r->function)
             open_function(r, text);
+        struct scope scope = {r->function->code.count, r->labels.count, r->registers.count};
+        vector_push(r->arena, &r->scopes, scope);
         return true;
     }
     if (end == '}') {
-        if (--*depth == 0) {
-            bool good = settle(r);
+        bool good = r->scopes.count && settle(r, &r->scopes.data[--r->scopes.count]);
+        if (--*depth == 0)
             r->function = NULL;
-            return good;
-        }
-        return true;
+        return good;
     }
     if (!r->function || !*text)
         return true;
@@ -351,7 +378,7 @@ struct ptx_module *ptx_read(struct arena *arena, const char *text, struct buffer
     struct reading r = {.arena = arena, .module = ARENA_NEW(arena, struct ptx_module), .problem = problem};
     struct buffer one = {0};
     bool good = true, label = true; /* all letters so far could be a label's */
-    int depth = 0, braces = 0;
+    int depth = 0, braces = 0, line = 0;
     for (const char *at = text; *at && good; at++) {
         if (at[0] == '/' && at[1] == '/') {
             at += strcspn(at, "\n");
@@ -359,8 +386,10 @@ struct ptx_module *ptx_read(struct arena *arena, const char *text, struct buffer
                 break;
         }
         bool empty = !one.size;
+        line += *at == '\n';
         if (empty && is_space(*at))
             continue;
+        r.line = empty ? line : r.line;
         bool block = (*at == '{' && (empty || !r.function)) || (*at == '}' && empty);
         if (*at == ';' || block || (*at == ':' && label && at[1] != ':')) {
             good = take(&r, trimmed(arena, one.size ? one.data : "", one.size), *at, &depth);

@@ -1,4 +1,4 @@
-/* What the threads of a warp do together: shuffles, matrices out of shared memory, products of fragments. */
+/* What the threads of a warp do together: shuffles, matrices out of and into shared memory, products of fragments. */
 #include <string.h>
 
 #include "ptx_run.h"
@@ -22,7 +22,7 @@ static bool shuffle(struct machine *m, struct thread *threads, const struct ptx_
         result[lane] = values[from];
     }
     for (int lane = 0; lane < 32; lane++)
-        ptx_set(&threads[lane], &in->operands[0], result[lane], 32);
+        ptx_set(m, &threads[lane], &in->operands[0], result[lane], 32);
     return true;
 }
 
@@ -48,8 +48,42 @@ static bool load_matrices(struct machine *m, struct thread *threads, const struc
                 uint64_t element = (uint64_t)(rows[8 * i + row][2 * column] | rows[8 * i + row][2 * column + 1] << 8);
                 word |= element << 16 * half;
             }
-            ptx_set(&threads[lane], &in->operands[0].list[i], word, 32);
+            ptx_set(m, &threads[lane], &in->operands[0].list[i], word, 32);
         }
+    return true;
+}
+
+/* The other way round. */
+static bool store_matrices(struct machine *m, struct thread *threads, const struct ptx_instruction *in)
+{
+    bool turned = ptx_has(in, "trans");
+    int count = in->operands[1].count;
+    unsigned char rows[32][16];
+    if (!ptx_has(in, "m8n8") || !ptx_has(in, "b16") || count > 4)
+        return ptx_stop(m, threads, "a stmatrix that is not known");
+    for (int lane = 0; lane < 32; lane++)
+        for (int i = 0; i < count; i++) {
+            uint64_t word = ptx_operand_value(m, &threads[lane], &in->operands[1].list[i]);
+            for (int half = 0; half < 2; half++) {
+                int along = 2 * (lane % 4) + half, row = turned ? along : lane / 4, column = turned ? lane / 4 : along;
+                rows[8 * i + row][2 * column] = (unsigned char)(word >> 16 * half);
+                rows[8 * i + row][2 * column + 1] = (unsigned char)(word >> (16 * half + 8));
+            }
+        }
+    for (int lane = 0; lane < 8 * count; lane++)
+        if (!ptx_shared_write(m, &threads[lane], ptx_address_of(&threads[lane], &in->operands[0]), 16, rows[lane]))
+            return false;
+    return true;
+}
+
+/* One of the warp, the same at each time. */
+static bool elect(struct machine *m, struct thread *threads, const struct ptx_instruction *in)
+{
+    int chosen = (int)((m->launch->seed / 16 + (uint64_t)threads->number / 32) % 32);
+    if ((ptx_operand_value(m, threads, &in->operands[1]) & UINT32_MAX) != UINT32_MAX)
+        return ptx_stop(m, threads, "an election in a part of a warp");
+    for (int lane = 0; lane < 32; lane++)
+        ptx_set(m, &threads[lane], &in->operands[0], lane == chosen, 1);
     return true;
 }
 
@@ -113,19 +147,36 @@ static bool multiply(struct machine *m, struct thread *threads, const struct ptx
                 bits = (uint64_t)(int64_t)sum;
             else
                 memcpy(&bits, &single, sizeof single);
-            ptx_set(&threads[lane], &in->operands[0].list[reg], bits, 32);
+            ptx_set(m, &threads[lane], &in->operands[0].list[reg], bits, 32);
         }
     return true;
 }
 
-bool ptx_together(struct machine *m, int warp)
+bool ptx_together(struct machine *m, int warp, bool *waits)
 {
-    struct thread *threads = &m->all[warp * 32];
+    struct thread *threads = &m->all[warp * 32], *lanes[32];
     const struct ptx_instruction *in = &threads->function->code.data[threads->at];
     switch (in->opcode) {
     case PTX_shfl: return shuffle(m, threads, in);
     case PTX_ldmatrix: return load_matrices(m, threads, in);
+    case PTX_stmatrix: return store_matrices(m, threads, in);
     case PTX_mma: return multiply(m, threads, in);
-    default: m->warp_meetings[warp]++; return true;
+    case PTX_elect: return elect(m, threads, in);
+    case PTX_wgmma: return ptx_wgmma(m, threads, in);
+    case PTX_barrier: return ptx_cluster_barrier(m, threads, in);
+    case PTX_setmaxnreg: return ptx_set_registers(m, threads, in, waits);
+    default: break;
     }
+    if (!ptx_has(in, "warp"))
+        return ptx_block_barrier(m, threads, in);
+    for (int lane = 0; lane < 32; lane++)
+        lanes[lane] = &threads[lane];
+    ptx_meet(m, lanes, 32);
+    return true;
+}
+
+bool ptx_together_group(struct machine *m, int first)
+{
+    struct thread *threads = &m->all[first];
+    return ptx_wgmma(m, threads, &threads->function->code.data[threads->at]);
 }
