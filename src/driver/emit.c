@@ -107,8 +107,8 @@ static bool emit_parts(struct compilation *compilation) {
         driver_error("nothing to make: -arch names no GPU, and %s is made for GPUs alone; code for processors is in the "
                      "object, and --emit=llvm shows its source", suffix + 1);
     else if (!fits)
-        driver_error("%d instances give a file each; choose one with --spec and -arch, or leave -o away",
-                     parts.list.count);
+        driver_error("%d instances give a file each; choose one with --spec and -arch, or leave -o away%s",
+                     parts.list.count, is_text ? ", or have all behind each other with -o -" : "");
     if (parts.list.count == 0 || !fits) {
         compilation->code = EXIT_USAGE;
         return false;
