@@ -12,6 +12,7 @@
 #include "support/generate_row.h"
 #include "support/generate_table.h"
 #include "support/judge.h"
+#include "targets/nvptx/assemble.h"
 
 static const char *const targets[] = {"sm_80", "sm_90a", "sm_75", "sm_89"};
 
@@ -90,6 +91,7 @@ static bool run(uint64_t first, uint64_t programs, bool products, const char *ta
 int main(int count, char **arguments)
 {
     bool products = count > 1 && strcmp(arguments[1], "products") == 0;
+    nvptx_begin();
     if (count == 1)
         return !(run(1, 112, false, NULL, false) & run(1, 40, true, NULL, false));
     count -= products;
