@@ -15,8 +15,8 @@
 #define SCHEDULE_QUICK                                                                                                \
     RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
 #define SCHEDULE_LEVEL                                                                                                \
-    RUN(assign_layouts), RUN(stage_operands), RUN(dce), RUN(coalesce), RUN(remove_conversions), RUN(cse), RUN(licm),  \
-        RUN(stage_loads), RUN(overlap), RUN(specialise), RUN(pipeline_copies), RUN(cse), RUN(dce), RUN(read_ahead),   \
+    RUN(read_once), RUN(assign_layouts), RUN(stage_operands), RUN(dce), RUN(coalesce), RUN(remove_conversions),       \
+        RUN(cse), RUN(licm), RUN(stage_loads), RUN(overlap), RUN(specialise), RUN(pipeline_copies), RUN(cse), RUN(dce), RUN(read_ahead),   \
         RUN(split_copies), RUN(split_stores), RUN(schedule), RUN(dce), RUN(stream), RUN(dce), RUN(allocate_shared),   \
         RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
 

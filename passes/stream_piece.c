@@ -287,6 +287,8 @@ static struct ir_value *compute_piece(struct stream *s, struct ir_builder *build
     const struct ir_type *type = stream_piece_type(s, value->type);
     if (op->opcode == OP_LOAD && is_from_held(s, op, alone))
         return held_piece(s, builder, op, number);
+    if (op->opcode == OP_LOAD && !alone) /* others read it, too: it had better stay in the caches */
+        ir_remove_attribute(op, IR_ATTRIBUTE_CACHE);
     if (op->opcode == OP_LOAD || op->opcode == OP_INSIDE)
         return stream_piece_of_access(s, builder, op, number, depth, alone)->results[0];
     if (op->opcode == OP_IOTA) {

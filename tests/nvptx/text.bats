@@ -247,3 +247,25 @@ END
         grep -q 'setp\.nan\.f' "k_whole_$types.0.sm_80.ptx" || { echo "$types: NaN"; return 1; }
     done
 }
+
+@test "what is read once, and mostly read, leaves the caches first; a row of one sum takes two loads a thread" {
+    cat >rows.tile <<'END'
+kernel sums<T: {f32, bf16}>(x: in T[M, N], y: out f32[M]) const(B: {4096} >= N) grid(r: M) { y[r] = sum(f32(x[r, 0 +: B])); }
+kernel twice(x: in bf16[M, N], y: out bf16[M, N]) const(B: {4096} >= N) grid(r: M) { y[r, 0 +: B] = x[r, 0 +: B] + x[r, 0 +: B]; }
+kernel kept(x: in bf16[M, N], y: out f32[M]) const(B: {4096} >= N) grid(r: M) { y[r] = sum(f32(load(x[r, 0 +: B], cache = ca))); }
+kernel product(x: in bf16[M, N], v: in bf16[N], y: out f32[M]) const(B: {1024} >= N) grid(r: M) {
+    y[r] = sum(f32(x[r, 0 +: B]) * f32(v[0 +: B]));
+}
+END
+    "$TILECC" -arch=sm_90a --emit=ptx rows.tile
+    for file in rows_sums_f32.0.sm_90a.ptx rows_sums_bf16.0.sm_90a.ptx; do
+        [ "$(grep -c 'ld\.global\.cs\.v4' "$file")" -eq 2 ]
+        ! grep -q 'ld\.global\.nc' "$file"
+    done
+    for file in rows_twice.0.sm_90a.ptx rows_kept.0.sm_90a.ptx; do
+        grep -q 'ld\.global\.nc\.v4' "$file"
+        ! grep -q 'ld\.global\.cs' "$file"
+    done
+    grep -q 'ld\.global\.cs\.v4' rows_product.0.sm_90a.ptx
+    grep -q 'ld\.global\.nc\.v4' rows_product.0.sm_90a.ptx
+}
