@@ -58,6 +58,51 @@ setup() {
     grep -q 'Compiling tile' build.log
 }
 
+# The text between ```WORD and ```.
+readme() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$SRCDIR/README.md" | sed '1d;$d'; }
+
+project_of_readme() {
+    rm -rf "$1"
+    mkdir "$1"
+    cp examples/saxpy.tile "$1"
+    cp examples/build/main.c "$1/app.c"
+}
+
+@test "the Makefile of the README" {
+    command -v pkg-config >/dev/null || skip "no pkg-config"
+    [ -n "${PTXAS-}" ] || skip "no ptxas"
+    make --version | head -n 1 | grep -qE 'GNU Make (4\.[3-9]|[5-9])' || skip "no GNU make 4.3"
+    project_of_readme of_readme
+    readme make >of_readme/Makefile
+    grep -q 'saxpy.o saxpy.h &: saxpy.tile' of_readme/Makefile
+    make -s -C of_readme CC="${CC:-cc}"
+    of_readme/app
+    make -q -C of_readme
+}
+
+@test "the CMakeLists.txt of the README, and a project of C++ alone with a plug-in" {
+    command -v cmake >/dev/null || skip "no cmake"
+    [ -n "${PTXAS-}" ] || skip "no ptxas"
+    project_of_readme of_readme
+    readme cmake >of_readme/CMakeLists.txt
+    grep -q 'tile_add_library' of_readme/CMakeLists.txt
+    CC=${CC##* } cmake -S of_readme -B of_readme/build -DCMAKE_PREFIX_PATH="$PWD/prefix" >cmake.log 2>&1 || { cat cmake.log; false; }
+    cmake --build of_readme/build >build.log 2>&1 || { cat build.log; false; }
+    of_readme/build/app
+
+    project_of_readme of_readme
+    mv of_readme/app.c of_readme/app.cc
+    sed -i 's/int main(void)/int run(void); int run(void)/' of_readme/app.cc
+    printf 'int run(void);\nint main() { return run(); }\n' >of_readme/main.cc
+    sed -e 's/project(app C)/project(app CXX)/' -e 's/ ARCHITECTURES.*)/ ARCHITECTURES cpu PREFIX "" OPTIONS -O1)/' \
+        -e 's/add_executable(app app.c)/add_library(plug SHARED app.cc)\nadd_executable(app main.cc)/' \
+        -e 's/target_link_libraries(app.*/target_link_libraries(plug PRIVATE kernels)\ntarget_link_libraries(app PRIVATE plug)/' \
+        <(readme cmake) >of_readme/CMakeLists.txt
+    CXX=${CXX##* } cmake -S of_readme -B of_readme/build -DCMAKE_PREFIX_PATH="$PWD/prefix" >cmake.log 2>&1 || { cat cmake.log; false; }
+    cmake --build of_readme/build >build.log 2>&1 || { cat build.log; false; }
+    of_readme/build/app
+}
+
 @test "by Meson" {
     command -v meson >/dev/null && command -v ninja >/dev/null || skip "no meson"
     CC=${CC##* } meson setup meson examples/build >meson.log 2>&1 || { cat meson.log; false; }
