@@ -10,7 +10,8 @@
  *
  * so that a thread holds the accumulator and one part of what is made of it.  Right because the parts are those of
  * panel.h, each element is stored once, and nothing stands between them.  What is counted: tiles that are there anyway,
- * and what functions with a body (map) make of them. */
+ * and what functions with a body (map) make of them, unless it can take the place of a tile that nothing needs behind
+ * the map. */
 #include "passes/layout_rules.h"
 #include "passes/loop_plan.h"
 #include "passes/panel.h"
@@ -61,6 +62,49 @@ static int registers_of(const struct ir_function *function, const struct ir_oper
     return given ? given : each < MOST_REGISTERS ? each : MOST_REGISTERS;
 }
 
+/* The operation of a block that holds `op`, or NULL. */
+static const struct ir_operation *holder(const struct ir_block *block, const struct ir_operation *op)
+{
+    while (op && op->block != block)
+        op = op->block->parent;
+    return op;
+}
+
+/* Whether `user` may run behind `op`, which uses the same value. */
+static bool runs_behind(const struct ir_operation *op, const struct ir_operation *user)
+{
+    const struct ir_operation *own = op, *other = NULL;
+    while (!(other = holder(own->block, user)))
+        own = own->block->parent;
+    if (own == other)
+        return own != op && own->opcode != OP_IF; /* of the arms of an `if` one is taken */
+    while (other && other != own)
+        other = other->next;
+    return !other;
+}
+
+/* Whether the value has done its work when the map has. */
+static bool ends_at(const struct ir_value *value, const struct ir_operation *map)
+{
+    for (const struct ir_operation *around = map; around && around->block != value->block;
+         around = around->block->parent)
+        if (around->block->parent && around->block->parent->opcode != OP_IF)
+            return false; /* in a loop it is wanted again */
+    for (const struct ir_use *use = value->uses; use; use = use->next)
+        if (use->user != map && runs_behind(map, use->user))
+            return false;
+    return true;
+}
+
+/* What a map makes can take the place of one of its operands. */
+static bool replaces(const struct ir_operation *map)
+{
+    for (int i = 0; i < map->operand_count; i++)
+        if (words_of(map->operands[i]->type) >= words_of(map->results[0]->type) && ends_at(map->operands[i], map))
+            return true;
+    return false;
+}
+
 /* What a value and its operands take in registers: tiles that are there anyway, and what bodies make of them. */
 struct weighing { const struct panel *panel; bool *seen; int there, made; };
 
@@ -74,7 +118,7 @@ static void weigh(struct weighing *w, struct ir_value *value)
         w->there += words_of(value->type);
         return;
     }
-    w->made += op->opcode == OP_MAP ? words_of(value->type) : 0;
+    w->made += op->opcode == OP_MAP && !replaces(op) ? words_of(value->type) : 0;
     for (int i = 0; i < op->operand_count; i++)
         weigh(w, op->operands[i]);
     int before = w->made, most = before; /* one of the arms is taken */

@@ -7,7 +7,8 @@
  *
  *     loop: q = phi(x0 x1 … x31, next)     next = q4 … q31 f(q0) f(q1) f(q2) f(q3)     turn < 8 ? loop : done
  *
- * That costs a move a register and turn.  Tiles that registers do not hold anyway pass through arrays in local
+ * That costs a move a register and turn, so a queue of many registers moves on in steps of several groups, which go
+ * through a shorter queue of their own.  Tiles that registers do not hold anyway pass through arrays in local
  * memory. */
 #include "targets/nvptx/memory.h"
 
@@ -15,16 +16,11 @@ enum {
     WRITTEN_OUT = 1024, /* operations; more go in a loop */
     IN_A_TURN = 512,    /* operations of a group */
     MOST_IN_GROUP = 8,
-    MOST_IN_ROLE = 128, /* registers of 32 bits that queues may take in a role, and where there are none: beside */
-    MOST_BESIDE = 64    /* addresses of copies and stores, which ptxas otherwise keeps in local memory, in loops too */
+    MOST_IN_QUEUES = 128 /* registers of 32 bits; ptxas keeps more in local memory, and what is used behind them too */
 };
 
 /* A tile of operands that becomes a tile of results; either may be missing (-1). */
-struct queue {
-    LLVMTypeRef type;
-    int operand, result;
-    LLVMValueRef *phi, *next;
-};
+struct queue { LLVMTypeRef type; int operand, result; };
 
 struct mapping {
     struct ir_operation *operation;
@@ -70,12 +66,12 @@ static void plan_queues(struct lowering *l, struct mapping *m) {
     m->queue = ARENA_ARRAY(l->arena, struct queue, operation->operand_count + operation->result_count);
     for (int o = 0; o < operation->operand_count; o++)
         if (operation->operands[o]->type->rank)
-            m->queue[m->queues++] = (struct queue){register_type(l, operation->operands[o]), o, -1, NULL, NULL};
+            m->queue[m->queues++] = (struct queue){register_type(l, operation->operands[o]), o, -1};
     for (int r = 0; r < operation->result_count; r++) {
         LLVMTypeRef type = register_type(l, operation->results[r]);
         int at = 0;
         while (at < m->queues && (m->queue[at].type != type || m->queue[at].result >= 0)) at++;
-        if (at == m->queues) m->queue[m->queues++] = (struct queue){type, -1, r, NULL, NULL};
+        if (at == m->queues) m->queue[m->queues++] = (struct queue){type, -1, r};
         else m->queue[at].result = r;
     }
 }
@@ -88,40 +84,77 @@ static int words_of_queues(const struct lowering *l, const struct mapping *m) {
     return words;
 }
 
-static void loop_through_registers(struct lowering *l, struct mapping *m, LLVMBasicBlockRef before) {
-    int count = m->count, group = m->group;
-    for (int i = 0; i < m->queues; i++) {
-        struct queue *q = &m->queue[i];
-        q->phi = value_array(l, count);
-        q->next = value_array(l, count);
-        for (int reg = 0; reg < count; reg++) {
-            LLVMValueRef first = q->operand < 0 ? LLVMGetPoison(q->type)
-                                                : value_register(l, m->operation->operands[q->operand], reg);
-            q->phi[reg] = LLVMBuildPhi(l->builder, q->type, "");
-            LLVMAddIncoming(q->phi[reg], &first, &before, 1);
-        }
-        if (q->operand >= 0) m->in[q->operand] = q->phi;
-    }
+/* The group at the front of the queues, computed: what goes to their ends. */
+static LLVMValueRef **compute_group(struct lowering *l, struct mapping *m, LLVMValueRef **front) {
+    LLVMValueRef **made = ARENA_ARRAY(l->arena, LLVMValueRef *, m->queues);
+    for (int i = 0; i < m->queues; i++)
+        if (m->queue[i].operand >= 0) m->in[m->queue[i].operand] = front[i];
     apply(l, m);
-    LLVMBasicBlockRef end = LLVMGetInsertBlock(l->builder);
     for (int i = 0; i < m->queues; i++) {
-        struct queue *q = &m->queue[i];
-        for (int reg = 0; reg < count; reg++) {
-            bool stays = reg + group < count;
-            q->next[reg] = stays            ? q->phi[reg + group]
-                           : q->result >= 0 ? m->out[q->result][reg + group - count]
-                                            : LLVMGetPoison(q->type);
-            LLVMAddIncoming(q->phi[reg], &q->next[reg], &end, 1);
-        }
+        made[i] = m->queue[i].result >= 0 ? m->out[m->queue[i].result] : value_array(l, m->group);
+        for (int g = 0; g < m->group && m->queue[i].result < 0; g++) made[i][g] = LLVMGetPoison(m->queue[i].type);
     }
+    return made;
 }
 
-static void take_from_queues(struct lowering *l, const struct mapping *m) {
+/* The first `width` registers of each queue, moved on by `step` a turn until all are computed. */
+static LLVMValueRef **turn_queues(struct lowering *l, struct mapping *m, LLVMValueRef **front, int width, int step) {
+    LLVMBuilderRef b = l->builder;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = value_block(l, "map"), behind = value_block(l, "mapped");
+    LLVMValueRef **phi = ARENA_ARRAY(l->arena, LLVMValueRef *, m->queues);
+    LLVMValueRef **next = ARENA_ARRAY(l->arena, LLVMValueRef *, m->queues), zero = value_i32(l, 0);
+    LLVMBuildBr(b, loop);
+    LLVMPositionBuilderAtEnd(b, loop);
+    LLVMValueRef turn = LLVMBuildPhi(b, l->i32, "");
+    LLVMAddIncoming(turn, &zero, &before, 1);
     for (int i = 0; i < m->queues; i++) {
-        const struct queue *q = &m->queue[i];
-        if (q->result < 0) continue;
-        LLVMValueRef *registers = value_define(l, m->operation->results[q->result]);
-        for (int reg = 0; reg < m->count; reg++) registers[reg] = q->next[reg];
+        phi[i] = value_array(l, width);
+        next[i] = value_array(l, width);
+        for (int reg = 0; reg < width; reg++) {
+            phi[i][reg] = LLVMBuildPhi(b, m->queue[i].type, "");
+            LLVMAddIncoming(phi[i][reg], &front[i][reg], &before, 1);
+        }
+    }
+    LLVMValueRef **made = step > m->group ? turn_queues(l, m, phi, step, m->group) : compute_group(l, m, phi);
+    LLVMValueRef counted = LLVMBuildAdd(b, turn, value_i32(l, 1), "");
+    LLVMBasicBlockRef end = LLVMGetInsertBlock(b);
+    LLVMAddIncoming(turn, &counted, &end, 1);
+    for (int i = 0; i < m->queues; i++)
+        for (int reg = 0; reg < width; reg++) {
+            next[i][reg] = reg + step < width ? phi[i][reg + step] : made[i][reg + step - width];
+            LLVMAddIncoming(phi[i][reg], &next[i][reg], &end, 1);
+        }
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, counted, value_i32(l, width / step), ""), loop, behind);
+    LLVMPositionBuilderAtEnd(b, behind);
+    return next;
+}
+
+/* What the outer loop moves on by, so that both move the least: count / group * step + count / step * count. */
+static int outer_step(const struct mapping *m) {
+    int best = m->group, least = m->count / m->group * m->count;
+    for (int step = 2 * m->group; step < m->count; step += m->group) {
+        int moves = m->count / m->group * step + m->count / step * m->count;
+        if (m->count % step || moves >= least) continue;
+        best = step;
+        least = moves;
+    }
+    return best;
+}
+
+static void loop_through_registers(struct lowering *l, struct mapping *m) {
+    LLVMValueRef **front = ARENA_ARRAY(l->arena, LLVMValueRef *, m->queues);
+    for (int i = 0; i < m->queues; i++) {
+        int operand = m->queue[i].operand;
+        front[i] = value_array(l, m->count);
+        for (int reg = 0; reg < m->count; reg++)
+            front[i][reg] = operand < 0 ? LLVMGetPoison(m->queue[i].type)
+                                        : value_register(l, m->operation->operands[operand], reg);
+    }
+    LLVMValueRef **done = turn_queues(l, m, front, m->count, outer_step(m));
+    for (int i = 0; i < m->queues; i++) {
+        if (m->queue[i].result < 0) continue;
+        LLVMValueRef *registers = value_define(l, m->operation->results[m->queue[i].result]);
+        for (int reg = 0; reg < m->count; reg++) registers[reg] = done[i][reg];
     }
 }
 
@@ -186,25 +219,25 @@ static void take_from_arrays(struct lowering *l, const struct mapping *m, const 
 
 static void map_in_loop(struct lowering *l, struct mapping *m) {
     LLVMBuilderRef b = l->builder;
-    struct arrays arrays = {0};
     plan_queues(l, m);
-    bool in_registers = words_of_queues(l, m) <= (l->role >= 0 ? MOST_IN_ROLE : MOST_BESIDE);
-    if (!in_registers) arrays = fill_arrays(l, m);
+    if (words_of_queues(l, m) <= MOST_IN_QUEUES) {
+        loop_through_registers(l, m);
+        return;
+    }
+    struct arrays arrays = fill_arrays(l, m);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = value_block(l, "map"), behind = value_block(l, "mapped");
     LLVMValueRef zero = value_i32(l, 0);
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
     m->turn = LLVMBuildPhi(b, l->i32, "");
     LLVMAddIncoming(m->turn, &zero, &before, 1);
-    if (in_registers) loop_through_registers(l, m, before);
-    else loop_through_arrays(l, m, &arrays);
+    loop_through_arrays(l, m, &arrays);
     LLVMValueRef next = LLVMBuildAdd(b, m->turn, value_i32(l, 1), "");
     LLVMBasicBlockRef end = LLVMGetInsertBlock(b);
     LLVMAddIncoming(m->turn, &next, &end, 1);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, value_i32(l, m->count / m->group), ""), loop, behind);
     LLVMPositionBuilderAtEnd(b, behind);
-    if (in_registers) take_from_queues(l, m);
-    else take_from_arrays(l, m, &arrays);
+    take_from_arrays(l, m, &arrays);
 }
 
 static void write_out(struct lowering *l, struct mapping *m) {

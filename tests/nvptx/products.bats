@@ -124,7 +124,7 @@ nothing() {
 }
 
 @test "a long function behind a product passes through registers, in a loop" {
-    for kernel in gelu_of silu_of gated; do
+    for kernel in gelu_of silu_of gated kept; do
         texts sm_80,sm_90a "$kernel" "$SRCDIR/tests/nvptx/epilogues.tile"
         for arch in sm_80 sm_90a; do
             text=epilogues_$kernel.0.$arch.ptx
@@ -140,6 +140,17 @@ nothing() {
     clean sm_90a epilogues_gelu_of.1.sm_90a.ptx
     texts sm_80 'matmul<bf16, bf16>' "$examples/matmul.tile"
     clean sm_80 matmul_bf16_bf16.0.sm_80.ptx
+}
+
+# What an instance costs to compile is what its text holds: each function once for the tile, or once for a part of it.
+@test "the text of an instance of matmul stays short" {
+    texts sm_80,sm_90a 'matmul<bf16, bf16>' "$examples/matmul.tile"
+    for text in matmul_*.sm_80.ptx matmul_*.sm_90a.ptx; do
+        most=4400
+        case $text in *.4.sm_90a.ptx) ;; *.sm_90a.ptx) most=5700 ;; esac
+        count=$(grep -cE '^[[:space:]]+(@!?%p[0-9]+ )?[a-z]' "$text")
+        [ "$count" -gt 2000 ] && [ "$count" -lt "$most" ] || { echo "$text: $count instructions"; return 1; }
+    done
 }
 
 @test "sm_80: mma.sync, fragments by ldmatrix, 128-bit copies ahead" {
