@@ -10,7 +10,7 @@ static struct value build_absent(struct elaborator *e, struct call *call, int co
 
 #define MATH(name, function) {name, 1, 1, 0, "", build_math, IR_MATH_##function}
 #define ATOMIC(name, action) {"atomic_" name, 2, 2, 1, "mask order scope", build_atomic, IR_ACTION_##action}
-#define ABSENT(name, code) {name, 0, MOST_ARGUMENTS, 0xff, "*", build_absent, DIAGNOSTIC_##code}
+#define ABSENT(name, code) {name, 0, MOST_ARGUMENTS, ~0u, "*", build_absent, DIAGNOSTIC_##code}
 static const struct builtin builtins[] = {
     MATH("exp", EXP),
     MATH("exp2", EXP2),

@@ -4,7 +4,7 @@
 #define TILECC_FRONT_BUILTINS_H
 #include "front/control.h"
 
-enum { MOST_ARGUMENTS = 8 };
+enum { MOST_ARGUMENTS = 1 + IR_MAX_RANK }; /* a tile and its extents */
 /* One call with its arguments by position, read or not as the builtin says, and its named ones as written. */
 struct call {
     const struct ast_expression *expression;
