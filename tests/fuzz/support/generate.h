@@ -172,6 +172,9 @@ struct fuzz_program *fuzz_read_program(struct ir_context *context, struct arena 
 const char *fuzz_program_path(struct arena *arena, const char *folder, uint64_t seed);
 struct fuzz_program *fuzz_load_program(struct ir_context *context, struct arena *arena, const char *folder,
                                        uint64_t seed);
+/* As fuzz_same, but floats may differ by `tolerance` of the larger of 1 and themselves. */
+bool fuzz_near(const struct fuzz_program *program, const struct fuzz_memory *a, const struct fuzz_memory *b,
+               double tolerance, char *text, size_t size);
 /* True when all memories agree, NaN equal to NaN; else writes argument, element and both values to text. */
 bool fuzz_same(const struct fuzz_program *program, const struct fuzz_memory *a, const struct fuzz_memory *b, char *text,
                size_t size);

@@ -68,7 +68,7 @@ bool fuzz_gpu_run(struct fuzz_program *program, const struct fuzz_gpu_code *code
     } else {
         const struct ptx_module *module = ptx_read(arena, code->text.data, problem);
         if (module && ptx_run(arena, module, &launch, problem) &&
-            !fuzz_same(program, reference, got, text, sizeof text)) {
+            !fuzz_near(program, reference, got, code->tolerance, text, sizeof text)) {
             buffer_puts(problem, "the result differs");
             if (difference)
                 buffer_puts(difference, text);
@@ -104,7 +104,7 @@ void fuzz_judge_gpu(const struct judge *judge, struct fuzz_program *program, con
                     int64_t *runs, struct buffer *reason)
 {
     struct arena *arena = arena_create();
-    struct fuzz_gpu_code code = {{0}, 0, NULL};
+    struct fuzz_gpu_code code = {0};
     struct buffer problem = {0}, difference = {0};
     if (fuzz_gpu_make(judge, program, arena, &code, reason)) {
         ++*runs;

@@ -56,7 +56,8 @@ void fuzz_judge_gpu(const struct judge *judge, struct fuzz_program *program, con
 struct fuzz_gpu_code {
     struct buffer text;
     int64_t shared_bytes;
-    bool *ran; /* room for a bool a line of the text, or NULL: whether something of it ran */
+    bool *ran;        /* room for a bool a line of the text, or NULL: whether something of it ran */
+    double tolerance; /* of fuzz_near; 0: the same bits */
 };
 bool fuzz_gpu_make(const struct judge *judge, struct fuzz_program *program, struct arena *arena,
                    struct fuzz_gpu_code *code, struct buffer *reason);

@@ -8,7 +8,8 @@ enum { MOST_STEPS = 200 * 1000 * 1000, MOST_DEPTH = 4 };
 bool ptx_stop(struct machine *m, const struct thread *t, const char *what)
 {
     if (!m->problem->size)
-        buffer_printf(m->problem, "ptx: %s: block %d, thread %d: %s", what, m->first_block + (t ? t->block : 0), t ? t->id : -1,
+        buffer_printf(m->problem, "ptx: %s: block %d, thread %d: %s", what, m->first_block + (t ? t->block : 0),
+                      t ? t->id : -1,
                       t && t->at < t->function->code.count ? t->function->code.data[t->at].text : "");
     return false;
 }

@@ -165,7 +165,7 @@ void ptx_bulk_end(struct machine *machine);
 /* ---- products of a warpgroup (ptx_wgmma.c) ---- */
 bool ptx_wgmma(struct machine *machine, struct thread *threads, const struct ptx_instruction *instruction);
 
-/* ---- several threads (ptx_together.c): the operation that all threads of the warp stand at; `waits`: they stay ---- */
+/* ---- what all threads of a warp, or of a warpgroup, stand at (ptx_together.c); `waits`: they stay there ---- */
 bool ptx_together(struct machine *machine, int warp, bool *waits);
 bool ptx_together_group(struct machine *machine, int group);
 #endif

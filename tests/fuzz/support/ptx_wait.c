@@ -13,6 +13,14 @@ int ptx_mbarrier_agent(const struct machine *m, int block, int mbarrier)
     return m->all_threads + block * m->most_mbarriers + mbarrier;
 }
 
+static bool is_there(const struct machine *m, int block)
+{
+    for (int i = 0; i < m->threads; i++)
+        if (m->all[block * m->threads + i].state != DONE)
+            return true;
+    return false;
+}
+
 /* Of any block; NULL: there is none, or the thread cannot know of it. */
 struct mbarrier *ptx_mbarrier_at(struct machine *m, const struct thread *t, uint64_t address)
 {
@@ -25,9 +33,10 @@ struct mbarrier *ptx_mbarrier_at(struct machine *m, const struct thread *t, uint
         if (barrier->place != offset)
             continue;
         bool met = barrier->shown && t->meetings > barrier->shown_in;
-        if (barrier->maker == t->number || met || ptx_knows(m, t)[barrier->maker] >= barrier->made)
+        bool knows = barrier->maker == t->number || met || ptx_knows(m, t)[barrier->maker] >= barrier->made;
+        if (knows && (block == t->block || is_there(m, block)))
             return barrier;
-        ptx_stop(m, t, "an mbarrier without a barrier behind its making");
+        ptx_stop(m, t, knows ? "a block that has ended" : "an mbarrier without a barrier behind its making");
         return NULL;
     }
     ptx_stop(m, t, "there is no mbarrier");

@@ -135,7 +135,7 @@ bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function
 }
 
 static bool same_argument(const struct fuzz_argument *argument, const unsigned char *x, const unsigned char *y,
-                          int64_t first, int64_t elements, int64_t *at)
+                          int64_t first, int64_t elements, double tolerance, int64_t *at)
 {
     enum ir_element element = argument->type->element;
     size_t width = (size_t)ir_element_info[element].bits / 8;
@@ -147,7 +147,11 @@ static bool same_argument(const struct fuzz_argument *argument, const unsigned c
         bool nan = ir_is_float(element) && isnan(ir_bits_to_double(element, left)) &&
                    isnan(ir_bits_to_double(element, right));
         *at = k;
-        if (left != right && !both_point && !nan)
+        if (left == right || both_point || nan)
+            continue;
+        double x_number = tolerance > 0 && ir_is_float(element) ? ir_bits_to_double(element, left) : NAN,
+               y_number = tolerance > 0 && ir_is_float(element) ? ir_bits_to_double(element, right) : NAN;
+        if (!(fabs(x_number - y_number) <= tolerance * fmax(1, fabs(x_number))))
             return false;
     }
     return true;
@@ -156,13 +160,19 @@ static bool same_argument(const struct fuzz_argument *argument, const unsigned c
 bool fuzz_same(const struct fuzz_program *program, const struct fuzz_memory *a, const struct fuzz_memory *b, char *text,
                size_t size)
 {
+    return fuzz_near(program, a, b, 0, text, size);
+}
+
+bool fuzz_near(const struct fuzz_program *program, const struct fuzz_memory *a, const struct fuzz_memory *b,
+               double tolerance, char *text, size_t size)
+{
     for (int i = 0; i < program->argument_count; i++) {
         const struct fuzz_argument *argument = &program->arguments[i];
         const unsigned char *x = a->arguments[i].data, *y = b->arguments[i].data;
         int64_t first[FUZZ_MOST_WINDOWS], elements, k = 0;
         int windows = x && !argument->alias ? fuzz_windows(argument, first, &elements) : 0;
         for (int w = 0; w < windows; w++) {
-            if (same_argument(argument, x, y, first[w], elements, &k))
+            if (same_argument(argument, x, y, first[w], elements, tolerance, &k))
                 continue;
             size_t width = (size_t)ir_element_info[argument->type->element].bits / 8;
             uint64_t left = 0, right = 0;

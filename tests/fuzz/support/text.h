@@ -11,7 +11,19 @@ struct text_programs {
     VECTOR(struct fuzz_program *) programs;
     VECTOR(int) entries;                     /* which entry each belongs to */
 };
-/* False: the front end refused the source; `problem` has what it says. */
+/* Which instances of a source, and with what arguments. */
+struct text_request {
+    const char *text;
+    size_t size;
+    uint64_t seed;           /* of what nothing else says */
+    const char *target;      /* row of the target table; NULL: cpu */
+    const char *spec;        /* as --spec has it; NULL: all */
+    const char *values;      /* "M=200 K=64 scale=1 b=turned": extents, numbers, views with the order of their strides
+                              * turned; NULL: none */
+};
+bool fuzz_text_instances(const struct text_request *request, struct ir_context *context, struct arena *arena,
+                         struct text_programs *out, struct buffer *problem);
+/* All of them for the processor.  False: the front end refused the source; `problem` has what it says. */
 bool fuzz_text_programs(const char *text, size_t size, uint64_t seed, struct ir_context *context, struct arena *arena,
                         struct text_programs *out, struct buffer *problem);
 /* Each instance through one way of the passes or the processor, alone: in a process of its own; instances of an

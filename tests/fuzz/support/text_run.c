@@ -1,4 +1,5 @@
 /* Kernels of a source as programs: the front end's own instances, with arguments made for their parameters. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver/host_value.h"
@@ -10,11 +11,31 @@ enum { LARGEST = 70 };
 
 static const char *target_name(int target) { return target_rows[target].name; }
 
+/* What "… name=value …" gives; NULL: nothing. */
+static const char *value_of(const char *values, const char *name)
+{
+    size_t size = strlen(name);
+    for (const char *at = values; at && *at; at += strcspn(at, " "), at += *at == ' ')
+        if (strncmp(at, name, size) == 0 && at[size] == '=')
+            return at + size + 1;
+    return NULL;
+}
+
+static void turn(struct host_argument *argument, int rank)
+{
+    int64_t stride = 1;
+    for (int d = 0; d < rank; d++) {
+        argument->stride[d] = stride;
+        stride *= int64_max(1, argument->extent[d]);
+    }
+}
+
 /* One value for each extent name. */
-static void make_arguments(const struct kernel_entry *entry, uint64_t seed, struct arena *arena,
+static void make_arguments(const struct kernel_entry *entry, uint64_t seed, const char *values, struct arena *arena,
                            struct host_argument *arguments)
 {
     struct random random = {seed};
+    const char *value;
     int64_t *names = ARENA_ARRAY(arena, int64_t, entry->names.count + 1);
     const struct kernel_variant *any = entry->variants.count ? &entry->variants.data[0] : NULL;
     int64_t wide = 0; /* a key that covers an extent: rows may be as long as the instances are */
@@ -25,25 +46,35 @@ static void make_arguments(const struct kernel_entry *entry, uint64_t seed, stru
         names[i] = random_chance(&random, 10) ? random_below(&random, 2) : random_between(&random, 1, i ? 5 : LARGEST);
     for (int i = 0; wide && i < entry->names.count; i++)
         names[i] = i == 0 ? random_between(&random, 1, 3) : random_between(&random, 200, (int)wide);
+    for (int i = 0; i < entry->names.count; i++)
+        if ((value = value_of(values, entry->names.data[i].name)))
+            names[i] = atoll(value);
     for (int i = 0; i < entry->parameters.count; i++) {
         const struct kernel_parameter *p = &entry->parameters.data[i];
+        value = value_of(values, p->name);
         arguments[i].present = !p->optional || random_chance(&random, 50);
         if (p->kind != KERNEL_VIEW) {
             enum ir_element element = p->kind == KERNEL_SCALAR ? p->element
                                       : p->kind == KERNEL_KEY  ? p->element
                                                                : IR_I32;
-            arguments[i].bits = ir_int_to_bits(
-                element, random_between(&random, 0, element == IR_BOOL || p->kind == KERNEL_KEY ? 1 : 6));
+            int number = random_between(&random, 0, element == IR_BOOL || p->kind == KERNEL_KEY ? 1 : 6);
+            arguments[i].bits = ir_int_to_bits(element, value ? atoll(value) : number);
             continue;
         }
         int64_t stride = 1;
         for (int d = p->rank - 1; d >= 0; d--) { /* one that is absent has its declared extents */
-            arguments[i].extent[d] = p->binds[d] >= 0                   ? names[p->binds[d]]
-                                     : p->extent[d]->op == KERNEL_HOST_NAME ? names[p->extent[d]->number]
-                                                                            : p->static_extent[d];
+            const struct kernel_expression *extent = p->extent[d];
+            const struct kernel_key *key = extent && extent->op == KERNEL_HOST_KEY ? &entry->keys.data[extent->number]
+                                                                                   : NULL;
+            arguments[i].extent[d] = p->binds[d] >= 0                ? names[p->binds[d]]
+                                     : extent->op == KERNEL_HOST_NAME ? names[extent->number]
+                                     : key && key->name_index >= 0    ? names[key->name_index]
+                                                                      : p->static_extent[d];
             arguments[i].stride[d] = stride;
             stride *= int64_max(1, arguments[i].extent[d]);
         }
+        if (value && strncmp(value, "turned", 6) == 0)
+            turn(&arguments[i], p->rank);
         arguments[i].data =
             arguments[i].present ? (void *)(uintptr_t)FUZZ_ALIGNMENT : NULL; /* only asked how it is aligned */
     }
@@ -101,15 +132,17 @@ static struct fuzz_program *make_program(const struct host_call *call, const str
     return program->argument_count == program->function->body->arguments.count ? program : NULL;
 }
 
-bool fuzz_text_programs(const char *text, size_t size, uint64_t seed, struct ir_context *context, struct arena *arena,
-                        struct text_programs *out, struct buffer *problem)
+bool fuzz_text_instances(const struct text_request *request, struct ir_context *context, struct arena *arena,
+                         struct text_programs *out, struct buffer *problem)
 {
     struct source *source = ARENA_NEW(arena, struct source);
     struct diagnostics *diagnostics = diagnostics_create(arena);
-    int target = target_find("cpu");
+    int target = target_find(request->target ? request->target : "cpu");
     struct front_options options = {.arena = arena, .context = context, .diagnostics = diagnostics, .target_count = 1,
-                                    .targets = &target, .target_name = target_name, .strict_fp = true};
-    *source = (struct source){.name = "random.tile", .text = arena_copy(arena, text, size), .size = size};
+                                    .targets = &target, .target_name = target_name, .spec_count = request->spec != NULL,
+                                    .specs = &request->spec, .strict_fp = true};
+    *source = (struct source){.name = "random.tile", .text = arena_copy(arena, request->text, request->size),
+                              .size = request->size};
     const struct kernel_module *module = front_compile(&options, source, NULL, NULL);
     if (!module || diagnostics->errors) {
         const struct diagnostic *d = diagnostics->first;
@@ -122,14 +155,14 @@ bool fuzz_text_programs(const char *text, size_t size, uint64_t seed, struct ir_
         const struct kernel_entry *entry = &module->entries.data[e];
         struct host_argument *arguments = ARENA_ARRAY(arena, struct host_argument, entry->parameters.count + 1);
         struct host_call call = {.entry = entry, .arguments = arguments};
-        make_arguments(entry, seed + (uint64_t)e, arena, arguments);
+        make_arguments(entry, request->seed + (uint64_t)e, request->values, arena, arguments);
         call.names = ARENA_ARRAY(arena, int64_t, entry->names.count + 1);
         call.keys = ARENA_ARRAY(arena, int64_t, entry->keys.count + 1);
         const char *wrong = host_bind(arena, &call);
         if (wrong)
             continue;
         for (int v = 0; v < entry->variants.count; v++) {
-            struct fuzz_program *program = make_program(&call, &entry->variants.data[v], seed, arena);
+            struct fuzz_program *program = make_program(&call, &entry->variants.data[v], request->seed, arena);
             if (!program)
                 continue;
             vector_push(arena, &out->programs, program);
@@ -137,4 +170,11 @@ bool fuzz_text_programs(const char *text, size_t size, uint64_t seed, struct ir_
         }
     }
     return true;
+}
+
+bool fuzz_text_programs(const char *text, size_t size, uint64_t seed, struct ir_context *context, struct arena *arena,
+                        struct text_programs *out, struct buffer *problem)
+{
+    struct text_request request = {.text = text, .size = size, .seed = seed};
+    return fuzz_text_instances(&request, context, arena, out, problem);
 }
