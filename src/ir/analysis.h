@@ -15,6 +15,9 @@ struct range range_of(const struct ranges *ranges, const struct ir_value *value)
 /* The same, sharpened by the conditions of the `if`s around `at`. */
 struct range range_at(const struct ranges *ranges, const struct ir_value *value, const struct ir_operation *at);
 struct range range_of_element(enum ir_element element);
+/* Whether what follows the last value of a for's variable is known to be a number of its element: else a machine that
+ * counts on would start again from the other end. */
+bool range_loop_ends(const struct ranges *ranges, const struct ir_operation *loop);
 static inline bool range_within(struct range inner, struct range outer)
 {
     return inner.low >= outer.low && inner.high <= outer.high;

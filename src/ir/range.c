@@ -523,3 +523,20 @@ const struct ranges *ranges_analyse(const struct ir_function *function, struct a
     }
     return ranges;
 }
+
+bool range_loop_ends(const struct ranges *ranges, const struct ir_operation *loop)
+{
+    enum ir_element element = loop->operands[0]->type->element;
+    struct range end = range_of(ranges, loop->operands[1]), step = range_of(ranges, loop->operands[2]);
+    struct range whole = range_of_element(element);
+    int64_t number, next;
+    if (element == IR_U64 || end.high == INT64_MIN || end.low == INT64_MAX)
+        return false;
+    if (ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0))
+        return !__builtin_mul_overflow(end.high - 1, step.high, &next) && next <= whole.high;
+    if (ir_constant_integer(loop->operands[2], &number) && number < 0)
+        return !__builtin_add_overflow(end.low + 1, number, &next) && next >= whole.low;
+    if (PLANTED(range_of_loop_forgets_step))
+        return end.high <= whole.high;
+    return !__builtin_add_overflow(end.high - 1, step.high, &next) && next <= whole.high;
+}

@@ -205,7 +205,7 @@ uint64_t cpu_identity(enum ir_reduce_kind kind, enum ir_element element, enum ir
     case IR_REDUCE_OR:
     case IR_REDUCE_XOR: return 0;
     case IR_REDUCE_MUL: return real ? ir_double_to_bits(element, 1.0) : 1;
-    case IR_REDUCE_AND: return ones;
+    case IR_REDUCE_AND: return PLANTED(cpu_and_lacks_sign) && bits == 64 ? ones >> 1 : ones;
     case IR_REDUCE_MIN:
     case IR_REDUCE_MAX:
         if (real) /* a NaN loses against every number; where it wins, the far infinity is neutral */

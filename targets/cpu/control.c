@@ -2,6 +2,7 @@
  * carried tile has one, which the initial value gives up when nobody else needs it, and which the body's last operation
  * on it fills in place when the plan shows that the old value is dead. */
 #include "base/plant.h"
+#include "ir/analysis.h"
 #include "targets/cpu/emit.h"
 
 #define B e->builder
@@ -156,6 +157,26 @@ static LLVMValueRef goes_on(struct cpu_emitter *e, enum ir_element element, LLVM
     return LLVMBuildICmp(B, predicate, variable, upper, "");
 }
 
+static bool may_wrap(struct cpu_emitter *e, const struct ir_operation *loop)
+{
+    const struct ir_function *function = loop->block->function;
+    if (e->ranged != function) {
+        e->ranges = ranges_analyse(function, e->arena);
+        e->ranged = function;
+    }
+    return !range_loop_ends(e->ranges, loop);
+}
+
+/* The largest number whose product by the step is a number of the element. */
+static LLVMValueRef most_of(struct cpu_emitter *e, enum ir_element element, LLVMValueRef step)
+{
+    LLVMTypeRef type = LLVMTypeOf(step);
+    int unused = 64 - ir_element_info[element].bits + ir_is_signed(element);
+    LLVMValueRef one = LLVMConstInt(type, 1, 0), all = LLVMConstInt(type, UINT64_MAX >> unused, 0);
+    LLVMValueRef by = LLVMBuildSelect(B, LLVMBuildICmp(B, LLVMIntULT, step, one, ""), one, step, "");
+    return LLVMBuildUDiv(B, all, by, "");
+}
+
 static void emit_for(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position)
 {
     struct ir_block *body = operation->regions[0];
@@ -187,7 +208,7 @@ static void emit_for(struct cpu_emitter *e, const struct cpu_plan *plan, struct 
             phis[i] = phis_for(e, operation->operands[3 + i], argument, before);
     }
     LLVMValueRef running = NULL, yes = LLVMConstInt(e->i1, 1, 0);
-    if (multiply || !fixed || ir_element_info[element].bits < 64) {
+    if (may_wrap(e, operation)) {
         running = LLVMBuildPhi(B, e->i1, "");
         LLVMAddIncoming(running, &yes, &before, 1);
     }
@@ -201,7 +222,10 @@ static void emit_for(struct cpu_emitter *e, const struct cpu_plan *plan, struct 
     LLVMValueRef next = multiply ? LLVMBuildMul(B, variable, step, "") : LLVMBuildAdd(B, variable, step, "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(B);
     if (running) { /* past the end of its type the variable stops */
-        LLVMValueRef advanced = goes_on(e, element, next, variable, !down);
+        LLVMValueRef advanced = multiply ? LLVMBuildICmp(B, LLVMIntULE, variable, most_of(e, element, step), "")
+                                         : goes_on(e, element, next, variable, !down);
+        if (PLANTED(cpu_loop_starts_again))
+            advanced = yes;
         LLVMAddIncoming(running, &advanced, &latch, 1);
     }
     LLVMAddIncoming(variable, &next, &latch, 1);

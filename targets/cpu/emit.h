@@ -76,6 +76,8 @@ struct cpu_emitter {
     int marks;
     bool failed;
     int call_depth;
+    const struct ir_function *ranged; /* whose ranges these are */
+    const struct ranges *ranges;
 };
 
 /* ---- build.c: LLVM values ---- */

@@ -1,6 +1,7 @@
 /* Loops, branches and the regions of map and reduce.  Scalars are the same in all threads, so every branch on them is
  * taken by the whole block, or role, and barriers may stand anywhere; inside map each element goes its own way and no barrier
  * stands there. */
+#include "base/plant.h"
 #include "targets/nvptx/memory.h"
 
 /* Everything a value is made of, flat: registers of a tile, or the parts of a view. */
@@ -80,13 +81,35 @@ static void give_words(struct lowering *l, const struct ir_value *value, LLVMVal
     give(l, value, registers, count);
 }
 
+/* The variable of the next iteration; where the element has no such number, the end, so that there is none. */
+static LLVMValueRef next_variable(struct lowering *l, const struct ir_operation *loop, LLVMValueRef variable,
+                                  bool down) {
+    LLVMBuilderRef b = l->builder;
+    enum ir_element element = loop->operands[0]->type->element;
+    bool is_signed = ir_is_signed(element), multiply = ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) != 0;
+    LLVMValueRef upper = value_register(l, loop->operands[1], 0), step = value_register(l, loop->operands[2], 0);
+    LLVMValueRef exists;
+    LLVMTypeRef type = LLVMTypeOf(variable);
+    LLVMValueRef next = multiply ? LLVMBuildMul(b, variable, step, "") : LLVMBuildAdd(b, variable, step, "");
+    if (range_loop_ends(l->ranges, loop) || PLANTED(nvptx_loop_starts_again)) return next;
+    if (multiply) {
+        int unused = 64 - ir_element_info[element].bits + is_signed;
+        LLVMValueRef one = LLVMConstInt(type, 1, false), most = LLVMConstInt(type, UINT64_MAX >> unused, false);
+        LLVMValueRef by = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, step, one, ""), one, step, "");
+        exists = LLVMBuildICmp(b, LLVMIntULE, variable, LLVMBuildUDiv(b, most, by, ""), "");
+    } else {
+        LLVMIntPredicate predicate = down ? (is_signed ? LLVMIntSLT : LLVMIntULT) : is_signed ? LLVMIntSGT : LLVMIntUGT;
+        exists = LLVMBuildICmp(b, predicate, next, variable, "");
+    }
+    return LLVMBuildSelect(b, exists, next, upper, "");
+}
+
 static void lower_for(struct lowering *l, struct ir_operation *operation) {
     LLVMBuilderRef b = l->builder;
     struct ir_block *region = operation->regions[0];
     int carried = operation->operand_count - 3;
     LLVMValueRef lower = value_register(l, operation->operands[0], 0),
                  upper = value_register(l, operation->operands[1], 0);
-    LLVMValueRef step = value_register(l, operation->operands[2], 0);
     bool multiply = ir_number(operation, IR_ATTRIBUTE_MULTIPLY, 0) != 0,
          is_signed = ir_is_signed(operation->operands[0]->type->element);
     int64_t known;
@@ -119,7 +142,7 @@ static void lower_for(struct lowering *l, struct ir_operation *operation) {
     for (int i = 0; i < carried; i++)
         add_incoming(phis[i], goes_in_words(yield->operands[i]) ? take_words(l, yield->operands[i])
                                                                 : take(l, yield->operands[i]), last);
-    LLVMValueRef next = multiply ? LLVMBuildMul(b, variable, step, "") : LLVMBuildAdd(b, variable, step, "");
+    LLVMValueRef next = next_variable(l, operation, variable, down);
     LLVMAddIncoming(variable, &next, &last, 1);
     LLVMBuildBr(b, head);
     LLVMPositionBuilderAtEnd(b, after);

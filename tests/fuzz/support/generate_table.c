@@ -1,13 +1,13 @@
 /* Programs that do everything which can be done with one element type, once each, on numbers at the edges of formats:
  * casts to every other type by every way of rounding, arithmetic, comparisons, shifts around the width, reductions of
  * NaN and zeros, atomics with all their actions.  The seed goes through types first; random programs meet most of these
- * cells only with small whole numbers.
+ * cells only with small whole numbers.  Loops over the element run to its last numbers, too.
  *
  * Every operation is rounded once by itself, so that all that is right gives the same bits; a NaN's bits are free and
  * count as 0. */
 #include "generate_table.h"
 
-enum { LENGTH = 64, SLOTS = 64, INPUTS = 3 };
+enum { LENGTH = 64, SLOTS = 64, INPUTS = 3, LOOPS = 12 };
 struct table_program { struct random random; struct buffer *out; enum ir_element element; int next, slot; };
 
 static const char *name_of(enum ir_element element) { return ir_element_info[element].text; }
@@ -57,7 +57,8 @@ static void write_inputs(struct table_program *p)
     }
 }
 
-/* Stores a sum of the tile's bits, weighted by place. */
+/* Stores a sum of the tile's bits, weighted by place; the highest ones stand in the middle as well, since a sum of an
+ * even number of them says nothing. */
 static void keep(struct table_program *p, const char *value, enum ir_element element)
 {
     static const char *const bits[] = {[8] = "i8", [16] = "i16", [32] = "i32", [64] = "i64"};
@@ -74,9 +75,12 @@ static void keep(struct table_program *p, const char *value, enum ir_element ele
         snprintf(plain, sizeof plain, "raw%d", n);
         from = plain;
     }
-    bool is_i64 = element == IR_I64 || element == IR_F64;
-    buffer_printf(p->out, is_i64 ? "%%long%d = add %%%s, %%zeros_i64 : i64[%d]\n" : "%%long%d = cast %%%s : i64[%d]\n",
+    buffer_printf(p->out, element == IR_I64 || element == IR_F64 ? "%%bits%d = add %%%s, %%zeros_i64 : i64[%d]\n"
+                                                                 : "%%bits%d = cast %%%s : i64[%d]\n",
                   n, from, LENGTH);
+    buffer_printf(p->out, "%%upper%d = shr %%bits%d, %%half : i64[%d]\n"
+                          "%%long%d = xor %%bits%d, %%upper%d : i64[%d]\n",
+                  n, n, LENGTH, n, n, n, LENGTH);
     buffer_printf(p->out, "%%weighed%d = mul %%long%d, %%weights : i64[%d]\n"
                           "%%kept%d = reduce axis(0) kind(add) %%weighed%d : i64\n"
                           "%%slot%d = constant value(%d) : index\nstore %%digest[%%nought, %%slot%d], %%kept%d\n",
@@ -151,8 +155,12 @@ static void write_compare(struct table_program *p, const char *predicate)
     keep(p, value, IR_BOOL);
 }
 
-/* Of all elements, or of 64 times one, whose value nothing else may touch; seen as a tile again. */
-static void write_reduction(struct table_program *p, const char *attributes, bool equal)
+/* What is reduced: all elements, or 64 times one, which must come out as it is wherever the operation picks or keeps
+ * bits; and 64 times its opposite, so that each bit of a neutral element is asked for once. */
+enum reduced { ALL, EQUAL, OPPOSITE, REDUCED_COUNT };
+
+/* Seen as a tile again. */
+static void write_reduction(struct table_program *p, const char *attributes, enum reduced reduced)
 {
     char value[24], from[24];
     int n = p->next++;
@@ -161,11 +169,12 @@ static void write_reduction(struct table_program *p, const char *attributes, boo
     const char *name = name_of(p->element);
     snprintf(value, sizeof value, "spread%d", n);
     snprintf(from, sizeof from, "in%d", random_below(&p->random, INPUTS));
-    if (equal) {
+    if (reduced != ALL) {
         snprintf(from, sizeof from, "equal%d", n);
-        buffer_printf(p->out, "%%which%d = constant value(%d) : index\n"
-                              "%%any%d = load %%x[%%which%d], %%none : %s\n%%equal%d = splat %%any%d : %s[%d]\n",
-                      n, random_below(&p->random, LENGTH), n, n, name, n, n, name, LENGTH);
+        buffer_printf(p->out, "%%which%d = constant value(%d) : index\n%%any%d = load %%x[%%which%d], %%none : %s\n"
+                              "%%not%d = %s %%any%d : %s\n%%equal%d = splat %%%s%d : %s[%d]\n",
+                      n, random_below(&p->random, LENGTH), n, n, name, n, ir_is_float(p->element) ? "neg" : "not", n,
+                      name, n, reduced == EQUAL ? "any" : "not", n, name, LENGTH);
     }
     buffer_printf(p->out, "%%one%d = reduce axis(0) %s %%%s : %s\n%%%s = splat %%one%d : %s[%d]\n", n, attributes,
                   from, name, value, n, name, LENGTH);
@@ -198,9 +207,11 @@ static void write_arithmetic(struct table_program *p)
     static const char *const picks[] = {"kind(min)", "kind(max)", "kind(min) nan(propagate)",
                                         "kind(max) nan(propagate)"};
     for (int i = 0; i < 4 && !is_real; i++)
-        write_reduction(p, sums[i], i == 1);
-    for (int i = 0; i < (is_real ? 8 : 4); i++)
-        write_reduction(p, picks[i / 2], i % 2);
+        for (int of = ALL; of < (i == 1 || i == 2 ? REDUCED_COUNT : EQUAL); of++)
+            write_reduction(p, sums[i], (enum reduced)of);
+    for (int i = 0; i < (is_real ? 4 : 2); i++)
+        for (int of = ALL; of < REDUCED_COUNT; of++)
+            write_reduction(p, picks[i], (enum reduced)of);
 }
 
 static bool has_action(enum ir_element element, const char *action)
@@ -227,6 +238,55 @@ static void write_atomics(struct table_program *p)
     }
 }
 
+/* Numbers of the element that a loop ends at: its greatest and least ones among them. */
+static void write_bound(struct table_program *p, const char *name, int n, int64_t value)
+{
+    const char *type = name_of(p->element);
+    buffer_printf(p->out, "%%%s_known%d = constant value(%lld) : %s\n%%%s%d = add %%%s_known%d, %%%s : %s\n", name, n,
+                  (long long)value, type, name, n, name, n, random_chance(&p->random, 50) ? "hidden" : "plain", type);
+}
+
+/* Counts a loop whose variable comes to the end of its element, or behind it: it does not start again. */
+static void write_loop(struct table_program *p)
+{
+    int bits = ir_element_info[p->element].bits, n = p->next++, most = bits == 8 ? 40 : 1000;
+    bool is_signed = ir_is_signed(p->element), multiplies = random_chance(&p->random, 25);
+    bool down = is_signed && !multiplies && random_chance(&p->random, 40);
+    int64_t high = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - is_signed)) - 1, low = is_signed ? -high - 1 : 0;
+    int64_t way = random_between(&p->random, 0, most), near = random_chance(&p->random, 50) ? 0
+                                                              : random_between(&p->random, 1, 9);
+    int64_t step = random_chance(&p->random, 30) ? 1 + way / 3 : random_between(&p->random, 1 + most / 20, most);
+    int64_t end = down ? low + near : high - near, start = down ? end + way : end - way;
+    if (multiplies) {
+        start = random_between(&p->random, 1, 9);
+        step = random_between(&p->random, 2, most);
+    }
+    write_bound(p, "start", n, start);
+    write_bound(p, "end", n, end);
+    const char *type = name_of(p->element);
+    buffer_printf(p->out, "%%step%d = constant value(%lld) : %s\n%%turns%d = for %s%%at%d: %s = ", n,
+                  (long long)(down ? -step : step), type, n, multiplies ? "multiply(1) " : "", n, type);
+    buffer_printf(p->out, "%%start%d to %%end%d step %%step%d iter(%%sum%d: i64 = %%no) {\n", n, n, n, n);
+    bool same = p->element == IR_I64;
+    buffer_printf(p->out, same ? "%%number%d = add %%at%d, %%no : i64\n" : "%%number%d = cast %%at%d : i64\n", n, n);
+    buffer_printf(p->out, "%%times%d = mul %%sum%d, %%weight : i64\n%%more%d = add %%times%d, %%number%d : i64\n"
+                          "yield %%more%d\n}\n%%slot%d = constant value(%d) : index\n"
+                          "store %%digest[%%nought, %%slot%d], %%turns%d\n",
+                  n, n, n, n, n, n, n, p->slot++, n, n);
+}
+
+/* %hidden is 0, and known to nobody before it runs. */
+static void write_loops(struct table_program *p)
+{
+    const char *type = name_of(p->element);
+    buffer_printf(p->out, "%%no = constant value(0) : i64\n%%weight = constant value(5) : i64\n"
+                          "%%plain = constant value(0) : %s\n%%long = extent dimension(0) %%x : index\n"
+                          "%%length = constant value(%d) : index\n%%rest = sub %%long, %%length : index\n"
+                          "%%hidden = cast %%rest : %s\n", type, LENGTH, type);
+    for (int i = 0; i < LOOPS; i++)
+        write_loop(p);
+}
+
 void fuzz_generate_table(struct buffer *out, uint64_t seed)
 {
     static const enum ir_element elements[] = {IR_I8, IR_U8, IR_I16, IR_U16, IR_I32, IR_U32, IR_I64, IR_U64, IR_F16,
@@ -245,13 +305,16 @@ void fuzz_generate_table(struct buffer *out, uint64_t seed)
                   name, facts, name, facts, SLOTS, facts, 1 << random_below(&p->random, 3));
     buffer_printf(out, "%%nought = constant value(0) : index\n%%count = iota : i64[%d]\n"
                        "%%zeros_i64 = constant value(0) : i64[%d]\n%%three = constant value(3) : i64[%d]\n"
-                       "%%weights = add %%count, %%three : i64[%d]\n%%zeros = constant value(%s) : %s[%d]\n",
-                  LENGTH, LENGTH, LENGTH, LENGTH, ir_is_float(p->element) ? "-0.0" : "0", name, LENGTH);
+                       "%%weights = add %%count, %%three : i64[%d]\n%%half = constant value(31) : i64[%d]\n"
+                       "%%zeros = constant value(%s) : %s[%d]\n",
+                  LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, ir_is_float(p->element) ? "-0.0" : "0", name, LENGTH);
     write_inputs(p);
     switch (seed / 14 % 4) {
     case 0: case 1: write_casts(p); break;
     case 2: write_arithmetic(p); break;
     default: write_atomics(p);
     }
+    if (!ir_is_float(p->element) && seed / 14 % 4 != 2)
+        write_loops(p);
     buffer_puts(out, "return\n}\n");
 }
