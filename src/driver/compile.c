@@ -63,6 +63,10 @@ static void set_warnings(struct compilation *compilation) {
         if (strcmp(options->warnings.data[k], "no-error") == 0) d->warnings_are_errors = false;
 }
 
+static bool is_target(const char *name) {
+    return target_find(name) >= 0;
+}
+
 static void set_up(struct compilation *compilation, const struct options *options, const char *path) {
     *compilation = (struct compilation){.options = options, .arena = options->arena, .fuel = options->fuel};
     compilation->diagnostics = diagnostics_create(options->arena);
@@ -85,6 +89,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .target_count = compilation->targets.count,
                                                 .targets = compilation->targets.data,
                                                 .target_name = target_name,
+                                                .is_target = is_target,
                                                 .strict_fp = options->strict_fp,
                                                 .reproducible = options->reproducible,
                                                 .f32_dot = options->f32_dot,

@@ -29,6 +29,7 @@ struct front_options {
     int max_instances; /* --max-instances=: of a kernel for one architecture; 0: 256 */
     int target_count; const int *targets;                           /* rows of the target table, see targets/target.h */
     const char *(*target_name)(int target);                         /* "cpu", "sm_90a" … for on(sm_90a, …) */
+    bool (*is_target)(const char *name);                            /* whether `on` may name it; NULL: any */
     bool strict_fp;
     bool reproducible;                                              /* --reproducible: sums by the tree of pairs */
     enum ir_precision f32_dot;                                      /* --f32-dot: of products that do not say it */

@@ -1,18 +1,43 @@
 /* Schedules: the knobs of `tune` with their sets, defaults and conditions, what `on`, -D and --spec (spec.c) say, and
  * the choice of one value for each.  A build takes the defaults; where these do not meet the conditions, the first
- * combination that does. */
+ * combination that does, with what `on` says if there is one. */
 #include "front/elaborate.h"
 
 #include <string.h>
 
 enum { MOST_TRIES = 200000 };
 
+/* The compiler's own names, and what a machine could make of a number for each.  Whether a kernel can take it is found
+ * later (settle_knobs). */
+static const struct known_knob { const char *name; bool also_bool; int least, most; } known_knobs[] = {
+    {"warps", false, 1, 32},     {"stages", false, 1, 64},    {"consumers", false, 1, 7},   {"cluster", false, 1, 16},
+    {"persistent", true, 1, 32}, {"raster", false, 1, 65535}, {"split_k", false, 1, 65535}, {"maxnreg", false, 24, 255},
+};
+
+static const struct known_knob *find_known(const char *name) {
+    for (size_t i = 0; i < sizeof known_knobs / sizeof *known_knobs; i++)
+        if (strcmp(known_knobs[i].name, name) == 0) return &known_knobs[i];
+    return NULL;
+}
+
 static bool is_known(const char *name) {
-    static const char *const known[] = {"warps",      "stages", "consumers", "cluster",
-                                        "persistent", "raster", "split_k",   "maxnreg"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i], name) == 0) return true;
-    return false;
+    return find_known(name) != NULL;
+}
+
+/* "`warps` = 64" and what it can be, where the value of one of the compiler's own names makes no sense; else NULL. */
+static const char *senseless(struct elaborator *e, const char *name, const struct value *value) {
+    const struct known_knob *known = find_known(name);
+    if (!known || (value->kind == VALUE_BOOL && known->also_bool) ||
+        (value->kind == VALUE_INTEGER && value->integer >= known->least && value->integer <= known->most))
+        return NULL;
+    struct buffer text = {0};
+    value_print_constant(&text, *value);
+    const char *said = known->also_bool
+                           ? arena_printf(e->arena, "`%s` is true or false, not %s", name, text.data)
+                           : arena_printf(e->arena, "`%s` is a number from %d to %d, not %s", name, known->least,
+                                          known->most, text.data);
+    buffer_free(&text);
+    return said;
 }
 
 static void add_knob(struct elaborator *e, struct tuning *tuning, const char *name, const struct ast_item *item) {
@@ -106,32 +131,28 @@ static int find_knob(const struct tuning *tuning, const char *name) {
     return -1;
 }
 
-static void read_on(struct elaborator *e, const struct ast_clause *clause, const struct tuning *tuning,
-                    const char *target, struct value *values, bool *fixed) {
-    const struct ast_item *first = clause->items.count ? clause->items.data[0] : NULL;
-    if (!first || first->kind != ITEM_EXPRESSION || first->value->kind != EXPRESSION_NAME ||
-        !target_name_good(first->value->name)) {
-        front_report(e, DIAGNOSTIC_E0403, first ? first->at : clause->at,
-                     "`on` begins with a target, such as `on(sm_90, BN = 256)` or `on(cpu, BM = 32)`");
-        return;
-    }
-    for (int i = 1; i < clause->items.count; i++) {
-        const struct ast_item *item = clause->items.data[i];
-        int knob = item->kind == ITEM_ASSIGN ? find_knob(tuning, item->name.text) : -1;
-        if (knob < 0) {
-            front_report(e, DIAGNOSTIC_E0403, item->at,
-                         item->kind == ITEM_ASSIGN ? "`%s` is not in `tune`" : "an item of `on` is `name = value`",
-                         item->name.text);
-            continue;
+/* The knobs' sets. */
+static bool check_members(struct elaborator *e, const struct knob *knob, const struct domain *set) {
+    for (int k = 0; k < set->count; k++) {
+        if (set->data[k].kind != VALUE_INTEGER && set->data[k].kind != VALUE_BOOL &&
+            set->data[k].kind != VALUE_ENUMERATOR) {
+            front_report(e, DIAGNOSTIC_E0407, knob->item->domain->at,
+                         "the values of a knob are integers, bools or members of an enum");
+            return false;
         }
-        struct value v = elaborate_value(e, item->value);
-        if (!value_is_error(v) && !value_is_constant(v))
-            front_report(e, DIAGNOSTIC_E0501, item->at, "the value of a knob is known when compiling");
-        else if (!value_is_error(v) && target_matches(first->value->name, target)) {
-            values[knob] = v;
-            fixed[knob] = true;
+        const char *wrong = senseless(e, knob->name, &set->data[k]);
+        if (wrong) {
+            front_report(e, DIAGNOSTIC_E0403, knob->item->domain->at, "%s", wrong);
+            return false;
         }
     }
+    return true;
+}
+
+static bool is_member(const struct domain *set, const struct value *value) {
+    bool member = set->count == 0;
+    for (int k = 0; k < set->count; k++) member = member || value_same(*value, set->data[k]);
+    return member;
 }
 
 /* Sets of all knobs.  A knob that the compiler knows, bare or with a set but no default, leaves the choice to it: 0. */
@@ -147,27 +168,85 @@ static bool read_sets(struct elaborator *e, const struct tuning *tuning, struct 
                          tuning->data[i].name);
             return false;
         }
-        for (int k = 0; k < sets[i].count; k++)
-            if (sets[i].data[k].kind != VALUE_INTEGER && sets[i].data[k].kind != VALUE_BOOL &&
-                sets[i].data[k].kind != VALUE_ENUMERATOR) {
-                front_report(e, DIAGNOSTIC_E0407, item->domain->at,
-                             "the values of a knob are integers, bools or members of an enum");
-                return false;
-            }
+        if (!check_members(e, &tuning->data[i], &sets[i])) return false;
         if (!item->value && tuning->data[i].known) continue;
         values[i] = sets[i].data[0];
         if (!item->value) continue;
         values[i] = elaborate_value(e, item->value);
         if (value_is_error(values[i])) return false;
-        bool member = false;
-        for (int k = 0; k < sets[i].count; k++) member = member || value_same(values[i], sets[i].data[k]);
-        if (!member) {
+        if (!is_member(&sets[i], &values[i])) {
             front_report(e, DIAGNOSTIC_E0403, item->value->at, "the default of `%s` is not in its set",
                          tuning->data[i].name);
             return false;
         }
     }
     return true;
+}
+
+/* The target that an `on` names; NULL: reported. */
+static const char *read_on_target(struct elaborator *e, const struct ast_clause *clause) {
+    const struct ast_item *first = clause->items.count ? clause->items.data[0] : NULL;
+    bool (*is_target)(const char *) = e->front->options->is_target;
+    if (!first || first->kind != ITEM_EXPRESSION || first->value->kind != EXPRESSION_NAME ||
+        !target_name_good(first->value->name)) {
+        front_report(e, DIAGNOSTIC_E0403, first ? first->at : clause->at,
+                     "`on` begins with a target, such as `on(sm_90, BN = 256)` or `on(cpu, BM = 32)`");
+        return NULL;
+    }
+    if (is_target && !is_target(first->value->name)) {
+        front_report(e, DIAGNOSTIC_E0403, first->at, "there is no target `%s`; `tilecc --print-targets` lists them",
+                     first->value->name);
+        return NULL;
+    }
+    return first->value->name;
+}
+
+/* Whether an `on` for the same target before this clause gives the name a value, too. */
+static bool is_given_before(const struct ast_declaration *kernel, const struct ast_clause *clause, const char *target,
+                            const char *name) {
+    for (int c = 0; c < kernel->clauses.count && kernel->clauses.data[c] != clause; c++) {
+        const struct ast_clause *before = kernel->clauses.data[c];
+        const struct ast_item *first = before->items.count ? before->items.data[0] : NULL;
+        if (before->kind != CLAUSE_ON || !first || first->kind != ITEM_EXPRESSION ||
+            first->value->kind != EXPRESSION_NAME || strcmp(first->value->name, target) != 0)
+            continue;
+        for (int i = 1; i < before->items.count; i++)
+            if (before->items.data[i]->kind == ITEM_ASSIGN && before->items.data[i]->name.text == name) return true;
+    }
+    return false;
+}
+
+static void read_on(struct elaborator *e, const struct ast_declaration *kernel, const struct ast_clause *clause,
+                    const struct tuning *tuning, const struct domain *sets, const char *target, struct value *values,
+                    bool *fixed) {
+    const char *named = read_on_target(e, clause);
+    if (!named) return;
+    for (int i = 1; i < clause->items.count; i++) {
+        const struct ast_item *item = clause->items.data[i];
+        int knob = item->kind == ITEM_ASSIGN ? find_knob(tuning, item->name.text) : -1;
+        if (knob < 0) {
+            front_report(e, DIAGNOSTIC_E0403, item->at,
+                         item->kind == ITEM_ASSIGN ? "`%s` is not in `tune`" : "an item of `on` is `name = value`",
+                         item->name.text);
+            continue;
+        }
+        if (is_given_before(kernel, clause, named, item->name.text)) {
+            front_report(e, DIAGNOSTIC_E0403, item->at, "another `on` gives `%s` for %s, too", item->name.text, named);
+            continue;
+        }
+        struct value v = elaborate_value(e, item->value);
+        const char *wrong = value_is_error(v) ? NULL : senseless(e, tuning->data[knob].name, &v);
+        if (!value_is_error(v) && !value_is_constant(v))
+            front_report(e, DIAGNOSTIC_E0501, item->at, "the value of a knob is known when compiling");
+        else if (wrong)
+            front_report(e, DIAGNOSTIC_E0403, item->at, "%s", wrong);
+        else if (!value_is_error(v) && !is_member(&sets[knob], &v))
+            front_report(e, DIAGNOSTIC_E0403, item->at, "what `on` gives `%s` is not in its set", item->name.text);
+        else if (!value_is_error(v) && target_matches(named, target)) {
+            values[knob] = v;
+            fixed[knob] = true;
+        }
+    }
 }
 
 static void bind_values(struct elaborator *e, const struct tuning *tuning, const struct value *values) {
@@ -265,9 +344,9 @@ static void report_conditions(struct elaborator *e, const struct ast_declaration
 /* A value from -D or --spec must be one that can be meant: a number or a bool, of the knob's set where it has one. */
 static void check_fixed(struct elaborator *e, const struct knob *knob, const struct domain *set,
                         const struct value *value) {
-    bool member = set->count == 0;
-    for (int k = 0; k < set->count; k++) member = member || value_same(*value, set->data[k]);
-    if (member) return;
+    const char *wrong = senseless(e, knob->name, value);
+    if (wrong) front_report(e, DIAGNOSTIC_E0414, knob->at, "as asked for on the command line: %s", wrong);
+    if (wrong || is_member(set, value)) return;
     struct buffer text = {0};
     value_print_constant(&text, *value);
     front_report(e, DIAGNOSTIC_E0414, knob->at, "`%s` = %s, as asked for on the command line, is not in its set",
@@ -306,7 +385,7 @@ bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel,
             const struct ast_item *first = clause->items.count ? clause->items.data[0] : NULL;
             bool is_exact = first && first->kind == ITEM_EXPRESSION && first->value->kind == EXPRESSION_NAME &&
                             strcmp(first->value->name, target) == 0;
-            if (is_exact == (exact == 1)) read_on(e, clause, tuning, target, values, fixed);
+            if (is_exact == (exact == 1)) read_on(e, kernel, clause, tuning, sets, target, values, fixed);
         }
     for (int i = 0; i < tuning->count; i++) {
         if (!spec_value(e->front, spec, tuning->data[i].name, &values[i])) continue;
@@ -316,6 +395,7 @@ bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel,
     if (errors != e->errors) return false;
     bind_values(e, tuning, values);
     int hold = conditions_hold(e, kernel, NULL);
+    if (hold == 0) hold = search(e, kernel, tuning, sets, fixed, values, NULL);
     if (hold == 0) {
         for (int i = 0; i < tuning->count; i++) { /* what `on` says gives way before what -D says */
             struct value ignored;

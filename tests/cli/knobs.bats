@@ -89,3 +89,36 @@ header() { tilecc --emit=tir --passes=dce "$@" k.tile -o - | grep '^kernel'; }
     expect 0 tilecc -arch=cpu --host-target=aarch64-linux -Rpass=instance k.tile -o k.o
     contains "k.tile:2:8: remark: instance: axpy[B=64] cpu general: loops for NEON; 0 bytes of scratch"
 }
+
+@test "values of on and of the compiler's own names make sense" {
+    scale() { printf 'kernel f(x: inout f32[N])\n    grid(i: cdiv(N, B))\n    tune(B: {32, 64} = 64, C: {1, 2} = 2, %s)\n    %s\n{\n    x[i*B +: B] += f32(i * C > 0);\n}\n' "$1" "${2-}" >f.tile; }
+    refused() {
+        run "$TILECC" -arch=sm_80 --dryrun f.tile
+        [ "$status" -eq 1 ]
+        contains "$1" && contains E0403
+    }
+    scale 'warps: {0, 4} = 4' && refused '`warps` is a number from 1 to 32, not 0'
+    scale 'warps: {true} = true' && refused '`warps` is a number from 1 to 32, not true'
+    scale 'maxnreg: {300} = 300' && refused '`maxnreg` is a number from 24 to 255, not 300'
+    scale 'persistent: {true, 99} = true' && refused '`persistent` is true or false, not 99'
+    scale warps 'on(sm_80, warps = 64)' && refused '`warps` is a number from 1 to 32, not 64'
+    scale warps 'on(sm_80, B = 48)' && refused 'what `on` gives `B` is not in its set'
+    scale warps 'on(sm_42, B = 32)' && refused 'there is no target `sm_42`'
+    scale warps 'on(sm_80, B = 32) on(sm_80, warps = 4, B = 64)' && refused 'another `on` gives `B` for sm_80, too'
+    scale warps 'on(sm_80, B = 32) on(sm_90, B = 64) on(cpu, B = 64)'
+    "$TILECC" -arch=sm_80 --dryrun f.tile
+    scale warps
+    run "$TILECC" -arch=sm_80 --dryrun -D warps=64 f.tile
+    [ "$status" -eq 2 ]
+    contains 'as asked for on the command line: `warps` is a number from 1 to 32, not 64'
+    contains E0414
+}
+
+@test "defaults that break a condition give way, what on says last" {
+    printf 'kernel f(x: inout f32[N])\n    grid(i: cdiv(N, B))\n    tune(B: {32, 64} = 64, C: {1, 2} = 2, B * C <= 64)\n    on(sm_80, C = 2)\n    on(sm_90a, B = 64)\n{\n    x[i*B +: B] += f32(i * C > 0);\n}\n' >f.tile
+    chosen() { "$TILECC" -arch="$1" -Rpass=instance -o f.o f.tile 2>&1 | grep -q "f\[$2\]"; }
+    chosen cpu 'B=32,C=1'
+    chosen sm_75 'B=32,C=1'
+    chosen sm_80 'B=32,C=2'
+    chosen sm_90a 'B=64,C=1'
+}
