@@ -9,6 +9,7 @@
 #include "support/judge.h"
 #include "support/ptx_change.h"
 #include "support/text.h"
+#include "targets/nvptx/assemble.h"
 
 struct example {
     const char *file, *spec, *values;
@@ -168,6 +169,7 @@ int main(int count, char **arguments)
 {
     struct totals totals = {0};
     int only = count > 1 ? atoi(arguments[1]) : -1;
+    nvptx_begin();
     for (int i = 0; i < EXAMPLES; i++)
         if (only < 0 || i == only)
             run(&examples[i], count > 2, &totals);
