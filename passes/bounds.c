@@ -121,7 +121,7 @@ static int64_t gap_of_loop(const struct bounds *bounds, const struct ir_value *t
         return INT64_MIN;
     int64_t multiple = extent->number != IR_DYNAMIC ? extent->number : extent->multiple;
     bool whole_steps = offset == 0 && multiple % step == 0 && ir_constant_integer(loop->operands[0], &lower) &&
-                       lower % step == 0;
+                       (lower % step == 0 || PLANTED(bounds_steps_of_odd_start));
     return whole_steps ? step : 1 - offset;
 }
 

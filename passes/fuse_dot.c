@@ -26,7 +26,7 @@ static struct ir_operation *product_from_zero(const struct ir_value *value)
         struct ir_operation *first = product_from_zero(dot->operands[2]);
         return first && first->block == dot->block ? first : NULL;
     }
-    return ir_bits_to_double(value->type->element, bits) == 0.0 ? dot : NULL;
+    return ir_bits_to_double(value->type->element, bits) == 0.0 || PLANTED(fuse_dot_from_any_constant) ? dot : NULL;
 }
 
 /* Moves the products from `first` to `last`, each the next one's accumulator, in front of `before`. */

@@ -34,6 +34,7 @@
  * Done where loop_plan says that an iteration gets shorter by it: the less of the second product there is, or of work
  * beside the two, the less is gained.  Not done to the loop that peel split off for the last iterations, which is
  * short. */
+#include "base/plant.h"
 #include "passes/loop_plan.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -382,7 +383,8 @@ static void rotate(struct rotation *r)
     int64_t step;
     bool down = ir_constant_integer(loop->operands[2], &step) && step < 0;
     struct ir_value *some =
-        ir_compare(&builder, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, loop->operands[0], loop->operands[1]);
+        ir_compare(&builder, down && !PLANTED(overlap_none_where_step_is_down) ? IR_PREDICATE_GT : IR_PREDICATE_LT,
+                   loop->operands[0], loop->operands[1]);
     for (int i = 0; i < loop->result_count; i++)
         types[i] = loop->results[i]->type;
     struct ir_operation *guard = ir_build(&builder, OP_IF, 1, &some, loop->result_count, types);

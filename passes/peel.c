@@ -60,8 +60,9 @@ static bool turn_of_compare(const struct peel *peel, const struct ir_operation *
     for (int side = 0; side < 2; side++) {
         struct linear linear = linear_of(peel->ranges, compare->operands[side]);
         struct ir_value *other = compare->operands[1 - side];
-        if (linear.term != peel->variable || linear.scale != 1 || !is_outside(other, peel->loop) ||
-            !is_moderate(peel, other) || linear.offset > INT32_MAX / 4 || linear.offset < INT32_MIN / 4)
+        if (linear.term != peel->variable || (linear.scale != 1 && !PLANTED(peel_scaled_variable)) ||
+            !is_outside(other, peel->loop) || !is_moderate(peel, other) || linear.offset > INT32_MAX / 4 ||
+            linear.offset < INT32_MIN / 4)
             continue;
         int64_t seen = side == 0 ? predicate : (int64_t)mirrored[predicate];
         turn->base = other;

@@ -28,7 +28,9 @@ static struct ir_value *simplify_select(struct ir_operation *op)
     if (inner && inner->operands[0] == condition)
         return ir_select(&builder, condition, inner->operands[1], b);
     inner = simplify_definition(b, OP_SELECT);
-    return inner && inner->operands[0] == condition ? ir_select(&builder, condition, a, inner->operands[2]) : NULL;
+    if (!inner || inner->operands[0] != condition)
+        return NULL;
+    return ir_select(&builder, condition, a, inner->operands[2 - PLANTED(simplify_select_inner_swapped)]);
 }
 
 /* c < x = x > c;  integers: x < x = false, x <= x = true …;  bool: x == true = x, x == false = not x */

@@ -12,6 +12,7 @@
  * dimension, so that the n-th filling of a ring is the same in both.  Where the size of the dimension is odd, the last
  * pair computes its one program twice and stores the same numbers to the same places: so clusters are for kernels
  * without atomic operations that read nothing of what they write. */
+#include "base/plant.h"
 #include "ir/alias.h"
 #include "ir/shared_form.h"
 #include "passes/rewrite.h"
@@ -54,7 +55,7 @@ static int64_t saved_along(const struct outline *o, int dimension)
     int64_t saved = 0;
     for (int c = 0; c < o->channels.count; c++) {
         const struct channel *channel = &o->channels.data[c];
-        if (!runs_alike(channel->wait, dimension))
+        if (!runs_alike(channel->wait, dimension) && !PLANTED(cluster_runs_unlike))
             return 0;
         for (int i = 0; i < channel->copies.count; i++) {
             const struct ir_operation *copy = channel->copies.data[i];

@@ -19,6 +19,7 @@
  *
  * Right as the program is still sequential: what is written to a buffer is complete before it is read (wait, barrier)
  * and read before it is written again (dot_wait; insert_barriers).  Loops side by side use one buffer in turn. */
+#include "base/plant.h"
 #include "passes/memory_access.h"
 #include "passes/layout_rules.h"
 #include "passes/pass.h"
@@ -70,7 +71,8 @@ static struct factor_source source_of(struct ir_value *value)
     for (;;) {
         const struct ir_operation *op = source.origin->definition;
         if (op && op->opcode == OP_PERMUTE && op->results[0]->type->rank == 2) {
-            source.transposed ^= ir_attribute(op, IR_ATTRIBUTE_PERMUTATION)->list[0] == 1;
+            bool again = source.transposed && !PLANTED(stage_operand_transposed_once);
+            source.transposed = again ^ (ir_attribute(op, IR_ATTRIBUTE_PERMUTATION)->list[0] == 1);
             source.origin = op->operands[0];
         } else if (op && op->opcode == OP_CONVERT_LAYOUT) {
             source.origin = op->operands[0];

@@ -31,6 +31,7 @@
  * own, so extract moves nothing; a load goes down only past operations that do not write what it reads, the
  * pieces stored before its own holding other elements; nobody else writes a held tile's buffer; and the order in which
  * a reduction of the seven kinds combines is the target's unless it is fixed. */
+#include "base/plant.h"
 #include "ir/alias.h"
 #include "passes/layout_rules.h"
 #include "passes/pass.h"
@@ -276,7 +277,7 @@ static struct ir_value *combine(struct ir_builder *builder, const struct ir_oper
     struct ir_value *both =
         ir_binary(builder, combining((enum ir_reduce_kind)ir_number(reduce, IR_ATTRIBUTE_KIND, 0)), left, right);
     bool picks = both->definition->opcode == OP_MIN || both->definition->opcode == OP_MAX;
-    if (picks && ir_attribute(reduce, IR_ATTRIBUTE_NAN))
+    if (picks && ir_attribute(reduce, IR_ATTRIBUTE_NAN) && !PLANTED(stream_loses_nan_in_max))
         ir_set_number(both->definition, IR_ATTRIBUTE_NAN, ir_number(reduce, IR_ATTRIBUTE_NAN, 0));
     return both;
 }
@@ -306,7 +307,8 @@ static struct ir_value *test_whole(struct ir_builder *builder, const struct ir_o
         int64_t start;
         if (access.place[d] != IR_GATHER && ir_number(mask, IR_ATTRIBUTE_INSIDE, 0) >> d & 1)
             continue;
-        if (access.place[d] <= 0 || !ir_constant_integer(access.index[d], &start) || start < 0 || start > INT32_MAX)
+        if (access.place[d] <= 0 || !ir_constant_integer(access.index[d], &start) ||
+            (start < 0 && !PLANTED(stream_start_not_asked)) || start > INT32_MAX)
             return NULL;
         const struct ir_type *type = access.index[d]->type;
         struct ir_value *extent = ir_build_value(builder, OP_EXTENT, type, 1, &mask->operands[0]);

@@ -238,7 +238,7 @@ static bool same_extent(const struct stream *s, const struct ir_value *a, const 
     const struct ir_argument_fact *facts = s->function->facts.data;
     int64_t known = a->type->extent[dimension];
     if (known != IR_DYNAMIC || b->type->extent[dimension] != IR_DYNAMIC)
-        return known == b->type->extent[dimension];
+        return PLANTED(stream_piece_same_view_name) || known == b->type->extent[dimension];
     return a->index < s->function->facts.count && b->index < s->function->facts.count &&
            facts[a->index].extent_class[dimension] &&
            facts[a->index].extent_class[dimension] == facts[b->index].extent_class[dimension];
