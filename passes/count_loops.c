@@ -30,7 +30,8 @@ struct counting {
 struct counted {
     struct ir_operation *loop;
     int variable;                      /* of the carried values */
-    struct ir_value *bound;            /* from outside, or pure in the first region */
+    const struct ir_type *type;        /* the variable's */
+    struct ir_value *bound;            /* from outside, or pure in the first region; of a wider element, perhaps */
     bool through;                      /* the bound itself is still an iteration */
     int64_t step;
 };
@@ -87,10 +88,27 @@ static bool only_tests(const struct ir_operation *loop)
     return true;
 }
 
-/* The sum behind the last iteration stays in the element. */
+/* The carried value that the operand of the comparison is, as it is or cast to an element that holds all its values. */
+static const struct ir_value *compared_variable(const struct ir_value *operand, const struct ir_block *test)
+{
+    const struct ir_operation *cast = operand->definition;
+    enum ir_element to = operand->type->element, from = to;
+    if (cast && cast->opcode == OP_CAST && cast->block == test)
+        from = cast->operands[0]->type->element;
+    if (from != to && ir_is_integer(from) && ir_is_integer(to) && from != IR_U64 && to != IR_U64) {
+        struct range few = range_of_element(from), many = range_of_element(to);
+        if (few.low >= many.low && few.high <= many.high)
+            operand = cast->operands[0];
+    }
+    return !operand->definition && operand->block == test ? operand : NULL;
+}
+
+/* The bound is one of the variable's values, and so is the sum behind the last iteration. */
 static bool ends_before_wrapping(const struct counting *c, const struct counted *counted)
 {
-    struct range bound = range_of(c->ranges, counted->bound), whole = range_of_element(counted->bound->type->element);
+    struct range bound = range_of(c->ranges, counted->bound), whole = range_of_element(counted->type->element);
+    if (bound.low < whole.low || bound.high > whole.high)
+        return false;
     int64_t last, beyond = counted->step > 0 ? counted->step : -counted->step;
     beyond -= !counted->through;
     if (counted->step > 0)
@@ -106,17 +124,20 @@ static const char *problem_of(const struct counting *c, struct ir_operation *loo
                                                                     IR_PREDICATE_LE };
     const struct ir_block *test = loop->regions[0], *body = loop->regions[1];
     const struct ir_operation *compare = ir_terminator(test)->operands[0]->definition;
+    bool carried = false;
     counted->loop = loop;
     if (!only_tests(loop) || !compare || compare->opcode != OP_COMPARE || compare->block != test)
         return "its condition is not one comparison";
     for (int side = 0; side < 2; side++) {
-        const struct ir_value *variable = compare->operands[side];
+        const struct ir_value *variable = compared_variable(compare->operands[side], test);
         int64_t predicate = ir_number(compare, IR_ATTRIBUTE_PREDICATE, 0);
         counted->bound = compare->operands[1 - side];
-        if (variable->definition || variable->block != test || !is_invariant(counted->bound, loop, 0))
+        carried |= variable != NULL;
+        if (!variable || !is_invariant(counted->bound, loop, 0))
             continue;
         enum ir_element element = variable->type->element;
         counted->variable = variable->index;
+        counted->type = variable->type;
         if (!ir_is_integer(element) || ir_element_info[element].bits < 32)
             return "what it compares is no integer of 32 bits or more";
         if (!counts_up(ir_terminator(body)->operands[counted->variable],
@@ -130,7 +151,7 @@ static const char *problem_of(const struct counting *c, struct ir_operation *loo
             return "its condition does not say where it ends";
         return ends_before_wrapping(c, counted) ? NULL : "its last sum may wrap";
     }
-    return "the bound that it compares with may change";
+    return carried ? "the bound that it compares with may change" : "it compares nothing that it carries";
 }
 
 static struct ir_value *bring_out(struct ir_builder *builder, const struct ir_operation *loop, struct ir_value *value,
@@ -156,9 +177,11 @@ static void make_for(struct counting *c, const struct counted *counted)
     struct ir_value **map = ARENA_ARRAY(arena, struct ir_value *, loop->block->function->next_value_id);
     struct ir_value **operands = ARENA_ARRAY(arena, struct ir_value *, carried + 3);
     const struct ir_type **types = ARENA_ARRAY(arena, const struct ir_type *, carried + 1);
-    const struct ir_type *type = counted->bound->type;
+    const struct ir_type *type = counted->type;
     operands[0] = loop->operands[counted->variable];
     operands[1] = bring_out(&builder, loop, counted->bound, map);
+    if (operands[1]->type != type)
+        operands[1] = ir_cast(&builder, operands[1], type->element);
     if (counted->through) {
         bool up = counted->step > 0 || PLANTED(count_loop_down_keeps_bound);
         operands[1] = ir_binary(&builder, OP_ADD, operands[1], ir_constant_int(&builder, type, up ? 1 : -1));
