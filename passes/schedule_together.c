@@ -10,8 +10,9 @@
  *     }
  *     for %j = %next to %hi step 512 iter(%acc = %part) { … as it was … }
  *
- * In the first loop every iteration that is written exists, so that nothing asks; where a load follows the variable it
- * also ends before the view does, and the load need not ask either.  Ranges show that the sums do not wrap. */
+ * In the first loop every iteration that is written exists, so that nothing asks; where a load follows a variable that
+ * counts up it also ends before the view does, and the load need not ask either.  Ranges show that the sums do not
+ * wrap. */
 #include "base/plant.h"
 #include "ir/analysis.h"
 #include "passes/rewrite.h"
@@ -32,15 +33,18 @@ bool schedule_can_be_together(const struct schedule *s, int count)
 {
     int64_t step;
     const struct ir_operation *loop = s->loop;
-    if (loop->opcode != OP_FOR || s->loads.count > 64 || !ir_constant_integer(loop->operands[2], &step) || step <= 0 ||
-        step > MOST_REACH)
+    if (loop->opcode != OP_FOR || s->loads.count > 64 || !ir_constant_integer(loop->operands[2], &step) || step == 0 ||
+        step > MOST_REACH || step < -MOST_REACH)
         return false;
     enum ir_element element = loop->operands[0]->type->element;
     struct range whole = range_of_element(element);
-    struct range upper = range_of(ranges_analyse(s->function, s->context->arena), loop->operands[1]);
-    /* the first loop's end, and where the second one starts: less than a step behind the upper bound */
-    return ir_is_signed(element) && upper.low >= whole.low + (count - 1) * step &&
-           upper.high <= whole.high - step + 1;
+    struct range bound = range_of(ranges_analyse(s->function, s->context->arena), loop->operands[1]);
+    if (!ir_is_signed(element))
+        return false;
+    /* the first loop's end, and where the second one starts: less than a step behind the bound */
+    if (step < 0)
+        return bound.high <= whole.high + (count - 1) * step && bound.low >= whole.low - step - 1;
+    return bound.low >= whole.low + (count - 1) * step && bound.high <= whole.high - step + 1;
 }
 
 /* ---- the first loop's end ---- */
@@ -107,7 +111,7 @@ static struct ir_value *end_of_first(struct together *t, struct ir_builder *buil
     struct ir_value *upper = t->s->loop->operands[1];
     struct ir_value *last =
         ir_binary(builder, OP_SUB, upper, ir_constant_int(builder, upper->type, (t->count - 1) * t->step));
-    if (!starts_inside(t->s))
+    if (t->step < 0 || !starts_inside(t->s)) /* counting down: where the last one ends says nothing of the first */
         return last;
     struct ir_value *end = ir_cast(builder, last, IR_INDEX), *all = end;
     for (int i = 0; i < t->s->loads.count; i++)

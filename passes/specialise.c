@@ -434,7 +434,8 @@ static void report(const struct outline *o)
         const struct channel *channel = &o->channels.data[c];
         const struct ring *ring = &o->rings.data[channel->ring];
         pass_remark(o->context, channel->copies.data[0]->at,
-                    "a producer brings this by TMA: %d slots of %lld bytes: %s", ring->slots, (long long)ring->bytes,
+                    "a producer brings this by TMA: %d slot%s of %lld bytes: %s", ring->slots,
+                    ring->slots == 1 ? "" : "s", (long long)ring->bytes,
                     ring->in_loop ? loop_plan_reason(o->context->arena, &ring->plan, o->function->stages)
                                   : "it is brought once a program");
     }

@@ -180,7 +180,8 @@ static void consider(struct ir_operation *op, void *data)
         panels.ring = ir_build_value(&front, OP_BUFFER, panels.buffer, 0, NULL);
     }
     vector_push(o->context->arena, &o->staged, panels);
-    pass_remark(o->context, op->at, "this store goes through shared memory in %d panels", panels.count);
+    pass_remark(o->context, op->at, "this store goes through shared memory in %d panel%s", panels.count,
+                panels.count == 1 ? "" : "s");
 }
 
 void outline_plan_stores(struct outline *o) { ir_walk(o->function->body, consider, o); }
