@@ -18,6 +18,13 @@ static int64_t signed_of(uint64_t value, int bits)
     return (int64_t)(((value & mask_of(bits)) ^ sign) - sign);
 }
 
+/* The register of the mode is slow to set. */
+static void round_by(int mode)
+{
+    if (mode != fegetround())
+        fesetround(mode);
+}
+
 /* ---- floats ---- */
 
 static double f32_of(uint64_t bits)
@@ -128,7 +135,7 @@ static uint64_t compute_f32(const struct ptx_instruction *in, double x, double y
 {
     volatile float a = flushed((float)x, in->flushes), b = flushed((float)y, in->flushes), c = (float)z, result = 0;
     int before = fegetround();
-    fesetround(rounding_mode(in->round));
+    round_by(rounding_mode(in->round));
     switch (in->opcode) {
     case PTX_add: result = a + b; break;
     case PTX_sub: result = a - b; break;
@@ -142,7 +149,7 @@ static uint64_t compute_f32(const struct ptx_instruction *in, double x, double y
     case PTX_min: case PTX_max: result = (float)extreme(a, b, in->opcode == PTX_min, in->keeps_nan); break;
     default: break;
     }
-    fesetround(before);
+    round_by(before);
     if (in->saturates)
         result = result != result ? 0 : result < 0 ? 0 : result > 1 ? 1 : result;
     return bits_of_f32(flushed(result, in->flushes));
@@ -152,7 +159,7 @@ static uint64_t compute_f64(const struct ptx_instruction *in, double x, double y
 {
     volatile double a = x, b = y, result = 0;
     int before = fegetround();
-    fesetround(rounding_mode(in->round));
+    round_by(rounding_mode(in->round));
     switch (in->opcode) {
     case PTX_add: result = a + b; break;
     case PTX_sub: result = a - b; break;
@@ -164,7 +171,7 @@ static uint64_t compute_f64(const struct ptx_instruction *in, double x, double y
     case PTX_min: case PTX_max: result = extreme(a, b, in->opcode == PTX_min, in->keeps_nan); break;
     default: break;
     }
-    fesetround(before);
+    round_by(before);
     return bits_of_f64(result);
 }
 
@@ -387,10 +394,10 @@ static uint64_t from_integer(const struct ptx_instruction *in, struct ptx_type t
     int64_t number = signed_of(bits, from.bits);
     bool is_signed = from.kind == 's';
     int before = fegetround();
-    fesetround(rounding_mode(in->round));
+    round_by(rounding_mode(in->round));
     volatile float single = is_signed ? (float)number : (float)bits;
     volatile double wide = is_signed ? (double)number : (double)bits;
-    fesetround(before);
+    round_by(before);
     return to.bits == 32 ? bits_of_f32(single) : to.bits == 64 ? bits_of_f64(wide) : narrow(element_of(to), wide);
 }
 
@@ -405,9 +412,9 @@ static uint64_t from_float(const struct ptx_instruction *in, struct ptx_type to,
         return bits_of_f64(number);
     if (to.bits == 32 && to.kind == 'f') {
         int before = fegetround();
-        fesetround(rounding_mode(in->integral ? 'n' : in->round));
+        round_by(rounding_mode(in->integral ? 'n' : in->round));
         volatile float single = (float)number;
-        fesetround(before);
+        round_by(before);
         return bits_of_f32(in->saturates ? (single > 1 ? 1 : single > 0 ? single : 0) : single);
     }
     return narrow_directed(element_of(to), number, in->integral ? 'n' : in->round);

@@ -296,7 +296,7 @@ static bool read_statement(struct reading *r, char *text)
         return true;
     }
     if (text[0] == '.')
-        return strncmp(text, ".local", 6) != 0 || fail(r, "local memory is not here", text);
+        return strncmp(text, ".local", 6) != 0 || fail(r, "local memory is not there yet", text);
     return read_instruction(r, text);
 }
 
