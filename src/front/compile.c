@@ -103,7 +103,7 @@ struct kernel_module *front_compile(const struct front_options *options, const s
     for (struct global *g = front->main->first; g && good; g = g->next) {
         if (g->declaration->kind != DECLARATION_KERNEL) continue;
         mark_defines(front, g->declaration);
-        if (g->declaration->clause_missing || g->ambiguous) continue; /* reported; the rest would make no sense */
+        if (g->declaration->clause_missing || g->broken_head) continue; /* reported; the rest would make no sense */
         kernel_compile(front, g, specs);
     }
     for (struct spec *s = specs; s; s = s->next)

@@ -126,12 +126,20 @@ static void check_clause_names(struct front *front, struct head *head, const str
 }
 
 /* Names of `< >`, parameters, and the names of `const` and `tune` stand in one block.  Twice in `tune` is reported by
- * schedule.c, grid names by kernel_body.c, which knows the extents, too.  True: each is there once. */
+ * schedule.c, grid names by kernel_body.c, which knows the extents, too.  Views of
+ * functions need extents as those of kernels do (signature.c).  True: nothing was reported. */
 static bool check_head(struct front *front, const struct ast_declaration *d) {
     int errors = front->diagnostics->errors;
     struct head head = {.kind = d->kind == DECLARATION_FN ? "function" : "kernel"};
     for (int i = 0; i < d->generics.count; i++) check_head_name(front, &head, d->generics.data[i]->name, true);
     for (int i = 0; i < d->parameters.count; i++) check_head_name(front, &head, d->parameters.data[i]->name, true);
+    for (int i = 0; i < d->parameters.count && d->kind == DECLARATION_FN; i++) {
+        const struct ast_parameter *p = d->parameters.data[i];
+        if (p->direction != DIRECTION_NONE && p->type->kind != TYPE_NODE_TILE)
+            diag_report(front->diagnostics, DIAGNOSTIC_E0412, p->at,
+                        "a view has extents: `%s: in f32[N]`; a value is a parameter without `in`: `%s: f32`",
+                        p->name.text, p->name.text);
+    }
     check_clause_names(front, &head, d, CLAUSE_CONST, true);
     check_clause_names(front, &head, d, CLAUSE_TUNE, false);
     return errors == front->diagnostics->errors;
@@ -147,7 +155,7 @@ static void add_global(struct front *front, struct file_scope *file, const struc
     }
     struct global *g = ARENA_NEW(front->arena, struct global);
     *g = (struct global){.name = d->name.text, .declaration = d, .file = file};
-    if (d->kind == DECLARATION_FN || d->kind == DECLARATION_KERNEL) g->ambiguous = !check_head(front, d);
+    if (d->kind == DECLARATION_FN || d->kind == DECLARATION_KERNEL) g->broken_head = !check_head(front, d);
     if (file->last) file->last->next = g;
     else file->first = g;
     file->last = g;

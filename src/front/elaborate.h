@@ -23,7 +23,7 @@ struct global { /* a declaration with a name */
     struct value value;                   /* CONST, ENUM */
     const struct enumeration *enumeration;
     struct global *next;
-    bool ambiguous; /* a name stands twice in its head: reported */
+    bool broken_head; /* a name stands twice in it, or a view has no extents: reported */
 };
 struct file_scope {
     const struct ast_file *file;
@@ -32,6 +32,7 @@ struct file_scope {
     VECTOR(struct { const char *name; struct file_scope *scope; }) modules;
     struct file_scope *next;
 };
+struct unknown { const char *name; const struct ast_declaration *within; int line, column; };
 struct reported { enum diagnostic_code code; struct location at; struct reported *next; };
 enum { REPORTED_BUCKETS = 4096 };
 struct front {
@@ -41,6 +42,7 @@ struct front {
     struct diagnostics *diagnostics;
     struct parse_context parse;
     struct file_scope *files, *last_file, *standard, *main;
+    VECTOR(struct unknown) unknown;       /* names that were reported */
     struct reported *reported[REPORTED_BUCKETS]; /* by place, so that instances report an error once */
     struct kernel_module *module;
     bool *used_defines;

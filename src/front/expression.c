@@ -27,7 +27,35 @@ static void note_import(struct elaborator *e, struct diagnostic *d, const struct
                "it is declared here, in a file that an imported file imports: import this file, too");
 }
 
+static const struct ast_declaration *enclosing(const struct file_scope *file, struct location at) {
+    const struct ast_declaration *found = NULL;
+    for (int i = 0; file && i < file->file->declarations.count; i++)
+        if (file->file->declarations.data[i]->at.line <= at.line) found = file->file->declarations.data[i];
+    return found;
+}
+
+/* A name is reported once in a declaration, at the first of its uses that is met.  Looks through few, so that any file
+ * ends in time. */
+static bool is_said(struct elaborator *e, const char *name, struct location at) {
+    enum { MOST_UNKNOWN = 1000 };
+    if (e->front->unknown.count >= MOST_UNKNOWN) return false;
+    const struct unknown own = {name, enclosing(e->file, at), at.line, at.column};
+    for (int i = 0; i < e->front->unknown.count; i++) {
+        const struct unknown *said = &e->front->unknown.data[i];
+        if (said->name == name && said->within == own.within && own.within)
+            return said->line != at.line || said->column != at.column; /* another instance: front_report knows */
+    }
+    if (!e->muted) vector_push(e->front->arena, &e->front->unknown, own);
+    return false;
+}
+
+/* B, BM, TILE_N: what the author means to be a number. */
+static bool looks_like_extent(const char *name) {
+    return name[0] >= 'A' && name[0] <= 'Z' && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(name);
+}
+
 static struct value report_unknown(struct elaborator *e, const char *name, struct location at) {
+    if (is_said(e, name, at)) return lost_value(e, at);
     const struct global *behind = e->file ? declared_behind_import(e->file, name) : NULL;
     if (behind) {
         note_import(e, front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known in this file", name), behind);
@@ -51,6 +79,10 @@ static struct value report_unknown(struct elaborator *e, const char *name, struc
     struct diagnostic *d = front_report(
         e, DIAGNOSTIC_E0201, at, near ? "`%s` is not known; did you mean `%s`?" : "`%s` is not known", name, near);
     if (near) front_fixit(e, d, at, near);
+    else if (looks_like_extent(name))
+        front_note(e, d, at,
+                   "extents are named by the parameters' views; a number that the compiler chooses is declared by "
+                   "`tune(%s: {64, 128})`, others by `const` and `< >`", name);
     for (const struct ended *ended = e->ended; ended && !near; ended = ended->before)
         for (const struct binding *b = ended->scope->first; b; b = b->next)
             if (b->name == name && b->at.source == at.source) {
@@ -78,7 +110,9 @@ static struct value global_value(struct elaborator *e, struct global *global, st
         if (value_is_error(v)) e->errors++;
         return v;
     }
-    case DECLARATION_FN: return (struct value){.kind = VALUE_FUNCTION, .at = at, .function = global};
+    case DECLARATION_FN:
+        if (global->broken_head) return lost_value(e, at);
+        return (struct value){.kind = VALUE_FUNCTION, .at = at, .function = global};
     case DECLARATION_STRUCT:
         front_report(e, DIAGNOSTIC_E0909, at, "structs such as `%s` are not there yet", global->name);
         return value_error(at);
@@ -201,6 +235,8 @@ static struct value elaborate_member(struct elaborator *e, const struct ast_expr
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0205, expression->operator_at, "%s has no member `%s`",
                                         front_describe(e, base), name);
     if (base.kind != VALUE_TUPLE) foreign_member(e, d, name, (struct location){0});
+    if (d && !d->notes && builtin_find(name))
+        front_note(e, d, expression->operator_at, "functions stand before their argument: `%s(...)`", name);
     return value_error(expression->at);
 }
 
@@ -302,23 +338,33 @@ struct value elaborate_value(struct elaborator *e, const struct ast_expression *
     return value_read(e, elaborate(e, expression));
 }
 
+/* What was reported, to hang notes on, or NULL. */
+static struct diagnostic *report_no_integer(struct elaborator *e, const struct ast_expression *expression,
+                                            struct value v, const char *what) {
+    if (value_is_error(v)) return NULL;
+    return front_report(e, DIAGNOSTIC_E0501, expression->at, "%s must be an integer known when compiling; `%s` is %s",
+                        what, front_source(e, expression),
+                        v.kind == VALUE_RUN || v.kind == VALUE_HOST ? "known only when running" : front_describe(e, v));
+}
+
 bool elaborate_integer(struct elaborator *e, const struct ast_expression *expression, const char *what,
                        wide_integer *result) {
     struct value v = elaborate_value(e, expression);
-    if (v.kind == VALUE_INTEGER) {
-        *result = v.integer;
-        return true;
-    }
-    if (!value_is_error(v))
-        front_report(e, DIAGNOSTIC_E0501, expression->at, "%s must be an integer known when compiling; `%s` is %s",
-                     what, front_source(e, expression),
-                     v.kind == VALUE_RUN || v.kind == VALUE_HOST ? "known only when running" : front_describe(e, v));
-    return false;
+    if (v.kind != VALUE_INTEGER) report_no_integer(e, expression, v, what);
+    else *result = v.integer;
+    return v.kind == VALUE_INTEGER;
 }
 
 bool elaborate_extent(struct elaborator *e, const struct ast_expression *expression, int64_t *extent) {
-    wide_integer number;
-    if (!elaborate_integer(e, expression, "the extent of a tile", &number)) return false;
+    struct value v = elaborate_value(e, expression);
+    if (v.kind != VALUE_INTEGER) {
+        struct diagnostic *d = report_no_integer(e, expression, v, "the extent of a tile");
+        if (v.kind == VALUE_RUN || v.kind == VALUE_HOST)
+            front_note(e, d, expression->at,
+                       "take a fixed extent: what a tile has outside of its view reads as 0 and is not written");
+        return false;
+    }
+    wide_integer number = v.integer;
     if (number < 1 || number > (1 << 24)) {
         front_report(e, DIAGNOSTIC_E0502, expression->at, "the extent of a tile is between 1 and 2^24; `%s` is not",
                      front_source(e, expression));
@@ -444,6 +490,11 @@ static struct value elaborate_binary(struct elaborator *e, const struct ast_expr
         return control_logical(e, expression);
     struct value a = elaborate_value(e, expression->left);
     struct value b = elaborate_value(e, expression->right);
+    const struct ast_expression *left = expression->left, *right = expression->right;
+    if (expression->operation == OPERATOR_DIVIDE && left->kind == EXPRESSION_INTEGER &&
+        right->kind == EXPRESSION_INTEGER && right->integer.value && left->integer.value % right->integer.value)
+        front_report(e, DIAGNOSTIC_W1009, expression->at, "this is %llu: the quotient of two integers is cut off",
+                     (unsigned long long)(left->integer.value / right->integer.value));
     return operate_binary(e, expression->operation, a, b, expression->at);
 }
 

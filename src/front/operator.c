@@ -145,6 +145,8 @@ static struct value report_dot(struct elaborator *e, struct value a, struct valu
                                         front_describe(e, a), front_describe(e, b), why);
     front_note_shape(e, d, a, "the left side");
     front_note_shape(e, d, b, "the right side");
+    if (value_is_tile(a) && value_is_tile(b) && a.run->type->rank == 1 && b.run->type->rank == 1)
+        front_note(e, d, at, "the inner product of two rows is `sum(a * b)`");
     return value_error(at);
 }
 

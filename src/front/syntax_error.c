@@ -326,6 +326,17 @@ static bool is_left_out(struct parser *parser, struct expected expected, const s
         parser_report(parser, DIAGNOSTIC_E0101, t[0].at, "there is no `**`: write `pow(x, y)`, or `x * x`");
         return true;
     }
+    if (t[0].kind == TOKEN_IF && expects_operator(expected)) { /* y = a if c else b; */
+        parser_report(parser, DIAGNOSTIC_E0101, t[0].at,
+                      "one of two values is written `c ? a : b`, element by element `where(c, a, b)`");
+        return true;
+    }
+    if (t[0].kind == '*' && t[1].kind == TOKEN_TYPE && !token_stream_in_body(parser) && expects(expected, "'['")) {
+        parser_report(parser, DIAGNOSTIC_E0101, t[0].at,
+                      "a pointer is written `*%s`, a view `in %s[N]` with its extents", text_of(parser, &t[1]),
+                      text_of(parser, &t[1]));
+        return true;
+    }
     return false;
 }
 
