@@ -176,6 +176,47 @@ static void test_ranges(struct arena *arena)
         wrong("the range in the else", "n");
 }
 
+/* Where both ends count: the greater magnitude, all bits below the highest, a divisor of 1, the last round. */
+static void test_ends(struct arena *arena)
+{
+    struct ir_module *module = parse(arena, "kernel @k(%n: i32, %m: i32, %h: i64) grid(1) {\n"
+                                            "    %least = constant value(-20) : i32\n"
+                                            "    %most = constant value(5) : i32\n"
+                                            "    %one = constant value(1) : i32\n"
+                                            "    %up = max %n, %least : i32\n"
+                                            "    %mixed = min %up, %most : i32\n"
+                                            "    %size = abs %mixed : i32\n"
+                                            "    %positive = max %m, %one : i32\n"
+                                            "    %small = min %positive, %most : i32\n"
+                                            "    %whole = div %positive, %small : i32\n"
+                                            "    %both = or %small, %most : i32\n"
+                                            "    %ten = constant value(10) : i32\n"
+                                            "    %eight = constant value(8) : i32\n"
+                                            "    %low = min %positive, %eight : i32\n"
+                                            "    %joined = or %low, %most : i32\n"
+                                            "    %far = constant value(2147483647) : i32\n"
+                                            "    %near = constant value(2147483637) : i32\n"
+                                            "    for %ends: i32 = %one to %near step %ten {\n"
+                                            "        yield\n"
+                                            "    }\n"
+                                            "    for %wraps: i32 = %one to %far step %ten {\n"
+                                            "        yield\n"
+                                            "    }\n"
+                                            "    return\n"
+                                            "}\n");
+    const struct ranges *ranges = ranges_analyse(module->first, arena);
+    expect_range(ranges, module, "mixed", -20, 5);
+    expect_range(ranges, module, "size", 0, 20);
+    expect_range(ranges, module, "whole", 0, INT32_MAX);
+    expect_range(ranges, module, "both", 5, 7);
+    expect_range(ranges, module, "joined", 5, 15);
+    checks += 2;
+    if (!range_loop_ends(ranges, find(module, "ends")->block->parent))
+        wrong("the end of the loop", "ends");
+    if (range_loop_ends(ranges, find(module, "wraps")->block->parent))
+        wrong("the end of the loop", "wraps");
+}
+
 static void test_assumptions(struct arena *arena)
 {
     struct ir_module *module = parse(arena, "kernel @k(%n: index, %m: index) grid(1) {\n"
@@ -242,6 +283,10 @@ static const char divisibility_text[] = "kernel @k(%x: view<f32, [?, ?], [?, 1],
                                         "    %stt = splat %st : index[128, 128]\n"
                                         "    %rs = mul %rb, %stt : index[128, 128]\n"
                                         "    %off = add %rs, %cb : index[128, 128]\n"
+                                        "    %lesser = min %o, %o2 : index\n"
+                                        "    %greater = max %o2, %o : index\n"
+                                        "    %which = compare predicate(lt) %r, %q : bool[128]\n"
+                                        "    %either = select %which, %t, %j : index[128]\n"
                                         "    for %k: index = %c24 to %n step %c64 {\n"
                                         "        %kk = add %k, %c64 : index\n"
                                         "        yield\n"
@@ -290,6 +335,9 @@ static void test_divisibility(struct arena *arena)
     expect_divisibility(table, module, "off", 1, 8, 128, 1);
     expect_divisibility(table, module, "off", 0, 1, 1, 1);
     expect_divisibility(table, module, "k", 0, 8, 1, 1);
+    expect_divisibility(table, module, "lesser", 0, 8, 1, 1);
+    expect_divisibility(table, module, "greater", 0, 8, 1, 1);
+    expect_divisibility(table, module, "either", 0, 1, 1, 1); /* each element from another run */
     expect_divisibility(table, module, "n", 0, 1, 1, 1);
 }
 
@@ -312,13 +360,20 @@ static void test_uniformity(struct arena *arena)
                                             "        %a2 = add %a, %one : index\n"
                                             "        yield %a2\n"
                                             "    }\n"
+                                            "    %first = compare predicate(lt) %b, %one : bool\n"
+                                            "    %chosen = if %first {\n"
+                                            "        yield %n\n"
+                                            "    } else {\n"
+                                            "        yield %one\n"
+                                            "    } : index\n"
                                             "    return\n"
                                             "}\n");
     const struct uniformities *table = uniformity_analyse(module->first, arena);
     static const struct { const char *name; bool one, grid;
     } wanted[] = {{"b", true, false},  {"c", true, true},  {"d", true, false}, {"s", true, true},   {"t", false, true},
                   {"st", false, true}, {"ss", true, true}, {"v", true, false}, {"w", false, false}, {"r", true, false},
-                  {"a2", true, false}}; /* instances run different numbers of rounds */
+                  {"a2", true, false}, /* instances run different numbers of rounds */
+                  {"chosen", true, false}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         struct uniformity known = uniformity_of(table, find(module, wanted[i].name));
         checks++;
@@ -408,8 +463,8 @@ static void test_liveness(struct arena *arena)
 
 int main(void)
 {
-    static void (*const tests[])(struct arena *) = {test_ranges, test_assumptions, test_divisibility, test_uniformity,
-                                                    test_machine, test_aliasing, test_liveness};
+    static void (*const tests[])(struct arena *) = {test_ranges,     test_ends,    test_assumptions, test_divisibility,
+                                                    test_uniformity, test_machine, test_aliasing,    test_liveness};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct arena *arena = arena_create();
         tests[i](arena);
