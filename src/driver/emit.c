@@ -104,8 +104,9 @@ static bool emit_parts(struct compilation *compilation) {
          is_text = options->emit != EMIT_CUBIN && options->emit != EMIT_FATBIN;
     bool fits = !output || parts.list.count <= 1 || (is_joined && is_text);
     if (parts.list.count == 0)
-        driver_error("nothing to make: -arch names no GPU, and %s is made for GPUs alone; code for processors is in the "
-                     "object, and --emit=llvm shows its source", suffix + 1);
+        driver_error("nothing to make: -arch names no GPU, and %s is made for GPUs alone; code for processors is in "
+                     "the object, and --emit=llvm shows its source",
+                     suffix + 1);
     else if (!fits)
         driver_error("%d instances give a file each; choose one with --spec and -arch, or leave -o away%s",
                      parts.list.count, is_text ? ", or have all behind each other with -o -" : "");

@@ -158,8 +158,9 @@ static void print_image(const struct object *object, const Elf64_Shdr *names, co
     else {
         printf(", architecture %d\n", architecture);
         for (int i = 0; i < kernel_count; i++)
-            printf("        %s: %d registers, %lld bytes shared, %lld bytes local\n", object_shown(object, kernels[i].symbol),
-                   kernels[i].registers, (long long)kernels[i].shared_bytes, (long long)kernels[i].local_bytes);
+            printf("        %s: %d registers, %lld bytes shared, %lld bytes local\n",
+                   object_shown(object, kernels[i].symbol), kernels[i].registers, (long long)kernels[i].shared_bytes,
+                   (long long)kernels[i].local_bytes);
         if (!variant_of(object, names, index, &descriptor)) return;
         print_launch(&descriptor.variant);
         const char *summary = summary_of(object, &descriptor);

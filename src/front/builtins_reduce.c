@@ -168,14 +168,16 @@ static struct value wrong_function(struct elaborator *e, struct call *call, stru
     static const char *const reductions[] = {"max", "min", "sum", "any", "all"};
     const char *name = function.kind == VALUE_BUILTIN ? function.builtin->name : NULL;
     if (!name) return call_wrong(e, call, function, "a function of the source as its second argument");
-    struct diagnostic *d = front_report(
-        e, DIAGNOSTIC_E0306, function.at, "`reduce` takes a function of the source, and `%s` is one of the language", name);
+    struct diagnostic *d =
+        front_report(e, DIAGNOSTIC_E0306, function.at,
+                     "`reduce` takes a function of the source, and `%s` is one of the language", name);
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
         if (strcmp(name, reductions[i]) == 0) {
             front_note(e, d, call->at, "`%s(x, axis = k)` is that reduction, `%s(x)` goes over all axes", name, name);
             return value_error(call->at);
         }
-    front_note(e, d, call->at, "declare one over scalars, left then right, such as `fn f(a: f32, b: f32) -> f32 = ...;`");
+    front_note(e, d, call->at,
+               "declare one over scalars, left then right, such as `fn f(a: f32, b: f32) -> f32 = ...;`");
     return value_error(call->at);
 }
 

@@ -119,8 +119,9 @@ struct ir_value *convert_to_memory(struct elaborator *e, struct value v, const s
     if (!element_same_language(from, type->element) && widens(from, type->element) && !v.enumeration) {
         const char *word = element_word(type->element);
         struct diagnostic *d =
-            front_report(e, DIAGNOSTIC_E0304, v.at, "%s is %s, the elements are %s: nothing converts on its way to memory",
-                         what, front_describe(e, v), word);
+            front_report(e, DIAGNOSTIC_E0304, v.at,
+                         "%s is %s, the elements are %s: nothing converts on its way to memory", what,
+                         front_describe(e, v), word);
         front_note(e, d, v.at, "convert it: `%s(...)`", word);
         return NULL;
     }
