@@ -71,7 +71,7 @@ enum {
     LAUNCH_OVERLAP = 6, /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
     LAUNCH_PRIORITY = 8,
     MAX_ATTRIBUTES = 3,
-    OVERLAP_SINCE = 90, /* compute capability */
+    OVERLAP_SINCE = 90, /* architecture of the code */
     LIBRARY_BINARY_IS_PRESERVED = 1,
     CAPTURE_RELAXED = 2,
     HOST_PORTABLE_AND_MAPPED = 3,
@@ -758,11 +758,11 @@ static struct launch_attribute *add_attribute(struct launch_config *config, int 
     return attribute;
 }
 
-/* What a device has nothing like is left out: it could only make the launch sooner. */
+/* What a device has nothing like is left out: it could only make the launch sooner.  So is overlap for code of earlier
+ * architectures (PTX that the driver compiled): that does not wait for what it reads. */
 TILE_RT_COLD static void add_options(const struct tile_rt_call *call, struct launch_config *config)
 {
-    if ((call->options->flags & TILE_LAUNCH_OVERLAP) != 0 &&
-        cuda.devices[call->device].architecture >= OVERLAP_SINCE)
+    if ((call->options->flags & TILE_LAUNCH_OVERLAP) != 0 && (int)call->target->architecture >= OVERLAP_SINCE)
         add_attribute(config, LAUNCH_OVERLAP)->value.number = 1;
     if (call->options->priority != 0)
         add_attribute(config, LAUNCH_PRIORITY)->value.number = call->options->priority;

@@ -294,6 +294,14 @@ static void prologue(struct lowering *l) {
     l->block_count = LLVMBuildZExt(e, blocks, l->i64, "");
 }
 
+/* A launch may let the kernel begin while the one in front of it in the stream ends (TILE_LAUNCH_OVERLAP): it waits
+ * before it touches memory.  No kernel says when the next may begin (griddepcontrol.launch_dependents): that one
+ * begins as the blocks end.  On an H200 saying it won nothing beyond that, and took 1.2 ns a block in all launches:
+ * sums of 16384 rows of 1024 bf16 23.6 us instead of 15.0.  The wait is free there. */
+static void wait_for_neighbour(struct lowering *l) {
+    if (l->row->major >= 9) ptx_emit(l, PTX_GRID_WAIT, l->nothing, NULL, 0, NULL);
+}
+
 bool nvptx_lower(struct lowering *l) {
     int errors = l->options->diagnostics->errors;
     if (l->function->warps < 1 || l->function->warps > 32)
@@ -311,6 +319,7 @@ bool nvptx_lower(struct lowering *l) {
     open_debug(l);
     facts_open(l);
     prologue(l);
+    wait_for_neighbour(l);
     lower_block(l, l->function->body);
     LLVMBuildRetVoid(l->builder);
     LLVMBuildBr(l->entry, body);

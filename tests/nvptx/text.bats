@@ -269,3 +269,22 @@ END
     grep -q 'ld\.global\.cs\.v4' rows_product.0.sm_90a.ptx
     grep -q 'ld\.global\.nc\.v4' rows_product.0.sm_90a.ptx
 }
+
+@test "a kernel waits for the one in front of it before it touches memory, on sm_90 and later" {
+    cat >beside.tile <<'END'
+kernel sums(x: in f32[M, N], y: out f32[M]) const(B: {512} >= N) grid(r: M) { y[r] = sum(x[r, 0 +: B]); }
+kernel product(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N]) grid(i: cdiv(M, 128), j: cdiv(N, 128)) {
+    var acc: f32[128, 128] = 0.0;
+    for k in 0..K step 64 { acc += a[i*128 +: 128, k +: 64] @ b[k +: 64, j*128 +: 128]; }
+    c[i*128 +: 128, j*128 +: 128] = bf16(acc);
+}
+END
+    "$TILECC" -arch=sm_90a,sm_80 --emit=ptx beside.tile
+    for kernel in sums product; do
+        wait=$(line '^[[:space:]]*griddepcontrol\.wait;' "beside_$kernel.0.sm_90a.ptx")
+        touch=$(line '(ld|st)\.global|cp\.async|prefetch' "beside_$kernel.0.sm_90a.ptx")
+        [ "$wait" -lt "$touch" ]
+        ! grep -q launch_dependents "beside_$kernel.0.sm_90a.ptx" # a kernel of small blocks would take half as long again
+        ! grep -q griddepcontrol "beside_$kernel.0.sm_80.ptx"
+    done
+}

@@ -551,6 +551,24 @@ static void options(void)
     DRIVER_OK(cu.wait(stream));
     EXPECT(is_right(ELEMENTS, 2));
 }
+/* Launches that overlap and add to what the one before has written; code from PTX of an earlier architecture, too. */
+static void options_in_turn(void)
+{
+    struct tile_launch_options options = {sizeof options, TILE_LAUNCH_OVERLAP, 0, 0};
+    struct tile_f32_1 x, y;
+    struct CUstream_st *stream;
+    enum { TIMES = 400 };
+    begin();
+    x = view(x_data, ELEMENTS);
+    y = view(y_data, ELEMENTS);
+    DRIVER_OK(cu.create_stream(&stream, 1));
+    for (int i = 0; i < TIMES; i++)
+        EXPECT_STATUS(gpu_scale_launch_ex(stream, 2.0f, &x, &y, &options), TILE_OK, "");
+    for (int i = 0; i < TIMES; i++)
+        EXPECT_STATUS(later_scale_launch_ex(stream, 2.0f, &x, &y, &options), TILE_OK, "");
+    DRIVER_OK(cu.wait(stream));
+    EXPECT(is_right(ELEMENTS, 2 * TIMES));
+}
 
 int main(int count, char **parameters)
 {
@@ -558,6 +576,7 @@ int main(int count, char **parameters)
         CASE(launches), CASE(arguments), CASE(other_architecture), CASE(no_current_context), CASE(capture_global),
         CASE(capture_thread), CASE(capture_relaxed), CASE(capture_loaded), CASE(threads), CASE(large_grids),
         CASE(lost_context), CASE(primary_reset), CASE(other_contexts), CASE(forked), CASE(query), CASE(variants), CASE(options),
+        CASE(options_in_turn),
         CASE(unload), CASE(later_architecture), CASE(later_architecture_refused), CASE(checks), CASE(two_devices), CASE(two_devices_threads), CASE(two_devices_capture), CASE(two_devices_lost),
     };
     pid_t child = fork();

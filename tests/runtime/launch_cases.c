@@ -185,6 +185,24 @@ static void options_older_device(void)
     EXPECT_STATUS(with(cu(&stream1), 0, &options), TILE_OK, "");
     EXPECT(cuda->last.attributes == 1 && cuda->last.overlap == 0 && cuda->last.priority == -1);
 }
+/* Code of an architecture before sm_90 does not wait for the kernel in front of it, on whatever device it runs. */
+static void options_older_code(void)
+{
+    static struct tile_rt_state state;
+    static const struct tile_rt_variant text[] = {{.state = &state, .image = "cubin, no: PTX of 80", .symbol = "t",
+                                                   .text = "", .threads = 128, SCALE_COMMON}};
+    static const struct tile_rt_target target = {"compute_80", TILE_RT_TARGET_ptx, 80, 0, 1, text};
+    static struct tile_rt_kernel kernel;
+    struct tile_launch_options options = sized();
+    struct scale_arguments arguments;
+    open_fake();
+    kernel = scale_kernel;
+    kernel.targets = &target;
+    kernel.target_count = 1;
+    options.flags = TILE_LAUNCH_OVERLAP;
+    EXPECT_STATUS(tile_rt_launch_ex(&kernel, cu(&stream0), scale_arguments(&arguments, 1), &options), TILE_OK, "");
+    EXPECT(cuda->last.function == (const void *)text[0].image && cuda->last.overlap == 0);
+}
 /* A grid beyond the limit goes in several launches, all with the options. */
 static void options_split_grid(void)
 {
@@ -408,6 +426,7 @@ int main(int count, char **arguments)
     static const struct test_case new[] = {
         CASE(variant_named), CASE(variant_does_not_fit), CASE(variant_absent), CASE(variant_and_environment),
         CASE(variant_checks), CASE(options_empty), CASE(options_set), CASE(options_variant), CASE(options_older_device),
+        CASE(options_older_code),
         CASE(options_split_grid), CASE(options_refused), CASE(profile), CASE(profile_threads),
     };
     static const struct test_case old[] = {CASE(variant_checks), CASE(old_options)};
