@@ -30,6 +30,7 @@ static const struct example examples[] = {
     {"tests/fuzz/hopper.tile", "along", "M=200 N=200 K=200", 0, 17},
     {"tests/fuzz/hopper.tile", "scaled", "M=136 N=136 K=264", 0, 17},
     {"tests/fuzz/hopper.tile", "summed", "M=200 N=64 K=264", 0, 17},
+    {"tests/fuzz/hopper.tile", "uneven", "M=136 N=104 K=264", 0, 0},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples, SCHEDULES = 5, MOST_STEPS = 4000000 };
 struct score { int made, reported; };
@@ -61,13 +62,13 @@ static void show_change(const char *name, int change, const char *text, const ch
     fflush(stdout);
 }
 
-/* Lines of which nothing ran are left alone. */
+/* Lines of which nothing ran are left alone, and, unless all is shown, what others may make good. */
 static void change_all(const char *name, struct fuzz_program *program, const struct fuzz_gpu_code *code,
                        const struct fuzz_memory *reference, int step, bool show, struct totals *totals)
 {
     const char *text = code->text.data;
     for (int c = 0; c < PTX_CHANGES; c++)
-        for (const char *at = NULL; (at = ptx_change_next(text, at, c));) {
+        for (const char *at = NULL; (show || !ptx_change_is_spare(c)) && (at = ptx_change_next(text, at, c));) {
             struct fuzz_gpu_code changed = {.shared_bytes = code->shared_bytes, .tolerance = code->tolerance};
             struct buffer problem = {0};
             if (code->ran[ptx_change_line(text, at)] && totals->places++ % step == 0 &&
@@ -75,7 +76,7 @@ static void change_all(const char *name, struct fuzz_program *program, const str
                 bool reported = is_reported(program, &changed, reference, SCHEDULES, MOST_STEPS, &problem);
                 totals->scores[c].made++;
                 totals->scores[c].reported += reported;
-                if (show)
+                if (show || (!reported && !ptx_change_is_spare(c)))
                     show_change(name, c, text, at, reported ? problem.data : "-");
             }
             buffer_free(&changed.text);
@@ -146,23 +147,23 @@ static void run(const struct example *example, bool show, struct totals *totals)
     arena_destroy(arena);
 }
 
-/* Changes of each kind that was tried are noticed, but where others make them good, and most of all. */
+/* What others do not make good is noticed; of twenty one may be where nobody looks, as code changes. */
 static bool is_enough(const struct totals *totals, bool show)
 {
-    int made = 0, reported = 0;
-    bool enough = true;
+    int made = 0, reported = 0, needed = 0, missed = 0;
     for (int c = 0; c < PTX_CHANGES; c++) {
         const struct score *score = &totals->scores[c];
-        bool missed = score->made && !score->reported && !ptx_change_is_spare(c);
+        bool spare = ptx_change_is_spare(c);
+        needed += spare ? 0 : score->made;
+        missed += spare ? 0 : score->made - score->reported;
         made += score->made;
         reported += score->reported;
-        enough &= !missed;
-        if (show || missed)
+        if (show)
             printf("%-40s %d of %d\n", ptx_change_name(c), score->reported, score->made);
     }
     printf("{\"tool\": \"hopper_test\", \"programs\": %d, \"failures\": %d, \"changed\": %d, \"reported\": %d}\n",
            totals->programs, totals->failures, made, reported);
-    return enough && reported * 10 >= made * 8;
+    return missed * 20 <= needed;
 }
 
 int main(int count, char **arguments)
