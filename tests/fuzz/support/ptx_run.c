@@ -350,6 +350,9 @@ static int registers_at_start(const struct machine *m)
     return each > MOST ? MOST : each;
 }
 
+/* A NaN as a float of 32 or 64 bits, a large number as others. */
+#define NEVER_SET UINT64_C(0x7ff7a5a57fb7a5a5)
+
 static void open_blocks(struct machine *m)
 {
     const struct ptx_function *kernel = &m->module->functions.data[m->kernel];
@@ -375,7 +378,8 @@ static void open_blocks(struct machine *m)
         struct thread *t = &m->all[i];
         uint64_t *registers = t->first_registers;
         uint32_t *marks = t->first_marks;
-        memset(registers, 0, sizeof *registers * (size_t)kernel->register_count);
+        for (int r = 0; r < kernel->register_count; r++)
+            registers[r] = NEVER_SET;
         memset(marks, 0, sizeof *marks * (size_t)kernel->register_count);
         *t = (struct thread){.number = i, .id = i % m->threads, .block = i / m->threads, .function = kernel,
                              .registers = registers, .first_registers = registers, .marks = marks,
