@@ -29,6 +29,23 @@ pattern() { awk -v n="$1" -v a="$2" 'BEGIN { for (i = 0; i < n; i++) printf " %d
     done
 }
 
+@test "signs of constants, and which of equals is picked" {
+    cat >edges.tile <<'END'
+const big: u64 = 9223372036854775808;
+const one: u64 = 1;
+kernel edges(y: out i64[N], x: in f32[M]) grid(p: cdiv(N, N)) {
+    y[0] = i64(-7 % 3);
+    y[1] = where(big > one, 1, 0);
+    let k = iota(8);
+    let none = sqrt(x[0] - x[0] - 1.0);                    // no number
+    y[2] = i64(argmin(where(k == 0, none, f32(9 - k))));
+    y[3] = i64(argmax(where(k < 3, f32(1), f32(2))));
+}
+END
+    expect 0 tilecc --interpret='edges([4], [1])' edges.tile
+    [ "$output" = 'y[0] = -1 1 7 3' ]
+}
+
 @test "without a call the entries are listed" {
     expect 0 tilecc --interpret "$SRCDIR/examples/softmax.tile"
     contains 'softmax_f32(x[M, N], y[M, N])'
