@@ -1,6 +1,6 @@
 /* Layouts of products.  wgmma fixes them: four warps hold 64 rows.  For mma.sync a grid of warps is chosen: all along
- * the rows where rows are looked at as a whole (a reduction along columns, or the result is a factor of another
- * product: both then stay inside a warp), else the grid that reads the fewest factors. */
+ * the rows where rows are looked at as a whole (a reduction along columns that runs as often as the product, or the
+ * result is a factor of another product: both then stay inside a warp), else the grid that reads the fewest factors. */
 #include "passes/product_layout.h"
 
 #include "passes/rewrite.h"
@@ -26,12 +26,21 @@ static bool is_loaded(const struct ir_value *value)
     return value->definition && value->definition->opcode == OP_LOAD;
 }
 
-struct looking { const struct ir_type *type; bool found; };
+struct looking { const struct ir_type *type; int depth; bool found; };
+
+/* Loops around an operation. */
+static int depth_of(const struct ir_operation *op)
+{
+    int depth = 0;
+    for (; op; op = op->block->parent)
+        depth += op->block->parent && rewrite_has_trait(op->block->parent, IR_TRAIT_LOOP);
+    return depth;
+}
 
 static void look(struct ir_operation *op, void *data)
 {
     struct looking *l = data;
-    if (op->opcode == OP_REDUCE && same_extents(op->operands[0]->type, l->type))
+    if (op->opcode == OP_REDUCE && same_extents(op->operands[0]->type, l->type) && depth_of(op) >= l->depth)
         l->found |= ir_number(op, IR_ATTRIBUTE_AXIS, 0) == 1;
     if (op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC)
         l->found |= same_extents(op->operands[0]->type, l->type) && !is_loaded(op->operands[0]);
@@ -40,9 +49,10 @@ static void look(struct ir_operation *op, void *data)
 /* Every product of a chain has the grid of the one that needs it: rows alone when any does. */
 static void look_at_products(struct ir_operation *op, void *data)
 {
-    struct looking *l = data, inner = { .type = op->result_count ? op->results[0]->type : NULL };
+    struct looking *l = data;
     if (op->opcode != OP_DOT && op->opcode != OP_DOT_ASYNC)
         return;
+    struct looking inner = { .type = op->results[0]->type, .depth = depth_of(op) };
     ir_walk(op->block->function->body, look, &inner);
     l->found |= inner.found;
 }

@@ -41,6 +41,7 @@ struct ahead {
     int read;                                                /* argument of the body: the slot that is read */
     const struct ir_type *type[2];                           /* of a step's factors */
     int steps;
+    const char *problem;                                     /* why not, of a loop that waits for copies for a product */
 };
 struct search { struct arena *arena; VECTOR(struct ir_operation *) loops; };
 
@@ -62,6 +63,12 @@ static bool is_read_by_product_alone(const struct ir_value *buffer, const struct
     return true;
 }
 
+static bool fails(struct ahead *a, const char *problem)
+{
+    a->problem = problem;
+    return false;
+}
+
 /* The loop's operations: a wait and a barrier in front, one product, copies, and what is pure. */
 static bool find_operations(struct ahead *a)
 {
@@ -74,12 +81,12 @@ static bool find_operations(struct ahead *a)
         switch (op->opcode) {
         case OP_DOT_ASYNC:
             if (a->dot)
-                return false;
+                return fails(a, "the loop holds more than one product");
             a->dot = op;
             break;
         case OP_DOT_WAIT:
             if (a->done || op->result_count != 1)
-                return false;
+                return fails(a, "the loop holds more than one product");
             a->done = op;
             break;
         case OP_CP_ASYNC: case OP_CP_COMMIT: vector_push(a->context->arena, &a->copies, op); break;
@@ -140,7 +147,8 @@ static bool plan_steps(struct ahead *a)
         a->type[factor] = ir_type_with_layout(types, step, layout);
         registers += layout_registers(layout); /* two steps, two elements a register */
     }
-    return registers <= MOST_REGISTERS;
+    return registers <= MOST_REGISTERS ||
+           fails(a, "the accumulator and two steps of fragments take more registers than there are");
 }
 
 static bool can_read_ahead(struct ahead *a)
@@ -287,7 +295,10 @@ bool pass_read_ahead(struct ir_function *function, struct pass_context *context)
     ir_walk(function->body, collect, &search);
     for (int i = 0; i < search.loops.count; i++) {
         struct ahead a = { .context = context, .function = function, .loop = search.loops.data[i] };
-        if (!can_read_ahead(&a) || !pass_fuel(context))
+        bool can = can_read_ahead(&a);
+        if (!can && a.problem)
+            pass_remark(context, a.dot->at, "fragments of this product are not read an iteration ahead: %s", a.problem);
+        if (!can || !pass_fuel(context))
             continue;
         pass_remark(context, a.loop->at, "fragments of the next iteration are read before this one ends");
         read_ahead(&a);

@@ -169,3 +169,38 @@ END
     sed -i 's/= 4)/= 2, persistent: bool = false)/' k.tile
     gives_settle 'cluster = 2 has no effect here: its blocks do not walk over programs'
 }
+
+@test "why fragments are not read an iteration ahead" {
+    local done='fragments of the next iteration are read before this one ends'
+    local not='fragments of this product are not read an iteration ahead:'
+    product "$slice"
+    gives sm_80 read_ahead "$done"
+    # rows that are summed behind the loop do not change how its product is spread over warps
+    cat >k.tile <<'END'
+kernel k(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N], r: out f32[M]) grid(m: cdiv(M, 128), n: cdiv(N, 256))
+{
+    var acc = f32[128, 256](0);
+    for k in 0..K step 64
+        acc += a[m*128 +: 128, k +: 64] @ b[k +: 64, n*256 +: 256];
+    c[m*128 +: 128, n*256 +: 256] = bf16(acc);
+    if (n == 0) r[m*128 +: 128] = sum(acc, axis = 1);
+}
+END
+    gives sm_80 read_ahead "$done"
+    cat >k.tile <<'END'
+kernel k(a: in bf16[M, K], b: in bf16[K, N], d: in bf16[K, N], c: out bf16[M, N], e: out bf16[M, N])
+    grid(m: cdiv(M, 128), n: cdiv(N, 128))
+{
+    var acc = f32[128, 128](0);
+    var other = f32[128, 128](0);
+    for k in 0..K step 64 {
+        let x = a[m*128 +: 128, k +: 64];
+        acc += x @ b[k +: 64, n*128 +: 128];
+        other += x @ d[k +: 64, n*128 +: 128];
+    }
+    c[m*128 +: 128, n*128 +: 128] = bf16(acc);
+    e[m*128 +: 128, n*128 +: 128] = bf16(other);
+}
+END
+    gives sm_80 read_ahead "$not the loop holds more than one product"
+}
