@@ -103,6 +103,28 @@ line() { grep -nE -m 1 -e "$1" "$2" | cut -d: -f1 | grep .; }
     done
 }
 
+@test "an atomic has the scope that it is given, and fences of that scope on the sides of its order" {
+    for scope in block:cta gpu:gpu system:sys; do
+        for order in relaxed:0:0 acquire:0:1 release:1:0 acq_rel:1:1; do
+            IFS=: read -r word before behind <<<"$order"
+            cat >k.tile <<END
+kernel k(c: inout i32[N], y: out i32[M]) grid(b: cdiv(N, N)) {
+    y[0] = atomic_add(c[0], 1, order = $word, scope = ${scope%:*});
+}
+END
+            "$TILECC" -arch=sm_80 --emit=ptx k.tile
+            sed 's/^[[:space:]]*//; s/^@%p[0-9]* //' k.0.sm_80.ptx | grep -E '^(atom|fence|membar)' >found
+            {
+                [ "$before" = 0 ] || echo "fence.acq_rel.${scope#*:};"
+                echo atom
+                [ "$behind" = 0 ] || echo "fence.acq_rel.${scope#*:};"
+            } >wanted
+            [ "$(grep -c "^atom[.a-z]*\.${scope#*:}\." found)" = 1 ] || { cat found; return 1; }
+            sed 's/^atom.*/atom/; s/;.*/;/' found | diff - wanted
+        done
+    done
+}
+
 @test "a release stands behind a barrier and a fence" {
     text unlock 1
     barrier=$(line '^bar\.sync' unlock)
