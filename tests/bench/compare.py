@@ -6,7 +6,7 @@ call them.  Every result is checked against float64 in the same run, outputs are
 cache is flushed before each sample, and all samples go into the JSON with the GPU's clocks and power.  Tables and plots are made
 from the JSON alone: see table.py.
 
-Groups of rows: memory (memory.py), matmul (products.py), attention (attention.py).
+Groups of rows: memory (memory.py), matmul (products.py), attention (attention.py), rewritten (rewritten.py: only when asked for).
 
 usage: compare.py --library libbench.so --out results.json [--only matmul,attention,softmax] [--sizes 4096,4096x14336x4096]
                   [--dtype bf16,f16] [--layouts NN,NT] [--lengths 1024,4096] [--heads 128,64] [--masks full,causal]
@@ -23,7 +23,7 @@ from table import is_right
 from timing import Meter, Timer, environment, median, ratios
 
 MEMORY_KERNELS = ["softmax", "layernorm", "rmsnorm", "gelu", "swiglu", "add", "rowsum", "saxpy"]
-GROUPS = ["memory", "matmul", "attention"]
+GROUPS = ["memory", "matmul", "attention", "rewritten"]
 
 
 def list_of(convert):
@@ -103,6 +103,9 @@ def rows(options, ours, assembled):
         import attention
         yield from attention.cases(ours, options.lengths or attention.LENGTHS, options.heads or attention.HEAD_SIZES, matrix_types,
                                    [mask == "causal" for mask in options.masks], options.peers)
+    if "rewritten" in options.only:
+        import rewritten
+        yield from rewritten.cases(ours, assembled)
     if wanted(options, "memory", MEMORY_KERNELS):
         import memory
         from case import DTYPE

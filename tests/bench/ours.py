@@ -3,6 +3,7 @@ code for sm_80 assembled for the GPU at hand, launched through the driver with t
 
 Tensors are only asked for data_ptr(), shape and stride(), so that this file needs no PyTorch."""
 import ctypes
+import math
 
 
 TILE_CPU = 0x435055  # the stream that means the host's processor
@@ -176,17 +177,15 @@ class Assembled:
                 return row
         return None
 
-    def bind_product(self, entry, a, b, c, processors, activation=0):
-        """matmul(a, b, no bias, c, activation); None when no instance fits."""
-        row = self.choose(entry, {"a": a, "b": b, "c": c})
+    def bind(self, entry, tensors, arguments, counts, processors):
+        """A function of no arguments that launches the instance that fits the tensors; None when there is none."""
+        row = self.choose(entry, tensors)
         if row is None:
             return None
-        knobs = knobs_of(row["label"])
-        counts = [-(-c.shape[0] // knobs["BM"]), -(-c.shape[1] // knobs["BN"])]
-        slots = slots_of([a, b, (1,), c, activation], counts)
+        slots = slots_of(arguments, counts)
         values = (ctypes.c_uint64 * len(slots))(*slots)
         parameters = (ctypes.c_void_p * 1)(ctypes.addressof(values))
-        blocks = counts[0] * counts[1]
+        blocks = math.prod(counts)
         if row["persistent"]:
             blocks = min(blocks, row["persistent"] * processors)
         function, launch_kernel = self.function(row), self.driver.cuda.cuLaunchKernel
@@ -195,6 +194,16 @@ class Assembled:
             status = launch_kernel(function, blocks, 1, 1, row["threads"], 1, 1, row["shared"], None, parameters, None) if blocks else 0
             if status:
                 raise RuntimeError(f"cuLaunchKernel gives {status} for {row['symbol']}")
-        launch.kept = (values, parameters, a, b, c)
+        launch.kept = (values, parameters, tensors)
         launch.label = row["label"]
         return launch
+
+    def bind_product(self, entry, a, b, c, processors, activation=0):
+        """matmul(a, b, no bias, c, activation); None when no instance fits."""
+        tensors = {"a": a, "b": b, "c": c}
+        row = self.choose(entry, tensors)
+        if row is None:
+            return None
+        knobs = knobs_of(row["label"])
+        counts = [-(-c.shape[0] // knobs["BM"]), -(-c.shape[1] // knobs["BN"])]
+        return self.bind(entry, tensors, [a, b, (1,), c, activation], counts, processors)

@@ -12,7 +12,7 @@ from plot import bars
 from timing import median
 
 VERSIONS = {"ours": "tilecc", "sm_80": "tilecc, sm_80 text", "cublas": "cuBLAS", "cudnn": "cuDNN", "torch": "PyTorch",
-            "inductor": "Inductor", "triton": "Triton", "flash": "PyTorch flash", "flex": "flex_attention"}
+            "inductor": "Inductor", "triton": "Triton", "flash": "PyTorch flash", "flex": "flex_attention", "plain": "tilecc, plain"}
 WHAT = ("kernel", "shape", "dtype", "layout", "mask")
 
 
