@@ -9,8 +9,8 @@
 #define CLEAN_UP RUN(simplify), RUN(cse), RUN(dce)
 /* From clean IR to the IR that code is made from: loops first, then facts. */
 #define VALUE_LEVEL                                                                                                   \
-    REQUIRED, CLEAN_UP, RUN(count_loops), RUN(fuse_dot), RUN(licm), RUN(unroll), CLEAN_UP, RUN(peel), CLEAN_UP,       \
-    RUN(licm), RUN(bounds), RUN(narrow), CLEAN_UP
+    REQUIRED, CLEAN_UP, RUN(direct_views), RUN(count_loops), RUN(fuse_dot), RUN(licm), RUN(unroll), CLEAN_UP,         \
+    RUN(peel), CLEAN_UP, RUN(licm), RUN(bounds), RUN(narrow), CLEAN_UP
 /* Layouts: choose, improve, then place what converting needs.  No cse behind stream: it computes again on purpose. */
 #define SCHEDULE_QUICK                                                                                                \
     RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)

@@ -224,3 +224,34 @@ remarked() {
         grep -q 'setmaxnreg' rewritten_batch.0.sm_90a.ptx
     done
 }
+
+@test "a part of a view, or a turn of it, is brought by TMA as the view itself is" {
+    cat >views.tile <<'END'
+fn block(a: in bf16[M, K], b: in bf16[K, N], m: i64, n: i64) -> f32[128, 128]
+{
+    var s = f32[128, 128](0);
+    for k in 0..K step 64 s += a[m*128 +: 128, k +: 64] @ b[k +: 64, n*128 +: 128];
+    return s;
+}
+kernel of_many(a: in bf16[Z, M, K], b: in bf16[Z, K, N], o: out f32[Z, M, N]) grid(m: cdiv(M, 128), n: cdiv(N, 128), z: Z)
+{
+    o[z, m*128 +: 128, n*128 +: 128] = block(a[z, .., ..], b[z, .., ..], m, n);
+}
+kernel turned(a: in bf16[K, M], b: in bf16[K, N], o: out f32[M, N]) grid(m: cdiv(M, 128), n: cdiv(N, 128))
+{
+    o[m*128 +: 128, n*128 +: 128] = block(trans(a), b, m, n);
+}
+kernel both(a: in bf16[Z, K, M], b: in bf16[K, N], o: out f32[Z, M, N]) grid(m: cdiv(M, 128), n: cdiv(N, 128), z: Z)
+{
+    let at = trans(a[z, .., ..]);
+    o[z, m*128 +: 128, n*128 +: 128] = block(at, b, m, n);
+}
+END
+    "$TILECC" -arch=sm_90a --emit=ptx views.tile
+    for kernel in of_many turned both; do
+        grep -q 'cp\.async\.bulk\.tensor.*shared.*global' "views_$kernel.0.sm_90a.ptx"
+        grep -q 'setmaxnreg' "views_$kernel.0.sm_90a.ptx"
+        grep -q 'wgmma\.mma_async' "views_$kernel.0.sm_90a.ptx"
+        clean sm_90a "views_$kernel.0.sm_90a.ptx"
+    done
+}

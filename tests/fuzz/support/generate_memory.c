@@ -185,6 +185,15 @@ static void store(struct generator *g, const struct known_view *view)
 
 /* ---- views of views ---- */
 
+static struct ir_value *extent_of(struct generator *g, struct ir_value *view, int dimension)
+{
+    const struct ir_type *index = ir_type_scalar(g->context, IR_INDEX);
+    struct ir_value *extent = ir_build_value(&g->builder, OP_EXTENT, index, 1, &view);
+    ir_set_number(extent->definition, IR_ATTRIBUTE_DIMENSION, dimension);
+    return extent;
+}
+
+/* Its dimensions go, end somewhere, or where the view ends, or are whole. */
 static void subview(struct generator *g, const struct known_view *view)
 {
     const struct ir_type *type = view->value->type;
@@ -201,6 +210,11 @@ static void subview(struct generator *g, const struct known_view *view)
         if (drops) {
             drop |= INT64_C(1) << d;
             continue;
+        }
+        if (random_chance(&g->random, 40)) {
+            operands[2 + 2 * d] = extent_of(g, view->value, d);
+            if (random_chance(&g->random, 50))
+                operands[1 + 2 * d] = fuzz_index(g, 0);
         }
         made.extent[made.rank] = IR_DYNAMIC;
         made.stride[made.rank++] = type->stride[d];
