@@ -39,25 +39,38 @@ static LLVMValueRef range_instruction(struct cpu_emitter *e, bool largest, LLVMV
                          6, arguments);
 }
 
-/* f32 and f64.  -0 < +0; NaN loses unless propagated. */
-static LLVMValueRef real_extreme(struct cpu_emitter *e, bool largest, LLVMValueRef a, LLVMValueRef b, enum ir_nan nan)
+static LLVMValueRef is_nan(struct cpu_emitter *e, LLVMValueRef a)
+{
+    return LLVMBuildFCmp(B, LLVMRealUNO, a, a, "");
+}
+
+/* f32 and f64.  -0 < +0; NaN loses unless propagated, a signalling one too, which AVX-512 and AArch64 turn into a NaN
+ * that wins.  quiet: `a` has been computed, and is no signalling one. */
+static LLVMValueRef real_extreme(struct cpu_emitter *e, bool largest, LLVMValueRef a, LLVMValueRef b, enum ir_nan nan,
+                                 bool quiet)
 {
     bool propagate = nan == IR_NAN_PROPAGATE && !PLANTED(cpu_loses_nan_in_min);
     if (e->arm && propagate)
         return cpu_binary_intrinsic(e, largest ? "llvm.maximum" : "llvm.minimum", a, b);
-    if (e->arm)
-        return cpu_binary_intrinsic(e, largest ? "llvm.maxnum" : "llvm.minnum", a, b);
+    if (e->arm) {
+        LLVMValueRef of_numbers = cpu_binary_intrinsic(e, largest ? "llvm.maxnum" : "llvm.minnum", a, b);
+        LLVMValueRef result = LLVMBuildSelect(B, is_nan(e, b), a, of_numbers, "");
+        return quiet ? result : LLVMBuildSelect(B, is_nan(e, a), b, result, "");
+    }
     LLVMTypeRef type = LLVMTypeOf(a);
     if (propagate) { /* not llvm.maximum: LLVM 19 narrows it to f16 and then loses a NaN on AVX2 */
         LLVMValueRef unordered = LLVMBuildFCmp(B, LLVMRealUNO, a, b, "");
-        return LLVMBuildSelect(B, unordered, LLVMBuildFAdd(B, a, b, ""), real_extreme(e, largest, a, b, IR_NAN_SKIP),
+        return LLVMBuildSelect(B, unordered, LLVMBuildFAdd(B, a, b, ""), real_extreme(e, largest, a, b, IR_NAN_SKIP, quiet),
                                "");
     }
     bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
     if (e->isa == CPU_WIDEST && vector) {
         bool wide = LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMDoubleTypeKind;
-        if (cpu_lanes(a) == (wide ? 8 : 16))
-            return range_instruction(e, largest, a, b, wide);
+        if (cpu_lanes(a) == (wide ? 8 : 16)) { /* of a value with itself: the value, or a quiet NaN */
+            if (!quiet)
+                a = range_instruction(e, largest, a, a, wide);
+            return range_instruction(e, largest, a, range_instruction(e, largest, b, b, wide), wide);
+        }
     }
     LLVMValueRef first = LLVMBuildFCmp(B, largest ? LLVMRealOGT : LLVMRealOLT, a, b, "");
     LLVMValueRef result = LLVMBuildSelect(B, first, a, b, ""); /* b when equal or unordered */
@@ -65,7 +78,7 @@ static LLVMValueRef real_extreme(struct cpu_emitter *e, bool largest, LLVMValueR
     LLVMValueRef same = largest ? LLVMBuildAnd(B, x, y, "") : LLVMBuildOr(B, x, y, "");
     result =
         LLVMBuildSelect(B, LLVMBuildFCmp(B, LLVMRealOEQ, a, b, ""), LLVMBuildBitCast(B, same, type, ""), result, "");
-    return LLVMBuildSelect(B, LLVMBuildFCmp(B, LLVMRealUNO, b, b, ""), a, result, "");
+    return LLVMBuildSelect(B, is_nan(e, b), a, result, "");
 }
 
 /* Copies of one operation on both halves, for what is two registers wide. */
@@ -89,7 +102,7 @@ static LLVMValueRef joined(struct cpu_emitter *e, LLVMValueRef low, LLVMValueRef
 }
 
 static LLVMValueRef extreme(struct cpu_emitter *e, bool largest, enum ir_element element, LLVMValueRef a,
-                            LLVMValueRef b, enum ir_nan nan)
+                            LLVMValueRef b, enum ir_nan nan, bool quiet)
 {
     if (!ir_is_float(element)) {
         bool is_signed = ir_is_signed(element);
@@ -97,9 +110,9 @@ static LLVMValueRef extreme(struct cpu_emitter *e, bool largest, enum ir_element
             e, largest ? (is_signed ? "llvm.smax" : "llvm.umax") : (is_signed ? "llvm.smin" : "llvm.umin"), a, b);
     }
     if (e->isa == CPU_WIDEST && !e->arm && element == IR_F64 && cpu_lanes(a) == 16)
-        return joined(e, real_extreme(e, largest, half_of(e, a, 0), half_of(e, b, 0), nan),
-                      real_extreme(e, largest, half_of(e, a, 1), half_of(e, b, 1), nan));
-    return real_extreme(e, largest, a, b, nan);
+        return joined(e, real_extreme(e, largest, half_of(e, a, 0), half_of(e, b, 0), nan, quiet),
+                      real_extreme(e, largest, half_of(e, a, 1), half_of(e, b, 1), nan, quiet));
+    return real_extreme(e, largest, a, b, nan, quiet);
 }
 
 static LLVMValueRef integer_division(struct cpu_emitter *e, bool remainder, enum ir_element element, LLVMValueRef a,
@@ -161,8 +174,8 @@ LLVMValueRef cpu_binary(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_el
     case OP_MUL: return real ? contract(e, LLVMBuildFMul(B, a, b, "")) : LLVMBuildMul(B, a, b, "");
     case OP_DIV: return real ? LLVMBuildFDiv(B, a, b, "") : integer_division(e, false, element, a, b);
     case OP_REM: return real ? cpu_float_remainder(e, element, a, b) : integer_division(e, true, element, a, b);
-    case OP_MIN: return extreme(e, false, element, a, b, nan);
-    case OP_MAX: return extreme(e, true, element, a, b, nan);
+    case OP_MIN: return extreme(e, false, element, a, b, nan, false);
+    case OP_MAX: return extreme(e, true, element, a, b, nan, false);
     case OP_AND: return LLVMBuildAnd(B, a, b, "");
     case OP_OR: return LLVMBuildOr(B, a, b, "");
     case OP_XOR: return LLVMBuildXor(B, a, b, "");
@@ -191,6 +204,8 @@ static const enum ir_opcode combine_opcode[] = {
 LLVMValueRef cpu_combine(struct cpu_emitter *e, enum ir_reduce_kind kind, enum ir_element element, LLVMValueRef a,
                          LLVMValueRef b, enum ir_nan nan)
 {
+    if ((kind == IR_REDUCE_MIN || kind == IR_REDUCE_MAX) && (element == IR_F32 || element == IR_F64))
+        return extreme(e, kind == IR_REDUCE_MAX, element, a, b, nan, true);
     return cpu_binary(e, combine_opcode[kind], element, a, b, nan);
 }
 
