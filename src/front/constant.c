@@ -28,8 +28,39 @@ static struct value from_bits(enum ir_element element, uint64_t bits, struct loc
 
 static double wide_to_double(wide_integer number) { return (double)number; }
 
+__extension__ typedef unsigned __int128 wide_magnitude;
+
+/* As a double that rounds to the element as the integer itself does: what does not fit 53 bits is cut off and folded
+ * into the lowest bit, so that nothing rounds twice. */
+static double integer_to_double(wide_integer number, enum ir_element element) {
+    wide_magnitude magnitude = number < 0 ? -(wide_magnitude)number : (wide_magnitude)number;
+    int drop = 0;
+    while (element != IR_F64 && magnitude >> drop >> 53) drop++;
+    if (!drop) return wide_to_double(number);
+    wide_magnitude kept = magnitude >> drop;
+    kept |= kept << drop != magnitude;
+    return number < 0 ? -(double)(kept << drop) : (double)(kept << drop);
+}
+
+/* Whether a finite number is beyond what rounds to the largest of the element.  8-bit floats have no infinity to tell
+ * it by: conversions give their largest number. */
+static bool is_too_large(double number, double rounded, enum ir_element element) {
+    if (element == IR_F8E4M3) return fabs(number) > 464; /* 448 and half the distance to what would be next */
+    if (element == IR_F8E5M2) return fabs(number) >= 61440; /* 57344 and half; a tie goes to what would be next */
+    return isinf(rounded);
+}
+
 static struct value integer_to_element(struct elaborator *e, struct value v, enum ir_element element, bool convert) {
-    if (ir_is_float(element)) return from_bits(element, ir_double_to_bits(element, wide_to_double(v.integer)), v.at);
+    if (ir_is_float(element)) {
+        double number = integer_to_double(v.integer, element);
+        struct value result = from_bits(element, ir_double_to_bits(element, number), v.at);
+        if (convert || !is_too_large(number, result.real.number, element)) return result;
+        struct buffer text = {0};
+        value_print_wide(&text, v.integer);
+        front_report(e, DIAGNOSTIC_E0502, v.at, "%s is too large for %s", text.data, ir_element_info[element].text);
+        buffer_free(&text);
+        return value_error(v.at);
+    }
     if (element == IR_BOOL && convert) return value_bool(v.integer != 0, v.at);
     if (!convert && !constant_fits(v.integer, element)) {
         struct buffer text = {0};
@@ -58,7 +89,7 @@ static struct value real_to_element(struct elaborator *e, struct value v, enum i
         number = number < 0 ? -fabs((double)rounded) : fabs((double)rounded);
     }
     struct value result = from_bits(element, ir_double_to_bits(element, number), v.at);
-    if (!convert && isinf(result.real.number) && !isinf(v.real.number)) {
+    if (!convert && isfinite(v.real.number) && is_too_large(number, result.real.number, element)) {
         front_report(e, DIAGNOSTIC_E0502, v.at, "%g is too large for %s", v.real.number, ir_element_info[element].text);
         return value_error(v.at);
     }
