@@ -115,7 +115,8 @@ struct value build_static_assert(struct elaborator *e, struct call *call, int de
                          ? call->argument[1].string
                          : front_source(e, call->expression->arguments.data[0]->value));
     else if (v.kind != VALUE_BOOL && !value_is_error(v))
-        front_report(e, DIAGNOSTIC_E0501, call->at, "`static_assert` takes a bool known when compiling, not %s",
-                     front_describe(e, v));
+        front_report(e, DIAGNOSTIC_E0501, call->at, "`static_assert` takes a bool known when compiling; this is %s",
+                     v.kind == VALUE_RUN || v.kind == VALUE_HOST ? "known only when running: `assert` takes it"
+                                                                 : front_describe(e, v));
     return (struct value){.kind = VALUE_VOID, .at = call->at};
 }

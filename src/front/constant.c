@@ -79,7 +79,7 @@ static struct value real_to_element(struct elaborator *e, struct value v, enum i
             if (element == IR_BOOL) return value_bool(v.real.number != 0, v.at);
             return from_bits(element, ir_double_to_bits(element, v.real.number), v.at);
         }
-        front_report(e, DIAGNOSTIC_E0304, v.at, "the number %g does not become %s by itself", v.real.number,
+        front_report(e, DIAGNOSTIC_E0304, v.at, "%s does not become %s by itself", front_describe(e, v),
                      element == IR_INDEX ? "i64" : ir_element_info[element].text);
         return value_error(v.at);
     }
@@ -139,7 +139,11 @@ struct value constant_to_element(struct elaborator *e, struct value v, enum ir_e
 static bool shift_integer(struct elaborator *e, enum ast_operator operation, wide_integer a, wide_integer b,
                           struct location at, wide_integer *result) {
     if (b < 0 || (operation == OPERATOR_SHIFT_LEFT && b > 100)) {
-        front_report(e, DIAGNOSTIC_E0505, at, "the distance of a shift of constants is not between 0 and 100");
+        struct buffer text = {0};
+        value_print_wide(&text, b);
+        front_report(e, DIAGNOSTIC_E0505, at, "constants are shifted to the left by 0 to 100, to the right by 0 or "
+                     "more bits; this is %s", text.data);
+        buffer_free(&text);
         return false;
     }
     if (operation == OPERATOR_SHIFT_RIGHT) *result = b > 126 ? (a < 0 ? -1 : 0) : a >> (int)b;

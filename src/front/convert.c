@@ -156,10 +156,12 @@ static bool common_element(struct elaborator *e, int count, struct value *values
             *common = element;
         else if (*common != element && !widens(element, *common) && !element_same_language(element, *common)) {
             bool mixed = ir_is_integer(element) && ir_is_integer(*common);
+            bool wider = ir_element_info[element].bits > ir_element_info[*common].bits || !ir_is_float(*common);
+            enum ir_element asked = ir_is_float(element) && wider ? element : *common;
             struct diagnostic *d = front_report(
                 e, mixed ? DIAGNOSTIC_E0305 : DIAGNOSTIC_E0304, at,
                 "%s: %s and %s do not go together; convert one of them, such as `%s(...)`", what, element_word(*common),
-                element_word(element), element_word(ir_is_float(element) ? element : *common));
+                element_word(element), element_word(asked));
             for (int j = 0; j < count; j++)
                 if (values[j].kind == VALUE_RUN)
                     front_note_shape(e, d, values[j], j ? "the right side" : "the left side");

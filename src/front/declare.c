@@ -28,7 +28,7 @@ int spelling_distance(const char *a, const char *b, int limit) {
     return distance < limit ? distance : limit;
 }
 
-const char *declare_nearest(struct front *front, struct file_scope *file, const char *name) {
+const char *declare_nearest(struct front *front, struct file_scope *file, const char *name, bool only_enums) {
     const char *near = NULL;
     int best = (int)strlen(name) / 3 + 1;
     struct file_scope *scopes[2] = {file, front->standard};
@@ -36,6 +36,8 @@ const char *declare_nearest(struct front *front, struct file_scope *file, const 
         if (!scopes[k]) continue;
         for (int o = -1; o < scopes[k]->opened.count; o++)
             for (struct global *g = (o < 0 ? scopes[k] : scopes[k]->opened.data[o])->first; g; g = g->next) {
+                if (g->declaration->kind == DECLARATION_KERNEL) continue; /* nothing in a source names one */
+                if (only_enums && g->declaration->kind != DECLARATION_ENUM) continue;
                 int distance = spelling_distance(name, g->name, best);
                 if (distance < best) {
                     best = distance;
@@ -51,6 +53,15 @@ const char *declare_nearest(struct front *front, struct file_scope *file, const 
 static struct global *find_own(const struct file_scope *file, const char *name) {
     for (struct global *g = file->first; g; g = g->next)
         if (g->name == name) return g;
+    return NULL;
+}
+
+/* A kernel of a file that is opened: known by no name, and so only by messages. */
+struct global *declare_find_kernel(const struct file_scope *file, const char *name) {
+    for (int i = 0; file && i < file->opened.count; i++) {
+        struct global *g = find_own(file->opened.data[i], name);
+        if (g && g->declaration->kind == DECLARATION_KERNEL) return g;
+    }
     return NULL;
 }
 
@@ -180,10 +191,27 @@ static struct file_scope *add_file(struct front *front, const struct ast_file *f
     return scope;
 }
 
+/* A name of `import … as` is one of the file's, for one import. */
+static bool check_module_name(struct front *front, const struct file_scope *scope, const struct ast_declaration *d) {
+    const struct global *own = find_own(scope, d->name.text);
+    struct location before = own ? own->declaration->at : (struct location){0};
+    for (int i = 0; !before.source && scope->file->declarations.data[i] != d; i++) {
+        const struct ast_declaration *other = scope->file->declarations.data[i];
+        if (other->kind == DECLARATION_IMPORT && other->name.text == d->name.text) before = other->name.at;
+    }
+    if (!before.source) return true;
+    struct diagnostic *r = diag_report(front->diagnostics, DIAGNOSTIC_E0202, d->name.at,
+                                       "`%s` is already declared in this file", d->name.text);
+    diag_note(front->diagnostics, r, before, "it was declared here");
+    return false;
+}
+
 static void connect_imports(struct front *front, struct file_scope *scope) {
     for (int i = 0; i < scope->file->declarations.count; i++) {
         const struct ast_declaration *d = scope->file->declarations.data[i];
-        if (d->kind != DECLARATION_IMPORT || !d->imported) continue;
+        if (d->kind != DECLARATION_IMPORT) continue;
+        if (d->name.text && !check_module_name(front, scope, d)) continue;
+        if (!d->imported) continue;
         struct file_scope *imported = scope_of(front, d->imported);
         if (!imported) continue;
         if (!d->name.text) vector_push(front->arena, &scope->opened, imported);

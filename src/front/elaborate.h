@@ -58,7 +58,9 @@ bool declare_by_author(const struct file_scope *file, const char *name);
 bool declare_is_lost(const struct file_scope *file, const char *name);
 /* The value of a const, a type for an enum; reports cycles. */
 struct value declare_value(struct front *front, struct global *global, struct location at);
-const char *declare_nearest(struct front *front, struct file_scope *file, const char *name); /* spelling hint or NULL */
+/* Spelling hint or NULL. */
+const char *declare_nearest(struct front *front, struct file_scope *file, const char *name, bool only_enums);
+struct global *declare_find_kernel(const struct file_scope *file, const char *name);
 int spelling_distance(const char *a, const char *b, int limit);
 
 /* ---- one walk ---- */

@@ -49,13 +49,28 @@ static bool is_said(struct elaborator *e, const char *name, struct location at) 
     return false;
 }
 
+static const char *scalar_nearest(const char *name, int *best) {
+    const char *near = NULL;
+    for (int i = 0; i < AST_SCALAR_COUNT; i++) {
+        int distance = spelling_distance(name, ast_scalar_word((enum ast_scalar)i), *best);
+        if (distance >= *best) continue;
+        *best = distance;
+        near = ast_scalar_word((enum ast_scalar)i);
+    }
+    return near;
+}
+
 /* B, BM, TILE_N: what the author means to be a number. */
 static bool looks_like_extent(const char *name) {
     return name[0] >= 'A' && name[0] <= 'Z' && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(name);
 }
 
-static struct value report_unknown(struct elaborator *e, const char *name, struct location at) {
+static struct value global_value(struct elaborator *e, struct global *global, struct location at);
+
+static struct value report_unknown(struct elaborator *e, const char *name, struct location at, bool is_type) {
     if (is_said(e, name, at)) return lost_value(e, at);
+    struct global *kernel = declare_find_kernel(e->file, name);
+    if (kernel) return global_value(e, kernel, at);
     const struct global *behind = e->file ? declared_behind_import(e->file, name) : NULL;
     if (behind) {
         note_import(e, front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known in this file", name), behind);
@@ -66,6 +81,7 @@ static struct value report_unknown(struct elaborator *e, const char *name, struc
     int best = (int)strlen(name) / 3 + 1;
     for (struct scope *s = e->scope; s; s = s->is_function ? NULL : s->parent)
         for (struct binding *b = s->first; b; b = b->next) {
+            if (is_type && b->value.kind != VALUE_TYPE) continue;
             int distance = spelling_distance(name, b->name, best);
             if (distance < best) {
                 best = distance;
@@ -73,8 +89,8 @@ static struct value report_unknown(struct elaborator *e, const char *name, struc
             }
         }
     int distance = best;
-    const char *builtin = builtin_nearest(name, &distance);
-    if (!near) near = declare_nearest(e->front, e->file, name);
+    const char *builtin = is_type ? scalar_nearest(name, &distance) : builtin_nearest(name, &distance);
+    if (!near) near = declare_nearest(e->front, e->file, name, is_type);
     if (builtin && (distance < best || !near)) near = builtin;
     struct diagnostic *d = front_report(
         e, DIAGNOSTIC_E0201, at, near ? "`%s` is not known; did you mean `%s`?" : "`%s` is not known", name, near);
@@ -123,7 +139,7 @@ static struct value global_value(struct elaborator *e, struct global *global, st
     }
 }
 
-struct value elaborate_name(struct elaborator *e, const char *name, struct location at) {
+static struct value find_name(struct elaborator *e, const char *name, struct location at, bool is_type) {
     struct binding *binding = scope_find(e, name);
     if (binding) {
         struct value v = binding->value;
@@ -147,13 +163,17 @@ struct value elaborate_name(struct elaborator *e, const char *name, struct locat
     if (builtin) return (struct value){.kind = VALUE_BUILTIN, .at = at, .builtin = builtin};
     struct value special;
     if (special_name(name, at, &special)) return special;
-    return report_unknown(e, name, at);
+    return report_unknown(e, name, at, is_type);
+}
+
+struct value elaborate_name(struct elaborator *e, const char *name, struct location at) {
+    return find_name(e, name, at, false);
 }
 
 /* ---- members ---- */
 
 static struct value enum_member(struct elaborator *e, const struct enumeration *enumeration, const char *name,
-                                struct location at) {
+                                struct location at, struct location name_at) {
     for (int i = 0; i < enumeration->count; i++)
         if (strcmp(enumeration->members[i], name) == 0) {
             struct value v = {.kind = VALUE_ENUMERATOR,
@@ -173,10 +193,10 @@ static struct value enum_member(struct elaborator *e, const struct enumeration *
         }
     }
     struct diagnostic *d =
-        front_report(e, DIAGNOSTIC_E0205, at,
+        front_report(e, DIAGNOSTIC_E0205, name_at,
                      near ? "the enum `%s` has no member `%s`; did you mean `%s`?" : "the enum `%s` has no member `%s`",
                      enumeration->name, name, near);
-    if (near) front_fixit(e, d, at, near);
+    if (near) front_fixit(e, d, name_at, near);
     return value_error(at);
 }
 
@@ -196,12 +216,19 @@ static struct value view_pointer(struct elaborator *e, const struct view_value *
     return value_run(ir_build_value(&e->builder, OP_VIEW_POINTER, pointer, 1, (struct ir_value *[]){view->run}), at);
 }
 
+static void note_behind_module(struct elaborator *e, struct diagnostic *d, const struct file_scope *module,
+                               const char *name) {
+    for (int i = 0; i < module->opened.count; i++)
+        for (const struct global *g = module->opened.data[i]->first; g; g = g->next)
+            if (g->name == name) note_import(e, d, g);
+}
+
 static struct value elaborate_member(struct elaborator *e, const struct ast_expression *expression) {
     struct value base = elaborate(e, expression->base);
     const char *name = expression->name;
     if (value_is_error(base)) return base;
     if (base.kind == VALUE_TYPE && base.type->kind == TYPE_ENUM)
-        return enum_member(e, base.type->enumeration, name, expression->at);
+        return enum_member(e, base.type->enumeration, name, expression->at, expression->operator_at);
     if (base.kind == VALUE_MODULE) {
         struct global *global = NULL;
         for (struct global *g = base.module->first; g; g = g->next)
@@ -210,9 +237,7 @@ static struct value elaborate_member(struct elaborator *e, const struct ast_expr
         if (declare_is_lost(base.module, name)) return lost_value(e, expression->at);
         struct diagnostic *d = front_report(e, DIAGNOSTIC_E0205, expression->operator_at,
                                             "the imported file does not declare `%s`", name);
-        for (int i = 0; i < base.module->opened.count; i++)
-            for (const struct global *g = base.module->opened.data[i]->first; g; g = g->next)
-                if (g->name == name) note_import(e, d, g);
+        note_behind_module(e, d, base.module, name);
         return value_error(expression->at);
     }
     if (base.kind == VALUE_VIEW) {
@@ -285,13 +310,15 @@ static const struct type *tuple_type(struct elaborator *e, const struct ast_type
 }
 
 static struct value named_type(struct elaborator *e, const struct ast_type *node) {
-    if (!node->module.text) return elaborate_name(e, node->name.text, node->at);
+    if (!node->module.text) return find_name(e, node->name.text, node->at, true);
     struct value module = elaborate_name(e, node->module.text, node->module.at);
     if (value_is_error(module)) return module;
     if (module.kind == VALUE_MODULE)
         for (struct global *g = module.module->first; g; g = g->next)
             if (g->name == node->name.text) return global_value(e, g, node->at);
-    front_report(e, DIAGNOSTIC_E0205, node->at, "`%s` has no type `%s`", node->module.text, node->name.text);
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0205, node->name.at, "`%s` has no type `%s`", node->module.text,
+                                        node->name.text);
+    if (module.kind == VALUE_MODULE) note_behind_module(e, d, module.module, node->name.text);
     return value_error(node->at);
 }
 
@@ -428,9 +455,17 @@ static struct value check_condition(struct elaborator *e, const struct ast_expre
         front_report(e, DIAGNOSTIC_E0303, expression->at, "%s is a bool, not %s", what, front_describe(e, v));
     bool number = v.kind == VALUE_INTEGER || (v.kind == VALUE_RUN && ir_is_integer(v.run->type->element)) ||
                   (v.kind == VALUE_HOST && v.host.element == IR_I64);
-    if (number && d) {
-        front_note(e, d, expression->at, "an integer is compared: `%s != 0`", front_source(e, expression));
-        front_fixit(e, d, expression->at, arena_printf(e->arena, "%s != 0", front_source(e, expression)));
+    const char *format = expression->kind == EXPRESSION_CONDITIONAL ? "(%s) != 0" : "%s != 0";
+    const char *compared = number && d ? arena_printf(e->arena, format, front_source(e, expression)) : NULL;
+    if (compared && value_is_tile(v)) {
+        front_note(e, d, expression->at, "choose element by element with `where(%s, a, b)`", compared);
+        if (choice && choice->right->at.line == choice->at.line)
+            front_fixit(e, d, choice->at,
+                        arena_printf(e->arena, "where(%s, %s, %s)", compared, front_source(e, choice->left),
+                                     front_source(e, choice->right)));
+    } else if (compared) {
+        front_note(e, d, expression->at, "an integer is compared: `%s`", compared);
+        front_fixit(e, d, expression->at, compared);
     }
     return value_error(expression->at);
 }

@@ -2,6 +2,7 @@
  * the shapes of the tiles with where each extent came from. */
 #include "front/elaborate.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool same_place(struct location a, struct location b) {
@@ -82,7 +83,11 @@ const char *front_describe(struct elaborator *e, struct value v) {
     case VALUE_ERROR: case VALUE_VOID: buffer_puts(&text, "nothing"); break;
     case VALUE_TYPE: buffer_puts(&text, "the type "); value_print_type(&text, v.type); break;
     case VALUE_INTEGER: buffer_puts(&text, "the integer "); value_print_wide(&text, v.integer); break;
-    case VALUE_REAL: buffer_printf(&text, "the number %g", v.real.number); break;
+    case VALUE_REAL:
+        buffer_puts(&text, "the number ");
+        buffer_printf(&text, fabs(v.real.number) < 1e6 && v.real.number == trunc(v.real.number) ? "%.1f" : "%g",
+                      v.real.number); /* 2.0, not 2 */
+        break;
     case VALUE_BOOL: buffer_puts(&text, "bool"); break;
     case VALUE_ENUMERATOR: buffer_puts(&text, v.enumeration->name); break;
     case VALUE_STRING: buffer_puts(&text, "a string"); break;
