@@ -675,12 +675,21 @@ static int compute_grid(struct tile_rt_call *call)
 TILE_RT_COLD static int fail_variant(const struct tile_rt_call *call, int number)
 {
     const struct tile_rt_target *target = call->target;
+    const struct tile_rt_kernel *kernel = call->kernel;
+    char keys[200] = "";
+    size_t used = 0;
+    unsigned i;
     if (number < 0 || (uint32_t)number >= target->variant_count)
         return tile_rt_fail(TILE_ERR_ARG, "%s: there is no variant %d: it has %u for %s, counted from 0",
-                            call->kernel->name, number, (unsigned)target->variant_count, target->name);
-    return tile_rt_fail(TILE_ERR_ARG, "%s: variant %d for %s, %s, does not fit these arguments", call->kernel->name,
-                        number, target->name,
-                        target->variants[number].text[0] ? target->variants[number].text : "general");
+                            kernel->name, number, (unsigned)target->variant_count, target->name);
+    for (i = 0; i < kernel->key_count; i++)
+        if (target->variants[number].keys[i] != call->names[kernel->keys[i]])
+            used = tile_rt_append(keys, sizeof keys, used, "%s%s is %lld and not %lld", used ? ", " : ": ",
+                                  kernel->names[kernel->keys[i]].text, (long long)call->names[kernel->keys[i]],
+                                  (long long)target->variants[number].keys[i]);
+    return tile_rt_fail(TILE_ERR_ARG, "%s: variant %d for %s, %s, does not fit these arguments%s", kernel->name, number,
+                        target->name, target->variants[number].text[0] ? target->variants[number].text : "general",
+                        keys);
 }
 
 /* TILE_FORCE_VARIANT is for calls that do not say it themselves. */

@@ -555,7 +555,6 @@ bool header_check(const struct kernel_module *module, struct arena *arena, struc
 {
     static const char *const suffixes[] = {"", "_query", "_workspace", "_variant", "_launch_ex", "_load", "_unload"};
     int errors = diagnostics->errors, room = (int)(sizeof suffixes / sizeof suffixes[0]) * module->entries.count;
-    struct location nowhere = {0};
     struct c_names names = {0};
     for (int i = 0; i < module->enums.count; i++)
         room += 1 + module->enums.data[i].count;
@@ -563,7 +562,7 @@ bool header_check(const struct kernel_module *module, struct arena *arena, struc
     names.places = ARENA_ARRAY(arena, struct location, room + 1);
     for (int i = 0; i < module->enums.count; i++) {
         const struct kernel_enum *enumeration = &module->enums.data[i];
-        struct location at = module->entries.count ? module->entries.data[0].at : nowhere;
+        struct location at = enumeration->at;
         check_name(diagnostics, &names, at, arena_printf(arena, "enum tile_%s", enumeration->name));
         for (int m = 0; m < enumeration->count; m++) {
             struct buffer name = {0};

@@ -127,6 +127,18 @@ static void print_product(const struct object *object, struct spot kernel, const
     buffer_free(&text);
 }
 
+/* The numbers that `<kernel>_variant` takes, with the name of each instance; what it became stands with a GPU's images. */
+static void print_numbers(const struct object *object, struct spot variants, uint32_t count, bool whole) {
+    for (uint32_t i = 0; i < count; i++) {
+        const char *summary =
+            text_of(object, member(variant_at(variants, i), offsetof(struct tile_rt_variant, summary)));
+        size_t size = strlen(summary);
+        const char *end = whole ? NULL : strstr(summary, ": ");
+        if (end) size = (size_t)(end - summary);
+        if (size) printf("            %u: %.*s\n", (unsigned)i, (int)size, summary);
+    }
+}
+
 void info_print_instances(const struct object *object, unsigned code) {
     struct tile_rt_kernel kernel;
     struct spot at, targets, variants;
@@ -142,12 +154,9 @@ void info_print_instances(const struct object *object, unsigned code) {
             return;
         printf("        %s: ", text_of(object, member(spot, offsetof(struct tile_rt_target, name))));
         print_product(object, at, &kernel, variants, target.variant_count);
-        if (target.kind != TILE_RT_TARGET_cpu || processor) continue;
-        processor = true; /* the other instruction sets have the same */
-        for (uint32_t i = 0; i < target.variant_count; i++) {
-            const char *summary =
-                text_of(object, member(variant_at(variants, i), offsetof(struct tile_rt_variant, summary)));
-            if (*summary) printf("            %s\n", summary);
-        }
+        bool is_cpu = target.kind == TILE_RT_TARGET_cpu;
+        if (is_cpu && processor) continue;
+        processor = processor || is_cpu; /* the other instruction sets have the same */
+        print_numbers(object, variants, target.variant_count, is_cpu);
     }
 }

@@ -69,7 +69,9 @@ static bool parse_integer(const char *word, int64_t *number) {
 static bool parse_extents(struct call_parser *parser, const struct kernel_parameter *p, struct host_argument *argument,
                           int64_t *elements) {
     *elements = 1;
-    if (!accept(parser, '[')) return fail(parser, "an argument of extents, [n, m], is needed for", p->name);
+    if (!accept(parser, '['))
+        return fail(parser, p->optional ? "an argument of extents, [n, m], or none is needed for"
+                                        : "an argument of extents, [n, m], is needed for", p->name);
     for (int d = 0; d < p->rank; d++) {
         if (d && !accept(parser, ',')) return fail(parser, "too few extents for", p->name);
         if (!parse_integer(take_word(parser), &argument->extent[d]) || argument->extent[d] < 0 ||

@@ -260,7 +260,8 @@ const struct kernel_enum *describe_enumeration(struct front *front, const struct
     if (own->described) return own->described;
     own->described = ARENA_NEW(front->arena, struct kernel_enum);
     *own->described = (struct kernel_enum){enumeration->name, enumeration->count, enumeration->members,
-                                           enumeration->values, enumeration->declaration->doc};
+                                           enumeration->values, enumeration->declaration->doc,
+                                           enumeration->declaration->at};
     vector_push(front->arena, &front->module->enums, *own->described);
     vector_push(front->arena, &front->enumerations, enumeration);
     return own->described;

@@ -54,7 +54,14 @@ struct kernel_expression {
 /* ---- the C side ---- */
 enum kernel_parameter_kind { KERNEL_VIEW, KERNEL_SCALAR, KERNEL_POINTER, KERNEL_ENUM, KERNEL_KEY };
 enum kernel_direction { KERNEL_IN, KERNEL_OUT, KERNEL_INOUT };
-struct kernel_enum { const char *name; int count; const char *const *members; const int64_t *values; const char *doc; };
+struct kernel_enum {
+    const char *name;
+    int count;
+    const char *const *members;
+    const int64_t *values;
+    const char *doc;
+    struct location at; /* its declaration */
+};
 struct kernel_parameter {
     const char *name;
     enum kernel_parameter_kind kind;

@@ -72,6 +72,10 @@ END
     expect 2 tilecc --interpret='k_axpy(2, [4, 4], [4])' k.tile
     expect 2 tilecc --interpret='k_axpy(2, [-4], [4])' k.tile
     expect 2 tilecc --interpret='k_axpy' k.tile
+    echo 'kernel m(x: out f32[N], w: in? f32[N]) grid(i: N) { x[i] = w ? w[i] : 1.0; }' >m.tile
+    expect 2 tilecc --interpret='m([4], None)' m.tile
+    contains "an argument of extents, [n, m], or none is needed for 'w'"
+    expect 0 tilecc --interpret='m([4], none)' m.tile
 }
 
 @test "requires and optional views" {

@@ -158,11 +158,15 @@ static void good_mixed(void)
     m.q = a_data;
     m.e = 2, m.b = 1, m.c = 5, m.i = -3, m.u = 65535, m.w = 8, m.f = 1.0f / 3.0f, m.g = 0.5, m.no_s = 0;
 }
-static int mixed_of(const struct tile_rt_kernel *kernel)
+/* variant < 0: none is named */
+static int mixed_variant(const struct tile_rt_kernel *kernel, int variant)
 {
     const void *arguments[] = {&m.p, m.no_s ? NULL : &m.s, &m.h, &m.q, &m.e, &m.b, &m.i, &m.u, &m.w, &m.f, &m.g, &m.c};
+    if (variant >= 0)
+        return tile_rt_launch_variant(kernel, TILE_CPU, arguments, variant);
     return tile_rt_launch(kernel, TILE_CPU, arguments);
 }
+static int mixed_of(const struct tile_rt_kernel *kernel) { return mixed_variant(kernel, -1); }
 static int mixed(void) { return mixed_of(&mixed_kernel); }
 
 static void all_kinds(void)
@@ -196,6 +200,10 @@ static void keys(void)
     good_mixed();
     m.c = 4;
     EXPECT_STATUS(mixed(), TILE_ERR_ARG, "C is 4, which is not in {1, 5}");
+    m.c = 5;
+    EXPECT_STATUS(mixed_variant(&mixed_kernel, 1), TILE_OK, "");
+    EXPECT_STATUS(mixed_variant(&mixed_kernel, 0), TILE_ERR_ARG,
+                  "variant 0 for cpu-baseline, general, does not fit these arguments: C is 5 and not 1");
     m.c = 1;
     EXPECT_STATUS(mixed_of(&keyed_kernel), TILE_OK, "");
     m.s = view2(s_data, 5, 4, 4, 1);

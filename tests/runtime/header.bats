@@ -212,6 +212,7 @@ END
     clash 'TILE_ERR_ARG' "enum err { arg } kernel k${body/s: e/s: err}"
     clash 'enum tile_f32_1' "enum f32_1 { a } kernel k${body/s: e/s: f32_1}"
     clash 'TILE_A_B_C' "enum a { b_c } enum a_b { c } kernel k${body/s: e/s: a, t: a_b}"
+    [[ $output == *'clash.tile:1:21: error: '* && $output == *'clash.tile:1:6: note: the other'* ]] # the enums
     clash 'clash_f_load' "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_load(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
     clash 'clash_f_unload' "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_unload(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
     clash 'clash_f_workspace' "kernel f(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f_workspace(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
