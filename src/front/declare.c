@@ -51,9 +51,7 @@ const char *declare_nearest(struct front *front, struct file_scope *file, const 
 /* ---- scopes ---- */
 
 static struct global *find_own(const struct file_scope *file, const char *name) {
-    for (struct global *g = file->first; g; g = g->next)
-        if (g->name == name) return g;
-    return NULL;
+    return name_table_find(&file->names, name);
 }
 
 /* A kernel of a file that is opened: known by no name, and so only by messages. */
@@ -170,6 +168,7 @@ static void add_global(struct front *front, struct file_scope *file, const struc
     if (file->last) file->last->next = g;
     else file->first = g;
     file->last = g;
+    name_table_set(front->arena, &file->names, g->name, g);
 }
 
 static struct file_scope *scope_of(struct front *front, const struct ast_file *file) {
@@ -250,10 +249,10 @@ static const struct enumeration *make_enumeration(struct front *front, struct gl
         }
         enumeration->members[i] = member->name.text;
         enumeration->values[i] = next++;
-        for (int j = 0; j < i; j++)
-            if (enumeration->members[j] == member->name.text)
-                diag_report(front->diagnostics, DIAGNOSTIC_E0202, member->name.at,
-                            "`%s` is already a member of this enum", member->name.text);
+        if (name_table_find(&enumeration->places, member->name.text))
+            diag_report(front->diagnostics, DIAGNOSTIC_E0202, member->name.at, "`%s` is already a member of this enum",
+                        member->name.text);
+        else name_table_set(front->arena, &enumeration->places, member->name.text, &enumeration->values[i]);
     }
     return enumeration;
 }

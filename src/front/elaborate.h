@@ -10,6 +10,7 @@
 #ifndef TILECC_FRONT_ELABORATE_H
 #define TILECC_FRONT_ELABORATE_H
 #include "front/front.h"
+#include "front/name_table.h"
 #include "front/value.h"
 
 /* ---- one compilation ---- */
@@ -28,6 +29,7 @@ struct global { /* a declaration with a name */
 struct file_scope {
     const struct ast_file *file;
     struct global *first, *last;
+    struct name_table names;              /* of those */
     VECTOR(struct file_scope *) opened;   /* imports without `as` */
     VECTOR(struct { const char *name; struct file_scope *scope; }) modules;
     struct file_scope *next;
@@ -82,7 +84,12 @@ struct binding {
     struct location at;
     struct binding *next;
 };
-struct scope { struct scope *parent; struct binding *first; bool is_function; };
+struct scope {
+    struct scope *parent;
+    struct binding *first;
+    struct name_table names; /* of those: the last of each name */
+    bool is_function;
+};
 struct ended { const struct scope *scope; const struct ended *before; }; /* blocks that ended, the last one first */
 
 /* Jumps become flags: `skip` ends this turn of the loop, `broken` the loop, `returned` the function.  Each is a bool

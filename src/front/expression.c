@@ -174,15 +174,10 @@ struct value elaborate_name(struct elaborator *e, const char *name, struct locat
 
 static struct value enum_member(struct elaborator *e, const struct enumeration *enumeration, const char *name,
                                 struct location at, struct location name_at) {
-    for (int i = 0; i < enumeration->count; i++)
-        if (strcmp(enumeration->members[i], name) == 0) {
-            struct value v = {.kind = VALUE_ENUMERATOR,
-                              .at = at,
-                              .integer = enumeration->values[i],
-                              .element = IR_I32,
-                              .enumeration = enumeration};
-            return v;
-        }
+    const int64_t *number = name_table_find(&enumeration->places, name);
+    if (number)
+        return (struct value){
+            .kind = VALUE_ENUMERATOR, .at = at, .integer = *number, .element = IR_I32, .enumeration = enumeration};
     const char *near = NULL;
     int best = (int)strlen(name) / 2 + 1;
     for (int i = 0; i < enumeration->count; i++) {
@@ -230,9 +225,7 @@ static struct value elaborate_member(struct elaborator *e, const struct ast_expr
     if (base.kind == VALUE_TYPE && base.type->kind == TYPE_ENUM)
         return enum_member(e, base.type->enumeration, name, expression->at, expression->operator_at);
     if (base.kind == VALUE_MODULE) {
-        struct global *global = NULL;
-        for (struct global *g = base.module->first; g; g = g->next)
-            if (g->name == name) global = g;
+        struct global *global = name_table_find(&base.module->names, name);
         if (global) return global_value(e, global, expression->at);
         if (declare_is_lost(base.module, name)) return lost_value(e, expression->at);
         struct diagnostic *d = front_report(e, DIAGNOSTIC_E0205, expression->operator_at,
@@ -313,9 +306,9 @@ static struct value named_type(struct elaborator *e, const struct ast_type *node
     if (!node->module.text) return find_name(e, node->name.text, node->at, true);
     struct value module = elaborate_name(e, node->module.text, node->module.at);
     if (value_is_error(module)) return module;
-    if (module.kind == VALUE_MODULE)
-        for (struct global *g = module.module->first; g; g = g->next)
-            if (g->name == node->name.text) return global_value(e, g, node->at);
+    struct global *global =
+        module.kind == VALUE_MODULE ? name_table_find(&module.module->names, node->name.text) : NULL;
+    if (global) return global_value(e, global, node->at);
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0205, node->name.at, "`%s` has no type `%s`", node->module.text,
                                         node->name.text);
     if (module.kind == VALUE_MODULE) note_behind_module(e, d, module.module, node->name.text);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { WARN_INSTANCES = 64, MOST_INSTANCES = 256, MOST_KEYS = 65536, MOST_FAILURES = 16,
-       MOST_TYPES = 4096, MOST_PARAMETERS = 1024 };
+       MOST_TYPES = 4096, MOST_PARAMETERS = 64 };
 
 struct work { /* variants planned for one kernel, before any is built */
     struct kernel_plan *kernel;

@@ -144,9 +144,8 @@ void scope_pop(struct elaborator *e) {
 
 struct binding *scope_find(struct elaborator *e, const char *name) {
     for (struct scope *s = e->scope; s; s = s->parent) {
-        for (struct binding *b = s->first; b; b = b->next)
-            if (b->name == name) return b;
-        if (s->is_function) return NULL;
+        struct binding *found = name_table_find(&s->names, name);
+        if (found || s->is_function) return found;
     }
     return NULL;
 }
@@ -155,13 +154,12 @@ struct binding *scope_find(struct elaborator *e, const char *name) {
 static void check_hiding(struct elaborator *e, struct ast_name name) {
     struct binding *hidden = scope_find(e, name.text);
     if (!hidden) return;
-    for (struct binding *b = e->scope->first; b; b = b->next)
-        if (b == hidden) {
-            struct diagnostic *d =
-                front_report(e, DIAGNOSTIC_E0202, name.at, "`%s` is already declared in this block", name.text);
-            front_note(e, d, hidden->at, "it was declared here");
-            return;
-        }
+    if (hidden == name_table_find(&e->scope->names, name.text)) {
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0202, name.at, "`%s` is already declared in this block", name.text);
+        front_note(e, d, hidden->at, "it was declared here");
+        return;
+    }
     if (hidden->kind == BINDING_EXTENT || hidden->kind == BINDING_GRID || hidden->kind == BINDING_TUNE ||
         hidden->kind == BINDING_GENERIC) {
         struct diagnostic *d = front_report(e, DIAGNOSTIC_E0203, name.at, "`%s` may not hide %s", name.text,
@@ -179,5 +177,6 @@ struct binding *scope_bind(struct elaborator *e, enum binding_kind kind, struct 
     if (kind == BINDING_LET || kind == BINDING_VAR || kind == BINDING_RANGE) check_hiding(e, name);
     struct binding *binding = ARENA_NEW(e->arena, struct binding);
     *binding = (struct binding){name.text, kind, value, name.at, e->scope->first};
+    name_table_set(e->arena, &e->scope->names, name.text, binding);
     return e->scope->first = binding;
 }

@@ -6,7 +6,11 @@
 /* A value of `let`: places are read, numbers that adapt become f32 when real; integers known while compiling stay so.
  */
 static struct value settle(struct elaborator *e, struct value v) {
-    if (v.kind == VALUE_VIEW || v.kind == VALUE_TYPE) return v;
+    if (v.kind == VALUE_VIEW) return v;
+    if (v.kind == VALUE_TYPE || v.kind == VALUE_STRING) {
+        front_report(e, DIAGNOSTIC_E0310, v.at, "a name stands for a value, and this is %s", front_describe(e, v));
+        return value_error(v.at);
+    }
     v = value_read(e, v);
     if (v.kind == VALUE_REAL && v.element == IR_ELEMENT_COUNT) return constant_to_element(e, v, IR_F32, false);
     return v;

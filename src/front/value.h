@@ -7,6 +7,7 @@
 #define TILECC_FRONT_VALUE_H
 #include "base/base.h"
 #include "front/ast.h"
+#include "front/name_table.h"
 #include "ir/ir.h"
 #include "ir/kernel.h"
 
@@ -18,6 +19,7 @@ struct enumeration {
     int count;
     const char **members;
     int64_t *values;
+    struct name_table places;      /* of members, into values */
     struct kernel_enum *described; /* as the header shows it */
 };
 

@@ -39,6 +39,14 @@ answered() {
     kernel "x[b*64 +: 64] = 0x;" >h.tile && answered 1
 }
 
+@test "names by the ten thousand: in one block, in one enum, in one file" {
+    kernel "$(seq 100000 | sed 's/.*/let a& = &;/')" >h.tile && answered 0
+    kernel "$(seq 100000 | sed 's/.*/let a& = &;/') let a50000 = 1;" >h.tile && answered 1
+    [[ $output == *'`a50000` is already declared in this block'* ]]
+    { echo "enum e { $(seq 200000 | sed 's/.*/m&,/') last }"; kernel 'let a = e.last; let c = e.m1;'; } >h.tile && answered 0
+    { seq 100000 | sed 's/.*/const C& = &;/'; kernel 'x[b*64 +: 64] = C99999 + 0.0;'; } >h.tile && answered 0
+}
+
 @test "extents of tiles beyond measure" {
     for n in 0 -1 2147483647 2147483648 4294967296 9223372036854775807 9223372036854775808 18446744073709551616; do
         kernel "let t = f32[$n](0.0); x[b*64 +: 64] = sum(t);" >h.tile && answered 1
