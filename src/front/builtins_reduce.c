@@ -75,7 +75,10 @@ struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind
 #undef X
     int nan = call_option_word(e, call, "nan", IR_NAN_COUNT, nans, IR_NAN_SKIP);
     struct value fixed = value_bool(false, call->at);
-    call_option_value(e, call, "fixed", &fixed);
+    if (call_option_value(e, call, "fixed", &fixed) && fixed.kind != VALUE_BOOL && !value_is_error(fixed)) {
+        front_report(e, DIAGNOSTIC_E0308, fixed.at, "`fixed` is true or false, known when compiling");
+        return value_error(call->at);
+    }
     int64_t axis;
     bool given;
     if (nan == -2 || !read_axis(e, call, v.run->type->rank, &axis, &given)) return value_error(call->at);
