@@ -127,7 +127,8 @@ static void print_product(const struct object *object, struct spot kernel, const
     buffer_free(&text);
 }
 
-/* The numbers that `<kernel>_variant` takes, with the name of each instance; what it became stands with a GPU's images. */
+/* The numbers that `<kernel>_variant` takes, with the name of each instance; what it became stands with a GPU's
+ * images. */
 static void print_numbers(const struct object *object, struct spot variants, uint32_t count, bool whole) {
     for (uint32_t i = 0; i < count; i++) {
         const char *summary =
