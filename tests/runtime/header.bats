@@ -137,9 +137,13 @@ END
     {
         printf 'enum color { red, green = 5 }\nkernel k('
         for element in bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2; do
-            printf 'v_%s: in %s[N], p_%s: in *%s[N], w_%s: out packed %s[N, N, N, N, N, N, N, N], q_%s: *%s, ' $(yes $element | head -8)
+            printf 'v_%s: in %s[N], p_%s: in *%s[N], ' $(yes $element | head -4)
         done
-        printf 'errno: in f32[N], stdin: i8, I: i16, complex: u16, NAN: f16, assert: bool, min: color, max: u64) grid(i: 1) {}\n'
+        printf 'errno: in f32[N], stdin: i8, I: i16, complex: u16, NAN: f16, assert: bool, min: color, max: u64) grid(i: 1) {}\nkernel l('
+        for element in bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2; do
+            printf 'w_%s: out packed %s[N, N, N, N, N, N, N, N], q_%s: *%s, ' $(yes $element | head -4)
+        done
+        printf 'n: i32) grid(i: 1) {}\n'
     } >many.tile
     "$TILECC" --emit=header -o many.h many.tile
     {
