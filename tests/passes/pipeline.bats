@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Every pass earns its place: in the pipelines, over the examples, the kernels of tests/exec and the long functions behind
-# products of tests/nvptx, each changes something.  So a pass that is dropped from its pipeline, or that stops doing anything
+# products of tests/nvptx, and parts of views, each changes something.  So a pass that is dropped from its pipeline, or that stops doing anything
 # there, is noticed even where no result changes.
 
 # The front end writes functions out where they are called: inlining is for tile IR that comes from elsewhere.  The checker only
@@ -9,7 +9,8 @@ idle_by_design='inline\|check_machine\|settle_knobs'
 
 changed_by() { # targets
     cd "$BATS_TEST_TMPDIR" || return 1
-    for file in "$SRCDIR"/examples/*.tile "$SRCDIR"/tests/exec/*.tile "$SRCDIR"/tests/nvptx/epilogues.tile; do
+    for file in "$SRCDIR"/examples/*.tile "$SRCDIR"/tests/exec/*.tile "$SRCDIR"/tests/nvptx/epilogues.tile \
+        "$SRCDIR"/tests/lang/run/parts_of_views.tile; do
         "$TILECC" -arch="$1" --emit=tir --print-after=all "$file" >printed 2>&1 || { echo "$file" && tail -n 5 printed; } >>failed
         sed -n 's/^.* after \([a-z_]*\)$/\1/p' printed
     done | sort -u
