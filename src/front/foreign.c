@@ -103,6 +103,7 @@ static const char *own_member(const char *name) {
 }
 
 void foreign_member(struct elaborator *e, struct diagnostic *d, const char *name, struct location at) {
+    if (!d) return; /* reported before, or by another instance */
     static const struct { const char *name, *sentence; } known[] = {
         {"T", "rows and columns are exchanged by `trans(x)`"},
         {"to", "a conversion is written as a call: `f32(x)`"},
