@@ -264,6 +264,28 @@ static bool is_other_program(const struct pending *old)
     return lower && lower->opcode == OP_PROGRAM;
 }
 
+static bool is_result_used(const struct ir_operation *op)
+{
+    return op->result_count && op->results[0]->uses;
+}
+
+/* Atomics that may run in any order: they only read, or they do one and the same thing to memory and nobody looks at what
+ * was there before. */
+static bool may_trade_places(const struct ir_operation *a, const struct ir_operation *b)
+{
+    if (!rewrite_has_trait(a, IR_TRAIT_ATOMIC) || !rewrite_has_trait(b, IR_TRAIT_ATOMIC))
+        return false;
+    int64_t action = ir_number(a, IR_ATTRIBUTE_ACTION, -1);
+    if (action != ir_number(b, IR_ATTRIBUTE_ACTION, -1))
+        return false;
+    switch (action) {
+    case IR_ACTION_LOAD: return true;
+    case IR_ACTION_ADD: case IR_ACTION_MIN: case IR_ACTION_MAX: case IR_ACTION_AND: case IR_ACTION_OR:
+    case IR_ACTION_XOR: return !is_result_used(a) && !is_result_used(b);
+    default: return false;
+    }
+}
+
 /* *copies: copies on their way have to land first. */
 static bool needs_barrier(const struct state *state, const struct ir_operation *op, bool *copies)
 {
@@ -281,8 +303,7 @@ static bool needs_barrier(const struct state *state, const struct ir_operation *
         if (op->opcode == OP_CALL || old->op->opcode == OP_CALL)
             return true;
         bool conflict = writes(op) || (writes(old->op) && !PLANTED(barrier_after_store_dropped));
-        bool atomics = rewrite_has_trait(op, IR_TRAIT_ATOMIC) && rewrite_has_trait(old->op, IR_TRAIT_ATOMIC);
-        if (conflict && !atomics && !is_other_program(old) && alias_may(old->op->operands[0], op->operands[0]) &&
+        if (conflict && !may_trade_places(old->op, op) && !is_other_program(old) && alias_may(old->op->operands[0], op->operands[0]) &&
             !same_threads(old->op, op, old->loop))
             return true;
     }
