@@ -107,21 +107,19 @@ struct global *declare_find(struct front *front, struct file_scope *file, const 
 /* ---- names of one head ---- */
 
 struct head {
-    VECTOR(struct ast_name) names;
-    const char *kind; /* "function" or "kernel" */
+    struct name_table names; /* to the first struct ast_name */
+    const char *kind;        /* "function" or "kernel" */
 };
 
-enum { MOST_NAMES = 4096 }; /* looked through for each: a kernel has fewer (E0412), and a longer list ends in time */
-
-static void check_head_name(struct front *front, struct head *head, struct ast_name name, bool joins) {
-    for (int i = 0; i < head->names.count; i++) {
-        if (head->names.data[i].text != name.text) continue;
-        struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_E0202, name.at,
-                                           "`%s` is already a name of this %s", name.text, head->kind);
-        diag_note(front->diagnostics, d, head->names.data[i].at, "it was declared here");
-        return;
+static void check_head_name(struct front *front, struct head *head, const struct ast_name *name, bool joins) {
+    const struct ast_name *first = name_table_find(&head->names, name->text);
+    if (first) {
+        struct diagnostic *d = diag_report(front->diagnostics, DIAGNOSTIC_E0202, name->at,
+                                           "`%s` is already a name of this %s", name->text, head->kind);
+        diag_note(front->diagnostics, d, first->at, "it was declared here");
+    } else if (joins) {
+        name_table_set(front->arena, &head->names, name->text, (void *)name);
     }
-    if (joins && head->names.count < MOST_NAMES) vector_push(front->arena, &head->names, name);
 }
 
 static void check_clause_names(struct front *front, struct head *head, const struct ast_declaration *d,
@@ -130,7 +128,7 @@ static void check_clause_names(struct front *front, struct head *head, const str
         const struct ast_clause *clause = d->clauses.data[c];
         for (int i = 0; clause->kind == kind && i < clause->items.count; i++)
             if (clause->items.data[i]->kind == ITEM_DOMAIN)
-                check_head_name(front, head, clause->items.data[i]->name, joins);
+                check_head_name(front, head, &clause->items.data[i]->name, joins);
     }
 }
 
@@ -140,8 +138,8 @@ static void check_clause_names(struct front *front, struct head *head, const str
 static bool check_head(struct front *front, const struct ast_declaration *d) {
     int errors = front->diagnostics->errors;
     struct head head = {.kind = d->kind == DECLARATION_FN ? "function" : "kernel"};
-    for (int i = 0; i < d->generics.count; i++) check_head_name(front, &head, d->generics.data[i]->name, true);
-    for (int i = 0; i < d->parameters.count; i++) check_head_name(front, &head, d->parameters.data[i]->name, true);
+    for (int i = 0; i < d->generics.count; i++) check_head_name(front, &head, &d->generics.data[i]->name, true);
+    for (int i = 0; i < d->parameters.count; i++) check_head_name(front, &head, &d->parameters.data[i]->name, true);
     for (int i = 0; i < d->parameters.count && d->kind == DECLARATION_FN; i++) {
         const struct ast_parameter *p = d->parameters.data[i];
         if (p->direction != DIRECTION_NONE && p->type->kind != TYPE_NODE_TILE)
