@@ -28,8 +28,7 @@ static bool check_domain(struct matching *m, const struct ast_generic *generic, 
     if (!generic->domain) return true;
     struct domain domain = {0};
     if (!domain_evaluate(m->e, generic->domain, generic->name.text, &domain)) return false;
-    for (int i = 0; i < domain.count; i++)
-        if (value_same(domain.data[i], v)) return true;
+    if (domain_has(&domain, v)) return true;
     front_report(m->e, DIAGNOSTIC_E0301, v.at, "`%s` of `%s` is not %s", generic->name.text, m->declaration->name.text,
                  front_describe(m->e, v));
     return false;

@@ -5,9 +5,14 @@
 
 enum { LARGEST_DOMAIN = 4096 };
 
+bool domain_has(const struct domain *domain, struct value v) {
+    for (int i = 0; i < domain->count; i++)
+        if (value_same(domain->data[i], v)) return true;
+    return false;
+}
+
 static bool add(struct elaborator *e, struct domain *out, struct value v) {
-    for (int i = 0; i < out->count; i++)
-        if (value_same(out->data[i], v)) return true;
+    if (domain_has(out, v)) return true;
     if (out->count == LARGEST_DOMAIN) {
         front_report(e, DIAGNOSTIC_E0407, v.at, "a domain has at most %d values", LARGEST_DOMAIN);
         return false;

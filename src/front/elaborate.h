@@ -259,6 +259,7 @@ void control_jump(struct elaborator *e, const struct ast_statement *statement);
 
 struct domain { struct value *data; int count, capacity; };
 bool domain_evaluate(struct elaborator *e, const struct ast_domain *domain, const char *what, struct domain *out);
+bool domain_has(const struct domain *domain, struct value v);
 bool domain_evaluate_class(struct elaborator *e, const struct ast_domain *domain, struct domain *out);
 
 struct knob { /* of tune */

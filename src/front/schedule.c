@@ -150,9 +150,7 @@ static bool check_members(struct elaborator *e, const struct knob *knob, const s
 }
 
 static bool is_member(const struct domain *set, const struct value *value) {
-    bool member = set->count == 0;
-    for (int k = 0; k < set->count; k++) member = member || value_same(*value, set->data[k]);
-    return member;
+    return set->count == 0 || domain_has(set, *value);
 }
 
 /* Sets of all knobs.  A knob that the compiler knows, bare or with a set but no default, leaves the choice to it: 0. */
