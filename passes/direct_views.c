@@ -238,12 +238,6 @@ static void collect(struct ir_operation *op, void *data)
         vector_push(d->context->arena, &d->operations, op);
 }
 
-static bool has_place(const struct ir_operation *op)
-{
-    return op->opcode == OP_LOAD || op->opcode == OP_STORE || op->opcode == OP_INSIDE || op->opcode == OP_ATOMIC ||
-           op->opcode == OP_ATOMIC_CAS;
-}
-
 /* In text order, so that a view of a view of a view is reached step by step: an access of one after the other. */
 bool pass_direct_views(struct ir_function *function, struct pass_context *context)
 {
@@ -254,10 +248,12 @@ bool pass_direct_views(struct ir_function *function, struct pass_context *contex
         for (const struct ir_value *before = NULL; before != op->operands[0];) {
             const struct ir_operation *view = op->operands[0]->definition;
             before = op->operands[0];
-            if (view && view->opcode == OP_SUBVIEW && has_place(op))
-                reach_parent(&d, op, view);
-            else if (view && view->opcode == OP_SUBVIEW && (op->opcode == OP_EXTENT || op->opcode == OP_STRIDE))
+            if (!view || view->opcode != OP_SUBVIEW)
+                break;
+            if (op->opcode == OP_EXTENT || op->opcode == OP_STRIDE)
                 ask_parent(&d, op, view);
+            else
+                reach_parent(&d, op, view);
         }
         const struct ir_operation *view = op->operands[0]->definition;
         if (view && view->opcode == OP_VIEW_PERMUTE)

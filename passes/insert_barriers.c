@@ -264,11 +264,6 @@ static bool is_other_program(const struct pending *old)
     return lower && lower->opcode == OP_PROGRAM;
 }
 
-static bool is_result_used(const struct ir_operation *op)
-{
-    return op->result_count && op->results[0]->uses;
-}
-
 /* Atomics that may run in any order: they only read, or they do one and the same thing to memory and nobody looks at what
  * was there before. */
 static bool may_trade_places(const struct ir_operation *a, const struct ir_operation *b)
@@ -281,7 +276,7 @@ static bool may_trade_places(const struct ir_operation *a, const struct ir_opera
     switch (action) {
     case IR_ACTION_LOAD: return true;
     case IR_ACTION_ADD: case IR_ACTION_MIN: case IR_ACTION_MAX: case IR_ACTION_AND: case IR_ACTION_OR:
-    case IR_ACTION_XOR: return !is_result_used(a) && !is_result_used(b);
+    case IR_ACTION_XOR: return !rewrite_is_used(a) && !rewrite_is_used(b);
     default: return false;
     }
 }
