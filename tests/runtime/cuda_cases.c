@@ -1,9 +1,8 @@
 /* What the run time does with a driver: run by cuda.bats with the fake libcuda.so.1 in LD_LIBRARY_PATH.
  * The first argument picks the group: none (no driver), new (CUDA 13), old (CUDA 11). */
 #include "case.h"
-#include "fake_cuda.h"
+#include "fake_open.h"
 #include "kernels.h"
-#include <dlfcn.h>
 #include <pthread.h>
 
 static struct fake_cuda *cuda;
@@ -18,26 +17,13 @@ static float data[4][600];
 
 static struct CUstream_st *cu(struct fake_stream *stream) { return (struct CUstream_st *)stream; }
 
-static void find(void *library, const char *name, void *where)
-{
-    void *address = dlsym(library, name);
-    memcpy(where, &address, sizeof address);
-}
-
 static void open_fake(void)
 {
-    struct fake_cuda *(*get)(void);
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-    if (library == NULL) {
-        fprintf(stderr, "no fake driver: %s\n", dlerror());
-        exit(2);
-    }
-    find(library, "fake_cuda", &get);
-    find(library, "fake_set_current", &set_current);
-    find(library, "fake_current", &get_current);
-    find(library, "fake_calls", &calls);
-    find(library, "fake_report", &fake_thread_report);
-    cuda = get();
+    cuda = fake_open();
+    fake_find("fake_set_current", &set_current);
+    fake_find("fake_current", &get_current);
+    fake_find("fake_calls", &calls);
+    fake_find("fake_report", &fake_thread_report);
 }
 
 static void script(const char *function, int from, int count, int result)

@@ -2,7 +2,7 @@
  * cuda.bats with the fake libcuda.so.1 in LD_LIBRARY_PATH, and beside it a fake libnvToolsExt.so.1 in group new; the
  * first argument picks the group: none, new (CUDA 13), old (CUDA 11). */
 #include "case.h"
-#include "fake_cuda.h"
+#include "fake_open.h"
 #include "kernels.h"
 #include <dlfcn.h>
 #include <pthread.h>
@@ -14,14 +14,7 @@ static float data[2][600];
 
 static void open_fake(void)
 {
-    struct fake_cuda *(*get)(void);
-    void *library = dlopen("libcuda.so.1", RTLD_NOW), *address = library ? dlsym(library, "fake_cuda") : NULL;
-    if (address == NULL) {
-        fprintf(stderr, "no fake driver: %s\n", dlerror());
-        exit(2);
-    }
-    memcpy(&get, &address, sizeof address);
-    cuda = get();
+    cuda = fake_open();
 }
 
 static struct CUstream_st *cu(struct fake_stream *stream) { return (struct CUstream_st *)stream; }

@@ -2,9 +2,8 @@
  * maps, and how many blocks it launches.  Run by cuda.bats with a fake libcuda.so.1; the first argument is new (CUDA
  * 13) or old (CUDA 11, without cuTensorMapEncodeTiled), or cost: host time of launches in nanoseconds, printed. */
 #include "case.h"
-#include "fake_cuda.h"
+#include "fake_open.h"
 #include "kernels.h"
-#include <dlfcn.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -63,24 +62,11 @@ static struct view2 a;
 static struct view4 q;
 static int64_t n;
 
-static void find(void *library, const char *name, void *where)
-{
-    void *address = dlsym(library, name);
-    memcpy(where, &address, sizeof address);
-}
-
 /* The driver, and arguments that a map can say everything of. */
 static void begin(void)
 {
-    struct fake_cuda *(*get)(void);
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-    if (library == NULL) {
-        fprintf(stderr, "no fake driver: %s\n", dlerror());
-        exit(2);
-    }
-    find(library, "fake_cuda", &get);
-    find(library, "fake_calls", &calls);
-    cuda = get();
+    cuda = fake_open();
+    fake_find("fake_calls", &calls);
     cuda->slot_count = 17;
     cuda->base_slot = 16;
     cuda->map_count = 2;

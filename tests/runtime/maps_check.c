@@ -2,9 +2,8 @@
  * view of the call, the boxes suit the hardware, the blocks are those of a persistent grid, and views that no map can
  * describe go to the general instance. */
 #include "case.h"
-#include "fake_cuda.h"
+#include "fake_open.h"
 #include "maps.h"
-#include <dlfcn.h>
 
 static struct fake_cuda *cuda;
 static struct fake_context context = {0, 11, 0};
@@ -14,14 +13,7 @@ static struct tile_kernel_info info;
 
 static void begin(void)
 {
-    struct fake_cuda *(*get)(void);
-    void *library = dlopen("libcuda.so.1", RTLD_NOW), *address = library ? dlsym(library, "fake_cuda") : NULL;
-    if (address == NULL) {
-        fprintf(stderr, "no fake driver: %s\n", dlerror());
-        exit(2);
-    }
-    memcpy(&get, &address, sizeof address);
-    cuda = get();
+    cuda = fake_open();
     cuda->slot_count = 18;
     cuda->base_slot = 17;
     a = (struct tile_bf16_2){(tile_bf16 *)(uintptr_t)0x1000000, {3000, 200}, {208, 1}};
