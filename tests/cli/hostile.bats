@@ -43,6 +43,8 @@ answered() {
     kernel "$(seq 100000 | sed 's/.*/let a& = &;/')" >h.tile && answered 0
     kernel "$(seq 100000 | sed 's/.*/let a& = &;/') let a50000 = 1;" >h.tile && answered 1
     [[ $output == *'`a50000` is already declared in this block'* ]]
+    { echo "fn f($(seq 100000 | sed 's/.*/a&: f32,/') a99999: f32) -> f32 { return a1; }"; kernel ''; } >h.tile && answered 1
+    [[ $output == *'`a99999` is already a name of this function'* ]]
     { echo "enum e { $(seq 200000 | sed 's/.*/m&,/') last }"; kernel 'let a = e.last; let c = e.m1;'; } >h.tile && answered 0
     { seq 100000 | sed 's/.*/const C& = &;/'; kernel 'x[b*64 +: 64] = C99999 + 0.0;'; } >h.tile && answered 0
 }
