@@ -1,6 +1,7 @@
 /* Schedules: the knobs of `tune` with their sets, defaults and conditions, what `on`, -D and --spec (spec.c) say, and
  * the choice of one value for each.  A build takes the defaults; where these do not meet the conditions, the first
- * combination that does, with what `on` says if there is one. */
+ * combination that does: with every written default and what `on` says if there is one, else with what `on` says, else
+ * any.  Where a written value gives way so, a warning names it. */
 #include "front/elaborate.h"
 
 #include <string.h>
@@ -339,6 +340,49 @@ static void report_conditions(struct elaborator *e, const struct ast_declaration
     buffer_free(&asked);
 }
 
+/* Values that the source writes gave way, though the command asked for nothing: says which. */
+static void warn_of_defaults(struct elaborator *e, const struct tuning *tuning, const bool *written,
+                             const struct value *wanted, const struct value *taken) {
+    struct buffer before = {0}, after = {0};
+    struct location at = {0};
+    for (int i = 0; i < tuning->count; i++) {
+        if (!written[i] || value_same(wanted[i], taken[i])) continue;
+        if (!before.size) at = tuning->data[i].at;
+        buffer_printf(&before, "%s`%s` = ", before.size ? ", " : "", tuning->data[i].name);
+        value_print_constant(&before, wanted[i]);
+        buffer_printf(&after, "%s`%s` = ", after.size ? ", " : "", tuning->data[i].name);
+        value_print_constant(&after, taken[i]);
+    }
+    if (before.size)
+        front_report(e, DIAGNOSTIC_W1010, at, "nothing with %s meets the conditions of `tune`: %s instead", before.data,
+                     after.data);
+    buffer_free(&before);
+    buffer_free(&after);
+}
+
+/* The first combination that meets the conditions, where the defaults in `values` do not.  fixed: what `on` and the
+ * command say.  1, 0: none, -1: reported. */
+static int search_in_turn(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                          const struct domain *sets, const struct spec *spec, bool *fixed, struct value *values) {
+    struct value *wanted = ARENA_ARRAY(e->arena, struct value, tuning->count);
+    bool *written = ARENA_ARRAY(e->arena, bool, tuning->count), asked = false;
+    for (int i = 0; i < tuning->count; i++) {
+        wanted[i] = values[i];
+        written[i] = fixed[i] || (tuning->data[i].item->kind == ITEM_DOMAIN && tuning->data[i].item->value);
+    }
+    int hold = search(e, kernel, tuning, sets, written, values, NULL);
+    if (hold != 0) return hold;
+    hold = search(e, kernel, tuning, sets, fixed, values, NULL);
+    for (int i = 0; i < tuning->count; i++) { /* what `on` says gives way before what -D says */
+        struct value ignored;
+        fixed[i] = spec_value(e->front, spec, tuning->data[i].name, &ignored);
+        asked = asked || fixed[i];
+    }
+    if (hold == 0) hold = search(e, kernel, tuning, sets, fixed, values, NULL);
+    if (hold == 1 && !asked) warn_of_defaults(e, tuning, written, wanted, values);
+    return hold;
+}
+
 /* A value from -D or --spec must be one that can be meant: a number or a bool, of the knob's set where it has one. */
 static void check_fixed(struct elaborator *e, const struct knob *knob, const struct domain *set,
                         const struct value *value) {
@@ -393,14 +437,7 @@ bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel,
     if (errors != e->errors) return false;
     bind_values(e, tuning, values);
     int hold = conditions_hold(e, kernel, NULL);
-    if (hold == 0) hold = search(e, kernel, tuning, sets, fixed, values, NULL);
-    if (hold == 0) {
-        for (int i = 0; i < tuning->count; i++) { /* what `on` says gives way before what -D says */
-            struct value ignored;
-            fixed[i] = spec_value(e->front, spec, tuning->data[i].name, &ignored);
-        }
-        hold = search(e, kernel, tuning, sets, fixed, values, NULL);
-    }
+    if (hold == 0) hold = search_in_turn(e, kernel, tuning, sets, spec, fixed, values);
     if (hold == 0) report_conditions(e, kernel, tuning, sets, fixed, values);
     return hold == 1 && check_split(e, tuning, spec, values);
 }

@@ -99,3 +99,21 @@ kernel f(x: inout f32[N])
 END
     against "with A = 2, B = 2, as asked for on the command line, no values of the other names meet all conditions" -D A=2 -D B=2
 }
+
+@test "defaults that miss a condition: what is written stays where it can, and a warning says what gives way" {
+    cat >k.tile <<'END'
+kernel kept(x: inout f32[N])
+    grid(i: cdiv(N, B*C))
+    tune(B: {32, 64} = 64, C: {1, 2}, C > 1)
+{
+    for c in 0..C x[(i*C + c)*B +: B] = 0.0;
+}
+END
+    expect 0 tilecc -Werror -arch=cpu --emit=tir -O0 k.tile -o -
+    contains 'grid_step(128)'
+    sed -i 's/C > 1/C > 1, B < 64/' k.tile
+    expect 0 tilecc -arch=cpu --emit=tir -O0 k.tile -o -
+    contains "k.tile:3:10: warning: nothing with \`B\` = 64 meets the conditions of \`tune\`: \`B\` = 32 instead [-Wtune-default]"
+    contains 'grid_step(64)'
+    expect 0 tilecc -Werror -arch=cpu -D B=32 --emit=tir -O0 k.tile -o -
+}
