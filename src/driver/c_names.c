@@ -19,11 +19,22 @@ static const char *const keywords[] = {
 static const char *const macros[] = {
     "assert complex errno far fpclassify i386 imaginary isfinite isgreater isgreaterequal isinf isless ",
     "islessequal islessgreater isnan isnormal isunordered linux major math_errhandling max min minor near ",
-    "noreturn offsetof setjmp signbit small stderr stdin stdout unix va_arg va_copy va_end va_start BUFSIZ ",
+    "noreturn offsetof setjmp signbit small stderr stdin stdout va_arg va_copy va_end va_start BUFSIZ ",
     "CHAR_BIT CHAR_MAX CHAR_MIN CLOCKS_PER_SEC DBL_EPSILON DBL_MAX DBL_MIN DOMAIN EOF ERANGE EXIT_FAILURE ",
     "EXIT_SUCCESS FLT_EPSILON FLT_MAX FLT_MIN FLT_RADIX HUGE_VAL I INFINITY INT16_MAX INT32_MAX INT64_MAX ",
     "INT8_MAX INT_MAX INT_MIN LONG_MAX LONG_MIN M_E M_PI NAN NULL OVERFLOW PATH_MAX PTRDIFF_MAX RAND_MAX ",
-    "SCHAR_MAX SHRT_MAX SIGINT SIGTERM SIZE_MAX UCHAR_MAX UINT_MAX UNDERFLOW ",
+    "SCHAR_MAX SHRT_MAX SIGINT SIGTERM SIZE_MAX UCHAR_MAX UINT_MAX UNDERFLOW sigsetjmp unix ",
+    "INT8_C INT16_C INT32_C INT64_C INTMAX_C UINT8_C UINT16_C UINT32_C UINT64_C UINTMAX_C INT8_MIN INT16_MIN ",
+    "INT32_MIN INT64_MIN INTMAX_MIN INTMAX_MAX UINTMAX_MAX INTPTR_MIN INTPTR_MAX UINTPTR_MAX PTRDIFF_MIN ",
+    "UINT8_MAX UINT16_MAX UINT32_MAX UINT64_MAX INT_LEAST8_MAX INT_LEAST16_MAX INT_LEAST32_MAX INT_LEAST64_MAX ",
+    "INT_FAST8_MAX INT_FAST16_MAX INT_FAST32_MAX INT_FAST64_MAX SIG_ATOMIC_MAX SIG_ATOMIC_MIN WCHAR_MAX ",
+    "WCHAR_MIN WINT_MAX WINT_MIN ",
+    NULL,
+};
+
+static const char *const types[] = {
+    "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t intmax_t uintmax_t ",
+    "size_t ssize_t ptrdiff_t max_align_t FILE DLTensor DLDevice ",
     NULL,
 };
 
@@ -113,6 +124,9 @@ static const char *const library[] = {
     "wcsstr wcstod wcstof wcstoimax wcstok wcstol wcstold wcstoll wcstombs wcstoul wcstoull wcstoumax wcswcs ",
     "wcswidth wcsxfrm wcsxfrm_l wctob wctomb wctrans wctrans_l wctype wctype_l wcwidth wmemchr wmemcmp wmemcpy ",
     "wmemmove wmemset wprintf write writev wscanf y0 y0f y0l y1 y1f y1l yn ynf ynl ",
+    "_Exit _exit _longjmp _setjmp _tolower _toupper clearerr_unlocked feof_unlocked ferror_unlocked ",
+    "fflush_unlocked fgetc_unlocked fgets_unlocked fileno_unlocked fputc_unlocked fputs_unlocked fread_unlocked ",
+    "fwrite_unlocked getw putw getpass getwd qsort_r reallocarray secure_getenv strverscmp sysinfo ",
     NULL,
 };
 
@@ -129,5 +143,7 @@ static bool is_listed(const char *const *lines, const char *name)
 bool c_name_is_keyword(const char *name) { return is_listed(keywords, name); }
 
 bool c_name_is_macro(const char *name) { return is_listed(macros, name); }
+
+bool c_name_is_type(const char *name) { return is_listed(types, name); }
 
 bool c_name_is_library(const char *name) { return is_listed(library, name); }

@@ -8,6 +8,7 @@
 
 #include "base/embedded.h"
 #include "driver/header.h"
+#include "driver/header_names.h"
 #include "config.h"
 #include "ir/text.h"
 

@@ -6,31 +6,12 @@
  * members, so that two different enums of one name collide loudly and equal ones do not. */
 #include "driver/header.h"
 #include "base/embedded.h"
-#include "driver/c_names.h"
+#include "driver/header_names.h"
 #include "ir/kernel_signature.h"
 #include "runtime-stub/tile_rt.h"
-#include <ctype.h>
 #include <string.h>
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
-
-/* The other parameters of the functions are `stream`, `info`, `variant` and `options`. */
-static void put_parameter_name(struct buffer *out, const char *name)
-{
-    static const char *const own[] = {"stream", "info", "variant", "options"};
-    bool taken = c_name_is_keyword(name) || c_name_is_macro(name);
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        taken |= strcmp(name, own[i]) == 0;
-    buffer_puts(out, name);
-    if (taken)
-        buffer_putc(out, '_');
-}
-
-static void put_upper(struct buffer *out, const char *text)
-{
-    for (; *text; text++)
-        buffer_putc(out, isalnum((unsigned char)*text) ? (char)toupper((unsigned char)*text) : '_');
-}
 
 static uint32_t hash_text(uint32_t hash, const char *text)
 {
@@ -125,7 +106,7 @@ static void put_tag(struct buffer *out, struct view_kind kind)
 static void put_view_guard(struct buffer *out, struct view_kind kind)
 {
     buffer_puts(out, "TILE_VIEW_");
-    put_upper(out, ir_element_info[kind.element].text);
+    header_put_upper(out, ir_element_info[kind.element].text);
     buffer_printf(out, "_%d", kind.rank);
 }
 
@@ -269,7 +250,7 @@ static void put_enum(struct buffer *out, const struct kernel_enum *enumeration)
         hash = hash_text(hash_text(hash, enumeration->members[i]), value);
     }
     buffer_puts(&guard, "TILE_ENUM_");
-    put_upper(&guard, enumeration->name);
+    header_put_upper(&guard, enumeration->name);
     buffer_printf(&guard, "_%08X", (unsigned)hash);
     buffer_printf(out, "#ifndef %s\n#define %s 1\n", guard.data, guard.data);
     if (enumeration->doc) {
@@ -279,10 +260,8 @@ static void put_enum(struct buffer *out, const struct kernel_enum *enumeration)
     }
     buffer_printf(out, "enum tile_%s {", enumeration->name);
     for (int i = 0; i < enumeration->count; i++) {
-        buffer_puts(out, i ? ",\n    TILE_" : "\n    TILE_");
-        put_upper(out, enumeration->name);
-        buffer_putc(out, '_');
-        put_upper(out, enumeration->members[i]);
+        buffer_puts(out, i ? ",\n    " : "\n    ");
+        header_put_member(out, enumeration, i);
         buffer_printf(out, " = %lld", (long long)enumeration->values[i]);
     }
     buffer_puts(out, "\n};\n#endif\n\n");
@@ -301,9 +280,7 @@ static void put_defines(struct buffer *out, const struct kernel_entry *entry)
             continue;
         any = true;
         buffer_puts(out, "#define ");
-        put_upper(out, entry->symbol);
-        buffer_putc(out, '_');
-        put_upper(out, knob->name);
+        header_put_define(out, entry, knob);
         buffer_printf(out, " %lld\n", (long long)knob->value);
     }
     if (any)
@@ -361,7 +338,7 @@ static void put_parameter_comment(struct buffer *out, const struct kernel_entry 
     const struct kernel_parameter *parameter = &entry->parameters.data[index];
     const char *element = ir_element_info[parameter->element].text;
     buffer_puts(out, " *  @param ");
-    put_parameter_name(out, parameter->name);
+    header_put_parameter_name(out, parameter->name);
     switch (parameter->kind) {
     case KERNEL_VIEW:
         buffer_putc(out, ' ');
@@ -439,7 +416,7 @@ static void put_parameter(struct buffer *out, const struct kernel_parameter *par
     case KERNEL_ENUM:
     case KERNEL_KEY: buffer_puts(out, "int "); break;
     }
-    put_parameter_name(out, parameter->name);
+    header_put_parameter_name(out, parameter->name);
 }
 
 /* A prototype of symbol + suffix, `last` behind the kernel's parameters unless it is NULL, in lines of at most 100
@@ -495,92 +472,6 @@ static void put_entry(struct buffer *out, const struct kernel_entry *entry)
     buffer_printf(out, "int %s_unload(void);\n\n", entry->symbol);
 }
 
-/* ---- clashes ----------------------------------------------------------------------------------------------------- */
-
-/* Names that one header declares, with where they come from; room for all is made at once. */
-struct c_names { const char **names; struct location *places; int count; };
-
-static bool belongs_to_run_time(const char *name)
-{
-    static const char *const exact[] = {"TILE_OK",       "TILE_CPU",       "enum tile_status", "enum tile_kernel_info",
-                                        "enum tile_f16", "enum tile_bf16", "enum tile_f8e4m3", "enum tile_f8e5m2",
-                                        "enum tile_launch_options", "enum tile_launch_flags", "TILE_LAUNCH_OVERLAP"};
-    static const char *const prefixes[] = {"TILE_ERR_",   "TILE_VIEW_",     "TILE_ENUM_", "TILE_SHARED_",
-                                           "TILE_FLOAT_", "TILE_SIGNATURE", "TILE_INLINE"};
-    for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++)
-        if (strcmp(name, exact[i]) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    for (int element = 0; element < IR_ELEMENT_COUNT;
-         element++) { /* views: enum tile_f32_1 against struct tile_f32_1 */
-        const char *text = ir_element_info[element].text;
-        size_t size = strlen(text);
-        if (strncmp(name, "enum tile_", 10) == 0 && strncmp(name + 10, text, size) == 0 && name[10 + size] == '_' &&
-            isdigit((unsigned char)name[11 + size]) && name[12 + size] == 0)
-            return true;
-    }
-    return false;
-}
-
-static void check_name(struct diagnostics *diagnostics, struct c_names *names, struct location at, const char *name)
-{
-    struct diagnostic *d;
-    if (belongs_to_run_time(name))
-        diag_report(diagnostics, DIAGNOSTIC_E1103, at, "in C this gives `%s`, which belongs to the run time", name);
-    for (int i = 0; i < names->count; i++) {
-        if (strcmp(names->names[i], name) != 0)
-            continue;
-        d = diag_report(diagnostics, DIAGNOSTIC_E1103, at, "in C this gives `%s`, and so does something else", name);
-        diag_note(diagnostics, d, names->places[i], "the other is here");
-    }
-    names->names[names->count] = name;
-    names->places[names->count++] = at;
-}
-
-/* The functions of an entry are symbols of the whole program. */
-static void check_symbol(struct diagnostics *diagnostics, struct c_names *names, struct location at, const char *name)
-{
-    check_name(diagnostics, names, at, name);
-    if (c_name_is_keyword(name))
-        diag_report(diagnostics, DIAGNOSTIC_E1103, at,
-                    "in C this gives `%s`, which is a keyword of C or C++; --prefix= puts something in front", name);
-    else if (c_name_is_library(name) || c_name_is_macro(name))
-        diag_report(diagnostics, DIAGNOSTIC_E1103, at,
-                    "in C this gives `%s`, which the C library has already; --prefix= puts something in front", name);
-}
-
-bool header_check(const struct kernel_module *module, struct arena *arena, struct diagnostics *diagnostics)
-{
-    static const char *const suffixes[] = {"", "_query", "_workspace", "_variant", "_launch_ex", "_load", "_unload"};
-    int errors = diagnostics->errors, room = (int)(sizeof suffixes / sizeof suffixes[0]) * module->entries.count;
-    struct c_names names = {0};
-    for (int i = 0; i < module->enums.count; i++)
-        room += 1 + module->enums.data[i].count;
-    names.names = ARENA_ARRAY(arena, const char *, room + 1);
-    names.places = ARENA_ARRAY(arena, struct location, room + 1);
-    for (int i = 0; i < module->enums.count; i++) {
-        const struct kernel_enum *enumeration = &module->enums.data[i];
-        struct location at = enumeration->at;
-        check_name(diagnostics, &names, at, arena_printf(arena, "enum tile_%s", enumeration->name));
-        for (int m = 0; m < enumeration->count; m++) {
-            struct buffer name = {0};
-            buffer_puts(&name, "TILE_");
-            put_upper(&name, enumeration->name);
-            buffer_putc(&name, '_');
-            put_upper(&name, enumeration->members[m]);
-            check_name(diagnostics, &names, at, arena_string(arena, name.data));
-            buffer_free(&name);
-        }
-    }
-    for (int i = 0; i < module->entries.count; i++)
-        for (size_t k = 0; k < sizeof suffixes / sizeof suffixes[0]; k++)
-            check_symbol(diagnostics, &names, module->entries.data[i].at,
-                       arena_printf(arena, "%s%s", module->entries.data[i].symbol, suffixes[k]));
-    return diagnostics->errors == errors;
-}
-
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 static bool uses_odd_floats(const struct kernel_module *module)
@@ -599,7 +490,7 @@ void header_print(const struct kernel_module *module, const char *version, struc
     for (int i = 0; i < module->entries.count; i++)
         hash = hash_text(hash, module->entries.data[i].symbol);
     buffer_puts(&guard, "TILE_");
-    put_upper(&guard, module->stem);
+    header_put_upper(&guard, module->stem);
     buffer_printf(&guard, "_%08X_H", (unsigned)hash);
     buffer_printf(out, "/* Made by tilecc %s from ", version);
     put_comment_text(out, module->stem, strlen(module->stem));

@@ -239,11 +239,15 @@ static const struct enumeration *make_enumeration(struct front *front, struct gl
     int64_t next = 0;
     for (int i = 0; i < enumeration->count; i++) {
         const struct ast_enumerator *member = d->enumerators.data[i];
+        bool fits = next <= INT32_MAX;
         if (member->value) {
-            if (member->value->integer.too_big || member->value->integer.value > INT32_MAX)
-                diag_report(front->diagnostics, DIAGNOSTIC_E0502, member->value->at,
-                            "the value of a member of an enum fits i32");
-            else next = (int64_t)member->value->integer.value;
+            fits = !member->value->integer.too_big && member->value->integer.value <= INT32_MAX;
+            next = fits ? (int64_t)member->value->integer.value : 0;
+        }
+        if (!fits) {
+            diag_report(front->diagnostics, DIAGNOSTIC_E0502, member->value ? member->value->at : member->name.at,
+                        "the value of a member of an enum fits i32");
+            next = 0;
         }
         enumeration->members[i] = member->name.text;
         enumeration->values[i] = next++;

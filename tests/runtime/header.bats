@@ -203,6 +203,20 @@ END
     ./convert
 }
 
+@test "parameters that are called as types and macros of C are renamed" {
+    names=
+    for name in int32_t size_t uint8_t TILE_CPU TILE_SIGNATURE __LINE__ __GNUC__ tile_f16 INT64_C stream stream_ int; do
+        names="$names $name: i32,"
+    done
+    echo "kernel k($names h: f16, y: out f16[N]) grid(i: N) { y[i] = h; }" >named.tile
+    "$TILECC" -arch=cpu -Werror named.tile
+    grep -q 'int32_t int32_t_,' named.h
+    grep -q 'int32_t stream__,' named.h
+    echo '#include "named.h"' >named.c
+    ${CC:-cc} -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Werror -c named.c -o named_c.o
+    ${CXX:-c++} -x c++ -std=c++11 -Wall -Wextra -Wpedantic -Wconversion -Werror -c named.c -o named_cpp.o
+}
+
 @test "names that would clash in C: E1103" {
     clash() { # part of the message, source
         echo "$2" >clash.tile
@@ -232,5 +246,18 @@ END
         case $output in *"in C this gives \`$word\`"*'--prefix='*'[E1103]'*) ;; *) echo "$output"; return 1 ;; esac
         "$TILECC" -arch=cpu --emit=header --prefix=my_ "$word.tile"
     done
+    for word in strerror last_error f32_1_row_major f16_from_float rt_launch; do # of the run time
+        echo "kernel $word(y: out f32[N]) grid(i: N) { y[i] = 1.0; }" >tile.tile
+        run "$TILECC" -arch=cpu tile.tile
+        [ "$status" -eq 1 ]
+        [[ $output == *"in C this gives \`tile_$word\`, which belongs to the run time [E1103]"* ]]
+    done
+    tuned() { echo "kernel $1(y: out f32[N]) grid(i: cdiv(N, $2)) tune($2: {$3}) { y[i*$2 +: $2] = 1.0; }"; }
+    tuned err ARG 4 >tile.tile
+    run "$TILECC" -arch=cpu tile.tile
+    [[ $status == 1 && $output == *'in C this gives `TILE_ERR_ARG`, which belongs to the run time [E1103]'* ]]
+    clash 'in C this gives `CLASH_A_B_T`, and so does something else' "$(tuned a_b T 4; tuned a B_T 8)"
+    clash 'in C this gives `CLASH_F_T`, and so does something else' "$(tuned f T 4; tuned F T 8)"
+    clash 'in C the parameter `CLASH_F_T` meets a #define of that name' "$(tuned f T 4 | sed 's/(y/(CLASH_F_T: i32, y/')"
     clash 'clash_f_query' "kernel f_query(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
 }
