@@ -270,6 +270,8 @@ static bool may_trade_places(const struct ir_operation *a, const struct ir_opera
 {
     if (!rewrite_has_trait(a, IR_TRAIT_ATOMIC) || !rewrite_has_trait(b, IR_TRAIT_ATOMIC))
         return false;
+    if (PLANTED(barrier_between_atomics_dropped))
+        return true;
     int64_t action = ir_number(a, IR_ATTRIBUTE_ACTION, -1);
     if (action != ir_number(b, IR_ATTRIBUTE_ACTION, -1))
         return false;

@@ -43,6 +43,38 @@ static bool make_maps(struct arena *arena, const struct fuzz_program *program, c
     return true;
 }
 
+/* What the text does not say of atomics that are loops: whether those on words of a size may be of bytes, or of a kind
+ * that commutes and whose results nobody looks at. */
+static void look_at_atomic(struct ir_operation *op, void *context)
+{
+    struct ptx_launch *launch = context;
+    if (!(ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC))
+        return;
+    enum ir_element element = op->results[0]->type->element;
+    int64_t action = ir_number(op, IR_ATTRIBUTE_ACTION, -1);
+    int bytes = ir_element_info[element].bits / 8;
+    launch->byte_atomics |= bytes == 1;
+    if (!op->results[0]->uses && action >= 0 && action < IR_ACTION_EXCHANGE &&
+        (bytes < 4 || (ir_is_float(element) && action != IR_ACTION_ADD)))
+        launch->commuting_loops |= bytes == 1 ? 4 : bytes;
+}
+
+/* Arguments that all programs share take atomics that commute; others, and views of them, what they want. */
+static void list_memories(struct arena *arena, const struct fuzz_program *program, const struct fuzz_memory *memory,
+                          struct ptx_launch *launch)
+{
+    struct ptx_memory *made = ARENA_ARRAY(arena, struct ptx_memory, memory->count + 1);
+    for (int i = 0; i < memory->count; i++) {
+        made[i] = (struct ptx_memory){memory->memories[i].data, memory->memories[i].size,
+                                      memory->memories[i].read_only, false};
+        for (int k = 0; k < program->argument_count; k++)
+            made[i].commutes |= program->arguments[k].atomic && memory->arguments[k].data == made[i].data;
+    }
+    launch->memories = made;
+    launch->memory_count = memory->count;
+    ir_walk(program->function->body, look_at_atomic, launch);
+}
+
 bool fuzz_gpu_run(struct fuzz_program *program, const struct fuzz_gpu_code *code, const struct fuzz_memory *reference,
                   int64_t most_steps, struct buffer *problem, struct buffer *difference)
 {
@@ -52,16 +84,12 @@ bool fuzz_gpu_run(struct fuzz_program *program, const struct fuzz_gpu_code *code
     uint64_t *slots = ARENA_ARRAY(arena, uint64_t, FUZZ_MOST_SLOTS);
     int64_t programs, most = MULTIPROCESSORS;
     struct ptx_launch launch = {.slots = slots, .shared_bytes = code->shared_bytes, .seed = program->seed,
-                                .most_steps = most_steps, .ran = code->ran, .cluster = program->function->cluster,
-                                .memory_count = got->count};
+                                .most_steps = most_steps, .ran = code->ran, .cluster = program->function->cluster};
     launch.slot_count = fuzz_fill_slots(program, got, slots, &programs);
     launch.blocks = (int)(program->function->persistent && programs > most ? most : programs);
     if (launch.cluster > 1)
         launch.blocks = (launch.blocks + launch.cluster - 1) / launch.cluster * launch.cluster;
-    launch.memories = ARENA_ARRAY(arena, struct ptx_memory, got->count + 1);
-    for (int i = 0; i < got->count; i++)
-        launch.memories[i] = (struct ptx_memory){got->memories[i].data, got->memories[i].size,
-                                                 got->memories[i].read_only};
+    list_memories(arena, program, got, &launch);
     char text[200];
     if (!make_maps(arena, program, got, &launch)) {
         buffer_puts(problem, "code for these arguments is not there yet: no tensor map fits them");

@@ -5,7 +5,7 @@
  * operation that several must reach together or that waits, in an order that a seed chooses, and bulk copies land at
  * once or when nobody else can go on, so that what is not ordered by barriers shows.  Refused beside what the manual
  * forbids: accesses outside the memory given, reads of shared memory that nobody wrote or that a copy on its way will
- * write, shared memory touched twice without a barrier, an mbarrier or a wait between where one touch changes it,
+ * write, memory touched twice without a barrier, an mbarrier or a wait between where one touch changes it,
  * ordinary writes that TMA or wgmma see without fence.proxy.async, registers of products on their way, products without
  * wgmma.fence, global memory that bulk copies and ordinary accesses share, warps that do not meet, waits without end.
  *
@@ -72,7 +72,8 @@ bool ptx_combine(const struct ptx_instruction *instruction, uint64_t old, uint64
                  uint64_t *result);
 double ptx_number(struct ptx_type type, uint64_t bits);
 
-struct ptx_memory { unsigned char *data; size_t size; bool read_only; };
+/* commutes: what atomics do to it may be done in any order. */
+struct ptx_memory { unsigned char *data; size_t size; bool read_only, commutes; };
 /* What cuTensorMapEncodeTiled is told. */
 struct ptx_map {
     uint64_t address;
@@ -88,6 +89,9 @@ struct ptx_launch {
     int64_t shared_bytes, most_steps;    /* most_steps: that all threads do; 0: many */
     struct ptx_memory *memories;
     int memory_count;
+    bool byte_atomics;                   /* atomics on words may be those of a byte in it */
+    int commuting_loops;                 /* sizes of words, added up, whose loops around compare-and-swap may be those
+                                          * of atomics that commute */
     bool *ran;                           /* of each line of the text: something of it ran; may be NULL */
     uint64_t seed;                       /* of the order of threads and copies */
 };

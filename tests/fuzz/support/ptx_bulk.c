@@ -89,7 +89,7 @@ bool ptx_bulk_lands(struct machine *m)
 }
 
 static bool take_rows(struct machine *m, struct thread *t, const struct box *box, uint64_t offset,
-                      unsigned char *data)
+                      const struct actor *actor, unsigned char *data)
 {
     for (int row = 0; row < box->rows; row++) {
         int64_t first, last;
@@ -97,7 +97,7 @@ static bool take_rows(struct machine *m, struct thread *t, const struct box *box
         if (!row_inside(box, row, &first, &last, &address))
             continue;
         int bytes = (int)(last - first) * box->map->bytes;
-        const unsigned char *from = ptx_global_read(m, t, address, bytes, PTX_BULK);
+        const unsigned char *from = ptx_global_read(m, t, address, bytes, PTX_BULK, actor);
         if (!from)
             return false;
         for (int i = 0; i < bytes; i++)
@@ -130,9 +130,10 @@ static bool load(struct machine *m, struct thread *t, const struct ptx_instructi
             return ptx_stop(m, t, "an mbarrier that was not shown to copies");
         const uint32_t *knows = ptx_knows(m, t);
         int number = (int)(barrier - m->blocks[block].mbarriers), agent = ptx_mbarrier_agent(m, block, number);
-        struct actor actor = {agent, 0, knows, knows + m->agents};
+        struct actor actor = {agent, barrier->phase + 1, knows, knows + m->agents};
         struct landing landing = {block, number, offset, box.bytes, ARENA_ARRAY(m->arena, unsigned char, box.bytes)};
-        if (!ptx_take_off(m, t, block, offset, box.bytes, &actor) || !take_rows(m, t, &box, offset, landing.data))
+        if (!ptx_take_off(m, t, block, offset, box.bytes, &actor) ||
+            !take_rows(m, t, &box, offset, &actor, landing.data))
             return false;
         uint64_t when = m->launch->seed % 3;
         if (when == 0 || (when == 2 && ptx_random(m, 2)))
@@ -170,7 +171,7 @@ static bool store(struct machine *m, struct thread *t, const struct ptx_instruct
         for (int i = 0; i < bytes; i++)
             data[i] = m->blocks[block].shared[swizzled(&box, offset,
                                                        row * box.row_bytes + (int)first * box.map->bytes + i)];
-        if (!ptx_global_write(m, t, address, bytes, data, PTX_BULK))
+        if (!ptx_global_write(m, t, address, bytes, data, PTX_BULK, &actor))
             return false;
     }
     return true;

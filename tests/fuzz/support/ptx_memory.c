@@ -5,73 +5,7 @@
 
 static uint64_t mask_of(int bits) { return bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1; }
 
-/* ---- global memory ---- */
-
-/* The memory that owns the place, or -1. */
-static int owner(struct machine *m, const struct thread *t, uint64_t address, int bytes, bool writes, int how)
-{
-    for (int i = 0; i < m->launch->memory_count; i++) {
-        const struct ptx_memory *memory = &m->launch->memories[i];
-        uint64_t start = (uint64_t)(uintptr_t)memory->data;
-        if (address < start || address - start > memory->size || memory->size - (address - start) < (uint64_t)bytes)
-            continue;
-        if (writes && memory->read_only)
-            ptx_stop(m, t, "writes what is only read");
-        else if (how == PTX_ORDINARY && address % (uint64_t)bytes)
-            ptx_stop(m, t, "an access is not aligned");
-        else
-            return i;
-        return -1;
-    }
-    ptx_stop(m, t, writes ? "writes memory that no argument owns" : "reads memory that no argument owns");
-    return -1;
-}
-
-/* Bulk copies and ordinary accesses do not see each other's writes without fences that are not here: what one wrote,
- * the other must not touch. */
-static bool follows(struct machine *m, const struct thread *t, int before, int how)
-{
-    if (before == PTX_BULK)
-        return ptx_stop(m, t, "touches global memory that a bulk store on its way writes");
-    return before != PTX_ORDINARY || how == PTX_ORDINARY ||
-           ptx_stop(m, t, "a bulk copy touches global memory that ordinary stores wrote");
-}
-
-const unsigned char *ptx_global_read(struct machine *m, const struct thread *t, uint64_t address, int bytes, int how)
-{
-    int number = owner(m, t, address, bytes, false, how);
-    if (number < 0)
-        return NULL;
-    const unsigned char *data = m->launch->memories[number].data;
-    size_t start = (size_t)(address - (uint64_t)(uintptr_t)data);
-    for (int i = 0; i < bytes && m->written[number]; i++)
-        if (!follows(m, t, m->written[number][start + (size_t)i], how))
-            return NULL;
-    return data + start;
-}
-
-/* Bulk stores may bring the same twice, and are there at once or at the end. */
-bool ptx_global_write(struct machine *m, const struct thread *t, uint64_t address, int bytes,
-                      const unsigned char *data, int how)
-{
-    int number = owner(m, t, address, bytes, true, how);
-    if (number < 0)
-        return false;
-    unsigned char *memory = m->launch->memories[number].data, *written = m->written[number];
-    size_t start = (size_t)(address - (uint64_t)(uintptr_t)memory);
-    for (size_t i = start; i < start + (size_t)bytes && written; i++) {
-        bool again = how == PTX_BULK && written[i] == PTX_BULK && m->coming[number][i] == data[i - start];
-        if (!again && !follows(m, t, written[i], how))
-            return false;
-        written[i] = (unsigned char)how;
-        m->coming[number][i] = data[i - start];
-    }
-    if (!written || how == PTX_ORDINARY || !(m->launch->seed & 8))
-        memcpy(memory + start, data, (size_t)bytes);
-    return true;
-}
-
-/* ---- ld and st ---- */
+/* ---- parameters ---- */
 
 static bool is_in(const struct ptx_instruction *in, const char *space)
 {
@@ -124,26 +58,52 @@ static bool access_parameter(struct machine *m, struct thread *t, const struct p
     return true;
 }
 
-/* A byte's atomic works on the aligned word around it, which may reach beyond the end: bytes there are nobody's. */
-static bool move_word(struct machine *m, const struct thread *t, uint64_t address, int bytes, uint64_t *word,
-                      bool writes)
+/* ---- atomics ---- */
+
+/* Loops around compare-and-swap, and what they begin with: one kind, if they commute at all. */
+static const char by_swaps[] = "cas";
+
+static bool is_swap(const struct ptx_instruction *in) { return in->opcode == PTX_atom && ptx_has(in, "cas"); }
+
+/* The word around a byte whose atomic goes by a loop: its neighbours have atomics of their own. */
+static bool is_of_byte(const struct machine *m, const struct ptx_instruction *in)
 {
-    bool any = false;
-    for (int i = 0; i < bytes; i++)
-        for (int k = 0; k < m->launch->memory_count; k++) {
-            const struct ptx_memory *memory = &m->launch->memories[k];
-            uint64_t offset = address + (uint64_t)i - (uint64_t)(uintptr_t)memory->data;
-            if (offset >= memory->size)
-                continue;
-            any = true;
-            if (writes)
-                memory->data[offset] = (unsigned char)(*word >> 8 * i);
-            else
-                *word |= (uint64_t)memory->data[offset] << 8 * i;
-            break;
-        }
-    return (any && address % (uint64_t)bytes == 0) || ptx_stop(m, t, "an atomic on memory that no argument owns");
+    return m->launch->byte_atomics && in->type.bits == 32;
 }
+
+static bool touch_by_atomic(struct machine *m, struct thread *t, const struct ptx_instruction *in, uint64_t address,
+                            uint64_t old, uint64_t result)
+{
+    int bytes = in->type.bits / 8;
+    bool swap = is_swap(in), ignored = in->opcode == PTX_red || (!t->depth && !m->looked_at[in->operands[0].reg]);
+    bool commutes = swap ? (m->launch->commuting_loops & bytes) != 0 : ignored && !ptx_has(in, "exch");
+    enum ptx_touch touch = commutes ? PTX_ACTS : PTX_WRITES;
+    if (!swap || !is_of_byte(m, in))
+        return ptx_word_touch(m, t, address, bytes, touch, swap ? by_swaps : in->name);
+    for (int i = 0; i < bytes; i++)
+        if ((old ^ result) >> 8 * i & 0xff && !ptx_word_touch(m, t, address + (uint64_t)i, 1, touch, by_swaps))
+            return false;
+    return true;
+}
+
+bool ptx_act(struct machine *m, struct thread *t, const struct ptx_instruction *in)
+{
+    bool returns = in->opcode == PTX_atom;
+    const struct ptx_operand *operands = in->operands + returns;
+    int bytes = in->type.bits / 8;
+    uint64_t old = 0, result, address = ptx_address_of(t, &operands[0]);
+    if (!ptx_word_read(m, t, address, bytes, &old))
+        return false;
+    uint64_t value = ptx_operand_value(m, t, &operands[1]) & mask_of(in->type.bits);
+    uint64_t second = in->operand_count > 2 + returns ? ptx_operand_value(m, t, &operands[2]) : 0;
+    if (!ptx_combine(in, old, value, second, &result))
+        return ptx_stop(m, t, "an atomic that is not known");
+    if (returns)
+        ptx_set(m, t, &in->operands[0], old, in->type.bits);
+    return touch_by_atomic(m, t, in, address, old, result) && ptx_word_write(m, t, address, bytes, result);
+}
+
+/* ---- ld and st ---- */
 
 bool ptx_access(struct machine *m, struct thread *t, const struct ptx_instruction *in)
 {
@@ -156,13 +116,17 @@ bool ptx_access(struct machine *m, struct thread *t, const struct ptx_instructio
         return ptx_stop(m, t, "an address of no known space");
     uint64_t address = ptx_address_of(t, place), word = 0;
     if (loads && !shared && ptx_has(in, "relaxed")) {
-        bool good = move_word(m, t, address, bytes, &word, false);
+        bool good = ptx_word_read(m, t, address, bytes, &word) &&
+                    (is_of_byte(m, in) || ptx_word_touch(m, t, address, bytes,
+                                                         m->launch->commuting_loops & bytes ? PTX_ACTS : PTX_READS,
+                                                         by_swaps));
         ptx_set(m, t, value, word, in->type.bits);
         return good;
     }
     unsigned char bits[64];
+    struct actor actor = ptx_actor(m, t);
     const unsigned char *from = !loads ? NULL : shared ? ptx_shared_read(m, t, address, bytes * in->vector)
-                                : ptx_global_read(m, t, address, bytes * in->vector, PTX_ORDINARY);
+                                : ptx_global_read(m, t, address, bytes * in->vector, PTX_ORDINARY, &actor);
     if (!from && loads)
         return false;
     for (int i = 0; i < in->vector; i++) {
@@ -178,24 +142,7 @@ bool ptx_access(struct machine *m, struct thread *t, const struct ptx_instructio
     if (loads)
         return true;
     return shared ? ptx_shared_write(m, t, address, bytes * in->vector, bits)
-                  : ptx_global_write(m, t, address, bytes * in->vector, bits, PTX_ORDINARY);
-}
-
-bool ptx_act(struct machine *m, struct thread *t, const struct ptx_instruction *in)
-{
-    bool returns = in->opcode == PTX_atom;
-    const struct ptx_operand *operands = in->operands + returns;
-    int bytes = in->type.bits / 8;
-    uint64_t old = 0, result, address = ptx_address_of(t, &operands[0]);
-    if (!move_word(m, t, address, bytes, &old, false))
-        return false;
-    uint64_t value = ptx_operand_value(m, t, &operands[1]) & mask_of(in->type.bits);
-    uint64_t second = in->operand_count > 2 + returns ? ptx_operand_value(m, t, &operands[2]) : 0;
-    if (!ptx_combine(in, old, value, second, &result))
-        return ptx_stop(m, t, "an atomic that is not known");
-    if (returns)
-        ptx_set(m, t, &in->operands[0], old, in->type.bits);
-    return move_word(m, t, address, bytes, &result, true);
+                  : ptx_global_write(m, t, address, bytes * in->vector, bits, PTX_ORDINARY, &actor);
 }
 
 /* ---- cp.async ---- */
@@ -259,7 +206,7 @@ bool ptx_copy_async(struct machine *m, struct thread *t, const struct ptx_instru
         if (from % (uint64_t)flight.bytes)
             return ptx_stop(m, t, "a copy is not aligned");
         for (uint64_t i = 0; i < read; i++) {
-            const unsigned char *at = ptx_global_read(m, t, from + i, 1, PTX_ORDINARY);
+            const unsigned char *at = ptx_global_read(m, t, from + i, 1, PTX_ORDINARY, &actor);
             if (!at)
                 return false;
             flight.data[i] = *at;

@@ -13,7 +13,7 @@ enum {
     PTX_SHARED_START = 1024,
     PTX_WINDOW = 1 << 24,                /* block b of a cluster: addresses from (b + 1) << 24 on */
     MOST_PARAMETERS = 16, MOST_BULK = 4 /* threads of a block that store */,
-    NAMED_BARRIERS = 16, NOBODY = -1, ON_ITS_WAY = -2, IS_MBARRIER = -3
+    NAMED_BARRIERS = 16, PTX_PAGE_LISTS = 4096, NOBODY = -1, ON_ITS_WAY = -2, IS_MBARRIER = -3
 };
 #define PTX_MAPS UINT64_C(0x7e0000000000) /* addresses of tensor maps, 128 bytes each */
 
@@ -95,6 +95,8 @@ struct machine {
     int cluster_arrived, cluster_meetings;
     /* Of each memory, by byte: PTX_ORDINARY, PTX_BULK; what a bulk store brings.  NULL: not looked at. */
     unsigned char **written, **coming;
+    struct ptx_page *pages[PTX_PAGE_LISTS], *free_pages; /* who touched global memory: ptx_global.c */
+    bool *looked_at;                     /* registers of the kernel that something reads */
     double *a, *b;                       /* factors of a product */
 };
 enum { PTX_ORDINARY = 1, PTX_BULK = 2 };
@@ -119,6 +121,10 @@ void ptx_meet(struct machine *machine, struct thread *const *threads, int count)
 void ptx_release(const struct machine *machine, const struct thread *thread, uint32_t *clock);
 void ptx_fence_proxy(struct machine *machine, const struct thread *thread);
 struct actor ptx_actor(const struct machine *machine, const struct thread *thread);
+/* What an agent did is done for the actor: its own, if it is a thread, or known. */
+bool ptx_is_done(const struct machine *machine, const struct actor *actor, int agent, uint32_t time);
+void ptx_add_reader(struct machine *machine, int *readers, const struct actor *actor);
+void ptx_free_readers(struct machine *machine, int *readers);
 /* The bytes at an address of shared memory; NULL: the thread may not. `alignment`: a power of two. */
 bool ptx_shared_place(struct machine *machine, const struct thread *thread, uint64_t address, int bytes, int alignment,
                       int *block, uint64_t *offset);
@@ -137,10 +143,19 @@ void ptx_land(struct machine *machine, int block, uint64_t offset, int bytes, in
 bool ptx_access(struct machine *machine, struct thread *thread, const struct ptx_instruction *instruction);
 bool ptx_act(struct machine *machine, struct thread *thread, const struct ptx_instruction *instruction);
 bool ptx_copy_async(struct machine *machine, struct thread *thread, const struct ptx_instruction *instruction);
+
+/* ---- global memory (ptx_global.c) ---- */
+void ptx_global_open(struct machine *machine); /* nobody has touched it yet */
 const unsigned char *ptx_global_read(struct machine *machine, const struct thread *thread, uint64_t address, int bytes,
-                                     int how /* PTX_ORDINARY, PTX_BULK */);
+                                     int how /* PTX_ORDINARY, PTX_BULK */, const struct actor *actor);
 bool ptx_global_write(struct machine *machine, const struct thread *thread, uint64_t address, int bytes,
-                      const unsigned char *data, int how);
+                      const unsigned char *data, int how, const struct actor *actor);
+/* Words of atomics.  PTX_ACTS: those of one kind may run in any order. */
+enum ptx_touch { PTX_READS, PTX_ACTS, PTX_WRITES };
+bool ptx_word_touch(struct machine *machine, const struct thread *thread, uint64_t address, int bytes,
+                    enum ptx_touch touch, const char *kind);
+bool ptx_word_read(struct machine *machine, const struct thread *thread, uint64_t address, int bytes, uint64_t *word);
+bool ptx_word_write(struct machine *machine, const struct thread *thread, uint64_t address, int bytes, uint64_t word);
 
 /* ---- waiting (ptx_wait.c) ---- */
 bool ptx_mbarrier(struct machine *machine, struct thread *thread, const struct ptx_instruction *instruction);

@@ -48,7 +48,7 @@ struct actor ptx_actor(const struct machine *m, const struct thread *t)
 /* ---- who touched a byte ---- */
 
 /* What an agent did is done for the actor: its own, if it is a thread, or known. */
-static bool is_done(const struct machine *m, const struct actor *actor, int agent, uint32_t time)
+bool ptx_is_done(const struct machine *m, const struct actor *actor, int agent, uint32_t time)
 {
     if (agent >= m->products) { /* a product reads for four warps */
         bool done = true;
@@ -70,7 +70,7 @@ static bool follows_writer(struct machine *m, const struct thread *t, const stru
                                     : "writes shared memory that a copy on its way will write");
     if (shadow->writer == IS_MBARRIER)
         return ptx_stop(m, t, "touches an mbarrier");
-    if (!is_done(m, actor, shadow->writer, shadow->time))
+    if (!ptx_is_done(m, actor, shadow->writer, shadow->time))
         return ptx_stop(m, t, reads ? "reads shared memory without a barrier behind the write"
                                     : "writes shared memory that another touched, without a barrier between");
     if (actor->seen && shadow->writer < m->all_threads && actor->seen[shadow->writer] < shadow->time)
@@ -90,7 +90,7 @@ static int new_reader(struct machine *m)
 }
 
 /* The list goes, from its first on. */
-static void free_readers(struct machine *m, int first)
+static void free_list(struct machine *m, int first)
 {
     while (first >= 0) {
         int next = m->readers.data[first].next;
@@ -100,7 +100,7 @@ static void free_readers(struct machine *m, int first)
     }
 }
 
-static void make_table(struct machine *m, struct shadow *shadow)
+static void make_table(struct machine *m, int *readers)
 {
     int number = m->tables.count;
     if (m->free_tables.count) {
@@ -110,17 +110,17 @@ static void make_table(struct machine *m, struct shadow *shadow)
         vector_push(m->arena, &m->tables, table);
     }
     memset(m->tables.data[number], 0, (size_t)m->agents * sizeof **m->tables.data);
-    for (int i = shadow->readers; i >= 0; i = m->readers.data[i].next)
+    for (int i = *readers; i >= 0; i = m->readers.data[i].next)
         m->tables.data[number][m->readers.data[i].agent] = m->readers.data[i].time;
-    free_readers(m, shadow->readers);
-    shadow->readers = -2 - number;
+    free_list(m, *readers);
+    *readers = -2 - number;
 }
 
 /* Readers of whom everybody who knows this one knows, too, are forgotten. */
-static void add_reader(struct machine *m, struct shadow *shadow, const struct actor *actor)
+void ptx_add_reader(struct machine *m, int *readers, const struct actor *actor)
 {
     enum { MOST_IN_LIST = 6 };
-    int *link = &shadow->readers, length = 0;
+    int *link = readers, length = 0;
     if (*link < -1) {
         m->tables.data[-2 - *link][actor->agent] = actor->time;
         return;
@@ -132,7 +132,7 @@ static void add_reader(struct machine *m, struct shadow *shadow, const struct ac
             reader->time = actor->time;
             return;
         }
-        if (!is_done(m, actor, reader->agent, reader->time)) {
+        if (!ptx_is_done(m, actor, reader->agent, reader->time)) {
             link = &reader->next;
             length++;
             continue;
@@ -142,16 +142,25 @@ static void add_reader(struct machine *m, struct shadow *shadow, const struct ac
         m->free_reader = number;
     }
     int made = new_reader(m);
-    m->readers.data[made] = (struct reader){actor->agent, actor->time, shadow->readers};
-    shadow->readers = made;
+    m->readers.data[made] = (struct reader){actor->agent, actor->time, *readers};
+    *readers = made;
     if (length >= MOST_IN_LIST)
-        make_table(m, shadow);
+        make_table(m, readers);
+}
+
+void ptx_free_readers(struct machine *m, int *readers)
+{
+    if (*readers < -1)
+        vector_push(m->arena, &m->free_tables, -2 - *readers);
+    else
+        free_list(m, *readers);
+    *readers = -1;
 }
 
 static bool follows_reader(struct machine *m, const struct thread *t, const struct actor *actor, int agent,
                            uint32_t time)
 {
-    return time == 0 || is_done(m, actor, agent, time) ||
+    return time == 0 || ptx_is_done(m, actor, agent, time) ||
            ptx_stop(m, t, agent < m->all_threads
                               ? "writes shared memory that another touched, without a barrier between"
                               : "writes shared memory that a product or a store on its way reads");
@@ -165,14 +174,12 @@ static bool follows_readers(struct machine *m, const struct thread *t, struct sh
         for (int i = 0; i < m->agents; i++)
             if (!follows_reader(m, t, actor, i, m->tables.data[number][i]))
                 return false;
-        vector_push(m->arena, &m->free_tables, number);
     } else {
         for (int i = shadow->readers; i >= 0; i = m->readers.data[i].next)
             if (!follows_reader(m, t, actor, m->readers.data[i].agent, m->readers.data[i].time))
                 return false;
-        free_readers(m, shadow->readers);
     }
-    shadow->readers = -1;
+    ptx_free_readers(m, &shadow->readers);
     return true;
 }
 
@@ -183,7 +190,7 @@ bool ptx_note_read(struct machine *m, const struct thread *t, int block, uint64_
         struct shadow *shadow = &m->blocks[block].shadows[offset + (uint64_t)i];
         if (!follows_writer(m, t, shadow, actor, true))
             return false;
-        add_reader(m, shadow, actor);
+        ptx_add_reader(m, &shadow->readers, actor);
     }
     return true;
 }
@@ -249,7 +256,7 @@ bool ptx_shared_write(struct machine *m, const struct thread *t, uint64_t addres
     for (int i = 0; i < bytes; i++, offset++) {
         struct shadow *shadow = &m->blocks[block].shadows[offset];
         if (shadow->writer >= 0 && shadow->writer < m->all_threads && m->blocks[block].shared[offset] == data[i] &&
-            shadow->time > 0 && !is_done(m, &actor, shadow->writer, shadow->time))
+            shadow->time > 0 && !ptx_is_done(m, &actor, shadow->writer, shadow->time))
             continue;
         if (!follows_writer(m, t, shadow, &actor, false) || !follows_readers(m, t, shadow, &actor))
             return false;
