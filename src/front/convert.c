@@ -302,10 +302,33 @@ bool convert_broadcast(struct elaborator *e, int count, struct value *values, co
 
 /* ---- explicit conversions ---- */
 
+/* A float to an integer by a rounding other than cutting: the float is made whole by it before. */
+static struct ir_value *round_whole(struct elaborator *e, struct ir_value *x, int round) {
+    static const enum ir_math functions[] = {
+        [IR_ROUND_RTNE] = IR_MATH_ROUND, [IR_ROUND_RTP] = IR_MATH_CEIL, [IR_ROUND_RTN] = IR_MATH_FLOOR};
+    if (round < 0 || round == IR_ROUND_RTZ) return x;
+    if (x->type->element == IR_F8E4M3 || x->type->element == IR_F8E5M2) x = ir_cast(&e->builder, x, IR_F32);
+    return ir_math(&e->builder, functions[round], x, NULL);
+}
+
+/* What is beyond the largest finite number, infinities too, becomes that; a NaN stays.  (8-bit floats do so anyway.) */
+static struct ir_value *saturate_float(struct elaborator *e, struct ir_value *x) {
+    double largest = x->type->element == IR_F16    ? 65504.0
+                     : x->type->element == IR_BF16 ? 0x1.fep127
+                     : x->type->element == IR_F32  ? 0x1.fffffep127
+                                                   : 0x1.fffffffffffffp1023;
+    struct ir_value *most = ir_constant_float(&e->builder, x->type, largest);
+    struct ir_value *least = ir_constant_float(&e->builder, x->type, -largest);
+    if (x->type->element == IR_F8E4M3 || x->type->element == IR_F8E5M2) return x;
+    x = ir_select(&e->builder, ir_compare(&e->builder, IR_PREDICATE_GT, x, most), most, x);
+    return ir_select(&e->builder, ir_compare(&e->builder, IR_PREDICATE_LT, x, least), least, x);
+}
+
 struct value convert_explicit(struct elaborator *e, struct value v, enum ir_element element, int round, int saturate,
                               struct location at) {
     if (value_is_error(v)) return v;
-    if (value_is_constant(v) && v.kind != VALUE_TYPE && v.kind != VALUE_TUPLE && v.kind != VALUE_STRING && round < 0) {
+    if (value_is_constant(v) && v.kind != VALUE_TYPE && v.kind != VALUE_TUPLE && v.kind != VALUE_STRING && round < 0 &&
+        saturate <= 0) {
         struct value typed = constant_to_element(e, v, element, true);
         typed.at = at;
         return typed;
@@ -332,10 +355,19 @@ struct value convert_explicit(struct elaborator *e, struct value v, enum ir_elem
     result.at = at;
     result.enumeration = NULL;
     result.element = element;
-    if (v.run->type->element == element) return result;
-    result.run = ir_build_value(&e->builder, OP_CAST, shape_like(e, v.run->type, element), 1, &v.run);
-    if (round > 0) ir_set_number(result.run->definition, IR_ATTRIBUTE_ROUND, round);
-    if (saturate > 0) ir_set_number(result.run->definition, IR_ATTRIBUTE_SATURATE, 1);
+    bool from_float = ir_is_float(v.run->type->element), to_float = ir_is_float(element);
+    if (round >= 0 && (element == IR_BOOL || !(from_float || to_float))) {
+        front_report(e, DIAGNOSTIC_E0308, at, "`round` is for conversions of floats or to floats, not of %s to %s",
+                     front_describe(e, v), element_word(element));
+        return value_error(at);
+    }
+    if (v.run->type->element != element) {
+        struct ir_value *from = from_float && !to_float ? round_whole(e, v.run, round) : v.run;
+        result.run = ir_build_value(&e->builder, OP_CAST, shape_like(e, v.run->type, element), 1, &from);
+        if (round > 0 && to_float) ir_set_number(result.run->definition, IR_ATTRIBUTE_ROUND, round);
+        if (saturate > 0 && !to_float) ir_set_number(result.run->definition, IR_ATTRIBUTE_SATURATE, 1);
+    }
+    if (saturate > 0 && to_float) result.run = saturate_float(e, result.run);
     return result;
 }
 

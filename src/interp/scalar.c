@@ -136,6 +136,26 @@ static uint64_t round_float(enum ir_element to, enum ir_round mode, double value
     return bits;
 }
 
+/* An integer to a float: the nearest is one of the two around it, an integer itself where it is another number. */
+static uint64_t round_integer(enum ir_element to, enum ir_round mode, wide_signed value)
+{
+    uint64_t bits;
+    if (value >> 63 > 0) { /* halve with the lost bit kept sticky; doubling a float is exact */
+        int64_t half = (int64_t)(value >> 1 | (value & 1));
+        bits = ir_double_to_bits(to, 2.0 * ir_bits_to_double(to, ir_int_to_bits(to, half)));
+    } else {
+        bits = ir_int_to_bits(to, (int64_t)value);
+    }
+    double rounded = ir_bits_to_double(to, bits);
+    wide_signed magnitude = value < 0 ? -value : value, largest = to == IR_F8E4M3 ? 448 : 57344;
+    bool is_small = to == IR_F8E4M3 || to == IR_F8E5M2;
+    if (mode == IR_ROUND_RTNE || (is_small && magnitude > largest) || (!isinf(rounded) && (wide_signed)rounded == value))
+        return bits;
+    bool too_far = isinf(rounded) || (wide_signed)fabs(rounded) > magnitude;
+    bool outward = (mode == IR_ROUND_RTP && value > 0) || (mode == IR_ROUND_RTN && value < 0);
+    return too_far == outward ? bits : neighbour(bits, outward);
+}
+
 static uint64_t saturate_integer(enum ir_element from, enum ir_element to, uint64_t bits)
 {
     wide_signed value = ir_is_signed(from) ? (wide_signed)ir_bits_to_int(from, bits) : (wide_signed)bits;
@@ -160,11 +180,8 @@ static uint64_t cast(const struct ir_operation *operation, enum ir_element from,
     if (from == IR_POINTER || to == IR_POINTER)
         return bits;
     if (ir_is_float(to)) {
-        if (from == IR_U64 && bits >> 63) { /* halve with the lost bit kept sticky; doubling a float is exact */
-            int64_t half = (int64_t)(bits >> 1 | (bits & 1));
-            return ir_double_to_bits(to, 2.0 * ir_bits_to_double(IR_F64, ir_int_to_bits(IR_F64, half)));
-        }
-        return ir_int_to_bits(to, ir_bits_to_int(from, bits));
+        wide_signed value = ir_is_signed(from) ? (wide_signed)ir_bits_to_int(from, bits) : (wide_signed)bits;
+        return round_integer(to, (enum ir_round)ir_number(operation, IR_ATTRIBUTE_ROUND, IR_ROUND_RTNE), value);
     }
     if (ir_number(operation, IR_ATTRIBUTE_SATURATE, 0))
         return saturate_integer(from, to, bits);

@@ -229,15 +229,42 @@ static LLVMValueRef sticky_f64(struct cpu_emitter *e, LLVMValueRef value, bool i
     return is_signed ? LLVMBuildSelect(B, negative, LLVMBuildFNeg(B, result, ""), result, "") : result;
 }
 
+/* 64-bit integer to f64 by a directed rounding: the 53 highest bits of the magnitude, and one step on if others were
+ * lost. */
+static LLVMValueRef integer_to_f64_directed(struct cpu_emitter *e, LLVMValueRef value, bool is_signed,
+                                            enum ir_round round)
+{
+    LLVMTypeRef type = LLVMTypeOf(value), real = cpu_like(e->f64, value);
+    LLVMValueRef zero = cpu_int_like(type, 0), one = cpu_int_like(type, 1), magnitude = value;
+    LLVMValueRef negative = LLVMBuildICmp(B, LLVMIntSLT, value, is_signed ? zero : value, "");
+    magnitude = LLVMBuildSelect(B, negative, LLVMBuildNeg(B, value, ""), value, "");
+    LLVMValueRef counted[2] = {magnitude, LLVMConstInt(LLVMInt1TypeInContext(e->llvm), 0, false)};
+    LLVMValueRef zeros = cpu_intrinsic(e, "llvm.ctlz", 1, &type, 2, counted);
+    LLVMValueRef drop = LLVMBuildSub(B, cpu_int_like(type, 11), zeros, "");
+    drop = cpu_binary_intrinsic(e, "llvm.smax", drop, zero);
+    LLVMValueRef below = LLVMBuildSub(B, LLVMBuildShl(B, one, drop, ""), one, "");
+    LLVMValueRef lost = LLVMBuildICmp(B, LLVMIntNE, LLVMBuildAnd(B, magnitude, below, ""), zero, "");
+    LLVMValueRef high = LLVMBuildAnd(B, magnitude, LLVMBuildNot(B, below, ""), "");
+    LLVMValueRef bits = LLVMBuildBitCast(B, LLVMBuildUIToFP(B, high, real, ""), type, "");
+    LLVMValueRef on = LLVMBuildAdd(B, bits, LLVMBuildZExt(B, lost, type, ""), "");
+    bits = round == IR_ROUND_RTP   ? LLVMBuildSelect(B, negative, bits, on, "")
+           : round == IR_ROUND_RTN ? LLVMBuildSelect(B, negative, on, bits, "")
+                                   : bits;
+    LLVMValueRef result = LLVMBuildBitCast(B, bits, real, "");
+    return LLVMBuildSelect(B, negative, LLVMBuildFNeg(B, result, ""), result, "");
+}
+
 static LLVMValueRef integer_to_float(struct cpu_emitter *e, LLVMValueRef value, enum ir_element from,
                                      enum ir_element to, enum ir_round round)
 {
     bool is_signed = ir_is_signed(from);
-    if (to == IR_F64 || (to == IR_F32 && round == IR_ROUND_RTNE)) {
+    if (round == IR_ROUND_RTNE && (to == IR_F64 || to == IR_F32)) {
         LLVMTypeRef type = cpu_like(to == IR_F64 ? e->f64 : e->f32, value);
         return is_signed ? LLVMBuildSIToFP(B, value, type, "") : LLVMBuildUIToFP(B, value, type, "");
     }
     LLVMValueRef exact;
+    if (cpu_bytes(from) == 8 && to == IR_F64)
+        return integer_to_f64_directed(e, value, is_signed, round);
     if (cpu_bytes(from) == 8)
         exact = sticky_f64(e, value, is_signed);
     else if (cpu_bytes(from) <= 2) /* f32 holds them exactly */
@@ -282,8 +309,6 @@ static LLVMValueRef saturated(struct cpu_emitter *e, LLVMValueRef value, enum ir
 LLVMValueRef cpu_cast(struct cpu_emitter *e, LLVMValueRef value, enum ir_element from, enum ir_element to,
                       enum ir_round round, bool saturate)
 {
-    if (!ir_is_float(from)) /* modes are for floats that become narrower */
-        round = IR_ROUND_RTNE;
     if (from == to)
         return value;
     LLVMTypeRef type = cpu_like(cpu_register_type(e, to), value);

@@ -219,6 +219,10 @@ static LLVMValueRef integer_to_float(struct lowering *l, enum ir_element from, e
         return narrow_float(l, IR_F32, to, exact, round);
     }
     LLVMValueRef wide = is_signed ? LLVMBuildSExt(b, value, l->i64, "") : LLVMBuildZExt(b, value, l->i64, "");
+    if (bits == 64 && to == IR_F64) {
+        const char *words[2] = {round_word[round], is_signed ? "s64" : "u64"};
+        return ptx_emit(l, PTX_CVT_F64_INTEGER, l->f64, &wide, 1, words);
+    }
     if (bits == 64) {
         /* Fold the low 11 bits into one sticky bit where the magnitude needs more than 53: still exact in f64 and odd.
          */
@@ -267,7 +271,6 @@ LLVMValueRef cast_value(struct lowering *l, enum ir_element from, enum ir_elemen
     LLVMBuilderRef b = l->builder;
     if (from == to) return value;
     bool from_float = ir_is_float(from), to_float = ir_is_float(to);
-    if (!from_float) round = IR_ROUND_RTNE; /* modes are for floats that become narrower */
     if (to == IR_BOOL) {
         if (!from_float) {
             LLVMValueRef bits = value_to_bits(l, from, value);

@@ -93,12 +93,12 @@ static void write_casts(struct table_program *p)
     for (int to = IR_BOOL; to <= IR_INDEX; to++)
         for (int round = 0; round < 4; round++) {
             int n = p->next++, input = random_below(&p->random, INPUTS);
-            bool real = ir_is_float(p->element), narrows = real && ir_is_float((enum ir_element)to);
+            bool real = ir_is_float(p->element), rounded = p->element != IR_BOOL && ir_is_float((enum ir_element)to);
             char value[24];
-            if (to == (int)p->element || p->slot >= SLOTS || (!narrows && round > 0))
+            if (to == (int)p->element || p->slot >= SLOTS || (!rounded && round > 0))
                 continue;
             snprintf(value, sizeof value, "cast%d", n);
-            if (narrows)
+            if (rounded)
                 buffer_printf(p->out, "%%%s = cast round(%s) %%in%d : %s[%d]\n", value, rounds[round], input,
                               name_of((enum ir_element)to), LENGTH);
             else
