@@ -104,7 +104,10 @@ void layout_memory_parts(const struct layout *registers, const struct layout *sh
 
 /* ---- vectors ---- */
 
-static struct layout_vector find_vector(const uint32_t *values, int count, int limit)
+/* values: of register columns that move along the vector alone, 0 for others; parts: what any column moves along it.
+ * Vectors start at multiples of their size: no other column has a bit below it. */
+static struct layout_vector find_vector(const uint32_t *values, const uint32_t *parts, int count, uint32_t of_threads,
+                                        int limit)
 {
     struct layout_vector vector = { .size = 1 };
     for (int k = 0; vector.size * 2 <= limit; k++) {
@@ -117,30 +120,44 @@ static struct layout_vector find_vector(const uint32_t *values, int count, int l
         vector.register_mask |= 1 << bit;
         vector.size *= 2;
     }
+    uint32_t others = of_threads;
+    for (int bit = 0; bit < count; bit++)
+        if (!(vector.register_mask >> bit & 1))
+            others |= parts[bit];
+    while (others & ((uint32_t)vector.size - 1)) {
+        vector.size /= 2;
+        vector.register_mask &= ~(1 << vector.bit[__builtin_ctz((unsigned)vector.size)]);
+    }
     return vector;
 }
 
 struct layout_vector layout_vector(const struct layout *layout, int dimension, int limit)
 {
-    uint32_t values[LAYOUT_BITS];
+    uint32_t values[LAYOUT_BITS], parts[LAYOUT_BITS], of_threads = 0;
     for (int bit = 0; bit < layout->bits[LAYOUT_REGISTER]; bit++) {
-        values[bit] = layout->column[LAYOUT_REGISTER][bit] >> layout->shift[dimension];
-        if (values[bit] << layout->shift[dimension] != layout->column[LAYOUT_REGISTER][bit])
-            values[bit] = 0;
+        uint32_t column = layout->column[LAYOUT_REGISTER][bit];
+        parts[bit] = layout_part_of(layout, column, dimension);
+        values[bit] = parts[bit] << layout->shift[dimension] == column ? parts[bit] : 0;
     }
+    for (int input = LAYOUT_LANE; input <= LAYOUT_BLOCK; input++)
+        for (int bit = 0; bit < layout->bits[input]; bit++)
+            of_threads |= layout_part_of(layout, layout->column[input][bit], dimension);
     if (limit > 1 << layout->atom_bits[dimension])
         limit = 1 << layout->atom_bits[dimension];
-    return find_vector(values, layout->bits[LAYOUT_REGISTER], limit);
+    return find_vector(values, parts, layout->bits[LAYOUT_REGISTER], of_threads, limit);
 }
 
 struct layout_vector layout_memory_vector(const struct layout *registers, const struct layout *shared, int limit)
 {
     struct f2_basis basis;
-    uint32_t values[LAYOUT_BITS];
+    uint32_t values[LAYOUT_BITS], of_threads = 0;
     layout_basis(shared, &basis);
     for (int bit = 0; bit < registers->bits[LAYOUT_REGISTER]; bit++)
         values[bit] = offset_of(&basis, registers->column[LAYOUT_REGISTER][bit]);
-    return find_vector(values, registers->bits[LAYOUT_REGISTER], limit);
+    for (int input = LAYOUT_LANE; input <= LAYOUT_BLOCK; input++)
+        for (int bit = 0; bit < registers->bits[input]; bit++)
+            of_threads |= offset_of(&basis, registers->column[input][bit]);
+    return find_vector(values, values, registers->bits[LAYOUT_REGISTER], of_threads, limit);
 }
 
 int layout_vector_register(const struct layout_vector *vector, int base, int index)

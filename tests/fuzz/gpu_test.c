@@ -2,11 +2,13 @@
  * targets/nvptx makes, without a GPU.  The seed chooses the kind of program, the target and the pipeline.
  *     gpu_test [FIRST_SEED COUNT [TARGET [print]]]
  *     gpu_test products [FIRST_SEED COUNT [TARGET [print]]]   loops over products alone, mostly by wgmma
+ *     gpu_test layouts [FIRST_SEED COUNT [TARGET [print]]]    tiles in random layouts
  *     gpu_test FILE TARGET       a program in a file, such as those in findings/ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "support/generate_layout.h"
 #include "support/generate_loop.h"
 #include "support/generate_product.h"
 #include "support/generate_row.h"
@@ -43,6 +45,13 @@ static struct judge choose_product(uint64_t seed, struct buffer *text)
     return judge;
 }
 
+static struct judge choose_layout(uint64_t seed, struct buffer *text)
+{
+    struct judge judge = {.kind = JUDGE_GPU, .target = targets[seed / 4 % 4], .raw = seed % 4 != 0};
+    fuzz_generate_layout(text, seed);
+    return judge;
+}
+
 static bool check_file(const char *path, const char *target)
 {
     struct buffer text = {0}, reason = {0};
@@ -58,15 +67,20 @@ static bool check_file(const char *path, const char *target)
     return good;
 }
 
+enum kind { MIXED, PRODUCTS, LAYOUTS };
+static const char *const kinds[] = {"", "products", "layouts"};
+
 /* A fourth of the programs may be refused. */
-static bool run(uint64_t first, uint64_t programs, bool products, const char *target, bool print)
+static bool run(uint64_t first, uint64_t programs, enum kind kind, const char *target, bool print)
 {
     int failures = 0, refused = 0;
     uint64_t seed = first;
     for (; seed < first + programs && failures < 8; seed++) {
         struct arena *arena = arena_create();
         struct buffer text = {0}, reason = {0};
-        struct judge judge = products ? choose_product(seed, &text) : choose(seed, arena, &text);
+        struct judge judge = kind == PRODUCTS  ? choose_product(seed, &text)
+                             : kind == LAYOUTS ? choose_layout(seed, &text)
+                                               : choose(seed, arena, &text);
         judge.target = target ? target : judge.target;
         if (print)
             fputs(text.data, stdout);
@@ -82,22 +96,25 @@ static bool run(uint64_t first, uint64_t programs, bool products, const char *ta
         buffer_free(&reason);
         arena_destroy(arena);
     }
-    printf("{\"tool\": \"gpu_test%s\", \"first\": %llu, \"programs\": %llu, \"failures\": %d, \"refused\": %d}\n",
-           products ? " products" : "", (unsigned long long)first, (unsigned long long)(seed - first), failures,
+    printf("{\"tool\": \"gpu_test%s%s\", \"first\": %llu, \"programs\": %llu, \"failures\": %d, \"refused\": %d}\n",
+           kind ? " " : "", kinds[kind], (unsigned long long)first, (unsigned long long)(seed - first), failures,
            refused);
     return failures == 0 && refused * 4 <= (int)programs;
 }
 
 int main(int count, char **arguments)
 {
-    bool products = count > 1 && strcmp(arguments[1], "products") == 0;
+    enum kind kind = MIXED;
     nvptx_begin();
     if (count == 1)
-        return !(run(1, 112, false, NULL, false) & run(1, 40, true, NULL, false));
-    count -= products;
-    arguments += products;
-    if (count == 3 && !products && strtoull(arguments[1], NULL, 0) == 0)
+        return !(run(1, 112, MIXED, NULL, false) & run(1, 40, PRODUCTS, NULL, false) &
+                 run(1, 160, LAYOUTS, NULL, false));
+    for (int i = PRODUCTS; i <= LAYOUTS; i++)
+        kind = strcmp(arguments[1], kinds[i]) == 0 ? (enum kind)i : kind;
+    count -= kind != MIXED;
+    arguments += kind != MIXED;
+    if (count == 3 && !kind && strtoull(arguments[1], NULL, 0) == 0)
         return !check_file(arguments[1], arguments[2]);
     return !run(count > 1 ? strtoull(arguments[1], NULL, 0) : 1, count > 2 ? strtoull(arguments[2], NULL, 0) : 40,
-                products, count > 3 ? arguments[3] : NULL, count > 4);
+                kind, count > 3 ? arguments[3] : NULL, count > 4);
 }

@@ -107,6 +107,23 @@ bool fuzz_gpu_run(struct fuzz_program *program, const struct fuzz_gpu_code *code
     return !problem->size;
 }
 
+/* The pipeline, or what is left of it for a program that is at a later level already. */
+static void choose_passes(const struct judge *judge, const struct target_row *row, const struct fuzz_program *program,
+                          struct arena *arena, struct pass_run *run)
+{
+    int count;
+    const struct pass_info *const *all = pass_pipeline(row, judge->raw ? 0 : 2, &count),
+                           **kept = ARENA_ARRAY(arena, const struct pass_info *, count);
+    enum ir_level level = program->function->level;
+    for (int i = 0; i < count; i++) {
+        if (all[i]->in != all[i]->out && level > all[i]->in)
+            continue;
+        level = level > all[i]->out ? level : all[i]->out;
+        kept[run->count++] = all[i];
+    }
+    run->passes = kept;
+}
+
 bool fuzz_gpu_make(const struct judge *judge, struct fuzz_program *program, struct arena *arena,
                    struct fuzz_gpu_code *code, struct buffer *reason)
 {
@@ -119,7 +136,7 @@ bool fuzz_gpu_make(const struct judge *judge, struct fuzz_program *program, stru
                                    .math_context = judge->math ? judge->math :
                                                    fuzz_math_context(arena, program->module->context, diagnostics)};
     struct pass_run passes = {0};
-    passes.passes = pass_pipeline(row, judge->raw ? 0 : 2, &passes.count);
+    choose_passes(judge, row, program, arena, &passes);
     if (pass_run_all(&passes, program->function, &context) &&
         nvptx_make_ptx(&options, row, program->function, false, &code->text, &code->shared_bytes))
         return true;

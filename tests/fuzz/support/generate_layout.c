@@ -1,0 +1,370 @@
+/* Random kernels whose tiles have layouts already, written as text: what code for a GPU makes of layouts that passes
+ * seldom or never choose.
+ *
+ * An instance, which is the only one, loads a tile in a random layout and converts, permutes, reduces and broadcasts it.
+ * Extents have odd factors, which lie in registers or across groups of warps, and lanes, warps and groups hold copies.
+ * Columns of layouts are single bits, as in all that passes make, or mixed; where tiles are reduced, single bits.
+ * Numbers are small integers; sums of them are exact, and what is not exact in a narrow element is its greatest or
+ * least. */
+#include "generate_layout.h"
+
+#include <string.h>
+
+#include "ir/layout.h"
+
+enum { MOST_RANK = 3, MOST_REGISTERS = 64, MOST_VIEWS = 6, TRIES = 200 };
+
+struct shape { int rank, extent[LAYOUT_RANK]; };
+struct view { struct shape shape; bool output; int64_t stride[MOST_RANK]; };
+struct layout_program {
+    struct random random;
+    struct arena *arena;
+    struct layout_table *table;
+    struct buffer body;
+    const char *element;
+    bool real, sums;          /* floating point; sums are exact */
+    int warp_bits, groups;    /* groups of 1 << warp_bits warps: 1 or 3 */
+    int next;                 /* number for names */
+    struct shape shape;       /* of the value that is there */
+    const struct layout *layout;
+    bool plain;               /* each column of the layout is one bit, or none */
+    int value;
+    struct view views[MOST_VIEWS];
+    int view_count;
+};
+
+static bool chance(struct layout_program *p, int percent) { return random_chance(&p->random, percent); }
+
+/* ---- layouts ---- */
+
+static int trailing_zeros(int extent) { return __builtin_ctz((unsigned)extent); }
+
+/* Bits of the atom in random order, each the sum of some where they are mixed: still one-to-one. */
+static int random_columns(struct layout_program *p, const struct shape *shape, bool plain, uint32_t *columns)
+{
+    int bits = 0;
+    for (int d = 0; d < shape->rank; d++)
+        bits += trailing_zeros(shape->extent[d]);
+    for (int i = 0; i < bits; i++)
+        columns[i] = UINT32_C(1) << i;
+    for (int i = bits - 1; i > 0; i--) {
+        int j = random_below(&p->random, i + 1);
+        uint32_t swap = columns[i];
+        columns[i] = columns[j];
+        columns[j] = swap;
+    }
+    for (int i = plain || bits < 2 ? 0 : random_below(&p->random, 5); i > 0; i--) {
+        int to = random_below(&p->random, bits), from = random_below(&p->random, bits);
+        if (to != from)
+            columns[to] ^= columns[from];
+    }
+    return bits;
+}
+
+static void set_column(struct layout_spec *spec, const struct shape *shape, enum layout_input input, int bit,
+                       uint32_t column)
+{
+    for (int d = shape->rank - 1; d >= 0; d--) {
+        spec->column[input][bit][d] = (int)(column & ((uint32_t)spec->atom[d] - 1));
+        column >>= trailing_zeros(spec->atom[d]);
+    }
+}
+
+/* NULL: more registers than there should be, or no dimension for the groups of warps. */
+static const struct layout *try_layout(struct layout_program *p, const struct shape *shape, bool plain)
+{
+    struct layout_spec spec = {.rank = shape->rank, .repeat_in_warps = -1};
+    uint32_t columns[LAYOUT_BITS];
+    int bits = random_columns(p, shape, plain, columns), next = 0;
+    for (int d = 0; d < shape->rank; d++) {
+        spec.atom[d] = 1 << trailing_zeros(shape->extent[d]);
+        spec.repeat[d] = shape->extent[d] / spec.atom[d];
+    }
+    int d = random_below(&p->random, shape->rank);
+    if (p->groups > 1 && spec.repeat[d] == p->groups)
+        spec.repeat_in_warps = d;
+    else
+        spec.warp_copies = p->groups;
+    spec.bits[LAYOUT_LANE] = 5;
+    spec.bits[LAYOUT_WARP] = p->warp_bits;
+    for (int input = LAYOUT_LANE; input <= LAYOUT_WARP; input++)
+        for (int bit = 0; bit < spec.bits[input]; bit++)
+            if (next < bits && chance(p, 88))
+                set_column(&spec, shape, (enum layout_input)input, bit, columns[next++]);
+    while (next < bits)
+        set_column(&spec, shape, LAYOUT_REGISTER, spec.bits[LAYOUT_REGISTER]++, columns[next++]);
+    const struct layout *layout = layout_create(p->table, &spec);
+    return layout && layout_registers(layout) <= MOST_REGISTERS ? layout : NULL;
+}
+
+static const struct layout *random_layout(struct layout_program *p, const struct shape *shape, bool plain)
+{
+    for (int i = 0; i < TRIES; i++) {
+        const struct layout *layout = try_layout(p, shape, plain);
+        if (layout)
+            return layout;
+    }
+    return p->layout; /* of this shape */
+}
+
+static const char *type_text(struct layout_program *p, const char *element, const struct shape *shape,
+                             const struct layout *layout)
+{
+    struct buffer text = {0};
+    buffer_puts(&text, element);
+    for (int d = 0; d < shape->rank; d++)
+        buffer_printf(&text, "%s%d%s", d ? ", " : "[", shape->extent[d], d == shape->rank - 1 ? "]" : "");
+    if (layout)
+        buffer_printf(&text, " %s", layout_text(p->arena, layout));
+    const char *kept = arena_substring(p->arena, text.data, text.size);
+    buffer_free(&text);
+    return kept;
+}
+
+/* ---- statements ---- */
+
+static const char *place(struct layout_program *p, const struct shape *shape)
+{
+    const char *text = shape->rank ? "" : "%c";
+    for (int d = 0; d < shape->rank; d++)
+        text = arena_printf(p->arena, "%s%s%%c +: %d", text, d ? ", " : "", shape->extent[d]);
+    return text;
+}
+
+/* Inputs may end before the tile does. */
+static int add_view(struct layout_program *p, const struct shape *shape, bool output)
+{
+    struct view *view = &p->views[p->view_count];
+    int64_t stride = 1;
+    *view = (struct view){.shape = *shape, .output = output};
+    for (int d = shape->rank - 1; d >= 0; d--) {
+        view->stride[d] = stride;
+        stride *= d == shape->rank - 1 ? (shape->extent[d] + 7) / 8 * 8 + 8 * random_below(&p->random, 2)
+                                       : shape->extent[d];
+        if (!output && chance(p, 40))
+            view->shape.extent[d] = random_between(&p->random, 1, shape->extent[d]);
+    }
+    return p->view_count++;
+}
+
+static int load(struct layout_program *p, int view)
+{
+    int n = p->next++;
+    buffer_printf(&p->body, "%%o%d = constant value(%d%s) : %s\n", n, chance(p, 60) ? 0 : 3, p->real ? ".0" : "",
+                  p->element);
+    buffer_printf(&p->body, "%%v%d = load %%x%d[%s], %%o%d : %s\n", n, view, place(p, &p->shape), n,
+                  type_text(p, p->element, &p->shape, p->layout));
+    return n;
+}
+
+static void store(struct layout_program *p, int value, const struct shape *shape)
+{
+    struct shape whole = *shape;
+    if (p->view_count == MOST_VIEWS)
+        return;
+    if (!whole.rank)
+        whole = (struct shape){1, {1}};
+    int view = add_view(p, &whole, true);
+    buffer_printf(&p->body, "store %%x%d[%s], %%v%d\n", view, place(p, shape), value);
+}
+
+static void convert(struct layout_program *p, bool plain)
+{
+    int n = p->next++;
+    const struct layout *old = p->layout;
+    p->layout = random_layout(p, &p->shape, plain);
+    p->plain = p->layout == old ? p->plain : plain;
+    buffer_printf(&p->body, "%%v%d = convert_layout %%v%d : %s\n", n, p->value,
+                  type_text(p, p->element, &p->shape, p->layout));
+    p->value = n;
+}
+
+static void permute(struct layout_program *p)
+{
+    int order[MOST_RANK] = {0, 1, 2}, n = p->next++;
+    struct shape turned = {.rank = p->shape.rank};
+    for (int i = p->shape.rank - 1; i > 0; i--) {
+        int j = random_below(&p->random, i + 1), swap = order[i];
+        order[i] = order[j];
+        order[j] = swap;
+    }
+    buffer_printf(&p->body, "%%v%d = permute permutation(", n);
+    for (int d = 0; d < turned.rank; d++) {
+        turned.extent[d] = p->shape.extent[order[d]];
+        buffer_printf(&p->body, "%s%d", d ? ", " : "", order[d]);
+    }
+    p->layout = layout_permute(p->table, p->layout, order);
+    p->shape = turned;
+    buffer_printf(&p->body, ") %%v%d : %s\n", p->value, type_text(p, p->element, &p->shape, p->layout));
+    p->value = n;
+}
+
+static void combine(struct layout_program *p, int other)
+{
+    int n = p->next++;
+    buffer_printf(&p->body, "%%v%d = %s %%v%d, %%v%d : %s\n", n, chance(p, 50) ? "max" : "min", p->value, other,
+                  type_text(p, p->element, &p->shape, p->layout));
+    p->value = n;
+}
+
+/* ---- reductions ---- */
+
+static int step_weight(const struct layout *layout, int axis, const struct layout_step *step)
+{
+    int coordinates[LAYOUT_RANK];
+    struct layout_position position = {{0}};
+    memcpy(position.part, step->part, sizeof position.part);
+    layout_coordinates(layout, &position, coordinates);
+    return coordinates[axis];
+}
+
+/* Whether a function that does not commute can be folded here: what lies within a thread and a warp comes first. */
+static bool keeps_order(const struct layout *layout, int axis, const struct layout_reduction *reduction)
+{
+    int least = INT32_MAX;
+    for (int i = 0; i < reduction->warp_steps; i++) {
+        int weight = step_weight(layout, axis, &reduction->warp_step[i]);
+        least = weight < least ? weight : least;
+    }
+    bool right = least > 0;
+    for (int i = 0; i < reduction->register_steps; i++) {
+        int weight = step_weight(layout, axis, &reduction->register_step[i]);
+        right &= weight > 0 && weight < least;
+    }
+    for (int i = 0; i < reduction->lane_steps; i++) {
+        int weight = step_weight(layout, axis, &reduction->lane_step[i]);
+        right &= weight > 0 && weight < least;
+    }
+    return right;
+}
+
+static const char *reduction_text(struct layout_program *p, int axis, int value, bool ordered)
+{
+    static const char *const whole[] = {"add", "xor", "or", "max", "min"}, *const real[] = {"max", "min", "add"};
+    if (ordered)
+        return arena_printf(p->arena, "axis(%d) kind(region) %%v%d (%%l%d: %s, %%r%d: %s) {\n    yield %%%c%d\n}", axis,
+                            value, p->next, p->element, p->next, p->element, chance(p, 50) ? 'l' : 'r', p->next);
+    const char *kind = p->real ? real[random_below(&p->random, p->sums ? 3 : 2)] : whole[random_below(&p->random, 5)];
+    return arena_printf(p->arena, "axis(%d) kind(%s)%s %%v%d", axis, kind, chance(p, 25) ? " fixed(1)" : "", value);
+}
+
+/* Reduces, and brings the result back to the tile's shape. */
+static void reduce(struct layout_program *p)
+{
+    struct layout_reduction reduction;
+    int axis = random_below(&p->random, p->shape.rank), reduced = p->next++, n = p->next++;
+    if (!p->plain)
+        convert(p, true);
+    if (!p->plain)
+        return;
+    layout_reduction(p->layout, axis, &reduction);
+    bool ordered = keeps_order(p->layout, axis, &reduction) && chance(p, 60);
+    const struct layout *row = p->shape.rank > 1 ? layout_remove_dimension(p->table, p->layout, axis) : NULL,
+                        *thin = layout_squash_dimension(p->table, p->layout, axis);
+    struct shape left = {.rank = 0}, one = p->shape;
+    for (int d = 0; d < p->shape.rank; d++)
+        if (d != axis)
+            left.extent[left.rank++] = p->shape.extent[d];
+    one.extent[axis] = 1;
+    buffer_printf(&p->body, "%%v%d = reduce %s : %s\n", reduced, reduction_text(p, axis, p->value, ordered),
+                  type_text(p, p->element, &left, row));
+    p->next++;
+    store(p, reduced, &left);
+    if (!left.rank)
+        return;
+    buffer_printf(&p->body, "%%t%d = reshape %%v%d : %s\n%%v%d = broadcast %%t%d : %s\n", n, reduced,
+                  type_text(p, p->element, &one, thin), n, n, type_text(p, p->element, &p->shape, p->layout));
+    combine(p, n);
+}
+
+/* ---- programs ---- */
+
+static void choose(struct layout_program *p)
+{
+    static const struct { const char *name; bool real, sums; } elements[] = {
+        {"i32", false, true}, {"f32", true, true},  {"u8", false, true},  {"f16", true, false},
+        {"i64", false, true}, {"bf16", true, false}, {"i16", false, true}, {"f64", true, true}};
+    int which = random_below(&p->random, 8), bits = random_between(&p->random, 4, 9), odd = 0;
+    p->element = elements[which].name;
+    p->real = elements[which].real;
+    p->sums = elements[which].sums;
+    p->warp_bits = random_below(&p->random, 3);
+    p->groups = chance(p, 50) ? 3 : 1;
+    p->shape.rank = chance(p, 15) ? 1 : random_between(&p->random, 2, MOST_RANK);
+    for (int d = 0; d < p->shape.rank; d++) {
+        int mine = d == p->shape.rank - 1 ? bits : random_below(&p->random, bits + 1);
+        bits -= mine;
+        p->shape.extent[d] = 1 << mine;
+        if (odd < 2 && chance(p, p->groups > 1 ? 80 : 30) && ++odd)
+            p->shape.extent[d] *= p->groups > 1 || chance(p, 60) ? 3 : 5;
+    }
+}
+
+static void put_view(struct layout_program *p, struct buffer *out, int index, struct buffer *parameters)
+{
+    const struct view *view = &p->views[index];
+    int rank = view->shape.rank;
+    buffer_puts(out, "// view extent");
+    for (int d = 0; d < rank; d++)
+        buffer_printf(out, " %d", view->shape.extent[d]);
+    buffer_puts(out, " stride");
+    int64_t elements = 0;
+    for (int d = 0; d < rank; d++) {
+        buffer_printf(out, " %lld", (long long)view->stride[d]);
+        elements += (view->shape.extent[d] - 1) * view->stride[d];
+    }
+    buffer_printf(out, " elements %lld block %d content %d fill %d%s\n", (long long)elements + 1, view->shape.extent[0],
+                  view->output ? 2 : 0, index + 1, view->output ? " output" : "");
+    buffer_printf(parameters, "%s%%x%d: view<%s, [", index ? ", " : "", index, p->element);
+    for (int d = 0; d < rank; d++)
+        buffer_printf(parameters, "%s?", d ? ", " : "");
+    buffer_puts(parameters, "], [");
+    for (int d = 0; d < rank; d++)
+        buffer_puts(parameters, d < rank - 1 ? "?, " : "1");
+    buffer_printf(parameters, "], %s> {", view->output ? "inout" : "in");
+    if (index % 2 == 0) { /* vectors */
+        buffer_puts(parameters, "align(16), ");
+        for (int d = 0; d < rank - 1; d++)
+            buffer_printf(parameters, "%s8", d ? ", " : "stride_multiple(");
+        buffer_puts(parameters, rank > 1 ? ", 0), " : "");
+    }
+    buffer_puts(parameters, "limit(2147483648), restrict}");
+}
+
+void fuzz_generate_layout(struct buffer *out, uint64_t seed)
+{
+    struct layout_program program = {.random = {seed}, .arena = arena_create()}, *p = &program;
+    struct buffer parameters = {0};
+    do {
+        p->table = layout_table_create(p->arena);
+        choose(p);
+        p->layout = NULL;
+        p->plain = chance(p, 50);
+        p->layout = random_layout(p, &p->shape, p->plain);
+    } while (!p->layout);
+    const struct shape first = p->shape;
+    int input = add_view(p, &p->shape, false);
+    p->value = load(p, input);
+    for (int i = random_between(&p->random, 2, 6); i > 0; i--) {
+        int dice = random_below(&p->random, 100);
+        if (dice < 40)
+            convert(p, chance(p, 40));
+        else if (dice < 55)
+            permute(p);
+        else if (dice < 85)
+            reduce(p);
+        else if (memcmp(&first, &p->shape, sizeof first) == 0)
+            combine(p, load(p, input));
+    }
+    store(p, p->value, &p->shape);
+    buffer_printf(out, "// seed %llu\n// grid 1\n", (unsigned long long)seed);
+    for (int i = 0; i < p->view_count; i++)
+        put_view(p, out, i, &parameters);
+    buffer_printf(out, "kernel @fuzz(%s) grid(1) level(schedule) warps(%d) {\n%%c = constant value(0) : index\n",
+                  parameters.data, p->groups << p->warp_bits);
+    buffer_append(out, p->body.data, p->body.size);
+    buffer_puts(out, "return\n}\n");
+    buffer_free(&parameters);
+    buffer_free(&p->body);
+    arena_destroy(p->arena);
+}
