@@ -354,6 +354,14 @@ static bool checks_hold(const struct interpretation *call) {
     return false;
 }
 
+/* Races on global memory count behind insert_barriers, and in a text of the Machine level or one whose shared memory is
+ * placed: it was printed there, or written to be run. */
+static bool holds_barriers(const struct ir_function *function, const char *behind) {
+    if (function->level == IR_LEVEL_VALUE) return false;
+    if (behind) return strcmp(behind, pass_table[PASS_insert_barriers].name) == 0;
+    return function->level == IR_LEVEL_MACHINE || function->shared_bytes > 0;
+}
+
 /* In several orders of roles, arrivals and blocks where the function has them; `behind` is a pass or NULL. */
 static bool run_every_way(struct interpretation *call, const char *behind) {
     static const int ways[] = {[IR_LEVEL_VALUE] = 1, [IR_LEVEL_SCHEDULE] = 3, [IR_LEVEL_MACHINE] = 9};
@@ -362,6 +370,7 @@ static bool run_every_way(struct interpretation *call, const char *behind) {
     for (int way = 0; way < ways[call->function->level]; way++) {
         struct interp_problem problem;
         call->options.seed = (uint64_t)way;
+        call->options.ordered = holds_barriers(call->function, behind);
         call->options.blocks = blocks[(way + way / 3) % 3];
         reset_memories(call, behind == NULL && way == 0);
         bool good = interp_run(call->function, call->count, call->arguments, &call->options, NULL, &problem);

@@ -49,7 +49,8 @@ static void after_pass(const struct pass_info *pass, struct ir_function *functio
     struct compilation *compilation = context;
     /* allocate_shared lets operations share places that only insert_barriers orders */
     bool whole = pass != &pass_table[PASS_allocate_shared];
-    if (changed) interpret_after_pass(compilation, function, whole ? pass->name : NULL);
+    if (changed || pass == &pass_table[PASS_insert_barriers])
+        interpret_after_pass(compilation, function, whole ? pass->name : NULL);
     const char *list = compilation->options->print_after;
     if (!list) return;
     if (!list_has(list, pass->name) && !(changed && list_has(list, "all"))) return;

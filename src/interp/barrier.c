@@ -213,7 +213,7 @@ static void come_to(struct machine *machine, const struct ir_operation *op, stru
         for (int warp = 0; warp < machine->warps; warp++)
             if (named->members >> warp & 1) {
                 machine_clock_join(machine, &machine->warp[warp], &named->gathering);
-                machine_warp_tick(machine, warp);
+                machine_lanes_meet(machine, warp);
             }
         clear(machine, &named->gathering);
         named->arrived = 0;

@@ -68,6 +68,12 @@ void machine_warp_tick(struct machine *machine, int warp)
     machine->warp[warp].seen[warp] = ++machine->agents.data[warp].time;
 }
 
+void machine_lanes_meet(struct machine *machine, int warp)
+{
+    machine_warp_tick(machine, warp);
+    machine->met[warp] = machine->agents.data[warp].time;
+}
+
 void machine_warps_meet(struct machine *machine)
 {
     const struct control *control = machine->current;
@@ -77,7 +83,7 @@ void machine_warps_meet(struct machine *machine)
     for (int i = 1; i < control->warps; i++)
         machine_clock_join(machine, &machine->warp[control->first_warp + i], first);
     for (int i = 0; i < control->warps; i++)
-        machine_warp_tick(machine, control->first_warp + i);
+        machine_lanes_meet(machine, control->first_warp + i);
 }
 
 /* Of what a warp wrote itself, or through copies that it waited for. */

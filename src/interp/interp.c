@@ -84,9 +84,13 @@ static void execute_for(struct frame *frame, const struct ir_operation *operatio
         interp_stop(frame->run, operation, "a loop with step %lld never ends", (long long)step);
     assign(frame, carried, operation->results, operation->operands + 3);
     int64_t i = integer_of(frame, operation->operands[0]);
+    const struct ir_operation *lower = operation->operands[0]->definition;
+    bool programs = frame->run->machine && lower && lower->opcode == OP_PROGRAM;
     while (multiply || step > 0 ? i < upper : i > upper) {
         frame_cell(frame, variable)->bits[0] = ir_int_to_bits(variable->type->element, i);
         assign(frame, carried, body->arguments.data + 1, operation->results);
+        if (programs)
+            frame->run->machine->current->program = i;
         const struct ir_operation *yield = execute_block(frame, body);
         assign(frame, carried, operation->results, yield->operands);
         if (multiply && i <= 0)

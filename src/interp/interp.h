@@ -6,8 +6,9 @@
  * bits and assumptions are true, elements read were written before (when a shadow is given), loops end.
  *
  * Functions of every level run.  At the Schedule and Machine levels it also reports: accesses to shared memory that
- * nothing orders, missing proxy fences, values looked at while they are on their way, bytes that nothing wrote,
- * arrivals that a phase does not have, and roles that wait for ever (machine.h says how). */
+ * nothing orders (with `ordered` to global memory, too), missing proxy fences, values looked at while they are on their
+ * way, bytes that nothing wrote, arrivals that a phase does not have, and roles that wait for ever (machine.h says
+ * how). */
 #ifndef TILECC_INTERP_H
 #define TILECC_INTERP_H
 #include "base/base.h"
@@ -30,6 +31,7 @@ struct interp_options {
     int64_t step_limit;                 /* operations executed an instance; 0: 2^40 */
     bool reverse;                       /* runs the instances from last to first */
     uint64_t seed;                      /* Machine level: the order of roles and arrivals */
+    bool ordered;                       /* barriers stand wherever threads need them: races on global memory count */
     int64_t blocks;                     /* of a function that walks over programs; 0: 2 */
 };
 

@@ -54,6 +54,8 @@ struct element_places {
     const struct layout *layout;
     int32_t *offset;                     /* shared: by row-major element */
     uint64_t *warps;                     /* registers: the warps that hold it */
+    int32_t *first_thread;               /* of those that hold it, in `threads`; one more behind the last element */
+    uint16_t *threads;                   /* 32 * warp + lane, in order; NULL: nobody asked */
     struct element_places *next;
 };
 
@@ -118,6 +120,7 @@ struct control {
     int tma_committed, cp_committed;     /* groups closed so far */
     bool turns, has_turn;                /* they were started; every warpgroup, one after the other, has it */
     const struct ir_operation *turn;     /* taken last */
+    int64_t program;                     /* that it works on, in a loop over programs */
     const struct ir_block *block;
     struct frame *frame;
     ucontext_t context;
@@ -150,6 +153,7 @@ struct machine {
     struct machine_block blocks[MACHINE_MOST_BLOCKS];
     /* clocks */
     struct clock warp[MACHINE_MOST_WARPS];
+    uint32_t met[MACHINE_MOST_WARPS];    /* when the lanes of each met last */
     struct clock *clocks;
     VECTOR(struct agent) agents;
     int agent_capacity;
@@ -158,6 +162,7 @@ struct machine {
     VECTOR(struct readers) sets;         /* 0 is empty */
     VECTOR(uint32_t) members;
     uint32_t operations;
+    struct global_page **pages;          /* who touched global memory: global.c */
     /* what is there */
     VECTOR(struct transfer *) transfers; /* on their way */
     VECTOR(struct transfer *) all_transfers;
@@ -180,6 +185,8 @@ int machine_agent_add(struct machine *machine, int owner);
 struct epoch machine_agent_start(struct machine *machine, int warp);
 void machine_warp_learns(struct machine *machine, int warp, struct epoch epoch);
 void machine_warp_tick(struct machine *machine, int warp);
+/* The same where the warp's lanes met: what each did before, the others know. */
+void machine_lanes_meet(struct machine *machine, int warp);
 /* All active warps of the current control know all that one knows. */
 void machine_warps_meet(struct machine *machine);
 void machine_fence(struct machine *machine);
@@ -220,6 +227,25 @@ int64_t machine_element_byte(const struct machine_part *part, const struct ir_ty
 const char *machine_name(const struct ir_value *value, char *text, size_t size);
 uint64_t machine_read(const struct machine_block *block, int64_t byte, enum ir_element element);
 void machine_write(struct machine_block *block, int64_t byte, enum ir_element element, uint64_t bits);
+
+/* The same with the threads that hold each element. */
+const struct element_places *machine_threads(struct run *run, const struct layout *layout);
+
+/* global.c */
+enum global_kind { GLOBAL_READ, GLOBAL_ACT /* in any order with its like */, GLOBAL_WRITE };
+struct global_accessor {
+    struct machine *machine;
+    const struct ir_operation *op;
+    enum global_kind kind;
+    const struct element_places *holders; /* NULL: a scalar */
+    uint64_t warps;                       /* of asynchronous operations: those that must know what went before */
+    bool any_warp;                        /* one of them is enough */
+};
+/* Of a load, a store or an atomic; false: nobody looks at what it touches. */
+bool machine_global_begin(struct frame *frame, const struct ir_operation *op, const struct ir_access *access,
+                          struct global_accessor *accessor);
+void machine_global_touch(const struct global_accessor *accessor, int64_t element, uintptr_t address, size_t size);
+void machine_global_transfer(struct machine *machine, const struct transfer *transfer, const struct accessor *shared);
 
 /* transfer.c */
 void machine_transfer_finish(struct machine *machine, struct transfer *transfer);

@@ -2,7 +2,7 @@
  * present; whatever lies inside must also lie in a memory that the caller named. */
 #include <string.h>
 
-#include "interp/frame.h"
+#include "interp/machine.h"
 
 /* ---- views ---- */
 
@@ -208,6 +208,8 @@ void execute_memory(struct frame *frame, const struct ir_operation *operation)
     for (int d = 0; d < rank; d++)
         count *= pointers ? access.view->type->extent[d] : shape[d];
     struct cell *result = operation->result_count ? frame_cell(frame, operation->results[0]) : NULL;
+    struct global_accessor accessor;
+    bool looked_at = machine_global_begin(frame, operation, &access, &accessor);
     const struct cell *address = pointers ? frame_cell(frame, access.view) : NULL;
     for (int64_t i = 0; i < count; i++) {
         struct element_access e = { .element = pointers ? access.view->type->pointee : access.view->type->element };
@@ -222,6 +224,8 @@ void execute_memory(struct frame *frame, const struct ir_operation *operation)
         e.value = access.value ? cell_at(frame_cell(frame, access.value), i) : 0;
         e.expected = access.expected ? cell_at(frame_cell(frame, access.expected), i) : 0;
         uint64_t bits = access_element(frame, operation, &e);
+        if (looked_at && e.address && !e.masked_off)
+            machine_global_touch(&accessor, i, e.address, (size_t)ir_element_info[e.element].bits / 8);
         if (result)
             result->bits[i] = bits;
     }

@@ -59,6 +59,63 @@ static void list_warps(const struct layout *layout, uint64_t *warps)
             }
 }
 
+/* With `threads` NULL only counts them: first_thread[i + 1] is how many hold element i. */
+static void visit_threads(const struct layout *layout, int32_t *first_thread, uint16_t *threads, int32_t *last)
+{
+    int64_t repeats = 1;
+    for (int d = 0; d < layout->rank; d++)
+        if (d != layout->warp_dimension)
+            repeats *= layout->repeat[d];
+    int lanes = 1 << layout->bits[LAYOUT_LANE], warps = layout->warp_groups << layout->bits[LAYOUT_WARP];
+    for (int thread = 0; thread < 32 * warps && thread < 32 * MACHINE_MOST_WARPS; thread++)
+        for (uint32_t reg = 0; thread % 32 < lanes && reg < UINT32_C(1) << layout->bits[LAYOUT_REGISTER]; reg++) {
+            int warp = thread / 32;
+            uint32_t in_group = (uint32_t)warp & ((UINT32_C(1) << layout->bits[LAYOUT_WARP]) - 1);
+            uint32_t atom = columns(layout, LAYOUT_WARP, in_group) ^
+                            columns(layout, LAYOUT_LANE, (uint32_t)thread % 32) ^
+                            columns(layout, LAYOUT_REGISTER, reg);
+            for (int64_t repeat = 0; repeat < repeats; repeat++) {
+                int64_t element = element_at(layout, atom, repeat, warp >> layout->bits[LAYOUT_WARP]);
+                if (last[element] == thread) /* in another register, too */
+                    continue;
+                last[element] = thread;
+                if (threads)
+                    threads[first_thread[element]++] = (uint16_t)thread;
+                else
+                    first_thread[element + 1]++;
+            }
+        }
+}
+
+const struct element_places *machine_threads(struct run *run, const struct layout *layout)
+{
+    const struct element_places *known = machine_places(run, layout);
+    if (known->threads || layout->shared)
+        return layout->shared ? NULL : known;
+    struct element_places *places = run->places;
+    while (places->layout != layout)
+        places = places->next;
+    int64_t elements = 1;
+    for (int d = 0; d < layout->rank; d++)
+        elements *= layout->extent[d];
+    int32_t *first = ARENA_ARRAY(run->arena, int32_t, elements + 1), *last = ARENA_ARRAY(run->arena, int32_t, elements);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t i = 0; i < elements; i++)
+            last[i] = -1;
+        visit_threads(layout, first, places->threads, last);
+        if (pass)
+            break;
+        for (int64_t i = 0; i < elements; i++)
+            first[i + 1] += first[i];
+        places->threads = ARENA_ARRAY(run->arena, uint16_t, first[elements] + 1);
+    }
+    for (int64_t i = elements; i > 0; i--) /* each went on to where the next one starts */
+        first[i] = first[i - 1];
+    first[0] = 0;
+    places->first_thread = first;
+    return places;
+}
+
 const struct element_places *machine_places(struct run *run, const struct layout *layout)
 {
     for (const struct element_places *old = run->places; old; old = old->next)

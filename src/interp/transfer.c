@@ -186,6 +186,7 @@ static struct transfer *issue(struct frame *frame, const struct ir_operation *op
         for (int64_t i = 0; i < transfer->count && (transfer->everywhere || accessor.block == transfer->home); i++)
             machine_touch(&accessor, transfer->shared[i], ir_element_info[transfer->element].bits / 8);
     }
+    machine_global_transfer(machine, transfer, &accessor);
     vector_push(machine->arena, &machine->transfers, transfer);
     vector_push(machine->arena, &machine->all_transfers, transfer);
     return transfer;

@@ -226,3 +226,19 @@ END
     [[ "$output" == *"race on "*": dot_async in role 0 reads it, and buffer_store at "*" in role 0 writes it"* ]] ||
         { echo "$output"; return 1; }
 }
+
+@test "global memory: threads that touch a byte have a barrier between" {
+    AGAIN='again([128], [128])'
+    interpret "$AGAIN" "$SRCDIR/tests/interp/programs/global.tir" >/dev/null
+    defect global "$AGAIN" '/^    barrier/d' "race on 'x': load and store at"
+    defect global "$AGAIN" '/^    for/,/store/{/barrier/d}' "race on 'x': store and load at"
+    defect global "$AGAIN" '/^        store/,/load/{/barrier/d}' "race on 'x': load and store at"
+    defect global "$AGAIN" '/^  barrier/d' "race on 'x': atomic and load at"
+    defect global "$AGAIN" '/^ barrier/d' "race on 'x': atomic and atomic at"
+    defect global "$AGAIN" 's/%t = atomic action(add)/%t = atomic action(max)/' "race on 'x': atomic and atomic at"
+    defect global "$AGAIN" 's/store %y\[%zero +: 128\], %v/store %y[%zero +: 128], %s/' "race on 'x': atomic and atomic at"
+    # the same threads touch the same elements: no barrier
+    sed '/^    barrier/d; s/%u = load \(.*\) #(128; .*/%u = load \1 #(128; lane a0:4; warp a5:6)/' \
+        "$SRCDIR/tests/interp/programs/global.tir" >"$BATS_TEST_TMPDIR/same.tir"
+    interpret "$AGAIN" "$BATS_TEST_TMPDIR/same.tir" >/dev/null
+}

@@ -170,7 +170,7 @@ static enum finder interpret(struct setting *setting, const struct ir_function *
     struct interp_memory memories[MOST_ARGUMENTS];
     for (int seed = 0; seed < seeds; seed++) {
         struct interp_options options = {.memory_count = setting->memory_count, .memories = memories,
-                                         .seed = (uint64_t)seed,
+                                         .seed = (uint64_t)seed, .ordered = true,
                                          .step_limit = 400000, .blocks = blocks[(seed + seed / 3) % 3]};
         struct interp_problem problem;
         memcpy(options.grid, setting->kernel->grid, sizeof setting->kernel->grid);

@@ -45,6 +45,7 @@ struct fuzz_program {
     int argument_count;
     struct fuzz_argument arguments[FUZZ_MAX_ARGUMENTS];
     int64_t grid[IR_MAX_RANK];
+    bool ordered;                    /* its function holds the barriers that global memory needs (interp.h) */
     int helpers;                     /* functions made so far, for their names */
     uint64_t seed;
 };

@@ -129,6 +129,7 @@ bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function
                                      .step_limit = 40000000,
                                      .reverse = reverse,
                                      .seed = program->seed,
+                                     .ordered = program->ordered,
                                      .blocks = 1 + (int64_t)(program->seed % 3)};
     memcpy(options.grid, program->grid, sizeof options.grid);
     return interp_run(function, program->argument_count, memory->arguments, &options, NULL, problem);
