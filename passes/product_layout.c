@@ -3,6 +3,7 @@
  * result is a factor of another product: both then stay inside a warp), else the grid that reads the fewest factors. */
 #include "passes/product_layout.h"
 
+#include "passes/layout_rules.h"
 #include "passes/rewrite.h"
 
 enum { MOST_MMA_WARPS = 8 };
@@ -116,7 +117,49 @@ const struct layout *product_factor_of(struct layout_table *table, const struct 
 
 /* ---- warps ---- */
 
-struct counting { int64_t rows, most, products, grid; bool wgmma, mma; };
+struct counting { int64_t rows, most, products, grid; bool wgmma, mma, walks; };
+
+/* `op` or what holds it, in the block; NULL: it lies elsewhere. */
+static const struct ir_operation *place_in(const struct ir_block *block, const struct ir_operation *op)
+{
+    while (op && op->block != block)
+        op = op->block->parent;
+    return op;
+}
+
+static bool is_wanted_behind(const struct ir_value *value, const struct ir_operation *place)
+{
+    for (const struct ir_use *use = value->uses; use; use = use->next) {
+        const struct ir_operation *user = place_in(place->block, use->user);
+        for (const struct ir_operation *later = place->next; later; later = later->next)
+            if (later == user)
+                return true;
+    }
+    return false;
+}
+
+static int64_t words_through(const struct ir_value *value, const struct ir_operation *place)
+{
+    bool waits = value->type->kind == IR_TILE && value->type->rank == 2 && !layout_rule_cheap(value) &&
+                 is_wanted_behind(value, place);
+    return waits ? ir_type_bytes(value->type) / 4 : 0;
+}
+
+/* Registers, of all threads, with what is there while the operation runs and is wanted only behind it, or behind the
+ * loops around it: another loop's sums. */
+static int64_t words_beside(const struct ir_operation *op)
+{
+    int64_t words = 0;
+    for (const struct ir_operation *place = op->block->parent; place; place = place->block->parent) {
+        const struct ir_block *block = place->block;
+        for (int i = 0; i < block->arguments.count; i++)
+            words += words_through(block->arguments.data[i], place);
+        for (const struct ir_operation *before = block->first; before != place; before = before->next)
+            for (int r = 0; r < before->result_count; r++)
+                words += words_through(before->results[r], place);
+    }
+    return words;
+}
 
 /* The largest power of two that divides it. */
 static int64_t power_in(int64_t number)
@@ -130,10 +173,11 @@ static void count(struct ir_operation *op, void *data)
     if (op->opcode != OP_DOT || instruction_of(op) == IR_INSTRUCTION_FMA)
         return;
     const struct ir_type *type = op->results[0]->type;
-    int64_t elements = 0;
+    int64_t elements = words_beside(op);
     for (const struct ir_operation *other = op->block->first; other; other = other->next)
         if (other->opcode == OP_DOT)
             elements += ir_type_elements(other->results[0]->type);
+    c->walks |= depth_of(op) > 1;
     c->wgmma |= instruction_of(op) == IR_INSTRUCTION_WGMMA;
     c->mma |= instruction_of(op) == IR_INSTRUCTION_MMA;
     if (instruction_of(op) == IR_INSTRUCTION_MMA && type->rank == 2) {
@@ -148,7 +192,9 @@ static void count(struct ir_operation *op, void *data)
 
 /* wgmma: a warpgroup for each 64 rows, up to three; more where the accumulators would not fit into its registers.
  * mma: 128 accumulators a thread at most, so that a warp reads few factors for each product; and no more warps than
- * the smallest product has blocks of 16 x 8 for. */
+ * the smallest product has blocks of 16 x 8 for.  A program that walks over blocks of its own (a loop around the
+ * product's) is likely to have its multiprocessor for itself, where four warps leave it idle: 64 accumulators then
+ * (128 x 128 on an H200, text for sm_80: 267 TFLOP/s by 4 warps, 351 by 8). */
 int product_warps(struct ir_function *function, int given)
 {
     struct counting c = { 0 };
@@ -167,7 +213,8 @@ int product_warps(struct ir_function *function, int given)
         c.most <= (int64_t)given * 32 * 128)
         return given;
     int warps = 4;
-    while (warps < MOST_MMA_WARPS && c.products > (int64_t)warps * 32 * 128)
+    int each = c.walks ? 64 : 128;
+    while (warps < MOST_MMA_WARPS && c.products > (int64_t)warps * 32 * each)
         warps *= 2;
     while (warps < 16 && c.most > (int64_t)warps * 32 * 128)
         warps *= 2;

@@ -104,6 +104,14 @@ static LLVMValueRef next_variable(struct lowering *l, const struct ir_operation 
     return LLVMBuildSelect(b, exists, next, upper, "");
 }
 
+static void lower_loop_body(struct lowering *l, struct ir_block *body) {
+    struct lowering outside = *l;
+    role_in_loop(l, body);
+    lower_block(l, body);
+    role_restore(l, &outside);
+    l->numbered_here = outside.numbered_here;
+}
+
 static void lower_for(struct lowering *l, struct ir_operation *operation) {
     LLVMBuilderRef b = l->builder;
     struct ir_block *region = operation->regions[0];
@@ -137,7 +145,7 @@ static void lower_for(struct lowering *l, struct ir_operation *operation) {
     LLVMIntPredicate predicate = down ? (is_signed ? LLVMIntSGT : LLVMIntUGT) : (is_signed ? LLVMIntSLT : LLVMIntULT);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, predicate, variable, upper, ""), body, after);
     LLVMPositionBuilderAtEnd(b, body);
-    lower_block(l, region);
+    lower_loop_body(l, region);
     LLVMBasicBlockRef last = LLVMGetInsertBlock(b);
     for (int i = 0; i < carried; i++)
         add_incoming(phis[i], goes_in_words(yield->operands[i]) ? take_words(l, yield->operands[i])
@@ -173,7 +181,7 @@ static void lower_while(struct lowering *l, struct ir_operation *operation) {
     }
     LLVMBuildCondBr(b, value_register(l, condition->operands[0], 0), body, after);
     LLVMPositionBuilderAtEnd(b, body);
-    lower_block(l, region);
+    lower_loop_body(l, region);
     struct ir_operation *yield = ir_terminator(region);
     LLVMBasicBlockRef last = LLVMGetInsertBlock(b);
     for (int i = 0; i < carried; i++) add_incoming(phis[i], take(l, yield->operands[i]), last);

@@ -158,6 +158,7 @@ static void set_location(struct lowering *l, const struct ir_operation *operatio
 void lower_block(struct lowering *l, struct ir_block *block) {
     struct ir_operation *outer = l->operation;
     struct lowering before = *l;
+    l->numbered_here = false;
     for (struct ir_operation *operation = block->first; operation; operation = operation->next) {
         if (ir_op_info[operation->opcode].traits & IR_TRAIT_TERMINATOR) break;
         l->operation = operation;
@@ -167,6 +168,7 @@ void lower_block(struct lowering *l, struct ir_block *block) {
     }
     role_single_end(l);
     role_restore(l, &before);
+    l->numbered_here = before.numbered_here;
     l->operation = outer;
 }
 

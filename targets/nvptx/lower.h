@@ -54,6 +54,7 @@ struct lowering {
     LLVMValueRef kernel, slots, shared;   /* the parameter; start of dynamic shared memory */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, pointer, shared_pointer, nothing;
     LLVMValueRef thread, lane, warp;      /* i32; inside a role they count from its first warp */
+    bool numbered_here;                   /* they and `entry` were made anew in the block that is lowered */
     int warps;                            /* of the role, else of the block */
     int role;                             /* number of the role being lowered, -1: none */
     int64_t first_warp;                   /* of the role in the block */
@@ -165,6 +166,7 @@ void role_single_begin(struct lowering *l);
 /* The builder stands behind a loop.  Where that was full of accumulators, what follows in the region asks who it is
  * again. */
 void role_behind_loop(struct lowering *l, struct ir_operation *loop);
+void role_in_loop(struct lowering *l, struct ir_block *body); /* at the top of its body; role_restore at the end */
 void role_restore(struct lowering *l, const struct lowering *before); /* at the end of the region */
 void role_single_end(struct lowering *l);
 bool role_is_single(const struct lowering *l, const struct ir_operation *operation); /* one that the first thread runs */

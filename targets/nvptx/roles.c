@@ -6,21 +6,25 @@
  * of layouts are made; what was made outside for all warps is not asked there.  The number of a warp goes through a
  * shuffle, so that ptxas sees that it is the same in all lanes and keeps what is made of it in uniform registers.
  *
- * Behind a loop that multiplies by wgmma there is such a prologue again: the number of the thread is read anew, and
- * what the rest of the region makes of it (where its elements lie, who stores) is computed there.  What was made in
- * front of the loop would take registers all through it, which accumulators need.
+ * Behind a loop that multiplies by matrix instructions there is such a prologue again: the number of the thread is read
+ * anew, and what the rest of the region makes of it (where its elements lie, who stores) is computed there.  What was
+ * made in front of the loop would take registers all through it, which accumulators need.  So there is at the top of a
+ * loop around one whose products' factors come by cp.async: the places of its first iterations' copies and of the
+ * stores behind it are made in each iteration of the outer loop, not in front of both.
  *
  * What one thread does for its role (tma_store, tma_commit, tma_wait: always the same thread) stands in a block behind
  * a branch. */
 #include "targets/nvptx/lower.h"
 
-struct survey { bool tiles, buffers, roles, wgmma; };
+struct survey { bool tiles, buffers, roles, wgmma, mma, copies; };
 
 static void look_at(struct ir_operation *operation, void *context) {
     struct survey *survey = context;
+    survey->mma |= ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_MMA;
     switch (operation->opcode) {
     case OP_BUFFER_LOAD:
     case OP_BUFFER_STORE: survey->buffers = true; break;
+    case OP_CP_ASYNC: survey->copies = true; break;
     case OP_ROLES: survey->roles = true; break;
     case OP_DOT_ASYNC:
         if (ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA)
@@ -91,10 +95,12 @@ static void number_threads(struct lowering *l) {
     }
 }
 
-void role_behind_loop(struct lowering *l, struct ir_operation *loop) {
-    if (!l->wgmma || l->one_thread || l->per_element || !survey_of(loop->regions[0]).wgmma) return;
+/* A prologue at this place; what lower_block restores at its end. */
+static void number_anew(struct lowering *l) {
     LLVMBasicBlockRef numbers = value_block(l, "numbers"), behind = value_block(l, "behind");
     LLVMBuildBr(l->builder, numbers);
+    if (l->numbered_here) LLVMDisposeBuilder(l->entry);
+    l->numbered_here = true;
     l->entry = LLVMCreateBuilderInContext(l->context);
     LLVMPositionBuilderAtEnd(l->entry, numbers);
     LLVMPositionBuilderBefore(l->entry, LLVMBuildBr(l->entry, behind));
@@ -102,9 +108,40 @@ void role_behind_loop(struct lowering *l, struct ir_operation *loop) {
     l->thread = in_prologue(l, PTX_THREAD, l->i32, NULL, 0, NULL);
     l->lane = LLVMBuildAnd(l->entry, l->thread, value_i32(l, 31), "");
     l->warp = LLVMBuildLShr(l->entry, l->thread, value_i32(l, 5), "");
-    l->warp = in_prologue(l, PTX_WARP_UNIFORM, l->i32, &l->warp, 1, NULL);
+    if (l->wgmma) l->warp = in_prologue(l, PTX_WARP_UNIFORM, l->i32, &l->warp, 1, NULL);
     number_threads(l);
     l->coordinates = NULL;
+}
+
+/* Another loop with products follows that carries rows as well (the maxima and sums of attention): it needs most of what
+ * this one computed, and the old numbers beside new ones would take registers.  (ptxas spills 24 bytes in attention on
+ * sm_80 with new numbers between its loops, 92 without in a product whose last iteration is a loop of its own.) */
+static bool is_gone_on_with(const struct ir_operation *loop) {
+    bool rows = false;
+    for (const struct ir_operation *op = loop->next; op; op = op->next) {
+        if (op->opcode != OP_FOR || !survey_of(op->regions[0]).mma) continue;
+        for (int i = 0; i < op->result_count; i++)
+            rows |= op->results[i]->type->kind == IR_TILE && op->results[i]->type->rank == 1;
+    }
+    return rows;
+}
+
+void role_behind_loop(struct lowering *l, struct ir_operation *loop) {
+    if (l->one_thread || l->per_element) return;
+    struct survey survey = survey_of(loop->regions[0]);
+    if (survey.wgmma || (survey.mma && !is_gone_on_with(loop))) number_anew(l);
+}
+
+void role_in_loop(struct lowering *l, struct ir_block *body) {
+    l->numbered_here = false;
+    if (l->wgmma || l->one_thread || l->per_element) return;
+    for (const struct ir_operation *op = body->first; op; op = op->next) {
+        if (op->opcode != OP_FOR) continue;
+        struct survey survey = survey_of(op->regions[0]);
+        if (!survey.mma || !survey.copies) continue;
+        number_anew(l);
+        return;
+    }
 }
 
 void role_restore(struct lowering *l, const struct lowering *before) {

@@ -182,6 +182,16 @@ nothing() {
     done
 }
 
+@test "sm_80: loops in turn, side by side and around each other keep what they compute in registers" {
+    for kernel in sequence nested added; do
+        texts sm_80 "$kernel" "$rewritten"
+        clean sm_80 "rewritten_$kernel.0.sm_80.ptx"
+    done
+    texts sm_80 beside "$SRCDIR/tests/nvptx/beside.tile"
+    clean sm_80 beside.0.sm_80.ptx
+    clean sm_80 beside.1.sm_80.ptx
+}
+
 # What the remarks of -Rpass call the kernel's loop: KERNEL WORDS
 remarked() {
     grep -qE -- "$2" remarks || { echo "$1: no remark '$2'"; cat remarks; return 1; }
