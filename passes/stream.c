@@ -46,7 +46,7 @@ struct plan {
     struct ir_operation *op;
     const struct layout *layout, *piece;
     int dimension, pieces;
-    int64_t length;
+    int64_t length, in_flight;
     bool again, reload;
     bool roomy;      /* pieces may be kept, and what they need from views read ahead */
 };
@@ -119,8 +119,8 @@ static bool choose_pieces(struct stream *s, const struct ir_type *type)
 
 static void keep_plan(struct stream *s, struct plan *plan)
 {
-    *plan = (struct plan){ s->at, s->layout, s->piece, s->dimension, s->pieces, s->length, s->again, s->reload,
-                           s->again && s->reload && !s->crowded };
+    *plan = (struct plan){ s->at, s->layout, s->piece, s->dimension, s->pieces, s->length, s->in_flight,
+                           s->again, s->reload, s->again && s->reload && !s->crowded };
 }
 
 static void take_plan(struct stream *s, const struct plan *plan)
@@ -132,6 +132,7 @@ static void take_plan(struct stream *s, const struct plan *plan)
     s->dimension = plan->dimension;
     s->pieces = plan->pieces;
     s->length = plan->length;
+    s->in_flight = plan->in_flight;
     s->again = plan->again;
     s->reload = plan->reload;
     s->roomy = plan->roomy;
@@ -175,9 +176,10 @@ static bool plan_reduce(struct stream *s, struct ir_operation *op, struct plan *
     if (layout_registers(s->layout) < WIDE || ir_reduce_is_ordered(op) || !choose_pieces(s, value->type) ||
         s->dimension != ir_number(op, IR_ATTRIBUTE_AXIS, 0))
         return false;
+    s->in_flight = stream_in_flight(s, value);
     s->reload = false;
     int64_t kept = kept_bytes(s, value, NULL, false);
-    s->reload = stream_too_much(s, kept);
+    s->reload = stream_too_much(s, int64_max(kept, s->in_flight));
     if (!s->reload || kept_bytes(s, value, NULL, true) >= kept)
         return false;
     keep_plan(s, plan);

@@ -28,6 +28,7 @@ struct stream {
     VECTOR(struct stream_held) held;
     VECTOR(struct stream_piece) pieces_kept, pieces_read;
     int64_t bytes_kept;                  /* of those, in a thread */
+    int64_t in_flight;                   /* bytes that a thread reads at once for the reduction at hand */
     int sunk_loads;
     int waits;                           /* most reductions behind a sunk load */
     bool dear;                           /* what is computed again has a function like exp in it */
@@ -56,6 +57,9 @@ void stream_read_piece(struct stream *s, struct ir_builder *builder, struct ir_v
                        bool alone);
 struct ir_value *stream_make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number,
                                    int depth, bool alone);
+/* Bytes that a thread reads at once for a reduction: all that nothing waits for, if no load went down; of several tiles
+ * with what is made of a piece. */
+int64_t stream_in_flight(struct stream *s, const struct ir_value *value);
 /* A memory operation on one piece of its place. */
 struct ir_operation *stream_piece_of_access(struct stream *s, struct ir_builder *builder, struct ir_operation *op,
                                             int number, int depth, bool alone);

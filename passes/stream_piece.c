@@ -137,15 +137,44 @@ int64_t stream_registers(const struct stream *s)
 
 bool stream_too_much(const struct stream *s, int64_t bytes) { return 2 * bytes > 4 * stream_registers(s); }
 
+static int64_t bytes_in_thread(const struct ir_value *tile)
+{
+    return layout_registers(tile->type->layout) * (ir_element_info[tile->type->element].bits / 8);
+}
+
+/* Loads on the way to a value that no reduction has stood behind yet, each once. */
+static void find_in_flight(struct stream *s, const struct ir_value *value, int depth)
+{
+    const struct ir_operation *op = value->definition;
+    if (!layout_rule_has(value) || !op || op->result_count != 1 || depth > DEPTH)
+        return;
+    if (op->opcode == OP_LOAD && !stream_waits(s, op)) {
+        for (int i = 0; i < s->kept.count; i++)
+            if (s->kept.data[i] == value)
+                return;
+        vector_push(s->context->arena, &s->kept, op->results[0]);
+    }
+    for (int i = 0; i < op->operand_count && rewrite_has_trait(op, IR_TRAIT_ELEMENTWISE); i++)
+        find_in_flight(s, op->operands[i], depth + 1);
+}
+
+int64_t stream_in_flight(struct stream *s, const struct ir_value *value)
+{
+    int64_t bytes = 0;
+    s->kept.count = 0;
+    find_in_flight(s, value, 1);
+    for (int i = 0; i < s->kept.count; i++)
+        bytes += bytes_in_thread(s->kept.data[i]);
+    return s->kept.count > 1 ? bytes + bytes_in_thread(value) / s->pieces : bytes;
+}
+
 /* A load of which each piece is read alone, from the view or from what is held of it.  In front of a reduction that
- * nothing waits for, all loads had better be in flight at once, if they fit. */
+ * nothing waits for, all loads had better be in flight at once, if they fit together. */
 static bool is_read_again(const struct stream *s, const struct ir_operation *load, bool alone)
 {
-    const struct ir_type *type = load->results[0]->type;
     bool once = alone && stream_used_once(load->results[0]);
     if (s->at->opcode == OP_REDUCE && !stream_waits(s, load))
-        return s->again && can_sink(s, load) &&
-               stream_too_much(s, layout_registers(type->layout) * (ir_element_info[type->element].bits / 8));
+        return s->again && can_sink(s, load) && stream_too_much(s, s->in_flight);
     if (held_buffer(s, load))
         return true;
     return (once && can_sink(s, load)) || (s->again && s->reload && (stream_can_hold(s, load) || can_sink(s, load)));
@@ -348,7 +377,7 @@ void stream_read_piece(struct stream *s, struct ir_builder *builder, struct ir_v
 /* What a reduction computes dearly and others want, too, stays as long as there are registers: half of them. */
 static void keep_piece(struct stream *s, struct ir_value *value, struct ir_value *piece, int number, bool alone)
 {
-    int64_t bytes = layout_registers(s->piece) * (ir_element_info[piece->type->element].bits / 8);
+    int64_t bytes = bytes_in_thread(piece);
     bool shared = !alone || !stream_used_once(value);
     bool dear = shared && value->definition->opcode == OP_MATH;
     if (s->at->opcode != OP_REDUCE || piece->block != s->at->block || !dear || !s->roomy ||
