@@ -228,7 +228,20 @@ struct value build_where(struct elaborator *e, struct call *call, int detail) {
     return with_origin(result, three[1]);
 }
 
-/* a/b rounded up, for b > 0: a/b + (a%b > 0). */
+/* Whether the rest of a/b and b are both above 0, or both below: the quotient, cut towards zero, is then one short. */
+static struct ir_value *is_cut_down(struct ir_builder *builder, struct ir_value *rest, struct ir_value *b) {
+    struct ir_value *zero = ir_constant_int(builder, b->type, 0);
+    struct ir_value *above = ir_compare(builder, IR_PREDICATE_GT, rest, zero);
+    int64_t divisor;
+    if (ir_constant_integer(b, &divisor) && divisor > 0) return above;
+    above = ir_binary(builder, OP_AND, above, ir_compare(builder, IR_PREDICATE_GT, b, zero));
+    if (!ir_is_signed(b->type->element)) return above;
+    struct ir_value *below = ir_binary(builder, OP_AND, ir_compare(builder, IR_PREDICATE_LT, rest, zero),
+                                       ir_compare(builder, IR_PREDICATE_LT, b, zero));
+    return ir_binary(builder, OP_OR, above, below);
+}
+
+/* a/b rounded up; 0 for b = 0. */
 struct value build_cdiv(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
     if (all_constant_integers(call)) {
@@ -240,9 +253,7 @@ struct value build_cdiv(struct elaborator *e, struct call *call, int detail) {
     struct ir_value *a = call->argument[0].run, *b = call->argument[1].run;
     if (!ir_is_integer(a->type->element)) return call_wrong(e, call, call->argument[0], "integers");
     struct ir_value *rest = ir_binary(&e->builder, OP_REM, a, b);
-    struct ir_value *zero = ir_constant_int(&e->builder, a->type, 0);
-    struct ir_value *more =
-        ir_cast(&e->builder, ir_compare(&e->builder, IR_PREDICATE_GT, rest, zero), a->type->element);
+    struct ir_value *more = ir_cast(&e->builder, is_cut_down(&e->builder, rest, b), a->type->element);
     return with_origin(value_run(ir_binary(&e->builder, OP_ADD, ir_binary(&e->builder, OP_DIV, a, b), more), call->at),
                        call->argument[0]);
 }
