@@ -78,6 +78,13 @@ static void run_pointers(struct exec_case *c)
         exec_expect(c, y, n - 1 - i, 3.0 * exec_before(x, i), 0.0);
 }
 
+static void run_back(struct exec_case *c)
+{
+    struct exec_tensor *x = exec_packed(c, EXEC_F32, ONE(129), 0), *y = exec_packed(c, EXEC_F32, ONE(1), 1);
+    exec_called(c, scatter_back(c->stream, exec_pointer(x), exec_pointer(y), -128));
+    exec_expect(c, y, 0, exec_before(x, 128), 0.0);
+}
+
 static void run_masked(struct exec_case *c)
 {
     int64_t n = c->extent[0];
@@ -130,6 +137,7 @@ static const struct exec_test tests[] = {
     {"elements", run_elements, 3, {20, 30, 200}, 0},
     {"invert", run_invert, 1, {300}, 0},
     {"pointers", run_pointers, 1, {300}, 0},
+    {"back", run_back, 1, {1}, 0},
     {"masked", run_masked, 1, {300}, 0},
     {"random", run_random, 1, {300}, 0},
 };
