@@ -7,21 +7,29 @@
 #include "base/plant.h"
 #include "targets/nvptx/fragment.h"
 
-enum { AHEAD = 8 }; /* products: more than the latency of shared memory */
+#include <string.h>
+
+enum {
+    AHEAD = 8,    /* products: more than the latency of shared memory */
+    BLOCKS = 4, STEPS = 4,    /* most of one text: LLVM's time goes by texts and their registers */
+    REGISTERS = 4, WORDS = 6, /* of a product: of its sum; most of its factors */
+};
 
 /* One instruction: 16 x 8 x k, types as PTX calls them. */
-struct instruction { int k; const char *a, *b, *accumulator; enum ptx_row row; };
+struct instruction { int k; const char *a, *b, *sum; };
 
 struct product {
     struct ir_operation *operation;
     const struct layout *layout;     /* of the accumulator */
     struct instruction by;
     struct fragment a, b;
-    int64_t k;
+    int steps;                       /* of k */
     int blocks;                      /* 16 x 8 blocks of a warp */
     int (*block)[2];                 /* row and column of lane 0 in warp 0 */
     LLVMValueRef *out;
 };
+
+struct place { int block, step; }; /* of a product */
 
 static const char *type_name(enum ir_element element, enum ir_precision precision) {
     switch (element) {
@@ -39,12 +47,12 @@ static const char *type_name(enum ir_element element, enum ir_precision precisio
 static struct instruction choose_instruction(struct lowering *l, const struct ir_operation *operation) {
     enum ir_element a = operation->operands[0]->type->element, b = operation->operands[1]->type->element;
     enum ir_precision precision = (enum ir_precision)ir_number(operation, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE);
-    struct instruction by = {32 / value_bytes(a), type_name(a, precision), type_name(b, precision), "f32", PTX_MMA_F32};
+    struct instruction by = {32 / value_bytes(a), type_name(a, precision), type_name(b, precision), "f32"};
     enum ir_element sum = operation->results[0]->type->element;
     if (!by.a || !by.b || value_bytes(a) != value_bytes(b) || (sum != IR_F32 && sum != IR_I32))
         die("mma of %s and %s", ir_element_info[a].text, ir_element_info[b].text);
-    if (sum == IR_I32) by = (struct instruction){32, by.a, by.b, "s32", PTX_MMA_S32};
-    if (a == IR_F16 && l->row->major < 8) by = (struct instruction){8, by.a, by.b, "f32", PTX_MMA_F32_K8};
+    if (sum == IR_I32) by = (struct instruction){32, by.a, by.b, "s32"};
+    if (a == IR_F16 && l->row->major < 8) by.k = 8;
     return by;
 }
 
@@ -131,34 +139,100 @@ static int gather_words(struct lowering *l, struct product *p, int operand, int 
     return count;
 }
 
-/* Asks for the words of a block, so that they are on their way. */
-static void fetch_block(struct lowering *l, struct product *p, const int *at, int k) {
+/* Asks for the words of a product, so that they are on their way. */
+static void fetch_words(struct lowering *l, struct product *p, const struct place *place) {
+    const int *at = p->block[place->block];
     LLVMValueRef words[4];
-    gather_words(l, p, 0, at[0], k, words);
-    gather_words(l, p, 1, at[1], k, words);
+    gather_words(l, p, 0, at[0], place->step * p->by.k, words);
+    gather_words(l, p, 1, at[1], place->step * p->by.k, words);
 }
 
-static void multiply_block(struct lowering *l, struct product *p, const int *at, int k) {
-    LLVMTypeRef sum = p->by.row == PTX_MMA_S32 ? l->i32 : l->f32, members[4] = {sum, sum, sum, sum};
-    LLVMValueRef arguments[10];
-    int count = gather_words(l, p, 0, at[0], k, arguments), places[4];
-    count += gather_words(l, p, 1, at[1], k, arguments + count);
-    if (p->a.element == IR_F32)
-        for (int i = 0; i < count; i++) arguments[i] = round_tf32(l, arguments[i]);
-    for (int i = 0; i < 4; i++) {
-        places[i] = register_at(p->layout, at[0] + (i / 2) * 8, at[1] + i % 2);
-        arguments[count++] = p->out[places[i]];
+/* Products that LLVM sees as one text: of some blocks at some steps of k, step by step.  Its operands: the sums'
+ * registers, then words, each named once, then the sums again, tied to the first. */
+struct text {
+    struct buffer body, constraints;
+    LLVMTypeRef members[REGISTERS * BLOCKS];
+    LLVMValueRef inputs[WORDS * BLOCKS * STEPS + REGISTERS * BLOCKS];
+    int places[REGISTERS * BLOCKS]; /* registers of the accumulator */
+    int sums, words;
+};
+
+static int number_word(struct text *t, LLVMValueRef word) {
+    for (int i = 0; i < t->words; i++)
+        if (t->inputs[i] == word) return t->sums + i;
+    t->inputs[t->words++] = word;
+    return t->sums + t->words - 1;
+}
+
+/* mma… {$0, $1, $2, $3}, {$16, $17, $18, $19}, {$20, $21}, {$0, $1, $2, $3}; */
+static void write_product(struct lowering *l, struct product *p, struct text *t, int number,
+                          const struct place *place) {
+    const int *at = p->block[place->block], k = place->step * p->by.k;
+    LLVMValueRef words[WORDS];
+    int of_a = gather_words(l, p, 0, at[0], k, words), all = of_a + gather_words(l, p, 1, at[1], k, words + of_a);
+    int sum = REGISTERS * number;
+    for (int i = 0; i < REGISTERS; i++)
+        t->places[sum + i] = register_at(p->layout, at[0] + (i / 2) * 8, at[1] + i % 2);
+    const char *name[5] = {arena_printf(l->arena, "%d", p->by.k), p->by.sum, p->by.a, p->by.b, p->by.sum};
+    const char *sums = arena_printf(l->arena, "{$%d, $%d, $%d, $%d}", sum, sum + 1, sum + 2, sum + 3);
+    buffer_printf(&t->body, "%s%s %s, {", t->body.size ? "\n\t" : "", ptx_words(l, PTX_MMA, name), sums);
+    for (int i = 0; i < all; i++)
+        buffer_printf(&t->body, "%s$%d", i == 0 ? "" : i == of_a ? "}, {" : ", ", number_word(t, words[i]));
+    buffer_printf(&t->body, "}, %s;", sums);
+}
+
+/* A sum is written while words are still to be read ("&"). */
+static void multiply_together(struct lowering *l, struct product *p, const struct place *place, int count,
+                              int blocks) {
+    bool whole = !strcmp(p->by.sum, "s32");
+    struct text t = {.sums = REGISTERS * blocks};
+    for (int i = 0; i < count; i++) write_product(l, p, &t, i % blocks, &place[i]);
+    for (int i = 0; i < t.sums; i++) {
+        t.members[i] = whole ? l->i32 : l->f32;
+        buffer_printf(&t.constraints, "%s=&%s", i ? "," : "", whole ? "r" : "f");
     }
-    const char *words[4] = {arena_printf(l->arena, "m16n8k%d", p->by.k), p->by.a, p->by.b, NULL};
-    LLVMTypeRef type = LLVMStructTypeInContext(l->context, members, 4, false);
-    LLVMValueRef all = ptx_emit(l, p->by.row, type, arguments, count, words);
-    for (unsigned i = 0; i < 4; i++) p->out[places[i]] = LLVMBuildExtractValue(l->builder, all, i, "");
+    for (int i = 0; i < t.words; i++) {
+        if (p->a.element == IR_F32) t.inputs[i] = round_tf32(l, t.inputs[i]);
+        buffer_puts(&t.constraints, ",r");
+    }
+    for (int i = 0; i < t.sums; i++) {
+        t.inputs[t.words + i] = p->out[t.places[i]];
+        buffer_printf(&t.constraints, ",%d", i);
+    }
+    LLVMTypeRef type = LLVMStructTypeInContext(l->context, t.members, (unsigned)t.sums, false);
+    const char *both[2] = {t.body.data, t.constraints.data};
+    LLVMValueRef all = ptx_emit(l, PTX_MMA_TOGETHER, type, t.inputs, t.words + t.sums, both);
+    for (int i = 0; i < t.sums; i++)
+        p->out[t.places[i]] = LLVMBuildExtractValue(l->builder, all, (unsigned)i, "");
+    buffer_free(&t.body);
+    buffer_free(&t.constraints);
+}
+
+/* Pieces of BLOCKS blocks at STEPS steps of k, all blocks before the next steps; in a piece step by step. */
+static struct place *order_products(struct lowering *l, const struct product *p) {
+    struct place *order = ARENA_ARRAY(l->arena, struct place, p->steps * p->blocks), *next = order;
+    for (int step = 0; step < p->steps; step += STEPS)
+        for (int block = 0; block < p->blocks; block += BLOCKS)
+            for (int s = step; s < step + STEPS && s < p->steps; s++)
+                for (int b = block; b < block + BLOCKS && b < p->blocks; b++) *next++ = (struct place){b, s};
+    return order;
+}
+
+static void multiply(struct lowering *l, struct product *p) {
+    const struct place *order = order_products(l, p);
+    int all = p->steps * p->blocks, fetched = 0;
+    for (int done = 0, together; done < all; done += together) {
+        int blocks = (int)int64_min(BLOCKS, p->blocks - order[done].block);
+        together = blocks * (int)int64_min(STEPS, p->steps - order[done].step);
+        for (; fetched < all && fetched < done + together + AHEAD; fetched++) fetch_words(l, p, &order[fetched]);
+        multiply_together(l, p, order + done, together, blocks);
+    }
 }
 
 void lower_mma(struct lowering *l, struct ir_operation *operation) {
     const struct ir_type *type = operation->results[0]->type;
-    struct product p = {.operation = operation, .layout = type->layout, .by = choose_instruction(l, operation),
-                        .k = operation->operands[0]->type->extent[1]};
+    struct product p = {.operation = operation, .layout = type->layout, .by = choose_instruction(l, operation)};
+    p.steps = (int)operation->operands[0]->type->extent[1] / p.by.k;
     int warps_m, warps_n, count = layout_registers(type->layout);
     if (type->rank != 2 || !find_grid(l, type, &warps_m, &warps_n)) die("mma into a tile that is no accumulator");
     open_factor(l, operation, 0, warps_m, warps_n, &p.a);
@@ -173,10 +247,5 @@ void lower_mma(struct lowering *l, struct ir_operation *operation) {
             p.out[i] = LLVMBuildSelect(l->builder, value_register(l, added, 0), p.out[i],
                                        LLVMConstNull(LLVMTypeOf(p.out[i])), "");
     }
-    int64_t all = p.k / p.by.k * p.blocks;
-    for (int64_t i = 0, fetched = 0; i < all; i++) {
-        for (; fetched < all && fetched <= i + AHEAD; fetched++)
-            fetch_block(l, &p, p.block[fetched % p.blocks], (int)(fetched / p.blocks) * p.by.k);
-        multiply_block(l, &p, p.block[i % p.blocks], (int)(i / p.blocks) * p.by.k);
-    }
+    multiply(l, &p);
 }
