@@ -51,6 +51,19 @@ static bool say(struct buffer *reason, const char *where, const char *what)
     return false;
 }
 
+/* What tf32 keeps of a factor, 10 bits of its mantissa: to nearest even. */
+static struct ir_value *round_tf32(struct ir_builder *builder, struct ir_value *value)
+{
+    struct ir_context *context = builder->module->context;
+    const struct ir_type *type = ir_type_with_element(context, value->type, IR_I32);
+    struct ir_value *bits = ir_build_value(builder, OP_BITCAST, type, 1, &value);
+    struct ir_value *odd = ir_binary(builder, OP_SHR, bits, ir_constant_int(builder, type, 13));
+    odd = ir_binary(builder, OP_AND, odd, ir_constant_int(builder, type, 1));
+    bits = ir_binary(builder, OP_ADD, ir_binary(builder, OP_ADD, bits, odd), ir_constant_int(builder, type, 0xfff));
+    bits = ir_binary(builder, OP_AND, bits, ir_constant_int(builder, type, ~0x1fff));
+    return ir_build_value(builder, OP_BITCAST, value->type, 1, &bits);
+}
+
 static void widen(struct ir_operation *op, void *context)
 {
     bool *changed = context;
@@ -60,8 +73,12 @@ static void widen(struct ir_operation *op, void *context)
         return;
     struct ir_builder builder = {.module = op->block->function->module, .block = op->block, .before = op};
     struct ir_value *wide[3];
-    for (int i = 0; i < op->operand_count; i++)
-        wide[i] = ir_cast(&builder, op->operands[i], IR_F64);
+    bool tf32 = op->opcode == OP_DOT && ir_number(op, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE) == IR_PRECISION_TF32 &&
+                op->operands[0]->type->element == IR_F32;
+    for (int i = 0; i < op->operand_count; i++) {
+        wide[i] = tf32 && i < 2 ? round_tf32(&builder, op->operands[i]) : op->operands[i];
+        wide[i] = ir_cast(&builder, wide[i], IR_F64);
+    }
     const struct ir_type *type = ir_type_with_element(builder.module->context, op->results[0]->type, IR_F64);
     struct ir_operation *made = ir_build(&builder, op->opcode, op->operand_count, wide, 1, &type);
     for (const struct ir_attribute *a = op->attributes; a; a = a->next)
