@@ -62,6 +62,12 @@ static struct ir_value *write_out(struct ir_builder *builder, const struct ir_fu
     return map[ir_terminator(body->body)->operands[0]->id];
 }
 
+/* What is expanded has the place of the operation: the library's lines are in no file that a reader has. */
+static void set_place(struct ir_operation *op, void *data)
+{
+    op->at = *(const struct location *)data;
+}
+
 /* The body's operations at the builder's point; what the function returns. */
 static struct ir_value *copy_body(struct ir_builder *builder, const struct ir_function *body,
                                   struct ir_value *const *operands, struct arena *arena)
@@ -70,8 +76,12 @@ static struct ir_value *copy_body(struct ir_builder *builder, const struct ir_fu
     for (int i = 0; i < body->body->arguments.count; i++)
         map[body->body->arguments.data[i]->id] = operands[i];
     const struct ir_operation *end = ir_terminator(body->body);
-    for (const struct ir_operation *op = body->body->first; op != end; op = op->next)
-        ir_clone(builder, op, map);
+    for (const struct ir_operation *op = body->body->first; op != end; op = op->next) {
+        struct ir_operation *made = ir_clone(builder, op, map);
+        set_place(made, &builder->at);
+        for (int r = 0; r < made->region_count; r++)
+            ir_walk(made->regions[r], set_place, &builder->at);
+    }
     return map[end->operands[0]->id];
 }
 

@@ -51,8 +51,7 @@ struct target_options {
     int prefix_map_count; const char *const *prefix_map; /* -ffile-prefix-map=old=new */
 };
 
-/* What debug information calls a source: -ffile-prefix-map applied, and without the leading '/', since ptxas writes the
- * time of a file that it can find into its output. */
+/* What debug information calls a source: -ffile-prefix-map applied. */
 const char *target_source_name(const struct target_options *options, const char *name);
 
 /* NVPTX: the functions of the given variants (Schedule level, all of target row `target`) to one cubin a variant, in

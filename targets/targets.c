@@ -66,8 +66,7 @@ const char *target_source_name(const struct target_options *options, const char 
         const char *map = options->prefix_map[i], *equals = strchr(map, '=');
         size_t length = (size_t)(equals - map);
         if (strncmp(name, map, length) != 0) continue;
-        name = arena_printf(options->arena, "%s%s", equals + 1, name + length);
-        break;
+        return arena_printf(options->arena, "%s%s", equals + 1, name + length);
     }
-    return name + strspn(name, "/");
+    return name;
 }

@@ -54,8 +54,15 @@ const char *intern_range(struct intern_table *table, const char *text, size_t si
 /* One file's text, kept for carets.  `name` is as the user wrote it. */
 struct source { const char *name; const char *text; size_t size; struct source *next; };
 
-/* A range inside one line; lines and columns count from 1, columns in bytes.  source may be NULL: no place. */
-struct location { const struct source *source; int line, column, end_column; };
+/* A range inside one line; lines and columns count from 1, columns in bytes.  source may be NULL: no place.  An
+ * operation that a call brought (calls are inlined) knows that call: NULL in all other places. */
+struct inlined_call;
+struct location { const struct source *source; int line, column, end_column; const struct inlined_call *inlined; };
+struct inlined_call {
+    const char *function;
+    struct location declared; /* the function */
+    struct location at;       /* the call, maybe in an inlined function itself */
+};
 
 /* ---- diagnostics ---------------------------------------------------------------------------------------------- */
 

@@ -253,7 +253,7 @@ struct value call_builtin(struct elaborator *e, const struct builtin *builtin,
                      call.count, call.count == 1 ? "is" : "are");
         return value_error(expression->at);
     }
-    e->builder.at = expression->at;
+    elaborate_at(e, expression->at);
     struct value result = builtin->build(e, &call, builtin->detail);
     if (!value_is_error(result)) result.at = expression->at;
     return result;

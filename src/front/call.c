@@ -376,6 +376,14 @@ static bool check_recursion(struct elaborator *e, struct global *function, const
     return true;
 }
 
+static const struct inlined_call *inlined_call(struct elaborator *e, const struct global *function, struct location at) {
+    if (!e->function) return NULL; /* nothing is built */
+    struct inlined_call *call = ARENA_NEW(e->arena, struct inlined_call);
+    *call = (struct inlined_call){.function = function->name, .declared = function->declaration->at, .at = at};
+    call->at.inlined = e->frame->call;
+    return call;
+}
+
 /* Runs the body with values for all parameters in the current block. */
 static struct value enter_function(struct elaborator *e, struct global *function, struct value *arguments, bool lifted,
                                    bool *lifts, struct location at) {
@@ -387,6 +395,7 @@ static struct value enter_function(struct elaborator *e, struct global *function
                           .call_at = at};
     struct file_scope *file = e->file;
     struct value result = value_error(at);
+    frame.call = inlined_call(e, function, at);
     frame.returned.value = value_bool(false, at);
     frame.returned.name = frame.result.name = "";
     frame.result.value = (struct value){.kind = VALUE_VOID, .at = at};
@@ -404,7 +413,7 @@ static struct value enter_function(struct elaborator *e, struct global *function
     e->scope = scope;
     e->frame = frame.parent;
     e->file = file;
-    e->builder.at = at;
+    elaborate_at(e, at);
     result.at = at;
     return result;
 }

@@ -16,6 +16,11 @@ void elaborator_init(struct elaborator *e, struct front *front, struct file_scop
     scope_push(e, true);
 }
 
+void elaborate_at(struct elaborator *e, struct location at) {
+    at.inlined = e->frame->call;
+    e->builder.at = at;
+}
+
 static const char *stem_of(struct arena *arena, const char *path) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;

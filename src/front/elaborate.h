@@ -104,6 +104,7 @@ struct frame {
     const struct type *result_type;            /* declared, or NULL */
     bool lifted;                               /* a function over scalars that is applied to tiles */
     struct location call_at;
+    const struct inlined_call *call;           /* what brings this frame's operations; NULL in a kernel's own body */
 };
 struct elaborator {
     struct front *front;
@@ -128,6 +129,7 @@ struct elaborator {
     const struct ended *ended;
 };
 void elaborator_init(struct elaborator *e, struct front *front, struct file_scope *file);
+void elaborate_at(struct elaborator *e, struct location at); /* what is built from here on comes from there */
 
 struct diagnostic *front_report(struct elaborator *e, enum diagnostic_code code, struct location at, const char *format,
                                 ...) __attribute__((format(printf, 4, 5)));

@@ -558,7 +558,7 @@ static struct value elaborate_call(struct elaborator *e, const struct ast_expres
 
 struct value elaborate(struct elaborator *e, const struct ast_expression *expression) {
     struct location outer = e->builder.at;
-    e->builder.at = expression->at;
+    elaborate_at(e, expression->at);
     struct value v;
     switch (expression->kind) {
     case EXPRESSION_NAME: v = elaborate_name(e, expression->name, expression->at); break;

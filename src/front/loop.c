@@ -214,7 +214,7 @@ static void build_for(struct elaborator *e, const struct ast_statement *statemen
         }
     ir_build(&e->builder, OP_YIELD, count, ends, 0, NULL);
     region_end(e, saved);
-    e->builder.at = statement->at;
+    elaborate_at(e, statement->at);
     struct ir_operation *loop = ir_build(&e->builder, OP_FOR, 3 + count, operands, count, types);
     if (bounds->multiply) ir_set_number(loop, IR_ATTRIBUTE_MULTIPLY, 1);
     region_attach(loop, 0, body);
@@ -308,7 +308,7 @@ static void build_while(struct elaborator *e, struct while_loop *w) {
         carried_restore(w->carried, after);
         return;
     }
-    e->builder.at = w->statement->at;
+    elaborate_at(e, w->statement->at);
     struct ir_operation *operation = ir_build(&e->builder, OP_WHILE, slots.count, starts, slots.count, types);
     region_attach(operation, 0, test);
     region_attach(operation, 1, body);

@@ -11,7 +11,8 @@ enum { LARGEST_SOURCE = 16 << 20, MOST_FILES = 1000 };
 
 static void report_encoding(struct parser *parser, const char *line_start, int line, const char *at, int length,
                             int32_t character) {
-    struct location place = {parser->source, line, (int)(at - line_start) + 1, (int)(at - line_start) + 1 + length};
+    struct location place = {.source = parser->source, .line = line, .column = (int)(at - line_start) + 1,
+                             .end_column = (int)(at - line_start) + 1 + length};
     if (character < 0)
         parser_report_at(parser, DIAGNOSTIC_E0104, place, "the byte 0x%02x is not UTF-8", (unsigned)(unsigned char)*at);
     else
@@ -36,7 +37,8 @@ static bool check_encoding(struct parser *parser) {
     for (const char *at = text; at < end; at += length) {
         length = 1;
         if (*at == 0) {
-            struct location place = {parser->source, line, (int)(at - line_start) + 1, (int)(at - line_start) + 2};
+            struct location place = {.source = parser->source, .line = line, .column = (int)(at - line_start) + 1,
+                                     .end_column = (int)(at - line_start) + 2};
             parser_report_at(parser, DIAGNOSTIC_E0104, place, "a byte 0x00: this is not a text");
             return false;
         }

@@ -178,7 +178,7 @@ static void assign(struct elaborator *e, const struct ast_statement *s) {
 /* ---- dispatch ---- */
 
 void elaborate_statement(struct elaborator *e, const struct ast_statement *s) {
-    e->builder.at = s->at;
+    elaborate_at(e, s->at);
     switch (s->kind) {
     case STATEMENT_BLOCK:
         scope_push(e, false);
@@ -211,7 +211,7 @@ void elaborate_block(struct elaborator *e, const struct ast_statement_list *list
         const struct ast_statement *s = list->data[i];
         bool last = i + 1 == list->count;
         if (s->kind == STATEMENT_IF && !last && statement_always_jumps(s->then)) {
-            e->builder.at = s->at;
+            elaborate_at(e, s->at);
             control_if(e, s, list, i + 1);
             return;
         }

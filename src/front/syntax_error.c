@@ -8,7 +8,8 @@
 #include <string.h>
 
 struct location parser_place(const struct parser *parser, struct text_range range) {
-    struct location at = {parser->source, range.line, range.column, range.end_column};
+    struct location at = {.source = parser->source, .line = range.line, .column = range.column,
+                          .end_column = range.end_column};
     if (range.end_line > range.line) {
         const char *text = parser->source->text + range.offset,
                    *newline = memchr(text, '\n', range.end_offset - range.offset);

@@ -10,6 +10,7 @@
 #include "ir/shared_form.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,10 +44,10 @@ static void leave_for_nowhere(void) {
     rmdir(name);
 }
 
-/* A message that the parent reports: `code line column text`. */
+/* A message that the parent reports: `code source line column text`.  It has the same sources at the same addresses. */
 static void send_message(const struct diagnostic *diagnostic) {
-    fprintf(stderr, "%d %d %d %d %s\n", (int)diagnostic->code, diagnostic->at.line, diagnostic->at.column,
-            diagnostic->at.end_column, diagnostic->text);
+    fprintf(stderr, "%d %" PRIuPTR " %d %d %d %s\n", (int)diagnostic->code, (uintptr_t)diagnostic->at.source,
+            diagnostic->at.line, diagnostic->at.column, diagnostic->at.end_column, diagnostic->text);
 }
 
 enum { MOST_ARGUMENTS = 64, ARCHITECTURE_SIZE = 64 };
@@ -127,11 +128,12 @@ static void relay_messages(const struct target_options *options, const struct nv
     bool reported = false;
     while (text && *text) {
         int code, line, column, end, used = 0;
+        uintptr_t source;
         const char *next = strchr(text, '\n');
         size_t size = next ? (size_t)(next - text) : strlen(text);
-        if (sscanf(text, "%d %d %d %d %n", &code, &line, &column, &end, &used) == 4 && code >= 0 &&
+        if (sscanf(text, "%d %" SCNuPTR " %d %d %d %n", &code, &source, &line, &column, &end, &used) == 5 && code >= 0 &&
             code < DIAGNOSTIC_COUNT && (size_t)used <= size) {
-            struct location place = {at.source, line, column, end};
+            struct location place = {(const struct source *)source, line, column, end, NULL};
             char *message = arena_substring(options->arena, text + used, size - (size_t)used);
             diag_report(options->diagnostics, (enum diagnostic_code)code, line ? place : at, "%s", message);
             reported = true;

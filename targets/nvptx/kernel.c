@@ -148,13 +148,6 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation) 
     else die("%s reaches the target", info->text);
 }
 
-static void set_location(struct lowering *l, const struct ir_operation *operation) {
-    if (!l->scope || !operation->at.line) return;
-    LLVMMetadataRef at = LLVMDIBuilderCreateDebugLocation(l->context, (unsigned)operation->at.line,
-                                                          (unsigned)operation->at.column, l->scope, NULL);
-    LLVMSetCurrentDebugLocation2(l->builder, at);
-}
-
 void lower_block(struct lowering *l, struct ir_block *block) {
     struct ir_operation *outer = l->operation;
     struct lowering before = *l;
@@ -162,7 +155,7 @@ void lower_block(struct lowering *l, struct ir_block *block) {
     for (struct ir_operation *operation = block->first; operation; operation = operation->next) {
         if (ir_op_info[operation->opcode].traits & IR_TRAIT_TERMINATOR) break;
         l->operation = operation;
-        set_location(l, operation);
+        if (l->lines) lines_set(l->lines, l->builder, operation->at);
         if (!role_is_single(l, operation)) role_single_end(l);
         lower_operation(l, operation);
     }
@@ -238,23 +231,11 @@ static void declare_kernel(struct lowering *l) {
     l->shared_start = LLVMConstPtrToInt(l->shared, l->i32);
 }
 
-/* Directives only (kind 3): with line tables alone ptxas would take the text for a debug build. */
-static void open_debug(struct lowering *l) {
-    const struct source *source = l->function->at.source;
-    if (!l->options->line_info || !source) return;
-    const char *name = target_source_name(l->options, source->name);
-    LLVMMetadataRef version = LLVMValueAsMetadata(value_i32(l, LLVMDebugMetadataVersion()));
-    LLVMAddModuleFlag(l->module, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18, version);
-    l->debug = LLVMCreateDIBuilder(l->module);
-    LLVMMetadataRef file = LLVMDIBuilderCreateFile(l->debug, name, strlen(name), "", 0);
-    LLVMDIBuilderCreateCompileUnit(l->debug, LLVMDWARFSourceLanguageC11, file, "tilecc", 6, true, "", 0, 0, "", 0,
-                                   (LLVMDWARFEmissionKind)3, 0, false, false, "", 0, "", 0);
-    LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(l->debug, file, NULL, 0, LLVMDIFlagZero);
-    const char *symbol = l->function->name;
-    unsigned line = (unsigned)l->function->at.line;
-    l->scope = LLVMDIBuilderCreateFunction(l->debug, file, symbol, strlen(symbol), symbol, strlen(symbol), file, line,
-                                           type, false, true, line, LLVMDIFlagZero, true);
-    LLVMSetSubprogram(l->kernel, l->scope);
+static void open_lines(struct lowering *l) {
+    const struct ir_function *function = l->function;
+    if (!l->options->line_info || !function->at.source) return;
+    l->lines = lines_open(l->options, l->module, function->at.source, true);
+    lines_function(l->lines, l->kernel, function, function->name);
 }
 
 static LLVMValueRef read_register(struct lowering *l, const char *name) {
@@ -318,17 +299,14 @@ bool nvptx_lower(struct lowering *l) {
     LLVMBasicBlockRef entry = value_block(l, "entry"), body = value_block(l, "body");
     LLVMPositionBuilderAtEnd(l->entry, entry);
     LLVMPositionBuilderAtEnd(l->builder, body);
-    open_debug(l);
+    open_lines(l);
     facts_open(l);
     prologue(l);
     wait_for_neighbour(l);
     lower_block(l, l->function->body);
     LLVMBuildRetVoid(l->builder);
     LLVMBuildBr(l->entry, body);
-    if (l->debug) {
-        LLVMDIBuilderFinalize(l->debug);
-        LLVMDisposeDIBuilder(l->debug);
-    }
+    if (l->lines) lines_close(l->lines);
     LLVMDisposeBuilder(l->builder);
     LLVMDisposeBuilder(l->entry);
     return l->options->diagnostics->errors == errors;

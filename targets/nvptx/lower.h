@@ -15,10 +15,10 @@
 #include "ir/ir.h"
 #include "ir/layout.h"
 #include "ir/shared_form.h"
+#include "targets/host/lines.h"
 #include "targets/target.h"
 
 #include <llvm-c/Core.h>
-#include <llvm-c/DebugInfo.h>
 
 struct view {
     LLVMValueRef data;                    /* ptr addrspace(1) */
@@ -76,9 +76,11 @@ struct lowering {
     const struct divisibilities *divisibilities;
     int64_t shared_need;                  /* bytes of dynamic shared memory with the lowering's own scratch */
     int per_element;                      /* > 0 inside the region of map: scalars differ between threads */
-    LLVMMetadataRef scope;                /* debug information, or NULL */
-    LLVMDIBuilderRef debug;
+    struct lines *lines;                  /* debug information, or NULL */
 };
+
+/* ---- lines.c ---- */
+void lines_tell_calls(struct lowering *l, struct buffer *text); /* rewrites the PTX of a kernel with debug information */
 
 /* ---- values.c: types, constants, access to lowered values ---- */
 LLVMTypeRef lower_value_type(const struct lowering *l, enum ir_element element);  /* of one register */

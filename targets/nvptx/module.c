@@ -16,6 +16,10 @@
 static const char pipeline[] =
     "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg,early-cse<memssa>,loop-simplify,lcssa,"
     "loop-mssa(licm<allowspeculation>),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
+/* With products: long, and nothing is left to do for a second round. */
+static const char pipeline_for_products[] =
+    "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa,"
+    "loop-mssa(licm<allowspeculation>),gvn,adce)";
 /* Where accumulators fill the registers nothing is computed ahead: a number that is made in front of a loop and used
  * behind it would cost a register all through. */
 static const char pipeline_for_accumulators[] =
@@ -87,6 +91,16 @@ static void ask_for_numbers(LLVMModuleRef module) {
             }
 }
 
+static void find_product(struct ir_operation *operation, void *context) {
+    if (operation->opcode == OP_DOT || operation->opcode == OP_DOT_ASYNC) *(bool *)context = true;
+}
+
+static const char *choose_pipeline(const struct lowering *l) {
+    bool multiplies = false;
+    ir_walk(l->function->body, find_product, &multiplies);
+    return l->wgmma ? pipeline_for_accumulators : multiplies ? pipeline_for_products : pipeline;
+}
+
 static void optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *passes, int level) {
     if (level == 0) return;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
@@ -152,13 +166,14 @@ bool nvptx_make_ptx(const struct target_options *options, const struct target_ro
         die("the LLVM module of %s is wrong: %s", function->name, problem);
     }
     LLVMDisposeMessage(problem); /* an empty text where nothing is wrong */
-    optimize(l.module, machine, l.wgmma ? pipeline_for_accumulators : pipeline, options->optimization);
+    optimize(l.module, machine, choose_pipeline(&l), options->optimization);
     if (llvm) {
         char *text = LLVMPrintModuleToString(l.module);
         buffer_puts(out, text);
         LLVMDisposeMessage(text);
     } else {
         print_ptx(l.module, machine, row, out);
+        lines_tell_calls(&l, out);
     }
     LLVMDisposeTargetData(data);
     LLVMDisposeTargetMachine(machine);
