@@ -385,8 +385,9 @@ const struct layout *layout_chosen_access(const struct layout_choice *choice, co
 
 /* ---- warps ---- */
 
-/* dot: of the largest product, dots: of a block's products together; loaded: bytes of an element of the last load */
-struct sizes { int64_t elements, reduced, dot, dots; int loads, stores, reductions, loaded; bool looped; };
+/* dot: of the largest product, dots: of a block's products together; reduced_tiles: operands of all reductions; loaded:
+ * bytes of an element of the last load */
+struct sizes { int64_t elements, reduced, dot, dots; int loads, stores, reductions, reduced_tiles, loaded; bool looped; };
 
 /* Elements of the products of one block: their accumulators live at the same time. */
 static int64_t products_of(const struct ir_block *block)
@@ -404,7 +405,8 @@ static void measure(struct ir_operation *op, void *context)
     const struct ir_value *tile = layout_rule_tile(op);
     if (op->opcode == OP_REDUCE) {
         sizes->reduced = int64_max(sizes->reduced, ir_type_elements(op->operands[0]->type));
-        sizes->reductions += op->operand_count;
+        sizes->reductions++;
+        sizes->reduced_tiles += op->operand_count;
         sizes->looped |= op->block->parent != NULL;
     }
     if (!tile)
@@ -422,20 +424,21 @@ static void measure(struct ir_operation *op, void *context)
     }
 }
 
-/* A tile is read, brought to one number, and that is all: a thread has nothing to keep. */
+/* A tile is read, brought to numbers, and that is all. */
 static bool only_reduces(const struct sizes *sizes)
 {
-    return sizes->loads == 1 && sizes->loaded > 0 && sizes->reductions == 1 && !sizes->stores && !sizes->looped;
+    return sizes->loads == 1 && sizes->loaded > 0 && !sizes->stores && !sizes->looped;
 }
 
 /* Elementwise work wants some 16 elements a thread, so that several 16-byte loads are in flight.  Rows that are
  * reduced want 32, so that fewer threads have to meet, and no more than 16 warps.  (Measured on an H200: softmax,
  * layernorm and rmsnorm of 1024 to 65536 bf16.)  Rows that are read for one sum and no more are best read by two loads
- * of 16 bytes a thread (sums of 4096 bf16: 36.5 us on 8 warps, 38.4 on 4; of 4096 f32: 66.7 on 16, 70.5 on 4).
- * Products take 64 accumulators a thread, on up to 8 warps, on up to
- * 16 where 8 would hold more than 96 together: ptxas spills then and takes minutes.  A number that the author gave
- * is taken, as a power of two, unless a product's accumulators would not fit into a thread's registers (more than
- * 128). */
+ * of 16 bytes a thread (sums of 4096 bf16: 36.5 us on 8 warps, 38.4 on 4; of 4096 f32: 66.7 on 16, 70.5 on 4), on
+ * 32 warps where that is enough (of 16384 bf16: 67.3, 70.3 on 16); those with another reduction, which write no tile,
+ * by eight, so that more rows are under way (log-sum-exp of 4096 bf16: 41.7 us on 2 warps, 45.4 on 4; of 16384: 83 on 8,
+ * 107 on 16).  Products take 64 accumulators a thread, on up to 8 warps, on up to 16 where 8 would hold more than 96
+ * together: ptxas spills then and takes minutes.  A number that the author gave is taken, as a power of two, unless a
+ * product's accumulators would not fit into a thread's registers (more than 128). */
 int layout_choose_warps(struct ir_function *function)
 {
     struct sizes sizes = { 0 };
@@ -453,11 +456,14 @@ int layout_choose_warps(struct ir_function *function)
     }
     bool reduces = sizes.reduced > 0 && sizes.reduced >= sizes.elements;
     int64_t each = sizes.dot ? 64 : reduces ? 32 : 16, elements = sizes.dot ? sizes.dots : sizes.elements;
+    int64_t most = sizes.dot ? sizes.dots > 8 * 32 * 96 ? 16 : 8 : 16;
     if (reduces && !sizes.dot) {
         elements = sizes.reduced;
-        each = only_reduces(&sizes) ? 32 / sizes.loaded : each;
+        bool only = only_reduces(&sizes), once = only && sizes.reduced_tiles == 1;
+        each = once ? 32 / sizes.loaded : only && sizes.reductions > 1 ? 128 / sizes.loaded : each;
+        most = once && elements <= 32 * 32 * each ? 32 : most;
     }
-    int64_t most = sizes.dot ? sizes.dots > 8 * 32 * 96 ? 16 : 8 : 16, warps = 1;
+    int64_t warps = 1;
     while (warps < most && warps * 32 * each < elements)
         warps *= 2;
     while (!reduces && warps < 4 && warps * 32 * 4 < elements)
