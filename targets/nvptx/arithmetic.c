@@ -273,12 +273,48 @@ void lower_compare(struct lowering *l, struct ir_operation *operation) {
     }
 }
 
+/* Tiles of registers that end here: used by the operation alone. */
+static int tiles_that_end(const struct ir_operation *operation) {
+    int count = 0;
+    for (int i = 0; i < operation->operand_count; i++) {
+        const struct ir_value *operand = operation->operands[i];
+        count += operand->definition && value_registers(operand->type) > 1 && !operand->uses->next &&
+                 operand->definition->opcode != OP_CONSTANT && operand->definition->opcode != OP_SPLAT &&
+                 operand->definition->opcode != OP_IOTA && operand->definition->opcode != OP_BROADCAST;
+    }
+    return count;
+}
+
+/* Makes one wide tile of two or three, for somebody behind a load.  Where that load's vectors are whole or not LLVM sees a
+ * block of its own, and would put the work off behind it: two tiles would wait in registers instead of one. */
+static bool makes_room_for_load(const struct ir_operation *operation) {
+    enum { NEAR = 64, MANY = 8 };
+    const struct ir_use *use = operation->results[0]->uses;
+    bool loads = false;
+    if (value_registers(operation->results[0]->type) < MANY || !use || use->next ||
+        use->user->block != operation->block || tiles_that_end(operation) < 2)
+        return false;
+    const struct ir_operation *at = operation->next;
+    for (int i = 0; i < NEAR && at != use->user; i++, at = at->next) loads |= at->opcode == OP_LOAD;
+    return loads && at == use->user;
+}
+
+/* Has the value computed here: an empty text that asks for it. */
+static LLVMValueRef compute_here(struct lowering *l, enum ir_element element, LLVMValueRef value) {
+    LLVMValueRef bits = value_to_bits(l, element, value);
+    unsigned width = LLVMGetIntTypeWidth(LLVMTypeOf(bits));
+    if (width < 16) return value;
+    const char *constraints = width == 64 ? "=l,0" : width == 32 ? "=r,0" : "=h,0";
+    return value_from_bits(l, element, ptx_text(l, "", constraints, LLVMTypeOf(bits), &bits, 1, true));
+}
+
 void lower_arithmetic(struct lowering *l, struct ir_operation *operation) {
     struct ir_value *result = operation->results[0];
     enum ir_element element = result->type->element;
     bool nan = ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP) == IR_NAN_PROPAGATE;
     LLVMValueRef *out = value_define(l, result);
     int count = value_registers(result->type);
+    bool makes_room = makes_room_for_load(operation);
     if (count >= 4 && divide_has_one_divisor(operation)) {
         divide_all(l, operation, out, count);
         return;
@@ -291,4 +327,5 @@ void lower_arithmetic(struct lowering *l, struct ir_operation *operation) {
         else if (operation->operand_count == 2) out[i] = binary(l, operation->opcode, element, nan, a[0], a[1]);
         else out[i] = unary(l, operation->opcode, element, a[0]);
     }
+    for (int i = 0; i < count && makes_room; i++) out[i] = compute_here(l, element, out[i]);
 }

@@ -83,28 +83,36 @@ LLVMValueRef coordinate_register(struct lowering *l, const struct layout *layout
     return value;
 }
 
+LLVMValueRef coordinate_leader_warp(struct lowering *l, const struct layout *layout) {
+    LLVMBuilderRef b = l->builder;
+    if (!layout) return LLVMBuildICmp(b, LLVMIntEQ, l->warp, value_i32(l, 0), "");
+    uint32_t warps = layout_redundant_bits(layout, LAYOUT_WARP);
+    LLVMValueRef leader = NULL;
+    if (warps) {
+        LLVMValueRef rest = LLVMBuildAnd(b, l->warp, value_i32(l, warps), "");
+        leader = LLVMBuildICmp(b, LLVMIntEQ, rest, value_i32(l, 0), "");
+    }
+    /* Warps beyond those the layout speaks of, and all groups but the first that hold the same. */
+    int unique_warps = layout->warp_dimension < 0 ? 1 << layout->bits[LAYOUT_WARP] : layout_warps(layout);
+    if (l->warps > unique_warps) {
+        LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULT, l->warp, value_i32(l, unique_warps), "");
+        leader = leader ? LLVMBuildAnd(b, leader, inside, "") : inside;
+    }
+    return leader;
+}
+
 LLVMValueRef coordinate_leader(struct lowering *l, const struct layout *layout) {
     if (!layout) return coordinate_first_thread(l);
-    uint32_t lanes = layout_redundant_bits(layout, LAYOUT_LANE), warps = layout_redundant_bits(layout, LAYOUT_WARP);
+    uint32_t lanes = layout_redundant_bits(layout, LAYOUT_LANE);
     LLVMBuilderRef b = l->builder;
     LLVMValueRef leader = NULL;
     if (lanes && !PLANTED(nvptx_leader_ignored)) {
         LLVMValueRef rest = LLVMBuildAnd(b, l->lane, value_i32(l, lanes), "");
         leader = LLVMBuildICmp(b, LLVMIntEQ, rest, value_i32(l, 0), "");
     }
-    LLVMValueRef warp_test = NULL;
-    if (warps) {
-        LLVMValueRef rest = LLVMBuildAnd(b, l->warp, value_i32(l, warps), "");
-        warp_test = LLVMBuildICmp(b, LLVMIntEQ, rest, value_i32(l, 0), "");
-    }
-    /* Warps beyond those the layout speaks of, and all groups but the first that hold the same. */
-    int unique_warps = layout->warp_dimension < 0 ? 1 << layout->bits[LAYOUT_WARP] : layout_warps(layout);
-    if (l->warps > unique_warps) {
-        LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULT, l->warp, value_i32(l, unique_warps), "");
-        warp_test = warp_test ? LLVMBuildAnd(b, warp_test, inside, "") : inside;
-    }
-    if (!leader) return warp_test;
-    return warp_test ? LLVMBuildAnd(b, leader, warp_test, "") : leader;
+    LLVMValueRef warp = coordinate_leader_warp(l, layout);
+    if (!leader) return warp;
+    return warp ? LLVMBuildAnd(b, leader, warp, "") : leader;
 }
 
 LLVMValueRef coordinate_first_thread(struct lowering *l) {

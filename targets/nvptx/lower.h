@@ -113,6 +113,8 @@ LLVMValueRef coordinate_register(struct lowering *l, const struct layout *layout
 LLVMValueRef coordinate_formula(struct lowering *l, const struct layout_formula *formula);
 /* i1: this thread is the first of those that hold the same elements; NULL: every thread is. */
 LLVMValueRef coordinate_leader(struct lowering *l, const struct layout *layout);
+/* i1: this thread's warp has such threads; NULL: every warp has. */
+LLVMValueRef coordinate_leader_warp(struct lowering *l, const struct layout *layout);
 LLVMValueRef coordinate_first_thread(struct lowering *l);
 /* Register of `layout` that holds the coordinates in the thread in lane 0 of warp 0, or -1. */
 int coordinate_find_register(const struct layout *layout, const int *coordinates);

@@ -1,11 +1,12 @@
-/* Reductions: registers first, then lanes by butterflies, then warps through shared memory; everybody ends with the
- * result.
+/* Reductions: registers first, then lanes by butterflies, then warps through shared memory; everybody who needs the
+ * result ends with it.
  *
  * The steps come from the layout: each combines a value with that of the position XORed with it.  The seven kinds
  * commute, so cheap steps go first.  A region is only associative, the left operand with the smaller indexes, and
  * `fixed` asks for the tree of neighbours: their steps go by the bit of the axis that they fold, lowest first, so that
  * at each moment a value stands for an aligned range of indexes.  What several values are left of, those of warps and of
- * the odd repeat, is folded by the same tree: neighbours, an odd last one waiting. */
+ * the odd repeat, is folded by the same tree: neighbours, an odd last one waiting.  Where the result is but stored, only
+ * the warps that store it fold what the warps have left. */
 #include "base/plant.h"
 #include "ir/scratch.h"
 #include "targets/nvptx/lower.h"
@@ -215,9 +216,10 @@ static void fold_partial(struct lowering *l, struct fold *f, LLVMValueRef **part
     for (int o = 0; o < f->operands; o++) partial[o][to] = out[o];
 }
 
-/* partial[operand][count] into the first: one after the other, or by the tree where the order is fixed. */
-static void fold_partials(struct lowering *l, struct fold *f, int count, LLVMValueRef **partial) {
-    if (!f->ordered) {
+/* partial[operand][count] into the first: one after the other, so that few wait in registers beside the tile, or by the
+ * tree, which keeps the order and whose sums do not wait for each other. */
+static void fold_partials(struct lowering *l, struct fold *f, int count, LLVMValueRef **partial, bool tree) {
+    if (!tree) {
         for (int p = 1; p < count; p++) fold_partial(l, f, partial, 0, p);
         return;
     }
@@ -225,8 +227,72 @@ static void fold_partials(struct lowering *l, struct fold *f, int count, LLVMVal
         for (int p = 0; p + step < count; p += 2 * step) fold_partial(l, f, partial, p, p + step);
 }
 
-static void warp_steps(struct lowering *l, struct fold *f) {
+static bool is_index(const struct ir_access *access, const struct ir_value *value) {
+    for (int i = 0; i < access->rank; i++)
+        if (access->index[i] == value) return true;
+    return false;
+}
+
+/* Whether the value is but stored, or part of what is but stored: by the first of the threads that hold it. */
+static bool is_stored_alone(const struct ir_value *value, int depth) {
+    enum { DEPTH = 8 };
+    for (const struct ir_use *use = value->uses; use; use = use->next) {
+        const struct ir_operation *user = use->user;
+        struct ir_access access;
+        if (user->opcode == OP_STORE) {
+            if (!ir_access_of(user, &access) || is_index(&access, value) ||
+                access.value->type->layout != value->type->layout)
+                return false;
+        } else if (!(ir_op_info[user->opcode].traits & IR_TRAIT_ELEMENTWISE) || user->region_count ||
+                   user->result_count != 1 || user->results[0]->type->layout != value->type->layout ||
+                   depth == DEPTH || !is_stored_alone(user->results[0], depth + 1))
+            return false;
+    }
+    return true;
+}
+
+/* The warps that need the result, as i1; NULL: all.  A region may go on for long with what is no partial. */
+static LLVMValueRef wanted_by(struct lowering *l, const struct fold *f) {
+    if (ir_number(f->operation, IR_ATTRIBUTE_KIND, IR_REDUCE_ADD) == IR_REDUCE_REGION) return NULL;
+    const struct ir_value *result = f->operation->results[0];
+    return is_stored_alone(result, 0) ? coordinate_leader_warp(l, result->type->rank ? result->type->layout : NULL)
+                                      : NULL;
+}
+
+static void read_rows(struct lowering *l, struct fold *f, const struct crossing *c, const int64_t *start, bool tree) {
+    int live = 0;
+    for (int reg = 0; reg < f->registers; reg++) {
+        if (!f->alive[reg]) continue;
+        LLVMValueRef row = LLVMBuildAdd(l->builder, c->row, value_i32(l, live++ * c->rows_of_lanes), "");
+        LLVMValueRef sum[16], *partial[16];
+        for (int o = 0; o < f->operands; o++) partial[o] = read_partials(l, f, c, o, start[o], row);
+        fold_partials(l, f, c->partials, partial, tree);
+        for (int o = 0; o < f->operands; o++) sum[o] = partial[o][0];
+        put(f, reg, sum);
+    }
+}
+
+/* By the warps in question; the others go on with 0. */
+static void read_rows_where(struct lowering *l, struct fold *f, const struct crossing *c, const int64_t *start,
+                            LLVMValueRef wanted) {
     LLVMBuilderRef b = l->builder;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), read = value_block(l, "whole"), join = value_block(l, "folded");
+    LLVMBuildCondBr(b, wanted, read, join);
+    LLVMPositionBuilderAtEnd(b, read);
+    read_rows(l, f, c, start, true);
+    LLVMBasicBlockRef blocks[2] = {LLVMGetInsertBlock(b), before};
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+    for (int o = 0; o < f->operands; o++)
+        for (int reg = 0; reg < f->registers; reg++) {
+            if (!f->alive[reg]) continue;
+            LLVMValueRef values[2] = {f->value[o][reg], LLVMConstNull(LLVMTypeOf(f->value[o][reg]))};
+            f->value[o][reg] = LLVMBuildPhi(b, LLVMTypeOf(values[0]), "");
+            LLVMAddIncoming(f->value[o][reg], values, blocks, 2);
+        }
+}
+
+static void warp_steps(struct lowering *l, struct fold *f) {
     struct crossing c;
     plan_crossing(l, f, &c);
     int64_t start[16], bytes = 0;
@@ -238,16 +304,9 @@ static void warp_steps(struct lowering *l, struct fold *f) {
     for (int o = 0; o < f->operands; o++) start[o] += scratch;
     write_partials(l, f, &c, start);
     if (!PLANTED(nvptx_reduce_barrier_dropped)) ptx_barrier(l);
-    int live = 0;
-    for (int reg = 0; reg < f->registers; reg++) {
-        if (!f->alive[reg]) continue;
-        LLVMValueRef row = LLVMBuildAdd(b, c.row, value_i32(l, live++ * c.rows_of_lanes), "");
-        LLVMValueRef sum[16], *partial[16];
-        for (int o = 0; o < f->operands; o++) partial[o] = read_partials(l, f, &c, o, start[o], row);
-        fold_partials(l, f, c.partials, partial);
-        for (int o = 0; o < f->operands; o++) sum[o] = partial[o][0];
-        put(f, reg, sum);
-    }
+    LLVMValueRef wanted = wanted_by(l, f);
+    if (wanted) read_rows_where(l, f, &c, start, wanted);
+    else read_rows(l, f, &c, start, f->ordered);
 }
 
 static int step_weight(const struct fold *f, const struct layout_step *step) {

@@ -292,6 +292,67 @@ END
     grep -q 'ld\.global\.nc\.v4' rows_product.0.sm_90a.ptx
 }
 
+# Threads of a kernel's block.
+threads() { "$TILECC" -arch=sm_90a --emit=ptx --spec "$1" -o - rows.tile | sed -n 's/^\.reqntid \([0-9]*\).*/\1/p;s/^\.maxntid \([0-9]*\).*/\1/p' | sort -u; }
+
+@test "a row of one sum has many threads, one that waits for two few" {
+    cat >rows.tile <<'END'
+kernel sums(x: in bf16[M, N], y: out f32[M]) const(B: {4096, 16384, 65536} >= N) grid(r: M) { y[r] = sum(f32(x[r, 0 +: B])); }
+kernel logs(x: in bf16[M, N], y: out f32[M]) const(B: {4096, 16384, 65536} >= N) grid(r: M) {
+    let v = f32(load(x[r, 0 +: B], other = -inf));
+    let m = max(v);
+    y[r] = m + log(sum(exp(v - m)));
+}
+kernel best(x: in bf16[M, N], y: out i64[M]) const(B: {4096} >= N) grid(r: M) { y[r] = argmax(x[r, 0 +: B]); }
+END
+    [ "$(threads 'sums[B=4096]')" = 256 ]
+    [ "$(threads 'sums[B=16384]')" = 1024 ]
+    [ "$(threads 'sums[B=65536]')" = 512 ]
+    [ "$(threads 'logs[B=4096]')" = 64 ]
+    [ "$(threads 'logs[B=16384]')" = 256 ]
+    [ "$(threads 'logs[B=65536]')" = 512 ]
+    [ "$(threads 'best[B=4096]')" = 128 ]
+}
+
+@test "products of a wide row's first pieces are made before the last piece is read" {
+    cat >k.tile <<'END'
+kernel product(a: in f32[M, N], x: in f32[N], y: out f32[M]) const(B: {32768} >= N) grid(r: M) {
+    y[r] = sum(a[r, 0 +: B] * x[0 +: B]);
+}
+END
+    text product 0
+    last=$(grep -nE '(^| )ld\.global' product | tail -n 1 | cut -d: -f1)
+    [ "$(head -n "$last" product | grep -cE '^(fma|mul|add)\.rn\.f32')" -ge 32 ]
+}
+
+# What stands between the last barrier and the first read of shared memory behind it, and those reads.
+behind_barrier() { sed -n '/^bar\.sync/,/^ld\.shared/p' "$1" | tac | sed '/^bar\.sync/q' | tac; }
+
+@test "where a sum is but stored, one warp alone adds what the warps have left; where all need it, each does" {
+    cat >k.tile <<'END'
+kernel stored(x: in f32[M, N], y: out f32[M]) const(B: {4096} >= N) grid(r: M) { y[r] = sqrt(sum(x[r, 0 +: B])) + 1.0; }
+kernel needed(x: in f32[M, N], y: out f32[M, N]) const(B: {4096} >= N) grid(r: M) {
+    let v = x[r, 0 +: B];
+    y[r, 0 +: B] = v - sum(v);
+}
+kernel place(x: in i32[M, N], y: out i32[M]) const(B: {4096} >= N) grid(r: M) {
+    let s = sum(x[r, 0 +: B]);
+    y[s] = s;
+}
+kernel branch(x: in f32[M, N], y: out f32[M]) const(B: {4096} >= N) grid(r: M) {
+    if (sum(x[r, 0 +: B]) > 0.0) { y[r] = 1.0; }
+}
+END
+    text stored 0
+    behind_barrier stored | grep -qE '^@%p[0-9]+ bra'
+    grep -qE '^setp\.[a-z]+\.u32 .*, 31;' stored
+    for kernel in needed place branch; do
+        text $kernel 0
+        behind_barrier $kernel | grep -q '^ld\.shared'
+        ! behind_barrier $kernel | grep -q bra
+    done
+}
+
 @test "a kernel waits for the one in front of it before it touches memory, on sm_90 and later" {
     cat >beside.tile <<'END'
 kernel sums(x: in f32[M, N], y: out f32[M]) const(B: {512} >= N) grid(r: M) { y[r] = sum(x[r, 0 +: B]); }
