@@ -141,9 +141,9 @@ static bool same_threads(const struct ir_operation *a, const struct ir_operation
         same &= x.place[d] == y.place[d] && x.index[d] == y.index[d];
         if (x.place[d] != IR_GATHER && y.place[d] != IR_GATHER)
             disjoint |= apart(x.index[d], length, y.index[d], y.place[d] > 0 ? y.place[d] : 1, loop);
-        if (x.index[d] != y.index[d] || x.place[d] != y.place[d] || x.place[d] == IR_GATHER)
+        if (x.index[d] != y.index[d] || x.place[d] != y.place[d])
             continue;
-        if (loop && moves_on(x.index[d], length, loop))
+        if (loop && x.place[d] != IR_GATHER && moves_on(x.index[d], length, loop))
             disjoint = true;
         if (loop && defined_inside(x.index[d], loop))
             same = false;
@@ -264,8 +264,8 @@ static bool is_other_program(const struct pending *old)
     return lower && lower->opcode == OP_PROGRAM;
 }
 
-/* Atomics that may run in any order: they only read, or they do one and the same thing to memory and nobody looks at what
- * was there before. */
+/* Atomics that may run in any order: they only read, or they do one and the same thing to memory and nobody looks at
+ * what was there before. */
 static bool may_trade_places(const struct ir_operation *a, const struct ir_operation *b)
 {
     if (!rewrite_has_trait(a, IR_TRAIT_ATOMIC) || !rewrite_has_trait(b, IR_TRAIT_ATOMIC))
@@ -300,8 +300,8 @@ static bool needs_barrier(const struct state *state, const struct ir_operation *
         if (op->opcode == OP_CALL || old->op->opcode == OP_CALL)
             return true;
         bool conflict = writes(op) || (writes(old->op) && !PLANTED(barrier_after_store_dropped));
-        if (conflict && !may_trade_places(old->op, op) && !is_other_program(old) && alias_may(old->op->operands[0], op->operands[0]) &&
-            !same_threads(old->op, op, old->loop))
+        if (conflict && !may_trade_places(old->op, op) && !is_other_program(old) &&
+            alias_may(old->op->operands[0], op->operands[0]) && !same_threads(old->op, op, old->loop))
             return true;
     }
     return memory && state->ordered;

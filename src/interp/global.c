@@ -112,7 +112,7 @@ static bool acts_alike(const struct ir_operation *a, const struct ir_operation *
     return action_of(a) == action_of(b) && a->results[0]->type->element == b->results[0]->type->element;
 }
 
-static enum global_kind kind_of(const struct ir_operation *op)
+enum global_kind machine_global_kind(const struct ir_operation *op)
 {
     switch (op->opcode) {
     case OP_LOAD: case OP_POINTER_LOAD: return GLOBAL_READ;
@@ -176,7 +176,7 @@ bool machine_global_begin(struct frame *frame, const struct ir_operation *op, co
         return false;
     const struct ir_type *type = type_held(op, access);
     machine_operation_begin(machine);
-    *accessor = (struct global_accessor){.machine = machine, .op = op, .kind = kind_of(op)};
+    *accessor = (struct global_accessor){.machine = machine, .op = op, .kind = machine_global_kind(op)};
     if (type->rank)
         accessor->holders = type->layout ? machine_threads(frame->run, type->layout) : NULL;
     return type->rank == 0 || accessor->holders;

@@ -30,6 +30,7 @@ struct interp_options {
     int64_t grid[IR_MAX_RANK];          /* counts, grid_rank of the function many */
     int64_t step_limit;                 /* operations executed an instance; 0: 2^40 */
     bool reverse;                       /* runs the instances from last to first */
+    bool distinct;                      /* no operation may change an element twice where the order would show */
     uint64_t seed;                      /* Machine level: the order of roles and arrivals */
     bool ordered;                       /* barriers stand wherever threads need them: races on global memory count */
     int64_t blocks;                     /* of a function that walks over programs; 0: 2 */

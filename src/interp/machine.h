@@ -241,6 +241,7 @@ struct global_accessor {
     uint64_t warps;                       /* of asynchronous operations: those that must know what went before */
     bool any_warp;                        /* one of them is enough */
 };
+enum global_kind machine_global_kind(const struct ir_operation *op);
 /* Of a load, a store or an atomic; false: nobody looks at what it touches. */
 bool machine_global_begin(struct frame *frame, const struct ir_operation *op, const struct ir_access *access,
                           struct global_accessor *accessor);

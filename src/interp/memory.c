@@ -1,5 +1,6 @@
 /* Views and everything that touches memory.  An element is inside when every index is in [0, extent) and the view is
  * present; whatever lies inside must also lie in a memory that the caller named. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "interp/machine.h"
@@ -197,6 +198,26 @@ static uint64_t access_element(struct frame *frame, const struct ir_operation *o
     return old;
 }
 
+struct change { uintptr_t address; uint64_t value; };
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct change *x = a, *y = b;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Which of two elements of one operation comes first is not said; stores of the same do no harm. */
+static void check_distinct(struct run *run, const struct ir_operation *operation, struct change *changed, int64_t count)
+{
+    if (!changed)
+        return;
+    bool stores = operation->opcode == OP_STORE || operation->opcode == OP_POINTER_STORE;
+    qsort(changed, (size_t)count, sizeof *changed, compare_changes);
+    for (int64_t i = 1; i < count; i++)
+        if (changed[i].address == changed[i - 1].address && !(stores && changed[i].value == changed[i - 1].value))
+            interp_stop(run, operation, "'%s' changes one element twice", ir_op_info[operation->opcode].text);
+}
+
 void execute_memory(struct frame *frame, const struct ir_operation *operation)
 {
     struct ir_access access;
@@ -210,6 +231,10 @@ void execute_memory(struct frame *frame, const struct ir_operation *operation)
     struct cell *result = operation->result_count ? frame_cell(frame, operation->results[0]) : NULL;
     struct global_accessor accessor;
     bool looked_at = machine_global_begin(frame, operation, &access, &accessor);
+    bool distinct = frame->run->options->distinct && operation->opcode != OP_INSIDE &&
+                    machine_global_kind(operation) == GLOBAL_WRITE;
+    struct change *changed = distinct ? ARENA_ARRAY(frame->run->arena, struct change, count + 1) : NULL;
+    int64_t changed_count = 0;
     const struct cell *address = pointers ? frame_cell(frame, access.view) : NULL;
     for (int64_t i = 0; i < count; i++) {
         struct element_access e = { .element = pointers ? access.view->type->pointee : access.view->type->element };
@@ -223,10 +248,13 @@ void execute_memory(struct frame *frame, const struct ir_operation *operation)
         e.other = access.other ? cell_at(frame_cell(frame, access.other), i) : 0;
         e.value = access.value ? cell_at(frame_cell(frame, access.value), i) : 0;
         e.expected = access.expected ? cell_at(frame_cell(frame, access.expected), i) : 0;
+        if (changed && e.address && !e.masked_off)
+            changed[changed_count++] = (struct change){ e.address, e.value };
         uint64_t bits = access_element(frame, operation, &e);
         if (looked_at && e.address && !e.masked_off)
             machine_global_touch(&accessor, i, e.address, (size_t)ir_element_info[e.element].bits / 8);
         if (result)
             result->bits[i] = bits;
     }
+    check_distinct(frame->run, operation, changed, changed_count);
 }

@@ -122,11 +122,11 @@ bool fuzz_is_sound(struct fuzz_program *program, struct arena *arena, struct fuz
     if (!fuzz_interpret(program, program->function, *reference, false, &problem))
         return say(reason, "program", problem.text);
     struct fuzz_memory *other = fuzz_memory_create(program);
-    bool good = fuzz_interpret(program, program->function, other, true, &problem) &&
-                fuzz_same(program, *reference, other, text, sizeof text);
+    bool good = fuzz_interpret(program, program->function, other, true, &problem);
+    bool same = good && fuzz_same(program, *reference, other, text, sizeof text);
     fuzz_memory_free(other);
-    if (!good)
-        return say(reason, "program", "instances in reverse order differ");
+    if (!good || !same)
+        return say(reason, "program", good ? "instances in reverse order differ" : problem.text);
     return sums_are_exact(program, arena, *reference, reason);
 }
 

@@ -11,6 +11,7 @@
 #include "generate_loop.h"
 #include "generate_product.h"
 #include "generate_row.h"
+#include "generate_touch.h"
 #include "targets/target.h"
 #include "text.h"
 
@@ -159,6 +160,14 @@ static void work_rows(struct campaign *campaign, struct campaign_seat *seat, uin
     buffer_free(&text);
 }
 
+static void work_touch(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct buffer *finding)
+{
+    struct buffer text = {0};
+    fuzz_generate_touch(&text, seed);
+    judge_written(campaign, seat, seed, &text, finding);
+    buffer_free(&text);
+}
+
 static void work_text(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct buffer *finding)
 {
     struct fuzz_text_counts counts = {0};
@@ -215,6 +224,7 @@ const struct kind fuzz_kinds[] = {
      open_session},
     {"loops", "loops whose loads feed no product, likewise", work_loops, open_session},
     {"rows", "rows wider than registers hold, likewise", work_rows, open_session},
+    {"touch", "accesses to the same elements again and again, likewise", work_touch, open_session},
     {"cpu", "random programs as machine code of this processor", work_cpu, open_session},
     {"text", "random sources, their instances against passes, code and each other", work_text, NULL},
     {"compile",

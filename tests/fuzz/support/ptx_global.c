@@ -253,3 +253,61 @@ bool ptx_word_write(struct machine *m, const struct thread *t, uint64_t address,
     }
     return true;
 }
+
+/* ---- atomics whose results something reads ---- */
+
+static bool names(const struct ptx_operand *operand, int reg)
+{
+    if (operand->reg == reg && (operand->place == PTX_REGISTER || operand->place == PTX_ADDRESS))
+        return true;
+    for (int i = 0; i < operand->count; i++)
+        if (names(&operand->list[i], reg))
+            return true;
+    return false;
+}
+
+/* The first operand is the result, unless an address stands there or nothing comes out. */
+static bool has_result(const struct ptx_instruction *in)
+{
+    return in->operands[0].place == PTX_REGISTER || (in->operands[0].place == PTX_LIST && in->opcode != PTX_st);
+}
+
+static bool reads(const struct ptx_instruction *in, int reg)
+{
+    for (int i = has_result(in); i < in->operand_count; i++)
+        if (names(&in->operands[i], reg))
+            return true;
+    return in->guard == reg;
+}
+
+/* From instruction `at` on, before it is set anew. */
+static bool is_read_behind(const struct ptx_function *function, int at, int reg, bool *been)
+{
+    for (; at < function->code.count && !been[at]; at++) {
+        const struct ptx_instruction *in = &function->code.data[at];
+        been[at] = true;
+        if (reads(in, reg))
+            return true;
+        if (in->guard < 0 && (in->opcode == PTX_exit || in->opcode == PTX_ret ||
+                              (has_result(in) && names(&in->operands[0], reg))))
+            return false;
+        if (in->opcode == PTX_bra && is_read_behind(function, in->target, reg, been))
+            return true;
+        if (in->opcode == PTX_bra && in->guard < 0)
+            return false;
+    }
+    return false;
+}
+
+void ptx_find_looked_at(struct machine *m)
+{
+    const struct ptx_function *kernel = &m->module->functions.data[m->kernel];
+    bool *been = ARENA_ARRAY(m->arena, bool, kernel->code.count + 1);
+    m->looked_at = ARENA_ARRAY(m->arena, bool, kernel->code.count + 1);
+    for (int i = 0; i < kernel->code.count; i++) {
+        if (kernel->code.data[i].opcode != PTX_atom)
+            continue;
+        memset(been, 0, (size_t)kernel->code.count);
+        m->looked_at[i] = is_read_behind(kernel, i + 1, kernel->code.data[i].operands[0].reg, been);
+    }
+}

@@ -75,7 +75,7 @@ static bool touch_by_atomic(struct machine *m, struct thread *t, const struct pt
                             uint64_t old, uint64_t result)
 {
     int bytes = in->type.bits / 8;
-    bool swap = is_swap(in), ignored = in->opcode == PTX_red || (!t->depth && !m->looked_at[in->operands[0].reg]);
+    bool swap = is_swap(in), ignored = in->opcode == PTX_red || (!t->depth && !m->looked_at[t->at]);
     bool commutes = swap ? (m->launch->commuting_loops & bytes) != 0 : ignored && !ptx_has(in, "exch");
     enum ptx_touch touch = commutes ? PTX_ACTS : PTX_WRITES;
     if (!swap || !is_of_byte(m, in))

@@ -418,28 +418,6 @@ static void make_blocks(struct machine *m)
     }
 }
 
-static void look(bool *looked_at, const struct ptx_operand *operand)
-{
-    if (operand->reg >= 0 && (operand->place == PTX_REGISTER || operand->place == PTX_ADDRESS))
-        looked_at[operand->reg] = true;
-    for (int i = 0; i < operand->count; i++)
-        look(looked_at, &operand->list[i]);
-}
-
-/* The first operand is the result; the addresses and values that stand there are results of nothing. */
-static void find_looked_at(struct machine *m)
-{
-    const struct ptx_function *kernel = &m->module->functions.data[m->kernel];
-    m->looked_at = ARENA_ARRAY(m->arena, bool, kernel->register_count + 1);
-    for (int i = 0; i < kernel->code.count; i++) {
-        const struct ptx_instruction *in = &kernel->code.data[i];
-        for (int k = in->operands[0].place != PTX_ADDRESS; k < in->operand_count; k++)
-            look(m->looked_at, &in->operands[k]);
-        if (in->guard >= 0)
-            m->looked_at[in->guard] = true;
-    }
-}
-
 bool ptx_run(struct arena *arena, const struct ptx_module *module, const struct ptx_launch *launch,
              struct buffer *problem)
 {
@@ -466,7 +444,7 @@ bool ptx_run(struct arena *arena, const struct ptx_module *module, const struct 
         m.all[i].first_marks = ARENA_ARRAY(arena, uint32_t, kernel->register_count + 1);
     }
     make_blocks(&m);
-    find_looked_at(&m);
+    ptx_find_looked_at(&m);
     for (m.first_block = 0; m.first_block < launch->blocks; m.first_block += m.cluster) {
         open_blocks(&m);
         if (!run_blocks(&m))

@@ -96,7 +96,7 @@ struct machine {
     /* Of each memory, by byte: PTX_ORDINARY, PTX_BULK; what a bulk store brings.  NULL: not looked at. */
     unsigned char **written, **coming;
     struct ptx_page *pages[PTX_PAGE_LISTS], *free_pages; /* who touched global memory: ptx_global.c */
-    bool *looked_at;                     /* registers of the kernel that something reads */
+    bool *looked_at;                     /* atomics of the kernel whose results something reads */
     double *a, *b;                       /* factors of a product */
 };
 enum { PTX_ORDINARY = 1, PTX_BULK = 2 };
@@ -150,6 +150,7 @@ const unsigned char *ptx_global_read(struct machine *machine, const struct threa
                                      int how /* PTX_ORDINARY, PTX_BULK */, const struct actor *actor);
 bool ptx_global_write(struct machine *machine, const struct thread *thread, uint64_t address, int bytes,
                       const unsigned char *data, int how, const struct actor *actor);
+void ptx_find_looked_at(struct machine *machine);
 /* Words of atomics.  PTX_ACTS: those of one kind may run in any order. */
 enum ptx_touch { PTX_READS, PTX_ACTS, PTX_WRITES };
 bool ptx_word_touch(struct machine *machine, const struct thread *thread, uint64_t address, int bytes,

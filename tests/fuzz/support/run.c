@@ -128,6 +128,7 @@ bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function
                                      .memories = memory->memories,
                                      .step_limit = 40000000,
                                      .reverse = reverse,
+                                     .distinct = reverse,
                                      .seed = program->seed,
                                      .ordered = program->ordered,
                                      .blocks = 1 + (int64_t)(program->seed % 3)};
