@@ -287,7 +287,9 @@ struct cpu_plan *cpu_emit_block(struct cpu_emitter *e, struct ir_block *block)
             state->buffer->last = state->last;
     }
     for (int position = 0; position + 1 < plan->count && !e->failed; position++) {
+        LLVMMetadataRef place = cpu_enter_place(e, plan->operations[position]->at);
         emit_operation(e, plan, plan->operations[position], position);
+        cpu_leave_place(e, place);
         cpu_buffer_release_dead(e, block, position);
     }
     return plan;

@@ -129,6 +129,7 @@ LLVMValueRef cpu_address(struct cpu_emitter *e, enum ir_element element, LLVMVal
 LLVMValueRef cpu_alloca(struct cpu_emitter *e, LLVMTypeRef type)
 {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
+    LLVMMetadataRef place = LLVMGetCurrentDebugLocation2(e->builder); /* positioning in front of something takes its */
     LLVMValueRef first = LLVMGetFirstInstruction(e->allocas);
     if (first)
         LLVMPositionBuilderBefore(e->builder, first);
@@ -136,6 +137,7 @@ LLVMValueRef cpu_alloca(struct cpu_emitter *e, LLVMTypeRef type)
         LLVMPositionBuilderAtEnd(e->builder, e->allocas);
     LLVMValueRef slot = LLVMBuildAlloca(e->builder, type, "");
     LLVMPositionBuilderAtEnd(e->builder, here);
+    LLVMSetCurrentDebugLocation2(e->builder, place);
     return slot;
 }
 
@@ -224,6 +226,20 @@ void cpu_loop_end(struct cpu_emitter *e, struct cpu_loop *loop)
     LLVMAddIncoming(loop->index, &next, &here, 1);
     cpu_loop_hint(e, LLVMBuildBr(e->builder, loop->head), loop->unroll);
     LLVMPositionBuilderAtEnd(e->builder, loop->exit);
+}
+
+LLVMMetadataRef cpu_enter_place(struct cpu_emitter *e, struct location at)
+{
+    LLVMMetadataRef before = e->lines ? LLVMGetCurrentDebugLocation2(e->builder) : NULL;
+    if (e->lines)
+        lines_set(e->lines, e->builder, at);
+    return before;
+}
+
+void cpu_leave_place(struct cpu_emitter *e, LLVMMetadataRef before)
+{
+    if (e->lines)
+        LLVMSetCurrentDebugLocation2(e->builder, before);
 }
 
 bool cpu_report(struct cpu_emitter *e, struct location at, const char *what)

@@ -189,12 +189,13 @@ static void emit_programs(struct cpu_emitter *e)
 
 bool cpu_emit_function(const struct target_options *options, LLVMModuleRef module, const struct kernel_entry *entry,
                        const struct kernel_variant *variant, enum cpu_isa isa, const char *symbol,
-                       int64_t *scratch_bytes)
+                       struct lines *lines, int64_t *scratch_bytes)
 {
     const struct level *level = level_of(options->host_triple, isa);
     if (!level)
         die("no such level of instructions on this host");
-    struct cpu_emitter emitter = {.options = options, .entry = entry, .variant = variant, .module = module, .isa = isa};
+    struct cpu_emitter emitter = {.options = options, .entry = entry, .variant = variant, .module = module, .isa = isa,
+                                  .lines = variant->function->at.source ? lines : NULL};
     struct cpu_emitter *e = &emitter;
     e->arena = arena_create();
     e->llvm = LLVMGetModuleContext(module);
@@ -203,6 +204,10 @@ bool cpu_emit_function(const struct target_options *options, LLVMModuleRef modul
     e->strict = options->strict_fp || variant->function->strict_fp;
     find_types(e);
     declare_function(e, symbol);
+    if (e->lines) {
+        lines_function(e->lines, e->function, variant->function, entry->kernel);
+        lines_set(e->lines, B, variant->function->at);
+    }
     set_level(e, level);
     emit_programs(e);
     *scratch_bytes = e->scratch_top;

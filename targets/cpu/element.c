@@ -424,6 +424,14 @@ static LLVMValueRef virtual_element(struct cpu_nest *nest, struct ir_value *valu
     return results[value->index];
 }
 
+static LLVMValueRef element_in_place(struct cpu_nest *nest, struct ir_value *value, const struct cpu_point *point)
+{
+    LLVMMetadataRef place = cpu_enter_place(nest->e, value->definition->at);
+    LLVMValueRef result = virtual_element(nest, value, point);
+    cpu_leave_place(nest->e, place);
+    return result;
+}
+
 LLVMValueRef cpu_element(struct cpu_nest *nest, struct ir_value *value, const struct cpu_point *point)
 {
     struct cpu_emitter *e = nest->e;
@@ -437,7 +445,7 @@ LLVMValueRef cpu_element(struct cpu_nest *nest, struct ir_value *value, const st
     if (state->kind == CPU_BUFFER)
         result = cpu_buffer_load(nest, state->buffer, value->type, point);
     else if (state->kind == CPU_VIRTUAL || (value->definition && value->type->rank == 0))
-        result = virtual_element(nest, value, point);
+        result = element_in_place(nest, value, point);
     else if (e->failed)
         result = LLVMGetPoison(cpu_register_type(e, value->type->element));
     else

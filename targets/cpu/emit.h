@@ -74,6 +74,7 @@ struct cpu_emitter {
     VECTOR(struct cpu_buffer) free_ranges; /* holes below scratch_top */
     int64_t scratch_top;
     int marks;
+    struct lines *lines; /* NULL: no debug information */
     bool failed;
     int call_depth;
     const struct ir_function *ranged; /* whose ranges these are */
@@ -115,6 +116,9 @@ LLVMValueRef cpu_maximum(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef b);
 void cpu_loop_begin(struct cpu_emitter *e, struct cpu_loop *loop, LLVMValueRef start, LLVMValueRef stop, int64_t step);
 void cpu_loop_end(struct cpu_emitter *e, struct cpu_loop *loop);
 void cpu_loop_hint(struct cpu_emitter *e, LLVMValueRef branch, int unroll); /* no vectorizer; unroll 1: none */
+/* What is built between the two comes from `at`; the first gives what the second takes. */
+LLVMMetadataRef cpu_enter_place(struct cpu_emitter *e, struct location at);
+void cpu_leave_place(struct cpu_emitter *e, LLVMMetadataRef before);
 bool cpu_report(struct cpu_emitter *e, struct location at,
                 const char *what); /* "... is not there yet on the CPU"; false */
 

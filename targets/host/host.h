@@ -11,6 +11,7 @@
 #ifndef TILECC_HOST_H
 #define TILECC_HOST_H
 #include "runtime-stub/tile_rt.h"
+#include "targets/host/lines.h"
 #include "targets/target.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
@@ -25,6 +26,7 @@ struct host_builder {
     LLVMModuleRef module;
     LLVMTypeRef pointer, i8, i16, i32, i64;
     LLVMValueRef *images, *texts;      /* by index into kernels->images: cubins and PTX; NULL: not in the object */
+    struct lines *lines;               /* of the code for the processor; NULL: none wanted, or none yet */
     bool failed;
 };
 

@@ -134,13 +134,16 @@ static void add_images(struct host_builder *b)
 
 void host_add_cpu_code(struct host_builder *b, struct host_cpu_variant *cpu, bool for_another)
 {
+    const struct kernel_variant *variant = &cpu->entry->variants.data[cpu->variant];
+    if (b->options->debug && !b->lines && variant->function->at.source)
+        b->lines = lines_open(b->options, b->module, variant->function->at.source, false);
     for (int level = 0; level < HOST_CPU_LEVELS && !b->failed; level++) {
         struct host_cpu_code *code = &cpu->code[level];
         LLVMValueRef function;
         if (!code->symbol)
             continue;
-        if (!cpu_emit_function(b->options, b->module, cpu->entry, &cpu->entry->variants.data[cpu->variant],
-                               (enum cpu_isa)level, code->symbol, &code->scratch_bytes)) {
+        if (!cpu_emit_function(b->options, b->module, cpu->entry, variant, (enum cpu_isa)level, code->symbol, b->lines,
+                               &code->scratch_bytes)) {
             b->failed = true;
             return;
         }
@@ -215,6 +218,8 @@ int host_emit_module(struct host_builder *b, LLVMTargetMachineRef machine, bool 
     LLVMMemoryBufferRef object = NULL;
     LLVMErrorRef error;
     char *problem = NULL;
+    if (b->lines)
+        lines_close(b->lines);
     if (LLVMVerifyModule(b->module, LLVMReturnStatusAction, &problem))
         return fail_llvm("the module is not valid", problem);
     LLVMDisposeMessage(problem);

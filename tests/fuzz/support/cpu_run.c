@@ -181,7 +181,7 @@ static bool run_isa(const struct judge *judge, struct fuzz_program *program, con
         fprintf(stderr, "cpu_%d\n", isa);
     buffer_printf(reason, "cpu %s: ", cpu_isa_name(TRIPLE, isa));
     size_t before = reason->size;
-    if (!cpu_emit_function(&options, module, NULL, variant, isa, "kernel", &scratch_bytes)) {
+    if (!cpu_emit_function(&options, module, NULL, variant, isa, "kernel", NULL, &scratch_bytes)) {
         fuzz_put_kind(reason, options.diagnostics->first ? options.diagnostics->first->text : "no code");
         LLVMDisposeModule(module);
     } else {
