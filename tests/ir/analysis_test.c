@@ -242,6 +242,45 @@ static void test_assumptions(struct arena *arena)
     expect_range(ranges, module, "m", INT64_MIN, INT64_MAX);
 }
 
+/* One of two values, and what a condition says where it holds. */
+static void test_choices(struct arena *arena)
+{
+    struct ir_module *module = parse(arena, "kernel @k(%n: i32, %m: i32, %o: i32, %b: bool) grid(1) {\n"
+                                            "    %c5 = constant value(5) : i32\n"
+                                            "    %c10 = constant value(10) : i32\n"
+                                            "    %chosen = select %b, %c10, %c5 : i32\n"
+                                            "    %other = select %b, %c5, %c10 : i32\n"
+                                            "    %arm = if %b {\n        yield %c10\n    } else {\n"
+                                            "        yield %c5\n    } : i32\n"
+                                            "    %second = if %b {\n        yield %c5\n    } else {\n"
+                                            "        yield %c10\n    } : i32\n"
+                                            "    %p = compare predicate(lt) %n, %c5 : bool\n"
+                                            "    %q = compare predicate(gt) %c10, %m : bool\n"
+                                            "    %either = or %p, %q : bool\n"
+                                            "    %l = compare predicate(ge) %c10, %o : bool\n"
+                                            "    %all = and %q, %l : bool\n"
+                                            "    if %either {\n        %one = add %n, %c5 : i32\n        yield\n"
+                                            "    } else {\n        %none = add %n, %c5 : i32\n        yield\n    }\n"
+                                            "    if %all {\n        %both = add %m, %o : i32\n        yield\n"
+                                            "    } else {\n        yield\n    }\n"
+                                            "    return\n"
+                                            "}\n");
+    const struct ranges *ranges = ranges_analyse(module->first, arena);
+    expect_range(ranges, module, "chosen", 5, 10);
+    expect_range(ranges, module, "other", 5, 10);
+    expect_range(ranges, module, "arm", 5, 10);
+    expect_range(ranges, module, "second", 5, 10);
+    static const struct { const char *value, *at; int64_t low, high; } wanted[] = {
+        {"n", "one", INT32_MIN, INT32_MAX},  {"n", "none", 5, INT32_MAX},   {"m", "none", 10, INT32_MAX},
+        {"m", "both", INT32_MIN, 9},         {"o", "both", INT32_MIN, 10}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        struct range range = range_at(ranges, find(module, wanted[i].value), find(module, wanted[i].at)->definition);
+        checks++;
+        if (range.low != wanted[i].low || range.high != wanted[i].high)
+            wrong("the range inside a condition", wanted[i].value);
+    }
+}
+
 /* ---- divisibility ---- */
 
 static const char divisibility_text[] = "kernel @k(%x: view<f32, [?, ?], [?, 1], in> {align(16), stride_multiple(8, "
@@ -283,6 +322,11 @@ static const char divisibility_text[] = "kernel @k(%x: view<f32, [?, ?], [?, 1],
                                         "    %stt = splat %st : index[128, 128]\n"
                                         "    %rs = mul %rb, %stt : index[128, 128]\n"
                                         "    %off = add %rs, %cb : index[128, 128]\n"
+                                        "    %c2 = constant value(2) : index[128]\n"
+                                        "    %twice = mul %t, %c2 : index[128]\n"
+                                        "    %far = splat %c64 : index[128]\n"
+                                        "    %apart = mul %t, %far : index[128]\n"
+                                        "    %mixed = add %t, %apart : index[128]\n"
                                         "    %lesser = min %o, %o2 : index\n"
                                         "    %greater = max %o2, %o : index\n"
                                         "    %which = compare predicate(lt) %r, %q : bool[128]\n"
@@ -335,6 +379,8 @@ static void test_divisibility(struct arena *arena)
     expect_divisibility(table, module, "off", 1, 8, 128, 1);
     expect_divisibility(table, module, "off", 0, 1, 1, 1);
     expect_divisibility(table, module, "k", 0, 8, 1, 1);
+    expect_divisibility(table, module, "twice", 0, 2, 1, 1); /* 0, 2, 4: each, not the first alone */
+    expect_divisibility(table, module, "mixed", 0, 1, 1, 1); /* 0, 65, 130: no run, and the second is odd */
     expect_divisibility(table, module, "lesser", 0, 8, 1, 1);
     expect_divisibility(table, module, "greater", 0, 8, 1, 1);
     expect_divisibility(table, module, "either", 0, 1, 1, 1); /* each element from another run */
@@ -463,8 +509,9 @@ static void test_liveness(struct arena *arena)
 
 int main(void)
 {
-    static void (*const tests[])(struct arena *) = {test_ranges,     test_ends,    test_assumptions, test_divisibility,
-                                                    test_uniformity, test_machine, test_aliasing,    test_liveness};
+    static void (*const tests[])(struct arena *) = {test_ranges,       test_ends,       test_assumptions, test_choices,
+                                                    test_divisibility, test_uniformity, test_machine,     test_aliasing,
+                                                    test_liveness};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct arena *arena = arena_create();
         tests[i](arena);
