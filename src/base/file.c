@@ -55,6 +55,15 @@ bool file_read(const char *path, size_t limit, struct buffer *out) {
     return ok;
 }
 
+static bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+/* /dev/stdout is a symbolic link that must never be replaced, whatever it leads to. */
+bool file_is_device(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISDIR(status.st_mode) &&
+           (!S_ISREG(status.st_mode) || starts_with(path, "/dev/") || starts_with(path, "/proc/"));
+}
+
 enum output_kind { OUTPUT_REPLACE, OUTPUT_IN_PLACE, OUTPUT_STANDARD };
 
 struct output {
@@ -130,8 +139,6 @@ static bool write_all(int file, const char *data, size_t size) {
     return true;
 }
 
-static bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
-
 /* Decides how an output is written; false when it cannot be. */
 static bool classify(struct output *output) {
     struct stat status;
@@ -142,9 +149,7 @@ static bool classify(struct output *output) {
             errno = EISDIR;
             return false;
         }
-        /* /dev/stdout is a symbolic link that must never be replaced, whatever it leads to. */
-        if (!S_ISREG(status.st_mode) || starts_with(output->path, "/dev/") || starts_with(output->path, "/proc/"))
-            output->kind = OUTPUT_IN_PLACE;
+        if (file_is_device(output->path)) output->kind = OUTPUT_IN_PLACE;
     }
     return true;
 }

@@ -8,6 +8,9 @@
  * with EISDIR and EFBIG. */
 bool file_read(const char *path, size_t limit, struct buffer *out);
 
+/* What is there and is no file that something may stand beside: a device such as /dev/null, a pipe. */
+bool file_is_device(const char *path);
+
 struct output_set;
 struct output_set *output_set_create(struct arena *arena);
 /* Stage bytes for path ("-" is standard output, written at commit).  A path may be added once.  A device or FIFO is

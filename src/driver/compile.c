@@ -36,10 +36,15 @@ static void choose_targets(struct compilation *compilation) {
 }
 
 /* "dir/gemm.tile" gives "gemm"; standard input has its output's name. */
-static const char *stem_of(const struct options *options, const char *path) {
+const char *compile_stem(const struct options *options, const char *path) {
     if (strcmp(path, "-") == 0) path = options->output && strcmp(options->output, "-") != 0 ? options->output : "stdin";
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
     return arena_substring(options->arena, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+}
+
+bool compile_is_tir(const char *path) {
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".tir") == 0;
 }
 
 static void set_warnings(struct compilation *compilation) {
@@ -72,7 +77,7 @@ static void set_up(struct compilation *compilation, const struct options *option
     compilation->diagnostics = diagnostics_create(options->arena);
     compilation->context = ir_context_create(options->arena);
     compilation->outputs = output_set_create(options->arena);
-    compilation->stem = stem_of(options, path);
+    compilation->stem = compile_stem(options, path);
     set_warnings(compilation);
     choose_targets(compilation);
     compilation->front = (struct front_options){.arena = options->arena,
@@ -163,6 +168,10 @@ static void add_depfile(struct compilation *compilation) {
             name = arena_printf(compilation->arena, "%s%s", compilation->stem, emit_suffix(options->emit));
         vector_push(compilation->arena, &targets, depfile_quote(compilation->arena, name));
     }
+    if (!targets.count) { /* -fsyntax-only makes nothing: what would be made otherwise */
+        const char *output = options->output ? options->output : emit_name(compilation, emit_suffix(options->emit));
+        vector_push(compilation->arena, &targets, depfile_quote(compilation->arena, output));
+    }
     vector_push(compilation->arena, &inputs,
                 strcmp(compilation->source->name, "<stdin>") == 0 ? "/dev/stdin" : compilation->source->name);
     for (int i = 0; i < compilation->imports.count; i++)
@@ -198,7 +207,8 @@ static bool compile_steps(struct compilation *compilation) {
     int64_t begin = report_clock();
     compilation->module = front_compile(&compilation->front, compilation->source, remember_import, compilation);
     compilation->stage_time[STAGE_FRONT] = report_clock() - begin;
-    if (compilation->diagnostics->errors || options->syntax_only) return !compilation->diagnostics->errors;
+    if (compilation->diagnostics->errors) return false;
+    if (options->syntax_only) return !options->dependencies || write_outputs(compilation);
     if (!compilation->module) die("the front end gave neither a module nor an error");
     begin = report_clock();
     bool runs_passes = options->passes || options->print_after ||
@@ -214,16 +224,12 @@ static bool compile_steps(struct compilation *compilation) {
     return written;
 }
 
-static bool is_tir(const char *path) {
-    size_t length = strlen(path);
-    return length > 4 && strcmp(path + length - 4, ".tir") == 0;
-}
-
-enum exit_code compile_file(const struct options *options, const char *path) {
+enum exit_code compile_file(const struct options *options, const char *path, struct written *written) {
     struct compilation compilation;
     set_up(&compilation, options, path);
+    compilation.written = written;
     if (!read_source(&compilation, path)) return compilation.code;
-    if (is_tir(path)) return compile_tir(&compilation);
+    if (compile_is_tir(path)) return compile_tir(&compilation);
     if (options->passes && options->emit != EMIT_TIR && !options->interpret && !options->syntax_only) {
         driver_error("--passes replaces the pipeline, so it needs --emit=tir, --interpret or a .tir file");
         return EXIT_USAGE;
@@ -234,6 +240,8 @@ enum exit_code compile_file(const struct options *options, const char *path) {
     if (options->verbose) fprintf(stderr, "tilecc: %d workers at a time\n", jobs.count);
     bool ok = compile_steps(&compilation);
     jobs_release(&jobs);
+    for (int i = 0; i < compilation.output_names.count; i++)
+        vector_push(options->arena, written, compilation.output_names.data[i]);
     if (ok && options->remarks && options->emit == EMIT_OBJECT) report_cpu_instances(&compilation);
     report_filter_remarks(&compilation);
     report_diagnostics(&compilation);

@@ -18,6 +18,8 @@ enum { LARGEST_SOURCE = 16 << 20 };
 
 enum stage { STAGE_FRONT, STAGE_PASSES, STAGE_GPU, STAGE_OBJECT, STAGE_OUTPUT, STAGE_COUNT };
 
+struct written { const char **data; int count, capacity; }; /* names of outputs */
+
 struct compilation {
     const struct options *options;
     struct arena *arena;
@@ -34,12 +36,16 @@ struct compilation {
     int64_t fuel;
     struct output_set *outputs;
     VECTOR(const char *) output_names; /* in the order of the depfile's targets */
+    struct written *written;           /* by the sources before this one */
     int64_t stage_time[STAGE_COUNT];   /* microseconds */
     struct interpretation *interpretation; /* of --interpret with a call */
     enum exit_code code;               /* why it failed, when not for the source's errors */
 };
 
-enum exit_code compile_file(const struct options *options, const char *path);
+/* `written`: what the files of the run before this one gave, and then this one. */
+enum exit_code compile_file(const struct options *options, const char *path, struct written *written);
+bool compile_is_tir(const char *path);
+const char *compile_stem(const struct options *options, const char *path);
 enum exit_code compile_tir(struct compilation *compilation);
 
 /* The names in a comma list, each a pass.  False: said which is not. */

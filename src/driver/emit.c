@@ -13,8 +13,13 @@
 #include "ir/text.h"
 
 void emit_add(struct compilation *compilation, const char *path, const void *data, size_t size) {
-    for (int i = 0; i < compilation->output_names.count; i++) {
-        if (strcmp(compilation->output_names.data[i], path) != 0) continue;
+    const struct written *written = compilation->written;
+    bool taken = false;
+    for (int i = 0; i < compilation->output_names.count; i++)
+        taken |= strcmp(compilation->output_names.data[i], path) == 0;
+    for (int i = 0; written && i < written->count; i++)
+        taken |= strcmp(written->data[i], path) == 0 && strcmp(path, "-") != 0;
+    if (taken) {
         driver_error("two outputs have the name '%s'", path);
         compilation->code = EXIT_USAGE;
         return;
@@ -31,7 +36,7 @@ static int base_length(const char *path) {
 
 const char *emit_name(const struct compilation *compilation, const char *suffix) {
     const char *output = compilation->options->output;
-    bool is_named = output && strcmp(output, "-") != 0;
+    bool is_named = output && strcmp(output, "-") != 0 && !file_is_device(output);
     const char *base = is_named ? output : compilation->stem;
     return arena_printf(compilation->arena, "%.*s%s", is_named ? base_length(base) : (int)strlen(base), base, suffix);
 }
@@ -189,7 +194,8 @@ static bool emit_object(struct compilation *compilation) {
     const char *output = compilation->options->output;
     if (ok) emit_add(compilation, output ? output : emit_name(compilation, ".o"), object.data, object.size);
     buffer_free(&object);
-    if (ok && !(output && strcmp(output, "-") == 0)) ok = emit_header(compilation, emit_name(compilation, ".h"));
+    bool is_alone = output && (strcmp(output, "-") == 0 || file_is_device(output));
+    if (ok && !is_alone) ok = emit_header(compilation, emit_name(compilation, ".h"));
     return ok;
 }
 

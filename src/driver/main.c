@@ -87,6 +87,20 @@ static bool is_ready(const struct options *options) {
     return lower_check_names(options);
 }
 
+/* Outputs are called after the stem of their source: of two with one stem the second would replace the first's. */
+static bool has_own_stems(const struct options *options) {
+    for (int i = 0; i < options->files.count && !options->syntax_only && !options->interpret; i++)
+        for (int k = 0; k < i; k++) {
+            const char *stem = compile_stem(options, options->files.data[i]);
+            if (strcmp(stem, compile_stem(options, options->files.data[k])) != 0 || compile_is_tir(options->files.data[i]))
+                continue;
+            driver_error("'%s' and '%s' would both give %s%s; compile them in two runs, with -o", options->files.data[k],
+                         options->files.data[i], stem, emit_suffix(options->emit));
+            return false;
+        }
+    return true;
+}
+
 static int run(const struct options *options) {
     enum exit_code code = EXIT_OK;
     if (options->print_help) return help_print(stdout), EXIT_OK;
@@ -106,8 +120,10 @@ static int run(const struct options *options) {
         driver_error("no input; give a .tile file, or see tilecc --help");
         return EXIT_USAGE;
     }
+    if (!has_own_stems(options)) return EXIT_USAGE;
+    struct written written = {0};
     for (int i = 0; i < options->files.count; i++) {
-        enum exit_code here = compile_file(options, options->files.data[i]);
+        enum exit_code here = compile_file(options, options->files.data[i], &written);
         if (code == EXIT_OK) code = here;
     }
     return (int)code;

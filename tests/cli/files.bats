@@ -230,3 +230,48 @@ END
         if [ "$status" = 0 ]; then [ -s k.o ]; else [ ! -e k.o ] && [ ! -e k.h ] && [ -n "$output" ]; fi
     done
 }
+
+@test "two sources of one stem are refused before anything is written" {
+    mkdir -p a b
+    cp k.tile a/saxpy.tile
+    cp k.tile b/saxpy.tile
+    expect 2 tilecc -arch=cpu a/saxpy.tile b/saxpy.tile
+    [[ $output = *"'a/saxpy.tile' and 'b/saxpy.tile' would both give saxpy.o"* ]]
+    [ ! -e saxpy.o ] && [ ! -e saxpy.h ]
+    expect 2 tilecc -arch=cpu -MD a/saxpy.tile a/saxpy.tile
+    [ ! -e saxpy.o ] && [ ! -e saxpy.d ]
+    expect 0 tilecc -fsyntax-only a/saxpy.tile b/saxpy.tile
+}
+
+@test "two sources whose instances get one name" {
+    echo 'kernel b_c(y: out f32[N]) grid(i: 1) { y[0] = 1.0; }' >a.tile
+    echo 'kernel c(y: out f32[N]) grid(i: 1) { y[0] = 2.0; }' >a_b.tile
+    expect 2 tilecc -arch=sm_80 --emit=tir a.tile a_b.tile
+    [[ $output = *"two outputs have the name 'a_b_c."* ]]
+}
+
+@test "nothing is written beside a device" {
+    mkdir dev
+    mkfifo dev/null
+    cat dev/null >bytes &
+    expect 0 tilecc -arch=cpu -MD --save-temps -o dev/null k.tile
+    wait
+    [ -s bytes ]
+    [ "$(ls dev)" = null ]
+    [ -s k.d ]
+    grep -q '^dev/null[ :]' k.d
+    expect 0 tilecc -arch=cpu -o /dev/null k.tile
+    [ ! -e /dev/null.h ]
+    expect 0 tilecc -arch=cpu -MD -o /dev/null k.tile
+    [ ! -e /dev/null.d ]
+}
+
+@test "dependencies of what is only checked" {
+    rm -f k.o k.d
+    expect 0 tilecc -arch=cpu -fsyntax-only -MD k.tile
+    grep -q '^k\.o:' k.d
+    grep -q 'k\.tile' k.d
+    [ ! -e k.o ]
+    expect 0 tilecc -arch=cpu -fsyntax-only -MD -MF other.d -MT what k.tile
+    grep -q '^what:' other.d
+}
