@@ -13,12 +13,13 @@
     RUN(peel), CLEAN_UP, RUN(licm), RUN(bounds), RUN(narrow), CLEAN_UP
 /* Layouts: choose, improve, then place what converting needs.  No cse behind stream: it computes again on purpose. */
 #define SCHEDULE_QUICK                                                                                                \
-    RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
+    RUN(pick), RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
 #define SCHEDULE_LEVEL                                                                                                \
-    RUN(read_once), RUN(assign_layouts), RUN(stage_operands), RUN(dce), RUN(coalesce), RUN(remove_conversions),       \
-        RUN(cse), RUN(licm), RUN(stage_loads), RUN(overlap), RUN(specialise), RUN(pipeline_copies), RUN(fuse_map),    \
-        RUN(cse), RUN(dce), RUN(read_ahead), RUN(split_copies), RUN(split_stores), RUN(schedule), RUN(dce),           \
-        RUN(stream), RUN(dce), RUN(allocate_shared), RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
+    RUN(pick), RUN(read_once), RUN(assign_layouts), RUN(stage_operands), RUN(dce), RUN(coalesce),                     \
+        RUN(remove_conversions), RUN(cse), RUN(licm), RUN(stage_loads), RUN(overlap), RUN(specialise),                \
+        RUN(pipeline_copies), RUN(fuse_map), RUN(cse), RUN(dce), RUN(read_ahead), RUN(split_copies),                  \
+        RUN(split_stores), RUN(schedule), RUN(dce), RUN(stream), RUN(dce), RUN(allocate_shared),                      \
+        RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
 
 static const struct pass_info *const cpu_none[] = {REQUIRED};
 static const struct pass_info *const cpu_quick[] = {REQUIRED, CLEAN_UP};

@@ -205,7 +205,8 @@ static void test_pipelines(void)
         for (int g = 0; g < 3; g++)
             if (!runs(gpus[g], 2, pass))
                 expect(false, pass->name);
-        bool for_gpus = pass == &pass_table[PASS_choose_product] || pass == &pass_table[PASS_read_once];
+        bool for_gpus = pass == &pass_table[PASS_choose_product] || pass == &pass_table[PASS_read_once] ||
+                        pass == &pass_table[PASS_pick];
         if (value && !for_gpus)
             expect(runs("cpu", 2, pass), pass->name);
     }
