@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    AHEAD = 8,    /* products: more than the latency of shared memory */
+    AHEAD = 16,               /* products: a text; more than the latency of shared memory */
     BLOCKS = 4, STEPS = 4,    /* most of one text: LLVM's time goes by texts and their registers */
     REGISTERS = 4, WORDS = 6, /* of a product: of its sum; most of its factors */
 };

@@ -153,6 +153,18 @@ nothing() {
     done
 }
 
+@test "the text of an instance of attention stays short, and its products come several at a time" {
+    # LLVM's time goes by instructions and, more, by inline texts: 512 products would be 512 texts
+    texts sm_80 'attention<bf16>[D=128]' "$examples/attention.tile"
+    for text in attention_bf16.*.sm_80.ptx; do
+        [ "$(grep -c mma.sync "$text")" -eq 512 ]
+        count=$(grep -cE '^[[:space:]]+(@!?%p[0-9]+ )?[a-z]' "$text")
+        inline=$(grep -c 'begin inline asm' "$text")
+        [ "$count" -gt 2000 ] && [ "$count" -lt 5000 ] && [ "$inline" -lt 1200 ] ||
+            { echo "$text: $count instructions, $inline texts"; return 1; }
+    done
+}
+
 @test "sm_80: mma.sync, fragments by ldmatrix, 128-bit copies ahead" {
     [ -n "${NVDISASM-}" ] || skip "no nvdisasm"
     for type in bf16 f16; do
@@ -192,6 +204,23 @@ nothing() {
     clean sm_80 beside.1.sm_80.ptx
 }
 
+@test "sm_80: two products an iteration run ahead as one does" {
+    [ -n "${NVDISASM-}" ] || skip "no nvdisasm"
+    for kernel in two shared; do
+        "$TILECC" -arch=sm_80 -Rpass --spec "$kernel" --emit=ptx "$rewritten" 2>remarks
+        remarked "$kernel" 'pipeline_copies: [34] copies of this loop run 2 .* in 3 slots'
+        remarked "$kernel" 'read_ahead: fragments of the next .* are read before this one ends'
+        "$PTXAS" -arch=sm_80 "rewritten_$kernel.0.sm_80.ptx" -o out.cubin
+        hot_loops
+        nothing loop.1 LDL STL 'LDG\.' STG STS
+        [ "$(counts loop.1 LDSM)" -eq "$(counts loop.1 'LDSM\.16\.M.*\.4')" ]
+        case $kernel in # 64 x 64 a warp: 8 LDSM for 32 HMMA
+        two) [ "$(counts loop.1 HMMA\\.16816)" -eq 256 ] && [ "$(counts loop.1 LDSM)" -eq 64 ] ;;
+        *) [ "$(counts loop.1 HMMA\\.16816)" -eq 128 ] && [ "$(counts loop.1 LDSM)" -eq 32 ] ;;
+        esac
+    done
+}
+
 # What the remarks of -Rpass call the kernel's loop: KERNEL WORDS
 remarked() {
     grep -qE -- "$2" remarks || { echo "$1: no remark '$2'"; cat remarks; return 1; }
@@ -216,6 +245,13 @@ remarked() {
     remarked helped 'rewritten\.tile:164:21: remark: stage_operands: this factor is read through registers: .*masked'
     "$TILECC" -arch=sm_90a -Rpass --spec 'bytes' --emit=ptx "$rewritten" 2>remarks
     remarked bytes 'rewritten\.tile:176:16: remark: choose_product: this product is computed by mma\.sync'
+    for arch in sm_80 sm_90a; do # the tile is the author's
+        "$TILECC" -arch="$arch" -Rpass --spec nested --emit=ptx "$rewritten" 2>remarks
+        remarked nested 'rewritten\.tile:131:20: remark: choose_product: sums of 128 x 128 read 33 % more .* than 128 x 256'
+    done
+    "$TILECC" -arch=sm_80 -Rpass --spec whiled --emit=ptx "$rewritten" 2>remarks
+    run grep 'choose_product: sums of' remarks
+    [ "$status" -eq 1 ]
     # what reads its own output must not leave its store to TMA
     run grep -q 'cp\.async\.bulk\.tensor.*global\.shared' rewritten_added.0.sm_90a.ptx
     [ "$status" -eq 1 ]
