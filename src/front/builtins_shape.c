@@ -207,7 +207,13 @@ struct value build_bitcast(struct elaborator *e, struct call *call, int detail) 
     if (v.kind != VALUE_RUN) return call_wrong(e, call, v, "a scalar or a tile");
     enum ir_element from = v.run->type->element, to = target.type->plain->element;
     if (from == to) return v;
-    if (from == IR_BOOL || to == IR_BOOL || from == IR_POINTER ||
+    if (from == IR_POINTER) {
+        front_report(e, DIAGNOSTIC_E0306, call->at,
+                     "`bitcast` is of numbers, not of %s: a pointer is added to, compared and accessed, and has no "
+                     "number", front_type_text(e, v.run->type));
+        return value_error(call->at);
+    }
+    if (from == IR_BOOL || to == IR_BOOL ||
         ir_element_info[from].bits != ir_element_info[to].bits) {
         front_report(e, DIAGNOSTIC_E0306, call->at, "`bitcast` keeps the number of bits: %s has %d, %s has %d",
                      front_type_text(e, ir_type_scalar(e->context, from)),

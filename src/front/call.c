@@ -394,6 +394,7 @@ static struct value enter_function(struct elaborator *e, struct global *function
                           .lifted = lifted,
                           .call_at = at};
     struct file_scope *file = e->file;
+    const struct ended *ended = e->ended; /* blocks of another function are none that a name could be declared before */
     struct value result = value_error(at);
     frame.call = inlined_call(e, function, at);
     frame.returned.value = value_bool(false, at);
@@ -402,6 +403,7 @@ static struct value enter_function(struct elaborator *e, struct global *function
     if (check_recursion(e, function, arguments, at)) {
         e->frame = &frame;
         e->file = function->file;
+        e->ended = NULL;
         scope_push(e, true);
         struct matching m = {
             .e = e, .declaration = function->declaration, .scope = e->scope, .arguments = arguments};
@@ -413,6 +415,7 @@ static struct value enter_function(struct elaborator *e, struct global *function
     e->scope = scope;
     e->frame = frame.parent;
     e->file = file;
+    e->ended = ended;
     elaborate_at(e, at);
     result.at = at;
     return result;

@@ -176,6 +176,23 @@ static bool join_tuples(struct elaborator *e, struct value *a, struct ir_block *
     return true;
 }
 
+/* `null` takes the type of the other side. */
+static bool join_pointers(struct elaborator *e, struct value *a, struct ir_block *in_a, struct value *b,
+                          struct ir_block *in_b, const char *what, struct location at) {
+    struct value *empty = a->kind == VALUE_NULL ? a : b->kind == VALUE_NULL ? b : NULL;
+    const struct value *other = empty == a ? b : a;
+    if (empty && other->kind == VALUE_RUN) {
+        struct ir_block *saved = e->builder.block;
+        e->builder.block = empty == a ? in_a : in_b;
+        *empty = value_run(convert_to_type(e, *empty, other->run->type, false, what), empty->at);
+        e->builder.block = saved;
+    }
+    if (a->kind == VALUE_RUN && b->kind == VALUE_RUN && a->run->type == b->run->type) return true;
+    front_report(e, DIAGNOSTIC_E0301, at, "%s: %s and %s are not one type", what, front_describe(e, *a),
+                 front_describe(e, *b));
+    return false;
+}
+
 bool join_pair(struct elaborator *e, struct value *a, struct ir_block *in_a, struct value *b, struct ir_block *in_b,
                const char *what, struct location at) {
     if (value_is_error(*a) || value_is_error(*b)) return false;
@@ -196,12 +213,7 @@ bool join_pair(struct elaborator *e, struct value *a, struct ir_block *in_a, str
     struct value pair[2] = {*a, *b};
     enum ir_element element;
     if (!convert_common_element(e, 2, pair, what, at, &element)) return false;
-    if (element == IR_POINTER) {
-        if (a->kind == VALUE_RUN && b->kind == VALUE_RUN && a->run->type == b->run->type) return true;
-        front_report(e, DIAGNOSTIC_E0301, at, "%s: %s and %s are not one type", what, front_describe(e, *a),
-                     front_describe(e, *b));
-        return false;
-    }
+    if (element == IR_POINTER) return join_pointers(e, a, in_a, b, in_b, what, at);
     if (!convert_pair_element(e, a, in_a, element, what) || !convert_pair_element(e, b, in_b, element, what))
         return false;
     int rank;
