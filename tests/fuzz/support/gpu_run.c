@@ -9,6 +9,8 @@
 #include "targets/nvptx/assemble.h"
 #include "targets/target.h"
 
+static const char no_map[] = "code for these arguments is not there yet: no tensor map fits them";
+
 /* What the run time tells of a view to whom makes the map; false: it would look for code without one. */
 static bool make_map(const struct tensor_map *map, const struct interp_argument *argument, bool output,
                      struct ptx_map *out)
@@ -92,7 +94,7 @@ bool fuzz_gpu_run(struct fuzz_program *program, const struct fuzz_gpu_code *code
     list_memories(arena, program, got, &launch);
     char text[200];
     if (!make_maps(arena, program, got, &launch)) {
-        buffer_puts(problem, "code for these arguments is not there yet: no tensor map fits them");
+        buffer_puts(problem, no_map);
     } else {
         const struct ptx_module *module = ptx_read(arena, code->text.data, problem);
         if (module && ptx_run(arena, module, &launch, problem) &&
@@ -145,15 +147,35 @@ bool fuzz_gpu_make(const struct judge *judge, struct fuzz_program *program, stru
     return false;
 }
 
-void fuzz_judge_gpu(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
-                    int64_t *runs, struct buffer *reason)
+/* What a call runs whose arguments lack what the facts say of addresses and strides: the program without those facts. */
+static struct fuzz_program *general(struct fuzz_program *program, struct arena *arena, const struct buffer *text)
+{
+    struct source *source = ARENA_NEW(arena, struct source);
+    *source = (struct source){.name = "general", .text = text->data, .size = text->size};
+    struct fuzz_program *made =
+        fuzz_read_program(program->module->context, arena, diagnostics_create(arena), source);
+    if (!made)
+        die("a program that was printed cannot be read");
+    for (int i = 0; i < made->function->facts.count; i++) {
+        struct ir_argument_fact *fact = &made->function->facts.data[i];
+        fact->base_alignment = 0;
+        memset(fact->stride_multiple, 0, sizeof fact->stride_multiple);
+        memset(fact->extent_multiple, 0, sizeof fact->extent_multiple);
+    }
+    return made;
+}
+
+static bool judge_variant(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
+                          struct buffer *reason)
 {
     struct arena *arena = arena_create();
     struct fuzz_gpu_code code = {0};
     struct buffer problem = {0}, difference = {0};
-    if (fuzz_gpu_make(judge, program, arena, &code, reason)) {
-        ++*runs;
-        if (!fuzz_gpu_run(program, &code, reference, 0, &problem, &difference)) {
+    bool fits = true;
+    if (fuzz_gpu_make(judge, program, arena, &code, reason) &&
+        !fuzz_gpu_run(program, &code, reference, 0, &problem, &difference)) {
+        fits = strcmp(problem.data, no_map) != 0;
+        if (fits) {
             buffer_printf(reason, "%s: ", judge->target ? judge->target : "sm_80");
             fuzz_put_kind(reason, problem.data);
             if (judge->announce)
@@ -163,5 +185,20 @@ void fuzz_judge_gpu(const struct judge *judge, struct fuzz_program *program, con
     buffer_free(&code.text);
     buffer_free(&problem);
     buffer_free(&difference);
+    arena_destroy(arena);
+    return fits;
+}
+
+void fuzz_judge_gpu(const struct judge *judge, struct fuzz_program *program, const struct fuzz_memory *reference,
+                    int64_t *runs, struct buffer *reason)
+{
+    struct arena *arena = arena_create();
+    struct buffer text = {0};
+    fuzz_print_program(&text, program);
+    ++*runs;
+    if (!judge_variant(judge, program, reference, reason) &&
+        !judge_variant(judge, general(program, arena, &text), reference, reason))
+        buffer_puts(reason, no_map);
+    buffer_free(&text);
     arena_destroy(arena);
 }

@@ -327,6 +327,11 @@ static bool compute_integer(const struct ptx_instruction *in, const uint64_t *v,
         break;
     }
     case PTX_prmt: *out = picked_bytes(a, b, c); break;
+    case PTX_brev:
+        *out = 0;
+        for (int i = 0; i < bits; i++)
+            *out |= (a >> i & 1) << (bits - 1 - i);
+        break;
     case PTX_popc: *out = (uint64_t)__builtin_popcountll(a & mask_of(bits)); break;
     case PTX_clz: *out = (uint64_t)(a & mask_of(bits) ? __builtin_clzll(a & mask_of(bits)) - (64 - bits) : bits); break;
     default: return false;

@@ -78,8 +78,9 @@ static bool touch_by_atomic(struct machine *m, struct thread *t, const struct pt
     bool swap = is_swap(in), ignored = in->opcode == PTX_red || (!t->depth && !m->looked_at[t->at]);
     bool commutes = swap ? (m->launch->commuting_loops & bytes) != 0 : ignored && !ptx_has(in, "exch");
     enum ptx_touch touch = commutes ? PTX_ACTS : PTX_WRITES;
+    const char *behind = strstr(in->name, "global"), *kind = behind ? behind : in->name; /* not the scope */
     if (!swap || !is_of_byte(m, in))
-        return ptx_word_touch(m, t, address, bytes, touch, swap ? by_swaps : in->name);
+        return ptx_word_touch(m, t, address, bytes, touch, swap ? by_swaps : kind);
     for (int i = 0; i < bytes; i++)
         if ((old ^ result) >> 8 * i & 0xff && !ptx_word_touch(m, t, address + (uint64_t)i, 1, touch, by_swaps))
             return false;
