@@ -67,7 +67,8 @@ static struct ir_value *round_tf32(struct ir_builder *builder, struct ir_value *
 static void widen(struct ir_operation *op, void *context)
 {
     bool *changed = context;
-    bool sum = op->opcode == OP_REDUCE && ir_number(op, IR_ATTRIBUTE_KIND, 0) <= IR_REDUCE_MUL;
+    bool sum = op->opcode == OP_REDUCE && ir_number(op, IR_ATTRIBUTE_KIND, 0) <= IR_REDUCE_MUL &&
+               !ir_number(op, IR_ATTRIBUTE_FIXED, 0); /* in one order everywhere */
     if ((!sum && op->opcode != OP_DOT) || !ir_is_float(op->results[0]->type->element) ||
         op->results[0]->type->element == IR_F64)
         return;
