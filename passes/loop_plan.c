@@ -187,9 +187,11 @@ bool loop_plan_share(struct ring_plan *const *rings, int count, int64_t room)
 
 const char *loop_plan_reason(struct arena *arena, const struct ring_plan *ring, int stages)
 {
-    const char *bound = ring->slots < ring->most ? "shared memory has room for no more"
+    const char *bound = ring->slots < ring->most && ring->blocks > 1
+                            ? arena_printf(arena, "%d blocks share a multiprocessor's memory", ring->blocks)
+                        : ring->slots < ring->most ? "shared memory has room for no more"
                         : stages > 0             ? "the schedule asks for no more"
                                                  : "more would bring nothing";
-    return arena_printf(arena, "an iteration takes %.0f cycles, a copy %.0f, so that %d hide it; %s", ring->iteration,
-                        ring->latency, ring->wanted, bound);
+    return arena_printf(arena, "%s takes %.0f cycles, a copy %.0f, so that %d hide it; %s",
+                        ring->parts > 1 ? "a part" : "an iteration", ring->iteration, ring->latency, ring->wanted, bound);
 }

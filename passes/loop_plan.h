@@ -68,6 +68,8 @@ struct ring_plan {
     int most;                       /* what more than these would be good for is not known */
     int fit;                        /* that there is room for */
     int slots;                      /* what it gets: the least of most and fit */
+    int parts;                      /* fillings an iteration, 0: one */
+    int blocks;                     /* that share the memory, 0: one */
 };
 /* Cycles from the start of copies of so many bytes until they are there. */
 double loop_plan_latency(int64_t bytes);

@@ -19,7 +19,8 @@ struct emitter {
     struct ir_function *function;
     struct ir_context *types;
     struct ir_operation *loop;                   /* the new one */
-    struct ir_value *read, *write;               /* slots */
+    struct ir_value *last[2];                    /* of the variable, for iterations so many ahead, even and odd */
+    struct ir_value *read, *write;               /* slots, of the part that is built */
 };
 
 static struct ir_value *constant_i32(struct ir_builder *builder, int64_t number)
@@ -232,10 +233,11 @@ static struct ir_value *last_of(struct ir_builder *builder, const struct ir_oper
                  : loop->operands[1];
 }
 
-/* Iterations 0 … distance - 1, each when there is one, each a group. */
+/* The first slots - 1 parts of iterations, each when there is one, each a group. */
 static void build_prologue(struct emitter *e, struct ir_operation *loop)
 {
-    for (int d = 0; d < e->plan->slots - 1; d++) {
+    for (int filled = 0; filled < e->plan->slots - 1; filled++) {
+        int d = filled / e->plan->parts, part = filled % e->plan->parts;
         struct ir_builder builder = rewrite_before(loop);
         struct ir_value *lower = loop->operands[0];
         struct ir_value *some = still_runs(&builder, loop, lower, last_of(&builder, loop, d));
@@ -243,9 +245,11 @@ static void build_prologue(struct emitter *e, struct ir_operation *loop)
         struct ir_builder inner = { .module = builder.module, .block = branch->regions[0], .at = loop->at };
         struct ahead ahead = open_ahead(e, loop->regions[0]);
         set_all(&ahead, d ? ir_binary(&inner, OP_ADD, lower, times(&inner, loop->operands[2], d)) : lower);
-        struct ir_value *slot = constant_i32(&inner, d);
+        struct ir_value *slot = constant_i32(&inner, filled);
         for (int c = 0; c < e->plan->copies.count; c++) {
             struct pipelined_copy *copy = &e->plan->copies.data[c];
+            if (e->plan->parts > 1 && copy->part != part)
+                continue;
             struct ir_value *tile = start_copy(e, &ahead, &inner, copy, slot);
             if (tile)
                 store_tile(&inner, tile, slot_of(&inner, copy->ring, slot));
@@ -288,55 +292,93 @@ static void read_from(struct ir_value *buffer, struct ir_value *slot, const stru
     }
 }
 
-static void plan_ahead(struct emitter *e, struct ir_builder *builder, struct ir_value *last, struct ahead *ahead)
+/* Indexes of the iteration that comes `count` after this one. */
+static void plan_ahead(struct emitter *e, struct ir_builder *builder, int count, struct ahead *ahead)
 {
     struct ir_operation *loop = e->loop;
     const struct ir_type *wide = ir_type_scalar(e->types, IR_INDEX);
-    struct ir_value *by = times(builder, loop->operands[2], e->plan->slots - 1), *lower = loop->operands[0];
-    struct ir_value *runs = still_runs(builder, loop, ahead->variable, last);
-    ahead->free[0] = ir_binary(builder, OP_ADD, ahead->variable, by);
-    ahead->inside[0] = ir_select(builder, runs, ahead->free[0], lower);
-    ahead->free[1] = ahead->free[0];
-    ahead->inside[1] = ahead->inside[0];
-    if (ahead->variable->type == wide)
-        return;
-    struct ir_value *variable = ir_cast(builder, ahead->variable, IR_INDEX);
-    ahead->free[1] = ir_binary(builder, OP_ADD, variable, ir_cast(builder, by, IR_INDEX));
-    ahead->inside[1] = ir_select(builder, runs, ahead->free[1], ir_cast(builder, lower, IR_INDEX));
+    set_all(ahead, ahead->variable);
+    if (count) {
+        struct ir_value *by = times(builder, loop->operands[2], count), *lower = loop->operands[0];
+        struct ir_value *runs = still_runs(builder, loop, ahead->variable, e->last[count % 2]);
+        ahead->free[0] = ir_binary(builder, OP_ADD, ahead->variable, by);
+        ahead->inside[0] = ir_select(builder, runs, ahead->free[0], lower);
+        ahead->free[1] = ahead->free[0];
+        ahead->inside[1] = ahead->inside[0];
+        if (ahead->variable->type == wide)
+            return;
+        struct ir_value *variable = ir_cast(builder, ahead->variable, IR_INDEX);
+        ahead->free[1] = ir_binary(builder, OP_ADD, variable, ir_cast(builder, by, IR_INDEX));
+        ahead->inside[1] = ir_select(builder, runs, ahead->free[1], ir_cast(builder, lower, IR_INDEX));
+    } else if (ahead->variable->type != wide) {
+        ahead->free[1] = ahead->inside[1] = ir_cast(builder, ahead->variable, IR_INDEX);
+    }
 }
 
 /* Where copies start: behind the first product, whose fragments are then on their way before addresses are computed;
  * where there is none, behind the wait at the top, with which nobody reads the slot any more (`first`).  Copies that go
  * through registers write it at the end, and should have all the time there is: at the very top. */
-static struct ir_operation *start_of_copies(const struct emitter *e, struct ir_block *body, struct ir_operation *first)
+static struct ir_operation *start_of_copies(const struct emitter *e, struct ir_block *body, struct ir_operation *first,
+                                            const struct ir_operation *end)
 {
-    for (struct ir_operation *op = first; op && e->plan->asynchronous; op = op->next)
+    for (struct ir_operation *op = first; op && op != end && e->plan->asynchronous; op = op->next)
         if (op->opcode == OP_DOT_ASYNC)
             return op->next;
     return e->plan->asynchronous ? first : body->first;
 }
 
-static void build_body(struct emitter *e, struct ir_value *last)
+static bool is_of_part(const struct emitter *e, const struct pipelined_copy *copy, int part)
+{
+    return e->plan->parts == 1 || copy->part == part;
+}
+
+static struct ir_value *next_slot(const struct emitter *e, struct ir_builder *builder, struct ir_value *slot)
+{
+    struct ir_value *next = ir_binary(builder, OP_ADD, slot, constant_i32(builder, 1));
+    struct ir_value *round = ir_compare(builder, IR_PREDICATE_EQ, next, constant_i32(builder, e->plan->slots));
+    return ir_select(builder, round, constant_i32(builder, 0), next);
+}
+
+/* One part of the body, from `first` to `end`: waits for what it reads, and starts the copies of a later part to the
+ * slot that the part before it has read. */
+static void build_part(struct emitter *e, int part, struct ir_operation *first, const struct ir_operation *end)
 {
     struct ir_block *body = e->loop->regions[0];
-    struct ir_operation *yield = ir_terminator(body), *first = body->first;
-    struct ir_builder top = { .module = e->function->module, .block = body, .before = body->first, .at = e->loop->at };
+    struct ir_builder top = { .module = e->function->module, .block = body, .before = first, .at = e->loop->at };
     struct ahead ahead = open_ahead(e, body);
     build_wait(&top, e->plan->asynchronous, e->plan->slots - 2);
-    for (int c = 0; c < e->plan->copies.count; c++) {
-        struct pipelined_copy *copy = &e->plan->copies.data[c];
-        read_from(copy->buffer, slot_of(&top, copy->ring, e->read), body);
+    if (part > 0) {
+        struct ir_value *read = e->read;
+        e->read = next_slot(e, &top, read);
+        e->write = read;
     }
-    struct ir_builder start = top, bottom = top;
-    start.before = start_of_copies(e, body, first);
-    bottom.before = yield;
-    plan_ahead(e, &start, last, &ahead);
     for (int c = 0; c < e->plan->copies.count; c++) {
         struct pipelined_copy *copy = &e->plan->copies.data[c];
-        copy->tile = start_copy(e, &ahead, &start, copy, e->write);
+        if (is_of_part(e, copy, part))
+            read_from(copy->buffer, slot_of(&top, copy->ring, e->read), body);
+    }
+    struct ir_builder start = top;
+    int ahead_by = part + e->plan->slots - 1;
+    start.before = start_of_copies(e, body, first, end);
+    plan_ahead(e, &start, ahead_by / e->plan->parts, &ahead);
+    for (int c = 0; c < e->plan->copies.count; c++) {
+        struct pipelined_copy *copy = &e->plan->copies.data[c];
+        if (is_of_part(e, copy, ahead_by % e->plan->parts))
+            copy->tile = start_copy(e, &ahead, &start, copy, e->write);
     }
     start.at = e->loop->at;
     build_commit(&start, e->plan->asynchronous);
+}
+
+static void build_body(struct emitter *e)
+{
+    struct ir_block *body = e->loop->regions[0];
+    struct ir_operation *yield = ir_terminator(body);
+    for (int part = 0; part < e->plan->parts; part++)
+        build_part(e, part, part ? pipeline_wait_of(e->plan, part) : body->first,
+                   part + 1 < e->plan->parts ? pipeline_wait_of(e->plan, part + 1) : NULL);
+    struct ir_builder bottom = rewrite_before(yield);
+    bottom.at = e->loop->at;
     for (int c = 0; c < e->plan->copies.count; c++) { /* the other places may stand before one of these */
         struct pipelined_copy *copy = &e->plan->copies.data[c];
         forget_token(copy->copy);
@@ -344,9 +386,7 @@ static void build_body(struct emitter *e, struct ir_value *last)
         if (copy->tile)
             store_tile(&bottom, copy->tile, slot_of(&bottom, copy->ring, e->write));
     }
-    struct ir_value *next = ir_binary(&bottom, OP_ADD, e->read, constant_i32(&bottom, 1));
-    struct ir_value *round = ir_compare(&bottom, IR_PREDICATE_EQ, next, constant_i32(&bottom, e->plan->slots));
-    ir_add_operand(yield, ir_select(&bottom, round, constant_i32(&bottom, 0), next));
+    ir_add_operand(yield, next_slot(e, &bottom, e->read));
     ir_add_operand(yield, e->read);
 }
 
@@ -357,9 +397,13 @@ void pipeline_emit_loop(struct pass_context *context, struct pipelined_loop *pla
                          .types = function->module->context };
     build_prologue(&e, plan->loop);
     struct ir_builder before = rewrite_before(plan->loop);
-    struct ir_value *last = last_of(&before, plan->loop, plan->slots - 1);
+    for (int part = 0; part < plan->parts; part++) {
+        int count = (part + plan->slots - 1) / plan->parts;
+        if (part == 0 || count != (part + plan->slots - 2) / plan->parts)
+            e.last[count % 2] = last_of(&before, plan->loop, count);
+    }
     carry_slots(&e);
-    build_body(&e, last);
+    build_body(&e);
     struct ir_builder behind = { .module = function->module, .block = e.loop->block, .before = e.loop->next,
                                  .at = e.loop->at };
     build_wait(&behind, plan->asynchronous, 0);

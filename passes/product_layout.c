@@ -65,14 +65,30 @@ static bool rows_matter(const struct ir_operation *dot)
     return l.found;
 }
 
+/* Different factors of the products of the block whose sums have these extents: what all of them read is read once. */
+static int count_factors(const struct ir_operation *dot, int factor)
+{
+    int count = 0;
+    for (const struct ir_operation *op = dot->block->first; op; op = op->next) {
+        if (op->opcode != OP_DOT || !same_extents(op->results[0]->type, dot->results[0]->type))
+            continue;
+        bool again = false;
+        for (const struct ir_operation *before = dot->block->first; before != op; before = before->next)
+            again |= before->opcode == OP_DOT && before->operands[factor] == op->operands[factor];
+        count += !again;
+    }
+    return count;
+}
+
 static const struct layout *mma_accumulator(struct layout_table *table, const struct ir_operation *dot,
                                             const int *extent, int warps)
 {
     const struct layout *best = NULL;
     bool rows = rows_matter(dot);
+    int first = count_factors(dot, 0), second = count_factors(dot, 1);
     int least = INT32_MAX;
     for (int n = 1; n <= warps && !(rows && n > 1 && best); n *= 2) {
-        int m = warps / n, cost = extent[0] / m + extent[1] / n;
+        int m = warps / n, cost = first * (extent[0] / m) + second * (extent[1] / n);
         if (warps % n || extent[0] % (16 * m) || extent[1] % (8 * n) || cost >= least)
             continue;
         const struct layout *layout = layout_mma_accumulator(table, 2, extent, m, n);
@@ -92,6 +108,18 @@ const struct layout *product_accumulator(struct layout_table *table, const struc
     int extent[2] = { (int)type->extent[0], (int)type->extent[1] };
     return instruction_of(dot) == IR_INSTRUCTION_WGMMA ? layout_wgmma_accumulator(table, extent, warps)
                                                        : mma_accumulator(table, dot, extent, warps);
+}
+
+bool product_takes(struct layout_table *table, const struct ir_operation *dot, const struct layout *layout, int warps)
+{
+    if (instruction_of(dot) != IR_INSTRUCTION_MMA)
+        return layout && product_accumulator(table, dot, warps) == layout;
+    const struct ir_type *type = dot->results[0]->type;
+    int whole[2] = { (int)type->extent[0], (int)type->extent[1] };
+    for (int n = 1; n <= warps && layout && type->rank == 2; n *= 2)
+        if (warps % n == 0 && layout_mma_accumulator(table, 2, whole, warps / n, n) == layout)
+            return true;
+    return false;
 }
 
 const struct layout *product_factor(struct layout_table *table, const struct ir_operation *dot, int factor,

@@ -7,6 +7,8 @@
 /* Of the accumulator of a dot with an `instruction` (mma or wgmma), over `warps` warps.  NULL: the extents do not
  * allow it, or the product is computed by multiply-adds. */
 const struct layout *product_accumulator(struct layout_table *table, const struct ir_operation *dot, int warps);
+/* Can the accumulator have this layout: the best one depends on what stands around the product. */
+bool product_takes(struct layout_table *table, const struct ir_operation *dot, const struct layout *layout, int warps);
 /* Of factor 0 or 1 in registers, for an accumulator of this layout. */
 const struct layout *product_factor(struct layout_table *table, const struct ir_operation *dot, int factor,
                                     const struct layout *accumulator);

@@ -391,10 +391,9 @@ static bool fits(struct staging *s, const struct ir_operation *dot, const struct
 
 static void stage(struct staging *s, struct ir_operation *dot)
 {
-    const struct layout *layout = product_accumulator(s->adapter.table, dot, s->adapter.warps);
     bool wgmma = ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA;
     struct plan plan[2];
-    if (!layout || dot->results[0]->type->layout != layout) {
+    if (!product_takes(s->adapter.table, dot, dot->results[0]->type->layout, s->adapter.warps)) {
         give_up(s, dot, "its accumulator has another layout");
         return;
     }

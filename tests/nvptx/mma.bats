@@ -145,3 +145,22 @@ computes() {
         [ "$status" -eq 1 ]
     done
 }
+
+@test "sums that share a factor and meet behind the loop are both made by mma.sync" {
+    cat >shared.tile <<'END'
+kernel shared(a: in bf16[M, K], b: in bf16[K, N], b2: in bf16[K, N], c: out bf16[M, N])
+    grid(m: cdiv(M, 64), n: cdiv(N, 64))
+{
+    var acc = f32[64, 64](0);
+    var other = f32[64, 64](0);
+    for k in 0..K step 64 {
+        let x = a[m*64 +: 64, k +: 64];
+        acc += x @ b[k +: 64, n*64 +: 64];
+        other += x @ b2[k +: 64, n*64 +: 64];
+    }
+    c[m*64 +: 64, n*64 +: 64] = bf16(other*acc);
+}
+END
+    run "$TILECC" -arch=sm_80 -Werror --emit=ptx shared.tile
+    [ "$status" -eq 0 ] && [ -z "$output" ]
+}
