@@ -147,7 +147,7 @@ bool fuzz_gpu_make(const struct judge *judge, struct fuzz_program *program, stru
     return false;
 }
 
-/* What a call runs whose arguments lack what the facts say of addresses and strides: the program without those facts. */
+/* What a call runs whose arguments lack what the facts say of addresses and strides: the program without them. */
 static struct fuzz_program *general(struct fuzz_program *program, struct arena *arena, const struct buffer *text)
 {
     struct source *source = ARENA_NEW(arena, struct source);
