@@ -271,7 +271,13 @@ struct value build_ilog2(struct elaborator *e, struct call *call, int detail) {
     int bits = ir_element_info[v.run->type->element].bits;
     struct ir_value *zeros = ir_unary(&e->builder, OP_CLZ, v.run);
     struct ir_value *top = ir_constant_int(&e->builder, v.run->type, bits - 1);
-    return with_origin(value_run(ir_binary(&e->builder, OP_SUB, top, zeros), call->at), v);
+    struct ir_value *log = ir_binary(&e->builder, OP_SUB, top, zeros); /* of 0: -1 */
+    if (ir_is_signed(v.run->type->element)) {
+        struct ir_value *zero = ir_constant_int(&e->builder, v.run->type, 0);
+        struct ir_value *none = ir_constant_int(&e->builder, v.run->type, -1);
+        log = ir_select(&e->builder, ir_compare(&e->builder, IR_PREDICATE_LT, v.run, zero), none, log);
+    }
+    return with_origin(value_run(log, call->at), v);
 }
 
 struct value build_bits(struct elaborator *e, struct call *call, int opcode) {

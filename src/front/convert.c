@@ -337,6 +337,11 @@ struct value convert_explicit(struct elaborator *e, struct value v, enum ir_elem
         v.enumeration = NULL;
         return v;
     }
+    if (v.kind == VALUE_HOST) {
+        front_report(e, DIAGNOSTIC_E0409, at, "the wrapper cannot evaluate this: its integers are i64, and it does not "
+                     "convert to %s", element_word(element));
+        return value_error(at);
+    }
     if (value_is_constant(v)) v = value_materialize(e, v);
     if (v.kind != VALUE_RUN || v.run->type->element == IR_POINTER || element == IR_POINTER) {
         if (v.kind == VALUE_RUN && v.run->type->element == IR_POINTER && (element == IR_U64 || element == IR_I64)) {
