@@ -84,7 +84,31 @@ bool domain_evaluate_class(struct elaborator *e, const struct ast_domain *domain
     return false;
 }
 
-bool domain_evaluate(struct elaborator *e, const struct ast_domain *domain, const char *what, struct domain *out) {
+/* A member that says itself what it is: another such one of the same value is a slip.  `{B, 64}` may come out so. */
+static bool is_plain(const struct ast_domain *member) {
+    return member->kind == DOMAIN_EXPRESSION && (member->expression->kind == EXPRESSION_INTEGER ||
+                                                 member->expression->kind == EXPRESSION_SCALAR_TYPE);
+}
+
+/* Whether the member `last` stands before as well; reported. */
+static bool is_repeated(struct elaborator *e, const struct ast_domain *domain, int last) {
+    const struct ast_domain *member = domain->members.data[last];
+    for (int i = 0; i < last && is_plain(member); i++) {
+        const struct ast_domain *other = domain->members.data[i];
+        if (!is_plain(other) || other->expression->kind != member->expression->kind) continue;
+        bool same = member->expression->kind == EXPRESSION_INTEGER
+                        ? other->expression->integer.value == member->expression->integer.value
+                        : other->expression->scalar == member->expression->scalar;
+        if (!same) continue;
+        front_note(e, front_report(e, DIAGNOSTIC_E0407, member->at, "`%s` stands in this set twice",
+                                   front_source(e, member->expression)),
+                   other->at, "it is here already");
+        return true;
+    }
+    return false;
+}
+
+static bool evaluate(struct elaborator *e, const struct ast_domain *domain, const char *what, struct domain *out) {
     switch (domain->kind) {
     case DOMAIN_RANGE: {
         if (!add_range(e, domain->range, out)) return false;
@@ -97,9 +121,10 @@ bool domain_evaluate(struct elaborator *e, const struct ast_domain *domain, cons
     for (int i = 0; i < domain->members.count; i++) {
         const struct ast_domain *member = domain->members.data[i];
         if (member->kind != DOMAIN_EXPRESSION) {
-            if (!domain_evaluate(e, member, what, out)) return false;
+            if (!evaluate(e, member, what, out)) return false;
             continue;
         }
+        if (is_repeated(e, domain, i)) return false;
         struct value v = elaborate_value(e, member->expression);
         if (value_is_error(v)) return false;
         if (!value_is_constant(v)) {
@@ -109,4 +134,12 @@ bool domain_evaluate(struct elaborator *e, const struct ast_domain *domain, cons
         if (!add(e, out, v)) return false;
     }
     return out->count > 0;
+}
+
+bool domain_evaluate(struct elaborator *e, const struct ast_domain *domain, const char *what, struct domain *out) {
+    bool outer = e->in_set;
+    e->in_set = true;
+    bool good = evaluate(e, domain, what, out);
+    e->in_set = outer;
+    return good;
 }

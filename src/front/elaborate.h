@@ -125,6 +125,7 @@ struct elaborator {
     struct kernel_entry *entry;     /* of the kernel whose body this is, or NULL */
     struct ir_value *report;        /* where failing checks are written, or NULL */
     bool allow_sm_count;
+    bool in_set;                    /* of a domain: names of the head have no value yet, and messages say so */
     const struct ast_statement *assigned; /* whose target is being looked at */
     const struct ended *ended;
 };

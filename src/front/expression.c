@@ -95,6 +95,8 @@ static struct value report_unknown(struct elaborator *e, const char *name, struc
     struct diagnostic *d = front_report(
         e, DIAGNOSTIC_E0201, at, near ? "`%s` is not known; did you mean `%s`?" : "`%s` is not known", name, near);
     if (near) front_fixit(e, d, at, near);
+    else if (e->in_set)
+        front_note(e, d, at, "a set and its default are made of constants: other names of the head are not known in it");
     else if (looks_like_extent(name))
         front_note(e, d, at,
                    "extents are named by the parameters' views; a number that the compiler chooses is declared by "
@@ -526,6 +528,16 @@ static struct value elaborate_binary(struct elaborator *e, const struct ast_expr
     return operate_binary(e, expression->operation, a, b, expression->at);
 }
 
+static void report_not_called(struct elaborator *e, const struct ast_expression *base, struct value callee) {
+    struct diagnostic *d =
+        front_report(e, DIAGNOSTIC_E0207, base->at, "%s is not called", front_describe(e, callee));
+    const char *name = base->kind == EXPRESSION_NAME ? base->name : NULL;
+    const struct binding *binding = name ? scope_find(e, name) : NULL;
+    struct global *other = NULL;
+    if (binding && (declare_find(e->front, e->file, name, &other) || builtin_find(name)))
+        front_note(e, d, binding->at, "here `%s` hides the function of that name", name);
+}
+
 static struct value elaborate_call(struct elaborator *e, const struct ast_expression *expression) {
     struct value callee = elaborate(e, expression->base);
     switch (callee.kind) {
@@ -537,7 +549,7 @@ static struct value elaborate_call(struct elaborator *e, const struct ast_expres
     case VALUE_BUILTIN: return call_builtin(e, callee.builtin, expression);
     case VALUE_TYPE: break;
     default:
-        front_report(e, DIAGNOSTIC_E0207, expression->base->at, "%s is not called", front_describe(e, callee));
+        report_not_called(e, expression->base, callee);
         return value_error(expression->at);
     }
     if (expression->arguments.count == 0 || expression->arguments.data[0]->name.text) {

@@ -171,7 +171,9 @@ static bool read_sets(struct elaborator *e, const struct tuning *tuning, struct 
         if (!item->value && tuning->data[i].known) continue;
         values[i] = sets[i].data[0];
         if (!item->value) continue;
+        e->in_set = true;
         values[i] = elaborate_value(e, item->value);
+        e->in_set = false;
         if (value_is_error(values[i])) return false;
         if (!is_member(&sets[i], &values[i])) {
             front_report(e, DIAGNOSTIC_E0403, item->value->at, "the default of `%s` is not in its set",
