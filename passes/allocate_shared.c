@@ -120,7 +120,7 @@ static void find_lives(struct allocation *a, const struct ir_block *body)
         struct placed *buffer = &a->buffers.data[b];
         if (a->roles || buffer->to < 0)
             buffer->from = 0;
-        if (a->roles || buffer->to < 0 || buffer->flights)
+        if (a->roles || buffer->to < 0 || (buffer->flights && !PLANTED(allocation_forgets_flights)))
             buffer->to = a->now;
     }
 }

@@ -12,6 +12,7 @@
  * ways becomes one program.  Right because an index that is dropped and lies outside makes the sub-view absent, and a
  * place of the whole view with it lies outside, too; and because indexes from the begin of a part that ends where the
  * view ends are those of the view plus the begin, if neither is negative. */
+#include "base/plant.h"
 #include "ir/analysis.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -39,7 +40,7 @@ static bool is_extent_of(const struct ir_value *value, const struct ir_value *vi
         return false;
     struct dimension asked = dimension_behind(op->operands[0], (int)ir_number(op, IR_ATTRIBUTE_DIMENSION, 0));
     struct dimension own = dimension_behind(view, number);
-    return asked.view == own.view && asked.number == own.number;
+    return asked.view == own.view && (PLANTED(direct_absent_extent) || asked.number == own.number);
 }
 
 static bool is_dropped(const struct ir_operation *subview, int number)

@@ -125,7 +125,7 @@ static struct ir_value *find_staging(const struct outline *o, struct staged_stor
     for (int i = 0; i < o->staged.count; i++) {
         const struct ir_type *old = o->staged.data[i].buffer;
         if (old->layout == panels->buffer->layout && old->element == panels->buffer->element &&
-            panels->count % old->slots == 0) {
+            (panels->count % old->slots == 0 || PLANTED(staged_slots_any_panels))) {
             panels->buffer = old;
             return o->staged.data[i].ring;
         }

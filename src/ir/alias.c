@@ -36,7 +36,8 @@ bool alias_may(const struct ir_value *a, const struct ir_value *b)
     const struct ir_value *root = alias_root(a), *other = alias_root(b);
     if (root == other || !root || !other)
         /* a value of unknown root may come from a restricted argument too */
-        return root == other || !PLANTED(unknown_views_are_apart);
+        return root == other || !(PLANTED(unknown_views_are_apart) ||
+                                  (PLANTED(alias_pointers_apart) && a->type->kind == IR_TILE));
     return !PLANTED(arguments_never_overlap) && !is_restricted(root) && !is_restricted(other);
 }
 

@@ -100,7 +100,8 @@ static struct divisibility add(struct divisibility a, struct divisibility b, int
 static struct divisibility multiply(struct divisibility a, struct divisibility b)
 {
     for (int d = 0; d < IR_MAX_RANK; d++) {
-        int64_t left = of_each(&a, d), right = of_each(&b, d);
+        int64_t left = PLANTED(divisibility_product_of_run) ? a.multiple[d] : of_each(&a, d);
+        int64_t right = of_each(&b, d);
         a.multiple[d] = left > LARGEST / right ? LARGEST : left * right;
         a.contiguity[d] = 1;
         a.constancy[d] = int64_min(a.constancy[d], b.constancy[d]);
@@ -388,7 +389,7 @@ static void walk_block(struct walker *walker, const struct ir_block *block)
         walk_operation(walker, op);
 }
 
-/* assume(x % 2^k == 0) at the top of the function: x is a multiple. */
+/* assume(x % 2^k == 0) at the top of the function: x is a multiple, and the rest, computed before, is 0. */
 static void apply_assumption(struct walker *walker, const struct ir_value *condition)
 {
     const struct ir_operation *op = condition->definition;
@@ -400,9 +401,13 @@ static void apply_assumption(struct walker *walker, const struct ir_value *condi
     if (!op || op->opcode != OP_COMPARE || ir_number(op, IR_ATTRIBUTE_PREDICATE, -1) != IR_PREDICATE_EQ ||
         !ir_constant_integer(op->operands[1], &zero) || zero)
         return;
+    if (op->operands[0]->type->rank)
+        return;
+    struct divisibility nothing = divisibility_of(walker->table, op->operands[0]);
+    nothing.multiple[0] = power_in(0);
+    set(walker, op->operands[0], nothing);
     const struct ir_operation *rest = op->operands[0]->definition;
-    if (!rest || rest->opcode != OP_REM || !ir_constant_integer(rest->operands[1], &by) || by == 0 ||
-        rest->results[0]->type->rank)
+    if (!rest || rest->opcode != OP_REM || !ir_constant_integer(rest->operands[1], &by) || by == 0)
         return;
     struct divisibility known = divisibility_of(walker->table, rest->operands[0]);
     known.multiple[0] = int64_max(known.multiple[0], power_in(by));

@@ -421,7 +421,8 @@ static void walk_operation(struct walker *walker, const struct ir_operation *op)
             continue;
         if (op->opcode == OP_IF)
             set(walker, result, join(range_of(walker->ranges, ir_terminator(op->regions[0])->operands[i]),
-                                     range_of(walker->ranges, ir_terminator(op->regions[1])->operands[i])));
+                                     range_of(walker->ranges, ir_terminator(op->regions[!PLANTED(range_if_first_arm)])
+                                                                  ->operands[i])));
         else
             set(walker, result, evaluate(walker, op, result));
     }

@@ -263,7 +263,7 @@ static struct cpu_buffer *accumulator(struct cpu_emitter *e, struct ir_operation
     const struct ir_value *result = operation->results[0];
     struct cpu_buffer *buffer = cpu_reusable(e, initial, operation->block, position);
     for (int i = 0; buffer && i < 2; i++) /* the factors are read while it changes */
-        if (cpu_reads(e, operation->operands[i], buffer) != CPU_READS_NOT)
+        if (cpu_reads(e, operation->operands[i], buffer) != CPU_READS_NOT && !PLANTED(cpu_dot_into_its_factor))
             buffer = NULL;
     if (!buffer)
         buffer = cpu_buffer_create(e, cpu_tile_bytes(result->type), result->block, cpu_state_of(e, result)->last);

@@ -75,6 +75,8 @@ static void range_of_lanes(struct cpu_emitter *e, struct spot *spot, LLVMValueRe
     const int64_t far = INT64_C(1) << 62;
     LLVMValueRef clamped =
         cpu_minimum(e, cpu_maximum(e, start, cpu_int(e, -far)), cpu_int(e, far - (INT64_C(1) << 48)));
+    if (PLANTED(cpu_lanes_bound_forgets_offset))
+        offset = 0;
     LLVMValueRef first = LLVMBuildAdd(B, clamped, cpu_int(e, offset), "");
     spot->low = LLVMBuildNeg(B, first, "");
     spot->high = LLVMBuildSub(B, extent, first, "");

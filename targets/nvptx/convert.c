@@ -1,5 +1,6 @@
 /* convert_layout: nothing, other register numbers, shuffles between selects, or a trip through shared memory, as the
  * plan of ir/layout.h says. */
+#include "base/plant.h"
 #include "ir/scratch.h"
 #include "targets/nvptx/lower.h"
 
@@ -68,7 +69,7 @@ static LLVMValueRef transfer_address(struct lowering *l, const struct layout_tra
     } else {
         place = LLVMBuildXor(b, thread, value_i32(l, one->atom_part), "");
     }
-    if (side->formula.group_multiplier) {
+    if (side->formula.group_multiplier && !PLANTED(nvptx_convert_group_lost)) {
         LLVMValueRef group = LLVMBuildUDiv(b, l->warp, value_i32(l, side->formula.group_warps), "");
         place = LLVMBuildAdd(b, place, LLVMBuildMul(b, group, value_i32(l, side->formula.group_multiplier), ""), "");
     }

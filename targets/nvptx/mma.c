@@ -122,6 +122,7 @@ static LLVMValueRef word_at(struct lowering *l, struct fragment *f, int row, int
 static LLVMValueRef round_tf32(struct lowering *l, LLVMValueRef word) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, word, value_i32(l, 13), ""), value_i32(l, 1), "");
+    if (PLANTED(nvptx_tf32_rounds_half_up)) odd = value_i32(l, 1);
     LLVMValueRef sum = LLVMBuildAdd(b, LLVMBuildAdd(b, word, odd, ""), value_i32(l, 0xfff), "");
     LLVMValueRef magnitude = LLVMBuildAnd(b, word, value_i32(l, 0x7fffffff), "");
     LLVMValueRef finite = LLVMBuildICmp(b, LLVMIntULT, magnitude, value_i32(l, 0x7f800000), "");

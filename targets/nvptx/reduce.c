@@ -152,7 +152,8 @@ static void plan_crossing(struct lowering *l, const struct fold *f, struct cross
     c->row = LLVMBuildAdd(b, c->row, packed_bits(l, l->lane, 31u & ~lanes), "");
     c->partial = packed_bits(l, warp_in_group, c->warp_mask);
     if (steps->group_repeats > 1) {
-        LLVMValueRef above = LLVMBuildShl(b, group, value_i32(l, __builtin_popcount(c->warp_mask)), "");
+        int below = PLANTED(nvptx_reduce_groups_overlap) ? 0 : __builtin_popcount(c->warp_mask);
+        LLVMValueRef above = LLVMBuildShl(b, group, value_i32(l, below), "");
         c->partial = LLVMBuildOr(b, c->partial, above, "");
     }
     if (lanes) {

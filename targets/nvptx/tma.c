@@ -3,6 +3,7 @@
  * A tensor map is a parameter of the kernel of 128 bytes (grid_constant: its address is that of the parameter, without
  * it LLVM would copy it to local memory, where TMA does not look).  A buffer is a row of boxes, each an instruction.
  * Starts are numbers of 64 bits and coordinates of 32: they are clamped, so that what is outside stays outside. */
+#include "base/plant.h"
 #include "targets/nvptx/lower.h"
 
 #include <string.h>
@@ -71,7 +72,8 @@ static LLVMValueRef coordinate(struct lowering *l, const struct ir_value *index,
     int64_t most = parts[0];
     for (int i = 1; i < blocks; i++) most = int64_max(most, parts[i]);
     struct range range = range_of(l->ranges, index);
-    if (range.low >= INT32_MIN && range.high <= INT32_MAX - most) return LLVMBuildTrunc(b, sum, l->i32, "");
+    bool fits = range.low >= INT32_MIN && range.high <= INT32_MAX - most;
+    if (fits || PLANTED(nvptx_tma_start_cut)) return LLVMBuildTrunc(b, sum, l->i32, "");
     LLVMValueRef low[2] = {sum, value_i64(l, INT32_MIN)};
     LLVMValueRef high[2] = {value_intrinsic(l, "llvm.smax", l->i64, low, 2), value_i64(l, INT32_MAX)};
     return LLVMBuildTrunc(b, value_intrinsic(l, "llvm.smin", l->i64, high, 2), l->i32, "");
