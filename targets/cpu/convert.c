@@ -254,11 +254,12 @@ static LLVMValueRef integer_to_f64_directed(struct cpu_emitter *e, LLVMValueRef 
     return LLVMBuildSelect(B, negative, LLVMBuildFNeg(B, result, ""), result, "");
 }
 
+/* Vectors of 64-bit integers become f32 on AArch64 by way of f64, and LLVM 19 rounds there, too. */
 static LLVMValueRef integer_to_float(struct cpu_emitter *e, LLVMValueRef value, enum ir_element from,
                                      enum ir_element to, enum ir_round round)
 {
-    bool is_signed = ir_is_signed(from);
-    if (round == IR_ROUND_RTNE && (to == IR_F64 || to == IR_F32)) {
+    bool is_signed = ir_is_signed(from), rounds_twice = e->arm && cpu_bytes(from) == 8 && to == IR_F32;
+    if (round == IR_ROUND_RTNE && (to == IR_F64 || to == IR_F32) && !rounds_twice) {
         LLVMTypeRef type = cpu_like(to == IR_F64 ? e->f64 : e->f32, value);
         return is_signed ? LLVMBuildSIToFP(B, value, type, "") : LLVMBuildUIToFP(B, value, type, "");
     }
