@@ -350,6 +350,27 @@ static void expect_divisibility(const struct divisibilities *table, const struct
            (long long)known.contiguity[d], (long long)known.constancy[d]);
 }
 
+/* The rest that an assumption compares was computed before it, and again behind it: as much is known of both, so that
+ * one may take the other's place (cse, which keeps what is known). */
+static void test_assumed_multiples(struct arena *arena)
+{
+    struct ir_module *module = parse(arena, "kernel @k(%n: i64) grid(1) {\n"
+                                            "    %c = constant value(4) : i64\n"
+                                            "    %z = constant value(0) : i64\n"
+                                            "    %before = rem %n, %c : i64\n"
+                                            "    %p = compare predicate(eq) %before, %z : bool\n"
+                                            "    assume %p\n"
+                                            "    %behind = rem %n, %c : i64\n"
+                                            "    return\n"
+                                            "}\n");
+    const struct divisibilities *table = divisibility_analyse(module->first, arena);
+    int64_t before = divisibility_of(table, find(module, "before")).multiple[0];
+    expect_divisibility(table, module, "n", 0, 4, 1, 1);
+    checks++;
+    if (before < divisibility_of(table, find(module, "behind")).multiple[0])
+        wrong("the multiple", "before");
+}
+
 static void test_divisibility(struct arena *arena)
 {
     struct ir_module *module = parse(arena, divisibility_text);
@@ -509,9 +530,11 @@ static void test_liveness(struct arena *arena)
 
 int main(void)
 {
-    static void (*const tests[])(struct arena *) = {test_ranges,       test_ends,       test_assumptions, test_choices,
-                                                    test_divisibility, test_uniformity, test_machine,     test_aliasing,
-                                                    test_liveness};
+    static void (*const tests[])(struct arena *) = {
+        test_ranges,       test_ends,              test_assumptions, test_choices,
+        test_divisibility, test_assumed_multiples, test_uniformity,  test_machine,
+        test_aliasing,     test_liveness,
+    };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct arena *arena = arena_create();
         tests[i](arena);
