@@ -389,6 +389,15 @@ static void walk_block(struct walker *walker, const struct ir_block *block)
         walk_operation(walker, op);
 }
 
+/* A scalar is alike in all dimensions, as where it is spread over a tile. */
+static void set_multiple(struct walker *walker, const struct ir_value *scalar, int64_t multiple)
+{
+    struct divisibility known = divisibility_of(walker->table, scalar);
+    for (int d = 0; d < IR_MAX_RANK; d++)
+        known.multiple[d] = int64_max(known.multiple[d], multiple);
+    set(walker, scalar, known);
+}
+
 /* assume(x % 2^k == 0) at the top of the function: x is a multiple, and the rest, computed before, is 0. */
 static void apply_assumption(struct walker *walker, const struct ir_value *condition)
 {
@@ -403,15 +412,11 @@ static void apply_assumption(struct walker *walker, const struct ir_value *condi
         return;
     if (op->operands[0]->type->rank)
         return;
-    struct divisibility nothing = divisibility_of(walker->table, op->operands[0]);
-    nothing.multiple[0] = power_in(0);
-    set(walker, op->operands[0], nothing);
+    set_multiple(walker, op->operands[0], power_in(0));
     const struct ir_operation *rest = op->operands[0]->definition;
     if (!rest || rest->opcode != OP_REM || !ir_constant_integer(rest->operands[1], &by) || by == 0)
         return;
-    struct divisibility known = divisibility_of(walker->table, rest->operands[0]);
-    known.multiple[0] = int64_max(known.multiple[0], power_in(by));
-    set(walker, rest->operands[0], known);
+    set_multiple(walker, rest->operands[0], power_in(by));
 }
 
 const struct divisibilities *divisibility_analyse(const struct ir_function *function, struct arena *arena)

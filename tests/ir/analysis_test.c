@@ -364,11 +364,14 @@ static void test_assumed_multiples(struct arena *arena)
                                             "    return\n"
                                             "}\n");
     const struct divisibilities *table = divisibility_analyse(module->first, arena);
-    int64_t before = divisibility_of(table, find(module, "before")).multiple[0];
+    struct divisibility before = divisibility_of(table, find(module, "before"));
+    struct divisibility behind = divisibility_of(table, find(module, "behind"));
     expect_divisibility(table, module, "n", 0, 4, 1, 1);
-    checks++;
-    if (before < divisibility_of(table, find(module, "behind")).multiple[0])
-        wrong("the multiple", "before");
+    for (int d = 0; d < IR_MAX_RANK; d++) {
+        checks++;
+        if (before.multiple[d] < behind.multiple[d])
+            wrong("the multiple", "before");
+    }
 }
 
 static void test_divisibility(struct arena *arena)
