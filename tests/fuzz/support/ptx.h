@@ -7,7 +7,8 @@
  * forbids: accesses outside the memory given, reads of shared memory that nobody wrote or that a copy on its way will
  * write, memory touched twice without a barrier, an mbarrier or a wait between where one touch changes it,
  * ordinary writes that TMA or wgmma see without fence.proxy.async, registers of products on their way, products without
- * wgmma.fence, global memory that bulk copies and ordinary accesses share, warps that do not meet, waits without end.
+ * wgmma.fence, global memory that bulk copies and ordinary accesses share or that .nc reads behind a write, warps that
+ * do not meet, waits without end.
  *
  * An instruction that is not known is refused.  Not here: local memory, atomics on shared memory. */
 #ifndef TILECC_FUZZ_PTX_H

@@ -167,6 +167,16 @@ const unsigned char *ptx_global_read(struct machine *m, const struct thread *t, 
     return data + start;
 }
 
+bool ptx_global_is_constant(struct machine *m, const struct thread *t, uint64_t address, int bytes)
+{
+    for (int i = 0; i < bytes; i++) {
+        const struct touched *byte = touched_at(m, address + (uint64_t)i);
+        if (byte->plain.writer != NOBODY || byte->acts != -1)
+            return ptx_stop(m, t, "reads by .nc what this block wrote");
+    }
+    return true;
+}
+
 /* Bulk stores may bring the same twice, and are there at once or at the end; threads that hold copies may write the
  * same over each other. */
 bool ptx_global_write(struct machine *m, const struct thread *t, uint64_t address, int bytes,

@@ -124,6 +124,8 @@ bool ptx_access(struct machine *m, struct thread *t, const struct ptx_instructio
         ptx_set(m, t, value, word, in->type.bits);
         return good;
     }
+    if (loads && ptx_has(in, "nc") && !ptx_global_is_constant(m, t, address, bytes * in->vector))
+        return false;
     unsigned char bits[64];
     struct actor actor = ptx_actor(m, t);
     const unsigned char *from = !loads ? NULL : shared ? ptx_shared_read(m, t, address, bytes * in->vector)

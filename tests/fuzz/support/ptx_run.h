@@ -148,6 +148,8 @@ bool ptx_copy_async(struct machine *machine, struct thread *thread, const struct
 void ptx_global_open(struct machine *machine); /* nobody has touched it yet */
 const unsigned char *ptx_global_read(struct machine *machine, const struct thread *thread, uint64_t address, int bytes,
                                      int how /* PTX_ORDINARY, PTX_BULK */, const struct actor *actor);
+/* Nobody has written there: what .nc may be asked for. */
+bool ptx_global_is_constant(struct machine *machine, const struct thread *thread, uint64_t address, int bytes);
 bool ptx_global_write(struct machine *machine, const struct thread *thread, uint64_t address, int bytes,
                       const unsigned char *data, int how, const struct actor *actor);
 void ptx_find_looked_at(struct machine *machine);
