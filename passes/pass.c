@@ -149,7 +149,7 @@ bool pass_run_all(const struct pass_run *run, struct ir_function *function, stru
     for (int i = 0; i < run->count; i++) {
         const struct pass_info *pass = run->passes[i];
         if (!fits_level(pass, function)) {
-            diag_report(context->diagnostics, DIAGNOSTIC_E1005, function->at,
+            diag_report(context->diagnostics, run->asked ? DIAGNOSTIC_E0414 : DIAGNOSTIC_E1005, function->at,
                         "the pass '%s' does not work at the %s level of @%s", pass->name,
                         ir_level_text(function->level), function->name);
             return false;

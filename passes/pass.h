@@ -80,6 +80,7 @@ struct pass_run {
     const struct pass_info *const *passes; int count;
     void (*after)(const struct pass_info *pass, struct ir_function *function, bool changed, void *context);
     void *after_context;
+    bool asked; /* by the user: that a pass does not fit is the command's mistake and not ours */
 };
 bool pass_run_all(const struct pass_run *run, struct ir_function *function, struct pass_context *context);
 /* The pipelines, readable in one place (passes/pipeline.c). */

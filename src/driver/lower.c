@@ -139,6 +139,7 @@ bool lower_function(struct compilation *compilation, struct ir_function *functio
         each_word(compilation->arena, options->passes, add_pass, &list);
         run.passes = list.passes.data;
         run.count = list.passes.count;
+        run.asked = true;
     } else {
         run.passes = pass_pipeline(row, options->optimization, &run.count);
     }

@@ -39,6 +39,8 @@ END
     [ "$(grep -c ' = mul ' <<<"$output")" = 1 ]
     expect 0 tilecc --passes=cse,dce --print-after=dce -o x.tir s.tir
     contains "// after dce"
+    expect 2 tilecc --passes=split_stores -o x.tir s.tir
+    contains "the pass 'split_stores' does not work at the value level"
 }
 
 @test "what is no tile IR: a place and a code, exit 1" {
