@@ -268,17 +268,37 @@ static struct value enum_value(struct front *front, struct global *global) {
     return value_type(type, global->declaration->at);
 }
 
+/* What -D gives is of the kind that the source wrote, and fits the type it declares; NULL, or what is wrong. */
+static const char *misfit(struct elaborator *e, const struct ast_declaration *d, struct value *value) {
+    struct value written = elaborate_value(e, d->value);
+    const struct type *type = d->type ? elaborate_type(e, d->type) : NULL;
+    bool is_plain = type && type->kind == TYPE_PLAIN && type->plain->rank == 0;
+    if (written.kind == VALUE_ENUMERATOR) return "it is a member of an enum, which -D cannot give";
+    if ((written.kind == VALUE_BOOL) != (value->kind == VALUE_BOOL))
+        return written.kind == VALUE_BOOL ? "it is a bool: `true` or `false`" : "it is a number";
+    if (value->kind == VALUE_INTEGER && is_plain && ir_is_integer(type->plain->element))
+        return constant_fits(value->integer, type->plain->element) ? NULL : "its type does not hold that";
+    if (value->kind == VALUE_REAL && (is_plain ? ir_is_integer(type->plain->element) : written.kind == VALUE_INTEGER))
+        return "it is an integer";
+    if (value->kind == VALUE_INTEGER && written.kind == VALUE_REAL)
+        *value = value_real((double)value->integer, value->at);
+    return NULL;
+}
+
 /* -D NAME=VALUE for a const of the file that is compiled. */
-static bool define_of(struct front *front, const struct global *global, struct value *value) {
+static bool define_of(struct elaborator *e, struct front *front, const struct global *global, struct value *value) {
     if (global->file != front->main) return false;
     for (int i = front->options->define_count - 1; i >= 0; i--) {
         const struct front_define *define = &front->options->defines[i];
         if (strcmp(define->name, global->name) != 0) continue;
         front->used_defines[i] = true;
-        if (define_read(define->value, global->declaration->at, value)) return true;
-        diag_report(front->diagnostics, DIAGNOSTIC_E0414, global->declaration->at,
-                    "-D %s=%s: the value is not a number, `true` or `false`", define->name, define->value);
-        return false;
+        const char *problem = define_read(define->value, global->declaration->at, value)
+                                  ? misfit(e, global->declaration, value)
+                                  : "the value is not a number that i64 or u64 holds, `true` or `false`";
+        if (problem)
+            diag_report(front->diagnostics, DIAGNOSTIC_E0414, global->declaration->at, "-D %s=%s: %s", define->name,
+                        define->value, problem);
+        return !problem;
     }
     return false;
 }
@@ -288,7 +308,7 @@ static struct value const_value(struct front *front, struct global *global) {
     elaborator_init(&e, front, global->file);
     const struct ast_declaration *d = global->declaration;
     struct value v;
-    if (!define_of(front, global, &v)) v = elaborate_value(&e, d->value);
+    if (!define_of(&e, front, global, &v)) v = elaborate_value(&e, d->value);
     if (value_is_error(v)) return v;
     if (!value_is_constant(v)) {
         front_report(&e, DIAGNOSTIC_E0501, d->value->at, "the value of a `const` is known when compiling; this is %s",

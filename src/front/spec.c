@@ -18,6 +18,12 @@ bool define_read(const char *text, struct location at, struct value *value) {
         *value = value_integer(integer, at);
         return true;
     }
+    if (*text && !*end) { /* an integer that i64 does not hold: u64 may */
+        errno = 0;
+        unsigned long long large = strtoull(text, &end, 0);
+        *value = value_integer((wide_integer)large, at);
+        return !errno && !strchr(text, '-');
+    }
     double real = strtod(text, &end);
     if (!*text || *end) return false;
     *value = value_real(real, at);

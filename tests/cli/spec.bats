@@ -117,3 +117,23 @@ END
     contains 'grid_step(64)'
     expect 0 tilecc -Werror -arch=cpu -D B=32 --emit=tir -O0 k.tile -o -
 }
+
+@test "-D keeps the kind and the type of a const" {
+    cat >kinds.tile <<'END'
+enum col { red, green }
+const S: f32 = 0.5; const I: i8 = 3; const U: u64 = 5; const B = true; const C = col.green; const W = 8;
+kernel d(r: out u64[4]) grid(g: 1) {
+    r[0] = U; r[1] = B ? 1 : 0; r[2] = C == col.green ? 1 : 0; r[3] = u64(W) + u64(S) + u64(I);
+}
+END
+    for bad in B=0 C=0 I=128 I=1.5 W=true W=2.5 U=-1 U=18446744073709551616 W=99999999999999999999; do
+        expect 2 tilecc -arch=cpu -D "$bad" -o k.o kinds.tile
+        contains "error: -D $bad: "
+    done
+    for good in U=18446744073709551615 B=false I=-128 S=1 S=2.5 W=0x10; do
+        expect 0 tilecc -arch=cpu -D "$good" -o k.o kinds.tile
+    done
+    sed -i 's/r\[0\] = U;/r[0] = U >> 1;/' kinds.tile
+    expect 0 tilecc --interpret='kinds_d([4])' -D U=18446744073709551615 kinds.tile
+    contains 9223372036854775807
+}
