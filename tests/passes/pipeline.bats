@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Every pass earns its place: in the pipelines, over the examples, the kernels of tests/exec and the long functions behind
-# products of tests/nvptx, and parts of views, each changes something.  So a pass that is dropped from its pipeline, or that stops doing anything
-# there, is noticed even where no result changes.
+# products of tests/nvptx, parts of views and elements of tiles, each changes something.  So a pass that is dropped from its pipeline,
+# or that stops doing anything there, is noticed even where no result changes.
 
 # The front end writes functions out where they are called: inlining is for tile IR that comes from elsewhere.  The checker only
 # looks, and no kernel here asks for a knob that is not done.
@@ -10,7 +10,7 @@ idle_by_design='inline\|check_machine\|settle_knobs'
 changed_by() { # targets
     cd "$BATS_TEST_TMPDIR" || return 1
     for file in "$SRCDIR"/examples/*.tile "$SRCDIR"/tests/exec/*.tile "$SRCDIR"/tests/nvptx/epilogues.tile \
-        "$SRCDIR"/tests/lang/run/parts_of_views.tile; do
+        "$SRCDIR"/tests/lang/run/parts_of_views.tile "$SRCDIR"/tests/lang/run/elements_of_tiles.tile; do
         "$TILECC" -arch="$1" --emit=tir --print-after=all "$file" >printed 2>&1 || { echo "$file" && tail -n 5 printed; } >>failed
         sed -n 's/^.* after \([a-z_]*\)$/\1/p' printed
     done | sort -u
