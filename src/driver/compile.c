@@ -190,6 +190,8 @@ static bool write_outputs(struct compilation *compilation) {
     if (compilation->code) return false;
     for (int i = 0; i < compilation->output_names.count; i++)
         if (!spares_inputs(compilation, compilation->output_names.data[i])) return false;
+    for (int i = 0; i < compilation->output_names.count; i++) /* before the files are there: no memory is needed then */
+        vector_push(compilation->options->arena, compilation->written, compilation->output_names.data[i]);
     if (compilation->options->dry_run) {
         for (int i = 0; i < compilation->output_names.count; i++)
             fprintf(stderr, "tilecc: would write %s\n", compilation->output_names.data[i]);
@@ -240,8 +242,6 @@ enum exit_code compile_file(const struct options *options, const char *path, str
     if (options->verbose) fprintf(stderr, "tilecc: %d workers at a time\n", jobs.count);
     bool ok = compile_steps(&compilation);
     jobs_release(&jobs);
-    for (int i = 0; i < compilation.output_names.count; i++)
-        vector_push(options->arena, written, compilation.output_names.data[i]);
     if (ok && options->remarks && options->emit == EMIT_OBJECT) report_cpu_instances(&compilation);
     report_filter_remarks(&compilation);
     report_diagnostics(&compilation);
