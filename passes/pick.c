@@ -8,7 +8,7 @@
  *     %e = bitcast reshape %q : f32[1, 1]
  *
  * Cutting wants all that is cut off in the registers of whoever keeps the rest (layout_extend), which is free where a
- * tile is halved, and impossible where one number of an accumulator is asked for: each thread would hold the whole tile.
+ * tile is halved, and impossible where one number of an accumulator is asked for: each thread would hold all of it.
  * Threads that hold nothing of what is wanted give zero bits instead, whatever the layout.  As bits: a sum would lose
  * the sign of -0.0 and the payload of a NaN.
  *
@@ -93,8 +93,8 @@ static void pick(struct ir_operation *op)
     if (element == IR_BOOL)
         bits = ir_cast(&builder, bits, IR_I32);
     else if (ir_is_float(element))
-        bits = ir_build_value(&builder, OP_BITCAST, ir_type_tile(context, bits_of(element), from->rank, from->extent), 1,
-                              &bits);
+        bits = ir_build_value(&builder, OP_BITCAST,
+                              ir_type_tile(context, bits_of(element), from->rank, from->extent), 1, &bits);
     for (int d = 0; d < from->rank; d++) {
         bool cut = is_cut(from, to, d);
         place[rank] = cut ? start[d] / to->extent[d] : -1;

@@ -92,10 +92,11 @@ static bool has_own_stems(const struct options *options) {
     for (int i = 0; i < options->files.count && !options->syntax_only && !options->interpret; i++)
         for (int k = 0; k < i; k++) {
             const char *stem = compile_stem(options, options->files.data[i]);
-            if (strcmp(stem, compile_stem(options, options->files.data[k])) != 0 || compile_is_tir(options->files.data[i]))
+            if (strcmp(stem, compile_stem(options, options->files.data[k])) != 0 ||
+                compile_is_tir(options->files.data[i]))
                 continue;
-            driver_error("'%s' and '%s' would both give %s%s; compile them in two runs, with -o", options->files.data[k],
-                         options->files.data[i], stem, emit_suffix(options->emit));
+            driver_error("'%s' and '%s' would both give %s%s; compile them in two runs, with -o",
+                         options->files.data[k], options->files.data[i], stem, emit_suffix(options->emit));
             return false;
         }
     return true;
