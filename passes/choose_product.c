@@ -54,20 +54,12 @@ static void report(struct choosing *c, const struct ir_operation *op, const stru
     buffer_free(&why);
 }
 
-static bool is_in_loop(const struct ir_operation *op)
-{
-    for (op = op->block->parent; op; op = op->block->parent)
-        if (rewrite_has_trait(op, IR_TRAIT_LOOP))
-            return true;
-    return false;
-}
-
 /* Each multiplication takes 1 / m + 1 / n elements from memory and shared memory: rows and columns of the sum, and so
  * the author's choice.  128 x 256 fills the registers of 8 warps. */
 static void report_extents(struct choosing *c, const struct ir_operation *op, const struct product *product)
 {
     double best = 1.0 / 128 + 1.0 / 256, taken = 1.0 / (double)product->m + 1.0 / (double)product->n;
-    if (taken > best && is_in_loop(op))
+    if (taken > best && rewrite_is_in_loop(op))
         pass_remark(c->context, op->at, "sums of %lld x %lld read %.0f %% more for each multiplication than 128 x 256",
                     (long long)product->m, (long long)product->n, 100 * (taken / best - 1));
 }

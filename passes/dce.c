@@ -58,14 +58,6 @@ static void mark_inside(struct carried *carried, const struct ir_operation *op, 
             mark_inside(carried, inner, loop);
 }
 
-/* The operation of the loop's body that holds `op`, or NULL when it is outside. */
-static struct ir_operation *in_body(struct ir_operation *op, const struct ir_operation *loop)
-{
-    while (op && op->block != loop->regions[0])
-        op = op->block->parent;
-    return op;
-}
-
 /* `value` is needed: so is what it is made from. */
 static void mark(struct carried *carried, const struct ir_value *value, const struct ir_operation *loop)
 {
@@ -73,7 +65,7 @@ static void mark(struct carried *carried, const struct ir_value *value, const st
         return;
     carried->marked[value->id] = true;
     if (value->definition) {
-        struct ir_operation *holder = in_body(value->definition, loop);
+        struct ir_operation *holder = rewrite_ancestor_in(loop->regions[0], value->definition);
         if (holder)
             mark_inside(carried, holder, loop);
         return;

@@ -78,8 +78,7 @@ bool loop_plan_copies_ahead(const struct ir_operation *operation, const void *co
 
 int loop_plan_position(const struct loop_plan *plan, const struct ir_operation *operation)
 {
-    while (operation && operation->block != plan->body)
-        operation = operation->block->parent;
+    operation = rewrite_ancestor_in(plan->body, operation);
     for (int i = 0; operation && i < plan->count; i++)
         if (plan->operations[i].operation == operation)
             return i;

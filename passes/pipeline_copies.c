@@ -94,22 +94,6 @@ static bool is_written_in(struct ir_block *body, const struct ir_value *view)
     return search.found;
 }
 
-static bool comes_before(const struct ir_operation *first, const struct ir_operation *second)
-{
-    for (; first; first = first->next)
-        if (first == second)
-            return true;
-    return false;
-}
-
-/* The operation of `block` that holds `op`; NULL: it is outside. */
-static const struct ir_operation *ancestor_in(const struct ir_block *block, const struct ir_operation *op)
-{
-    while (op && op->block != block)
-        op = op->block->parent;
-    return op;
-}
-
 /* Other names of a buffer's bytes go to where they are used: a loop's iterations will use slots of their own. */
 static void sink_names(struct pipelining *p)
 {
@@ -132,19 +116,20 @@ static bool owns_buffer(const struct ir_operation *copy, const struct ir_value *
 {
     const struct ir_operation *wait = copy->results[0]->uses->user;
     for (const struct ir_use *use = buffer->uses; use; use = use->next) {
-        const struct ir_operation *user = use->user, *inside = ancestor_in(copy->block, user);
+        const struct ir_operation *user = use->user, *inside = rewrite_ancestor_in(copy->block, user);
         if (user == copy)
             continue;
         if (inside) {
             if (user->opcode == OP_COPY_ASYNC || user->opcode == OP_BUFFER_STORE || user->opcode == OP_CP_ASYNC ||
-                !comes_before(wait, inside))
+                !rewrite_comes_before(wait, inside))
                 return false;
             continue;
         }
         bool filled = user->opcode == OP_COPY_ASYNC;
         for (const struct ir_use *other = buffer->uses; other && !filled; other = other->next)
-            filled = other->user->opcode == OP_COPY_ASYNC && ancestor_in(other->user->block, user) &&
-                     comes_before(other->user, ancestor_in(other->user->block, user)) && other->user != copy;
+            filled = other->user->opcode == OP_COPY_ASYNC && rewrite_ancestor_in(other->user->block, user) &&
+                     rewrite_comes_before(other->user, rewrite_ancestor_in(other->user->block, user)) &&
+                     other->user != copy;
         if (!filled)
             return false;
     }
@@ -447,8 +432,9 @@ static void pipeline_loops(struct pipelining *p)
                         "%d copies of this loop run %d parts ahead, of which an iteration has %d, in %d slots: %s",
                         loop->copies.count, slots - 1, loop->parts, slots, reason);
         else
-            pass_remark(p->context, loop->loop->at, "%d cop%s of this loop run%s %d iteration%s ahead%s, in %d slots: %s",
-                        loop->copies.count, loop->copies.count == 1 ? "y" : "ies", loop->copies.count == 1 ? "s" : "",
+            pass_remark(p->context, loop->loop->at,
+                        "%d cop%s of this loop run%s %d iteration%s ahead%s, in %d slots: %s", loop->copies.count,
+                        loop->copies.count == 1 ? "y" : "ies", loop->copies.count == 1 ? "s" : "",
                         slots - 1, slots == 2 ? "" : "s", p->asynchronous ? "" : " through registers", slots, reason);
         pipeline_emit_loop(p->context, loop);
     }

@@ -416,21 +416,13 @@ void pipeline_emit_loop(struct pass_context *context, struct pipelined_loop *pla
 
 /* ---- copies by themselves ---- */
 
-static bool is_repeated(const struct ir_operation *op)
-{
-    for (const struct ir_operation *parent = op->block->parent; parent; parent = parent->block->parent)
-        if (rewrite_has_trait(parent, IR_TRAIT_LOOP))
-            return true;
-    return false;
-}
-
 void pipeline_emit_alone(struct pass_context *context, struct ir_operation *copy, bool asynchronous)
 {
     struct ir_access access;
     struct ir_builder builder = rewrite_before(copy);
     (void)context;
     ir_access_of(copy, &access);
-    if (is_repeated(copy)) /* the readers of the time before */
+    if (rewrite_is_in_loop(copy)) /* the readers of the time before */
         ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
     if (asynchronous) {
         struct ir_operation *started = ir_build(&builder, OP_CP_ASYNC, copy->operand_count, copy->operands, 0, NULL);

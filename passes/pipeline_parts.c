@@ -7,17 +7,9 @@
  * has two where %A and %C, and %B and %D are of one type: slots of one ring for each pair, as if the loop had twice the
  * iterations with a product each.  A slot is as large as one product's factors then, and more of them fit. */
 #include "passes/pipeline_copies.h"
+#include "passes/rewrite.h"
 
 static struct ir_operation *wait_of(const struct pipelined_copy *copy) { return copy->copy->results[0]->uses->user; }
-
-/* Both stand in one block. */
-static bool comes_before(const struct ir_operation *first, const struct ir_operation *second)
-{
-    for (; first; first = first->next)
-        if (first == second)
-            return true;
-    return false;
-}
 
 struct ir_operation *pipeline_wait_of(const struct pipelined_loop *loop, int part)
 {
@@ -38,7 +30,7 @@ static int number_parts(struct pipelined_loop *loop)
         const struct ir_operation *next = NULL;
         for (int c = 0; c < loop->copies.count; c++) {
             const struct ir_operation *wait = wait_of(&loop->copies.data[c]);
-            if (loop->copies.data[c].part < 0 && (!next || comes_before(wait, next)))
+            if (loop->copies.data[c].part < 0 && (!next || rewrite_comes_before(wait, next)))
                 next = wait;
         }
         if (!next || next == last)
@@ -51,21 +43,14 @@ static int number_parts(struct pipelined_loop *loop)
     }
 }
 
-/* The operation of the loop's body that `op` is or lies in; NULL: it lies outside. */
-static const struct ir_operation *in_body(const struct pipelined_loop *loop, const struct ir_operation *op)
-{
-    while (op && op->block != loop->loop->regions[0])
-        op = op->block->parent;
-    return op;
-}
-
 /* Nobody reads the buffer but between the part's wait and the next. */
 static bool stays_in_part(const struct pipelined_loop *loop, const struct pipelined_copy *copy)
 {
     const struct ir_operation *from = wait_of(copy), *to = pipeline_wait_of(loop, copy->part + 1);
     for (const struct ir_use *use = copy->buffer->uses; use; use = use->next) {
-        const struct ir_operation *user = in_body(loop, use->user);
-        if (use->user != copy->copy && (!user || !comes_before(from, user) || (to && !comes_before(user, to))))
+        const struct ir_operation *user = rewrite_ancestor_in(loop->loop->regions[0], use->user);
+        if (use->user != copy->copy &&
+            (!user || !rewrite_comes_before(from, user) || (to && !rewrite_comes_before(user, to))))
             return false;
     }
     return true;

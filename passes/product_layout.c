@@ -147,18 +147,10 @@ const struct layout *product_factor_of(struct layout_table *table, const struct 
 
 struct counting { int64_t rows, most, products, grid; bool wgmma, mma, walks; };
 
-/* `op` or what holds it, in the block; NULL: it lies elsewhere. */
-static const struct ir_operation *place_in(const struct ir_block *block, const struct ir_operation *op)
-{
-    while (op && op->block != block)
-        op = op->block->parent;
-    return op;
-}
-
 static bool is_wanted_behind(const struct ir_value *value, const struct ir_operation *place)
 {
     for (const struct ir_use *use = value->uses; use; use = use->next) {
-        const struct ir_operation *user = place_in(place->block, use->user);
+        const struct ir_operation *user = rewrite_ancestor_in(place->block, use->user);
         for (const struct ir_operation *later = place->next; later; later = later->next)
             if (later == user)
                 return true;

@@ -23,6 +23,27 @@ static inline bool rewrite_is_used(const struct ir_operation *op)
             return true;
     return false;
 }
+/* The operation of the block that `op` is or lies in; NULL: it lies elsewhere. */
+static inline struct ir_operation *rewrite_ancestor_in(const struct ir_block *block, const struct ir_operation *op)
+{
+    while (op && op->block != block)
+        op = op->block->parent;
+    return (struct ir_operation *)op;
+}
+/* Of one block: `second` is `first` or stands behind it. */
+static inline bool rewrite_comes_before(const struct ir_operation *first, const struct ir_operation *second)
+{
+    while (first && first != second)
+        first = first->next;
+    return first;
+}
+static inline bool rewrite_is_in_loop(const struct ir_operation *op)
+{
+    for (op = op->block->parent; op; op = op->block->parent)
+        if (rewrite_has_trait(op, IR_TRAIT_LOOP))
+            return true;
+    return false;
+}
 /* Regions that see only their own values (see ir/verify.c). */
 static inline bool rewrite_is_isolated(const struct ir_operation *op)
 {

@@ -62,19 +62,11 @@ static int registers_of(const struct ir_function *function, const struct ir_oper
     return given ? given : each < MOST_REGISTERS ? each : MOST_REGISTERS;
 }
 
-/* The operation of a block that holds `op`, or NULL. */
-static const struct ir_operation *holder(const struct ir_block *block, const struct ir_operation *op)
-{
-    while (op && op->block != block)
-        op = op->block->parent;
-    return op;
-}
-
 /* Whether `user` may run behind `op`, which uses the same value. */
 static bool runs_behind(const struct ir_operation *op, const struct ir_operation *user)
 {
     const struct ir_operation *own = op, *other = NULL;
-    while (!(other = holder(own->block, user)))
+    while (!(other = rewrite_ancestor_in(own->block, user)))
         own = own->block->parent;
     if (own == other)
         return own != op && own->opcode != OP_IF; /* of the arms of an `if` one is taken */
