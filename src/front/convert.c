@@ -313,13 +313,13 @@ static struct ir_value *round_whole(struct elaborator *e, struct ir_value *x, in
 
 /* What is beyond the largest finite number, infinities too, becomes that; a NaN stays.  (8-bit floats do so anyway.) */
 static struct ir_value *saturate_float(struct elaborator *e, struct ir_value *x) {
+    if (x->type->element == IR_F8E4M3 || x->type->element == IR_F8E5M2) return x;
     double largest = x->type->element == IR_F16    ? 65504.0
                      : x->type->element == IR_BF16 ? 0x1.fep127
                      : x->type->element == IR_F32  ? 0x1.fffffep127
                                                    : 0x1.fffffffffffffp1023;
     struct ir_value *most = ir_constant_float(&e->builder, x->type, largest);
     struct ir_value *least = ir_constant_float(&e->builder, x->type, -largest);
-    if (x->type->element == IR_F8E4M3 || x->type->element == IR_F8E5M2) return x;
     x = ir_select(&e->builder, ir_compare(&e->builder, IR_PREDICATE_GT, x, most), most, x);
     return ir_select(&e->builder, ir_compare(&e->builder, IR_PREDICATE_LT, x, least), least, x);
 }
