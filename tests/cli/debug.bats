@@ -2,8 +2,8 @@
 # -g: lines of code for the processor, through calls and imports.
 
 setup() {
-    mkdir -p "$BATS_TEST_TMPDIR/work/parts"
-    cd "$BATS_TEST_TMPDIR/work" || return
+    mkdir -p "$BATS_TEST_TMPDIR/sources/parts"
+    cd "$BATS_TEST_TMPDIR/sources" || return
     cat >parts/helper.tile <<'END'
 fn helper(x: f32) -> f32 {
     let y = x * 3.0;

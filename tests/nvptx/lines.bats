@@ -3,8 +3,8 @@
 
 setup() {
     [ -n "${PTXAS-}" ] || skip "no ptxas"
-    mkdir -p "$BATS_TEST_TMPDIR/work/parts"
-    cd "$BATS_TEST_TMPDIR/work" || return
+    mkdir -p "$BATS_TEST_TMPDIR/sources/parts"
+    cd "$BATS_TEST_TMPDIR/sources" || return
     cat >parts/helper.tile <<'END'
 fn inner(x: f32) -> f32 {
     return gelu(x) * 3.0;
