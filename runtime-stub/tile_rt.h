@@ -180,7 +180,7 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 /* ---- the descriptor --------------------------------------------------------------------------------------------- */
 
 /* Changes with every change to what is below: an object runs with the run time of its compiler and no other. */
-#define TILE_RT_ABI 6
+#define TILE_RT_ABI 7
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
 #define TILE_RT_MAX_PARAMETERS 64
@@ -320,16 +320,22 @@ struct tile_rt_binder {
 enum tile_rt_name_kind {
     TILE_RT_NAME_extent,  /* bound by the first of its binders whose view is there; by none: 0 */
     TILE_RT_NAME_key,     /* dispatch key, deduced (has binders) or an argument (has none); must be a member */
-    TILE_RT_NAME_derived  /* const(B: members >= bound): the least member not under the bound */
+    TILE_RT_NAME_derived  /* const(B: set >= bound): the least member not under the bound */
+};
+/* Members of a key or a derived name while a condition on the keys before it holds. */
+struct tile_rt_set {
+    int32_t condition;                    /* code; -1: always */
+    uint32_t count;
+    const int64_t *members;
+    const char *text;                     /* for messages */
 };
 struct tile_rt_name {
     const char *text;
     uint32_t kind;
     uint32_t binder_count;
     const struct tile_rt_binder *binders;
-    uint64_t member_count;                /* key, derived */
-    const int64_t *members;
-    const char *members_text;             /* the set as written, for messages */
+    uint64_t set_count;                   /* key, derived: the first set whose condition holds is the name's */
+    const struct tile_rt_set *sets;
     struct tile_rt_expression bound;      /* derived; may use names before this one */
 };
 

@@ -391,32 +391,45 @@ static int bind_name(const struct tile_rt_call *call, const struct tile_rt_name 
     return TILE_OK;
 }
 
+/* There is one for each combination of values that the keys before it can have. */
+static const struct tile_rt_set *find_set(const struct tile_rt_call *call, const struct tile_rt_name *name)
+{
+    uint64_t last = name->set_count - 1, i;
+    int64_t holds;
+    for (i = 0; i < last; i++)
+        if (name->sets[i].condition < 0 || (evaluate(call, name->sets[i].condition, &holds) && holds))
+            break;
+    return &name->sets[i];
+}
+
 static int check_member(const struct tile_rt_call *call, const struct tile_rt_name *name, int64_t value)
 {
-    uint64_t i;
-    for (i = 0; i < name->member_count; i++)
-        if (name->members[i] == value)
+    const struct tile_rt_set *set = find_set(call, name);
+    uint32_t i;
+    for (i = 0; i < set->count; i++)
+        if (set->members[i] == value)
             return TILE_OK;
     return tile_rt_fail(TILE_ERR_ARG, "%s: %s is %lld, which is not in %s", call->kernel->name, name->text,
-                        (long long)value, name->members_text);
+                        (long long)value, set->text);
 }
 
 static int derive_name(const struct tile_rt_call *call, const struct tile_rt_name *name, int64_t *value)
 {
+    const struct tile_rt_set *set = find_set(call, name);
     int64_t bound;
-    uint64_t i;
+    uint32_t i;
     int found = 0;
     if (!evaluate(call, name->bound.code, &bound))
         return fail_overflow(call, name->bound.text);
-    for (i = 0; i < name->member_count; i++)
-        if (name->members[i] >= bound && (!found || name->members[i] < *value)) {
-            *value = name->members[i];
+    for (i = 0; i < set->count; i++)
+        if (set->members[i] >= bound && (!found || set->members[i] < *value)) {
+            *value = set->members[i];
             found = 1;
         }
     if (found)
         return TILE_OK;
     return tile_rt_fail(TILE_ERR_ARG, "%s: no member of %s: %s is at least %s, which is %lld", call->kernel->name,
-                        name->text, name->members_text, name->bound.text, (long long)bound);
+                        name->text, set->text, name->bound.text, (long long)bound);
 }
 
 static int bind_names(struct tile_rt_call *call)

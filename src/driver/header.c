@@ -362,8 +362,10 @@ static void put_parameter_comment(struct buffer *out, const struct kernel_entry 
         buffer_puts(out, key->enumeration ? " an enum tile_" : " one of");
         if (key->enumeration)
             buffer_puts(out, key->enumeration->name);
-        for (int i = 0; !key->enumeration && i < key->count; i++)
-            buffer_printf(out, "%s %lld", i ? "," : "", (long long)key->values[i]);
+        for (int i = 0; !key->enumeration && key->set_count == 1 && i < key->sets->count; i++)
+            buffer_printf(out, "%s %lld", i ? "," : "", (long long)key->sets->values[i]);
+        for (int i = 0; !key->enumeration && key->set_count > 1 && i < key->set_count; i++)
+            buffer_printf(out, "%s %s", i ? "," : "", key->sets[i].text);
     }
     }
     buffer_putc(out, '\n');

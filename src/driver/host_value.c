@@ -99,31 +99,40 @@ bool host_evaluate(const struct host_call *call, const struct kernel_expression 
     return arithmetic(e->op, a, b, value);
 }
 
-static bool is_member(const struct kernel_key *key, int64_t value) {
-    for (int i = 0; i < key->count; i++)
-        if (key->values[i] == value) return true;
+static const struct kernel_set *find_set(const struct host_call *call, const struct kernel_key *key) {
+    int64_t holds = 0;
+    for (int i = 0; i < key->set_count - 1; i++)
+        if (!key->sets[i].when || (host_evaluate(call, key->sets[i].when, &holds) && holds)) return &key->sets[i];
+    return &key->sets[key->set_count - 1];
+}
+
+static bool is_member(const struct kernel_set *set, int64_t value) {
+    for (int i = 0; i < set->count; i++)
+        if (set->values[i] == value) return true;
     return false;
 }
 
 static const char *bind_keys(struct arena *arena, struct host_call *call) {
     for (int i = 0; i < call->entry->keys.count; i++) {
         const struct kernel_key *key = &call->entry->keys.data[i];
+        const struct kernel_set *set = find_set(call, key);
         int64_t *value = &call->keys[i], bound = 0;
         if (key->at_least) {
             if (!host_evaluate(call, key->at_least, &bound))
                 return arena_printf(arena, "the bound of `%s` overflows", key->name);
             int k = 0;
-            while (k < key->count && key->values[k] < bound) k++;
-            if (k == key->count)
-                return arena_printf(arena, "`%s`: no member is at least %lld", key->name, (long long)bound);
-            *value = key->values[k];
+            while (k < set->count && set->values[k] < bound) k++;
+            if (k == set->count)
+                return arena_printf(arena, "no member of %s: %s is at least %s, which is %lld", key->name, set->text,
+                                    key->at_least->text ? key->at_least->text : "the bound", (long long)bound);
+            *value = set->values[k];
             continue;
         }
         *value = key->parameter >= 0    ? ir_bits_to_int(IR_I32, call->arguments[key->parameter].bits)
                  : key->name_index >= 0 ? call->names[key->name_index]
-                                        : key->values[0];
-        if (!is_member(key, *value))
-            return arena_printf(arena, "`%s` has no member %lld", key->name, (long long)*value);
+                                        : set->values[0];
+        if (!is_member(set, *value))
+            return arena_printf(arena, "%s is %lld, which is not in %s", key->name, (long long)*value, set->text);
     }
     return NULL;
 }

@@ -112,10 +112,12 @@ static void print_product(const struct object *object, struct spot kernel, const
         known = values > 0 && follow(object, member(kernel, offsetof(struct tile_rt_kernel, keys)), &keys) &&
                 read_spot(object, member(keys, k * sizeof number), &number, sizeof number) &&
                 follow(object, member(kernel, offsetof(struct tile_rt_kernel, names)), &names);
+        struct tile_rt_name key;
+        struct spot at = member(names, number * sizeof key);
+        known = known && read_spot(object, at, &key, sizeof key) && key.set_count == 1;
         if (!known) break;
         product *= values;
-        const char *name = text_of(
-            object, member(names, number * sizeof(struct tile_rt_name) + offsetof(struct tile_rt_name, text)));
+        const char *name = text_of(object, member(at, offsetof(struct tile_rt_name, text)));
         buffer_printf(&text, "%s%u of %s", k ? " x " : "", values, name);
     }
     printf("%u instance%s", (unsigned)count, count == 1 ? "" : "s");

@@ -3,6 +3,7 @@
  *   compile.c    front_compile: sources, kernels, the result        declare.c   file scopes, imports, consts, enums
  *   signature.c  parameters, extents, entries                       schedule.c  tune, on, -D, --spec
  *   instance.c   variants, facts, predicates                        domain.c    sets of compile-time values
+ *   rows.c       compile-time names of a kernel's head
  *   statement.c, control.c   statements, structured control flow    expression.c, operator.c, constant.c, convert.c
  *   access.c     views, places, sub-views, parts of tiles           memory.c    load store inside atomics
  *   call.c       functions, inlined                                 builtins*.c what the language brings

@@ -206,9 +206,8 @@ static const char *make_label(const struct variant_plan *plan, const char *targe
 static void fill_knobs(const struct variant_plan *plan, struct kernel_variant *variant) {
     const struct entry_plan *entry = plan->entry;
     struct arena *arena = entry->kernel->front->arena;
-    int first = entry->entry->keys.count - entry->kernel->derived.count;
-    for (int i = first; i < entry->entry->keys.count; i++)
-        vector_push(arena, &variant->knobs,
+    for (int i = 0; i < entry->entry->keys.count; i++)
+        if (entry->entry->keys.data[i].at_least) vector_push(arena, &variant->knobs,
                     ((struct kernel_knob){entry->entry->keys.data[i].name, key_number(plan->keys[i]), false}));
     for (int i = 0; i < entry->kernel->tuning.count; i++) {
         const char *name = entry->kernel->tuning.data[i].name;

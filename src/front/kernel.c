@@ -33,8 +33,8 @@ static void name_entry(struct entry_plan *plan) {
     const char *name = kernel->declaration->name.text;
     buffer_printf(&symbol, "%s%s", symbol_prefix(front, name), name);
     const char *separator = "<";
-    for (int i = 0; i < kernel->generics.count; i++) {
-        if (!kernel->generics.data[i].is_type) continue;
+    for (int i = 0; i < kernel->rows.count; i++) {
+        if (!kernel->rows.data[i].is_type) continue;
         buffer_putc(&symbol, '_');
         value_print_constant(&symbol, plan->types[i]);
         buffer_puts(&suffix, separator);
@@ -51,8 +51,8 @@ static void name_entry(struct entry_plan *plan) {
 static bool spec_selects(const struct kernel_plan *kernel, const struct entry_plan *plan, const struct spec *spec) {
     if (strcmp(spec->kernel, kernel->declaration->name.text) != 0) return false;
     int given = 0;
-    for (int i = 0; i < kernel->generics.count && given < spec->types.count; i++) {
-        if (!kernel->generics.data[i].is_type) continue;
+    for (int i = 0; i < kernel->rows.count && given < spec->types.count; i++) {
+        if (!kernel->rows.data[i].is_type) continue;
         struct buffer text = {0};
         value_print_constant(&text, plan->types[i]);
         bool same = strcmp(text.data, spec->types.data[given++]) == 0;
@@ -80,7 +80,7 @@ static struct entry_plan *make_entry(struct work *work, struct value *types) {
     *entry = (struct kernel_entry){
         .kernel = kernel->declaration->name.text, .doc = kernel->declaration->doc, .at = kernel->declaration->at};
     *plan = (struct entry_plan){.kernel = kernel, .entry = entry};
-    plan->types = arena_copy(arena, types, sizeof(struct value) * (size_t)kernel->generics.count);
+    plan->types = arena_copy(arena, types, sizeof(struct value) * (size_t)kernel->rows.count);
     name_entry(plan);
     return plan;
 }
@@ -115,12 +115,7 @@ static void plan_variants(struct work *work, struct entry_plan *plan, const stru
             arena_printf(front->arena, "%s%s for %s", work->kernel->declaration->name.text, plan->suffix, name);
     struct value *tuned = ARENA_ARRAY(front->arena, struct value, work->kernel->tuning.count);
     scope_push(&e, false);
-    for (int i = 0; i < work->kernel->generics.count; i++)
-        scope_bind(&e, BINDING_GENERIC, work->kernel->generics.data[i].written->name,
-                   plan->key_of_generic[i] < 0 ? plan->types[i] : keys[plan->key_of_generic[i]]);
-    for (int i = 0; i < work->kernel->derived.count; i++)
-        scope_bind(&e, BINDING_GENERIC, work->kernel->derived.data[i].item->name,
-                   keys[plan->entry->keys.count - work->kernel->derived.count + i]);
+    entry_bind_rows(&e, plan, keys);
     if (!schedule_choose(&e, work->kernel->declaration, &work->kernel->tuning, name, plan->spec, tuned)) return;
     scope_pop(&e);
     entry_host_scope(&e, plan, keys, tuned);
@@ -134,15 +129,6 @@ static void plan_variants(struct work *work, struct entry_plan *plan, const stru
     }
 }
 
-static const struct domain *key_domain(const struct entry_plan *plan, int key) {
-    const struct kernel_plan *kernel = plan->kernel;
-    int derived = key - (plan->entry->keys.count - kernel->derived.count);
-    if (derived >= 0) return &kernel->derived.data[derived].domain;
-    for (int i = 0; i < kernel->generics.count; i++)
-        if (plan->key_of_generic[i] == key) return &kernel->generics.data[i].domain;
-    die("a key without a domain");
-}
-
 /* An earlier --spec has these keys. */
 static bool is_planned(const struct work *work, const struct entry_plan *plan, const struct value *keys, int target) {
     for (int i = 0; i < work->variants.count; i++) {
@@ -154,20 +140,24 @@ static bool is_planned(const struct work *work, const struct entry_plan *plan, c
     return false;
 }
 
-static void plan_keys(struct work *work, struct entry_plan *plan, struct value *keys, int key, int target_index) {
+/* values: of the rows, from which keys come. */
+static void plan_keys(struct work *work, struct entry_plan *plan, struct value *values, struct value *keys, int row,
+                      int target_index) {
     if (work->variants.count > MOST_KEYS) return;
-    if (key == plan->entry->keys.count) {
+    while (row < work->kernel->rows.count && plan->key_of_row[row] < 0) row++;
+    if (row == work->kernel->rows.count) {
         bool planned = plan->spec && is_planned(work, plan, keys, work->kernel->front->options->targets[target_index]);
         if (!planned && !keys_meet_requirements(plan, keys)) return;
         if (plan->spec) plan->spec->used = true;
         if (!planned) plan_variants(work, plan, keys, target_index);
         return;
     }
-    const struct domain *domain = key_domain(plan, key);
+    const struct domain *domain = row_domain(work->kernel, row, &plan->sets[row], values);
     for (int i = 0; i < domain->count; i++) {
-        if (!key_allowed(work->kernel->front, plan->spec, plan->entry->keys.data[key].name, domain->data[i])) continue;
-        keys[key] = domain->data[i];
-        plan_keys(work, plan, keys, key + 1, target_index);
+        const char *name = work->kernel->rows.data[row].name.text;
+        if (!key_allowed(work->kernel->front, plan->spec, name, domain->data[i])) continue;
+        values[row] = keys[plan->key_of_row[row]] = domain->data[i];
+        plan_keys(work, plan, values, keys, row + 1, target_index);
     }
 }
 
@@ -180,29 +170,30 @@ static void plan_entry(struct work *work, struct value *types, struct spec *spec
     check_clash(front, plan->entry);
     vector_push(front->arena, &work->entries, plan);
     struct value *keys = ARENA_ARRAY(front->arena, struct value, plan->entry->keys.count);
+    struct value *values = arena_copy(front->arena, types, sizeof(struct value) * (size_t)work->kernel->rows.count);
     for (int t = 0; t < front->options->target_count; t++) {
-        if (!specs) plan_keys(work, plan, keys, 0, t);
+        if (!specs) plan_keys(work, plan, values, keys, 0, t);
         for (struct spec *s = specs; s; s = s->next) {
             if (!spec_selects(work->kernel, plan, s)) continue;
             plan->spec = s;
-            plan_keys(work, plan, keys, 0, t);
+            plan_keys(work, plan, values, keys, 0, t);
         }
     }
 }
 
 static void plan_types(struct work *work, struct value *types, int generic, struct spec *specs) {
     struct kernel_plan *kernel = work->kernel;
-    if (generic == kernel->generics.count) {
+    if (generic == kernel->rows.count) {
         plan_entry(work, types, specs);
         return;
     }
-    if (!kernel->generics.data[generic].is_type) {
+    if (!kernel->rows.data[generic].is_type) {
         types[generic] = value_error(kernel->declaration->at);
         plan_types(work, types, generic + 1, specs);
         return;
     }
-    for (int i = 0; i < kernel->generics.data[generic].domain.count; i++) {
-        types[generic] = kernel->generics.data[generic].domain.data[i];
+    for (int i = 0; i < kernel->rows.data[generic].domain.count; i++) {
+        types[generic] = kernel->rows.data[generic].domain.data[i];
         plan_types(work, types, generic + 1, specs);
     }
 }
@@ -212,12 +203,10 @@ static void plan_types(struct work *work, struct value *types, int generic, stru
 static void note_factors(struct work *work, struct diagnostic *d) {
     struct kernel_plan *kernel = work->kernel;
     struct diagnostics *diagnostics = kernel->front->diagnostics;
-    for (int i = 0; i < kernel->generics.count; i++)
-        diag_note(diagnostics, d, kernel->generics.data[i].written->at, "`%s` has %d values",
-                  kernel->generics.data[i].written->name.text, kernel->generics.data[i].domain.count);
-    for (int i = 0; i < kernel->derived.count; i++)
-        diag_note(diagnostics, d, kernel->derived.data[i].item->at, "`%s` has %d values",
-                  kernel->derived.data[i].item->name.text, kernel->derived.data[i].domain.count);
+    for (int i = 0; i < kernel->rows.count; i++) {
+        const struct row *row = &kernel->rows.data[i];
+        diag_note(diagnostics, d, row->at, "`%s` has %d values", row->name.text, row->domain.count);
+    }
 }
 
 static bool check_count(struct work *work) {
@@ -295,8 +284,8 @@ static bool has_bounds(struct work *work) {
     struct diagnostics *diagnostics = kernel->front->diagnostics;
     const struct ast_declaration *declaration = kernel->declaration;
     int64_t combinations = 1;
-    for (int i = 0; i < kernel->generics.count && combinations <= MOST_TYPES; i++)
-        if (kernel->generics.data[i].is_type) combinations *= kernel->generics.data[i].domain.count;
+    for (int i = 0; i < kernel->rows.count && combinations <= MOST_TYPES; i++)
+        if (kernel->rows.data[i].is_type) combinations *= kernel->rows.data[i].domain.count;
     if (combinations <= MOST_TYPES) return true;
     struct diagnostic *d =
         diag_report(diagnostics, DIAGNOSTIC_E0406, declaration->at, "the types of `%s` have more than %d combinations",
@@ -323,7 +312,7 @@ void kernel_compile(struct front *front, struct global *global, struct spec *spe
     bool named = has_space_for(global->declaration, front->diagnostics);
     named = has_few_parameters(global->declaration, front->diagnostics) && named;
     if (!named || !plan_read(&plan) || !has_bounds(&work)) return;
-    struct value *types = ARENA_ARRAY(front->arena, struct value, plan.generics.count);
+    struct value *types = ARENA_ARRAY(front->arena, struct value, plan.rows.count);
     int errors = front->diagnostics->errors;
     spec_check(&plan, specs);
     if (errors != front->diagnostics->errors) return;

@@ -217,10 +217,11 @@ static void assume_facts(struct body *b) {
     for (int i = 0; i < kernel->declaration->parameters.count; i++)
         for (int d = 0; b->parameters[i].kind == VALUE_VIEW && d < parameter_of(b, i)->rank; d++)
             if (parameter_of(b, i)->binds[d] < 0) assume_extent(b, i, d);
-    for (int i = 0; i < kernel->derived.count; i++) {
-        struct value member = elaborate_name(e, kernel->derived.data[i].item->name.text, e->builder.at);
-        struct ir_value *least =
-            convert_to_index(e, elaborate_value(e, kernel->derived.data[i].item->least), "`const`");
+    for (int i = 0; i < kernel->rows.count; i++) {
+        const struct row *row = &kernel->rows.data[i];
+        if (!row->least) continue;
+        struct value member = elaborate_name(e, row->name.text, e->builder.at);
+        struct ir_value *least = convert_to_index(e, elaborate_value(e, row->least), "`const`");
         struct ir_value *run = convert_to_index(e, member, "`const`");
         if (!least || !run) continue;
         struct ir_value *fits = ir_compare(&e->builder, IR_PREDICATE_LE, least, run);
@@ -238,15 +239,7 @@ static void assume_facts(struct body *b) {
 static void bind_compile_time(struct body *b) {
     struct elaborator *e = b->e;
     const struct kernel_plan *kernel = b->plan->entry->kernel;
-    const struct entry_plan *entry = b->plan->entry;
-    for (int i = 0; i < kernel->generics.count; i++) {
-        int key = entry->key_of_generic[i];
-        scope_bind(e, BINDING_GENERIC, kernel->generics.data[i].written->name,
-                   key < 0 ? entry->types[i] : b->plan->keys[key]);
-    }
-    int first = entry->entry->keys.count - kernel->derived.count;
-    for (int i = 0; i < kernel->derived.count; i++)
-        scope_bind(e, BINDING_GENERIC, kernel->derived.data[i].item->name, b->plan->keys[first + i]);
+    entry_bind_rows(e, b->plan->entry, b->plan->keys);
     for (int i = 0; i < kernel->tuning.count; i++) {
         struct value tuned = b->plan->tuned[i];
         tuned.tuned = true;

@@ -66,18 +66,6 @@ static void read_conditions(struct kernel_plan *plan, const struct ast_clause *c
     if (clause->kind == CLAUSE_SPECIALIZE) vector_push(plan->front->arena, &plan->specials, special);
 }
 
-static bool ascending(struct domain *domain) {
-    for (int i = 0; i < domain->count; i++) {
-        if (domain->data[i].kind != VALUE_INTEGER || !constant_fits(domain->data[i].integer, IR_I64)) return false;
-        for (int j = i; j > 0 && domain->data[j - 1].integer > domain->data[j].integer; j--) {
-            struct value swap = domain->data[j];
-            domain->data[j] = domain->data[j - 1];
-            domain->data[j - 1] = swap;
-        }
-    }
-    return true;
-}
-
 static void read_const(struct kernel_plan *plan, struct elaborator *e, const struct ast_clause *clause) {
     for (int i = 0; i < clause->items.count; i++) {
         const struct ast_item *item = clause->items.data[i];
@@ -87,11 +75,7 @@ static void read_const(struct kernel_plan *plan, struct elaborator *e, const str
                 "an item of `const` is `name: set >= least`; to fix a value use `< >` or a file-scope `const`");
             continue;
         }
-        struct derived derived = {.item = item};
-        if (!domain_evaluate(e, item->domain, item->name.text, &derived.domain)) continue;
-        if (!ascending(&derived.domain))
-            clause_error(plan, DIAGNOSTIC_E0407, item->domain->at, "the domain of a `const` name holds integers");
-        else vector_push(plan->front->arena, &plan->derived, derived);
+        row_add(plan, e, (struct row){.name = item->name, .at = item->at, .written = item->domain, .least = item->least});
     }
 }
 
@@ -121,39 +105,22 @@ static void read_clauses(struct kernel_plan *plan, struct elaborator *e) {
 
 static void read_generics(struct kernel_plan *plan, struct elaborator *e) {
     for (int i = 0; i < plan->declaration->generics.count; i++) {
-        struct generic generic = {.written = plan->declaration->generics.data[i]};
-        const char *name = generic.written->name.text;
-        if (!generic.written->domain) {
-            struct diagnostic *d =
-                diag_report(plan->front->diagnostics, DIAGNOSTIC_E0407, generic.written->at,
-                            "the values of `%s` must be listed: a kernel is compiled ahead of time", name);
-            diag_note(plan->front->diagnostics, d, generic.written->at,
-                      "write `%s: {f16, bf16}`, `%s: {64, 128}` or `%s: bool`", name, name, name);
+        const struct ast_generic *generic = plan->declaration->generics.data[i];
+        const char *name = generic->name.text;
+        if (generic->domain) {
+            row_add(plan, e, (struct row){.name = generic->name, .at = generic->at, .written = generic->domain});
             continue;
         }
-        if (!domain_evaluate(e, generic.written->domain, name, &generic.domain)) continue;
-        if (generic.domain.count == 0) {
-            clause_error(plan, DIAGNOSTIC_E0407, generic.written->domain->at,
-                         "list the values of this name, such as `{64, 128}`");
-            continue;
-        }
-        generic.is_type = generic.domain.data[0].kind == VALUE_TYPE;
-        for (int k = 0; k < generic.domain.count; k++)
-            if (generic.domain.data[k].kind != generic.domain.data[0].kind ||
-                generic.domain.data[k].kind == VALUE_REAL || generic.domain.data[k].kind == VALUE_STRING ||
-                generic.domain.data[k].enumeration != generic.domain.data[0].enumeration ||
-                (generic.is_type &&
-                 (generic.domain.data[k].type->kind != TYPE_PLAIN || generic.domain.data[k].type->plain->rank))) {
-                clause_error(plan, DIAGNOSTIC_E0407, generic.written->domain->at,
-                             "a domain holds scalar types, or integers, or bools, or members of one enum");
-                break;
-            }
-        vector_push(plan->front->arena, &plan->generics, generic);
+        struct diagnostic *d =
+            diag_report(plan->front->diagnostics, DIAGNOSTIC_E0407, generic->at,
+                        "the values of `%s` must be listed: a kernel is compiled ahead of time", name);
+        diag_note(plan->front->diagnostics, d, generic->at, "write `%s: {f16, bf16}`, `%s: {64, 128}` or `%s: bool`",
+                  name, name, name);
     }
 }
 
 bool plan_has_choices(const struct kernel_plan *plan) {
-    return plan->generics.count || plan->derived.count || plan->specials.count;
+    return plan->rows.count || plan->specials.count;
 }
 
 bool plan_read(struct kernel_plan *plan) {
@@ -276,9 +243,9 @@ static int find_name(const struct kernel_entry *entry, const char *name) {
 }
 
 static bool is_generic(const struct kernel_plan *plan, const char *name, bool *is_type) {
-    for (int i = 0; i < plan->generics.count; i++)
-        if (plan->generics.data[i].written->name.text == name) {
-            *is_type = plan->generics.data[i].is_type;
+    for (int i = 0; i < plan->rows.count; i++)
+        if (!plan->rows.data[i].least && plan->rows.data[i].name.text == name) {
+            *is_type = plan->rows.data[i].is_type;
             return true;
         }
     return false;
@@ -356,55 +323,103 @@ static void bind_names(struct entry_plan *plan) {
 
 /* ---- keys ---- */
 
-static struct kernel_key describe_key(struct front *front, const char *name, const struct domain *domain) {
-    struct kernel_key key = {
-        .name = name, .element = IR_I64, .count = domain->count, .parameter = -1, .name_index = -1};
-    int64_t *values = ARENA_ARRAY(front->arena, int64_t, domain->count);
-    for (int i = 0; i < domain->count; i++) values[i] = key_number(domain->data[i]);
-    key.values = values;
-    if (domain->data[0].kind == VALUE_BOOL) key.element = IR_BOOL;
-    if (domain->data[0].kind == VALUE_ENUMERATOR) {
-        key.element = IR_I32;
-        key.enumeration = describe_enumeration(front, domain->data[0].enumeration);
-    }
-    return key;
+static struct value host_key(struct elaborator *e, const struct entry_plan *plan, int row) {
+    int number = plan->key_of_row[row];
+    const struct kernel_key *key = &plan->entry->keys.data[number];
+    struct value v = host_make(e, KERNEL_HOST_KEY, number, 0, key->element == IR_BOOL ? IR_BOOL : IR_I64,
+                               plan->entry->at);
+    v.enumeration = plan->kernel->rows.data[row].domain.data[0].enumeration;
+    return v;
 }
 
 int64_t key_number(struct value v) { return v.kind == VALUE_BOOL ? v.truth : (int64_t)v.integer; }
 
-static void add_keys(struct entry_plan *plan) {
-    struct kernel_plan *kernel = plan->kernel;
-    struct kernel_entry *entry = plan->entry;
-    struct arena *arena = kernel->front->arena;
-    for (int i = 0; i < kernel->generics.count; i++) {
-        plan->key_of_generic[i] = -1;
-        if (kernel->generics.data[i].is_type) continue;
-        const char *name = kernel->generics.data[i].written->name.text;
-        struct kernel_key key = describe_key(kernel->front, name, &kernel->generics.data[i].domain);
-        key.name_index = find_name(entry, name);
-        if (key.name_index < 0) {
-            key.parameter = entry->parameters.count;
-            struct kernel_parameter parameter = {.name = c_identifier_reserved(name) ? arena_printf(arena, "%s_", name)
-                                                                                     : name,
-                                                 .kind = KERNEL_KEY,
-                                                 .element = key.element == IR_BOOL ? IR_BOOL : IR_I32,
-                                                 .enumeration = key.enumeration,
-                                                 .key = entry->keys.count,
-                                                 .slot = -1,
-                                                 .at = kernel->generics.data[i].written->at};
-            vector_push(arena, &entry->parameters, parameter);
+/* "{16, 128} where D is 2" */
+static const char *describe_members(struct entry_plan *plan, int row, const struct row_set *set) {
+    enum { MOST_SHOWN = 10 };
+    const struct domain *domain = &set->domain;
+    struct buffer text = {0};
+    buffer_puts(&text, "{");
+    for (int i = 0; i < domain->count; i++) {
+        if (i == MOST_SHOWN - 2 && domain->count > MOST_SHOWN) {
+            buffer_puts(&text, ", ...");
+            i = domain->count - 1;
         }
-        plan->key_of_generic[i] = entry->keys.count;
-        vector_push(arena, &entry->keys, key);
+        buffer_puts(&text, i ? ", " : "");
+        if (domain->data[i].enumeration) buffer_printf(&text, "%s.", domain->data[i].enumeration->name);
+        value_print_constant(&text, domain->data[i]);
     }
-    for (int i = 0; i < kernel->derived.count; i++)
-        vector_push(
-            arena, &entry->keys,
-            describe_key(kernel->front, kernel->derived.data[i].item->name.text, &kernel->derived.data[i].domain));
+    const char *above = row_describe_above(plan->kernel, row, set->above, false);
+    buffer_printf(&text, "}%s%s", *above ? " where " : "", above);
+    const char *kept = arena_substring(plan->kernel->front->arena, text.data, text.size);
+    buffer_free(&text);
+    return kept;
 }
 
-static int derived_key(const struct entry_plan *plan, int derived) {
-    return plan->entry->keys.count - plan->kernel->derived.count + derived;
+static struct kernel_set describe_set(struct elaborator *e, struct entry_plan *plan, int row,
+                                      const struct row_set *set) {
+    const bool *uses = plan->kernel->rows.data[row].uses;
+    struct value when = value_bool(true, plan->entry->at);
+    int64_t *values = ARENA_ARRAY(e->arena, int64_t, set->domain.count);
+    for (int i = 0; i < set->domain.count; i++) values[i] = key_number(set->domain.data[i]);
+    for (int i = 0; uses && i < row; i++) {
+        if (!uses[i] || plan->key_of_row[i] < 0) continue;
+        struct value is = host_binary(e, OPERATOR_EQUAL, host_key(e, plan, i), set->above[i], plan->entry->at);
+        when = operate_binary(e, OPERATOR_AND, when, is, plan->entry->at);
+    }
+    return (struct kernel_set){.when = when.kind == VALUE_HOST ? when.host.tree : NULL,
+                               .count = set->domain.count,
+                               .values = values,
+                               .text = describe_members(plan, row, set)};
+}
+
+static struct kernel_key describe_key(struct elaborator *e, struct entry_plan *plan, int row) {
+    const struct row *written = &plan->kernel->rows.data[row];
+    const struct row_sets *sets = &plan->sets[row];
+    struct kernel_key key = {.name = written->name.text, .element = IR_I64, .set_count = sets->count, .parameter = -1,
+                             .name_index = -1};
+    struct kernel_set *described = ARENA_ARRAY(e->arena, struct kernel_set, sets->count);
+    for (int i = 0; i < sets->count; i++) described[i] = describe_set(e, plan, row, &sets->data[i]);
+    key.sets = described;
+    if (written->domain.data[0].kind == VALUE_BOOL) key.element = IR_BOOL;
+    if (written->domain.data[0].kind == VALUE_ENUMERATOR) {
+        key.element = IR_I32;
+        key.enumeration = describe_enumeration(plan->kernel->front, written->domain.data[0].enumeration);
+    }
+    return key;
+}
+
+/* What tells the key: an extent, or an argument of its own behind the others. */
+static void add_argument(struct entry_plan *plan, const struct row *row, struct kernel_key *key) {
+    struct kernel_entry *entry = plan->entry;
+    struct arena *arena = plan->kernel->front->arena;
+    const char *name = row->name.text;
+    key->name_index = find_name(entry, name);
+    if (key->name_index >= 0) return;
+    key->parameter = entry->parameters.count;
+    struct kernel_parameter parameter = {.name = c_identifier_reserved(name) ? arena_printf(arena, "%s_", name) : name,
+                                         .kind = KERNEL_KEY,
+                                         .element = key->element == IR_BOOL ? IR_BOOL : IR_I32,
+                                         .enumeration = key->enumeration,
+                                         .key = entry->keys.count,
+                                         .slot = -1,
+                                         .at = row->at};
+    vector_push(arena, &entry->parameters, parameter);
+}
+
+static void add_keys(struct elaborator *e, struct entry_plan *plan) {
+    struct kernel_plan *kernel = plan->kernel;
+    struct arena *arena = kernel->front->arena;
+    plan->sets = ARENA_ARRAY(arena, struct row_sets, kernel->rows.count);
+    for (int i = 0; i < kernel->rows.count; i++) {
+        const struct row *row = &kernel->rows.data[i];
+        plan->key_of_row[i] = -1;
+        if (row->is_type || !row_list_sets(kernel, e, i, plan->types, &plan->sets[i])) continue;
+        struct kernel_key key = describe_key(e, plan, i);
+        if (!row->least) add_argument(plan, row, &key);
+        plan->key_of_row[i] = plan->entry->keys.count;
+        vector_push(arena, &plan->entry->keys, key);
+    }
 }
 
 /* ---- host scope ---- */
@@ -436,9 +451,12 @@ static struct value host_parameter(struct elaborator *e, const struct entry_plan
     }
 }
 
-static struct value host_key(struct elaborator *e, const struct entry_plan *plan, int number) {
-    const struct kernel_key *key = &plan->entry->keys.data[number];
-    return host_make(e, KERNEL_HOST_KEY, number, 0, key->element == IR_BOOL ? IR_BOOL : IR_I64, plan->entry->at);
+void entry_bind_rows(struct elaborator *e, const struct entry_plan *plan, const struct value *keys) {
+    for (int i = 0; i < plan->kernel->rows.count; i++) {
+        int key = plan->key_of_row[i];
+        scope_bind(e, BINDING_GENERIC, plan->kernel->rows.data[i].name,
+                   key < 0 ? plan->types[i] : keys ? keys[key] : host_key(e, plan, i));
+    }
 }
 
 void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const struct value *keys,
@@ -451,16 +469,7 @@ void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const
     for (int i = 0; i < plan->entry->names.count; i++)
         scope_bind(e, BINDING_EXTENT, (struct ast_name){plan->entry->names.data[i].name, plan->entry->at},
                    host_make(e, KERNEL_HOST_NAME, i, 0, IR_I64, plan->entry->at));
-    for (int i = 0; i < kernel->generics.count; i++) {
-        int key = plan->key_of_generic[i];
-        struct value v = key < 0 ? plan->types[i] : keys ? keys[key] : host_key(e, plan, key);
-        if (key >= 0 && !keys) v.enumeration = kernel->generics.data[i].domain.data[0].enumeration;
-        scope_bind(e, BINDING_GENERIC, kernel->generics.data[i].written->name, v);
-    }
-    for (int i = 0; i < kernel->derived.count; i++) {
-        int key = derived_key(plan, i);
-        scope_bind(e, BINDING_GENERIC, kernel->derived.data[i].item->name, keys ? keys[key] : host_key(e, plan, key));
-    }
+    entry_bind_rows(e, plan, keys);
     for (int i = 0; tuned && i < kernel->tuning.count; i++)
         scope_bind(e, BINDING_TUNE, (struct ast_name){kernel->tuning.data[i].name, kernel->tuning.data[i].at},
                    tuned[i]);
@@ -536,6 +545,30 @@ static bool evaluate_extent(struct elaborator *e, struct entry_plan *plan, int p
     return parameter->extent[k] != NULL;
 }
 
+/* The first key from `from` on that the tree asks for; NULL: none. */
+static const struct kernel_key *find_later_key(const struct kernel_entry *entry, const struct kernel_expression *tree,
+                                               int from) {
+    if (!tree) return NULL;
+    if (tree->op == KERNEL_HOST_KEY) return tree->number >= from ? &entry->keys.data[tree->number] : NULL;
+    const struct kernel_key *found = NULL;
+    for (int i = 0; i < 3 && !found; i++) found = find_later_key(entry, tree->operand[i], from);
+    return found;
+}
+
+static bool evaluate_least(struct elaborator *e, struct entry_plan *plan, int row) {
+    const struct ast_expression *least = plan->kernel->rows.data[row].least;
+    if (!least) return true;
+    struct value v = elaborate_value(e, least);
+    const struct kernel_expression *tree = value_is_error(v) ? NULL : host_tree(e, v, IR_I64, least);
+    int number = plan->key_of_row[row];
+    plan->entry->keys.data[number].at_least = tree;
+    const struct kernel_key *later = find_later_key(plan->entry, tree, number);
+    if (!later) return tree != NULL;
+    front_report(e, DIAGNOSTIC_E0408, least->at, "`%s` is not known when `%s` is chosen, as it does not stand before it",
+                 later->name, plan->entry->keys.data[number].name);
+    return false;
+}
+
 static bool evaluate_requirements(struct elaborator *e, struct entry_plan *plan, bool *dropped) {
     bool good = true;
     for (int i = 0; i < plan->kernel->requirements.count; i++) {
@@ -572,11 +605,10 @@ bool entry_build(struct entry_plan *plan, bool *dropped) {
     elaborator_init(&e, front, kernel->file);
     if (plan_has_choices(kernel))
         e.instance = arena_printf(front->arena, "%s%s", kernel->declaration->name.text, plan->suffix);
-    plan->key_of_generic = ARENA_ARRAY(front->arena, int, kernel->generics.count);
+    plan->key_of_row = ARENA_ARRAY(front->arena, int, kernel->rows.count);
     scope_push(&e, false);
-    for (int i = 0; i < kernel->generics.count; i++)
-        if (kernel->generics.data[i].is_type)
-            scope_bind(&e, BINDING_GENERIC, kernel->generics.data[i].written->name, plan->types[i]);
+    for (int i = 0; i < kernel->rows.count; i++)
+        if (kernel->rows.data[i].is_type) scope_bind(&e, BINDING_GENERIC, kernel->rows.data[i].name, plan->types[i]);
     for (int i = 0; i < kernel->declaration->parameters.count; i++) {
         struct kernel_parameter parameter;
         good = describe_parameter(&e, front, kernel->declaration->parameters.data[i], &parameter) && good;
@@ -586,17 +618,11 @@ bool entry_build(struct entry_plan *plan, bool *dropped) {
     scope_pop(&e);
     if (!good) return false;
     bind_names(plan);
-    add_keys(plan);
+    add_keys(&e, plan);
     entry_host_scope(&e, plan, NULL, NULL);
     for (int p = 0; p < kernel->declaration->parameters.count; p++)
         for (int k = 0; k < plan->entry->parameters.data[p].rank; k++) good = evaluate_extent(&e, plan, p, k) && good;
-    for (int i = 0; i < kernel->derived.count && good; i++) {
-        struct value v = elaborate_value(&e, kernel->derived.data[i].item->least);
-        const struct kernel_expression *tree =
-            value_is_error(v) ? NULL : host_tree(&e, v, IR_I64, kernel->derived.data[i].item->least);
-        if (!tree) good = false;
-        plan->entry->keys.data[derived_key(plan, i)].at_least = tree;
-    }
+    for (int i = 0; i < kernel->rows.count && good; i++) good = evaluate_least(&e, plan, i);
     good = good && evaluate_requirements(&e, plan, dropped);
     for (int i = 0; i < kernel->aliases.count; i++)
         vector_push(front->arena, &plan->entry->aliases, kernel->aliases.data[i]);

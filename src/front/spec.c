@@ -124,10 +124,8 @@ bool spec_parse(struct front *front, struct spec **specs) {
 
 /* The set of a key, or NULL: `name` is none of the kernel's keys. */
 static const struct domain *find_domain(const struct kernel_plan *kernel, const char *name) {
-    for (int i = 0; i < kernel->generics.count; i++)
-        if (strcmp(kernel->generics.data[i].written->name.text, name) == 0) return &kernel->generics.data[i].domain;
-    for (int i = 0; i < kernel->derived.count; i++)
-        if (strcmp(kernel->derived.data[i].item->name.text, name) == 0) return &kernel->derived.data[i].domain;
+    for (int i = 0; i < kernel->rows.count; i++)
+        if (strcmp(kernel->rows.data[i].name.text, name) == 0) return &kernel->rows.data[i].domain;
     return NULL;
 }
 

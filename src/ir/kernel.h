@@ -85,11 +85,17 @@ struct kernel_name {
     int parameter, dimension;           /* -1: bound by nothing that is present, 0 */
     int64_t multiply, add;              /* extent = multiply*name + add; 1, 0 for a bare name */
 };
+/* What a key may be while `when`, over keys before it, holds (NULL: always); ascending for `const` keys. */
+struct kernel_set {
+    const struct kernel_expression *when;
+    int count; const int64_t *values;
+    const char *text;                   /* "{16, 128} where D is 2" */
+};
 struct kernel_key {
     const char *name;
     enum ir_element element;            /* I64, BOOL, or I32 with an enumeration */
     const struct kernel_enum *enumeration;
-    int count; const int64_t *values;   /* its domain, ascending for `const` keys */
+    int set_count; const struct kernel_set *sets; /* one holds, whatever the keys before it are */
     int parameter;                      /* parameter that carries it, or -1 */
     /* deduced: the value of this extent name (it stands alone as an extent), or -1 */
     int name_index;

@@ -197,49 +197,31 @@ static void list_binders(struct descriptor *d, int index, struct values *binders
     }
 }
 
-static const char *key_value_text(struct descriptor *d, const struct kernel_key *key, int i)
+static LLVMValueRef describe_set(struct descriptor *d, const struct kernel_set *set)
 {
-    if (key->enumeration)
-        for (int m = 0; m < key->enumeration->count; m++)
-            if (key->enumeration->values[m] == key->values[i])
-                return arena_printf(d->builder->arena, "%s.%s", key->enumeration->name, key->enumeration->members[m]);
-    if (key->element == IR_BOOL)
-        return key->values[i] ? "true" : "false";
-    return arena_printf(d->builder->arena, "%lld", (long long)key->values[i]);
-}
-
-static const char *domain_text(struct descriptor *d, const struct kernel_key *key)
-{
-    struct buffer text = {0};
-    const char *kept;
-    buffer_puts(&text, "{");
-    for (int i = 0; i < key->count; i++) {
-        if (i == 8 && key->count > 10) {
-            buffer_puts(&text, ", ...");
-            i = key->count - 1;
-        }
-        buffer_printf(&text, "%s%s", i ? ", " : "", key_value_text(d, key, i));
-    }
-    buffer_puts(&text, "}");
-    kept = arena_string(d->builder->arena, text.data);
-    buffer_free(&text);
-    return kept;
+    struct values fields = {0};
+    add_word(d, &fields, (uint32_t)host_code_add(&d->code, set->when));
+    add_word(d, &fields, (uint32_t)set->count);
+    add(d, &fields, number_array(d, set->values, set->count, "members"));
+    add_text(d, &fields, set->text);
+    return structure(d, &fields, sizeof(struct tile_rt_set));
 }
 
 static LLVMValueRef describe_name(struct descriptor *d, const char *text, enum tile_rt_name_kind kind, int binders_of,
                                   const struct kernel_key *key)
 {
-    struct values fields = {0}, binders = {0};
+    struct values fields = {0}, binders = {0}, sets = {0};
     const struct kernel_expression *bound = key ? key->at_least : NULL;
+    for (int i = 0; key && i < key->set_count; i++)
+        add(d, &sets, describe_set(d, &key->sets[i]));
     if (binders_of >= 0)
         list_binders(d, binders_of, &binders);
     add_text(d, &fields, text);
     add_word(d, &fields, kind);
     add_word(d, &fields, (uint32_t)binders.count);
     add(d, &fields, array(d, &binders, "binders", false));
-    add_number(d, &fields, key ? key->count : 0);
-    add(d, &fields, number_array(d, key ? key->values : NULL, key ? key->count : 0, "members"));
-    add_text(d, &fields, key ? domain_text(d, key) : NULL);
+    add_number(d, &fields, sets.count);
+    add(d, &fields, array(d, &sets, "sets", true));
     add(d, &fields, compiled(d, bound));
     return structure(d, &fields, sizeof(struct tile_rt_name));
 }

@@ -138,14 +138,14 @@ static const struct tile_rt_parameter rows_parameters[] = {
 };
 static const struct tile_rt_binder rows_binders[] = {{0, 0, 0, 1, 0}, {0, 1, 0, 1, 0}};
 static const int64_t rows_members[] = {4, 16, 64};
+static const struct tile_rt_set rows_set = {-1, 3, rows_members, "{4, 16, 64}"};
 static const struct tile_rt_name rows_names[] = {
     {.text = "M", .kind = TILE_RT_NAME_extent, .binder_count = 1, .binders = &rows_binders[0], .bound = {-1, 0, ""}},
     {.text = "N", .kind = TILE_RT_NAME_extent, .binder_count = 1, .binders = &rows_binders[1], .bound = {-1, 0, ""}},
     {.text = "B",
      .kind = TILE_RT_NAME_derived,
-     .member_count = 3,
-     .members = rows_members,
-     .members_text = "{4, 16, 64}",
+     .set_count = 1,
+     .sets = &rows_set,
      .bound = {2, 0, "N"}},
 };
 static const uint32_t rows_keys[] = {2};
@@ -214,14 +214,14 @@ static const struct tile_rt_parameter mixed_parameters[] = {
 };
 static const struct tile_rt_binder mixed_binders[] = {{0, 0, 0, 1, 1}, {2, 0, 0, 1, 0}, {1, 1, 0, 1, 0}};
 static const int64_t mixed_d[] = {2, 8}, mixed_c[] = {1, 5};
+static const struct tile_rt_set mixed_d_set = {-1, 2, mixed_d, "{2, 8}"}, mixed_c_set = {-1, 2, mixed_c, "{1, 5}"};
 static const struct tile_rt_name mixed_names[] = {
     {.text = "N", .kind = TILE_RT_NAME_extent, .binder_count = 1, .binders = &mixed_binders[0], .bound = {-1, 0, ""}},
     {.text = "L", .kind = TILE_RT_NAME_extent, .binder_count = 1, .binders = &mixed_binders[1], .bound = {-1, 0, ""}},
     {.text = "D", .kind = TILE_RT_NAME_extent, .binder_count = 1, .binders = &mixed_binders[2], .bound = {-1, 0, ""}},
-    {.text = "C", .kind = TILE_RT_NAME_key, .member_count = 2, .members = mixed_c, .members_text = "{1, 5}",
-     .bound = {-1, 0, ""}},
-    {.text = "E", .kind = TILE_RT_NAME_key, .binder_count = 1, .binders = &mixed_binders[2], .member_count = 2,
-     .members = mixed_d, .members_text = "{2, 8}", .bound = {-1, 0, ""}},
+    {.text = "C", .kind = TILE_RT_NAME_key, .set_count = 1, .sets = &mixed_c_set, .bound = {-1, 0, ""}},
+    {.text = "E", .kind = TILE_RT_NAME_key, .binder_count = 1, .binders = &mixed_binders[2], .set_count = 1,
+     .sets = &mixed_d_set, .bound = {-1, 0, ""}},
 };
 static const uint32_t mixed_keys[] = {3};
 static const struct tile_rt_expression mixed_checks[] = {{12, 0, "g > 0.0"}, {18, 0, "w < 100"}};

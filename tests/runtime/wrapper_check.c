@@ -61,6 +61,31 @@ static void derived(void)
     EXPECT_STATUS(wrapper_derived(TILE_CPU, &wide, &out), TILE_ERR_ARG,
                   "no member of B: {16, 64, 256} is at least N, which is 257");
 }
+static void above(void)
+{
+    static const struct { int64_t rows, keys; int e; int64_t b, c; } calls[] = {
+        {8, 2, 2, 16, 8},    {9, 2, 5, 16, 1024},   {17, 2, 2, 128, 64},    {128, 2, 5, 128, 1024},
+        {12, 3, 3, 24, 12},  {24, 3, 5, 24, 1024},  {25, 3, 3, 192, 96},    {192, 3, 5, 192, 1024},
+    };
+    struct tile_i64_1 out = tile_i64_1_row_major(n64, 4);
+    struct tile_kernel_info info;
+    struct tile_f32_2 in;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        in = tile_f32_2_row_major(x, calls[i].rows, calls[i].keys);
+        EXPECT_STATUS(wrapper_above_f32(TILE_CPU, &in, &out, calls[i].e), TILE_OK, "");
+        EXPECT(n64[0] == calls[i].b && n64[1] == calls[i].c && n64[2] == calls[i].e && n64[3] == calls[i].keys);
+    }
+    in = tile_f32_2_row_major(x, 193, 3);
+    EXPECT_STATUS(wrapper_above_f32(TILE_CPU, &in, &out, 3), TILE_ERR_ARG,
+                  "no member of B: {24, 192} where D is 3 is at least N, which is 193");
+    in = tile_f32_2_row_major(x, 17, 2);
+    EXPECT_STATUS(wrapper_above_f32(TILE_CPU, &in, &out, 3), TILE_ERR_ARG, "E is 3, which is not in {2, 5} where D is 2");
+    EXPECT_STATUS(wrapper_above_f32_query(TILE_CPU, &in, &out, 5, &info), TILE_OK, "");
+    struct tile_f64_2 wide = tile_f64_2_row_major((double *)n64, 0, 2);
+    EXPECT_STATUS(wrapper_above_f64(TILE_CPU, &wide, &out, 5), TILE_ERR_ARG,
+                  "E is 5, which is not in {2, 6} where D is 2");
+    EXPECT(info.value_count == 3 && info.values[0] == 128 && info.values[1] == 64 && info.values[2] == 2);
+}
 static void keyed(void)
 {
     struct tile_f32_2 two = tile_f32_2_row_major(x, 3, 2), four = tile_f32_2_row_major(x, 3, 4),
@@ -156,7 +181,7 @@ static void pointer(void)
 int main(int count, char **arguments)
 {
     static const struct test_case cases[] = {
-        CASE(optional), CASE(extents), CASE(bound), CASE(derived), CASE(keyed),
+        CASE(optional), CASE(extents), CASE(bound), CASE(derived), CASE(above), CASE(keyed),
         CASE(strides),  CASE(scalars), CASE(order), CASE(pointer),
     };
     return run_cases(cases, (int)(sizeof cases / sizeof cases[0]), count > 1 ? arguments[1] : NULL);
