@@ -37,8 +37,9 @@ static bool check_domain(struct matching *m, const struct ast_generic *generic, 
 static bool bind_type(struct matching *m, const struct ast_generic *generic, const struct ir_type *plain,
                       struct location at) {
     struct type *type = ARENA_NEW(m->e->arena, struct type);
-    type->plain = ir_type_with_shape(m->e->context, plain, 0, NULL);
-    if (type->plain->element == IR_INDEX) type->plain = ir_type_scalar(m->e->context, IR_I64);
+    if (plain->element == IR_POINTER)
+        type->plain = ir_type_pointer(m->e->context, plain->pointee, plain->pointee_const);
+    else type->plain = ir_type_scalar(m->e->context, plain->element == IR_INDEX ? IR_I64 : plain->element);
     struct binding *bound = scope_find(m->e, generic->name.text);
     if (!bound) {
         struct value v = value_type(type, at);
