@@ -228,9 +228,23 @@ struct while_loop {
     struct carried *carried;
     struct bounds bounds;           /* of a `for` */
     struct ir_value *low, *high, *step;
+    struct ir_value *limit;         /* of a `for` whose step multiplies: beyond it the product is too large */
     struct binding turn;            /* of a `for`: the variable */
     bool breaks;
 };
+
+/* The variable of a `for` in the next turn: the bound, which ends the loop, where the type does not have it.  The limit
+ * of a step that multiplies stands before the loop. */
+static struct ir_value *next_turn(struct elaborator *e, const struct while_loop *w, struct ir_value *turn) {
+    struct ir_builder *b = &e->builder;
+    struct ir_value *next = ir_binary(b, w->bounds.multiply ? OP_MUL : OP_ADD, turn, w->step), *over;
+    if (w->bounds.multiply) over = ir_compare(b, IR_PREDICATE_GT, turn, w->limit);
+    else {
+        bool down = w->bounds.step.kind == VALUE_INTEGER && w->bounds.step.integer < 0;
+        over = ir_compare(b, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, next, turn);
+    }
+    return ir_select(b, over, w->high, next);
+}
 
 /* The condition inside region 0: not broken, and the statement's own. */
 static struct value while_condition(struct elaborator *e, struct while_loop *w) {
@@ -292,7 +306,7 @@ static void build_while(struct elaborator *e, struct while_loop *w) {
     struct value turn = w->turn.value;
     run_body(e, w->statement, turn);
     if (w->statement->kind == STATEMENT_FOR)
-        w->turn.value.run = ir_binary(&e->builder, w->bounds.multiply ? OP_MUL : OP_ADD, turn.run, w->step);
+        w->turn.value.run = next_turn(e, w, turn.run);
     collect_all_ends(e, w->carried, after, &slots, w->statement->at);
     struct ir_value **ends = ARENA_ARRAY(e->arena, struct ir_value *, slots.count);
     struct ir_value **starts = ARENA_ARRAY(e->arena, struct ir_value *, slots.count);
@@ -407,6 +421,9 @@ void control_for(struct elaborator *e, const struct ast_statement *statement) {
     w.high = convert_to_index(e, bounds.to, "the end of a range");
     w.step = convert_to_index(e, bounds.step, "the step of a range");
     if (w.low && w.high && w.step) {
+        if (bounds.multiply)
+            w.limit =
+                ir_binary(&e->builder, OP_DIV, ir_constant_int(&e->builder, w.step->type, INT64_MAX), w.step);
         w.turn.name = statement->names.data[0].text;
         w.turn.value = value_run(w.low, statement->at);
         build_while(e, &w);
