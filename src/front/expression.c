@@ -96,7 +96,8 @@ static struct value report_unknown(struct elaborator *e, const char *name, struc
         e, DIAGNOSTIC_E0201, at, near ? "`%s` is not known; did you mean `%s`?" : "`%s` is not known", name, near);
     if (near) front_fixit(e, d, at, near);
     else if (e->in_set)
-        front_note(e, d, at, "a set and its default are made of constants and of the names of `< >` and `const` before them");
+        front_note(e, d, at,
+                   "a set and its default are made of constants and of the names of `< >` and `const` before them");
     else if (looks_like_extent(name))
         front_note(e, d, at,
                    "extents are named by the parameters' views; a number that the compiler chooses is declared by "

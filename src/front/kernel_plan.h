@@ -66,7 +66,8 @@ struct variant_plan {
 bool plan_read(struct kernel_plan *plan);
 /* Reads the sets of a name and adds it to the rows. */
 void row_add(struct kernel_plan *plan, struct elaborator *e, struct row row);
-/* Its sets, one for each combination of the rows that it uses; `types`: those of an entry, or NULL.  False: reported. */
+/* Its sets, one for each combination of the rows that it uses; `types`: those of an entry, or NULL.  False:
+ * reported. */
 bool row_list_sets(const struct kernel_plan *plan, struct elaborator *e, int row, const struct value *types,
                    struct row_sets *sets);
 /* The one that holds for these values of the rows above. */

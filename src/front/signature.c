@@ -75,7 +75,8 @@ static void read_const(struct kernel_plan *plan, struct elaborator *e, const str
                 "an item of `const` is `name: set >= least`; to fix a value use `< >` or a file-scope `const`");
             continue;
         }
-        row_add(plan, e, (struct row){.name = item->name, .at = item->at, .written = item->domain, .least = item->least});
+        row_add(plan, e,
+                (struct row){.name = item->name, .at = item->at, .written = item->domain, .least = item->least});
     }
 }
 
@@ -564,8 +565,9 @@ static bool evaluate_least(struct elaborator *e, struct entry_plan *plan, int ro
     plan->entry->keys.data[number].at_least = tree;
     const struct kernel_key *later = find_later_key(plan->entry, tree, number);
     if (!later) return tree != NULL;
-    front_report(e, DIAGNOSTIC_E0408, least->at, "`%s` is not known when `%s` is chosen, as it does not stand before it",
-                 later->name, plan->entry->keys.data[number].name);
+    front_report(e, DIAGNOSTIC_E0408, least->at,
+                 "`%s` is not known when `%s` is chosen, as it does not stand before it", later->name,
+                 plan->entry->keys.data[number].name);
     return false;
 }
 

@@ -39,9 +39,10 @@ static void make_arguments(const struct kernel_entry *entry, uint64_t seed, cons
     int64_t *names = ARENA_ARRAY(arena, int64_t, entry->names.count + 1);
     const struct kernel_variant *any = entry->variants.count ? &entry->variants.data[0] : NULL;
     int64_t wide = 0; /* a key that covers an extent: rows may be as long as the instances are */
-    for (int k = 0; any && k < entry->keys.count; k++)
-        if (entry->keys.data[k].at_least && entry->keys.data[k].count)
-            wide = int64_min(4200, entry->keys.data[k].values[entry->keys.data[k].count - 1]);
+    for (int k = 0; any && k < entry->keys.count; k++) {
+        const struct kernel_set *set = &entry->keys.data[k].sets[0];
+        if (entry->keys.data[k].at_least) wide = int64_min(4200, set->values[set->count - 1]);
+    }
     for (int i = 0; i < entry->names.count; i++)
         names[i] = random_chance(&random, 10) ? random_below(&random, 2) : random_between(&random, 1, i ? 5 : LARGEST);
     for (int i = 0; wide && i < entry->names.count; i++)
