@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-/* least_major, least_minor: the first architecture that has it.  flags: what the target must have besides. */
+/* flags: what the target must have besides.  by: the elements that the tensor core multiplies; f16 holds every 8-bit
+ * float, f32 in tf32x3 is split in two. */
 struct product_row {
     enum ir_instruction instruction;
     unsigned flags;
@@ -12,22 +13,34 @@ struct product_row {
     enum ir_precision precision;
     int least, most;          /* compute capability, 10 * major + minor; most 0: no end */
     int m, n, k;
+    enum ir_element by;
 };
 /* wgmma counts m in warpgroups' rows; its n is the largest.  Elements of 8 bits may differ in sign or format. */
+#define MMA(flags, a, b, sum, precision, least, k, by)                                                                \
+    {IR_INSTRUCTION_MMA, flags, IR_##a, IR_##b, sum, IR_PRECISION_##precision, least, 0, 16, 8, k, IR_##by}
+#define FLOAT8(a, b)                                                                                                  \
+    MMA(TARGET_FP8, a, b, IR_F32, IEEE, 89, 32, a), MMA(TARGET_MMA_SYNC, a, b, IR_F32, IEEE, 80, 16, F16),            \
+        MMA(TARGET_MMA_SYNC, a, b, IR_F32, IEEE, 75, 8, F16)
 static const struct product_row rows[] = {
-    {IR_INSTRUCTION_WGMMA, TARGET_WGMMA, IR_BF16, IR_BF16, IR_F32, IR_PRECISION_IEEE, 90, 90, 64, 256, 16},
-    {IR_INSTRUCTION_WGMMA, TARGET_WGMMA, IR_F16, IR_F16, IR_F32, IR_PRECISION_IEEE, 90, 90, 64, 256, 16},
-    {IR_INSTRUCTION_MMA, TARGET_BF16, IR_BF16, IR_BF16, IR_F32, IR_PRECISION_IEEE, 80, 0, 16, 8, 16},
-    {IR_INSTRUCTION_MMA, TARGET_MMA_SYNC, IR_F16, IR_F16, IR_F32, IR_PRECISION_IEEE, 80, 0, 16, 8, 16},
-    {IR_INSTRUCTION_MMA, TARGET_MMA_SYNC, IR_F16, IR_F16, IR_F32, IR_PRECISION_IEEE, 75, 75, 16, 8, 8},
-    {IR_INSTRUCTION_MMA, TARGET_BF16, IR_F32, IR_F32, IR_F32, IR_PRECISION_TF32, 80, 0, 16, 8, 8},
-    {IR_INSTRUCTION_MMA, TARGET_FP8, IR_F8E4M3, IR_F8E4M3, IR_F32, IR_PRECISION_IEEE, 89, 0, 16, 8, 32},
-    {IR_INSTRUCTION_MMA, TARGET_FP8, IR_F8E5M2, IR_F8E5M2, IR_F32, IR_PRECISION_IEEE, 89, 0, 16, 8, 32},
-    {IR_INSTRUCTION_MMA, TARGET_FP8, IR_F8E4M3, IR_F8E5M2, IR_F32, IR_PRECISION_IEEE, 89, 0, 16, 8, 32},
-    {IR_INSTRUCTION_MMA, TARGET_FP8, IR_F8E5M2, IR_F8E4M3, IR_F32, IR_PRECISION_IEEE, 89, 0, 16, 8, 32},
-    {IR_INSTRUCTION_MMA, TARGET_BF16, IR_I8, IR_I8, IR_I32, IR_PRECISION_IEEE, 80, 0, 16, 8, 32},
-    {IR_INSTRUCTION_MMA, TARGET_BF16, IR_U8, IR_U8, IR_I32, IR_PRECISION_IEEE, 80, 0, 16, 8, 32},
+    {IR_INSTRUCTION_WGMMA, TARGET_WGMMA, IR_BF16, IR_BF16, IR_F32, IR_PRECISION_IEEE, 90, 90, 64, 256, 16, IR_BF16},
+    {IR_INSTRUCTION_WGMMA, TARGET_WGMMA, IR_F16, IR_F16, IR_F32, IR_PRECISION_IEEE, 90, 90, 64, 256, 16, IR_F16},
+    MMA(TARGET_BF16, BF16, BF16, IR_F32, IEEE, 80, 16, BF16),
+    MMA(TARGET_BF16, BF16, BF16, IR_F32, IEEE, 80, 8, BF16),
+    MMA(TARGET_MMA_SYNC, F16, F16, IR_F32, IEEE, 80, 16, F16),
+    MMA(TARGET_MMA_SYNC, F16, F16, IR_F32, IEEE, 75, 8, F16),
+    MMA(TARGET_BF16, F32, F32, IR_F32, TF32, 80, 8, F32),
+    MMA(TARGET_BF16, F32, F32, IR_F32, TF32X3, 80, 8, F32),
+    FLOAT8(F8E4M3, F8E4M3),
+    FLOAT8(F8E5M2, F8E5M2),
+    FLOAT8(F8E4M3, F8E5M2),
+    FLOAT8(F8E5M2, F8E4M3),
+    MMA(TARGET_BF16, I8, I8, IR_I32, IEEE, 80, 32, I8),
+    MMA(TARGET_BF16, I8, I8, IR_I32, IEEE, 80, 16, I8),
+    MMA(TARGET_BF16, U8, U8, IR_I32, IEEE, 80, 32, U8),
+    MMA(TARGET_BF16, U8, U8, IR_I32, IEEE, 80, 16, U8),
 };
+#undef FLOAT8
+#undef MMA
 enum { ROWS = sizeof rows / sizeof *rows };
 
 struct product product_of(const struct ir_operation *dot)
@@ -43,11 +56,12 @@ struct product product_of(const struct ir_operation *dot)
     return product;
 }
 
-/* Precision is a matter of f32 alone. */
+/* Precision is a matter of f32 alone.  Sums of 8-bit floats keep few bits in the tensor core, those of f16 do not. */
 static bool has_types(const struct product_row *row, const struct product *product)
 {
     return row->a == product->a && row->b == product->b && row->accumulator == product->accumulator &&
-           (row->a != IR_F32 || row->precision == product->precision);
+           (row->a != IR_F32 || row->precision == product->precision) &&
+           !(product->promoted && row->by == row->a);
 }
 
 static bool on_target(const struct product_row *row, const struct target_row *target)
@@ -57,10 +71,12 @@ static bool on_target(const struct product_row *row, const struct target_row *ta
            (!row->most || capability <= row->most);
 }
 
+/* Of what the extents are multiples: fragments are read 16 bytes of k at a time. */
 static struct product_shape step_of(const struct product_row *row)
 {
     bool wgmma = row->instruction == IR_INSTRUCTION_WGMMA;
-    return (struct product_shape){ row->m, wgmma ? 8 : row->n, row->k < 16 && row->a == IR_F16 ? 16 : row->k };
+    int least = 16 * 8 / ir_element_info[row->a].bits;
+    return (struct product_shape){ row->m, wgmma ? 8 : row->n, row->k < least ? least : row->k, row->by };
 }
 
 /* 0: it fits. */
@@ -68,7 +84,6 @@ static unsigned find_obstacles(const struct product_row *row, const struct produ
 {
     struct product_shape step = step_of(row);
     unsigned found = product->rank != 2 ? PRODUCT_BATCH : 0;
-    found |= product->promoted ? PRODUCT_PROMOTED : 0;
     found |= product->m % step.m ? PRODUCT_ROWS : 0;
     found |= product->n % step.n ? PRODUCT_COLUMNS : 0;
     found |= product->k % step.k ? PRODUCT_K : 0;
@@ -76,11 +91,35 @@ static unsigned find_obstacles(const struct product_row *row, const struct produ
     return found;
 }
 
-/* Rows stand from the strongest instruction to the weakest, so that the last one passed over is nearest to fitting. */
+/* The weakest instruction stronger than the chosen one that was passed over. */
+static void note_missed(struct product_choice *choice, const struct product *product,
+                        const struct product_row *const passed[IR_INSTRUCTION_COUNT])
+{
+    for (int i = (int)choice->instruction + 1; i < IR_INSTRUCTION_COUNT && !choice->obstacles; i++)
+        if (passed[i]) {
+            choice->missed = (enum ir_instruction)i;
+            choice->obstacles = find_obstacles(passed[i], product);
+            choice->step = step_of(passed[i]);
+        }
+}
+
+/* The first architecture with an instruction for these elements; NULL: none has. */
+static const struct target_row *first_target(const struct product *product)
+{
+    for (int t = 0; t < target_row_count; t++)
+        for (int i = 0; i < ROWS; i++)
+            if (on_target(&rows[i], &target_rows[t]) && has_types(&rows[i], product))
+                return &target_rows[t];
+    return NULL;
+}
+
+/* Rows stand from the strongest instruction to the weakest, those of one instruction from the largest step to the
+ * least, so that the last one passed over is nearest to fitting. */
 struct product_choice product_choice_of(const struct target_row *target, const struct product *product)
 {
     struct product_choice choice = { .instruction = IR_INSTRUCTION_FMA, .missed = IR_INSTRUCTION_FMA };
     enum ir_instruction strongest = IR_INSTRUCTION_FMA;
+    const struct product_row *passed[IR_INSTRUCTION_COUNT] = { NULL };
     for (int i = 0; i < ROWS && choice.instruction == IR_INSTRUCTION_FMA; i++) {
         if (!on_target(&rows[i], target))
             continue;
@@ -88,19 +127,18 @@ struct product_choice product_choice_of(const struct target_row *target, const s
             strongest = rows[i].instruction;
         if (!has_types(&rows[i], product))
             continue;
-        unsigned obstacles = find_obstacles(&rows[i], product);
-        if (obstacles == 0) {
+        if (find_obstacles(&rows[i], product))
+            passed[rows[i].instruction] = &rows[i];
+        else
             choice.instruction = rows[i].instruction;
-        } else {
-            choice.missed = rows[i].instruction;
-            choice.obstacles = obstacles;
-            choice.step = step_of(&rows[i]);
-        }
     }
+    note_missed(&choice, product, passed);
     if (choice.obstacles == 0 && choice.instruction < strongest) {
         choice.missed = strongest;
-        choice.obstacles =
-            product->a == IR_F32 && product->precision == IR_PRECISION_IEEE ? PRODUCT_IEEE : PRODUCT_ELEMENTS;
+        choice.obstacles = product->a == IR_F32 && product->precision == IR_PRECISION_IEEE ? PRODUCT_IEEE
+                           : choice.instruction == IR_INSTRUCTION_FMA && first_target(product)
+                               ? PRODUCT_ARCHITECTURE
+                               : PRODUCT_ELEMENTS;
     }
     return choice;
 }
@@ -123,14 +161,15 @@ void product_explain(struct buffer *out, const struct product *product, const st
     };
     if (choice->obstacles & PRODUCT_BATCH)
         buffer_printf(out, "%sit has batch dimensions", separators[count++ > 0]);
-    if (choice->obstacles & PRODUCT_PROMOTED)
-        buffer_printf(out, "%sits sums are promoted", separators[count++ > 0]);
     for (int i = 0; i < 4; i++)
         if (choice->obstacles & extents[i].obstacle)
             buffer_printf(out, "%s%s %lld, no multiple of %d", separators[count++ > 0], extents[i].name,
                           extents[i].extent, extents[i].step);
     if (choice->obstacles & PRODUCT_IEEE)
         buffer_printf(out, "%sf32 with precision = ieee has no tensor instruction", separators[count++ > 0]);
+    if (choice->obstacles & PRODUCT_ARCHITECTURE)
+        buffer_printf(out, "%sthe tensor cores take these elements from %s on", separators[count++ > 0],
+                      first_target(product)->name);
     if (choice->obstacles & PRODUCT_ELEMENTS)
         buffer_printf(out, "%s%s", separators[count++ > 0],
                       wgmma && choice->instruction == IR_INSTRUCTION_MMA
@@ -138,13 +177,15 @@ void product_explain(struct buffer *out, const struct product *product, const st
                           : "the target has no tensor instruction for these elements");
 }
 
-struct product_shape product_shape(const struct target_row *row, const struct product *product,
+/* Of a product that keeps rows and columns and is cut along k perhaps. */
+struct product_shape product_shape(const struct target_row *target, const struct product *product,
                                    enum ir_instruction instruction)
 {
     for (int i = 0; i < ROWS; i++)
-        if (rows[i].instruction == instruction && on_target(&rows[i], row) && has_types(&rows[i], product))
-            return (struct product_shape){ rows[i].m, rows[i].n, rows[i].k };
-    return (struct product_shape){ 1, 1, 1 };
+        if (rows[i].instruction == instruction && on_target(&rows[i], target) && has_types(&rows[i], product) &&
+            !(find_obstacles(&rows[i], product) & PRODUCT_K))
+            return (struct product_shape){ rows[i].m, rows[i].n, rows[i].k, rows[i].by };
+    return (struct product_shape){ 1, 1, 1, product->a };
 }
 
 /* ldmatrix moves rows of 16 bytes along k, and transposes units of 16 bits; wgmma reads 16-bit factors either way. */
@@ -184,8 +225,11 @@ static void print_cell(struct buffer *out, const struct target_row *row, int cel
     enum ir_instruction instruction = product_choice_of(row, &product).instruction;
     struct product_shape shape = product_shape(row, &product, instruction);
     char text[40] = "fma";
+    const char *as = shape.by != product.a                      ? ir_element_info[shape.by].text
+                     : product.precision == IR_PRECISION_TF32X3 ? "x 3"
+                                                                : "";
     if (instruction == IR_INSTRUCTION_MMA)
-        snprintf(text, sizeof text, "mma m%dn%dk%d", shape.m, shape.n, shape.k);
+        snprintf(text, sizeof text, "mma m%dn%dk%d %s", shape.m, shape.n, shape.k, as);
     if (instruction == IR_INSTRUCTION_WGMMA)
         snprintf(text, sizeof text, "wgmma m%dn%dk%d", shape.m, shape.n, shape.k);
     buffer_printf(out, " %-18s", text);

@@ -19,16 +19,18 @@ struct product {
     int64_t m, n, k;
     int warps;               /* that work together; 0: not chosen yet */
 };
-/* One instruction.  n is the most that one takes: wgmma comes in all multiples of 8 up to it. */
-struct product_shape { int m, n, k; };
+/* One instruction.  n is the most that one takes: wgmma comes in all multiples of 8 up to it.  by: the elements that it
+ * multiplies; others than the factors' are made of them in registers. */
+struct product_shape { int m, n, k; enum ir_element by; };
 
 struct product product_of(const struct ir_operation *dot); /* dot or dot_async */
 
 /* What keeps an instruction from computing a product. */
 enum product_obstacle {
-    PRODUCT_BATCH = 1, PRODUCT_PROMOTED = 2, PRODUCT_ROWS = 4, PRODUCT_COLUMNS = 8, PRODUCT_K = 16, PRODUCT_WARPS = 32,
-    PRODUCT_IEEE = 64,      /* f32 factors with all their bits */
-    PRODUCT_ELEMENTS = 128  /* the target has none for these elements */
+    PRODUCT_BATCH = 1, PRODUCT_ROWS = 2, PRODUCT_COLUMNS = 4, PRODUCT_K = 8, PRODUCT_WARPS = 16,
+    PRODUCT_IEEE = 32,         /* f32 factors with all their bits */
+    PRODUCT_ELEMENTS = 64,     /* no target has one for these elements, or not this strong a one */
+    PRODUCT_ARCHITECTURE = 128 /* this target has none, others do */
 };
 /* `missed` is the stronger instruction that is nearest to fitting, and `obstacles` all that keeps it out; FMA and 0:
  * the target has no stronger one.  `step`: of what the extents have to be multiples for it. */
@@ -38,7 +40,7 @@ struct product_choice {
     struct product_shape step;
 };
 struct product_choice product_choice_of(const struct target_row *row, const struct product *product);
-/* Whether another tile or schedule would have used the missed instruction. */
+/* Whether another tile, schedule or architecture would have used the missed instruction. */
 bool product_choice_could_be_better(const struct product_choice *choice);
 /* "k is 8, no multiple of 16, and ...": the obstacles in words. */
 void product_explain(struct buffer *out, const struct product *product, const struct product_choice *choice);

@@ -425,8 +425,10 @@ static void stage(struct staging *s, struct ir_operation *dot)
     const struct ir_type *type = dot->results[0]->type;
     struct ir_operation *async = ir_build(&builder, OP_DOT_ASYNC, operands[3] ? 4 : 3, operands, 1, &type);
     ir_set_number(async, IR_ATTRIBUTE_INSTRUCTION, ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0));
-    if (ir_attribute(dot, IR_ATTRIBUTE_PRECISION))
-        ir_set_number(async, IR_ATTRIBUTE_PRECISION, ir_number(dot, IR_ATTRIBUTE_PRECISION, 0));
+    static const enum ir_attribute_key kept[] = { IR_ATTRIBUTE_PRECISION, IR_ATTRIBUTE_PROMOTE };
+    for (int i = 0; i < 2; i++)
+        if (ir_attribute(dot, kept[i]))
+            ir_set_number(async, kept[i], ir_number(dot, kept[i], 0));
     struct ir_operation *wait = ir_build(&builder, OP_DOT_WAIT, 1, &async->results[0], 1, &type);
     ir_set_number(wait, IR_ATTRIBUTE_PENDING, 0);
     wait->results[0]->name = dot->results[0]->name;

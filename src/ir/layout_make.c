@@ -197,7 +197,7 @@ const struct layout *layout_mma_operand(struct layout_table *table, int rank, co
     int used[LAYOUT_RANK] = { 0 };
     int inner = operand == 0 ? rank - 1 : rank - 2, outer = operand == 0 ? rank - 2 : rank - 1;
     if (rank < 2 || bytes < 1 || bytes > 4 || !is_power_of_two(bytes) || extent[outer] % (operand == 0 ? 16 : 8) ||
-        extent[inner] % (32 / bytes))
+        extent[inner] % (16 / bytes))
         return NULL;
     start_spec(&spec, rank, extent);
     take_bits(&spec, LAYOUT_REGISTER, inner, used, log2_floor((uint64_t)(4 / bytes)));

@@ -1,4 +1,5 @@
-/* Products by mma.sync: each warp multiplies fragments of 16 rows and 8 columns.
+/* Products by mma.sync: each warp multiplies fragments of 16 rows and 8 columns.  Which instruction it is says
+ * product_choice.h; what its words are, of the factors' words, mma_form.h.
  *
  * The accumulator lies in layout_mma_accumulator of some grid of warps, the factors are tiles in layout_mma_operand of
  * the same grid or buffers that are read in it.  Which register goes where is asked of the layouts, for the thread in
@@ -6,23 +7,23 @@
  * tensor core work at the same time and few registers wait. */
 #include "base/plant.h"
 #include "targets/nvptx/fragment.h"
+#include "targets/nvptx/mma_form.h"
 
 #include <string.h>
 
 enum {
     AHEAD = 16,               /* products: a text; more than the latency of shared memory */
     BLOCKS = 4, STEPS = 4,    /* most of one text: LLVM's time goes by texts and their registers */
-    REGISTERS = 4, WORDS = 6, /* of a product: of its sum; most of its factors */
+    REGISTERS = 4, WORDS = 6, /* of an instruction: of its sum; most of its factors */
 };
 
-/* One instruction: 16 x 8 x k, types as PTX calls them. */
-struct instruction { int k; const char *a, *b, *sum; };
+struct factor { struct fragment fragment; LLVMValueRef *made[MMA_FORMS]; };
 
 struct product {
-    struct ir_operation *operation;
+    const struct ir_operation *operation;
     const struct layout *layout;     /* of the accumulator */
-    struct instruction by;
-    struct fragment a, b;
+    struct mma_instruction by;
+    struct factor factor[2];
     int steps;                       /* of k */
     int blocks;                      /* 16 x 8 blocks of a warp */
     int (*block)[2];                 /* row and column of lane 0 in warp 0 */
@@ -30,31 +31,6 @@ struct product {
 };
 
 struct place { int block, step; }; /* of a product */
-
-static const char *type_name(enum ir_element element, enum ir_precision precision) {
-    switch (element) {
-    case IR_BF16: return "bf16";
-    case IR_F16: return "f16";
-    case IR_F8E4M3: return "e4m3";
-    case IR_F8E5M2: return "e5m2";
-    case IR_I8: return "s8";
-    case IR_U8: return "u8";
-    case IR_F32: return precision == IR_PRECISION_TF32 ? "tf32" : NULL;
-    default: return NULL;
-    }
-}
-
-static struct instruction choose_instruction(struct lowering *l, const struct ir_operation *operation) {
-    enum ir_element a = operation->operands[0]->type->element, b = operation->operands[1]->type->element;
-    enum ir_precision precision = (enum ir_precision)ir_number(operation, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE);
-    struct instruction by = {32 / value_bytes(a), type_name(a, precision), type_name(b, precision), "f32"};
-    enum ir_element sum = operation->results[0]->type->element;
-    if (!by.a || !by.b || value_bytes(a) != value_bytes(b) || (sum != IR_F32 && sum != IR_I32))
-        die("mma of %s and %s", ir_element_info[a].text, ir_element_info[b].text);
-    if (sum == IR_I32) by = (struct instruction){32, by.a, by.b, "s32"};
-    if (a == IR_F16 && l->row->major < 8) by.k = 8;
-    return by;
-}
 
 /* The grid of warps that an accumulator's layout was made for. */
 static bool find_grid(struct lowering *l, const struct ir_type *type, int *warps_m, int *warps_n) {
@@ -68,13 +44,14 @@ static bool find_grid(struct lowering *l, const struct ir_type *type, int *warps
 }
 
 static void open_factor(struct lowering *l, const struct ir_operation *operation, int operand, int warps_m, int warps_n,
-                        struct fragment *fragment) {
+                        struct factor *factor) {
     const struct ir_value *value = operation->operands[operand];
     int extent[2] = {(int)value->type->extent[0], (int)value->type->extent[1]};
     int bytes = value_bytes(value->type->element);
     const struct layout *layout = layout_mma_operand(l->layouts, 2, extent, operand, bytes, warps_m, warps_n);
     if (!layout) die("no operand layout of mma for %d x %d", extent[0], extent[1]);
-    fragment_open(l, value, layout, fragment);
+    fragment_open(l, value, layout, &factor->fragment);
+    for (int form = 0; form < MMA_FORMS; form++) factor->made[form] = value_array(l, factor->fragment.words);
 }
 
 /* The register that holds an element in lane 0 of warp 0. */
@@ -114,38 +91,31 @@ static void order_blocks(struct product *p) {
         }
 }
 
-static LLVMValueRef word_at(struct lowering *l, struct fragment *f, int row, int column) {
-    return fragment_word(l, f, register_at(f->layout, row, column) >> f->word_bits);
-}
-
-/* tf32 keeps 10 bits of the mantissa, rounded to nearest even. */
-static LLVMValueRef round_tf32(struct lowering *l, LLVMValueRef word) {
-    LLVMBuilderRef b = l->builder;
-    LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, word, value_i32(l, 13), ""), value_i32(l, 1), "");
-    if (PLANTED(nvptx_tf32_rounds_half_up)) odd = value_i32(l, 1);
-    LLVMValueRef sum = LLVMBuildAdd(b, LLVMBuildAdd(b, word, odd, ""), value_i32(l, 0xfff), "");
-    LLVMValueRef magnitude = LLVMBuildAnd(b, word, value_i32(l, 0x7fffffff), "");
-    LLVMValueRef finite = LLVMBuildICmp(b, LLVMIntULT, magnitude, value_i32(l, 0x7f800000), "");
-    return LLVMBuildAnd(b, LLVMBuildSelect(b, finite, sum, word, ""), value_i32(l, ~0x1fff), "");
+static LLVMValueRef word_at(struct lowering *l, struct factor *f, enum mma_form form, int row, int column) {
+    int number = register_at(f->fragment.layout, row, column) >> f->fragment.word_bits;
+    LLVMValueRef *made = &f->made[form][number];
+    if (!*made) *made = mma_form_make(l, f->fragment.element, fragment_word(l, &f->fragment, number), form);
+    return *made;
 }
 
 /* The words of a block of a factor at k, in the instruction's order: rows g, g + 8 of A, then the second half of k. */
-static int gather_words(struct lowering *l, struct product *p, int operand, int at, int k, LLVMValueRef *words) {
-    struct fragment *f = operand == 0 ? &p->a : &p->b;
-    int half = (PLANTED(nvptx_mma_second_half_of_k) ? 8 : 16) / value_bytes(f->element);
-    int halves = p->by.k > half ? 2 : 1, count = 0;
+static int gather_words(struct lowering *l, struct product *p, int operand, enum mma_form form, int at, int k,
+                        LLVMValueRef *words) {
+    struct factor *f = &p->factor[operand];
+    int half = (PLANTED(nvptx_mma_second_half_of_k) ? 8 : 16) / value_bytes(f->fragment.element);
+    int halves = p->by.reach > half ? 2 : 1, count = 0;
     for (int h = 0; h < halves; h++)
         for (int row = 0; row < (operand == 0 ? 16 : 8); row += 8)
-            words[count++] = operand == 0 ? word_at(l, f, at + row, k + h * half) : word_at(l, f, k + h * half, at);
+            words[count++] = operand == 0 ? word_at(l, f, form, at + row, k + h * half)
+                                          : word_at(l, f, form, k + h * half, at);
     return count;
 }
 
 /* Asks for the words of a product, so that they are on their way. */
 static void fetch_words(struct lowering *l, struct product *p, const struct place *place) {
-    const int *at = p->block[place->block];
     LLVMValueRef words[4];
-    gather_words(l, p, 0, at[0], place->step * p->by.k, words);
-    gather_words(l, p, 1, at[1], place->step * p->by.k, words);
+    for (int operand = 0; operand < 2; operand++)
+        gather_words(l, p, operand, MMA_AS_IT_IS, p->block[place->block][operand], place->step * p->by.reach, words);
 }
 
 /* Products that LLVM sees as one text: of some blocks at some steps of k, step by step.  Its operands: the sums'
@@ -166,20 +136,30 @@ static int number_word(struct text *t, LLVMValueRef word) {
 }
 
 /* mma… {$0, $1, $2, $3}, {$16, $17, $18, $19}, {$20, $21}, {$0, $1, $2, $3}; */
-static void write_product(struct lowering *l, struct product *p, struct text *t, int number,
-                          const struct place *place) {
-    const int *at = p->block[place->block], k = place->step * p->by.k;
-    LLVMValueRef words[WORDS];
-    int of_a = gather_words(l, p, 0, at[0], k, words), all = of_a + gather_words(l, p, 1, at[1], k, words + of_a);
-    int sum = REGISTERS * number;
-    for (int i = 0; i < REGISTERS; i++)
-        t->places[sum + i] = register_at(p->layout, at[0] + (i / 2) * 8, at[1] + i % 2);
+static void write_product(struct lowering *l, struct product *p, struct text *t, int sum,
+                          const struct place *place, const struct mma_words *taken) {
     const char *name[5] = {arena_printf(l->arena, "%d", p->by.k), p->by.sum, p->by.a, p->by.b, p->by.sum};
     const char *sums = arena_printf(l->arena, "{$%d, $%d, $%d, $%d}", sum, sum + 1, sum + 2, sum + 3);
-    buffer_printf(&t->body, "%s%s %s, {", t->body.size ? "\n\t" : "", ptx_words(l, PTX_MMA, name), sums);
-    for (int i = 0; i < all; i++)
-        buffer_printf(&t->body, "%s$%d", i == 0 ? "" : i == of_a ? "}, {" : ", ", number_word(t, words[i]));
-    buffer_printf(&t->body, "}, %s;", sums);
+    buffer_printf(&t->body, "%s%s %s", t->body.size ? "\n\t" : "", ptx_words(l, PTX_MMA, name), sums);
+    for (int operand = 0; operand < 2; operand++) {
+        LLVMValueRef words[WORDS];
+        int count = 0;
+        for (int i = 0; i < taken->count; i++)
+            count += gather_words(l, p, operand, taken->form[operand][i], p->block[place->block][operand],
+                                  place->step * p->by.reach, words + count);
+        for (int i = 0; i < count; i++)
+            buffer_printf(&t->body, "%s$%d", i == 0 ? ", {" : ", ", number_word(t, words[i]));
+        buffer_puts(&t->body, "}");
+    }
+    buffer_printf(&t->body, ", %s;", sums);
+}
+
+static void write_place(struct lowering *l, struct product *p, struct text *t, int number, const struct place *place) {
+    const int *at = p->block[place->block];
+    for (int i = 0; i < REGISTERS; i++)
+        t->places[REGISTERS * number + i] = register_at(p->layout, at[0] + (i / 2) * 8, at[1] + i % 2);
+    for (int i = 0; i < p->by.count; i++)
+        write_product(l, p, t, REGISTERS * number, place, &p->by.words[i]);
 }
 
 /* A sum is written while words are still to be read ("&"). */
@@ -187,15 +167,12 @@ static void multiply_together(struct lowering *l, struct product *p, const struc
                               int blocks) {
     bool whole = !strcmp(p->by.sum, "s32");
     struct text t = {.sums = REGISTERS * blocks};
-    for (int i = 0; i < count; i++) write_product(l, p, &t, i % blocks, &place[i]);
+    for (int i = 0; i < count; i++) write_place(l, p, &t, i % blocks, &place[i]);
     for (int i = 0; i < t.sums; i++) {
         t.members[i] = whole ? l->i32 : l->f32;
         buffer_printf(&t.constraints, "%s=&%s", i ? "," : "", whole ? "r" : "f");
     }
-    for (int i = 0; i < t.words; i++) {
-        if (p->a.element == IR_F32) t.inputs[i] = round_tf32(l, t.inputs[i]);
-        buffer_puts(&t.constraints, ",r");
-    }
+    for (int i = 0; i < t.words; i++) buffer_puts(&t.constraints, ",r");
     for (int i = 0; i < t.sums; i++) {
         t.inputs[t.words + i] = p->out[t.places[i]];
         buffer_printf(&t.constraints, ",%d", i);
@@ -209,12 +186,15 @@ static void multiply_together(struct lowering *l, struct product *p, const struc
     buffer_free(&t.constraints);
 }
 
-/* Pieces of BLOCKS blocks at STEPS steps of k, all blocks before the next steps; in a piece step by step. */
+static int steps_together(const struct product *p) { return p->by.count < STEPS ? STEPS / p->by.count : 1; }
+
+/* Pieces of BLOCKS blocks at some steps of k, all blocks before the next steps; in a piece step by step. */
 static struct place *order_products(struct lowering *l, const struct product *p) {
     struct place *order = ARENA_ARRAY(l->arena, struct place, p->steps * p->blocks), *next = order;
-    for (int step = 0; step < p->steps; step += STEPS)
+    int together = steps_together(p);
+    for (int step = 0; step < p->steps; step += together)
         for (int block = 0; block < p->blocks; block += BLOCKS)
-            for (int s = step; s < step + STEPS && s < p->steps; s++)
+            for (int s = step; s < step + together && s < p->steps; s++)
                 for (int b = block; b < block + BLOCKS && b < p->blocks; b++) *next++ = (struct place){b, s};
     return order;
 }
@@ -224,7 +204,7 @@ static void multiply(struct lowering *l, struct product *p) {
     int all = p->steps * p->blocks, fetched = 0;
     for (int done = 0, together; done < all; done += together) {
         int blocks = (int)int64_min(BLOCKS, p->blocks - order[done].block);
-        together = blocks * (int)int64_min(STEPS, p->steps - order[done].step);
+        together = blocks * (int)int64_min(steps_together(p), p->steps - order[done].step);
         for (; fetched < all && fetched < done + together + AHEAD; fetched++) fetch_words(l, p, &order[fetched]);
         multiply_together(l, p, order + done, together, blocks);
     }
@@ -232,12 +212,12 @@ static void multiply(struct lowering *l, struct product *p) {
 
 void lower_mma(struct lowering *l, struct ir_operation *operation) {
     const struct ir_type *type = operation->results[0]->type;
-    struct product p = {.operation = operation, .layout = type->layout, .by = choose_instruction(l, operation)};
-    p.steps = (int)operation->operands[0]->type->extent[1] / p.by.k;
+    struct product p = {.operation = operation, .layout = type->layout, .by = mma_form_choose(l, operation)};
+    p.steps = (int)operation->operands[0]->type->extent[1] / p.by.reach;
     int warps_m, warps_n, count = layout_registers(type->layout);
     if (type->rank != 2 || !find_grid(l, type, &warps_m, &warps_n)) die("mma into a tile that is no accumulator");
-    open_factor(l, operation, 0, warps_m, warps_n, &p.a);
-    open_factor(l, operation, 1, warps_m, warps_n, &p.b);
+    for (int operand = 0; operand < 2; operand++)
+        open_factor(l, operation, operand, warps_m, warps_n, &p.factor[operand]);
     find_blocks(l, &p);
     order_blocks(&p);
     p.out = value_define(l, operation->results[0]);

@@ -5,7 +5,7 @@
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     cat >p.tile <<'END'
-kernel product<T: {f16, f32, f8e4m3}>(a: in T[M, K], b: in T[K, N], c: out f32[M, N])
+kernel product<T: {f16, bf16, f32, f8e4m3}>(a: in T[M, K], b: in T[K, N], c: out f32[M, N])
     grid(m: cdiv(M, BM), n: cdiv(N, BN))
     tune(BM: {8, 16, 32, 64} = 64, BN: {4, 8, 64} = 64, BK: {4, 8, 16, 32} = 32, warps: {2, 4}, maxnreg)
 {
@@ -56,20 +56,22 @@ silent() { said "$@" >log; [ ! -s log ] || { cat log; return 1; }; }
     silent sm_80 'product<f16>'
     silent sm_90a 'product<f16>'
     for arch in sm_80 sm_90a; do
-        warns 'multiply-adds: k is 8, no multiple of 16' $arch 'product<f16>' -D BK=8
+        warns 'multiply-adds: k is 4, no multiple of 8' $arch 'product<f16>' -D BK=4
         warns 'multiply-adds: the rows are 8, no multiple of 16' $arch 'product<f16>' -D BM=8
         warns 'multiply-adds: the columns are 4, no multiple of 8' $arch 'product<f16>' -D BN=4
         warns 'multiply-adds: it has batch dimensions' $arch batch
     done
-    warns 'multiply-adds: its sums are promoted' sm_90a promoted
+    silent sm_80 'product<f16>' -D BK=8
+    warns 'mma\.sync, not by wgmma: k is 8, no multiple of 16' sm_90a 'product<f16>' -D BK=8
     warns 'mma\.sync, not by wgmma: the rows are 32, no multiple of 64' sm_90a 'product<f16>' -D BM=32
     warns 'mma\.sync, not by wgmma: the warps are 2, no multiple of 4' sm_90a 'product<f16>' -D warps=2
-    warns 'multiply-adds: k is 16, no multiple of 32' sm_90a 'product<f8e4m3>' -D BK=16
+    warns 'multiply-adds: k is 8, no multiple of 16' sm_90a 'product<f8e4m3>' -D BK=8
+    warns 'multiply-adds: the tensor cores take these elements from sm_80 on' sm_75 'product<bf16>'
     warns 'multiply-adds after all: its factors do not fit into shared memory beside the others' sm_80 wide
 }
 
 @test "W1203: several reasons at once are all said" {
-    warns 'multiply-adds: k is 4, no multiple of 16, and the rows are 8, no multiple of 16, and the columns are 4, no multiple of 8' \
+    warns 'multiply-adds: k is 4, no multiple of 8, and the rows are 8, no multiple of 16, and the columns are 4, no multiple of 8' \
         sm_90a 'product<f16>' -D BM=8 -D BN=4 -D BK=4
 }
 
@@ -77,9 +79,10 @@ silent() { said "$@" >log; [ ! -s log ] || { cat log; return 1; }; }
     silent sm_90a 'product<f32>'
     silent sm_90a 'product<f8e4m3>'
     silent sm_75 'product<f8e4m3>'
+    silent sm_90a promoted
     said sm_90a 'product<f32>' -Rpass=choose_product | grep -q 'multiply-adds: f32 with precision = ieee has no tensor instruction \[R2001\]'
     said sm_90a 'product<f8e4m3>' -Rpass=choose_product | grep -q 'mma.sync, not by wgmma: wgmma is used for 16-bit floats only \[R2001\]'
-    said sm_80 'product<f8e4m3>' -Rpass=choose_product | grep -q 'the target has no tensor instruction for these elements \[R2001\]'
+    said sm_75 'product<f8e4m3>' -Rpass=choose_product | grep -q 'this product is computed by mma.sync \[R2001\]'
     said sm_90a 'product<f16>' -Rpass=choose_product | grep -q 'this product is computed by wgmma \[R2001\]'
     silent cpu 'product<f16>' -fsyntax-only
 }

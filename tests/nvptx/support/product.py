@@ -1,4 +1,5 @@
-"""Runs the text of a product of two matrices of small integers and compares every element.
+"""Runs the text of a product of two matrices of small integers and compares every element.  SUM is f32 or i32, or near:
+then the factors are fractions with all bits of f32, and sums may be off by 2^-20 of what is added.
 
     product.py FILE ELEMENT M N K ROWS COLUMNS FORM PADDING SUM
 
@@ -20,10 +21,11 @@ ENCODE = {
 }
 
 
-def make_factor(element, rows, columns, by_columns, padding):
+def make_factor(element, rows, columns, by_columns, padding, whole):
     """The numbers, their bytes and the strides; between rows lies something else."""
     low = 0 if element == "u8" else -2
-    numbers = [[random.randint(low, 3) for _ in range(columns)] for _ in range(rows)]
+    numbers = [[random.randint(low, 3) if whole else (random.getrandbits(24) | 1) / 2**23 - 1
+                for _ in range(columns)] for _ in range(rows)]
     size = len(ENCODE[element](1))
     leading = (rows if by_columns else columns) + padding
     data = bytearray(b"\x77" * (size * leading * (columns if by_columns else rows)))
@@ -43,7 +45,7 @@ def main():
     with open(path, encoding="utf-8") as file:
         kernel = Kernel(file.read())
     shapes = [(k, m) if form[0] == "t" else (m, k), (n, k) if form[1] == "t" else (k, n)]
-    factors = [make_factor(element, *shapes[i], form[i] == "c", padding) for i in range(2)]
+    factors = [make_factor(element, *shapes[i], form[i] == "c", padding, total != "near") for i in range(2)]
     result = bytearray(b"\xee" * (4 * m * n))
     addresses = [0x10000000, 0x20000000, 0x30000000]
     arrays = [(addresses[0], factors[0][1], False), (addresses[1], factors[1][1], False), (addresses[2], result, True)]
@@ -59,10 +61,11 @@ def main():
     right = list(zip(*factors[1][0])) if form[1] != "t" else factors[1][0]
     for i in range(m):
         for j in range(n):
-            got = struct.unpack_from("<f" if total == "f32" else "<i", result, 4 * (i * n + j))[0]
+            got = struct.unpack_from("<i" if total == "i32" else "<f", result, 4 * (i * n + j))[0]
             want = sum(a * b for a, b in zip(left[i], right[j])) if k else 0
-            if got != want:
-                raise Fault("element %d, %d is %g, not %d" % (i, j, got, want))
+            allowed = sum(abs(a * b) for a, b in zip(left[i], right[j])) / 2**20 if total == "near" else 0
+            if not abs(got - want) <= allowed:
+                raise Fault("element %d, %d is %g, not %g" % (i, j, got, want))
 
 
 if __name__ == "__main__":

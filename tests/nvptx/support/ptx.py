@@ -32,6 +32,8 @@ ELEMENTS = {
     "s8": (1, lambda bits: signed(bits, 8)),
     "u8": (1, lambda bits: bits),
 }
+# Arithmetic on floats: how one is packed, and as what bits; bytes of one.
+FLOATS = {"f32": ("<f", "<I", 4), "f16x2": ("<e", "<H", 2)}
 COMPARE = {
     "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
@@ -276,6 +278,11 @@ class Block:
 
     def compute(self, parts, operands, active):
         opcode, kind = parts[0], parts[-1]
+        if kind in FLOATS and opcode in ("add", "sub", "mul"):
+            sources = [self.read(operand) for operand in operands[1:]]
+            self.write(operands[0], [self.floats(opcode, kind, [source[i] for source in sources]) for i in self.count],
+                       active)
+            return
         bits = 1 if kind == "pred" else int(kind[1:])
         if kind[0] == "f":
             raise Fault("arithmetic on floats")
@@ -284,6 +291,17 @@ class Block:
         width = bits * 2 if "wide" in parts else 1 if opcode == "setp" else bits
         values = [self.one(opcode, parts, bits, seen, [source[i] for source in sources]) for i in self.count]
         self.write(operands[0], [value & (1 << width) - 1 for value in values], active)
+
+    @staticmethod
+    def floats(opcode, kind, source):
+        form, bits, size = FLOATS[kind]
+        result = 0
+        for at in range(0, 4, size):
+            left, right = [struct.unpack(form, struct.pack(bits, word >> 8 * at & (1 << 8 * size) - 1))[0]
+                           for word in source]
+            value = left * right if opcode == "mul" else left + right if opcode == "add" else left - right
+            result |= struct.unpack(bits, struct.pack(form, value))[0] << 8 * at
+        return result
 
     @staticmethod
     def one(opcode, parts, bits, seen, source):
