@@ -7,14 +7,6 @@
 
 /* ---- one index ---- */
 
-static const struct origin *slice_origin(struct elaborator *e, struct origin **origin, int dimension,
-                                         const struct ast_expression *size) {
-    if (!*origin) *origin = ARENA_NEW(e->arena, struct origin);
-    (*origin)->extent[dimension].at = size->at;
-    (*origin)->extent[dimension].text = front_source(e, size);
-    return *origin;
-}
-
 static struct ir_value *index_constant(struct elaborator *e, int64_t number) {
     return ir_constant_int(&e->builder, ir_type_scalar(e->context, IR_INDEX), number);
 }
@@ -32,6 +24,12 @@ static bool report_item(struct elaborator *e, const struct ast_index *item, stru
 }
 
 /* ---- places ---- */
+
+static void origin_copy(struct elaborator *e, struct origin **to, int dimension, const struct origin *from, int d) {
+    if (!from) return;
+    if (!*to) *to = ARENA_NEW(e->arena, struct origin);
+    (*to)->extent[dimension] = from->extent[d];
+}
 
 /* Several index tiles stand side by side and are broadcast to one shape. */
 static bool join_gathers(struct elaborator *e, struct place_value *place, struct value *gathers, int count,
@@ -67,6 +65,7 @@ static bool place_item(struct elaborator *e, struct place_value *place, int d, c
         if (view->extent[d] == 0) return false;
         place->index[d] = index_constant(e, 0);
         place->place[d] = view->extent[d];
+        origin_copy(e, origin, place->result_rank, place->view->origin, d);
         return true;
     }
     if (item->kind == INDEX_SLICE) {
@@ -75,7 +74,7 @@ static bool place_item(struct elaborator *e, struct place_value *place, int d, c
         if (!elaborate_extent(e, item->size, &size)) return false;
         place->index[d] = convert_to_index(e, start, "the start of a slice");
         place->place[d] = size;
-        slice_origin(e, origin, place->result_rank, item->size);
+        origin_add(e, origin, place->result_rank, item->size);
         return place->index[d] != NULL;
     }
     struct value v = elaborate_value(e, item->value);
@@ -97,7 +96,7 @@ static struct value make_place(struct elaborator *e, const struct view_value *vi
     struct place_value *place = ARENA_NEW(e->arena, struct place_value);
     struct value gathers[IR_MAX_RANK];
     struct origin *origin = NULL;
-    int gather_count = 0;
+    int gather_count = 0, gathered = 0; /* gathered: the first dimension of the result that index tiles give */
     bool good = true;
     place->view = view;
     place->rank = expression->indexes.count;
@@ -107,10 +106,15 @@ static struct value make_place(struct elaborator *e, const struct view_value *vi
         good = good && one;
         if (!one) continue;
         if (place->place[d] > 0) place->extent[place->result_rank++] = place->place[d];
-        else if (place->place[d] == IR_GATHER && first_gather) place->result_rank += gathers[0].run->type->rank;
+        else if (place->place[d] == IR_GATHER && first_gather) {
+            gathered = place->result_rank;
+            place->result_rank += gathers[0].run->type->rank;
+        }
         if (place->result_rank > IR_MAX_RANK) return value_error(expression->at);
     }
     if (!good || !join_gathers(e, place, gathers, gather_count, expression->at)) return value_error(expression->at);
+    for (int d = 0; gather_count && d < gathers[0].run->type->rank; d++)
+        origin_copy(e, &origin, gathered + d, gathers[0].origin, d);
     struct ir_access access = {.rank = place->rank, .index = place->index, .place = place->place};
     place->result_rank = ir_place_shape(&access, place->extent);
     place->origin = origin;
@@ -161,6 +165,7 @@ static struct value make_subview(struct elaborator *e, const struct view_value *
     const struct ir_type *type = view->run->type;
     struct ir_value *operands[1 + 2 * IR_MAX_RANK] = {view->run};
     struct ir_type result = *type;
+    struct origin *origin = NULL;
     int64_t dropped = 0;
     bool good = true;
     result.rank = 0;
@@ -176,6 +181,7 @@ static struct value make_subview(struct elaborator *e, const struct view_value *
             continue;
         }
         bool whole = item->kind == INDEX_ALL || (item->kind == INDEX_RANGE && !item->value && !item->end);
+        if (whole) origin_copy(e, &origin, result.rank, view->origin, d);
         result.extent[result.rank] = whole ? type->extent[d] : IR_DYNAMIC;
         result.stride[result.rank++] = type->stride[d];
     }
@@ -188,6 +194,7 @@ static struct value make_subview(struct elaborator *e, const struct view_value *
     struct view_value *sub = ARENA_NEW(e->arena, struct view_value);
     *sub = *view;
     sub->run = run;
+    sub->origin = origin;
     return (struct value){.kind = VALUE_VIEW, .at = expression->at, .view = sub};
 }
 
@@ -282,7 +289,10 @@ static bool tile_item(struct elaborator *e, struct value base, const struct ast_
     part->start[d] = (int64_t)start;
     part->size[d] = size;
     part->cuts = true;
-    if (item->kind == INDEX_SLICE) part->extent[part->rank++] = size;
+    if (item->kind != INDEX_SLICE) return true;
+    struct origin *origin = &part->origin;
+    origin_add(e, &origin, part->rank, item->size);
+    part->extent[part->rank++] = size;
     return true;
 }
 
@@ -334,13 +344,11 @@ static struct value make_tile_type(struct elaborator *e, struct value base, cons
             return value_error(expression->at);
         }
         if (!elaborate_extent(e, item->value, &extent[d])) return value_error(expression->at);
-        slice_origin(e, &origin, d, item->value);
+        origin_add(e, &origin, d, item->value);
     }
     struct type *type = ARENA_NEW(e->arena, struct type);
-    *type = (struct type){.kind = TYPE_PLAIN, .plain = ir_type_with_shape(e->context, element->plain, rank, extent)};
-    struct value result = value_type(type, expression->at);
-    result.origin = origin;
-    return result;
+    *type = (struct type){.plain = ir_type_with_shape(e->context, element->plain, rank, extent), .origin = origin};
+    return value_type(type, expression->at);
 }
 
 struct value access_view_member(struct elaborator *e, const struct view_value *view, bool stride, struct value index,
@@ -465,7 +473,7 @@ struct value access_load(struct elaborator *e, const struct place_value *place, 
         const struct ir_type *wanted = other->kind == VALUE_RUN && other->run->type->rank > 0
                                            ? type
                                            : ir_type_with_shape(e->context, type, 0, NULL);
-        operands[count] = convert_to_type(e, *other, wanted, true, "`other`");
+        operands[count] = convert_to_type_from(e, *other, wanted, place->origin, true, "`other`");
         if (!operands[count]) return value_error(at);
         count++;
     } else if (view->element == IR_POINTER) {
@@ -473,7 +481,7 @@ struct value access_load(struct elaborator *e, const struct place_value *place, 
                                             ir_type_with_shape(e->context, type, 0, NULL), false, "`other`");
     } else operands[count++] = ir_constant_bits(&e->builder, ir_type_scalar(e->context, view->element), 0);
     if (mask) {
-        operands[count] = convert_to_type(e, *mask, shape_like(e, type, IR_BOOL), true, "`mask`");
+        operands[count] = convert_to_type_from(e, *mask, shape_like(e, type, IR_BOOL), place->origin, true, "`mask`");
         if (!operands[count]) return value_error(at);
         count++;
     }
@@ -509,11 +517,11 @@ void access_store(struct elaborator *e, struct value target, struct value v, str
     struct ir_value *operands[3 + IR_MAX_RANK];
     int count = place_operands(place, operands);
     if (value_is_constant(v)) constant_warn_tuned(e, v);
-    operands[count] = convert_to_memory(e, v, type, "the stored value");
+    operands[count] = convert_to_memory(e, v, type, place->origin, "the stored value");
     if (!operands[count]) return;
     count++;
     if (mask) {
-        operands[count] = convert_to_type(e, *mask, shape_like(e, type, IR_BOOL), true, "`mask`");
+        operands[count] = convert_to_type_from(e, *mask, shape_like(e, type, IR_BOOL), place->origin, true, "`mask`");
         if (!operands[count]) return;
         count++;
     }

@@ -126,7 +126,8 @@ struct value build_store(struct elaborator *e, struct call *call, int detail) {
     }
     if (!shape_pointers(e, &target, has_mask ? &mask : NULL)) return value_error(call->at);
     struct ir_value *operands[3] = {
-        target.run, convert_to_memory(e, call->argument[1], pointee_type(e, target.run->type), "the stored value"),
+        target.run, convert_to_memory(e, call->argument[1], pointee_type(e, target.run->type), target.origin,
+                          "the stored value"),
         has_mask ? mask.run : NULL};
     if (!operands[1]) return value_error(call->at);
     struct ir_operation *store = ir_build(&e->builder, OP_POINTER_STORE, has_mask ? 3 : 2, operands, 0, NULL);
@@ -151,7 +152,14 @@ struct value build_inside(struct elaborator *e, struct call *call, int detail) {
 
 /* ---- atomics ---- */
 
-struct atomic { struct value target; const struct ir_type *type; bool has_mask; struct value mask; int order, scope; };
+struct atomic {
+    struct value target;
+    const struct ir_type *type;
+    const struct origin *origin; /* of the type's extents */
+    bool has_mask;
+    struct value mask;
+    int order, scope;
+};
 
 static bool atomic_takes(int action, enum ir_element element) {
     int bits = ir_element_info[element].bits;
@@ -209,10 +217,12 @@ static bool prepare_atomic(struct elaborator *e, struct call *call, int action, 
             return false;
         }
         a->type = ir_type_tile(e->context, view->element, place->result_rank, place->extent);
+        a->origin = place->origin;
     } else {
         if (action != IR_ACTION_LOAD && !check_writable(e, call, a->target)) return false;
         if (!shape_pointers(e, &a->target, a->has_mask ? &a->mask : NULL)) return false;
         a->type = pointee_type(e, a->target.run->type);
+        a->origin = a->target.origin;
     }
     if (a->type->element != IR_POINTER && atomic_takes(action, a->type->element)) return true;
     front_report(e, DIAGNOSTIC_E0306, call->at, "`%s` does not work on %s", call->builtin->name,
@@ -229,7 +239,7 @@ static struct value finish_atomic(struct elaborator *e, struct call *call, struc
     for (int d = 0; place && d < a->target.place->rank; d++) operands[used++] = a->target.place->index[d];
     for (int i = 0; i < count; i++) operands[used++] = values[i];
     if (a->has_mask) {
-        operands[used] = convert_to_type(e, a->mask, shape_like(e, a->type, IR_BOOL), true, "`mask`");
+        operands[used] = convert_to_type_from(e, a->mask, shape_like(e, a->type, IR_BOOL), a->origin, true, "`mask`");
         if (!operands[used]) return value_error(call->at);
         used++;
     }
@@ -238,7 +248,7 @@ static struct value finish_atomic(struct elaborator *e, struct call *call, struc
     ir_set_number(operation, IR_ATTRIBUTE_ORDER, a->order);
     ir_set_number(operation, IR_ATTRIBUTE_SCOPE, a->scope);
     struct value result = value_run(operation->results[0], call->at);
-    result.origin = place ? a->target.place->origin : a->target.origin;
+    result.origin = a->origin;
     return result;
 }
 
@@ -248,7 +258,7 @@ struct value build_atomic(struct elaborator *e, struct call *call, int action) {
     if (!prepare_atomic(e, call, action, mandatory, &a)) return value_error(call->at);
     struct ir_value *v = action == IR_ACTION_LOAD
                              ? ir_constant_bits(&e->builder, a.type, 0)
-                             : convert_to_memory(e, call->argument[1], a.type, "the value of an atomic");
+                             : convert_to_memory(e, call->argument[1], a.type, a.origin, "the value of an atomic");
     if (!v) return value_error(call->at);
     if (e->front->options->reproducible && action == IR_ACTION_ADD && ir_is_float(a.type->element))
         front_report(e, DIAGNOSTIC_W1005, call->at,
@@ -264,8 +274,8 @@ struct value build_atomic_cas(struct elaborator *e, struct call *call, int detai
     (void)detail;
     struct atomic a = {0};
     if (!prepare_atomic(e, call, IR_ACTION_EXCHANGE, true, &a)) return value_error(call->at);
-    struct ir_value *values[2] = {convert_to_memory(e, call->argument[1], a.type, "the expected value"),
-                                  convert_to_memory(e, call->argument[2], a.type, "the new value")};
+    struct ir_value *values[2] = {convert_to_memory(e, call->argument[1], a.type, a.origin, "the expected value"),
+                                  convert_to_memory(e, call->argument[2], a.type, a.origin, "the new value")};
     if (!values[0] || !values[1]) return value_error(call->at);
     return finish_atomic(e, call, &a, OP_ATOMIC_CAS, OP_POINTER_CAS, 2, values);
 }

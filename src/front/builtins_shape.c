@@ -45,6 +45,14 @@ struct value build_dot(struct elaborator *e, struct call *call, int detail) {
 
 /* ---- order of dimensions ---- */
 
+static const struct origin *permute_origin(struct elaborator *e, const struct origin *from, int rank,
+                                           const int64_t *order) {
+    if (!from) return NULL;
+    struct origin *origin = ARENA_NEW(e->arena, struct origin);
+    for (int d = 0; d < rank; d++) origin->extent[d] = from->extent[order[d]];
+    return origin;
+}
+
 static struct value permute_view(struct elaborator *e, const struct view_value *view, const int64_t *order,
                                  struct location at) {
     const struct ir_type *type = view->run->type;
@@ -59,22 +67,19 @@ static struct value permute_view(struct elaborator *e, const struct view_value *
     struct view_value *permuted = ARENA_NEW(e->arena, struct view_value);
     *permuted = *view;
     permuted->run = run;
+    permuted->origin = permute_origin(e, view->origin, type->rank, order);
     return (struct value){.kind = VALUE_VIEW, .at = at, .view = permuted};
 }
 
 static struct value permute_tile(struct elaborator *e, struct value v, const int64_t *order, struct location at) {
     const struct ir_type *type = v.run->type;
     int64_t extent[IR_MAX_RANK];
-    struct origin *origin = v.origin ? ARENA_NEW(e->arena, struct origin) : NULL;
-    for (int d = 0; d < type->rank; d++) {
-        extent[d] = type->extent[order[d]];
-        if (origin) origin->extent[d] = v.origin->extent[order[d]];
-    }
+    for (int d = 0; d < type->rank; d++) extent[d] = type->extent[order[d]];
     struct ir_value *run =
         ir_build_value(&e->builder, OP_PERMUTE, ir_type_with_shape(e->context, type, type->rank, extent), 1, &v.run);
     ir_set_list(run->definition, IR_ATTRIBUTE_PERMUTATION, type->rank, order);
     struct value result = value_run(run, at);
-    result.origin = origin;
+    result.origin = permute_origin(e, v.origin, type->rank, order);
     return result;
 }
 
@@ -123,6 +128,18 @@ static int read_integers(struct elaborator *e, struct call *call, int64_t *numbe
     return count;
 }
 
+/* Where they stand. */
+static const struct origin *integers_origin(struct elaborator *e, const struct call *call) {
+    const struct ast_argument_list *given = &call->expression->arguments;
+    const struct ast_expression *first = given->data[1]->value;
+    bool listed = given->count == 2 && (first->kind == EXPRESSION_LIST || first->kind == EXPRESSION_TUPLE);
+    struct origin *origin = NULL;
+    int count = listed ? first->elements.count : given->count - 1;
+    for (int d = 0; d < count && d < IR_MAX_RANK; d++)
+        origin_add(e, &origin, d, listed ? first->elements.data[d] : given->data[d + 1]->value);
+    return origin;
+}
+
 struct value build_permute(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
     struct value v = call->argument[0];
@@ -158,7 +175,9 @@ struct value build_reshape(struct elaborator *e, struct call *call, int detail) 
     }
     const struct ir_type *type = ir_type_with_shape(e->context, v.run->type, count, extent);
     if (ir_type_same_shape(type, v.run->type)) return v;
-    return value_run(ir_build_value(&e->builder, OP_RESHAPE, type, 1, &v.run), call->at);
+    struct value result = value_run(ir_build_value(&e->builder, OP_RESHAPE, type, 1, &v.run), call->at);
+    result.origin = integers_origin(e, call);
+    return result;
 }
 
 struct value build_broadcast(struct elaborator *e, struct call *call, int detail) {
@@ -170,9 +189,13 @@ struct value build_broadcast(struct elaborator *e, struct call *call, int detail
     if (v.kind != VALUE_RUN) return call_wrong(e, call, v, "a scalar or a tile");
     for (int i = 0; i < count; i++)
         if (extent[i] < 1) return call_wrong(e, call, v, "extents of 1 or more");
-    struct ir_value *run =
-        convert_to_type(e, v, ir_type_with_shape(e->context, v.run->type, count, extent), true, "`broadcast`");
-    return run ? value_run(run, call->at) : value_error(call->at);
+    const struct origin *origin = integers_origin(e, call);
+    struct ir_value *run = convert_to_type_from(e, v, ir_type_with_shape(e->context, v.run->type, count, extent),
+                                                origin, true, "`broadcast`");
+    if (!run) return value_error(call->at);
+    struct value result = value_run(run, call->at);
+    result.origin = origin;
+    return result;
 }
 
 /* ---- conversions with options: f16(x, round = rtz), cast(x, f16, round = rtz) ---- */
@@ -238,9 +261,8 @@ struct value build_iota(struct elaborator *e, struct call *call, int detail) {
     if (!elaborate_extent(e, call->expression->arguments.data[0]->value, &extent)) return value_error(call->at);
     struct value result = value_run(
         ir_build_value(&e->builder, OP_IOTA, ir_type_tile(e->context, IR_INDEX, 1, &extent), 0, NULL), call->at);
-    struct origin *origin = ARENA_NEW(e->arena, struct origin);
-    origin->extent[0].at = call->expression->arguments.data[0]->at;
-    origin->extent[0].text = front_source(e, call->expression->arguments.data[0]->value);
+    struct origin *origin = NULL;
+    origin_add(e, &origin, 0, call->expression->arguments.data[0]->value);
     result.origin = origin;
     return result;
 }

@@ -50,6 +50,23 @@ static bool bind_type(struct matching *m, const struct ast_generic *generic, con
     return true; /* conversion to the bound type is checked with the others */
 }
 
+static bool is_same_place(struct location a, struct location b) {
+    return a.source == b.source && a.line == b.line && a.column == b.column;
+}
+
+/* The argument whose extent this is, and the one before it that told the name. */
+static void note_arguments(struct matching *m, struct diagnostic *d, struct value given,
+                           const struct ast_expression *written) {
+    const struct binding *told = written->kind == EXPRESSION_NAME ? scope_find(m->e, written->name) : NULL;
+    for (int i = 0; i < m->declaration->parameters.count; i++) {
+        const struct value *v = &m->arguments[i];
+        if (v->kind != VALUE_RUN || v->run->type->rank == 0) continue;
+        if (is_same_place(v->at, given.at)) front_note_shape(m->e, d, *v, "this argument");
+        else if (told && is_same_place(v->at, told->value.at))
+            front_note_shape(m->e, d, *v, arena_printf(m->e->arena, "the argument that tells `%s`", written->name));
+    }
+}
+
 /* An extent of a parameter: a new name binds, anything else must agree. */
 static bool match_extent(struct matching *m, const struct ast_expression *written, struct value given,
                          const char *parameter) {
@@ -68,6 +85,7 @@ static bool match_extent(struct matching *m, const struct ast_expression *writte
                                         parameter, m->declaration->name.text, front_source(e, written),
                                         (long long)wanted.integer, (long long)given.integer);
     front_note(e, d, written->at, "it is declared here");
+    note_arguments(m, d, given, written);
     return false;
 }
 
@@ -212,10 +230,10 @@ static struct value to_parameter_type(struct matching *m, const struct ast_param
         wanted = ir_type_with_shape(e->context, wanted, v.run->type->rank, v.run->type->extent);
     if (v.kind == VALUE_RUN && v.run->type->element == IR_INDEX && wanted->element == IR_I64)
         wanted = v.run->type; /* may stay narrow */
-    struct ir_value *run = convert_to_type(e, v, wanted, false, p->name.text);
+    struct ir_value *run = convert_to_type_from(e, v, wanted, type->origin, false, p->name.text);
     if (!run) return value_error(v.at);
     struct value result = value_run(run, v.at);
-    result.origin = v.kind == VALUE_RUN ? v.origin : NULL;
+    result.origin = v.kind == VALUE_RUN && v.origin ? v.origin : type->origin;
     return result;
 }
 
@@ -284,10 +302,10 @@ static struct value check_one(struct elaborator *e, const struct type *type, str
     if (v.kind == VALUE_RUN && element_same_language(v.run->type->element, wanted->element) &&
         v.run->type->element == IR_INDEX)
         wanted = ir_type_with_element(e->context, wanted, IR_INDEX);
-    struct ir_value *run = convert_to_type(e, v, wanted, false, "the result of the function");
+    struct ir_value *run = convert_to_type_from(e, v, wanted, type->origin, false, "the result of the function");
     if (!run) return value_error(at);
     struct value result = value_run(run, at);
-    result.origin = v.kind == VALUE_RUN ? v.origin : NULL;
+    result.origin = v.kind == VALUE_RUN && v.origin ? v.origin : type->origin;
     return result;
 }
 
@@ -439,10 +457,12 @@ static struct value build_map(struct elaborator *e, struct global *function, int
     struct ir_value **operands = ARENA_ARRAY(e->arena, struct ir_value *, count);
     struct value *inner = ARENA_ARRAY(e->arena, struct value, count);
     struct ir_block *saved, *body = region_begin(e, &saved);
+    const struct origin *origin = NULL;
     int used = 0;
     for (int i = 0; i < count; i++) {
         inner[i] = arguments[i];
         if (arguments[i].kind != VALUE_RUN) continue;
+        if (value_is_tile(arguments[i])) origin = arguments[i].origin; /* one shape, one origin */
         operands[used++] = arguments[i].run;
         inner[i].run = ir_block_argument(body, ir_type_with_shape(e->context, arguments[i].run->type, 0, NULL), NULL);
         inner[i].origin = NULL;
@@ -468,7 +488,10 @@ static struct value build_map(struct elaborator *e, struct global *function, int
     if (!good) return value_error(at);
     struct ir_operation *map = ir_build(&e->builder, OP_MAP, used, operands, results, types);
     region_attach(map, 0, body);
-    for (int i = 0; i < results; i++) leaves[i].run = map->results[i];
+    for (int i = 0; i < results; i++) {
+        leaves[i].run = map->results[i];
+        leaves[i].origin = origin;
+    }
     return result;
 }
 

@@ -87,6 +87,11 @@ static bool stretches(const struct ir_type *from, int rank, const int64_t *exten
 
 struct ir_value *convert_to_type(struct elaborator *e, struct value v, const struct ir_type *type, bool stretch,
                                  const char *what) {
+    return convert_to_type_from(e, v, type, NULL, stretch, what);
+}
+
+struct ir_value *convert_to_type_from(struct elaborator *e, struct value v, const struct ir_type *type,
+                                      const struct origin *origin, bool stretch, const char *what) {
     if (type->element == IR_POINTER) {
         if (v.kind == VALUE_NULL) {
             struct ir_value *zero = ir_constant_bits(&e->builder, shape_like(e, type, IR_I64), 0);
@@ -111,10 +116,12 @@ struct ir_value *convert_to_type(struct elaborator *e, struct value v, const str
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0302, v.at, "%s: expected the shape of %s, got %s", what,
                                         front_type_text(e, type), front_describe(e, v));
     front_note_shape(e, d, v, "this");
+    front_note_extents(e, d, type, origin, "the expected");
     return NULL;
 }
 
-struct ir_value *convert_to_memory(struct elaborator *e, struct value v, const struct ir_type *type, const char *what) {
+struct ir_value *convert_to_memory(struct elaborator *e, struct value v, const struct ir_type *type,
+                                   const struct origin *origin, const char *what) {
     enum ir_element from = v.kind == VALUE_RUN ? v.run->type->element : type->element;
     if (!element_same_language(from, type->element) && widens(from, type->element) && !v.enumeration) {
         const char *word = element_word(type->element);
@@ -125,7 +132,7 @@ struct ir_value *convert_to_memory(struct elaborator *e, struct value v, const s
         front_note(e, d, v.at, "convert it: `%s(...)`", word);
         return NULL;
     }
-    return convert_to_type(e, v, type, true, what);
+    return convert_to_type_from(e, v, type, origin, true, what);
 }
 
 struct ir_value *convert_to_index(struct elaborator *e, struct value v, const char *what) {
@@ -401,9 +408,9 @@ struct value convert_construct(struct elaborator *e, const struct type *type, st
     uint64_t bits;
     if (converted.run->type->rank == 0 && ir_constant_of(converted.run, &bits) && e->function)
         run = ir_constant_bits(&e->builder, wanted, bits);
-    else run = convert_to_type(e, converted, wanted, true, "conversion to a tile");
+    else run = convert_to_type_from(e, converted, wanted, type->origin, true, "conversion to a tile");
     if (!run) return value_error(at);
     struct value result = value_run(run, at);
-    result.origin = v.kind == VALUE_RUN ? v.origin : NULL;
+    result.origin = type->origin ? type->origin : v.kind == VALUE_RUN ? v.origin : NULL;
     return result;
 }

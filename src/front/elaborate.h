@@ -142,6 +142,11 @@ const char *front_describe(struct elaborator *e, struct value v);  /* "f32[128, 
 const char *front_type_text(struct elaborator *e, const struct ir_type *type);
 const char *front_source(struct elaborator *e, const struct ast_expression *expression);
 void front_note_shape(struct elaborator *e, struct diagnostic *diagnostic, struct value v, const char *what);
+/* The notes on each extent alone; `whose`: "its" or "the expected". */
+void front_note_extents(struct elaborator *e, struct diagnostic *diagnostic, const struct ir_type *type,
+                        const struct origin *origin, const char *whose);
+/* Fills one extent; the first makes the origin. */
+void origin_add(struct elaborator *e, struct origin **origin, int dimension, const struct ast_expression *source);
 
 /* scopes */
 struct scope *scope_push(struct elaborator *e, bool is_function);
@@ -184,8 +189,12 @@ struct ir_value *convert_to_element(struct elaborator *e, struct value v, enum i
 /* As exactly this type: implicit conversion, then broadcast where allowed.  NULL: reported. */
 struct ir_value *convert_to_type(struct elaborator *e, struct value v, const struct ir_type *type, bool stretch,
                                  const char *what);
+/* `origin`: where the type's extents come from, for the message; or NULL. */
+struct ir_value *convert_to_type_from(struct elaborator *e, struct value v, const struct ir_type *type,
+                                      const struct origin *origin, bool stretch, const char *what);
 /* For a store or an atomic: integers do not widen there. */
-struct ir_value *convert_to_memory(struct elaborator *e, struct value v, const struct ir_type *type, const char *what);
+struct ir_value *convert_to_memory(struct elaborator *e, struct value v, const struct ir_type *type,
+                                   const struct origin *origin, const char *what);
 struct value convert_explicit(struct elaborator *e, struct value v, enum ir_element element, int round, int saturate,
                               struct location at);
 struct value convert_construct(struct elaborator *e, const struct type *type, struct value v, struct location at);

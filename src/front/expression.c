@@ -283,14 +283,18 @@ static const struct type *pointer_type(struct elaborator *e, const struct ast_ty
 
 static const struct type *tile_type(struct elaborator *e, const struct ast_type *node, const struct type *target) {
     int64_t extent[IR_MAX_RANK];
+    struct origin *origin = NULL;
     if (target->kind != TYPE_PLAIN || target->plain->rank > 0 || node->extents.count > IR_MAX_RANK) {
         front_report(e, DIAGNOSTIC_E0204, node->at,
                      "a tile is made of scalars or pointers and has at most %d dimensions", IR_MAX_RANK);
         return NULL;
     }
-    for (int d = 0; d < node->extents.count; d++)
+    for (int d = 0; d < node->extents.count; d++) {
         if (!elaborate_extent(e, node->extents.data[d], &extent[d])) return NULL;
+        origin_add(e, &origin, d, node->extents.data[d]);
+    }
     struct type *type = ARENA_NEW(e->arena, struct type);
+    type->origin = origin;
     type->plain = ir_type_with_shape(e->context, target->plain, node->extents.count, extent);
     return type;
 }
@@ -563,10 +567,7 @@ static struct value elaborate_call(struct elaborator *e, const struct ast_expres
         front_report(e, DIAGNOSTIC_E0307, expression->at, "a conversion takes one value, as in `f32(x)`");
         return value_error(expression->at);
     }
-    struct value v =
-        convert_construct(e, callee.type, elaborate_value(e, expression->arguments.data[0]->value), expression->at);
-    if (callee.origin && v.kind == VALUE_RUN) v.origin = callee.origin;
-    return v;
+    return convert_construct(e, callee.type, elaborate_value(e, expression->arguments.data[0]->value), expression->at);
 }
 
 struct value elaborate(struct elaborator *e, const struct ast_expression *expression) {

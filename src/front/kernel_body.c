@@ -97,6 +97,12 @@ static struct ir_argument_fact argument_fact(struct body *b, int number, const s
     return fact;
 }
 
+static const struct origin *declared_origin(struct elaborator *e, const struct ast_parameter *written) {
+    struct origin *origin = NULL;
+    for (int d = 0; d < written->type->extents.count; d++) origin_add(e, &origin, d, written->type->extents.data[d]);
+    return origin;
+}
+
 static void make_arguments(struct body *b) {
     struct elaborator *e = b->e;
     const struct ast_declaration *d = b->plan->entry->kernel->declaration;
@@ -114,7 +120,8 @@ static void make_arguments(struct body *b) {
                                         .name = written->name.text,
                                         .parameter = written,
                                         .declared_optional = written->is_optional,
-                                        .absent = b->plan->facts.presence[i] < 0};
+                                        .absent = b->plan->facts.presence[i] < 0,
+                                        .origin = declared_origin(e, written)};
             v = (struct value){.kind = VALUE_VIEW, .at = written->at, .view = view};
         } else if (parameter_of(b, i)->kind == KERNEL_ENUM) {
             const struct type *declared = elaborate_type(e, written->type);

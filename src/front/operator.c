@@ -186,7 +186,9 @@ struct value operate_dot(struct elaborator *e, struct value a, struct value b, s
     extent[rank - 1] = y->extent[rank - 1];
     const struct ir_type *type = ir_type_tile(e->context, element, rank, extent);
     struct ir_value *start;
-    if (accumulator) start = convert_to_type(e, *accumulator, type, false, "the accumulator of a product");
+    const struct origin *origin = dot_origin(e, a, b, rank);
+    if (accumulator)
+        start = convert_to_type_from(e, *accumulator, type, origin, false, "the accumulator of a product");
     else start = ir_constant_bits(&e->builder, type, 0);
     if (!start) return value_error(at);
     struct ir_value *operands[3] = {a.run, b.run, start};
@@ -194,7 +196,7 @@ struct value operate_dot(struct elaborator *e, struct value a, struct value b, s
     if (precision < 0) precision = x->element == IR_F32 ? (int)e->front->options->f32_dot : IR_PRECISION_IEEE;
     if (precision > 0) ir_set_number(result.run->definition, IR_ATTRIBUTE_PRECISION, precision);
     if (promote > 0) ir_set_number(result.run->definition, IR_ATTRIBUTE_PROMOTE, promote);
-    result.origin = dot_origin(e, a, b, rank);
+    result.origin = origin;
     return result;
 }
 

@@ -117,11 +117,21 @@ const char *front_describe(struct elaborator *e, struct value v) {
 void front_note_shape(struct elaborator *e, struct diagnostic *diagnostic, struct value v, const char *what) {
     if (!diagnostic || v.kind != VALUE_RUN) return;
     front_note(e, diagnostic, v.at, "%s is %s", what, front_describe(e, v));
-    if (!v.origin) return;
-    for (int d = 0; d < v.run->type->rank; d++)
-        if (v.origin->extent[d].text)
-            front_note(e, diagnostic, v.origin->extent[d].at, "its extent %d, %lld, comes from `%s` here", d,
-                       (long long)v.run->type->extent[d], v.origin->extent[d].text);
+    front_note_extents(e, diagnostic, v.run->type, v.origin, "its");
+}
+
+void front_note_extents(struct elaborator *e, struct diagnostic *diagnostic, const struct ir_type *type,
+                        const struct origin *origin, const char *whose) {
+    for (int d = 0; origin && d < type->rank; d++)
+        if (origin->extent[d].text)
+            front_note(e, diagnostic, origin->extent[d].at, "%s extent %d, %lld, comes from `%s` here", whose, d,
+                       (long long)type->extent[d], origin->extent[d].text);
+}
+
+void origin_add(struct elaborator *e, struct origin **origin, int dimension, const struct ast_expression *source) {
+    if (!*origin) *origin = ARENA_NEW(e->arena, struct origin);
+    (*origin)->extent[dimension].at = source->at;
+    (*origin)->extent[dimension].text = front_source(e, source);
 }
 
 /* ---- scopes ---- */

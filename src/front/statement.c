@@ -29,8 +29,11 @@ static struct value annotate(struct elaborator *e, struct value v, const struct 
     }
     if (type->kind == TYPE_ENUM) return convert_construct(e, type, v, node->at);
     if (value_is_constant(v) && type->plain->rank == 0) return constant_to_element(e, v, type->plain->element, false);
-    struct ir_value *run = convert_to_type(e, v, type->plain, false, "the declared type");
-    return run ? value_run(run, v.at) : value_error(v.at);
+    struct ir_value *run = convert_to_type_from(e, v, type->plain, type->origin, false, "the declared type");
+    if (!run) return value_error(v.at);
+    struct value result = value_run(run, v.at);
+    result.origin = type->origin;
+    return result;
 }
 
 static struct value settle_variable(struct elaborator *e, struct value v) {
@@ -94,7 +97,7 @@ static struct value keep_type(struct elaborator *e, struct value before, struct 
     int errors = e->errors;
     struct buffer what = {0};
     buffer_printf(&what, "`%s` keeps its type", name);
-    struct ir_value *run = convert_to_type(e, v, type, false, what.data);
+    struct ir_value *run = convert_to_type_from(e, v, type, before.origin, false, what.data);
     buffer_free(&what);
     if (!run) return errors == e->errors ? before : value_error(at);
     struct value result = value_run(run, at);

@@ -30,6 +30,7 @@ struct type {
     const struct enumeration *enumeration;  /* ENUM */
     int count;                              /* TUPLE */
     const struct type **members;
+    const struct origin *origin;            /* PLAIN tile: as it was written */
 };
 
 /* Where each extent of a tile came from, for messages: text as written and its place. */
@@ -42,6 +43,7 @@ struct view_value {
     const struct ast_parameter *parameter;
     bool declared_optional;
     bool absent;                 /* known while compiling: a fact of the instance */
+    const struct origin *origin; /* of its dimensions, as the parameter declares them; or NULL */
 };
 
 struct place_value {
