@@ -1,5 +1,6 @@
 /* The rules of each operation of the Value level: element classes, shapes, attributes against operands.  man/tile-ir.7
  * tells them to people. Every function gives NULL or a sentence. */
+#include "ir/layout.h"
 #include "ir/verify_internal.h"
 
 #define BIT(key) (UINT64_C(1) << IR_ATTRIBUTE_##key)
@@ -218,6 +219,16 @@ static const char *extract_problem(const struct ir_operation *op)
 
 /* ---- across elements ---- */
 
+/* Each place of a thread stands for one bit of one coordinate, or for none: steps of a reduction fold such bits. */
+static bool has_mixed_columns(const struct layout *layout)
+{
+    for (int input = 0; input < LAYOUT_INPUTS; input++)
+        for (int bit = 0; bit < layout->bits[input]; bit++)
+            if (layout->column[input][bit] & (layout->column[input][bit] - 1))
+                return true;
+    return false;
+}
+
 static const char *reduce_problem(const struct ir_operation *op)
 {
     int64_t axis = ir_number(op, IR_ATTRIBUTE_AXIS, -1), kind = ir_number(op, IR_ATTRIBUTE_KIND, 0);
@@ -235,6 +246,8 @@ static const char *reduce_problem(const struct ir_operation *op)
             if (to->extent[d] != from->extent[d < axis ? d : d + 1])
                 return "results have the operands' shape without the axis";
     }
+    if (first->layout && has_mixed_columns(first->layout))
+        return "the operand's layout mixes bits of coordinates: a reduction takes one where each column is a single bit";
     enum ir_element e = first->element;
     bool bits = kind == IR_REDUCE_AND || kind == IR_REDUCE_OR || kind == IR_REDUCE_XOR;
     if (kind != IR_REDUCE_REGION)
