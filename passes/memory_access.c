@@ -14,54 +14,6 @@ static int64_t low_bit(int64_t number)
     return shift > 20 ? MOST : INT64_C(1) << shift;
 }
 
-/* ---- scalars ---- */
-
-static int64_t divisor(const struct ir_value *value, int depth)
-{
-    int64_t number;
-    if (depth > DEPTH || value->type->kind != IR_TILE || value->type->rank > 0 || !ir_is_integer(value->type->element))
-        return 1;
-    if (ir_constant_integer(value, &number))
-        return low_bit(number);
-    const struct ir_operation *op = value->definition;
-    if (!op) { /* the variable of a loop: from its start and its step */
-        const struct ir_operation *loop = value->block->parent;
-        if (!loop || loop->opcode != OP_FOR || value->index != 0 || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0))
-            return 1;
-        return int64_min(divisor(loop->operands[0], depth + 1), divisor(loop->operands[2], depth + 1));
-    }
-    struct ir_value *const *o = op->operands;
-    switch (op->opcode) {
-    case OP_ADD: case OP_SUB: case OP_MIN: case OP_MAX:
-        return int64_min(divisor(o[0], depth + 1), divisor(o[1], depth + 1));
-    case OP_SELECT:
-        return int64_min(divisor(o[1], depth + 1), divisor(o[2], depth + 1));
-    case OP_MUL:
-        return int64_min(MOST, divisor(o[0], depth + 1) * divisor(o[1], depth + 1));
-    case OP_SHL:
-        if (ir_constant_integer(o[1], &number) && number >= 0 && number < 20)
-            return int64_min(MOST, divisor(o[0], depth + 1) << number);
-        return divisor(o[0], depth + 1);
-    case OP_NEG: case OP_CAST:
-        return ir_number(op, IR_ATTRIBUTE_SATURATE, 0) ? 1 : divisor(o[0], depth + 1);
-    case OP_EXTENT: {
-        int64_t dimension = ir_number(op, IR_ATTRIBUTE_DIMENSION, 0);
-        const struct ir_value *view = o[0];
-        if (view->type->extent[dimension] != IR_DYNAMIC)
-            return low_bit(view->type->extent[dimension]);
-        const struct ir_function *function = view->block->function;
-        if (view->definition || view->block != function->body || view->index >= function->facts.count)
-            return 1;
-        int64_t multiple = function->facts.data[view->index].extent_multiple[dimension];
-        return multiple > 0 ? low_bit(multiple) : 1;
-    }
-    default:
-        return 1;
-    }
-}
-
-int64_t memory_divisor(const struct ir_value *value) { return divisor(value, 0); }
-
 /* ---- views ---- */
 
 struct view_facts { int64_t alignment, stride[IR_MAX_RANK]; }; /* bytes; multiples, in elements */
@@ -89,7 +41,7 @@ static void view_facts(const struct ir_value *view, struct view_facts *facts)
         view_facts(op->operands[0], &parent);
         facts->alignment = parent.alignment;
         for (int d = 0, next = 0; d < op->operands[0]->type->rank; d++) {
-            int64_t offset = int64_min(MOST, divisor(op->operands[1 + 2 * d], 0) * parent.stride[d]);
+            int64_t offset = int64_min(MOST, memory_divisor(op->operands[1 + 2 * d]) * parent.stride[d]);
             facts->alignment = int64_min(facts->alignment, offset * bytes);
             if (!(drop >> d & 1)) {
                 facts->stride[next] = int64_max(facts->stride[next], parent.stride[d]);
@@ -137,7 +89,7 @@ static void place_access(const struct ir_access *place, struct memory_access *ac
             gathered = true;
             continue;
         }
-        int64_t step = int64_min(MOST, divisor(place->index[d], 0) * facts.stride[d]);
+        int64_t step = int64_min(MOST, memory_divisor(place->index[d]) * facts.stride[d]);
         alignment = int64_min(alignment, step * access->bytes);
         if (place->place[d] == IR_POINT)
             continue;
@@ -234,7 +186,7 @@ static void tile_facts(const struct ir_value *value, int depth, struct tile_fact
         const struct ir_argument_fact *fact = argument_fact(op->operands[0]);
         bool pointer = type->element == IR_POINTER;
         int64_t bytes = pointer ? ir_element_info[type->pointee].bits / 8 : 1;
-        constant_tile(type, !pointer ? divisor(op->operands[0], 0)
+        constant_tile(type, !pointer ? memory_divisor(op->operands[0])
                                      : fact && fact->base_alignment > bytes ? low_bit(fact->base_alignment) : bytes,
                                          facts);
         return;

@@ -30,6 +30,8 @@ static inline bool range_within(struct range inner, struct range outer)
 struct divisibility { int rank; int64_t multiple[IR_MAX_RANK], contiguity[IR_MAX_RANK], constancy[IR_MAX_RANK]; };
 struct divisibilities { int count; struct divisibility *of; };
 const struct divisibilities *divisibility_analyse(const struct ir_function *function, struct arena *arena);
+/* What the scalar is a cast of, with the same 32 lowest bits at least: powers of two below divide both or none. */
+const struct ir_value *divisibility_uncast(const struct ir_value *value);
 struct divisibility divisibility_of(const struct divisibilities *table, const struct ir_value *value);
 
 /* ---- uniformity ---- */

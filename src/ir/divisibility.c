@@ -398,7 +398,20 @@ static void set_multiple(struct walker *walker, const struct ir_value *scalar, i
     set(walker, scalar, known);
 }
 
-/* assume(x % 2^k == 0) at the top of the function: x is a multiple, and the rest, computed before, is 0. */
+const struct ir_value *divisibility_uncast(const struct ir_value *value)
+{
+    for (const struct ir_operation *op = value->definition; op && op->opcode == OP_CAST; op = value->definition) {
+        enum ir_element from = op->operands[0]->type->element, to = value->type->element;
+        if (!ir_is_integer(from) || !ir_is_integer(to) || ir_element_info[from].bits < 32 ||
+            ir_element_info[to].bits < 32 || ir_number(op, IR_ATTRIBUTE_SATURATE, 0))
+            break;
+        value = op->operands[0];
+    }
+    return value;
+}
+
+/* assume(x % 2^k == 0) at the top of the function: x is a multiple, and the rest, computed before, is 0.  Casts of
+ * them, and what they are casts of, are as well. */
 static void apply_assumption(struct walker *walker, const struct ir_value *condition)
 {
     const struct ir_operation *op = condition->definition;
@@ -413,10 +426,11 @@ static void apply_assumption(struct walker *walker, const struct ir_value *condi
     if (op->operands[0]->type->rank)
         return;
     set_multiple(walker, op->operands[0], power_in(0));
-    const struct ir_operation *rest = op->operands[0]->definition;
+    const struct ir_operation *rest = divisibility_uncast(op->operands[0])->definition;
     if (!rest || rest->opcode != OP_REM || !ir_constant_integer(rest->operands[1], &by) || by == 0)
         return;
     set_multiple(walker, rest->operands[0], power_in(by));
+    set_multiple(walker, divisibility_uncast(rest->operands[0]), power_in(by));
 }
 
 const struct divisibilities *divisibility_analyse(const struct ir_function *function, struct arena *arena)

@@ -101,7 +101,8 @@ LLVMValueRef mma_form_make(struct lowering *l, enum ir_element element, LLVMValu
     switch (form) {
     case MMA_NEAREST: return round_tf32(l, word);
     case MMA_HIGH:
-        return LLVMBuildSelect(l->builder, is_beyond(l, word, 0x7f800000), value_i32(l, 0x7fffe000), cut(l, word), "");
+        return LLVMBuildSelect(l->builder, is_beyond(l, word, 0x7f800000), value_i32(l, 0x7fffe000), cut(l, word),
+                               "");
     case MMA_FINITE:
         return LLVMBuildSelect(l->builder, is_beyond(l, word, 0x7f7fffff), value_i32(l, 0), cut(l, word), "");
     case MMA_LOW: return lower_part(l, word);

@@ -2,10 +2,10 @@
  *
  * A fragment's words are as memory has them.  Most instructions take them so.  f32 is rounded to tf32, or split into a
  * higher and a lower part for three products of tf32:
- *     a * b = high(a) * high(b) + high(a) * low(b) + low(a) * high(b)         (low * low is less than half a bit of f32)
+ *     a * b = high(a) * high(b) + high(a) * low(b) + low(a) * high(b)        (low * low is less than half a bit of f32)
  * 8-bit floats become pairs of f16 where the tensor core has no such elements.  A word holds four neighbours of k: the
- * even ones are one word of f16, the odd ones another.  Both factors put them in this order, so that each still meets its
- * own. */
+ * even ones are one word of f16, the odd ones another.  Both factors put them in this order, so that each still meets
+ * its own. */
 #ifndef TILECC_NVPTX_MMA_FORM_H
 #define TILECC_NVPTX_MMA_FORM_H
 #include "targets/nvptx/lower.h"

@@ -173,3 +173,46 @@ END
     run "$TILECC" -arch=sm_80 -Werror --emit=ptx shared.tile
     [ "$status" -eq 0 ] && [ -z "$output" ]
 }
+
+@test "copies are as wide as loops, quotients and what is required allow" {
+    cat >wide.tile <<'END'
+kernel offset(a: in f16[M, K], b: in f16[K, N], o: out f32[M, N], off: i64)
+    grid(m: cdiv(M, 64), n: cdiv(N, 64))
+    requires(off % 8 == 0)
+{
+    var s = f32[64, 64](0);
+    for k in 0..K step 32 s += a[m*64 +: 64, k + off +: 32] @ b[k +: 32, n*64 +: 64];
+    o[m*64 +: 64, n*64 +: 64] = s;
+}
+kernel half(a: in f16[M, K], b: in f16[K, N], o: out f32[M, N])
+    grid(m: cdiv(M, 64), n: cdiv(N, 64))
+    requires(K % 64 == 0)
+{
+    var s = f32[64, 64](0);
+    for k in 0..K/2 step 32 s += a[m*64 +: 64, K/2 + k +: 32] @ b[K/2 + k +: 32, n*64 +: 64];
+    o[m*64 +: 64, n*64 +: 64] = s;
+}
+kernel until(a: in f16[M, K], b: in f16[K, N], o: out f32[M, N], stop: in i32[KB])
+    grid(m: cdiv(M, 64), n: cdiv(N, 64))
+{
+    var s = f32[64, 64](0);
+    var k = 0;
+    var c = i32(0);
+    while (k < K and c < 3) {
+        s += a[m*64 +: 64, k +: 32] @ b[k +: 32, n*64 +: 64];
+        c += stop[k / 32];
+        k += 32;
+    }
+    o[m*64 +: 64, n*64 +: 64] = s;
+}
+END
+    "$TILECC" -arch=sm_80 --emit=ptx wide.tile
+    for kernel in offset half until; do
+        grep -q 'cp\.async\.cg.*, 16' wide_$kernel.0.sm_80.ptx
+        run grep -E 'ld\.global[a-z.]*\.[bu](8|16)|cp\.async\.ca' wide_$kernel.0.sm_80.ptx
+        [ "$status" -eq 1 ]
+    done
+    sed -i 's/off % 8/off % 3/; s/k += 32/k += 33/' wide.tile # and no wider
+    "$TILECC" -w -arch=sm_80 --emit=ptx wide.tile
+    for kernel in offset until; do grep -q 'ld\.global[a-z.]*\.[bu]16' wide_$kernel.0.sm_80.ptx; done
+}
