@@ -99,6 +99,10 @@ bool host_evaluate(const struct host_call *call, const struct kernel_expression 
     return arithmetic(e->op, a, b, value);
 }
 
+static const char *report_overflow(struct arena *arena, const struct kernel_expression *expression) {
+    return arena_printf(arena, "%s does not fit 64 bits for these arguments", expression->text ? expression->text : "an expression");
+}
+
 static const struct kernel_set *find_set(const struct host_call *call, const struct kernel_key *key) {
     int64_t holds = 0;
     for (int i = 0; i < key->set_count - 1; i++)
@@ -118,8 +122,7 @@ static const char *bind_keys(struct arena *arena, struct host_call *call) {
         const struct kernel_set *set = find_set(call, key);
         int64_t *value = &call->keys[i], bound = 0;
         if (key->at_least) {
-            if (!host_evaluate(call, key->at_least, &bound))
-                return arena_printf(arena, "the bound of `%s` overflows", key->name);
+            if (!host_evaluate(call, key->at_least, &bound)) return report_overflow(arena, key->at_least);
             int k = 0;
             while (k < set->count && set->values[k] < bound) k++;
             if (k == set->count)
@@ -137,37 +140,68 @@ static const char *bind_keys(struct arena *arena, struct host_call *call) {
     return NULL;
 }
 
+/* extent = multiply * name + add */
+static const char *bind_from(struct arena *arena, const struct host_call *call, int parameter, int dimension,
+                             const struct kernel_name *name, int64_t multiply, int64_t add, int64_t *value) {
+    const char *view = call->entry->parameters.data[parameter].name;
+    long long extent = call->arguments[parameter].extent[dimension];
+    *value = extent - add;
+    if (multiply != 1 && *value % multiply != 0 && add == 0)
+        return arena_printf(arena, "extent %d of %s is %lld, but it must be a multiple of %lld", dimension, view,
+                            extent, (long long)multiply);
+    if (multiply != 1 && *value % multiply != 0)
+        return arena_printf(arena, "extent %d of %s is %lld, but it must be %lld*%s%+lld", dimension, view, extent,
+                            (long long)multiply, name->name, (long long)add);
+    *value /= multiply;
+    if (*value >= 0) return NULL;
+    return arena_printf(arena, "extent %d of %s is %lld, which makes %s negative (%lld)", dimension, view, extent,
+                        name->name, (long long)*value);
+}
+
+/* By the place that the front end chose, else by the first view that is there and has it alone as an extent. */
+static const char *bind_name(struct arena *arena, const struct host_call *call, int number, int64_t *value) {
+    const struct kernel_name *name = &call->entry->names.data[number];
+    *value = 0;
+    if (name->parameter >= 0 && call->arguments[name->parameter].present)
+        return bind_from(arena, call, name->parameter, name->dimension, name, name->multiply, name->add, value);
+    for (int i = 0; i < call->entry->parameters.count; i++) {
+        const struct kernel_parameter *p = &call->entry->parameters.data[i];
+        for (int d = 0; p->kind == KERNEL_VIEW && call->arguments[i].present && d < p->rank; d++)
+            if (p->extent[d] && p->extent[d]->op == KERNEL_HOST_NAME && p->extent[d]->number == number)
+                return bind_from(arena, call, i, d, name, 1, 0, value);
+    }
+    return NULL;
+}
+
 static const char *check_extents(struct arena *arena, const struct host_call *call) {
     for (int i = 0; i < call->entry->parameters.count; i++) {
         const struct kernel_parameter *p = &call->entry->parameters.data[i];
         for (int d = 0; p->kind == KERNEL_VIEW && call->arguments[i].present && d < p->rank; d++) {
             int64_t expected = 0;
-            if (p->binds[d] >= 0 || !p->extent[d]) continue;
+            if (!p->extent[d]) continue;
             if (!host_evaluate(call, p->extent[d], &expected))
-                return arena_printf(arena, "an extent of `%s` overflows", p->name);
+                return report_overflow(arena, p->extent[d]);
             if (expected != call->arguments[i].extent[d])
-                return arena_printf(arena, "`%s` has extent %lld in dimension %d, and %lld is needed", p->name,
-                                    (long long)call->arguments[i].extent[d], d, (long long)expected);
+                return arena_printf(arena, "extent %d of %s is %lld, but %s is %lld", d, p->name,
+                                    (long long)call->arguments[i].extent[d],
+                                    p->extent[d]->text ? p->extent[d]->text : "what is declared", (long long)expected);
         }
     }
     return NULL;
 }
 
 const char *host_bind(struct arena *arena, struct host_call *call) {
-    for (int i = 0; i < call->entry->names.count; i++) {
-        const struct kernel_name *name = &call->entry->names.data[i];
-        call->names[i] = 0;
-        if (name->parameter < 0 || !call->arguments[name->parameter].present) continue;
-        int64_t extent = call->arguments[name->parameter].extent[name->dimension];
-        call->names[i] = name->multiply ? (extent - name->add) / name->multiply : 0;
-    }
-    const char *problem = bind_keys(arena, call);
+    const char *problem = NULL;
+    for (int i = 0; i < call->entry->names.count && !problem; i++)
+        problem = bind_name(arena, call, i, &call->names[i]);
+    if (!problem) problem = bind_keys(arena, call);
     if (!problem) problem = check_extents(arena, call);
     for (int i = 0; i < call->entry->requirements.count && !problem; i++) {
         const struct kernel_expression *requirement = call->entry->requirements.data[i];
         int64_t holds = 0;
-        if (!host_evaluate(call, requirement, &holds) || !holds)
-            problem = arena_printf(arena, "requires %s", requirement->text ? requirement->text : "(a condition)");
+        if (!host_evaluate(call, requirement, &holds)) problem = report_overflow(arena, requirement);
+        else if (!holds)
+            problem = arena_printf(arena, "requires(%s) does not hold", requirement->text ? requirement->text : "...");
     }
     return problem;
 }

@@ -12,6 +12,7 @@
 #include "driver/driver.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,13 +98,19 @@ static void fill(enum ir_element element, unsigned char *data, int64_t elements)
     }
 }
 
+/* What the wrapper would say of such arguments. */
+static bool refuse(const struct call_parser *parser, const char *problem) {
+    driver_error("--interpret: %s: %s", parser->entry->symbol, problem);
+    return false;
+}
+
 static bool parse_view(struct call_parser *parser, int index) {
     const struct kernel_parameter *p = &parser->entry->parameters.data[index];
     struct host_argument *argument = &parser->arguments[index];
     skip_space(parser);
     if (strncmp(parser->at, "none", 4) == 0) {
         parser->at += 4;
-        return p->optional || fail(parser, "not optional:", p->name);
+        return p->optional || refuse(parser, arena_printf(parser->compilation->arena, "view %s is NULL", p->name));
     }
     int64_t elements;
     if (p->pointer_elements) return fail(parser, "pointers cannot be given, so not", p->name);
@@ -121,13 +128,34 @@ static bool parse_view(struct call_parser *parser, int index) {
     return true;
 }
 
+/* An integer, bool, enum or key, within the bounds of its type. */
+static bool parse_whole(struct call_parser *parser, const struct kernel_parameter *p, const char *word,
+                        enum ir_element element, uint64_t *bits) {
+    struct arena *arena = parser->compilation->arena;
+    int width = element == IR_BOOL ? 1 : ir_element_info[element].bits;
+    bool is_signed = ir_is_signed(element), negative = word[0] == '-';
+    bool member = !p->enumeration || p->kind == KERNEL_KEY; /* of a key's set: looked at later */
+    char *end;
+    errno = 0;
+    uint64_t magnitude = strtoull(word + negative, &end, 0);
+    if (!isdigit((unsigned char)word[negative]) || *end) return fail(parser, "not a value for", p->name);
+    uint64_t most = UINT64_MAX >> (64 - width + is_signed);
+    if (errno || magnitude > (negative ? is_signed ? most + 1 : 0 : most))
+        return refuse(parser, is_signed ? arena_printf(arena, "%s is %s, outside %lld to %llu", p->name, word,
+                                                       -(long long)most - 1, (unsigned long long)most)
+                                        : arena_printf(arena, "%s is %s, outside 0 to %llu", p->name, word,
+                                                       (unsigned long long)most));
+    int64_t number = (int64_t)(negative ? 0 - magnitude : magnitude);
+    for (int i = 0; !member && i < p->enumeration->count; i++) member = p->enumeration->values[i] == number;
+    *bits = ir_int_to_bits(element, number);
+    return member || refuse(parser, arena_printf(arena, "%s is %s, which is no member of its enum", p->name, word));
+}
+
 static bool parse_scalar(struct call_parser *parser, int index) {
     const struct kernel_parameter *p = &parser->entry->parameters.data[index];
     enum ir_element element = p->kind == KERNEL_SCALAR ? p->element : IR_I32;
     const char *word = take_word(parser);
     uint64_t *bits = &parser->arguments[index].bits;
-    int64_t number;
-    char *end;
     parser->arguments[index].present = true;
     for (int i = 0; p->enumeration && i < p->enumeration->count; i++)
         if (strcmp(p->enumeration->members[i], word) == 0) {
@@ -135,10 +163,11 @@ static bool parse_scalar(struct call_parser *parser, int index) {
             return true;
         }
     if (strcmp(word, "true") == 0 || strcmp(word, "false") == 0) *bits = ir_int_to_bits(element, word[0] == 't');
-    else if (parse_integer(word, &number)) *bits = ir_int_to_bits(element, number);
+    else if (!ir_is_float(element)) return parse_whole(parser, p, word, element, bits);
     else {
+        char *end;
         double real = strtod(word, &end);
-        if (end == word || *end || !ir_is_float(element)) return fail(parser, "not a value for", p->name);
+        if (end == word || *end) return fail(parser, "not a value for", p->name);
         *bits = ir_double_to_bits(element, real);
     }
     return true;
@@ -225,6 +254,7 @@ static void print_element(struct buffer *out, const struct kernel_parameter *p, 
     memcpy(&bits, (const unsigned char *)memory->data + (size_t)index * size, size);
     if (memory->written && !memory->written[(size_t)index * size]) buffer_puts(out, " ?");
     else if (ir_is_float(p->element)) buffer_printf(out, " %.9g", ir_bits_to_double(p->element, bits));
+    else if (p->element == IR_U64) buffer_printf(out, " %llu", (unsigned long long)bits);
     else buffer_printf(out, " %lld", (long long)ir_bits_to_int(p->element, bits));
 }
 
@@ -469,10 +499,7 @@ enum exit_code interpret_begin(struct compilation *compilation) {
                              ARENA_ARRAY(compilation->arena, int64_t, parser->entry->names.count),
                              ARENA_ARRAY(compilation->arena, int64_t, parser->entry->keys.count)};
     const char *problem = host_bind(compilation->arena, &call);
-    if (problem) {
-        driver_error("--interpret: %s", problem);
-        return EXIT_USAGE;
-    }
+    if (problem) return refuse(parser, problem), EXIT_USAGE;
     const struct kernel_variant *variant = pick_variant(&call);
     if (!variant) {
         driver_error("--interpret: no instance was made for this call");

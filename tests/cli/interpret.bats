@@ -68,7 +68,7 @@ END
     expect 2 tilecc --interpret='k_axpy(two, [4], [4])' k.tile
     contains "'a'"
     expect 2 tilecc --interpret='k_axpy(2, none, [4])' k.tile
-    contains "not optional"
+    contains "k_axpy: view x is NULL"
     expect 2 tilecc --interpret='k_axpy(2, [4, 4], [4])' k.tile
     expect 2 tilecc --interpret='k_axpy(2, [-4], [4])' k.tile
     expect 2 tilecc --interpret='k_axpy' k.tile
@@ -115,4 +115,77 @@ EOF
         "$TILECC" --interpret='k_f([3, 5], none, none, [3, 5])' k.tile >wanted
         diff wanted got
     done
+}
+
+@test "calls are checked as the C function does, in its words" {
+    cat >w.tile <<'END'
+kernel pairs(x: in f32[2*N], z: in f32[2 + M], w: in f32[N + M], r: inout i64[1]) grid(i: 1) { r[0] = N * 100 + M; }
+kernel either(x: in? f32[A, B], y: in? i32[A], r: inout i64[1]) grid(i: 1) { r[0] = x.extent[0] * 10 + y.extent[0]; }
+kernel sized<E: {2, 4}>(x: in f32[N, 4], n: i64, r: inout i64[1])
+    requires(n > 5, N % 2 == 0)
+    const(B: {E, 4 * E} >= N)
+    grid(i: 1) { r[0] = B; }
+kernel least(n: i64, r: inout i64[1]) const(B: {4} >= n * n) grid(i: 1) { r[0] = B; }
+kernel narrow(a: i8, b: u8, c: bool, r: inout i64[1]) grid(i: 1) { r[0] = i64(a) + i64(b) + (c ? 1 : 0); }
+END
+    cat >calls <<'END'
+w_pairs([8], [3], [5], [1])|w_pairs(TILE_CPU, F(8), F(3), F(5), &r)
+w_pairs([7], [3], [5], [1])|w_pairs(TILE_CPU, F(7), F(3), F(5), &r)
+w_pairs([8], [1], [5], [1])|w_pairs(TILE_CPU, F(8), F(1), F(5), &r)
+w_pairs([8], [3], [6], [1])|w_pairs(TILE_CPU, F(8), F(3), F(6), &r)
+w_either(none, [3], [1])|w_either(TILE_CPU, NULL, I(3), &r)
+w_either([2, 5], none, [1])|w_either(TILE_CPU, G(2, 5), NULL, &r)
+w_either(none, none, [1])|w_either(TILE_CPU, NULL, NULL, &r)
+w_either([2, 5], [3], [1])|w_either(TILE_CPU, G(2, 5), I(3), &r)
+w_sized([2, 4], 6, [1], 2)|w_sized(TILE_CPU, G(2, 4), 6, &r, 2)
+w_sized([16, 4], 6, [1], 4)|w_sized(TILE_CPU, G(16, 4), 6, &r, 4)
+w_sized([16, 4], 6, [1], 2)|w_sized(TILE_CPU, G(16, 4), 6, &r, 2)
+w_sized([16, 4], 6, [1], 3)|w_sized(TILE_CPU, G(16, 4), 6, &r, 3)
+w_sized([16, 5], 6, [1], 4)|w_sized(TILE_CPU, G(16, 5), 6, &r, 4)
+w_sized([3, 4], 6, [1], 4)|w_sized(TILE_CPU, G(3, 4), 6, &r, 4)
+w_sized([4, 4], 5, [1], 4)|w_sized(TILE_CPU, G(4, 4), 5, &r, 4)
+w_sized(none, 6, [1], 4)|w_sized(TILE_CPU, NULL, 6, &r, 4)
+w_least(2, [1])|w_least(TILE_CPU, 2, &r)
+w_least(3, [1])|w_least(TILE_CPU, 3, &r)
+w_least(5000000000, [1])|w_least(TILE_CPU, 5000000000, &r)
+w_narrow(-128, 255, 1, [1])|w_narrow(TILE_CPU, -128, 255, 1, &r)
+w_narrow(300, 0, 0, [1])|w_narrow(TILE_CPU, 300, 0, 0, &r)
+w_narrow(0, 256, 0, [1])|w_narrow(TILE_CPU, 0, 256, 0, &r)
+w_narrow(0, 0, 2, [1])|w_narrow(TILE_CPU, 0, 0, 2, &r)
+END
+    {
+        echo '#include <stdio.h>'
+        echo '#include "w.h"'
+        echo '#define F(n) &(struct tile_f32_1){x, {n}, {1}}'
+        echo '#define I(n) &(struct tile_i32_1){y, {n}, {1}}'
+        echo '#define G(m, n) &(struct tile_f32_2){x, {m, n}, {n, 1}}'
+        echo '#define CALL(e) (e) ? puts(tile_last_error()) : printf("r[0] = %lld\n", (long long)n)'
+        echo 'static float x[100]; static int y[9]; static int64_t n; static struct tile_i64_1 r = {&n, {1}, {1}};'
+        echo 'int main(void) {'
+        sed 's/.*|\(.*\)/CALL(\1);/' calls
+        echo '}'
+    } >main.c
+    expect 0 tilecc -arch=cpu w.tile -o w.o
+    expect 0 tilecc --emit-runtime -o rt.o
+    ${CC:-cc} -w -o main main.c w.o rt.o -ldl -lpthread
+    ./main >wanted
+    while IFS='|' read -r call _; do
+        "$TILECC" --interpret="$call" w.tile 2>&1 | sed 's/^tilecc: error: --interpret: //'
+    done <calls >found
+    diff wanted found
+    [ "$(wc -l <found)" = 23 ]
+}
+
+@test "numbers that their type does not hold are refused, and u64 is printed whole" {
+    echo 'kernel u(a: u64, b: i32, x: in f32[N], r: out u64[2]) grid(i: 1) { r[0] = a; r[1] = u64(b); }' >u.tile
+    expect 0 tilecc --interpret='u(18446744073709551615, -1, [1], [2])' u.tile
+    [ "$output" = 'r[0] = 18446744073709551615 18446744073709551615' ]
+    expect 2 tilecc --interpret='u(18446744073709551616, 0, [1], [2])' u.tile
+    contains "u: a is 18446744073709551616, outside 0 to 18446744073709551615"
+    expect 2 tilecc --interpret='u(0, 4294967296, [1], [2])' u.tile
+    contains "u: b is 4294967296, outside -2147483648 to 2147483647"
+    expect 2 tilecc --interpret='u(-1, 0, [1], [2])' u.tile
+    contains "u: a is -1, outside 0"
+    expect 2 tilecc --interpret='u(1.5, 0, [1], [2])' u.tile
+    contains "not a value for 'a'"
 }
