@@ -100,7 +100,8 @@ bool host_evaluate(const struct host_call *call, const struct kernel_expression 
 }
 
 static const char *report_overflow(struct arena *arena, const struct kernel_expression *expression) {
-    return arena_printf(arena, "%s does not fit 64 bits for these arguments", expression->text ? expression->text : "an expression");
+    return arena_printf(arena, "%s does not fit 64 bits for these arguments",
+                        expression->text ? expression->text : "an expression");
 }
 
 static const struct kernel_set *find_set(const struct host_call *call, const struct kernel_key *key) {

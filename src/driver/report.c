@@ -106,7 +106,7 @@ enum exit_code report_exit_code(const struct compilation *compilation) {
     for (const struct diagnostic *d = compilation->diagnostics->first; d; d = d->next) {
         if (d->severity != SEVERITY_error) continue;
         enum exit_code here = exit_code_of(d->code);
-        if (here == EXIT_INTERNAL) return EXIT_INTERNAL; /* what a broken rule says of the IR is no fault of the source */
+        if (here == EXIT_INTERNAL) return EXIT_INTERNAL; /* broken rules of the IR are no fault of the source */
         if (here == EXIT_FILE) return EXIT_FILE;         /* the rest of the source was not checked */
         if (here > code && code != EXIT_SOURCE) code = here;
         if (here == EXIT_SOURCE) code = EXIT_SOURCE;

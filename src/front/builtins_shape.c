@@ -232,7 +232,8 @@ struct value build_bitcast(struct elaborator *e, struct call *call, int detail) 
     if (from == to) return v;
     if (from == IR_POINTER) {
         front_report(e, DIAGNOSTIC_E0306, call->at,
-                     "`bitcast` is of numbers, not of %s; `u64(...)` gives a pointer's address", front_type_text(e, v.run->type));
+                     "`bitcast` is of numbers, not of %s; `u64(...)` gives a pointer's address",
+                     front_type_text(e, v.run->type));
         return value_error(call->at);
     }
     if (from == IR_BOOL || to == IR_BOOL ||

@@ -395,7 +395,8 @@ static bool check_recursion(struct elaborator *e, struct global *function, const
     return true;
 }
 
-static const struct inlined_call *inlined_call(struct elaborator *e, const struct global *function, struct location at) {
+static const struct inlined_call *inlined_call(struct elaborator *e, const struct global *function,
+                                               struct location at) {
     if (!e->function) return NULL; /* nothing is built */
     struct inlined_call *call = ARENA_NEW(e->arena, struct inlined_call);
     *call = (struct inlined_call){.function = function->name, .declared = function->declaration->at, .at = at};

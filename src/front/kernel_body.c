@@ -262,13 +262,13 @@ static int knob(const struct variant_plan *plan, const char *name) {
     return 0;
 }
 
-/* 0: the compiler chooses.  `persistent` may be a bool: false asks for a block a program. */
+/* 0: the compiler chooses; -1: a block a program, whatever that is. */
 static int persistent_knob(const struct variant_plan *plan) {
     const struct tuning *tuning = &plan->entry->kernel->tuning;
     for (int i = 0; i < tuning->count; i++)
         if (strcmp(tuning->data[i].name, "persistent") == 0 && plan->tuned[i].kind == VALUE_BOOL)
             return plan->tuned[i].truth ? 1 : -1;
-    return knob(plan, "persistent");
+    return 0;
 }
 
 /* What of the schedule the passes are told.  `consumers` counts warpgroups. */

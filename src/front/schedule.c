@@ -10,9 +10,9 @@ enum { MOST_TRIES = 200000 };
 
 /* The compiler's own names, and what a machine could make of a number for each.  Whether a kernel can take it is found
  * later (settle_knobs). */
-static const struct known_knob { const char *name; bool also_bool; int least, most; } known_knobs[] = {
+static const struct known_knob { const char *name; bool is_bool; int least, most; } known_knobs[] = {
     {"warps", false, 1, 32},     {"stages", false, 1, 64},    {"consumers", false, 1, 7},   {"cluster", false, 1, 16},
-    {"persistent", true, 1, 32}, {"raster", false, 1, 65535}, {"split_k", false, 1, 65535}, {"maxnreg", false, 24, 255},
+    {"persistent", true, 0, 0},  {"raster", false, 1, 65535}, {"split_k", false, 1, 65535}, {"maxnreg", false, 24, 255},
 };
 
 static const struct known_knob *find_known(const char *name) {
@@ -28,12 +28,13 @@ static bool is_known(const char *name) {
 /* "`warps` = 64" and what it can be, where the value of one of the compiler's own names makes no sense; else NULL. */
 static const char *senseless(struct elaborator *e, const char *name, const struct value *value) {
     const struct known_knob *known = find_known(name);
-    if (!known || (value->kind == VALUE_BOOL && known->also_bool) ||
-        (value->kind == VALUE_INTEGER && value->integer >= known->least && value->integer <= known->most))
+    if (!known || (value->kind == VALUE_BOOL && known->is_bool) ||
+        (value->kind == VALUE_INTEGER && !known->is_bool && value->integer >= known->least &&
+         value->integer <= known->most))
         return NULL;
     struct buffer text = {0};
     value_print_constant(&text, *value);
-    const char *said = known->also_bool
+    const char *said = known->is_bool
                            ? arena_printf(e->arena, "`%s` is true or false, not %s", name, text.data)
                            : arena_printf(e->arena, "`%s` is a number from %d to %d, not %s", name, known->least,
                                           known->most, text.data);
@@ -68,8 +69,8 @@ static int count_word(const struct source *source, int first, int last, const ch
     return count;
 }
 
-/* A name that stands in `tune` and `on` alone chooses nothing.  Looks at the text, where comments count as uses: nothing
- * is blamed that is used. */
+/* A name that stands in `tune` and `on` alone chooses nothing.  Looks at the text, where comments count as uses:
+ * nothing is blamed that is used. */
 static void warn_of_unused(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning) {
     enum { LARGE_SOURCE = 1 << 18 }; /* the time would go with the square of it */
     for (int k = 0; k < tuning->count && kernel->at.source->size < LARGE_SOURCE; k++) {
@@ -84,7 +85,10 @@ static void warn_of_unused(struct elaborator *e, const struct ast_declaration *k
         struct diagnostic *d = diag_report(e->front->diagnostics, DIAGNOSTIC_W1008, knob->at,
                                            "`%s` is used nowhere, so its value makes no difference", knob->name);
         static const struct { const char *foreign, *own; } names[] = {
-            {"num_warps", "warps"}, {"num_stages", "stages"}, {"num_ctas", "cluster"}, {"num_consumer_groups", "consumers"}};
+            {"num_warps", "warps"},
+            {"num_stages", "stages"},
+            {"num_ctas", "cluster"},
+            {"num_consumer_groups", "consumers"}};
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             if (strcmp(knob->name, names[i].foreign) == 0)
                 front_note(e, d, knob->at, "the compiler's own name for it is `%s`", names[i].own);

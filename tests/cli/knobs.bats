@@ -8,7 +8,7 @@ write() {
 kernel scale(x: in f32[N], y: out f32[N])
     grid(b: cdiv(N, B))
     tune(B: {128} = 128, persistent, raster: {1, 4, 8}, cluster: {1, 2}, consumers: {1, 2, 3}, maxnreg, stages: {2, 3} = 3)
-    on(sm_90, persistent = 2, raster = 8)
+    on(sm_90, persistent = true, raster = 8)
 {
     y[b*B +: B] = 2.0 * x[b*B +: B];
 }
@@ -25,8 +25,8 @@ header() { tilecc --emit=tir --passes=dce "$@" k.tile -o - | grep '^kernel'; }
 
 @test "on, -D and --spec" {
     write
-    header -arch=sm_90a | grep -q ' persistent(2) raster(8)'
-    header -arch=sm_90a -D raster=4 -D cluster=2 -D maxnreg=64 | grep -q ' registers(64) persistent(2) raster(4) cluster(2)'
+    header -arch=sm_90a | grep -q ' persistent(1) raster(8)'
+    header -arch=sm_90a -D raster=4 -D cluster=2 -D maxnreg=64 | grep -q ' registers(64) persistent(1) raster(4) cluster(2)'
     header -arch=sm_90a --spec 'scale[persistent=false]' | grep -q ' persistent(-1) '
     header -arch=sm_80 -D persistent=true -D consumers=2 | grep -q ' warps(8) .*persistent(1)'
 }
@@ -34,12 +34,12 @@ header() { tilecc --emit=tir --passes=dce "$@" k.tile -o - | grep '^kernel'; }
 @test "what no pass does is dropped, and a remark says so" {
     write
     expect 0 tilecc -arch=sm_90a -S -Rpass=settle_knobs --print-after=settle_knobs -D cluster=2 k.tile
-    contains "persistent = 2 has no effect"
+    contains "persistent = 1 has no effect"
     contains "raster = 8 has no effect"
     contains "cluster = 2 has no effect"
     lacks " persistent("
     expect 0 tilecc -arch=sm_90a -O0 -S -Rpass=settle_knobs k.tile
-    contains "persistent = 2 has no effect"
+    contains "persistent = 1 has no effect"
     expect 0 tilecc -arch=sm_80 -S -Rpass=settle_knobs k.tile
     contains "stages = 3 has no effect"
     lacks "persistent ="
@@ -101,6 +101,8 @@ header() { tilecc --emit=tir --passes=dce "$@" k.tile -o - | grep '^kernel'; }
     scale 'warps: {true} = true' && refused '`warps` is a number from 1 to 32, not true'
     scale 'maxnreg: {300} = 300' && refused '`maxnreg` is a number from 24 to 255, not 300'
     scale 'persistent: {true, 99} = true' && refused '`persistent` is true or false, not 99'
+    scale 'persistent: {1, 2} = 1' && refused '`persistent` is true or false, not 1'
+    scale persistent 'on(sm_80, persistent = 2)' && refused '`persistent` is true or false, not 2'
     scale warps 'on(sm_80, warps = 64)' && refused '`warps` is a number from 1 to 32, not 64'
     scale warps 'on(sm_80, B = 48)' && refused 'what `on` gives `B` is not in its set'
     scale warps 'on(sm_42, B = 32)' && refused 'there is no target `sm_42`'
