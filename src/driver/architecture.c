@@ -36,25 +36,26 @@ static const char *same_number(const char *word, int number) {
     return found;
 }
 
-void architecture_explain(struct arena *arena, const char *word) {
+void architecture_explain(const struct options *options, const char *word) {
     const char *oldest = NULL, *below = NULL, *newest = NULL;
     int number = number_of(word);
     if (strcmp(word, "native") == 0) {
-        driver_error("-arch: no machine is asked for its GPU; name it, as `nvidia-smi --query-gpu=compute_cap "
+        driver_error(options,
+                     "-arch: no machine is asked for its GPU; name it, as `nvidia-smi --query-gpu=compute_cap "
                      "--format=csv` tells it (9.0: sm_90a); `cpu` suits every processor");
         return;
     }
     if (!number) {
-        const char **names = ARENA_ARRAY(arena, const char *, target_row_count);
+        const char **names = ARENA_ARRAY(options->arena, const char *, target_row_count);
         for (int i = 0; i < target_row_count; i++) names[i] = target_rows[i].name;
         const char *nearest = suggest_nearest(word, target_row_count, names);
-        driver_error("-arch: unknown architecture '%s'%s%s%s; see --print-targets", word,
+        driver_error(options, "-arch: unknown architecture '%s'%s%s%s; see --print-targets", word,
                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
         return;
     }
     const char *same = same_number(word, number);
     if (same) {
-        driver_error("-arch: unknown architecture '%s'; did you mean '%s'? See --print-targets", word, same);
+        driver_error(options, "-arch: unknown architecture '%s'; did you mean '%s'? See --print-targets", word, same);
         return;
     }
     for (int i = 0; i < target_row_count; i++) {
@@ -63,7 +64,10 @@ void architecture_explain(struct arena *arena, const char *word) {
         newest = target_rows[i].name;
         if (number_of(newest) < number) below = newest;
     }
-    if (!below) driver_error("-arch: unknown architecture '%s'; the oldest is '%s'", word, oldest);
-    else if (below == newest) driver_error("-arch: unknown architecture '%s'; the newest is '%s'", word, newest);
-    else driver_error("-arch: unknown architecture '%s'; the nearest below is '%s', see --print-targets", word, below);
+    if (!below) driver_error(options, "-arch: unknown architecture '%s'; the oldest is '%s'", word, oldest);
+    else if (below == newest)
+        driver_error(options, "-arch: unknown architecture '%s'; the newest is '%s'", word, newest);
+    else
+        driver_error(options, "-arch: unknown architecture '%s'; the nearest below is '%s', see --print-targets", word,
+                     below);
 }

@@ -127,8 +127,9 @@ static void set_up(struct compilation *compilation, const struct options *option
 static bool read_source(struct compilation *compilation, const char *path) {
     struct buffer text = {0};
     if (!file_read(path, LARGEST_SOURCE, &text)) {
-        if (errno == EFBIG) driver_error("'%s' is larger than %d MiB", path, LARGEST_SOURCE >> 20);
-        else driver_error("cannot read '%s': %s", path, strerror(errno));
+        if (errno == EFBIG)
+            driver_error(compilation->options, "'%s' is larger than %d MiB", path, LARGEST_SOURCE >> 20);
+        else driver_error(compilation->options, "cannot read '%s': %s", path, strerror(errno));
         buffer_free(&text);
         compilation->code = EXIT_FILE;
         return false;
@@ -149,7 +150,7 @@ static bool spares_inputs(struct compilation *compilation, const char *path) {
     for (int i = -1; i < compilation->imports.count; i++) {
         const char *name = i < 0 ? compilation->source->name : compilation->imports.data[i];
         if (stat(name, &input) != 0 || input.st_dev != output.st_dev || input.st_ino != output.st_ino) continue;
-        driver_error("the output '%s' is the input '%s'", path, name);
+        driver_error(compilation->options, "the output '%s' is the input '%s'", path, name);
         compilation->code = EXIT_USAGE;
         return false;
     }
@@ -198,7 +199,7 @@ static bool write_outputs(struct compilation *compilation) {
         return true;
     }
     if (output_set_commit(compilation->outputs, &failed)) return true;
-    driver_error("cannot write '%s': %s", failed, strerror(errno));
+    driver_error(compilation->options, "cannot write '%s': %s", failed, strerror(errno));
     compilation->code = EXIT_FILE;
     return false;
 }
@@ -233,7 +234,7 @@ enum exit_code compile_file(const struct options *options, const char *path, str
     if (!read_source(&compilation, path)) return compilation.code;
     if (compile_is_tir(path)) return compile_tir(&compilation);
     if (options->passes && options->emit != EMIT_TIR && !options->interpret && !options->syntax_only) {
-        driver_error("--passes replaces the pipeline, so it needs --emit=tir, --interpret or a .tir file");
+        driver_error(options, "--passes replaces the pipeline, so it needs --emit=tir, --interpret or a .tir file");
         return EXIT_USAGE;
     }
     struct jobs jobs;

@@ -20,7 +20,7 @@ void emit_add(struct compilation *compilation, const char *path, const void *dat
     for (int i = 0; written && i < written->count; i++)
         taken |= strcmp(written->data[i], path) == 0 && strcmp(path, "-") != 0;
     if (taken) {
-        driver_error("two outputs have the name '%s'", path);
+        driver_error(compilation->options, "two outputs have the name '%s'", path);
         compilation->code = EXIT_USAGE;
         return;
     }
@@ -110,11 +110,13 @@ static bool emit_parts(struct compilation *compilation) {
          is_text = options->emit != EMIT_CUBIN && options->emit != EMIT_FATBIN;
     bool fits = !output || parts.list.count <= 1 || (is_joined && is_text);
     if (parts.list.count == 0)
-        driver_error("nothing to make: -arch names no GPU, and %s is made for GPUs alone; code for processors is in "
+        driver_error(compilation->options,
+                     "nothing to make: -arch names no GPU, and %s is made for GPUs alone; code for processors is in "
                      "the object, and --emit=llvm shows its source",
                      suffix + 1);
     else if (!fits)
-        driver_error("%d instances give a file each; choose one with --spec and -arch, or leave -o away%s",
+        driver_error(compilation->options,
+                     "%d instances give a file each; choose one with --spec and -arch, or leave -o away%s",
                      parts.list.count, is_text ? ", or have all behind each other with -o -" : "");
     if (parts.list.count == 0 || !fits) {
         compilation->code = EXIT_USAGE;
@@ -246,7 +248,8 @@ bool emit_runtime(const struct options *options, enum exit_code *code) {
     bool is_arm = strncmp(options->host_triple, "aarch64", 7) == 0;
     const struct embedded_file *file = embedded_find(is_arm ? "tile_rt.aarch64.o" : "tile_rt.x86_64.o");
     if (!file) {
-        driver_error("this tilecc was built without a run time for %s; compile tile_rt.c with your own compiler",
+        driver_error(options,
+                     "this tilecc was built without a run time for %s; compile tile_rt.c with your own compiler",
                      options->host_triple);
         *code = EXIT_ENVIRONMENT;
         return false;
@@ -255,7 +258,7 @@ bool emit_runtime(const struct options *options, enum exit_code *code) {
     const char *failed;
     output_set_add(outputs, options->output ? options->output : "tile_rt.o", file->data, file->size);
     if (options->dry_run || output_set_commit(outputs, &failed)) return true;
-    driver_error("cannot write '%s': %s", failed, strerror(errno));
+    driver_error(options, "cannot write '%s': %s", failed, strerror(errno));
     *code = EXIT_FILE;
     return false;
 }

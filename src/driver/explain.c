@@ -26,7 +26,7 @@ static void print_filled(const char *text) {
 
 int explain_main(int count, const char *const *arguments) {
     if (count > 1) {
-        driver_error("explain takes one code");
+        driver_error(NULL, "explain takes one code");
         return EXIT_USAGE;
     }
     for (int i = 0; i < DIAGNOSTIC_COUNT; i++) {
@@ -40,6 +40,6 @@ int explain_main(int count, const char *const *arguments) {
         }
     }
     if (count == 0) return EXIT_OK;
-    driver_error("there is no diagnostic '%s'; 'tilecc explain' lists all", arguments[0]);
+    driver_error(NULL, "there is no diagnostic '%s'; 'tilecc explain' lists all", arguments[0]);
     return EXIT_USAGE;
 }

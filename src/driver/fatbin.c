@@ -48,7 +48,7 @@ static bool add_images(struct compilation *compilation, const struct kernel_entr
         const struct kernel_image *image = &compilation->module->images.data[variant->gpu.image];
         int file = memory_file("cubin", image->data, image->size);
         if (file < 0) {
-            driver_error("cannot hold a cubin in memory: %s", strerror(errno));
+            driver_error(compilation->options, "cannot hold a cubin in memory: %s", strerror(errno));
             compilation->code = EXIT_ENVIRONMENT;
             return false;
         }
@@ -97,7 +97,7 @@ static bool run_fatbinary(struct compilation *compilation, const char *tool, str
     bool ok = result_file >= 0 && child_run(words.data, NULL, NULL, 0, limits, &result);
     if (ok) ok = file_read(arena_printf(compilation->arena, "/proc/self/fd/%d", result_file), 0, out);
     if (!ok || !is_whole(out)) {
-        driver_error("fatbinary failed: %s", why_failed(&result));
+        driver_error(compilation->options, "fatbinary failed: %s", why_failed(&result));
         compilation->code = EXIT_TOOL;
         ok = false;
     }
@@ -120,7 +120,7 @@ static bool make_fatbin(struct compilation *compilation, const char *tool, const
 bool emit_fatbins(struct compilation *compilation, struct parts *parts) {
     const char *tool = tool_find(compilation->options, "fatbinary");
     if (!tool) {
-        driver_error("--emit=fatbin needs fatbinary of a CUDA toolkit, and there is none");
+        driver_error(compilation->options, "--emit=fatbin needs fatbinary of a CUDA toolkit, and there is none");
         compilation->code = EXIT_ENVIRONMENT;
         return false;
     }

@@ -185,14 +185,14 @@ static int print_object(const char *path, const struct buffer *bytes, struct are
     Elf64_Shdr names;
     int count = 0, texts = 0;
     if (!open_object(&object) || !object_section(&object, object.header.e_shstrndx, &names)) {
-        driver_error("'%s' is not a 64-bit ELF object", path);
+        driver_error(NULL, "'%s' is not a 64-bit ELF object", path);
         return EXIT_SOURCE;
     }
     printf("object  %s: %s\n", path, machine_name(object.header.e_machine));
     print_kernels(&object, &names, &count);
     print_images(&object, &names, &count, &texts);
     if (count == 0) {
-        driver_error("'%s' holds no kernels of tilecc", path);
+        driver_error(NULL, "'%s' holds no kernels of tilecc", path);
         return EXIT_SOURCE;
     }
     if (!texts) printf("PTX     none: nothing is compiled where the program runs\n");
@@ -201,12 +201,12 @@ static int print_object(const char *path, const struct buffer *bytes, struct are
 
 int info_main(int count, const char *const *arguments) {
     if (count != 1) {
-        driver_error("info takes one object file");
+        driver_error(NULL, "info takes one object file");
         return EXIT_USAGE;
     }
     struct buffer bytes = {0};
     int code = EXIT_FILE;
-    if (!file_read(arguments[0], 0, &bytes)) driver_error("cannot read '%s': %s", arguments[0], strerror(errno));
+    if (!file_read(arguments[0], 0, &bytes)) driver_error(NULL, "cannot read '%s': %s", arguments[0], strerror(errno));
     else {
         struct arena *arena = arena_create();
         code = print_object(arguments[0], &bytes, arena);

@@ -55,7 +55,8 @@ static const char *take_word(struct call_parser *parser) {
 }
 
 static bool fail(const struct call_parser *parser, const char *what, const char *name) {
-    driver_error("--interpret: %s%s%s%s%s", what, name ? " '" : "", name ? name : "", name ? "'" : "",
+    driver_error(parser->compilation->options,
+                 "--interpret: %s%s%s%s%s", what, name ? " '" : "", name ? name : "", name ? "'" : "",
                  parser->entry && !name ? " in the call" : "");
     return false;
 }
@@ -100,7 +101,7 @@ static void fill(enum ir_element element, unsigned char *data, int64_t elements)
 
 /* What the wrapper would say of such arguments. */
 static bool refuse(const struct call_parser *parser, const char *problem) {
-    driver_error("--interpret: %s: %s", parser->entry->symbol, problem);
+    driver_error(parser->compilation->options, "--interpret: %s: %s", parser->entry->symbol, problem);
     return false;
 }
 
@@ -210,9 +211,13 @@ static bool fail_entry(const struct compilation *compilation, const char *name) 
         if (strcmp(names[2 * i + 1], name) == 0) buffer_printf(&all, "%s%s", all.size ? ", " : "", names[2 * i]);
     }
     const char *nearest = suggest_nearest(name, 2 * module->entries.count, names);
-    if (all.size) driver_error("--interpret: '%s' has several entries: %s", name, all.data);
-    else if (nearest) driver_error("--interpret: there is no entry '%s'; did you mean '%s'?", name, nearest);
-    else driver_error("--interpret: there is no entry '%s'; --interpret without a call lists them", name);
+    if (all.size)
+        driver_error(compilation->options, "--interpret: '%s' has several entries: %s", name, all.data);
+    else if (nearest)
+        driver_error(compilation->options, "--interpret: there is no entry '%s'; did you mean '%s'?", name, nearest);
+    else
+        driver_error(compilation->options,
+                     "--interpret: there is no entry '%s'; --interpret without a call lists them", name);
     buffer_free(&all);
     return false;
 }
@@ -319,6 +324,10 @@ struct interpretation {
     bool failed, stale; /* stale: passes worked on it since the last run */
 };
 
+static const struct options *options_of(const struct interpretation *call) {
+    return call->parser->compilation->options;
+}
+
 static void reset_memories(struct interpretation *call, bool first) {
     struct arena *arena = call->parser->compilation->arena;
     for (int i = 0; i < call->parser->memory_count; i++) {
@@ -364,8 +373,8 @@ static bool same_memories(struct interpretation *call, bool rounded) {
         const struct interp_memory *memory = &call->parser->memories[i];
         int64_t byte = call->after[i] ? first_difference(call, i, rounded) : -1;
         if (byte >= 0) {
-            driver_error("%s: byte %lld of '%s' differs from the first run", call->function->name, (long long)byte,
-                         memory->name);
+            driver_error(options_of(call), "%s: byte %lld of '%s' differs from the first run", call->function->name,
+                         (long long)byte, memory->name);
             return false;
         }
         if (!call->after[i]) call->after[i] = arena_copy(arena, memory->data, memory->size);
@@ -379,8 +388,9 @@ static bool checks_hold(const struct interpretation *call) {
     const struct kernel_entry *entry = call->parser->entry;
     if (!call->report || !*call->report) return true;
     const struct kernel_check *check = &entry->checks.data[(*call->report & 0xffff) - 1];
-    driver_error("%s:%d:%d: instance %lld: %s does not hold", check->at.source ? check->at.source->name : "?",
-                 check->at.line, check->at.column, (long long)(*call->report >> 16), check->text);
+    driver_error(options_of(call), "%s:%d:%d: instance %lld: %s does not hold",
+                 check->at.source ? check->at.source->name : "?", check->at.line, check->at.column,
+                 (long long)(*call->report >> 16), check->text);
     return false;
 }
 
@@ -405,12 +415,12 @@ static bool run_every_way(struct interpretation *call, const char *behind) {
         reset_memories(call, behind == NULL && way == 0);
         bool good = interp_run(call->function, call->count, call->arguments, &call->options, NULL, &problem);
         if (!good)
-            driver_error("%s:%d:%d: instance %lld: %s", problem.at.source ? problem.at.source->name : "?",
-                         problem.at.line,
-                         problem.at.column, (long long)problem.instance, problem.text);
+            driver_error(options_of(call), "%s:%d:%d: instance %lld: %s",
+                         problem.at.source ? problem.at.source->name : "?", problem.at.line, problem.at.column,
+                         (long long)problem.instance, problem.text);
         good = good && checks_hold(call);
         if (good && same_memories(call, expands && way == 0)) continue;
-        if (behind) driver_error("behind the pass '%s'", behind);
+        if (behind) driver_error(options_of(call), "behind the pass '%s'", behind);
         call->failed = true;
         return false;
     }
@@ -502,7 +512,7 @@ enum exit_code interpret_begin(struct compilation *compilation) {
     if (problem) return refuse(parser, problem), EXIT_USAGE;
     const struct kernel_variant *variant = pick_variant(&call);
     if (!variant) {
-        driver_error("--interpret: no instance was made for this call");
+        driver_error(parser->compilation->options, "--interpret: no instance was made for this call");
         return EXIT_USAGE;
     }
     int64_t grid[IR_MAX_RANK] = {0};

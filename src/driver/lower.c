@@ -17,22 +17,25 @@ static bool each_word(struct arena *arena, const char *list, bool (*visit)(const
     return true;
 }
 
+struct name_list { const struct options *options; const char *option; };
+
 static bool check_name(const char *word, void *context) {
-    const char *option = context;
+    const struct name_list *list = context;
+    const char *option = list->option;
     if (pass_find(word) || (strcmp(word, "all") == 0 && strcmp(option, "--print-after") == 0)) return true;
     const char *names[256];
     int count = 0;
     for (; count < pass_count && count < 256; count++) names[count] = pass_table[count].name;
     const char *nearest = suggest_nearest(word, count, names);
-    driver_error("%s: there is no pass '%s'%s%s%s", option, word, nearest ? "; did you mean '" : "",
+    driver_error(list->options, "%s: there is no pass '%s'%s%s%s", option, word, nearest ? "; did you mean '" : "",
                  nearest ? nearest : "", nearest ? "'?" : "");
     return false;
 }
 
 bool lower_check_names(const struct options *options) {
-    static char passes[] = "--passes", print_after[] = "--print-after";
-    return (!options->passes || each_word(options->arena, options->passes, check_name, passes)) &&
-           (!options->print_after || each_word(options->arena, options->print_after, check_name, print_after));
+    struct name_list passes = {options, "--passes"}, print_after = {options, "--print-after"};
+    return (!options->passes || each_word(options->arena, options->passes, check_name, &passes)) &&
+           (!options->print_after || each_word(options->arena, options->print_after, check_name, &print_after));
 }
 
 static bool list_has(const char *list, const char *word) {

@@ -63,9 +63,9 @@ static const struct subcommand *find_subcommand(const char *word) {
     return NULL;
 }
 
-static int finish(int code) {
+static int finish(const struct options *options, int code) {
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    driver_error("cannot write standard output: %s", strerror(errno));
+    driver_error(options, "cannot write standard output: %s", strerror(errno));
     return code ? code : EXIT_FILE;
 }
 
@@ -73,7 +73,7 @@ static bool is_ready(const struct options *options) {
     regex_t pattern;
     if (options->remark_pattern) {
         if (regcomp(&pattern, options->remark_pattern, REG_EXTENDED | REG_NOSUB) != 0) {
-            driver_error("-Rpass: '%s' is not a regular expression", options->remark_pattern);
+            driver_error(options, "-Rpass: '%s' is not a regular expression", options->remark_pattern);
             return false;
         }
         regfree(&pattern);
@@ -81,7 +81,7 @@ static bool is_ready(const struct options *options) {
     for (int i = 0; i < options->files.count; i++) {
         if (strcmp(options->files.data[i], "-") != 0 || options->output || options->syntax_only || options->interpret)
             continue;
-        driver_error("reading standard input needs -o");
+        driver_error(options, "reading standard input needs -o");
         return false;
     }
     return lower_check_names(options);
@@ -95,7 +95,7 @@ static bool has_own_stems(const struct options *options) {
             if (strcmp(stem, compile_stem(options, options->files.data[k])) != 0 ||
                 compile_is_tir(options->files.data[i]))
                 continue;
-            driver_error("'%s' and '%s' would both give %s%s; compile them in two runs, with -o",
+            driver_error(options, "'%s' and '%s' would both give %s%s; compile them in two runs, with -o",
                          options->files.data[k], options->files.data[i], stem, emit_suffix(options->emit));
             return false;
         }
@@ -112,13 +112,13 @@ static int run(const struct options *options) {
     if (!is_ready(options)) return EXIT_USAGE;
     if (options->emit == EMIT_RUNTIME) {
         if (options->files.count) {
-            driver_error("--emit=runtime takes no source, but there is '%s'", options->files.data[0]);
+            driver_error(options, "--emit=runtime takes no source, but there is '%s'", options->files.data[0]);
             return EXIT_USAGE;
         }
         return emit_runtime(options, &code) ? EXIT_OK : (int)code;
     }
     if (!options->files.count) {
-        driver_error("no input; give a .tile file, or see tilecc --help");
+        driver_error(options, "no input; give a .tile file, or see tilecc --help");
         return EXIT_USAGE;
     }
     if (!has_own_stems(options)) return EXIT_USAGE;
@@ -139,14 +139,15 @@ int main(int argc, char **argv) {
     }
     const struct subcommand *subcommand = find_subcommand(argv[1]);
     if (subcommand && !subcommand->run) {
-        driver_error("'tilecc %s' is not there yet", subcommand->name);
+        driver_error(NULL, "'tilecc %s' is not there yet", subcommand->name);
         return EXIT_USAGE;
     }
-    if (subcommand) return finish(subcommand->run(argc - 2, (const char *const *)argv + 2));
+    if (subcommand) return finish(NULL, subcommand->run(argc - 2, (const char *const *)argv + 2));
     struct arena *arena = arena_create();
     struct options options = {.arena = arena};
     enum exit_code code;
     int result = options_parse(&options, argc - 1, (const char *const *)argv + 1, &code) ? run(&options) : (int)code;
+    result = finish(&options, result);
     arena_destroy(arena);
-    return finish(result);
+    return result;
 }

@@ -29,7 +29,7 @@ static const char *const emit_suffixes[] = {
 };
 const char *emit_suffix(enum emit_kind kind) { return emit_suffixes[kind]; }
 
-void driver_error(const char *format, ...) {
+void driver_error(const struct options *options, const char *format, ...) {
     struct buffer text = {0};
     va_list arguments;
     va_start(arguments, format);
@@ -37,7 +37,13 @@ void driver_error(const char *format, ...) {
     va_end(arguments);
     for (size_t i = 0; i < text.size; i++) /* names of files may hold what a terminal would obey */
         if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f) text.data[i] = '?';
-    fprintf(stderr, "tilecc: error: %s\n", text.data);
+    if (options && options->json) {
+        struct arena *arena = arena_create();
+        struct diagnostics *one = diagnostics_create(arena);
+        diag_report(one, DIAGNOSTIC_E1007, (struct location){0}, "%s", text.data);
+        diag_print_json(one, stderr);
+        arena_destroy(arena);
+    } else fprintf(stderr, "tilecc: error: %s\n", text.data);
     buffer_free(&text);
 }
 
@@ -82,30 +88,32 @@ static bool unknown_option(struct options *options, const char *argument) {
     const char *name = equals ? arena_substring(options->arena, argument, (size_t)(equals - argument)) : argument;
     const char *nearest = suggest_nearest(name, OPTION_COUNT, spellings);
     if (nearest && strcmp(nearest, name) != 0)
-        driver_error("unknown option '%s'; did you mean '%s'?", argument, nearest);
+        driver_error(options, "unknown option '%s'; did you mean '%s'?", argument, nearest);
     else if (nearest)
-        driver_error("option '%s' does not take its value like this: '%s'; see tilecc --help", nearest, argument);
-    else driver_error("unknown option '%s'; see tilecc --help", argument);
+        driver_error(options,
+                     "option '%s' does not take its value like this: '%s'; see tilecc --help", nearest, argument);
+    else driver_error(options, "unknown option '%s'; see tilecc --help", argument);
     return false;
 }
 
-static bool parse_count(const char *option, const char *text, int64_t most, int64_t *number) {
+static bool parse_count(const struct options *options, const char *option, const char *text, int64_t most,
+                        int64_t *number) {
     char *end;
     errno = 0;
     long long parsed = strtoll(text, &end, 10);
     if (errno || end == text || *end || parsed < 0 || parsed > most || text[0] < '0' || text[0] > '9') {
-        driver_error("%s: '%s' is not a number from 0 to %lld", option, text, (long long)most);
+        driver_error(options, "%s: '%s' is not a number from 0 to %lld", option, text, (long long)most);
         return false;
     }
     *number = parsed;
     return true;
 }
 
-static bool parse_int(const char *option, const char *text, int least, int *number) {
+static bool parse_int(const struct options *options, const char *option, const char *text, int least, int *number) {
     int64_t wide;
-    if (!parse_count(option, text, 1000000, &wide)) return false;
+    if (!parse_count(options, option, text, 1000000, &wide)) return false;
     if (wide < least) {
-        driver_error("%s: must be at least %d", option, least);
+        driver_error(options, "%s: must be at least %d", option, least);
         return false;
     }
     *number = (int)wide;
@@ -118,8 +126,11 @@ static bool parse_emit(struct options *options, const char *word) {
             options->emit = (enum emit_kind)kind;
             return true;
         }
-    if (strcmp(word, "c") == 0 || strcmp(word, "manifest") == 0) driver_error("--emit=%s is not there yet", word);
-    else driver_error("--emit: unknown kind '%s'; there are ptx, cubin, fatbin, llvm, tir, header, runtime", word);
+    if (strcmp(word, "c") == 0 || strcmp(word, "manifest") == 0)
+        driver_error(options, "--emit=%s is not there yet", word);
+    else
+        driver_error(options,
+                     "--emit: unknown kind '%s'; there are ptx, cubin, fatbin, llvm, tir, header, runtime", word);
     return false;
 }
 
@@ -128,7 +139,7 @@ static bool add_target(struct options *options, const char *word) {
     bool is_virtual = row < 0 && starts_with(word, "compute_");
     if (is_virtual) row = target_find(arena_printf(options->arena, "sm_%s", word + 8));
     if (row < 0) {
-        architecture_explain(options->arena, word);
+        architecture_explain(options, word);
         return false;
     }
     if (is_virtual) vector_push(options->arena, &options->ptx_targets, row);
@@ -157,7 +168,7 @@ static bool parse_host(struct options *options, const char *name) {
     if (strcmp(name, "x86_64-linux") == 0) options->host_triple = "x86_64-unknown-linux-gnu";
     else if (strcmp(name, "aarch64-linux") == 0) options->host_triple = "aarch64-unknown-linux-gnu";
     else {
-        driver_error("--host-target: '%s' is not there; x86_64-linux and aarch64-linux are", name);
+        driver_error(options, "--host-target: '%s' is not there; x86_64-linux and aarch64-linux are", name);
         return false;
     }
     return true;
@@ -185,7 +196,8 @@ static bool add_xptxas(struct options *options, const char *list) {
         size_t length = strcspn(at, ",");
         const char *word = arena_substring(options->arena, at, length);
         if (!is_allowed_for_ptxas(word)) {
-            driver_error("-Xptxas: '%s' is not allowed; -O0 to -O3, -dlcm=, -dscm= and --maxrregcount= are", word);
+            driver_error(options,
+                         "-Xptxas: '%s' is not allowed; -O0 to -O3, -dlcm=, -dscm= and --maxrregcount= are", word);
             return false;
         }
         vector_push(options->arena, &options->xptxas, word);
@@ -197,7 +209,7 @@ static bool add_xptxas(struct options *options, const char *list) {
 static bool add_define(struct options *options, const char *text) {
     const char *equals = strchr(text, '=');
     if (equals == text || !*text) {
-        driver_error("-D needs NAME=VALUE, not '%s'", text);
+        driver_error(options, "-D needs NAME=VALUE, not '%s'", text);
         return false;
     }
     struct front_define define = {equals ? arena_substring(options->arena, text, (size_t)(equals - text)) : text,
@@ -219,7 +231,7 @@ static bool add_warning(struct options *options, const char *text) {
         for (int i = 0; i < DIAGNOSTIC_COUNT; i++)
             if (diagnostic_info[i].severity == SEVERITY_warning) names[count++] = diagnostic_info[i].name;
         const char *nearest = suggest_nearest(name, count, names);
-        driver_error("-W%s: there is no such warning%s%s%s", text, nearest ? "; did you mean '" : "",
+        driver_error(options, "-W%s: there is no such warning%s%s%s", text, nearest ? "; did you mean '" : "",
                      nearest ? nearest : "", nearest ? "'?" : "");
         return false;
     }
@@ -236,14 +248,14 @@ static bool parse_f32_dot(struct options *options, const char *word) {
             options->f32_dot = (enum ir_precision)i;
             return true;
         }
-    driver_error("--f32-dot: '%s' is not ieee, tf32 or tf32x3", word);
+    driver_error(options, "--f32-dot: '%s' is not ieee, tf32 or tf32x3", word);
     return false;
 }
 
 static bool parse_optimization(struct options *options, const char *level) {
     if (!*level) level = "1";
     if (level[0] < '0' || level[0] > '3' || level[1]) {
-        driver_error("-O%s: there are -O0, -O1, -O2 and -O3", level);
+        driver_error(options, "-O%s: there are -O0, -O1, -O2 and -O3", level);
         return false;
     }
     options->optimization = level[0] - '0';
@@ -252,12 +264,13 @@ static bool parse_optimization(struct options *options, const char *level) {
 
 static bool parse_plant(struct options *options, const char *bug) {
     if (!plant_is_possible()) {
-        driver_error("--plant: this tilecc holds no deliberate mistakes; configure with --enable-planting for that");
+        driver_error(options,
+                     "--plant: this tilecc holds no deliberate mistakes; configure with --enable-planting for that");
         return false;
     }
     options->print_plants = strcmp(bug, "list") == 0;
     if (options->print_plants || plant_choose(bug)) return true;
-    driver_error("--plant=%s: no planted bug has this name; --plant=list names them", bug);
+    driver_error(options, "--plant=%s: no planted bug has this name; --plant=list names them", bug);
     return false;
 }
 
@@ -266,20 +279,19 @@ static bool parse_color(struct options *options, const char *when) {
     if (strcmp(options->color, "auto") == 0 || strcmp(options->color, "always") == 0 ||
         strcmp(options->color, "never") == 0)
         return true;
-    driver_error("-fdiagnostics-color: '%s' is not auto, always or never", when);
+    driver_error(options, "-fdiagnostics-color: '%s' is not auto, always or never", when);
     return false;
 }
 
-static bool parse_format(struct options *options, const char *kind) {
-    options->json = strcmp(kind, "json") == 0;
-    if (options->json || strcmp(kind, "text") == 0) return true;
-    driver_error("-fdiagnostics-format: '%s' is not text or json", kind);
+static bool parse_format(const struct options *options, const char *kind) {
+    if (strcmp(kind, "json") == 0 || strcmp(kind, "text") == 0) return true; /* options_parse took it */
+    driver_error(options, "-fdiagnostics-format: '%s' is not text or json", kind);
     return false;
 }
 
 static bool add_prefix_map(struct options *options, const char *text) {
     if (!strchr(text, '=')) {
-        driver_error("-ffile-prefix-map needs OLD=NEW, not '%s'", text);
+        driver_error(options, "-ffile-prefix-map needs OLD=NEW, not '%s'", text);
         return false;
     }
     vector_push(options->arena, &options->prefix_map, text);
@@ -291,7 +303,7 @@ static bool parse_prefix(struct options *options, const char *prefix) {
     for (const char *c = prefix; *c; c++) {
         bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
         if (letter || (c > prefix && *c >= '0' && *c <= '9')) continue;
-        driver_error("--prefix: a C name cannot begin with '%s'", prefix);
+        driver_error(options, "--prefix: a C name cannot begin with '%s'", prefix);
         return false;
     }
     return true;
@@ -321,7 +333,7 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_DEFINE: return add_define(o, value);
     case OPTION_INCLUDE: vector_push(o->arena, &o->includes, value); return true;
     case OPTION_SPEC: vector_push(o->arena, &o->specs, value); return true;
-    case OPTION_MAX_INSTANCES: return parse_int("--max-instances", value, 1, &o->max_instances);
+    case OPTION_MAX_INSTANCES: return parse_int(o, "--max-instances", value, 1, &o->max_instances);
     case OPTION_PREFIX: return parse_prefix(o, value);
     case OPTION_STRICT_FP: o->strict_fp = true; return true;
     case OPTION_CHECKS: o->checks = true; return true;
@@ -331,7 +343,7 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_PASSES: o->passes = value; return true;
     case OPTION_PRINT_AFTER: o->print_after = value; return true;
     case OPTION_PLANT: return parse_plant(o, value);
-    case OPTION_FUEL: return parse_count("--fuel", value, INT64_MAX, &o->fuel);
+    case OPTION_FUEL: return parse_count(o, "--fuel", value, INT64_MAX, &o->fuel);
     case OPTION_DEBUG: o->debug = o->line_info = true; return true;
     case OPTION_LINE_INFO: o->line_info = true; return true;
     case OPTION_PREFIX_MAP: return add_prefix_map(o, value);
@@ -359,9 +371,9 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_NO_WARNINGS: o->no_warnings = true; return true;
     case OPTION_COLOR: return parse_color(o, value);
     case OPTION_FORMAT: return parse_format(o, value);
-    case OPTION_ERROR_LIMIT: return parse_int("-ferror-limit", value, 0, &o->error_limit);
-    case OPTION_TOOL_TIMEOUT: return parse_int("--tool-timeout", value, 1, &o->tool_seconds);
-    case OPTION_JOBS: return !*value || parse_int("-j", value, 1, &o->jobs);
+    case OPTION_ERROR_LIMIT: return parse_int(o, "-ferror-limit", value, 0, &o->error_limit);
+    case OPTION_TOOL_TIMEOUT: return parse_int(o, "--tool-timeout", value, 1, &o->tool_seconds);
+    case OPTION_JOBS: return !*value || parse_int(o, "-j", value, 1, &o->jobs);
     case OPTION_VERSION: o->print_version = true; return true;
     case OPTION_HELP: o->print_help = true; return true;
     case OPTION_REPORT:
@@ -376,18 +388,18 @@ static bool parse_argument(struct options *options, const struct argument_list *
     if (found < 0) return unknown_option(options, argument);
     const struct option_info *option = &option_info[found];
     if (option->state == STATE_LATER) {
-        driver_error("option '%s' is not there yet", option->spelling);
+        driver_error(options, "option '%s' is not there yet", option->spelling);
         return false;
     }
     if (!value && (option->form == FORM_JOINED || option->form == FORM_VALUE)) {
         if (*at + 1 >= list->words.count) {
-            driver_error("option '%s' needs %s", option->spelling, option->argument);
+            driver_error(options, "option '%s' needs %s", option->spelling, option->argument);
             return false;
         }
         value = list->words.data[++*at];
     }
     if (value && !*value && option->form != FORM_ATTACHED && found != OPTION_PREFIX && found != OPTION_PASSES) {
-        driver_error("option '%s' needs %s, not nothing", option->spelling, option->argument);
+        driver_error(options, "option '%s' needs %s, not nothing", option->spelling, option->argument);
         return false;
     }
     return apply(options, (enum option_id)found, value);
@@ -397,25 +409,28 @@ static bool parse_argument(struct options *options, const struct argument_list *
 static bool fits_together(const struct options *options) {
     if (options->ptx_targets.count && (options->emit == EMIT_CUBIN || options->emit == EMIT_FATBIN)) {
         const char *name = target_rows[options->ptx_targets.data[0]].name + 3;
-        driver_error(
+        driver_error(options,
             "-arch=compute_%s is PTX, which --emit=%s does not hold; -S writes it as text, sm_%s is machine code", name,
             emit_words[options->emit], name);
     } else if (!options->dependencies &&
              (options->dependency_file || options->dependency_phony || options->dependency_targets.count))
-        driver_error("%s needs -MD", options->dependency_file ? "-MF" : options->dependency_phony ? "-MP" : "-MT");
-    else if (options->output && options->files.count > 1) driver_error("-o cannot be given with more than one file");
+        driver_error(options,
+                     "%s needs -MD", options->dependency_file ? "-MF" : options->dependency_phony ? "-MP" : "-MT");
+    else if (options->output && options->files.count > 1)
+        driver_error(options, "-o cannot be given with more than one file");
     else if (options->dependency_file && options->files.count > 1)
-        driver_error("-MF cannot be given with more than one file");
+        driver_error(options, "-MF cannot be given with more than one file");
     else return true;
     return false;
 }
 
 bool options_parse(struct options *options, int count, const char *const *arguments, enum exit_code *code) {
+    static const char format[] = "-fdiagnostics-format=";
     struct argument_list list = {0};
     const char *failed;
     *code = EXIT_FILE;
     if (!response_expand(options->arena, count, arguments, &list, &failed)) {
-        driver_error("cannot read '@%s': %s", failed, strerror(errno));
+        driver_error(options, "cannot read '@%s': %s", failed, strerror(errno));
         return false;
     }
     *code = EXIT_USAGE;
@@ -429,6 +444,9 @@ bool options_parse(struct options *options, int count, const char *const *argume
 #else
     options->host_triple = "x86_64-unknown-linux-gnu";
 #endif
+    for (int i = 0; i < list.words.count; i++) /* before the first error of the command */
+        if (strncmp(list.words.data[i], format, strlen(format)) == 0)
+            options->json = strcmp(list.words.data[i] + strlen(format), "json") == 0;
     bool only_files = false;
     for (int i = 0; i < list.words.count; i++) {
         const char *word = list.words.data[i];

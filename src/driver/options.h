@@ -91,8 +91,8 @@ struct options {
 /* Fills `options` from arguments (without the program's name).  False: said what is wrong on standard error; exit
  * EXIT_USAGE (EXIT_FILE when *code says so). */
 bool options_parse(struct options *options, int count, const char *const *arguments, enum exit_code *code);
-/* "tilecc: error: ..." on standard error. */
-void driver_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "tilecc: error: ..." on standard error, or an object of JSON where the options say so; options may be NULL. */
+void driver_error(const struct options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Replaces @file by the words in the file, quoted as GNU tools do.  False: *failed is the file that cannot be read. */
 struct argument_list {
     VECTOR(const char *) words;
@@ -100,7 +100,7 @@ struct argument_list {
 bool response_expand(struct arena *arena, int count, const char *const *arguments, struct argument_list *out,
                      const char **failed);
 /* Says that there is no such architecture, and which is meant or near. */
-void architecture_explain(struct arena *arena, const char *word);
+void architecture_explain(const struct options *options, const char *word);
 /* The candidate nearest to `word`, or NULL when none is near. */
 const char *suggest_nearest(const char *word, int count, const char *const *candidates);
 void help_print(FILE *out);

@@ -24,7 +24,7 @@ static enum exit_code write_module(struct compilation *compilation, const struct
     emit_add(compilation, compilation->options->output ? compilation->options->output : "-", text.data, text.size);
     buffer_free(&text);
     if (output_set_commit(compilation->outputs, &failed)) return EXIT_OK;
-    driver_error("cannot write '%s': %s", failed, strerror(errno));
+    driver_error(compilation->options, "cannot write '%s': %s", failed, strerror(errno));
     return EXIT_FILE;
 }
 
@@ -41,7 +41,8 @@ static bool wants_code(const struct options *options) {
 enum exit_code compile_tir(struct compilation *compilation) {
     const struct options *options = compilation->options;
     if (wants_code(options)) {
-        driver_error("a .tir file gives tile IR (-o NAME.tir, or --emit=tir); code is made from .tile files");
+        driver_error(compilation->options,
+                     "a .tir file gives tile IR (-o NAME.tir, or --emit=tir); code is made from .tile files");
         return EXIT_USAGE;
     }
     struct ir_module *module =

@@ -163,3 +163,31 @@ load helper
         contains "cut.o"
     done
 }
+
+@test "errors of the command are objects of json where json is asked for" {
+    object='^{"version":1,"severity":"error","code":"E1007","name":"command","message":".*","spans":\[\],"notes":\[\],"fixits":\[\],"instances":\[\]}$'
+    said() { # code, words of the message, arguments: with the option in front and behind
+        local code=$1 words=$2
+        shift 2
+        for order in front behind; do
+            if [ $order = front ]; then expect "$code" tilecc -fdiagnostics-format=json "$@"
+            else expect "$code" tilecc "$@" -fdiagnostics-format=json; fi
+            [ "$(printf '%s\n' "$output" | wc -l)" = 1 ] && printf '%s\n' "$output" | grep -q "$object" || { echo "$output"; return 1; }
+            contains "$words"
+        done
+    }
+    said 2 'unknown option' --nonsense k.tile
+    said 2 'no input' -arch=cpu
+    said 2 'is not a number' -ferror-limit=x k.tile
+    said 2 'unknown architecture' -arch=sm_1 k.tile
+    said 3 "cannot read 'none.tile'" none.tile
+    said 3 "cannot read '@none'" @none
+    said 2 'there is no pass' --passes=nothing --emit=tir k.tile
+    said 2 'k_axpy: view x is NULL' --interpret='k_axpy(2, none, [4])' k.tile
+    said 2 'needs -MD' -MP k.tile
+    said 3 "cannot write 'none/k.o'" -arch=cpu -o none/k.o k.tile
+    expect 2 tilecc -fdiagnostics-format=json --nonsense -fdiagnostics-format=text k.tile # the last one counts
+    contains "tilecc: error: unknown option"
+    expect 2 tilecc -fdiagnostics-format=jsn k.tile
+    contains "is not text or json"
+}
