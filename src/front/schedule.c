@@ -61,10 +61,12 @@ static bool is_word_character(char c) {
 static int count_word(const struct source *source, int first, int last, const char *word) {
     size_t size = strlen(word);
     int line = 1, count = 0;
-    for (const char *at = source->text; *at && line <= last; at++) {
+    const char *end = source->text + source->size;
+    for (const char *at = source->text; at < end && line <= last; at++) {
         if (*at == '\n') line++;
-        bool begins = line >= first && (at == source->text || !is_word_character(at[-1]));
-        if (begins && strncmp(at, word, size) == 0 && !is_word_character(at[size])) count++;
+        if (line < first || (size_t)(end - at) < size || memcmp(at, word, size)) continue;
+        bool begins = at == source->text || !is_word_character(at[-1]);
+        if (begins && (at + size == end || !is_word_character(at[size]))) count++;
     }
     return count;
 }

@@ -77,7 +77,11 @@ bool ir_constant_of(const struct ir_value *value, uint64_t *bits)
 {
     if (!value->definition || value->definition->opcode != OP_CONSTANT)
         return false;
-    *bits = ir_attribute(value->definition, IR_ATTRIBUTE_VALUE)->bits;
+    /* The verifier asks about operations that it found without it. */
+    const struct ir_attribute *number = ir_attribute(value->definition, IR_ATTRIBUTE_VALUE);
+    if (!number)
+        return false;
+    *bits = number->bits;
     return true;
 }
 

@@ -84,7 +84,7 @@ static char *make_ptx(struct arena *arena, uint64_t seed, const char *row, int o
     run.passes = pass_pipeline(target, optimization, &run.count);
     if (module && ir_verify_module(module, diagnostics) && pass_run_all(&run, module->first, &passes) &&
         nvptx_make_ptx(&options, target, module->first, false, &ptx, &shared_bytes))
-        kept = (char *)arena_copy(arena, ptx.data, ptx.size);
+        kept = arena_substring(arena, ptx.data, ptx.size);
     buffer_free(&ptx);
     buffer_free(&text);
     return kept;

@@ -4,6 +4,7 @@
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
     mkdir none new old
+    echo 'no library' >none/libcuda.so.1 # found before the one that a machine with a GPU has
     here=$SRCDIR/tests/runtime
     strict=(-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -g -O1)
     ${CC:-cc} "${strict[@]}" -shared -fPIC "$here/fake_cuda.c" -o new/libcuda.so.1 -lpthread
