@@ -140,7 +140,8 @@ static void find_channel(struct ir_operation *op, void *data)
             return;
         }
         ir_access_of(copy, &access);
-        if (!tensor_map_for(access.view, access.rank, access.place, access.buffer->type, &map, &reason)) {
+        reason = stage_producer_problem(copy);
+        if (reason || !tensor_map_for(access.view, access.rank, access.place, access.buffer->type, &map, &reason)) {
             fail(o, copy, reason);
             return;
         }

@@ -46,6 +46,16 @@ bool stage_copy_possible(const struct target_row *target, const struct ir_operat
     return *contiguous >= 0;
 }
 
+const char *stage_producer_problem(const struct ir_operation *reader)
+{
+    const struct ir_function *function = reader->block->function;
+    if (alias_is_written(function, reader->operands[0]))
+        return "the kernel may write what it reads";
+    if (alias_follows_acquire(reader) || alias_function_waits(function))
+        return "the kernel waits for others that may write what it reads";
+    return NULL;
+}
+
 bool stage_copy_fits(const struct target_row *target, const struct ir_operation *dot, const struct ir_operation *load,
                      const struct ir_type *buffer, const char **reason)
 {
@@ -61,13 +71,6 @@ bool stage_copy_fits(const struct target_row *target, const struct ir_operation 
         *reason = "its view is not a parameter of the kernel";
         return false;
     }
-    if (alias_is_written(load->block->function, access.view)) {
-        *reason = "the kernel may write what it reads";
-        return false;
-    }
-    if (alias_follows_acquire(load) || alias_function_waits(load->block->function)) {
-        *reason = "the kernel waits for others that may write what it reads";
-        return false;
-    }
-    return tensor_map_for(access.view, access.rank, access.place, buffer, &map, reason);
+    *reason = stage_producer_problem(load);
+    return !*reason && tensor_map_for(access.view, access.rank, access.place, buffer, &map, reason);
 }

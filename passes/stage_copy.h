@@ -18,4 +18,6 @@ static inline bool stage_has_roles(const struct target_row *target)
 {
     return target && (target->flags & TARGET_TMA) && (target->flags & TARGET_WGMMA);
 }
+/* Why a producer that runs ahead of all that the kernel does may not do what this load or copy does; NULL: it may. */
+const char *stage_producer_problem(const struct ir_operation *reader);
 #endif
