@@ -11,7 +11,8 @@
  * branches take from in front of them is made there, once.
  *
  * Right because these operations compute each element alone, from elements at the same place or along a dimension of
- * extent 1; a load is done later only when nothing in the function may write what it reads. */
+ * extent 1; a load is done later only when nothing in the function may write what it reads, or only the store of the
+ * parts, each where it was read. */
 #include "passes/panel.h"
 #include "base/plant.h"
 
@@ -133,6 +134,22 @@ static bool is_made_of_little(const struct panel *p, const struct ir_value *valu
     return little;
 }
 
+static bool may_load_later(const struct panel *p, const struct ir_operation *load)
+{
+    return !alias_precedes_release(load) && (!alias_is_written(load->block->function, load->operands[0]) ||
+                                             p->overwritten[load->results[0]->id]);
+}
+
+/* A tile that is loaded and then brought into another layout lies in memory's own until then, its parts too. */
+static const struct layout *loaded_layout(const struct panel *p, const struct ir_operation *convert, int axis)
+{
+    const struct ir_type *type = convert->operands[0]->type;
+    const struct ir_operation *load = convert->operands[0]->definition;
+    return load && load->opcode == OP_LOAD && p->length
+               ? layout_shrink(p->adapter.table, type->layout, axis, (int)(type->extent[axis] / p->length))
+               : NULL;
+}
+
 static bool is_computed(const struct panel *p, const struct ir_value *value, int axis)
 {
     const struct ir_operation *op = value->definition;
@@ -144,12 +161,16 @@ static bool is_computed(const struct panel *p, const struct ir_value *value, int
     case OP_IF:
         return is_pure_region(op);
     case OP_LOAD:
-        return view_dimension(op, axis) >= 0 && !alias_is_written(op->block->function, op->operands[0]) &&
-               !alias_precedes_release(op);
+        return view_dimension(op, axis) >= 0 && may_load_later(p, op);
+    case OP_CONVERT_LAYOUT:
+        return p->own[value->id] && op->operands[0]->definition && op->operands[0]->definition->opcode == OP_LOAD &&
+               is_computed(p, op->operands[0], axis);
     case OP_RESHAPE:
         return reshaped_axis(op, axis) >= 0;
     case OP_BROADCAST:
         return true;
+    case OP_PHILOX:
+        return p->own[value->id];
     default:
         return rewrite_has_trait(op, IR_TRAIT_ELEMENTWISE) && op->result_count == 1 &&
                (p->own[value->id] || is_made_of_little(p, value, axis));
@@ -195,6 +216,19 @@ static struct ir_value *copy_with(struct panel *p, struct ir_builder *builder, s
     p->whole[op->results[0]->id] = before;
     copy->results[0]->type = type;
     return copy->results[0];
+}
+
+/* All of its results at once: most programs want one. */
+static struct ir_value *part_of_random(struct panel *p, struct place *place, const struct ir_value *value,
+                                       struct ir_value *const *operands, const struct ir_type *type)
+{
+    struct ir_operation *op = value->definition;
+    const struct ir_type *types[4] = { type, type, type, type };
+    struct ir_operation *made = ir_build(&place->builder, op->opcode, op->operand_count, operands, 4, types);
+    for (int i = 0; i < 4; i++)
+        if (i != value->index)
+            remember(p, place, p->map, op->results[i], made->results[i]);
+    return made->results[value->index];
 }
 
 static struct ir_value *part_of_load(struct panel *p, struct ir_builder *builder, struct ir_operation *op, int axis,
@@ -245,6 +279,10 @@ static struct ir_value *compute(struct panel *p, struct place *place, struct ir_
     struct ir_value **operands = ARENA_ARRAY(p->adapter.arena, struct ir_value *, op->operand_count + 1);
     if (op->opcode == OP_IF)
         return part_of_branch(p, place, value, axis, layout);
+    if (op->opcode == OP_CONVERT_LAYOUT) {
+        const struct layout *own = loaded_layout(p, op, axis);
+        return layout_adapt(&p->adapter, builder, part(p, place, op->operands[0], axis, own ? own : layout), layout);
+    }
     for (int i = 0; i < op->operand_count; i++) {
         struct ir_value *operand = op->operands[i];
         if (!layout_rule_has(operand)) {
@@ -271,6 +309,8 @@ static struct ir_value *compute(struct panel *p, struct place *place, struct ir_
             operands[i] = layout_adapt(&p->adapter, builder, operands[i], wanted);
     }
     builder->at = op->at;
+    if (op->opcode == OP_PHILOX)
+        return part_of_random(p, place, value, operands, type);
     return op->opcode == OP_LOAD ? part_of_load(p, builder, op, axis, type, operands)
                                  : copy_with(p, builder, op, operands, type);
 }
@@ -333,6 +373,23 @@ static void check_uses(struct ir_operation *op, void *data)
     }
 }
 
+/* Each part of the store overwrites what the same part of the load has read, and nothing else does before it:
+ *     %old = load %c[%i +: 128, %j +: 256]   …   store %c[%i +: 128, %j +: 256], %v */
+static bool is_read_where_stored(const struct panel *p, const struct ir_operation *load)
+{
+    struct ir_access from, to;
+    if (!p->store || load->block != p->store->block || !ir_access_of(load, &from) || !ir_access_of(p->store, &to) ||
+        from.view != to.view || from.rank != to.rank)
+        return false;
+    for (int d = 0; d < from.rank; d++)
+        if (from.index[d] != to.index[d] || from.place[d] != to.place[d])
+            return false;
+    const struct ir_operation *op = load->next;
+    while (op && op != p->store && !alias_clobbers(op, load))
+        op = op->next;
+    return op == p->store;
+}
+
 void panel_open(struct panel *p, struct ir_function *function, const struct ir_value *value,
                 struct ir_value *const *copies, int count)
 {
@@ -341,6 +398,10 @@ void panel_open(struct panel *p, struct ir_function *function, const struct ir_v
     p->map = ARENA_ARRAY(p->adapter.arena, struct ir_value *, p->map_count);
     p->whole = ARENA_ARRAY(p->adapter.arena, struct ir_value *, p->map_count);
     p->own = ARENA_ARRAY(p->adapter.arena, bool, p->map_count);
+    p->overwritten = ARENA_ARRAY(p->adapter.arena, bool, p->map_count);
+    for (const struct ir_operation *op = p->store ? p->store->block->first : NULL; op && op != p->store; op = op->next)
+        if (op->opcode == OP_LOAD)
+            p->overwritten[op->results[0]->id] = is_read_where_stored(p, op);
     gather(p, value);
     while (checking.changed) {
         checking.changed = false;

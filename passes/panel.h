@@ -15,6 +15,8 @@ struct panel {
     const struct layout *layout;    /* of the part */
     struct ir_value **map, **whole; /* by id of values from before: their parts; scalars and tiles made again */
     bool *own;                      /* by id: only the value at hand needs it */
+    const struct ir_operation *store; /* that stores the parts, or NULL */
+    bool *overwritten;              /* by id: loaded from where `store` stores, which nothing writes in between */
     int map_count;
     VECTOR(struct panel_scoped) scoped;
 };

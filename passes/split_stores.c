@@ -10,8 +10,9 @@
  *
  * so that a thread holds the accumulator and one part of what is made of it.  Right because the parts are those of
  * panel.h, each element is stored once, and nothing stands between them.  What is counted: tiles that are there anyway,
- * and what functions with a body (map) make of them, unless it can take the place of a tile that nothing needs behind
- * the map. */
+ * what functions with a body (map) make of them, unless it can take the place of a tile that nothing needs behind the
+ * map, what random numbers are made of, and what is loaded and brought into another layout: all of it waits for the
+ * last of it. */
 #include "passes/layout_rules.h"
 #include "passes/loop_plan.h"
 #include "passes/panel.h"
@@ -22,6 +23,8 @@ enum {
     MOST_REGISTERS = 255,
     WORKING_REGISTERS = 64, /* for addresses and what a body computes with */
     PART_REGISTERS = 32,
+    LOADED = 2,             /* of a word that waits for others to be loaded: itself and its address */
+    COUNTERS = 4,           /* of a random word: what it is made of */
     MOST_PARTS = 64
 };
 
@@ -110,7 +113,13 @@ static void weigh(struct weighing *w, struct ir_value *value)
         w->there += words_of(value->type);
         return;
     }
-    w->made += op->opcode == OP_MAP && !replaces(op) ? words_of(value->type) : 0;
+    bool waits = op->opcode == OP_CONVERT_LAYOUT && op->operands[0]->definition->opcode == OP_LOAD;
+    if (waits)
+        w->made += LOADED * words_of(value->type);
+    else if (op->opcode == OP_PHILOX)
+        w->made += COUNTERS * words_of(value->type);
+    else if (op->opcode == OP_MAP && !replaces(op))
+        w->made += words_of(value->type);
     for (int i = 0; i < op->operand_count; i++)
         weigh(w, op->operands[i]);
     int before = w->made, most = before; /* one of the arms is taken */
@@ -132,26 +141,31 @@ static int view_dimension(const struct ir_access *access, int axis)
     return -1;
 }
 
-/* The fewest parts along a dimension that fit beside what is there. */
+/* The fewest parts along a dimension that fit beside what is there, or the most that there are; false: none. */
 static bool cut_along(struct splitting *s, struct cut *cut, int made, int room)
 {
     const struct ir_type *type = cut->source->type;
     const struct layout *stored = cut->access.value->type->layout;
+    bool fits = false;
+    cut->parts = 0;
     cut->dimension = view_dimension(&cut->access, cut->axis);
-    for (cut->parts = 2; cut->parts <= MOST_PARTS && type->extent[cut->axis] % cut->parts == 0; cut->parts *= 2) {
-        if (words_of(type) > cut->parts * PART_REGISTERS || made > cut->parts * room)
+    for (int parts = 2; !fits && parts <= MOST_PARTS && type->extent[cut->axis] % parts == 0; parts *= 2) {
+        const struct layout *part = layout_shrink(s->table, type->layout, cut->axis, parts);
+        const struct layout *part_stored = layout_shrink(s->table, stored, cut->axis, parts);
+        if (!part || !part_stored || cut->dimension < 0)
             continue;
-        cut->layout = layout_shrink(s->table, type->layout, cut->axis, cut->parts);
-        cut->stored = layout_shrink(s->table, stored, cut->axis, cut->parts);
-        if (cut->layout && cut->stored && cut->dimension >= 0)
-            return true;
+        cut->parts = parts;
+        cut->layout = part;
+        cut->stored = part_stored;
+        fits = words_of(type) <= parts * PART_REGISTERS && made <= parts * room;
     }
-    return false;
+    return fits;
 }
 
 /* False: all of it fits, or it cannot be cut. */
 static bool find_cut(struct splitting *s, struct cut *cut, struct panel *panel)
 {
+    struct cut most = { .parts = 0 };
     cut->registers = registers_of(s->function, cut->store);
     for (cut->axis = cut->source->type->rank - 1; cut->axis >= 0; cut->axis--) {
         panel->axis = cut->axis;
@@ -163,8 +177,12 @@ static bool find_cut(struct splitting *s, struct cut *cut, struct panel *panel)
             return false;
         if (cut_along(s, cut, w.made, room > PART_REGISTERS ? room : PART_REGISTERS))
             return true;
+        if (cut->parts > most.parts)
+            most = *cut;
     }
-    return false;
+    *cut = most;
+    panel->axis = most.axis;
+    return most.parts > 0;
 }
 
 static void emit_parts(const struct cut *cut, struct panel *panel)
@@ -204,7 +222,8 @@ static void visit(struct ir_operation *op, void *data)
             return;
     if (!cut.source->type->layout || !cut.access.value->type->layout)
         return;
-    struct panel panel = { .adapter = { s->function->module, s->table, s->context->arena, s->function->warps } };
+    struct panel panel = { .adapter = { s->function->module, s->table, s->context->arena, s->function->warps },
+                           .store = op };
     panel_open(&panel, s->function, cut.source, NULL, 0);
     if (!find_cut(s, &cut, &panel) || !pass_fuel(s->context))
         return;
