@@ -64,6 +64,31 @@ static void report_extents(struct choosing *c, const struct ir_operation *op, co
                     (long long)product->m, (long long)product->n, 100 * (taken / best - 1));
 }
 
+/* Whether it is added to a sum that goes round the loop, behind at most `steps` operations on each element. */
+static bool is_added_up(const struct ir_value *value, int steps)
+{
+    for (const struct ir_use *use = value->uses; use && steps >= 0; use = use->next) {
+        const struct ir_operation *user = use->user;
+        const struct ir_value *other = user->opcode == OP_ADD || user->opcode == OP_SUB
+                                           ? user->operands[1 - use->index] : NULL;
+        if (other && !other->definition && other->block->parent && other->block == user->block)
+            return true;
+        if (user->result_count == 1 && rewrite_has_trait(user, IR_TRAIT_ELEMENTWISE) &&
+            is_added_up(user->results[0], steps - 1))
+            return true;
+    }
+    return false;
+}
+
+/* A product adds to what it is given (fuse_dot), but for what is done with it in between. */
+static void report_sum(struct choosing *c, const struct ir_operation *op)
+{
+    uint64_t bits;
+    if (ir_constant_of(op->operands[2], &bits) && bits == 0 && is_added_up(op->results[0], 2))
+        pass_remark(c->context, op->at,
+                    "what this product gives is changed before it is added up: it and the sum both take registers");
+}
+
 static void visit(struct ir_operation *op, void *data)
 {
     struct choosing *c = data;
@@ -83,6 +108,7 @@ static void visit(struct ir_operation *op, void *data)
         flush_factor(c, op->operands[i]);
     report(c, op, &product, &found);
     report_extents(c, op, &product);
+    report_sum(c, op);
     c->changed = true;
 }
 

@@ -8,6 +8,11 @@
  *     %p = dot %a, %b, %z     %q = dot %d, %e, %p     %s = add %c, %q
  *     ->     %p = dot %a, %b, %c     %q = dot %d, %e, %p
  *
+ * A sum round a loop from which products are taken is carried with the other sign, so that they can be added:
+ *     %r = for … iter(%s = %c) { %p = dot %a, %b, %z   %t = sub %s, %p   yield %t }
+ *     ->     %n = for … iter(%s = -%c) { %p = dot %a, %b, %s   yield %p }   %r = sub 0, %n
+ * 0 - n has every bit of it, for such a sum is -0 only where it has started from it.
+ *
  * Right because the order of accumulation of a product is the target's own (the language says so), and adding from zero
  * is one of these orders; integers wrap.  Only when nothing else uses the product: else it would be computed twice. The
  * product moves down to the sum, where the other summand is known. */
@@ -37,10 +42,12 @@ static void move_chain(struct ir_operation *first, struct ir_operation *last, st
     ir_move_before(last, before);
 }
 
+struct fusing { struct pass_context *context; bool changed; };
+
 /* Moving down must not carry the product into another loop, where it would run each time. */
 static void fuse(struct ir_operation *sum, void *data)
 {
-    struct { struct pass_context *context; bool changed; } *state = data;
+    struct fusing *state = data;
     if (sum->opcode != OP_ADD)
         return;
     for (int i = 0; i < 2; i++) {
@@ -59,9 +66,71 @@ static void fuse(struct ir_operation *sum, void *data)
     }
 }
 
+/* ---- products that are taken away ---- */
+
+static bool is_used_once(const struct ir_value *value) { return value->uses && !value->uses->next; }
+
+/* The sum of the loop that starts as a constant but -0, and becomes itself less some products, nothing else. */
+static bool falls_by_products(const struct ir_operation *loop, int number)
+{
+    const struct ir_block *body = loop->regions[0];
+    const struct ir_value *sum = body->arguments.data[1 + number];
+    const struct ir_operation *yield = ir_terminator(body);
+    uint64_t bits;
+    enum ir_element element = sum->type->element;
+    if (!ir_constant_of(loop->operands[3 + number], &bits) || !ir_is_float(element) || element == IR_F64 ||
+        (bits && ir_bits_to_double(element, bits) == 0.0))
+        return false;
+    int products = 0;
+    for (; is_used_once(sum) && sum->uses->user != yield; products++) {
+        const struct ir_operation *less = sum->uses->user;
+        if (less->opcode != OP_SUB || less->block != body || sum->uses->index != 0 ||
+            !product_from_zero(less->operands[1]) || less->operands[1]->definition->block != body)
+            return false;
+        sum = less->results[0];
+    }
+    return products > 0 && is_used_once(sum) && sum->uses->index == number;
+}
+
+static void carry_negative(struct ir_operation *loop, int number)
+{
+    struct ir_value *first = loop->operands[3 + number], *result = loop->results[number];
+    struct ir_value *sum = loop->regions[0]->arguments.data[1 + number];
+    struct ir_builder front = rewrite_before(loop), behind = rewrite_before(loop->next);
+    uint64_t bits;
+    ir_constant_of(first, &bits);
+    double start = ir_bits_to_double(first->type->element, bits);
+    ir_set_operand(loop, 3 + number, ir_constant_float(&front, first->type, start == 0.0 ? 0.0 : -start));
+    while (sum->uses->user != ir_terminator(loop->regions[0])) {
+        struct ir_operation *less = sum->uses->user;
+        struct ir_builder builder = rewrite_before(less);
+        struct ir_value *more = ir_binary(&builder, OP_ADD, sum, less->operands[1]);
+        more->name = less->results[0]->name;
+        ir_replace_uses(less->results[0], more);
+        ir_remove(less);
+        sum = more;
+    }
+    behind.at = loop->at;
+    struct ir_value *zero = ir_constant_float(&behind, result->type, 0.0);
+    struct ir_operation *turned = ir_build(&behind, OP_SUB, 2, (struct ir_value *[]){ zero, zero }, 1, &result->type);
+    ir_replace_uses(result, turned->results[0]);
+    ir_set_operand(turned, 1, result);
+}
+
+static void turn_signs(struct ir_operation *loop, void *data)
+{
+    struct fusing *f = data;
+    for (int i = 0; loop->opcode == OP_FOR && i < loop->result_count; i++)
+        if (falls_by_products(loop, i) && pass_fuel(f->context)) {
+            carry_negative(loop, i);
+            f->changed = true;
+        }
+}
+
 bool pass_fuse_dot(struct ir_function *function, struct pass_context *context)
 {
-    struct { struct pass_context *context; bool changed; } state = {context, false};
-    ir_walk(function->body, fuse, &state);
-    return state.changed;
+    struct fusing f = { context, false };
+    ir_walk(function->body, turn_signs, &f);
+    ir_walk(function->body, fuse, &f);
+    return f.changed;
 }

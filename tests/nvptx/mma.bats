@@ -172,6 +172,11 @@ kernel shared(a: in bf16[M, K], b: in bf16[K, N], b2: in bf16[K, N], c: out bf16
 END
     run "$TILECC" -arch=sm_80 -Werror --emit=ptx shared.tile
     [ "$status" -eq 0 ] && [ -z "$output" ]
+    # sums of other widths: each reads its own rows of what they share
+    sed -e 's/b2: in bf16\[K, N\]/b2: in bf16[K, 32]/; s/other = f32\[64, 64\]/other = f32[64, 32]/; s/b2\[k +: 64, .*\]/b2[k +: 64, :]/' \
+        -e 's/c\[.*bf16(other\*acc)/if (n == 0) c[m*64 +: 64, 0 +: 32] = bf16(other); &/; s/bf16(other\*acc)/bf16(acc)/' shared.tile >widths.tile
+    run "$TILECC" -arch=sm_80 -Werror --emit=ptx widths.tile
+    [ "$status" -eq 0 ] && [ -z "$output" ]
 }
 
 @test "copies are as wide as loops, quotients and what is required allow" {

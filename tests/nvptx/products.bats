@@ -301,3 +301,21 @@ END
         clean sm_90a "views_$kernel.0.sm_90a.ptx"
     done
 }
+
+@test "a sum that products are taken from is kept as one that they are added to, or a remark says why not" {
+    cat >less.tile <<'END'
+kernel less(a: in bf16[M, K], b: in bf16[K, N], o: out f32[M, N]) grid(m: cdiv(M, 128), n: cdiv(N, 256)) {
+    var s = f32[128, 256](0);
+    for k in 0..K step 64 s -= a[m*128 +: 128, k +: 64] @ b[k +: 64, n*256 +: 256];
+    o[m*128 +: 128, n*256 +: 256] = s;
+}
+kernel scaled(a: in bf16[M, K], b: in bf16[K, N], o: out f32[M, N]) grid(m: cdiv(M, 128), n: cdiv(N, 256)) {
+    var s = f32[128, 256](0);
+    for k in 0..K step 64 s += 0.5 * (a[m*128 +: 128, k +: 64] @ b[k +: 64, n*256 +: 256]);
+    o[m*128 +: 128, n*256 +: 256] = s;
+}
+END
+    "$TILECC" -arch=sm_80,sm_90a -Werror=spills --spec less -o less.o less.tile
+    run "$TILECC" -arch=sm_90a -w -Rpass=choose_product --spec scaled -o scaled.o less.tile
+    [[ $output == *"less.tile:8:38: remark: choose_product: what this product gives is changed before it is added up: it and the sum both take registers"* ]]
+}
