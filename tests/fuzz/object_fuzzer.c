@@ -8,7 +8,8 @@
 
 static bool complained;
 
-void driver_error(const char *format, ...) {
+void driver_error(const struct options *options, const char *format, ...) {
+    (void)options;
     complained = *format != '\0';
 }
 
