@@ -53,11 +53,15 @@ struct divisibility divisibility_of(const struct divisibilities *table, const st
                                                                                              : unknown(value->type);
 }
 
+/* Groups shorter than they were start inside the old ones: at multiples of the new length only. */
 static struct divisibility meet(struct divisibility a, struct divisibility b)
 {
     for (int d = 0; d < IR_MAX_RANK; d++) {
+        int64_t group = int64_min(a.contiguity[d], b.contiguity[d]);
         a.multiple[d] = int64_min(a.multiple[d], b.multiple[d]);
-        a.contiguity[d] = int64_min(a.contiguity[d], b.contiguity[d]);
+        if (a.contiguity[d] > group || b.contiguity[d] > group)
+            a.multiple[d] = int64_min(a.multiple[d], group);
+        a.contiguity[d] = group;
         a.constancy[d] = int64_min(a.constancy[d], b.constancy[d]);
     }
     return a;

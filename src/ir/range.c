@@ -248,19 +248,21 @@ static struct range evaluate(struct walker *walker, const struct ir_operation *o
     case OP_CONSTANT:
         return ir_constant_integer(result, &number) && (e != IR_U64 || number >= 0) ? (struct range){number, number}
                                                                                     : whole;
-    case OP_IOTA: return (struct range){0, result->type->extent[0] - 1};
+    case OP_IOTA: out = (struct range){0, result->type->extent[0] - 1}; break;
     case OP_SPLAT: case OP_BROADCAST: case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT: case OP_CONVERT_LAYOUT:
         return operand(walker, op, 0);
     case OP_SELECT: return join(operand(walker, op, 1), operand(walker, op, 2));
     case OP_CAST: return cast(walker, op);
     case OP_REDUCE: return reduce(walker, op, result);
-    case OP_EXTENT: return extent(op);
+    case OP_EXTENT: out = extent(op); break;
     case OP_STRIDE: number = op->operands[0]->type->stride[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];
-        return number == IR_DYNAMIC ? (struct range){0, INT64_MAX} : (struct range){number, number};
+        out = number == IR_DYNAMIC ? (struct range){0, INT64_MAX} : (struct range){number, number};
+        break;
     case OP_GRID_SIZE: case OP_GRID_INDEX:
         number = walker->function->grid_limit[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];
         number = number > 0 ? number : GRID_MOST;
-        return op->opcode == OP_GRID_SIZE ? (struct range){1, number} : (struct range){0, number - 1};
+        out = op->opcode == OP_GRID_SIZE ? (struct range){1, number} : (struct range){0, number - 1};
+        break;
     case OP_PROGRAM: case OP_PROGRAM_COUNT: case OP_BLOCK_COUNT:
         out = program(walker->function, op->opcode);
         break;

@@ -531,12 +531,37 @@ static void test_liveness(struct arena *arena)
         wrong("the live range", "a");
 }
 
+/* What facts_test found: a run of numbers round a loop that started with equal ones, and what a narrow type cuts. */
+static void test_found(struct arena *arena)
+{
+    struct ir_module *module = parse(arena, "kernel @k(%x: view<f32, [300], [1], in>) grid(1) grid_limit(1000) {\n"
+                                            "    %equal = constant value(16) : i32[8]\n"
+                                            "    %run = iota : i32[8]\n"
+                                            "    %low = constant value(0) : index\n"
+                                            "    %high = extent dimension(0) %x : index\n"
+                                            "    %one = constant value(1) : index\n"
+                                            "    %r = for %k: index = %low to %high step %one "
+                                            "iter(%a: i32[8] = %equal) {\n"
+                                            "        yield %run\n"
+                                            "    }\n"
+                                            "    %e = extent dimension(0) %x : u8\n"
+                                            "    %t = iota : i8[256]\n"
+                                            "    %b = grid_index dimension(0) : u8\n"
+                                            "    return\n"
+                                            "}\n");
+    const struct ranges *ranges = ranges_analyse(module->first, arena);
+    expect_divisibility(divisibility_analyse(module->first, arena), module, "r", 0, 1, 1, 1);
+    expect_range(ranges, module, "e", 0, 255); /* it is 44 */
+    expect_range(ranges, module, "t", -128, 127);
+    expect_range(ranges, module, "b", 0, 255);
+}
+
 int main(void)
 {
     static void (*const tests[])(struct arena *) = {
         test_ranges,       test_ends,              test_assumptions, test_choices,
         test_divisibility, test_assumed_multiples, test_uniformity,  test_machine,
-        test_aliasing,     test_liveness,
+        test_aliasing,     test_liveness,          test_found,
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct arena *arena = arena_create();
