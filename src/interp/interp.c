@@ -236,6 +236,18 @@ static bool hands_over(enum ir_opcode opcode)
            opcode == OP_DOT_WAIT;
 }
 
+static void show(struct frame *frame, const struct ir_operation *operation, bool made)
+{
+    const struct interp_options *options = frame->run->options;
+    int count = made ? operation->result_count : operation->operand_count;
+    for (int i = 0; i < count; i++) {
+        const struct ir_value *value = made ? operation->results[i] : operation->operands[i];
+        if (value->type->kind == IR_TILE)
+            options->watch(options->watcher, operation, value, frame_cell(frame, value)->bits, made,
+                           frame->run->instance);
+    }
+}
+
 static void execute(struct frame *frame, const struct ir_operation *operation)
 {
     struct run *run = frame->run;
@@ -245,7 +257,11 @@ static void execute(struct frame *frame, const struct ir_operation *operation)
         if (ir_op_info[operation->opcode].level != IR_LEVEL_VALUE && operation->opcode != OP_CONVERT_LAYOUT &&
             operation->opcode != OP_BARRIER)
             interp_stop(run, operation, "'%s' in a function of the value level", ir_op_info[operation->opcode].text);
+        if (run->options->watch)
+            show(frame, operation, false);
         execute_one(frame, operation);
+        if (run->options->watch)
+            show(frame, operation, true);
         return;
     }
     bool undefined = machine_operands_undefined(frame, operation);

@@ -34,6 +34,11 @@ struct interp_options {
     uint64_t seed;                      /* Machine level: the order of roles and arrivals */
     bool ordered;                       /* barriers stand wherever threads need them: races on global memory count */
     int64_t blocks;                     /* of a function that walks over programs; 0: 2 */
+    /* Sees the tiles that an operation of the Value level is about to read, and then those that it has made (`made`):
+     * their elements as bits, and in which instance.  For tests of what is said of values; NULL: nobody looks. */
+    void (*watch)(void *watcher, const struct ir_operation *operation, const struct ir_value *value,
+                  const uint64_t *bits, bool made, int64_t instance);
+    void *watcher;
 };
 
 /* The first thing that went wrong. */

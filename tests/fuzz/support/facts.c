@@ -1,0 +1,245 @@
+/* Holds what is said of values against the values.  See facts.h. */
+#include "facts.h"
+
+#include <string.h>
+
+#include "ir/analysis.h"
+
+/* What a value was when its instance first had it, for those that every instance must have alike. */
+struct first { uint64_t hash; int64_t instance; bool known; };
+struct facts {
+    struct arena *arena;
+    const struct ir_function *function;
+    const struct ranges *ranges;
+    const struct divisibilities *divisibilities;
+    const struct uniformities *uniformities;
+    struct first *first; /* by value id */
+    int64_t bounds[3];   /* of the `for` that is about to run */
+    int shown;           /* of its operands */
+    const char *wrong;
+};
+
+struct facts *facts_create(struct arena *arena, const struct ir_function *function)
+{
+    struct facts *facts = ARENA_NEW(arena, struct facts);
+    *facts = (struct facts){arena, function, ranges_analyse(function, arena), divisibility_analyse(function, arena),
+                            uniformity_analyse(function, arena),
+                            ARENA_ARRAY(arena, struct first, function->next_value_id), {0}, 0, NULL};
+    return facts;
+}
+
+const char *facts_wrong(const struct facts *facts) { return facts->wrong; }
+
+static void complain(struct facts *facts, const struct ir_value *value, const struct ir_operation *at, const char *what,
+                     int64_t said, int64_t is)
+{
+    const struct ir_operation *by = value->definition;
+    if (!facts->wrong)
+        facts->wrong = arena_printf(facts->arena, "%s of %%%s (id %d, by %s), seen at %s: %lld is said, %lld it is",
+                                    what, value->name ? value->name : "", value->id,
+                                    by ? ir_op_info[by->opcode].text : "nothing", ir_op_info[at->opcode].text,
+                                    (long long)said, (long long)is);
+}
+
+static bool has_numbers(const struct ir_value *value)
+{
+    return ir_is_integer(value->type->element) || value->type->element == IR_BOOL;
+}
+
+/* Of u64 the bits are taken for an i64's, as ranges do. */
+static int64_t number_of(const struct ir_value *value, uint64_t bits)
+{
+    return value->type->element == IR_BOOL ? bits != 0 : ir_bits_to_int(value->type->element, bits);
+}
+
+static void check_range(struct facts *facts, const struct ir_operation *at, const struct ir_value *value,
+                        const uint64_t *bits, bool made)
+{
+    struct range range = made ? range_of(facts->ranges, value) : range_at(facts->ranges, value, at);
+    for (int64_t i = 0; i < ir_type_elements(value->type); i++) {
+        int64_t number = number_of(value, bits[i]);
+        if (number < range.low)
+            complain(facts, value, at, "the least", range.low, number);
+        if (number > range.high)
+            complain(facts, value, at, "the greatest", range.high, number);
+    }
+}
+
+/* Along dimension d: groups by place of consecutive and of equal elements. */
+static void check_groups(struct facts *facts, const struct ir_operation *at, const struct ir_value *value,
+                         const uint64_t *bits, int d, const struct divisibility *said)
+{
+    const struct ir_type *type = value->type;
+    int width = ir_element_info[type->element].bits;
+    uint64_t mask = width >= 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
+    int64_t stride = 1, extent = type->rank ? type->extent[d] : 1, count = ir_type_elements(type);
+    for (int later = d + 1; later < type->rank; later++)
+        stride *= type->extent[later];
+    for (int64_t i = 0; i < count; i++) {
+        int64_t place = i / stride % extent;
+        int64_t start = i - place % said->contiguity[d] * stride, equal = i - place % said->constancy[d] * stride;
+        uint64_t distance = (uint64_t)(place % said->contiguity[d]);
+        if (((bits[i] - bits[start] - distance) & mask) != 0)
+            complain(facts, value, at, "contiguity", said->contiguity[d], (int64_t)(bits[i] - bits[start]));
+        if (((bits[i] - bits[equal]) & mask) != 0)
+            complain(facts, value, at, "constancy", said->constancy[d], (int64_t)(bits[i] - bits[equal]));
+        if (type->element != IR_BOOL && (bits[start] & mask & (uint64_t)(said->multiple[d] - 1)) != 0)
+            complain(facts, value, at, "the multiple", said->multiple[d], number_of(value, bits[start]));
+    }
+}
+
+/* First in its instance is the same moment in all of them: under one loop at most, and under no `if` in it. */
+static bool comes_first_alike(const struct ir_value *value)
+{
+    bool looped = false, chosen = false;
+    for (const struct ir_block *block = value->block; block && block->parent; block = block->parent->block) {
+        bool loop = block->parent->opcode == OP_FOR || block->parent->opcode == OP_WHILE;
+        if (loop && (looped || chosen))
+            return false;
+        looped = looped || loop;
+        chosen = chosen || block->parent->opcode == OP_IF;
+    }
+    return true;
+}
+
+static void check_uniform(struct facts *facts, const struct ir_operation *at, const struct ir_value *value,
+                          const uint64_t *bits, int64_t instance)
+{
+    struct uniformity said = uniformity_of(facts->uniformities, value);
+    uint64_t hash = 0;
+    for (int64_t i = 0; i < ir_type_elements(value->type); i++) {
+        hash = hash * 31 + bits[i];
+        if (said.one_value && bits[i] != bits[0])
+            complain(facts, value, at, "one value", number_of(value, bits[0]), number_of(value, bits[i]));
+    }
+    struct first *first = &facts->first[value->id];
+    if (!said.same_grid || !comes_first_alike(value) || (first->known && first->instance == instance))
+        return;
+    if (first->known && first->hash != hash)
+        complain(facts, value, at, "the same in the grid", (int64_t)first->hash, (int64_t)hash);
+    *first = (struct first){hash, instance, true};
+}
+
+/* Of a `for` that is said to end: the number behind its last is one of its element. */
+static void check_end(struct facts *facts, const struct ir_operation *loop)
+{
+    const struct ir_value *lower = loop->operands[0];
+    int64_t number = facts->bounds[0], upper = facts->bounds[1], step = facts->bounds[2];
+    bool multiply = ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) != 0, over = false;
+    if (!range_loop_ends(facts->ranges, loop) || step == 0 || (multiply && (step < 2 || number < 1)))
+        return;
+    while (!over && (step > 0 ? number < upper : number > upper))
+        over = multiply ? __builtin_mul_overflow(number, step, &number) : __builtin_add_overflow(number, step, &number);
+    struct range whole = range_of_element(lower->type->element);
+    bool began = step > 0 ? facts->bounds[0] < upper : facts->bounds[0] > upper;
+    if (began && (over || number < whole.low || number > whole.high))
+        complain(facts, lower, loop, "the end", upper, number);
+}
+
+/* Operands come in their order. */
+static void note_bound(struct facts *facts, const struct ir_operation *loop, const struct ir_value *value,
+                       uint64_t bits)
+{
+    int all = 0;
+    for (int i = 0; i < loop->operand_count; i++)
+        all += loop->operands[i]->type->kind == IR_TILE && has_numbers(loop->operands[i]);
+    if (facts->shown < 3)
+        facts->bounds[facts->shown] = number_of(value, bits);
+    if (++facts->shown == 3 && value->type->element != IR_U64)
+        check_end(facts, loop);
+    if (facts->shown == all)
+        facts->shown = 0;
+}
+
+static void look(void *watcher, const struct ir_operation *operation, const struct ir_value *value,
+                 const uint64_t *bits, bool made, int64_t instance)
+{
+    struct facts *facts = watcher;
+    if (facts->wrong || !has_numbers(value) || operation->block->function != facts->function) /* one that is called */
+        return;
+    check_range(facts, operation, value, bits, made);
+    struct divisibility said = divisibility_of(facts->divisibilities, value);
+    for (int d = 0; d < (value->type->rank ? value->type->rank : 1); d++)
+        check_groups(facts, operation, value, bits, d, &said);
+    check_uniform(facts, operation, value, bits, instance);
+    if (operation->opcode == OP_FOR && !made)
+        note_bound(facts, operation, value, bits[0]);
+}
+
+void facts_watch(struct facts *facts, struct interp_options *options)
+{
+    memset(facts->first, 0, (size_t)facts->function->next_value_id * sizeof *facts->first);
+    options->watch = look;
+    options->watcher = facts;
+}
+
+/* ---- how much is said ---- */
+
+struct counting {
+    struct fact_table *table;
+    const struct ranges *ranges;
+    const struct divisibilities *divisibilities;
+    const struct uniformities *uniformities;
+};
+
+static int bits_of(struct range range)
+{
+    uint64_t width = (uint64_t)range.high - (uint64_t)range.low;
+    return width ? 64 - __builtin_clzll(width) : 0;
+}
+
+static void count_value(struct counting *c, const struct ir_value *value, const struct ir_operation *by)
+{
+    struct fact_sums *sums = &c->table->of[by ? (int)by->opcode : OP_COUNT];
+    if (value->type->kind != IR_TILE || !has_numbers(value))
+        return;
+    struct divisibility divisibility = divisibility_of(c->divisibilities, value);
+    struct uniformity uniformity = uniformity_of(c->uniformities, value);
+    sums->values++;
+    sums->range_bits += bits_of(range_of(c->ranges, value));
+    sums->one_value += uniformity.one_value;
+    sums->same_grid += uniformity.same_grid;
+    for (int d = 0; d < (value->type->rank ? value->type->rank : 1); d++) {
+        sums->multiple += __builtin_ctzll((uint64_t)divisibility.multiple[d]);
+        sums->contiguity += __builtin_ctzll((uint64_t)divisibility.contiguity[d]);
+        sums->constancy += __builtin_ctzll((uint64_t)divisibility.constancy[d]);
+    }
+}
+
+static void count_block(struct counting *c, const struct ir_block *block)
+{
+    for (int i = 0; i < block->arguments.count; i++)
+        count_value(c, block->arguments.data[i], NULL);
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        for (int i = 0; i < op->result_count; i++)
+            count_value(c, op->results[i], op);
+        for (int i = 0; i < op->operand_count; i++) /* what conditions around it say */
+            if (op->operands[i]->type->kind == IR_TILE && has_numbers(op->operands[i]))
+                c->table->of[OP_IF].range_bits += bits_of(range_at(c->ranges, op->operands[i], op));
+        if (op->opcode == OP_FOR)
+            c->table->of[OP_FOR].ends += range_loop_ends(c->ranges, op);
+        for (int i = 0; i < op->region_count; i++)
+            count_block(c, op->regions[i]);
+    }
+}
+
+void facts_count(struct fact_table *table, const struct ir_function *function)
+{
+    struct arena *arena = arena_create();
+    struct counting c = {table, ranges_analyse(function, arena), divisibility_analyse(function, arena),
+                         uniformity_analyse(function, arena)};
+    count_block(&c, function->body);
+    arena_destroy(arena);
+}
+
+void facts_print(const struct fact_table *table, FILE *file)
+{
+    fprintf(file, "what,values,range bits,multiple,contiguity,constancy,one value,same grid,ends\n");
+    for (int i = 0; i <= OP_COUNT; i++) {
+        const struct fact_sums *s = &table->of[i];
+        if (s->values || s->range_bits)
+            fprintf(file, "%s,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld\n",
+                    i < OP_COUNT ? ir_op_info[i].text : "arguments", (long long)s->values, (long long)s->range_bits, (long long)s->multiple, (long long)s->contiguity,
+                    (long long)s->constancy, (long long)s->one_value, (long long)s->same_grid, (long long)s->ends);
+    }
+}

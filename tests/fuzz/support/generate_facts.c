@@ -1,0 +1,429 @@
+/* Kernels of integer arithmetic whose arguments are known to lie in small ranges, so that much is said of values and a
+ * few runs come to what they can be.  See facts.h. */
+#include <string.h>
+
+#include "facts.h"
+#include "generate.h"
+
+enum { MOST_VALUES = 400, DEPTH = 3 };
+struct shape { int rank, extent[2]; };
+struct value { int number; enum ir_element element; struct shape shape; };
+struct maker {
+    struct random random;
+    struct buffer *out;
+    struct value values[MOST_VALUES];
+    int count, next, depth, indent;
+};
+static const enum ir_element elements[] = {IR_I8, IR_U8, IR_I16, IR_I32, IR_U32, IR_I64, IR_U64, IR_INDEX};
+static const struct shape shapes[] = {{1, {8, 0}}, {1, {6, 0}}, {2, {4, 8}}, {2, {1, 8}}, {2, {4, 1}}, {2, {2, 6}}};
+
+/* What the arguments are known to be: %a0 and %a1 in ranges, %a2 a multiple, %a3 anything, two views. */
+struct known_arguments { int64_t low[2], high[2]; int multiple, limit, extent_multiple; };
+static struct known_arguments known_arguments(uint64_t seed)
+{
+    struct random random = {seed * 7 + 1};
+    struct known_arguments known;
+    for (int i = 0; i < 2; i++) {
+        known.low[i] = random_between(&random, -6, 9);
+        known.high[i] = known.low[i] + random_between(&random, 0, 12);
+    }
+    known.multiple = 1 << random_between(&random, 1, 5);
+    known.limit = random_between(&random, 9, 40);
+    known.extent_multiple = 1 << random_between(&random, 0, 2);
+    return known;
+}
+
+void facts_arguments(uint64_t seed, int run, struct interp_argument *arguments, int64_t *grid)
+{
+    struct known_arguments known = known_arguments(seed);
+    struct random random = {seed * 1000 + (uint64_t)run};
+    memset(arguments, 0, FACTS_ARGUMENTS * sizeof *arguments);
+    for (int i = 0; i < 2; i++) {
+        int64_t number = known.low[i] + random_below(&random, (int)(known.high[i] - known.low[i]) + 1);
+        number = run == 0 ? known.low[i] : run == 1 ? known.high[i] : number;
+        arguments[i].bits = ir_int_to_bits(i == 0 ? IR_I32 : IR_INDEX, number);
+    }
+    arguments[2].bits = (uint64_t)(known.multiple * (int64_t)random_between(&random, -3, 9));
+    static const uint64_t edges[] = {0, 1, 0x7F, 0x80, 0xFF};
+    arguments[3].bits = random_chance(&random, 50) ? edges[random_below(&random, 5)] : random_next(&random) & 0xFF;
+    int groups = (known.limit - 1) / known.extent_multiple;
+    arguments[4].extent[0] = random_below(&random, groups + 1) * known.extent_multiple;
+    arguments[4].extent[1] = arguments[4].stride[0] = 12;
+    arguments[4].stride[1] = arguments[5].stride[0] = 1;
+    arguments[5].extent[0] = random_below(&random, 1000);
+    grid[0] = random_between(&random, 1, 5);
+    grid[1] = random_between(&random, 1, 3);
+}
+
+static void line(struct maker *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void line(struct maker *m, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    buffer_printf(m->out, "%*s", 4 * m->indent, "");
+    buffer_vprintf(m->out, format, arguments);
+    buffer_putc(m->out, '\n');
+    va_end(arguments);
+}
+
+static const char *type_text(const struct value *value, char *text)
+{
+    const char *name = ir_element_info[value->element].text;
+    if (value->shape.rank == 0)
+        snprintf(text, 32, "%s", name);
+    else if (value->shape.rank == 1)
+        snprintf(text, 32, "%s[%d]", name, value->shape.extent[0]);
+    else
+        snprintf(text, 32, "%s[%d, %d]", name, value->shape.extent[0], value->shape.extent[1]);
+    return text;
+}
+
+static struct value know(struct maker *m, int number, enum ir_element element, struct shape shape)
+{
+    struct value value = {number, element, shape};
+    if (m->count < MOST_VALUES)
+        m->values[m->count++] = value;
+    return value;
+}
+
+/* A new value: `text` is what makes it, without its type. */
+static struct value make(struct maker *m, enum ir_element element, struct shape shape, const char *text)
+{
+    struct value value = {m->next++, element, shape};
+    char type[32];
+    line(m, "%%v%d = %s : %s", value.number, text, type_text(&value, type));
+    return know(m, value.number, element, shape);
+}
+
+static struct value any(struct maker *m) { return m->values[random_below(&m->random, m->count)]; }
+
+static struct value constant(struct maker *m, enum ir_element element, struct shape shape, int64_t number)
+{
+    char text[64];
+    snprintf(text, sizeof text, "constant value(%lld)", (long long)number);
+    return make(m, element, shape, text);
+}
+
+static int64_t small_number(struct maker *m, enum ir_element element)
+{
+    int64_t number = random_chance(&m->random, 40) ? INT64_C(1) << random_below(&m->random, 6)
+                                                   : random_between(&m->random, -5, 12);
+    if (element != IR_U64 && random_chance(&m->random, 8)) {
+        int bits = ir_element_info[element].bits;
+        bool is_signed = ir_is_signed(element);
+        number = (int64_t)((is_signed ? UINT64_C(1) << (bits - 1) : bits < 64 ? UINT64_C(1) << bits : 0) - 1);
+    }
+    return number < 0 && !ir_is_signed(element) ? -number : number;
+}
+
+static bool same_shape(struct shape a, struct shape b)
+{
+    return a.rank == b.rank && a.extent[0] == b.extent[0] && a.extent[1] == b.extent[1];
+}
+
+/* A known value of this type, or one made. */
+static struct value of_type(struct maker *m, enum ir_element element, struct shape shape)
+{
+    char text[64];
+    for (int tries = 0; tries < 12; tries++) {
+        struct value value = any(m);
+        if (value.element == element && same_shape(value.shape, shape))
+            return value;
+        if (value.element != IR_BOOL && same_shape(value.shape, shape) && tries > 8) {
+            snprintf(text, sizeof text, "cast %%v%d", value.number);
+            return make(m, element, shape, text);
+        }
+    }
+    if (element != IR_BOOL)
+        return constant(m, element, shape, small_number(m, element));
+    return make(m, element, shape, random_chance(&m->random, 50) ? "constant value(true)" : "constant value(false)");
+}
+
+static struct value number(struct maker *m)
+{
+    for (int tries = 0; tries < 30; tries++) {
+        struct value value = any(m);
+        if (value.element != IR_BOOL)
+            return value;
+    }
+    return constant(m, IR_I32, (struct shape){0}, small_number(m, IR_I32));
+}
+
+static struct value condition(struct maker *m, struct shape shape)
+{
+    static const char *const predicates[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+    struct value a = number(m), b;
+    for (int tries = 0; tries < 30 && !same_shape(a.shape, shape); tries++)
+        a = number(m);
+    if (!same_shape(a.shape, shape))
+        a = of_type(m, IR_I32, shape);
+    b = of_type(m, a.element, shape);
+    char text[64];
+    snprintf(text, sizeof text, "compare predicate(%s) %%v%d, %%v%d", predicates[random_below(&m->random, 6)], a.number,
+             b.number);
+    struct value c = make(m, IR_BOOL, shape, text);
+    if (random_chance(&m->random, 30)) {
+        struct value other = of_type(m, IR_BOOL, shape);
+        static const char *const words[] = {"and", "or", "xor"};
+        snprintf(text, sizeof text, "%s %%v%d, %%v%d", words[random_below(&m->random, 3)], c.number, other.number);
+        c = make(m, IR_BOOL, shape, text);
+    }
+    if (random_chance(&m->random, 20)) {
+        snprintf(text, sizeof text, "not %%v%d", c.number);
+        c = make(m, IR_BOOL, shape, text);
+    }
+    return c;
+}
+
+static void arithmetic(struct maker *m)
+{
+    static const char *const words[] = {"add", "sub", "mul", "div", "rem", "min",   "max", "and",
+                                        "or",  "xor", "shl", "shr", "mulhi", "add", "sub", "mul"};
+    static const char *const unary[] = {"neg", "abs", "not", "popcount", "clz"};
+    struct value a = number(m);
+    char text[64];
+    if (random_chance(&m->random, 20)) {
+        snprintf(text, sizeof text, "%s %%v%d", unary[random_below(&m->random, 5)], a.number);
+        make(m, a.element, a.shape, text);
+        return;
+    }
+    struct value b = random_chance(&m->random, 40) ? constant(m, a.element, a.shape, small_number(m, a.element))
+                                                   : of_type(m, a.element, a.shape);
+    snprintf(text, sizeof text, "%s %%v%d, %%v%d", words[random_below(&m->random, 16)], a.number, b.number);
+    make(m, a.element, a.shape, text);
+}
+
+static void choose(struct maker *m)
+{
+    struct value a = number(m), b = of_type(m, a.element, a.shape);
+    struct value c = condition(m, random_chance(&m->random, 50) ? a.shape : (struct shape){0});
+    char text[64];
+    if (!same_shape(c.shape, a.shape)) {
+        snprintf(text, sizeof text, "splat %%v%d", c.number);
+        c = make(m, IR_BOOL, a.shape, text);
+    }
+    snprintf(text, sizeof text, "select %%v%d, %%v%d, %%v%d", c.number, a.number, b.number);
+    make(m, a.element, a.shape, text);
+}
+
+static void convert(struct maker *m)
+{
+    struct value a = any(m);
+    enum ir_element to = elements[random_below(&m->random, 8)];
+    bool saturate = a.element != IR_BOOL && random_chance(&m->random, 40);
+    char text[64];
+    if (a.element == to)
+        return;
+    snprintf(text, sizeof text, "cast %s%%v%d", saturate ? "saturate(1) " : "", a.number);
+    make(m, to, a.shape, text);
+}
+
+static void reshape(struct maker *m)
+{
+    struct value a = number(m);
+    struct shape to = a.shape;
+    char text[64];
+    switch (random_below(&m->random, 6)) {
+    case 0: case 1: /* a scalar is spread */
+        if (a.shape.rank == 0) {
+            snprintf(text, sizeof text, "splat %%v%d", a.number);
+            make(m, a.element, shapes[random_below(&m->random, 6)], text);
+            return;
+        }
+        if (!same_shape(a.shape, shapes[3]) && !same_shape(a.shape, shapes[4]))
+            return;
+        to.extent[0] = 4, to.extent[1] = 8;
+        snprintf(text, sizeof text, "broadcast %%v%d", a.number);
+        break;
+    case 2:
+        if (a.shape.rank != 2)
+            return;
+        to.extent[0] = a.shape.extent[1], to.extent[1] = a.shape.extent[0];
+        snprintf(text, sizeof text, "permute permutation(1, 0) %%v%d", a.number);
+        break;
+    case 3:
+        if (a.shape.rank == 0)
+            return;
+        if (a.shape.rank == 1)
+            to = random_chance(&m->random, 50) ? (struct shape){2, {1, a.shape.extent[0]}}
+                                               : (struct shape){2, {a.shape.extent[0] / 2, 2}};
+        else
+            to = (struct shape){1, {a.shape.extent[0] * a.shape.extent[1], 0}};
+        snprintf(text, sizeof text, "reshape %%v%d", a.number);
+        break;
+    case 4:
+        if (a.shape.rank != 1 || a.shape.extent[0] < 2)
+            return;
+        to.extent[0] = a.shape.extent[0] / 2;
+        snprintf(text, sizeof text, "extract start(%d) %%v%d", to.extent[0], a.number);
+        break;
+    default: {
+        static const char *const kinds[] = {"add", "min", "max", "and", "or", "xor"};
+        int axis = random_below(&m->random, 2);
+        if (a.shape.rank == 0)
+            return;
+        axis = a.shape.rank == 1 ? 0 : axis;
+        to = a.shape.rank == 1 ? (struct shape){0} : (struct shape){1, {a.shape.extent[1 - axis], 0}};
+        snprintf(text, sizeof text, "reduce axis(%d) kind(%s) %%v%d", axis, kinds[random_below(&m->random, 6)],
+                 a.number);
+        break;
+    }
+    }
+    make(m, a.element, to, text);
+}
+
+static void leaf(struct maker *m)
+{
+    char text[64];
+    struct shape shape = shapes[random_below(&m->random, 2)];
+    enum ir_element element = elements[random_below(&m->random, 8)];
+    switch (random_below(&m->random, 5)) {
+    case 0: make(m, element, shape, "iota"); return;
+    case 1: snprintf(text, sizeof text, "grid_index dimension(%d)", random_below(&m->random, 2)); break;
+    case 2: snprintf(text, sizeof text, "grid_size dimension(%d)", random_below(&m->random, 2)); break;
+    case 3: snprintf(text, sizeof text, "extent dimension(%d) %%x", random_below(&m->random, 2)); break;
+    default: snprintf(text, sizeof text, "stride dimension(%d) %%x", random_below(&m->random, 2)); break;
+    }
+    make(m, IR_INDEX, (struct shape){0}, text);
+}
+
+static void statement(struct maker *m);
+
+static void block(struct maker *m)
+{
+    m->indent++;
+    m->depth++;
+    for (int i = random_between(&m->random, 1, 4); i > 0; i--)
+        statement(m);
+    m->depth--;
+    m->indent--;
+}
+
+static void branch(struct maker *m)
+{
+    struct value c = condition(m, (struct shape){0}), like = number(m);
+    char type[32];
+    int result = m->next++, kept = m->count;
+    line(m, "%%v%d = if %%v%d {", result, c.number);
+    for (int side = 0; side < 2; side++) {
+        block(m);
+        m->indent++;
+        struct value out = of_type(m, like.element, like.shape);
+        line(m, "yield %%v%d", out.number);
+        m->indent--;
+        m->count = kept;
+        if (side == 0)
+            line(m, "} else {");
+    }
+    line(m, "} : %s", type_text(&like, type));
+    know(m, result, like.element, like.shape);
+}
+
+/* A value of the element between numbers that keep loops short. */
+static struct value bounded(struct maker *m, enum ir_element element, int low, int high)
+{
+    struct shape scalar = {0};
+    struct value a = of_type(m, element, scalar);
+    char text[64];
+    snprintf(text, sizeof text, "max %%v%d, %%v%d", a.number, constant(m, element, scalar, low).number);
+    a = make(m, element, scalar, text);
+    snprintf(text, sizeof text, "min %%v%d, %%v%d", a.number, constant(m, element, scalar, high).number);
+    return make(m, element, scalar, text);
+}
+
+static void loop(struct maker *m)
+{
+    enum ir_element element = elements[random_below(&m->random, 8)];
+    struct shape scalar = {0};
+    bool down = ir_is_signed(element) && random_chance(&m->random, 30);
+    bool multiply = !down && random_chance(&m->random, 15);
+    struct value ends[2], step, like = number(m);
+    int least = ir_is_signed(element) && !multiply ? -9 : multiply ? 1 : 0;
+    for (int i = 0; i < 2; i++)
+        ends[i] = random_chance(&m->random, 50) ? constant(m, element, scalar, random_between(&m->random, least, 20))
+                                                : bounded(m, element, least, 20);
+    step = down        ? constant(m, element, scalar, -random_between(&m->random, 1, 4))
+           : multiply  ? constant(m, element, scalar, random_between(&m->random, 2, 4))
+           : random_chance(&m->random, 70) ? constant(m, element, scalar, random_between(&m->random, 1, 6))
+                                           : bounded(m, element, 1, 5);
+    struct value first = of_type(m, like.element, like.shape);
+    char type[32], carried[32];
+    struct value variable = {m->next++, element, scalar}, round = {m->next++, like.element, like.shape};
+    int result = m->next++, kept = m->count;
+    line(m, "%%v%d = for %s%%v%d: %s = %%v%d to %%v%d step %%v%d iter(%%v%d: %s = %%v%d) {", result,
+         multiply ? "multiply(1) " : "", variable.number, type_text(&variable, type), ends[down].number,
+         ends[!down].number, step.number, round.number, type_text(&like, carried), first.number);
+    know(m, variable.number, element, scalar);
+    know(m, round.number, like.element, like.shape);
+    block(m);
+    m->indent++;
+    struct value out = of_type(m, like.element, like.shape);
+    line(m, "yield %%v%d", out.number);
+    m->indent--;
+    m->count = kept;
+    line(m, "}");
+    know(m, result, like.element, like.shape);
+}
+
+static void statement(struct maker *m)
+{
+    int kind = random_below(&m->random, 100);
+    if (kind < 40)
+        arithmetic(m);
+    else if (kind < 50)
+        choose(m);
+    else if (kind < 60)
+        convert(m);
+    else if (kind < 76)
+        reshape(m);
+    else if (kind < 86 || m->depth >= DEPTH)
+        leaf(m);
+    else if (kind < 93)
+        branch(m);
+    else
+        loop(m);
+}
+
+/* At the top: what the arguments are known to be. */
+static void assumptions(struct maker *m, uint64_t seed)
+{
+    struct known_arguments known = known_arguments(seed);
+    static const enum ir_element of[] = {IR_I32, IR_INDEX, IR_INDEX, IR_U8};
+    struct shape scalar = {0};
+    char text[64];
+    for (int i = 0; i < 4; i++) { /* the arguments are %v0 to %v3 */
+        m->next++;
+        know(m, i, of[i], scalar);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct value low = constant(m, of[i], scalar, known.low[i]), high = constant(m, of[i], scalar, known.high[i]);
+        bool turned = random_chance(&m->random, 30);
+        snprintf(text, sizeof text, "compare predicate(%s) %%v%d, %%v%d", turned ? "le" : "ge", turned ? low.number : i,
+                 turned ? i : low.number);
+        struct value at_least = make(m, IR_BOOL, scalar, text);
+        snprintf(text, sizeof text, "compare predicate(gt) %%v%d, %%v%d", i, high.number);
+        struct value above = make(m, IR_BOOL, scalar, text);
+        snprintf(text, sizeof text, "not %%v%d", above.number);
+        struct value at_most = make(m, IR_BOOL, scalar, text);
+        snprintf(text, sizeof text, "and %%v%d, %%v%d", at_least.number, at_most.number);
+        line(m, "assume %%v%d", make(m, IR_BOOL, scalar, text).number);
+    }
+    struct value zero = constant(m, IR_INDEX, scalar, 0), by = constant(m, IR_INDEX, scalar, known.multiple);
+    snprintf(text, sizeof text, "rem %%v2, %%v%d", by.number);
+    struct value rest = make(m, IR_INDEX, scalar, text);
+    snprintf(text, sizeof text, "compare predicate(eq) %%v%d, %%v%d", rest.number, zero.number);
+    line(m, "assume %%v%d", make(m, IR_BOOL, scalar, text).number);
+}
+
+void facts_generate(struct buffer *out, uint64_t seed)
+{
+    struct known_arguments known = known_arguments(seed);
+    struct maker m = {.random = {seed}, .out = out, .indent = 1};
+    buffer_printf(out, "kernel @k(%%v0: i32, %%v1: index, %%v2: index, %%v3: u8, %%x: view<i32, [?, 12], [12, 1], in> "
+                       "{align(16), extent_multiple(%d, 0), limit(%d)}, %%y: view<i32, [?], [1], in>) grid(2) "
+                       "grid_limit(5, 0) {\n", known.extent_multiple, known.limit);
+    assumptions(&m, seed);
+    for (int i = 0; i < 24; i++)
+        statement(&m);
+    buffer_printf(out, "    return\n}\n");
+}
