@@ -97,7 +97,7 @@ struct diagnostic {
 /* Collects; the driver prints.  After `limit` errors (0: no limit) errors are counted but not kept. */
 struct diagnostics {
     struct arena *arena;
-    struct diagnostic *first, *last;
+    struct diagnostic *first, *last, *shown; /* shown: the last one that was */
     int errors, warnings, limit;
     bool warnings_are_errors;
     signed char enabled[DIAGNOSTIC_COUNT]; /* 0: as the table says; 1: on; -1: off; 2: an error (-Werror=name) */
@@ -112,9 +112,10 @@ void diag_note(struct diagnostics *diagnostics, struct diagnostic *diagnostic, s
 void diag_fixit(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at,
                 const char *replacement);
 void diag_instance(struct diagnostics *diagnostics, struct diagnostic *diagnostic, const char *text); /* once each */
-/* Renders in the form  file:line:col: error: text [E0312]  with source line and carets, notes, fix-its. */
-void diag_print(const struct diagnostics *diagnostics, FILE *out, bool color);
-void diag_print_json(const struct diagnostics *diagnostics, FILE *out); /* one object a line */
+/* Renders in the form  file:line:col: error: text [E0312]  with source line and carets, notes, fix-its; those that came
+ * since the last time. */
+void diag_print(struct diagnostics *diagnostics, FILE *out, bool color);
+void diag_print_json(struct diagnostics *diagnostics, FILE *out); /* one object a line */
 
 /* Our own bug, or no memory: prints and aborts (the driver turns the abort into exit code 70). */
 _Noreturn void die_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));

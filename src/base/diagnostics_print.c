@@ -139,9 +139,13 @@ static void print_instances(struct buffer *out, const struct diagnostic *diagnos
     }
 }
 
-void diag_print(const struct diagnostics *diagnostics, FILE *file, bool color) {
+static const struct diagnostic *first_new(const struct diagnostics *diagnostics) {
+    return diagnostics->shown ? diagnostics->shown->next : diagnostics->first;
+}
+
+void diag_print(struct diagnostics *diagnostics, FILE *file, bool color) {
     struct buffer out = {0};
-    for (const struct diagnostic *d = diagnostics->first; d; d = d->next) {
+    for (const struct diagnostic *d = first_new(diagnostics); d; d = d->next) {
         print_head(&out, d->at, d->severity, color);
         show_text(&out, d->text);
         print_tag(&out, d);
@@ -157,6 +161,7 @@ void diag_print(const struct diagnostics *diagnostics, FILE *file, bool color) {
     }
     if (diagnostics->limit && diagnostics->errors > diagnostics->limit)
         buffer_printf(&out, "tilecc: note: %d more errors are not shown\n", diagnostics->errors - diagnostics->limit);
+    diagnostics->shown = diagnostics->last;
     if (out.size) fwrite(out.data, 1, out.size, file);
     buffer_free(&out);
 }
@@ -186,9 +191,9 @@ static void json_span(struct buffer *out, struct location at, int least) {
     buffer_printf(out, ",\"line\":%d,\"column\":%d,\"end\":%d}", at.line, at.column, end);
 }
 
-void diag_print_json(const struct diagnostics *diagnostics, FILE *file) {
+void diag_print_json(struct diagnostics *diagnostics, FILE *file) {
     struct buffer out = {0};
-    for (const struct diagnostic *d = diagnostics->first; d; d = d->next) {
+    for (const struct diagnostic *d = first_new(diagnostics); d; d = d->next) {
         const struct diagnostic_info *info = &diagnostic_info[d->code];
         buffer_printf(&out, "{\"version\":1,\"severity\":\"%s\",\"code\":\"%s\",\"name\":\"%s\",\"message\":",
                       severity_names[d->severity], info->code, info->name);
@@ -219,6 +224,7 @@ void diag_print_json(const struct diagnostics *diagnostics, FILE *file) {
         }
         buffer_puts(&out, "]}\n");
     }
+    diagnostics->shown = diagnostics->last;
     if (out.size) fwrite(out.data, 1, out.size, file);
     buffer_free(&out);
 }

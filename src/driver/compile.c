@@ -220,6 +220,10 @@ static bool compile_steps(struct compilation *compilation) {
     if (runs_passes && !lower_module(compilation)) return false;
     compilation->stage_time[STAGE_PASSES] = report_clock() - begin;
     if (options->interpret) return (compilation->code = interpret_finish(compilation)) == EXIT_OK;
+    if (!compilation->diagnostics->errors) { /* what is to say of long compilations is said before them */
+        report_filter_remarks(compilation);
+        report_diagnostics(compilation);
+    }
     if (!emit_outputs(compilation) || compilation->diagnostics->errors) return false;
     begin = report_clock();
     bool written = write_outputs(compilation);

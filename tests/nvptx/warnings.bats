@@ -148,6 +148,35 @@ END
     [ -z "$output" ]
 }
 
+@test "W1007: tiles that make each thread's code long, said before the code is made" {
+    cat >big.tile <<'END'
+kernel big(r: inout f32[N]) grid(i: cdiv(N, B)) tune(B: {262144, 1048576} = 1048576) {
+    let t = r[i*B +: B];
+    r[i*B +: B] = t * sum(t);
+}
+END
+    passes() { "$TILECC" --emit=tir --print-after=settle_knobs -o - "$@" big.tile 2>said >big.tir; } # no LLVM, no ptxas
+    passes -arch=sm_90a
+    grep -q '^big.tile:1:8: warning: `big` has more than 8192 operations for each thread.* \[-Wlong-code\]$' said
+    grep -q '^      = in big\[B=1048576\] sm_90a aligned$' said
+    grep -q '^      = in big\[B=1048576\] sm_90a general$' said
+    for quiet in "-arch=cpu" "-arch=sm_90a -D B=262144" "-arch=sm_90a -Wno-long-code"; do
+        # shellcheck disable=SC2086
+        passes $quiet
+        [ "$(grep -c Wlong-code said)" = 0 ]
+    done
+}
+
+@test "warnings are shown before ptxas is started" {
+    echo 'kernel hides(r: out f32[N]) grid(i: N) { let a = 1.0; if (i > 0) { let a = 2.0; r[i] = a; } }' >hides.tile
+    mkdir -p toolkit/bin
+    printf '#!/bin/sh\n[ -s %s ] && : >%s\nexit 1\n' "$PWD/said" "$PWD/in_time" >toolkit/bin/ptxas
+    chmod +x toolkit/bin/ptxas
+    "$TILECC" -arch=sm_80 --cuda-path="$PWD/toolkit" -o h.o hides.tile 2>said || [ $? = 5 ]
+    [ -e in_time ]
+    [ "$(grep -c Wshadow said)" = 1 ]
+}
+
 @test "R2003: one line for each instance, and the same in info" {
     [ -n "${PTXAS-}" ] || skip "no ptxas"
     "$TILECC" -arch=sm_90a --spec 'product<f16>' -Rpass=instance -o p.o p.tile 2>&1 | grep remark: >log
