@@ -1,7 +1,7 @@
 /* --interpret=CALL: runs one kernel in the interpreter on inputs made here, and prints what it wrote.
  *
- *   CALL = symbol(argument, ...)      view: [extent, ...] or none    scalar: a number, true, false    enum: member or
- * number
+ *   CALL = symbol(argument, ...)      view: [extent, ...] or none    pointer: [elements] or none
+ *                                     scalar: a number, true, false    enum: member or number
  *
  * Every input holds a fixed pattern of small integers, which every element type represents, so that results do not
  * depend on the order of sums; outputs start as unwritten.  With --passes it runs before the passes and behind each of
@@ -105,16 +105,12 @@ static bool refuse(const struct call_parser *parser, const char *problem) {
     return false;
 }
 
-static bool parse_view(struct call_parser *parser, int index) {
-    const struct kernel_parameter *p = &parser->entry->parameters.data[index];
+/* Memory for a view of these extents, filled or, where it is written alone, not. */
+static bool parse_memory(struct call_parser *parser, int index, const struct kernel_parameter *p) {
     struct host_argument *argument = &parser->arguments[index];
-    skip_space(parser);
-    if (strncmp(parser->at, "none", 4) == 0) {
-        parser->at += 4;
-        return p->optional || refuse(parser, arena_printf(parser->compilation->arena, "view %s is NULL", p->name));
-    }
     int64_t elements;
-    if (p->pointer_elements) return fail(parser, "pointers cannot be given, so not", p->name);
+    if (p->kind == KERNEL_VIEW && p->pointer_elements)
+        return fail(parser, "views of pointers cannot be given, so not", p->name);
     if (!parse_extents(parser, p, argument, &elements)) return false;
     size_t size = (size_t)elements * (size_t)ir_element_info[p->element].bits / 8;
     struct interp_memory *memory = &parser->memories[parser->memory_count];
@@ -125,7 +121,31 @@ static bool parse_view(struct call_parser *parser, int index) {
     else fill(p->element, memory->data, elements);
     parser->memory_of[index] = parser->memory_count++;
     argument->data = memory->data;
+    argument->bits = (uint64_t)(uintptr_t)memory->data;
     argument->present = true;
+    return true;
+}
+
+static bool parse_view(struct call_parser *parser, int index) {
+    const struct kernel_parameter *p = &parser->entry->parameters.data[index];
+    skip_space(parser);
+    if (strncmp(parser->at, "none", 4) == 0) {
+        parser->at += 4;
+        return p->optional || refuse(parser, arena_printf(parser->compilation->arena, "view %s is NULL", p->name));
+    }
+    return parse_memory(parser, index, p);
+}
+
+/* Memory of so many elements, from where it points on; none: a null pointer. */
+static bool parse_pointer(struct call_parser *parser, int index) {
+    struct kernel_parameter view = parser->entry->parameters.data[index];
+    struct host_argument *argument = &parser->arguments[index];
+    view.rank = 1;
+    view.optional = true;
+    argument->present = true;
+    skip_space(parser);
+    if (strncmp(parser->at, "none", 4) != 0) return parse_memory(parser, index, &view);
+    parser->at += 4;
     return true;
 }
 
@@ -232,9 +252,10 @@ static bool parse_call(struct call_parser *parser) {
     for (int i = 0; i < parser->entry->parameters.count; i++) {
         enum kernel_parameter_kind kind = parser->entry->parameters.data[i].kind;
         if (i && !accept(parser, ',')) return fail(parser, "no argument for", parser->entry->parameters.data[i].name);
-        if (kind == KERNEL_POINTER)
-            return fail(parser, "pointers cannot be given, so not", parser->entry->parameters.data[i].name);
-        if (!(kind == KERNEL_VIEW ? parse_view(parser, i) : parse_scalar(parser, i))) return false;
+        if (!(kind == KERNEL_VIEW      ? parse_view(parser, i)
+              : kind == KERNEL_POINTER ? parse_pointer(parser, i)
+                                       : parse_scalar(parser, i)))
+            return false;
     }
     if (!accept(parser, ')')) return fail(parser, "an argument too many, or no ')'", NULL);
     return parse_grid(parser) && ((skip_space(parser), !*parser->at) || fail(parser, "something follows", NULL));
@@ -250,6 +271,10 @@ static struct kernel_variant *pick_variant(const struct host_call *call) {
         if (fits && (!variant->predicate || (host_evaluate(call, variant->predicate, &holds) && holds))) return variant;
     }
     return NULL;
+}
+
+static bool has_memory(const struct kernel_parameter *p) {
+    return p->kind == KERNEL_VIEW || p->kind == KERNEL_POINTER;
 }
 
 static void print_element(struct buffer *out, const struct kernel_parameter *p, const struct interp_memory *memory,
@@ -269,9 +294,10 @@ static void print_results(const struct call_parser *parser) {
     for (int i = 0; i < parser->entry->parameters.count; i++) {
         const struct kernel_parameter *p = &parser->entry->parameters.data[i];
         const struct host_argument *argument = &parser->arguments[i];
-        if (p->kind != KERNEL_VIEW || p->direction == KERNEL_IN || !argument->present) continue;
-        int64_t elements = 1, row = p->rank ? argument->extent[p->rank - 1] : 1;
-        for (int d = 0; d < p->rank; d++) elements *= argument->extent[d];
+        if (!has_memory(p) || p->direction == KERNEL_IN || !argument->data) continue;
+        int rank = p->kind == KERNEL_POINTER ? 1 : p->rank;
+        int64_t elements = 1, row = rank ? argument->extent[rank - 1] : 1;
+        for (int d = 0; d < rank; d++) elements *= argument->extent[d];
         if (!elements) buffer_printf(&out, "%s = (empty)\n", p->name);
         for (int64_t k = 0; k < elements && k < ELEMENTS_SHOWN; k++) {
             if (k % row == 0) buffer_printf(&out, "%s%s[%lld] =", k ? "\n" : "", p->name, (long long)(k / row));
@@ -352,7 +378,7 @@ static int64_t first_difference(const struct interpretation *call, int memory, b
     const unsigned char *before = call->after[memory], *now = parser->memories[memory].data;
     enum ir_element element = IR_U8;
     for (int i = 0; i < parser->entry->parameters.count; i++)
-        if (parser->entry->parameters.data[i].kind == KERNEL_VIEW && parser->arguments[i].present &&
+        if (has_memory(&parser->entry->parameters.data[i]) && parser->arguments[i].data &&
             parser->memory_of[i] == memory)
             element = parser->entry->parameters.data[i].element;
     size_t size = (size_t)ir_element_info[element].bits / 8;
@@ -541,6 +567,10 @@ static struct kernel_entry *entry_of(struct arena *arena, const struct ir_functi
         if (type->element == IR_POINTER) {
             parameter.kind = type->kind == IR_VIEW ? KERNEL_VIEW : KERNEL_POINTER;
             parameter.pointer_elements = true;
+            if (parameter.kind == KERNEL_POINTER) {
+                parameter.element = type->pointee;
+                parameter.direction = type->pointee_const ? KERNEL_IN : KERNEL_INOUT;
+            }
         }
         vector_push(arena, &entry->parameters, parameter);
     }

@@ -16,9 +16,10 @@ static struct value lost_value(struct elaborator *e, struct location at) {
 /* Names do not pass through an import: whether a file imported by one that `file` imports declares it. */
 static const struct global *declared_behind_import(const struct file_scope *file, const char *name) {
     for (int i = 0; i < file->opened.count; i++)
-        for (int k = 0; k < file->opened.data[i]->opened.count; k++)
-            for (const struct global *g = file->opened.data[i]->opened.data[k]->first; g; g = g->next)
-                if (g->name == name && g->declaration->kind != DECLARATION_KERNEL) return g;
+        for (int k = 0; k < file->opened.data[i]->opened.count; k++) {
+            const struct global *g = name_table_find(&file->opened.data[i]->opened.data[k]->names, name);
+            if (g && g->declaration->kind != DECLARATION_KERNEL) return g;
+        }
     return NULL;
 }
 
@@ -216,9 +217,10 @@ static struct value view_pointer(struct elaborator *e, const struct view_value *
 
 static void note_behind_module(struct elaborator *e, struct diagnostic *d, const struct file_scope *module,
                                const char *name) {
-    for (int i = 0; i < module->opened.count; i++)
-        for (const struct global *g = module->opened.data[i]->first; g; g = g->next)
-            if (g->name == name) note_import(e, d, g);
+    for (int i = 0; i < module->opened.count; i++) {
+        const struct global *g = name_table_find(&module->opened.data[i]->names, name);
+        if (g) note_import(e, d, g);
+    }
 }
 
 static struct value elaborate_member(struct elaborator *e, const struct ast_expression *expression) {

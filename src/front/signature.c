@@ -536,8 +536,10 @@ static bool evaluate_extent(struct elaborator *e, struct entry_plan *plan, int p
     struct value v = elaborate_value(e, x);
     if (value_is_error(v)) return false;
     if (v.kind == VALUE_INTEGER) {
-        if (v.integer < 0 || v.integer > INT32_MAX) {
-            front_report(e, DIAGNOSTIC_E0502, x->at, "an extent is between 0 and 2^31 - 1");
+        if (v.integer < 0 || v.integer > (parameter->huge ? INT64_MAX : INT32_MAX)) {
+            front_report(e, DIAGNOSTIC_E0502, x->at,
+                         parameter->huge ? "an extent is between 0 and 2^63 - 1"
+                                         : "an extent is between 0 and 2^31 - 1; that of a `huge` view may be more");
             return false;
         }
         parameter->static_extent[k] = (int64_t)v.integer;

@@ -189,3 +189,21 @@ END
     expect 2 tilecc --interpret='u(1.5, 0, [1], [2])' u.tile
     contains "not a value for 'a'"
 }
+
+@test "pointers are given by the elements behind them" {
+    cat >p.tile <<'END'
+kernel walk(n: i64, from: *const i32, to: *i32, maybe: *f32) grid(i: n) {
+    store(to + i, load(from + (n - 1 - i)) * 10);
+    if (maybe != null) store(maybe + i, 1.0);
+}
+END
+    expect 0 tilecc --interpret='walk(3, [3], [4], none)' p.tile # -2 5 1
+    [ "$output" = 'to[0] = 10 50 -20 -3' ]
+    expect 0 tilecc --interpret='walk(3, [3], [3], [5])' --passes=inline,simplify,cse,dce p.tile
+    [ "$output" = $'to[0] = 10 50 -20\nmaybe[0] = 1 1 1 -3 4' ]
+    expect 1 tilecc --interpret='walk(3, [2], [3], none)' p.tile
+    contains "p.tile:2:19: instance 0: reads memory that no argument owns"
+    expect 0 tilecc --interpret='rows_f32([4, 5], [3], [3, 5], [15], 7)' "$SRCDIR/examples/rows.tile"
+    contains "out[0] ="
+    contains "p[0] ="
+}
