@@ -73,6 +73,11 @@ static void build_check(struct elaborator *e, struct ir_value *condition, const 
 /* Whether code can be made here: not inside a function that is applied element by element. */
 static bool can_report(const struct elaborator *e) { return e->report && e->entry && !e->in_map; }
 
+void check_build(struct elaborator *e, struct value condition, const char *text, struct location at) {
+    bool wanted = e->front->options->check_asserts && can_report(e) && condition.kind == VALUE_RUN;
+    if (wanted && condition.run->type->rank == 0) build_check(e, condition.run, text, at);
+}
+
 struct value build_assume(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
     const struct ast_expression *said = call->expression->arguments.data[0]->value;

@@ -79,7 +79,14 @@ static bool match_extent(struct matching *m, const struct ast_expression *writte
     }
     struct value wanted = elaborate_value(e, written);
     if (value_is_error(wanted)) return false;
-    if (wanted.kind != VALUE_INTEGER || given.kind != VALUE_INTEGER || wanted.integer == given.integer) return true;
+    if (wanted.kind != VALUE_INTEGER || given.kind != VALUE_INTEGER) { /* of a view: known when running */
+        if ((wanted.kind == VALUE_RUN || wanted.kind == VALUE_INTEGER) && e->report)
+            check_build(e, operate_binary(e, OPERATOR_EQUAL, given, wanted, given.at),
+                        arena_printf(e->arena, "extent `%s` of parameter `%s` of `%s`", front_source(e, written),
+                                     parameter, m->declaration->name.text), given.at);
+        return true;
+    }
+    if (wanted.integer == given.integer) return true;
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0302, given.at,
                                         "parameter `%s` of `%s` has the extent `%s`, which is %lld here, not %lld",
                                         parameter, m->declaration->name.text, front_source(e, written),

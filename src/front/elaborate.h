@@ -239,6 +239,8 @@ struct value tile_index(struct elaborator *e, struct value base, const struct as
 struct value call_function(struct elaborator *e, struct global *function, const struct ast_expression *call);
 struct value call_with_values(struct elaborator *e, struct global *function, int count, struct value *arguments,
                               struct location at);
+/* With --checks: reports where the condition, known only when running, does not hold. */
+void check_build(struct elaborator *e, struct value condition, const char *text, struct location at);
 struct value call_builtin(struct elaborator *e, const struct builtin *builtin, const struct ast_expression *call);
 const struct builtin *builtin_find(const char *name);
 const char *builtin_nearest(const char *name, int *distance);

@@ -47,3 +47,13 @@
     [ "$status" = 1 ]
     [ "$(printf '%s\n' "$output" | grep -c ' error: ')" = 20 ]
 }
+
+@test "R2002: a noinline function is inlined, and -Rpass says so" {
+    echo 'noinline fn twice(x: f32) -> f32 = x + x; kernel k(x: inout f32[N]) grid(i: N) { x[i] = twice(x[i]); }' \
+        > "$BATS_TEST_TMPDIR/n.tile"
+    run "$TILECC" -fsyntax-only -Rpass "$BATS_TEST_TMPDIR/n.tile"
+    [ "$status" = 0 ]
+    [[ $output == *'n.tile:1:89: remark: the call of `twice` is inlined although it is `noinline` [R2002]'* ]]
+    run "$TILECC" -fsyntax-only "$BATS_TEST_TMPDIR/n.tile"
+    [ -z "$output" ]
+}

@@ -95,3 +95,20 @@ END
 @test "an example with checks" {
     "$TILECC" -arch=cpu,sm_90a --checks --dryrun "$SRCDIR/examples/saxpy.tile"
 }
+
+@test "extents that a function writes for a view are checked where they are known only when running" {
+    cat >extents.tile <<'END'
+fn square(m: in f32[R, R]) -> i64 = R * 100 + m.extent[1];
+fn four(m: in f32[4, C]) -> i64 = C;
+kernel extents(y: in f32[M, L], r: out i64[2]) grid(i: 1) { r[0] = square(y); r[1] = four(y); }
+END
+    said() { run "$TILECC" "$@" extents.tile; }
+    said --checks --interpret='extents([4, 4], [2])'
+    [ "$output" = 'r[0] = 404 4' ]
+    said --checks --interpret='extents([4, 5], [2])'
+    [[ $output == *'extents.tile:3:75: instance 0: extent `R` of parameter `m` of `square` does not hold' ]]
+    said --checks --interpret='extents([3, 3], [2])'
+    [[ $output == *'extents.tile:3:91: instance 0: extent `4` of parameter `m` of `four` does not hold' ]]
+    said --interpret='extents([4, 5], [2])'
+    [ "$output" = 'r[0] = 405 5' ]
+}
