@@ -20,6 +20,8 @@
  * Right as the program is still sequential: what is written to a buffer is complete before it is read (wait, barrier)
  * and read before it is written again (dot_wait; insert_barriers).  Loops side by side use one buffer in turn. */
 #include "base/plant.h"
+#include "ir/alias.h"
+#include "passes/loop_plan.h"
 #include "passes/memory_access.h"
 #include "passes/layout_rules.h"
 #include "passes/pass.h"
@@ -27,7 +29,10 @@
 #include "passes/rewrite.h"
 #include "passes/stage_copy.h"
 
-enum { SHARED_SLACK = 8192 }; /* for scratch of other operations */
+enum {
+    SHARED_SLACK = 8192, /* for scratch of other operations */
+    MOST_REGISTERS = 255 /* of a thread */
+};
 
 struct ring {
     struct ir_value *buffer;
@@ -367,6 +372,54 @@ static struct ir_value *start_from_nothing(struct staging *s, struct ir_operatio
     return ir_constant_int(&builder, ir_type_scalar(s->function->module->context, IR_BOOL), 0);
 }
 
+/* ---- factors that wait in registers ---- */
+
+static bool is_clobbered_before(const struct ir_operation *load, const struct ir_operation *dot)
+{
+    if (alias_is_settled(load->block->function, load->operands[0]))
+        return false;
+    for (const struct ir_operation *op = load->next; op && op != dot; op = op->next)
+        if (alias_clobbers(op, load))
+            return true;
+    return false;
+}
+
+/* One use, by the product or by what turns or converts for it alone. */
+static bool is_for_product_alone(const struct ir_operation *op, const struct ir_operation *dot)
+{
+    const struct ir_use *use = op->results[0]->uses;
+    if (!use || use->next)
+        return false;
+    bool passes_on = use->user->opcode == OP_CONVERT_LAYOUT || use->user->opcode == OP_PERMUTE;
+    return use->user == dot || (passes_on && use->user->block == dot->block && is_for_product_alone(use->user, dot));
+}
+
+static void move_to_product(struct ir_operation *op, struct ir_operation *dot)
+{
+    for (struct ir_operation *next; op != dot; op = next) {
+        next = op->results[0]->uses->user;
+        ir_move_before(op, dot);
+    }
+}
+
+/* Loads of factors that go through registers come after the product in front, where all that the block loads at its top
+ * does not fit into registers beside its sums:
+ *
+ *     load a, b, c, d    store a, b    dot    store c, d    dot
+ * becomes
+ *     load a, b    store a, b    dot    load c, d    store c, d    dot */
+static void load_later(struct staging *s, struct ir_operation *dot, const struct plan *plan)
+{
+    if (loop_plan_pressure(s->context->arena, dot->block) <= MOST_REGISTERS)
+        return;
+    for (int i = 0; i < 2; i++) {
+        struct ir_operation *load = plan[i].source.origin->definition;
+        if (plan[i].how == STORE && load && load->opcode == OP_LOAD && load->block == dot->block &&
+            is_for_product_alone(load, dot) && !is_clobbered_before(load, dot))
+            move_to_product(load, dot);
+    }
+}
+
 /* ---- products ---- */
 
 static void give_up(struct staging *s, struct ir_operation *dot, const char *reason)
@@ -408,6 +461,7 @@ static void stage(struct staging *s, struct ir_operation *dot)
     if (!pass_fuel(s->context))
         return;
     struct ir_value *operands[4], *tokens[2];
+    load_later(s, dot, plan);
     for (int i = 0; i < 2; i++)
         operands[i] = bring_factor(s, dot, i, &plan[i], &tokens[i]);
     struct ir_builder builder = rewrite_before(dot);
