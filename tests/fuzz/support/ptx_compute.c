@@ -459,6 +459,23 @@ static bool convert(const struct ptx_instruction *in, const uint64_t *v, uint64_
 
 /* ---- all ---- */
 
+/* f16x2 and bf16x2: each half for itself. */
+static bool compute_pair(const struct ptx_instruction *in, const uint64_t *v, uint64_t *out)
+{
+    struct ptx_instruction one = *in;
+    one.type = (struct ptx_type){in->type.kind == 'F' ? 'f' : 'y', 16};
+    *out = 0;
+    for (int i = 0; i < 2; i++) {
+        uint64_t halves[4] = {0}, result;
+        for (int operand = 0; operand + 1 < in->operand_count && operand < 4; operand++)
+            halves[operand] = v[operand] >> 16 * i & 0xffff;
+        if (!compute_float(&one, halves, &result))
+            return false;
+        *out |= (result & 0xffff) << 16 * i;
+    }
+    return true;
+}
+
 bool ptx_compute(const struct ptx_instruction *in, const uint64_t *v, uint64_t *out)
 {
     bool known = true;
@@ -469,6 +486,8 @@ bool ptx_compute(const struct ptx_instruction *in, const uint64_t *v, uint64_t *
     case PTX_cvta: case PTX_mov: *out = v[0]; return true;
     default: break;
     }
+    if (in->type.kind == 'F' || in->type.kind == 'Y')
+        return compute_pair(in, v, out);
     return in->type.kind == 'f' || in->type.kind == 'y' ? compute_float(in, v, out) : compute_integer(in, v, out);
 }
 
