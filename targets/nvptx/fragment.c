@@ -77,6 +77,23 @@ static void load_matrices(struct lowering *l, struct fragment *f, int group) {
             count == 1 ? all : LLVMBuildExtractValue(l->builder, all, (unsigned)i, "");
 }
 
+LLVMValueRef fragment_address_of(struct lowering *l, struct fragment *f, int group, int64_t *constant) {
+    return address_of(l, f, group << f->row_bits, constant);
+}
+
+const char *fragment_load_text(struct lowering *l, const struct fragment *f, int group, char letter, int address,
+                               int64_t constant) {
+    struct buffer names = {0};
+    for (int i = 0; i < 1 << f->matrix_bits; i++)
+        buffer_printf(&names, "%s%%%c%d", i ? ", " : "", letter, (group << f->matrix_bits) + i);
+    const char *words[5] = {arena_printf(l->arena, "%d", 1 << f->matrix_bits), f->transposed ? ".trans" : "",
+                            names.data, arena_printf(l->arena, "$%d", address),
+                            arena_printf(l->arena, "%lld", (long long)constant)};
+    const char *text = ptx_words(l, PTX_LDMATRIX, words);
+    buffer_free(&names);
+    return text;
+}
+
 /* Elements, element 0 lowest, as one word. */
 static LLVMValueRef pack(struct lowering *l, const struct fragment *f, const LLVMValueRef *values) {
     LLVMBuilderRef b = l->builder;

@@ -4,7 +4,10 @@
  * The accumulator lies in layout_mma_accumulator of some grid of warps, the factors are tiles in layout_mma_operand of
  * the same grid or buffers that are read in it.  Which register goes where is asked of the layouts, for the thread in
  * lane 0 of warp 0: all threads are alike.  Fragments are asked for some products ahead, so that shared memory and the
- * tensor core work at the same time and few registers wait. */
+ * tensor core work at the same time and few registers wait.
+ *
+ * LLVM's time goes by texts and their operands: a text is some products.  Where fragments are rows in shared memory that
+ * are taken as they are, the text loads them, too, into registers that LLVM never sees. */
 #include "base/plant.h"
 #include "targets/nvptx/fragment.h"
 #include "targets/nvptx/mma_form.h"
@@ -12,12 +15,20 @@
 #include <string.h>
 
 enum {
-    AHEAD = 16,               /* products: a text; more than the latency of shared memory */
-    BLOCKS = 4, STEPS = 4,    /* most of one text: LLVM's time goes by texts and their registers */
+    AHEAD = 16,               /* products: a piece; more than the latency of shared memory */
+    BLOCKS = 4, STEPS = 4,    /* most of a piece */
     REGISTERS = 4, WORDS = 6, /* of an instruction: of its sum; most of its factors */
+    SPAN = 8,                 /* most blocks of a text whose ldmatrix stand in it; what its sums take grows with their
+                                 square */
 };
 
-struct factor { struct fragment fragment; LLVMValueRef *made[MMA_FORMS]; };
+struct factor {
+    struct fragment fragment;
+    LLVMValueRef *made[MMA_FORMS];
+    int *number;                     /* of the word at an element, by a quarter of the element's number; -1: not asked */
+    bool inside;                     /* its words are registers of the text */
+    bool *loaded;                    /* then: by ldmatrix, whether it is written */
+};
 
 struct product {
     const struct ir_operation *operation;
@@ -52,6 +63,9 @@ static void open_factor(struct lowering *l, const struct ir_operation *operation
     if (!layout) die("no operand layout of mma for %d x %d", extent[0], extent[1]);
     fragment_open(l, value, layout, &factor->fragment);
     for (int form = 0; form < MMA_FORMS; form++) factor->made[form] = value_array(l, factor->fragment.words);
+    factor->number = ARENA_ARRAY(l->arena, int, extent[0] * extent[1] / 4);
+    for (int i = 0; i < extent[0] * extent[1] / 4; i++) factor->number[i] = -1;
+    factor->loaded = ARENA_ARRAY(l->arena, bool, factor->fragment.words);
 }
 
 /* The register that holds an element in lane 0 of warp 0. */
@@ -91,48 +105,78 @@ static void order_blocks(struct product *p) {
         }
 }
 
-static LLVMValueRef word_at(struct lowering *l, struct factor *f, enum mma_form form, int row, int column) {
-    int number = register_at(f->fragment.layout, row, column) >> f->fragment.word_bits;
+/* Words begin at multiples of 4 elements. */
+static int number_at(const struct factor *f, int row, int column) {
+    int *number = &f->number[(row * (int)f->fragment.value->type->extent[1] + column) / 4];
+    if (*number < 0) *number = register_at(f->fragment.layout, row, column) >> f->fragment.word_bits;
+    return *number;
+}
+
+/* Numbers of the words of a block of a factor at k, in the instruction's order: rows g, g + 8 of A, then the second
+ * half of k. */
+static int gather_words(const struct product *p, int operand, int at, int k, int *numbers) {
+    const struct factor *f = &p->factor[operand];
+    int half = (PLANTED(nvptx_mma_second_half_of_k) ? 8 : 16) / value_bytes(f->fragment.element);
+    int halves = p->by.reach > half ? 2 : 1, count = 0;
+    for (int h = 0; h < halves; h++)
+        for (int row = 0; row < (operand == 0 ? 16 : 8); row += 8)
+            numbers[count++] = operand == 0 ? number_at(f, at + row, k + h * half) : number_at(f, k + h * half, at);
+    return count;
+}
+
+/* Products that LLVM sees as one text.  Its operands: the sums' registers, then words and addresses, each named once,
+ * then the sums again, tied to the first. */
+struct text {
+    struct buffer body, constraints;
+    LLVMTypeRef *members;
+    LLVMValueRef *inputs;
+    int *places;                     /* registers of the accumulator */
+    int sums, words;
+};
+
+static int number_operand(struct text *t, LLVMValueRef value) {
+    for (int i = t->words - 1; i >= 0; i--)
+        if (t->inputs[i] == value) return t->sums + i;
+    t->inputs[t->words++] = value;
+    return t->sums + t->words - 1;
+}
+
+static LLVMValueRef make_word(struct lowering *l, struct factor *f, enum mma_form form, int number) {
     LLVMValueRef *made = &f->made[form][number];
     if (!*made) *made = mma_form_make(l, f->fragment.element, fragment_word(l, &f->fragment, number), form);
     return *made;
 }
 
-/* The words of a block of a factor at k, in the instruction's order: rows g, g + 8 of A, then the second half of k. */
-static int gather_words(struct lowering *l, struct product *p, int operand, enum mma_form form, int at, int k,
-                        LLVMValueRef *words) {
-    struct factor *f = &p->factor[operand];
-    int half = (PLANTED(nvptx_mma_second_half_of_k) ? 8 : 16) / value_bytes(f->fragment.element);
-    int halves = p->by.reach > half ? 2 : 1, count = 0;
-    for (int h = 0; h < halves; h++)
-        for (int row = 0; row < (operand == 0 ? 16 : 8); row += 8)
-            words[count++] = operand == 0 ? word_at(l, f, form, at + row, k + h * half)
-                                          : word_at(l, f, form, k + h * half, at);
-    return count;
+static void load_inside(struct lowering *l, struct text *t, struct factor *f, char letter, int number) {
+    int group = number >> f->fragment.matrix_bits;
+    if (f->loaded[group]) return;
+    f->loaded[group] = true;
+    int64_t constant;
+    LLVMValueRef address = fragment_address_of(l, &f->fragment, group, &constant);
+    const char *text = fragment_load_text(l, &f->fragment, group, letter, number_operand(t, address), constant);
+    buffer_printf(&t->body, "\n\t%s", text);
 }
 
 /* Asks for the words of a product, so that they are on their way. */
-static void fetch_words(struct lowering *l, struct product *p, const struct place *place) {
-    LLVMValueRef words[4];
-    for (int operand = 0; operand < 2; operand++)
-        gather_words(l, p, operand, MMA_AS_IT_IS, p->block[place->block][operand], place->step * p->by.reach, words);
+static void fetch_words(struct lowering *l, struct product *p, struct text *t, const struct place *place) {
+    int numbers[4];
+    for (int operand = 0; operand < 2; operand++) {
+        struct factor *f = &p->factor[operand];
+        int count = gather_words(p, operand, p->block[place->block][operand], place->step * p->by.reach, numbers);
+        for (int i = 0; i < count; i++) {
+            if (f->inside) load_inside(l, t, f, "ab"[operand], numbers[i]);
+            else make_word(l, f, MMA_AS_IT_IS, numbers[i]);
+        }
+    }
 }
 
-/* Products that LLVM sees as one text: of some blocks at some steps of k, step by step.  Its operands: the sums'
- * registers, then words, each named once, then the sums again, tied to the first. */
-struct text {
-    struct buffer body, constraints;
-    LLVMTypeRef members[REGISTERS * BLOCKS];
-    LLVMValueRef inputs[WORDS * BLOCKS * STEPS + REGISTERS * BLOCKS];
-    int places[REGISTERS * BLOCKS]; /* registers of the accumulator */
-    int sums, words;
-};
-
-static int number_word(struct text *t, LLVMValueRef word) {
-    for (int i = 0; i < t->words; i++)
-        if (t->inputs[i] == word) return t->sums + i;
-    t->inputs[t->words++] = word;
-    return t->sums + t->words - 1;
+static void put_words(struct lowering *l, struct text *t, struct factor *f, char letter, enum mma_form form, int count,
+                      const int *numbers) {
+    for (int i = 0; i < count; i++) {
+        if (f->inside) buffer_printf(&t->body, "%%%c%d", letter, numbers[i]);
+        else buffer_printf(&t->body, "$%d", number_operand(t, make_word(l, f, form, numbers[i])));
+        if (i + 1 < count) buffer_puts(&t->body, ", ");
+    }
 }
 
 /* mma… {$0, $1, $2, $3}, {$16, $17, $18, $19}, {$20, $21}, {$0, $1, $2, $3}; */
@@ -142,13 +186,12 @@ static void write_product(struct lowering *l, struct product *p, struct text *t,
     const char *sums = arena_printf(l->arena, "{$%d, $%d, $%d, $%d}", sum, sum + 1, sum + 2, sum + 3);
     buffer_printf(&t->body, "%s%s %s", t->body.size ? "\n\t" : "", ptx_words(l, PTX_MMA, name), sums);
     for (int operand = 0; operand < 2; operand++) {
-        LLVMValueRef words[WORDS];
-        int count = 0;
-        for (int i = 0; i < taken->count; i++)
-            count += gather_words(l, p, operand, taken->form[operand][i], p->block[place->block][operand],
-                                  place->step * p->by.reach, words + count);
-        for (int i = 0; i < count; i++)
-            buffer_printf(&t->body, "%s$%d", i == 0 ? ", {" : ", ", number_word(t, words[i]));
+        int numbers[WORDS];
+        int count = gather_words(p, operand, p->block[place->block][operand], place->step * p->by.reach, numbers);
+        for (int i = 0; i < taken->count; i++) {
+            buffer_puts(&t->body, i == 0 ? ", {" : ", ");
+            put_words(l, t, &p->factor[operand], "ab"[operand], taken->form[operand][i], count, numbers);
+        }
         buffer_puts(&t->body, "}");
     }
     buffer_printf(&t->body, ", %s;", sums);
@@ -156,34 +199,43 @@ static void write_product(struct lowering *l, struct product *p, struct text *t,
 
 static void write_place(struct lowering *l, struct product *p, struct text *t, int number, const struct place *place) {
     const int *at = p->block[place->block];
-    for (int i = 0; i < REGISTERS; i++)
+    for (int i = 0; i < REGISTERS && t->places[REGISTERS * number + i] < 0; i++)
         t->places[REGISTERS * number + i] = register_at(p->layout, at[0] + (i / 2) * 8, at[1] + i % 2);
     for (int i = 0; i < p->by.count; i++)
         write_product(l, p, t, REGISTERS * number, place, &p->by.words[i]);
 }
 
+static struct text text_open(struct lowering *l, const struct product *p, int blocks, int instructions) {
+    int sums = REGISTERS * blocks, words = WORDS * instructions;
+    struct text t = {.sums = sums};
+    if (p->factor[0].inside || p->factor[1].inside) words = p->factor[0].fragment.words + p->factor[1].fragment.words;
+    t.members = ARENA_ARRAY(l->arena, LLVMTypeRef, sums);
+    t.inputs = value_array(l, words + sums);
+    t.places = ARENA_ARRAY(l->arena, int, sums);
+    for (int i = 0; i < sums; i++) t.places[i] = -1;
+    return t;
+}
+
 /* A sum is written while words are still to be read ("&"). */
-static void multiply_together(struct lowering *l, struct product *p, const struct place *place, int count,
-                              int blocks) {
-    bool whole = !strcmp(p->by.sum, "s32");
-    struct text t = {.sums = REGISTERS * blocks};
-    for (int i = 0; i < count; i++) write_place(l, p, &t, i % blocks, &place[i]);
-    for (int i = 0; i < t.sums; i++) {
-        t.members[i] = whole ? l->i32 : l->f32;
-        buffer_printf(&t.constraints, "%s=&%s", i ? "," : "", whole ? "r" : "f");
+static void text_close(struct lowering *l, struct product *p, struct text *t) {
+    bool whole = !strcmp(p->by.sum, "s32"), loads = p->factor[0].inside || p->factor[1].inside;
+    for (int i = 0; i < t->sums; i++) {
+        t->members[i] = whole ? l->i32 : l->f32;
+        buffer_printf(&t->constraints, "%s=&%s", i ? "," : "", whole ? "r" : "f");
     }
-    for (int i = 0; i < t.words; i++) buffer_puts(&t.constraints, ",r");
-    for (int i = 0; i < t.sums; i++) {
-        t.inputs[t.words + i] = p->out[t.places[i]];
-        buffer_printf(&t.constraints, ",%d", i);
+    for (int i = 0; i < t->words; i++) buffer_puts(&t->constraints, ",r");
+    for (int i = 0; i < t->sums; i++) {
+        t->inputs[t->words + i] = p->out[t->places[i]];
+        buffer_printf(&t->constraints, ",%d", i);
     }
-    LLVMTypeRef type = LLVMStructTypeInContext(l->context, t.members, (unsigned)t.sums, false);
-    const char *both[2] = {t.body.data, t.constraints.data};
-    LLVMValueRef all = ptx_emit(l, PTX_MMA_TOGETHER, type, t.inputs, t.words + t.sums, both);
-    for (int i = 0; i < t.sums; i++)
-        p->out[t.places[i]] = LLVMBuildExtractValue(l->builder, all, (unsigned)i, "");
-    buffer_free(&t.body);
-    buffer_free(&t.constraints);
+    LLVMTypeRef type = LLVMStructTypeInContext(l->context, t->members, (unsigned)t->sums, false);
+    const char *both[2] = {t->body.data, t->constraints.data};
+    enum ptx_row row = loads ? PTX_MMA_LOADING : PTX_MMA_TOGETHER;
+    LLVMValueRef all = ptx_emit(l, row, type, t->inputs, t->words + t->sums, both);
+    for (int i = 0; i < t->sums; i++)
+        p->out[t->places[i]] = LLVMBuildExtractValue(l->builder, all, (unsigned)i, "");
+    buffer_free(&t->body);
+    buffer_free(&t->constraints);
 }
 
 static int steps_together(const struct product *p) { return p->by.count < STEPS ? STEPS / p->by.count : 1; }
@@ -199,14 +251,43 @@ static struct place *order_products(struct lowering *l, const struct product *p)
     return order;
 }
 
+/* Whether ldmatrix writes registers that only texts know: every word of a buffer is a row's and taken as it is. */
+static bool choose_inside(struct product *p) {
+    const struct mma_words *words = p->by.words;
+    bool some = false;
+    for (int operand = 0; operand < 2; operand++) {
+        struct factor *f = &p->factor[operand];
+        bool as_it_is = p->by.count == 1 && words->count == 1 && words->form[operand][0] == MMA_AS_IT_IS;
+        f->inside = as_it_is && f->fragment.value->type->kind == IR_BUFFER && f->fragment.rows;
+        some = some || f->inside;
+    }
+    return some;
+}
+
+/* { .reg .b32 %a<64>; .reg .b32 %b<32>;     The last text ends the scope. */
+static void declare_words(struct product *p, struct buffer *out) {
+    buffer_puts(out, "{");
+    for (int operand = 0; operand < 2; operand++)
+        if (p->factor[operand].inside)
+            buffer_printf(out, " .reg .b32 %%%c<%d>;", "ab"[operand], p->factor[operand].fragment.words);
+}
+
 static void multiply(struct lowering *l, struct product *p) {
     const struct place *order = order_products(l, p);
     int all = p->steps * p->blocks, fetched = 0;
+    bool inside = choose_inside(p);
+    struct text t = {0};
     for (int done = 0, together; done < all; done += together) {
-        int blocks = (int)int64_min(BLOCKS, p->blocks - order[done].block);
+        int first = order[done].block, blocks = (int)int64_min(BLOCKS, p->blocks - first);
         together = blocks * (int)int64_min(steps_together(p), p->steps - order[done].step);
-        for (; fetched < all && fetched < done + together + AHEAD; fetched++) fetch_words(l, p, &order[fetched]);
-        multiply_together(l, p, order + done, together, blocks);
+        if (inside && first % SPAN == 0) t = text_open(l, p, (int)int64_min(SPAN, p->blocks - first), 0);
+        if (inside && done == 0) declare_words(p, &t.body);
+        for (; fetched < all && fetched < done + together + AHEAD; fetched++) fetch_words(l, p, &t, &order[fetched]);
+        if (!inside) t = text_open(l, p, blocks, together * p->by.count);
+        for (int i = done; i < done + together; i++)
+            write_place(l, p, &t, order[i].block - (inside ? first / SPAN * SPAN : first), &order[i]);
+        if (inside && done + together == all) buffer_puts(&t.body, " }");
+        if (!inside || (first + blocks) % SPAN == 0 || first + blocks == p->blocks) text_close(l, p, &t);
     }
 }
 
