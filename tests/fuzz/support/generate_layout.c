@@ -1,7 +1,8 @@
 /* Random kernels whose tiles have layouts already, written as text: what code for a GPU makes of layouts that passes
  * seldom or never choose.
  *
- * An instance, which is the only one, loads a tile in a random layout and converts, permutes, reduces and broadcasts it.
+ * An instance, which is the only one, loads a tile in a random layout and converts, permutes, reshapes, cuts, reduces and
+ * broadcasts it; what is permuted, reshaped or cut may lie in other threads than its source.
  * Extents have odd factors, which lie in registers or across groups of warps, and lanes, warps and groups hold copies.
  * Columns of layouts are single bits, as in all that passes make, or mixed; where tiles are reduced, single bits.
  * Numbers are small integers; sums of them are exact, and what is not exact in a narrow element is its greatest or
@@ -195,7 +196,64 @@ static void permute(struct layout_program *p)
     }
     p->layout = layout_permute(p->table, p->layout, order);
     p->shape = turned;
+    if (chance(p, 40)) /* other threads hold it */
+        p->layout = random_layout(p, &p->shape, p->plain);
     buffer_printf(&p->body, ") %%v%d : %s\n", p->value, type_text(p, p->element, &p->shape, p->layout));
+    p->value = n;
+}
+
+/* In one dimension, or with one more, or two swapped without a move: in row-major order the elements stay. */
+static void reshape(struct layout_program *p)
+{
+    struct shape old = p->shape, made = {.rank = 1, .extent = {1}};
+    const struct layout *before = p->layout;
+    int n = p->next++;
+    if (old.rank > 1 && chance(p, 50)) {
+        for (int d = 0; d < old.rank; d++)
+            made.extent[0] *= old.extent[d];
+    } else if (old.rank > 1) {
+        made = old;
+        made.extent[0] = old.extent[1];
+        made.extent[1] = old.extent[0];
+    } else if (old.extent[0] % 4 == 0) {
+        made = (struct shape){2, {old.extent[0] / 4, 4}};
+    } else {
+        return;
+    }
+    p->layout = NULL;
+    const struct layout *layout = random_layout(p, &made, p->plain);
+    if (!layout) {
+        p->layout = before;
+        return;
+    }
+    p->shape = made;
+    p->layout = layout;
+    buffer_printf(&p->body, "%%v%d = reshape %%v%d : %s\n", n, p->value, type_text(p, p->element, &made, layout));
+    p->value = n;
+}
+
+/* Half of a dimension. */
+static void extract(struct layout_program *p)
+{
+    int axis = random_below(&p->random, p->shape.rank), n = p->next;
+    struct shape half = p->shape;
+    const struct layout *before = p->layout;
+    if (half.extent[axis] % 2)
+        return;
+    half.extent[axis] /= 2;
+    p->layout = NULL;
+    const struct layout *layout = random_layout(p, &half, p->plain);
+    if (!layout) {
+        p->layout = before;
+        return;
+    }
+    p->next++;
+    buffer_printf(&p->body, "%%v%d = extract start(", n);
+    for (int d = 0; d < half.rank; d++)
+        buffer_printf(&p->body, "%s%d", d ? ", " : "", d == axis && chance(p, 50) ? half.extent[d] : 0);
+    p->shape = half;
+    p->layout = layout;
+    buffer_printf(&p->body, ") %%v%d : %s\n", p->value, type_text(p, p->element, &half, layout));
     p->value = n;
 }
 
@@ -351,8 +409,12 @@ void fuzz_generate_layout(struct buffer *out, uint64_t seed)
             convert(p, chance(p, 40));
         else if (dice < 55)
             permute(p);
-        else if (dice < 85)
+        else if (dice < 78)
             reduce(p);
+        else if (dice < 86)
+            reshape(p);
+        else if (dice < 92)
+            extract(p);
         else if (memcmp(&first, &p->shape, sizeof first) == 0)
             combine(p, load(p, input));
     }
