@@ -172,14 +172,15 @@ static bool move_copy(struct rotation *r, struct ir_value *buffer)
     return true;
 }
 
+/* In the loop, by any of its names: these may stand in front of it. */
 static bool used_by_others(const struct rotation *r, const struct ir_value *buffer, const struct ir_operation *than)
 {
-    for (int i = 0; i < r->body.count; i++) {
-        const struct ir_operation *op = r->body.data[i];
-        if (op == than || !ir_uses(op, buffer) || op->opcode == OP_COPY_ASYNC)
-            continue;
-        bool form = op->opcode == OP_BUFFER_PERMUTE || op->opcode == OP_BUFFER_PART;
-        if (!form || used_by_others(r, op->results[0], than))
+    for (const struct ir_use *use = buffer->uses; use; use = use->next) {
+        const struct ir_operation *user = use->user;
+        bool form = user->opcode == OP_BUFFER_PERMUTE || user->opcode == OP_BUFFER_PART;
+        bool other = user != than && user->opcode != OP_COPY_ASYNC;
+        if (form ? used_by_others(r, user->results[0], than)
+                 : other && rewrite_ancestor_in(r->loop->regions[0], user))
             return true;
     }
     return false;
