@@ -57,3 +57,35 @@
     run "$TILECC" -fsyntax-only "$BATS_TEST_TMPDIR/n.tile"
     [ -z "$output" ]
 }
+
+@test "constants: the last that each element takes, and the first that it does not" {
+    cd "$BATS_TEST_TMPDIR"
+    takes() {
+        printf 'kernel k(y: out %s[N]) grid(b: N) {\n    let v: %s = %s;\n    y[b] = v;\n}\n' "$1" "$1" "$2" >k.tile
+        "$TILECC" -fsyntax-only k.tile >log 2>&1
+    }
+    while read -r element last next; do
+        takes "$element" "$last" || { echo "$element: $last is refused"; cat log; return 1; }
+        ! takes "$element" "$next" || { echo "$element: $next is taken"; return 1; }
+    done <<'END'
+i8 127 128
+i8 -128 -129
+u8 255 256
+u8 0 -1
+i16 32767 32768
+i16 -32768 -32769
+u16 65535 65536
+i32 2147483647 2147483648
+i32 -2147483648 -2147483649
+u32 4294967295 4294967296
+i64 9223372036854775807 9223372036854775808
+i64 -9223372036854775808 -9223372036854775809
+u64 18446744073709551615 18446744073709551616
+f8e4m3 464 465
+f8e4m3 -464 -465
+f8e5m2 61439 61440
+f16 65519 65520
+f16 -65519 -65520
+f32 3.4028235677973362e38 3.4028235677973367e38
+END
+}
