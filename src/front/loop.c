@@ -154,12 +154,22 @@ static bool scan_loop(struct elaborator *e, const struct ast_statement *statemen
 
 struct bounds { struct value from, to, step; bool multiply; };
 
+/* The variable of a range is i64, which does not hold each u64. */
+static bool is_signed_enough(struct elaborator *e, struct value bound) {
+    if (bound.kind != VALUE_RUN || bound.run->type->rank > 0 || bound.run->type->element != IR_U64) return true;
+    front_report(e, DIAGNOSTIC_E0305, bound.at,
+                 "the variable of a range is i64, and u64 does not become that by itself; write `i64(...)`");
+    return false;
+}
+
 static bool read_bounds(struct elaborator *e, const struct ast_range *range, struct bounds *bounds) {
     bounds->from = elaborate_value(e, range->from);
     bounds->to = elaborate_value(e, range->to);
     bounds->step = range->step ? elaborate_value(e, range->step) : value_integer(1, range->at);
     bounds->multiply = range->step_multiplies;
     if (value_is_error(bounds->from) || value_is_error(bounds->to) || value_is_error(bounds->step)) return false;
+    if (!is_signed_enough(e, bounds->from) || !is_signed_enough(e, bounds->to) || !is_signed_enough(e, bounds->step))
+        return false;
     if (bounds->step.kind == VALUE_INTEGER &&
         (bounds->step.integer == 0 || (bounds->multiply && bounds->step.integer < 2))) {
         front_report(e, DIAGNOSTIC_E0507, range->at,
@@ -228,17 +238,19 @@ struct while_loop {
     struct carried *carried;
     struct bounds bounds;           /* of a `for` */
     struct ir_value *low, *high, *step;
-    struct ir_value *limit;         /* of a `for` whose step multiplies: beyond it the product is too large */
+    struct ir_value *highest, *lowest; /* of a `for` whose step multiplies: what still has a product */
     struct binding turn;            /* of a `for`: the variable */
     bool breaks;
 };
 
-/* The variable of a `for` in the next turn: the bound, which ends the loop, where the type does not have it.  The limit
- * of a step that multiplies stands before the loop. */
+/* The variable of a `for` in the next turn: the bound, which ends the loop, where the type does not have it.  The
+ * limits of a step that multiplies stand before the loop. */
 static struct ir_value *next_turn(struct elaborator *e, const struct while_loop *w, struct ir_value *turn) {
     struct ir_builder *b = &e->builder;
     struct ir_value *next = ir_binary(b, w->bounds.multiply ? OP_MUL : OP_ADD, turn, w->step), *over;
-    if (w->bounds.multiply) over = ir_compare(b, IR_PREDICATE_GT, turn, w->limit);
+    if (w->bounds.multiply)
+        over = ir_binary(b, OP_OR, ir_compare(b, IR_PREDICATE_GT, turn, w->highest),
+                         ir_compare(b, IR_PREDICATE_LT, turn, w->lowest));
     else {
         bool down = w->bounds.step.kind == VALUE_INTEGER && w->bounds.step.integer < 0;
         over = ir_compare(b, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, next, turn);
@@ -421,9 +433,12 @@ void control_for(struct elaborator *e, const struct ast_statement *statement) {
     w.high = convert_to_index(e, bounds.to, "the end of a range");
     w.step = convert_to_index(e, bounds.step, "the step of a range");
     if (w.low && w.high && w.step) {
-        if (bounds.multiply)
-            w.limit =
-                ir_binary(&e->builder, OP_DIV, ir_constant_int(&e->builder, w.step->type, INT64_MAX), w.step);
+        if (bounds.multiply) {
+            struct ir_value *most = ir_constant_int(&e->builder, w.step->type, INT64_MAX);
+            struct ir_value *least = ir_constant_int(&e->builder, w.step->type, INT64_MIN);
+            w.highest = ir_binary(&e->builder, OP_DIV, most, w.step);
+            w.lowest = ir_binary(&e->builder, OP_DIV, least, w.step);
+        }
         w.turn.name = statement->names.data[0].text;
         w.turn.value = value_run(w.low, statement->at);
         build_while(e, &w);
