@@ -30,6 +30,18 @@ static bool does_not_wrap(const struct ranges *ranges, const struct ir_operation
     return fits && op->results[0]->type->element != IR_U64 && range_within(exact, whole);
 }
 
+/* Whether the cast gives the number that it takes.  Ranges of u64 are those of its bits as i64. */
+static bool keeps_number(const struct ranges *ranges, const struct ir_operation *cast)
+{
+    const struct ir_value *operand = cast->operands[0];
+    enum ir_element from = operand->type->element, to = cast->results[0]->type->element;
+    if (operand->type->kind != IR_TILE || !ir_is_integer(from))
+        return false;
+    struct range range = range_of(ranges, operand);
+    bool whole = from != IR_U64 && to != IR_U64;
+    return (whole || range.low >= 0) && range_within(range, range_of_element(to));
+}
+
 struct linear linear_of(const struct ranges *ranges, const struct ir_value *value)
 {
     struct linear plain = {value, 1, 0};
@@ -39,9 +51,7 @@ struct linear linear_of(const struct ranges *ranges, const struct ir_value *valu
         return (struct linear){NULL, 0, number};
     if (!op)
         return plain;
-    if (op->opcode == OP_CAST && op->operands[0]->type->kind == IR_TILE &&
-        ir_is_integer(op->operands[0]->type->element) &&
-        range_within(range_of(ranges, op->operands[0]), range_of_element(value->type->element)))
+    if (op->opcode == OP_CAST && keeps_number(ranges, op))
         return linear_of(ranges, op->operands[0]);
     if ((op->opcode != OP_ADD && op->opcode != OP_SUB && op->opcode != OP_MUL) || !does_not_wrap(ranges, op))
         return plain;

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "ir/analysis.h"
+#include "passes/linear.h"
+#include "passes/memory_access.h"
 
 /* What a value was when its instance first had it, for those that every instance must have alike. */
 struct first { uint64_t hash; int64_t instance; bool known; };
@@ -14,6 +16,7 @@ struct facts {
     const struct divisibilities *divisibilities;
     const struct uniformities *uniformities;
     struct first *first; /* by value id */
+    int64_t *last;       /* by value id: what an integer scalar was when it was last seen */
     int64_t bounds[3];   /* of the `for` that is about to run */
     int shown;           /* of its operands */
     const char *wrong;
@@ -24,7 +27,8 @@ struct facts *facts_create(struct arena *arena, const struct ir_function *functi
     struct facts *facts = ARENA_NEW(arena, struct facts);
     *facts = (struct facts){arena, function, ranges_analyse(function, arena), divisibility_analyse(function, arena),
                             uniformity_analyse(function, arena),
-                            ARENA_ARRAY(arena, struct first, function->next_value_id), {0}, 0, NULL};
+                            ARENA_ARRAY(arena, struct first, function->next_value_id),
+                            ARENA_ARRAY(arena, int64_t, function->next_value_id), {0}, 0, NULL};
     return facts;
 }
 
@@ -136,6 +140,21 @@ static void check_end(struct facts *facts, const struct ir_operation *loop)
         complain(facts, lower, loop, "the end", upper, number);
 }
 
+/* Integer scalars: scale * term + offset, and what divides them. */
+static void check_scalar(struct facts *facts, const struct ir_operation *at, const struct ir_value *value,
+                         uint64_t bits)
+{
+    int64_t number = number_of(value, bits), divisor = memory_divisor(value);
+    facts->last[value->id] = number;
+    if ((number & (divisor - 1)) != 0)
+        complain(facts, value, at, "the divisor", divisor, number);
+    struct linear linear = linear_of(facts->ranges, value);
+    int64_t product = 0, sum;
+    bool over = linear.term && __builtin_mul_overflow(linear.scale, facts->last[linear.term->id], &product);
+    if (over || __builtin_add_overflow(product, linear.offset, &sum) || sum != number)
+        complain(facts, value, at, "the linear form", product + linear.offset, number);
+}
+
 /* Operands come in their order. */
 static void note_bound(struct facts *facts, const struct ir_operation *loop, const struct ir_value *value,
                        uint64_t bits)
@@ -162,6 +181,8 @@ static void look(void *watcher, const struct ir_operation *operation, const stru
     for (int d = 0; d < (value->type->rank ? value->type->rank : 1); d++)
         check_groups(facts, operation, value, bits, d, &said);
     check_uniform(facts, operation, value, bits, instance);
+    if (value->type->rank == 0 && ir_is_integer(value->type->element))
+        check_scalar(facts, operation, value, bits[0]);
     if (operation->opcode == OP_FOR && !made)
         note_bound(facts, operation, value, bits[0]);
 }
@@ -199,6 +220,10 @@ static void count_value(struct counting *c, const struct ir_value *value, const 
     sums->range_bits += bits_of(range_of(c->ranges, value));
     sums->one_value += uniformity.one_value;
     sums->same_grid += uniformity.same_grid;
+    if (value->type->rank == 0 && ir_is_integer(value->type->element)) {
+        sums->linear += linear_of(c->ranges, value).term != value;
+        sums->divisor += __builtin_ctzll((uint64_t)memory_divisor(value));
+    }
     for (int d = 0; d < (value->type->rank ? value->type->rank : 1); d++) {
         sums->multiple += __builtin_ctzll((uint64_t)divisibility.multiple[d]);
         sums->contiguity += __builtin_ctzll((uint64_t)divisibility.contiguity[d]);
@@ -234,12 +259,14 @@ void facts_count(struct fact_table *table, const struct ir_function *function)
 
 void facts_print(const struct fact_table *table, FILE *file)
 {
-    fprintf(file, "what,values,range bits,multiple,contiguity,constancy,one value,same grid,ends\n");
+    fprintf(file, "what,values,range bits,multiple,contiguity,constancy,one value,same grid,ends,linear,divisor\n");
     for (int i = 0; i <= OP_COUNT; i++) {
         const struct fact_sums *s = &table->of[i];
         if (s->values || s->range_bits)
-            fprintf(file, "%s,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld\n",
-                    i < OP_COUNT ? ir_op_info[i].text : "arguments", (long long)s->values, (long long)s->range_bits, (long long)s->multiple, (long long)s->contiguity,
-                    (long long)s->constancy, (long long)s->one_value, (long long)s->same_grid, (long long)s->ends);
+            fprintf(file, "%s,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld\n",
+                    i < OP_COUNT ? ir_op_info[i].text : "arguments", (long long)s->values,
+                    (long long)s->range_bits, (long long)s->multiple, (long long)s->contiguity,
+                    (long long)s->constancy, (long long)s->one_value, (long long)s->same_grid, (long long)s->ends,
+                    (long long)s->linear, (long long)s->divisor);
     }
 }

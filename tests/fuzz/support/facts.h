@@ -1,5 +1,5 @@
-/* What the analyses say of values (ranges, divisibility, uniformity, ends of loops), held against what the values are
- * when the interpreter runs the function. */
+/* What the analyses say of values (ranges, divisibility, uniformity, ends of loops, sums of a multiple and a number),
+ * held against what the values are when the interpreter runs the function. */
 #ifndef TILECC_FUZZ_FACTS_H
 #define TILECC_FUZZ_FACTS_H
 #include "base/base.h"
@@ -8,7 +8,9 @@
 
 /* How much is said, by the operation that makes the values: sums over values, the more the better but for the bits of
  * ranges.  A rule that knows less, or more, changes a number. */
-struct fact_sums { int64_t values, range_bits, multiple, contiguity, constancy, one_value, same_grid, ends; };
+struct fact_sums {
+    int64_t values, range_bits, multiple, contiguity, constancy, one_value, same_grid, ends, linear, divisor;
+};
 struct fact_table { struct fact_sums of[OP_COUNT + 1]; /* the last: arguments of functions and regions */ };
 void facts_count(struct fact_table *table, const struct ir_function *function);
 void facts_print(const struct fact_table *table, FILE *file);
