@@ -85,6 +85,9 @@ static int64_t ask_argument(const struct ir_value *value, struct asking asking)
                            asking);
     if (loop->opcode != OP_WHILE)
         return 1;
+    const struct ir_value *next = value->block == loop->regions[1] ? divisibility_next(loop, index) : NULL;
+    if (next)
+        return ask_carried(value, loop->operands[index], next, asking);
     if (value->block == loop->regions[1])
         return ask(ir_terminator(loop->regions[0])->operands[index + 1], asking);
     return ask_carried(value, loop->operands[index], ir_terminator(loop->regions[1])->operands[index], asking);

@@ -333,6 +333,61 @@ static bool feed_back(struct walker *walker, int count, struct ir_value *const *
     return fell;
 }
 
+/* Whether the condition of a while says that the value is not the other one. */
+static bool tells_apart(const struct ir_value *condition, const struct ir_value *value, const struct ir_value *other)
+{
+    const struct ir_operation *op = condition->definition;
+    if (op && op->opcode == OP_AND)
+        return tells_apart(op->operands[0], value, other) || tells_apart(op->operands[1], value, other);
+    if (!op || op->opcode != OP_COMPARE)
+        return false;
+    enum ir_predicate predicate = (enum ir_predicate)ir_number(op, IR_ATTRIBUTE_PREDICATE, IR_PREDICATE_EQ);
+    bool strict = predicate == IR_PREDICATE_LT || predicate == IR_PREDICATE_GT || predicate == IR_PREDICATE_NE;
+    return strict && ((op->operands[0] == value && op->operands[1] == other) ||
+                      (op->operands[1] == value && op->operands[0] == other));
+}
+
+const struct ir_value *divisibility_next(const struct ir_operation *loop, int number)
+{
+    const struct ir_operation *condition = ir_terminator(loop->regions[0]);
+    const struct ir_value *next = ir_terminator(loop->regions[1])->operands[number];
+    const struct ir_value *passed = loop->regions[0]->arguments.data[number];
+    if (condition->operands[number + 1] != passed)
+        return NULL;
+    const struct ir_operation *choice = next->definition;
+    for (int arm = 1; choice && choice->opcode == OP_SELECT && arm <= 2; arm++) {
+        const struct ir_block *from = choice->operands[arm]->block;
+        if (from != loop->regions[0] && from != loop->regions[1] &&
+            tells_apart(condition->operands[0], passed, choice->operands[arm]))
+            return choice->operands[3 - arm];
+    }
+    return next;
+}
+
+/* What the body of a while sees of what goes round. */
+static void enter_body(struct walker *walker, const struct ir_operation *op, bool first_time)
+{
+    const struct ir_block *body = op->regions[1];
+    for (int i = 0; i < op->result_count; i++) {
+        const struct ir_value *argument = body->arguments.data[i];
+        if (!divisibility_next(op, i))
+            set(walker, argument, divisibility_of(walker->table, ir_terminator(op->regions[0])->operands[i + 1]));
+        else if (first_time)
+            set(walker, argument, divisibility_of(walker->table, op->operands[i]));
+    }
+}
+
+static bool leave_body(struct walker *walker, const struct ir_operation *op)
+{
+    bool fell = false;
+    for (int i = 0; i < op->result_count; i++) {
+        const struct ir_value *next = divisibility_next(op, i);
+        if (next)
+            fell |= feed_back(walker, 1, &op->regions[1]->arguments.data[i], (struct ir_value *const *)&next);
+    }
+    return fell;
+}
+
 static void walk_loop(struct walker *walker, const struct ir_operation *op)
 {
     bool is_for = op->opcode == OP_FOR;
@@ -350,15 +405,16 @@ static void walk_loop(struct walker *walker, const struct ir_operation *op)
     }
     for (int i = 0; i < count; i++)
         set(walker, arguments[i], divisibility_of(walker->table, op->operands[i + skip]));
-    do {
+    bool fell = true;
+    for (int round = 0; fell; round++) {
         walk_block(walker, first);
         if (!is_for) {
-            for (int i = 0; i < count; i++)
-                set(walker, body->arguments.data[i],
-                    divisibility_of(walker->table, ir_terminator(first)->operands[i + 1]));
+            enter_body(walker, op, round == 0);
             walk_block(walker, body);
         }
-    } while (feed_back(walker, count, arguments, ir_terminator(body)->operands));
+        fell = !is_for && leave_body(walker, op);
+        fell |= feed_back(walker, count, arguments, ir_terminator(body)->operands);
+    }
     for (int i = 0; i < count; i++)
         set(walker, op->results[i],
             divisibility_of(walker->table, is_for ? arguments[i] : ir_terminator(first)->operands[i + 1]));

@@ -374,6 +374,33 @@ static void test_assumed_multiples(struct arena *arena)
     }
 }
 
+/* What the condition ends the loop with is not there in the body; what it does not compare is. */
+static void test_turns(struct arena *arena)
+{
+    struct ir_module *module = parse(arena, "kernel @k(%n: i32, %b: bool) grid(1) {\n"
+                                            "    %zero = constant value(0) : i32\n"
+                                            "    %step = constant value(8) : i32\n"
+                                            "    %k0, %m0 = while %zero, %zero (%k1: i32, %m1: i32) {\n"
+                                            "        %less = compare predicate(lt) %k1, %n : bool\n"
+                                            "        %both = and %b, %less : bool\n"
+                                            "        condition %both, %k1, %m1\n"
+                                            "    } do (%k: i32, %m: i32) {\n"
+                                            "        %sum = add %k, %step : i32\n"
+                                            "        %wraps = compare predicate(lt) %sum, %k : bool\n"
+                                            "        %next = select %wraps, %n, %sum : i32\n"
+                                            "        %more = add %m, %step : i32\n"
+                                            "        %other = select %wraps, %n, %more : i32\n"
+                                            "        yield %next, %other\n"
+                                            "    } : i32, i32\n"
+                                            "    return\n"
+                                            "}\n");
+    const struct divisibilities *table = divisibility_analyse(module->first, arena);
+    expect_divisibility(table, module, "k", 0, 8, 1, 1);
+    expect_divisibility(table, module, "k1", 0, 1, 1, 1);
+    expect_divisibility(table, module, "k0", 0, 1, 1, 1);
+    expect_divisibility(table, module, "m", 0, 1, 1, 1);
+}
+
 static void test_divisibility(struct arena *arena)
 {
     struct ir_module *module = parse(arena, divisibility_text);
@@ -560,7 +587,7 @@ int main(void)
 {
     static void (*const tests[])(struct arena *) = {
         test_ranges,       test_ends,              test_assumptions, test_choices,
-        test_divisibility, test_assumed_multiples, test_uniformity,  test_machine,
+        test_divisibility, test_assumed_multiples, test_turns,       test_uniformity,  test_machine,
         test_aliasing,     test_liveness,          test_found,
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
