@@ -25,13 +25,18 @@ static const char pipeline_for_products[] =
 static const char pipeline_for_accumulators[] =
     "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
-/* The back end would copy a block that only branches into those in front of it, and one condition would be asked twice
- * in a row: where a store and the load behind it take whole vectors under the same condition.  ptxas (13.0) then leaves
- * out the point where the threads that load and those that do not meet again, and lets both parts change the same
- * uniform registers: what is stored behind it goes to wrong addresses. */
+/* LLVM's options.
+ *
+ * -disable-early-taildup: the back end would copy a block that only branches into those in front of it, and one
+ * condition would be asked twice in a row: where a store and the load behind it take whole vectors under the same
+ * condition.  ptxas (13.0) then leaves out the point where the threads that load and those that do not meet again, and
+ * lets both parts change the same uniform registers: what is stored behind it goes to wrong addresses.
+ *
+ * -cgpp-huge-func=1: CodeGenPrepare would go through the whole function again for each block that it changed, and for
+ * each inline text in it read the constraints anew.  Above this number of blocks it goes through what changed. */
 void nvptx_begin(void) {
-    const char *arguments[] = {"tilecc", "-disable-early-taildup"};
-    LLVMParseCommandLineOptions(2, arguments, NULL);
+    const char *arguments[] = {"tilecc", "-disable-early-taildup", "-cgpp-huge-func=1"};
+    LLVMParseCommandLineOptions(3, arguments, NULL);
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
