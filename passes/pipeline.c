@@ -17,8 +17,8 @@
 #define SCHEDULE_LEVEL                                                                                                \
     RUN(pick), RUN(read_once), RUN(assign_layouts), RUN(stage_operands), RUN(dce), RUN(coalesce),                     \
         RUN(remove_conversions), RUN(cse), RUN(licm), RUN(stage_loads), RUN(overlap), RUN(specialise),                \
-        RUN(pipeline_copies), RUN(fuse_map), RUN(cse), RUN(dce), RUN(read_ahead), RUN(split_copies),                  \
-        RUN(split_stores), RUN(schedule), RUN(dce), RUN(stream), RUN(dce), RUN(allocate_shared),                      \
+        RUN(pipeline_copies), RUN(fuse_map), RUN(cse), RUN(dce), RUN(keep_in_flight), RUN(read_ahead),                \
+        RUN(split_copies), RUN(split_stores), RUN(schedule), RUN(dce), RUN(stream), RUN(dce), RUN(allocate_shared),   \
         RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
 
 static const struct pass_info *const cpu_none[] = {REQUIRED};
