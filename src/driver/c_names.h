@@ -1,5 +1,6 @@
 /* Names that generated C may not take, or not everywhere: keywords of C and C++, macros and types that system headers
- * define, and functions of the C library and of POSIX, which a symbol of that name would replace in the whole program. */
+ * define, and functions of the C library and of POSIX, which a symbol of that name would replace in the whole
+ * program. */
 #ifndef TILECC_C_NAMES_H
 #define TILECC_C_NAMES_H
 #include <stdbool.h>

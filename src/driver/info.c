@@ -186,14 +186,14 @@ static int print_object(const char *path, const struct buffer *bytes, struct are
     int count = 0, texts = 0;
     if (!open_object(&object) || !object_section(&object, object.header.e_shstrndx, &names)) {
         driver_error(NULL, "'%s' is not a 64-bit ELF object", path);
-        return EXIT_SOURCE;
+        return EXIT_FILE;
     }
     printf("object  %s: %s\n", path, machine_name(object.header.e_machine));
     print_kernels(&object, &names, &count);
     print_images(&object, &names, &count, &texts);
     if (count == 0) {
         driver_error(NULL, "'%s' holds no kernels of tilecc", path);
-        return EXIT_SOURCE;
+        return EXIT_FILE;
     }
     if (!texts) printf("PTX     none: nothing is compiled where the program runs\n");
     return EXIT_OK;

@@ -69,7 +69,9 @@ struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind
     if (!value_is_tile(v)) return call_wrong(e, call, v, "a tile");
     if (v.enumeration || !kind_takes(kind, v.run->type->element))
         return call_wrong(e, call, v,
-                          kind == IR_REDUCE_AND || kind == IR_REDUCE_OR ? "a tile of bool" : "a tile of numbers");
+                          kind == IR_REDUCE_AND || kind == IR_REDUCE_OR ? "a tile of bool"
+                          : kind == IR_REDUCE_XOR                       ? "a tile of integers"
+                                                                        : "a tile of numbers");
 #define X(id, text) text,
     static const char *const nans[] = {IR_NANS(X)};
 #undef X

@@ -29,8 +29,14 @@ static bool check_domain(struct matching *m, const struct ast_generic *generic, 
     struct domain domain = {0};
     if (!domain_evaluate(m->e, generic->domain, generic->name.text, &domain)) return false;
     if (domain_has(&domain, v)) return true;
-    front_report(m->e, DIAGNOSTIC_E0301, v.at, "`%s` of `%s` is not %s", generic->name.text, m->declaration->name.text,
-                 front_describe(m->e, v));
+    struct buffer text = {0};
+    for (int i = 0; i < domain.count; i++) {
+        buffer_puts(&text, i ? ", " : "");
+        value_print_constant(&text, domain.data[i]);
+    }
+    front_report(m->e, DIAGNOSTIC_E0301, v.at, "`%s` takes %s as its `%s`, and this is %s", m->declaration->name.text,
+                 text.data, generic->name.text, front_describe(m->e, v));
+    buffer_free(&text);
     return false;
 }
 

@@ -51,9 +51,15 @@ static bool widens(enum ir_element from, enum ir_element to) {
 static void report_conversion(struct elaborator *e, struct value v, enum ir_element element, const char *what) {
     enum ir_element from = v.run->type->element;
     bool mixed = ir_is_integer(from) && ir_is_integer(element) && ir_is_signed(from) != ir_is_signed(element);
-    struct diagnostic *d = front_report(e, mixed ? DIAGNOSTIC_E0305 : DIAGNOSTIC_E0304, v.at,
-                                        "%s: %s does not become %s by itself; write `%s(...)`", what,
-                                        front_describe(e, v), element_word(element), element_word(element));
+    struct diagnostic *d;
+    if (from == IR_POINTER)
+        d = front_report(e, DIAGNOSTIC_E0304, v.at,
+                         "%s: %s does not become %s; `let p = ...; load(p)` reads what the pointer points to", what,
+                         front_describe(e, v), element_word(element));
+    else
+        d = front_report(e, mixed ? DIAGNOSTIC_E0305 : DIAGNOSTIC_E0304, v.at,
+                         "%s: %s does not become %s by itself; write `%s(...)`", what, front_describe(e, v),
+                         element_word(element), element_word(element));
     front_note_shape(e, d, v, "this");
 }
 
@@ -99,9 +105,12 @@ struct ir_value *convert_to_type_from(struct elaborator *e, struct value v, cons
         }
         if (v.kind != VALUE_RUN || v.run->type->element != IR_POINTER || v.run->type->pointee != type->pointee ||
             (v.run->type->pointee_const && !type->pointee_const)) {
+            struct diagnostic *d = NULL;
             if (!value_is_error(v))
-                front_report(e, DIAGNOSTIC_E0301, v.at, "%s: expected %s, got %s", what, front_type_text(e, type),
-                             front_describe(e, v));
+                d = front_report(e, DIAGNOSTIC_E0301, v.at, "%s: expected %s, got %s", what, front_type_text(e, type),
+                                 front_describe(e, v));
+            if (v.kind != VALUE_RUN || v.run->type->element != IR_POINTER)
+                front_note(e, d, v.at, "what a pointer `p` points to is written by `store(p, value)`");
             return NULL;
         }
     } else {

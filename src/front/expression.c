@@ -444,7 +444,8 @@ static struct value check_condition(struct elaborator *e, const struct ast_expre
             }
         struct diagnostic *d =
             front_report(e, DIAGNOSTIC_E0311, expression->at,
-                         "%s is one bool, and this is the tile %s; choose element by element with `where(c, a, b)`",
+                         "%s is one bool, and this is the tile %s; choose element by element with `where(c, a, b)`, "
+                         "or make one bool of it with `all(c)` or `any(c)`",
                          what, front_describe(e, v));
         front_note_shape(e, d, v, "the condition");
         if (choice && choice->right->at.line == choice->at.line)

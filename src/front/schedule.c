@@ -94,6 +94,9 @@ static void warn_of_unused(struct elaborator *e, const struct ast_declaration *k
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             if (strcmp(knob->name, names[i].foreign) == 0)
                 front_note(e, d, knob->at, "the compiler's own name for it is `%s`", names[i].own);
+        for (size_t i = 0; i < sizeof known_knobs / sizeof *known_knobs; i++)
+            if (strlen(knob->name) > 3 && spelling_distance(knob->name, known_knobs[i].name, 3) < 3)
+                front_note(e, d, knob->at, "did you mean the compiler's own `%s`?", known_knobs[i].name);
     }
 }
 

@@ -24,6 +24,9 @@ static void read_alias(struct kernel_plan *plan, const struct ast_clause *clause
         if (p < 0 || plan->declaration->parameters.data[p]->direction == DIRECTION_NONE)
             clause_error(plan, DIAGNOSTIC_E0411, item->at, "`alias` takes names of view parameters");
         else parameters[count++] = p;
+        for (int k = 0; p >= 0 && k < count - 1; k++)
+            if (parameters[k] == p)
+                clause_error(plan, DIAGNOSTIC_E0411, item->at, "this view stands in the clause twice");
     }
     if (count < 2) {
         if (clause->items.count < 2)

@@ -180,6 +180,15 @@ static void assign(struct elaborator *e, const struct ast_statement *s) {
 
 /* ---- dispatch ---- */
 
+/* What the language brings and gives a value has no effect but that of atomics. */
+static void check_effect(struct elaborator *e, const struct ast_expression *call, struct value v) {
+    const char *name = call->base->kind == EXPRESSION_NAME ? call->base->name : NULL;
+    struct global *other = NULL;
+    bool brought = name && builtin_find(name) && !scope_find(e, name) && !declare_find(e->front, e->file, name, &other);
+    if (!brought || v.kind == VALUE_VOID || value_is_error(v) || strncmp(name, "atomic_", 7) == 0) return;
+    front_report(e, DIAGNOSTIC_E0110, call->at, "this statement computes a value and drops it");
+}
+
 void elaborate_statement(struct elaborator *e, const struct ast_statement *s) {
     elaborate_at(e, s->at);
     switch (s->kind) {
@@ -190,7 +199,7 @@ void elaborate_statement(struct elaborator *e, const struct ast_statement *s) {
         break;
     case STATEMENT_LET: case STATEMENT_VAR: declare_names(e, s); break;
     case STATEMENT_ASSIGN: assign(e, s); break;
-    case STATEMENT_EXPRESSION: elaborate(e, s->value); break;
+    case STATEMENT_EXPRESSION: check_effect(e, s->value, elaborate(e, s->value)); break;
     case STATEMENT_IF: control_if(e, s, NULL, 0); break;
     case STATEMENT_FOR: control_for(e, s); break;
     case STATEMENT_WHILE: control_while(e, s); break;

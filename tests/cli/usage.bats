@@ -159,7 +159,7 @@ load helper
     size=$(stat -c %s k.o)
     for part in 0 1 63 64 100 $((size / 2)); do
         head -c "$part" k.o >cut.o
-        expect 1 tilecc info cut.o
+        expect 3 tilecc info cut.o
         contains "cut.o"
     done
 }
