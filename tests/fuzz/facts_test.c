@@ -1,5 +1,6 @@
 /* What analyses say of values, against the values: random kernels of integers (support/generate_facts.c) and the
- * general random programs, several runs of each.  Without arguments also how much is said is compared with facts.csv,
+ * general random programs, several runs of each.  The kernels read views near their ends: the interpreter checks what
+ * the pass bounds says of these.  Without arguments also how much is said is compared with facts.csv,
  * where a rule that knows less shows, or one that knows more.
  *     facts_test FIRST_SEED COUNT
  *     facts_test table              prints what facts.csv should be */
@@ -8,6 +9,7 @@
 
 #include "ir/text.h"
 #include "ir/verify.h"
+#include "passes/pass.h"
 #include "support/facts.h"
 #include "support/generate.h"
 
@@ -32,6 +34,36 @@ static struct ir_function *read(struct arena *arena, const struct buffer *text)
     return NULL;
 }
 
+/* NULL: all is well.  Without facts the values are not looked at. */
+static const char *run_kernel(struct arena *arena, const struct ir_function *function, uint64_t seed, int run,
+                              struct facts *facts)
+{
+    static const int32_t content[12 * FACTS_MOST_EXTENT];
+    struct interp_argument arguments[FACTS_ARGUMENTS];
+    struct interp_options options = {.step_limit = 1000000};
+    struct interp_problem problem;
+    facts_arguments(seed, run, arguments, options.grid);
+    arguments[FACTS_ARGUMENTS - 2].data = arguments[FACTS_ARGUMENTS - 1].data = (void *)content;
+    struct interp_memory memory = {(void *)content, sizeof content, NULL, true, "content"};
+    options.memory_count = 1;
+    options.memories = &memory;
+    if (facts)
+        facts_watch(facts, &options);
+    if (!interp_run(function, FACTS_ARGUMENTS, arguments, &options, NULL, &problem))
+        return arena_string(arena, problem.text);
+    return facts ? facts_wrong(facts) : NULL;
+}
+
+static bool pass_bounds_alone(struct arena *arena, struct ir_function *function)
+{
+    const struct pass_info *bounds = pass_find("bounds");
+    struct pass_run run = {.passes = &bounds, .count = 1};
+    struct pass_context context = {.arena = arena_create(), .diagnostics = diagnostics_create(arena)};
+    bool good = pass_run_all(&run, function, &context);
+    arena_destroy(context.arena);
+    return good;
+}
+
 static void check_kernel(uint64_t seed, struct fact_table *table)
 {
     struct arena *arena = arena_create();
@@ -44,15 +76,19 @@ static void check_kernel(uint64_t seed, struct fact_table *table)
     else
         facts_count(table, function);
     for (int run = 0; function && run < RUNS; run++) {
-        struct interp_argument arguments[FACTS_ARGUMENTS];
-        struct interp_options options = {.step_limit = 1000000};
-        struct interp_problem problem;
-        facts_arguments(seed, run, arguments, options.grid);
-        facts_watch(facts, &options);
-        const char *wrong = interp_run(function, FACTS_ARGUMENTS, arguments, &options, NULL, &problem)
-                                ? facts_wrong(facts) : problem.text;
+        const char *wrong = run_kernel(arena, function, seed, run, facts);
         if (wrong) {
             report(seed, wrong, text.data);
+            break;
+        }
+    }
+    bool proven = function && pass_bounds_alone(arena, function);
+    if (proven)
+        facts_count_inside(table, function);
+    for (int run = 0; proven && run < RUNS; run++) {
+        const char *wrong = run_kernel(arena, function, seed, run, NULL);
+        if (wrong) {
+            report(seed, arena_printf(arena, "behind bounds: %s", wrong), text.data);
             break;
         }
     }

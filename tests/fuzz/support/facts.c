@@ -257,16 +257,29 @@ void facts_count(struct fact_table *table, const struct ir_function *function)
     arena_destroy(arena);
 }
 
+static void count_inside(struct ir_operation *op, void *context)
+{
+    struct fact_table *table = context;
+    if (op->opcode == OP_LOAD)
+        table->of[OP_LOAD].inside += __builtin_popcountll((uint64_t)ir_number(op, IR_ATTRIBUTE_INSIDE, 0));
+}
+
+void facts_count_inside(struct fact_table *table, const struct ir_function *function)
+{
+    ir_walk(function->body, count_inside, table);
+}
+
 void facts_print(const struct fact_table *table, FILE *file)
 {
-    fprintf(file, "what,values,range bits,multiple,contiguity,constancy,one value,same grid,ends,linear,divisor\n");
+    fprintf(file, "what,values,range bits,multiple,contiguity,constancy,one value,same grid,ends,linear,divisor,"
+                  "inside\n");
     for (int i = 0; i <= OP_COUNT; i++) {
         const struct fact_sums *s = &table->of[i];
         if (s->values || s->range_bits)
-            fprintf(file, "%s,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld\n",
+            fprintf(file, "%s,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld\n",
                     i < OP_COUNT ? ir_op_info[i].text : "arguments", (long long)s->values,
                     (long long)s->range_bits, (long long)s->multiple, (long long)s->contiguity,
                     (long long)s->constancy, (long long)s->one_value, (long long)s->same_grid, (long long)s->ends,
-                    (long long)s->linear, (long long)s->divisor);
+                    (long long)s->linear, (long long)s->divisor, (long long)s->inside);
     }
 }

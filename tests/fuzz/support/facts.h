@@ -9,11 +9,14 @@
 /* How much is said, by the operation that makes the values: sums over values, the more the better but for the bits of
  * ranges.  A rule that knows less, or more, changes a number. */
 struct fact_sums {
-    int64_t values, range_bits, multiple, contiguity, constancy, one_value, same_grid, ends, linear, divisor;
+    int64_t values, range_bits, multiple, contiguity, constancy, one_value, same_grid, ends, linear, divisor, inside;
 };
 struct fact_table { struct fact_sums of[OP_COUNT + 1]; /* the last: arguments of functions and regions */ };
 void facts_count(struct fact_table *table, const struct ir_function *function);
 void facts_print(const struct fact_table *table, FILE *file);
+
+/* Of a function that passes have seen: the accesses that are known to be inside. */
+void facts_count_inside(struct fact_table *table, const struct ir_function *function);
 
 struct facts;
 struct facts *facts_create(struct arena *arena, const struct ir_function *function);
@@ -25,5 +28,5 @@ const char *facts_wrong(const struct facts *facts);
 /* A kernel that computes with integers, in the text form, and its arguments: those of one run, number `run`. */
 void facts_generate(struct buffer *out, uint64_t seed);
 void facts_arguments(uint64_t seed, int run, struct interp_argument *arguments, int64_t *grid);
-enum { FACTS_ARGUMENTS = 6, FACTS_GRID = 2 };
+enum { FACTS_ARGUMENTS = 6, FACTS_GRID = 2, FACTS_MOST_EXTENT = 80 };
 #endif

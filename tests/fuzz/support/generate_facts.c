@@ -50,7 +50,7 @@ void facts_arguments(uint64_t seed, int run, struct interp_argument *arguments, 
     arguments[4].extent[0] = random_below(&random, groups + 1) * known.extent_multiple;
     arguments[4].extent[1] = arguments[4].stride[0] = 12;
     arguments[4].stride[1] = arguments[5].stride[0] = 1;
-    arguments[5].extent[0] = random_below(&random, 1000);
+    arguments[5].extent[0] = random_below(&random, FACTS_MOST_EXTENT);
     grid[0] = random_between(&random, 1, 5);
     grid[1] = random_between(&random, 1, 3);
 }
@@ -365,6 +365,127 @@ static void loop(struct maker *m)
     know(m, result, like.element, like.shape);
 }
 
+/* ---- reads of the views, near their ends ---- */
+
+static struct value plus(struct maker *m, struct value a, int64_t number)
+{
+    struct shape scalar = {0};
+    char text[64];
+    struct value b = constant(m, IR_INDEX, scalar, number < 0 ? -number : number);
+    snprintf(text, sizeof text, "%s %%v%d, %%v%d", number < 0 ? "sub" : "add", a.number, b.number);
+    return make(m, IR_INDEX, scalar, text);
+}
+
+static void load(struct maker *m, bool of_x, struct value start, int width)
+{
+    char text[96];
+    struct shape shape = of_x ? (struct shape){2, {width, 4}} : (struct shape){1, {width, 0}};
+    struct value other = constant(m, IR_I32, shape, 7);
+    if (of_x) {
+        struct value column = constant(m, IR_INDEX, (struct shape){0}, random_between(&m->random, 0, 9));
+        snprintf(text, sizeof text, "load %%x[%%v%d +: %d, %%v%d +: 4], %%v%d", start.number, width, column.number,
+                 other.number);
+    } else {
+        snprintf(text, sizeof text, "load %%y[%%v%d +: %d], %%v%d", start.number, width, other.number);
+    }
+    make(m, IR_I32, shape, text);
+}
+
+/* A number near an extent, which a loop ends at or a condition compares with. */
+static struct value near_extent(struct maker *m, bool of_x)
+{
+    struct shape scalar = {0};
+    char text[64];
+    struct value end = make(m, IR_INDEX, scalar, of_x ? "extent dimension(0) %x" : "extent dimension(0) %y");
+    if (random_chance(&m->random, 30))
+        end = plus(m, end, random_between(&m->random, -8, 2));
+    if (random_chance(&m->random, 25)) {
+        struct value most = constant(m, IR_INDEX, scalar, random_between(&m->random, 4, 30));
+        snprintf(text, sizeof text, "min %%v%d, %%v%d", end.number, most.number);
+        end = make(m, IR_INDEX, scalar, text);
+    }
+    return end;
+}
+
+/* Blocks of a view by a loop to its end, or to a multiple of the step before it. */
+static void read_in_loop(struct maker *m, bool of_x, int width)
+{
+    struct shape scalar = {0};
+    char text[64];
+    int first = random_chance(&m->random, 70) ? random_below(&m->random, 3) * width : random_between(&m->random, -2, 5);
+    struct value low = constant(m, IR_INDEX, scalar, first);
+    int distance = random_chance(&m->random, 60) ? width : 1 << random_below(&m->random, 4);
+    struct value step = constant(m, IR_INDEX, scalar, distance);
+    struct value end = near_extent(m, of_x);
+    if (random_chance(&m->random, 40)) {
+        snprintf(text, sizeof text, "rem %%v%d, %%v%d", end.number, step.number);
+        struct value rest = make(m, IR_INDEX, scalar, text);
+        snprintf(text, sizeof text, "sub %%v%d, %%v%d", end.number, rest.number);
+        end = make(m, IR_INDEX, scalar, text);
+    }
+    int variable = m->next++, kept = m->count;
+    line(m, "for %%v%d: index = %%v%d to %%v%d step %%v%d {", variable, low.number, end.number, step.number);
+    m->indent++;
+    struct value start = know(m, variable, IR_INDEX, scalar);
+    if (random_chance(&m->random, 30))
+        start = plus(m, start, random_between(&m->random, -3, 3));
+    load(m, of_x, start, width);
+    line(m, "yield");
+    m->indent--;
+    m->count = kept;
+    line(m, "}");
+}
+
+/* Where conditions say that it lies inside, or nearly so. */
+static void read_in_branch(struct maker *m, bool of_x, int width)
+{
+    struct shape scalar = {0};
+    char text[64];
+    static const char *const predicates[] = {"lt", "le", "gt", "ge"};
+    struct value start = of_type(m, IR_INDEX, scalar), end = near_extent(m, of_x);
+    if (random_chance(&m->random, 50))
+        start = bounded(m, IR_INDEX, random_between(&m->random, -1, 2), 40);
+    struct value last = plus(m, start, width + random_between(&m->random, -2, 1));
+    bool turned = random_chance(&m->random, 50);
+    snprintf(text, sizeof text, "compare predicate(%s) %%v%d, %%v%d",
+             predicates[random_below(&m->random, 2) + (random_chance(&m->random, 85) ? 2 * turned : 2 * !turned)],
+             turned ? end.number : last.number, turned ? last.number : end.number);
+    struct value below = make(m, IR_BOOL, scalar, text);
+    struct value least = constant(m, IR_INDEX, scalar, random_between(&m->random, -1, 1));
+    snprintf(text, sizeof text, "compare predicate(%s) %%v%d, %%v%d", predicates[random_between(&m->random, 2, 3)],
+             start.number, least.number);
+    struct value above = make(m, IR_BOOL, scalar, text);
+    snprintf(text, sizeof text, "%s %%v%d, %%v%d", random_chance(&m->random, 85) ? "and" : "or", below.number,
+             above.number);
+    struct value both = make(m, IR_BOOL, scalar, text);
+    bool inverted = random_chance(&m->random, 20);
+    if (inverted) {
+        snprintf(text, sizeof text, "not %%v%d", both.number);
+        both = make(m, IR_BOOL, scalar, text);
+    }
+    int kept = m->count;
+    line(m, "if %%v%d {", both.number);
+    for (int side = 0; side < 2; side++) {
+        m->indent++;
+        if ((side == 1) == inverted || random_chance(&m->random, 20))
+            load(m, of_x, start, width);
+        line(m, "yield");
+        m->indent--;
+        m->count = kept;
+        line(m, side ? "}" : "} else {");
+    }
+}
+
+static void read_view(struct maker *m)
+{
+    bool of_x = random_chance(&m->random, 40);
+    int width = 1 << random_below(&m->random, 4);
+    if (random_chance(&m->random, 60))
+        read_in_loop(m, of_x, width);
+    else
+        read_in_branch(m, of_x, width);
+}
+
 static void statement(struct maker *m)
 {
     int kind = random_below(&m->random, 100);
@@ -425,5 +546,7 @@ void facts_generate(struct buffer *out, uint64_t seed)
     assumptions(&m, seed);
     for (int i = 0; i < 24; i++)
         statement(&m);
+    for (int i = 0; i < 4; i++)
+        read_view(&m);
     buffer_printf(out, "    return\n}\n");
 }
