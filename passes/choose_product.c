@@ -64,6 +64,17 @@ static void report_extents(struct choosing *c, const struct ir_operation *op, co
                     (long long)product->m, (long long)product->n, 100 * (taken / best - 1));
 }
 
+/* A sum that goes round the loop, with what has been added to it so far. */
+static bool goes_round(const struct ir_value *sum, const struct ir_block *body)
+{
+    const struct ir_operation *op = sum->definition;
+    if (!op)
+        return sum->block == body && body->parent;
+    if (op->opcode == OP_DOT)
+        return goes_round(op->operands[2], body);
+    return (op->opcode == OP_ADD || op->opcode == OP_SUB) && goes_round(op->operands[0], body);
+}
+
 /* Whether it is added to a sum that goes round the loop, behind at most `steps` operations on each element. */
 static bool is_added_up(const struct ir_value *value, int steps)
 {
@@ -71,7 +82,7 @@ static bool is_added_up(const struct ir_value *value, int steps)
         const struct ir_operation *user = use->user;
         const struct ir_value *other = user->opcode == OP_ADD || user->opcode == OP_SUB
                                            ? user->operands[1 - use->index] : NULL;
-        if (other && !other->definition && other->block->parent && other->block == user->block)
+        if (other && goes_round(other, user->block))
             return true;
         if (user->result_count == 1 && rewrite_has_trait(user, IR_TRAIT_ELEMENTWISE) &&
             is_added_up(user->results[0], steps - 1))

@@ -350,5 +350,5 @@ END
     [[ $output == *"less.tile:8:38: remark: choose_product: what this product gives is changed before it is added up: it and the sum both take registers"* ]]
     sed -i '8s/.*/    for k in 0..K step 64 { s += a[m*128 +: 128, k +: 64] @ b[k +: 64, n*256 +: 256]; s -= a[m*128 +: 128, k + 64 +: 64] @ b[k +: 64, n*256 +: 256]; }/' less.tile
     run "$TILECC" -arch=sm_90a -w -Rpass=choose_product --spec scaled -o scaled.o less.tile
-    [[ $output == *"less.tile:8:90: remark: choose_product: what this product gives is changed before it is added up: it and the sum both take registers"* ]]
+    [[ $output == *"less.tile:8:92: remark: choose_product: what this product gives is changed before it is added up: it and the sum both take registers"* ]]
 }
