@@ -253,6 +253,10 @@ static void put_enum(struct buffer *out, const struct kernel_enum *enumeration)
     header_put_upper(&guard, enumeration->name);
     buffer_printf(&guard, "_%08X", (unsigned)hash);
     buffer_printf(out, "#ifndef %s\n#define %s 1\n", guard.data, guard.data);
+    buffer_printf(out, "#ifdef TILE_ENUM_IS_%s\n", enumeration->name);
+    buffer_printf(out,
+                  "#error \"two headers declare different enums tile_%s: rename one where it is written, or include "
+                  "them in two C files\"\n#endif\n#define TILE_ENUM_IS_%s 1\n", enumeration->name, enumeration->name);
     if (enumeration->doc) {
         buffer_puts(out, "/** ");
         put_comment_text(out, enumeration->doc, strlen(enumeration->doc));

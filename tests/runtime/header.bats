@@ -261,3 +261,18 @@ END
     clash 'in C the parameter `CLASH_F_T` meets a #define of that name' "$(tuned f T 4 | sed 's/(y/(CLASH_F_T: i32, y/')"
     clash 'clash_f_query' "kernel f_query(y: out f32[N]) grid(i: N) { y[i] = 1.0; } kernel f(y: out f32[N]) grid(i: N) { y[i] = 2.0; }"
 }
+
+@test "two headers: the same enum is one, different ones of a name are an error that says so" {
+    cd "$BATS_TEST_TMPDIR"
+    kernel() { echo "kernel $1(m: mode, r: out i32[N]) grid(i: N) { r[i] = i32(m); }"; }
+    { echo 'enum mode { keep, negate = 5 }'; kernel a; } >a.tile
+    { echo 'enum mode { keep, negate = 5 }'; kernel b; } >b.tile
+    { echo 'enum mode { slow, fast = 7 }'; kernel c; } >c.tile
+    for name in a b c; do "$TILECC" -arch=cpu --emit=header "$name.tile" -o "$name.h"; done
+    printf '#include "a.h"\n#include "b.h"\nint n = TILE_MODE_NEGATE;\n' >same.c
+    ${CC:-cc} -Wall -Werror -I. -c same.c
+    printf '#include "a.h"\n#include "c.h"\n' >other.c
+    run ${CC:-cc} -I. -c other.c
+    [ "$status" -ne 0 ]
+    [[ $output == *"two headers declare different enums tile_mode: rename one"* ]]
+}
