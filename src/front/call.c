@@ -124,6 +124,20 @@ static bool match_element(struct matching *m, const struct ast_type *node, const
     return true;
 }
 
+/* A generic stands for the enum of a member, too. */
+static bool infer_enum(struct matching *m, const struct ast_type *node, struct value v) {
+    const struct ast_generic *generic =
+        node->kind == TYPE_NODE_NAME && !node->module.text ? find_generic(m->declaration, node->name.text) : NULL;
+    if (!generic || scope_find(m->e, generic->name.text)) return true;
+    struct type *type = ARENA_NEW(m->e->arena, struct type);
+    *type = (struct type){.kind = TYPE_ENUM, .plain = ir_type_scalar(m->e->context, IR_I32),
+                          .enumeration = v.enumeration};
+    struct value bound = value_type(type, v.at);
+    if (!check_domain(m, generic, bound)) return false;
+    scope_bind(m->e, BINDING_GENERIC, generic->name, bound);
+    return true;
+}
+
 /* First pass: names of types and extents are bound from what is known. */
 static bool infer(struct matching *m, const struct ast_parameter *p, const struct ast_type *node, struct value v) {
     if (value_is_error(v)) return false;
@@ -136,7 +150,8 @@ static bool infer(struct matching *m, const struct ast_parameter *p, const struc
     }
     if (node->kind != TYPE_NODE_TILE) {
         if (given && given->rank > 0) m->lifts = true;
-        if (!given || v.enumeration) return true;
+        if (v.enumeration) return infer_enum(m, node, v);
+        if (!given) return true;
         return match_element(m, node, given, v.at);
     }
     if (!given) return value_is_constant(v) ? true : wrong_argument(m, p, v);
