@@ -387,7 +387,11 @@ const struct layout *layout_chosen_access(const struct layout_choice *choice, co
 
 /* dot: of the largest product, dots: of a block's products together; reduced_tiles: operands of all reductions; loaded:
  * bytes of an element of the last load */
-struct sizes { int64_t elements, reduced, dot, dots; int loads, stores, reductions, reduced_tiles, loaded; bool looped; };
+struct sizes {
+    int64_t elements, reduced, dot, dots;
+    int loads, stores, reductions, reduced_tiles, loaded;
+    bool looped;
+};
 
 /* Elements of the products of one block: their accumulators live at the same time. */
 static int64_t products_of(const struct ir_block *block)
@@ -435,8 +439,8 @@ static bool only_reduces(const struct sizes *sizes)
  * layernorm and rmsnorm of 1024 to 65536 bf16.)  Rows that are read for one sum and no more are best read by two loads
  * of 16 bytes a thread (sums of 4096 bf16: 36.5 us on 8 warps, 38.4 on 4; of 4096 f32: 66.7 on 16, 70.5 on 4), on
  * 32 warps where that is enough (of 16384 bf16: 67.3, 70.3 on 16); those with another reduction, which write no tile,
- * by eight, so that more rows are under way (log-sum-exp of 4096 bf16: 41.7 us on 2 warps, 45.4 on 4; of 16384: 83 on 8,
- * 107 on 16).  Products take 64 accumulators a thread, on up to 8 warps, on up to 16 where 8 would hold more than 96
+ * by eight, so that more rows are under way (log-sum-exp of 4096 bf16: 41.7 us on 2 warps, 45.4 on 4; of 16384: 83 on
+ * 8, 107 on 16).  Products take 64 accumulators a thread, on up to 8 warps, on up to 16 where 8 would hold more than 96
  * together: ptxas spills then and takes minutes.  A number that the author gave is taken, as a power of two, unless a
  * product's accumulators would not fit into a thread's registers (more than 128). */
 int layout_choose_warps(struct ir_function *function)

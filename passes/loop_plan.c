@@ -192,5 +192,6 @@ const char *loop_plan_reason(struct arena *arena, const struct ring_plan *ring, 
                         : stages > 0             ? "the schedule asks for no more"
                                                  : "more would bring nothing";
     return arena_printf(arena, "%s takes %.0f cycles, a copy %.0f, so that %d hide it; %s",
-                        ring->parts > 1 ? "a part" : "an iteration", ring->iteration, ring->latency, ring->wanted, bound);
+                        ring->parts > 1 ? "a part" : "an iteration", ring->iteration, ring->latency, ring->wanted,
+                        bound);
 }

@@ -24,8 +24,8 @@ struct pipelined_loop {
     bool asynchronous;              /* by cp.async, else through registers */
 };
 
-/* Parts of an iteration that could share rings, as each reads buffers of the same types and none of another's; sets part
- * and place of the copies when there are more than one. */
+/* Parts of an iteration that could share rings, as each reads buffers of the same types and none of another's; sets
+ * part and place of the copies when there are more than one. */
 int pipeline_find_parts(struct pipelined_loop *loop);
 /* Where part number `part` starts: its wait. */
 struct ir_operation *pipeline_wait_of(const struct pipelined_loop *loop, int part);

@@ -33,7 +33,8 @@ static double first_wanted(const struct timing *t, int position)
 {
     double first = t->plan.iteration;
     for (int r = 0; r < t->plan.operations[position].operation->result_count; r++)
-        for (const struct ir_use *use = t->plan.operations[position].operation->results[r]->uses; use; use = use->next) {
+        for (const struct ir_use *use = t->plan.operations[position].operation->results[r]->uses; use;
+             use = use->next) {
             int user = loop_plan_position(&t->plan, use->user);
             if (user > position && t->wanted[user] < first)
                 first = t->wanted[user];

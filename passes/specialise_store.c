@@ -13,10 +13,10 @@
  *     tma_commit
  *
  * The number of slots divides the number of panels, so that the turns go on from one program to the next; groups of
- * stores end in order, so that rings of several shapes may take turns too.  A tile whose columns lie in different warps,
- * as those of a transposed accumulator do, has wider panels: as many columns as give every warp its part, in several
- * boxes.  Rings of further shapes have a single slot where that leaves room for another stage of loads.  Only where
- * nothing else in the kernel touches the view, since nothing orders TMA against ordinary accesses. */
+ * stores end in order, so that rings of several shapes may take turns too.  A tile whose columns lie in different
+ * warps, as those of a transposed accumulator do, has wider panels: as many columns as give every warp its part, in
+ * several boxes.  Rings of further shapes have a single slot where that leaves room for another stage of loads.  Only
+ * where nothing else in the kernel touches the view, since nothing orders TMA against ordinary accesses. */
 #include "base/plant.h"
 #include "ir/alias.h"
 #include "ir/shared_form.h"

@@ -83,8 +83,8 @@ struct tile_launch_options {
     int32_t variant;            /* the number of the instance, under TILE_LAUNCH_VARIANT; else 0 */
 };
 enum tile_launch_flags {
-    /* It may begin before the kernel in front of it in the stream has ended, whose results it waits for: only the launch
-     * itself overlaps. */
+    /* It may begin before the kernel in front of it in the stream has ended, whose results it waits for: only the
+     * launch itself overlaps. */
     TILE_LAUNCH_OVERLAP = 1,
     TILE_LAUNCH_VARIANT = 2 /* the instance of the number `variant` and no other, as _variant() runs it */
 };

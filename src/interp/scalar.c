@@ -149,7 +149,8 @@ static uint64_t round_integer(enum ir_element to, enum ir_round mode, wide_signe
     double rounded = ir_bits_to_double(to, bits);
     wide_signed magnitude = value < 0 ? -value : value, largest = to == IR_F8E4M3 ? 448 : 57344;
     bool is_small = to == IR_F8E4M3 || to == IR_F8E5M2;
-    if (mode == IR_ROUND_RTNE || (is_small && magnitude > largest) || (!isinf(rounded) && (wide_signed)rounded == value))
+    if (mode == IR_ROUND_RTNE || (is_small && magnitude > largest) ||
+        (!isinf(rounded) && (wide_signed)rounded == value))
         return bits;
     bool too_far = isinf(rounded) || (wide_signed)fabs(rounded) > magnitude;
     bool outward = (mode == IR_ROUND_RTP && value > 0) || (mode == IR_ROUND_RTN && value < 0);

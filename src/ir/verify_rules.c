@@ -247,7 +247,8 @@ static const char *reduce_problem(const struct ir_operation *op)
                 return "results have the operands' shape without the axis";
     }
     if (first->layout && has_mixed_columns(first->layout))
-        return "the operand's layout mixes bits of coordinates: a reduction takes one where each column is a single bit";
+        return "the operand's layout mixes bits of coordinates: a reduction takes one where each column is a single "
+               "bit";
     enum ir_element e = first->element;
     bool bits = kind == IR_REDUCE_AND || kind == IR_REDUCE_OR || kind == IR_REDUCE_XOR;
     if (kind != IR_REDUCE_REGION)

@@ -60,8 +60,8 @@ static LLVMValueRef real_extreme(struct cpu_emitter *e, bool largest, LLVMValueR
     LLVMTypeRef type = LLVMTypeOf(a);
     if (propagate) { /* not llvm.maximum: LLVM 19 narrows it to f16 and then loses a NaN on AVX2 */
         LLVMValueRef unordered = LLVMBuildFCmp(B, LLVMRealUNO, a, b, "");
-        return LLVMBuildSelect(B, unordered, LLVMBuildFAdd(B, a, b, ""), real_extreme(e, largest, a, b, IR_NAN_SKIP, quiet),
-                               "");
+        return LLVMBuildSelect(B, unordered, LLVMBuildFAdd(B, a, b, ""),
+                               real_extreme(e, largest, a, b, IR_NAN_SKIP, quiet), "");
     }
     bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
     if (e->isa == CPU_WIDEST && vector) {

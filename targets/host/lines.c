@@ -4,8 +4,8 @@
  *     return sin(y);      in helper of x.tile     ->     !DILocation(line: 3, scope: !helper, inlinedAt: !call)
  *     let z = helper(w);  in the kernel                  !call = !DILocation(line: 15, scope: !kernel)
  *
- * What LLVM 19 prints as PTX has the files and lines of that and no calls: where they are wanted (targets/nvptx/lines.c)
- * every call gets a subprogram and a file of its own, told apart by a number. */
+ * What LLVM 19 prints as PTX has the files and lines of that and no calls: where they are wanted
+ * (targets/nvptx/lines.c) every call gets a subprogram and a file of its own, told apart by a number. */
 #include "targets/host/lines.h"
 
 #include <string.h>

@@ -285,8 +285,8 @@ static int tiles_that_end(const struct ir_operation *operation) {
     return count;
 }
 
-/* Makes one wide tile of two or three, for somebody behind a load.  Where that load's vectors are whole or not LLVM sees a
- * block of its own, and would put the work off behind it: two tiles would wait in registers instead of one. */
+/* Makes one wide tile of two or three, for somebody behind a load.  Where that load's vectors are whole or not LLVM
+ * sees a block of its own, and would put the work off behind it: two tiles would wait in registers instead of one. */
 static bool makes_room_for_load(const struct ir_operation *operation) {
     enum { NEAR = 64, MANY = 8 };
     const struct ir_use *use = operation->results[0]->uses;

@@ -131,8 +131,8 @@ static void relay_messages(const struct target_options *options, const struct nv
         uintptr_t source;
         const char *next = strchr(text, '\n');
         size_t size = next ? (size_t)(next - text) : strlen(text);
-        if (sscanf(text, "%d %" SCNuPTR " %d %d %d %n", &code, &source, &line, &column, &end, &used) == 5 && code >= 0 &&
-            code < DIAGNOSTIC_COUNT && (size_t)used <= size) {
+        if (sscanf(text, "%d %" SCNuPTR " %d %d %d %n", &code, &source, &line, &column, &end, &used) == 5 &&
+            code >= 0 && code < DIAGNOSTIC_COUNT && (size_t)used <= size) {
             struct location place = {(const struct source *)source, line, column, end, NULL};
             char *message = arena_substring(options->arena, text + used, size - (size_t)used);
             diag_report(options->diagnostics, (enum diagnostic_code)code, line ? place : at, "%s", message);

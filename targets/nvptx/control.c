@@ -1,6 +1,6 @@
 /* Loops, branches and the regions of map and reduce.  Scalars are the same in all threads, so every branch on them is
- * taken by the whole block, or role, and barriers may stand anywhere; inside map each element goes its own way and no barrier
- * stands there. */
+ * taken by the whole block, or role, and barriers may stand anywhere; inside map each element goes its own way and no
+ * barrier stands there. */
 #include "base/plant.h"
 #include "targets/nvptx/memory.h"
 

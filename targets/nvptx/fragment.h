@@ -29,8 +29,9 @@ struct fragment {
 void fragment_open(struct lowering *l, const struct ir_value *value, const struct layout *layout,
                    struct fragment *fragment);
 LLVMValueRef fragment_word(struct lowering *l, struct fragment *fragment, int word);
-/* For a buffer with rows, in a text of the emitter's own: the ldmatrix of words group << matrix_bits and up, which become
- * registers that are called by a letter and their numbers.  Its address is an operand of the text and a constant. */
+/* For a buffer with rows, in a text of the emitter's own: the ldmatrix of words group << matrix_bits and up, which
+ * become registers that are called by a letter and their numbers.  Its address is an operand of the text and a
+ * constant. */
 LLVMValueRef fragment_address_of(struct lowering *l, struct fragment *fragment, int group, int64_t *constant);
 const char *fragment_load_text(struct lowering *l, const struct fragment *fragment, int group, char letter, int address,
                                int64_t constant);

@@ -80,7 +80,8 @@ struct lowering {
 };
 
 /* ---- lines.c ---- */
-void lines_tell_calls(struct lowering *l, struct buffer *text); /* rewrites the PTX of a kernel with debug information */
+/* Rewrites the PTX of a kernel with debug information. */
+void lines_tell_calls(struct lowering *l, struct buffer *text);
 
 /* ---- values.c: types, constants, access to lowered values ---- */
 LLVMTypeRef lower_value_type(const struct lowering *l, enum ir_element element);  /* of one register */
@@ -173,7 +174,8 @@ void role_behind_loop(struct lowering *l, struct ir_operation *loop);
 void role_in_loop(struct lowering *l, struct ir_block *body); /* at the top of its body; role_restore at the end */
 void role_restore(struct lowering *l, const struct lowering *before); /* at the end of the region */
 void role_single_end(struct lowering *l);
-bool role_is_single(const struct lowering *l, const struct ir_operation *operation); /* one that the first thread runs */
+/* One that the first thread runs. */
+bool role_is_single(const struct lowering *l, const struct ir_operation *operation);
 
 /* ---- buffer.c: buffers, and tiles to and from them ---- */
 void lower_buffer(struct lowering *l, struct ir_operation *operation);

@@ -6,8 +6,8 @@
  * lane 0 of warp 0: all threads are alike.  Fragments are asked for some products ahead, so that shared memory and the
  * tensor core work at the same time and few registers wait.
  *
- * LLVM's time goes by texts and their operands: a text is some products.  Where fragments are rows in shared memory that
- * are taken as they are, the text loads them, too, into registers that LLVM never sees. */
+ * LLVM's time goes by texts and their operands: a text is some products.  Where fragments are rows in shared memory
+ * that are taken as they are, the text loads them, too, into registers that LLVM never sees. */
 #include "base/plant.h"
 #include "targets/nvptx/fragment.h"
 #include "targets/nvptx/mma_form.h"
@@ -25,7 +25,7 @@ enum {
 struct factor {
     struct fragment fragment;
     LLVMValueRef *made[MMA_FORMS];
-    int *number;                     /* of the word at an element, by a quarter of the element's number; -1: not asked */
+    int *number;                     /* of the word at an element, by a quarter of the element's number; -1: none yet */
     bool inside;                     /* its words are registers of the text */
     bool *loaded;                    /* then: by ldmatrix, whether it is written */
 };

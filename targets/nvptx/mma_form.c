@@ -73,9 +73,9 @@ static LLVMValueRef lower_part(struct lowering *l, LLVMValueRef word) {
     return LLVMBuildSelect(b, is_beyond(l, word, 0x7f7fffff), value_i32(l, 0), rounded, "");
 }
 
-/* 8-bit floats in the upper bytes of a word's halves, zeros below, to f16.  e5m2 is f16's upper byte.  seeeemmm: eeeemmm
- * goes to where f16 has the end of its exponent, and 2^(15 - 7) makes up for the bias; exact for subnormals too.  The
- * largest pattern, and it alone, carries into the sign: NaN. */
+/* 8-bit floats in the upper bytes of a word's halves, zeros below, to f16.  e5m2 is f16's upper byte.  seeeemmm:
+ * eeeemmm goes to where f16 has the end of its exponent, and 2^(15 - 7) makes up for the bias; exact for subnormals
+ * too.  The largest pattern, and it alone, carries into the sign: NaN. */
 static LLVMValueRef spread_bytes(struct lowering *l, enum ir_element element, LLVMValueRef word) {
     LLVMBuilderRef b = l->builder;
     if (element == IR_F8E5M2) return word;

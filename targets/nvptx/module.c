@@ -148,8 +148,8 @@ static bool tiles_fit(const struct target_options *options, struct ir_function *
     ir_walk(function->body, measure_results, &width);
     if (width.registers <= MOST_REGISTERS_OF_TILE) return true;
     diag_report(options->diagnostics, DIAGNOSTIC_E1206, width.widest->at,
-                "this tile has %d elements for each of %d threads; %d is the most", width.registers, 32 * function->warps,
-                MOST_REGISTERS_OF_TILE);
+                "this tile has %d elements for each of %d threads; %d is the most", width.registers,
+                32 * function->warps, MOST_REGISTERS_OF_TILE);
     return false;
 }
 

@@ -129,8 +129,8 @@ enum { MANY_ACCESSES = 16, MANY_MASKS = 8 };
 
 /* Many accesses in a loop: what each adds to the address and whether its row is inside does not change from one
  * iteration to the next; LLVM and ptxas would keep all of it, in more registers than there are.  So each address is
- * made from the one before, which changes, and limits change as far as LLVM can see.  Masks of many elements are not kept from one
- * operation to the next, either: a comparison costs less than bits of predicates in registers. */
+ * made from the one before, which changes, and limits change as far as LLVM can see.  Masks of many elements are not
+ * kept from one operation to the next, either: a comparison costs less than bits of predicates in registers. */
 static void plan_many(struct lowering *l, const struct ir_operation *operation, struct reach *reach) {
     bool accesses = value_registers(reach->type) / reach->vector.size > MANY_ACCESSES && is_in_loop(operation);
     bool masks = operation->opcode == OP_INSIDE && value_registers(reach->type) >= MANY_MASKS;

@@ -4,9 +4,9 @@
  * The steps come from the layout: each combines a value with that of the position XORed with it.  The seven kinds
  * commute, so cheap steps go first.  A region is only associative, the left operand with the smaller indexes, and
  * `fixed` asks for the tree of neighbours: their steps go by the bit of the axis that they fold, lowest first, so that
- * at each moment a value stands for an aligned range of indexes.  What several values are left of, those of warps and of
- * the odd repeat, is folded by the same tree: neighbours, an odd last one waiting.  Where the result is but stored, only
- * the warps that store it fold what the warps have left. */
+ * at each moment a value stands for an aligned range of indexes.  What several values are left of, those of warps and
+ * of the odd repeat, is folded by the same tree: neighbours, an odd last one waiting.  Where the result is but stored,
+ * only the warps that store it fold what the warps have left. */
 #include "base/plant.h"
 #include "ir/scratch.h"
 #include "targets/nvptx/lower.h"

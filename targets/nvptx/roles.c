@@ -113,9 +113,10 @@ static void number_anew(struct lowering *l) {
     l->coordinates = NULL;
 }
 
-/* Another loop with products follows that carries rows as well (the maxima and sums of attention): it needs most of what
- * this one computed, and the old numbers beside new ones would take registers.  (ptxas spills 24 bytes in attention on
- * sm_80 with new numbers between its loops, 92 without in a product whose last iteration is a loop of its own.) */
+/* Another loop with products follows that carries rows as well (the maxima and sums of attention): it needs most of
+ * what this one computed, and the old numbers beside new ones would take registers.  (ptxas spills 24 bytes in
+ * attention on sm_80 with new numbers between its loops, 92 without in a product whose last iteration is a loop of its
+ * own.) */
 static bool is_gone_on_with(const struct ir_operation *loop) {
     bool rows = false;
     for (const struct ir_operation *op = loop->next; op; op = op->next) {
