@@ -131,42 +131,71 @@ void lower_math(struct lowering *l, struct ir_operation *operation) {
     }
 }
 
-/* Philox 4x32 of ten rounds: key and counter words as Salmon et al. 2011 give them. */
-static void philox(struct lowering *l, LLVMValueRef seed, LLVMValueRef number, LLVMValueRef *words) {
-    LLVMBuilderRef b = l->builder;
-    LLVMValueRef key[2] = {LLVMBuildTrunc(b, seed, l->i32, ""),
-                           LLVMBuildTrunc(b, LLVMBuildLShr(b, seed, value_i64(l, 32), ""), l->i32, "")};
-    words[0] = LLVMBuildTrunc(b, number, l->i32, "");
-    words[1] = LLVMBuildTrunc(b, LLVMBuildLShr(b, number, value_i64(l, 32), ""), l->i32, "");
-    words[2] = words[3] = value_i32(l, 0);
-    for (int round = 0; round < 10; round++) {
-        LLVMValueRef product[2];
-        static const uint32_t multiplier[2] = {0xD2511F53, 0xCD9E8D57}, step[2] = {0x9E3779B9, 0xBB67AE85};
+/* Philox 4x32 of ten rounds: key and counter words as Salmon et al. 2011 give them.  About sixty instructions an
+ * element, so that LLVM sees one text for some elements, with the keys of the rounds made at its top. */
+enum { PHILOX_ROUNDS = 10, PHILOX_TOGETHER = 8 };
+
+/* { …  mov.b64 {%k0, %k1}, $S;  add.u32 %k2, %k0, …;  add.u32 %k3, %k1, …;  … */
+static void philox_open(struct buffer *text, int seed) {
+    static const uint32_t step[2] = {0x9E3779B9, 0xBB67AE85};
+    buffer_printf(text, "{ .reg .b32 %%k<%d>, %%x<4>, %%low<2>, %%high<2>; .reg .b64 %%w<2>;", 2 * PHILOX_ROUNDS);
+    buffer_printf(text, "\n\tmov.b64 {%%k0, %%k1}, $%d;", seed);
+    for (int k = 2; k < 2 * PHILOX_ROUNDS; k++)
+        buffer_printf(text, "\n\tadd.u32 %%k%d, %%k%d, %u;", k, k - 2, (unsigned)step[k % 2]);
+}
+
+/* The words of an element: of operand `counter` to results `first` and up. */
+static void philox_element(struct buffer *text, int first, int counter) {
+    static const uint32_t multiplier[2] = {0xD2511F53, 0xCD9E8D57};
+    buffer_printf(text, "\n\tmov.b64 {%%x0, %%x1}, $%d;\n\tmov.u32 %%x2, 0;\n\tmov.u32 %%x3, 0;", counter);
+    for (int round = 0; round < PHILOX_ROUNDS; round++) {
         for (int i = 0; i < 2; i++)
-            product[i] = LLVMBuildMul(b, LLVMBuildZExt(b, words[2 * i], l->i64, ""), value_i64(l, multiplier[i]), "");
-        LLVMValueRef high0 = LLVMBuildTrunc(b, LLVMBuildLShr(b, product[0], value_i64(l, 32), ""), l->i32, "");
-        LLVMValueRef high1 = LLVMBuildTrunc(b, LLVMBuildLShr(b, product[1], value_i64(l, 32), ""), l->i32, "");
-        LLVMValueRef first = LLVMBuildXor(b, LLVMBuildXor(b, high1, words[1], ""), key[0], "");
-        LLVMValueRef third = LLVMBuildXor(b, LLVMBuildXor(b, high0, words[3], ""), key[1], "");
-        words[1] = LLVMBuildTrunc(b, product[1], l->i32, "");
-        words[3] = LLVMBuildTrunc(b, product[0], l->i32, "");
-        words[0] = first;
-        words[2] = third;
-        for (int i = 0; i < 2; i++) key[i] = LLVMBuildAdd(b, key[i], value_i32(l, step[i]), "");
+            buffer_printf(text, "\n\tmul.wide.u32 %%w%d, %%x%d, %u;\n\tmov.b64 {%%low%d, %%high%d}, %%w%d;", i, 2 * i,
+                          (unsigned)multiplier[i], i, i, i);
+        for (int i = 0; i < 2; i++)
+            buffer_printf(text, "\n\txor.b32 %%x%d, %%x%d, %%high%d;\n\txor.b32 %%x%d, %%x%d, %%k%d;", 2 * i, 2 * i + 1,
+                          1 - i, 2 * i, 2 * i, 2 * round + i);
+        buffer_puts(text, "\n\tmov.u32 %x1, %low1;\n\tmov.u32 %x3, %low0;");
     }
+    for (int w = 0; w < 4; w++) buffer_printf(text, "\n\tmov.u32 $%d, %%x%d;", first + w, w);
+}
+
+/* words[4 * i + w]: word w of element i. */
+static void philox(struct lowering *l, LLVMValueRef seed, const LLVMValueRef *counters, int count,
+                   LLVMValueRef *words) {
+    struct buffer text = {0}, constraints = {0};
+    LLVMTypeRef members[4 * PHILOX_TOGETHER];
+    LLVMValueRef arguments[1 + PHILOX_TOGETHER] = {seed};
+    philox_open(&text, 4 * count);
+    for (int i = 0; i < count; i++) {
+        philox_element(&text, 4 * i, 4 * count + 1 + i);
+        arguments[1 + i] = counters[i];
+    }
+    buffer_puts(&text, " }");
+    for (int i = 0; i < 4 * count; i++) {
+        members[i] = l->i32;
+        buffer_printf(&constraints, "%s=&r", i ? "," : "");
+    }
+    for (int i = 0; i <= count; i++) buffer_puts(&constraints, ",l");
+    LLVMTypeRef type = LLVMStructTypeInContext(l->context, members, (unsigned)(4 * count), false);
+    LLVMValueRef all = ptx_text(l, text.data, constraints.data, type, arguments, 1 + count, false);
+    for (int i = 0; i < 4 * count; i++) words[i] = LLVMBuildExtractValue(l->builder, all, (unsigned)i, "");
+    buffer_free(&text);
+    buffer_free(&constraints);
 }
 
 void lower_philox(struct lowering *l, struct ir_operation *operation) {
     LLVMValueRef *out[4];
     for (int w = 0; w < 4; w++) out[w] = value_define(l, operation->results[w]);
+    const struct ir_value *seed = operation->operands[0], *counter = operation->operands[1];
     int count = value_registers(operation->results[0]->type);
-    LLVMValueRef seed =
-        value_wide(l, operation->operands[0]->type->element, value_register(l, operation->operands[0], 0));
-    for (int i = 0; i < count; i++) {
-        LLVMValueRef words[4];
-        LLVMValueRef number =
-            value_wide(l, operation->operands[1]->type->element, value_register(l, operation->operands[1], i));
-        philox(l, seed, number, words);
-        for (int w = 0; w < 4; w++) out[w][i] = words[w];
+    LLVMValueRef key = value_wide(l, seed->type->element, value_register(l, seed, 0));
+    for (int first = 0, together; first < count; first += together) {
+        LLVMValueRef counters[PHILOX_TOGETHER], words[4 * PHILOX_TOGETHER];
+        together = (int)int64_min(PHILOX_TOGETHER, count - first);
+        for (int i = 0; i < together; i++)
+            counters[i] = value_wide(l, counter->type->element, value_register(l, counter, first + i));
+        philox(l, key, counters, together, words);
+        for (int i = 0; i < 4 * together; i++) out[i % 4][first + i / 4] = words[i];
     }
 }
