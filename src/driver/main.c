@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* A bug of ours ends in abort(); what a user sees is a line and the documented code. */
@@ -46,6 +47,21 @@ static void set_signals(void) {
     sigaction(SIGFPE, &fault, NULL);
 #endif
     (void)fault;
+}
+
+/* What sources nest and call each other as deep as they may takes most of a mebibyte.  Raises the limit as far as it
+ * may be; false: said that it is too low. */
+static bool has_stack(const struct options *options) {
+    enum { NEEDED = 1 << 20 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= NEEDED)
+        return true;
+    rlim_t was = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max == RLIM_INFINITY || limit.rlim_max > NEEDED ? NEEDED : limit.rlim_max;
+    if (limit.rlim_cur >= NEEDED && setrlimit(RLIMIT_STACK, &limit) == 0) return true;
+    driver_error(options, "the stack is limited to %llu KiB, and %d are needed (ulimit -s)",
+                 (unsigned long long)was / 1024, NEEDED / 1024);
+    return false;
 }
 
 struct subcommand {
@@ -109,6 +125,7 @@ static int run(const struct options *options) {
     if (options->print_targets) return targets_print(), EXIT_OK;
     if (options->print_products) return products_print(options), EXIT_OK;
     if (options->print_plants) return plant_list(stdout), EXIT_OK;
+    if (!has_stack(options)) return EXIT_ENVIRONMENT;
     if (!is_ready(options)) return EXIT_USAGE;
     if (options->emit == EMIT_RUNTIME) {
         if (options->files.count) {

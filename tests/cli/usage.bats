@@ -191,3 +191,16 @@ load helper
     expect 2 tilecc -fdiagnostics-format=jsn k.tile
     contains "is not text or json"
 }
+
+@test "a stack too small is no bug of ours: it is raised, or said" {
+    { echo 'const fn deep(n: i64) -> i64 { if (n <= 0) return 0; return 1 + deep(n - 1); }'
+      echo 'kernel k(x: inout f32[N]) grid(i: N) { static_assert(deep(190) == 190); x[i] = 1.0; }'; } >deep.tile
+    run bash -c "ulimit -s 64; exec '$TILECC' -arch=cpu -o k.o k.tile"
+    [ "$status" = 4 ]
+    contains "the stack is limited to 64 KiB, and 1024 are needed (ulimit -s)"
+    [ ! -e k.o ]
+    run bash -c "ulimit -S -s 256; exec '$TILECC' -arch=cpu -o deep.o deep.tile" # the soft limit alone
+    [ "$status" = 0 ]
+    run bash -c "ulimit -s 1024; exec '$TILECC' -arch=cpu -o deep.o deep.tile"
+    [ "$status" = 0 ]
+}
