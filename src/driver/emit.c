@@ -52,14 +52,20 @@ static const char *part_name(struct arena *arena, const struct kernel_entry *ent
                     : arena_printf(arena, "%s.%s", entry->symbol, target_rows[target].name);
 }
 
+static bool make_text(struct compilation *compilation, const struct nvptx_task *task, struct buffer *out) {
+    int64_t begin = report_clock();
+    bool made = nvptx_emit_text(&compilation->target, task, compilation->options->emit == EMIT_LLVM, out);
+    compilation->stage_time[STAGE_GPU] += report_clock() - begin;
+    return made;
+}
+
 static bool make_part(struct compilation *compilation, struct kernel_entry *entry, int number, struct buffer *out) {
     struct kernel_variant *variant = &entry->variants.data[number];
     bool is_gpu = target_rows[variant->target].kind == TARGET_NVPTX;
     struct nvptx_task task = {entry, variant};
     switch (compilation->options->emit) {
     case EMIT_TIR: ir_print_module(out, variant->module, false); return true;
-    case EMIT_PTX: return !is_gpu || nvptx_emit_text(&compilation->target, &task, false, out);
-    case EMIT_LLVM: return !is_gpu || nvptx_emit_text(&compilation->target, &task, true, out);
+    case EMIT_PTX: case EMIT_LLVM: return !is_gpu || make_text(compilation, &task, out);
     case EMIT_CUBIN:
         if (is_gpu) {
             const struct kernel_image *image = &compilation->module->images.data[variant->gpu.image];

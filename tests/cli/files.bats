@@ -275,3 +275,10 @@ END
     expect 0 tilecc -arch=cpu -fsyntax-only -MD -MF other.d -MT what k.tile
     grep -q '^what:' other.d
 }
+
+@test "texts that are asked for count as GPU code in the report of times" {
+    for kind in ptx llvm; do
+        tilecc -arch=sm_80 --emit=$kind --time-report -o - k.tile 2>times >text
+        awk '/GPU code/ { gpu = $4 } /total/ { total = $3 } END { exit !(gpu > 2 && total >= gpu) }' times
+    done
+}
