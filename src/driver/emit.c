@@ -106,6 +106,27 @@ static bool make_parts(struct compilation *compilation, struct parts *parts) {
     return ok;
 }
 
+/* Files that -o would have to hold, of kinds that have one an instance: known before any is made. */
+static int count_parts(const struct compilation *compilation) {
+    enum emit_kind emit = compilation->options->emit;
+    int count = 0;
+    for (int i = 0; i < compilation->module->entries.count; i++)
+        for (int k = 0; k < compilation->module->entries.data[i].variants.count; k++) {
+            int target = compilation->module->entries.data[i].variants.data[k].target;
+            bool is_gpu = target_rows[target].kind == TARGET_NVPTX;
+            count += emit == EMIT_TIR || (is_gpu && (emit == EMIT_PTX || emit == EMIT_LLVM || emit == EMIT_CUBIN));
+        }
+    return count;
+}
+
+static bool report_parts(struct compilation *compilation, int count, bool is_text) {
+    driver_error(compilation->options,
+                 "%d instances give a file each; choose one with --spec and -arch, or leave -o away%s", count,
+                 is_text ? ", or have all behind each other with -o -" : "");
+    compilation->code = EXIT_USAGE;
+    return false;
+}
+
 static bool emit_parts(struct compilation *compilation) {
     const struct options *options = compilation->options;
     const char *suffix = emit_suffix(options->emit), *output = options->output;
@@ -120,11 +141,8 @@ static bool emit_parts(struct compilation *compilation) {
                      "nothing to make: -arch names no GPU, and %s is made for GPUs alone; code for processors is in "
                      "the object, and --emit=llvm shows its source",
                      suffix + 1);
-    else if (!fits)
-        driver_error(compilation->options,
-                     "%d instances give a file each; choose one with --spec and -arch, or leave -o away%s",
-                     parts.list.count, is_text ? ", or have all behind each other with -o -" : "");
-    if (parts.list.count == 0 || !fits) {
+    else if (!fits) return report_parts(compilation, parts.list.count, is_text);
+    if (parts.list.count == 0) {
         compilation->code = EXIT_USAGE;
         return false;
     }
@@ -236,7 +254,11 @@ static void save_temps(struct compilation *compilation) {
 bool emit_outputs(struct compilation *compilation) {
     const char *output = compilation->options->output;
     bool wants_header = compilation->options->emit == EMIT_OBJECT || compilation->options->emit == EMIT_HEADER, ok;
+    bool is_cubin = compilation->options->emit == EMIT_CUBIN, is_joined = output && strcmp(output, "-") == 0;
     if (wants_header && !header_check(compilation->module, compilation->arena, compilation->diagnostics)) return false;
+    int parts = output && !(is_joined && !is_cubin) && !(is_cubin && compilation->options->dry_run)
+                    ? count_parts(compilation) : 0;
+    if (parts > 1) return report_parts(compilation, parts, !is_cubin);
     switch (compilation->options->emit) {
     case EMIT_OBJECT: ok = make_cubins(compilation) && emit_object(compilation); break;
     case EMIT_HEADER: ok = emit_header(compilation, output ? output : emit_name(compilation, ".h")); break;

@@ -132,6 +132,14 @@ END
     [ -z "$output" ]
 }
 
+@test "W1202: not for four registers, as of the examples" {
+    [ -n "${PTXAS-}" ] || skip "no ptxas"
+    run "$TILECC" -arch=sm_90a --spec 'matmul<f8e4m3, bf16>' -o m.o "$SRCDIR/examples/matmul.tile"
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    "$TILECC" info m.o | grep -q 'spills: [48] bytes stored'
+}
+
 @test "W1205: tiles in local memory that ptxas calls no spill" {
     [ -n "${PTXAS-}" ] || skip "no ptxas"
     cat >wide.tile <<'END'
@@ -165,6 +173,17 @@ END
         passes $quiet
         [ "$(grep -c Wlong-code said)" = 0 ]
     done
+}
+
+@test "that several instances do not fit one file is said before they are made" {
+    cp "$BATS_TEST_DIRNAME/../../examples/softmax.tile" .
+    mkdir -p toolkit/bin
+    printf '#!/bin/sh\n: >%s\nexit 1\n' "$PWD/started" >toolkit/bin/ptxas
+    chmod +x toolkit/bin/ptxas
+    run "$TILECC" -arch=sm_80 --emit=cubin --cuda-path="$PWD/toolkit" -o x.cubin softmax.tile
+    [ "$status" -eq 2 ]
+    [[ $output == *" instances give a file each; choose one with --spec and -arch, or leave -o away"* ]]
+    [ ! -e started ]
 }
 
 @test "warnings are shown before ptxas is started" {
