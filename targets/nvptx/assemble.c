@@ -214,6 +214,9 @@ static void relay_warnings(const struct target_options *options, const struct nv
     }
 }
 
+/* Bytes of spills that are no warning: four registers, which nobody can help and no clock shows. */
+enum { FEW_BYTES = 16 };
+
 /* "    2048 bytes stack frame, 96 bytes spill stores, 120 bytes spill loads".  A frame without spills holds arrays that
  * the text asks for: tiles that a loop indexes. */
 static void read_spills(const struct target_options *options, const struct nvptx_task *task, const char *notes,
@@ -232,13 +235,13 @@ static void read_spills(const struct target_options *options, const struct nvptx
     variant->gpu.spill_stores = stores;
     variant->gpu.spill_loads = loads;
     struct diagnostic *d;
-    if (stores || loads) {
+    if (stores > FEW_BYTES || loads > 2 * FEW_BYTES) {
         d = diag_report(options->diagnostics, DIAGNOSTIC_W1202, variant->function->at,
                         "this kernel keeps registers in local memory");
         diag_instance(
             options->diagnostics, d,
             arena_printf(options->arena, "%s: %lld bytes of spill stores, %lld of spill loads", name, stores, loads));
-    } else if (frame) {
+    } else if (frame && !stores && !loads) {
         d = diag_report(options->diagnostics, DIAGNOSTIC_W1205, variant->function->at,
                         "this kernel passes tiles through local memory");
         diag_instance(options->diagnostics, d, arena_printf(options->arena, "%s: %lld bytes a thread", name, frame));

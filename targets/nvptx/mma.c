@@ -16,6 +16,7 @@
 
 enum {
     AHEAD = 16,               /* products: a piece; more than the latency of shared memory */
+    AHEAD_ALONE = 4,          /* where elements are read one by one: each takes a register until its word is whole */
     BLOCKS = 4, STEPS = 4,    /* most of a piece */
     REGISTERS = 4, WORDS = 6, /* of an instruction: of its sum; most of its factors */
     SPAN = 8,                 /* most blocks of a text whose ldmatrix stand in it; what its sums take grows with their
@@ -272,9 +273,16 @@ static void declare_words(struct product *p, struct buffer *out) {
             buffer_printf(out, " .reg .b32 %%%c<%d>;", "ab"[operand], p->factor[operand].fragment.words);
 }
 
+static bool reads_alone(const struct product *p) {
+    bool alone = false;
+    for (int i = 0; i < 2; i++)
+        alone |= p->factor[i].fragment.value->type->kind == IR_BUFFER && !p->factor[i].fragment.rows;
+    return alone;
+}
+
 static void multiply(struct lowering *l, struct product *p) {
     const struct place *order = order_products(l, p);
-    int all = p->steps * p->blocks, fetched = 0;
+    int all = p->steps * p->blocks, fetched = 0, ahead = reads_alone(p) ? AHEAD_ALONE : AHEAD;
     bool inside = choose_inside(p);
     struct text t = {0};
     for (int done = 0, together; done < all; done += together) {
@@ -282,7 +290,7 @@ static void multiply(struct lowering *l, struct product *p) {
         together = blocks * (int)int64_min(steps_together(p), p->steps - order[done].step);
         if (inside && first % SPAN == 0) t = text_open(l, p, (int)int64_min(SPAN, p->blocks - first), 0);
         if (inside && done == 0) declare_words(p, &t.body);
-        for (; fetched < all && fetched < done + together + AHEAD; fetched++) fetch_words(l, p, &t, &order[fetched]);
+        for (; fetched < all && fetched < done + together + ahead; fetched++) fetch_words(l, p, &t, &order[fetched]);
         if (!inside) t = text_open(l, p, blocks, together * p->by.count);
         for (int i = done; i < done + together; i++)
             write_place(l, p, &t, order[i].block - (inside ? first / SPAN * SPAN : first), &order[i]);
