@@ -12,8 +12,8 @@
  * An exp2 of f32 whose results become 16-bit factors may give 0 below 2^-126 (the language says so, but for
  * --strict-fp): three instructions an element less, where softmax feeds a product. */
 #include "passes/pass.h"
-#include "passes/product_choice.h"
 #include "passes/rewrite.h"
+#include "targets/product_choice.h"
 #include "targets/target.h"
 
 struct choosing { struct pass_context *context; bool changed; };

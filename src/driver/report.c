@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "passes/product_choice.h"
+#include "targets/product_choice.h"
 
 int64_t report_clock(void) {
     struct timespec now;

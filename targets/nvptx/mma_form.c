@@ -2,7 +2,7 @@
 #include "targets/nvptx/mma_form.h"
 
 #include "base/plant.h"
-#include "passes/product_choice.h"
+#include "targets/product_choice.h"
 
 static const struct mma_words as_it_is[] = {{1, {{MMA_AS_IT_IS}, {MMA_AS_IT_IS}}}};
 static const struct mma_words nearest[] = {{1, {{MMA_NEAREST}, {MMA_NEAREST}}}};

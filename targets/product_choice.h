@@ -3,9 +3,9 @@
  *
  * A product of tiles [m, k] x [k, n] + [m, n] is split into instructions of a fixed shape; the rule says which of them
  * the target has for the elements and divides the extents.  Where a stronger instruction does not fit, the choice says
- * all that was in the way. */
-#ifndef TILECC_PASSES_PRODUCT_CHOICE_H
-#define TILECC_PASSES_PRODUCT_CHOICE_H
+ * all that was in the way.  Facts of targets, like target.h: no room of code generation, so that passes may ask. */
+#ifndef TILECC_TARGETS_PRODUCT_CHOICE_H
+#define TILECC_TARGETS_PRODUCT_CHOICE_H
 #include "base/base.h"
 #include "ir/ir.h"
 #include "targets/target.h"

@@ -1,6 +1,6 @@
 /* The rule of product_choice.h and the table made from it.  Each instruction is a row: who has it, for which elements,
  * and in which steps; a product takes the first row that fits. */
-#include "passes/product_choice.h"
+#include "targets/product_choice.h"
 
 #include <stdio.h>
 
