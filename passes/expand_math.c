@@ -37,7 +37,7 @@ static bool is_better_mapped(const struct ir_function *body, const struct ir_typ
     return target && target->kind == TARGET_NVPTX && count >= LONG_BODY && ir_type_elements(type) >= LARGE_TILE;
 }
 
-/* The scalar operation on tiles of the wanted shape. */
+/* The scalar operation on tiles of the wanted shape, who holds which element (where that is chosen) included. */
 static struct ir_value *write_out(struct ir_builder *builder, const struct ir_function *body,
                                   struct ir_value *const *operands, const struct ir_type *shape, struct arena *arena)
 {
@@ -47,6 +47,8 @@ static struct ir_value *write_out(struct ir_builder *builder, const struct ir_fu
         map[body->body->arguments.data[i]->id] = operands[i];
     for (const struct ir_operation *op = body->body->first; op->opcode != OP_RETURN; op = op->next) {
         const struct ir_type *type = ir_type_with_shape(context, op->results[0]->type, shape->rank, shape->extent);
+        if (shape->layout)
+            type = ir_type_with_layout(context, type, shape->layout);
         struct ir_value **inputs = ARENA_ARRAY(arena, struct ir_value *, op->operand_count);
         for (int i = 0; i < op->operand_count; i++)
             inputs[i] = map[op->operands[i]->id];
