@@ -101,48 +101,41 @@ static const char *find_groups(struct loop_groups *l)
     return problem;
 }
 
-/* Only products of the body, as the sum that they add to, and its yield look at the value. */
-static bool is_only_summed(const struct loop_groups *l, const struct ir_value *value)
-{
-    const struct ir_block *body = l->loop->regions[0];
-    for (const struct ir_use *use = value->uses; use; use = use->next) {
-        bool adds = use->user->opcode == OP_DOT_ASYNC && use->index == 2;
-        if (use->user->block != body || (!adds && use->user->opcode != OP_YIELD && use->user->opcode != OP_DOT_WAIT))
-            return false;
-    }
-    return true;
-}
-
-/* The carried value that the product ends as, or -1. */
-static int carried_by(const struct loop_groups *l, const struct ir_value *value)
-{
-    const struct ir_operation *yield = ir_terminator(l->loop->regions[0]);
-    for (int i = 0; i < yield->operand_count; i++)
-        if (yield->operands[i] == value)
-            return i;
-    return -1;
-}
-
 static struct ir_value *argument(const struct loop_groups *l, int carried)
 {
     return l->loop->regions[0]->arguments.data[1 + carried];
+}
+
+/* The carried value that the product's sum becomes, or -1: the same registers from the value that comes round, over
+ * products that add to it one after another, to the yield at its place, and nothing else looks at any of them. */
+static int carried_by(const struct loop_groups *l, const struct group *group)
+{
+    const struct ir_value *sum = group->wait->results[0];
+    while (sum->uses && !sum->uses->next && sum->uses->user->opcode == OP_DOT_ASYNC)
+        sum = sum->uses->user->results[0]->uses->user->results[0]; /* its wait's */
+    const struct ir_use *use = sum->uses;
+    if (!use || use->next || use->user != ir_terminator(l->loop->regions[0]))
+        return -1;
+    const struct ir_value *from = group->product->operands[2];
+    while (from->definition && from->definition->opcode == OP_DOT_WAIT && from->block == group->product->block)
+        from = from->definition->operands[0]->definition->operands[2];
+    return from == argument(l, use->index) && !from->uses->next ? use->index : -1;
 }
 
 /* Why not, or NULL. */
 static const char *find_problem(struct loop_groups *l)
 {
     const char *problem = find_groups(l);
-    if (problem)
-        return problem;
-    const struct ir_operation *yield = ir_terminator(l->loop->regions[0]);
-    for (int i = 0; i < l->groups.count; i++)
-        if (!l->groups.data[i].wait || !is_only_summed(l, l->groups.data[i].wait->results[0]))
-            return "the loop looks at a sum";
-    for (int i = 0; i < yield->operand_count; i++)
-        for (int g = 0; g < l->groups.count; g++)
-            if (yield->operands[i] == l->groups.data[g].wait->results[0] && !is_only_summed(l, argument(l, i)))
-                return "the loop looks at a sum";
-    return carried_by(l, l->groups.data[l->groups.count - 1].wait->results[0]) < 0 ? "the sum is not carried" : NULL;
+    for (int g = 0; g < l->groups.count && !problem; g++) {
+        const struct group *group = &l->groups.data[g];
+        const struct ir_value *product = group->product->results[0];
+        if (!group->wait || !product->uses || product->uses->next)
+            problem = "a wait is not for the product before it alone";
+    }
+    for (int g = 0; g < l->groups.count && !problem; g++)
+        if (carried_by(l, &l->groups.data[g]) < 0)
+            problem = "the loop looks at a sum, or moves it";
+    return problem;
 }
 
 /* The numbers of the slots that are given back behind the last product of an iteration, each once. */
@@ -228,7 +221,7 @@ static void rewrite(struct loop_groups *l)
 {
     struct group *last = &l->groups.data[l->groups.count - 1];
     struct held held = find_held(l);
-    int carried = carried_by(l, last->wait->results[0]), old = l->loop->result_count;
+    int carried = carried_by(l, last), old = l->loop->result_count;
     struct ir_value **numbers = ARENA_ARRAY(l->arena, struct ir_value *, held.count);
     const char **names = ARENA_ARRAY(l->arena, const char *, held.count);
     bool *on_its_way = ARENA_ARRAY(l->arena, bool, old);

@@ -234,6 +234,23 @@ struct flight { int count; const struct ir_value *value[64]; };
 
 static const char *flight_problem(struct flight *flight, const struct ir_value *value);
 
+/* A product on its way writes to registers that its sum keeps: one operation alone goes on with them, as the sum of
+ * another product, round a loop at the same place, or waiting for them to look at. */
+static bool has_one_heir(const struct ir_value *value)
+{
+    int heirs = 0;
+    for (const struct ir_use *use = value->uses; use; use = use->next)
+        heirs += use->user->opcode != OP_DOT_WAIT || use->user->results[use->index]->uses;
+    return heirs <= 1;
+}
+
+static bool adds_to(const struct ir_value *value, const struct ir_value *sum)
+{
+    while (value != sum && value->definition && value->definition->opcode == OP_DOT_ASYNC)
+        value = value->definition->operands[2];
+    return value == sum;
+}
+
 /* Where a yield, condition or loop hands a value on to: result `index` of the parent and what its regions call it. */
 static const char *handed_on(struct flight *flight, const struct ir_operation *parent, int index)
 {
@@ -257,7 +274,8 @@ static const char *flight_problem(struct flight *flight, const struct ir_value *
         return "a product in flight goes through too many hands";
     flight->value[flight->count++] = value;
     for (const struct ir_use *use = value->uses; use && !problem; use = use->next) {
-        const struct ir_operation *user = use->user;
+        const struct ir_operation *user = use->user, *parent = user->block->parent;
+        bool round = user->opcode == OP_YIELD && parent && parent->opcode == OP_FOR;
         bool loop = user->opcode == OP_FOR || user->opcode == OP_WHILE;
         if (user->opcode == OP_DOT_WAIT || (user->opcode == OP_DOT_ASYNC && use->index == 2))
             continue;
@@ -267,7 +285,11 @@ static const char *flight_problem(struct flight *flight, const struct ir_value *
             problem = handed_on(flight, user, use->index - (user->opcode == OP_FOR ? 3 : 0));
         else
             problem = "the result is used before a dot_wait for it";
+        if (!problem && round && !adds_to(value, parent->regions[0]->arguments.data[use->index + 1]))
+            problem = "a product on its way would move to other registers";
     }
+    if (!problem && !has_one_heir(value))
+        problem = "two operations go on with the registers of a product on its way";
     return problem;
 }
 
