@@ -16,6 +16,16 @@ static struct ir_value *gather_index(struct elaborator *e, struct ir_value *tile
     return ir_is_signed(tile->type->element) ? tile : ir_cast(&e->builder, tile, IR_INDEX);
 }
 
+/* The start or end of several elements.  It is i64: a u64 of 2^63 and more would come out as a negative number, and
+ * elements behind it inside the view.  (A lone index or an index tile is outside either way.) */
+static struct ir_value *bound_index(struct elaborator *e, struct value v, const char *what) {
+    if (v.kind != VALUE_RUN || v.run->type->rank > 0 || v.run->type->element != IR_U64)
+        return convert_to_index(e, v, what);
+    front_report(e, DIAGNOSTIC_E0305, v.at, "%s is i64, and u64 does not become that by itself; write `i64(...)`",
+                 what);
+    return NULL;
+}
+
 static bool report_item(struct elaborator *e, const struct ast_index *item, struct value v) {
     if (!value_is_error(v))
         front_report(e, DIAGNOSTIC_E0301, item->at,
@@ -72,7 +82,7 @@ static bool place_item(struct elaborator *e, struct place_value *place, int d, c
         int64_t size;
         struct value start = elaborate_value(e, item->value);
         if (!elaborate_extent(e, item->size, &size)) return false;
-        place->index[d] = convert_to_index(e, start, "the start of a slice");
+        place->index[d] = bound_index(e, start, "the start of a slice");
         place->place[d] = size;
         origin_add(e, origin, place->result_rank, item->size);
         return place->index[d] != NULL;
@@ -137,10 +147,10 @@ static bool subview_item(struct elaborator *e, const struct view_value *view, in
     *start = *stop = NULL;
     if (item->kind == INDEX_ALL || item->kind == INDEX_RANGE) {
         *start = item->kind == INDEX_RANGE && item->value
-                     ? convert_to_index(e, elaborate_value(e, item->value), "the start of a range")
+                     ? bound_index(e, elaborate_value(e, item->value), "the start of a range")
                      : index_constant(e, 0);
         *stop = item->kind == INDEX_RANGE && item->end
-                    ? convert_to_index(e, elaborate_value(e, item->end), "the end of a range")
+                    ? bound_index(e, elaborate_value(e, item->end), "the end of a range")
                     : view_extent(e, view, d);
         return *start && *stop;
     }
@@ -151,7 +161,7 @@ static bool subview_item(struct elaborator *e, const struct view_value *view, in
             "an index tile reads memory, and a sub-view (with `..`) reads nothing; index the sub-view instead");
         return false;
     }
-    *start = convert_to_index(e, v, item->kind == INDEX_SLICE ? "the start of a slice" : "an index");
+    *start = item->kind == INDEX_SLICE ? bound_index(e, v, "the start of a slice") : convert_to_index(e, v, "an index");
     if (!*start) return false;
     int64_t size = 1;
     if (item->kind == INDEX_SLICE && !elaborate_extent(e, item->size, &size)) return false;
