@@ -97,6 +97,13 @@ static const struct ir_type *buffer_type(const struct staging *s, const struct i
     return layout ? ir_type_buffer(s->function->module->context, tile->element, 2, tile->extent, layout, 1) : NULL;
 }
 
+/* A buffer_permute leaves the repeats of extents that are no powers of two where they are, outermost and in the order
+ * of their dimensions: of a tile that has two, the transposed form has no name. */
+static bool can_turn(const struct ir_type *tile)
+{
+    return is_power_of_two(tile->extent[0]) || is_power_of_two(tile->extent[1]);
+}
+
 static bool plan_copy(const struct staging *s, const struct ir_operation *dot, struct plan *plan)
 {
     const struct ir_operation *load = plan->source.origin->definition;
@@ -143,6 +150,11 @@ static bool keep_factor(const struct staging *s, const struct ir_operation *dot,
 static bool plan_factor(const struct staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
 {
     plan->source = source_of(dot->operands[factor]);
+    if (plan->source.transposed && !can_turn(plan->source.origin->type)) {
+        pass_remark(s->context, dot->at, "factor %d is transposed in registers: neither extent of it is a power of two",
+                    factor + 1);
+        plan->source = (struct factor_source){ dot->operands[factor], false };
+    }
     if (plan_copy(s, dot, plan))
         return true;
     const struct ir_operation *origin = plan->source.origin->definition;

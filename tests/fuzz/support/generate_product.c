@@ -3,8 +3,8 @@
  * One loop along the depth adds one or two products of slices of views to what it carries; slices are loaded as they
  * lie, or transposed, or computed upon before they are factors; a product may feed another through registers, and
  * something may be loaded that feeds none.  One in four is of another form, that of attention: what stays is
- * multiplied by what passes, and the product, narrowed, by something else that passes.  Extents divide nothing, rows
- * have gaps.  Behind the loop comes an epilogue of a random length.  Every number is a small integer and is clamped
+ * multiplied by what passes, and the product, narrowed, by something else that passes.  One in eight has tiles neither
+ * of whose extents is a power of two, of which most are transposed.  Extents divide nothing, rows have gaps.  Behind the loop comes an epilogue of a random length.  Every number is a small integer and is clamped
  * before it is narrowed, so that all orders of sums give the same bits. */
 #include "generate_product.h"
 
@@ -21,7 +21,7 @@ struct product_program {
     bool a_by_columns, b_by_columns, c_is_narrow, biased, summed, two, chained, computed, odd_load, guarded;
     bool counts_down, by_step, narrow_count, free_start; /* counts_down by_step: the variable itself goes back */
     bool has_extra, attention, reduced, rescaled, in_place, read_back, by_while;
-    bool wide, branched, has_second;
+    bool wide, branched, has_second, a_turned;
     const char *again;        /* what c is read by: its own name, or that of a view of the same memory */
     int views, c_number;
     int64_t c_pitch;
@@ -119,7 +119,7 @@ static void body(struct product_program *p)
     char type[40], narrow[40];
     snprintf(type, sizeof type, "f32[%d, %d]", p->m, p->n);
     snprintf(narrow, sizeof narrow, "%s[%d, %d]", p->element, p->m, p->n);
-    factor(p, "x", "a", "row", p->m, "at", p->k, false);
+    factor(p, "x", "a", "row", p->m, "at", p->k, p->a_turned);
     factor(p, "y", "b", "at", p->k, "column", p->n, false);
     const char *x = "x", *y = "y", *sum = "acc";
     if (p->computed) {
@@ -336,6 +336,24 @@ static int64_t near_multiple(struct random *random, int64_t extent, int64_t tile
     return extent / tile * tile + random_between(random, -1, 1);
 }
 
+/* Tiles of odd multiples of powers of two, transposed: the first as it is loaded, the second by the third view. */
+static void choose_uneven(struct product_program *p)
+{
+    struct random random = { p->random.state ^ UINT64_C(0x756e6576656e) };
+    static const int m[] = { 48, 64, 96, 192 }, n[] = { 24, 48, 48, 96 }, k[] = { 48, 48, 96, 80 };
+    if (p->wide || p->attention || !random_chance(&random, 12))
+        return;
+    p->m = m[random_below(&random, 4)];
+    p->n = n[random_below(&random, 4)];
+    p->k = k[random_below(&random, 4)];
+    p->rows = random_between(&random, 1, p->m + 9);
+    p->columns = random_between(&random, 1, p->n + 9);
+    p->depth = random_between(&random, 1, 2 * p->k);
+    p->a_turned = random_chance(&random, 50);
+    p->two = !p->a_turned || random_chance(&random, 50);
+    p->chained = false;
+}
+
 static void choose(struct product_program *p)
 {
     struct random *random = &p->random;
@@ -386,6 +404,7 @@ static void choose(struct product_program *p)
         p->depth = random_between(random, 1, 40);
         p->chained = p->attention = false;
     }
+    choose_uneven(p);
     p->has_extra = p->biased || p->odd_load || p->branched;
 }
 
@@ -398,7 +417,9 @@ static void generate(struct buffer *out, uint64_t seed, int multiple)
     int64_t across = ceiling_divide(p->rows, p->m), down = ceiling_divide(p->columns, p->n);
     buffer_printf(out, "// seed %llu\n// grid %lld %lld\n", (unsigned long long)seed, (long long)across,
                   (long long)down);
-    add_view(p, "a", p->element, p->rows, p->attention ? p->inner : p->depth, p->a_by_columns, "in", out, &parameters);
+    int64_t along_a = p->attention ? p->inner : p->depth;
+    add_view(p, "a", p->element, p->a_turned ? along_a : p->rows, p->a_turned ? p->rows : along_a, p->a_by_columns,
+             "in", out, &parameters);
     add_view(p, "b", p->element, p->depth, p->attention ? p->inner : p->columns, p->b_by_columns, "in", out,
              &parameters);
     if (p->attention)
@@ -436,7 +457,7 @@ static void generate(struct buffer *out, uint64_t seed, int multiple)
                        "%%gn = grid_index dimension(1) : index\n"
                        "%%row = mul %%gm, %%height : index\n%%column = mul %%gn, %%width : index\n"
                        "%%depth = extent dimension(%d) %%%s : index\n",
-                  p->k, p->m, p->n, p->attention ? 0 : 1, p->attention ? "b" : "a");
+                  p->k, p->m, p->n, p->attention || p->a_turned ? 0 : 1, p->attention ? "b" : "a");
     loop(p);
     epilogue(p);
     buffer_free(&parameters);
