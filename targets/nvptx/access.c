@@ -36,6 +36,10 @@ static void load_words(struct lowering *l, const struct reach *reach, const stru
     int count = value_registers(reach->type), next = 0;
     const struct ir_value *mask = reach->access.mask;
     const char *cache = cache_word(l->operation, true, reach->view);
+    if (by->size == 1 && access_text_applies(reach)) {
+        access_text_load(l, reach, as, cache, words);
+        return;
+    }
     struct memory_shape wide = memory_shape(reach->element, as->size), shape = memory_shape(reach->element, by->size);
     for (int start = 0; start < count; start++) {
         if (start & as->register_mask) continue;

@@ -8,17 +8,19 @@ struct memory_shape memory_shape(enum ir_element element, int count) {
     return (struct memory_shape){unit, total / unit, unit / bytes};
 }
 
-static LLVMTypeRef word_type(const struct lowering *l, int unit) {
-    return unit == 8 ? l->i64 : unit == 4 ? l->i32 : l->i16;
+LLVMTypeRef memory_word_type(const struct lowering *l, struct memory_shape shape) {
+    return shape.unit == 8 ? l->i64 : shape.unit == 4 ? l->i32 : l->i16;
 }
-static char word_letter(int unit) { return unit == 8 ? 'l' : unit == 4 ? 'r' : 'h'; }
-static const char *word_name(int unit) { return unit == 8 ? "b64" : unit == 4 ? "b32" : unit == 2 ? "b16" : "b8"; }
+char memory_word_letter(struct memory_shape shape) { return shape.unit == 8 ? 'l' : shape.unit == 4 ? 'r' : 'h'; }
+const char *memory_word_name(struct memory_shape shape) {
+    return shape.unit == 8 ? "b64" : shape.unit == 4 ? "b32" : shape.unit == 2 ? "b16" : "b8";
+}
 static const char *vector_name(int words) { return words == 4 ? ".v4" : words == 2 ? ".v2" : ""; }
 
 void memory_pack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *values,
                  LLVMValueRef *words) {
     LLVMBuilderRef b = l->builder;
-    LLVMTypeRef type = word_type(l, shape.unit);
+    LLVMTypeRef type = memory_word_type(l, shape);
     int bits = 8 * shape.unit / shape.each;
     for (int w = 0; w < shape.words; w++) {
         LLVMValueRef word = NULL;
@@ -35,7 +37,7 @@ void memory_pack(struct lowering *l, enum ir_element element, struct memory_shap
 void memory_unpack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *words,
                    LLVMValueRef *values) {
     LLVMBuilderRef b = l->builder;
-    LLVMTypeRef type = word_type(l, shape.unit);
+    LLVMTypeRef type = memory_word_type(l, shape);
     int bits = 8 * value_bytes(element);
     LLVMTypeRef narrow = LLVMIntTypeInContext(l->context, (unsigned)bits);
     for (int w = 0; w < shape.words; w++)
@@ -64,7 +66,7 @@ void memory_load(struct lowering *l, enum ir_element element, const char *cache,
     LLVMValueRef arguments[8];
     struct buffer text = {0}, constraints = {0};
     int n = 0;
-    for (int w = 0; w < shape.words; w++) buffer_printf(&constraints, "%s=%c", w ? "," : "", word_letter(shape.unit));
+    for (int w = 0; w < shape.words; w++) buffer_printf(&constraints, "%s=%c", w ? "," : "", memory_word_letter(shape));
     arguments[n++] = address;
     buffer_puts(&constraints, ",l");
     if (predicate) {
@@ -75,14 +77,14 @@ void memory_load(struct lowering *l, enum ir_element element, const char *cache,
         for (int w = 0; w < shape.words; w++) buffer_printf(&constraints, ",%d", w);
         n += shape.words;
     }
-    const char *row_words[3] = {cache, vector_name(shape.words), word_name(shape.unit)};
+    const char *row_words[3] = {cache, vector_name(shape.words), memory_word_name(shape)};
     buffer_puts(&text, ptx_words(l, PTX_LOAD, row_words));
     buffer_putc(&text, ' ');
     put_words(&text, 0, shape.words);
     buffer_puts(&text, ", ");
     put_address(&text, shape.words, offset);
     buffer_putc(&text, ';');
-    LLVMTypeRef word = word_type(l, shape.unit), members[4] = {word, word, word, word};
+    LLVMTypeRef word = memory_word_type(l, shape), members[4] = {word, word, word, word};
     LLVMTypeRef type =
         shape.words == 1 ? word : LLVMStructTypeInContext(l->context, members, (unsigned)shape.words, false);
     LLVMValueRef all = ptx_text(l, text.data, constraints.data, type, arguments, n, true);
@@ -101,14 +103,14 @@ void memory_store(struct lowering *l, enum ir_element element, const char *cache
     arguments[n++] = address;
     buffer_puts(&constraints, "l");
     memory_pack(l, element, shape, values, arguments + n);
-    for (int w = 0; w < shape.words; w++) buffer_printf(&constraints, ",%c", word_letter(shape.unit));
+    for (int w = 0; w < shape.words; w++) buffer_printf(&constraints, ",%c", memory_word_letter(shape));
     n += shape.words;
     if (predicate) {
         buffer_printf(&text, "@$%d ", n);
         arguments[n++] = predicate;
         buffer_puts(&constraints, ",b");
     }
-    const char *row_words[3] = {cache, vector_name(shape.words), word_name(shape.unit)};
+    const char *row_words[3] = {cache, vector_name(shape.words), memory_word_name(shape)};
     buffer_puts(&text, ptx_words(l, PTX_STORE, row_words));
     buffer_putc(&text, ' ');
     put_address(&text, 0, offset);

@@ -7,6 +7,9 @@
 /* What an access moves: `words` of `unit` bytes, `each` elements in one, element 0 lowest. */
 struct memory_shape { int unit, words, each; };
 struct memory_shape memory_shape(enum ir_element element, int count);
+LLVMTypeRef memory_word_type(const struct lowering *l, struct memory_shape shape);
+char memory_word_letter(struct memory_shape shape);         /* of its registers, in constraints */
+const char *memory_word_name(struct memory_shape shape);    /* b32 … */
 void memory_pack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *values,
                  LLVMValueRef *words);
 void memory_unpack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *words,
@@ -48,6 +51,16 @@ void reach_plan_as(struct lowering *l, const struct ir_operation *operation, con
 LLVMValueRef reach_address(struct lowering *l, const struct reach *reach, int reg, int64_t *offset);
 /* Whether the element (the vector that starts there, when none straddles) is inside; NULL: it is. */
 LLVMValueRef reach_inside(struct lowering *l, const struct reach *reach, int reg);
+/* What a register adds to the thread's coordinates, and to its address: the immediate offset that reach_address gives
+ * and `step` times the stride, in elements.  false: not everything is such a sum. */
+struct reach_parts { int coordinate[IR_MAX_RANK], step[IR_MAX_RANK]; int64_t offset; };
+bool reach_parts_of(const struct reach *reach, int reg, struct reach_parts *parts);
 /* a AND b, where NULL is true. */
 LLVMValueRef reach_both(struct lowering *l, LLVMValueRef a, LLVMValueRef b);
+
+/* ---- access_text.c: several single elements a text ---- */
+bool access_text_applies(const struct reach *reach);
+/* Reads all registers; words[] gets them as reads of the vectors `as` would leave them. */
+void access_text_load(struct lowering *l, const struct reach *reach, const struct layout_vector *as, const char *cache,
+                      LLVMValueRef *words);
 #endif

@@ -190,6 +190,27 @@ static LLVMValueRef gathered_index(struct lowering *l, const struct reach *reach
     return value_wide(l, tile->type->element, value_register(l, tile, found));
 }
 
+/* Adds what `number` elements along dimension d are to the offset, where it is known and small enough. */
+static bool add_known(const struct reach *reach, int d, int number, int64_t *offset) {
+    int64_t stride = reach->access.view->type->stride[d];
+    if (stride == IR_DYNAMIC || stride <= -(1 << 20) || stride >= 1 << 20) return false;
+    int64_t sum = *offset + number * stride * value_bytes(reach->element);
+    if (sum >= 1 << 23 || sum <= -(1 << 23)) return false;
+    *offset = sum;
+    return true;
+}
+
+bool reach_parts_of(const struct reach *reach, int reg, struct reach_parts *parts) {
+    *parts = (struct reach_parts){0};
+    for (int d = 0; d < reach->access.rank; d++) {
+        if (reach->access.place[d] == IR_POINT) continue;
+        if (reach->access.place[d] == IR_GATHER || !separable(reach, d)) return false;
+        coordinate_adds(reach->type->layout, reach->tile_dimension[d], reg, &parts->coordinate[d]);
+        if (!add_known(reach, d, parts->coordinate[d], &parts->offset)) parts->step[d] = parts->coordinate[d];
+    }
+    return true;
+}
+
 LLVMValueRef reach_address(struct lowering *l, const struct reach *reach, int reg, int64_t *offset) {
     LLVMBuilderRef b = l->builder;
     int bytes = value_bytes(reach->element), number[IR_MAX_RANK] = {0};
@@ -206,10 +227,7 @@ LLVMValueRef reach_address(struct lowering *l, const struct reach *reach, int re
             continue;
         } else if (separable(reach, d)) {
             coordinate_adds(reach->type->layout, reach->tile_dimension[d], reg, &number[d]);
-            int64_t stride = reach->access.view->type->stride[d];
-            if (stride != IR_DYNAMIC && stride > -(1 << 20) && stride < 1 << 20 &&
-                *offset + number[d] * stride * bytes < 1 << 23 && *offset + number[d] * stride * bytes > -(1 << 23)) {
-                *offset += number[d] * stride * bytes;
+            if (add_known(reach, d, number[d], offset)) {
                 number[d] = 0;
                 continue;
             }

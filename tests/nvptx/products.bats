@@ -153,14 +153,14 @@ nothing() {
     done
 }
 
-@test "the text of an instance of attention stays short, and its products come several at a time" {
-    # LLVM's time goes by instructions and, more, by inline texts: 512 products would be 512 texts
+@test "the text of an instance of attention stays short: products and single elements come several at a time" {
+    # LLVM's time goes by instructions and, more, by inline texts: 512 products would be 512 texts, 320 loads 320 texts
     texts sm_80 'attention<bf16>[D=128]' "$examples/attention.tile"
     for text in attention_bf16.*.sm_80.ptx; do
         [ "$(grep -c mma.sync "$text")" -eq 512 ]
         count=$(grep -cE '^[[:space:]]+(@!?%p[0-9]+ )?[a-z]' "$text")
         inline=$(grep -c 'begin inline asm' "$text")
-        [ "$count" -gt 2000 ] && [ "$count" -lt 5000 ] && [ "$inline" -lt 900 ] ||
+        [ "$count" -gt 2000 ] && [ "$count" -lt 5000 ] && [ "$inline" -lt 700 ] ||
             { echo "$text: $count instructions, $inline texts"; return 1; }
     done
 }
