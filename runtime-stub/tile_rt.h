@@ -180,7 +180,7 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 /* ---- the descriptor --------------------------------------------------------------------------------------------- */
 
 /* Changes with every change to what is below: an object runs with the run time of its compiler and no other. */
-#define TILE_RT_ABI 7
+#define TILE_RT_ABI 8
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
 #define TILE_RT_MAX_PARAMETERS 64
@@ -190,6 +190,8 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 #define TILE_RT_MAX_GRID 8
 #define TILE_RT_MAX_SLOTS 500  /* 4000 bytes: within the 4 KiB of a kernel's parameters */
 #define TILE_RT_MAX_STACK 32   /* of the byte code */
+#define TILE_RT_MAX_CELLS 512  /* of the byte code */
+#define TILE_RT_MAX_TURNS 1000000 /* of all loops of one evaluation together */
 #define TILE_RT_MAX_MAPS 16    /* of a variant */
 #define TILE_RT_MAP_RANK 5
 #define TILE_RT_PARAMETER_BYTES 4096 /* of a kernel with maps: 8 a slot and 128 a map */
@@ -224,7 +226,8 @@ enum tile_rt_type {
 /* Byte code of host expressions.  A word of code is an int32_t: opcode in the low 8 bits, a signed operand in the
  * high 24. It works on a stack of 64-bit cells that hold an i64, a bool (0 or 1) or an f64.  i64 arithmetic that
  * overflows ends the evaluation with TILE_ERR_ARG; x / 0 is 0 and x % 0 is x, as in the language; division truncates.
- * Jumps go forward only, so every code ends.  Nothing is read from memory but the arguments.
+ * Jumps go forward but for `turn`, which an evaluation takes TILE_RT_MAX_TURNS times at most, or it ends with
+ * TILE_ERR_ARG: every code ends.  Nothing is read from memory but the arguments.
  * Columns: name, cells taken, cells given, what it does. */
 #define TILE_RT_OPCODES(X)                                                                                     \
     X(end, 1, 0, "ends; the cell on top is the value")                                                         \
@@ -267,7 +270,10 @@ enum tile_rt_type {
     X(jump, 0, 0, "skips [operand] words")                                                                     \
     X(jump_if_false, 1, 0, "takes a bool; skips [operand] words if it is false")                               \
     X(drop, 1, 0, "forgets the top cell")                                                                      \
-    X(copy, 1, 2, "the top cell twice")
+    X(copy, 1, 2, "the top cell twice")                                                                        \
+    X(load, 0, 1, "value number [operand] of those kept")                                                      \
+    X(keep, 1, 0, "keeps the top cell as value number [operand]")                                              \
+    X(turn, 0, 0, "back to the word [operand] words before this one: another turn of a loop")
 
 enum tile_rt_opcode {
 #define X(name, takes, gives, text) TILE_RT_OP_##name,

@@ -137,10 +137,14 @@ static const uint8_t cells_taken[] = {
 #undef X
 };
 
-/* 1: *value is the result; 0: i64 arithmetic overflows. */
-static int evaluate(const struct tile_rt_call *call, int32_t code, int64_t *value)
+/* The result, or why there is none. */
+enum { EVALUATE_OVERFLOW, EVALUATE_GOOD, EVALUATE_TURNS };
+
+static int evaluate_all(const struct tile_rt_call *call, int32_t code, int64_t *value)
 {
     const int32_t *word = call->kernel->code + code;
+    int64_t kept[TILE_RT_MAX_CELLS];
+    int32_t turns = 0;
     int64_t stack[TILE_RT_MAX_STACK + 2];
     int64_t *top = stack + 1; /* [0] and [1] stay unused, so that reading a cell below the top is always inside */
     stack[0] = stack[1] = 0;
@@ -148,7 +152,7 @@ static int evaluate(const struct tile_rt_call *call, int32_t code, int64_t *valu
         int32_t operand = *word >> 8;
         unsigned opcode = (unsigned)*word++ & 0xff, index = (unsigned)operand / 16, dimension = (unsigned)operand % 16;
         switch (opcode) {
-        case TILE_RT_OP_end: *value = *top; return 1;
+        case TILE_RT_OP_end: *value = *top; return EVALUATE_GOOD;
         case TILE_RT_OP_constant: *++top = operand; break;
         case TILE_RT_OP_wide:
             *++top = (int64_t)((uint64_t)(uint32_t)word[0] | (uint64_t)(uint32_t)word[1] << 32);
@@ -162,7 +166,7 @@ static int evaluate(const struct tile_rt_call *call, int32_t code, int64_t *valu
         case TILE_RT_OP_present: *++top = is_present(call, (unsigned)operand); break;
         case TILE_RT_OP_scalar:
             if (!scalar_value(call, (unsigned)operand, ++top))
-                return 0;
+                return EVALUATE_OVERFLOW;
             break;
         case TILE_RT_OP_real: *++top = real_bits(float_value(call, (unsigned)operand)); break;
         case TILE_RT_OP_sm_count: *++top = call->sm_count; break;
@@ -177,10 +181,17 @@ static int evaluate(const struct tile_rt_call *call, int32_t code, int64_t *valu
             top[1] = top[0];
             top++;
             break;
+        case TILE_RT_OP_load: *++top = kept[operand]; break;
+        case TILE_RT_OP_keep: kept[operand] = *top--; break;
+        case TILE_RT_OP_turn:
+            if (++turns > TILE_RT_MAX_TURNS)
+                return EVALUATE_TURNS;
+            word -= 1 + operand;
+            break;
         default: {
             int64_t result;
             if (!evaluate_pure(opcode, top[-1], top[0], &result))
-                return 0;
+                return EVALUATE_OVERFLOW;
             top -= cells_taken[opcode] - 1;
             *top = result;
         }
@@ -188,9 +199,25 @@ static int evaluate(const struct tile_rt_call *call, int32_t code, int64_t *valu
     }
 }
 
+/* 1: *value is the result; 0: there is none. */
+static int evaluate(const struct tile_rt_call *call, int32_t code, int64_t *value)
+{
+    return evaluate_all(call, code, value) == EVALUATE_GOOD;
+}
+
 TILE_RT_COLD static int fail_overflow(const struct tile_rt_call *call, const char *text)
 {
     return tile_rt_fail(TILE_ERR_ARG, "%s: %s does not fit 64 bits for these arguments", call->kernel->name, text);
+}
+
+/* Why the code has no value: found by evaluating it once more. */
+TILE_RT_COLD static int fail_value(const struct tile_rt_call *call, int32_t code, const char *text)
+{
+    int64_t value;
+    if (evaluate_all(call, code, &value) != EVALUATE_TURNS)
+        return fail_overflow(call, text);
+    return tile_rt_fail(TILE_ERR_ARG, "%s: %s takes more than %d turns of its loops for these arguments",
+                        call->kernel->name, text, TILE_RT_MAX_TURNS);
 }
 
 /* ---- each argument by itself ------------------------------------------------------------------------------------ */
@@ -420,7 +447,7 @@ static int derive_name(const struct tile_rt_call *call, const struct tile_rt_nam
     uint32_t i;
     int found = 0;
     if (!evaluate(call, name->bound.code, &bound))
-        return fail_overflow(call, name->bound.text);
+        return fail_value(call, name->bound.code, name->bound.text);
     for (i = 0; i < set->count; i++)
         if (set->members[i] >= bound && (!found || set->members[i] < *value)) {
             *value = set->members[i];
@@ -487,7 +514,7 @@ static int check_extents(struct tile_rt_call *call)
             if ((kernel->code[code] & 0xff) == TILE_RT_OP_name && kernel->code[code + 1] == TILE_RT_OP_end)
                 expected = call->names[kernel->code[code] >> 8];
             else if (!evaluate(call, code, &expected))
-                return fail_overflow(call, parameter->extents[d].text);
+                return fail_value(call, code, parameter->extents[d].text);
             if (call->arguments[i] == NULL)
                 view[1 + d] = (uint64_t)(expected > 0 ? expected : 0);
             else if ((int64_t)view[1 + d] != expected)
@@ -504,7 +531,7 @@ static int check_requirements(const struct tile_rt_call *call)
     for (i = 0; i < kernel->check_count; i++) {
         int64_t holds;
         if (!evaluate(call, kernel->checks[i].code, &holds))
-            return fail_overflow(call, kernel->checks[i].text);
+            return fail_value(call, kernel->checks[i].code, kernel->checks[i].text);
         if (!holds)
             return tile_rt_fail(TILE_ERR_ARG, "%s: requires(%s) does not hold", kernel->name, kernel->checks[i].text);
     }
@@ -670,7 +697,7 @@ static int compute_grid(struct tile_rt_call *call)
     for (i = 0; i < kernel->grid_rank; i++) {
         int64_t count;
         if (!evaluate(call, call->variant->grid[i], &count))
-            return fail_overflow(call, "the grid");
+            return fail_value(call, call->variant->grid[i], "the grid");
         if (count <= 0) {
             count = 0;
             empty = 1;

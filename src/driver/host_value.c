@@ -1,6 +1,8 @@
 /* Evaluates host expressions and binds the names of a call, as the wrapper of a launch does. */
 #include "driver/host_value.h"
 
+#include <limits.h>
+
 static int64_t scalar_value(const struct host_call *call, int64_t parameter) {
     const struct kernel_parameter *p = &call->entry->parameters.data[parameter];
     enum ir_element element = p->kind == KERNEL_ENUM ? IR_I32 : p->element;
@@ -11,8 +13,7 @@ static double float_value(const struct host_call *call, const struct kernel_expr
     if (e->op == KERNEL_HOST_FLOAT_CONSTANT) return ir_bits_to_double(IR_F64, (uint64_t)e->number);
     if (e->op == KERNEL_HOST_FLOAT_SCALAR)
         return ir_bits_to_double(call->entry->parameters.data[e->number].element, call->arguments[e->number].bits);
-    int64_t value = 0;
-    return host_evaluate(call, e, &value) ? (double)value : 0.0;
+    die("host expression %d is no float", (int)e->op);
 }
 
 static bool leaf(const struct host_call *call, const struct kernel_expression *e, int64_t *value) {
@@ -82,26 +83,85 @@ static bool arithmetic(enum kernel_host_op op, int64_t a, int64_t b, int64_t *va
     }
 }
 
-bool host_evaluate(const struct host_call *call, const struct kernel_expression *e, int64_t *value) {
+/* One evaluation: the cells that are kept, and the turns that loops have taken. */
+struct evaluation {
+    const struct host_call *call;
+    struct kernel_cells_plan plan;
+    int64_t *cells;
+    int turns;
+};
+
+static bool evaluate(struct evaluation *run, const struct kernel_expression *e, int64_t *value) {
     int64_t a = 0, b = 0;
-    if (leaf(call, e, value)) return true;
-    if (e->op >= KERNEL_HOST_FLOAT_EQ && e->op <= KERNEL_HOST_FLOAT_GE) {
-        *value = compare_floats(e->op, float_value(call, e->operand[0]), float_value(call, e->operand[1]));
+    if (e->op == KERNEL_HOST_CELL) {
+        *value = run->cells[kernel_cells_first(&run->plan, e->cells) + e->number];
         return true;
     }
-    if (!host_evaluate(call, e->operand[0], &a)) return false;
-    if (e->op == KERNEL_HOST_SELECT) return host_evaluate(call, e->operand[a ? 1 : 2], value);
+    if (leaf(run->call, e, value)) return true;
+    if (e->op >= KERNEL_HOST_FLOAT_EQ && e->op <= KERNEL_HOST_FLOAT_GE) {
+        *value = compare_floats(e->op, float_value(run->call, e->operand[0]), float_value(run->call, e->operand[1]));
+        return true;
+    }
+    if (!evaluate(run, e->operand[0], &a)) return false;
+    if (e->op == KERNEL_HOST_SELECT) return evaluate(run, e->operand[a ? 1 : 2], value);
     if (e->op == KERNEL_HOST_AND || e->op == KERNEL_HOST_OR) {
         *value = a != 0;
-        return (e->op == KERNEL_HOST_AND) != (a != 0) || host_evaluate(call, e->operand[1], value);
+        return (e->op == KERNEL_HOST_AND) != (a != 0) || evaluate(run, e->operand[1], value);
     }
-    if (e->operand[1] && !host_evaluate(call, e->operand[1], &b)) return false;
+    if (e->operand[1] && !evaluate(run, e->operand[1], &b)) return false;
     return arithmetic(e->op, a, b, value);
 }
 
-static const char *report_overflow(struct arena *arena, const struct kernel_expression *expression) {
-    return arena_printf(arena, "%s does not fit 64 bits for these arguments",
-                        expression->text ? expression->text : "an expression");
+static bool fill_cells(struct evaluation *run, const struct kernel_cells *loop, int from, int to);
+
+static bool take_turns(struct evaluation *run, const struct kernel_cells *loop, int64_t *cells) {
+    int64_t *next = ARENA_ARRAY(run->call->arena, int64_t, loop->count), more = 0;
+    for (;;) {
+        if (!fill_cells(run, loop, 0, loop->body_from) || !evaluate(run, loop->condition, &more)) return false;
+        if (!more) return true;
+        if (!fill_cells(run, loop, loop->body_from, INT_MAX)) return false;
+        for (int i = 0; i < loop->count; i++)
+            if (!evaluate(run, loop->next[i], &next[i])) return false;
+        for (int i = 0; i < loop->count; i++) cells[i] = next[i];
+        if (++run->turns > KERNEL_HOST_MOST_TURNS) return false;
+    }
+}
+
+/* The cells within a loop, or outside all, with numbers from `from` to below `to`. */
+static bool fill_cells(struct evaluation *run, const struct kernel_cells *loop, int from, int to) {
+    for (int i = 0; i < run->plan.count; i++) {
+        const struct kernel_cells *cells = run->plan.data[i].cells;
+        int64_t *values = run->cells + run->plan.data[i].first, wanted = 1;
+        if (cells->within != loop || cells->number < from || cells->number >= to) continue;
+        if (cells->guard && !evaluate(run, cells->guard, &wanted)) return false;
+        for (int k = 0; k < cells->count; k++) values[k] = 0;
+        for (int k = 0; k < cells->count && wanted; k++)
+            if (!evaluate(run, cells->start[k], &values[k])) return false;
+        if (wanted && cells->condition && !take_turns(run, cells, values)) return false;
+    }
+    return true;
+}
+
+static bool run_evaluation(struct evaluation *run, const struct kernel_expression *expression, int64_t *value) {
+    kernel_cells_collect(run->call->arena, expression, &run->plan);
+    run->cells = ARENA_ARRAY(run->call->arena, int64_t, run->plan.cells);
+    return fill_cells(run, NULL, 0, INT_MAX) && evaluate(run, expression, value);
+}
+
+bool host_evaluate(const struct host_call *call, const struct kernel_expression *expression, int64_t *value) {
+    struct evaluation run = {.call = call};
+    return run_evaluation(&run, expression, value);
+}
+
+const char *host_failure(const struct host_call *call, const struct kernel_expression *expression, const char *text) {
+    struct evaluation run = {.call = call};
+    int64_t value = 0;
+    run_evaluation(&run, expression, &value);
+    if (!text) text = expression->text ? expression->text : "an expression";
+    if (run.turns > KERNEL_HOST_MOST_TURNS)
+        return arena_printf(call->arena, "%s takes more than %d turns of its loops for these arguments", text,
+                            KERNEL_HOST_MOST_TURNS);
+    return arena_printf(call->arena, "%s does not fit 64 bits for these arguments", text);
 }
 
 static const struct kernel_set *find_set(const struct host_call *call, const struct kernel_key *key) {
@@ -123,7 +183,7 @@ static const char *bind_keys(struct arena *arena, struct host_call *call) {
         const struct kernel_set *set = find_set(call, key);
         int64_t *value = &call->keys[i], bound = 0;
         if (key->at_least) {
-            if (!host_evaluate(call, key->at_least, &bound)) return report_overflow(arena, key->at_least);
+            if (!host_evaluate(call, key->at_least, &bound)) return host_failure(call, key->at_least, NULL);
             int k = 0;
             while (k < set->count && set->values[k] < bound) k++;
             if (k == set->count)
@@ -181,7 +241,7 @@ static const char *check_extents(struct arena *arena, const struct host_call *ca
             int64_t expected = 0;
             if (!p->extent[d]) continue;
             if (!host_evaluate(call, p->extent[d], &expected))
-                return report_overflow(arena, p->extent[d]);
+                return host_failure(call, p->extent[d], NULL);
             if (expected != call->arguments[i].extent[d])
                 return arena_printf(arena, "extent %d of %s is %lld, but %s is %lld", d, p->name,
                                     (long long)call->arguments[i].extent[d],
@@ -200,7 +260,7 @@ const char *host_bind(struct arena *arena, struct host_call *call) {
     for (int i = 0; i < call->entry->requirements.count && !problem; i++) {
         const struct kernel_expression *requirement = call->entry->requirements.data[i];
         int64_t holds = 0;
-        if (!host_evaluate(call, requirement, &holds)) problem = report_overflow(arena, requirement);
+        if (!host_evaluate(call, requirement, &holds)) problem = host_failure(call, requirement, NULL);
         else if (!holds)
             problem = arena_printf(arena, "requires(%s) does not hold", requirement->text ? requirement->text : "...");
     }

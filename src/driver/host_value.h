@@ -11,13 +11,16 @@ struct host_argument {
     uint64_t bits;
 };
 struct host_call {
+    struct arena *arena;
     const struct kernel_entry *entry;
     const struct host_argument *arguments; /* one a parameter */
     int64_t *names;                        /* one an entry->names */
     int64_t *keys;                         /* one an entry->keys */
 };
-/* i64 arithmetic as the wrapper does it: x / 0 is 0, x % 0 is x.  False: an overflow. */
+/* i64 arithmetic as the wrapper does it: x / 0 is 0, x % 0 is x.  False: an overflow, or
+ * too many turns of loops; host_failure says which, of `text` or of the expression as it was written. */
 bool host_evaluate(const struct host_call *call, const struct kernel_expression *expression, int64_t *value);
+const char *host_failure(const struct host_call *call, const struct kernel_expression *expression, const char *text);
 /* Fills names and keys and checks extents and `requires`.  NULL, or what is wrong. */
 const char *host_bind(struct arena *arena, struct host_call *call);
 #endif

@@ -531,7 +531,7 @@ enum exit_code interpret_begin(struct compilation *compilation) {
     }
     struct call_parser *parser = begin_call(compilation);
     if (!parse_call(parser)) return EXIT_USAGE;
-    struct host_call call = {parser->entry, parser->arguments,
+    struct host_call call = {compilation->arena, parser->entry, parser->arguments,
                              ARENA_ARRAY(compilation->arena, int64_t, parser->entry->names.count),
                              ARENA_ARRAY(compilation->arena, int64_t, parser->entry->keys.count)};
     const char *problem = host_bind(compilation->arena, &call);
@@ -544,7 +544,7 @@ enum exit_code interpret_begin(struct compilation *compilation) {
     int64_t grid[IR_MAX_RANK] = {0};
     for (int d = 0; d < variant->grid_rank; d++)
         if (!host_evaluate(&call, variant->grid[d], &grid[d]))
-            return fail(parser, "the grid overflows", NULL), EXIT_SOURCE;
+            return refuse(parser, host_failure(&call, variant->grid[d], "the grid")), EXIT_USAGE;
     return start(parser, &call, variant->function, grid) ? EXIT_OK : EXIT_SOURCE;
 }
 
@@ -592,6 +592,6 @@ enum exit_code interpret_begin_tir(struct compilation *compilation, const struct
     parser->grid_follows = true;
     for (int d = 0; d < IR_MAX_RANK; d++) parser->grid[d] = 1;
     if (!parse_call(parser)) return EXIT_USAGE;
-    struct host_call call = {parser->entry, parser->arguments, NULL, NULL};
+    struct host_call call = {parser->compilation->arena, parser->entry, parser->arguments, NULL, NULL};
     return start(parser, &call, function, parser->grid) ? EXIT_OK : EXIT_SOURCE;
 }

@@ -245,7 +245,7 @@ static struct value to_parameter_type(struct matching *m, const struct ast_param
     }
     if (value_is_constant(v) && type->plain->rank == 0) return constant_to_element(e, v, type->plain->element, false);
     if (v.kind == VALUE_HOST) {
-        if ((v.host.element == IR_I64) == ir_is_integer(type->plain->element)) return v;
+        if ((v.host.element == IR_I64) == ir_is_integer(type->plain->element)) return host_keep(e, v);
         wrong_argument(m, p, v);
         return value_error(v.at);
     }

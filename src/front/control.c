@@ -69,12 +69,16 @@ void control_if(struct elaborator *e, const struct ast_statement *statement, con
     struct value *before = carried_values(e, &carried);
     struct ir_block *saved;
     struct ir_block *in_then = region_begin(e, &saved);
+    const struct kernel_expression *guard = host_guard_enter(e, condition, true);
     in_scope(e, statement->then);
+    e->host_guard = guard;
     region_end(e, saved);
     struct value *then = carried_values(e, &carried);
     carried_restore(&carried, before);
     struct ir_block *in_else = region_begin(e, &saved);
+    host_guard_enter(e, condition, false);
     otherwise_and_rest(e, statement->otherwise, rest, from);
+    e->host_guard = guard;
     region_end(e, saved);
     struct value *otherwise = carried_values(e, &carried);
     struct value *joined = ARENA_ARRAY(e->arena, struct value, carried.count);
@@ -92,7 +96,9 @@ void control_when(struct elaborator *e, struct value keep, struct binding *flag,
     struct value clear = value_bool(false, at);
     e->frame->returned.value = clear;
     for (struct loop *l = e->frame->loop; l; l = l->parent) l->skip.value = l->broken.value = clear;
+    const struct kernel_expression *guard = host_guard_enter(e, keep, true);
     body(e, context);
+    e->host_guard = guard;
     region_end(e, saved);
     struct value *after = carried_values(e, carried);
     for (int i = 0; i < carried->count; i++)
@@ -172,10 +178,14 @@ struct value control_conditional(struct elaborator *e, const struct ast_expressi
     if (condition.kind == VALUE_BOOL) return elaborate_value(e, condition.truth ? expression->left : expression->right);
     struct ir_block *saved;
     struct ir_block *in_a = region_begin(e, &saved);
+    const struct kernel_expression *guard = host_guard_enter(e, condition, true);
     struct value a = elaborate_value(e, expression->left);
+    e->host_guard = guard;
     region_end(e, saved);
     struct ir_block *in_b = region_begin(e, &saved);
+    host_guard_enter(e, condition, false);
     struct value b = elaborate_value(e, expression->right);
+    e->host_guard = guard;
     region_end(e, saved);
     if (value_is_error(a) || value_is_error(b)) return value_error(expression->at);
     bool scalars = !value_is_tile(a) && !value_is_tile(b);
@@ -192,7 +202,9 @@ struct value control_logical(struct elaborator *e, const struct ast_expression *
     if (left.kind == VALUE_BOOL && left.truth == absorbing) return left;
     struct ir_block *saved;
     struct ir_block *in_right = region_begin(e, &saved);
+    const struct kernel_expression *guard = host_guard_enter(e, left, !absorbing);
     struct value right = condition_value(e, expression->right);
+    e->host_guard = guard;
     region_end(e, saved);
     if (value_is_error(left) || value_is_error(right)) {
         if (e->function) region_splice(e, in_right);

@@ -23,6 +23,11 @@ void control_when(struct elaborator *e, struct value keep, struct binding *flag,
 struct value condition_value(struct elaborator *e, const struct ast_expression *expression);
 bool convert_common_element(struct elaborator *e, int count, struct value *values, const char *what, struct location at,
                             enum ir_element *element);
+struct loop_bounds { struct value from, to, step; bool multiply; };
+/* One turn of the loop on top of the frame. */
+void loop_take_turn(struct elaborator *e, const struct ast_statement *statement, struct value turn);
+/* The turns of a loop that the wrapper takes; bounds: of a `for`, else NULL. */
+void host_loop(struct elaborator *e, const struct ast_statement *statement, const struct loop_bounds *bounds);
 bool statement_always_jumps(const struct ast_statement *statement);
 /* Converts a function's result to its declared type. */
 struct value call_check_result(struct elaborator *e, struct value result, struct location at);

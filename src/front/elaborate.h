@@ -49,6 +49,7 @@ struct front {
     struct reported *reported[REPORTED_BUCKETS]; /* by place, so that instances report an error once */
     struct kernel_module *module;
     bool *used_defines;
+    int host_cells;                       /* how many were made */
     VECTOR(const struct enumeration *) enumerations;
 };
 
@@ -127,6 +128,8 @@ struct elaborator {
     struct ir_value *report;        /* where failing checks are written, or NULL */
     bool allow_sm_count;
     bool in_set;                    /* of a domain: names of the head have no value yet, and messages say so */
+    const struct kernel_cells *host_within;   /* the loop of the wrapper whose turn this is, or NULL */
+    const struct kernel_expression *host_guard; /* what must hold for the wrapper to come here, or NULL */
     const struct ast_statement *assigned; /* whose target is being looked at */
     const struct ended *ended;
 };
@@ -220,10 +223,15 @@ struct value host_operate(struct elaborator *e, enum kernel_host_op op, enum ir_
                           struct value *operands, struct location at);
 struct value host_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
                          struct location at);
+/* The element as the wrapper computes it: I64, BOOL, F64; COUNT: nothing that it knows. */
+enum ir_element host_element(struct value v);
+/* In a function: a large tree goes to a cell, so that a value used twice is computed once. */
+struct value host_keep(struct elaborator *e, struct value v);
+/* From here on the condition holds (or does not).  Gives what to restore. */
+const struct kernel_expression *host_guard_enter(struct elaborator *e, struct value condition, bool holds);
 /* Constant or host value as a tree of element I64 or BOOL; NULL: reported. */
 const struct kernel_expression *host_tree(struct elaborator *e, struct value v, enum ir_element element,
                                           const struct ast_expression *source);
-bool host_depends_on_keys_only(const struct kernel_expression *tree);
 
 /* views */
 struct value access_index(struct elaborator *e, struct value base, const struct ast_expression *expression);

@@ -124,12 +124,52 @@ const struct kernel_expression *host_tree(struct elaborator *e, struct value v, 
     return tree;
 }
 
-bool host_depends_on_keys_only(const struct kernel_expression *tree) {
-    if (!tree) return true;
-    if (tree->op >= KERNEL_HOST_NAME && tree->op <= KERNEL_HOST_ALIGNED && tree->op != KERNEL_HOST_FLOAT_CONSTANT)
-        return false;
-    if (tree->op == KERNEL_HOST_SM_COUNT) return false;
-    for (int i = 0; i < 3; i++)
-        if (!host_depends_on_keys_only(tree->operand[i])) return false;
-    return true;
+enum ir_element host_element(struct value v) {
+    if (v.kind == VALUE_HOST) return v.host.element;
+    if (v.kind == VALUE_BOOL) return IR_BOOL;
+    return v.kind == VALUE_INTEGER || v.kind == VALUE_ENUMERATOR ? IR_I64 : IR_ELEMENT_COUNT;
+}
+
+/* ---- cells ---- */
+
+enum { SMALL_TREE = 8 };
+
+static int count_nodes(const struct kernel_expression *tree, int limit) {
+    int count = tree ? 1 : 0;
+    for (int i = 0; tree && i < 3 && count <= limit; i++) count += count_nodes(tree->operand[i], limit - count);
+    return count;
+}
+
+struct value host_keep(struct elaborator *e, struct value v) {
+    bool in_function = e->frame && e->frame->declaration && e->frame->declaration->kind == DECLARATION_FN;
+    if (v.kind != VALUE_HOST || e->function || !in_function || count_nodes(v.host.tree, SMALL_TREE) <= SMALL_TREE)
+        return v;
+    struct kernel_cells *cells = ARENA_NEW(e->arena, struct kernel_cells);
+    cells->number = e->front->host_cells++;
+    cells->within = e->host_within;
+    cells->guard = e->host_guard;
+    cells->count = 1;
+    cells->name = ARENA_ARRAY(e->arena, const char *, 1);
+    cells->name[0] = "...";
+    cells->start = ARENA_ARRAY(e->arena, const struct kernel_expression *, 1);
+    cells->start[0] = v.host.tree;
+    struct value kept = host_value(e, (struct kernel_expression){.op = KERNEL_HOST_CELL, .cells = cells},
+                                   v.host.element, v.at);
+    kept.enumeration = v.enumeration;
+    return kept;
+}
+
+/* A guard is known wherever its level is: its own `and` leaves out what an outer one forbids. */
+const struct kernel_expression *host_guard_enter(struct elaborator *e, struct value condition, bool holds) {
+    const struct kernel_expression *before = e->host_guard;
+    if (e->function || condition.kind != VALUE_HOST || condition.host.element != IR_BOOL) return before;
+    struct value guard = holds ? condition : host_operate(e, KERNEL_HOST_NOT, IR_BOOL, 1, &condition, condition.at);
+    if (before) {
+        struct value pair[2] = {guard, guard};
+        pair[0].host.tree = before;
+        guard = host_operate(e, KERNEL_HOST_AND, IR_BOOL, 2, pair, condition.at);
+    }
+    e->host_guard = NULL;
+    e->host_guard = host_keep(e, guard).host.tree;
+    return before;
 }

@@ -217,19 +217,15 @@ static void fill_knobs(const struct variant_plan *plan, struct kernel_variant *v
     }
 }
 
-static const struct kernel_expression *find_sm_count(const struct kernel_expression *tree) {
-    if (!tree || tree->op == KERNEL_HOST_SM_COUNT) return tree;
-    for (int i = 0; i < 3; i++) {
-        const struct kernel_expression *found = find_sm_count(tree->operand[i]);
-        if (found) return found;
-    }
-    return NULL;
+static bool is_sm_count(const struct kernel_expression *part, void *context) {
+    (void)context;
+    return part->op == KERNEL_HOST_SM_COUNT;
 }
 
 /* A grid of as many instances as the device holds is persistence by hand, and leaves nothing to the knob. */
 static bool check_bounded_grid(struct elaborator *e, const struct kernel_plan *kernel,
                                const struct kernel_expression *count) {
-    const struct kernel_expression *found = find_sm_count(count);
+    const struct kernel_expression *found = kernel_expression_find(e->arena, count, is_sm_count, NULL);
     for (int i = 0; found && i < kernel->tuning.count; i++) {
         const struct knob *knob = &kernel->tuning.data[i];
         if (strcmp(knob->name, "persistent") != 0) continue;

@@ -260,9 +260,17 @@ static struct value join_host(struct elaborator *e, struct value condition, stru
                                                      : IR_I64;
     struct value three[3] = {condition, a, b};
     if (a.kind == VALUE_VOID || b.kind == VALUE_VOID) return a.kind == VALUE_VOID ? b : a;
+    if (value_is_error(a) || value_is_error(b)) return value_error(at);
+    if (a.kind == VALUE_TUPLE && b.kind == VALUE_TUPLE && a.list.count == b.list.count) {
+        struct value all = a;
+        all.list.data = ARENA_ARRAY(e->arena, struct value, a.list.count);
+        for (int i = 0; i < a.list.count; i++)
+            all.list.data[i] = join_host(e, condition, a.list.data[i], b.list.data[i], at);
+        return all;
+    }
     struct value result = host_operate(e, KERNEL_HOST_SELECT, element, 3, three, at);
     result.enumeration = a.enumeration;
-    return result;
+    return host_keep(e, result);
 }
 
 /* A flag that is true on one side and false on the other is the condition itself. */

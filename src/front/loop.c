@@ -124,7 +124,7 @@ static void push_loop(struct elaborator *e, struct loop *loop, struct location a
     e->frame->loop = loop;
 }
 
-static void run_body(struct elaborator *e, const struct ast_statement *statement, struct value turn) {
+void loop_take_turn(struct elaborator *e, const struct ast_statement *statement, struct value turn) {
     struct loop *loop = e->frame->loop;
     loop->skip.value = value_bool(false, statement->at);
     loop->broken.value = value_bool(false, statement->at);
@@ -152,8 +152,6 @@ static bool scan_loop(struct elaborator *e, const struct ast_statement *statemen
 
 /* ---- for ---- */
 
-struct bounds { struct value from, to, step; bool multiply; };
-
 /* The variable of a range is i64, which does not hold each u64. */
 static bool is_signed_enough(struct elaborator *e, struct value bound) {
     if (bound.kind != VALUE_RUN || bound.run->type->rank > 0 || bound.run->type->element != IR_U64) return true;
@@ -162,7 +160,7 @@ static bool is_signed_enough(struct elaborator *e, struct value bound) {
     return false;
 }
 
-static bool read_bounds(struct elaborator *e, const struct ast_range *range, struct bounds *bounds) {
+static bool read_bounds(struct elaborator *e, const struct ast_range *range, struct loop_bounds *bounds) {
     bounds->from = elaborate_value(e, range->from);
     bounds->to = elaborate_value(e, range->to);
     bounds->step = range->step ? elaborate_value(e, range->step) : value_integer(1, range->at);
@@ -179,7 +177,7 @@ static bool read_bounds(struct elaborator *e, const struct ast_range *range, str
     return true;
 }
 
-static void build_for(struct elaborator *e, const struct ast_statement *statement, const struct bounds *bounds,
+static void build_for(struct elaborator *e, const struct ast_statement *statement, const struct loop_bounds *bounds,
                       struct carried *carried) {
     struct ir_value *low = convert_to_index(e, bounds->from, "the start of a range");
     struct ir_value *high = convert_to_index(e, bounds->to, "the end of a range");
@@ -196,7 +194,7 @@ static void build_for(struct elaborator *e, const struct ast_statement *statemen
         ir_block_argument(body, ir_type_scalar(e->context, IR_INDEX), statement->names.data[0].text);
     enter(e, &slots, body);
     carried_restore(carried, after);
-    run_body(e, statement, value_run(turn, statement->at));
+    loop_take_turn(e, statement, value_run(turn, statement->at));
     collect_all_ends(e, carried, after, &slots, statement->at);
     struct ir_value **operands = ARENA_ARRAY(e->arena, struct ir_value *, slots.count + 3);
     struct ir_value **ends = ARENA_ARRAY(e->arena, struct ir_value *, slots.count);
@@ -236,7 +234,7 @@ static void build_for(struct elaborator *e, const struct ast_statement *statemen
 struct while_loop {
     const struct ast_statement *statement;
     struct carried *carried;
-    struct bounds bounds;           /* of a `for` */
+    struct loop_bounds bounds;           /* of a `for` */
     struct ir_value *low, *high, *step;
     struct ir_value *highest, *lowest; /* of a `for` whose step multiplies: what still has a product */
     struct binding turn;            /* of a `for`: the variable */
@@ -316,7 +314,7 @@ static void build_while(struct elaborator *e, struct while_loop *w) {
     enter(e, &slots, body);
     carried_restore(w->carried, after);
     struct value turn = w->turn.value;
-    run_body(e, w->statement, turn);
+    loop_take_turn(e, w->statement, turn);
     if (w->statement->kind == STATEMENT_FOR)
         w->turn.value.run = next_turn(e, w, turn.run);
     collect_all_ends(e, w->carried, after, &slots, w->statement->at);
@@ -350,6 +348,38 @@ static bool more_turns(const struct turns *t) {
     return t->step > 0 ? t->now < to : t->now > to;
 }
 
+/* More turns than these are not worth being written out for the wrapper. */
+enum { WRITTEN_TURNS = 8 };
+
+static bool next_number(struct turns *t) {
+    return !(t->multiply ? __builtin_mul_overflow(t->now, t->step, &t->now)
+                         : __builtin_add_overflow(t->now, t->step, &t->now));
+}
+
+static bool many_turns(const struct turns *t) {
+    struct turns ahead = *t;
+    for (int i = 0; i <= WRITTEN_TURNS; i++)
+        if (!more_turns(&ahead) || !next_number(&ahead)) return false;
+    return true;
+}
+
+/* The turns from here on, by a loop of the wrapper. */
+static void host_turns(struct elaborator *e, void *context) {
+    const struct turns *t = context;
+    struct location at = t->statement->at;
+    struct loop_bounds bounds = {value_integer(t->now, at), value_integer(t->to, at), value_integer(t->step, at),
+                                 t->multiply};
+    host_loop(e, t->statement, &bounds);
+}
+
+static bool carries_host(struct elaborator *e, const struct ast_statement *body) {
+    struct carried carried = {0};
+    carried_scan(e, &carried, body);
+    for (int i = 0; i < carried.count; i++)
+        if (carried.data[i]->value.kind == VALUE_HOST) return true;
+    return false;
+}
+
 static void take_turns(struct elaborator *e, void *context) {
     struct turns *t = context;
     struct loop *loop = e->frame->loop;
@@ -360,28 +390,32 @@ static void take_turns(struct elaborator *e, void *context) {
             return;
         }
         int errors = e->errors;
-        run_body(e, t->statement, value_integer(t->now, t->statement->at));
-        if (t->multiply ? __builtin_mul_overflow(t->now, t->step, &t->now)
-                        : __builtin_add_overflow(t->now, t->step, &t->now))
-            return;
-        if (e->errors != errors) return;
+        loop_take_turn(e, t->statement, value_integer(t->now, t->statement->at));
+        if (!next_number(t) || e->errors != errors) return;
         struct value broken = loop->broken.value;
         if (broken.kind == VALUE_BOOL && broken.truth) return;
+        bool by_wrapper = !e->function && !t->statement->is_static && many_turns(t);
+        if (broken.kind == VALUE_BOOL && by_wrapper && carries_host(e, t->statement->then)) {
+            host_turns(e, t);
+            return;
+        }
         if (broken.kind == VALUE_BOOL || !more_turns(t)) continue;
         struct carried carried = {0};
         carried_scan(e, &carried, t->statement->then);
         carried_add_flags(e, &carried);
-        control_when(e, condition_not(e, broken), &loop->broken, &carried, take_turns, t, t->statement->at);
+        control_when(e, condition_not(e, broken), &loop->broken, &carried, by_wrapper ? host_turns : take_turns, t,
+                     t->statement->at);
         return;
     }
 }
 
-static void unrolled_for(struct elaborator *e, const struct ast_statement *statement, const struct bounds *bounds) {
+static void unrolled_for(struct elaborator *e, const struct ast_statement *statement,
+                         const struct loop_bounds *bounds) {
     if (bounds->from.kind != VALUE_INTEGER || bounds->to.kind != VALUE_INTEGER || bounds->step.kind != VALUE_INTEGER) {
-        front_report(e, statement->is_static ? DIAGNOSTIC_E0501 : DIAGNOSTIC_E0409, statement->range->at,
-                     statement->is_static
-                         ? "the bounds of `static for` must be integers known when compiling"
-                         : "the wrapper cannot evaluate a loop whose bounds are known only when running");
+        if (!statement->is_static) host_loop(e, statement, bounds);
+        else
+            front_report(e, DIAGNOSTIC_E0501, statement->range->at,
+                         "the bounds of `static for` must be integers known when compiling");
         return;
     }
     struct turns turns = {statement, bounds->from.integer, bounds->to.integer, bounds->step.integer, bounds->multiply,
@@ -397,19 +431,19 @@ static void after_loop(struct elaborator *e) { e->frame->loop = e->frame->loop->
 
 /* When a `return` inside ended the loop, the turn of the outer loop ends, too: its flags were carried with the rest. */
 void control_for(struct elaborator *e, const struct ast_statement *statement) {
-    struct bounds bounds;
+    struct loop_bounds bounds;
     struct loop *loop = ARENA_NEW(e->arena, struct loop);
     bool good = read_bounds(e, statement->range, &bounds);
     if (!good) {
-        bounds =
-            (struct bounds){value_error(statement->at), value_error(statement->at), value_error(statement->at), false};
+        struct value none = value_error(statement->at);
+        bounds = (struct loop_bounds){none, none, none, false};
         push_loop(e, loop, statement->at);
         struct carried carried = {0};
         carried_scan(e, &carried, statement->then);
         struct value *before = carried_values(e, &carried);
         struct ir_block *saved;
         region_begin(e, &saved);
-        run_body(e, statement, value_error(statement->at));
+        loop_take_turn(e, statement, value_error(statement->at));
         region_end(e, saved);
         carried_restore(&carried, before);
         after_loop(e);
@@ -446,13 +480,14 @@ void control_for(struct elaborator *e, const struct ast_statement *statement) {
     after_loop(e);
 }
 
+static void host_while(struct elaborator *e, void *context) { host_loop(e, context, NULL); }
+
 static void constant_while(struct elaborator *e, const struct ast_statement *statement) {
     for (int turn = 0;; turn++) {
         struct value condition = elaborate_condition(e, statement->condition, "the condition of `while`");
         if (value_is_error(condition) || (condition.kind == VALUE_BOOL && !condition.truth)) return;
         if (condition.kind != VALUE_BOOL) {
-            front_report(e, DIAGNOSTIC_E0409, statement->at,
-                         "the wrapper cannot evaluate a loop whose end is known only when running");
+            host_loop(e, statement, NULL);
             return;
         }
         if (turn > MOST_TURNS || ++e->steps > 1000000) {
@@ -461,9 +496,16 @@ static void constant_while(struct elaborator *e, const struct ast_statement *sta
             return;
         }
         int errors = e->errors;
-        run_body(e, statement, value_error(statement->at));
-        struct value broken = e->frame->loop->broken.value;
-        if (e->errors != errors || (broken.kind == VALUE_BOOL && broken.truth)) return;
+        loop_take_turn(e, statement, value_error(statement->at));
+        struct binding *broken = &e->frame->loop->broken;
+        if (e->errors != errors || (broken->value.kind == VALUE_BOOL && broken->value.truth)) return;
+        if (broken->value.kind == VALUE_BOOL) continue;
+        struct carried carried = {0};
+        carried_scan(e, &carried, statement->then);
+        carried_add_flags(e, &carried);
+        control_when(e, condition_not(e, broken->value), broken, &carried, host_while, (void *)statement,
+                     statement->at);
+        return;
     }
 }
 

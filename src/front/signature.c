@@ -551,14 +551,15 @@ static bool evaluate_extent(struct elaborator *e, struct entry_plan *plan, int p
     return parameter->extent[k] != NULL;
 }
 
+static bool is_key_from(const struct kernel_expression *part, void *from) {
+    return part->op == KERNEL_HOST_KEY && part->number >= *(const int *)from;
+}
+
 /* The first key from `from` on that the tree asks for; NULL: none. */
-static const struct kernel_key *find_later_key(const struct kernel_entry *entry, const struct kernel_expression *tree,
-                                               int from) {
-    if (!tree) return NULL;
-    if (tree->op == KERNEL_HOST_KEY) return tree->number >= from ? &entry->keys.data[tree->number] : NULL;
-    const struct kernel_key *found = NULL;
-    for (int i = 0; i < 3 && !found; i++) found = find_later_key(entry, tree->operand[i], from);
-    return found;
+static const struct kernel_key *find_later_key(struct arena *arena, const struct kernel_entry *entry,
+                                               const struct kernel_expression *tree, int from) {
+    const struct kernel_expression *found = kernel_expression_find(arena, tree, is_key_from, &from);
+    return found ? &entry->keys.data[found->number] : NULL;
 }
 
 static bool evaluate_least(struct elaborator *e, struct entry_plan *plan, int row) {
@@ -568,7 +569,7 @@ static bool evaluate_least(struct elaborator *e, struct entry_plan *plan, int ro
     const struct kernel_expression *tree = value_is_error(v) ? NULL : host_tree(e, v, IR_I64, least);
     int number = plan->key_of_row[row];
     plan->entry->keys.data[number].at_least = tree;
-    const struct kernel_key *later = find_later_key(plan->entry, tree, number);
+    const struct kernel_key *later = find_later_key(e->arena, plan->entry, tree, number);
     if (!later) return tree != NULL;
     front_report(e, DIAGNOSTIC_E0408, least->at,
                  "`%s` is not known when `%s` is chosen, as it does not stand before it", later->name,

@@ -29,6 +29,7 @@ static struct value annotate(struct elaborator *e, struct value v, const struct 
     }
     if (type->kind == TYPE_ENUM) return convert_construct(e, type, v, node->at);
     if (value_is_constant(v) && type->plain->rank == 0) return constant_to_element(e, v, type->plain->element, false);
+    if (v.kind == VALUE_HOST && type->plain->rank == 0 && type->plain->element == host_element(v)) return v;
     struct ir_value *run = convert_to_type_from(e, v, type->plain, type->origin, false, "the declared type");
     if (!run) return value_error(v.at);
     struct value result = value_run(run, v.at);
@@ -66,6 +67,7 @@ static void declare_names(struct elaborator *e, const struct ast_statement *s) {
         if (v.kind != VALUE_ERROR) v = settle(e, v);
         if (s->type) v = annotate(e, v, s->type);
         if (s->kind == STATEMENT_VAR) v = settle_variable(e, v);
+        v = host_keep(e, v);
         name_value(v, s->names.data[i].text);
         scope_bind(e, s->kind == STATEMENT_VAR ? BINDING_VAR : BINDING_LET, s->names.data[i], v);
     }
@@ -82,7 +84,9 @@ static bool in_lifted(const struct elaborator *e) {
 static struct value keep_type(struct elaborator *e, struct value before, struct value v, const char *name,
                               struct location at) {
     if (before.kind != VALUE_RUN) { /* a const fn: the kind stays */
-        if (v.kind == before.kind || v.kind == VALUE_HOST || before.kind == VALUE_HOST) return v;
+        bool known = v.kind == before.kind || v.kind == VALUE_HOST || before.kind == VALUE_HOST;
+        if (known && host_element(v) == host_element(before) && v.enumeration == before.enumeration)
+            return host_keep(e, v);
         front_report(e, DIAGNOSTIC_E0314, at, "`%s` keeps its type, and %s is another", name, front_describe(e, v));
         return value_error(at);
     }

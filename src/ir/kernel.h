@@ -35,7 +35,8 @@
     X(EQ, 2) X(NE, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2)                                                             \
     X(FLOAT_EQ, 2) X(FLOAT_NE, 2) X(FLOAT_LT, 2) X(FLOAT_LE, 2) X(FLOAT_GT, 2) X(FLOAT_GE, 2)                         \
     X(NOT, 1) X(AND, 2) X(OR, 2) /* short-circuit: the right side is not evaluated when the left decides */           \
-    X(SELECT, 3)
+    X(SELECT, 3)                                                                                                      \
+    X(CELL, 0)        /* cell `number` of `cells` */
 enum kernel_host_op {
 #define X(id, operands) KERNEL_HOST_##id,
     KERNEL_HOST_OPS(X)
@@ -47,9 +48,38 @@ struct kernel_expression {
     int64_t number;
     int dimension;
     const struct kernel_expression *operand[3];
+    const struct kernel_cells *cells;
     const char *text; /* of the whole, as the source wrote it, for error messages; may be NULL inside */
     struct location at;
 };
+
+/* Values that an evaluation computes at one point and keeps: a single one, or those that a loop carries.  Cells stand
+ * `within` the loop whose turns compute them, in the order of their numbers.  A loop
+ *
+ *   starts its cells; each turn: the cells within it under `body_from`; unless `condition`, end; the others within it;
+ *   all `next` at once
+ *
+ * Where the guard is false nothing of this is done, and nobody asks for the cells. */
+struct kernel_cells {
+    int number;
+    const struct kernel_cells *within;         /* NULL: outside all loops */
+    const struct kernel_expression *guard;     /* NULL: true */
+    const struct kernel_expression *condition; /* NULL: no loop */
+    int body_from, count;
+    const char **name;
+    const struct kernel_expression **start, **next;
+};
+/* All cells that an expression needs, in order, each with its place in one array. */
+struct kernel_cells_place { const struct kernel_cells *cells; int first; };
+struct kernel_cells_plan { struct kernel_cells_place *data; int count, capacity, cells; };
+enum { KERNEL_HOST_MOST_TURNS = 1000000 }; /* of all loops of an expression together, as in runtime-stub/tile_rt.h */
+void kernel_cells_collect(struct arena *arena, const struct kernel_expression *expression,
+                          struct kernel_cells_plan *plan);
+int kernel_cells_first(const struct kernel_cells_plan *plan, const struct kernel_cells *cells);
+/* The first part that `is` takes, those of cells included; NULL: none. */
+const struct kernel_expression *kernel_expression_find(struct arena *arena, const struct kernel_expression *expression,
+                                                       bool (*is)(const struct kernel_expression *part, void *context),
+                                                       void *context);
 
 /* ---- the C side ---- */
 enum kernel_parameter_kind { KERNEL_VIEW, KERNEL_SCALAR, KERNEL_POINTER, KERNEL_ENUM, KERNEL_KEY };

@@ -5,9 +5,17 @@
  *   a and b        a jump_if_false(2) b jump(1) constant(0)
  *   c ? a : b      c jump_if_false(|a| + 1) a jump(|b|) b
  *
+ * Cells (ir/kernel.h) are values kept in front of what uses them.  Of a loop x = start; while (c) x = next:
+ *
+ *   start keep(x) c jump_if_false(|next| + 2) next keep(x) turn(|c| + |next| + 2)
+ *
  * A kernel's codes lie one behind the other in one array.  An expression whose code is there already (the grid of ten
  * variants is one grid) is not added again. */
 #include "targets/host/host.h"
+
+#include <limits.h>
+
+_Static_assert((int)KERNEL_HOST_MOST_TURNS == TILE_RT_MAX_TURNS, "the interpreter counts turns as the run time does");
 
 enum { OPERAND_LIMIT = 1 << 23 };
 
@@ -94,7 +102,7 @@ static bool plain_operation(enum kernel_host_op op, struct plain *plain)
 #undef ROW
 }
 
-/* Both give the cells of the stack that the code needs at most. */
+/* These give the cells of the stack that the code needs at most. */
 static int compile(struct host_code *code, const struct kernel_expression *e);
 
 static int compile_control(struct host_code *code, const struct kernel_expression *e)
@@ -151,11 +159,79 @@ static int compile(struct host_code *code, const struct kernel_expression *e)
         push(code, TILE_RT_OP_aligned, 16 * e->number + log2_floor((uint64_t)e->dimension));
         return 1;
     case KERNEL_HOST_SM_COUNT: push(code, TILE_RT_OP_sm_count, 0); return 1;
+    case KERNEL_HOST_CELL:
+        push(code, TILE_RT_OP_load, kernel_cells_first(&code->plan, e->cells) + e->number);
+        return 1;
     case KERNEL_HOST_AND:
     case KERNEL_HOST_OR:
     case KERNEL_HOST_SELECT: return compile_control(code, e);
     default: die("host expression %d", (int)e->op);
     }
+}
+
+static bool is_unchanged(const struct kernel_cells *cells, int i)
+{
+    const struct kernel_expression *next = cells->next[i];
+    return next->op == KERNEL_HOST_CELL && next->cells == cells && next->number == i;
+}
+
+static int compile_cells_within(struct host_code *code, const struct kernel_cells *loop, int from, int to);
+
+static int deeper(int a, int b) { return a > b ? a : b; }
+
+static int compile_loop(struct host_code *code, const struct kernel_cells *loop, int first)
+{
+    int top = code->words.count, depth, end, i, changed = 0;
+    depth = compile_cells_within(code, loop, 0, loop->body_from);
+    depth = deeper(depth, compile(code, loop->condition));
+    end = push_jump(code, TILE_RT_OP_jump_if_false);
+    depth = deeper(depth, compile_cells_within(code, loop, loop->body_from, INT_MAX));
+    for (i = 0; i < loop->count; i++)
+        if (!is_unchanged(loop, i))
+            depth = deeper(depth, changed++ + compile(code, loop->next[i]));
+    for (i = loop->count - 1; i >= 0; i--)
+        if (!is_unchanged(loop, i))
+            push(code, TILE_RT_OP_keep, first + i);
+    push(code, TILE_RT_OP_turn, code->words.count - top);
+    land_jump(code, end);
+    return depth;
+}
+
+static int compile_cells(struct host_code *code, const struct kernel_cells *cells, int first)
+{
+    int depth = 1, skip = 0, end, i;
+    if (cells->guard) {
+        depth = compile(code, cells->guard);
+        skip = push_jump(code, TILE_RT_OP_jump_if_false);
+    }
+    for (i = 0; i < cells->count; i++) {
+        depth = deeper(depth, compile(code, cells->start[i]));
+        push(code, TILE_RT_OP_keep, first + i);
+    }
+    if (cells->condition)
+        depth = deeper(depth, compile_loop(code, cells, first));
+    if (cells->guard) {
+        end = push_jump(code, TILE_RT_OP_jump);
+        land_jump(code, skip);
+        for (i = 0; i < cells->count; i++) {
+            push_constant(code, 0, false);
+            push(code, TILE_RT_OP_keep, first + i);
+        }
+        land_jump(code, end);
+    }
+    return depth;
+}
+
+/* Those with numbers from `from` to below `to`. */
+static int compile_cells_within(struct host_code *code, const struct kernel_cells *loop, int from, int to)
+{
+    int depth = 0, i;
+    for (i = 0; i < code->plan.count; i++) {
+        const struct kernel_cells *cells = code->plan.data[i].cells;
+        if (cells->within == loop && cells->number >= from && cells->number < to)
+            depth = deeper(depth, compile_cells(code, cells, code->plan.data[i].first));
+    }
+    return depth;
 }
 
 /* Where the last `length` words stand already before them, or -1. */
@@ -176,12 +252,16 @@ int32_t host_code_add(struct host_code *code, const struct kernel_expression *ex
     int begin = code->words.count, depth, found;
     if (expression == NULL)
         return -1;
-    depth = compile(code, expression);
+    kernel_cells_collect(code->builder->arena, expression, &code->plan);
+    depth = compile_cells_within(code, NULL, 0, INT_MAX);
+    depth = deeper(depth, compile(code, expression));
     push(code, TILE_RT_OP_end, 0);
-    if (depth > TILE_RT_MAX_STACK) {
+    if (depth > TILE_RT_MAX_STACK || code->plan.cells > TILE_RT_MAX_CELLS) {
+        bool stack = depth > TILE_RT_MAX_STACK;
         diag_report(code->builder->options->diagnostics, DIAGNOSTIC_E1101, expression->at,
-                    "this expression needs %d values at a time when the wrapper evaluates it; the limit is %d", depth,
-                    TILE_RT_MAX_STACK);
+                    "this expression needs %d values %s when the wrapper evaluates it; the limit is %d",
+                    stack ? depth : code->plan.cells, stack ? "at a time" : "of variables and loops",
+                    stack ? TILE_RT_MAX_STACK : TILE_RT_MAX_CELLS);
         code->builder->failed = true;
         code->words.count = begin;
         return -1;

@@ -35,6 +35,7 @@ struct host_code {
     struct host_builder *builder;
     const struct kernel_entry *entry;
     struct host_words words;
+    struct kernel_cells_plan plan; /* of the expression that is added */
 };
 /* Index of the expression's code in words.  NULL gives -1.  Beyond the limits of the run time: reported, -1. */
 int32_t host_code_add(struct host_code *code, const struct kernel_expression *expression);

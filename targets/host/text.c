@@ -63,6 +63,7 @@ const char *host_expression_text(struct arena *arena, const struct kernel_entry 
     case KERNEL_HOST_NAME: return entry->names.data[e->number].name;
     case KERNEL_HOST_KEY: return entry->keys.data[e->number].name;
     case KERNEL_HOST_SM_COUNT: return "sm_count()";
+    case KERNEL_HOST_CELL: return e->cells->name[e->number];
     case KERNEL_HOST_SCALAR:
     case KERNEL_HOST_FLOAT_SCALAR:
     case KERNEL_HOST_PRESENT: return entry->parameters.data[e->number].name;
