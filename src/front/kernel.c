@@ -104,6 +104,21 @@ static bool keys_meet_requirements(struct entry_plan *plan, const struct value *
     return true;
 }
 
+/* "k<f16>[D=16,F=true] for cpu": sets of knobs may be wrong for some keys alone. */
+static const char *name_choice(const struct entry_plan *plan, const struct value *keys, const char *target) {
+    struct arena *arena = plan->kernel->front->arena;
+    struct buffer text = {0};
+    buffer_printf(&text, "%s%s", plan->kernel->declaration->name.text, plan->suffix);
+    for (int k = 0; k < plan->entry->keys.count; k++) {
+        buffer_printf(&text, "%s%s=", k ? "," : "[", plan->entry->keys.data[k].name);
+        value_print_constant(&text, keys[k]);
+    }
+    buffer_printf(&text, "%s for %s", plan->entry->keys.count ? "]" : "", target);
+    const char *name = arena_substring(arena, text.data, text.size);
+    buffer_free(&text);
+    return name;
+}
+
 static void plan_variants(struct work *work, struct entry_plan *plan, const struct value *keys, int target_index) {
     struct front *front = work->kernel->front;
     struct elaborator e;
@@ -111,8 +126,7 @@ static void plan_variants(struct work *work, struct entry_plan *plan, const stru
     const char *name = front->options->target_name(target);
     elaborator_init(&e, front, work->kernel->file);
     if (plan_has_choices(work->kernel))
-        e.instance =
-            arena_printf(front->arena, "%s%s for %s", work->kernel->declaration->name.text, plan->suffix, name);
+        e.instance = name_choice(plan, keys, name);
     struct value *tuned = ARENA_ARRAY(front->arena, struct value, work->kernel->tuning.count);
     scope_push(&e, false);
     entry_bind_rows(&e, plan, keys);

@@ -75,18 +75,42 @@ static bool is_key_value(const struct value *v, const struct value *first) {
     return v->kind == VALUE_BOOL || v->kind == VALUE_ENUMERATOR;
 }
 
-static bool report_mixed(struct elaborator *e, const struct row *row) {
+static bool report_mixed(struct elaborator *e, const struct row *row, const struct value *v) {
+    if (v->kind == VALUE_INTEGER && !constant_fits(v->integer, IR_I64)) {
+        struct buffer text = {0};
+        value_print_wide(&text, v->integer);
+        front_report(e, DIAGNOSTIC_E0502, v->at, "a member of the set of `%s` is %s, which does not fit i64",
+                     row->name.text, text.data);
+        buffer_free(&text);
+        return false;
+    }
     front_report(e, DIAGNOSTIC_E0407, row->written->at,
                  "a domain holds scalar types, or integers, or bools, or members of one enum");
     return false;
 }
 
+/* A key is an int in C, or an extent, which only a `huge` view has beyond that. */
+static bool can_be_passed(const struct kernel_plan *plan, const struct row *row, const struct value *v) {
+    if (v->kind != VALUE_INTEGER || row->least || constant_fits(v->integer, IR_I32)) return true;
+    const struct ast_declaration *kernel = plan->declaration;
+    for (int i = 0; i < kernel->parameters.count; i++) {
+        const struct ast_parameter *p = kernel->parameters.data[i];
+        for (int k = 0; p->is_huge && p->type->kind == TYPE_NODE_TILE && k < p->type->extents.count; k++)
+            if (mentions(p->type->extents.data[k], row->name.text)) return true;
+    }
+    return false;
+}
+
 /* The values of the row while the rows above are what the scope says.  False: reported. */
-static bool evaluate(struct elaborator *e, const struct row *row, struct domain *domain) {
+static bool evaluate(const struct kernel_plan *plan, struct elaborator *e, const struct row *row,
+                     struct domain *domain) {
     struct location at = row->written->at;
     if (!domain_evaluate(e, row->written, row->name.text, domain)) return false;
     if (row->least) {
         if (ascending(domain)) return true;
+        for (int i = 0; i < domain->count; i++)
+            if (domain->data[i].kind == VALUE_INTEGER && !constant_fits(domain->data[i].integer, IR_I64))
+                return report_mixed(e, row, &domain->data[i]);
         front_report(e, DIAGNOSTIC_E0407, at, "the domain of a `const` name holds integers");
         return false;
     }
@@ -95,7 +119,14 @@ static bool evaluate(struct elaborator *e, const struct row *row, struct domain 
         return false;
     }
     for (int i = 0; i < domain->count; i++)
-        if (!is_key_value(&domain->data[i], &domain->data[0])) return report_mixed(e, row);
+        if (!is_key_value(&domain->data[i], &domain->data[0])) return report_mixed(e, row, &domain->data[i]);
+    for (int i = 0; i < domain->count; i++)
+        if (!can_be_passed(plan, row, &domain->data[i])) {
+            front_report(e, DIAGNOSTIC_E0502, domain->data[i].at,
+                         "no caller can pass %lld as `%s`: in C it is an int, or an extent below 2^31",
+                         (long long)domain->data[i].integer, row->name.text);
+            return false;
+        }
     if (domain->data[0].kind != VALUE_TYPE || !row->uses) return true;
     front_report(e, DIAGNOSTIC_E0407, at, "types are listed as they are: no name of the head can choose among them");
     return false;
@@ -140,7 +171,7 @@ static bool visit_set(struct walk *walk) {
     if (row->uses)
         e->instance = arena_printf(e->arena, "%s where %s", walk->plan->declaration->name.text,
                                    row_describe_above(walk->plan, walk->row, set.above, true));
-    if (!evaluate(e, row, &set.domain)) return false;
+    if (!evaluate(walk->plan, e, row, &set.domain)) return false;
     vector_push(e->arena, walk->sets, set);
     return true;
 }
@@ -155,7 +186,7 @@ static bool visit_rows(struct walk *walk, int number) {
     struct binding *binding = scope_bind(walk->e, BINDING_GENERIC, row->name, value_error(row->at));
     if (row->uses) {
         domain = (struct domain){0};
-        if (!evaluate(walk->e, row, &domain)) return false;
+        if (!evaluate(walk->plan, walk->e, row, &domain)) return false;
     }
     for (int i = 0; i < domain.count; i++) {
         if (row->is_type && walk->types && !value_same(walk->types[number], domain.data[i])) continue;
@@ -182,7 +213,7 @@ static bool unite(struct elaborator *e, struct row *row, const struct row_sets *
     for (int i = 0; i < sets->count; i++)
         for (int k = 0; k < sets->data[i].domain.count; k++) {
             struct value v = sets->data[i].domain.data[k];
-            if (row->domain.count && !is_key_value(&v, &row->domain.data[0])) return report_mixed(e, row);
+            if (row->domain.count && !is_key_value(&v, &row->domain.data[0])) return report_mixed(e, row, &v);
             if (!domain_has(&row->domain, v)) vector_push(e->arena, &row->domain, v);
         }
     if (row->least) ascending(&row->domain);

@@ -441,10 +441,15 @@ static bool is_wrong_range(struct parser *parser, struct expected expected, cons
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0116, t[0].at,
                                          "a loop excludes its end and is written `a..b`; `..=` belongs to sets");
     if (!is_decimal(parser, end) || end->at.line != t[0].at.line || begins_operator(behind->kind)) return true;
+    bool has_step = behind->kind == TOKEN_STEP;
+    const struct token *step = has_step ? token_stream_peek(parser, 2) : NULL;
+    bool falls = has_step && step->kind == '-';
+    if (has_step && !falls && step->kind != '*' && !is_decimal(parser, step)) return true; /* it may fall */
     struct text_range both = t[0].at;
     both.end_column = end->at.end_column;
     both.end_offset = end->at.end_offset;
-    parser_fixit(parser, d, both, arena_printf(parser->context->arena, "..%lld", atoll(text_of(parser, end)) + 1));
+    long long written = atoll(text_of(parser, end)), excluded = falls ? written - 1 : written + 1;
+    parser_fixit(parser, d, both, arena_printf(parser->context->arena, "..%lld", excluded));
     return true;
 }
 
@@ -467,6 +472,18 @@ static bool is_bracketed_target(struct parser *parser, struct expected expected,
     return true;
 }
 
+/* {A == B, not F}: a member of a set is arithmetic, as the `>=` of `const` and the `>` of a head follow it. */
+static bool is_condition_in_set(struct parser *parser, struct expected expected, const struct token *t) {
+    int kind = t[0].kind;
+    bool joins = is_comparison(kind) || kind == '?' || kind == TOKEN_AND || kind == TOKEN_OR;
+    bool begins = kind == TOKEN_NOT && (t[1].kind == '{' || t[1].kind == ',') && inside(parser) == '{' &&
+                  !token_stream_in_body(parser);
+    if (!begins && !(joins && expects(expected, "..="))) return false;
+    parser_report(parser, DIAGNOSTIC_E0101, t[0].at,
+                  "a comparison or condition in a set stands in parentheses: `{(A == B), (not F), (F ? 16 : 32)}`");
+    return true;
+}
+
 static bool is_habit(struct parser *parser, struct expected expected, const struct token *t) {
     int kind = t[0].kind;
     if (kind == TOKEN_INCREMENT) {
@@ -478,6 +495,7 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
     if (is_cast(parser, t) || is_c_declaration(parser, expected, t) || is_c_slice(parser, t)) return true;
     if (is_generic_call(parser, t) || is_wrong_range(parser, expected, t) || is_bracketed_target(parser, expected, t))
         return true;
+    if (is_condition_in_set(parser, expected, t)) return true;
     if (is_comparison(kind) && expects(expected, "and")) {
         struct diagnostic *d =
             parser_report(parser, DIAGNOSTIC_E0120, t[0].at, "comparisons do not chain: join two with `and`");
