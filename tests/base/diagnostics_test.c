@@ -9,7 +9,8 @@ static int failures;
 #define CHECK(condition)                                                                                               \
     ((condition) ? (void)0 : (void)(failures++, fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition)))
 
-static char *printed(const struct diagnostics *diagnostics, bool json) {
+/* Those that came since `shown`. */
+static char *printed(struct diagnostics *diagnostics, bool json) {
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
@@ -19,7 +20,8 @@ static char *printed(const struct diagnostics *diagnostics, bool json) {
     return text;
 }
 
-static void check_text(const struct diagnostics *diagnostics, bool json, const char *expected) {
+static void check_text(struct diagnostics *diagnostics, bool json, const char *expected) {
+    diagnostics->shown = NULL;
     char *text = printed(diagnostics, json);
     if (strcmp(text, expected) != 0) {
         failures++;
@@ -78,6 +80,19 @@ static void test_instances(struct arena *arena) {
                "\"instances\":[\"k[0]\",\"k[1]\",\"k[2]\",\"k[3]\",\"k[4]\",\"k[5]\",\"k[6]\"]}\n");
 }
 
+/* What was shown is not shown again. */
+static void test_shown_once(struct arena *arena) {
+    struct source source = make_source("line\n");
+    struct diagnostics *d = diagnostics_create(arena);
+    diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 1, 3}, "first");
+    free(printed(d, false));
+    diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 2, 3}, "second");
+    char *then = printed(d, false), *last = printed(d, true);
+    CHECK(!strstr(then, "first") && strstr(then, "second") && !*last);
+    free(then);
+    free(last);
+}
+
 static void test_bidi(struct arena *arena) {
     struct source source = make_source("a \xe2\x80\xae b\n");
     struct diagnostics *d = diagnostics_create(arena);
@@ -127,6 +142,7 @@ int main(void) {
     struct arena *arena = arena_create();
     test_carets(arena);
     test_instances(arena);
+    test_shown_once(arena);
     test_bidi(arena);
     test_long_line(arena);
     test_counting(arena);
