@@ -14,6 +14,7 @@ struct matching {
     struct scope *scope;
     struct value *arguments;
     bool lifts;                     /* a tile met a scalar parameter */
+    enum { EXTENTS_ALONE, EXTENTS_SPLIT, EXTENTS_CHECKED } stage; /* of the extents that `infer` looks at */
 };
 
 static const struct ast_generic *find_generic(const struct ast_declaration *d, const char *name) {
@@ -73,15 +74,62 @@ static void note_arguments(struct matching *m, struct diagnostic *d, struct valu
     }
 }
 
+static bool is_free(const struct matching *m, const char *name) {
+    return !scope_find(m->e, name) && (find_generic(m->declaration, name) || !declare_by_author(m->e->file, name));
+}
+
+static bool is_parameter(const struct matching *m, const char *name) {
+    for (int i = 0; i < m->declaration->parameters.count; i++)
+        if (m->declaration->parameters.data[i]->name.text == name) return true;
+    return false;
+}
+
+/* R + 1, 2*R: tells R where no extent that is a name alone does. */
+static bool bind_split(struct matching *m, const struct ast_expression *written, struct value given,
+                       const char *parameter) {
+    struct elaborator *e = m->e;
+    int64_t multiply, add;
+    const char *name = extent_split(written, &multiply, &add);
+    if (!name || !is_free(m, name) || is_parameter(m, name)) return true;
+    if (given.kind == VALUE_INTEGER && (given.integer < add || (given.integer - add) % multiply != 0)) {
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0302, given.at,
+                         "parameter `%s` of `%s` has the extent `%s`, which is never %lld", parameter,
+                         m->declaration->name.text, front_source(e, written), (long long)given.integer);
+        front_note(e, d, written->at, "it is declared here");
+        return false;
+    }
+    struct value v = operate_binary(e, OPERATOR_SUBTRACT, given, value_integer(add, given.at), given.at);
+    if (multiply != 1) v = operate_binary(e, OPERATOR_DIVIDE, v, value_integer(multiply, given.at), given.at);
+    if (value_is_error(v)) return false;
+    scope_bind(e, BINDING_GENERIC, (struct ast_name){name, written->at}, v);
+    return true;
+}
+
+/* The first name of an extent that nothing told. */
+static const struct ast_expression *find_untold(const struct matching *m, const struct ast_expression *x) {
+    if (!x) return NULL;
+    if (x->kind == EXPRESSION_NAME)
+        return is_free(m, x->name) && !is_parameter(m, x->name) && !builtin_find(x->name) ? x : NULL;
+    const struct ast_expression *found = find_untold(m, x->left);
+    return found ? found : find_untold(m, x->right);
+}
+
 /* An extent of a parameter: a new name binds, anything else must agree. */
 static bool match_extent(struct matching *m, const struct ast_expression *written, struct value given,
                          const char *parameter) {
     struct elaborator *e = m->e;
-    if (written->kind == EXPRESSION_NAME && !scope_find(e, written->name)) {
-        if (find_generic(m->declaration, written->name) || !declare_by_author(e->file, written->name)) {
-            scope_bind(e, BINDING_GENERIC, (struct ast_name){written->name, written->at}, given);
-            return true;
-        }
+    if (written->kind == EXPRESSION_NAME && is_free(m, written->name)) {
+        scope_bind(e, BINDING_GENERIC, (struct ast_name){written->name, written->at}, given);
+        return true;
+    }
+    const struct ast_expression *untold = find_untold(m, written);
+    if (untold) {
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0413, untold->at, "nothing tells the value of `%s`", untold->name);
+        front_note(e, d, untold->at,
+                   "a name is bound where it stands alone as an extent, or in `n + c`, `n - c` or `c*n`");
+        return false;
     }
     struct value wanted = elaborate_value(e, written);
     if (value_is_error(wanted)) return false;
@@ -138,7 +186,7 @@ static bool infer_enum(struct matching *m, const struct ast_type *node, struct v
     return true;
 }
 
-/* First pass: names of types and extents are bound from what is known. */
+/* First passes: names of types and extents are bound from what is known. */
 static bool infer(struct matching *m, const struct ast_parameter *p, const struct ast_type *node, struct value v) {
     if (value_is_error(v)) return false;
     const struct ir_type *given = v.kind == VALUE_RUN ? v.run->type : v.kind == VALUE_VIEW ? v.view->run->type : NULL;
@@ -159,10 +207,14 @@ static bool infer(struct matching *m, const struct ast_parameter *p, const struc
     if (given->rank != node->extents.count)
         return given->rank == 0 && v.kind == VALUE_RUN ? true : wrong_argument(m, p, v);
     for (int d = 0; d < given->rank; d++) {
+        const struct ast_expression *written = node->extents.data[d];
         struct value extent;
+        if ((m->stage == EXTENTS_ALONE) != (written->kind == EXPRESSION_NAME)) continue;
         if (v.kind == VALUE_VIEW) extent = access_view_member(m->e, v.view, false, value_integer(d, v.at), v.at);
         else extent = value_integer(given->extent[d], v.at);
-        if (!match_extent(m, node->extents.data[d], extent, p->name.text)) return false;
+        bool good = m->stage == EXTENTS_SPLIT ? bind_split(m, written, extent, p->name.text)
+                                              : match_extent(m, written, extent, p->name.text);
+        if (!good) return false;
     }
     return true;
 }
@@ -305,10 +357,11 @@ static bool bind_all(struct matching *m) {
     const struct ast_declaration *d = m->declaration;
     for (int i = 0; i < d->parameters.count; i++)
         if (d->parameters.data[i]->is_const && !bind_constant(m, d->parameters.data[i], m->arguments[i])) return false;
-    for (int i = 0; i < d->parameters.count; i++)
-        if (!d->parameters.data[i]->is_const &&
-            !infer(m, d->parameters.data[i], d->parameters.data[i]->type, m->arguments[i]))
-            return false;
+    for (m->stage = EXTENTS_ALONE; m->stage <= EXTENTS_CHECKED; m->stage++)
+        for (int i = 0; i < d->parameters.count; i++)
+            if (!d->parameters.data[i]->is_const &&
+                !infer(m, d->parameters.data[i], d->parameters.data[i]->type, m->arguments[i]))
+                return false;
     if (!infer_rest(m)) return false;
     for (int i = 0; i < d->parameters.count; i++)
         if (!d->parameters.data[i]->is_const && !bind_parameter(m, d->parameters.data[i], m->arguments[i]))

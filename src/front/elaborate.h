@@ -172,6 +172,9 @@ struct value value_read(struct elaborator *e,
 bool elaborate_integer(struct elaborator *e, const struct ast_expression *expression, const char *what,
                        wide_integer *result);
 bool elaborate_extent(struct elaborator *e, const struct ast_expression *expression, int64_t *extent);
+
+/* n + c, n - c, c*n, n*c, which bind n where it stands alone nowhere: the name and its numbers; NULL: another. */
+const char *extent_split(const struct ast_expression *x, int64_t *multiply, int64_t *add);
 const struct type *elaborate_type(struct elaborator *e, const struct ast_type *type); /* NULL: reported */
 /* A run-time or compile-time condition: bool, presence, host; VALUE_ERROR when not. */
 struct value elaborate_condition(struct elaborator *e, const struct ast_expression *expression, const char *what);

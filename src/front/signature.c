@@ -290,8 +290,7 @@ static bool literal(const struct ast_expression *x, int64_t *number) {
     return true;
 }
 
-/* n + c, n - c, c*n, n*c: the name and its factors. */
-static const char *affine(const struct ast_expression *x, int64_t *multiply, int64_t *add) {
+const char *extent_split(const struct ast_expression *x, int64_t *multiply, int64_t *add) {
     int64_t c = 0;
     *multiply = 1;
     *add = 0;
@@ -317,7 +316,7 @@ static void bind_names(struct entry_plan *plan) {
                 const struct ast_expression *x = d->parameters.data[p]->type->extents.data[k];
                 int64_t multiply = 1, add = 0;
                 const char *name =
-                    pass == 0 ? (x->kind == EXPRESSION_NAME ? x->name : NULL) : affine(x, &multiply, &add);
+                    pass == 0 ? (x->kind == EXPRESSION_NAME ? x->name : NULL) : extent_split(x, &multiply, &add);
                 if (!name || !is_extent_name(plan->kernel, name) || (pass == 1 && find_name(entry, name) >= 0))
                     continue;
                 bind_name(plan, name, p, k, multiply, add);

@@ -111,4 +111,12 @@ END
     [[ $output == *'extents.tile:3:91: instance 0: extent `4` of parameter `m` of `four` does not hold' ]]
     said --interpret='extents([4, 5], [2])'
     [ "$output" = 'r[0] = 405 5' ]
+    cat >extents.tile <<'END'
+fn even(m: in f32[2*R]) -> i64 = R;
+kernel extents(y: in f32[N], r: out i64[1]) grid(i: 1) { r[0] = even(y); }
+END
+    said --checks --interpret='extents([6], [1])'
+    [ "$output" = 'r[0] = 3' ]
+    said --checks --interpret='extents([7], [1])'
+    [[ $output == *'instance 0: extent `2 * R` of parameter `m` of `even` does not hold' ]]
 }
