@@ -97,13 +97,6 @@ static const struct ir_type *buffer_type(const struct staging *s, const struct i
     return layout ? ir_type_buffer(s->function->module->context, tile->element, 2, tile->extent, layout, 1) : NULL;
 }
 
-/* A buffer_permute leaves the repeats of extents that are no powers of two where they are, outermost and in the order
- * of their dimensions: of a tile that has two, the transposed form has no name. */
-static bool can_turn(const struct ir_type *tile)
-{
-    return is_power_of_two(tile->extent[0]) || is_power_of_two(tile->extent[1]);
-}
-
 static bool plan_copy(const struct staging *s, const struct ir_operation *dot, struct plan *plan)
 {
     const struct ir_operation *load = plan->source.origin->definition;
@@ -150,11 +143,6 @@ static bool keep_factor(const struct staging *s, const struct ir_operation *dot,
 static bool plan_factor(const struct staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
 {
     plan->source = source_of(dot->operands[factor]);
-    if (plan->source.transposed && !can_turn(plan->source.origin->type)) {
-        pass_remark(s->context, dot->at, "factor %d is transposed in registers: neither extent of it is a power of two",
-                    factor + 1);
-        plan->source = (struct factor_source){ dot->operands[factor], false };
-    }
     if (plan_copy(s, dot, plan))
         return true;
     const struct ir_operation *origin = plan->source.origin->definition;
@@ -338,7 +326,7 @@ static struct ir_value *transpose(struct staging *s, struct ir_operation *before
     static const int order[2] = { 1, 0 };
     const struct ir_type *type = buffer->type;
     int64_t extent[2] = { type->extent[1], type->extent[0] };
-    const struct layout *layout = layout_permute(s->adapter.table, type->layout, order);
+    const struct layout *layout = layout_rename(s->adapter.table, type->layout, order);
     struct ir_builder builder = rewrite_before(before);
     const struct ir_type *result = ir_type_buffer(s->function->module->context, type->element, 2, extent, layout, 1);
     struct ir_value *value = ir_build_value(&builder, OP_BUFFER_PERMUTE, result, 1, &buffer);

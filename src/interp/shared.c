@@ -9,18 +9,18 @@
 /* Row-major element of a position: the XOR of the columns of its bits, then the repeats. */
 static int64_t element_at(const struct layout *layout, uint32_t atom, int64_t repeat, int group)
 {
-    int64_t at[LAYOUT_RANK], linear = 0;
-    for (int d = layout->rank - 1; d >= 0; d--) {
-        int64_t index = group;
-        if (d != layout->warp_dimension) {
-            index = repeat % layout->repeat[d];
-            repeat /= layout->repeat[d];
+    int64_t index[LAYOUT_RANK] = {0}, linear = 0;
+    for (int place = layout->rank - 1; place >= 0; place--) /* the innermost repeats first */
+        for (int d = 0; d < layout->rank; d++) {
+            if (layout->repeat[d] == 1 || layout->repeat_place[d] != place)
+                continue;
+            index[d] = d == layout->warp_dimension ? group : repeat % layout->repeat[d];
+            repeat /= d == layout->warp_dimension ? 1 : layout->repeat[d];
         }
+    for (int d = 0; d < layout->rank; d++) {
         uint32_t low = atom >> layout->shift[d] & ((UINT32_C(1) << layout->atom_bits[d]) - 1);
-        at[d] = (int64_t)low + (index << layout->atom_bits[d]);
+        linear = linear * layout->extent[d] + (int64_t)low + (index[d] << layout->atom_bits[d]);
     }
-    for (int d = 0; d < layout->rank; d++)
-        linear = linear * layout->extent[d] + at[d];
     return linear;
 }
 

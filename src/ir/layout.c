@@ -78,7 +78,7 @@ static bool same_layout(const struct layout *a, const struct layout *b)
         a->warp_dimension != b->warp_dimension || memcmp(a->bits, b->bits, sizeof a->bits) != 0)
         return false;
     for (int d = 0; d < a->rank; d++)
-        if (a->extent[d] != b->extent[d])
+        if (a->extent[d] != b->extent[d] || a->repeat_place[d] != b->repeat_place[d])
             return false;
     for (int input = 0; input < LAYOUT_INPUTS; input++)
         for (int bit = 0; bit < a->bits[input]; bit++)
@@ -185,12 +185,24 @@ static bool shape_layout(const struct layout_spec *spec, struct layout *layout, 
     return true;
 }
 
+/* The normal form of the spec's places. */
+static void order_repeats(const struct layout_spec *spec, struct layout *layout)
+{
+    for (int d = 0; d < layout->rank; d++)
+        for (int e = 0; e < layout->rank; e++) {
+            int by = spec->shared ? spec->repeat_place[e] - spec->repeat_place[d] : 0;
+            if (layout->repeat[d] > 1 && layout->repeat[e] > 1 && (by < 0 || (by == 0 && e < d)))
+                layout->repeat_place[d]++;
+        }
+}
+
 const struct layout *layout_create(struct layout_table *table, const struct layout_spec *spec)
 {
     struct layout layout = { 0 };
     int even[LAYOUT_RANK] = { 0 }, even_copies;
     if (spec->rank < 0 || spec->rank > LAYOUT_RANK || !shape_layout(spec, &layout, even, &even_copies))
         return NULL;
+    order_repeats(spec, &layout);
     for (int input = 0; input < LAYOUT_INPUTS; input++) {
         if (spec->bits[input] < 0 || spec->bits[input] > packed_width(input) ||
             (spec->bits[input] > 0 && (input == LAYOUT_OFFSET) != spec->shared))
@@ -219,6 +231,7 @@ void layout_to_spec(const struct layout *layout, struct layout_spec *spec)
     for (int d = 0; d < layout->rank; d++) {
         spec->atom[d] = 1 << layout->atom_bits[d];
         spec->repeat[d] = layout->repeat[d];
+        spec->repeat_place[d] = layout_repeats_in_order(layout) ? 0 : layout->repeat_place[d];
     }
     for (int input = 0; input < LAYOUT_INPUTS; input++) {
         spec->bits[input] = layout->bits[input];
@@ -235,10 +248,19 @@ int layout_repeat_stride(const struct layout *layout, int dimension)
     int stride = 1;
     if (dimension == layout->warp_dimension)
         return 0;
-    for (int d = dimension + 1; d < layout->rank; d++)
-        if (d != layout->warp_dimension)
+    for (int d = 0; d < layout->rank; d++)
+        if (d != layout->warp_dimension && layout->repeat_place[d] > layout->repeat_place[dimension])
             stride *= layout->repeat[d];
     return stride;
+}
+
+bool layout_repeats_in_order(const struct layout *layout)
+{
+    int place = 0;
+    for (int d = 0; d < layout->rank; d++)
+        if (layout->repeat[d] > 1 && layout->repeat_place[d] != place++)
+            return false;
+    return true;
 }
 
 int layout_repeats(const struct layout *layout)

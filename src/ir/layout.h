@@ -10,7 +10,8 @@
  * The atom part is F2-linear: the XOR of one column for each position bit that is set.  A column packs the coordinate
  * bits of all dimensions row-major: the last dimension has the lowest bits, so that it is also the linear index
  * inside the atom. Repeat indexes are integers and outermost.  They live in registers (register = atom register +
- * registers of the atom * row-major repeat index), in consecutive panels of shared memory (offset, in the same way)
+ * registers of the atom * row-major repeat index), in consecutive panels of shared memory (offset, in the same way,
+ * but in any order of the dimensions)
  * or, for at most one dimension, across groups of warps (warp = atom warp + warps of the atom * repeat index).  As
  * atom and repeat are fixed by the extent, two layouts of one shape always share repeats: refining an atom is never
  * left to the caller.
@@ -32,6 +33,7 @@ extern const char *const layout_input_name[LAYOUT_INPUTS];
 struct layout {
     int rank;
     int extent[LAYOUT_RANK], repeat[LAYOUT_RANK]; /* extent = repeat << atom_bits */
+    uint8_t repeat_place[LAYOUT_RANK];            /* of repeats above 1: how many lie further out; else 0 */
     uint8_t atom_bits[LAYOUT_RANK];
     uint8_t shift[LAYOUT_RANK];                   /* of the dimension's lowest bit in a column */
     uint8_t coordinate_bits;                      /* of a column: the sum of atom_bits */
@@ -60,6 +62,7 @@ struct layout_spec {
     int rank;
     int atom[LAYOUT_RANK];        /* powers of two */
     int repeat[LAYOUT_RANK];
+    int repeat_place[LAYOUT_RANK]; /* shared: a lower one lies further out, equal ones by dimension */
     int repeat_in_warps;          /* the dimension whose repeat runs over groups of warps, or -1 */
     int warp_copies;              /* 0 or 1: none; n: n groups of warps hold the same (then repeat_in_warps is -1) */
     bool shared;                  /* offset bits and no others */
@@ -114,7 +117,8 @@ int64_t layout_size(const struct layout *layout);                    /* elements
 /* Compact text:  #(64*3@warp, 16*11; register b0 a3 b3; lane b1:2 a0:2; warp a4:5)
  * Extents (atom, *repeat when not 1, @warp where it lives in warps), then columns from bit 0: b2 is bit 2 of
  * dimension 1, b1:2 the two columns b1 and b2, a0^b3 an XOR, `.` a zero column and .5 five of them; `copies 3` when
- * groups of warps hold the same.  Inputs without bits are left out. */
+ * groups of warps hold the same; `repeats b a` (outermost first) where they do not lie in the order of dimensions.
+ * Inputs without bits are left out. */
 void layout_print(struct buffer *out, const struct layout *layout);
 const char *layout_text(struct arena *arena, const struct layout *layout);
 /* Reads what layout_print wrote at *cursor and moves it behind.  NULL: *error is a sentence. */
@@ -198,6 +202,8 @@ const struct layout *layout_squash_dimension(struct layout_table *table, const s
 const struct layout *layout_insert_dimension(struct layout_table *table, const struct layout *layout, int dimension);
 /* Dimension i of the result is dimension order[i]. */
 const struct layout *layout_permute(struct layout_table *table, const struct layout *layout, const int *order);
+/* The same of shared memory where it stays as it is: repeats keep their order, too. */
+const struct layout *layout_rename(struct layout_table *table, const struct layout *layout, const int *order);
 /* The layout of larger extents (multiples of the layout's) whose further elements lie in registers.  NULL: a repeat
  * over warps is in the way. */
 const struct layout *layout_extend(struct layout_table *table, const struct layout *layout, const int *extent);

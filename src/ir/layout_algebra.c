@@ -130,6 +130,7 @@ const struct layout *layout_multiply(struct layout_table *table, const struct la
             return NULL;
         a.atom[d] *= b.atom[d];
         a.repeat[d] = b.repeat[d];
+        a.repeat_place[d] = b.repeat_place[d];
     }
     a.repeat_in_warps = b.repeat_in_warps;
     a.warp_copies = b.warp_copies;
@@ -266,6 +267,7 @@ const struct layout *layout_insert_dimension(struct layout_table *table, const s
         int from = d > dimension ? d - 1 : d;
         result.atom[d] = d == dimension ? 1 : spec.atom[from];
         result.repeat[d] = d == dimension ? 1 : spec.repeat[from];
+        result.repeat_place[d] = d == dimension ? 0 : spec.repeat_place[from];
         for (int input = 0; input < LAYOUT_INPUTS; input++)
             for (int bit = 0; bit < spec.bits[input]; bit++)
                 result.column[input][bit][d] = d == dimension ? 0 : spec.column[input][bit][from];
@@ -273,7 +275,8 @@ const struct layout *layout_insert_dimension(struct layout_table *table, const s
     return layout_create(table, &result);
 }
 
-const struct layout *layout_permute(struct layout_table *table, const struct layout *layout, const int *order)
+static const struct layout *permute(struct layout_table *table, const struct layout *layout, const int *order,
+                                    bool keeps_order)
 {
     struct layout_spec spec, result;
     layout_to_spec(layout, &spec);
@@ -281,6 +284,7 @@ const struct layout *layout_permute(struct layout_table *table, const struct lay
     for (int d = 0; d < spec.rank; d++) {
         result.atom[d] = spec.atom[order[d]];
         result.repeat[d] = spec.repeat[order[d]];
+        result.repeat_place[d] = keeps_order ? layout->repeat_place[order[d]] : 0;
         if (spec.repeat_in_warps == order[d])
             result.repeat_in_warps = d;
         int from = PLANTED(layout_columns_not_permuted) ? d : order[d];
@@ -289,6 +293,16 @@ const struct layout *layout_permute(struct layout_table *table, const struct lay
                 result.column[input][bit][d] = spec.column[input][bit][from];
     }
     return layout_create(table, &result);
+}
+
+const struct layout *layout_permute(struct layout_table *table, const struct layout *layout, const int *order)
+{
+    return permute(table, layout, order, false);
+}
+
+const struct layout *layout_rename(struct layout_table *table, const struct layout *layout, const int *order)
+{
+    return permute(table, layout, order, true);
 }
 
 const struct layout *layout_extend(struct layout_table *table, const struct layout *layout, const int *extent)
@@ -373,7 +387,7 @@ const struct layout *layout_reshape(struct layout_table *table, const struct lay
     int from = layout->rank - 1, to = rank - 1;
     for (int d = 0; d < rank; d++)
         size *= extent[d];
-    if (rank > LAYOUT_RANK || size != layout_size(layout))
+    if (rank > LAYOUT_RANK || size != layout_size(layout) || !layout_repeats_in_order(layout))
         return NULL;
     layout_to_spec(layout, &spec);
     result = spec;

@@ -58,6 +58,8 @@ static inline uint32_t layout_part_of(const struct layout *layout, uint32_t colu
 /* Step of dimension's repeat index in the row-major order of those that live in registers (or panels); 0: it lives in
  * warps. */
 int layout_repeat_stride(const struct layout *layout, int dimension);
+/* Repeats lie in the order of their dimensions. */
+bool layout_repeats_in_order(const struct layout *layout);
 /* Product of the repeats that live in registers or panels. */
 int layout_repeats(const struct layout *layout);
 /* A spec that makes the layout again. */

@@ -63,6 +63,13 @@ void layout_print(struct buffer *out, const struct layout *layout)
             print_columns(out, layout, input);
     if (layout->warp_groups > 1 && layout->warp_dimension < 0)
         buffer_printf(out, "; copies %d", layout->warp_groups);
+    if (!layout_repeats_in_order(layout)) {
+        buffer_puts(out, "; repeats");
+        for (int place = 0; place < layout->rank; place++)
+            for (int d = 0; d < layout->rank; d++)
+                if (layout->repeat[d] > 1 && layout->repeat_place[d] == place)
+                    buffer_printf(out, " %c", 'a' + d);
+    }
     buffer_putc(out, ')');
 }
 
@@ -205,6 +212,21 @@ static void read_columns(struct reader *reader, struct layout_spec *spec, enum l
     }
 }
 
+/* Dimensions, the one whose repeats lie outermost first. */
+static void read_repeats(struct reader *reader, struct layout_spec *spec)
+{
+    for (int place = 1; skip_space(reader), *reader->at >= 'a' && *reader->at <= 'h'; place++) {
+        int d = *reader->at++ - 'a';
+        if (d >= spec->rank || spec->repeat_place[d]) {
+            reader->error = "the repeats of a layout name each of its dimensions once";
+            return;
+        }
+        spec->repeat_place[d] = place;
+    }
+    if (!spec->shared)
+        reader->error = "repeats have an order of their own in shared memory alone";
+}
+
 static void read_layout(struct reader *reader, struct layout_spec *spec)
 {
     if (!accept(reader, "#(")) {
@@ -228,8 +250,12 @@ static void read_layout(struct reader *reader, struct layout_spec *spec)
             skip_space(reader);
             spec->warp_copies = read_number(reader);
         }
+        if (!known && accept(reader, "repeats")) {
+            known = true;
+            read_repeats(reader, spec);
+        }
         if (!known && !reader->error)
-            reader->error = "a layout has register, lane, warp, block, offset or copies behind ;";
+            reader->error = "a layout has register, lane, warp, block, offset, copies or repeats behind ;";
     }
     if (!reader->error && !accept(reader, ")"))
         reader->error = "a layout ends with )";

@@ -45,11 +45,11 @@ static int count_rows(const struct layout *layout, const struct shared_form *for
     return rows;
 }
 
-/* The repeats of the rows follow the box at once: nothing lies between, and no later dimension repeats. */
+/* The repeats of the rows follow the box at once: nothing lies between, and no repeats lie further in. */
 static bool rows_go_on(const struct layout *layout, const struct shared_form *form, int used)
 {
-    for (int d = form->row + 1; d < layout->rank; d++)
-        if (layout->repeat[d] > 1)
+    for (int d = 0; d < layout->rank; d++)
+        if (layout->repeat_place[d] > layout->repeat_place[form->row])
             return false;
     return used == layout->bits[LAYOUT_OFFSET];
 }

@@ -69,16 +69,7 @@ static const char *buffer_permute_problem(const struct ir_operation *op)
         if (to->extent[d] != from->extent[order->list[d]])
             return "the result's extents are not the permuted ones";
     }
-    /* repeats lie in memory in the order of their dimensions */
-    int last = -1;
-    for (int d = 0; d < to->rank; d++) {
-        if (from->layout->repeat[permutation[d]] == 1)
-            continue;
-        if (permutation[d] < last)
-            return "the permutation would move the buffer's repeats";
-        last = permutation[d];
-    }
-    return to->layout == layout_permute(layouts_of(op), from->layout, permutation)
+    return to->layout == layout_rename(layouts_of(op), from->layout, permutation)
                ? NULL : "the result's layout is not the permuted one";
 }
 

@@ -594,6 +594,32 @@ static void test_three_dimensions(void)
         }
 }
 
+/* Shared memory under names in another order: each element stays where it is, in text as well. */
+static void test_rename(void)
+{
+    static const int extents[][3] = { { 3, 48, 96 }, { 1, 24, 48 }, { 3, 40, 16 }, { 5, 16, 48 }, { 2, 32, 64 } };
+    static const int orders[][2][3] = { { { 0, 2, 1 }, { 0, 2, 1 } }, { { 2, 0, 1 }, { 1, 2, 0 } } };
+    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
+        for (int k = 0; k < 2; k++) {
+            const int *order = orders[k][0], *extent = extents[i];
+            const struct layout *layout = layout_linear(table, 3, extent, (int[]){ 2, 1, 0 });
+            const struct layout *named = layout_rename(table, layout, order);
+            check(named && layout_rename(table, named, orders[k][1]) == layout, "rename there and back", layout);
+            for (int at = 0; at < layout_size(layout); at++) {
+                int from[LAYOUT_RANK], to[LAYOUT_RANK];
+                struct layout_position position = { .part = { [LAYOUT_OFFSET] = at } }, found;
+                layout_coordinates(layout, &position, from);
+                layout_coordinates(named, &position, to);
+                layout_find(named, to, &found);
+                check(found.part[LAYOUT_OFFSET] == at, "found where it is", named);
+                for (int d = 0; d < 3; d++)
+                    check(to[d] == from[order[d]], "an element stays where it is", named);
+            }
+            const char *text = layout_text(arena, named), *error = NULL;
+            check(layout_parse(table, &text, &error) == named, "a renamed layout as text", named);
+        }
+}
+
 static void test_reshape(void)
 {
     static const int shapes[][2][4] = {
@@ -712,6 +738,7 @@ int main(void)
                                       in_warps, trial % 2));
     }
     test_three_dimensions();
+    test_rename();
     test_reshape();
     test_maps();
     test_random_conversions();
