@@ -189,6 +189,12 @@ static bool infer_enum(struct matching *m, const struct ast_type *node, struct v
 /* First passes: names of types and extents are bound from what is known. */
 static bool infer(struct matching *m, const struct ast_parameter *p, const struct ast_type *node, struct value v) {
     if (value_is_error(v)) return false;
+    if (v.kind == VALUE_VIEW && !v.view->run) {
+        front_report(m->e, DIAGNOSTIC_E0409, v.at,
+                     "the wrapper calls functions of numbers, not of views; pass what is needed of `%s`, such as "
+                     "`%s.extent[0]`", v.view->name, v.view->name);
+        return false;
+    }
     const struct ir_type *given = v.kind == VALUE_RUN ? v.run->type : v.kind == VALUE_VIEW ? v.view->run->type : NULL;
     if (node->kind == TYPE_NODE_TUPLE) {
         if (v.kind != VALUE_TUPLE || v.list.count != node->members.count) return wrong_argument(m, p, v);
