@@ -87,11 +87,16 @@ void control_if(struct elaborator *e, const struct ast_statement *statement, con
     carried_restore(&carried, joined);
 }
 
+/* The flags that the body cannot set are not carried and hold afterwards what they held before: a join of theirs would
+ * be unknown to the branches around, which carry what their statements may change, and be used behind them. */
 void control_when(struct elaborator *e, struct value keep, struct binding *flag, struct carried *carried,
                   void (*body)(struct elaborator *e, void *context), void *context, struct location at) {
     struct value *before = carried_values(e, carried);
     struct ir_block *saved;
     struct ir_block *inside = region_begin(e, &saved);
+    struct carried flags = {0};
+    carried_add_flags(e, &flags);
+    struct value *flags_before = carried_values(e, &flags);
     /* inside, nothing has jumped */
     struct value clear = value_bool(false, at);
     e->frame->returned.value = clear;
@@ -107,6 +112,7 @@ void control_when(struct elaborator *e, struct value keep, struct binding *flag,
     region_end(e, saved);
     struct value *joined = ARENA_ARRAY(e->arena, struct value, carried->count);
     join_branches(e, keep, inside, outside, carried->count, after, before, joined, "a guarded part", false, at);
+    carried_restore(&flags, flags_before);
     carried_restore(carried, joined);
 }
 
@@ -119,7 +125,6 @@ static void elaborate_rest(struct elaborator *e, void *context) {
 void control_guard(struct elaborator *e, struct value keep, const struct ast_statement_list *list, int from) {
     struct carried carried = {0};
     carried_scan_list(e, &carried, list, from);
-    carried_add_flags(e, &carried);
     struct rest rest = {list, from};
     control_when(e, keep, control_guard_flag(e), &carried, elaborate_rest, &rest, list->data[from]->at);
 }

@@ -402,7 +402,6 @@ static void take_turns(struct elaborator *e, void *context) {
         if (broken.kind == VALUE_BOOL || !more_turns(t)) continue;
         struct carried carried = {0};
         carried_scan(e, &carried, t->statement->then);
-        carried_add_flags(e, &carried);
         control_when(e, condition_not(e, broken), &loop->broken, &carried, by_wrapper ? host_turns : take_turns, t,
                      t->statement->at);
         return;
@@ -502,7 +501,6 @@ static void constant_while(struct elaborator *e, const struct ast_statement *sta
         if (broken->value.kind == VALUE_BOOL) continue;
         struct carried carried = {0};
         carried_scan(e, &carried, statement->then);
-        carried_add_flags(e, &carried);
         control_when(e, condition_not(e, broken->value), broken, &carried, host_while, (void *)statement,
                      statement->at);
         return;
