@@ -67,7 +67,11 @@ static void collect_ends(struct elaborator *e, struct slots *slots, struct value
     if (value->kind != VALUE_RUN || *next >= slots->count) return;
     struct slot *slot = &slots->data[(*next)++];
     slot->end = value->run;
-    if (value->run->type == slot->argument->type) return;
+    const struct ir_type *type = slot->argument->type;
+    /* the variable of a range, returned: index is the i64 of the language */
+    if (value->run->type->element != type->element && element_same_language(value->run->type->element, type->element))
+        slot->end = convert_to_element(e, *value, type->element, "a value carried by this loop");
+    if (!slot->end || slot->end->type == type) return;
     slot->end = slot->argument;
     for (struct frame *f = e->frame; f; f = f->parent)
         if (f->lifted) {
