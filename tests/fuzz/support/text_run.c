@@ -155,7 +155,7 @@ bool fuzz_text_instances(const struct text_request *request, struct ir_context *
     for (int e = 0; e < module->entries.count; e++) {
         const struct kernel_entry *entry = &module->entries.data[e];
         struct host_argument *arguments = ARENA_ARRAY(arena, struct host_argument, entry->parameters.count + 1);
-        struct host_call call = {.entry = entry, .arguments = arguments};
+        struct host_call call = {.arena = arena, .entry = entry, .arguments = arguments};
         make_arguments(entry, request->seed + (uint64_t)e, request->values, arena, arguments);
         call.names = ARENA_ARRAY(arena, int64_t, entry->names.count + 1);
         call.keys = ARENA_ARRAY(arena, int64_t, entry->keys.count + 1);
