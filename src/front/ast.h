@@ -329,6 +329,9 @@ struct ast_file *parse_program(struct parse_context *context, const struct sourc
 const struct source *parse_open(struct parse_context *context, const char *path, struct location at);
 
 /* Writes the file in canonical form: parsing that again gives an equal tree (comments other than `///` are dropped). */
+/* The first name of an expression, as the source has them, that `is` takes; NULL: none.  called: f of `f(x)`. */
+typedef bool ast_name_test(const char *name, bool called, void *context);
+const struct ast_expression *ast_find_name(const struct ast_expression *expression, ast_name_test *is, void *context);
 void ast_print(const struct ast_file *file, struct buffer *out);
 /* One expression or type in canonical form, for messages. */
 void ast_print_expression(const struct ast_expression *expression, struct buffer *out);

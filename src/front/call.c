@@ -106,13 +106,9 @@ static bool bind_split(struct matching *m, const struct ast_expression *written,
     return true;
 }
 
-/* The first name of an extent that nothing told. */
-static const struct ast_expression *find_untold(const struct matching *m, const struct ast_expression *x) {
-    if (!x) return NULL;
-    if (x->kind == EXPRESSION_NAME)
-        return is_free(m, x->name) && !is_parameter(m, x->name) && !builtin_find(x->name) ? x : NULL;
-    const struct ast_expression *found = find_untold(m, x->left);
-    return found ? found : find_untold(m, x->right);
+/* A name of an extent that nothing told. */
+static bool is_untold(const char *name, bool called, void *matching) {
+    return !called && is_free(matching, name) && !is_parameter(matching, name) && !builtin_find(name);
 }
 
 /* An extent of a parameter: a new name binds, anything else must agree. */
@@ -123,14 +119,8 @@ static bool match_extent(struct matching *m, const struct ast_expression *writte
         scope_bind(e, BINDING_GENERIC, (struct ast_name){written->name, written->at}, given);
         return true;
     }
-    const struct ast_expression *untold = find_untold(m, written);
-    if (untold) {
-        struct diagnostic *d =
-            front_report(e, DIAGNOSTIC_E0413, untold->at, "nothing tells the value of `%s`", untold->name);
-        front_note(e, d, untold->at,
-                   "a name is bound where it stands alone as an extent, or in `n + c`, `n - c` or `c*n`");
-        return false;
-    }
+    const struct ast_expression *untold = ast_find_name(written, is_untold, m);
+    if (untold) return front_report_untold(e, untold);
     struct value wanted = elaborate_value(e, written);
     if (value_is_error(wanted)) return false;
     if (wanted.kind != VALUE_INTEGER || given.kind != VALUE_INTEGER) { /* of a view: known when running */

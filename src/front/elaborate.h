@@ -138,6 +138,8 @@ void elaborate_at(struct elaborator *e, struct location at); /* what is built fr
 
 struct diagnostic *front_report(struct elaborator *e, enum diagnostic_code code, struct location at, const char *format,
                                 ...) __attribute__((format(printf, 4, 5)));
+/* E0413, of a name in an extent; false. */
+bool front_report_untold(struct elaborator *e, const struct ast_expression *name);
 void front_note(struct elaborator *e, struct diagnostic *diagnostic, struct location at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void front_fixit(struct elaborator *e, struct diagnostic *diagnostic, struct location at, const char *replacement);
@@ -230,6 +232,8 @@ struct value host_binary(struct elaborator *e, enum ast_operator operation, stru
 enum ir_element host_element(struct value v);
 /* In a function: a large tree goes to a cell, so that a value used twice is computed once. */
 struct value host_keep(struct elaborator *e, struct value v);
+/* New cells that run where the elaboration stands, under its guard; the caller gives each its first value. */
+struct kernel_cells *host_cells(struct elaborator *e, int count);
 /* From here on the condition holds (or does not).  Gives what to restore. */
 const struct kernel_expression *host_guard_enter(struct elaborator *e, struct value condition, bool holds);
 /* Constant or host value as a tree of element I64 or BOOL; NULL: reported. */

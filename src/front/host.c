@@ -140,18 +140,21 @@ static int count_nodes(const struct kernel_expression *tree, int limit) {
     return count;
 }
 
+struct kernel_cells *host_cells(struct elaborator *e, int count) {
+    struct kernel_cells *cells = ARENA_NEW(e->arena, struct kernel_cells);
+    *cells = (struct kernel_cells){.number = e->front->host_cells++, .within = e->host_within, .guard = e->host_guard,
+                                   .count = count};
+    cells->name = ARENA_ARRAY(e->arena, const char *, count);
+    for (int i = 0; i < count; i++) cells->name[i] = "...";
+    cells->start = ARENA_ARRAY(e->arena, const struct kernel_expression *, count);
+    return cells;
+}
+
 struct value host_keep(struct elaborator *e, struct value v) {
     bool in_function = e->frame && e->frame->declaration && e->frame->declaration->kind == DECLARATION_FN;
     if (v.kind != VALUE_HOST || e->function || !in_function || count_nodes(v.host.tree, SMALL_TREE) <= SMALL_TREE)
         return v;
-    struct kernel_cells *cells = ARENA_NEW(e->arena, struct kernel_cells);
-    cells->number = e->front->host_cells++;
-    cells->within = e->host_within;
-    cells->guard = e->host_guard;
-    cells->count = 1;
-    cells->name = ARENA_ARRAY(e->arena, const char *, 1);
-    cells->name[0] = "...";
-    cells->start = ARENA_ARRAY(e->arena, const struct kernel_expression *, 1);
+    struct kernel_cells *cells = host_cells(e, 1);
     cells->start[0] = v.host.tree;
     struct value kept = host_value(e, (struct kernel_expression){.op = KERNEL_HOST_CELL, .cells = cells},
                                    v.host.element, v.at);

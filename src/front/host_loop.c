@@ -94,17 +94,10 @@ static bool find_carried(struct elaborator *e, struct host_turns *h) {
 
 /* Makes the cells with their first values; the carried variables stand for them. */
 static bool enter(struct elaborator *e, struct host_turns *h) {
-    struct kernel_cells *cells = h->cells = ARENA_NEW(e->arena, struct kernel_cells);
-    cells->number = e->front->host_cells++;
-    cells->within = e->host_within;
-    cells->guard = e->host_guard;
-    cells->count = h->leaves.count;
-    cells->name = ARENA_ARRAY(e->arena, const char *, cells->count);
-    cells->start = ARENA_ARRAY(e->arena, const struct kernel_expression *, cells->count);
+    struct kernel_cells *cells = h->cells = host_cells(e, h->leaves.count);
     cells->next = ARENA_ARRAY(e->arena, const struct kernel_expression *, cells->count);
     for (int i = 0; i < cells->count; i++) {
         struct value *leaf = h->leaves.data[i];
-        cells->name[i] = "...";
         cells->start[i] = host_tree(e, *leaf, host_element(*leaf), NULL);
         if (!cells->start[i]) return false;
         *leaf = cell(e, h, i, *leaf);

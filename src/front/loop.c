@@ -238,7 +238,7 @@ static void build_for(struct elaborator *e, const struct ast_statement *statemen
 struct while_loop {
     const struct ast_statement *statement;
     struct carried *carried;
-    struct loop_bounds bounds;           /* of a `for` */
+    struct loop_bounds bounds;      /* of a `for` */
     struct ir_value *low, *high, *step;
     struct ir_value *highest, *lowest; /* of a `for` whose step multiplies: what still has a product */
     struct binding turn;            /* of a `for`: the variable */

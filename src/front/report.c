@@ -183,6 +183,13 @@ static void check_hiding(struct elaborator *e, struct ast_name name) {
     front_note(e, d, hidden->at, "the outer one is declared here");
 }
 
+bool front_report_untold(struct elaborator *e, const struct ast_expression *name) {
+    struct diagnostic *d =
+        front_report(e, DIAGNOSTIC_E0413, name->at, "nothing tells the value of `%s`", name->name);
+    front_note(e, d, name->at, "a name is bound where it stands alone as an extent, or in `n + c`, `n - c` or `c*n`");
+    return false;
+}
+
 struct binding *scope_bind(struct elaborator *e, enum binding_kind kind, struct ast_name name, struct value value) {
     if (kind == BINDING_LET || kind == BINDING_VAR || kind == BINDING_RANGE) check_hiding(e, name);
     struct binding *binding = ARENA_NEW(e->arena, struct binding);

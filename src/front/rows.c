@@ -8,25 +8,13 @@ enum { MOST_SETS = 4096 };
 
 /* ---- which rows a set uses ---- */
 
-static bool mentions(const struct ast_expression *x, const char *name);
-
-static bool index_mentions(const struct ast_index_list *indexes, const char *name) {
-    for (int i = 0; i < indexes->count; i++) {
-        const struct ast_index *index = indexes->data[i];
-        if (mentions(index->value, name) || mentions(index->size, name) || mentions(index->end, name)) return true;
-    }
-    return false;
+static bool is_same_name(const char *name, bool called, void *wanted) {
+    (void)called;
+    return name == wanted;
 }
 
 static bool mentions(const struct ast_expression *x, const char *name) {
-    if (!x) return false;
-    if (x->kind == EXPRESSION_NAME) return x->name == name;
-    for (int i = 0; i < x->elements.count; i++)
-        if (mentions(x->elements.data[i], name)) return true;
-    for (int i = 0; i < x->arguments.count; i++)
-        if (mentions(x->arguments.data[i]->value, name)) return true;
-    return mentions(x->condition, name) || mentions(x->left, name) || mentions(x->right, name) ||
-           mentions(x->base, name) || index_mentions(&x->indexes, name);
+    return ast_find_name(x, is_same_name, (void *)name) != NULL;
 }
 
 static bool domain_mentions(const struct ast_domain *domain, const char *name) {

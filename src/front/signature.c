@@ -480,61 +480,33 @@ void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const
 
 /* ---- extents and requirements ---- */
 
-static bool mentions(const struct ast_expression *x, const struct entry_plan *plan, const char **name,
-                     struct location *at) {
-    if (!x) return false;
-    if (x->kind == EXPRESSION_NAME) {
-        for (int i = 0; i < plan->kernel->tuning.count; i++)
-            if (plan->kernel->tuning.data[i].name == x->name) {
-                *name = x->name;
-                *at = x->at;
-                return true;
-            }
-        return false;
-    }
-    if (mentions(x->left, plan, name, at) || mentions(x->right, plan, name, at) ||
-        mentions(x->condition, plan, name, at))
-        return true;
-    for (int i = 0; x->kind == EXPRESSION_CALL && i < x->arguments.count; i++)
-        if (mentions(x->arguments.data[i]->value, plan, name, at)) return true;
+static bool is_knob(const char *name, bool called, void *context) {
+    const struct kernel_plan *kernel = ((const struct entry_plan *)context)->kernel;
+    for (int i = 0; i < kernel->tuning.count; i++)
+        if (kernel->tuning.data[i].name == name) return !called;
     return false;
 }
 
-/* The first name of an extent that nothing binds. */
-static const struct ast_expression *unbound(const struct entry_plan *plan, const struct ast_expression *x) {
-    if (!x) return NULL;
-    if (x->kind == EXPRESSION_NAME)
-        return is_extent_name(plan->kernel, x->name) && find_name(plan->entry, x->name) < 0 &&
-                       !is_generic(plan->kernel, x->name, &(bool){false})
-                   ? x
-                   : NULL;
-    const struct ast_expression *found = unbound(plan, x->left);
-    if (!found) found = unbound(plan, x->right);
-    if (!found) found = unbound(plan, x->condition);
-    for (int i = 0; !found && x->kind == EXPRESSION_CALL && i < x->arguments.count; i++)
-        found = unbound(plan, x->arguments.data[i]->value);
-    return found;
+/* A name of an extent that nothing binds. */
+static bool is_unbound(const char *name, bool called, void *context) {
+    const struct entry_plan *plan = context;
+    return !called && is_extent_name(plan->kernel, name) && find_name(plan->entry, name) < 0 &&
+           !is_generic(plan->kernel, name, &(bool){false});
 }
 
 static bool evaluate_extent(struct elaborator *e, struct entry_plan *plan, int p, int k) {
     struct kernel_parameter *parameter = &plan->entry->parameters.data[p];
     const struct ast_expression *x = plan->kernel->declaration->parameters.data[p]->type->extents.data[k];
-    const char *name;
-    struct location at;
+    const struct ast_expression *knob = ast_find_name(x, is_knob, plan);
     parameter->static_extent[k] = IR_DYNAMIC;
-    if (mentions(x, plan, &name, &at)) {
-        front_report(e, DIAGNOSTIC_E0404, at,
-                     "the `tune` name `%s` may not stand in an extent: the caller could not allocate the view", name);
+    if (knob) {
+        front_report(e, DIAGNOSTIC_E0404, knob->at,
+                     "the `tune` name `%s` may not stand in an extent: the caller could not allocate the view",
+                     knob->name);
         return false;
     }
-    const struct ast_expression *missing = unbound(plan, x);
-    if (missing) {
-        struct diagnostic *d =
-            front_report(e, DIAGNOSTIC_E0413, missing->at, "nothing tells the value of `%s`", missing->name);
-        front_note(e, d, missing->at,
-                   "a name is bound where it stands alone as an extent, or in `n + c`, `n - c` or `c*n`");
-        return false;
-    }
+    const struct ast_expression *untold = ast_find_name(x, is_unbound, plan);
+    if (untold) return front_report_untold(e, untold);
     struct value v = elaborate_value(e, x);
     if (value_is_error(v)) return false;
     if (v.kind == VALUE_INTEGER) {
