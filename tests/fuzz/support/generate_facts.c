@@ -299,6 +299,15 @@ static void block(struct maker *m)
     m->indent--;
 }
 
+/* Statements of a block and the yield of a value like this one. */
+static void body(struct maker *m, const struct value *like)
+{
+    block(m);
+    m->indent++;
+    line(m, "yield %%v%d", of_type(m, like->element, like->shape).number);
+    m->indent--;
+}
+
 static void branch(struct maker *m)
 {
     struct value c = condition(m, (struct shape){0}), like = number(m);
@@ -306,11 +315,7 @@ static void branch(struct maker *m)
     int result = m->next++, kept = m->count;
     line(m, "%%v%d = if %%v%d {", result, c.number);
     for (int side = 0; side < 2; side++) {
-        block(m);
-        m->indent++;
-        struct value out = of_type(m, like.element, like.shape);
-        line(m, "yield %%v%d", out.number);
-        m->indent--;
+        body(m, &like);
         m->count = kept;
         if (side == 0)
             line(m, "} else {");
@@ -355,11 +360,7 @@ static void loop(struct maker *m)
          ends[!down].number, step.number, round.number, type_text(&like, carried), first.number);
     know(m, variable.number, element, scalar);
     know(m, round.number, like.element, like.shape);
-    block(m);
-    m->indent++;
-    struct value out = of_type(m, like.element, like.shape);
-    line(m, "yield %%v%d", out.number);
-    m->indent--;
+    body(m, &like);
     m->count = kept;
     line(m, "}");
     know(m, result, like.element, like.shape);
