@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-enum { DEPTH = 12, MOST = 1 << 20 };
+enum { DEPTH = 12, MOST = MEMORY_MOST_DIVISOR };
 
-static int64_t low_bit(int64_t number)
+int64_t memory_low_bit(int64_t number)
 {
     if (number == 0)
         return MOST;
@@ -34,7 +34,7 @@ static void view_facts(const struct ir_value *view, struct view_facts *facts)
     int bytes = element_bytes(type);
     facts->alignment = bytes;
     for (int d = 0; d < type->rank; d++)
-        facts->stride[d] = type->stride[d] == IR_DYNAMIC ? 1 : low_bit(type->stride[d]);
+        facts->stride[d] = type->stride[d] == IR_DYNAMIC ? 1 : memory_low_bit(type->stride[d]);
     if (op && op->opcode == OP_SUBVIEW) {
         struct view_facts parent;
         int64_t drop = ir_number(op, IR_ATTRIBUTE_DROP, 0);
@@ -60,10 +60,10 @@ static void view_facts(const struct ir_value *view, struct view_facts *facts)
         if (!fact)
             return;
         if (fact->base_alignment > bytes)
-            facts->alignment = low_bit(fact->base_alignment);
+            facts->alignment = memory_low_bit(fact->base_alignment);
         for (int d = 0; d < type->rank; d++)
             if (type->stride[d] == IR_DYNAMIC && fact->stride_multiple[d] > 1)
-                facts->stride[d] = low_bit(fact->stride_multiple[d]);
+                facts->stride[d] = memory_low_bit(fact->stride_multiple[d]);
     }
 }
 
@@ -180,15 +180,15 @@ static void tile_facts(const struct ir_value *value, int depth, struct tile_fact
     switch (op->opcode) {
     case OP_CONSTANT:
         if (ir_constant_of(value, &bits) && ir_is_integer(type->element))
-            constant_tile(type, low_bit(ir_bits_to_int(type->element, bits)), facts);
+            constant_tile(type, memory_low_bit(ir_bits_to_int(type->element, bits)), facts);
         return;
     case OP_SPLAT: {
         const struct ir_argument_fact *fact = argument_fact(op->operands[0]);
         bool pointer = type->element == IR_POINTER;
         int64_t bytes = pointer ? ir_element_info[type->pointee].bits / 8 : 1;
-        constant_tile(type, !pointer ? memory_divisor(op->operands[0])
-                                     : fact && fact->base_alignment > bytes ? low_bit(fact->base_alignment) : bytes,
-                                         facts);
+        int64_t divisor = !pointer ? memory_divisor(op->operands[0]) : bytes;
+        if (pointer && fact && fact->base_alignment > bytes) divisor = memory_low_bit(fact->base_alignment);
+        constant_tile(type, divisor, facts);
         return;
     }
     case OP_IOTA:
@@ -247,7 +247,7 @@ static void pointer_access(const struct ir_value *pointers, struct memory_access
             access->dimension = d;
         }
     if (access->dimension >= 0)
-        access->vector = vector_of(int64_min(facts.divisor, low_bit(best) * access->bytes), access->bytes);
+        access->vector = vector_of(int64_min(facts.divisor, memory_low_bit(best) * access->bytes), access->bytes);
 }
 
 /* ---- the answers ---- */

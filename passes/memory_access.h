@@ -21,6 +21,9 @@ int memory_access_layouts(struct layout_table *table, const struct memory_access
                           const struct layout **choices);
 /* A layout for a tile that nothing says anything about. */
 const struct layout *memory_default_layout(struct layout_table *table, const struct ir_type *tile, int warps);
-/* A power of two that divides an integer scalar, at most 2^20. */
+enum { MEMORY_MOST_DIVISOR = 1 << 20 };
+/* The largest power of two that divides the number, at most MEMORY_MOST_DIVISOR. */
+int64_t memory_low_bit(int64_t number);
+/* A power of two that divides an integer scalar, at most MEMORY_MOST_DIVISOR. */
 int64_t memory_divisor(const struct ir_value *value);
 #endif

@@ -4,21 +4,13 @@
 #include "ir/analysis.h"
 #include "passes/memory_access.h"
 
-enum { QUESTIONS = 400, MOST = 1 << 20 };
+enum { QUESTIONS = 400, MOST = MEMORY_MOST_DIVISOR };
 
 /* What is supposed of values round loops; how many questions may still be asked. */
 struct supposed { const struct ir_value *value; int64_t divisor; const struct supposed *outer; };
 struct asking { const struct supposed *supposed; int *left; };
 
 static int64_t ask(const struct ir_value *value, struct asking asking);
-
-static int64_t low_bit(int64_t number)
-{
-    if (number == 0)
-        return MOST;
-    int shift = __builtin_ctzll((uint64_t)number);
-    return shift > 20 ? MOST : INT64_C(1) << shift;
-}
 
 static bool is_same(const struct ir_value *a, const struct ir_value *b)
 {
@@ -29,20 +21,15 @@ static bool is_same(const struct ir_value *a, const struct ir_value *b)
                       ir_number(x, IR_ATTRIBUTE_DIMENSION, 0) == ir_number(y, IR_ATTRIBUTE_DIMENSION, 0));
 }
 
-/* %rest = rem %value, %by   %condition = compare predicate(eq) %rest, 0   assume %condition, perhaps with `and` */
+/* What a condition, perhaps of several with `and`, says of the value. */
 static int64_t told_by(const struct ir_value *condition, const struct ir_value *value)
 {
     const struct ir_operation *op = condition->definition;
-    int64_t zero, by;
+    int64_t by;
     if (op && op->opcode == OP_AND)
         return int64_max(told_by(op->operands[0], value), told_by(op->operands[1], value));
-    if (!op || op->opcode != OP_COMPARE || ir_number(op, IR_ATTRIBUTE_PREDICATE, -1) != IR_PREDICATE_EQ ||
-        !ir_constant_integer(op->operands[1], &zero) || zero)
-        return 1;
-    const struct ir_operation *rest = divisibility_uncast(op->operands[0])->definition;
-    bool told = rest && rest->opcode == OP_REM && is_same(rest->operands[0], value) &&
-                ir_constant_integer(rest->operands[1], &by) && by != 0;
-    return told ? low_bit(by) : 1;
+    const struct ir_value *multiple = divisibility_told(condition, &by);
+    return multiple && is_same(multiple, value) ? memory_low_bit(by) : 1;
 }
 
 /* By the assumptions at the top of the function. */
@@ -100,12 +87,12 @@ static int64_t ask_extent(const struct ir_operation *op)
     int64_t dimension = ir_number(op, IR_ATTRIBUTE_DIMENSION, 0);
     const struct ir_value *view = op->operands[0];
     if (view->type->extent[dimension] != IR_DYNAMIC)
-        return low_bit(view->type->extent[dimension]);
+        return memory_low_bit(view->type->extent[dimension]);
     const struct ir_function *function = view->block->function;
     int64_t multiple = 0;
     if (!view->definition && view->block == function->body && view->index < function->facts.count)
         multiple = function->facts.data[view->index].extent_multiple[dimension];
-    return int64_max(multiple > 0 ? low_bit(multiple) : 1, assumed(op->results[0]));
+    return int64_max(multiple > 0 ? memory_low_bit(multiple) : 1, assumed(op->results[0]));
 }
 
 /* By a power of two: a multiple of it is divided without a rest; the rest of one is what is left of its multiples. */
@@ -115,7 +102,7 @@ static int64_t ask_quotient(const struct ir_operation *op, struct asking asking)
     if (!ir_constant_integer(op->operands[1], &by) || !is_power_of_two(by))
         return 1;
     if (op->opcode == OP_REM)
-        return int64_min(of, low_bit(by));
+        return int64_min(of, memory_low_bit(by));
     return of >= by ? of / by : 1;
 }
 
@@ -156,7 +143,7 @@ static int64_t ask(const struct ir_value *value, struct asking asking)
     if (value->type->kind != IR_TILE || value->type->rank > 0 || !ir_is_integer(value->type->element))
         return 1;
     if (ir_constant_integer(value, &number))
-        return low_bit(number);
+        return memory_low_bit(number);
     for (const struct supposed *s = asking.supposed; s; s = s->outer)
         if (s->value == value)
             return s->divisor;

@@ -470,27 +470,42 @@ const struct ir_value *divisibility_uncast(const struct ir_value *value)
     return value;
 }
 
+/* The scalar of `compare predicate(eq) %scalar, 0`, or NULL. */
+static const struct ir_value *told_zero(const struct ir_value *condition)
+{
+    const struct ir_operation *op = condition->definition;
+    int64_t zero;
+    bool told = op && op->opcode == OP_COMPARE && ir_number(op, IR_ATTRIBUTE_PREDICATE, -1) == IR_PREDICATE_EQ &&
+                ir_constant_integer(op->operands[1], &zero) && zero == 0 && op->operands[0]->type->rank == 0;
+    return told ? op->operands[0] : NULL;
+}
+
+const struct ir_value *divisibility_told(const struct ir_value *condition, int64_t *by)
+{
+    const struct ir_value *zero = told_zero(condition);
+    const struct ir_operation *rest = zero ? divisibility_uncast(zero)->definition : NULL;
+    bool told = rest && rest->opcode == OP_REM && ir_constant_integer(rest->operands[1], by) && *by != 0;
+    return told ? rest->operands[0] : NULL;
+}
+
 /* assume(x % 2^k == 0) at the top of the function: x is a multiple, and the rest, computed before, is 0.  Casts of
  * them, and what they are casts of, are as well. */
 static void apply_assumption(struct walker *walker, const struct ir_value *condition)
 {
     const struct ir_operation *op = condition->definition;
-    int64_t zero, by;
+    const struct ir_value *zero = told_zero(condition);
+    int64_t by;
     if (op && op->opcode == OP_AND) {
         apply_assumption(walker, op->operands[0]);
         apply_assumption(walker, op->operands[1]);
     }
-    if (!op || op->opcode != OP_COMPARE || ir_number(op, IR_ATTRIBUTE_PREDICATE, -1) != IR_PREDICATE_EQ ||
-        !ir_constant_integer(op->operands[1], &zero) || zero)
+    if (zero)
+        set_multiple(walker, zero, power_in(0));
+    const struct ir_value *multiple = divisibility_told(condition, &by);
+    if (!multiple)
         return;
-    if (op->operands[0]->type->rank)
-        return;
-    set_multiple(walker, op->operands[0], power_in(0));
-    const struct ir_operation *rest = divisibility_uncast(op->operands[0])->definition;
-    if (!rest || rest->opcode != OP_REM || !ir_constant_integer(rest->operands[1], &by) || by == 0)
-        return;
-    set_multiple(walker, rest->operands[0], power_in(by));
-    set_multiple(walker, divisibility_uncast(rest->operands[0]), power_in(by));
+    set_multiple(walker, multiple, power_in(by));
+    set_multiple(walker, divisibility_uncast(multiple), power_in(by));
 }
 
 const struct divisibilities *divisibility_analyse(const struct ir_function *function, struct arena *arena)
