@@ -33,18 +33,9 @@
 enum { LEAST_SLOTS = 3, WARPGROUP = 4 };
 
 /* A product, its wait, and the slots that are given back behind it. */
-struct group { struct ir_operation *product, *wait; struct ir_operation **arrives; int arrive_count; };
+struct group { struct ir_operation *product, *wait; VECTOR(struct ir_operation *) arrives; };
 struct visiting { struct pass_context *context; int64_t warps; bool changed; };
 struct loop_groups { struct arena *arena; struct ir_operation *loop; VECTOR(struct group) groups; };
-
-static bool is_from_outside(const struct ir_operation *loop, const struct ir_value *value)
-{
-    const struct ir_operation *op = value->definition ? value->definition : value->block->parent;
-    for (; op; op = op->block->parent)
-        if (op == loop)
-            return false;
-    return true;
-}
 
 /* One whose factors and accumulator nothing of this thread changes while it is on its way. */
 static bool runs_alone(const struct ir_operation *op)
@@ -64,15 +55,11 @@ static const char *add_wait(struct group *last, struct ir_operation *op)
 
 static const char *add_arrive(struct loop_groups *l, struct group *last, struct ir_operation *op)
 {
-    if (!last || !last->wait || !is_from_outside(l->loop, op->operands[0]) || op->operand_count != 2)
+    if (!last || !last->wait || op->operands[0]->block == op->block || op->operand_count != 2)
         return "a slot is not given back behind a product";
     if (op->operands[0]->type->slots < LEAST_SLOTS)
         return "the ring has too few slots to hold one for longer";
-    struct ir_operation **arrives = ARENA_ARRAY(l->arena, struct ir_operation *, last->arrive_count + 1);
-    for (int i = 0; i < last->arrive_count; i++)
-        arrives[i] = last->arrives[i];
-    arrives[last->arrive_count++] = op;
-    last->arrives = arrives;
+    vector_push(l->arena, &last->arrives, op);
     return NULL;
 }
 
@@ -144,12 +131,12 @@ struct held { struct ir_value **number; int count; };
 static struct held find_held(struct loop_groups *l)
 {
     const struct group *last = &l->groups.data[l->groups.count - 1];
-    struct held held = { .number = ARENA_ARRAY(l->arena, struct ir_value *, last->arrive_count) };
-    for (int i = 0; i < last->arrive_count; i++) {
+    struct held held = { .number = ARENA_ARRAY(l->arena, struct ir_value *, last->arrives.count) };
+    for (int i = 0; i < last->arrives.count; i++) {
         int known = 0;
-        while (known < held.count && held.number[known] != last->arrives[i]->operands[1])
+        while (known < held.count && held.number[known] != last->arrives.data[i]->operands[1])
             known++;
-        held.number[known] = last->arrives[i]->operands[1];
+        held.number[known] = last->arrives.data[i]->operands[1];
         held.count = known == held.count ? known + 1 : held.count;
     }
     return held;
@@ -164,8 +151,8 @@ static void give_back(struct ir_builder *builder, const struct group *group, con
         struct ir_value *some = ir_compare(builder, IR_PREDICATE_GE, numbers[i], zero);
         struct ir_operation *guard = ir_build(builder, OP_IF, 1, &some, 0, NULL);
         struct ir_builder inner = { .module = builder->module, .block = guard->regions[0], .at = builder->at };
-        for (int a = 0; a < group->arrive_count; a++) {
-            const struct ir_operation *arrive = group->arrives[a];
+        for (int a = 0; a < group->arrives.count; a++) {
+            const struct ir_operation *arrive = group->arrives.data[a];
             struct ir_value *operands[] = { arrive->operands[0], numbers[i] };
             if (arrive->operands[1] != held->number[i])
                 continue;
@@ -212,8 +199,8 @@ static void delay_inside(struct loop_groups *l)
         struct ir_operation *behind = l->groups.data[g + 1].product->next;
         ir_set_number(group->wait, IR_ATTRIBUTE_PENDING, 1);
         ir_move_before(group->wait, behind);
-        for (int i = 0; i < group->arrive_count; i++)
-            ir_move_before(group->arrives[i], behind);
+        for (int i = 0; i < group->arrives.count; i++)
+            ir_move_before(group->arrives.data[i], behind);
     }
 }
 
@@ -252,8 +239,8 @@ static void rewrite(struct loop_groups *l)
     builder.at = last->wait->at;
     give_back(&builder, last, &held, numbers);
     wait_behind(l, on_its_way, old);
-    for (int i = 0; i < last->arrive_count; i++)
-        ir_remove(last->arrives[i]);
+    for (int i = 0; i < last->arrives.count; i++)
+        ir_remove(last->arrives.data[i]);
     ir_remove(last->wait);
 }
 

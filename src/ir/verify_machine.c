@@ -266,7 +266,7 @@ static const char *flight_problem(struct flight *flight, const struct ir_value *
     flight->value[flight->count++] = value;
     for (const struct ir_use *use = value->uses; use && !problem; use = use->next) {
         const struct ir_operation *user = use->user, *parent = user->block->parent;
-        bool round = user->opcode == OP_YIELD && parent && parent->opcode == OP_FOR;
+        bool goes_round = user->opcode == OP_YIELD && parent && parent->opcode == OP_FOR;
         bool loop = user->opcode == OP_FOR || user->opcode == OP_WHILE;
         if (user->opcode == OP_DOT_WAIT || (user->opcode == OP_DOT_ASYNC && use->index == 2))
             continue;
@@ -276,7 +276,7 @@ static const char *flight_problem(struct flight *flight, const struct ir_value *
             problem = handed_on(flight, user, use->index - (user->opcode == OP_FOR ? 3 : 0));
         else
             problem = "the result is used before a dot_wait for it";
-        if (!problem && round && !adds_to(value, parent->regions[0]->arguments.data[use->index + 1]))
+        if (!problem && goes_round && !adds_to(value, parent->regions[0]->arguments.data[use->index + 1]))
             problem = "a product on its way would move to other registers";
     }
     if (!problem && !has_one_heir(value))
