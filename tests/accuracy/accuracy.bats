@@ -4,14 +4,14 @@
 setup() { export WORK="$BATS_FILE_TMPDIR"; }
 
 @test "errors are within the manual's table" {
-    run "$SRCDIR/tests/accuracy/run" --step 8192 --limits "$SRCDIR/man/tile.7"
+    run "$SRCDIR/tests/accuracy/run" --step 8192 --limits "$SRCDIR/man/tile-library.7"
     echo "$output"
     [ "$status" -eq 0 ]
     [ "$(echo "$output" | grep -c ' f32 .* f64 .* f16 .* bf16 ')" -ge 23 ]
 }
 
 @test "an error above the table is found" {
-    sed 's/^sigmoid .*/sigmoid  0.6 0.6 0.6 0.6 0.6/' "$SRCDIR/man/tile.7" > "$BATS_TEST_TMPDIR/low"
+    sed 's/^sigmoid .*/sigmoid  0.6 0.6 0.6 0.6 0.6/' "$SRCDIR/man/tile-library.7" > "$BATS_TEST_TMPDIR/low"
     run "$SRCDIR/tests/accuracy/run" --step 65536 --only sigmoid --limits "$BATS_TEST_TMPDIR/low"
     echo "$output"
     [ "$status" -eq 1 ]
