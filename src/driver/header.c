@@ -250,19 +250,20 @@ static void put_enum(struct buffer *out, const struct kernel_enum *enumeration)
         hash = hash_text(hash_text(hash, enumeration->members[i]), value);
     }
     buffer_puts(&guard, "TILE_ENUM_");
-    header_put_upper(&guard, enumeration->name);
+    header_put_upper(&guard, enumeration->c_name);
     buffer_printf(&guard, "_%08X", (unsigned)hash);
     buffer_printf(out, "#ifndef %s\n#define %s 1\n", guard.data, guard.data);
-    buffer_printf(out, "#ifdef TILE_ENUM_IS_%s\n", enumeration->name);
+    buffer_printf(out, "#ifdef TILE_ENUM_IS_%s\n", enumeration->c_name);
     buffer_printf(out,
-                  "#error \"two headers declare different enums tile_%s: rename one where it is written, or include "
-                  "them in two C files\"\n#endif\n#define TILE_ENUM_IS_%s 1\n", enumeration->name, enumeration->name);
+                  "#error \"two headers declare different enums %s: rename one where it is written, give one header "
+                  "another --prefix, or include them in two C files\"\n#endif\n#define TILE_ENUM_IS_%s 1\n",
+                  enumeration->c_name, enumeration->c_name);
     if (enumeration->doc) {
         buffer_puts(out, "/** ");
         put_comment_text(out, enumeration->doc, strlen(enumeration->doc));
         buffer_puts(out, " */\n");
     }
-    buffer_printf(out, "enum tile_%s {", enumeration->name);
+    buffer_printf(out, "enum %s {", enumeration->c_name);
     for (int i = 0; i < enumeration->count; i++) {
         buffer_puts(out, i ? ",\n    " : "\n    ");
         header_put_member(out, enumeration, i);
@@ -360,12 +361,12 @@ static void put_parameter_comment(struct buffer *out, const struct kernel_entry 
     case KERNEL_POINTER:
         buffer_printf(out, " pointer to %s%s", element, parameter->restricted ? ", overlaps nothing else" : "");
         break;
-    case KERNEL_ENUM: buffer_printf(out, " an enum tile_%s", parameter->enumeration->name); break;
+    case KERNEL_ENUM: buffer_printf(out, " an enum %s", parameter->enumeration->c_name); break;
     case KERNEL_KEY: {
         const struct kernel_key *key = &entry->keys.data[parameter->key];
-        buffer_puts(out, key->enumeration ? " an enum tile_" : " one of");
+        buffer_puts(out, key->enumeration ? " an enum " : " one of");
         if (key->enumeration)
-            buffer_puts(out, key->enumeration->name);
+            buffer_puts(out, key->enumeration->c_name);
         for (int i = 0; !key->enumeration && key->set_count == 1 && i < key->sets->count; i++)
             buffer_printf(out, "%s %lld", i ? "," : "", (long long)key->sets->values[i]);
         for (int i = 0; !key->enumeration && key->set_count > 1 && i < key->set_count; i++)

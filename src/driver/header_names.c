@@ -18,8 +18,7 @@ void header_put_upper(struct buffer *out, const char *text)
 
 void header_put_member(struct buffer *out, const struct kernel_enum *enumeration, int member)
 {
-    buffer_puts(out, "TILE_");
-    header_put_upper(out, enumeration->name);
+    header_put_upper(out, enumeration->c_name);
     buffer_putc(out, '_');
     header_put_upper(out, enumeration->members[member]);
 }
@@ -138,11 +137,14 @@ static const char *keep(struct c_names *names, struct buffer *text)
 
 static void add_enum(struct c_names *names, const struct kernel_enum *enumeration)
 {
-    add_name(names, enumeration->at, arena_printf(names->arena, "enum tile_%s", enumeration->name), false);
+    add_name(names, enumeration->at, arena_printf(names->arena, "enum %s", enumeration->c_name), false);
+    if (c_name_is_keyword(enumeration->c_name) || c_name_is_macro(enumeration->c_name) ||
+        c_name_is_type(enumeration->c_name))
+        add_outer_name(names, enumeration->at, enumeration->c_name, false);
     for (int m = 0; m < enumeration->count; m++) {
         struct buffer name = {0};
         header_put_member(&name, enumeration, m);
-        add_name(names, enumeration->at, keep(names, &name), false);
+        add_outer_name(names, enumeration->at, keep(names, &name), false);
     }
 }
 

@@ -226,13 +226,20 @@ static bool describe_parameter(struct elaborator *e, struct front *front, const 
     return true;
 }
 
+/* The library's enums are the same in every module, and an empty prefix must leave room for the words of C. */
+static const char *enumeration_c_name(struct front *front, const struct enumeration *enumeration) {
+    const char *prefix = front->options->prefix;
+    bool own = enumeration->declaration->at.source != front->standard->file->source;
+    return arena_printf(front->arena, "%s%s", own && prefix && *prefix ? prefix : "tile_", enumeration->name);
+}
+
 const struct kernel_enum *describe_enumeration(struct front *front, const struct enumeration *enumeration) {
     struct enumeration *own = (struct enumeration *)(uintptr_t)enumeration;
     if (own->described) return own->described;
     own->described = ARENA_NEW(front->arena, struct kernel_enum);
-    *own->described = (struct kernel_enum){enumeration->name, enumeration->count, enumeration->members,
-                                           enumeration->values, enumeration->declaration->doc,
-                                           enumeration->declaration->at};
+    *own->described = (struct kernel_enum){enumeration->name, enumeration_c_name(front, enumeration),
+                                           enumeration->count, enumeration->members, enumeration->values,
+                                           enumeration->declaration->doc, enumeration->declaration->at};
     vector_push(front->arena, &front->module->enums, *own->described);
     vector_push(front->arena, &front->enumerations, enumeration);
     return own->described;

@@ -86,6 +86,7 @@ enum kernel_parameter_kind { KERNEL_VIEW, KERNEL_SCALAR, KERNEL_POINTER, KERNEL_
 enum kernel_direction { KERNEL_IN, KERNEL_OUT, KERNEL_INOUT };
 struct kernel_enum {
     const char *name;
+    const char *c_name; /* tile_NAME, or what --prefix makes of it */
     int count;
     const char *const *members;
     const int64_t *values;

@@ -276,3 +276,40 @@ END
     [ "$status" -ne 0 ]
     [[ $output == *"two headers declare different enums tile_mode: rename one"* ]]
 }
+
+@test "--prefix reaches enums, those of the library not" {
+    cd "$BATS_TEST_TMPDIR"
+    kernel='kernel k(m: mode, a: act, r: out i32[N]) grid(i: N) { r[i] = i32(m) + i32(a); }'
+    echo "enum mode { keep, negate = 5 } $kernel" >a.tile
+    echo "enum mode { slow, fast = 7 } $kernel" >b.tile
+    "$TILECC" -arch=cpu --prefix=one_ a.tile
+    "$TILECC" -arch=cpu --prefix=two_ b.tile
+    "$TILECC" --emit-runtime -o rt.o
+    cat >both.c <<'END'
+#include "a.h"
+#include "b.h"
+int main(void)
+{
+    int32_t data[2] = {0, 0};
+    struct tile_i32_1 r = tile_i32_1_row_major(data, 2);
+    enum one_mode one = ONE_MODE_NEGATE;
+    enum two_mode two = TWO_MODE_FAST;
+    if (one_k(TILE_CPU, one, TILE_ACT_RELU, &r) != TILE_OK || data[1] != 6) return 1;
+    if (two_k(TILE_CPU, two, TILE_ACT_NONE, &r) != TILE_OK || data[0] != 7) return 2;
+    return one_k(TILE_CPU, two, TILE_ACT_NONE, &r) == TILE_ERR_ARG ? 0 : 3;
+}
+END
+    ${CC:-cc} -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Werror both.c a.o b.o rt.o -o both -ldl -lpthread -lm
+    ./both
+    ${CXX:-c++} -x c++ -std=c++11 -Wall -Wextra -Wpedantic -Wconversion -Werror -c both.c -o both_cpp.o
+    "$TILECC" -arch=cpu --prefix= --emit=header -o - a.tile | grep -q 'enum tile_mode {'
+    echo "enum t { a } kernel k(m: t, r: out i32[N]) grid(i: N) { r[i] = i32(m); }" >c.tile
+    run "$TILECC" -arch=cpu --prefix=int8_ c.tile
+    [[ $status == 1 && $output == *'in C this gives `int8_t`, which the C library has already'*'[E1103]'* ]]
+    echo "enum int { max } kernel k(m: int, r: out i32[N]) grid(i: N) { r[i] = i32(m); }" >d.tile
+    run "$TILECC" -arch=cpu --prefix=h d.tile
+    [ "$status" -eq 0 ]
+    echo "enum nt { max } kernel k(m: nt, r: out i32[N]) grid(i: N) { r[i] = i32(m); }" >e.tile
+    run "$TILECC" -arch=cpu --prefix=i e.tile
+    [[ $status == 1 && $output == *'in C this gives `int`, which is a keyword'* && $output == *'`INT_MAX`'* ]]
+}
