@@ -73,28 +73,34 @@ static LLVMValueRef lower_part(struct lowering *l, LLVMValueRef word) {
     return LLVMBuildSelect(b, is_beyond(l, word, 0x7f7fffff), value_i32(l, 0), rounded, "");
 }
 
-/* 8-bit floats in the upper bytes of a word's halves, zeros below, to f16.  e5m2 is f16's upper byte.  seeeemmm:
- * eeeemmm goes to where f16 has the end of its exponent, and 2^(15 - 7) makes up for the bias; exact for subnormals
- * too.  The largest pattern, and it alone, carries into the sign: NaN. */
-static LLVMValueRef spread_bytes(struct lowering *l, enum ir_element element, LLVMValueRef word) {
-    LLVMBuilderRef b = l->builder;
-    if (element == IR_F8E5M2) return word;
-    LLVMTypeRef pair = LLVMVectorType(l->f16, 2);
-    LLVMValueRef scale[2] = {LLVMConstReal(l->f16, 256.0), LLVMConstReal(l->f16, 256.0)};
-    LLVMValueRef magnitude = LLVMBuildAnd(b, word, value_i32(l, 0x7f007f00), "");
-    LLVMValueRef small = LLVMBuildOr(b, LLVMBuildLShr(b, magnitude, value_i32(l, 1), ""),
-                                     LLVMBuildAnd(b, word, value_i32(l, 0x80008000), ""), "");
-    LLVMValueRef scaled = LLVMBuildFMul(b, LLVMBuildBitCast(b, small, pair, ""), LLVMConstVector(scale, 2), "");
-    LLVMValueRef nan = LLVMBuildAnd(b, LLVMBuildAdd(b, magnitude, value_i32(l, 0x01000100), ""),
-                                    value_i32(l, 0x80008000), "");
-    nan = LLVMBuildSub(b, nan, LLVMBuildLShr(b, nan, value_i32(l, 6), ""), ""); /* 8000 to 7e00 */
-    return LLVMBuildOr(b, LLVMBuildBitCast(b, scaled, l->i32, ""), nan, "");
+static LLVMValueRef pair_of(struct lowering *l, double number) {
+    LLVMValueRef both[2] = {LLVMConstReal(l->f16, number), LLVMConstReal(l->f16, number)};
+    return LLVMConstVector(both, 2);
 }
 
+/* Bytes of e4m3 to f16.  seeeemmm: eeeemmm goes to where f16 has the end of its exponent, and 2^(15 - 7) makes up for
+ * the bias; exact for subnormals too.  The largest pattern, and it alone, is NaN: 140 times 480 is beyond f16, 140 times
+ * 448 is not, and 0 times infinity is NaN. */
+static LLVMValueRef spread_bytes(struct lowering *l, LLVMValueRef word, bool odd) {
+    LLVMBuilderRef b = l->builder;
+    LLVMTypeRef pair = LLVMVectorType(l->f16, 2);
+    LLVMValueRef sign = odd ? word : LLVMBuildShl(b, word, value_i32(l, 8), "");
+    LLVMValueRef rest = odd ? LLVMBuildLShr(b, word, value_i32(l, 1), "") : LLVMBuildShl(b, word, value_i32(l, 7), "");
+    LLVMValueRef small = LLVMBuildOr(b, LLVMBuildAnd(b, rest, value_i32(l, 0x3f803f80), ""),
+                                     LLVMBuildAnd(b, sign, value_i32(l, 0x80008000), ""), "");
+    LLVMValueRef number = LLVMBuildBitCast(b, small, pair, "");
+    LLVMValueRef scaled = LLVMBuildFMul(b, number, pair_of(l, 256), "");
+    LLVMValueRef beyond = LLVMBuildFMul(b, number, pair_of(l, 256 * 140), "");
+    LLVMValueRef parts[3] = {beyond, pair_of(l, 0), scaled};
+    return LLVMBuildBitCast(b, value_intrinsic(l, "llvm.fma", pair, parts, 3), l->i32, "");
+}
+
+/* e5m2 is f16's upper byte. */
 static LLVMValueRef to_f16(struct lowering *l, enum ir_element element, LLVMValueRef word, bool odd) {
     LLVMBuilderRef b = l->builder;
+    if (element == IR_F8E4M3) return spread_bytes(l, word, odd);
     if (!odd) word = LLVMBuildShl(b, word, value_i32(l, 8), "");
-    return spread_bytes(l, element, LLVMBuildAnd(b, word, value_i32(l, 0xff00ff00), ""));
+    return LLVMBuildAnd(b, word, value_i32(l, 0xff00ff00), "");
 }
 
 LLVMValueRef mma_form_make(struct lowering *l, enum ir_element element, LLVMValueRef word, enum mma_form form) {
