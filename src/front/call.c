@@ -367,11 +367,36 @@ static bool bind_all(struct matching *m) {
 
 /* ---- the body ---- */
 
+static struct value check_one(struct elaborator *e, const struct type *type, struct value v, struct location at);
+
+static struct value check_members(struct elaborator *e, const struct type *type, struct value v, struct location at) {
+    if (v.kind != VALUE_TUPLE || v.list.count != type->count) {
+        bool whole = type == e->frame->result_type;
+        front_report(e, DIAGNOSTIC_E0313, whole ? at : v.at, "`%s` returns %d values%s",
+                     e->frame->declaration->name.text, type->count, whole ? "" : " here");
+        return value_error(at);
+    }
+    struct value all = v;
+    all.list.data = ARENA_ARRAY(e->arena, struct value, v.list.count);
+    for (int i = 0; i < v.list.count; i++) {
+        all.list.data[i] = check_one(e, type->members[i], v.list.data[i], at);
+        if (value_is_error(all.list.data[i])) return value_error(at);
+    }
+    return all;
+}
+
 static struct value check_one(struct elaborator *e, const struct type *type, struct value v, struct location at) {
     if (value_is_error(v)) return v;
+    if (type->kind == TYPE_TUPLE) return check_members(e, type, v, at);
+    if (v.kind == VALUE_TUPLE) {
+        bool whole = type == e->frame->result_type;
+        front_report(e, DIAGNOSTIC_E0313, whole ? at : v.at, "`%s` returns one value%s",
+                     e->frame->declaration->name.text, whole ? "" : " here");
+        return value_error(at);
+    }
     if (type->kind == TYPE_ENUM) return convert_construct(e, type, v, at);
     if (v.kind == VALUE_HOST) return v;
-    if (value_is_constant(v) && v.kind != VALUE_TUPLE && type->plain->rank == 0)
+    if (value_is_constant(v) && type->plain->rank == 0)
         return constant_to_element(e, v, type->plain->element, false);
     const struct ir_type *wanted = type->plain;
     if (v.kind == VALUE_RUN && wanted->rank == 0 && e->frame->lifted)
@@ -399,23 +424,7 @@ struct value call_check_result(struct elaborator *e, struct value v, struct loca
         front_note(e, r, d->at, "it is declared here");
         return value_error(at);
     }
-    if (!type) return value_error(at);
-    if (type->kind != TYPE_TUPLE) {
-        if (v.kind != VALUE_TUPLE) return check_one(e, type, v, at);
-        front_report(e, DIAGNOSTIC_E0313, at, "`%s` returns one value", d->name.text);
-        return value_error(at);
-    }
-    if (v.kind != VALUE_TUPLE || v.list.count != type->count) {
-        front_report(e, DIAGNOSTIC_E0313, at, "`%s` returns %d values", d->name.text, type->count);
-        return value_error(at);
-    }
-    struct value all = v;
-    all.list.data = ARENA_ARRAY(e->arena, struct value, v.list.count);
-    for (int i = 0; i < v.list.count; i++) {
-        all.list.data[i] = check_one(e, type->members[i], v.list.data[i], at);
-        if (value_is_error(all.list.data[i])) return value_error(at);
-    }
-    return all;
+    return type ? check_one(e, type, v, at) : value_error(at);
 }
 
 /* Finds the errors in front of the statement that could not be read; says nothing of what the caller does with it. */
@@ -530,6 +539,18 @@ static bool over_scalars(const struct ast_declaration *d) {
     return true;
 }
 
+struct leaves { struct value **data; int count, capacity; };
+
+/* What a value consists of, each by itself; its lists become its own. */
+static void list_leaves(struct elaborator *e, struct value *value, struct leaves *leaves) {
+    if (value->kind != VALUE_TUPLE) {
+        vector_push(e->arena, leaves, value);
+        return;
+    }
+    value->list.data = arena_copy(e->arena, value->list.data, sizeof(struct value) * (size_t)value->list.count);
+    for (int i = 0; i < value->list.count; i++) list_leaves(e, &value->list.data[i], leaves);
+}
+
 static struct value build_map(struct elaborator *e, struct global *function, int count, struct value *arguments,
                               const struct ir_type *shape, struct location at) {
     struct ir_value **operands = ARENA_ARRAY(e->arena, struct ir_value *, count);
@@ -549,17 +570,19 @@ static struct value build_map(struct elaborator *e, struct global *function, int
     e->in_map = true;
     struct value result = enter_function(e, function, inner, false, NULL, at);
     e->in_map = outer_map;
-    int results = result.kind == VALUE_TUPLE ? result.list.count : 1;
-    struct value *leaves = result.kind == VALUE_TUPLE ? result.list.data : &result;
+    struct leaves leaves = {0};
+    list_leaves(e, &result, &leaves);
+    int results = leaves.count;
     struct ir_value **yields = ARENA_ARRAY(e->arena, struct ir_value *, results);
     const struct ir_type **types = ARENA_ARRAY(e->arena, const struct ir_type *, results);
     bool good = !value_is_error(result) && result.kind != VALUE_VOID;
     for (int i = 0; i < results && good; i++) {
-        leaves[i] = value_materialize(e, leaves[i]);
-        good = leaves[i].kind == VALUE_RUN && leaves[i].run->type->rank == 0;
+        struct value *leaf = leaves.data[i];
+        *leaf = value_materialize(e, *leaf);
+        good = leaf->kind == VALUE_RUN && leaf->run->type->rank == 0;
         if (!good) break;
-        yields[i] = leaves[i].run;
-        types[i] = ir_type_with_shape(e->context, leaves[i].run->type, shape->rank, shape->extent);
+        yields[i] = leaf->run;
+        types[i] = ir_type_with_shape(e->context, leaf->run->type, shape->rank, shape->extent);
     }
     if (good) ir_build(&e->builder, OP_YIELD, results, yields, 0, NULL);
     region_end(e, saved);
@@ -567,8 +590,8 @@ static struct value build_map(struct elaborator *e, struct global *function, int
     struct ir_operation *map = ir_build(&e->builder, OP_MAP, used, operands, results, types);
     region_attach(map, 0, body);
     for (int i = 0; i < results; i++) {
-        leaves[i].run = map->results[i];
-        leaves[i].origin = origin;
+        leaves.data[i]->run = map->results[i];
+        leaves.data[i]->origin = origin;
     }
     return result;
 }

@@ -52,11 +52,13 @@ static bool add_leaves(struct elaborator *e, struct host_turns *h, struct value 
     return is_wide(e, *value);
 }
 
-static struct value zero_of(const struct type *type, struct location at) {
+static struct value zero_of(struct elaborator *e, const struct type *type, struct location at) {
     struct value v = {.kind = VALUE_VOID, .at = at};
     if (type->kind == TYPE_TUPLE) {
         v.kind = VALUE_TUPLE;
         v.list.count = type->count;
+        v.list.data = ARENA_ARRAY(e->arena, struct value, type->count);
+        for (int i = 0; i < type->count; i++) v.list.data[i] = zero_of(e, type->members[i], at);
         return v;
     }
     if (type->kind == TYPE_ENUM) {
@@ -71,11 +73,7 @@ static struct value zero_of(const struct type *type, struct location at) {
 /* A result that is not there yet starts as 0. */
 static void start_result(struct elaborator *e, struct value *value, struct location at) {
     const struct type *type = e->frame->result_type;
-    if (value->kind != VALUE_VOID || !type) return;
-    *value = zero_of(type, at);
-    if (value->kind != VALUE_TUPLE) return;
-    value->list.data = ARENA_ARRAY(e->arena, struct value, type->count);
-    for (int i = 0; i < type->count; i++) value->list.data[i] = zero_of(type->members[i], at);
+    if (value->kind == VALUE_VOID && type) *value = zero_of(e, type, at);
 }
 
 static bool find_carried(struct elaborator *e, struct host_turns *h) {

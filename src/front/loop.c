@@ -22,21 +22,27 @@ static void add_slots(struct elaborator *e, struct slots *slots, struct value *v
     if (value->kind == VALUE_RUN) vector_push(e->arena, slots, ((struct slot){value, value->run, NULL, NULL}));
 }
 
+/* False: there is a pointer in it. */
+static bool start_of_type(struct elaborator *e, const struct type *type, struct value *value, struct location at) {
+    if (type->kind == TYPE_TUPLE) {
+        *value = (struct value){.kind = VALUE_TUPLE, .at = at};
+        value->list.count = type->count;
+        value->list.data = ARENA_ARRAY(e->arena, struct value, type->count);
+        for (int i = 0; i < type->count; i++)
+            if (!start_of_type(e, type->members[i], &value->list.data[i], at)) return false;
+        return true;
+    }
+    if (type->plain->element == IR_POINTER) return false;
+    *value = value_run(ir_constant_bits(&e->builder, type->plain, 0), at);
+    value->enumeration = type->enumeration;
+    return true;
+}
+
 /* A result that is not there yet needs a start value of the declared type. */
 static void start_result(struct elaborator *e, struct value *value, struct location at) {
+    struct value start;
     if (value->kind != VALUE_VOID || !e->frame->result_type) return;
-    const struct type *type = e->frame->result_type;
-    int count = type->kind == TYPE_TUPLE ? type->count : 1;
-    struct value tuple = {.kind = VALUE_TUPLE, .at = at};
-    tuple.list.count = count;
-    tuple.list.data = ARENA_ARRAY(e->arena, struct value, count);
-    for (int i = 0; i < count; i++) {
-        const struct type *member = type->kind == TYPE_TUPLE ? type->members[i] : type;
-        if (member->kind == TYPE_TUPLE || member->plain->element == IR_POINTER) return;
-        tuple.list.data[i] = value_run(ir_constant_bits(&e->builder, member->plain, 0), at);
-        tuple.list.data[i].enumeration = member->enumeration;
-    }
-    *value = type->kind == TYPE_TUPLE ? tuple : tuple.list.data[0];
+    if (start_of_type(e, e->frame->result_type, &start, at)) *value = start;
 }
 
 static void prepare(struct elaborator *e, const struct carried *carried, struct slots *slots, struct location at) {
