@@ -154,9 +154,22 @@ static bool shift_integer(struct elaborator *e, enum ast_operator operation, wid
     return true;
 }
 
-static bool integer_operation(struct elaborator *e, enum ast_operator operation, wide_integer a, wide_integer b,
-                              struct location at, wide_integer *result) {
+/* Of a type: as when running, where products wrap and a shift by all bits or more leaves none. */
+static bool typed_operation(enum ast_operator operation, enum ir_element element, wide_integer a, wide_integer b,
+                            wide_integer *result) {
+    bool far = b < 0 || b >= ir_element_info[element].bits;
+    switch (operation) {
+    case OPERATOR_MULTIPLY: *result = (int64_t)((uint64_t)a * (uint64_t)b); return true;
+    case OPERATOR_SHIFT_LEFT: *result = far ? 0 : (int64_t)((uint64_t)a << (int)b); return true;
+    case OPERATOR_SHIFT_RIGHT: *result = far ? (a < 0 ? -1 : 0) : a >> (int)b; return true;
+    default: return false;
+    }
+}
+
+static bool integer_operation(struct elaborator *e, enum ast_operator operation, enum ir_element element,
+                              wide_integer a, wide_integer b, struct location at, wide_integer *result) {
     bool overflow = false;
+    if (element != IR_ELEMENT_COUNT && typed_operation(operation, element, a, b, result)) return true;
     switch (operation) {
     case OPERATOR_ADD: overflow = __builtin_add_overflow(a, b, result); break;
     case OPERATOR_SUBTRACT: overflow = __builtin_sub_overflow(a, b, result); break;
@@ -202,7 +215,7 @@ static struct value binary_integer(struct elaborator *e, enum ast_operator opera
         return value_bool(compare_numbers(operation, a.integer < b.integer ? -1 : a.integer > b.integer), at);
     wide_integer result = 0;
     if (operation == OPERATOR_MATRIX_MULTIPLY) return unsupported(e, operation, a, b, at);
-    if (!integer_operation(e, operation, a.integer, b.integer, at, &result)) return value_error(at);
+    if (!integer_operation(e, operation, a.element, a.integer, b.integer, at, &result)) return value_error(at);
     struct value v = value_integer(result, at);
     if (a.element == IR_ELEMENT_COUNT) return v;
     v = from_bits(a.element, ir_int_to_bits(a.element, (int64_t)(uint64_t)(result & (((wide_integer)1 << 64) - 1))),
