@@ -32,7 +32,7 @@
 #include "passes/rewrite.h"
 #include "targets/target.h"
 
-enum { MOST_AHEAD = 2, DEPTH = 64 };
+enum { MOST_AHEAD = 2, NEVER = 66 /* steps */ };
 
 /* ---- what can be computed ahead ---- */
 
@@ -55,28 +55,36 @@ bool schedule_is_plain(const struct ir_operation *op)
 
 bool schedule_plans(const struct schedule *s, const struct ir_operation *op)
 {
-    for (int i = 0; i < s->loads.count; i++)
-        if (s->loads.data[i].load == op)
-            return true;
-    return false;
+    return op->result_count && s->planned[op->results[0]->id];
 }
 
-/* From the loop's variable, steady arguments, what comes from outside, and (where these may be) planned loads. */
-static bool can_run_ahead(const struct schedule *s, const struct ir_value *value, bool loads, int depth)
+/* Operations of the block in a row that lead to the value from what is there for iterations ahead: what comes from
+ * outside, the loop's variable, steady arguments.  NEVER: it is not, or not so soon, computed ahead. */
+static int steps_to(const struct schedule *s, const struct ir_block *block, const struct ir_value *value)
 {
-    if (!schedule_is_inside(s->body, value))
-        return true;
-    const struct ir_operation *op = value->definition;
-    if (!op)
-        return value->block == s->body && s->steady[value->index];
-    if (depth > DEPTH || op->block != s->body)
-        return false;
-    if (is_load(op) ? !(loads && schedule_plans(s, op)) : !schedule_is_plain(op))
-        return false;
-    for (int i = 0; i < op->operand_count; i++)
-        if (!can_run_ahead(s, op->operands[i], loads, depth + 1))
-            return false;
-    return true;
+    if (!schedule_is_inside(block, value))
+        return 0;
+    if (!value->definition)
+        return value->block == block && s->steady[value->index] ? 0 : NEVER;
+    return value->definition->block == block ? s->steps[value->id] : NEVER;
+}
+
+/* For the operation's results; what is in front of it in the block has its own. */
+static void count_steps(struct schedule *s, const struct ir_operation *op)
+{
+    int steps = (is_load(op) ? schedule_plans(s, op) : schedule_is_plain(op)) ? 0 : NEVER;
+    for (int i = 0; i < op->operand_count && steps < NEVER; i++) {
+        int before = steps_to(s, op->block, op->operands[i]);
+        steps = before > steps ? before : steps;
+    }
+    for (int i = 0; i < op->result_count; i++)
+        s->steps[op->results[i]->id] = steps < NEVER ? steps + 1 : NEVER;
+}
+
+static void count_all_steps(struct schedule *s, const struct ir_block *block)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next)
+        count_steps(s, op);
 }
 
 /* The carried argument is a scalar that a while's first region hands on as it is. */
@@ -100,8 +108,9 @@ static void find_steady(struct schedule *s)
         s->steady[i] = i < first || may_be_steady(s, i);
     for (bool changed = true; changed;) {
         changed = false;
+        count_all_steps(s, s->body);
         for (int i = first; i < s->body->arguments.count; i++)
-            if (s->steady[i] && !can_run_ahead(s, yield->operands[i - first], false, 0)) {
+            if (s->steady[i] && steps_to(s, s->body, yield->operands[i - first]) == NEVER) {
                 s->steady[i] = false;
                 changed = true;
             }
@@ -109,48 +118,46 @@ static void find_steady(struct schedule *s)
 }
 
 /* A while's condition, from steady arguments alone. */
-static bool can_test_ahead(const struct schedule *s, const struct ir_value *value, int depth)
+static bool can_test_ahead(struct schedule *s)
 {
     const struct ir_block *test = s->loop->regions[0];
-    if (!schedule_is_inside(test, value))
-        return true;
-    const struct ir_operation *op = value->definition;
-    if (!op)
-        return value->block == test && s->steady[value->index];
-    if (depth > DEPTH || op->block != test || !schedule_is_plain(op))
-        return false;
-    for (int i = 0; i < op->operand_count; i++)
-        if (!can_test_ahead(s, op->operands[i], depth + 1))
-            return false;
-    return true;
+    count_all_steps(s, test);
+    return steps_to(s, test, ir_terminator(test)->operands[0]) < NEVER;
+}
+
+/* Operations of the loop that some load may not cross. */
+static void find_effects(struct schedule *s)
+{
+    for (int r = 0; r < s->loop->region_count; r++)
+        for (const struct ir_operation *op = s->loop->regions[r]->first; op; op = op->next)
+            if (op->region_count || alias_orders(op) ||
+                ir_op_info[op->opcode].traits & (IR_TRAIT_WRITE | IR_TRAIT_ATOMIC))
+                vector_push(s->context->arena, &s->effects, op);
 }
 
 static bool is_clobbered(const struct schedule *s, const struct ir_operation *load)
 {
-    if (alias_is_settled(s->function, load->operands[0]))
-        return false;
-    for (int r = 0; r < s->loop->region_count; r++)
-        for (const struct ir_operation *op = s->loop->regions[r]->first; op; op = op->next)
-            if (alias_clobbers(op, load))
-                return true;
+    for (int i = 0; i < s->effects.count; i++)
+        if (alias_clobbers(s->effects.data[i], load))
+            return !alias_is_settled(s->function, load->operands[0]);
     return false;
 }
 
 static const char *problem_of_load(const struct schedule *s, const struct ir_operation *load)
 {
     for (int i = 0; i < load->operand_count; i++)
-        if (!can_run_ahead(s, load->operands[i], true, 0))
+        if (steps_to(s, s->body, load->operands[i]) == NEVER)
             return "where it reads depends on what the loop computes";
     return is_clobbered(s, load) ? "the loop may write what it reads, or orders memory" : NULL;
 }
 
 /* Why loads of the loop cannot run ahead at all, or NULL. */
-static const char *problem_of_loop(const struct schedule *s)
+static const char *problem_of_loop(struct schedule *s)
 {
     const struct ir_operation *loop = s->loop;
     int64_t step;
     if (loop->opcode == OP_WHILE)
-        return can_test_ahead(s, ir_terminator(loop->regions[0])->operands[0], 0)
+        return can_test_ahead(s)
                    ? NULL : "the loop's condition depends on what the loop computes";
     if (ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0))
         return "the loop's step multiplies";
@@ -203,9 +210,13 @@ static bool find_loads(struct schedule *s)
         any |= is_load(op);
     if (!any)
         return false;
+    s->planned = ARENA_ARRAY(s->context->arena, bool, s->function->next_value_id);
+    s->steps = ARENA_ARRAY(s->context->arena, int, s->function->next_value_id);
     find_steady(s);
+    find_effects(s);
     const char *problem = problem_of_loop(s);
     for (struct ir_operation *op = s->body->first; op; op = op->next, position++) {
+        count_steps(s, op);
         if (!is_load(op))
             continue;
         const char *own = problem ? problem : problem_of_load(s, op);
@@ -221,6 +232,8 @@ static bool find_loads(struct schedule *s)
         }
         load.registers = op->results[0]->type->rank ? schedule_registers(op->results[0]) : 1;
         vector_push(s->context->arena, &s->loads, load);
+        s->planned[op->results[0]->id] = true;
+        count_steps(s, op);
     }
     return s->loads.count > 0;
 }

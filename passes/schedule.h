@@ -27,6 +27,9 @@ struct schedule {
     struct ir_operation *loop;
     struct ir_block *body;
     bool *steady;                   /* of the body's arguments: those that can be computed for iterations ahead */
+    bool *planned;               /* by value id: a load of these makes it */
+    int *steps;                  /* by value id: operations that lead to it from what is there for iterations ahead */
+    VECTOR(const struct ir_operation *) effects; /* that some load may not cross */
     VECTOR(struct scheduled_load) loads; /* in text order */
     int distance;                   /* the greatest */
     int together;                   /* iterations that make their loads together; 1: each for itself */

@@ -18,6 +18,7 @@ struct emission {
     VECTOR(struct state) states;
     struct ir_value **exists;                            /* [k] of while loops */
     struct ir_value ***ahead;                            /* [load][k] */
+    bool *met;                                           /* by value id: its needs are among the states */
     int ids;                                             /* of values before anything is built */
 };
 
@@ -96,8 +97,9 @@ static struct ir_value **map_of(const struct emission *e, struct ir_builder *bui
 static void need(struct emission *e, const struct ir_value *value, const struct ir_block *block)
 {
     const struct ir_operation *op = value->definition;
-    if (!schedule_is_inside(block, value))
+    if (e->met[value->id] || !schedule_is_inside(block, value))
         return;
+    e->met[value->id] = true;
     for (int i = 0; op && i < op->operand_count; i++)
         need(e, op->operands[i], block);
     if (op || (is_for(e) && value->index == 0))
@@ -114,6 +116,7 @@ static void need(struct emission *e, const struct ir_value *value, const struct 
 static void find_states(struct emission *e)
 {
     const struct ir_operation *yield = ir_terminator(e->body);
+    e->met = ARENA_ARRAY(e->s->context->arena, bool, e->ids);
     for (int i = 0; i < e->s->loads.count; i++)
         for (int k = 0; e->s->loads.data[i].distance && k < e->s->loads.data[i].load->operand_count; k++)
             need(e, e->s->loads.data[i].load->operands[k], e->body);

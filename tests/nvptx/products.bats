@@ -165,44 +165,6 @@ nothing() {
     done
 }
 
-# least_user OUT FILE: the least user time of four compilations to PTX, in milliseconds.
-least_user() {
-    local TIMEFORMAT=%3U least=999999 now
-    for _ in 1 2 3 4; do
-        now=$({ time "$TILECC" -arch=sm_80 -j1 -w --emit=ptx -o - "$2" >"$1"; } 2>&1)
-        now=$((10#${now/./}))
-        [ "$now" -ge "$least" ] || least=$now
-    done
-    echo "$least"
-}
-
-@test "a product is compiled about as fast with an epilogue that loads or draws random numbers" {
-    # LLVM went through the whole function again for every block in which it changed anything: three times as long;
-    # sixty instructions for each random number: seven times
-    write() { # FILE RESULT
-        cat >"$1" <<END
-kernel sum(a: in bf16[M, K], b: in bf16[K, N], old: in f32[M, N], seed: u64, o: out f32[M, N])
-    grid(m: cdiv(M, 128), n: cdiv(N, 128))
-{
-    var s = f32[128, 128](0);
-    for k in 0..K step 32 s += a[m*128 +: 128, k +: 32] @ b[k +: 32, n*128 +: 128];
-    let at = iota(128)[:, None] * N + iota(128)[None, :];
-    o[m*128 +: 128, n*128 +: 128] = $2;
-}
-END
-    }
-    write sum.tile s
-    write added.tile 's + old[m*128 +: 128, n*128 +: 128]'
-    write dropped.tile 'where(rand(seed, at) < 0.1, 0.0, s)'
-    alone=$(least_user alone.ptx sum.tile)
-    added=$(least_user added.ptx added.tile)
-    dropped=$(least_user dropped.ptx dropped.tile)
-    [ "$(grep -c ld.global added.ptx)" -gt "$(grep -c ld.global alone.ptx)" ]
-    [ "$(grep -c 'mul.wide.u32' dropped.ptx)" -ge 2560 ] # ten for each of 128 sums of a thread, twice
-    [ $((added * 2)) -lt $((alone * 5)) ] && [ "$dropped" -lt $((alone * 4)) ] ||
-        { echo "$alone, $added and $dropped milliseconds"; return 1; }
-}
-
 @test "sm_80: mma.sync, fragments by ldmatrix, 128-bit copies ahead" {
     [ -n "${NVDISASM-}" ] || skip "no nvdisasm"
     for type in bf16 f16; do
@@ -359,4 +321,26 @@ END
     sed -i '8s/.*/    for k in 0..K step 64 { s += a[m*128 +: 128, k +: 64] @ b[k +: 64, n*256 +: 256]; s -= a[m*128 +: 128, k + 64 +: 64] @ b[k +: 64, n*256 +: 256]; }/' less.tile
     run "$TILECC" -arch=sm_90a -w -Rpass=choose_product --spec scaled -o scaled.o less.tile
     [[ $output == *"less.tile:8:92: remark: choose_product: what this product gives is changed before it is added up: it and the sum both take registers"* ]]
+}
+
+@test "factors neither of whose extents is a power of two: one wgmma for each 16 of k, one box for each panel" {
+    local n
+    for n in 48 96 176; do
+        cat >odd.tile <<TILE
+kernel odd(a: in bf16[M, K], b: in bf16[N, K], c: out f32[M, N])
+    grid(i: cdiv(M, 64), j: cdiv(N, $n))
+{
+    var s = f32[64, $n](0);
+    for k in 0..K step 80
+        s += a[i*64 +: 64, k +: 80] @ trans(b[j*$n +: $n, k +: 80]);
+    c[i*64 +: 64, j*$n +: $n] = s;
+}
+TILE
+        rm -f -- ./*.ptx
+        "$TILECC" -w -arch=sm_90a --emit=ptx odd.tile
+        text=odd.0.sm_90a.ptx
+        [ "$(grep -c 'wgmma\.mma_async' "$text")" -eq 5 ]
+        [ "$(grep -c "m64n${n}k16" "$text")" -eq 5 ]
+        [ "$(grep -c 'cp\.async\.bulk\.tensor.*global' "$text")" -eq 10 ] # of 16 columns: as wide as the swizzle
+    done
 }
