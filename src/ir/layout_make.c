@@ -106,6 +106,7 @@ const struct layout *layout_swizzled(struct layout_table *table, int rank, const
     int chunk_bits = log2_floor((uint64_t)(swizzle_bytes / 16)), chunk = log2_floor((uint64_t)(16 / bytes));
     start_spec(&spec, rank, extent);
     spec.shared = true;
+    spec.repeat_place[row] = 1; /* the rows of a panel go on at one distance */
     if (spec.atom[column] * bytes < swizzle_bytes || spec.atom[row] < 8)
         return NULL;
     take_bits(&spec, LAYOUT_OFFSET, column, used, chunk + chunk_bits);

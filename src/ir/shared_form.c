@@ -111,7 +111,7 @@ const struct layout *shared_form_layout(struct layout_table *table, int rank, co
         const struct layout *layout = layout_swizzled(table, rank, ordered, bytes, widths[i]);
         struct shared_form form;
         if (layout && contiguous < rank - 1)
-            layout = layout_permute(table, layout, back);
+            layout = layout_rename(table, layout, back);
         if (layout && shared_form_of(table, layout, bytes, &form))
             return layout;
     }
