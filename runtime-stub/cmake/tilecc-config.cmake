@@ -7,6 +7,12 @@
 # makes a static library of the kernels; who links it finds the headers (gemm.h, softmax.h) and the run time.  Without
 # ARCHITECTURES the variable CMAKE_CUDA_ARCHITECTURES counts, and without that the defaults of tilecc.
 
+# Else Ninja looks for another name of the object in the depfile, and compiles anew each time.  A function keeps the
+# policies of the place where it is written.
+if(POLICY CMP0116)
+  cmake_policy(SET CMP0116 NEW)
+endif()
+
 get_filename_component(_tilecc_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
 if(NOT TARGET tilecc::tilecc)
@@ -77,7 +83,7 @@ function(tile_add_library name)
     endif()
     add_custom_command(
       OUTPUT "${object}" "${folder}/${stem}.h"
-      COMMAND tilecc::tilecc ${options} -MD -MF "${folder}/${stem}.d" -MT "${object}" -o "${object}" "${path}"
+      COMMAND tilecc::tilecc ${options} -MD -MF "${folder}/${stem}.d" -MQ "${object}" -o "${object}" "${path}"
       ${depends}
       COMMENT "Compiling tile kernels ${source}"
       VERBATIM)

@@ -58,6 +58,47 @@ setup() {
     grep -q 'Compiling tile' build.log
 }
 
+@test "by CMake an import is seen, and nothing made twice, with each generator and in a folder with a space" {
+    command -v cmake >/dev/null || skip "no cmake"
+    mkdir -p 'a space/sub'
+    echo 'fn factor() -> f32 = 2.0;' >'a space/sub/util.tile'
+    echo 'import "sub/util.tile"; kernel twice(x: inout f32[N]) grid(i: N) { x[i] *= factor(); }' >'a space/twice.tile'
+    cat >'a space/app.c' <<'END'
+#include <stdio.h>
+#include "twice.h"
+int main(void)
+{
+    float data[1] = {1};
+    struct tile_f32_1 x = tile_f32_1_row_major(data, 1);
+    if (twice(TILE_CPU, &x) != TILE_OK) return 1;
+    printf("%g\n", data[0]);
+    return 0;
+}
+END
+    cat >'a space/CMakeLists.txt' <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(app C)
+find_package(tilecc REQUIRED)
+tile_add_library(kernels twice.tile ARCHITECTURES cpu)
+add_executable(app app.c)
+target_link_libraries(app PRIVATE kernels)
+END
+    for generator in 'Unix Makefiles' Ninja; do
+        [ "$generator" != Ninja ] || command -v ninja >/dev/null || continue
+        build="a space/$generator"
+        sed -i 's/=.*;/= 2.0;/' 'a space/sub/util.tile'
+        CC=${CC##* } cmake -G "$generator" -S 'a space' -B "$build" -DCMAKE_PREFIX_PATH="$PWD/prefix" >cmake.log 2>&1 || { cat cmake.log; false; }
+        cmake --build "$build" >build.log 2>&1 || { cat build.log; false; }
+        [ "$("$build/app")" = 2 ]
+        cmake --build "$build" >build.log 2>&1
+        ! grep -q 'Compiling tile' build.log || { echo "$generator: again"; cat build.log; return 1; }
+        sleep 1
+        sed -i 's/=.*;/= 3.0;/' 'a space/sub/util.tile'
+        cmake --build "$build" >build.log 2>&1
+        [ "$("$build/app")" = 3 ] || { echo "$generator: the import was not seen"; cat build.log; return 1; }
+    done
+}
+
 # The text between ```WORD and ```.
 readme() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$SRCDIR/README.md" | sed '1d;$d'; }
 
