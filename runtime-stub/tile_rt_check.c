@@ -73,11 +73,18 @@ static int scalar_value(const struct tile_rt_call *call, unsigned index, int64_t
     }
 }
 
+/* A float argument as the kernel gets it. */
 static double float_value(const struct tile_rt_call *call, unsigned index)
 {
-    if (call->kernel->parameters[index].type == TILE_RT_TYPE_f64)
-        return *(const double *)call->arguments[index];
-    return (double)*(const float *)call->arguments[index];
+    const void *argument = call->arguments[index];
+    switch (call->kernel->parameters[index].type) {
+    case TILE_RT_TYPE_f64: return *(const double *)argument;
+    case TILE_RT_TYPE_f16: return (double)tile_f16_to_float(tile_f16_from_float(*(const float *)argument));
+    case TILE_RT_TYPE_bf16: return (double)tile_bf16_to_float(tile_bf16_from_float(*(const float *)argument));
+    case TILE_RT_TYPE_f8e4m3: return (double)tile_f8e4m3_to_float(tile_f8e4m3_from_float(*(const float *)argument));
+    case TILE_RT_TYPE_f8e5m2: return (double)tile_f8e5m2_to_float(tile_f8e5m2_from_float(*(const float *)argument));
+    default: return (double)*(const float *)argument;
+    }
 }
 
 /* What needs neither the call nor a jump.  b is the top of the stack, a below it; 0: overflow. */

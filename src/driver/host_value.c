@@ -3,10 +3,12 @@
 
 #include <limits.h>
 
-static int64_t scalar_value(const struct host_call *call, int64_t parameter) {
+/* False: a u64 that no i64 is. */
+static bool scalar_value(const struct host_call *call, int64_t parameter, int64_t *value) {
     const struct kernel_parameter *p = &call->entry->parameters.data[parameter];
     enum ir_element element = p->kind == KERNEL_ENUM ? IR_I32 : p->element;
-    return ir_bits_to_int(element, call->arguments[parameter].bits);
+    *value = ir_bits_to_int(element, call->arguments[parameter].bits);
+    return element != IR_U64 || *value >= 0;
 }
 
 static double float_value(const struct host_call *call, const struct kernel_expression *e) {
@@ -23,7 +25,6 @@ static bool leaf(const struct host_call *call, const struct kernel_expression *e
     case KERNEL_HOST_CONSTANT: *value = e->number; return true;
     case KERNEL_HOST_NAME: *value = call->names[e->number]; return true;
     case KERNEL_HOST_KEY: *value = call->keys[e->number]; return true;
-    case KERNEL_HOST_SCALAR: *value = scalar_value(call, e->number); return true;
     case KERNEL_HOST_EXTENT: *value = argument->extent[e->dimension]; return true;
     case KERNEL_HOST_STRIDE: *value = argument->stride[e->dimension]; return true;
     case KERNEL_HOST_PRESENT: *value = argument->present; return true;
@@ -97,6 +98,7 @@ static bool evaluate(struct evaluation *run, const struct kernel_expression *e, 
         *value = run->cells[kernel_cells_first(&run->plan, e->cells) + e->number];
         return true;
     }
+    if (e->op == KERNEL_HOST_SCALAR) return scalar_value(run->call, e->number, value);
     if (leaf(run->call, e, value)) return true;
     if (e->op >= KERNEL_HOST_FLOAT_EQ && e->op <= KERNEL_HOST_FLOAT_GE) {
         *value = compare_floats(e->op, float_value(run->call, e->operand[0]), float_value(run->call, e->operand[1]));

@@ -127,6 +127,7 @@ struct elaborator {
     struct kernel_entry *entry;     /* of the kernel whose body this is, or NULL */
     struct ir_value *report;        /* where failing checks are written, or NULL */
     bool allow_sm_count;
+    bool as_wrapper;                /* of a fact: integers are i64, as where the wrapper has checked it */
     bool in_set;                    /* of a domain: names of the head have no value yet, and messages say so */
     const struct kernel_cells *host_within;   /* the loop of the wrapper whose turn this is, or NULL */
     const struct kernel_expression *host_guard; /* what must hold for the wrapper to come here, or NULL */

@@ -143,10 +143,19 @@ static struct value global_value(struct elaborator *e, struct global *global, st
     }
 }
 
+/* The wrapper computes `n - 5` in i64, also of an n that is u32. */
+static struct value widen_scalar(struct elaborator *e, struct value v) {
+    if (!e->as_wrapper || v.kind != VALUE_RUN || v.run->type->rank || !ir_is_integer(v.run->type->element) ||
+        v.enumeration)
+        return v;
+    v.run = ir_cast(&e->builder, v.run, IR_INDEX);
+    return v;
+}
+
 static struct value find_name(struct elaborator *e, const char *name, struct location at, bool is_type) {
     struct binding *binding = scope_find(e, name);
     if (binding) {
-        struct value v = binding->value;
+        struct value v = widen_scalar(e, binding->value);
         v.at = at;
         return v;
     }

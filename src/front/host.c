@@ -19,10 +19,13 @@ struct value host_make(struct elaborator *e, enum kernel_host_op op, int64_t num
     return host_value(e, (struct kernel_expression){.op = op, .number = number, .dimension = dimension}, element, at);
 }
 
-/* A constant as a host value; others as they are. */
-static struct value host_lift(struct elaborator *e, struct value v, bool real) {
+/* A constant as a host value; others as they are.  `real`: the float type that a number without one takes, or
+ * IR_ELEMENT_COUNT. */
+static struct value host_lift(struct elaborator *e, struct value v, enum ir_element real) {
     if (v.kind == VALUE_HOST || value_is_error(v)) return v;
-    if (real && (v.kind == VALUE_REAL || v.kind == VALUE_INTEGER)) {
+    if (real != IR_ELEMENT_COUNT && (v.kind == VALUE_REAL || v.kind == VALUE_INTEGER)) {
+        if (v.element == IR_ELEMENT_COUNT) v = constant_to_element(e, v, real, false);
+        if (value_is_error(v)) return v;
         double number = v.kind == VALUE_REAL ? v.real.number : (double)v.integer;
         int64_t bits;
         memcpy(&bits, &number, sizeof bits);
@@ -48,7 +51,7 @@ struct value host_operate(struct elaborator *e, enum kernel_host_op op, enum ir_
                           struct value *operands, struct location at) {
     struct kernel_expression tree = {.op = op};
     for (int i = 0; i < count; i++) {
-        struct value lifted = host_lift(e, operands[i], false);
+        struct value lifted = host_lift(e, operands[i], IR_ELEMENT_COUNT);
         if (value_is_error(lifted)) return value_error(at);
         tree.operand[i] = lifted.host.tree;
     }
@@ -82,9 +85,11 @@ static int host_op_of(enum ast_operator operation, bool real) {
 struct value host_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
                          struct location at) {
     bool comparison = operation >= OPERATOR_EQUAL && operation <= OPERATOR_GREATER_EQUAL;
-    bool real =
-        (a.kind == VALUE_HOST && a.host.element == IR_F64) || (b.kind == VALUE_HOST && b.host.element == IR_F64);
-    struct value pair[2] = {host_lift(e, a, real), host_lift(e, b, real)};
+    enum ir_element type = a.kind == VALUE_HOST && a.host.element == IR_F64   ? a.element
+                           : b.kind == VALUE_HOST && b.host.element == IR_F64 ? b.element
+                                                                              : IR_ELEMENT_COUNT;
+    bool real = type != IR_ELEMENT_COUNT;
+    struct value pair[2] = {host_lift(e, a, type), host_lift(e, b, type)};
     if (value_is_error(pair[0]) || value_is_error(pair[1])) return value_error(at);
     enum ir_element x = pair[0].host.element, y = pair[1].host.element;
     int op = host_op_of(operation, real);
@@ -109,7 +114,7 @@ struct value host_binary(struct elaborator *e, enum ast_operator operation, stru
 
 const struct kernel_expression *host_tree(struct elaborator *e, struct value v, enum ir_element element,
                                           const struct ast_expression *source) {
-    struct value lifted = host_lift(e, v, false);
+    struct value lifted = host_lift(e, v, IR_ELEMENT_COUNT);
     if (value_is_error(lifted)) return NULL;
     if (lifted.host.element != element) {
         front_report(e, DIAGNOSTIC_E0409, v.at, "%s is needed here, not %s",

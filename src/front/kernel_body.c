@@ -190,20 +190,29 @@ static void bind_names(struct body *b) {
 
 /* ---- facts ---- */
 
-/* Believes a condition that the wrapper has checked.  What only the host can evaluate is left out. */
-static void assume_condition(struct elaborator *e, const struct ast_expression *condition) {
+/* A condition, or an integer as an index, that the wrapper has computed, computed as it does: with i64 alone.  NULL:
+ * only the host can, or it is known. */
+static struct ir_value *compute_as_wrapper(struct elaborator *e, const struct ast_expression *x, bool is_condition) {
     struct ir_block *saved;
     int errors = e->errors;
     e->muted++;
+    e->as_wrapper = true;
     struct ir_block *block = region_begin(e, &saved);
-    struct value v = elaborate_condition(e, condition, "a fact");
+    struct value v = is_condition ? elaborate_condition(e, x, "a fact") : elaborate_value(e, x);
+    struct ir_value *run = is_condition ? v.run : convert_to_index(e, v, "a fact");
     region_end(e, saved);
+    e->as_wrapper = false;
     e->muted--;
-    bool good = e->errors == errors && v.kind == VALUE_RUN && v.run->type->rank == 0;
+    bool good = e->errors == errors && (!is_condition || (v.kind == VALUE_RUN && run->type->rank == 0));
     e->errors = errors;
-    if (!good) return;
+    if (!good) return NULL;
     region_splice(e, block);
-    ir_build(&e->builder, OP_ASSUME, 1, &v.run, 0, NULL);
+    return run;
+}
+
+static void assume_condition(struct elaborator *e, const struct ast_expression *condition) {
+    struct ir_value *holds = compute_as_wrapper(e, condition, true);
+    if (holds) ir_build(&e->builder, OP_ASSUME, 1, &holds, 0, NULL);
 }
 
 static void assume_extent(struct body *b, int number, int d) {
@@ -212,7 +221,7 @@ static void assume_extent(struct body *b, int number, int d) {
         b->plan->entry->kernel->declaration->parameters.data[number]->type->extents.data[d];
     if (b->parameters[number].view->run->type->extent[d] != IR_DYNAMIC) return;
     struct value given = access_view_member(e, b->parameters[number].view, false, value_integer(d, x->at), x->at);
-    struct ir_value *declared = convert_to_index(e, elaborate_value(e, x), "an extent");
+    struct ir_value *declared = compute_as_wrapper(e, x, false);
     if (!declared || given.kind != VALUE_RUN) return;
     struct ir_value *same = ir_compare(&e->builder, IR_PREDICATE_EQ, given.run, declared);
     ir_build(&e->builder, OP_ASSUME, 1, &same, 0, NULL);
@@ -228,7 +237,7 @@ static void assume_facts(struct body *b) {
         const struct row *row = &kernel->rows.data[i];
         if (!row->least) continue;
         struct value member = elaborate_name(e, row->name.text, e->builder.at);
-        struct ir_value *least = convert_to_index(e, elaborate_value(e, row->least), "`const`");
+        struct ir_value *least = compute_as_wrapper(e, row->least, false);
         struct ir_value *run = convert_to_index(e, member, "`const`");
         if (!least || !run) continue;
         struct ir_value *fits = ir_compare(&e->builder, IR_PREDICATE_LE, least, run);

@@ -449,7 +449,11 @@ static struct value host_parameter(struct elaborator *e, const struct entry_plan
         return (struct value){.kind = VALUE_VIEW, .at = p->at, .view = view};
     }
     case KERNEL_SCALAR:
-        if (ir_is_float(p->element)) return host_make(e, KERNEL_HOST_FLOAT_SCALAR, number, 0, IR_F64, p->at);
+        if (ir_is_float(p->element)) {
+            v = host_make(e, KERNEL_HOST_FLOAT_SCALAR, number, 0, IR_F64, p->at);
+            v.element = p->element; /* compared as f64, but with constants of its own type */
+            return v;
+        }
         return host_make(e, KERNEL_HOST_SCALAR, number, 0, p->element == IR_BOOL ? IR_BOOL : IR_I64, p->at);
     case KERNEL_ENUM:
         v = host_make(e, KERNEL_HOST_SCALAR, number, 0, IR_I64, p->at);
