@@ -123,7 +123,11 @@ static void check_registers(struct check *check, const struct ir_operation *role
     const struct ir_attribute *warps = ir_attribute(roles, IR_ATTRIBUTE_ROLE_WARPS);
     const struct ir_attribute *registers = ir_attribute(roles, IR_ATTRIBUTE_ROLE_REGISTERS);
     const struct target_row *target = check->context->target;
+    const struct ir_function *function = roles->block->function;
     int64_t sum = 0, most = target && target->registers ? target->registers : MOST_REGISTERS;
+    int64_t told = (int64_t)function->max_registers / REGISTER_STEP * REGISTER_STEP * 32 * function->warps;
+    if (told && told < most) /* what the block starts with is all that there is to share out */
+        most = told;
     for (int i = 0; registers && i < registers->count; i++) {
         int64_t each = registers->list[i];
         if (each && (each % REGISTER_STEP || each < LEAST_REGISTERS))
@@ -137,7 +141,7 @@ static void check_registers(struct check *check, const struct ir_operation *role
                         (long long)each);
     }
     if (sum > most)
-        check_report(check, roles, NULL, "gives its roles %lld registers; a multiprocessor has %lld", (long long)sum,
+        check_report(check, roles, NULL, "gives its roles %lld registers; the block has %lld", (long long)sum,
                      (long long)most);
 }
 

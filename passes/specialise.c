@@ -378,13 +378,17 @@ static void build_rings(struct outline *o, struct ir_builder *builder, int consu
         ir_build(builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
 }
 
-/* Registers of a thread of the consumers and of the producer: what 64 K registers give, in steps of 8. */
-static void registers_of(int consumer_warps, int64_t *registers)
+/* Registers of a thread of the consumers and of the producer: what 64 K registers give, in steps of 8.  0: as many as it
+ * starts with.  Where maxnreg lets threads start with less, the block has no 64 K to share out, and consumers would wait
+ * for more for ever. */
+static void registers_of(const struct ir_function *function, int64_t *registers)
 {
     static const int64_t table[3][2] = { { 240, 40 }, { 232, 40 }, { 160, 32 } };
-    int groups = consumer_warps / 4;
+    int groups = function->warps / 4, most = function->max_registers;
+    bool shared_out = groups >= 1 && groups <= 3 && function->warps % 4 == 0 &&
+                      (!most || most >= 65536 / 32 / (function->warps + PRODUCER_WARPS) / 8 * 8);
     for (int i = 0; i < 2; i++)
-        registers[i] = groups >= 1 && groups <= 3 && consumer_warps % 4 == 0 ? table[groups - 1][i] : 0;
+        registers[i] = !shared_out ? 0 : most ? int64_min(table[groups - 1][i], most / 8 * 8) : table[groups - 1][i];
 }
 
 static void remove_source(struct outline *o)
@@ -407,7 +411,7 @@ static void build_roles(struct outline *o)
     struct ir_builder builder = rewrite_before(last);
     int64_t warps[2] = { function->warps, PRODUCER_WARPS }, registers[2];
     o->last = last->previous;
-    registers_of(function->warps, registers);
+    registers_of(function, registers);
     build_rings(o, &builder, function->warps);
     builder.at = function->at;
     struct ir_operation *roles = ir_build_regions(&builder, OP_ROLES, 2);

@@ -223,7 +223,9 @@ static void declare_kernel(struct lowering *l) {
     kernel_annotate(l, "kernel", 1);
     kernel_annotate(l, "maxntidx", 32 * l->function->warps);
     tma_declare(l);
-    if (l->function->max_registers) kernel_annotate(l, "maxnreg", l->function->max_registers);
+    /* more than the threads may have together: ptxas would give it to them all the same */
+    int most = l->function->max_registers;
+    if (most && most < roles_registers_at_start(l)) kernel_annotate(l, "maxnreg", most);
     LLVMTypeRef bytes = LLVMArrayType2(l->i8, 0);
     l->shared = LLVMAddGlobalInAddressSpace(l->module, bytes, "tile_shared", 3);
     LLVMSetLinkage(l->shared, LLVMExternalLinkage);

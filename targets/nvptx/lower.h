@@ -163,6 +163,8 @@ void shared_load_vector(struct lowering *l, enum ir_element element, LLVMValueRe
 
 /* ---- roles.c ---- */
 void roles_open(struct lowering *l);                                /* after the prologue has thread, lane, warp */
+/* Registers a thread has when the block starts: what the multiprocessor has for each, in steps of 8. */
+int roles_registers_at_start(const struct lowering *l);
 void lower_turn(struct lowering *l, struct ir_operation *operation);     /* barrier.c */
 void lower_roles(struct lowering *l, struct ir_operation *operation);
 void lower_barrier(struct lowering *l, struct ir_operation *operation);

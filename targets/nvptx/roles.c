@@ -69,8 +69,7 @@ void roles_open(struct lowering *l) {
     if (survey.roles || survey.wgmma) l->warp = in_prologue(l, PTX_WARP_UNIFORM, l->i32, &l->warp, 1, NULL);
 }
 
-/* Registers a thread has when the block starts: what the multiprocessor has for each, in steps of 8. */
-static int registers_at_start(const struct lowering *l) {
+int roles_registers_at_start(const struct lowering *l) {
     int blocks = l->function->persistent > 1 ? l->function->persistent : 1;
     int each = l->row->registers / (32 * l->function->warps * blocks) / 8 * 8;
     return each > 255 ? 255 : each;
@@ -80,7 +79,7 @@ static void set_registers(struct lowering *l, int64_t registers, int64_t warps) 
     if (registers <= 0) return;
     if (registers % 8 || registers < 24 || registers > 256 || warps % 4)
         die("a role of %lld warps cannot have %lld registers a thread", (long long)warps, (long long)registers);
-    const char *words[2] = {registers > registers_at_start(l) ? "inc" : "dec",
+    const char *words[2] = {registers > roles_registers_at_start(l) ? "inc" : "dec",
                             arena_printf(l->arena, "%lld", (long long)registers)};
     ptx_emit(l, PTX_SET_REGISTERS, l->nothing, NULL, 0, words);
 }

@@ -12,7 +12,13 @@
  * ptxas keeps few descriptors in uniform registers at a time, and none of forty that are made together. */
 #include "targets/nvptx/memory.h"
 
-enum { ROWS = 64, MOST_COLUMNS = 256, STEP_BYTES = 32, SAMPLE_LANES = 6 };
+enum {
+    ROWS = 64,
+    MOST_COLUMNS = 256,
+    STEP_BYTES = 32,
+    SAMPLE_LANES = 6,
+    REGISTERS_BESIDE = 28 /* that ptxas asks for beside the accumulator of one instruction */
+};
 
 /* A factor in shared memory. */
 struct factor {
@@ -177,9 +183,13 @@ static int find_register(const struct product *p, const struct layout *layout, i
     return found;
 }
 
-/* The most columns that one descriptor of B reaches. */
-static void choose_columns(struct product *p, int n) {
-    for (int columns = n < MOST_COLUMNS ? n : MOST_COLUMNS; columns >= 8; columns -= 8) {
+/* The most columns that one descriptor of B reaches, and whose sums fit into the registers that a thread starts with:
+ * ptxas refuses an instruction that has to wait for setmaxnreg (C7602). */
+static void choose_columns(const struct lowering *l, struct product *p, int n) {
+    int registers = roles_registers_at_start(l), told = l->function->max_registers;
+    int fit = 2 * ((told && told < registers ? told : registers) - REGISTERS_BESIDE);
+    int most = fit < 8 ? 8 : fit < MOST_COLUMNS ? fit : MOST_COLUMNS;
+    for (int columns = n < most ? n : most / 8 * 8; columns >= 8; columns -= 8) {
         if (columns % 8 || n % columns || !good_columns(p, columns)) continue;
         bool fits = true;
         int leading = 0, stride = 0;
@@ -351,7 +361,7 @@ static void open_product(struct lowering *l, struct product *p, struct ir_operat
     if (b->type->extent[0] % p->step) die("wgmma multiplies %d of k at a time", p->step);
     find_blocks(l, p);
     open_factor(l, p, &p->b, b, 1, 0);
-    choose_columns(p, (int)b->type->extent[1]);
+    choose_columns(l, p, (int)b->type->extent[1]);
     if (a->type->kind == IR_TILE) {
         p->a_tile = a;
         return;

@@ -81,3 +81,24 @@ no_spills() {
     run grep -E '\.target.*debug' -- *.ptx
     [ "$status" = 1 ]
 }
+
+@test "the widest sums of three consumers, and registers that are told: ptxas takes them, and no thread waits for more than there are" {
+    cat >wide.tile <<'TILE'
+kernel wide(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N])
+    grid(m: cdiv(M, 192), n: cdiv(N, W))
+    tune(W: {208, 240, 256}, maxnreg)
+{
+    var s = f32[192, W](0);
+    for k in 0..K step 64 s += a[m*192 +: 192, k +: 64] @ b[k +: 64, n*W +: W];
+    c[m*192 +: 192, n*W +: W] = bf16(s);
+}
+TILE
+    for width in 208 240 256; do no_spills "wide[W=$width]" wide.tile; done
+    for most in 64 128 255; do # 512 threads start with at most 128
+        "$TILECC" -w -arch=sm_90a -D W=256 -D maxnreg=$most wide.tile -o k.o
+        "$TILECC" -w -arch=sm_90a -D W=256 -D maxnreg=$most --emit=ptx wide.tile
+        grep -q 'm64n[0-9]*k16' wide.0.sm_90a.ptx
+        if [ "$most" = 255 ]; then grep -q 'setmaxnreg\.inc.* 160;' wide.0.sm_90a.ptx
+        elif grep 'setmaxnreg\.inc' wide.0.sm_90a.ptx; then return 1; fi
+    done
+}

@@ -420,6 +420,8 @@ static const struct change changes[] = {
     {product, "role_registers(232, 40)", "role_registers(232, 16)", "gives a role 16 registers"},
     {three, "role_registers(160, 160, 40)", "role_registers(232, 232, 56)", "gives its roles 66560 registers"},
     {three, "role_registers(160, 160, 40)", "role_registers(232, 232, 48)", NULL},
+    {three, "warps(12) {", "warps(12) registers(112) {", "the block has 43008"}, /* no more than it starts with */
+    {three, "warps(12) {", "warps(12) registers(120) {", NULL},
 };
 
 /* The text with the first `line` replaced; NULL when it is not there. */
