@@ -1,0 +1,120 @@
+/* Quotients by one number, as PTX run by the reader of PTX, against the processor's, bit for bit: signs of zeros,
+ * numbers of any size, what has no value, as f32 and as bf16. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fuzz/support/ptx.h"
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "passes/pass.h"
+#include "targets/nvptx/assemble.h"
+
+enum { COUNT = 512 };
+
+/* What is stored is %e, a cast of %d or %d itself. */
+static const char program[] =
+    "kernel @divide(%%x: view<f32, [512], [1], in>, %%s: view<f32, [1], [1], in>, %%q: view<%s, [512], [1], out>)\n"
+    "    grid(1) warps(1) {\n    %%zero = constant value(0) : index\n    %%o = constant value(0.0) : f32\n"
+    "    %%a = load %%x[%%zero +: 512], %%o : f32[512]\n    %%b = load %%s[%%zero], %%o : f32\n"
+    "    %%c = splat %%b : f32[512]\n    %%d = div %%a, %%c : f32[512]\n    %%e = cast %%d : bf16[512]\n"
+    "    store %%q[%%zero +: 512], %%%c\n    return\n}\n";
+
+static const float divisors[] = {3,        -3,       1,        -1,         0.1f,       -7e5f,    0x1.fffffep0f,
+                                 0x1p-30f, 0x1p50f,  -0x1p50f, 0x1p-140f, -0x1p-149f, INFINITY, -0x1.fffffep0f,
+                                 -0x1p-30f, -INFINITY, NAN,     0,          -0.0f};
+static const float special[] = {0,        -0.0f,     INFINITY,  -INFINITY, NAN,       0x1p-149f, -0x1p-126f,
+                                0x1p100f, -0x1p127f, 0x1p-100f, 1,         0x1p-80f, 0x1.8p84f};
+
+struct data { float x[COUNT], s, q[COUNT]; uint16_t half[COUNT]; bool is_half; };
+
+/* Numbers between -64 and 64 among zeros of both signs; in some runs of 16 one that is none of these. */
+static void fill(struct data *data, uint32_t seed) {
+    enum { SPECIAL = sizeof special / sizeof *special };
+    for (int i = 0; i < COUNT; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        float number = (float)((int32_t)seed / 32) / 0x1p20f;
+        data->x[i] = seed >> 28 == 0 ? 0.0f : seed >> 28 == 1 ? -0.0f : number;
+        if (i >= COUNT / 4 && seed % 64 < 7) data->x[i] = special[(seed >> 8) % SPECIAL];
+    }
+}
+
+static bool same(float a, float b) { return (isnan(a) && isnan(b)) || !memcmp(&a, &b, sizeof a); }
+
+/* A bf16 as the f32 of which it is the upper half, and an f32 rounded to one. */
+static float of_half(uint16_t half) {
+    uint32_t bits = (uint32_t)half << 16;
+    float number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+static float to_half(float number) {
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    if (!isnan(number)) bits += 0x7fff + (bits >> 16 & 1);
+    return of_half((uint16_t)(bits >> 16));
+}
+
+static int wrong(const struct data *data, const char *row) {
+    int count = 0;
+    for (int i = 0; i < COUNT; i++) {
+        float quotient = data->x[i] / data->s, wanted = data->is_half ? to_half(quotient) : quotient;
+        float got = data->is_half ? of_half(data->half[i]) : data->q[i];
+        if (!same(got, wanted) && count++ < 3)
+            printf("%s: %a/%a is %a, not %a\n", row, (double)data->x[i], (double)data->s, (double)wanted, (double)got);
+    }
+    return count;
+}
+
+static bool run(struct arena *arena, const struct ptx_module *ptx, int64_t shared_bytes, struct data *data) {
+    uint64_t slots[] = {(uint64_t)(uintptr_t)data->x, COUNT, 1, (uint64_t)(uintptr_t)&data->s, 1, 1,
+                        (uint64_t)(uintptr_t)(data->is_half ? (void *)data->half : data->q), COUNT, 1, 1, 0};
+    struct ptx_memory memory = {(unsigned char *)data, sizeof *data, false, false};
+    struct ptx_launch launch = {.slots = slots, .slot_count = sizeof slots / sizeof *slots, .blocks = 1,
+                                .shared_bytes = shared_bytes, .memories = &memory, .memory_count = 1};
+    struct buffer problem = {0};
+    bool ran = ptx && ptx_run(arena, ptx, &launch, &problem);
+    if (!ran) printf("%s\n", problem.size ? problem.data : "no text");
+    buffer_free(&problem);
+    return ran;
+}
+
+static int check(const char *row, bool is_half) {
+    struct arena *arena = arena_create();
+    const char *written = arena_printf(arena, program, is_half ? "bf16" : "f32", is_half ? 'e' : 'd');
+    struct diagnostics *diagnostics = diagnostics_create(arena);
+    struct ir_context *context = ir_context_create(arena);
+    struct source source = {"divide", written, strlen(written), NULL};
+    const struct target_row *target = &target_rows[target_find(row)];
+    struct target_options options = {.arena = arena, .context = context, .diagnostics = diagnostics, .optimization = 2,
+                                     .jobs = 1};
+    struct pass_context passes = {.arena = arena, .diagnostics = diagnostics, .target = target, .name = "test"};
+    struct pass_run pipeline = {0};
+    struct buffer text = {0}, problem = {0};
+    int64_t shared_bytes = 0;
+    int failures = 0;
+    struct data data = {.is_half = is_half};
+    struct ir_module *module = ir_parse_module(context, arena, diagnostics, &source);
+    pipeline.passes = pass_pipeline(target, 2, &pipeline.count);
+    if (!module || !ir_verify_module(module, diagnostics) || !pass_run_all(&pipeline, module->first, &passes) ||
+        !nvptx_make_ptx(&options, target, module->first, false, &text, &shared_bytes)) {
+        diag_print(diagnostics, stdout, false);
+        failures++;
+    }
+    const struct ptx_module *ptx = failures ? NULL : ptx_read(arena, text.data, &problem);
+    for (uint32_t i = 0; i < sizeof divisors / sizeof *divisors && !failures; i++) {
+        fill(&data, i);
+        data.s = divisors[i];
+        failures += !run(arena, ptx, shared_bytes, &data) || wrong(&data, row);
+    }
+    buffer_free(&text);
+    buffer_free(&problem);
+    arena_destroy(arena);
+    return failures;
+}
+
+int main(void) {
+    nvptx_begin();
+    return check("sm_80", false) + check("sm_80", true) + check("sm_90a", false) + check("sm_90a", true) != 0;
+}
