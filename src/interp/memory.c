@@ -86,7 +86,8 @@ unsigned char *memory_checked(struct run *run, const struct ir_operation *operat
         }
         return (unsigned char *)address;
     }
-    interp_stop(run, operation, "%s memory that no argument owns", writes ? "writes" : "reads");
+    interp_stop(run, operation, "%s %s", writes ? "writes" : "reads",
+                address ? "memory that no argument owns" : "through a null pointer");
 }
 
 uint64_t memory_load_bits(const unsigned char *from, enum ir_element element)
@@ -147,7 +148,7 @@ uintptr_t memory_place_address(struct frame *frame, const struct ir_operation *o
 
 /* ---- accesses ---- */
 
-struct element_access { uintptr_t address; uint64_t other, value, expected; bool masked_off; enum ir_element element; };
+struct element_access { uintptr_t address; uint64_t other, value, expected; bool absent; enum ir_element element; };
 
 static uint64_t atomic_result(const struct ir_operation *operation, enum ir_element element, uint64_t old,
                               uint64_t value)
@@ -166,7 +167,7 @@ static uint64_t access_element(struct frame *frame, const struct ir_operation *o
                                const struct element_access *e)
 {
     size_t size = (size_t)ir_element_info[e->element].bits / 8;
-    bool absent = !e->address || e->masked_off;
+    bool absent = e->absent;
     switch (operation->opcode) {
     case OP_LOAD: case OP_POINTER_LOAD:
         if (absent)
@@ -244,14 +245,15 @@ void execute_memory(struct frame *frame, const struct ir_operation *operation)
             result->bits[i] = e.address != 0;
             continue;
         }
-        e.masked_off = access.mask && !cell_at(frame_cell(frame, access.mask), i);
+        /* no place outside a view is there; but a pointer is meant to point somewhere */
+        e.absent = (!pointers && !e.address) || (access.mask && !cell_at(frame_cell(frame, access.mask), i));
         e.other = access.other ? cell_at(frame_cell(frame, access.other), i) : 0;
         e.value = access.value ? cell_at(frame_cell(frame, access.value), i) : 0;
         e.expected = access.expected ? cell_at(frame_cell(frame, access.expected), i) : 0;
-        if (changed && e.address && !e.masked_off)
+        if (changed && !e.absent)
             changed[changed_count++] = (struct change){ e.address, e.value };
         uint64_t bits = access_element(frame, operation, &e);
-        if (looked_at && e.address && !e.masked_off)
+        if (looked_at && !e.absent)
             machine_global_touch(&accessor, i, e.address, (size_t)ir_element_info[e.element].bits / 8);
         if (result)
             result->bits[i] = bits;

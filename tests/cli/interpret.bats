@@ -207,3 +207,24 @@ END
     contains "out[0] ="
     contains "p[0] ="
 }
+
+@test "--interpret: a null pointer is an error where it is read or written, and masked it is none" {
+    cat >null.tile <<'END'
+kernel one(x: inout f32[4], p: *f32) grid(i: 1) { x[0] = load(p); }
+kernel tile(x: inout f32[4]) grid(i: 1) { let t: *f32[4] = null; x[:] = load(t, other = 1.0); }
+kernel some(x: inout f32[4], p: *f32) grid(i: 1) { let at = iota(4); x[:] = load(where(at < 2, x.ptr + at, null)); }
+kernel write(x: inout f32[4]) grid(i: 1) { let t: *f32[4] = null; store(t, x[:]); }
+kernel count(p: *i32) grid(i: 1) { atomic_add(p, 1); }
+kernel masked(x: inout f32[4], p: *f32) grid(i: 1) { x[:] = load(where(iota(4) < 0, p, null), mask = iota(4) < 0); }
+END
+    for call in 'one([4], none)' 'tile([4])' 'some([4], none)'; do
+        expect 1 tilecc --interpret="$call" null.tile
+        contains "instance 0: reads through a null pointer"
+    done
+    for call in 'write([4])' 'count(none)'; do
+        expect 1 tilecc --interpret="$call" null.tile
+        contains "instance 0: writes through a null pointer"
+    done
+    expect 0 tilecc --interpret='masked([4], none)' null.tile
+    contains "x[0] = 0 0 0 0"
+}
