@@ -3,6 +3,7 @@
 All threads of a block run in step; a branch must be taken by all or none.  What it refuses is what hardware would not
 tell: reads and writes outside the arrays, unaligned accesses, bytes of cp.async that are read before they were waited
 for (they hold 0xff until then)."""
+import math
 import re
 import struct
 
@@ -278,7 +279,7 @@ class Block:
 
     def compute(self, parts, operands, active):
         opcode, kind = parts[0], parts[-1]
-        if kind in FLOATS and opcode in ("add", "sub", "mul"):
+        if kind in FLOATS and (opcode in ("add", "sub", "mul") or parts == ["fma", "rn", "f16x2"]):
             sources = [self.read(operand) for operand in operands[1:]]
             self.write(operands[0], [self.floats(opcode, kind, [source[i] for source in sources]) for i in self.count],
                        active)
@@ -297,10 +298,15 @@ class Block:
         form, bits, size = FLOATS[kind]
         result = 0
         for at in range(0, 4, size):
-            left, right = [struct.unpack(form, struct.pack(bits, word >> 8 * at & (1 << 8 * size) - 1))[0]
-                           for word in source]
-            value = left * right if opcode == "mul" else left + right if opcode == "add" else left - right
-            result |= struct.unpack(bits, struct.pack(form, value))[0] << 8 * at
+            left, right, *third = [struct.unpack(form, struct.pack(bits, word >> 8 * at & (1 << 8 * size) - 1))[0]
+                                   for word in source]
+            value = left + right if opcode == "add" else left - right if opcode == "sub" else left * right
+            value = value + third[0] if third else value
+            try:
+                packed = struct.pack(form, value)
+            except OverflowError:
+                packed = struct.pack(form, math.copysign(math.inf, value))
+            result |= struct.unpack(bits, packed)[0] << 8 * at
         return result
 
     @staticmethod
