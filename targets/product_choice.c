@@ -1,11 +1,12 @@
 /* The rule of product_choice.h and the table made from it.  Each instruction is a row: who has it, for which elements,
- * and in which steps; a product takes the first row that fits. */
+ * in which steps, and how fast it is; a product takes the fastest row that fits. */
 #include "targets/product_choice.h"
 
 #include <stdio.h>
 
 /* flags: what the target must have besides.  by: the elements that the tensor core multiplies; f16 holds every 8-bit
- * float, f32 in tf32x3 is split in two. */
+ * float, f32 in tf32x3 is split in two.  rate: TFLOP/s of products of 4096^3 on an H200, as measured; of a
+ * generation that multiplies otherwise, in proportion to f16 on it. */
 struct product_row {
     enum ir_instruction instruction;
     unsigned flags;
@@ -14,33 +15,47 @@ struct product_row {
     int least, most;          /* compute capability, 10 * major + minor; most 0: no end */
     int m, n, k;
     enum ir_element by;
+    int rate;
 };
 /* wgmma counts m in warpgroups' rows; its n is the largest.  Elements of 8 bits may differ in sign or format. */
-#define MMA(flags, a, b, sum, precision, least, k, by)                                                                \
-    {IR_INSTRUCTION_MMA, flags, IR_##a, IR_##b, sum, IR_PRECISION_##precision, least, 0, 16, 8, k, IR_##by}
-#define FLOAT8(a, b)                                                                                                  \
-    MMA(TARGET_FP8, a, b, IR_F32, IEEE, 89, 32, a), MMA(TARGET_MMA_SYNC, a, b, IR_F32, IEEE, 80, 16, F16),            \
-        MMA(TARGET_MMA_SYNC, a, b, IR_F32, IEEE, 75, 8, F16)
+#define WGMMA(element, rate)                                                                                          \
+    {IR_INSTRUCTION_WGMMA, TARGET_WGMMA, element, element, IR_F32, IR_PRECISION_IEEE, 90, 90, 64, 256, 16, element,   \
+     rate}
+#define MMA_OF(flags, a, b, sum, precision, least, most, k, by, rate)                                                 \
+    {IR_INSTRUCTION_MMA, flags, IR_##a, IR_##b, sum, IR_PRECISION_##precision, least, most, 16, 8, k, IR_##by, rate}
+#define MMA(flags, a, b, sum, precision, least, k, by, rate)                                                          \
+    MMA_OF(flags, a, b, sum, precision, least, 0, k, by, rate)
+/* Tensor cores of 8.9 and from 12.0 on multiply 8-bit floats, twice as fast as f16.  In between ptxas makes f16 of them
+ * by a conversion whose rate binds.  as_f16: what is reached where a shift and a mask make it (e5m2), or seven
+ * instructions. */
+#define FLOAT8(a, b, as_f16)                                                                                          \
+    MMA_OF(TARGET_FP8, a, b, IR_F32, IEEE, 89, 89, 32, a, 840),                                                       \
+        MMA_OF(TARGET_FP8, a, b, IR_F32, IEEE, 120, 0, 32, a, 840),                                                   \
+        MMA_OF(TARGET_FP8, a, b, IR_F32, IEEE, 90, 119, 32, a, 333),                                                  \
+        MMA(TARGET_MMA_SYNC, a, b, IR_F32, IEEE, 80, 16, F16, as_f16),                                                \
+        MMA(TARGET_MMA_SYNC, a, b, IR_F32, IEEE, 75, 8, F16, as_f16 / 2)
 static const struct product_row rows[] = {
-    {IR_INSTRUCTION_WGMMA, TARGET_WGMMA, IR_BF16, IR_BF16, IR_F32, IR_PRECISION_IEEE, 90, 90, 64, 256, 16, IR_BF16},
-    {IR_INSTRUCTION_WGMMA, TARGET_WGMMA, IR_F16, IR_F16, IR_F32, IR_PRECISION_IEEE, 90, 90, 64, 256, 16, IR_F16},
-    MMA(TARGET_BF16, BF16, BF16, IR_F32, IEEE, 80, 16, BF16),
-    MMA(TARGET_BF16, BF16, BF16, IR_F32, IEEE, 80, 8, BF16),
-    MMA(TARGET_MMA_SYNC, F16, F16, IR_F32, IEEE, 80, 16, F16),
-    MMA(TARGET_MMA_SYNC, F16, F16, IR_F32, IEEE, 75, 8, F16),
-    MMA(TARGET_BF16, F32, F32, IR_F32, TF32, 80, 8, F32),
-    MMA(TARGET_BF16, F32, F32, IR_F32, TF32X3, 80, 8, F32),
-    FLOAT8(F8E4M3, F8E4M3),
-    FLOAT8(F8E5M2, F8E5M2),
-    FLOAT8(F8E4M3, F8E5M2),
-    FLOAT8(F8E5M2, F8E4M3),
-    MMA(TARGET_BF16, I8, I8, IR_I32, IEEE, 80, 32, I8),
-    MMA(TARGET_BF16, I8, I8, IR_I32, IEEE, 80, 16, I8),
-    MMA(TARGET_BF16, U8, U8, IR_I32, IEEE, 80, 32, U8),
-    MMA(TARGET_BF16, U8, U8, IR_I32, IEEE, 80, 16, U8),
+    WGMMA(IR_BF16, 700),
+    WGMMA(IR_F16, 700),
+    MMA(TARGET_BF16, BF16, BF16, IR_F32, IEEE, 80, 16, BF16, 420),
+    MMA(TARGET_BF16, BF16, BF16, IR_F32, IEEE, 80, 8, BF16, 210),
+    MMA(TARGET_MMA_SYNC, F16, F16, IR_F32, IEEE, 80, 16, F16, 420),
+    MMA(TARGET_MMA_SYNC, F16, F16, IR_F32, IEEE, 75, 8, F16, 210),
+    MMA(TARGET_BF16, F32, F32, IR_F32, TF32, 80, 8, F32, 210),
+    MMA(TARGET_BF16, F32, F32, IR_F32, TF32X3, 80, 8, F32, 70),
+    FLOAT8(F8E4M3, F8E4M3, 265),
+    FLOAT8(F8E5M2, F8E5M2, 440),
+    FLOAT8(F8E4M3, F8E5M2, 265), /* not measured: as fast as the slower factor */
+    FLOAT8(F8E5M2, F8E4M3, 265),
+    MMA(TARGET_BF16, I8, I8, IR_I32, IEEE, 80, 32, I8, 840),
+    MMA(TARGET_BF16, I8, I8, IR_I32, IEEE, 80, 16, I8, 420),
+    MMA(TARGET_BF16, U8, U8, IR_I32, IEEE, 80, 32, U8, 840),
+    MMA(TARGET_BF16, U8, U8, IR_I32, IEEE, 80, 16, U8, 420),
 };
 #undef FLOAT8
 #undef MMA
+#undef MMA_OF
+#undef WGMMA
 enum { ROWS = sizeof rows / sizeof *rows };
 
 struct product product_of(const struct ir_operation *dot)
@@ -113,24 +128,27 @@ static const struct target_row *first_target(const struct product *product)
     return NULL;
 }
 
-/* Rows stand from the strongest instruction to the weakest, those of one instruction from the largest step to the
- * least, so that the last one passed over is nearest to fitting. */
+/* Rows of one instruction and elements stand from the largest step to the least, so that the last one passed over is
+ * nearest to fitting. */
 struct product_choice product_choice_of(const struct target_row *target, const struct product *product)
 {
     struct product_choice choice = { .instruction = IR_INSTRUCTION_FMA, .missed = IR_INSTRUCTION_FMA };
     enum ir_instruction strongest = IR_INSTRUCTION_FMA;
     const struct product_row *passed[IR_INSTRUCTION_COUNT] = { NULL };
-    for (int i = 0; i < ROWS && choice.instruction == IR_INSTRUCTION_FMA; i++) {
+    int rate = 0;
+    for (int i = 0; i < ROWS; i++) {
         if (!on_target(&rows[i], target))
             continue;
         if (rows[i].instruction > strongest)
             strongest = rows[i].instruction;
         if (!has_types(&rows[i], product))
             continue;
-        if (find_obstacles(&rows[i], product))
+        if (find_obstacles(&rows[i], product)) {
             passed[rows[i].instruction] = &rows[i];
-        else
+        } else if (rows[i].rate > rate) {
             choice.instruction = rows[i].instruction;
+            rate = rows[i].rate;
+        }
     }
     note_missed(&choice, product, passed);
     if (choice.obstacles == 0 && choice.instruction < strongest) {
@@ -181,11 +199,15 @@ void product_explain(struct buffer *out, const struct product *product, const st
 struct product_shape product_shape(const struct target_row *target, const struct product *product,
                                    enum ir_instruction instruction)
 {
+    struct product_shape shape = { 1, 1, 1, product->a };
+    int rate = 0;
     for (int i = 0; i < ROWS; i++)
-        if (rows[i].instruction == instruction && on_target(&rows[i], target) && has_types(&rows[i], product) &&
-            !(find_obstacles(&rows[i], product) & PRODUCT_K))
-            return (struct product_shape){ rows[i].m, rows[i].n, rows[i].k, rows[i].by };
-    return (struct product_shape){ 1, 1, 1, product->a };
+        if (rows[i].instruction == instruction && rows[i].rate > rate && on_target(&rows[i], target) &&
+            has_types(&rows[i], product) && !(find_obstacles(&rows[i], product) & PRODUCT_K)) {
+            shape = (struct product_shape){ rows[i].m, rows[i].n, rows[i].k, rows[i].by };
+            rate = rows[i].rate;
+        }
+    return shape;
 }
 
 /* ldmatrix moves rows of 16 bytes along k, and transposes units of 16 bits; wgmma reads 16-bit factors either way. */

@@ -233,3 +233,16 @@ END
     "$TILECC" -w -arch=sm_80 --emit=ptx wide.tile
     for kernel in offset until; do grep -q 'ld\.global[a-z.]*\.[bu]16' wide_$kernel.0.sm_80.ptx; done
 }
+
+@test "8-bit floats are multiplied the fastest way that the architecture has: as they are, or as f16" {
+    table() { "$TILECC" --print-products -arch="$1" | awk -v factors="$2" '$2 == factors { print $4, $5 }'; }
+    for arch in sm_89 sm_120a; do # tensor cores of 8-bit floats
+        [ "$(table "$arch" f8e4m3)" = 'm16n8k32 r-' ]
+        [ "$(table "$arch" f8e5m2)" = 'm16n8k32 r-' ]
+    done
+    for arch in sm_90 sm_90a sm_100a sm_110f; do # ptxas converts: e5m2 is made f16 in fewer cycles
+        [ "$(table "$arch" f8e4m3)" = 'm16n8k32 r-' ]
+        [ "$(table "$arch" f8e5m2)" = 'm16n8k16 f16' ]
+    done
+    [ "$(table sm_80 f8e4m3)" = 'm16n8k16 f16' ]
+}
