@@ -128,7 +128,8 @@ static void narrow_gather(struct narrowing *n, struct ir_operation *op)
     if (!ir_access_of(op, &access) || !access.place)
         return;
     for (int d = 0; d < access.rank; d++) {
-        if (access.place[d] != IR_GATHER || !is_index(op->operands[d + 1]) || !fits(n, op->operands[d + 1]))
+        if (access.place[d] != IR_GATHER || !is_index(op->operands[d + 1]) || !fits(n, op->operands[d + 1]) ||
+            !pass_fuel(n->context))
             continue;
         struct ir_builder builder = rewrite_before(op);
         ir_set_operand(op, d + 1, as_narrow(n, &builder, op->operands[d + 1]));
