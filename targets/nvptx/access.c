@@ -116,15 +116,19 @@ static void lower_load(struct lowering *l, struct ir_operation *operation) {
 
 static void store_all(struct lowering *l, const struct reach *reach, struct layout_vector vector, LLVMValueRef leader) {
     int count = value_registers(reach->type);
-    const struct ir_value *mask = reach->access.mask;
+    const struct ir_value *mask = PLANTED(nvptx_store_ignores_mask) ? NULL : reach->access.mask;
     const char *cache = cache_word(l->operation, false, NULL);
+    if (vector.size == 1 && access_text_applies(reach)) {
+        access_text_store(l, reach, &reach->vector, cache, leader, mask);
+        return;
+    }
     for (int reg = 0; reg < count; reg++) {
         if (reg & vector.register_mask) continue;
         LLVMValueRef values[16];
         int64_t offset;
         LLVMValueRef address = reach_address(l, reach, reg, &offset);
         LLVMValueRef predicate = reach_both(l, leader, reach_inside(l, reach, reg));
-        if (mask && !PLANTED(nvptx_store_ignores_mask))
+        if (mask)
             predicate = reach_both(l, predicate, value_register(l, mask, reg));
         for (int i = 0; i < vector.size; i++)
             values[i] =

@@ -18,9 +18,9 @@ LLVMValueRef coordinate_formula(struct lowering *l, const struct layout_formula 
         if (field->input != LAYOUT_LANE && field->input != LAYOUT_WARP) continue;
         LLVMValueRef part = position_part(l, field->input);
         uint32_t mask = (uint32_t)((1ULL << field->count) - 1);
-        part = LLVMBuildLShr(b, part, value_i32(l, field->bit), "");
+        if (field->bit) part = LLVMBuildLShr(b, part, value_i32(l, field->bit), "");
         part = LLVMBuildAnd(b, part, value_i32(l, mask), "");
-        part = LLVMBuildMul(b, part, value_i32(l, field->multiplier), "");
+        part = value_product(l, part, value_i32(l, field->multiplier));
         if (!sum) sum = part;
         else sum = formula->fields_disjoint ? LLVMBuildAdd(b, sum, part, "") : LLVMBuildXor(b, sum, part, "");
     }
@@ -75,9 +75,9 @@ LLVMValueRef coordinate_register(struct lowering *l, const struct layout *layout
     layout_thread_formula(layout, dimension, &formula);
     int atom_part, repeat_part;
     layout_register_parts(layout, reg, dimension, &atom_part, &repeat_part);
-    if (formula.register_disjoint) return LLVMBuildAdd(l->builder, thread, value_i32(l, atom_part + repeat_part), "");
+    if (formula.register_disjoint) return value_sum(l, thread, value_i32(l, atom_part + repeat_part));
     LLVMValueRef value = LLVMBuildXor(l->builder, thread, value_i32(l, atom_part), "");
-    value = LLVMBuildAdd(l->builder, value, value_i32(l, repeat_part), "");
+    value = value_sum(l, value, value_i32(l, repeat_part));
     if (formula.group_multiplier)
         value = LLVMBuildAdd(l->builder, value, cached(l, layout, dimension + LAYOUT_RANK), "");
     return value;

@@ -13,7 +13,7 @@ struct copy {
     const struct layout *layout, *shared;   /* of the registers that stand for what a thread moves; of the buffer */
     int vector, bytes;                      /* elements of one move; bytes of an element */
     struct layout_formula formula;
-    LLVMValueRef start;
+    LLVMValueRef thread, start;             /* elements: the thread's part of a place; bytes: of element 0 */
 };
 
 /* Rows of the buffer's contiguous dimension, vectors of up to 16 bytes. */
@@ -51,6 +51,7 @@ static void plan_copy(struct lowering *l, const struct ir_operation *operation, 
     copy->vector = memory.register_mask == copy->reach.vector.register_mask ? memory.size : 1;
     copy->start = buffer_start(l, access.buffer);
     layout_memory_formula(copy->layout, copy->shared, &copy->formula);
+    copy->thread = coordinate_formula(l, &copy->formula);
 }
 
 /* Address in shared memory of a register's element: *constant is to be added. */
@@ -63,7 +64,7 @@ static LLVMValueRef shared_place(struct lowering *l, const struct copy *copy, in
         seen |= copy->formula.field[i].multiplier * ((UINT32_C(1) << copy->formula.field[i].count) - 1);
     uint32_t swizzle = (uint32_t)atom_part & seen;
     *constant = ((int64_t)((uint32_t)atom_part & ~seen) + repeat_part) * copy->bytes;
-    LLVMValueRef place = coordinate_formula(l, &copy->formula);
+    LLVMValueRef place = copy->thread;
     if (swizzle) place = LLVMBuildXor(b, place, value_i32(l, swizzle), "");
     if (copy->formula.group_multiplier) {
         LLVMValueRef group = LLVMBuildUDiv(b, l->warp, value_i32(l, copy->formula.group_warps), "");

@@ -97,8 +97,9 @@ const char *fragment_load_text(struct lowering *l, const struct fragment *f, int
 /* Elements, element 0 lowest, as one word. */
 static LLVMValueRef pack(struct lowering *l, const struct fragment *f, const LLVMValueRef *values) {
     LLVMBuilderRef b = l->builder;
-    LLVMValueRef word = NULL;
     int bits = 8 * value_bytes(f->element);
+    LLVMValueRef word = f->word_bits == 1 && bits == 16 ? value_whole(l, values[0], values[1]) : NULL;
+    if (word) return word;
     for (int i = 0; i < 1 << f->word_bits; i++) {
         LLVMValueRef part = LLVMBuildZExt(b, value_to_bits(l, f->element, values[i]), l->i32, "");
         if (i) part = LLVMBuildShl(b, part, value_i32(l, i * bits), "");
@@ -108,7 +109,7 @@ static LLVMValueRef pack(struct lowering *l, const struct fragment *f, const LLV
 }
 
 static LLVMValueRef shared_at(struct lowering *l, LLVMValueRef address, int64_t constant) {
-    LLVMValueRef sum = LLVMBuildAdd(l->builder, address, value_i32(l, constant), "");
+    LLVMValueRef sum = value_sum(l, address, value_i32(l, constant));
     return LLVMBuildIntToPtr(l->builder, sum, l->shared_pointer, "");
 }
 

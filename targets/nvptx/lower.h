@@ -99,6 +99,12 @@ LLVMValueRef value_i1(const struct lowering *l, bool truth);
 /* To and from an integer of the element's width in memory (bool: i8). */
 LLVMValueRef value_to_bits(struct lowering *l, enum ir_element element, LLVMValueRef value);
 LLVMValueRef value_from_bits(struct lowering *l, enum ir_element element, LLVMValueRef bits);
+/* a + b (a NULL: b), a * b, a - number: no instruction for what adds 0 or multiplies by 1. */
+LLVMValueRef value_sum(struct lowering *l, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef value_product(struct lowering *l, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef value_without(struct lowering *l, LLVMValueRef a, int64_t number);
+/* The word of 32 bits that two values of 16 were taken from as its halves; NULL: there is none. */
+LLVMValueRef value_whole(struct lowering *l, LLVMValueRef low, LLVMValueRef high);
 /* An integer scalar as i64 (sign by its element). */
 LLVMValueRef value_wide(struct lowering *l, enum ir_element element, LLVMValueRef value);
 LLVMValueRef value_intrinsic(struct lowering *l, const char *name, LLVMTypeRef overload, LLVMValueRef *arguments,

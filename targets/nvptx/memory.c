@@ -23,6 +23,8 @@ void memory_pack(struct lowering *l, enum ir_element element, struct memory_shap
     LLVMTypeRef type = memory_word_type(l, shape);
     int bits = 8 * shape.unit / shape.each;
     for (int w = 0; w < shape.words; w++) {
+        words[w] = shape.unit == 4 && shape.each == 2 ? value_whole(l, values[2 * w], values[2 * w + 1]) : NULL;
+        if (words[w]) continue;
         LLVMValueRef word = NULL;
         for (int i = 0; i < shape.each; i++) {
             LLVMValueRef part = value_to_bits(l, element, values[w * shape.each + i]);

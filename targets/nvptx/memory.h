@@ -63,4 +63,7 @@ bool access_text_applies(const struct reach *reach);
 /* Reads all registers; words[] gets them as reads of the vectors `as` would leave them. */
 void access_text_load(struct lowering *l, const struct reach *reach, const struct layout_vector *as, const char *cache,
                       LLVMValueRef *words);
+/* Writes all registers, in the order of the vectors `as`, where `leader` (NULL: true) and the mask (or NULL) say so. */
+void access_text_store(struct lowering *l, const struct reach *reach, const struct layout_vector *as, const char *cache,
+                       LLVMValueRef leader, const struct ir_value *mask);
 #endif

@@ -66,10 +66,10 @@ static void plan_address(struct lowering *l, struct reach *reach) {
     LLVMValueRef bytes = value_i64(l, value_bytes(reach->element));
     for (int d = 0; d < reach->access.rank; d++) {
         if (reach->access.place[d] == IR_GATHER) continue;
-        offset = LLVMBuildAdd(b, offset, LLVMBuildMul(b, index_scalar(l, reach, d), view->stride[d], ""), "");
+        offset = value_sum(l, offset, value_product(l, index_scalar(l, reach, d), view->stride[d]));
         if (reach->access.place[d] == IR_POINT || !separable(reach, d)) continue;
         LLVMValueRef part = coordinate_thread(l, reach->type->layout, reach->tile_dimension[d]);
-        part = LLVMBuildMul(b, LLVMBuildZExt(b, part, l->i64, ""), view->stride[d], "");
+        part = value_product(l, LLVMBuildZExt(b, part, l->i64, ""), view->stride[d]);
         if (PLANTED(nvptx_offset_of_32_bits)) part = LLVMBuildAnd(b, part, value_i64(l, UINT32_MAX), "");
         thread = thread ? LLVMBuildAdd(b, thread, part, "") : part;
     }
@@ -274,7 +274,7 @@ LLVMValueRef reach_inside(struct lowering *l, const struct reach *reach, int reg
                 LLVMValueRef left = LLVMBuildSub(b, reach->limit[d], thread, "");
                 test = LLVMBuildICmp(b, LLVMIntSGT, left, value_i32(l, number), "");
             } else { /* a vector each: the uniform datapath subtracts */
-                LLVMValueRef left = LLVMBuildSub(b, reach->limit[d], value_i32(l, number), "");
+                LLVMValueRef left = value_without(l, reach->limit[d], number);
                 test = LLVMBuildICmp(b, LLVMIntSLT, thread, left, "");
             }
         } else {

@@ -20,6 +20,7 @@ int64_t shared_scratch(struct lowering *l, const struct ir_operation *operation,
 LLVMValueRef shared_address(struct lowering *l, int64_t offset, LLVMValueRef bytes) {
     LLVMValueRef address = l->shared, constant = value_i32(l, offset);
     if (bytes) address = LLVMBuildGEP2(l->builder, l->i8, address, &bytes, 1, "");
+    if (!offset) return address;
     return LLVMBuildInBoundsGEP2(l->builder, l->i8, address, &constant, 1, "");
 }
 
@@ -48,13 +49,23 @@ static LLVMTypeRef elements_type(struct lowering *l, enum ir_element element, in
     return LLVMVectorType(LLVMIntTypeInContext(l->context, (unsigned)(8 * value_bytes(element))), (unsigned)count);
 }
 
+/* Whether each two neighbours are what a word was taken apart to. */
+static bool halves_of_words(struct lowering *l, enum ir_element element, const LLVMValueRef *values, int count) {
+    bool all = value_bytes(element) == 2 && count % 2 == 0;
+    for (int i = 0; i < count && all; i += 2) all = value_whole(l, values[i], values[i + 1]) != NULL;
+    return all;
+}
+
 void shared_store_vector(struct lowering *l, enum ir_element element, const LLVMValueRef *values, int count,
                          LLVMValueRef address) {
     LLVMBuilderRef b = l->builder;
-    int bytes = value_bytes(element) * count;
-    LLVMValueRef vector = LLVMGetPoison(elements_type(l, element, count));
-    for (int i = 0; i < count; i++)
-        vector = LLVMBuildInsertElement(b, vector, value_to_bits(l, element, values[i]), value_i32(l, i), "");
+    int bytes = value_bytes(element) * count, each = halves_of_words(l, element, values, count) ? 2 : 1;
+    LLVMValueRef vector = LLVMGetPoison(each > 1 ? LLVMVectorType(l->i32, (unsigned)count / 2)
+                                                 : elements_type(l, element, count));
+    for (int i = 0; i < count; i += each) {
+        LLVMValueRef part = each > 1 ? value_whole(l, values[i], values[i + 1]) : value_to_bits(l, element, values[i]);
+        vector = LLVMBuildInsertElement(b, vector, part, value_i32(l, i / each), "");
+    }
     LLVMValueRef store = LLVMBuildStore(b, LLVMBuildBitCast(b, vector, vector_type(l, bytes), ""), address);
     LLVMSetAlignment(store, (unsigned)bytes);
 }
@@ -69,9 +80,11 @@ void shared_load_vector(struct lowering *l, enum ir_element element, LLVMValueRe
     LLVMValueRef load = LLVMBuildLoad2(b, vector_type(l, bytes), address, "");
     LLVMSetAlignment(load, (unsigned)bytes);
     if (each == 1) load = LLVMBuildBitCast(b, load, loaded, "");
+    LLVMValueRef word = load;
     for (int i = 0; i < count; i++) {
-        bool single = LLVMGetTypeKind(loaded) != LLVMVectorTypeKind;
-        LLVMValueRef part = single ? load : LLVMBuildExtractElement(b, load, value_i32(l, i / each), "");
+        if (i % each == 0 && LLVMGetTypeKind(loaded) == LLVMVectorTypeKind)
+            word = LLVMBuildExtractElement(b, load, value_i32(l, i / each), "");
+        LLVMValueRef part = word;
         if (i % each) part = LLVMBuildLShr(b, part, value_i32(l, 8 * size * (i % each)), "");
         values[i] = value_from_bits(l, element, each > 1 ? LLVMBuildTrunc(b, part, narrow, "") : part);
     }

@@ -87,6 +87,41 @@ LLVMValueRef value_from_bits(struct lowering *l, enum ir_element element, LLVMVa
     return bits;
 }
 
+static bool is_number(LLVMValueRef value, unsigned long long number) {
+    return LLVMIsAConstantInt(value) && LLVMGetIntTypeWidth(LLVMTypeOf(value)) <= 64 &&
+           LLVMConstIntGetZExtValue(value) == number;
+}
+
+LLVMValueRef value_sum(struct lowering *l, LLVMValueRef a, LLVMValueRef b) {
+    if (!a || is_number(a, 0)) return b;
+    return is_number(b, 0) ? a : LLVMBuildAdd(l->builder, a, b, "");
+}
+
+LLVMValueRef value_product(struct lowering *l, LLVMValueRef a, LLVMValueRef b) {
+    if (is_number(a, 1)) return b;
+    return is_number(b, 1) ? a : LLVMBuildMul(l->builder, a, b, "");
+}
+
+LLVMValueRef value_without(struct lowering *l, LLVMValueRef a, int64_t number) {
+    if (number == 0) return a;
+    return LLVMBuildSub(l->builder, a, LLVMConstInt(LLVMTypeOf(a), (unsigned long long)number, true), "");
+}
+
+/* The word that the value is the low or high half of; NULL: of none. */
+static LLVMValueRef half_of(struct lowering *l, LLVMValueRef value, bool high) {
+    if (LLVMIsABitCastInst(value)) value = LLVMGetOperand(value, 0);
+    if (!LLVMIsATruncInst(value) || LLVMTypeOf(value) != l->i16) return NULL;
+    value = LLVMGetOperand(value, 0);
+    if (LLVMTypeOf(value) != l->i32 || !high) return LLVMTypeOf(value) == l->i32 ? value : NULL;
+    bool shifted = LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == LLVMLShr;
+    return shifted && is_number(LLVMGetOperand(value, 1), 16) ? LLVMGetOperand(value, 0) : NULL;
+}
+
+LLVMValueRef value_whole(struct lowering *l, LLVMValueRef low, LLVMValueRef high) {
+    LLVMValueRef word = half_of(l, low, false);
+    return word && word == half_of(l, high, true) ? word : NULL;
+}
+
 LLVMValueRef value_wide(struct lowering *l, enum ir_element element, LLVMValueRef value) {
     int bits = ir_element_info[element].bits;
     if (element == IR_BOOL) return LLVMBuildZExt(l->builder, value, l->i64, "");
