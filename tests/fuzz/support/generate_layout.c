@@ -6,7 +6,8 @@
  * Extents have odd factors, which lie in registers or across groups of warps, and lanes, warps and groups hold copies.
  * Columns of layouts are single bits, as in all that passes make, or mixed; where tiles are reduced, single bits.
  * Numbers are small integers; sums of them are exact, and what is not exact in a narrow element is its greatest or
- * least. */
+ * least.  Views are aligned, so that elements that lie together move as vectors; where rows begin anywhere, they must
+ * not.  Masks are the tile's own elements compared. */
 #include "generate_layout.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@
 enum { MOST_RANK = 3, MOST_REGISTERS = 64, MOST_VIEWS = 6, TRIES = 200 };
 
 struct shape { int rank, extent[LAYOUT_RANK]; };
-struct view { struct shape shape; bool output; int64_t stride[MOST_RANK]; };
+struct view { struct shape shape; bool output, odd; int64_t stride[MOST_RANK]; }; /* odd: rows begin anywhere */
 struct layout_program {
     struct random random;
     struct arena *arena;
@@ -54,6 +55,13 @@ static int random_columns(struct layout_program *p, const struct shape *shape, b
         columns[i] = columns[j];
         columns[j] = swap;
     }
+    if (bits > 8 && chance(p, 40)) /* elements that lie together go to registers, which come last: vectors */
+        for (int at = 0; at < bits - 2; at++)
+            for (int low = 0; low < 2; low++)
+                if (columns[at] == UINT32_C(1) << low) {
+                    columns[at] = columns[bits - 2 + low];
+                    columns[bits - 2 + low] = UINT32_C(1) << low;
+                }
     for (int i = plain || bits < 2 ? 0 : random_below(&p->random, 5); i > 0; i--) {
         int to = random_below(&p->random, bits), from = random_below(&p->random, bits);
         if (to != from)
@@ -137,24 +145,29 @@ static int add_view(struct layout_program *p, const struct shape *shape, bool ou
 {
     struct view *view = &p->views[p->view_count];
     int64_t stride = 1;
-    *view = (struct view){.shape = *shape, .output = output};
+    *view = (struct view){.shape = *shape, .output = output, .odd = chance(p, 25)};
     for (int d = shape->rank - 1; d >= 0; d--) {
         view->stride[d] = stride;
-        stride *= d == shape->rank - 1 ? (shape->extent[d] + 7) / 8 * 8 + 8 * random_below(&p->random, 2)
-                                       : shape->extent[d];
+        int64_t row = (shape->extent[d] + 7) / 8 * 8 + 8 * random_below(&p->random, 2);
+        stride *= d < shape->rank - 1 ? shape->extent[d] : view->odd ? row + random_below(&p->random, 8) : row;
         if (!output && chance(p, 40))
             view->shape.extent[d] = random_between(&p->random, 1, shape->extent[d]);
     }
     return p->view_count++;
 }
 
-static int load(struct layout_program *p, int view)
+/* mask: the elements alone that are greater in the value that there is */
+static int load(struct layout_program *p, int view, bool mask)
 {
     int n = p->next++;
     buffer_printf(&p->body, "%%o%d = constant value(%d%s) : %s\n", n, chance(p, 60) ? 0 : 3, p->real ? ".0" : "",
                   p->element);
-    buffer_printf(&p->body, "%%v%d = load %%x%d[%s], %%o%d : %s\n", n, view, place(p, &p->shape), n,
-                  type_text(p, p->element, &p->shape, p->layout));
+    if (mask)
+        buffer_printf(&p->body, "%%f%d = splat %%o%d : %s\n%%m%d = compare predicate(gt) %%v%d, %%f%d : %s\n", n, n,
+                      type_text(p, p->element, &p->shape, p->layout), n, p->value, n,
+                      type_text(p, "bool", &p->shape, p->layout));
+    buffer_printf(&p->body, "%%v%d = load %%x%d[%s], %%%s%d%s : %s\n", n, view, place(p, &p->shape), mask ? "f" : "o",
+                  n, mask ? arena_printf(p->arena, ", %%m%d", n) : "", type_text(p, p->element, &p->shape, p->layout));
     return n;
 }
 
@@ -382,9 +395,9 @@ static void put_view(struct layout_program *p, struct buffer *out, int index, st
     buffer_printf(parameters, "], %s> {", view->output ? "inout" : "in");
     if (index % 2 == 0) { /* vectors */
         buffer_puts(parameters, "align(16), ");
-        for (int d = 0; d < rank - 1; d++)
+        for (int d = 0; d < rank - 1 && !view->odd; d++)
             buffer_printf(parameters, "%s8", d ? ", " : "stride_multiple(");
-        buffer_puts(parameters, rank > 1 ? ", 0), " : "");
+        buffer_puts(parameters, rank > 1 && !view->odd ? ", 0), " : "");
     }
     buffer_puts(parameters, "limit(2147483648), restrict}");
 }
@@ -402,7 +415,9 @@ void fuzz_generate_layout(struct buffer *out, uint64_t seed)
     } while (!p->layout);
     const struct shape first = p->shape;
     int input = add_view(p, &p->shape, false);
-    p->value = load(p, input);
+    p->value = load(p, input, false);
+    if (chance(p, 30))
+        combine(p, load(p, input, true));
     for (int i = random_between(&p->random, 2, 6); i > 0; i--) {
         int dice = random_below(&p->random, 100);
         if (dice < 40)
@@ -416,7 +431,7 @@ void fuzz_generate_layout(struct buffer *out, uint64_t seed)
         else if (dice < 92)
             extract(p);
         else if (memcmp(&first, &p->shape, sizeof first) == 0)
-            combine(p, load(p, input));
+            combine(p, load(p, input, chance(p, 50)));
     }
     store(p, p->value, &p->shape);
     buffer_printf(out, "// seed %llu\n// grid 1\n", (unsigned long long)seed);
