@@ -21,13 +21,20 @@
 
 enum { BLOCKS = 2 };
 
-/* Whether all blocks of a cluster along the dimension bring the same by this copy, and can share it out. */
-static bool may_share(const struct ir_operation *copy, int dimension)
+/* Whether all blocks of a cluster along the dimension bring the same by this copy. */
+static bool is_the_same(const struct ir_operation *copy, int dimension)
 {
     for (int i = 1; i + 1 < copy->operand_count; i++)
         if (outline_direction(copy->operands[i], dimension) != 0)
             return false;
-    return tensor_map_shared_rows(copy->operands[copy->operand_count - 1]->type, BLOCKS) > 0;
+    return true;
+}
+
+/* And can share it out. */
+static bool may_share(const struct ir_operation *copy, int dimension)
+{
+    return is_the_same(copy, dimension) &&
+           tensor_map_shared_rows(copy->operands[copy->operand_count - 1]->type, BLOCKS) > 0;
 }
 
 bool outline_is_shared(const struct outline *o, const struct ir_operation *copy)
@@ -64,6 +71,26 @@ static int64_t saved_along(const struct outline *o, int dimension)
         }
     }
     return saved;
+}
+
+/* What is in the way where nothing is saved along any dimension. */
+static const char *why_nothing_saved(const struct outline *o)
+{
+    bool same = false, unlike = false;
+    for (int d = 0; d < o->function->grid_rank; d++) {
+        bool same_here = false, unlike_here = false;
+        for (int c = 0; c < o->channels.count; c++) {
+            const struct channel *channel = &o->channels.data[c];
+            unlike_here |= !runs_alike(channel->wait, d);
+            for (int i = 0; i < channel->copies.count; i++)
+                same_here |= is_the_same(channel->copies.data[i], d);
+        }
+        same |= same_here;
+        unlike |= same_here && unlike_here;
+    }
+    return unlike ? "loops or branches of neighbouring programs that read the same depend on their places"
+           : same ? "what neighbouring programs both read has no rows to share out"
+                  : "no two neighbouring programs read the same";
 }
 
 struct effects { const struct ir_operation *write; bool collides; };
@@ -108,7 +135,7 @@ static const char *choose(struct outline *o)
         }
     }
     if (most == 0)
-        return "no two neighbouring programs read the same";
+        return why_nothing_saved(o);
     o->cluster = BLOCKS;
     return NULL;
 }

@@ -168,6 +168,19 @@ END
     gives_settle 'cluster = 4 has no effect here: clusters have 2 blocks'
     sed -i 's/= 4)/= 2, persistent: bool = false)/' k.tile
     gives_settle 'cluster = 2 has no effect here: its blocks do not walk over programs'
+    product "$slice" ', lim: in i32[L], low: in i32[L]'
+    sed -i 's/^{/    tune(cluster: {2} = 2, persistent: {true} = true)\n{/; s/0\.\.K/0..min(K, m*64)/' k.tile # another number of turns down the column, where b is shared
+    lacks sm_90a specialise 'has no effect here'                               # but not along the row
+    sed -i 's/m\*64)/m*64 + n*64)/' k.tile
+    gives_settle 'cluster = 2 has no effect here: loops or branches of neighbouring programs that read the same depend on their places'
+    sed -i 's/m\*64 + n\*64)/i64(lim[m]))/' k.tile # what is loaded is the same for neighbours that load it from one place
+    lacks sm_90a specialise 'has no effect here'
+    gives sm_90a specialise 'two blocks bring this together: neighbours along grid dimension 1'
+    sed -i 's/lim\[m\]/lim[m] + low[n]/' k.tile
+    gives_settle 'cluster = 2 has no effect here: loops or branches of neighbouring programs that read the same depend on their places'
+    product "$slice"
+    sed -i 's/^{/    tune(cluster: {2} = 2, persistent: {true} = true)\n{/; s/m: cdiv(M, 64), n: cdiv(N, 64)/m: cdiv(M, 64)/; s/n\*64/m*64/g' k.tile
+    gives_settle 'cluster = 2 has no effect here: no two neighbouring programs read the same'
 }
 
 @test "why fragments are not read an iteration ahead" {
