@@ -183,7 +183,9 @@ bool pass_assign_layouts(struct ir_function *function, struct pass_context *cont
     for (int i = a.cheap.count - 1; i >= 0; i--)
         if (!rewrite_is_used(a.cheap.data[i]))
             ir_remove(a.cheap.data[i]);
-    if (asked > 0 && asked != function->warps)
+    if (asked > 0 && asked != function->warps && context->idle && context->idle->counts_consumers)
+        pass_idle_knob(context, function->at, "consumers", asked / 4, "the tiles go to %d warps", function->warps);
+    else if (asked > 0 && asked != function->warps)
         pass_idle_knob(context, function->at, "warps", asked, "the tiles go to %d", function->warps);
     else
         pass_remark(context, function->at, "a program has %d warp%s", function->warps, function->warps == 1 ? "" : "s");

@@ -21,7 +21,12 @@ struct idle_knob {
     const char *name, *text, *instance;  /* "raster", "raster = 8 has no effect here: ...", as pass_context.instance */
     const struct target_row *target;
 };
-struct idle_knobs { struct arena *arena; struct idle_knob *data; int count, capacity; };
+struct idle_knobs {
+    struct arena *arena;
+    struct idle_knob *data;
+    int count, capacity;
+    bool counts_consumers;               /* the function's warps were told as `consumers`, groups of four */
+};
 
 struct pass_context {
     struct arena *arena;                 /* emptied after the pass */

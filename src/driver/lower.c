@@ -82,11 +82,17 @@ static struct ir_function *math_function(void *context, struct ir_module *module
     return front_math_function(context, module, function, element);
 }
 
+/* A knob that the instance has a value for, or NULL. */
+static const struct kernel_knob *find_knob(const struct kernel_variant *variant, const char *name) {
+    for (int i = 0; i < variant->knobs.count; i++)
+        if (strcmp(variant->knobs.data[i].name, name) == 0) return &variant->knobs.data[i];
+    return NULL;
+}
+
 /* Whether -D or a --spec sets the knob of the instance. */
 static bool is_asked(const struct kernel_variant *variant, const char *name) {
-    for (int i = 0; i < variant->knobs.count; i++)
-        if (strcmp(variant->knobs.data[i].name, name) == 0) return variant->knobs.data[i].asked;
-    return false;
+    const struct kernel_knob *knob = find_knob(variant, name);
+    return knob && knob->asked;
 }
 
 static bool is_idle_in(const struct idle_knobs *idle, const struct idle_knob *knob, const char *instance) {
@@ -187,6 +193,7 @@ bool lower_module(struct compilation *compilation) {
         struct kernel_entry *entry = &compilation->module->entries.data[i];
         for (int k = 0; k < entry->variants.count; k++) {
             struct kernel_variant *variant = &entry->variants.data[k];
+            idle.counts_consumers = find_knob(variant, "consumers") && !find_knob(variant, "warps");
             ok = lower_function(compilation, variant->function, &target_rows[variant->target], variant->label,
                                 &idle) && ok;
             if (ok && target_rows[variant->target].kind != TARGET_CPU)

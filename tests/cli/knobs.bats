@@ -72,6 +72,9 @@ header() { tilecc --emit=tir --passes=dce "$@" k.tile -o - | grep '^kernel'; }
     lacks "cluster = 1"
     expect 0 tilecc -arch=cpu --emit=tir -D cluster=2 -o all.tir k.tile
     lacks "no effect"
+    expect 0 tilecc -arch=sm_90a -S -D consumers=3 k.tile # three groups: no power of two
+    contains "warning: consumers = 3 has no effect here: the tiles go to 8 warps"
+    lacks "warps = "
 }
 
 @test "a knob that some instances take is no warning, and one for another kernel or architecture alone is" {
