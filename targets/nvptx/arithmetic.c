@@ -308,6 +308,17 @@ static LLVMValueRef compute_here(struct lowering *l, enum ir_element element, LL
     return value_from_bits(l, element, ptx_text(l, "", constraints, LLVMTypeOf(bits), &bits, 1, true));
 }
 
+/* In f32, rounded two at a time: where the halves go on together they are a word already. */
+static void binary_bf16(struct lowering *l, const struct ir_operation *operation, bool nan, LLVMValueRef *out,
+                        int count) {
+    LLVMValueRef *wide = value_array(l, count);
+    for (int i = 0; i < count; i++)
+        wide[i] = float_binary(l, operation->opcode, IR_F32, nan,
+                               cast_to_f32(l, IR_BF16, value_register(l, operation->operands[0], i)),
+                               cast_to_f32(l, IR_BF16, value_register(l, operation->operands[1], i)));
+    cast_all(l, IR_F32, IR_BF16, wide, out, count);
+}
+
 void lower_arithmetic(struct lowering *l, struct ir_operation *operation) {
     struct ir_value *result = operation->results[0];
     enum ir_element element = result->type->element;
@@ -319,7 +330,9 @@ void lower_arithmetic(struct lowering *l, struct ir_operation *operation) {
         divide_all(l, operation, out, count);
         return;
     }
-    for (int i = 0; i < count; i++) {
+    bool pairs = element == IR_BF16 && operation->operand_count == 2;
+    if (pairs) binary_bf16(l, operation, nan, out, count);
+    for (int i = 0; i < count && !pairs; i++) {
         LLVMValueRef a[3] = {0};
         for (int o = 0; o < operation->operand_count && o < 3; o++) a[o] = value_register(l, operation->operands[o], i);
         if (operation->opcode == OP_SELECT) out[i] = LLVMBuildSelect(l->builder, a[0], a[1], a[2], "");

@@ -304,6 +304,12 @@ static bool cast_pairs(struct lowering *l, enum ir_element from, enum ir_element
     return true;
 }
 
+void cast_all(struct lowering *l, enum ir_element from, enum ir_element to, const LLVMValueRef *in, LLVMValueRef *out,
+              int count) {
+    if (cast_pairs(l, from, to, in, out, count)) return;
+    for (int i = 0; i < count; i++) out[i] = cast_value(l, from, to, in[i], IR_ROUND_RTNE, false);
+}
+
 static void cast_bits(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef in,
                       LLVMValueRef *out) {
     *out = from == to ? in : value_from_bits(l, to, value_to_bits(l, from, in));

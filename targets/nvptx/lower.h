@@ -229,6 +229,9 @@ LLVMValueRef arithmetic_combine(struct lowering *l, enum ir_reduce_kind kind, en
                                 LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef cast_value(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value,
                         enum ir_round round, bool saturate);
+/* Registers of a tile, to nearest even; two at a time where the target can. */
+void cast_all(struct lowering *l, enum ir_element from, enum ir_element to, const LLVMValueRef *in, LLVMValueRef *out,
+              int count);
 /* bf16 and fp8 bits, f16 → f32 register; other floats as they are. */
 LLVMValueRef cast_to_f32(struct lowering *l, enum ir_element from, LLVMValueRef value);
 
