@@ -319,17 +319,24 @@ static bool is_aliased(const struct kernel_entry *entry, int a, int b)
     return false;
 }
 
+static void put_words_around(struct buffer *out, const char *before, const char *parameter, const char *behind)
+{
+    buffer_puts(out, before);
+    header_put_parameter_name(out, parameter);
+    buffer_puts(out, behind);
+}
+
 /* Which views a written one may be, or may not meet. */
 static void put_alias_rules(struct buffer *out, const struct kernel_entry *entry, int index)
 {
     bool any = false;
     for (int p = 0; p < entry->parameters.count; p++)
         if (p != index && entry->parameters.data[p].kind == KERNEL_VIEW && is_aliased(entry, index, p))
-            buffer_printf(out, "; may be %s itself", entry->parameters.data[p].name);
+            put_words_around(out, "; may be ", entry->parameters.data[p].name, " itself");
     for (int p = 0; p < entry->parameters.count; p++) {
         if (p == index || entry->parameters.data[p].kind != KERNEL_VIEW || is_aliased(entry, index, p))
             continue;
-        buffer_printf(out, "%s%s", any ? ", " : "; may not overlap ", entry->parameters.data[p].name);
+        put_words_around(out, any ? ", " : "; may not overlap ", entry->parameters.data[p].name, "");
         any = true;
     }
     if (any)

@@ -142,18 +142,6 @@ bool plan_read(struct kernel_plan *plan) {
 
 /* ---- parameters ---- */
 
-static bool c_identifier_reserved(const char *name) {
-    static const char *const words[] = {
-        "auto",     "break",    "case",      "char",     "const",    "continue",  "default", "do",     "double",
-        "else",     "enum",     "extern",    "float",    "for",      "goto",      "if",      "int",    "long",
-        "register", "return",   "short",     "signed",   "sizeof",   "static",    "struct",  "switch", "typedef",
-        "union",    "unsigned", "void",      "volatile", "while",    "class",     "new",     "delete", "this",
-        "private",  "public",   "protected", "template", "operator", "namespace", "bool",    "true",   "false"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i], name) == 0) return true;
-    return false;
-}
-
 static bool describe_view(struct elaborator *e, const struct ast_parameter *p, const struct type *type,
                           struct kernel_parameter *out) {
     (void)type;
@@ -185,7 +173,6 @@ static bool describe_view(struct elaborator *e, const struct ast_parameter *p, c
 static bool describe_parameter(struct elaborator *e, struct front *front, const struct ast_parameter *p,
                                struct kernel_parameter *out) {
     *out = (struct kernel_parameter){.name = p->name.text, .at = p->at, .key = -1, .slot = -1};
-    if (c_identifier_reserved(out->name)) out->name = arena_printf(front->arena, "%s_", out->name);
     if (p->is_const) {
         front_report(e, DIAGNOSTIC_E0412, p->at, "a kernel's compile-time values stand in `< >`: `<%s: {...}>`",
                      p->name.text);
@@ -407,7 +394,7 @@ static void add_argument(struct entry_plan *plan, const struct row *row, struct 
     key->name_index = find_name(entry, name);
     if (key->name_index >= 0) return;
     key->parameter = entry->parameters.count;
-    struct kernel_parameter parameter = {.name = c_identifier_reserved(name) ? arena_printf(arena, "%s_", name) : name,
+    struct kernel_parameter parameter = {.name = name,
                                          .kind = KERNEL_KEY,
                                          .element = key->element == IR_BOOL ? IR_BOOL : IR_I32,
                                          .enumeration = key->enumeration,

@@ -212,6 +212,13 @@ END
     "$TILECC" -arch=cpu -Werror named.tile
     grep -q 'int32_t int32_t_,' named.h
     grep -q 'int32_t stream__,' named.h
+    grep -q 'int32_t int_,' named.h
+    echo 'kernel k(double: in f32[N], info: inout f32[N]) grid(i: N) { info[i] += double[i]; }' >words.tile
+    "$TILECC" -arch=cpu --emit=header -o - words.tile >words.h
+    grep -q '@param double_ ' words.h
+    grep -q '@param info_ .*may not overlap double_ ' words.h
+    run "$TILECC" --interpret='words_k([2], [3])' words.tile
+    [[ $output == *"extent 0 of info is 3"* ]]
     echo '#include "named.h"' >named.c
     ${CC:-cc} -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Werror -c named.c -o named_c.o
     ${CXX:-c++} -x c++ -std=c++11 -Wall -Wextra -Wpedantic -Wconversion -Werror -c named.c -o named_cpp.o
