@@ -285,7 +285,7 @@ static bool tile_item(struct elaborator *e, struct value base, const struct ast_
         front_report(e, DIAGNOSTIC_E0312, item->at, "a tile has no sub-views; take a constant part with `a +: B`");
         return false;
     }
-    if (!elaborate_integer(e, item->value, "an index into a tile", &start)) return false;
+    if (!elaborate_tile_index(e, item->value, &start)) return false;
     if (item->kind == INDEX_SLICE && !elaborate_extent(e, item->size, &size)) return false;
     if (start < 0 || start + size > type->extent[d]) {
         front_report(e, DIAGNOSTIC_E0312, item->at, "this part is outside the tile, whose extent %d is %lld", d,

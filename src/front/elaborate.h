@@ -174,6 +174,7 @@ struct value value_read(struct elaborator *e,
 /* Integer known while compiling; false: reported. */
 bool elaborate_integer(struct elaborator *e, const struct ast_expression *expression, const char *what,
                        wide_integer *result);
+bool elaborate_tile_index(struct elaborator *e, const struct ast_expression *expression, wide_integer *result);
 bool elaborate_extent(struct elaborator *e, const struct ast_expression *expression, int64_t *extent);
 
 /* n + c, n - c, c*n, n*c, which bind n where it stands alone nowhere: the name and its numbers; NULL: another. */

@@ -68,6 +68,12 @@ static bool looks_like_extent(const char *name) {
 
 static struct value global_value(struct elaborator *e, struct global *global, struct location at);
 
+static bool is_target(const struct ast_statement *assigned, const char *name) {
+    for (int i = 0; assigned && i < assigned->targets.count; i++)
+        if (assigned->targets.data[i]->kind == EXPRESSION_NAME && assigned->targets.data[i]->name == name) return true;
+    return false;
+}
+
 static struct value report_unknown(struct elaborator *e, const char *name, struct location at, bool is_type) {
     if (is_said(e, name, at)) return lost_value(e, at);
     struct global *kernel = declare_find_kernel(e->file, name);
@@ -96,6 +102,12 @@ static struct value report_unknown(struct elaborator *e, const char *name, struc
     struct diagnostic *d = front_report(
         e, DIAGNOSTIC_E0201, at, near ? "`%s` is not known; did you mean `%s`?" : "`%s` is not known", name, near);
     if (near) front_fixit(e, d, at, near);
+    else if (is_type)
+        front_note(e, d, at,
+                   "a type that arguments tell is named in `< >`: `fn f<%s>(...)`, `kernel k<%s: {f16, f32}>(...)`", name,
+                   name);
+    else if (is_target(e->assigned, name))
+        front_note(e, d, at, "a new variable is declared: `var %s = ...;`", name);
     else if (e->in_set)
         front_note(e, d, at,
                    "a set and its default are made of constants and of the names of `< >` and `const` before them");
@@ -383,6 +395,19 @@ static struct diagnostic *report_no_integer(struct elaborator *e, const struct a
     return front_report(e, DIAGNOSTIC_E0501, expression->at, "%s must be an integer known when compiling; `%s` is %s",
                         what, front_source(e, expression),
                         v.kind == VALUE_RUN || v.kind == VALUE_HOST ? "known only when running" : front_describe(e, v));
+}
+
+bool elaborate_tile_index(struct elaborator *e, const struct ast_expression *expression, wide_integer *result) {
+    struct value v = elaborate_value(e, expression);
+    if (v.kind == VALUE_INTEGER) {
+        *result = v.integer;
+        return true;
+    }
+    struct diagnostic *d = report_no_integer(e, expression, v, "an index into a tile");
+    if (v.kind == VALUE_RUN)
+        front_note(e, d, expression->at,
+                   "a view takes any index; the element n of a tile t of 8 is `sum(where(iota(8) == n, t, 0))`");
+    return false;
 }
 
 bool elaborate_integer(struct elaborator *e, const struct ast_expression *expression, const char *what,

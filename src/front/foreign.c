@@ -44,7 +44,7 @@ bool foreign_name(struct elaborator *e, const char *name, struct location at) {
         {"transpose", "trans", NULL},
         {"INFINITY", "inf", NULL},
         {"NAN", "nan", NULL},
-        {"printf", "print", NULL},
+        {"printf", NULL, "`print` is not there yet; write what you want to see into a view"},
         {"nullptr", "null", NULL},
         {"threadIdx", NULL,
          "threads belong to the compiler: write what one tile computes, with `iota(B)` for positions in it"},

@@ -133,7 +133,9 @@ static struct target find_target(struct elaborator *e, const struct ast_statemen
     if (expression->kind == EXPRESSION_NAME) {
         target.binding = scope_find(e, expression->name);
         if (!target.binding) {
+            e->assigned = s;
             struct value v = elaborate_name(e, expression->name, expression->at);
+            e->assigned = NULL;
             if (!value_is_error(v))
                 front_report(e, DIAGNOSTIC_E0209, expression->at, "`%s` is not a variable", expression->name);
         } else if (target.binding->value.kind == VALUE_VIEW) {
@@ -148,10 +150,14 @@ static struct target find_target(struct elaborator *e, const struct ast_statemen
     struct value v = elaborate(e, expression);
     e->assigned = NULL;
     if (v.kind == VALUE_PLACE) target.place = v;
-    else if (!value_is_error(v))
-        front_report(e, DIAGNOSTIC_E0606, expression->at,
-                     "only variables and places of views are assigned, and this is %s%s", front_describe(e, v),
-                     v.kind == VALUE_RUN && v.run->type->rank ? "; there is no assignment into a part of a tile" : "");
+    else if (!value_is_error(v)) {
+        struct diagnostic *d =
+            front_report(e, DIAGNOSTIC_E0606, expression->at,
+                         "only variables and places of views are assigned, and this is %s", front_describe(e, v));
+        if (v.kind == VALUE_RUN && expression->kind == EXPRESSION_INDEX)
+            front_note(e, d, expression->at,
+                       "a tile is not changed in part but made anew: `t = where(iota(8) == 0, value, t);`");
+    }
     return target;
 }
 

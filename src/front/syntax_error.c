@@ -64,7 +64,8 @@ void parser_stop_too_deep(struct parser *parser, struct text_range at) {
     if (parser->stopped) return;
     at.end_line = at.line;
     at.end_column = at.column + 1;
-    parser_report(parser, DIAGNOSTIC_E0107, at, "this is nested too deeply");
+    parser_report(parser, DIAGNOSTIC_E0107, at,
+                  "this is nested too deeply: 256 brackets, blocks and statements may stand in each other");
     parser->stopped = true;
 }
 
@@ -210,17 +211,22 @@ static size_t operand_end(struct parser *parser, const struct token *first, stru
     return end->line == first->at.line ? end->end_offset : 0;
 }
 
-/* (int)x  (f32)x */
-static bool is_cast(struct parser *parser, const struct token *t) {
-    if (!begins_operand(t[0].kind) || t[1].kind != ')' || t[3].kind != '(') return false;
-    if (t[2].kind != TOKEN_TYPE && t[2].kind != TOKEN_NAME) return false;
+/* What the word of C is called here; others are as they are. */
+static const char *own_type(const char *type) {
     static const struct { const char *c, *tile;
     } names[] = {{"int", "i32"},      {"unsigned", "u32"}, {"long", "i64"},  {"short", "i16"},   {"char", "i8"},
                  {"float", "f32"},    {"double", "f64"},   {"half", "f16"},  {"int32_t", "i32"}, {"int64_t", "i64"},
                  {"uint32_t", "u32"}, {"uint64_t", "u64"}, {"size_t", "u64"}};
-    const char *type = text_of(parser, &t[2]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(type, names[i].c) == 0) type = names[i].tile;
+        if (strcmp(type, names[i].c) == 0) return names[i].tile;
+    return type;
+}
+
+/* (int)x  (f32)x */
+static bool is_cast(struct parser *parser, const struct token *t) {
+    if (!begins_operand(t[0].kind) || t[1].kind != ')' || t[3].kind != '(') return false;
+    if (t[2].kind != TOKEN_TYPE && t[2].kind != TOKEN_NAME) return false;
+    const char *type = own_type(text_of(parser, &t[2]));
     struct text_range whole = t[3].at, end;
     size_t end_offset = operand_end(parser, &t[0], &end);
     whole.end_line = end.end_line;
@@ -332,10 +338,11 @@ static bool is_left_out(struct parser *parser, struct expected expected, const s
                       "one of two values is written `c ? a : b`, element by element `where(c, a, b)`");
         return true;
     }
-    if (t[0].kind == '*' && t[1].kind == TOKEN_TYPE && !token_stream_in_body(parser) && expects(expected, "'['")) {
+    bool is_type = t[1].kind == TOKEN_TYPE || (t[1].kind == TOKEN_NAME && t[2].kind == ':');
+    if (t[0].kind == '*' && is_type && !token_stream_in_body(parser) && expects(expected, "'['")) {
+        const char *type = own_type(text_of(parser, &t[1]));
         parser_report(parser, DIAGNOSTIC_E0101, t[0].at,
-                      "a pointer is written `*%s`, a view `in %s[N]` with its extents", text_of(parser, &t[1]),
-                      text_of(parser, &t[1]));
+                      "a pointer is written `*%s`, a view `in %s[N]` with its extents", type, type);
         return true;
     }
     return false;
@@ -480,7 +487,9 @@ static bool is_condition_in_set(struct parser *parser, struct expected expected,
                   !token_stream_in_body(parser);
     if (!begins && !(joins && expects(expected, "..="))) return false;
     parser_report(parser, DIAGNOSTIC_E0101, t[0].at,
-                  "a comparison or condition in a set stands in parentheses: `{(A == B), (not F), (F ? 16 : 32)}`");
+                  "a comparison or condition %s stands in parentheses: `%s`",
+                  inside(parser) == '(' ? "as a count" : "in a set",
+                  inside(parser) == '(' ? "grid(i: (c ? N : 1))" : "{(A == B), (not F), (F ? 16 : 32)}");
     return true;
 }
 
