@@ -4,6 +4,7 @@
 #include "passes/product_layout.h"
 
 #include "passes/layout_rules.h"
+#include "passes/live_tiles.h"
 #include "passes/rewrite.h"
 
 enum { MOST_MMA_WARPS = 8 };
@@ -145,7 +146,7 @@ const struct layout *product_factor_of(struct layout_table *table, const struct 
 
 /* ---- warps ---- */
 
-struct counting { int64_t rows, most, products, grid; bool wgmma, mma, walks; };
+struct counting { int64_t rows, most, products, grid; bool wgmma, mma, walks, changed; };
 
 static bool is_wanted_behind(const struct ir_value *value, const struct ir_operation *place)
 {
@@ -187,6 +188,16 @@ static int64_t power_in(int64_t number)
     return number & -number;
 }
 
+/* In a loop: is the sum added to and looked at nowhere else. */
+static bool only_goes_round(const struct ir_value *sum)
+{
+    for (const struct ir_use *use = sum->uses; use; use = use->next)
+        if (!rewrite_has_trait(use->user, IR_TRAIT_TERMINATOR) &&
+            !(use->user->opcode == OP_DOT && use->index == 2 && only_goes_round(use->user->results[0])))
+            return false;
+    return true;
+}
+
 static void count(struct ir_operation *op, void *data)
 {
     struct counting *c = data;
@@ -198,6 +209,7 @@ static void count(struct ir_operation *op, void *data)
         if (other->opcode == OP_DOT)
             elements += ir_type_elements(other->results[0]->type);
     c->walks |= depth_of(op) > 1;
+    c->changed |= depth_of(op) > 0 && !only_goes_round(op->results[0]);
     c->wgmma |= instruction_of(op) == IR_INSTRUCTION_WGMMA;
     c->mma |= instruction_of(op) == IR_INSTRUCTION_MMA;
     if (instruction_of(op) == IR_INSTRUCTION_MMA && type->rank == 2) {
@@ -210,11 +222,13 @@ static void count(struct ir_operation *op, void *data)
     c->products = int64_max(c->products, elements);
 }
 
-/* wgmma: a warpgroup for each 64 rows, up to three; more where the accumulators would not fit into its registers.
+/* wgmma: a warpgroup for each 64 rows, up to three.
  * mma: 128 accumulators a thread at most, so that a warp reads few factors for each product; and no more warps than
  * the smallest product has blocks of 16 x 8 for.  A program that walks over blocks of its own (a loop around the
  * product's) is likely to have its multiprocessor for itself, where four warps leave it idle: 64 accumulators then
- * (128 x 128 on an H200, text for sm_80: 267 TFLOP/s by 4 warps, 351 by 8). */
+ * (128 x 128 on an H200, text for sm_80: 267 TFLOP/s by 4 warps, 351 by 8).  All tiles that live at once are held
+ * against the same 128, and against 96 where an iteration looks at what it has multiplied, which takes registers beside
+ * it: a product of 128 x 128 that is scaled and then added up takes 256 on four warps, which spilled 1008 bytes. */
 int product_warps(struct ir_function *function, int given)
 {
     struct counting c = { 0 };
@@ -233,8 +247,10 @@ int product_warps(struct ir_function *function, int given)
         c.most <= (int64_t)given * 32 * 128)
         return given;
     int warps = 4;
-    int each = c.walks ? 64 : 128;
-    while (warps < MOST_MMA_WARPS && c.products > (int64_t)warps * 32 * each)
+    int each = c.walks ? 64 : 128, each_live = c.changed ? 96 : 128;
+    int64_t live = live_tiles_most(function);
+    while (warps < MOST_MMA_WARPS && (c.products > (int64_t)warps * 32 * each ||
+                                      live > (int64_t)warps * 32 * each_live))
         warps *= 2;
     while (warps < 16 && c.most > (int64_t)warps * 32 * 128)
         warps *= 2;

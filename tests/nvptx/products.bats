@@ -323,6 +323,40 @@ END
     [[ $output == *"less.tile:8:92: remark: choose_product: what this product gives is changed before it is added up: it and the sum both take registers"* ]]
 }
 
+@test "tiles that live beside a product count when warps are chosen: scaled before it is added up, looked at in each iteration" {
+    cat >beside.tile <<'END'
+kernel scaled<T: {f16, f8e4m3}>(a: in T[M, K], b: in T[N, K], sa: in f32[G, M], sb: in f32[G], r: out bf16[M, N])
+    requires(K == 64*G) grid(m: cdiv(M, 128), n: cdiv(N, 128)) tune(warps)
+{
+    var s = f32[128, 128](0);
+    for g in 0..G {
+        let p = a[m*128 +: 128, g*64 +: 64] @ trans(b[n*128 +: 128, g*64 +: 64]);
+        s += p * (sa[g, m*128 +: 128] * sb[g])[:, None];
+    }
+    r[m*128 +: 128, n*128 +: 128] = bf16(s);
+}
+kernel exponents(x: in bf16[M, 128], w: in bf16[V, 128], y: out f32[M]) grid(m: cdiv(M, 128)) {
+    var most = f32[128](-1e30); var all = f32[128](0); var odd = f32[128](0);
+    for j in 0..V step 128 {
+        let cols = j + iota(128);
+        let z = where((cols < V)[None, :], x[m*128 +: 128, :] @ trans(w[j +: 128, :]), -1e30);
+        let next = max(most, max(z, axis = 1));
+        all = all*exp(most - next) + sum(exp(z - next[:, None]), axis = 1);
+        odd += sum(where((cols % 2 == 1)[None, :], z, 0.0), axis = 1);
+        most = next;
+    }
+    y[m*128 +: 128] = most + log(all) - odd;
+}
+END
+    "$TILECC" -arch=sm_80 -Werror=spills --spec 'scaled<f16>' --spec exponents -o beside.o beside.tile
+    "$TILECC" info beside.o | grep 'scaled.* aligned: ' | grep -q ' 8 warps'
+    "$TILECC" -arch=sm_90a -Werror=spills --spec 'scaled<f8e4m3>' -o beside.o beside.tile
+    "$TILECC" info beside.o | grep 'scaled.* aligned: ' | grep -q ' 2 consumers'
+    # as told
+    "$TILECC" -arch=sm_80 -Wno-spills --spec 'scaled<f16>' -D warps=4 -o beside.o beside.tile
+    "$TILECC" info beside.o | grep 'scaled.* aligned: ' | grep -q ' 4 warps'
+}
+
 @test "factors neither of whose extents is a power of two: one wgmma for each 16 of k, one box for each panel" {
     local n
     for n in 48 96 176; do
