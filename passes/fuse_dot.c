@@ -8,6 +8,10 @@
  *     %p = dot %a, %b, %z     %q = dot %d, %e, %p     %s = add %c, %q
  *     ->     %p = dot %a, %b, %c     %q = dot %d, %e, %p
  *
+ * A difference that is added gives its first product the other summand, and is all that lives beside it:
+ *     %p = dot %a, %b, %z     %q = dot %d, %e, %z     %l = sub %p, %q     %s = add %c, %l
+ *     ->     %q = dot %d, %e, %z     %p = dot %a, %b, %c     %s = sub %p, %q
+ *
  * A sum round a loop from which products are taken is carried with the other sign, so that they can be added:
  *     %r = for … iter(%s = %c) { %p = dot %a, %b, %z   %t = sub %s, %p   yield %t }
  *     ->     %n = for … iter(%s = -%c) { %p = dot %a, %b, %s   yield %p }   %r = sub 0, %n
@@ -44,6 +48,29 @@ static void move_chain(struct ir_operation *first, struct ir_operation *last, st
 
 struct fusing { struct pass_context *context; bool changed; };
 
+/* sum = other + (product - less): the product takes the other summand.  An integer wraps either way. */
+static bool fuse_difference(struct ir_operation *sum, int index, struct fusing *state)
+{
+    struct ir_value *difference = sum->operands[index], *other = sum->operands[1 - index];
+    struct ir_operation *sub = difference->definition;
+    if (!sub || sub->opcode != OP_SUB || sub->block != sum->block || !difference->uses || difference->uses->next)
+        return false;
+    struct ir_value *result = sub->operands[0];
+    struct ir_operation *dot = product_from_zero(result);
+    if (!dot || result->definition->block != sum->block || !product_from_zero(sub->operands[1]) ||
+        !pass_fuel(state->context))
+        return false;
+    move_chain(dot, result->definition, sum);
+    ir_move_before(sub, sum);
+    ir_set_operand(dot, 2, other);
+    ir_replace_uses(sum->results[0], difference);
+    if (sum->results[0]->name)
+        difference->name = sum->results[0]->name;
+    ir_remove(sum);
+    state->changed = true;
+    return true;
+}
+
 /* Moving down must not carry the product into another loop, where it would run each time. */
 static void fuse(struct ir_operation *sum, void *data)
 {
@@ -51,6 +78,8 @@ static void fuse(struct ir_operation *sum, void *data)
     if (sum->opcode != OP_ADD)
         return;
     for (int i = 0; i < 2; i++) {
+        if (fuse_difference(sum, i, state))
+            return;
         struct ir_operation *dot = product_from_zero(sum->operands[i]);
         if (!dot || sum->operands[i]->definition->block != sum->block || !pass_fuel(state->context))
             continue;

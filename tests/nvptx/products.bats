@@ -323,6 +323,25 @@ END
     [[ $output == *"less.tile:8:92: remark: choose_product: what this product gives is changed before it is added up: it and the sum both take registers"* ]]
 }
 
+@test "a difference of products takes the sum that it is added to: re += x @ u - y @ v in registers" {
+    cat >complex.tile <<'END'
+kernel both(ar: in f16[M, K], ai: in f16[M, K], br: in f16[K, N], bi: in f16[K, N], cr: out f32[M, N], ci: out f32[M, N])
+    grid(m: cdiv(M, 64), n: cdiv(N, 128))
+{
+    var re = f32[64, 128](0); var im = f32[64, 128](0);
+    for t in 0..K step 32 {
+        let x = ar[m*64 +: 64, t +: 32]; let y = ai[m*64 +: 64, t +: 32];
+        let u = br[t +: 32, n*128 +: 128]; let v = bi[t +: 32, n*128 +: 128];
+        re += x @ u - y @ v;
+        im += x @ v + y @ u;
+    }
+    cr[m*64 +: 64, n*128 +: 128] = re; ci[m*64 +: 64, n*128 +: 128] = im;
+}
+END
+    "$TILECC" -arch=sm_80,sm_90a -Wno-spills -o complex.o complex.tile
+    [ "$("$TILECC" info complex.o | grep 'both.* aligned: ' | grep -c ', no spills, ')" = 2 ]
+}
+
 @test "tiles that live beside a product count when warps are chosen: scaled before it is added up, looked at in each iteration" {
     cat >beside.tile <<'END'
 kernel scaled<T: {f16, f8e4m3}>(a: in T[M, K], b: in T[N, K], sa: in f32[G, M], sb: in f32[G], r: out bf16[M, N])
