@@ -371,3 +371,22 @@ END
         ! grep -q griddepcontrol "beside_$kernel.0.sm_80.ptx"
     done
 }
+
+@test "single elements are stored several a text, and halves of a word go on as that word" {
+    # LLVM's time goes by texts: 128 stores would be 128 texts, each with an address and a predicate
+    cat >single.tile <<'END'
+kernel product(a: in bf16[M, K], b: in bf16[K, N], o: out bf16[M, N]) grid(m: cdiv(M, 128), n: cdiv(N, 128)) {
+    var s = f32[128, 128](0);
+    for k in 0..K step 32 s += a[m*128 +: 128, k +: 32] @ b[k +: 32, n*128 +: 128];
+    o[m*128 +: 128, n*128 +: 128] = bf16(s);
+}
+END
+    "$TILECC" -arch=sm_80 -w --emit=ptx single.tile
+    for text in single_product.*.sm_80.ptx; do
+        [ "$(grep -c 'st\.global\.b16' "$text")" -eq 128 ]
+        stores=$(awk '/begin inline asm/ { one = 0 } /st\.global\.b16/ && !one { one = 1; n++ } END { print n }' "$text")
+        [ "$stores" -le 32 ] || { echo "$text: $stores texts"; return 1; }
+    done
+    [ "$(grep -c 'mov\.b32 {%e' single_product.0.sm_80.ptx)" -eq 64 ] # words are taken apart where they are stored,
+    ! grep -q 'cvt\.u16\.u32' single_product.0.sm_80.ptx             # and nowhere else
+}
