@@ -10,7 +10,7 @@
 #include "ir/layout.h"
 #include "passes/pass.h"
 
-enum { CHECK_BARRIERS = 16 };
+enum { CHECK_BARRIERS = 16, CHECK_AROUND = 3 };
 /* Accesses of one agent are numbered by kind; knowing number n is knowing all before. */
 enum check_kind {
     CHECK_GENERIC,        /* ordinary loads and stores, mma */
@@ -79,8 +79,10 @@ struct check_agent {
 };
 
 /* Numbers for what only the launch knows. */
-/* quarter: where in the grid, 4 is its last program. */
-struct check_scenario { int64_t grid_extent, other_extent, programs; int64_t scalar; int quarter; };
+/* quarter: where in the grid, 4 is its last program.  around: rounds of loops around one loop, two, three or more. */
+struct check_scenario { int64_t grid_extent, other_extent, programs; int64_t scalar; int quarter, around[CHECK_AROUND]; };
+/* Of loops that go to an extent: the largest step, 0 if there are none, and the fewest loops inside. */
+struct check_bound { int64_t step; int height; };
 
 struct check {
     const struct ir_function *function;
@@ -95,6 +97,10 @@ struct check {
     int most_agents, clock_size;
     check_clock scratch;
     const struct ir_operation **jump;      /* by id of an operation's first result: what matters next, if known */
+    struct check_bound *bounds;            /* IR_MAX_RANK extents for each argument */
+    struct check_bound bound_by_loads;
+    const struct layout *asked_layout;     /* whether each place of it belongs to one thread: one_owner */
+    bool one_owner;
     int steps;                             /* left */
     bool ready, found;                     /* mbarriers are set up; something was reported */
     bool cluster_ready;                    /* those of the cluster's other blocks, too */
@@ -108,6 +114,12 @@ void check_report(struct check *check, const struct ir_operation *op, const stru
 /* check_machine_run.c: runs the function's body under check->scenario. */
 void check_run(struct check *check);
 int64_t check_number(const struct check_agent *agent, const struct ir_value *value);
+bool check_matters(const struct ir_operation *op); /* running it can change what is found */
+
+/* check_machine_extent.c: extents of arguments, and numbers from memory that bound loops. */
+void check_survey_loops(struct check *check);
+int64_t check_extent(const struct check *check, int argument, int64_t dimension);
+int64_t check_loaded_extent(const struct check *check);
 
 /* check_machine_scalar.c: the result of an operation on scalars; others get a number made from their operands'. */
 int64_t check_evaluate(const struct check *check, const struct check_agent *agent, const struct ir_operation *op,

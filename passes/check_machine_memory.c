@@ -99,8 +99,19 @@ static const char *name_of(const struct check_access *access)
     return access->write ? "was written" : "is read";
 }
 
+/* Each place belongs to one thread.  The layout asked for last is asked for again. */
+static bool has_one_owner(struct check *check, const struct layout *layout)
+{
+    if (check->asked_layout != layout) {
+        check->asked_layout = layout;
+        check->one_owner = !layout_redundant_bits(layout, LAYOUT_LANE) && !layout_redundant_bits(layout, LAYOUT_WARP) &&
+                           (layout->warp_groups == 1 || layout->warp_dimension >= 0);
+    }
+    return check->one_owner;
+}
+
 /* The tile that a thread stored is there for itself. */
-static bool same_owner(const struct check_access *old, const struct ir_operation *op)
+static bool same_owner(struct check *check, const struct check_access *old, const struct ir_operation *op)
 {
     const struct ir_operation *other = old->op;
     bool ordinary = (op->opcode == OP_BUFFER_LOAD || op->opcode == OP_BUFFER_STORE) &&
@@ -109,26 +120,25 @@ static bool same_owner(const struct check_access *old, const struct ir_operation
         return false;
     const struct layout *x = (op->result_count ? op->results[0] : op->operands[0])->type->layout;
     const struct layout *y = (other->result_count ? other->results[0] : other->operands[0])->type->layout;
-    return x == y && x && !layout_redundant_bits(x, LAYOUT_LANE) && !layout_redundant_bits(x, LAYOUT_WARP) &&
-           (x->warp_groups == 1 || x->warp_dimension >= 0);
+    return x == y && x && has_one_owner(check, x);
 }
 
 /* Two warpgroups of a role have each its own part: of what one operation does, and of a tile that each stores and
  * loads in
  * the same way. */
-static bool apart(const struct check *check, const struct check_agent *agent, const struct check_access *now,
+static bool apart(struct check *check, const struct check_agent *agent, const struct check_access *now,
                   const struct check_access *old)
 {
     if (old->agent == agent->number || check->agents.data[old->agent]->group != agent->group)
         return false;
-    return (old->op == now->op && old->stamp == now->stamp) || same_owner(old, now->op);
+    return (old->op == now->op && old->stamp == now->stamp) || same_owner(check, old, now->op);
 }
 
 static void collide(struct check *check, struct check_agent *agent, const struct check_access *now,
                     const struct check_access *old, bool asynchronous)
 {
-    bool mine = old->agent == agent->number && same_owner(old, now->op);
-    if (check_knows(check, agent->known, old, asynchronous) || (mine && !asynchronous))
+    bool mine = !asynchronous && old->agent == agent->number;
+    if (check_knows(check, agent->known, old, asynchronous) || (mine && same_owner(check, old, now->op)))
         return;
     bool unfenced = asynchronous && old->write && check_knows(check, agent->known, old, false);
     if (unfenced)
@@ -171,6 +181,9 @@ static void add_access(struct check *check, struct check_agent *agent, const str
     bool written = now->write || now->place.object->opcode != OP_BUFFER;
     int count = check->accesses.count;
     for (int i = 0; i < count; i++) {
+        const struct check_place *place = &check->accesses.data[i].place;
+        if (!same_tile(&now->place, place) && !overlap(&now->place, place))
+            continue;
         struct check_access old = check->accesses.data[i];
         bool meets = overlap(&now->place, &old.place) && !apart(check, agent, now, &old);
         if (meets && (now->write || old.write))

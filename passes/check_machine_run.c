@@ -14,7 +14,7 @@ int64_t check_number(const struct check_agent *agent, const struct ir_value *val
 /* ---- what may be left out ---- */
 
 /* Whether running a loop can matter: shared memory inside, or an integer that is asked for behind it. */
-static bool matters(const struct ir_operation *op)
+bool check_matters(const struct ir_operation *op)
 {
     if (check_is_shared(op))
         return true;
@@ -26,7 +26,7 @@ static bool matters(const struct ir_operation *op)
     }
     for (int r = 0; r < op->region_count; r++)
         for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
-            if (matters(inner))
+            if (check_matters(inner))
                 return true;
     return false;
 }
@@ -268,16 +268,17 @@ static void step(struct check *check, struct check_agent *agent)
         return;
     }
     bool flow = op->opcode == OP_FOR || op->opcode == OP_WHILE || op->opcode == OP_IF;
-    if (op->opcode == OP_IF || (flow && matters(op))) {
+    if (op->opcode == OP_IF || (flow && check_matters(op))) {
         top(agent)->next = op->next;
         start_region(check, agent, op);
         return;
     }
     if (flow)
         check_products_inside(check, agent, op);
-    for (int i = 0; i < op->result_count && !check_is_shared(op); i++)
+    bool shared = check_is_shared(op);
+    for (int i = 0; i < op->result_count && !shared; i++)
         agent->values[op->results[i]->id] = (struct check_value){.number = check_evaluate(check, agent, op, i)};
-    if (check_is_shared(op)) {
+    if (shared) {
         for (int i = 0; i < op->result_count && ir_op_info[op->opcode].level == IR_LEVEL_VALUE; i++)
             agent->values[op->results[i]->id] = (struct check_value){.number = check_evaluate(check, agent, op, i)};
         if (!check_perform(check, agent, op)) {

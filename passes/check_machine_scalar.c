@@ -28,7 +28,7 @@ static int64_t loaded(const struct check *check, const struct check_agent *agent
     int64_t number = made_up(agent, op, result);
     if (!ir_is_integer(element) || ir_element_info[element].bits < 32)
         return number;
-    return (number ^ check->scenario.scalar) & 1 ? check->scenario.other_extent : 0;
+    return (number ^ check->scenario.scalar) & 1 ? check_loaded_extent(check) : 0;
 }
 
 /* ---- what the launch knows ---- */
@@ -48,10 +48,10 @@ static int64_t extent_of_argument(const struct check *check, const struct ir_val
     if (view->type->extent[dimension] != IR_DYNAMIC)
         return view->type->extent[dimension];
     if (view->index >= function->facts.count)
-        return check->scenario.other_extent;
+        return check_extent(check, view->index, dimension);
     const struct ir_argument_fact *fact = &function->facts.data[view->index];
     bool grid = fact->extent_class[dimension] && class_is_of_grid(function, fact->extent_class[dimension]);
-    int64_t extent = grid ? check->scenario.grid_extent : check->scenario.other_extent;
+    int64_t extent = grid ? check->scenario.grid_extent : check_extent(check, view->index, dimension);
     int64_t multiple = fact->extent_multiple[dimension];
     return multiple > 1 && multiple < MOST_NUMBER ? (extent + multiple - 1) / multiple * multiple : extent;
 }
@@ -174,21 +174,23 @@ static int64_t grid_index(const struct check *check, int64_t dimension)
     return (check->grid[dimension] - 1) * check->scenario.quarter / 4;
 }
 
+static int64_t dimension_of(const struct ir_operation *op) { return ir_number(op, IR_ATTRIBUTE_DIMENSION, 0); }
+
 int64_t check_evaluate(const struct check *check, const struct check_agent *agent, const struct ir_operation *op,
                        int result)
 {
     const struct ir_type *type = op->results[result]->type;
-    int64_t dimension = ir_number(op, IR_ATTRIBUTE_DIMENSION, 0), number;
+    int64_t number;
     if (type->kind != IR_TILE || type->rank)
         return 0;
     switch (op->opcode) {
     case OP_CONSTANT: return ir_constant_integer(op->results[0], &number) ? number : made_up(agent, op, result);
-    case OP_EXTENT: return extent_of(check, agent, op->operands[0], dimension);
+    case OP_EXTENT: return extent_of(check, agent, op->operands[0], dimension_of(op));
     case OP_STRIDE:
-        number = op->operands[0]->type->stride[dimension];
+        number = op->operands[0]->type->stride[dimension_of(op)];
         return number == IR_DYNAMIC ? 4096 : number;
-    case OP_GRID_SIZE: return check->grid[dimension];
-    case OP_GRID_INDEX: return grid_index(check, dimension);
+    case OP_GRID_SIZE: return check->grid[dimension_of(op)];
+    case OP_GRID_INDEX: return grid_index(check, dimension_of(op));
     case OP_PROGRAM: return check->block_count - 1;
     case OP_PROGRAM_COUNT: return check->program_count;
     case OP_BLOCK_COUNT: return check->block_count;

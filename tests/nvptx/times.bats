@@ -85,3 +85,25 @@ END
     [ "$(grep -c mul.lo many.ptx)" -ge $((2 * $(grep -c mul.lo few.ptx))) ]
     [ "$many" -lt $((few * 3)) ] || { echo "$few and $many milliseconds"; return 1; }
 }
+
+@test "a product in three loops is compiled about as fast as in one" {
+    # check_machine ran all rounds of the inner loops until it had no steps left: six times as long
+    write() { # FILE LOOPS FACTORS
+        cat >"$1" <<END
+kernel sum(x: in f16[R, Q, M, K], w: in f16[R, Q, K, N], y: out f16[M, N])
+    grid(n: cdiv(N, 64), m: cdiv(M, 64))
+{
+    var s = f32[64, 64](0);
+    $2 for k in 0..K step 32
+        s += x[$3, m*64 +: 64, k +: 32] @ w[$3, k +: 32, n*64 +: 64];
+    y[m*64 +: 64, n*64 +: 64] = f16(s);
+}
+END
+    }
+    write flat.tile '' '0, 0'
+    write nested.tile 'for r in 0..R for q in 0..Q' 'r, q'
+    flat=$(least_user flat.ptx flat.tile sm_90a)
+    nested=$(least_user nested.ptx nested.tile sm_90a)
+    [ "$(grep -c mbarrier.try_wait nested.ptx)" -ge "$(grep -c mbarrier.try_wait flat.ptx)" ]
+    [ "$nested" -lt $((flat * 5 / 2)) ] || { echo "$flat and $nested milliseconds"; return 1; }
+}
