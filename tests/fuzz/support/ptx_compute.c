@@ -378,14 +378,15 @@ static bool compare(const struct ptx_instruction *in, uint64_t a, uint64_t b, bo
 
 /* ---- conversions ---- */
 
-static uint64_t to_integer(struct ptx_type to, double number, char round)
+/* A NaN becomes 0, or the highest bit alone where either side has 64 bits (PTX ISA, cvt). */
+static uint64_t to_integer(struct ptx_type to, struct ptx_type from, double number, char round)
 {
     double whole = round == 'n' ? nearbyint(number) : round == 'm' ? floor(number) : round == 'p' ? ceil(number)
                                                                                                : trunc(number);
     bool is_signed = to.kind == 's';
     double most = ldexp(1, to.bits - is_signed), least = is_signed ? -most : 0;
     if (number != number)
-        return 0;
+        return to.bits == 64 || from.bits == 64 ? UINT64_C(1) << (to.bits - 1) : 0;
     if (whole >= most)
         return is_signed ? mask_of(to.bits - 1) : mask_of(to.bits);
     if (whole < least)
@@ -447,7 +448,8 @@ static bool convert(const struct ptx_instruction *in, const uint64_t *v, uint64_
     if (strchr("FYQR", to.kind))
         return convert_pair(to, from, v, out);
     if (is_real)
-        *out = to_real ? from_float(in, to, ptx_number(from, v[0])) : to_integer(to, ptx_number(from, v[0]), in->round);
+        *out = to_real ? from_float(in, to, ptx_number(from, v[0]))
+                       : to_integer(to, from, ptx_number(from, v[0]), in->round);
     else if (to_real)
         *out = from_integer(in, to, from, v[0]);
     else
