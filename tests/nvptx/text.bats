@@ -384,7 +384,7 @@ END
     "$TILECC" -arch=sm_80 -w --emit=ptx single.tile
     for text in single_product.*.sm_80.ptx; do
         [ "$(grep -c 'st\.global\.b16' "$text")" -eq 128 ]
-        stores=$(awk '/begin inline asm/ { one = 0 } /st\.global\.b16/ && !one { one = 1; n++ } END { print n }' "$text")
+        stores=$(awk '/begin inline/ { one = 0 } /st\.global\.b16/ && !one { one = 1; n++ } END { print n }' "$text")
         [ "$stores" -le 32 ] || { echo "$text: $stores texts"; return 1; }
     done
     [ "$(grep -c 'mov\.b32 {%e' single_product.0.sm_80.ptx)" -eq 64 ] # words are taken apart where they are stored,
