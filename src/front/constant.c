@@ -169,6 +169,10 @@ static bool typed_operation(enum ast_operator operation, enum ir_element element
 static bool integer_operation(struct elaborator *e, enum ast_operator operation, enum ir_element element,
                               wide_integer a, wide_integer b, struct location at, wide_integer *result) {
     bool overflow = false;
+    if (e->in_set && b == 0 && (operation == OPERATOR_DIVIDE || operation == OPERATOR_REMAINDER)) {
+        front_report(e, DIAGNOSTIC_E0407, at, "a member of a set divides by 0 here");
+        return false;
+    }
     if (element != IR_ELEMENT_COUNT && typed_operation(operation, element, a, b, result)) return true;
     switch (operation) {
     case OPERATOR_ADD: overflow = __builtin_add_overflow(a, b, result); break;
