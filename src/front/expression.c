@@ -104,8 +104,8 @@ static struct value report_unknown(struct elaborator *e, const char *name, struc
     if (near) front_fixit(e, d, at, near);
     else if (is_type)
         front_note(e, d, at,
-                   "a type that arguments tell is named in `< >`: `fn f<%s>(...)`, `kernel k<%s: {f16, f32}>(...)`", name,
-                   name);
+                   "a type that arguments tell is named in `< >`: `fn f<%s>(...)`, `kernel k<%s: {f16, f32}>(...)`",
+                   name, name);
     else if (is_target(e->assigned, name))
         front_note(e, d, at, "a new variable is declared: `var %s = ...;`", name);
     else if (e->in_set)
