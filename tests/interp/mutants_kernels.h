@@ -3,6 +3,7 @@
 #define MATMUL "examples/matmul.tile"
 #define ATTENTION "examples/attention.tile"
 #define REWRITTEN "tests/exec/rewritten.tile"
+#define CONVOLVED "tests/interp/programs/convolved.tile"
 #define SMALL_PRODUCT "70x264 264x40 40 70x40 =0"
 #define WIDE_PRODUCT "200x264 264x40 40 200x40 =0"
 #define PRODUCT "200x200 200x264 264 200x264 =1"
@@ -41,6 +42,8 @@ static const struct kernel kernels[] = {
     {"shared-80", REWRITTEN, "sm_80", "shared", "200x200 200x264 200x264 200x264 200x264", {2, 3}, false},
     {"extra-80", REWRITTEN, "sm_80", "extra", "200x200 264x200 200x264 200 200x264", {2, 2}, false},
     {"sequence-80", REWRITTEN, "sm_80", "sequence", "200x200 200x264 200x136 136x264 200x264", {2, 3}, false},
+    {"convolved-90", CONVOLVED, "sm_90a", "convolved", "3x70x72 3x2x72x40 70x40", {1, 2}, true},
+    {"convolved-80", CONVOLVED, "sm_80", "convolved", "3x70x72 3x2x72x40 70x40", {1, 2}, true},
     {"nested-80", REWRITTEN, "sm_80", "nested", TWO_FACTORS, {2}, false},
     {"helped-80", REWRITTEN, "sm_80", "helped", "200x200 200x264 200x264 =150", {2, 3}, false},
     {"mixed-80", REWRITTEN, "sm_80", "mixed", "200x200 200x264 200 200x264", {4, 5}, false},
