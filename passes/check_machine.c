@@ -150,8 +150,8 @@ static void check_registers(struct check *check, const struct ir_operation *role
 /* Loops that grow with the place in the grid are longest at its end; elsewhere a diagonal crosses two tiles of a row.
  * Rings go round at every place of a program only when the rounds of loops and the slots have no divisor in common:
  * 640 and 448 are 5 and 7 times a power of two; phases turn twice in a loop only when it has twice as many rounds as
- * slots.  Loops around others (check_machine_extent) go so few rounds that all of a nest together go about three times as
- * many as one loop alone: both take steps. */
+ * slots.  Loops around others (check_machine_extent) go so few rounds that all of a nest together go about three times
+ * as many as one loop alone. */
 static const struct check_scenario scenarios[] = {
     {.grid_extent = 700, .other_extent = 1152, .programs = 2, .scalar = 2, .quarter = 4, .around = {2, 1, 1}},
     {.grid_extent = 700, .other_extent = 640, .programs = 3, .scalar = 4, .quarter = 4, .around = {3, 1, 1}},

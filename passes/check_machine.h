@@ -80,7 +80,10 @@ struct check_agent {
 
 /* Numbers for what only the launch knows. */
 /* quarter: where in the grid, 4 is its last program.  around: rounds of loops around one loop, two, three or more. */
-struct check_scenario { int64_t grid_extent, other_extent, programs; int64_t scalar; int quarter, around[CHECK_AROUND]; };
+struct check_scenario {
+    int64_t grid_extent, other_extent, programs, scalar;
+    int quarter, around[CHECK_AROUND];
+};
 /* Of loops that go to an extent: the largest step, 0 if there are none, and the fewest loops inside. */
 struct check_bound { int64_t step; int height; };
 
