@@ -15,6 +15,7 @@
 #include "passes/layout_rules.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
+#include "passes/stage_copy.h"
 
 struct assignment {
     struct layout_adapter adapter;
@@ -173,7 +174,7 @@ static void assign_operation(struct assignment *a, struct ir_operation *op)
 bool pass_assign_layouts(struct ir_function *function, struct pass_context *context)
 {
     int asked = function->warps;
-    function->warps = layout_choose_warps(function);
+    function->warps = layout_choose_warps(function, context->target && stage_has_roles(context->target));
     struct assignment a = { .context = context };
     a.choice = layout_choose(function, function->warps, context->arena);
     a.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),

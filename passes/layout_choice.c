@@ -443,11 +443,11 @@ static bool only_reduces(const struct sizes *sizes)
  * 8, 107 on 16).  Products take 64 accumulators a thread, on up to 8 warps, on up to 16 where 8 would hold more than 96
  * together: ptxas spills then and takes minutes.  A number that the author gave is taken, as a power of two, unless a
  * product's accumulators would not fit into a thread's registers (more than 128). */
-int layout_choose_warps(struct ir_function *function)
+int layout_choose_warps(struct ir_function *function, bool producer)
 {
     struct sizes sizes = { 0 };
     ir_walk(function->body, measure, &sizes);
-    int products = product_warps(function, function->warps);
+    int products = product_warps(function, function->warps, producer);
     if (products)
         return products;
     if (function->warps > 0) {

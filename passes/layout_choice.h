@@ -12,6 +12,6 @@ struct layout_choice *layout_choose(struct ir_function *function, int warps, str
 const struct layout *layout_chosen(const struct layout_choice *choice, const struct ir_value *value);
 /* Of a memory operation whose value is cheap: the layout that suits it. */
 const struct layout *layout_chosen_access(const struct layout_choice *choice, const struct ir_operation *operation);
-/* How many warps work on one instance, from the sizes of its tiles. */
-int layout_choose_warps(struct ir_function *function);
+/* How many warps work on one instance, from the sizes of its tiles; producer: beside a warpgroup that copies perhaps. */
+int layout_choose_warps(struct ir_function *function, bool producer);
 #endif

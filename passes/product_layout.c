@@ -146,7 +146,7 @@ const struct layout *product_factor_of(struct layout_table *table, const struct 
 
 /* ---- warps ---- */
 
-struct counting { int64_t rows, most, products, grid; bool wgmma, mma, walks, changed; };
+struct counting { int64_t rows, most, products, grid; bool wgmma, mma, walks, changed, in_three; };
 
 static bool is_wanted_behind(const struct ir_value *value, const struct ir_operation *place)
 {
@@ -214,6 +214,7 @@ static void count(struct ir_operation *op, void *data)
     c->mma |= instruction_of(op) == IR_INSTRUCTION_MMA;
     if (instruction_of(op) == IR_INSTRUCTION_MMA && type->rank == 2) {
         int64_t grid = power_in(type->extent[0] / 16) * power_in(type->extent[1] / 8);
+        c->in_three = (!c->grid || c->in_three) && type->extent[0] == 3 * power_in(type->extent[0]);
         c->grid = c->grid ? int64_min(c->grid, grid) : grid;
     }
     if (!c->rows || type->extent[0] < c->rows)
@@ -228,8 +229,9 @@ static void count(struct ir_operation *op, void *data)
  * product's) is likely to have its multiprocessor for itself, where four warps leave it idle: 64 accumulators then
  * (128 x 128 on an H200, text for sm_80: 267 TFLOP/s by 4 warps, 351 by 8).  All tiles that live at once are held
  * against the same 128, and against 96 where an iteration looks at what it has multiplied, which takes registers beside
- * it: a product of 128 x 128 that is scaled and then added up takes 256 on four warps, which spilled 1008 bytes. */
-int product_warps(struct ir_function *function, int given)
+ * it: a product of 128 x 128 that is scaled and then added up takes 256 on four warps, which spilled 1008 bytes.
+ * Sixteen warps beside a producer have 96 registers each, too few for 96 accumulators; twelve have 160. */
+int product_warps(struct ir_function *function, int given, bool producer)
 {
     struct counting c = { 0 };
     ir_walk(function->body, count, &c);
@@ -252,6 +254,8 @@ int product_warps(struct ir_function *function, int given)
     while (warps < MOST_MMA_WARPS && (c.products > (int64_t)warps * 32 * each ||
                                       live > (int64_t)warps * 32 * each_live))
         warps *= 2;
+    if (producer && c.in_three && c.most > (int64_t)warps * 32 * 128 && c.most <= 12 * 32 * 128)
+        return 12;
     while (warps < 16 && c.most > (int64_t)warps * 32 * 128)
         warps *= 2;
     return (int)int64_min(warps, c.grid);

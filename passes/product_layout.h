@@ -16,6 +16,6 @@ const struct layout *product_factor(struct layout_table *table, const struct ir_
 const struct layout *product_factor_of(struct layout_table *table, const struct ir_type *type,
                                        const struct ir_type *result, int factor);
 /* Warps that suit all products of a function, taking `given` if it can (0: free); 0: there are none that use matrix
- * instructions. */
-int product_warps(struct ir_function *function, int given);
+ * instructions.  producer: the target would let another warpgroup bring factors. */
+int product_warps(struct ir_function *function, int given, bool producer);
 #endif

@@ -376,6 +376,20 @@ END
     "$TILECC" info beside.o | grep 'scaled.* aligned: ' | grep -q ' 4 warps'
 }
 
+@test "mma.sync of more sums than eight warps hold: three consumers where the rows go to them, not four with 96 registers" {
+    cat >bytes.tile <<'TILE'
+kernel bytes(a: in i8[M, K], b: in i8[N, K], y: out i32[M, N])
+    grid(m: cdiv(M, 192), n: cdiv(N, 256))
+{
+    var s = i32[192, 256](0);
+    for t in 0..K step 64 s += a[m*192 +: 192, t +: 64] @ trans(b[n*256 +: 256, t +: 64]);
+    y[m*192 +: 192, n*256 +: 256] = s;
+}
+TILE
+    "$TILECC" -arch=sm_90a -Wno-spills -o bytes.o bytes.tile
+    "$TILECC" info bytes.o | grep 'bytes.* aligned: ' | grep ', no spills, ' | grep -q ' 3 consumers'
+}
+
 @test "factors neither of whose extents is a power of two: one wgmma for each 16 of k, one box for each panel" {
     local n
     for n in 48 96 176; do
