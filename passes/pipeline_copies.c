@@ -30,7 +30,7 @@
 #include "passes/memory_access.h"
 #include "passes/rewrite.h"
 
-enum { LEAST_SHARED = 48 * 1024, ALIGNMENT = 1024, DEPTH = 32, MOST_WITH_PRODUCTS = 2 };
+enum { LEAST_SHARED = 48 * 1024, DEPTH = 32, MOST_WITH_PRODUCTS = 2 };
 
 struct pipelining {
     struct pass_context *context;
@@ -235,17 +235,12 @@ static bool lives_beside_rings(const struct pipelining *p, const struct ir_opera
     return false;
 }
 
-static int64_t ring_bytes(const struct ir_value *buffer)
-{
-    return (scratch_slot_bytes(buffer->type) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
 /* Buffers besides the rings, and scratch that is needed while rings live. */
 static void count_shared(struct ir_operation *op, void *data)
 {
     struct counting *c = data;
     if (op->opcode == OP_BUFFER && !is_ring(c->p, op->results[0]))
-        c->buffers += ring_bytes(op->results[0]) * op->results[0]->type->slots;
+        c->buffers += scratch_ring_bytes(op->results[0]->type) * op->results[0]->type->slots;
     struct layout_table *table = ir_context_layouts(c->p->function->module->context);
     if (lives_beside_rings(c->p, op))
         c->scratch = int64_max(c->scratch, scratch_bytes(table, c->p->context->arena, op));
@@ -259,7 +254,7 @@ static void plan_ring(struct pipelining *p, struct pipelined_loop *loop)
         loop_plan_make(p->context->arena, p->context->target, loop->loop->regions[0], loop_plan_copies_ahead, NULL);
     int64_t bytes = 0;
     for (int c = 0; c < loop->copies.count; c++)
-        bytes += ring_bytes(loop->copies.data[c].buffer);
+        bytes += scratch_ring_bytes(loop->copies.data[c].buffer->type);
     plan.iteration /= loop->parts;
     loop->ring = loop_plan_ring(&plan, bytes / loop->parts, plan.iteration, false, p->function->stages);
     loop->ring.parts = loop->parts;
@@ -302,7 +297,7 @@ static int64_t own_bytes(const struct pipelining *p, int number)
         for (int i = 0; i <= number; i++)
             for (int d = 0; d < p->loops.data[i].copies.count && (i < number || d < c); d++)
                 again |= p->loops.data[i].copies.data[d].buffer == buffer;
-        bytes += again ? 0 : ring_bytes(buffer);
+        bytes += again ? 0 : scratch_ring_bytes(buffer->type);
     }
     return bytes / p->loops.data[number].parts;
 }

@@ -93,6 +93,7 @@ static bool find_ring(struct outline *o, struct channel *channel)
             return false;
         vector_push(o->context->arena, &made.buffers, buffer);
         made.bytes += ir_type_bytes(buffer->type);
+        made.room += scratch_ring_bytes(buffer->type);
     }
     for (const struct ir_block *block = channel->wait->block; block->parent; block = block->parent->block)
         made.in_loop |= rewrite_has_trait(block->parent, IR_TRAIT_LOOP);
@@ -227,7 +228,7 @@ static void plan_rings(struct outline *o)
         double busy = 0; /* from the wait for it to the end of its last reader */
         if (from >= 0 && to >= 0)
             busy = plan.operations[to].start + plan.operations[to].cost.issue - plan.operations[from].start;
-        struct ring_plan one = loop_plan_ring(&plan, ring->bytes, busy, true, o->function->stages);
+        struct ring_plan one = loop_plan_ring(&plan, ring->room, busy, true, o->function->stages);
         if (one.most > ring->plan.most || one.wanted > ring->plan.wanted)
             ring->plan = one;
     }
@@ -270,10 +271,10 @@ static bool choose_slots(struct outline *o)
             bool filled = false;
             for (int r = 0; r < o->rings.count; r++)
                 filled |= has_buffer(&o->rings.data[r], op->results[0]);
-            room -= filled ? 0 : ir_type_bytes(op->results[0]->type) * op->results[0]->type->slots;
+            room -= filled ? 0 : scratch_ring_bytes(op->results[0]->type) * op->results[0]->type->slots;
         }
     for (int r = 0; r < o->rings.count; r++)
-        room -= o->rings.data[r].in_loop ? 0 : o->rings.data[r].bytes;
+        room -= o->rings.data[r].in_loop ? 0 : o->rings.data[r].room;
     plan_rings(o);
     int64_t spare = outline_spare_staging(o);
     if (spare && (room < 0 || slots_to_gain(o, room + spare) > slots_to_gain(o, room))) { /* loads before stores */

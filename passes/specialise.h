@@ -9,7 +9,7 @@
 struct ring {
     VECTOR(struct ir_value *) buffers;   /* of the source; slots 1 */
     VECTOR(struct ir_value *) made;      /* their rings of `slots` */
-    int64_t bytes;                       /* of one slot */
+    int64_t bytes, room;                 /* of one slot: what is copied, and what it takes */
     struct ring_plan plan;               /* where it is filled in a loop */
     int slots;
     bool in_loop;

@@ -19,6 +19,7 @@
  * where nothing else in the kernel touches the view, since nothing orders TMA against ordinary accesses. */
 #include "base/plant.h"
 #include "ir/alias.h"
+#include "ir/scratch.h"
 #include "ir/shared_form.h"
 #include "passes/panel.h"
 #include "passes/rewrite.h"
@@ -142,7 +143,7 @@ int64_t outline_spare_staging(const struct outline *o)
         bool first = ring != seen && ring->type->slots > 1;
         for (int k = 0; k < i; k++)
             first &= o->staged.data[k].ring != ring;
-        bytes += first ? ir_type_bytes(ring->type) * (ring->type->slots - 1) : 0;
+        bytes += first ? scratch_ring_bytes(ring->type) * (ring->type->slots - 1) : 0;
     }
     return bytes;
 }

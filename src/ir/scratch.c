@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static int64_t round_up(int64_t bytes) { return (bytes + 15) / 16 * 16; }
+static int64_t round_up(int64_t bytes, int64_t step) { return (bytes + step - 1) / step * step; }
 
 static int step_weight(const struct layout *layout, int axis, const struct layout_step *step) {
     int coordinates[LAYOUT_RANK];
@@ -49,7 +49,7 @@ static int64_t reduction_bytes(const struct ir_operation *operation) {
     int64_t bytes = 0;
     for (int i = 0; i < operation->operand_count; i++) {
         int size = ir_element_info[operation->operands[i]->type->element].bits / 8;
-        bytes += round_up((int64_t)layout_warps(layout) * crossing.live * crossing.rows_of_lanes * size);
+        bytes += round_up((int64_t)layout_warps(layout) * crossing.live * crossing.rows_of_lanes * size, 16);
     }
     return bytes;
 }
@@ -60,7 +60,7 @@ int64_t scratch_product(const struct ir_operation *dot, int64_t *piece, int64_t 
     int bytes_a = ir_element_info[a->element].bits / 8, bytes_b = ir_element_info[b->element].bits / 8;
     *piece = k;
     while (*piece % 2 == 0 && rows * *piece * bytes_a + columns * *piece * bytes_b > SCRATCH_ROUND_BYTES) *piece /= 2;
-    *first_bytes = round_up(rows * *piece * bytes_a);
+    *first_bytes = round_up(rows * *piece * bytes_a, 16);
     return *first_bytes + columns * *piece * bytes_b;
 }
 
@@ -95,7 +95,7 @@ int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const str
 }
 
 int64_t scratch_slot_bytes(const struct ir_type *buffer) {
-    int64_t bytes = ir_type_bytes(buffer);
-    int64_t step = buffer->slots > 1 ? 1024 : 16;
-    return (bytes + step - 1) / step * step;
+    return round_up(ir_type_bytes(buffer), buffer->slots > 1 ? 1024 : 16);
 }
+
+int64_t scratch_ring_bytes(const struct ir_type *buffer) { return round_up(ir_type_bytes(buffer), 1024); }

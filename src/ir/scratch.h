@@ -24,4 +24,6 @@ void scratch_reduction(const struct layout *layout, int axis, bool ordered, stru
 int64_t scratch_product(const struct ir_operation *dot, int64_t *piece, int64_t *first_bytes);
 /* Bytes from one slot of a buffer to the next.  Slots of a ring start where swizzles do: at multiples of 1024. */
 int64_t scratch_slot_bytes(const struct ir_type *buffer);
+/* The same as part of a ring with others, whatever its own number of slots. */
+int64_t scratch_ring_bytes(const struct ir_type *buffer);
 #endif

@@ -102,3 +102,16 @@ TILE
         elif grep 'setmaxnreg\.inc' wide.0.sm_90a.ptx; then return 1; fi
     done
 }
+
+@test "slots that are no multiple of 1024 bytes: a ring takes what it pads, and fits" {
+    cat >padded.tile <<'TILE'
+kernel padded(a: in f16[M, K], b: in f16[N, K], c: out f32[M, N])
+    grid(m: cdiv(M, 64), n: cdiv(N, 176))
+{
+    var s = f32[64, 176](0);
+    for k in 0..K step 80 s += a[m*64 +: 64, k +: 80] @ trans(b[n*176 +: 176, k +: 80]);
+    c[m*64 +: 64, n*176 +: 176] = s;
+}
+TILE
+    no_spills padded padded.tile # 6 slots of 38400 bytes would take 230400, and 233472 as they lie
+}
