@@ -242,3 +242,14 @@ END
         "$SRCDIR/tests/interp/programs/global.tir" >"$BATS_TEST_TMPDIR/same.tir"
     interpret "$AGAIN" "$BATS_TEST_TMPDIR/same.tir" >/dev/null
 }
+
+@test "a place beyond what shared memory can be" {
+    cat >"$BATS_TEST_TMPDIR/far.tir" <<'END'
+kernel @far(%y: view<f32, [?], [1], out>) grid(1) level(machine) warps(4) {
+    %b = buffer shared_offset(1073741824) shared_bytes(1024) : buffer<f32, [16, 16], slots(1), #(16, 16; offset b0:3 a0:3)>
+    return
+}
+END
+    run interpret 'far([4])' "$BATS_TEST_TMPDIR/far.tir"
+    [ "$status" -eq 1 ] && [[ "$output" == *"2:5: instance 0: needs more shared memory than there can be"* ]]
+}
