@@ -227,9 +227,12 @@ static void count(struct ir_operation *op, void *data)
  * mma: 128 accumulators a thread at most, so that a warp reads few factors for each product; and no more warps than
  * the smallest product has blocks of 16 x 8 for.  A program that walks over blocks of its own (a loop around the
  * product's) is likely to have its multiprocessor for itself, where four warps leave it idle: 64 accumulators then
- * (128 x 128 on an H200, text for sm_80: 267 TFLOP/s by 4 warps, 351 by 8).  All tiles that live at once are held
- * against the same 128, and against 96 where an iteration looks at what it has multiplied, which takes registers beside
- * it: a product of 128 x 128 that is scaled and then added up takes 256 on four warps, which spilled 1008 bytes.
+ * (128 x 128 on an H200, text for sm_80: 267 TFLOP/s by 4 warps, 351 by 8).
+ * Beside a producer, all tiles that live at once are held against the same 128, and against 96 where an iteration looks
+ * at what it has multiplied, which takes registers beside it: a product of 128 x 128 of f8 that is scaled and then added
+ * up takes 256 on four warps, which spilled 1008 bytes (4096 cubed on an H200: 1.11 ms by 4 warps, 0.42 by 8).  Without
+ * one, fewer warps that spill a little are quicker than more that read factors again (the text for sm_80, by 4 and by 8
+ * warps: f16, scaled 0.57 and 0.72 ms, two sums in a branch 0.64 and 1.13, attention backward 0.15 and 0.21).
  * Sixteen warps beside a producer have 96 registers each, too few for 96 accumulators; twelve have 160. */
 int product_warps(struct ir_function *function, int given, bool producer)
 {
@@ -249,7 +252,7 @@ int product_warps(struct ir_function *function, int given, bool producer)
         c.most <= (int64_t)given * 32 * 128)
         return given;
     int warps = 4;
-    int each = c.walks ? 64 : 128, each_live = c.changed ? 96 : 128;
+    int each = c.walks ? 64 : 128, each_live = !producer ? 256 : c.changed ? 96 : 128;
     int64_t live = live_tiles_most(function);
     while (warps < MOST_MMA_WARPS && (c.products > (int64_t)warps * 32 * each ||
                                       live > (int64_t)warps * 32 * each_live))
