@@ -4,10 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fuzz/support/ptx.h"
-#include "ir/text.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
+#include "support/run_text.h"
 #include "targets/nvptx/assemble.h"
 
 enum { COUNT = 512 };
@@ -67,49 +64,20 @@ static int wrong(const struct data *data, const char *row) {
     return count;
 }
 
-static bool run(struct arena *arena, const struct ptx_module *ptx, int64_t shared_bytes, struct data *data) {
-    uint64_t slots[] = {(uint64_t)(uintptr_t)data->x, COUNT, 1, (uint64_t)(uintptr_t)&data->s, 1, 1,
-                        (uint64_t)(uintptr_t)(data->is_half ? (void *)data->half : data->q), COUNT, 1, 1, 0};
-    struct ptx_memory memory = {(unsigned char *)data, sizeof *data, false, false};
-    struct ptx_launch launch = {.slots = slots, .slot_count = sizeof slots / sizeof *slots, .blocks = 1,
-                                .shared_bytes = shared_bytes, .memories = &memory, .memory_count = 1};
-    struct buffer problem = {0};
-    bool ran = ptx && ptx_run(arena, ptx, &launch, &problem);
-    if (!ran) printf("%s\n", problem.size ? problem.data : "no text");
-    buffer_free(&problem);
-    return ran;
-}
-
 static int check(const char *row, bool is_half) {
     struct arena *arena = arena_create();
-    const char *written = arena_printf(arena, program, is_half ? "bf16" : "f32", is_half ? 'e' : 'd');
-    struct diagnostics *diagnostics = diagnostics_create(arena);
-    struct ir_context *context = ir_context_create(arena);
-    struct source source = {"divide", written, strlen(written), NULL};
-    const struct target_row *target = &target_rows[target_find(row)];
-    struct target_options options = {.arena = arena, .context = context, .diagnostics = diagnostics, .optimization = 2,
-                                     .jobs = 1};
-    struct pass_context passes = {.arena = arena, .diagnostics = diagnostics, .target = target, .name = "test"};
-    struct pass_run pipeline = {0};
-    struct buffer text = {0}, problem = {0};
-    int64_t shared_bytes = 0;
-    int failures = 0;
     struct data data = {.is_half = is_half};
-    struct ir_module *module = ir_parse_module(context, arena, diagnostics, &source);
-    pipeline.passes = pass_pipeline(target, 2, &pipeline.count);
-    if (!module || !ir_verify_module(module, diagnostics) || !pass_run_all(&pipeline, module->first, &passes) ||
-        !nvptx_make_ptx(&options, target, module->first, false, &text, &shared_bytes)) {
-        diag_print(diagnostics, stdout, false);
-        failures++;
-    }
-    const struct ptx_module *ptx = failures ? NULL : ptx_read(arena, text.data, &problem);
+    uint64_t slots[] = {(uint64_t)(uintptr_t)data.x, COUNT, 1, (uint64_t)(uintptr_t)&data.s, 1, 1,
+                        (uint64_t)(uintptr_t)(is_half ? (void *)data.half : data.q), COUNT, 1, 1, 0};
+    struct ptx_memory memory = {(unsigned char *)&data, sizeof data, false, false};
+    struct run_text *text =
+        run_text_make(arena, arena_printf(arena, program, is_half ? "bf16" : "f32", is_half ? 'e' : 'd'), row);
+    int failures = text == NULL;
     for (uint32_t i = 0; i < sizeof divisors / sizeof *divisors && !failures; i++) {
         fill(&data, i);
         data.s = divisors[i];
-        failures += !run(arena, ptx, shared_bytes, &data) || wrong(&data, row);
+        failures += !run_text_once(arena, text, slots, sizeof slots / sizeof *slots, memory) || wrong(&data, row);
     }
-    buffer_free(&text);
-    buffer_free(&problem);
     arena_destroy(arena);
     return failures;
 }
