@@ -42,8 +42,8 @@ static LLVMValueRef good_dividends(struct lowering *l, const struct ir_value *di
 }
 
 /* Rounded right: with r = 1/s rounded right, q = x r and e = q s - x (exact), q - e r is x/s rounded
- * right (Markstein 1990), for s > 0 in this order of signs also for x = -0; for s < 0 a quotient of 0 would be +0.  Where
- * it might not be, a thread does all its divisions the long way. */
+ * right (Markstein 1990), for s > 0 in this order of signs also for x = -0; for s < 0 a quotient of 0 would be +0.
+ * Where it might not be, a thread does all its divisions the long way. */
 static void divide_right(struct lowering *l, struct ir_operation *operation, LLVMValueRef *out, int count) {
     LLVMBuilderRef b = l->builder;
     LLVMValueRef divisor = value_register(l, operation->operands[1]->definition->operands[0], 0);

@@ -1,3 +1,4 @@
+/* See run_text.h: parsed, verified, through the pipeline of the target, lowered, read back and run. */
 #include "run_text.h"
 
 #include <stdio.h>
