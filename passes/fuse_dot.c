@@ -11,6 +11,7 @@
  * A difference that is added gives its first product the other summand, and is all that lives beside it:
  *     %p = dot %a, %b, %z     %q = dot %d, %e, %z     %l = sub %p, %q     %s = add %c, %l
  *     ->     %q = dot %d, %e, %z     %p = dot %a, %b, %c     %s = sub %p, %q
+ * That adds in another order than is written: of floats not with --strict-fp.
  *
  * A sum round a loop from which products are taken is carried with the other sign, so that they can be added:
  *     %r = for … iter(%s = %c) { %p = dot %a, %b, %z   %t = sub %s, %p   yield %t }
@@ -48,12 +49,15 @@ static void move_chain(struct ir_operation *first, struct ir_operation *last, st
 
 struct fusing { struct pass_context *context; bool changed; };
 
-/* sum = other + (product - less): the product takes the other summand.  An integer wraps either way. */
+/* sum = other + (product - less): the product takes the other summand.  Floats that are strict keep their order; an
+ * integer wraps either way. */
 static bool fuse_difference(struct ir_operation *sum, int index, struct fusing *state)
 {
     struct ir_value *difference = sum->operands[index], *other = sum->operands[1 - index];
     struct ir_operation *sub = difference->definition;
     if (!sub || sub->opcode != OP_SUB || sub->block != sum->block || !difference->uses || difference->uses->next)
+        return false;
+    if (sum->block->function->strict_fp && ir_is_float(difference->type->element))
         return false;
     struct ir_value *result = sub->operands[0];
     struct ir_operation *dot = product_from_zero(result);
