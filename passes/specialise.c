@@ -454,17 +454,17 @@ static void report(const struct outline *o)
 bool pass_specialise(struct ir_function *function, struct pass_context *context)
 {
     struct outline o = { .function = function, .context = context, .value_count = 0 };
-    function->level = IR_LEVEL_MACHINE;
+    function->level = IR_LEVEL_MACHINE; /* which is a change whatever else happens */
     if (!stage_has_roles(context->target) || !function->is_kernel || function->warps % 4)
-        return false;
+        return true;
     ir_walk(function->body, find_channel, &o);
     if (o.channels.count == 0 && !o.problem)
-        return false;
+        return true;
     o.value_count = function->next_value_id;
     o.needed = ARENA_ARRAY(context->arena, bool, o.value_count);
     if (o.problem || !outline_slice(&o) || !pass_fuel(context)) {
         pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem ? o.problem : "out of fuel");
-        return false;
+        return true;
     }
     sink_forms(function, context->arena);
     outline_plan_stores(&o);
@@ -477,7 +477,7 @@ bool pass_specialise(struct ir_function *function, struct pass_context *context)
                 ir_remove(op);
         }
         pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem);
-        return false;
+        return true;
     }
     /* What was made since the slice, such as staging, the producer does not need. */
     bool *needed = ARENA_ARRAY(context->arena, bool, function->next_value_id);

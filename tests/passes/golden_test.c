@@ -129,23 +129,44 @@ static struct ir_function *math_function(void *context, struct ir_module *module
     return ir_function_find(module, name);
 }
 
+static bool same_text(const struct buffer *a, const struct buffer *b)
+{
+    return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
+}
+
+/* Whether a pass says truly that it changed a function: --print-after shows that, and passes run again for it. */
+struct watched { const char *path; struct ir_module *module; struct buffer text; };
+
+static void compare_with_word(const struct pass_info *pass, struct ir_function *function, bool changed, void *context)
+{
+    struct watched *watched = context;
+    struct buffer now = { 0 };
+    ir_print_module(&now, watched->module, false);
+    if (changed == same_text(&watched->text, &now)) {
+        fail(watched->path, 0, changed ? "a pass says that it changed what it left as it was" :
+             "a pass changed what it says that it left as it was");
+        printf("    %s, @%s\n", pass->name, function->name);
+    }
+    buffer_free(&watched->text);
+    watched->text = now;
+}
+
 /* Runs the passes one after the other; *before has the text in front of the last one. */
 static void run_passes(const char *path, const struct pass_info *const *passes, int count, struct ir_module *module,
                        struct pass_context *context, struct buffer *before)
 {
+    struct watched watched = { .path = path, .module = module };
+    ir_print_module(&watched.text, module, false);
     for (int i = 0; i < count && passes[i]; i++) {
-        struct pass_run run = { .passes = &passes[i], .count = 1 };
+        struct pass_run run = { .passes = &passes[i], .count = 1, .after = compare_with_word,
+                                .after_context = &watched };
         if (i == count - 1)
             ir_print_module(before, module, false);
         for (struct ir_function *function = module->first; function; function = function->next)
             if (!pass_run_all(&run, function, context))
                 fail(path, 0, "the pass failed");
     }
-}
-
-static bool same_text(const struct buffer *a, const struct buffer *b)
-{
-    return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
+    buffer_free(&watched.text);
 }
 
 static bool is_needed(const struct pass_info *pass)
