@@ -49,11 +49,4 @@ struct uniformity {
 struct uniformities { int count; struct uniformity *of; };
 const struct uniformities *uniformity_analyse(const struct ir_function *function, struct arena *arena);
 struct uniformity uniformity_of(const struct uniformities *table, const struct ir_value *value);
-
-/* ---- liveness: operations are numbered in text order, a region's inside its operation's ---- */
-/* The value occupies [from, to]: from its definition to its last use, or to the end of the loop that uses it again. */
-struct live_range { int from, to; };
-struct liveness { int count; struct live_range *of; int operations; };
-const struct liveness *liveness_analyse(const struct ir_function *function, struct arena *arena);
-struct live_range liveness_of(const struct liveness *liveness, const struct ir_value *value);
 #endif

@@ -166,40 +166,12 @@ struct layout_vector layout_vector(const struct layout *layout, int dimension, i
 int layout_vector_register(const struct layout_vector *vector, int base, int index);
 /* The same over consecutive offsets of shared memory. */
 struct layout_vector layout_memory_vector(const struct layout *registers, const struct layout *shared, int limit);
-/* Consecutive elements that the threads of one warp access together along a dimension, in one register: for
- * coalescing. */
-int layout_warp_contiguity(const struct layout *layout, int dimension);
 
 /* ---- algebra --------------------------------------------------------------------------------------------------- */
-
-/* F2-linear map from the bits of one kind of position to those of another. */
-struct layout_map {
-    uint8_t in_bits[LAYOUT_INPUTS], out_bits[LAYOUT_INPUTS];
-    uint32_t column[LAYOUT_INPUTS][LAYOUT_BITS][LAYOUT_INPUTS]; /* [in][bit][out] */
-};
-/* Atom parts: from a position of `of` to a position of `in` that holds the same element (in^-1 o of).  Prefers, in
- * this order, the same block, warp and lane.  Shapes must agree. */
-void layout_divide_maps(const struct layout *of, const struct layout *in, struct layout_map *map);
-/* second after first: second's inputs are first's outputs. */
-void layout_map_compose(const struct layout_map *second, const struct layout_map *first, struct layout_map *result);
-/* False when the map is not one-to-one and onto. */
-bool layout_map_invert(const struct layout_map *map, struct layout_map *inverse);
-void layout_map_apply(const struct layout_map *map, const struct layout_position *in, struct layout_position *out);
-
-/* Product: `inner` in the low bits, `outer` above it; extents multiply. */
-const struct layout *layout_multiply(struct layout_table *table, const struct layout *inner,
-                                     const struct layout *outer);
-/* Left division: the outer with layout = multiply(inner, outer), or NULL when `inner` (an atom, repeats 1) is not the
- * tile of its low bits.  Tells whether an instruction with the fragment `inner` fits. */
-const struct layout *layout_divide(struct layout_table *table, const struct layout *layout, const struct layout *inner);
 
 /* The layout that a tile without `dimension` gets when it is reduced or is to be broadcast along it: lanes and warps
  * along it become copies, registers along it go away. */
 const struct layout *layout_remove_dimension(struct layout_table *table, const struct layout *layout, int dimension);
-/* The same but the extent stays, as 1. */
-const struct layout *layout_squash_dimension(struct layout_table *table, const struct layout *layout, int dimension);
-/* An extent of 1 before `dimension` (None). */
-const struct layout *layout_insert_dimension(struct layout_table *table, const struct layout *layout, int dimension);
 /* Dimension i of the result is dimension order[i]. */
 const struct layout *layout_permute(struct layout_table *table, const struct layout *layout, const int *order);
 /* The same of shared memory where it stays as it is: repeats keep their order, too. */
@@ -220,9 +192,6 @@ int layout_register_at(const struct layout *layout, const struct layout_position
 /* The layout of extents in which some are 1 that makes the broadcast to `result` free. */
 const struct layout *layout_broadcast_source(struct layout_table *table, const struct layout *result,
                                              const int *extent);
-/* source_register[i]: which register of the source (same thread) register i of the result takes, the source's extents
- * being the result's or 1.  False: some element is in another thread.  (layout_registers(result) entries.) */
-bool layout_broadcast_registers(const struct layout *source, const struct layout *result, int *source_register);
 
 /* ---- reductions ------------------------------------------------------------------------------------------------ */
 

@@ -168,20 +168,6 @@ int layout_vector_register(const struct layout_vector *vector, int base, int ind
     return base;
 }
 
-int layout_warp_contiguity(const struct layout *layout, int dimension)
-{
-    struct f2_basis basis = { 0 };
-    int run = 0;
-    for (int input = LAYOUT_REGISTER; input <= LAYOUT_LANE; input++)
-        for (int bit = 0; bit < layout->bits[input]; bit++)
-            f2_insert(&basis, layout->column[input][bit], 0);
-    uint64_t origin;
-    while (run < layout->atom_bits[dimension] &&
-           f2_solve(&basis, UINT32_C(1) << (layout->shift[dimension] + run), &origin))
-        run++;
-    return 1 << run;
-}
-
 int layout_bank_wavefronts(const struct layout *registers, const struct layout *shared, int bytes, int vector,
                            int *ideal)
 {

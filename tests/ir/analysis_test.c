@@ -438,7 +438,7 @@ static void test_divisibility(struct arena *arena)
     expect_divisibility(table, module, "n", 0, 1, 1, 1);
 }
 
-/* ---- uniformity, aliasing, liveness ---- */
+/* ---- uniformity, aliasing ---- */
 
 static void test_uniformity(struct arena *arena)
 {
@@ -529,35 +529,6 @@ static void test_aliasing(struct arena *arena)
     }
 }
 
-static void test_liveness(struct arena *arena)
-{
-    struct ir_module *module = parse(arena, "function @f(%x: f32, %n: index) -> f32 {\n"
-                                            "    %lo = constant value(0) : index\n"
-                                            "    %one = constant value(1) : index\n"
-                                            "    %y = add %x, %x : f32\n"
-                                            "    %dead = mul %x, %x : f32\n"
-                                            "    %r = for %k: index = %lo to %n step %one iter(%a: f32 = %x) {\n"
-                                            "        %b = add %a, %y : f32\n"
-                                            "        %c = add %b, %b : f32\n"
-                                            "        yield %c\n"
-                                            "    }\n"
-                                            "    return %r\n"
-                                            "}\n");
-    const struct liveness *table = liveness_analyse(module->first, arena);
-    struct live_range y = liveness_of(table, find(module, "y")), b = liveness_of(table, find(module, "b"));
-    struct live_range c = liveness_of(table, find(module, "c")), r = liveness_of(table, find(module, "r"));
-    struct live_range dead = liveness_of(table, find(module, "dead")), a = liveness_of(table, find(module, "a"));
-    checks += 4;
-    if (y.to <= c.to || y.to != r.from) /* used in the next round too */
-        wrong("the live range", "y");
-    if (b.to != c.from)
-        wrong("the live range", "b");
-    if (dead.to != dead.from)
-        wrong("the live range", "dead");
-    if (a.from > b.from || a.to < c.to)
-        wrong("the live range", "a");
-}
-
 /* What facts_test found: a run of numbers round a loop that started with equal ones, and what a narrow type cuts. */
 static void test_found(struct arena *arena)
 {
@@ -588,7 +559,7 @@ int main(void)
     static void (*const tests[])(struct arena *) = {
         test_ranges,       test_ends,              test_assumptions, test_choices,
         test_divisibility, test_assumed_multiples, test_turns,       test_uniformity,  test_machine,
-        test_aliasing,     test_liveness,          test_found,
+        test_aliasing,     test_found,
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct arena *arena = arena_create();

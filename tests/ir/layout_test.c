@@ -408,12 +408,6 @@ static void test_fragments(void)
     check(layout_registers(m) == 96, "mma accumulator", m);
     check(!layout_wgmma_accumulator(table, (int[]){ 96, 64 }, 4), "96 rows are no wgmma", NULL);
     check(!layout_wgmma_accumulator(table, (int[]){ 128, 64 }, 12), "128 rows over 3 warpgroups", NULL);
-    /* division: the instruction's fragment in the tile */
-    const struct layout *small = layout_wgmma_accumulator(table, (int[]){ 64, 16 }, 4);
-    const struct layout *whole = layout_wgmma_accumulator(table, (int[]){ 128, 176 }, 4);
-    const struct layout *quotient = layout_divide(table, whole, small);
-    check(quotient && layout_multiply(table, small, quotient) == whole, "divide and multiply", whole);
-    check(!layout_divide(table, m, small), "a fragment that does not fit", m);
 }
 
 static void test_shared(void)
@@ -476,22 +470,36 @@ static void test_shared(void)
     }
 }
 
+/* The layout of the tile whose extent along the axis is 1. */
+static const struct layout *thin_of(const struct layout *layout, int axis)
+{
+    int extent[LAYOUT_RANK];
+    memcpy(extent, layout->extent, sizeof(int) * (size_t)layout->rank);
+    extent[axis] = 1;
+    return layout_broadcast_source(table, layout, extent);
+}
+
+/* The element of the thin tile that the thread of a register of the wide one takes for it; -1: it has it not. */
+static int broadcast_from(const struct layout *thin, const struct layout *layout, int axis, int reg, int lane, int warp)
+{
+    int coordinates[LAYOUT_RANK];
+    struct layout_position position = { { reg, lane, warp, 0, 0 } };
+    layout_coordinates(layout, &position, coordinates);
+    coordinates[axis] = 0;
+    int source = layout_register_at(thin, &position, coordinates);
+    return source < 0 || source >= layout_registers(thin) ? -1 : element_at(thin, source, lane, warp);
+}
+
 static void test_dimensions(const struct layout *layout)
 {
     int warps = layout_warps(layout);
     for (int axis = 0; axis < 2; axis++) {
         const struct layout *row = layout_remove_dimension(table, layout, axis);
-        const struct layout *thin = layout_squash_dimension(table, layout, axis);
-        check(row && thin && layout_insert_dimension(table, row, axis) == thin, "remove, insert, squash", layout);
-        check(layout_remove_dimension(table, thin, axis) == row, "remove an extent of 1", thin);
+        const struct layout *thin = thin_of(layout, axis);
+        check(row && thin && layout_remove_dimension(table, thin, axis) == row, "remove an extent of 1", thin);
         check_registers(row);
         check_text(row);
         int count = layout_registers(layout);
-        int *map = malloc(sizeof(int) * (size_t)count);
-        check(layout_broadcast_registers(thin, layout, map), "broadcast is free", layout);
-        check(layout_broadcast_source(table, layout, (int[]){ axis == 0 ? 1 : layout->extent[0],
-                                                              axis == 1 ? 1 : layout->extent[1] }) == thin, "source",
-                                                                  layout);
         struct layout_reduction reduction;
         layout_reduction(layout, axis, &reduction);
         for (int warp = 0; warp < warps; warp++)
@@ -499,7 +507,8 @@ static void test_dimensions(const struct layout *layout)
                 for (int reg = 0; reg < count; reg++) {
                     int coordinate[2];
                     coordinates_of(layout, element_at(layout, reg, lane, warp), coordinate);
-                    check(element_at(thin, map[reg], lane, warp) == coordinate[!axis], "broadcast register", layout);
+                    check(broadcast_from(thin, layout, axis, reg, lane, warp) == coordinate[!axis],
+                          "broadcast register", layout);
                 }
                 for (int reg = 0; reg < layout_registers(row); reg++) {
                     int coordinate[2], from = layout_reduction_register(layout, row, axis, reg);
@@ -530,7 +539,6 @@ static void test_dimensions(const struct layout *layout)
             seen[coordinate[axis]] = 1;
         }
         free(seen);
-        free(map);
     }
     const struct layout *turned = layout_permute(table, layout, (int[]){ 1, 0 });
     check(layout_permute(table, turned, (int[]){ 1, 0 }) == layout, "permute twice", layout);
@@ -557,16 +565,13 @@ static void test_three_dimensions(void)
             check_text(layout);
             for (int axis = 0; axis < 3; axis++) {
                 const struct layout *plane = layout_remove_dimension(table, layout, axis);
-                const struct layout *thin = layout_squash_dimension(table, layout, axis);
-                int map[4096];
-                check(layout_registers(layout) <= 4096 && layout_broadcast_registers(thin, layout, map), "broadcast",
-                      layout);
-                check(layout_insert_dimension(table, plane, axis) == thin, "squash", layout);
+                const struct layout *thin = thin_of(layout, axis);
+                check(thin && layout_remove_dimension(table, thin, axis) == plane, "remove an extent of 1", thin);
                 for (int lane = 0; lane < 32; lane += 7)
                     for (int reg = 0; reg < layout_registers(layout); reg++) {
                         int whole[3], part[3] = { 0 }, last = layout_warps(layout) - 1;
                         coordinates_of(layout, element_at(layout, reg, lane, last), whole);
-                        coordinates_of(thin, element_at(thin, map[reg], lane, last), part);
+                        coordinates_of(thin, broadcast_from(thin, layout, axis, reg, lane, last), part);
                         for (int d = 0; d < 3; d++)
                             check(part[d] == (d == axis ? 0 : whole[d]), "broadcast register", layout);
                     }
@@ -653,39 +658,6 @@ static void test_reshape(void)
     check(!layout_reshape(table, odd, 1, (int[]){ 6 }), "an odd factor inside", odd);
 }
 
-static void test_maps(void)
-{
-    for (int trial = 0; trial < 100; trial++) {
-        const struct layout *a = random_layout(4, 6, 1, 1 + random_below(12), 2, -1, false);
-        const struct layout *b = random_layout(4, 6, 1, a->extent[1] >> 6, 2, -1, false);
-        struct layout_map map, back, both, inverse;
-        layout_divide_maps(a, b, &map);
-        layout_divide_maps(b, a, &back);
-        layout_map_compose(&back, &map, &both);
-        for (int i = 0; i < 200; i++) {
-            struct layout_position position = { { random_below(1 << a->bits[0]), random_below(32), random_below(4),
-                                                  0, 0 } };
-            struct layout_position there, home;
-            layout_map_apply(&map, &position, &there);
-            layout_map_apply(&both, &position, &home);
-            int element = element_at(a, position.part[0], position.part[1], position.part[2]);
-            check(element_at(b, there.part[0], there.part[1], there.part[2]) == element, "divide", a);
-            check(element_at(a, home.part[0], home.part[1], home.part[2]) == element, "compose", a);
-        }
-        bool redundant = layout_redundant_bits(a, LAYOUT_LANE) | layout_redundant_bits(a, LAYOUT_WARP) |
-                         layout_redundant_bits(b, LAYOUT_LANE) | layout_redundant_bits(b, LAYOUT_WARP);
-        bool inverted = layout_map_invert(&map, &inverse);
-        if (!redundant)
-            check(inverted, "invert", a);
-        if (!inverted)
-            continue;
-        layout_map_compose(&inverse, &map, &both);
-        for (int input = 0; input < LAYOUT_INPUTS; input++)
-            for (int bit = 0; bit < both.in_bits[input]; bit++)
-                check(both.column[input][bit][input] == 1u << bit, "inverse after map", a);
-    }
-}
-
 static void test_normal_form(void)
 {
     /* One map, made from a small atom repeated and from a large one, is one layout. */
@@ -740,7 +712,6 @@ int main(void)
     test_three_dimensions();
     test_rename();
     test_reshape();
-    test_maps();
     test_random_conversions();
     printf("layout: %d checks, %d failures\n", checks, failures);
     arena_destroy(arena);

@@ -330,13 +330,13 @@ static void reduce(struct layout_program *p)
         return;
     layout_reduction(p->layout, axis, &reduction);
     bool ordered = keeps_order(p->layout, axis, &reduction) && chance(p, 60);
-    const struct layout *row = p->shape.rank > 1 ? layout_remove_dimension(p->table, p->layout, axis) : NULL,
-                        *thin = layout_squash_dimension(p->table, p->layout, axis);
     struct shape left = {.rank = 0}, one = p->shape;
     for (int d = 0; d < p->shape.rank; d++)
         if (d != axis)
             left.extent[left.rank++] = p->shape.extent[d];
     one.extent[axis] = 1;
+    const struct layout *row = p->shape.rank > 1 ? layout_remove_dimension(p->table, p->layout, axis) : NULL,
+                        *thin = layout_broadcast_source(p->table, p->layout, one.extent);
     buffer_printf(&p->body, "%%v%d = reduce %s : %s\n", reduced, reduction_text(p, axis, p->value, ordered),
                   type_text(p, p->element, &left, row));
     p->next++;
