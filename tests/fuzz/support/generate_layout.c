@@ -7,7 +7,9 @@
  * Columns of layouts are single bits, as in all that passes make, or mixed; where tiles are reduced, single bits.
  * Numbers are small integers; sums of them are exact, and what is not exact in a narrow element is its greatest or
  * least.  Views are aligned, so that elements that lie together move as vectors; where rows begin anywhere, they must
- * not.  Masks are the tile's own elements compared. */
+ * not.  A tile begins in front of its view, at its first element or inside, at a number that code knows, or whose
+ * divisor alone it knows; views go by columns as well, are turned round, parts of others, or one row of several.  Masks
+ * are the tile's own elements compared. */
 #include "generate_layout.h"
 
 #include <string.h>
@@ -17,7 +19,16 @@
 enum { MOST_RANK = 3, MOST_REGISTERS = 64, MOST_VIEWS = 6, TRIES = 200 };
 
 struct shape { int rank, extent[LAYOUT_RANK]; };
-struct view { struct shape shape; bool output, odd; int64_t stride[MOST_RANK]; }; /* odd: rows begin anywhere */
+/* BY_COLUMNS: the last dimension but one lies together; TURNED: its argument has the last two swapped, too. */
+enum view_order { BY_ROWS, BY_COLUMNS, TURNED };
+struct view {
+    struct shape shape;       /* of what there is, in the tile's dimensions */
+    enum view_order order;
+    bool output, odd;         /* odd: rows begin anywhere */
+    int from[MOST_RANK];      /* where the tile begins */
+    int rows, row;            /* of a dimension in front, of which the tile has one row; 0: there is no such dimension */
+    int64_t stride[MOST_RANK], row_stride;
+};
 struct layout_program {
     struct random random;
     struct arena *arena;
@@ -132,28 +143,136 @@ static const char *type_text(struct layout_program *p, const char *element, cons
 
 /* ---- statements ---- */
 
-static const char *place(struct layout_program *p, const struct shape *shape)
+static int contiguous_dimension(const struct view *view)
 {
-    const char *text = shape->rank ? "" : "%c";
-    for (int d = 0; d < shape->rank; d++)
-        text = arena_printf(p->arena, "%s%s%%c +: %d", text, d ? ", " : "", shape->extent[d]);
-    return text;
+    return view->shape.rank - (view->order == BY_ROWS ? 1 : 2);
 }
 
-/* Inputs may end before the tile does. */
+static int random_start(struct layout_program *p, int extent)
+{
+    static const int starts[] = {1, 2, 3, 4, 6, 8, 12, 16, -1, -3, -8};
+    int start = chance(p, 50) ? 0 : starts[random_below(&p->random, 11)];
+    return start > -extent ? start : 0;
+}
+
+/* May end before the tile does. */
 static int add_view(struct layout_program *p, const struct shape *shape, bool output)
 {
     struct view *view = &p->views[p->view_count];
     int64_t stride = 1;
     *view = (struct view){.shape = *shape, .output = output, .odd = chance(p, 25)};
-    for (int d = shape->rank - 1; d >= 0; d--) {
-        view->stride[d] = stride;
-        int64_t row = (shape->extent[d] + 7) / 8 * 8 + 8 * random_below(&p->random, 2);
-        stride *= d < shape->rank - 1 ? shape->extent[d] : view->odd ? row + random_below(&p->random, 8) : row;
-        if (!output && chance(p, 40))
-            view->shape.extent[d] = random_between(&p->random, 1, shape->extent[d]);
+    if (shape->rank > 1 && chance(p, 30))
+        view->order = chance(p, 50) ? BY_COLUMNS : TURNED;
+    view->rows = chance(p, 25) ? random_between(&p->random, 1, 3) : 0;
+    view->row = random_below(&p->random, view->rows + chance(p, 10) + !view->rows);
+    for (int d = 0; d < shape->rank; d++) {
+        int end = chance(p, output ? 10 : 40) ? random_between(&p->random, 1, shape->extent[d]) : shape->extent[d];
+        view->from[d] = random_start(p, shape->extent[d]);
+        end += view->from[d];
+        view->shape.extent[d] = end > 1 ? end : 1;
     }
+    for (int i = 0; i < shape->rank; i++) { /* what lies together first */
+        int contiguous = contiguous_dimension(view), d = shape->rank - 1 - i;
+        if (view->order != BY_ROWS && i < 2)
+            d = i == 0 ? contiguous : shape->rank - 1;
+        view->stride[d] = stride;
+        int64_t row = (view->shape.extent[d] + 7) / 8 * 8 + 8 * random_below(&p->random, 2);
+        stride *= d != contiguous ? view->shape.extent[d] : view->odd ? row + random_below(&p->random, 8) : row;
+    }
+    view->row_stride = stride;
     return p->view_count++;
+}
+
+/* Name of an index of this value, of which code knows all, a divisor, or nothing but, at times, its sign. */
+static const char *index_of(struct layout_program *p, int value)
+{
+    int n = p->next++, by = 1;
+    if (value == 0 && chance(p, 40))
+        return "%c";
+    if (chance(p, 30)) {
+        buffer_printf(&p->body, "%%s%d = constant value(%d) : index\n", n, value);
+        return arena_printf(p->arena, "%%s%d", n);
+    }
+    while (by < 32 && value % (2 * by) == 0 && chance(p, 75))
+        by *= 2;
+    buffer_printf(&p->body, "%%by%d = constant value(%d) : index\n%%units%d = constant value(%d) : index\n"
+                            "%%some%d = add %%hidden, %%units%d : index\n%%s%d = mul %%some%d, %%by%d : index\n",
+                  n, by, n, value / by, n, n, n, n, n);
+    if (value < 0 || chance(p, 50))
+        return arena_printf(p->arena, "%%s%d", n);
+    buffer_printf(&p->body, "%%positive%d = max %%s%d, %%c : index\n", n, n);
+    return arena_printf(p->arena, "%%positive%d", n);
+}
+
+static const char *view_type(struct layout_program *p, const struct view *view, bool has_rows, bool as_argument)
+{
+    struct buffer text = {0};
+    int rank = view->shape.rank, together = contiguous_dimension(view) + (as_argument && view->order == TURNED);
+    buffer_printf(&text, "view<%s, [%s", p->element, has_rows ? "?, " : "");
+    for (int d = 0; d < rank; d++)
+        buffer_printf(&text, "%s?", d ? ", " : "");
+    buffer_printf(&text, "], [%s", has_rows ? "?, " : "");
+    for (int d = 0; d < rank; d++)
+        buffer_printf(&text, "%s%s", d ? ", " : "", d == together ? "1" : "?");
+    buffer_printf(&text, "], %s>", view->output ? "inout" : "in");
+    const char *kept = arena_substring(p->arena, text.data, text.size);
+    buffer_free(&text);
+    return kept;
+}
+
+/* A part of a view which begins no later than the tile, and its name; what it begins at is taken off `from`. */
+static const char *part_of(struct layout_program *p, const struct view *view, const char *name, int *from,
+                           bool *has_rows)
+{
+    bool drops = *has_rows && chance(p, 50);
+    const char *bounds = "";
+    int n = p->next++;
+    if (*has_rows) {
+        int first = drops ? view->row : 0, end = drops ? view->row + 1 : view->rows;
+        const char *start = index_of(p, first);
+        bounds = arena_printf(p->arena, "%s .. %s, ", start, index_of(p, end));
+    }
+    for (int d = 0; d < view->shape.rank; d++) {
+        int first = from[d] > 0 && chance(p, 60) ? random_between(&p->random, 1, from[d]) : 0;
+        first = chance(p, 40) ? first / 8 * 8 : first;
+        int end = chance(p, 75) ? view->shape.extent[d] : random_between(&p->random, first, view->shape.extent[d] + 2);
+        const char *start = index_of(p, first);
+        bounds = arena_printf(p->arena, "%s%s%s .. %s", bounds, d ? ", " : "", start, index_of(p, end));
+        from[d] -= first;
+    }
+    *has_rows = *has_rows && !drops;
+    buffer_printf(&p->body, "%%part%d = subview drop(%d) %s[%s] : %s\n", n, drops, name, bounds,
+                  view_type(p, view, *has_rows, false));
+    return arena_printf(p->arena, "%%part%d", n);
+}
+
+/* A view and the place in it of a tile of this shape. */
+static const char *place(struct layout_program *p, int index, const struct shape *shape)
+{
+    const struct view *view = &p->views[index];
+    const char *name = arena_printf(p->arena, "%%x%d", index), *text = "";
+    int from[MOST_RANK], rank = view->shape.rank, n = p->next++;
+    bool has_rows = view->rows > 0;
+    memcpy(from, view->from, sizeof from);
+    if (view->order == TURNED) {
+        for (int d = 0; d < rank + has_rows; d++) {
+            int left = rank + has_rows - d;
+            text = arena_printf(p->arena, "%s%s%d", text, d ? ", " : "", left == 2 ? d + 1 : left == 1 ? d - 1 : d);
+        }
+        buffer_printf(&p->body, "%%turned%d = view_permute permutation(%s) %s : %s\n", n, text, name,
+                      view_type(p, view, has_rows, false));
+        name = arena_printf(p->arena, "%%turned%d", n);
+        text = "";
+    }
+    if (chance(p, 30))
+        name = part_of(p, view, name, from, &has_rows);
+    if (has_rows)
+        text = arena_printf(p->arena, "%s, ", index_of(p, view->row));
+    for (int d = 0; d < rank; d++) {
+        const char *length = shape->rank ? arena_printf(p->arena, " +: %d", shape->extent[d]) : "";
+        text = arena_printf(p->arena, "%s%s%s%s", text, d ? ", " : "", index_of(p, from[d]), length);
+    }
+    return arena_printf(p->arena, "%s[%s]", name, text);
 }
 
 /* mask: the elements alone that are greater in the value that there is */
@@ -166,20 +285,46 @@ static int load(struct layout_program *p, int view, bool mask)
         buffer_printf(&p->body, "%%f%d = splat %%o%d : %s\n%%m%d = compare predicate(gt) %%v%d, %%f%d : %s\n", n, n,
                       type_text(p, p->element, &p->shape, p->layout), n, p->value, n,
                       type_text(p, "bool", &p->shape, p->layout));
-    buffer_printf(&p->body, "%%v%d = load %%x%d[%s], %%%s%d%s : %s\n", n, view, place(p, &p->shape), mask ? "f" : "o",
-                  n, mask ? arena_printf(p->arena, ", %%m%d", n) : "", type_text(p, p->element, &p->shape, p->layout));
-    return n;
+    const char *type = type_text(p, p->element, &p->shape, p->layout), *where = place(p, view, &p->shape);
+    buffer_printf(&p->body, "%%v%d = load %s, %%%s%d%s : %s\n", n, where, mask ? "f" : "o", n,
+                  mask ? arena_printf(p->arena, ", %%m%d", n) : "", type);
+    if (!chance(p, 20))
+        return n;
+    int chosen = p->next++;
+    where = place(p, view, &p->shape);
+    buffer_printf(&p->body, "%%inside%d = inside %s : %s\n%%far%d = constant value(5%s) : %s\n"
+                            "%%v%d = select %%inside%d, %%v%d, %%far%d : %s\n", chosen, where,
+                  type_text(p, "bool", &p->shape, p->layout), chosen, p->real ? ".0" : "", type, chosen, chosen, n,
+                  chosen, type);
+    return chosen;
+}
+
+/* The shape of an output for a value: one element where it is none of a tile. */
+static int add_output(struct layout_program *p, const struct shape *shape)
+{
+    return add_view(p, shape->rank ? shape : &(struct shape){1, {1}}, true);
 }
 
 static void store(struct layout_program *p, int value, const struct shape *shape)
 {
-    struct shape whole = *shape;
     if (p->view_count == MOST_VIEWS)
         return;
-    if (!whole.rank)
-        whole = (struct shape){1, {1}};
-    int view = add_view(p, &whole, true);
-    buffer_printf(&p->body, "store %%x%d[%s], %%v%d\n", view, place(p, shape), value);
+    const char *where = place(p, add_output(p, shape), shape);
+    buffer_printf(&p->body, "store %s, %%v%d\n", where, value);
+}
+
+/* What an atomic finds goes to a view of its own: all that hold copies of an element have it. */
+static void change(struct layout_program *p)
+{
+    static const char *const actions[] = {"max", "min", "exchange", "add"};
+    if (p->view_count + 3 > MOST_VIEWS)
+        return;
+    int n = p->next++;
+    const char *where = place(p, add_output(p, &p->shape), &p->shape);
+    buffer_printf(&p->body, "%%v%d = atomic action(%s) order(relaxed) scope(gpu) %s, %%v%d : %s\n", n,
+                  actions[random_below(&p->random, 4)], where, p->value,
+                  type_text(p, p->element, &p->shape, p->layout));
+    store(p, n, &p->shape);
 }
 
 static void convert(struct layout_program *p, bool plain)
@@ -371,33 +516,48 @@ static void choose(struct layout_program *p)
     }
 }
 
+/* Multiples of the argument's extents that may be known, or strides. */
+static void put_multiples(struct layout_program *p, struct buffer *parameters, const char *name, int rank,
+                          const int64_t *number, int64_t most)
+{
+    for (int d = 0; d < rank; d++) {
+        int64_t multiple = number[d] & -number[d];
+        multiple = number[d] == 1 || chance(p, 30) ? 0 : multiple < most ? multiple : most;
+        buffer_printf(parameters, "%s%lld", d ? ", " : arena_printf(p->arena, "%s(", name), (long long)multiple);
+    }
+    buffer_puts(parameters, "), ");
+}
+
 static void put_view(struct layout_program *p, struct buffer *out, int index, struct buffer *parameters)
 {
     const struct view *view = &p->views[index];
-    int rank = view->shape.rank;
+    int64_t extent[MOST_RANK + 1], stride[MOST_RANK + 1], elements = 0;
+    int rank = 0;
+    if (view->rows) {
+        extent[rank] = view->rows;
+        stride[rank++] = view->row_stride;
+    }
+    for (int d = 0; d < view->shape.rank; d++) {
+        int left = view->shape.rank - d, from = view->order == TURNED && left == 2 ? d + 1
+                                                : view->order == TURNED && left == 1 ? d - 1 : d;
+        extent[rank] = view->shape.extent[from];
+        stride[rank++] = view->stride[from];
+    }
     buffer_puts(out, "// view extent");
     for (int d = 0; d < rank; d++)
-        buffer_printf(out, " %d", view->shape.extent[d]);
+        buffer_printf(out, " %lld", (long long)extent[d]);
     buffer_puts(out, " stride");
-    int64_t elements = 0;
     for (int d = 0; d < rank; d++) {
-        buffer_printf(out, " %lld", (long long)view->stride[d]);
-        elements += (view->shape.extent[d] - 1) * view->stride[d];
+        buffer_printf(out, " %lld", (long long)stride[d]);
+        elements += (extent[d] - 1) * stride[d];
     }
-    buffer_printf(out, " elements %lld block %d content %d fill %d%s\n", (long long)elements + 1, view->shape.extent[0],
-                  view->output ? 2 : 0, index + 1, view->output ? " output" : "");
-    buffer_printf(parameters, "%s%%x%d: view<%s, [", index ? ", " : "", index, p->element);
-    for (int d = 0; d < rank; d++)
-        buffer_printf(parameters, "%s?", d ? ", " : "");
-    buffer_puts(parameters, "], [");
-    for (int d = 0; d < rank; d++)
-        buffer_puts(parameters, d < rank - 1 ? "?, " : "1");
-    buffer_printf(parameters, "], %s> {", view->output ? "inout" : "in");
+    buffer_printf(out, " elements %lld block %lld content %d fill %d%s\n", (long long)elements + 1,
+                  (long long)extent[0], view->output ? 2 : 0, index + 1, view->output ? " output" : "");
+    buffer_printf(parameters, "%s%%x%d: %s {", index ? ", " : "", index, view_type(p, view, view->rows > 0, true));
     if (index % 2 == 0) { /* vectors */
         buffer_puts(parameters, "align(16), ");
-        for (int d = 0; d < rank - 1 && !view->odd; d++)
-            buffer_printf(parameters, "%s8", d ? ", " : "stride_multiple(");
-        buffer_puts(parameters, rank > 1 && !view->odd ? ", 0), " : "");
+        put_multiples(p, parameters, "stride_multiple", rank, stride, 8);
+        put_multiples(p, parameters, "extent_multiple", rank, extent, 64);
     }
     buffer_puts(parameters, "limit(2147483648), restrict}");
 }
@@ -430,6 +590,8 @@ void fuzz_generate_layout(struct buffer *out, uint64_t seed)
             reshape(p);
         else if (dice < 92)
             extract(p);
+        else if (dice < 95)
+            change(p);
         else if (memcmp(&first, &p->shape, sizeof first) == 0)
             combine(p, load(p, input, chance(p, 50)));
     }
@@ -437,8 +599,12 @@ void fuzz_generate_layout(struct buffer *out, uint64_t seed)
     buffer_printf(out, "// seed %llu\n// grid 1\n", (unsigned long long)seed);
     for (int i = 0; i < p->view_count; i++)
         put_view(p, out, i, &parameters);
-    buffer_printf(out, "kernel @fuzz(%s) grid(1) level(schedule) warps(%d) {\n%%c = constant value(0) : index\n",
-                  parameters.data, p->groups << p->warp_bits);
+    const struct view *view = &p->views[0];
+    int length = view->rows ? view->rows : view->shape.extent[view->order == TURNED && view->shape.rank == 2];
+    buffer_printf(out, "kernel @fuzz(%s) grid(1) level(schedule) warps(%d) {\n%%c = constant value(0) : index\n"
+                       "%%long = extent dimension(0) %%x0 : index\n%%known = constant value(%d) : index\n"
+                       "%%hidden = sub %%long, %%known : index\n",
+                  parameters.data, p->groups << p->warp_bits, length);
     buffer_append(out, p->body.data, p->body.size);
     buffer_puts(out, "return\n}\n");
     buffer_free(&parameters);
