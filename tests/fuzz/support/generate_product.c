@@ -4,16 +4,22 @@
  * lie, or transposed, or computed upon before they are factors; a product may feed another through registers, and
  * something may be loaded that feeds none.  One in four is of another form, that of attention: what stays is
  * multiplied by what passes, and the product, narrowed, by something else that passes.  One in eight has tiles neither
- * of whose extents is a power of two, of which most are transposed.  Extents divide nothing, rows have gaps.  Behind the loop comes an epilogue of a random length.  Every number is a small integer and is clamped
- * before it is narrowed, so that all orders of sums give the same bits. */
+ * of whose extents is a power of two, of which most are transposed.  Extents divide nothing, rows have gaps.  Behind
+ * the loop comes an epilogue of a random length.  One in seven has both in another loop, which carries the row, or in a
+ * branch.  Every number is a small integer and is clamped before it is narrowed, so that all orders of sums give the
+ * same bits. */
 #include "generate_product.h"
 
 #include <string.h>
 
 enum { LIMIT = 8 };
 
+enum around { AROUND_NOTHING, AROUND_FOR, AROUND_WHILE, AROUND_IF };
+
 struct product_program {
     struct random random;
+    enum around around;       /* what loop and epilogue stand in */
+    int turns;                /* of a loop around: tiles of rows that a program has */
     struct buffer *out;
     const char *element;      /* of the factors */
     int m, n, k;              /* of the tile */
@@ -325,7 +331,37 @@ static void epilogue(struct product_program *p)
                               "store %%out[%%row +: %d, %%column +: %d], %%doubled\n", element, p->again,
                       p->m, p->n, element, p->m, p->n, element, p->m, p->n, p->m, p->n);
     }
-    buffer_puts(p->out, "return\n}\n");
+}
+
+/* The tile of rows moves on from turn to turn.  How often a `while` goes round nobody can count. */
+static void open_around(struct product_program *p)
+{
+    if (p->around == AROUND_IF)
+        buffer_printf(p->out, "%%behind = constant value(%d) : index\n"
+                              "%%is_done = compare predicate(lt) %%gm, %%behind : bool\nif %%is_done {\n",
+                      random_between(&p->random, 1, 2));
+    if (p->around == AROUND_FOR)
+        buffer_printf(p->out, "%%tours = constant value(%d) : index\n%%each = constant value(1) : index\n"
+                              "%%behind = for %%tour: index = %%nought to %%tours step %%each "
+                              "iter(%%row: index = %%first_row) {\n", p->turns);
+    if (p->around == AROUND_WHILE)
+        buffer_printf(p->out, "%%tours = constant value(%d) : index\n%%two_a = constant value(2) : index\n"
+                              "%%none_left, %%behind = while %%tours, %%first_row (%%left_a: index, %%at_a: index) {\n"
+                              "%%go_on = compare predicate(gt) %%left_a, %%nought : bool\n"
+                              "condition %%go_on, %%left_a, %%at_a\n} do (%%left_b: index, %%row: index) {\n",
+                      (1 << p->turns) - 1);
+}
+
+static void close_around(struct product_program *p)
+{
+    if (p->around == AROUND_IF)
+        buffer_puts(p->out, "yield\n} else {\nyield\n}\n");
+    else if (p->around != AROUND_NOTHING)
+        buffer_printf(p->out, "%%tile_a = constant value(%d) : index\n%%row_a = add %%row, %%tile_a : index\n", p->m);
+    if (p->around == AROUND_FOR)
+        buffer_puts(p->out, "yield %row_a\n}\n");
+    if (p->around == AROUND_WHILE)
+        buffer_puts(p->out, "%left_c = div %left_b, %two_a : index\nyield %left_c, %row_a\n} : index, index\n");
 }
 
 /* At times next to a multiple of the tile, where ends are met or missed by one. */
@@ -352,6 +388,17 @@ static void choose_uneven(struct product_program *p)
     p->a_turned = random_chance(&random, 50);
     p->two = !p->a_turned || random_chance(&random, 50);
     p->chained = false;
+}
+
+static void choose_around(struct product_program *p)
+{
+    struct random random = { p->random.state ^ UINT64_C(0x61726f756e64) };
+    p->turns = 1;
+    if (!random_chance(&random, 15))
+        return;
+    p->around = (enum around)random_between(&random, AROUND_FOR, AROUND_IF);
+    if (p->around != AROUND_IF)
+        p->turns = random_between(&random, 1, 3);
 }
 
 static void choose(struct product_program *p)
@@ -405,6 +452,7 @@ static void choose(struct product_program *p)
         p->chained = p->attention = false;
     }
     choose_uneven(p);
+    choose_around(p);
     p->has_extra = p->biased || p->odd_load || p->branched;
 }
 
@@ -414,7 +462,7 @@ static void generate(struct buffer *out, uint64_t seed, int multiple)
     struct buffer parameters = { 0 };
     choose(p);
     p->columns = ceiling_divide(p->columns, multiple) * multiple;
-    int64_t across = ceiling_divide(p->rows, p->m), down = ceiling_divide(p->columns, p->n);
+    int64_t across = ceiling_divide(p->rows, p->m * p->turns), down = ceiling_divide(p->columns, p->n);
     buffer_printf(out, "// seed %llu\n// grid %lld %lld\n", (unsigned long long)seed, (long long)across,
                   (long long)down);
     int64_t along_a = p->attention ? p->inner : p->depth;
@@ -455,11 +503,16 @@ static void generate(struct buffer *out, uint64_t seed, int multiple)
                   "%%height = constant value(%d) : index\n"
                        "%%width = constant value(%d) : index\n%%gm = grid_index dimension(0) : index\n"
                        "%%gn = grid_index dimension(1) : index\n"
-                       "%%row = mul %%gm, %%height : index\n%%column = mul %%gn, %%width : index\n"
+                       "%%%s = mul %%gm, %%height : index\n%%column = mul %%gn, %%width : index\n"
                        "%%depth = extent dimension(%d) %%%s : index\n",
-                  p->k, p->m, p->n, p->attention || p->a_turned ? 0 : 1, p->attention ? "b" : "a");
+                  p->k, p->m * p->turns, p->n,
+                  p->around == AROUND_FOR || p->around == AROUND_WHILE ? "first_row" : "row",
+                  p->attention || p->a_turned ? 0 : 1, p->attention ? "b" : "a");
+    open_around(p);
     loop(p);
     epilogue(p);
+    close_around(p);
+    buffer_puts(out, "return\n}\n");
     buffer_free(&parameters);
 }
 
