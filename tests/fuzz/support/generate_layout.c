@@ -36,6 +36,7 @@ struct layout_program {
     struct buffer body;
     const char *element;
     bool real, sums;          /* floating point; sums are exact */
+    bool aligned;             /* most places are multiples of vectors, and most statements are loads */
     int warp_bits, groups;    /* groups of 1 << warp_bits warps: 1 or 3 */
     int next;                 /* number for names */
     struct shape shape;       /* of the value that is there */
@@ -66,7 +67,7 @@ static int random_columns(struct layout_program *p, const struct shape *shape, b
         columns[i] = columns[j];
         columns[j] = swap;
     }
-    if (bits > 8 && chance(p, 40)) /* elements that lie together go to registers, which come last: vectors */
+    if (bits > 8 && chance(p, p->aligned ? 90 : 40)) /* elements that lie together go to registers, which come last: vectors */
         for (int at = 0; at < bits - 2; at++)
             for (int low = 0; low < 2; low++)
                 if (columns[at] == UINT32_C(1) << low) {
@@ -150,8 +151,8 @@ static int contiguous_dimension(const struct view *view)
 
 static int random_start(struct layout_program *p, int extent)
 {
-    static const int starts[] = {1, 2, 3, 4, 6, 8, 12, 16, -1, -3, -8};
-    int start = chance(p, 50) ? 0 : starts[random_below(&p->random, 11)];
+    static const int starts[] = {4, 8, 16, -8, 1, 2, 3, 6, 12, -1, -3};
+    int start = chance(p, 50) ? 0 : starts[random_below(&p->random, p->aligned && chance(p, 85) ? 4 : 11)];
     return start > -extent ? start : 0;
 }
 
@@ -160,15 +161,16 @@ static int add_view(struct layout_program *p, const struct shape *shape, bool ou
 {
     struct view *view = &p->views[p->view_count];
     int64_t stride = 1;
-    *view = (struct view){.shape = *shape, .output = output, .odd = chance(p, 25)};
+    *view = (struct view){.shape = *shape, .output = output, .odd = chance(p, p->aligned ? 5 : 25)};
     if (shape->rank > 1 && chance(p, 30))
         view->order = chance(p, 50) ? BY_COLUMNS : TURNED;
     view->rows = chance(p, 25) ? random_between(&p->random, 1, 3) : 0;
-    view->row = random_below(&p->random, view->rows + chance(p, 10) + !view->rows);
+    view->row = chance(p, 15) ? chance(p, 50) ? -1 : view->rows : random_below(&p->random, view->rows + !view->rows);
     for (int d = 0; d < shape->rank; d++) {
         int end = chance(p, output ? 10 : 40) ? random_between(&p->random, 1, shape->extent[d]) : shape->extent[d];
         view->from[d] = random_start(p, shape->extent[d]);
         end += view->from[d];
+        end = p->aligned && chance(p, 85) ? end / 8 * 8 : end;
         view->shape.extent[d] = end > 1 ? end : 1;
     }
     for (int i = 0; i < shape->rank; i++) { /* what lies together first */
@@ -234,8 +236,8 @@ static const char *part_of(struct layout_program *p, const struct view *view, co
     }
     for (int d = 0; d < view->shape.rank; d++) {
         int first = from[d] > 0 && chance(p, 60) ? random_between(&p->random, 1, from[d]) : 0;
-        first = chance(p, 40) ? first / 8 * 8 : first;
-        int end = chance(p, 75) ? view->shape.extent[d] : random_between(&p->random, first, view->shape.extent[d] + 2);
+        first = chance(p, p->aligned ? 90 : 40) ? first / 4 * 4 : first;
+        int end = chance(p, 55) ? view->shape.extent[d] : random_between(&p->random, first, view->shape.extent[d] + 2);
         const char *start = index_of(p, first);
         bounds = arena_printf(p->arena, "%s%s%s .. %s", bounds, d ? ", " : "", start, index_of(p, end));
         from[d] -= first;
@@ -264,7 +266,7 @@ static const char *place(struct layout_program *p, int index, const struct shape
         name = arena_printf(p->arena, "%%turned%d", n);
         text = "";
     }
-    if (chance(p, 30))
+    if (chance(p, 40))
         name = part_of(p, view, name, from, &has_rows);
     if (has_rows)
         text = arena_printf(p->arena, "%s, ", index_of(p, view->row));
@@ -506,6 +508,7 @@ static void choose(struct layout_program *p)
     p->sums = elements[which].sums;
     p->warp_bits = random_below(&p->random, 3);
     p->groups = chance(p, 50) ? 3 : 1;
+    p->aligned = chance(p, 30);
     p->shape.rank = chance(p, 15) ? 1 : random_between(&p->random, 2, MOST_RANK);
     for (int d = 0; d < p->shape.rank; d++) {
         int mine = d == p->shape.rank - 1 ? bits : random_below(&p->random, bits + 1);
@@ -580,7 +583,9 @@ void fuzz_generate_layout(struct buffer *out, uint64_t seed)
         combine(p, load(p, input, true));
     for (int i = random_between(&p->random, 2, 6); i > 0; i--) {
         int dice = random_below(&p->random, 100);
-        if (dice < 40)
+        if (p->aligned && chance(p, 70) && memcmp(&first, &p->shape, sizeof first) == 0)
+            combine(p, load(p, input, chance(p, 15)));
+        else if (dice < 40)
             convert(p, chance(p, 40));
         else if (dice < 55)
             permute(p);
