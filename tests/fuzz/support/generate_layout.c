@@ -237,7 +237,8 @@ static const char *part_of(struct layout_program *p, const struct view *view, co
     for (int d = 0; d < view->shape.rank; d++) {
         int first = from[d] > 0 && chance(p, 60) ? random_between(&p->random, 1, from[d]) : 0;
         first = chance(p, p->aligned ? 90 : 40) ? first / 4 * 4 : first;
-        int end = chance(p, 55) ? view->shape.extent[d] : random_between(&p->random, first, view->shape.extent[d] + 2);
+        int most = first > view->shape.extent[d] ? first : view->shape.extent[d] + 2;
+        int end = chance(p, 55) ? view->shape.extent[d] : random_between(&p->random, first, most);
         const char *start = index_of(p, first);
         bounds = arena_printf(p->arena, "%s%s%s .. %s", bounds, d ? ", " : "", start, index_of(p, end));
         from[d] -= first;
