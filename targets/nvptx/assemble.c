@@ -6,8 +6,8 @@
  * everywhere. */
 #include "targets/nvptx/assemble.h"
 
-#include "base/child.h"
 #include "ir/shared_form.h"
+#include "targets/nvptx/ptxas.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,9 +23,10 @@ static int tool_seconds(const struct target_options *options) {
     return options->tool_seconds ? options->tool_seconds : PTXAS_SECONDS;
 }
 
-/* A worker waits for ptxas and has some time of its own. */
+/* A worker waits for ptxas, perhaps twice, and has some time of its own. */
 static int worker_seconds(const struct target_options *options) {
-    return tool_seconds(options) < INT32_MAX - OWN_SECONDS ? tool_seconds(options) + OWN_SECONDS : INT32_MAX;
+    int seconds = tool_seconds(options);
+    return seconds < (INT32_MAX - OWN_SECONDS) / 2 ? 2 * seconds + OWN_SECONDS : INT32_MAX;
 }
 
 struct job {
@@ -48,34 +49,6 @@ static void leave_for_nowhere(void) {
 static void send_message(const struct diagnostic *diagnostic) {
     fprintf(stderr, "%d %" PRIuPTR " %d %d %d %s\n", (int)diagnostic->code, (uintptr_t)diagnostic->at.source,
             diagnostic->at.line, diagnostic->at.column, diagnostic->at.end_column, diagnostic->text);
-}
-
-enum { MOST_ARGUMENTS = 64, ARCHITECTURE_SIZE = 64 };
-
-/* The command line, ended by NULL; architecture holds the text of one argument. */
-static void ptxas_arguments(const struct target_options *options, const struct target_row *row,
-                            const char *arguments[MOST_ARGUMENTS], char architecture[ARCHITECTURE_SIZE]) {
-    int n = 0;
-    snprintf(architecture, ARCHITECTURE_SIZE, "-arch=%s", row->name);
-    arguments[n++] = options->ptxas;
-    arguments[n++] = architecture;
-    if (options->optimization == 0) arguments[n++] = "-O1";
-    if (options->line_info) arguments[n++] = "-lineinfo";
-    for (int i = 0; i < options->xptxas_count && n < MOST_ARGUMENTS - 8; i++) arguments[n++] = options->xptxas[i];
-    arguments[n++] = "/dev/stdin";
-    arguments[n++] = "-o";
-    arguments[n++] = "/dev/stdout";
-    arguments[n++] = "-v"; /* spills are said nowhere else */
-    arguments[n] = NULL;
-}
-
-static bool run_ptxas(const struct target_options *options, const struct target_row *row, const struct buffer *ptx,
-                      struct child_result *result) {
-    const char *arguments[MOST_ARGUMENTS];
-    char architecture[ARCHITECTURE_SIZE];
-    ptxas_arguments(options, row, arguments, architecture);
-    struct child_limits limits = {.seconds = tool_seconds(options), .output_bytes = cubin_limit};
-    return child_run(arguments, options->line_info ? "." : "/", ptx->data, ptx->size, limits, result);
 }
 
 static int work(void *context, int task, struct buffer *out) {
@@ -101,7 +74,9 @@ static int work(void *context, int task, struct buffer *out) {
     }
     struct child_result result = {0};
     if (options.line_info) leave_for_nowhere();
-    bool good = options.without_ptxas || run_ptxas(&options, row, &ptx, &result);
+    struct child_limits limits = {.seconds = tool_seconds(&options), .output_bytes = cubin_limit};
+    int threads = 32 * variant->function->warps;
+    bool good = options.without_ptxas || ptxas_run(&options, row, threads, limits, &ptx, &result);
     int reason = errno;
     if (!good) {
         if (result.not_started) fprintf(stderr, "%s cannot be run: %s", options.ptxas, strerror(reason));
@@ -214,37 +189,27 @@ static void relay_warnings(const struct target_options *options, const struct nv
     }
 }
 
-/* Bytes of spills that are no warning: four registers, which nobody can help and no clock shows. */
-enum { FEW_BYTES = 16 };
-
-/* "    2048 bytes stack frame, 96 bytes spill stores, 120 bytes spill loads".  A frame without spills holds arrays that
- * the text asks for: tiles that a loop indexes. */
+/* A frame without spills holds arrays that the text asks for: tiles that a loop indexes. */
 static void read_spills(const struct target_options *options, const struct nvptx_task *task, const char *notes,
                         size_t size) {
-    static const char words[] = " bytes stack frame,";
     struct kernel_variant *variant = task->variant;
     const char *name = variant->label ? variant->label : variant->function->name;
-    char *text = arena_substring(options->arena, notes, size);
-    char *found = strstr(text, words);
-    long long frame = 0, stores = 0, loads = 0;
-    if (!found ||
-        sscanf(found + sizeof words - 1, " %lld bytes spill stores, %lld bytes spill loads", &stores, &loads) != 2)
-        return;
-    while (found > text && found[-1] >= '0' && found[-1] <= '9') found--;
-    if (sscanf(found, "%lld", &frame) != 1 || frame < 0 || stores < 0 || loads < 0) return;
-    variant->gpu.spill_stores = stores;
-    variant->gpu.spill_loads = loads;
+    struct ptxas_usage usage = ptxas_read_usage(arena_substring(options->arena, notes, size));
+    if (usage.frame < 0) return;
+    variant->gpu.spill_stores = usage.stores;
+    variant->gpu.spill_loads = usage.loads;
     struct diagnostic *d;
-    if (stores > FEW_BYTES || loads > 2 * FEW_BYTES) {
+    if (ptxas_spills(&usage)) {
         d = diag_report(options->diagnostics, DIAGNOSTIC_W1202, variant->function->at,
                         "this kernel keeps registers in local memory");
-        diag_instance(
-            options->diagnostics, d,
-            arena_printf(options->arena, "%s: %lld bytes of spill stores, %lld of spill loads", name, stores, loads));
-    } else if (frame && !stores && !loads) {
+        diag_instance(options->diagnostics, d,
+                      arena_printf(options->arena, "%s: %lld bytes of spill stores, %lld of spill loads", name,
+                                   usage.stores, usage.loads));
+    } else if (usage.frame && !usage.stores && !usage.loads) {
         d = diag_report(options->diagnostics, DIAGNOSTIC_W1205, variant->function->at,
                         "this kernel passes tiles through local memory");
-        diag_instance(options->diagnostics, d, arena_printf(options->arena, "%s: %lld bytes a thread", name, frame));
+        diag_instance(options->diagnostics, d,
+                      arena_printf(options->arena, "%s: %lld bytes a thread", name, usage.frame));
     }
 }
 
@@ -320,14 +285,6 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
     return true;
 }
 
-static void print_command(const struct target_options *options, const struct nvptx_task *task) {
-    const char *arguments[MOST_ARGUMENTS];
-    char architecture[ARCHITECTURE_SIZE];
-    ptxas_arguments(options, &target_rows[task->variant->target], arguments, architecture);
-    for (int i = 0; arguments[i]; i++) fprintf(options->log, "%s ", arguments[i]);
-    fprintf(options->log, " # %s\n", task->variant->function->name);
-}
-
 bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count,
                    const struct nvptx_task *tasks) {
     if (count == 0) return true;
@@ -337,7 +294,7 @@ bool nvptx_compile(const struct target_options *options, struct kernel_module *m
         return false;
     }
     for (int i = 0; i < count && options->log && !options->without_ptxas && (options->dry_run || options->verbose); i++)
-        print_command(options, &tasks[i]);
+        ptxas_print_command(options, &target_rows[tasks[i].variant->target], tasks[i].variant->function->name);
     if (options->dry_run) return true;
     struct job job = {options, count, tasks};
     struct child_result *done = ARENA_ARRAY(options->arena, struct child_result, count);

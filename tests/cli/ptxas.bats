@@ -91,3 +91,41 @@ END
     expect 0 tilecc -arch=sm_80 --emit=fatbin --spec 'axpy[B=64]' --cuda-path="$PWD/toolkit" k.tile
     [ -s k_axpy.fatbin ]
 }
+
+@test "registers in memory with registers left: once more with the promise of one block, and the better of both is taken" {
+    needs_ptxas
+    mkdir -p toolkit/bin
+    # Says 32 registers and spills; with the promise what the file `then` says.
+    cat >toolkit/bin/ptxas <<END
+#!/bin/sh
+PATH=/usr/bin:/bin
+cat >'$PWD/in.ptx'
+echo run >>'$PWD/runs'
+'$PTXAS' "\$@" <'$PWD/in.ptx' 2>/dev/null
+spills='900 bytes stack frame, 900 bytes spill stores, 900 bytes spill loads'
+grep -q '^[.]minnctapersm 1$' '$PWD/in.ptx' && spills=\$(cat '$PWD/then')
+printf '    %s\nptxas info    : Used %s registers\n' "\$spills" "\$(cat '$PWD/used')" >&2
+END
+    chmod +x toolkit/bin/ptxas
+    make_axpy() { # spills then, registers used, options: what is said of spills; how often ptxas ran
+        echo "$1" >then
+        echo "$2" >used
+        rm -f runs
+        "$TILECC" -arch=sm_80 -j1 --spec 'axpy[B=64]' --cuda-path="$PWD/toolkit" -Wno-spills -Rpass=instance "${@:3}" -o k.o k.tile 2>said
+        runs=$(wc -l <runs)
+        instances=$(grep -c 'instance: axpy.*sm_80' said)
+    }
+    less='8 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads'
+    more='1000 bytes stack frame, 1000 bytes spill stores, 1000 bytes spill loads'
+    make_axpy "$less" 32
+    [ "$runs" -eq $((2 * instances)) ]
+    [ "$(grep -c 'spills: 8 bytes stored' said)" -eq "$instances" ]
+    make_axpy "$more" 32
+    [ "$runs" -eq $((2 * instances)) ]
+    [ "$(grep -c 'spills: 900 bytes stored' said)" -eq "$instances" ]
+    make_axpy "$less" 255 # none left
+    [ "$runs" -eq "$instances" ]
+    make_axpy "$less" 32 -Xptxas=--maxrregcount=32 # asked for
+    [ "$runs" -eq "$instances" ]
+    grep -q 'spills: 900 bytes stored' said
+}
