@@ -68,7 +68,7 @@ static void check_kernel(uint64_t seed, struct fact_table *table)
 {
     struct arena *arena = arena_create();
     struct buffer text = {0};
-    facts_generate(&text, seed);
+    facts_generate(&text, seed, false);
     struct ir_function *function = read(arena, &text);
     struct facts *facts = function ? facts_create(arena, function) : NULL;
     if (!function)

@@ -25,8 +25,10 @@ void facts_watch(struct facts *facts, struct interp_options *options);
 /* The first thing said that is not so; NULL: there is none. */
 const char *facts_wrong(const struct facts *facts);
 
-/* A kernel that computes with integers, in the text form, and its arguments: those of one run, number `run`. */
-void facts_generate(struct buffer *out, uint64_t seed);
+/* A kernel that computes with integers, in the text form, and its arguments: those of one run, number `run`.  One with
+ * results has another argument, FACTS_RESULTS rows of 64 numbers for each of at most FACTS_PROGRAMS programs, and loops
+ * that are no `for`. */
+void facts_generate(struct buffer *out, uint64_t seed, bool results);
 void facts_arguments(uint64_t seed, int run, struct interp_argument *arguments, int64_t *grid);
-enum { FACTS_ARGUMENTS = 6, FACTS_GRID = 2, FACTS_MOST_EXTENT = 80 };
+enum { FACTS_ARGUMENTS = 6, FACTS_GRID = 2, FACTS_MOST_EXTENT = 80, FACTS_RESULTS = 16, FACTS_PROGRAMS = 15 };
 #endif

@@ -13,6 +13,7 @@ struct maker {
     struct buffer *out;
     struct value values[MOST_VALUES];
     int count, next, depth, indent;
+    bool results; /* of a kernel that stores what it computes */
 };
 static const enum ir_element elements[] = {IR_I8, IR_U8, IR_I16, IR_I32, IR_U32, IR_I64, IR_U64, IR_INDEX};
 static const struct shape shapes[] = {{1, {8, 0}}, {1, {6, 0}}, {2, {4, 8}}, {2, {1, 8}}, {2, {4, 1}}, {2, {2, 6}}};
@@ -113,6 +114,8 @@ static int64_t small_number(struct maker *m, enum ir_element element)
         bool is_signed = ir_is_signed(element);
         number = (int64_t)((is_signed ? UINT64_C(1) << (bits - 1) : bits < 64 ? UINT64_C(1) << bits : 0) - 1);
     }
+    if (m->results && ir_element_info[element].bits == 64 && random_chance(&m->random, 12))
+        number = (INT64_C(1) << random_between(&m->random, 26, 45)) + random_between(&m->random, -1, 1);
     return number < 0 && !ir_is_signed(element) ? -number : number;
 }
 
@@ -191,6 +194,36 @@ static void arithmetic(struct maker *m)
                                                    : of_type(m, a.element, a.shape);
     snprintf(text, sizeof text, "%s %%v%d, %%v%d", words[random_below(&m->random, 16)], a.number, b.number);
     make(m, a.element, a.shape, text);
+}
+
+/* One side of a comparison of places: a scalar plus numbers that count by a step. */
+static struct value places(struct maker *m, struct shape shape)
+{
+    char text[64];
+    struct value scalar = of_type(m, IR_INDEX, (struct shape){0});
+    snprintf(text, sizeof text, "splat %%v%d", scalar.number);
+    struct value sum = make(m, IR_INDEX, shape, text);
+    for (int i = random_below(&m->random, 3); i > 0; i--) {
+        struct value count = make(m, IR_INDEX, shape, "iota");
+        struct value step = constant(m, IR_INDEX, shape, small_number(m, IR_INDEX));
+        snprintf(text, sizeof text, "mul %%v%d, %%v%d", count.number, step.number);
+        count = make(m, IR_INDEX, shape, text);
+        snprintf(text, sizeof text, "%s %%v%d, %%v%d", random_chance(&m->random, 70) ? "add" : "sub", sum.number,
+                 count.number);
+        sum = make(m, IR_INDEX, shape, text);
+    }
+    return sum;
+}
+
+static void compare_places(struct maker *m)
+{
+    static const char *const predicates[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+    struct shape shape = shapes[0];
+    struct value a = places(m, shape), b = places(m, shape);
+    char text[64];
+    snprintf(text, sizeof text, "compare predicate(%s) %%v%d, %%v%d", predicates[random_below(&m->random, 6)], a.number,
+             b.number);
+    make(m, IR_BOOL, shape, text);
 }
 
 static void choose(struct maker *m)
@@ -299,12 +332,25 @@ static void block(struct maker *m)
     m->indent--;
 }
 
-/* Statements of a block and the yield of a value like this one. */
-static void body(struct maker *m, const struct value *like)
+/* What a loop carries on: any value like it, or it and some more. */
+static struct value carried_on(struct maker *m, const struct value *round)
+{
+    static const char *const words[] = {"add", "add", "add", "sub", "mul", "max"};
+    struct value other = of_type(m, round->element, round->shape);
+    char text[64];
+    if (!m->results || round->element == IR_BOOL || random_chance(&m->random, 40))
+        return other;
+    snprintf(text, sizeof text, "%s %%v%d, %%v%d", words[random_below(&m->random, 6)], round->number, other.number);
+    return make(m, round->element, round->shape, text);
+}
+
+/* Statements of a block and the yield of a value like this one, which a loop carries. */
+static void body(struct maker *m, const struct value *like, bool in_loop)
 {
     block(m);
     m->indent++;
-    line(m, "yield %%v%d", of_type(m, like->element, like->shape).number);
+    struct value end = in_loop ? carried_on(m, like) : of_type(m, like->element, like->shape);
+    line(m, "yield %%v%d", end.number);
     m->indent--;
 }
 
@@ -315,7 +361,7 @@ static void branch(struct maker *m)
     int result = m->next++, kept = m->count;
     line(m, "%%v%d = if %%v%d {", result, c.number);
     for (int side = 0; side < 2; side++) {
-        body(m, &like);
+        body(m, &like, false);
         m->count = kept;
         if (side == 0)
             line(m, "} else {");
@@ -342,7 +388,8 @@ static void loop(struct maker *m)
     struct shape scalar = {0};
     bool down = ir_is_signed(element) && random_chance(&m->random, 30);
     bool multiply = !down && random_chance(&m->random, 15);
-    struct value ends[2], step, like = number(m);
+    bool counts_places = m->results && random_chance(&m->random, 40);
+    struct value ends[2], step, like = counts_places ? of_type(m, IR_INDEX, scalar) : number(m);
     int least = ir_is_signed(element) && !multiply ? -9 : multiply ? 1 : 0;
     for (int i = 0; i < 2; i++)
         ends[i] = random_chance(&m->random, 50) ? constant(m, element, scalar, random_between(&m->random, least, 20))
@@ -360,10 +407,54 @@ static void loop(struct maker *m)
          ends[!down].number, step.number, round.number, type_text(&like, carried), first.number);
     know(m, variable.number, element, scalar);
     know(m, round.number, like.element, like.shape);
-    body(m, &like);
+    body(m, &round, true);
     m->count = kept;
     line(m, "}");
     know(m, result, like.element, like.shape);
+}
+
+/* A `while` that counts to a number, up or down, with the count among what it carries. */
+static void open_loop(struct maker *m)
+{
+    static const char *const up[] = {"lt", "le", "ne"}, *const down[] = {"gt", "ge", "ne"};
+    static const char *const steps[] = {"add", "add", "add", "add", "sub", "mul"};
+    enum ir_element element = elements[random_between(&m->random, random_chance(&m->random, 30) ? 0 : 3, 7)];
+    struct shape scalar = {0};
+    const char *word = steps[random_below(&m->random, 6)];
+    bool is_down = ir_is_signed(element) && random_chance(&m->random, 40), mirrored = random_chance(&m->random, 30);
+    struct value like = number(m);
+    struct value start = constant(m, element, scalar, is_down ? random_between(&m->random, 0, 20) : *word == 'm');
+    struct value end = random_chance(&m->random, 50) ? constant(m, element, scalar, is_down ? -3 : 20)
+                                                     : bounded(m, element, is_down ? -9 : 0, is_down ? 0 : 20);
+    int by = random_chance(&m->random, 70) ? 1 : random_between(&m->random, 2, 4), kind = random_below(&m->random, 3);
+    if (*word == 's' && !ir_is_signed(element))
+        word = "add";
+    int64_t number_of_step = *word == 'm' ? by + 1 : is_down == (*word == 's') ? by : -by;
+    struct value step = constant(m, element, scalar, number_of_step), first = of_type(m, like.element, like.shape);
+    char type[32], carried[32];
+    struct value at = {m->next++, element, scalar}, round = {m->next++, like.element, like.shape};
+    int results[2] = {m->next++, m->next++}, asked[3] = {m->next++, m->next++, m->next++}, kept = m->count;
+    type_text(&at, type);
+    type_text(&like, carried);
+    line(m, "%%v%d, %%v%d = while %%v%d, %%v%d (%%v%d: %s, %%v%d: %s) {", results[0], results[1], start.number,
+         first.number, asked[0], type, asked[1], carried);
+    const char *predicate = is_down != mirrored || kind == 2 ? down[kind] : up[kind];
+    line(m, "    %%v%d = compare predicate(%s) %%v%d, %%v%d : bool", asked[2], predicate,
+         mirrored ? end.number : asked[0], mirrored ? asked[0] : end.number);
+    line(m, "    condition %%v%d, %%v%d, %%v%d", asked[2], asked[0], asked[1]);
+    line(m, "} do (%%v%d: %s, %%v%d: %s) {", at.number, type, round.number, carried);
+    know(m, at.number, element, scalar);
+    know(m, round.number, like.element, like.shape);
+    block(m);
+    line(m, "    %%v%d = %s %%v%d, %%v%d : %s", m->next, word, at.number, step.number, type);
+    int next = m->next++;
+    m->indent++;
+    line(m, "yield %%v%d, %%v%d", next, carried_on(m, &round).number);
+    m->indent--;
+    m->count = kept;
+    line(m, "} : %s, %s", type, carried);
+    know(m, results[0], element, scalar);
+    know(m, results[1], like.element, like.shape);
 }
 
 /* ---- reads of the views, near their ends ---- */
@@ -490,18 +581,22 @@ static void read_view(struct maker *m)
 static void statement(struct maker *m)
 {
     int kind = random_below(&m->random, 100);
-    if (kind < 40)
+    if (kind < 5 && m->results)
+        compare_places(m);
+    else if (kind < 40)
         arithmetic(m);
     else if (kind < 50)
         choose(m);
     else if (kind < 60)
         convert(m);
-    else if (kind < 76)
+    else if (kind < 76 && !(m->results && kind >= 70))
         reshape(m);
-    else if (kind < 86 || m->depth >= DEPTH)
+    else if ((kind < 86 && !(m->results && kind < 80)) || m->depth >= DEPTH - m->results)
         leaf(m);
-    else if (kind < 93)
+    else if (kind < 93 && !(m->results && kind < 80))
         branch(m);
+    else if (m->results && random_chance(&m->random, 50))
+        open_loop(m);
     else
         loop(m);
 }
@@ -537,17 +632,55 @@ static void assumptions(struct maker *m, uint64_t seed)
     line(m, "assume %%v%d", make(m, IR_BOOL, scalar, text).number);
 }
 
-void facts_generate(struct buffer *out, uint64_t seed)
+/* Some of what is known at the end, widened, to rows of the program's own. */
+static void store_results(struct maker *m)
+{
+    struct shape scalar = {0};
+    struct value zero = constant(m, IR_INDEX, scalar, 0), first[2], rows = constant(m, IR_INDEX, scalar, FACTS_RESULTS);
+    char text[64];
+    int known = m->count - 2;
+    for (int d = 0; d < 2; d++) {
+        snprintf(text, sizeof text, "grid_index dimension(%d)", d);
+        first[d] = make(m, IR_INDEX, scalar, text);
+    }
+    snprintf(text, sizeof text, "mul %%v%d, %%v%d", first[1].number, constant(m, IR_INDEX, scalar, 5).number);
+    struct value program = make(m, IR_INDEX, scalar, text);
+    snprintf(text, sizeof text, "add %%v%d, %%v%d", program.number, first[0].number);
+    program = make(m, IR_INDEX, scalar, text);
+    snprintf(text, sizeof text, "mul %%v%d, %%v%d", program.number, rows.number);
+    program = make(m, IR_INDEX, scalar, text);
+    for (int i = 0; i < FACTS_RESULTS; i++) {
+        struct value value = m->values[known - 1 - (i < 6 ? i : random_below(&m->random, known))];
+        struct value row = constant(m, IR_INDEX, scalar, i);
+        snprintf(text, sizeof text, "add %%v%d, %%v%d", program.number, row.number);
+        row = make(m, IR_INDEX, scalar, text);
+        snprintf(text, sizeof text, "cast %%v%d", value.number);
+        if (value.element != IR_I64)
+            value = make(m, IR_I64, value.shape, text);
+        char to[2][32];
+        for (int d = 0; d < 2; d++) {
+            int dimension = d - 2 + value.shape.rank;
+            snprintf(to[d], sizeof to[d], dimension < 0 ? "%%v%d" : "%%v%d +: %d", zero.number,
+                     dimension < 0 ? 0 : value.shape.extent[dimension]);
+        }
+        line(m, "store %%z[%%v%d, %s, %s], %%v%d", row.number, to[0], to[1], value.number);
+    }
+}
+
+void facts_generate(struct buffer *out, uint64_t seed, bool results)
 {
     struct known_arguments known = known_arguments(seed);
-    struct maker m = {.random = {seed}, .out = out, .indent = 1};
+    struct maker m = {.random = {seed}, .out = out, .indent = 1, .results = results};
     buffer_printf(out, "kernel @k(%%v0: i32, %%v1: index, %%v2: index, %%v3: u8, %%x: view<i32, [?, 12], [12, 1], in> "
-                       "{align(16), extent_multiple(%d, 0), limit(%d)}, %%y: view<i32, [?], [1], in>) grid(2) "
-                       "grid_limit(5, 0) {\n", known.extent_multiple, known.limit);
+                       "{align(16), extent_multiple(%d, 0), limit(%d)}, %%y: view<i32, [?], [1], in>%s) grid(2) "
+                       "grid_limit(5, 0) {\n", known.extent_multiple, known.limit,
+                       results ? ", %z: view<i64, [?, 8, 8], [64, 8, 1], out>" : "");
     assumptions(&m, seed);
     for (int i = 0; i < 24; i++)
         statement(&m);
     for (int i = 0; i < 4; i++)
         read_view(&m);
+    if (results)
+        store_results(&m);
     buffer_printf(out, "    return\n}\n");
 }
