@@ -120,11 +120,16 @@ static int nan_option(struct elaborator *e, const struct call *call) {
     return call_option_word(e, call, "nan", IR_NAN_COUNT, words, IR_NAN_SKIP);
 }
 
+static bool is_number(struct value v) { return v.kind == VALUE_INTEGER || v.kind == VALUE_REAL; }
+static bool is_nan(struct value v) { return v.kind == VALUE_REAL && isnan(v.real.number); }
+
 static struct value min_max_pair(struct elaborator *e, struct call *call, struct value a, struct value b, int maximum,
                                  int nan) {
-    bool constants =
-        (a.kind == VALUE_INTEGER || a.kind == VALUE_REAL) && (b.kind == VALUE_INTEGER || b.kind == VALUE_REAL);
-    if (constants) {
+    if (is_number(a) && is_number(b)) {
+        if (!constant_meet(e, &a, &b)) return value_error(call->at);
+        if (is_nan(a) || is_nan(b)) return is_nan(a) == (nan == IR_NAN_PROPAGATE) ? a : b;
+        if (a.kind == VALUE_REAL && a.real.number == b.real.number) /* -0 is under 0 */
+            return (signbit(a.real.number) != 0) == (maximum != 0) ? b : a;
         struct value less = constant_binary(e, OPERATOR_LESS, a, b, call->at);
         if (value_is_error(less)) return less;
         return less.truth == (maximum != 0) ? b : a;
@@ -177,10 +182,7 @@ struct value build_clamp(struct elaborator *e, struct call *call, int detail) {
 struct value build_abs(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
     struct value v = call->argument[0];
-    if (v.kind == VALUE_INTEGER) {
-        if (v.integer < 0) v.integer = -v.integer;
-        return v;
-    }
+    if (v.kind == VALUE_INTEGER) return v.integer < 0 ? constant_unary(e, OPERATOR_NEGATE, v, call->at) : v;
     if (v.kind == VALUE_REAL) {
         v.real.number = fabs(v.real.number);
         return v;
@@ -215,8 +217,11 @@ struct value build_where(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
     struct value condition = call->argument[0];
     struct value three[3] = {condition, call->argument[1], call->argument[2]};
-    if (condition.kind == VALUE_BOOL && value_is_constant(three[1]) && value_is_constant(three[2]))
+    if (condition.kind == VALUE_BOOL && value_is_constant(three[1]) && value_is_constant(three[2])) {
+        if (is_number(three[1]) && is_number(three[2]) && !constant_meet(e, three + 1, three + 2))
+            return value_error(call->at);
         return condition.truth ? three[1] : three[2];
+    }
     if (!can_build(e, call) || !convert_unify(e, 2, three + 1, "the arms of `where`", call->at))
         return value_error(call->at);
     if (condition.kind == VALUE_BOOL) return condition.truth ? three[1] : three[2];
@@ -241,12 +246,25 @@ static struct ir_value *is_cut_down(struct ir_builder *builder, struct ir_value 
     return ir_binary(builder, OP_OR, above, below);
 }
 
+/* A number made of arguments known when compiling: of the widest type that one of them has, or of none. */
+static struct value number_like(struct elaborator *e, const struct call *call, wide_integer number) {
+    enum ir_element element = IR_ELEMENT_COUNT;
+    struct value v = value_integer(number, call->at);
+    for (int i = 0; i < call->count; i++) {
+        enum ir_element own = call->argument[i].element;
+        if (own != IR_ELEMENT_COUNT &&
+            (element == IR_ELEMENT_COUNT || ir_element_info[own].bits > ir_element_info[element].bits))
+            element = own;
+    }
+    return element == IR_ELEMENT_COUNT ? v : constant_to_element(e, v, element, true);
+}
+
 /* a/b rounded up; 0 for b = 0. */
 struct value build_cdiv(struct elaborator *e, struct call *call, int detail) {
     (void)detail;
     if (all_constant_integers(call)) {
         wide_integer a = call->argument[0].integer, b = call->argument[1].integer;
-        return value_integer(b == 0 ? 0 : a / b + (a % b != 0 && (a % b > 0) == (b > 0)), call->at);
+        return number_like(e, call, b == 0 ? 0 : a / b + (a % b != 0 && (a % b > 0) == (b > 0)));
     }
     if (any_host(call)) return host_call(e, call, KERNEL_HOST_CDIV);
     if (!can_build(e, call) || !convert_unify(e, 2, call->argument, "`cdiv`", call->at)) return value_error(call->at);
@@ -264,7 +282,7 @@ struct value build_ilog2(struct elaborator *e, struct call *call, int detail) {
     if (v.kind == VALUE_INTEGER) {
         int bits = -1;
         for (wide_integer n = v.integer; n > 0; n >>= 1) bits++;
-        return value_integer(bits, call->at);
+        return number_like(e, call, bits);
     }
     if (v.kind == VALUE_HOST) return host_call(e, call, KERNEL_HOST_ILOG2);
     if (v.kind != VALUE_RUN || !ir_is_integer(v.run->type->element)) return call_wrong(e, call, v, "integers");

@@ -247,8 +247,7 @@ static struct value binary_real(struct elaborator *e, enum ast_operator operatio
     return a.element == IR_ELEMENT_COUNT ? v : from_bits(a.element, ir_double_to_bits(a.element, result), at);
 }
 
-/* Two number constants get one kind and one type. */
-static bool meet(struct elaborator *e, struct value *a, struct value *b) {
+bool constant_meet(struct elaborator *e, struct value *a, struct value *b) {
     enum ir_element element = a->element != IR_ELEMENT_COUNT ? a->element : b->element;
     if (a->element != IR_ELEMENT_COUNT && b->element != IR_ELEMENT_COUNT && ir_is_integer(a->element) &&
         ir_is_integer(b->element) && ir_element_info[b->element].bits > ir_element_info[a->element].bits)
@@ -261,6 +260,18 @@ static bool meet(struct elaborator *e, struct value *a, struct value *b) {
     if (a->kind == VALUE_INTEGER && b->kind == VALUE_REAL) *a = value_real(wide_to_double(a->integer), a->at);
     if (b->kind == VALUE_INTEGER && a->kind == VALUE_REAL) *b = value_real(wide_to_double(b->integer), b->at);
     return true;
+}
+
+/* A shift keeps the type of its left side, as when running (operator.c). */
+static bool meet_shift(struct elaborator *e, const struct value *a, struct value *b, struct location at) {
+    if (a->element == IR_ELEMENT_COUNT || b->element == a->element) return true;
+    bool typed = b->element != IR_ELEMENT_COUNT;
+    if (typed && ir_element_info[b->element].bits > ir_element_info[a->element].bits) {
+        front_report(e, DIAGNOSTIC_E0304, at, "the distance of a shift is wider than the value; convert it");
+        return false;
+    }
+    *b = constant_to_element(e, *b, a->element, typed);
+    return !value_is_error(*b);
 }
 
 static struct value binary_tuple(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
@@ -282,7 +293,9 @@ struct value constant_binary(struct elaborator *e, enum ast_operator operation, 
         (a.kind == VALUE_INTEGER || a.kind == VALUE_REAL) && (b.kind == VALUE_INTEGER || b.kind == VALUE_REAL);
     if (numbers) {
         bool tuned = a.tuned || b.tuned;
-        if (!meet(e, &a, &b)) return value_error(at);
+        bool shift = (operation == OPERATOR_SHIFT_LEFT || operation == OPERATOR_SHIFT_RIGHT) &&
+                     a.kind == VALUE_INTEGER && b.kind == VALUE_INTEGER;
+        if (!(shift ? meet_shift(e, &a, &b, at) : constant_meet(e, &a, &b))) return value_error(at);
         struct value result =
             a.kind == VALUE_INTEGER ? binary_integer(e, operation, a, b, at) : binary_real(e, operation, a, b, at);
         result.tuned = tuned;

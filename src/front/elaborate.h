@@ -186,6 +186,8 @@ struct value elaborate_choice_condition(struct elaborator *e, const struct ast_e
 struct value condition_not(struct elaborator *e, struct value v);
 
 /* constants and conversions */
+/* Two number constants get one kind and one type. */
+bool constant_meet(struct elaborator *e, struct value *a, struct value *b);
 struct value constant_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
                              struct location at);
 struct value constant_unary(struct elaborator *e, enum ast_operator operation, struct value a, struct location at);

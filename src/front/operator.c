@@ -84,7 +84,7 @@ static struct value shift(struct elaborator *e, enum ast_operator operation, str
     if (a.kind != VALUE_RUN || !ir_is_integer(a.run->type->element)) return refuse(e, operation, a, b, at);
     enum ir_element element = a.run->type->element;
     if (value_is_constant(b)) {
-        b = constant_to_element(e, b, element, false);
+        if (b.kind != VALUE_INTEGER || b.element == IR_ELEMENT_COUNT) b = constant_to_element(e, b, element, false);
         if (value_is_error(b)) return b;
         b = value_materialize(e, b);
     }
@@ -226,10 +226,11 @@ static struct value binary_tuples(struct elaborator *e, enum ast_operator operat
     return operation == OPERATOR_EQUAL ? all : operate_unary(e, OPERATOR_NOT, all, at);
 }
 
-/* `and` and `or` with a side known while compiling. */
+/* `and` and `or` with a side known while compiling; one on the right that decides for a tile leaves it a tile. */
 static bool decide_logical(enum ast_operator operation, struct value a, struct value b, struct value *result) {
     if (operation != OPERATOR_AND && operation != OPERATOR_OR) return false;
     bool absorbing = operation == OPERATOR_OR;
+    if (b.kind == VALUE_BOOL && b.truth == absorbing && value_is_tile(a)) return false;
     if (a.kind == VALUE_BOOL && (b.kind == VALUE_RUN || b.kind == VALUE_HOST)) {
         *result = a.truth == absorbing ? a : b;
         return true;
