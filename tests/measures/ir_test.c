@@ -1,0 +1,180 @@
+/* What passes leave of known programs: the last IR for two GPUs and for the CPU, and the remarks on the way, counted by
+ * operations.  A checksum of each text says whether anything else differs: operands, attributes, layouts, an order.
+ * What instructions become of it, and are lost on the way, the other measures count.
+ *     ir_test table            prints what ir.txt should be; make measures writes it
+ * A program that ir.txt lacks is not compared; with TILECC of another build the text itself can be looked at:
+ *     tilecc -arch=sm_80,sm_90a --dryrun -Rpass=. --print-after=check_machine FILE        (cpu: --print-after=dce) */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+enum { MOST_WORDS = 200, WORD = 32 };
+static const char *const folders[] = { "examples", "tests/bench", "tests/exec", "tests/fuzz", "tests/fuzz/findings",
+                                       "tests/interp/programs", "tests/lang/run", "tests/nvptx", "tests/runtime" };
+static const char *const targets[] = { "sm_80,sm_90a --print-after=check_machine", "cpu --print-after=dce" };
+
+struct counts {
+    struct { char word[WORD]; int64_t count; } words[MOST_WORDS];
+    int count;
+    uint64_t checksum[2];
+};
+
+static void count_word(struct counts *counts, const char *word, size_t size)
+{
+    int i = 0;
+    while (i < counts->count && (strncmp(counts->words[i].word, word, size) || counts->words[i].word[size]))
+        i++;
+    if (i == counts->count) {
+        if (size >= WORD || i == MOST_WORDS)
+            die("'%.*s' is one word too many", (int)size, word);
+        memcpy(counts->words[counts->count++].word, word, size);
+    }
+    counts->words[i].count++;
+}
+
+/* The operation of a line of IR, "remark" or "warning" of a line that says one. */
+static void count_line(struct counts *counts, const char *line)
+{
+    const char *at = line + strspn(line, " "), *equals = strstr(at, " = ");
+    if (strstr(line, ": remark: ") || strstr(line, ": warning: ")) {
+        at = strstr(line, ": remark: ") ? "remark" : "warning";
+        equals = NULL;
+    }
+    if (*at == '%' && equals)
+        at = equals + 3;
+    size_t size = strspn(at, "abcdefghijklmnopqrstuvwxyz_");
+    if (size > 0 && !(line[0] >= '0' && line[0] <= '9'))
+        count_word(counts, at, size);
+}
+
+/* False: the compiler does not take it; its programs for other tests may need what it is not given here. */
+static bool count_file(const char *folder, const char *name, struct counts *counts)
+{
+    char command[8192], *line = NULL;
+    size_t capacity = 0;
+    memset(counts, 0, sizeof *counts);
+    for (int t = 0; t < 2; t++) {
+        snprintf(command, sizeof command, "cd '%s/%s' && '%s' -j1 --dryrun -Rpass=. -arch=%s '%s' 2>&1",
+                 getenv("SRCDIR"), folder, getenv("TILECC"), targets[t], name);
+        FILE *pipe = popen(command, "r");
+        uint64_t sum = UINT64_C(14695981039346656037);
+        if (!pipe)
+            die("cannot run %s", command);
+        while (getline(&line, &capacity, pipe) >= 0) {
+            if (!strncmp(line, "tilecc: ", 8)) /* what would be written */
+                continue;
+            for (const char *c = line; *c; c++)
+                sum = (sum ^ (unsigned char)*c) * UINT64_C(1099511628211);
+            count_line(counts, line);
+        }
+        counts->checksum[t] = sum;
+        if (pclose(pipe) != 0) {
+            free(line);
+            return false;
+        }
+    }
+    free(line);
+    return true;
+}
+
+static int by_word(const void *a, const void *b) { return strcmp(a, b); }
+
+static void print_counts(FILE *out, const char *folder, const char *name, struct counts *counts)
+{
+    int column = 0;
+    qsort(counts->words, (size_t)counts->count, sizeof *counts->words, by_word);
+    fprintf(out, "%s/%s\n", folder, name);
+    for (int i = 0; i < counts->count; i++) {
+        char item[64];
+        int size = snprintf(item, sizeof item, "%s %lld", counts->words[i].word, (long long)counts->words[i].count);
+        if (column && column + size > 112) {
+            fputs(",\n", out);
+            column = 0;
+        }
+        column += fprintf(out, "%s%s", column ? ", " : "    ", item);
+    }
+    fprintf(out, "\n    text for GPUs %08llx, for the CPU %08llx\n", (unsigned long long)(counts->checksum[0] >> 32),
+            (unsigned long long)(counts->checksum[1] >> 32));
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static void print_table(void)
+{
+    struct counts counts;
+    for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
+        char path[4096], *names[1000];
+        int count = 0;
+        snprintf(path, sizeof path, "%s/%s", getenv("SRCDIR"), folders[f]);
+        DIR *folder = opendir(path);
+        for (struct dirent *entry; folder && count < 1000 && (entry = readdir(folder));) {
+            const char *end = strrchr(entry->d_name, '.');
+            if (end && entry->d_name[0] != '.' && (!strcmp(end, ".tile") || !strcmp(end, ".tir")))
+                names[count++] = strdup(entry->d_name);
+        }
+        if (folder)
+            closedir(folder);
+        qsort(names, (size_t)count, sizeof *names, by_name);
+        for (int i = 0; i < count; i++) {
+            if (count_file(folders[f], names[i], &counts))
+                print_counts(stdout, folders[f], names[i], &counts);
+            free(names[i]);
+        }
+    }
+}
+
+/* The programs of the table; each line that is another now. */
+static int compare_table(const char *path)
+{
+    char line[4096], folder[4096] = "", *name = NULL, *text = NULL, *now = NULL;
+    struct counts counts;
+    int failures = 0, number = 0;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        die("cannot open %s", path);
+    while (fgets(line, sizeof line, file)) {
+        number++;
+        if (line[0] != ' ') { /* the next program */
+            size_t size;
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(folder, sizeof folder, "%s", line);
+            name = strrchr(folder, '/');
+            *name++ = '\0';
+            free(text);
+            FILE *out = open_memstream(&text, &size);
+            if (!count_file(folder, name, &counts))
+                fprintf(out, "\nis not taken any more");
+            else
+                print_counts(out, folder, name, &counts);
+            fclose(out);
+            now = text + strcspn(text, "\n") + 1;
+            continue;
+        }
+        size_t length = strcspn(now, "\n");
+        if (strncmp(now, line, length + 1) != 0) {
+            failures++;
+            printf("%s/%s, line %d of ir.txt:\n   %s now%.*s\n", folder, name, number, line, (int)length, now);
+        }
+        now += length + (now[length] == '\n');
+    }
+    free(text);
+    fclose(file);
+    if (failures)
+        printf("Passes make something else of these. If that is meant: make measures, and commit what changes.\n");
+    return failures;
+}
+
+int main(int count, char **arguments)
+{
+    char path[4096];
+    if (!getenv("SRCDIR") || !getenv("TILECC"))
+        die("SRCDIR and TILECC say where the programs and the compiler are");
+    if (count == 2 && !strcmp(arguments[1], "table")) {
+        print_table();
+        return 0;
+    }
+    snprintf(path, sizeof path, "%s/tests/measures/ir.txt", getenv("SRCDIR"));
+    return compare_table(path) != 0;
+}
