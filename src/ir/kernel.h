@@ -138,8 +138,7 @@ struct kernel_alias { int a, b; };      /* parameters that may be the same view 
 /* ---- instances ---- */
 /* const and tune values, for query and #defines; asked: by -D or --spec */
 struct kernel_knob { const char *name; int64_t value; bool asked; };
-/* by ISA level: baseline, avx2|neon, avx512; NULL: none */
-struct kernel_cpu_code { const char *symbol[3]; int64_t scratch_bytes; };
+struct kernel_cpu_code { int64_t scratch_bytes; }; /* a thread's, of the ISA level that asks for most */
 struct kernel_gpu_code {
     int image;                          /* index into module->images */
     const char *symbol;                 /* in the cubin */

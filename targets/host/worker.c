@@ -105,7 +105,7 @@ static int work(void *context, int number, struct buffer *out)
     }
     if (!b.failed)
         host_build_module(&b, task->cpu, task->cpu_count);
-    return finish(task, &b, machine, task->text, last, NULL, 0, out);
+    return finish(task, &b, machine, task->text, last, task->cpu, task->part_size ? 0 : task->cpu_count, out);
 }
 
 /* ---- parent ---- */
@@ -217,6 +217,18 @@ static bool run_parts(struct host_task *task, int count, struct host_part *parts
     return good;
 }
 
+/* To the variants, for reports: what the level asks for that asks for most. */
+static void tell_scratch(const struct host_task *task)
+{
+    for (int i = 0; i < task->cpu_count; i++) {
+        const struct host_cpu_variant *cpu = &task->cpu[i];
+        int64_t *most = &cpu->entry->variants.data[cpu->variant].cpu.scratch_bytes;
+        for (int level = 0; level < HOST_CPU_LEVELS; level++)
+            if (*most < cpu->code[level].scratch_bytes)
+                *most = cpu->code[level].scratch_bytes;
+    }
+}
+
 /* The merger numbers sections in 16 bits; a kernel has up to eight, relocations included, an image up to two. */
 static bool may_merge(const struct kernel_module *kernels)
 {
@@ -240,8 +252,9 @@ static bool run_workers(const struct target_options *options, const struct kerne
     if (parts && !run_parts(&task, parts, objects))
         return false;
     workers_run(work, &task, 1, 1, (struct child_limits){.seconds = WORKER_SECONDS}, &result);
-    if (!take_result(&task, &result, NULL, 0, &objects[0]))
+    if (!take_result(&task, &result, task.cpu, parts ? 0 : task.cpu_count, &objects[0]))
         return false;
+    tell_scratch(&task);
     if (parts)
         host_merge(options->arena, parts + 1, objects, out);
     else

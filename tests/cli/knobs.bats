@@ -89,6 +89,14 @@ header() { tilecc --emit=tir --passes=dce "$@" k.tile -o - | grep '^kernel'; }
 @test "-Rpass=instance says a line of each instance of CPU code" {
     expect 0 tilecc -arch=cpu -Rpass=instance "$SRCDIR/examples/softmax.tile" -o s.o
     [ "$(grep -c 'remark: instance: softmax<f16>\[B=[0-9]*\] cpu general: loops for the baseline, AVX2 and AVX-512; [0-9]* bytes of scratch a thread \[R2003\]' <<<"$output")" = 9 ]
+    # of memory what the object has, whether one worker makes the code or some
+    for spec in '' '--spec=softmax<f16>[B=4096]'; do
+        "$TILECC" -arch=cpu ${spec:+"$spec"} -Rpass=instance --resource-usage "$SRCDIR/examples/softmax.tile" -o s.o 2>said
+        has=$("$TILECC" info s.o | sed -n 's/.*: \([0-9]* bytes of scratch\).*/\1/p')
+        [ "$has" = "$(sed -n 's/.* \([0-9]* bytes of scratch\) a thread .R2003./\1/p' said)" ]
+        [ "$has" = "$(sed -n 's/.* cpu: \([0-9]* bytes of scratch\) a thread$/\1/p' said)" ]
+        grep -q '[1-9][0-9]* bytes of scratch a thread$' said
+    done
     expect 0 tilecc -arch=cpu --host-target=aarch64-linux -Rpass=instance k.tile -o k.o
     contains "k.tile:2:8: remark: instance: axpy[B=64] cpu general: loops for NEON; 0 bytes of scratch"
 }
