@@ -67,7 +67,7 @@ static int random_columns(struct layout_program *p, const struct shape *shape, b
         columns[i] = columns[j];
         columns[j] = swap;
     }
-    if (bits > 8 && chance(p, p->aligned ? 90 : 40)) /* elements that lie together go to registers, which come last: vectors */
+    if (bits > (p->aligned ? 6 : 8) && chance(p, p->aligned ? 90 : 40)) /* elements that lie together go to registers, which come last: vectors */
         for (int at = 0; at < bits - 2; at++)
             for (int low = 0; low < 2; low++)
                 if (columns[at] == UINT32_C(1) << low) {
@@ -91,12 +91,10 @@ static void set_column(struct layout_spec *spec, const struct shape *shape, enum
     }
 }
 
-/* NULL: more registers than there should be, or no dimension for the groups of warps. */
-static const struct layout *try_layout(struct layout_program *p, const struct shape *shape, bool plain)
+/* Without columns. */
+static struct layout_spec begin_spec(struct layout_program *p, const struct shape *shape)
 {
     struct layout_spec spec = {.rank = shape->rank, .repeat_in_warps = -1};
-    uint32_t columns[LAYOUT_BITS];
-    int bits = random_columns(p, shape, plain, columns), next = 0;
     for (int d = 0; d < shape->rank; d++) {
         spec.atom[d] = 1 << trailing_zeros(shape->extent[d]);
         spec.repeat[d] = shape->extent[d] / spec.atom[d];
@@ -108,6 +106,15 @@ static const struct layout *try_layout(struct layout_program *p, const struct sh
         spec.warp_copies = p->groups;
     spec.bits[LAYOUT_LANE] = 5;
     spec.bits[LAYOUT_WARP] = p->warp_bits;
+    return spec;
+}
+
+/* NULL: more registers than there should be, or no dimension for the groups of warps. */
+static const struct layout *try_layout(struct layout_program *p, const struct shape *shape, bool plain)
+{
+    uint32_t columns[LAYOUT_BITS];
+    int bits = random_columns(p, shape, plain, columns), next = 0;
+    struct layout_spec spec = begin_spec(p, shape);
     for (int input = LAYOUT_LANE; input <= LAYOUT_WARP; input++)
         for (int bit = 0; bit < spec.bits[input]; bit++)
             if (next < bits && chance(p, 88))
@@ -162,7 +169,7 @@ static int add_view(struct layout_program *p, const struct shape *shape, bool ou
     struct view *view = &p->views[p->view_count];
     int64_t stride = 1;
     *view = (struct view){.shape = *shape, .output = output, .odd = chance(p, p->aligned ? 5 : 25)};
-    if (shape->rank > 1 && chance(p, 30))
+    if (shape->rank > 1 && chance(p, p->aligned ? 10 : 30))
         view->order = chance(p, 50) ? BY_COLUMNS : TURNED;
     view->rows = chance(p, 25) ? random_between(&p->random, 1, 3) : 0;
     view->row = chance(p, 15) ? chance(p, 50) ? -1 : view->rows : random_below(&p->random, view->rows + !view->rows);
@@ -467,6 +474,59 @@ static const char *reduction_text(struct layout_program *p, int axis, int value,
     return arena_printf(p->arena, "axis(%d) kind(%s)%s %%v%d", axis, kind, chance(p, 25) ? " fixed(1)" : "", value);
 }
 
+/* Bits along the axis ascend through registers, lanes and warps, so that neighbours are folded first; NULL: they do not
+ * fit. */
+static const struct layout *ordered_layout(struct layout_program *p, int axis)
+{
+    struct layout_spec spec = begin_spec(p, &p->shape);
+    int registers = random_below(&p->random, 4), left[LAYOUT_INPUTS] = {registers, 5, p->warp_bits}, bit = 0;
+    for (int input = LAYOUT_REGISTER; input <= LAYOUT_WARP; input++)
+        for (int at = 0; left[input] && 1 << bit < spec.atom[axis]; left[input]--, at++)
+            spec.column[input][at][axis] = 1 << bit++;
+    spec.bits[LAYOUT_REGISTER] = registers - left[LAYOUT_REGISTER];
+    if (1 << bit < spec.atom[axis])
+        return NULL;
+    for (int d = 0; d < p->shape.rank; d++)
+        for (bit = 1; d != axis && bit < spec.atom[d]; bit *= 2) {
+            int input = left[LAYOUT_LANE] && chance(p, 70) ? LAYOUT_LANE
+                                                           : left[LAYOUT_WARP] && chance(p, 70) ? LAYOUT_WARP : 0;
+            if (input == LAYOUT_REGISTER && spec.bits[input] == LAYOUT_BITS)
+                return NULL;
+            int at = input == LAYOUT_REGISTER ? spec.bits[input]++ : spec.bits[input] - left[input]--;
+            spec.column[input][at][d] = bit;
+        }
+    const struct layout *layout = layout_create(p->table, &spec);
+    return layout && layout_registers(layout) <= MOST_REGISTERS ? layout : NULL;
+}
+
+/* Differences, which tell apart every order but that of neighbours. */
+static void reduce_in_order(struct layout_program *p)
+{
+    struct layout_reduction reduction;
+    struct shape left = {.rank = 0};
+    int axis = random_below(&p->random, p->shape.rank), turned = p->next++, n = p->next++;
+    for (int d = 0; d < p->shape.rank; d++)
+        if (p->shape.extent[d] % 5 == 0) /* repeats in registers: an order of their own */
+            axis = d;
+    const struct layout *layout = ordered_layout(p, axis);
+    if (!layout)
+        return;
+    layout_reduction(layout, axis, &reduction);
+    if (!reduction.plain || !reduction.ascending)
+        return;
+    for (int d = 0; d < p->shape.rank; d++)
+        if (d != axis)
+            left.extent[left.rank++] = p->shape.extent[d];
+    buffer_printf(&p->body, "%%v%d = convert_layout %%v%d : %s\n", turned, p->value,
+                  type_text(p, p->element, &p->shape, layout));
+    buffer_printf(&p->body, "%%v%d = reduce axis(%d) kind(region) fixed(1) %%v%d (%%l%d: %s, %%r%d: %s) {\n"
+                            "    %%d%d = sub %%l%d, %%r%d : %s\n    yield %%d%d\n} : %s\n",
+                  n, axis, turned, n, p->element, n, p->element, n, n, n, p->element, n,
+                  type_text(p, p->element, &left,
+                            left.rank ? layout_remove_dimension(p->table, layout, axis) : NULL));
+    store(p, n, &left);
+}
+
 /* Reduces, and brings the result back to the tile's shape. */
 static void reduce(struct layout_program *p)
 {
@@ -503,16 +563,17 @@ static void choose(struct layout_program *p)
     static const struct { const char *name; bool real, sums; } elements[] = {
         {"i32", false, true}, {"f32", true, true},  {"u8", false, true},  {"f16", true, false},
         {"i64", false, true}, {"bf16", true, false}, {"i16", false, true}, {"f64", true, true}};
-    int which = random_below(&p->random, 8), bits = random_between(&p->random, 4, 9), odd = 0;
+    int which = random_below(&p->random, 8), odd = 0;
+    p->aligned = chance(p, 30);
+    int bits = random_between(&p->random, p->aligned ? 8 : 4, 9);
     p->element = elements[which].name;
     p->real = elements[which].real;
     p->sums = elements[which].sums;
     p->warp_bits = random_below(&p->random, 3);
     p->groups = chance(p, 50) ? 3 : 1;
-    p->aligned = chance(p, 30);
     p->shape.rank = chance(p, 15) ? 1 : random_between(&p->random, 2, MOST_RANK);
     for (int d = 0; d < p->shape.rank; d++) {
-        int mine = d == p->shape.rank - 1 ? bits : random_below(&p->random, bits + 1);
+        int mine = d == p->shape.rank - 1 ? bits : random_below(&p->random, p->aligned ? 3 : bits + 1);
         bits -= mine;
         p->shape.extent[d] = 1 << mine;
         if (odd < 2 && chance(p, p->groups > 1 ? 80 : 30) && ++odd)
@@ -586,17 +647,19 @@ void fuzz_generate_layout(struct buffer *out, uint64_t seed)
         int dice = random_below(&p->random, 100);
         if (p->aligned && chance(p, 70) && memcmp(&first, &p->shape, sizeof first) == 0)
             combine(p, load(p, input, chance(p, 15)));
-        else if (dice < 40)
+        else if (dice < 32)
             convert(p, chance(p, 40));
-        else if (dice < 55)
+        else if (dice < 45)
             permute(p);
-        else if (dice < 78)
+        else if (dice < 62)
             reduce(p);
-        else if (dice < 86)
+        else if (dice < 69)
+            reduce_in_order(p);
+        else if (dice < 77)
             reshape(p);
-        else if (dice < 92)
+        else if (dice < 83)
             extract(p);
-        else if (dice < 95)
+        else if (dice < 93)
             change(p);
         else if (memcmp(&first, &p->shape, sizeof first) == 0)
             combine(p, load(p, input, chance(p, 50)));

@@ -155,6 +155,35 @@ static void write_compare(struct table_program *p, const char *predicate)
     keep(p, value, IR_BOOL);
 }
 
+/* A number and its opposite, of which code knows that they lie between two others, and a sum compared: numbers so far
+ * apart that their difference is none of the element. */
+static void write_places(struct table_program *p)
+{
+    static const char *const predicates[] = {"lt", "le", "gt", "ge"};
+    const char *name = name_of(p->element);
+    int bits = ir_element_info[p->element].bits, n = p->next++;
+    int64_t most = INT64_MAX >> (64 - bits), more = random_between(&p->random, 1, 20);
+    char value[24];
+    if (p->slot >= SLOTS)
+        return;
+    buffer_printf(p->out, "%%of%d_0 = add %%in0, %%zeros : %s[%d]\n%%of%d_1 = not %%in0 : %s[%d]\n", n, name, LENGTH, n,
+                  name, LENGTH);
+    for (int side = 0; side < 2; side++) {
+        int64_t low = 1 - (most >> random_below(&p->random, 2)), high = (most >> random_below(&p->random, 2)) - more - 1;
+        buffer_printf(p->out, "%%low%d_%d = constant value(%lld) : %s[%d]\n%%high%d_%d = constant value(%lld) : %s[%d]\n"
+                              "%%least%d_%d = max %%of%d_%d, %%low%d_%d : %s[%d]\n"
+                              "%%place%d_%d = min %%least%d_%d, %%high%d_%d : %s[%d]\n",
+                      n, side, (long long)low, name, LENGTH, n, side, (long long)high, name, LENGTH, n, side,
+                      n, side, n, side, name, LENGTH, n, side, n, side, n, side, name, LENGTH);
+    }
+    snprintf(value, sizeof value, "apart%d", n);
+    buffer_printf(p->out, "%%more%d = constant value(%lld) : %s[%d]\n%%behind%d = add %%place%d_0, %%more%d : %s[%d]\n"
+                          "%%%s = compare predicate(%s) %%behind%d, %%place%d_1 : bool[%d]\n",
+                  n, (long long)more, name, LENGTH, n, n, n, name, LENGTH, value,
+                  predicates[random_below(&p->random, 4)], n, n, LENGTH);
+    keep(p, value, IR_BOOL);
+}
+
 /* What is reduced: all elements, or 64 times one, which must come out as it is wherever the operation picks or keeps
  * bits; and 64 times its opposite, so that each bit of a neutral element is asked for once. */
 enum reduced { ALL, EQUAL, OPPOSITE, REDUCED_COUNT };
@@ -194,6 +223,8 @@ static void write_arithmetic(struct table_program *p)
         write_binary(p, is_real ? real[i] : whole[i], 0, random_below(&p->random, INPUTS));
     for (int i = 0; i < 6; i++)
         write_compare(p, predicates[i]);
+    for (int i = 0; i < 4 && ir_is_signed(p->element) && !is_real; i++)
+        write_places(p);
     write_unary(p, "neg");
     write_unary(p, "abs");
     if (!is_real) {
