@@ -19,7 +19,8 @@ static const struct function { const char *name; double (*of)(double); double ra
     {"erf", erf, 3},    {"sqrt", sqrt, 1e6},          {"rsqrt", inverse_root, 9}, {"rcp", reciprocal, 1e4},
     {"atan", atan, 20}, {"sinh", sinh, 20},           {"cosh", cosh, 20},        {"asin", asin, 1}, {"acos", acos, 1},
     {"floor", floor, 99}, {"ceil", ceil, 99},         {"trunc", trunc, 99},      {"round", rint, 99}};
-static const float special[] = {0, -0.0f, 1, -1, INFINITY, -INFINITY, NAN, 0x1p-120f, -0x1p-120f, 0x1p100f, -0x1p100f};
+static const float special[] = {0, -0.0f, 1, -1, INFINITY, -INFINITY, NAN, 0x1p-120f, -0x1p-120f, 0x1p100f, -0x1p100f,
+                                0.5f, -0.5f, 1.5f, -2.5f, 0x1.000002p23f};
 
 struct data { float x[COUNT], y[COUNT]; };
 
@@ -36,6 +37,7 @@ static void fill(struct data *data, const struct function *function) {
 static bool is_near(float got, double wanted) {
     if (isnan(wanted) || isnan(got)) return isnan(wanted) && isnan(got);
     if (isinf((float)wanted) || isinf(got)) return got == (float)wanted || fabs(wanted) > 0x1.fffffp127;
+    if (wanted == 0 && got == 0) return !signbit(wanted) == !signbit(got);
     return fabs((double)got - wanted) <= 2e-6 * fabs(wanted) + 0x1p-126;
 }
 
