@@ -1,8 +1,8 @@
 /* Random kernels whose tiles have layouts already, written as text: what code for a GPU makes of layouts that passes
  * seldom or never choose.
  *
- * An instance, which is the only one, loads a tile in a random layout and converts, permutes, reshapes, cuts, reduces and
- * broadcasts it; what is permuted, reshaped or cut may lie in other threads than its source.
+ * An instance, which is the only one, loads a tile in a random layout and converts, permutes, reshapes, cuts, reduces
+ * and broadcasts it; what is permuted, reshaped or cut may lie in other threads than its source.
  * Extents have odd factors, which lie in registers or across groups of warps, and lanes, warps and groups hold copies.
  * Columns of layouts are single bits, as in all that passes make, or mixed; where tiles are reduced, single bits.
  * Numbers are small integers; sums of them are exact, and what is not exact in a narrow element is its greatest or
@@ -26,7 +26,7 @@ struct view {
     enum view_order order;
     bool output, odd;         /* odd: rows begin anywhere */
     int from[MOST_RANK];      /* where the tile begins */
-    int rows, row;            /* of a dimension in front, of which the tile has one row; 0: there is no such dimension */
+    int rows, row;            /* of a dimension in front, of which the tile has one row; 0: there is none */
     int64_t stride[MOST_RANK], row_stride;
 };
 struct layout_program {
@@ -67,7 +67,8 @@ static int random_columns(struct layout_program *p, const struct shape *shape, b
         columns[i] = columns[j];
         columns[j] = swap;
     }
-    if (bits > (p->aligned ? 6 : 8) && chance(p, p->aligned ? 90 : 40)) /* elements that lie together go to registers, which come last: vectors */
+    /* elements that lie together go to registers, which come last: vectors */
+    if (bits > (p->aligned ? 6 : 8) && chance(p, p->aligned ? 90 : 40))
         for (int at = 0; at < bits - 2; at++)
             for (int low = 0; low < 2; low++)
                 if (columns[at] == UINT32_C(1) << low) {

@@ -169,8 +169,10 @@ static void write_places(struct table_program *p)
     buffer_printf(p->out, "%%of%d_0 = add %%in0, %%zeros : %s[%d]\n%%of%d_1 = not %%in0 : %s[%d]\n", n, name, LENGTH, n,
                   name, LENGTH);
     for (int side = 0; side < 2; side++) {
-        int64_t low = 1 - (most >> random_below(&p->random, 2)), high = (most >> random_below(&p->random, 2)) - more - 1;
-        buffer_printf(p->out, "%%low%d_%d = constant value(%lld) : %s[%d]\n%%high%d_%d = constant value(%lld) : %s[%d]\n"
+        int64_t low = 1 - (most >> random_below(&p->random, 2));
+        int64_t high = (most >> random_below(&p->random, 2)) - more - 1;
+        buffer_printf(p->out, "%%low%d_%d = constant value(%lld) : %s[%d]\n"
+                              "%%high%d_%d = constant value(%lld) : %s[%d]\n"
                               "%%least%d_%d = max %%of%d_%d, %%low%d_%d : %s[%d]\n"
                               "%%place%d_%d = min %%least%d_%d, %%high%d_%d : %s[%d]\n",
                       n, side, (long long)low, name, LENGTH, n, side, (long long)high, name, LENGTH, n, side,
