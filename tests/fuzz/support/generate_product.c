@@ -6,8 +6,8 @@
  * multiplied by what passes, and the product, narrowed, by something else that passes.  One in eight has tiles neither
  * of whose extents is a power of two, of which most are transposed.  Extents divide nothing, rows have gaps.  Behind
  * the loop comes an epilogue of a random length.  One in seven has both in another loop, which carries the row, or in a
- * branch.  Every number is a small integer and is clamped before it is narrowed, so that all orders of sums give the
- * same bits. */
+ * branch; others have views of three dimensions, or slices that begin in front of their views.  Every number is a
+ * small integer and is clamped before it is narrowed, so that all orders of sums give the same bits. */
 #include "generate_product.h"
 
 #include <string.h>
@@ -20,6 +20,8 @@ struct product_program {
     struct random random;
     enum around around;       /* what loop and epilogue stand in */
     int turns;                /* of a loop around: tiles of rows that a program has */
+    bool stacked, falls;      /* matrices lie behind others; products are taken from the sum */
+    const char *lead, *place; /* the index of a matrix in its stack, with a comma; where in the depth a slice begins */
     struct buffer *out;
     const char *element;      /* of the factors */
     int m, n, k;              /* of the tile */
@@ -41,29 +43,39 @@ static void add_view(struct product_program *p, const char *name, const char *el
 {
     int64_t width = by_columns ? rows : columns, other = by_columns ? columns : rows;
     int64_t pitch = (width + 7) / 8 * 8 + 8 * random_below(&p->random, 2);
-    buffer_printf(head, "// view extent %lld %lld stride %lld %lld elements %lld block 1 content 0 fill %d%s\n",
-                  (long long)rows,
-                  (long long)columns, (long long)(by_columns ? 1 : pitch), (long long)(by_columns ? pitch : 1),
-                  (long long)int64_max(1, pitch * other), p->next++, strcmp(direction, "inout") == 0 ? " output" : "");
+    bool stacked = p->stacked && strcmp(name, "e") != 0 && strcmp(name, "r") != 0;
+    buffer_puts(head, stacked ? "// view extent 2" : "// view extent");
+    buffer_printf(head, " %lld %lld stride", (long long)rows, (long long)columns);
+    if (stacked)
+        buffer_printf(head, " %lld", (long long)(pitch * other));
+    buffer_printf(head, " %lld %lld elements %lld block 1 content 0 fill %d%s\n",
+                  (long long)(by_columns ? 1 : pitch), (long long)(by_columns ? pitch : 1),
+                  (long long)int64_max(1, pitch * other * (stacked ? 2 : 1)), p->next++,
+                  strcmp(direction, "inout") == 0 ? " output" : "");
     bool is_c = !strcmp(name, "c"), shared = is_c && strcmp(p->again, "c") != 0;
     p->views++;
     if (is_c) {
         p->c_number = p->views;
         p->c_pitch = pitch;
     }
-    buffer_printf(parameters, "%s%%%s: view<%s, [?, ?], [%s], %s> {align(16), stride_multiple(%s), "
-                  "limit(2147483648)%s}", parameters->size ? ", " : "", name, element,
-                  by_columns ? "1, ?" : "?, 1", direction, by_columns ? "0, 8" : "8, 0", shared ? "" : ", restrict");
+    buffer_printf(parameters, "%s%%%s: view<%s, [%s?, ?], [%s%s], %s> {align(16), stride_multiple(%s%s), "
+                  "limit(2147483648)%s}", parameters->size ? ", " : "", name, element, stacked ? "?, " : "",
+                  stacked ? "?, " : "", by_columns ? "1, ?" : "?, 1", direction, stacked ? "8, " : "",
+                  by_columns ? "0, 8" : "8, 0", shared ? "" : ", restrict");
 }
 
 /* The memory of c once more, to be read. */
 static void add_again(struct product_program *p, const char *element, struct buffer *head, struct buffer *parameters)
 {
-    buffer_printf(head, "// view extent %lld %lld stride %lld 1 elements %lld block 1 content 0 fill 0 "
-                  "alias %d offset 0\n", (long long)p->rows, (long long)p->columns, (long long)p->c_pitch,
-                  (long long)int64_max(1, p->c_pitch * p->rows), p->c_number);
-    buffer_printf(parameters, ", %%%s: view<%s, [?, ?], [?, 1], in> {align(16), stride_multiple(8, 0), "
-                  "limit(2147483648)}", p->again, element);
+    buffer_puts(head, p->stacked ? "// view extent 2" : "// view extent");
+    buffer_printf(head, " %lld %lld stride", (long long)p->rows, (long long)p->columns);
+    if (p->stacked)
+        buffer_printf(head, " %lld", (long long)(p->c_pitch * p->rows));
+    buffer_printf(head, " %lld 1 elements %lld block 1 content 0 fill 0 alias %d offset 0\n", (long long)p->c_pitch,
+                  (long long)int64_max(1, p->c_pitch * p->rows * (p->stacked ? 2 : 1)), p->c_number);
+    buffer_printf(parameters, ", %%%s: view<%s, [%s?, ?], [%s?, 1], in> {align(16), stride_multiple(%s8, 0), "
+                  "limit(2147483648)}", p->again, element, p->stacked ? "?, " : "", p->stacked ? "?, " : "",
+                  p->stacked ? "8, " : "");
 }
 
 /* -8 .. 8, whatever it was. */
@@ -84,16 +96,14 @@ static void factor(struct product_program *p, const char *name, const char *view
     int n = p->next++;
     buffer_printf(p->out, "%%zero%d = constant value(0.0) : %s\n", n, p->element);
     if (transposed) {
-        buffer_printf(p->out, "%%flat%d = load %%%s[%%%s +: %d, %%%s +: %d], %%zero%d : %s[%d, %d]\n", n, view,
-                      column, columns, row,
-                      rows, n, p->element, columns, rows);
+        buffer_printf(p->out, "%%flat%d = load %%%s[%s%%%s +: %d, %%%s +: %d], %%zero%d : %s[%d, %d]\n", n, view,
+                      p->lead, column, columns, row, rows, n, p->element, columns, rows);
         buffer_printf(p->out, "%%%s = permute permutation(1, 0) %%flat%d : %s[%d, %d]\n", name, n, p->element, rows,
                       columns);
         return;
     }
-    buffer_printf(p->out, "%%%s = load %%%s[%%%s +: %d, %%%s +: %d], %%zero%d : %s[%d, %d]\n", name, view, row, rows,
-                  column, columns, n,
-                  p->element, rows, columns);
+    buffer_printf(p->out, "%%%s = load %%%s[%s%%%s +: %d, %%%s +: %d], %%zero%d : %s[%d, %d]\n", name, view, p->lead,
+                  row, rows, column, columns, n, p->element, rows, columns);
 }
 
 static void compute_on(struct product_program *p, const char *to, const char *from, int rows, int columns)
@@ -125,8 +135,11 @@ static void body(struct product_program *p)
     char type[40], narrow[40];
     snprintf(type, sizeof type, "f32[%d, %d]", p->m, p->n);
     snprintf(narrow, sizeof narrow, "%s[%d, %d]", p->element, p->m, p->n);
-    factor(p, "x", "a", "row", p->m, "at", p->k, p->a_turned);
-    factor(p, "y", "b", "at", p->k, "column", p->n, false);
+    if (strcmp(p->place, "at") != 0) /* in front of the views at first */
+        buffer_printf(p->out, "%%by_s = constant value(%d) : index\n%%%s = sub %%at, %%by_s : index\n",
+                      4 << random_below(&p->random, 3), p->place);
+    factor(p, "x", "a", "row", p->m, p->place, p->k, p->a_turned);
+    factor(p, "y", "b", p->place, p->k, "column", p->n, false);
     const char *x = "x", *y = "y", *sum = "acc";
     if (p->computed) {
         compute_on(p, "x2", "x", p->m, p->k);
@@ -139,14 +152,14 @@ static void body(struct product_program *p)
     if (p->free_start) {
         buffer_printf(p->out,
                       "%%fresh = constant value(0.0) : %s\n%%p1 = dot %%%s, %%%s, %%fresh : %s\n"
-                      "%%s1 = add %%acc, %%p1 : %s\n",
-                      type, x, y, type, type);
+                      "%%s1 = %s %%acc, %%p1 : %s\n",
+                      type, x, y, type, p->falls ? "sub" : "add", type);
     } else {
         buffer_printf(p->out, "%%s1 = dot %%%s, %%%s, %%%s : %s\n", x, y, sum, type);
     }
     sum = "s1";
     if (p->two) { /* with the transpose of the third view */
-        factor(p, "z", "d", "at", p->k, "column", p->n, true);
+        factor(p, "z", "d", p->place, p->k, "column", p->n, true);
         buffer_printf(p->out, "%%s2 = dot %%%s, %%z, %%%s : %s\n", x, sum, type);
         sum = "s2";
     }
@@ -212,10 +225,10 @@ static void loop(struct product_program *p)
         factor(p, "x", "a", "row", p->m, "nought", p->inner, false);
     if (p->in_place) /* what the output holds is added to */
         buffer_printf(p->out, "%%none_c = constant value(0.0) : f32\n"
-                              "%%start = load %%%s[%%row +: %d, %%column +: %d], %%none_c : f32[%d, %d]\n",
-                              p->again, p->m, p->n, p->m, p->n);
+                              "%%start = load %%%s[%s%%row +: %d, %%column +: %d], %%none_c : f32[%d, %d]\n",
+                              p->again, p->lead, p->m, p->n, p->m, p->n);
     else
-        buffer_printf(p->out, "%%start = constant value(%d.0) : f32[%d, %d]\n", random_chance(&p->random, 70) ? 0 : 3,
+        buffer_printf(p->out, "%%start = constant value(%d.0) : f32[%d, %d]\n", random_chance(&p->random, p->falls ? 25 : 70) ? 0 : 3,
                       p->m, p->n);
     if (p->by_while) {
         buffer_printf(p->out, "%%ended, %%total = while %%nought, %%start (%%here: index, %%so_far: f32[%d, %d]) {\n"
@@ -282,11 +295,11 @@ static void second_output(struct product_program *p, const char *value, const ch
     clamp(p, "fits_o", value, type);
     buffer_printf(p->out, "%%neg_o = neg %%fits_o : %s\n", type);
     if (p->c_is_narrow)
-        buffer_printf(p->out, "store %%o[%%row +: %d, %%column +: %d], %%neg_o\n", p->m, p->n);
+        buffer_printf(p->out, "store %%o[%s%%row +: %d, %%column +: %d], %%neg_o\n", p->lead, p->m, p->n);
     else
         buffer_printf(p->out, "%%thin_o = cast %%neg_o : %s[%d, %d]\n"
-                              "store %%o[%%row +: %d, %%column +: %d], %%thin_o\n",
-                      p->element, p->m, p->n, p->m, p->n);
+                              "store %%o[%s%%row +: %d, %%column +: %d], %%thin_o\n",
+                      p->element, p->m, p->n, p->lead, p->m, p->n);
 }
 
 static void epilogue(struct product_program *p)
@@ -321,15 +334,15 @@ static void epilogue(struct product_program *p)
         buffer_printf(p->out, "%%narrow = cast %%fits : %s[%d, %d]\n", p->element, p->m, p->n);
         value = "narrow";
     }
-    buffer_printf(p->out, "store %%c[%%row +: %d, %%column +: %d], %%%s\n", p->m, p->n, value);
+    buffer_printf(p->out, "store %%c[%s%%row +: %d, %%column +: %d], %%%s\n", p->lead, p->m, p->n, value);
     if (p->read_back) {
         const char *element = p->c_is_narrow ? p->element : "f32";
         buffer_printf(p->out,
                       "%%none_z = constant value(0.0) : %s\n"
-                      "%%back = load %%%s[%%row +: %d, %%column +: %d], %%none_z : %s[%d, %d]\n"
+                      "%%back = load %%%s[%s%%row +: %d, %%column +: %d], %%none_z : %s[%d, %d]\n"
                               "%%doubled = add %%back, %%back : %s[%d, %d]\n"
-                              "store %%out[%%row +: %d, %%column +: %d], %%doubled\n", element, p->again,
-                      p->m, p->n, element, p->m, p->n, element, p->m, p->n, p->m, p->n);
+                              "store %%out[%s%%row +: %d, %%column +: %d], %%doubled\n", element, p->again,
+                      p->lead, p->m, p->n, element, p->m, p->n, element, p->m, p->n, p->lead, p->m, p->n);
     }
 }
 
@@ -388,6 +401,24 @@ static void choose_uneven(struct product_program *p)
     p->a_turned = random_chance(&random, 50);
     p->two = !p->a_turned || random_chance(&random, 50);
     p->chained = false;
+}
+
+/* Views of three dimensions, slices that begin in front of their views, sums that products are taken from.  Some loops
+ * do nothing beside: of those passes make the most. */
+static void choose_places(struct product_program *p)
+{
+    struct random random = { p->random.state ^ UINT64_C(0x706c61636573) };
+    bool bare = random_chance(&random, 30) && !p->wide && !p->attention;
+    p->stacked = random_chance(&random, 12);
+    p->lead = p->stacked ? "%lead, " : "";
+    p->place = random_chance(&random, bare ? 50 : 8) && !p->attention ? "in_front" : "at";
+    p->falls = random_chance(&random, bare ? 40 : 8);
+    p->free_start |= p->falls;
+    if (!bare)
+        return;
+    p->two = p->chained = p->computed = p->odd_load = p->guarded = p->in_place = p->by_while = false;
+    p->free_start = p->falls;
+    p->depth = random_between(&random, 2 * p->k, 7 * p->k);
 }
 
 static void choose_around(struct product_program *p)
@@ -453,6 +484,7 @@ static void choose(struct product_program *p)
     }
     choose_uneven(p);
     choose_around(p);
+    choose_places(p);
     p->has_extra = p->biased || p->odd_load || p->branched;
 }
 
@@ -504,10 +536,10 @@ static void generate(struct buffer *out, uint64_t seed, int multiple)
                        "%%width = constant value(%d) : index\n%%gm = grid_index dimension(0) : index\n"
                        "%%gn = grid_index dimension(1) : index\n"
                        "%%%s = mul %%gm, %%height : index\n%%column = mul %%gn, %%width : index\n"
-                       "%%depth = extent dimension(%d) %%%s : index\n",
+                       "%%depth = extent dimension(%d) %%%s : index\n%%lead = constant value(1) : index\n",
                   p->k, p->m * p->turns, p->n,
                   p->around == AROUND_FOR || p->around == AROUND_WHILE ? "first_row" : "row",
-                  p->attention || p->a_turned ? 0 : 1, p->attention ? "b" : "a");
+                  (p->attention || p->a_turned ? 0 : 1) + p->stacked, p->attention ? "b" : "a");
     open_around(p);
     loop(p);
     epilogue(p);
