@@ -516,17 +516,76 @@ static void test_aliasing(struct arena *arena)
                                      "    %s = subview %r[%i .. %i] : view<f32, [?], [1], inout>\n"
                                      "    %q = view_pointer %r : *f32\n"
                                      "    %q2 = pointer_add %q, %i : *f32\n"
+                                     "    %t = compare predicate(lt) %i, %i : bool\n"
+                                     "    %qp = select %t, %q2, %p : *f32\n"
+                                     "    %pq = select %t, %p, %q2 : *f32\n"
                                      "    return\n"
                                      "}\n");
     static const struct { const char *a, *b; bool may; } wanted[] = {
         {"a", "b", true}, {"a", "r", false}, {"a", "a", true}, {"s", "r", true}, {"s", "a", false}, {"p", "a", true},
-        {"p", "r", false}, {"q2", "r", true}, {"q2", "p", false}};
+        {"p", "r", false}, {"q2", "r", true}, {"q2", "p", false}, {"qp", "r", true}, {"qp", "p", true},
+        {"qp", "a", true}, {"pq", "r", true}, {"pq", "p", true}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         checks++;
         if (alias_may(find(module, wanted[i].a), find(module, wanted[i].b)) != wanted[i].may ||
             alias_may(find(module, wanted[i].b), find(module, wanted[i].a)) != wanted[i].may)
             wrong("aliasing with another", wanted[i].a);
     }
+}
+
+/* What code asks before it reads memory as never written, or early: all of a function counts, also what is inside. */
+static void test_settled(struct arena *arena)
+{
+    static const struct { const char *body; bool settled; } cases[] = {
+        {"", true},
+        {"store %y[%i], %v\n", true},
+        {"store %x[%i], %v\n", false},
+        {"if %b {\n    store %x[%i], %v\n    yield\n} else {\n    yield\n}\n", false},
+        {"%o = atomic action(add) order(relaxed) scope(gpu) %y[%i], %v : f32\n", true},
+        {"%o = atomic action(add) order(relaxed) scope(gpu) %x[%i], %v : f32\n", false},
+        {"%o = atomic action(add) order(acquire) scope(gpu) %y[%i], %v : f32\n", false},
+        {"%o = atomic action(add) order(acq_rel) scope(gpu) %y[%i], %v : f32\n", false},
+        {"if %b {\n    yield\n} else {\n    %o = atomic action(add) order(release) scope(gpu) %y[%i], %v : f32\n"
+         "    yield\n}\n", false},
+        {"call callee(@other)\n", false},
+        {"if %b {\n    call callee(@other)\n    yield\n} else {\n    yield\n}\n", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = arena_printf(
+            arena, "kernel @k(%%x: view<f32, [?], [1], inout> {restrict}, %%y: view<f32, [?], [1], inout> {restrict}, "
+                   "%%i: index, %%v: f32, %%b: bool) grid(1) {\n%s    return\n}\nfunction @other() {\n    return\n}\n",
+            cases[i].body);
+        struct ir_module *module = parse(arena, text);
+        checks++;
+        if (alias_is_settled(module->first, find(module, "x")) != cases[i].settled) {
+            wrong("whether memory stays as it is", "x");
+            printf("    behind\n%s", cases[i].body);
+        }
+    }
+}
+
+/* Flags and what is known of them where nothing computes them; a step that may be 0. */
+static void test_arguments(struct arena *arena)
+{
+    struct ir_module *module = parse(arena, "kernel @k(%flag: bool, %other: bool, %n: i32) grid(1) {\n"
+                                            "    assume %flag\n"
+                                            "    %both = and %flag, %other : bool\n"
+                                            "    assume %both\n"
+                                            "    %zero = constant value(0) : i32\n"
+                                            "    %five = constant value(5) : i32\n"
+                                            "    %ten = constant value(10) : i32\n"
+                                            "    %far = constant value(64) : i32\n"
+                                            "    %least = max %n, %zero : i32\n"
+                                            "    %step = min %least, %ten : i32\n"
+                                            "    for %k: i32 = %five to %far step %step {\n"
+                                            "        yield\n"
+                                            "    }\n"
+                                            "    return\n"
+                                            "}\n");
+    const struct ranges *ranges = ranges_analyse(module->first, arena);
+    expect_range(ranges, module, "flag", 1, 1);
+    expect_range(ranges, module, "other", 1, 1);
+    expect_range(ranges, module, "k", 5, 63);
+    expect_divisibility(divisibility_analyse(module->first, arena), module, "step", 0, 1, 1, 1);
 }
 
 /* What facts_test found: a run of numbers round a loop that started with equal ones, and what a narrow type cuts. */
@@ -559,7 +618,7 @@ int main(void)
     static void (*const tests[])(struct arena *) = {
         test_ranges,       test_ends,              test_assumptions, test_choices,
         test_divisibility, test_assumed_multiples, test_turns,       test_uniformity,  test_machine,
-        test_aliasing,     test_found,
+        test_aliasing,     test_settled,           test_arguments,   test_found,
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct arena *arena = arena_create();

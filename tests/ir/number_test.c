@@ -59,6 +59,40 @@ static uint64_t random_bits(void)
     return state ^ state >> 33;
 }
 
+/* Halfway between two numbers of f32, and 1 beside: what a double in between would round a second time. */
+static void beside_halves(void)
+{
+    for (int k = 0; k < 3000; k++) {
+        int64_t half = (int64_t)(((random_bits() & 0x7fffff) | 0x800000) * 2 + 1) << (random_bits() % 39);
+        int64_t integer = half + (int64_t)(random_bits() % 3) - 1;
+        integer = random_bits() & 1 ? integer : -integer;
+        float narrow = (float)integer;
+        uint32_t bits;
+        memcpy(&bits, &narrow, sizeof bits);
+        expect(ir_int_to_bits(IR_F32, integer) == bits, "half of f32", IR_F32, bits, (double)integer);
+    }
+}
+
+/* Around the ends of each kind of integer. */
+static void ends_of_integers(void)
+{
+    static const enum ir_element elements[] = { IR_I8, IR_U8, IR_I16, IR_U16, IR_I32, IR_U32, IR_I64, IR_U64 };
+    static const double beside[] = { -1, -0.75, -0.5, 0, 0.5, 0.75, 1 };
+    for (int i = 0; i < 8; i++) {
+        int bits = ir_element_info[elements[i]].bits, magnitude = bits - (i % 2 == 0);
+        for (int end = -1; end <= 1; end++)
+            for (int k = 0; k < 9; k++) {
+                double power = ldexp(end, magnitude);
+                double value = k < 7 ? power + beside[k] : nextafter(power, k == 7 ? -INFINITY : INFINITY);
+                __extension__ __int128 most = ((__int128)1 << magnitude) - 1, least = i % 2 ? 0 : -most - 1;
+                __extension__ __int128 wanted = (__int128)value;
+                wanted = wanted > most ? most : wanted < least ? least : wanted;
+                uint64_t expected = (uint64_t)wanted;
+                expect(ir_double_to_bits(elements[i], value) == expected, "end", elements[i], expected, value);
+            }
+    }
+}
+
 int main(void)
 {
     static const enum ir_element small[] = { IR_F16, IR_BF16, IR_F8E4M3, IR_F8E5M2 };
@@ -87,6 +121,8 @@ int main(void)
         memcpy(&half_bits, &half, sizeof half_bits);
         expect(ir_int_to_bits(IR_F16, integer) == half_bits, "i64 to f16", IR_F16, half_bits, (double)integer);
     }
+    beside_halves();
+    ends_of_integers();
     expect(ir_double_to_bits(IR_I8, 300.0) == 127 && (int64_t)ir_double_to_bits(IR_I8, -300.0) == -128, "i8 saturates", IR_I8, 0, 0);
     expect(ir_double_to_bits(IR_U64, -1.0) == 0 && ir_double_to_bits(IR_I64, NAN) == 0, "NaN is 0", IR_I64, 0, 0);
     expect(ir_double_to_bits(IR_I64, 1e30) == INT64_MAX, "i64 saturates", IR_I64, 0, 0);
