@@ -228,8 +228,8 @@ static void loop(struct product_program *p)
                               "%%start = load %%%s[%s%%row +: %d, %%column +: %d], %%none_c : f32[%d, %d]\n",
                               p->again, p->lead, p->m, p->n, p->m, p->n);
     else
-        buffer_printf(p->out, "%%start = constant value(%d.0) : f32[%d, %d]\n", random_chance(&p->random, p->falls ? 25 : 70) ? 0 : 3,
-                      p->m, p->n);
+        buffer_printf(p->out, "%%start = constant value(%d.0) : f32[%d, %d]\n",
+                      random_chance(&p->random, p->falls ? 25 : 70) ? 0 : 3, p->m, p->n);
     if (p->by_while) {
         buffer_printf(p->out, "%%ended, %%total = while %%nought, %%start (%%here: index, %%so_far: f32[%d, %d]) {\n"
                               "%%more = compare predicate(lt) %%here, %%depth : bool\n"
