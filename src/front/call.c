@@ -625,15 +625,12 @@ static struct value apply_to_tiles(struct elaborator *e, struct global *function
     const struct ir_type *shape;
     if (!shape_arguments(e, count, arguments, &shape, at)) return value_error(at);
     int errors = e->errors;
-    bool failed = e->lift_failed;
-    e->lift_failed = false;
     e->muted++;
     struct ir_block *saved, *trial = region_begin(e, &saved);
     struct value result = enter_function(e, function, arguments, true, NULL, at);
     region_end(e, saved);
     e->muted--;
-    bool good = e->errors == errors && !e->lift_failed && !value_is_error(result);
-    e->lift_failed = failed;
+    bool good = e->errors == errors && !value_is_error(result);
     e->errors = errors;
     if (good) {
         region_splice(e, trial);

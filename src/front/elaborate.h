@@ -119,7 +119,6 @@ struct elaborator {
     struct file_scope *file;
     const char *instance;           /* label for notes, or NULL */
     int muted, errors;              /* errors counts muted ones, too */
-    bool lift_failed;               /* a lifted function met control flow on tiles */
     bool in_map;                    /* inside a region of map or reduce: no memory */
     int steps, depth;
     struct { const char *name; int dimension; } grid[IR_MAX_RANK];

@@ -472,7 +472,6 @@ static struct value check_condition(struct elaborator *e, const struct ast_expre
         if (v.run->type->rank == 0) return v;
         for (struct frame *f = e->frame; f; f = f->parent)
             if (f->lifted) {
-                e->lift_failed = true;
                 e->errors++;
                 return value_error(v.at);
             }

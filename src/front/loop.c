@@ -81,7 +81,6 @@ static void collect_ends(struct elaborator *e, struct slots *slots, struct value
     slot->end = slot->argument;
     for (struct frame *f = e->frame; f; f = f->parent)
         if (f->lifted) {
-            e->lift_failed = true;
             e->errors++;
             return;
         }
