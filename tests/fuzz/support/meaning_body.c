@@ -1,6 +1,7 @@
 /* Statements, functions and kernels of random sources whose meaning is known (see meaning.h). */
 #include "meaning_make.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MOST_NESTED = 3 };
@@ -257,7 +258,8 @@ static void make_subview(struct maker *k, struct meaning_body *body)
     for (int d = 0; d < from->rank && s->kind == MEANING_SUBVIEW; d++) {
         if (d == dropped) {
             s->kinds[d] = PLACE_AT;
-            s->value[d] = meaning_make_small(k, -1, 4);
+            s->value[d] = chance(k, 30) && !from->fixed[d] ? meaning_make_extent(k, parent, d)
+                                                           : meaning_make_small(k, -1, 4);
             continue;
         }
         s->kinds[d] = PLACE_PART;
@@ -457,6 +459,8 @@ static void make_scalars(struct maker *k)
             k->m->scalar[i].integer = element == IR_BOOL ? below(k, 2) : below(k, 12);
         else
             k->m->scalar[i] = meaning_make_literal(k, element)->value;
+        if (ir_is_float(element) && chance(k, 25))
+            k->m->scalar[i].real = (double)NAN;
         k->scope.variables[k->scope.variable_count++] =
             (struct meaning_variable){.name = name, .slot = k->m->scalar_slot[i], .element = element};
     }
@@ -473,9 +477,7 @@ static struct meaning_node *host_expression(struct maker *k, enum ir_element ele
     k->scope.variable_count = 0;
     for (int i = 0; i < saved->variable_count; i++) {
         struct meaning_variable v = saved->variables[i];
-        if (ir_is_float(v.element))
-            continue;
-        v.element = v.element == IR_BOOL ? IR_BOOL : IR_I64;
+        v.element = v.element == IR_BOOL || ir_is_float(v.element) ? v.element : IR_I64;
         k->scope.variables[k->scope.variable_count++] = v;
     }
     for (int tries = 0; tries < 8 && !node; tries++) {

@@ -86,7 +86,7 @@ struct meaning_node *meaning_make_literal(struct maker *k, enum ir_element eleme
     node->bare = element == IR_BOOL;
     node->axis = chance(k, 20); /* in hexadecimal */
     if (ir_is_float(element))
-        node->value.real = chance(k, 6)   ? (chance(k, 50) ? (double)INFINITY : (double)NAN)
+        node->value.real = chance(k, 12)  ? (chance(k, 30) ? (double)INFINITY : (double)NAN)
                            : chance(k, 4) ? -(double)INFINITY
                                           : (double)random_between(k->random, -12, 12) / 2;
     else
@@ -183,17 +183,11 @@ static struct meaning_node *shift(struct maker *k, enum ir_element element, stru
 static struct meaning_node *arithmetic(struct maker *k, enum ir_element element, struct meaning_shape shape, int depth)
 {
     static const char *const integers[] = {"+", "-", "*", "/", "%", "&", "|", "^"},
-                            *const reals[] = {"+", "-", "*", "/"};
+                            *const reals[] = {"+", "-", "*", "/", "%"};
     if (!ir_is_float(element) && chance(k, 20))
         return shift(k, element, shape, depth);
     struct meaning_node *node = pair(k, MEANING_BINARY, element, element, shape, depth);
-    const char *sign = ir_is_float(element) ? reals[below(k, 4)] : integers[below(k, 8)];
-    struct meaning_node **right = &node->operand[1];
-    if ((*sign == '/' || *sign == '%') && (*right)->constant && !ir_is_float(element)) { /* a constant 0 is an error */
-        *right = meaning_make_number(k, random_between(k->random, 1, 9));
-        (*right)->element = element;
-        (*right)->bare = k->host || !node->operand[0]->constant;
-    }
+    const char *sign = ir_is_float(element) ? reals[below(k, 5)] : integers[below(k, 8)];
     strcpy(node->sign, sign);
     return node;
 }
@@ -205,11 +199,30 @@ static struct meaning_node *minus(struct maker *k, enum ir_element element, stru
     return meaning_make_node(k, turns ? MEANING_TURN : MEANING_NEGATE, element, shape, a, NULL, NULL);
 }
 
+/* The wrapper does nothing else with floats. */
+static struct meaning_node *host_comparison(struct maker *k)
+{
+    enum ir_element element = chance(k, 50) ? IR_F32 : IR_F64;
+    struct meaning_node *a = any_variable(k, element, scalar), *b = any_variable(k, element, scalar);
+    if (!a || !b)
+        return NULL;
+    if (chance(k, 60)) {
+        b = meaning_make_number(k, 0);
+        b->element = element;
+        b->value.real = (double)random_between(k->random, -6, 6) / 2;
+    }
+    return meaning_make_node(k, MEANING_COMPARE, IR_BOOL, scalar, a, b, NULL);
+}
+
 static struct meaning_node *condition(struct maker *k, struct meaning_shape shape, int depth)
 {
     static const char *const signs[] = {"==", "!=", "<", "<=", ">", ">="};
     int dice = below(k, 20);
-    struct meaning_node *node;
+    struct meaning_node *node = k->host && dice < 4 ? host_comparison(k) : NULL;
+    if (node) {
+        strcpy(node->sign, signs[below(k, 6)]);
+        return node;
+    }
     if (dice < 10) {
         bool boolean = !k->host && chance(k, 10);
         node = pair(k, MEANING_COMPARE, IR_BOOL, boolean ? IR_BOOL : meaning_make_element(k), shape, depth);
@@ -422,18 +435,24 @@ struct meaning_place *meaning_make_place(struct maker *k, int number, struct mea
     return place;
 }
 
+struct meaning_node *meaning_make_extent(struct maker *k, int view, int dimension)
+{
+    struct meaning_node *node = meaning_make_node(k, MEANING_EXTENT, IR_I64, scalar, NULL, NULL, NULL);
+    node->place = ARENA_NEW(k->arena, struct meaning_place);
+    *node->place = (struct meaning_place){.view = view};
+    node->axis = dimension;
+    return node;
+}
+
 static struct meaning_node *read(struct maker *k, enum ir_element element, struct meaning_shape shape, int depth)
 {
     if (!k->scope.view_count || k->reads > 1)
         return NULL;
-    int number = k->scope.views[below(k, k->scope.view_count)];
+    int number = k->scope.views[chance(k, 30) ? k->scope.view_count - 1 : below(k, k->scope.view_count)];
     const struct meaning_view *view = &k->m->views[number];
     if (element == IR_I64 && shape.rank == 0 && chance(k, 30)) {
-        struct meaning_node *node = meaning_make_node(k, MEANING_EXTENT, IR_I64, scalar, NULL, NULL, NULL);
-        node->place = ARENA_NEW(k->arena, struct meaning_place);
-        *node->place = (struct meaning_place){.view = number};
-        node->axis = below(k, view->rank);
-        return view->fixed[node->axis] || view->optional ? NULL : node;
+        int d = below(k, view->rank);
+        return view->fixed[d] || view->optional ? NULL : meaning_make_extent(k, number, d);
     }
     bool inside = element == IR_BOOL;
     k->reads++;

@@ -40,6 +40,7 @@ struct meaning_node *meaning_make_variable(struct maker *k, const struct meaning
 struct meaning_node *meaning_make_small(struct maker *k, int low, int high); /* an i64 between these, often computed */
 /* A place of this shape in some view, NULL where there is none; to be written: no element twice. */
 struct meaning_place *meaning_make_place(struct maker *k, int view, struct meaning_shape shape, bool written);
+struct meaning_node *meaning_make_extent(struct maker *k, int view, int dimension);
 struct meaning_shape meaning_make_shape(struct maker *k);
 enum ir_element meaning_make_element(struct maker *k);                       /* a number */
 enum ir_element meaning_sum_element(enum ir_element element);

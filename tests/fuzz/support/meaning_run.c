@@ -93,8 +93,11 @@ static union meaning_cell binary(struct runner *r, enum ir_element element, cons
     union meaning_cell c = {0};
     bool is_signed = ir_is_signed(element);
     if (ir_is_float(element)) {
-        c.real = *sign == '+' ? a.real + b.real : *sign == '-' ? a.real - b.real : *sign == '*' ? a.real * b.real
-                                                                                               : a.real / b.real;
+        c.real = *sign == '+'   ? a.real + b.real
+                 : *sign == '-' ? a.real - b.real
+                 : *sign == '*' ? a.real * b.real
+                 : *sign == '/' ? a.real / b.real
+                                : fmod(a.real, b.real);
         return meaning_fit(element, c);
     }
     switch (*sign) {
