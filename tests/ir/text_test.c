@@ -1,8 +1,8 @@
 /* The text of tile IR and the verifier.
  *   accept/ and every golden of the passes: print(parse(text)) is a fixed point, with and without locations, and
  * verifies; accept/ holds printed text, so printing gives the file itself. reject/: sections between `// ---` lines;
- * each must fail to parse or verify, and say what its `// ERROR:` line says. IR broken by hand, in ways that no text
- * has. */
+ * each must fail to parse or verify, and say what its `// ERROR:` line says, at the lines and columns that places.txt has
+ * (`text_test places` prints what it should be). IR broken by hand, in ways that no text has. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "ir/verify.h"
 
 static int failures, cases;
+static struct { int count; char *line[1000]; } places; /* of messages: file, section, line and column of each */
 
 static void fail(const char *where, const char *what)
 {
@@ -82,6 +83,16 @@ static bool says(const struct diagnostics *diagnostics, const char *text)
     return false;
 }
 
+static void note_places(const char *name, int number, const struct diagnostics *diagnostics)
+{
+    struct buffer out = {0};
+    buffer_printf(&out, "%s %d:", strrchr(name, '/') + 1, number);
+    for (const struct diagnostic *d = diagnostics->first; d; d = d->next)
+        buffer_printf(&out, " %d:%d", d->at.line, d->at.column);
+    buffer_puts(&out, "");
+    places.line[places.count++] = out.data;
+}
+
 static void check_rejected(const char *name, const char *section, size_t size, int number)
 {
     struct arena *arena = arena_create();
@@ -91,6 +102,7 @@ static void check_rejected(const char *name, const char *section, size_t size, i
     cases++;
     struct ir_module *module = parse(arena, diagnostics, name, section, size);
     bool good = module && ir_verify_module(module, diagnostics);
+    note_places(name, number, diagnostics);
     const char *message = wanted ? arena_substring(arena, wanted + 10, strcspn(wanted + 10, "\n")) : NULL;
     if (!message) {
         fail(where, "says no ERROR");
@@ -149,6 +161,25 @@ static void walk_folder(const char *path, enum folder_kind kind)
     arena_destroy(arena);
 }
 
+/* ---- much of one kind ---- */
+
+/* Many types, each used again behind the last, and many blocks in a row, none inside another. */
+static void check_many(void)
+{
+    enum { TYPES = 3000, BLOCKS = 2000 };
+    struct buffer text = {0};
+    buffer_puts(&text, "function @many(%x: f32, %b: bool) {\n");
+    for (int i = 1; i <= TYPES; i++)
+        buffer_printf(&text, "    %%t%d = splat %%x : f32[%d]\n", i, i);
+    for (int i = 1; i <= TYPES; i++)
+        buffer_printf(&text, "    %%s%d = add %%t%d, %%t%d : f32[%d]\n", i, i, i, i);
+    for (int i = 0; i < BLOCKS; i++)
+        buffer_puts(&text, "    if %b {\n        yield\n    } else {\n        yield\n    }\n");
+    buffer_puts(&text, "    return\n}\n");
+    check_accepted("many types and blocks", text.data, text.size, false);
+    buffer_free(&text);
+}
+
 /* ---- broken by hand ---- */
 
 static const char sample[] = "function @f(%x: f32) -> f32 {\n"
@@ -187,7 +218,34 @@ static void bad_bits(struct ir_function *function)
     ir_constant_bits(&builder, ir_type_scalar(function->module->context, IR_U8), 256);
 }
 
-int main(void)
+static int compare_lines(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* Sorted: a folder has no order. */
+static void check_places(const char *top, bool print)
+{
+    struct buffer text = {0};
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tests/ir/reject/places.txt", top);
+    if (!file_read(path, 0, &text))
+        fail(path, "cannot be read");
+    buffer_puts(&text, "");
+    qsort(places.line, (size_t)places.count, sizeof *places.line, compare_lines);
+    char *wanted = strtok(text.data, "\n");
+    for (int i = 0; i < places.count; i++, wanted = wanted ? strtok(NULL, "\n") : NULL) {
+        if (print)
+            puts(places.line[i]);
+        else if (!wanted || strcmp(wanted, places.line[i])) {
+            fail(places.line[i], "messages stand at other places");
+            printf("    wanted: %s\n", wanted ? wanted : "nothing");
+        }
+        free(places.line[i]);
+    }
+    if (wanted && !print)
+        fail(wanted, "nothing is rejected there");
+    buffer_free(&text);
+}
+
+int main(int count, char **arguments)
 {
     const char *top = getenv("SRCDIR");
     char path[4096];
@@ -197,6 +255,7 @@ int main(void)
         snprintf(path, sizeof path, "%s/%s", top ? top : ".", folders[i].name);
         walk_folder(path, folders[i].kind);
     }
+    check_many();
     check_broken("a lost use list", lose_use, "the use list of a value");
     check_broken("a wrong use record", wrong_use, "an operand's use record is wrong");
     check_broken("two values with one id", wrong_id, "two values share an id");
@@ -205,6 +264,8 @@ int main(void)
     check_broken("a use before the definition", before_definition, "an operand is not defined on every way to its use");
     check_broken("a broken list", broken_list, "the list of operations is broken");
     check_broken("bits of no u8", bad_bits, "the constant's bits are not those of its element");
-    printf("%d cases, %d failures\n", cases, failures);
+    check_places(top ? top : ".", count > 1 && !strcmp(arguments[1], "places"));
+    if (count == 1)
+        printf("%d cases, %d failures\n", cases, failures);
     return failures != 0 || cases < 100;
 }
