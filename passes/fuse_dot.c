@@ -55,7 +55,7 @@ static bool fuse_difference(struct ir_operation *sum, int index, struct fusing *
 {
     struct ir_value *difference = sum->operands[index], *other = sum->operands[1 - index];
     struct ir_operation *sub = difference->definition;
-    if (!sub || sub->opcode != OP_SUB || sub->block != sum->block || !difference->uses || difference->uses->next)
+    if (!sub || sub->opcode != OP_SUB || sub->block != sum->block || difference->uses->next)
         return false;
     if (sum->block->function->strict_fp && ir_is_float(difference->type->element))
         return false;

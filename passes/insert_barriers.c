@@ -130,8 +130,7 @@ static bool same_threads(const struct ir_operation *a, const struct ir_operation
         return false;
     if (x.view != y.view && !(x.place && is_argument(x.view) && is_argument(y.view)))
         return false;
-    bool disjoint = false, same = held_once(layout) && layout == layout_of_access(b) && x.rank == y.rank &&
-        !x.place == !y.place;
+    bool disjoint = false, same = held_once(layout) && layout == layout_of_access(b);
     if (loop && defined_inside(x.view, loop))
         return false;
     if (x.rank != y.rank || !x.place != !y.place)
