@@ -126,6 +126,15 @@ static void check_text(const struct layout *layout)
     const char *text = layout_text(arena, layout), *cursor = text, *error;
     const struct layout *again = layout_parse(table, &cursor, &error);
     check(again == layout && !error && !*cursor, "text", layout);
+    /* spaces behind signs and in front of the last are the same */
+    struct buffer wide = {0};
+    for (const char *c = text; *c; c++)
+        buffer_printf(&wide, strchr("(,;", *c) ? "%c  " : *c == ')' ? " %c" : "%c", *c);
+    buffer_puts(&wide, "");
+    cursor = wide.data;
+    again = layout_parse(table, &cursor, &error);
+    check(again == layout && !error, "text with spaces", layout);
+    buffer_free(&wide);
 }
 
 /* ---- making random ones ---- */
@@ -688,7 +697,8 @@ static void test_normal_form(void)
                                          "#(8; register b0)", "#(8; register a0:2 a1)", "#(8; offset a0:2; lane .)",
                                              "#(8; what a0)",
                                          "#(99999999999; lane .)", "#(2*3@warp, 2*3@warp; lane a0 b0)",
-                                             "#(8; register a2:1)" };
+                                             "#(8; register a2:1)", "#(8; register a0:2; lane .; copies 1048576)",
+                                         "#(8*4096@warp; register a0:2; lane .)", "#(3*2097152; lane .)" };
     for (int i = 0; i < (int)(sizeof wrong / sizeof *wrong); i++) {
         const char *cursor = wrong[i], *error;
         check(!layout_parse(table, &cursor, &error) && error, wrong[i], NULL);
