@@ -280,6 +280,17 @@ static void transfer_round(const struct layout_conversion *plan, const struct la
         }
 }
 
+/* What passes weigh conversions by: instructions of a warp. */
+static void check_cost(const struct layout_conversion *plan, const struct layout *to)
+{
+    int shuffles = 0;
+    for (int i = 0; i < plan->to_atom_registers; i++)
+        shuffles += plan->repeats * (plan->shuffle[i].lane_xor != 0 || !plan->lane_map_identity);
+    int selects = plan->repeats * (plan->before_count * plan->from_atom_registers +
+                                   plan->after_count * plan->to_atom_registers);
+    check(plan->shuffles == shuffles && plan->selects == selects && plan->cost > 0, "cost of shuffles", to);
+}
+
 static enum layout_conversion_kind check_conversion(const struct layout *from, const struct layout *to, int bytes,
                                                     int64_t limit, bool through_shared, bool conflict_free)
 {
@@ -315,6 +326,8 @@ static enum layout_conversion_kind check_conversion(const struct layout *from, c
             memcpy(held[reg], source[plan->kind == CONVERT_NOTHING ? reg : plan->source_register[reg]],
                    sizeof held[reg]);
     }
+    if (plan->kind == CONVERT_SHUFFLES)
+        check_cost(plan, to);
     bool right = true;
     for (int warp = 0; warp < warps; warp++)
         for (int reg = 0; reg < to_registers; reg++)
