@@ -184,8 +184,9 @@ static void relay_warnings(const struct target_options *options, const struct nv
         char *text = arena_substring(options->arena, line, length < 600 ? length : 600);
         if (strncmp(text, "ptxas", 5) != 0 || !(strstr(text, "warning") || strstr(text, "Performance Loss"))) continue;
         const char *words = strchr(text, ':');
-        diag_report(options->diagnostics, DIAGNOSTIC_W1201, task->variant->function->at, "ptxas warns about %s:%s",
-                    name, words ? words + 1 : text + 5);
+        struct diagnostic *d = diag_report(options->diagnostics, DIAGNOSTIC_W1201, task->variant->function->at,
+                                           "ptxas warns about %s:%s", name, words ? words + 1 : text + 5);
+        if (strstr(text, "register resources")) nvptx_explain_registers(options, d, task->variant);
     }
 }
 
@@ -205,6 +206,7 @@ static void read_spills(const struct target_options *options, const struct nvptx
         diag_instance(options->diagnostics, d,
                       arena_printf(options->arena, "%s: %lld bytes of spill stores, %lld of spill loads", name,
                                    usage.stores, usage.loads));
+        nvptx_explain_registers(options, d, variant);
     } else if (usage.frame && !usage.stores && !usage.loads) {
         d = diag_report(options->diagnostics, DIAGNOSTIC_W1205, variant->function->at,
                         "this kernel passes tiles through local memory");

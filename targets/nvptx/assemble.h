@@ -11,4 +11,8 @@ bool nvptx_make_ptx(const struct target_options *options, const struct target_ro
                     bool llvm, struct buffer *out, int64_t *shared_bytes);
 /* What the instance became, in one line. */
 const char *nvptx_summary(struct arena *arena, const struct ir_function *function, const struct kernel_gpu_code *code);
+/* A note to a warning that registers do not suffice, unless it has one: the place where tiles take most of them, and
+ * what would take fewer. */
+void nvptx_explain_registers(const struct target_options *options, struct diagnostic *diagnostic,
+                             const struct kernel_variant *variant);
 #endif

@@ -132,6 +132,35 @@ END
     [ -z "$output" ]
 }
 
+@test "W1202 and ptxas on registers: where tiles take them, how many of how many, and what is enough" {
+    [ -n "${PTXAS-}" ] || skip "no ptxas"
+    cat >sums.tile <<'END'
+kernel sums(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N]) grid(m: cdiv(M, 128), n: cdiv(N, BN))
+    tune(BN: {128, 256} = 256)
+{
+    var even = f32[128, BN](0);
+    var odd = f32[128, BN](0);
+    for k in 0..K step 128 {
+        even += a[m*128 +: 128, k +: 64] @ b[k +: 64, n*BN +: BN];
+        odd += a[m*128 +: 128, k + 64 +: 64] @ b[k + 64 +: 64, n*BN +: BN];
+    }
+    c[m*128 +: 128, n*BN +: BN] = bf16(even * odd);
+}
+END
+    "$TILECC" -arch=sm_90a -o s.o sums.tile 2>log
+    grep -q 'instructions are serialized due to insufficient register resources' log
+    held='in sums\[BN=256\] sm_90a aligned a thread holds at least 256 registers of tiles here \(2 of f32\[128, 256\]\) and has 232'
+    helps='what helps is a smaller tile, such as f32\[128, 128\] by BN = 128 \(then 128\), or no more than 1 of them at a time, as in one loop after the other'
+    [ "$(grep -c -E "^sums.tile:[78]:[0-9]+: note: $held: $helps\$" log)" -eq 2 ] || { cat log; false; }
+    "$TILECC" -arch=sm_90a -D BN=128 -o s.o sums.tile 2>log # true
+    [ ! -s log ] || { cat log; false; }
+    # where maxnreg is the reason, tiles are not
+    "$TILECC" -arch=sm_80 --spec 'product<f16>' -D maxnreg=40 -o p.o p.tile 2>log
+    helps='smaller tiles \(a `tune` knob, -D or --spec\), more `warps`, a larger `maxnreg`, or fewer values alive at a time help'
+    grep -q -E "note: in product<f16>\[.*\] sm_80 aligned a thread holds at least [0-9]+ registers of tiles here \(.*\) and has 40: $helps\$" log ||
+        { cat log; false; }
+}
+
 @test "W1202: not for four registers, as of the examples" {
     [ -n "${PTXAS-}" ] || skip "no ptxas"
     run "$TILECC" -arch=sm_90a --spec 'matmul<f8e4m3, bf16>' -o m.o "$SRCDIR/examples/matmul.tile"
