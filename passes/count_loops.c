@@ -63,7 +63,7 @@ static bool counts_up(const struct ir_value *next, const struct ir_value *value,
 {
     const struct ir_operation *op = next->definition;
     bool is_sub = op && op->opcode == OP_SUB;
-    if (!op || (op->opcode != OP_ADD && !is_sub))
+    if (!op || (op->opcode != OP_ADD && !is_sub && !PLANTED(count_loop_of_other_steps)))
         return false;
     for (int side = 0; side < 2 - is_sub; side++)
         if (op->operands[side] == value && ir_constant_integer(op->operands[1 - side], step) && *step != 0 &&

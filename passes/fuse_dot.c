@@ -133,7 +133,8 @@ static void carry_negative(struct ir_operation *loop, int number)
     uint64_t bits;
     ir_constant_of(first, &bits);
     double start = ir_bits_to_double(first->type->element, bits);
-    ir_set_operand(loop, 3 + number, ir_constant_float(&front, first->type, start == 0.0 ? 0.0 : -start));
+    double turned_start = start == 0.0 || PLANTED(fuse_dot_start_keeps_sign) ? start : -start;
+    ir_set_operand(loop, 3 + number, ir_constant_float(&front, first->type, turned_start));
     while (sum->uses->user != ir_terminator(loop->regions[0])) {
         struct ir_operation *less = sum->uses->user;
         struct ir_builder builder = rewrite_before(less);

@@ -173,7 +173,8 @@ static void narrow_loop(struct narrowing *n, struct ir_operation *loop)
     bool variable = variable_fits(n, loop), any = variable;
     bool *carried = ARENA_ARRAY(n->context->arena, bool, loop->result_count);
     for (int i = 0; i < loop->result_count; i++) {
-        carried[i] = is_index(loop->results[i]) && fits(n, body->arguments.data[i + 1]) &&
+        carried[i] = is_index(loop->results[i]) &&
+                     (fits(n, body->arguments.data[i + 1]) || PLANTED(narrow_carried_by_its_start)) &&
                      fits(n, loop->operands[i + 3]);
         any = any || carried[i];
     }

@@ -23,6 +23,7 @@
  *
  * Without cp.async the tile of the next iteration is loaded into registers at the top and stored to the other slot
  * at the end.  Copies that stand in no such loop are waited for where they are. */
+#include "base/plant.h"
 #include "passes/pipeline_copies.h"
 
 #include "ir/alias.h"
@@ -83,7 +84,8 @@ static void find_write(struct ir_operation *op, void *data)
 {
     struct write_search *search = data;
     bool writes = rewrite_has_trait(op, IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) && op->opcode != OP_ASSUME;
-    search->found |= op->opcode == OP_CALL || rewrite_has_trait(op, IR_TRAIT_ATOMIC) ||
+    search->found |= op->opcode == OP_CALL ||
+                     (rewrite_has_trait(op, IR_TRAIT_ATOMIC) && !PLANTED(copies_ahead_of_acquire)) ||
                      (writes && op->operand_count && alias_may(op->operands[0], search->view));
 }
 

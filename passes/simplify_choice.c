@@ -78,7 +78,7 @@ static bool keeps_values(enum ir_element from, enum ir_element to)
                : (!ir_is_signed(from) || PLANTED(simplify_cast_drops_sign)) && a < b;
     if (ir_is_float(from) && ir_is_float(to)) /* f16 and bf16 hold no range of the other; fp8 fits f16 and all above */
         return (to == IR_F64 || to == IR_F32 || (to == IR_F16 && a == 8)) && a < b;
-    return false;
+    return PLANTED(simplify_cast_through_float);
 }
 
 /* cast to the same = x;  (to b, then c) = to c when b keeps every value;  integers also when c is no wider than b and

@@ -244,7 +244,7 @@ static void emit_control(struct role *r, const struct ir_operation *op)
         ir_set_number(made, IR_ATTRIBUTE_MULTIPLY, ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0));
     struct ring_state *before = arena_copy(arena, r->state, sizeof *before * (size_t)(r->o->rings.count + 1));
     for (int region = 0; region < op->region_count; region++) {
-        for (int i = 0; i < r->o->rings.count; i++)
+        for (int i = 0; i < r->o->rings.count && !PLANTED(ring_state_of_other_branch); i++)
             r->state[i] = before[i];
         bool condition = op->opcode == OP_WHILE && region == 0;
         emit_region(r, &p, op, region, made, op->opcode == OP_FOR ? 1 : 0, condition ? 1 : 0);

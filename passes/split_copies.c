@@ -18,6 +18,7 @@
  * [0, E - 64], and the second goes on with the next %k of the same sequence.  An index computed in 32 bits may wrap: it
  * equals the exact one modulo 2^32, and so altogether where the exact one lies in [0, 2^31).  Done where the body holds
  * nothing but products, copies and scalars: other bodies are long, and gain less. */
+#include "base/plant.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -212,7 +213,9 @@ static struct ir_value *end_of_reach(const struct splitting *s, struct ir_builde
         extent = ir_binary(builder, OP_MIN, extent, ir_constant_int(builder, wide, INT32_MAX));
     struct ir_value *last = ir_binary(builder, OP_SUB, extent, ir_constant_int(builder, wide, reach->place));
     struct ir_value *room = ir_binary(builder, OP_SUB, last, first), *zero = ir_constant_int(builder, wide, 0);
-    struct ir_value *starts = ir_compare(builder, IR_PREDICATE_GE, ir_binary(builder, OP_MIN, first, room), zero);
+    struct ir_value *starts = ir_compare(builder, IR_PREDICATE_GE,
+                                         PLANTED(split_copies_start_not_asked) ? room
+                                             : ir_binary(builder, OP_MIN, first, room), zero);
     int64_t by = reach->by > 0 ? reach->by : -reach->by, step, size;
     ir_constant_integer(s->loop->operands[2], &step);
     size = step > 0 ? step : -step;

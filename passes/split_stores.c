@@ -13,6 +13,7 @@
  * what functions with a body (map) make of them, unless it can take the place of a tile that nothing needs behind the
  * map, what random numbers are made of, and what is loaded and brought into another layout: all of it waits for the
  * last of it. */
+#include "base/plant.h"
 #include "passes/layout_rules.h"
 #include "passes/loop_plan.h"
 #include "passes/panel.h"
@@ -197,7 +198,7 @@ static void emit_parts(const struct cut *cut, struct panel *panel)
         panel->start = p * panel->length;
         struct ir_value *part = panel_of(panel, &builder, cut->source);
         part = layout_adapt(&panel->adapter, &builder, part, cut->stored);
-        struct ir_value *index = store->operands[1 + cut->dimension];
+        struct ir_value *index = store->operands[1 + (PLANTED(split_store_axis_of_tile) ? cut->axis : cut->dimension)];
         if (p > 0)
             index = ir_binary(&builder, OP_ADD, index, ir_constant_int(&builder, index->type, panel->start));
         struct ir_operation *copy = ir_clone(&builder, store, panel->whole);
