@@ -71,7 +71,7 @@ static bool any_orders(const struct ir_block *block)
         if (op->opcode == OP_CALL || (atomic && alias_orders(op)))
             return true;
         for (int i = 0; i < op->region_count; i++)
-            if (any_orders(op->regions[i]))
+            if (any_orders(op->regions[i]) && !PLANTED(settled_ignores_regions))
                 return true;
     }
     return false;

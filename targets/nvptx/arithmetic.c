@@ -249,7 +249,8 @@ static LLVMValueRef compare(struct lowering *l, enum ir_predicate predicate, enu
 /* Both far enough from the ends of i32 that their difference is in it. */
 static bool is_near_zero(const struct lowering *l, const struct ir_value *value) {
     struct range range = range_of(l->ranges, value);
-    return range.low > INT32_MIN / 2 && range.high < INT32_MAX / 2;
+    int part = PLANTED(nvptx_far_places_compared) ? 1 : 2;
+    return range.low > INT32_MIN / part && range.high < INT32_MAX / part;
 }
 
 /* Where a is a thread's place plus a number of the register, as in x + 8 < b: 8 < b - x, which has no sum for each

@@ -260,7 +260,7 @@ void lower_atomic(struct lowering *l, struct ir_operation *operation) {
     if (LLVMGetInsertBlock(l->builder) != before) ptx_end_arm(l);
     if (order == IR_ORDER_ACQUIRE || order == IR_ORDER_ACQ_REL) {
         ptx_emit(l, PTX_FENCE, l->nothing, NULL, 0, &scope);
-        ptx_barrier(l);
+        if (!PLANTED(nvptx_acquire_by_one_thread)) ptx_barrier(l);
     }
     if (result->uses && leader) share_results(l, operation, leader, out);
 }

@@ -94,7 +94,7 @@ LLVMValueRef coordinate_leader_warp(struct lowering *l, const struct layout *lay
     }
     /* Warps beyond those the layout speaks of, and all groups but the first that hold the same. */
     int unique_warps = layout->warp_dimension < 0 ? 1 << layout->bits[LAYOUT_WARP] : layout_warps(layout);
-    if (l->warps > unique_warps) {
+    if (l->warps > unique_warps && !PLANTED(nvptx_every_group_leads)) {
         LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULT, l->warp, value_i32(l, unique_warps), "");
         leader = leader ? LLVMBuildAnd(b, leader, inside, "") : inside;
     }

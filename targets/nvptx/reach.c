@@ -101,7 +101,6 @@ static void plan_vector(struct lowering *l, const struct ir_operation *operation
     if (d < 0 || !reach->type->layout || alignment <= bytes) return;
     struct layout_vector vector =
         layout_vector(reach->type->layout, reach->tile_dimension[d], (int)(alignment / bytes));
-    if (vector.size <= 1) return;
     reach->vector = vector;
     if (proven(operation, d) || view->extent_multiple[d] % vector.size == 0 || PLANTED(nvptx_last_vector_unmasked))
         return;

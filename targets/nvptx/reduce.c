@@ -358,7 +358,7 @@ static void register_repeats(struct lowering *l, struct fold *f) {
                 if (!f->alive[other] || !same_row(f, keep, other)) continue;
                 fold_registers(l, f, keep, other);
                 folded = true;
-                if (f->ordered) break;
+                if (f->ordered && !PLANTED(nvptx_odd_repeats_in_a_row)) break;
             }
         }
     }

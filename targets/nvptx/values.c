@@ -124,7 +124,6 @@ LLVMValueRef value_whole(struct lowering *l, LLVMValueRef low, LLVMValueRef high
 
 LLVMValueRef value_wide(struct lowering *l, enum ir_element element, LLVMValueRef value) {
     int bits = ir_element_info[element].bits;
-    if (element == IR_BOOL) return LLVMBuildZExt(l->builder, value, l->i64, "");
     if (bits == 64) return value;
     return ir_is_signed(element) ? LLVMBuildSExt(l->builder, value, l->i64, "")
                                  : LLVMBuildZExt(l->builder, value, l->i64, "");

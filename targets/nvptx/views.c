@@ -1,4 +1,5 @@
 /* Views: arguments from their slots, sub-views, permutations.  An absent view is one whose data is null. */
+#include "base/plant.h"
 #include "targets/nvptx/lower.h"
 
 LLVMValueRef view_slot(struct lowering *l, int slot) {
@@ -60,7 +61,8 @@ static void lower_subview(struct lowering *l, struct ir_operation *operation) {
         LLVMValueRef stop = value_wide(l, stop_value->type->element, value_register(l, stop_value, 0));
         int64_t start_divisor = fact_divisor(l, start_value);
         if (drop >> d & 1) {
-            LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULT, start, from->extent[d], "");
+            LLVMIntPredicate below = PLANTED(nvptx_negative_row_is_there) ? LLVMIntSLT : LLVMIntULT;
+            LLVMValueRef inside = LLVMBuildICmp(b, below, start, from->extent[d], "");
             present = LLVMBuildAnd(b, present, inside, "");
         } else {
             LLVMValueRef zero = value_i64(l, 0);
@@ -76,7 +78,9 @@ static void lower_subview(struct lowering *l, struct ir_operation *operation) {
             view->extent_multiple[kept] =
                 type->extent[kept] != IR_DYNAMIC
                     ? low_bit(type->extent[kept], 1 << 20)
-                    : int64_min(start_divisor, int64_min(fact_divisor(l, stop_value), from->extent_multiple[d]));
+                    : int64_min(start_divisor, PLANTED(nvptx_part_multiple_of_whole)
+                                                   ? from->extent_multiple[d]
+                                                   : int64_min(fact_divisor(l, stop_value), from->extent_multiple[d]));
             kept++;
         }
         offset = LLVMBuildAdd(b, offset, LLVMBuildMul(b, start, from->stride[d], ""), "");
