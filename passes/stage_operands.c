@@ -31,7 +31,8 @@
 
 enum {
     SHARED_SLACK = 8192, /* for scratch of other operations */
-    MOST_REGISTERS = 255 /* of a thread */
+    MOST_REGISTERS = 255, /* of a thread */
+    NARROW_ROW = 16       /* bytes */
 };
 
 struct ring {
@@ -97,6 +98,18 @@ static const struct ir_type *buffer_type(const struct staging *s, const struct i
     return layout ? ir_type_buffer(s->function->module->context, tile->element, 2, tile->extent, layout, 1) : NULL;
 }
 
+/* Rows of 16 bytes, for mma.sync: where neither dimension is a multiple of 32 bytes. */
+static const struct ir_type *narrow_buffer_type(const struct staging *s, const struct ir_type *tile, int contiguous)
+{
+    static const int swap[2] = { 1, 0 };
+    int extent[2] = { (int)tile->extent[1 - contiguous], (int)tile->extent[contiguous] };
+    int bytes = ir_element_info[tile->element].bits / 8;
+    const struct layout *layout = layout_swizzled(s->adapter.table, 2, extent, bytes, NARROW_ROW);
+    if (layout && contiguous == 0)
+        layout = layout_rename(s->adapter.table, layout, swap);
+    return layout ? ir_type_buffer(s->function->module->context, tile->element, 2, tile->extent, layout, 1) : NULL;
+}
+
 static bool plan_copy(const struct staging *s, const struct ir_operation *dot, struct plan *plan)
 {
     const struct ir_operation *load = plan->source.origin->definition;
@@ -157,6 +170,10 @@ static bool plan_factor(const struct staging *s, const struct ir_operation *dot,
     plan->buffer = buffer_type(s, tile, first);
     if (!plan->buffer)
         plan->buffer = buffer_type(s, tile, 1 - first);
+    if (!plan->buffer && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_MMA)
+        plan->buffer = narrow_buffer_type(s, tile, first);
+    if (!plan->buffer && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_MMA)
+        plan->buffer = narrow_buffer_type(s, tile, 1 - first);
     return plan->buffer != NULL;
 }
 

@@ -91,8 +91,10 @@ const struct layout *layout_blocked_default(struct layout_table *table, int rank
 /* Shared memory: row-major by order (order[0] fastest), no swizzle. */
 const struct layout *layout_linear(struct layout_table *table, int rank, const int *extent, const int *order);
 /* Shared memory of the form TMA and wgmma know: panels of `swizzle_bytes` (128, 64, 32) along the last dimension,
- * rows along the one before, and in each row the 16-byte chunk index XOR bits 7 and up of the offset in bytes. 
- * Leading dimensions (batch) are outermost, repeats of rows innermost.  NULL when the extents do not allow it. */
+ * rows along the one before, and in each row the 16-byte chunk index XOR bits 7 and up of the offset in bytes.
+ * Leading dimensions (batch) are outermost, repeats of rows innermost.  16: rows of one chunk, which nothing is XORed
+ * into, and which ldmatrix reads eight at a time from 128 bytes that lie together.  NULL when the extents do not
+ * allow it. */
 const struct layout *layout_swizzled(struct layout_table *table, int rank, const int *extent, int bytes,
                                      int swizzle_bytes);
 /* The accumulator of m64nNk* wgmma over `warps` warps on rows (4 or more, a multiple of 4; every 4 warps hold 64

@@ -100,7 +100,7 @@ const struct layout *layout_swizzled(struct layout_table *table, int rank, const
     struct layout_spec spec;
     int used[LAYOUT_RANK] = { 0 };
     if (rank < 2 || bytes < 1 || bytes > 16 || !is_power_of_two(bytes) ||
-        (swizzle_bytes != 128 && swizzle_bytes != 64 && swizzle_bytes != 32))
+        (swizzle_bytes != 128 && swizzle_bytes != 64 && swizzle_bytes != 32 && swizzle_bytes != 16))
         return NULL;
     int column = rank - 1, row = rank - 2;
     int chunk_bits = log2_floor((uint64_t)(swizzle_bytes / 16)), chunk = log2_floor((uint64_t)(16 / bytes));

@@ -240,7 +240,8 @@ static void print_ways(struct buffer *out, const struct kernel_variant *variant,
     for (int d = 0; d < type->rank; d++)
         if (type->extent[d] > type->extent[longest]) longest = d;
     int64_t extent = type->extent[longest];
-    while (parts < MOST_PARTS && extent / parts > LEAST_EXTENT && taken_with(place, values, group, longest, parts) > left)
+    while (parts < MOST_PARTS && extent / parts > LEAST_EXTENT &&
+           taken_with(place, values, group, longest, parts) > left)
         parts *= 2;
     const char *knob = knob_of(variant, extent);
     buffer_puts(out, ": what helps is a smaller tile, such as ");
@@ -281,8 +282,8 @@ void nvptx_explain_registers(const struct target_options *options, struct diagno
     if (count && place.registers + OTHER_REGISTERS > place.limit && function->max_registers != place.limit)
         print_ways(&text, variant, row, &place, &groups[0]);
     else
-        buffer_printf(&text, "%ssmaller tiles (a `tune` knob, -D or --spec), more `warps`, %sor fewer values alive at a "
-                      "time help", count ? ": " : "", function->max_registers > 0 ? "a larger `maxnreg`, " : "");
+        buffer_printf(&text, "%ssmaller tiles (a `tune` knob, -D or --spec), more `warps`, %sor fewer values alive at "
+                      "a time help", count ? ": " : "", function->max_registers > 0 ? "a larger `maxnreg`, " : "");
     if (!diagnostic->notes) diag_note(options->diagnostics, diagnostic, at, "%s", text.data);
     buffer_free(&text);
     arena_destroy(arena);

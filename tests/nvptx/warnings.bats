@@ -68,6 +68,21 @@ silent() { said "$@" >log; [ ! -s log ] || { cat log; return 1; }; }
     warns 'multiply-adds: k is 8, no multiple of 16' sm_90a 'product<f8e4m3>' -D BK=8
     warns 'multiply-adds: the tensor cores take these elements from sm_80 on' sm_75 'product<bf16>'
     warns 'multiply-adds after all: its factors do not fit into shared memory beside the others' sm_80 wide
+    # neither k nor the columns a multiple of 16: rows of 16 bytes in shared memory, so what is said first stays true
+    cat >odd.tile <<'TILE'
+kernel odd(a: in f16[M, K], b: in f16[K, N], c: out f16[M, N]) grid(m: cdiv(M, 80), n: cdiv(N, 24)) {
+    var acc = f32[80, 24](0);
+    for k in 0..K step 40
+        acc += a[m*80 +: 80, k +: 40] @ b[k +: 40, n*24 +: 24];
+    c[m*80 +: 80, n*24 +: 24] = f16(acc);
+}
+TILE
+    for arch in sm_80 sm_90a; do
+        "$TILECC" -arch=$arch -S -o - odd.tile 2>said >odd.ptx
+        [ "$(grep -c multiply-adds said)" -eq 0 ] || { cat said; return 1; }
+        grep -q 'mma\.sync.*m16n8k8' odd.ptx
+    done
+    [ "$(grep -c 'by mma\.sync, not by wgmma: k is 40, no multiple of 16, and the rows are 80, no multiple of 64' said)" -eq 1 ]
 }
 
 @test "W1203: several reasons at once are all said" {
