@@ -161,7 +161,7 @@ static void check(uint64_t seed, bool print, struct counts *counts)
     struct arena *arena = arena_create();
     struct buffer text = {0}, problem = {0};
     struct meaning *m = ARENA_NEW(arena, struct meaning), *trial = ARENA_NEW(arena, struct meaning);
-    meaning_make(m, arena, seed);
+    meaning_make(m, arena, seed, false);
     *trial = *m;
     bool ends = meaning_run(trial);
     meaning_print(m, &text);

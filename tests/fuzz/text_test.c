@@ -11,13 +11,13 @@
 int main(int count, char **arguments)
 {
     uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1,
-             programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 30;
+             programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 40;
     struct fuzz_text_counts counts = {0};
     int64_t failures = 0;
     for (uint64_t seed = first; seed < first + programs && failures < 8; seed++) {
         struct buffer text = {0};
         if (count > 3)
-            fuzz_generate_text(&text, seed);
+            fuzz_make_text(&text, seed);
         else
             failures += !fuzz_check_text(seed, true, &counts, &text);
         if (text.size)

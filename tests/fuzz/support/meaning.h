@@ -123,8 +123,8 @@ struct meaning {
     bool fails;                                      /* `requires` is false of these arguments */
 };
 
-/* False: its computation takes too long, or a host expression overflows; such a seed has no program. */
-bool meaning_make(struct meaning *m, struct arena *arena, uint64_t seed);
+/* for_code: one instance, over integers alone, so that any two ways to run it agree bit for bit. */
+void meaning_make(struct meaning *m, struct arena *arena, uint64_t seed, bool for_code);
 void meaning_print(const struct meaning *m, struct buffer *out);
 
 /* Computes the whole kernel: what it leaves in the arguments.  False: too many steps. */

@@ -419,8 +419,9 @@ static void fill(struct maker *k, int number)
 static void make_argument(struct maker *k, int number, bool written)
 {
     struct meaning_argument *argument = &k->m->arguments[number];
-    struct meaning_view *view = &k->m->views[new_view(k, written ? "y" : "x", meaning_make_element(k),
-                                                      random_between(k->random, 1, 2))];
+    struct meaning_view *view = &k->m->views[new_view(
+        k, written ? "y" : "x", !written && chance(k, 12) ? IR_BOOL : meaning_make_element(k),
+        random_between(k->random, 1, 2))];
     view->array = number;
     view->writable = written;
     view->optional = !written && number && chance(k, 25);
@@ -524,7 +525,7 @@ static void store_all(struct maker *k)
     strcpy(s->sign, "+");
 }
 
-bool meaning_make(struct meaning *m, struct arena *arena, uint64_t seed)
+void meaning_make(struct meaning *m, struct arena *arena, uint64_t seed, bool for_code)
 {
     static const enum ir_element numbers[] = {IR_I8,  IR_I16, IR_I32, IR_I64, IR_U8, IR_U16,
                                               IR_U32, IR_U64, IR_F32, IR_F64, IR_I64};
@@ -534,7 +535,7 @@ bool meaning_make(struct meaning *m, struct arena *arena, uint64_t seed)
     k->arena = arena;
     k->random = &m->random;
     for (int i = 0; i < 4; i++)
-        k->palette[i] = numbers[below(k, 11)];
+        k->palette[i] = numbers[below(k, for_code ? 8 : 11)];
     m->inputs = random_between(k->random, 1, MEANING_INPUTS);
     for (int i = 0; i <= m->inputs; i++)
         make_argument(k, i, i == m->inputs);
@@ -545,10 +546,10 @@ bool meaning_make(struct meaning *m, struct arena *arena, uint64_t seed)
         make_function(k);
     k->scope = *views;
     make_scalars(k);
-    m->grid[0] = host_expression(k, IR_I64);
-    m->grid[1] = host_expression(k, IR_I64);
+    for (int i = 0; i < 2; i++)
+        m->grid[i] = for_code ? meaning_make_number(k, 1) : host_expression(k, IR_I64);
     int64_t holds = 1;
-    if (chance(k, 40)) {
+    if (!for_code && chance(k, 40)) {
         m->requires = host_expression(k, IR_BOOL);
         meaning_host_value(m, m->requires, &holds);
         m->fails = !holds;
@@ -559,5 +560,4 @@ bool meaning_make(struct meaning *m, struct arena *arena, uint64_t seed)
     for (int i = random_between(k->random, 2, 8); i > 0 && !is_full(k); i--)
         make_statement(k, &m->body);
     store_all(k);
-    return true;
 }

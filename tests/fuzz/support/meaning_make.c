@@ -249,8 +249,8 @@ static struct meaning_node *choose(struct maker *k, enum ir_element element, str
                             k, IR_BOOL, where ? meaning_make_part_shape(k, shape) : scalar, depth + 1),
                         *a = meaning_make_expression(k, element, shape, depth + 1),
                         *b = NULL;
-    if (where || !condition->constant) /* of ?: only the arm taken counts when its condition is known */
-        b = beside(k, a, where ? meaning_make_part_shape(k, shape) : shape, where || !shape.rank, depth + 1);
+    if (where) /* of ?: only the arm taken counts when its condition is known, so both are of one type */
+        b = beside(k, a, meaning_make_part_shape(k, shape), true, depth + 1);
     else
         b = meaning_make_expression(k, element, shape, depth + 1);
     return meaning_make_node(k, where ? MEANING_WHERE : MEANING_CHOOSE, element, shape, condition, a, b);
@@ -454,7 +454,7 @@ static struct meaning_node *read(struct maker *k, enum ir_element element, struc
         int d = below(k, view->rank);
         return view->fixed[d] || view->optional ? NULL : meaning_make_extent(k, number, d);
     }
-    bool inside = element == IR_BOOL;
+    bool inside = element == IR_BOOL && (view->element != IR_BOOL || chance(k, 30));
     k->reads++;
     struct meaning_place *place = meaning_make_place(k, number, shape, false);
     k->reads--;

@@ -4,6 +4,8 @@
 #include "generate.h"
 
 void fuzz_generate_text(struct buffer *out, uint64_t seed);
+/* What a seed stands for: such a source or, every third time, one whose meaning is known (meaning.h). */
+void fuzz_make_text(struct buffer *out, uint64_t seed);
 
 /* The instances of one source; all variants of an entry get the same arguments, so that they must give the same
  * results. */

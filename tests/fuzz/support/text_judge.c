@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "differential.h"
+#include "meaning.h"
 #include "text.h"
 
 static bool report(struct buffer *out, uint64_t seed, const char *what, const struct buffer *text)
@@ -86,12 +87,25 @@ static bool instances_agree(uint64_t seed, const struct text_programs *all, stru
     return good;
 }
 
+void fuzz_make_text(struct buffer *out, uint64_t seed)
+{
+    if (seed % 3) {
+        fuzz_generate_text(out, seed);
+        return;
+    }
+    struct arena *arena = arena_create();
+    struct meaning *m = ARENA_NEW(arena, struct meaning);
+    meaning_make(m, arena, seed, true);
+    meaning_print(m, out);
+    arena_destroy(arena);
+}
+
 bool fuzz_check_text(uint64_t seed, bool alone, struct fuzz_text_counts *counts, struct buffer *out)
 {
     struct arena *arena = arena_create();
     struct buffer text = {0}, problem = {0};
     struct text_programs all = {0};
-    fuzz_generate_text(&text, seed);
+    fuzz_make_text(&text, seed);
     bool good = fuzz_text_programs(text.data, text.size, seed, ir_context_create(arena), arena, &all, &problem) ||
                 report(out, seed, problem.data, &text);
     for (int i = 0; i < all.programs.count && good; i++)
