@@ -36,6 +36,7 @@ struct layout_program {
     struct buffer body;
     const char *element;
     bool real, sums;          /* floating point; sums are exact */
+    bool large;               /* a conversion needs more shared memory than it takes at once */
     bool aligned;             /* most places are multiples of vectors, and most statements are loads */
     int warp_bits, groups;    /* groups of 1 << warp_bits warps: 1 or 3 */
     int next;                 /* number for names */
@@ -566,11 +567,13 @@ static void choose(struct layout_program *p)
         {"i64", false, true}, {"bf16", true, false}, {"i16", false, true}, {"f64", true, true}};
     int which = random_below(&p->random, 8), odd = 0;
     p->aligned = chance(p, 30);
-    int bits = random_between(&p->random, p->aligned ? 8 : 4, 9);
+    p->large = !p->aligned && chance(p, 8);
+    which = p->large ? chance(p, 50) ? 4 : 7 : which;
+    int bits = p->large ? 13 : random_between(&p->random, p->aligned ? 8 : 4, 9);
     p->element = elements[which].name;
     p->real = elements[which].real;
     p->sums = elements[which].sums;
-    p->warp_bits = random_below(&p->random, 3);
+    p->warp_bits = p->large ? 3 : random_below(&p->random, 3);
     p->groups = chance(p, 50) ? 3 : 1;
     p->shape.rank = chance(p, 15) ? 1 : random_between(&p->random, 2, MOST_RANK);
     for (int d = 0; d < p->shape.rank; d++) {
@@ -644,7 +647,9 @@ void fuzz_generate_layout(struct buffer *out, uint64_t seed)
     p->value = load(p, input, false);
     if (chance(p, 30))
         combine(p, load(p, input, true));
-    for (int i = random_between(&p->random, 2, 6); i > 0; i--) {
+    if (p->large)
+        convert(p, chance(p, 70));
+    for (int i = p->large ? 0 : random_between(&p->random, 2, 6); i > 0; i--) {
         int dice = random_below(&p->random, 100);
         if (p->aligned && chance(p, 70) && memcmp(&first, &p->shape, sizeof first) == 0)
             combine(p, load(p, input, chance(p, 15)));
