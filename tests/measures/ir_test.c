@@ -2,7 +2,8 @@
  * operations.  A checksum of each text says whether anything else differs: operands, attributes, layouts, an order.
  * What instructions become of it, and are lost on the way, the other measures count.
  *     ir_test table            prints what ir.txt should be; make measures writes it
- * A program that ir.txt lacks, or has in another form (the number behind its name), is not compared; with TILECC of another build the text itself can be looked at:
+ * A program that ir.txt lacks, or has in another form (the number behind its name), is not compared; with TILECC of
+ * another build the text itself can be looked at:
  *     tilecc -arch=sm_80,sm_90a --dryrun -Rpass=. --print-after=check_machine FILE        (cpu: --print-after=dce) */
 #include <dirent.h>
 #include <stdlib.h>
