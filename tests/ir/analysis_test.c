@@ -579,6 +579,11 @@ static void test_arguments(struct arena *arena)
                                             "    for %k: i32 = %five to %far step %step {\n"
                                             "        yield\n"
                                             "    }\n"
+                                            "    %run = iota : i32[64]\n"
+                                            "    %sum = reduce axis(0) kind(region) %run (%l: i32, %r: i32) {\n"
+                                            "        %both_sides = add %l, %r : i32\n"
+                                            "        yield %both_sides\n"
+                                            "    } : i32\n"
                                             "    return\n"
                                             "}\n");
     const struct ranges *ranges = ranges_analyse(module->first, arena);
@@ -586,6 +591,7 @@ static void test_arguments(struct arena *arena)
     expect_range(ranges, module, "other", 1, 1);
     expect_range(ranges, module, "k", 5, 63);
     expect_divisibility(divisibility_analyse(module->first, arena), module, "step", 0, 1, 1, 1);
+    expect_divisibility(divisibility_analyse(module->first, arena), module, "both_sides", 0, 1, 1, 1);
 }
 
 /* What facts_test found: a run of numbers round a loop that started with equal ones, and what a narrow type cuts. */

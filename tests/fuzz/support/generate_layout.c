@@ -573,7 +573,7 @@ static void choose(struct layout_program *p)
     p->element = elements[which].name;
     p->real = elements[which].real;
     p->sums = elements[which].sums;
-    p->warp_bits = p->large ? 3 : random_below(&p->random, 3);
+    p->warp_bits = p->large || chance(p, 12) ? 3 : random_below(&p->random, 3);
     p->groups = chance(p, 50) ? 3 : 1;
     p->shape.rank = chance(p, 15) ? 1 : random_between(&p->random, 2, MOST_RANK);
     for (int d = 0; d < p->shape.rank; d++) {
