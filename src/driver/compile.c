@@ -89,6 +89,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                 .defines = options->defines.data,
                                                 .spec_count = options->specs.count,
                                                 .specs = options->specs.data,
+                                                .with_callers = emit_is_called(options->emit),
                                                 .prefix = options->prefix,
                                                 .max_instances = options->max_instances,
                                                 .target_count = compilation->targets.count,

@@ -29,6 +29,10 @@ static const char *const emit_suffixes[] = {
 };
 const char *emit_suffix(enum emit_kind kind) { return emit_suffixes[kind]; }
 
+bool emit_is_called(enum emit_kind kind) {
+    return kind != EMIT_TIR && kind != EMIT_PTX && kind != EMIT_LLVM && kind != EMIT_CUBIN;
+}
+
 void driver_error(const struct options *options, const char *format, ...) {
     struct buffer text = {0};
     va_list arguments;

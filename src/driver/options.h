@@ -47,6 +47,7 @@ enum emit_kind {
         EMIT_COUNT
 };
 const char *emit_suffix(enum emit_kind kind);
+bool emit_is_called(enum emit_kind kind); /* by programs, with all arguments that the kernel takes */
 
 struct options {
     struct arena *arena;

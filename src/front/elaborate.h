@@ -303,13 +303,14 @@ struct knob { /* of tune */
 };
 struct tuning { struct knob *data; int count, capacity; };
 void schedule_declare(struct elaborator *e, const struct ast_declaration *kernel, struct tuning *tuning);
-/* --spec 'softmax<f16>[B=1024, warps=4]' */
+/* --spec 'softmax<f16>[B=1024, warps=4] aligned' */
 struct spec_item { const char *name, *value; };
 struct spec {
     const char *text;
     const char *kernel;
     VECTOR(const char *) types;
     VECTOR(struct spec_item) items;
+    const char *facts; /* "aligned", or "sm_80 aligned" as labels have it; empty: all */
     bool used;
     struct spec *next;
 };
@@ -317,6 +318,7 @@ bool spec_parse(struct front *front, struct spec **specs);
 /* What the spec, else -D, says a name is, as text (NULL: nothing) and as a number or bool (false: nothing such). */
 const char *spec_text(struct front *front, const struct spec *spec, const char *name);
 bool spec_value(struct front *front, const struct spec *spec, const char *name, struct value *value);
+bool spec_has_facts(const struct spec *spec, const char *label); /* the label ends with them, or none are asked for */
 bool spec_means(const char *text, struct value member); /* the member of a set that the text asks for */
 /* Values for all knobs in order, bound in the current scope; false: reported. */
 bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,

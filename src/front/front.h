@@ -24,7 +24,8 @@ struct front_options {
     int include_count; const char *const *includes;                 /* -I, for import */
     int define_count; const struct front_define *defines;
     int spec_count;
-    const char *const *specs; /* --spec 'softmax<f16>[B=1024]': only these instances */
+    const char *const *specs; /* --spec 'softmax<f16>[B=1024] aligned': only these instances */
+    bool with_callers;        /* what is made is called with all arguments: no --spec leaves facts out */
     const char *prefix;                                             /* --prefix=, NULL: the rule of interface.md */
     int max_instances; /* --max-instances=: of a kernel for one architecture; 0: 256 */
     int target_count; const int *targets;                           /* rows of the target table, see targets/target.h */

@@ -175,8 +175,9 @@ static bool is_left_open(const struct variant_plan *plan, int knob) {
     return plan->entry->kernel->tuning.data[knob].known && v->kind == VALUE_INTEGER && v->integer == 0;
 }
 
-static const char *make_label(const struct variant_plan *plan, const char *target) {
+const char *variant_label(const struct variant_plan *plan) {
     const struct entry_plan *entry = plan->entry;
+    const char *target = entry->kernel->front->options->target_name(plan->target);
     struct buffer text = {0};
     const char *separator = "[";
     buffer_printf(&text, "%s%s", entry->kernel->declaration->name.text, entry->suffix);
@@ -283,8 +284,7 @@ static void check_size(struct ir_operation *operation, void *context) {
 bool variant_build(struct variant_plan *plan, struct kernel_variant *variant) {
     struct front *front = plan->entry->kernel->front;
     struct elaborator e;
-    const char *target = front->options->target_name(plan->target);
-    plan->label = make_label(plan, target);
+    plan->label = variant_label(plan);
     elaborator_init(&e, front, plan->entry->kernel->file);
     e.instance = plan_has_choices(plan->entry->kernel) ? plan->label : NULL;
     entry_host_scope(&e, plan->entry, plan->keys, plan->tuned);

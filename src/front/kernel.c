@@ -119,6 +119,14 @@ static const char *name_choice(const struct entry_plan *plan, const struct value
     return name;
 }
 
+/* An earlier --spec has brought it.  Labels do not tell optional parameters: those of one --spec are not compared. */
+static bool is_among(const struct work *work, int count, const struct variant_plan *variant) {
+    for (int i = 0; i < count; i++)
+        if (work->variants.data[i].entry == variant->entry && strcmp(work->variants.data[i].label, variant->label) == 0)
+            return true;
+    return false;
+}
+
 static void plan_variants(struct work *work, struct entry_plan *plan, const struct value *keys, int target_index) {
     struct front *front = work->kernel->front;
     struct elaborator e;
@@ -134,20 +142,24 @@ static void plan_variants(struct work *work, struct entry_plan *plan, const stru
     scope_pop(&e);
     entry_host_scope(&e, plan, keys, tuned);
     struct facts *facts;
-    int count = facts_list(&e, plan, strcmp(name, "cpu") == 0, &facts);
+    int count = facts_list(&e, plan, strcmp(name, "cpu") == 0, &facts), before = work->variants.count;
     for (int i = 0; i < count; i++) {
         struct variant_plan variant = {
             .entry = plan, .spec = plan->spec, .target = target, .tuned = tuned, .facts = facts[i]};
         variant.keys = arena_copy(front->arena, keys, sizeof(struct value) * (size_t)plan->entry->keys.count);
+        variant.label = variant_label(&variant);
+        if (!spec_has_facts(plan->spec, variant.label)) continue;
+        if (plan->spec) plan->spec->used = true;
+        if (plan->spec && is_among(work, before, &variant)) continue;
         vector_push(front->arena, &work->variants, variant);
     }
 }
 
-/* An earlier --spec has these keys. */
+/* An earlier --spec without facts has these keys. */
 static bool is_planned(const struct work *work, const struct entry_plan *plan, const struct value *keys, int target) {
     for (int i = 0; i < work->variants.count; i++) {
         const struct variant_plan *variant = &work->variants.data[i];
-        bool same = variant->entry == plan && variant->target == target;
+        bool same = variant->entry == plan && variant->target == target && !variant->spec->facts[0];
         for (int k = 0; same && k < plan->entry->keys.count; k++) same = value_same(variant->keys[k], keys[k]);
         if (same) return true;
     }
@@ -162,7 +174,7 @@ static void plan_keys(struct work *work, struct entry_plan *plan, struct value *
     if (row == work->kernel->rows.count) {
         bool planned = plan->spec && is_planned(work, plan, keys, work->kernel->front->options->targets[target_index]);
         if (!planned && !keys_meet_requirements(plan, keys)) return;
-        if (plan->spec) plan->spec->used = true;
+        if (plan->spec && !plan->spec->facts[0]) plan->spec->used = true;
         if (!planned) plan_variants(work, plan, keys, target_index);
         return;
     }

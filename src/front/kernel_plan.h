@@ -86,6 +86,7 @@ void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const
                       const struct value *tuned);
 /* All facts that get an instance of their own, most special first; `e` is in the host scope. */
 int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, struct facts **facts);
+const char *variant_label(const struct variant_plan *plan); /* "softmax<f16>[B=1024] sm_90a aligned" */
 bool variant_build(struct variant_plan *plan, struct kernel_variant *variant);
 /* The IR function of a variant; NULL: reported. */
 struct ir_function *body_build(struct variant_plan *plan, struct ir_module *module, const char *name);

@@ -80,8 +80,9 @@ static bool spec_items(struct front *front, struct spec *spec, const char *from,
 
 static bool spec_one(struct front *front, const char *text, struct spec *spec) {
     struct arena *arena = front->arena;
-    const char *at = text + strcspn(text, "<[");
     spec->text = text;
+    while (*text == ' ') text++;
+    const char *at = text + strcspn(text, "<[ ");
     spec->kernel = trimmed(arena, text, at);
     if (*at == '<') {
         const char *close = strchr(at, '>');
@@ -93,13 +94,15 @@ static bool spec_one(struct front *front, const char *text, struct spec *spec) {
         }
         at = close + 1;
     }
+    const char *facts = at;
     while (*at == ' ') at++;
     if (*at == '[') {
         const char *close = strchr(at, ']');
-        if (!close || close[1] || !spec_items(front, spec, at + 1, close)) return false;
-        return spec->kernel[0] != 0;
+        if (!close || !spec_items(front, spec, at + 1, close)) return false;
+        facts = close + 1;
     }
-    return *at == 0 && spec->kernel[0] != 0;
+    spec->facts = trimmed(arena, facts, facts + strlen(facts));
+    return (*facts == 0 || *facts == ' ') && spec->kernel[0] != 0;
 }
 
 bool spec_parse(struct front *front, struct spec **specs) {
@@ -108,16 +111,29 @@ bool spec_parse(struct front *front, struct spec **specs) {
     *specs = NULL;
     for (int i = 0; i < front->options->spec_count; i++) {
         struct spec *spec = ARENA_NEW(front->arena, struct spec);
-        if (spec_one(front, front->options->specs[i], spec)) {
+        bool is_spec = spec_one(front, front->options->specs[i], spec);
+        if (is_spec && spec->facts[0] && front->options->with_callers) {
+            diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0},
+                        "--spec '%s': an object takes all arguments and holds all instances of its keys; '%s' chooses "
+                        "one with -S, --emit=cubin, --emit=llvm or --emit=tir",
+                        spec->text, spec->facts);
+            good = false;
+        } else if (is_spec) {
             *end = spec;
             end = &spec->next;
-            continue;
         }
+        if (is_spec) continue;
         diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0},
-                    "--spec '%s' is not of the form 'kernel<types>[NAME=value, ...]'", front->options->specs[i]);
+                    "--spec '%s' is not of the form 'kernel<types>[NAME=value, ...] facts'", front->options->specs[i]);
         good = false;
     }
     return good;
+}
+
+bool spec_has_facts(const struct spec *spec, const char *label) {
+    if (!spec || !spec->facts[0]) return true;
+    size_t all = strlen(label), own = strlen(spec->facts);
+    return own < all && label[all - own - 1] == ' ' && strcmp(label + all - own, spec->facts) == 0;
 }
 
 /* ---- what cannot be meant ---- */

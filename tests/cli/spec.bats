@@ -48,6 +48,31 @@ instances() { grep -c '^kernel @attention_f16__' all.tir; }
     expect 0 tilecc -arch=cpu -D B=512 --emit=tir -o all.tir --spec 'softmax<f16>' "$SRCDIR/examples/softmax.tile"
 }
 
+@test "a spec names one of the instances that differ in facts, as messages do" {
+    local softmax="$SRCDIR/examples/softmax.tile" spec='softmax<f16>[B=1024]'
+    expect 2 tilecc -arch=sm_80 --emit=tir --spec "$spec" -o one.tir "$softmax"
+    contains "2 instances give a file each; choose one with --spec and -arch, such as --spec '$spec sm_80 aligned', or leave -o away"
+    expect 0 tilecc -arch=sm_80 --emit=tir --spec "$spec sm_80 aligned" -o aligned.tir "$softmax"
+    grep -q 'align(16)' aligned.tir
+    [ "$(grep -c '^kernel' aligned.tir)" = 1 ]
+    expect 0 tilecc -arch=sm_80,sm_90a --emit=tir --spec "$spec sm_80 general" -o general.tir "$softmax"
+    [ "$(grep -c '^kernel' general.tir)" = 1 ]
+    [ "$(grep -c 'align(16)' general.tir)" = 0 ]
+    expect 0 tilecc -arch=sm_80 --emit=tir --spec "$spec  general" -o same.tir "$softmax" # facts alone
+    cmp general.tir same.tir
+    for more in '' ' aligned' ' general'; do # each once, whatever names it again
+        expect 0 tilecc -arch=sm_80 --emit=tir --spec "$spec general" --spec "$spec$more" -o - "$softmax"
+        [ "$(grep -c '^kernel' <<<"$output")" = $([ "$more" = ' general' ] && echo 1 || echo 2) ]
+    done
+    expect 2 tilecc -arch=sm_80 --emit=tir --spec "$spec wide" -o none.tir "$softmax"
+    contains "matches no kernel"
+    expect 2 tilecc -arch=sm_80 --emit=tir --spec "${spec}aligned" -o none.tir "$softmax"
+    contains "is not of the form"
+    expect 2 tilecc -arch=sm_80 --spec "$spec aligned" -o none.o "$softmax"
+    contains "an object takes all arguments and holds all instances of its keys"
+    [ ! -e none.o ]
+}
+
 @test "a spec that the requirements rule out matches nothing" {
     cat >k.tile <<'END'
 kernel f<A: {1, 2}, B: {1, 2}>(x: out i32[N]) requires(A != B) grid(i: N) { x[i] = A * B; }
