@@ -3,6 +3,8 @@
 
 #include <limits.h>
 
+#include "base/plant.h"
+
 /* False: a u64 that no i64 is. */
 static bool scalar_value(const struct host_call *call, int64_t parameter, int64_t *value) {
     const struct kernel_parameter *p = &call->entry->parameters.data[parameter];
@@ -41,7 +43,7 @@ static bool compare_floats(enum kernel_host_op op, double a, double b) {
     case KERNEL_HOST_FLOAT_EQ: return a == b;
     case KERNEL_HOST_FLOAT_NE: return a != b;
     case KERNEL_HOST_FLOAT_LT: return a < b;
-    case KERNEL_HOST_FLOAT_LE: return a <= b;
+    case KERNEL_HOST_FLOAT_LE: return PLANTED(host_le_of_nan) ? !(a > b) : a <= b;
     case KERNEL_HOST_FLOAT_GT: return a > b;
     default: return a >= b;
     }

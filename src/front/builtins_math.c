@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/plant.h"
+
 static bool can_build(struct elaborator *e, const struct call *call) {
     if (e->function) return true;
     front_report(e, DIAGNOSTIC_E0409, call->at, "`%s` cannot be evaluated here", call->builtin->name);
@@ -127,7 +129,8 @@ static struct value min_max_pair(struct elaborator *e, struct call *call, struct
                                  int nan) {
     if (is_number(a) && is_number(b)) {
         if (!constant_meet(e, &a, &b)) return value_error(call->at);
-        if (is_nan(a) || is_nan(b)) return is_nan(a) == (nan == IR_NAN_PROPAGATE) ? a : b;
+        if (!PLANTED(front_constant_max_of_nan) && (is_nan(a) || is_nan(b)))
+            return is_nan(a) == (nan == IR_NAN_PROPAGATE) ? a : b;
         if (a.kind == VALUE_REAL && a.real.number == b.real.number) /* -0 is under 0 */
             return (signbit(a.real.number) != 0) == (maximum != 0) ? b : a;
         struct value less = constant_binary(e, OPERATOR_LESS, a, b, call->at);

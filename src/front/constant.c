@@ -231,7 +231,8 @@ static struct value binary_real(struct elaborator *e, enum ast_operator operatio
                                 struct location at) {
     double x = a.real.number, y = b.real.number;
     if (is_comparison(operation)) {
-        if (isnan(x) || isnan(y)) return value_bool(operation == OPERATOR_NOT_EQUAL, at);
+        if (isnan(x) || isnan(y))
+            return value_bool(operation == OPERATOR_NOT_EQUAL && !PLANTED(front_constant_nan_equals), at);
         return value_bool(compare_numbers(operation, x < y ? -1 : x > y), at);
     }
     double result;
@@ -295,6 +296,7 @@ struct value constant_binary(struct elaborator *e, enum ast_operator operation, 
         bool tuned = a.tuned || b.tuned;
         bool shift = (operation == OPERATOR_SHIFT_LEFT || operation == OPERATOR_SHIFT_RIGHT) &&
                      a.kind == VALUE_INTEGER && b.kind == VALUE_INTEGER;
+        shift = shift && !PLANTED(front_shift_in_type_of_distance);
         if (!(shift ? meet_shift(e, &a, &b, at) : constant_meet(e, &a, &b))) return value_error(at);
         struct value result =
             a.kind == VALUE_INTEGER ? binary_integer(e, operation, a, b, at) : binary_real(e, operation, a, b, at);

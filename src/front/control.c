@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/plant.h"
+
 static bool always_jumps(const struct ast_statement *s) {
     if (!s) return false;
     switch (s->kind) {
@@ -112,7 +114,7 @@ void control_when(struct elaborator *e, struct value keep, struct binding *flag,
     region_end(e, saved);
     struct value *joined = ARENA_ARRAY(e->arena, struct value, carried->count);
     join_branches(e, keep, inside, outside, carried->count, after, before, joined, "a guarded part", false, at);
-    carried_restore(&flags, flags_before);
+    if (!PLANTED(front_guard_keeps_flags)) carried_restore(&flags, flags_before);
     carried_restore(carried, joined);
 }
 

@@ -46,7 +46,7 @@ static void unreshape(struct cpu_emitter *e, const struct ir_operation *operatio
     for (int i = 0; i < from->rank; i++) {
         if (from->extent[i] == 1) {
             out->index[i] = cpu_int(e, 0);
-            continue;
+            if (!PLANTED(cpu_reshape_counts_ones)) continue;
         }
         while (to->extent[j] == 1)
             j++;

@@ -238,7 +238,8 @@ static const struct example examples[] = {
      {2, 1, 1}},
     {"constants skip NaN, too",
      "",
-     "y[0] = max(nan, 2.0); y[1] = isnan(max(2.0, nan, nan = propagate)) ? 1.0 : 0.0; "
+     "y[0] = nan != nan and not (nan == nan) ? max(nan, 2.0) : 7.0; "
+     "y[1] = isnan(max(2.0, nan, nan = propagate)) ? 1.0 : 0.0; "
      "y[2] = 1.0 / min(0.0, -0.0) < x[0] and max(f32(-0.0), 0.0) / 2.0 + x[1] == x[1] ? 1.0 : 0.0; "
      "y[3] = f32(abs(i8(-128))) + f32(where(true, i8(1), 7) << i8(7));",
      true,

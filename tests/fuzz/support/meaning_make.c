@@ -154,6 +154,9 @@ static struct meaning_node *pair(struct maker *k, enum meaning_kind kind, enum i
         right.rank = 2;
         right.extent[0] = shape.extent[0];
     }
+    if (shape.rank == 0 && !k->host && chance(k, 10)) /* of constants the front end makes one */
+        return meaning_make_node(k, kind, result, shape, meaning_make_literal(k, element),
+                                 meaning_make_literal(k, element), NULL);
     struct meaning_node *a = meaning_make_expression(k, element, left, depth + 1);
     struct meaning_node *b = beside(k, a, right, !crossed, depth + 1);
     bool exchanged = chance(k, 40);
