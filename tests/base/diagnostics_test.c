@@ -38,10 +38,11 @@ static void test_carets(struct arena *arena) {
     struct source source = make_source("\tab\xe4\xb8\xad cde\xff = x\r\nsecond\n");
     struct diagnostics *d = diagnostics_create(arena);
     struct diagnostic *first =
-        diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 8, 11}, "bad \033[1m%s", "thing");
-    diag_note(d, first, (struct location){&source, 2, 7, 7}, "here it ends");
-    diag_fixit(d, first, (struct location){&source, 1, 8, 11}, "f(x)");
-    CHECK(diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 8, 11}, "bad \033[1m%s", "thing") == first);
+        diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 8, 11, NULL}, "bad \033[1m%s", "thing");
+    diag_note(d, first, (struct location){&source, 2, 7, 7, NULL}, "here it ends");
+    diag_fixit(d, first, (struct location){&source, 1, 8, 11, NULL}, "f(x)");
+    CHECK(diag_report(d, DIAGNOSTIC_E0101,
+                      (struct location){&source, 1, 8, 11, NULL}, "bad \033[1m%s", "thing") == first);
     CHECK(d->errors == 1);
     check_text(d, false,
                "k.tile:1:8: error: bad <U+001B>[1mthing [E0101]\n"
@@ -66,9 +67,9 @@ static void test_carets(struct arena *arena) {
 static void test_instances(struct arena *arena) {
     struct source source = make_source("line\n");
     struct diagnostics *d = diagnostics_create(arena);
-    struct diagnostic *first = diag_report(d, DIAGNOSTIC_W1202, (struct location){&source, 1, 1, 3}, "spills");
+    struct diagnostic *first = diag_report(d, DIAGNOSTIC_W1202, (struct location){&source, 1, 1, 3, NULL}, "spills");
     for (int i = 0; i < 14; i++) diag_instance(d, first, arena_printf(arena, "k[%d]", i / 2));
-    diag_fixit(d, first, (struct location){&source, 1, 3, 3}, ";");
+    diag_fixit(d, first, (struct location){&source, 1, 3, 3, NULL}, ";");
     check_text(d, false,
                "k.tile:1:1: warning: spills [-Wspills]\n    1 | line\n      | ^~\n"
                "      = in k[0]\n      = in k[1]\n      = in k[2]\n      = in k[3]\n      = in 3 more instances\n"
@@ -84,9 +85,9 @@ static void test_instances(struct arena *arena) {
 static void test_shown_once(struct arena *arena) {
     struct source source = make_source("line\n");
     struct diagnostics *d = diagnostics_create(arena);
-    diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 1, 3}, "first");
+    diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 1, 3, NULL}, "first");
     free(printed(d, false));
-    diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 2, 3}, "second");
+    diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 2, 3, NULL}, "second");
     char *then = printed(d, false), *last = printed(d, true);
     CHECK(!strstr(then, "first") && strstr(then, "second") && !*last);
     free(then);
@@ -96,7 +97,7 @@ static void test_shown_once(struct arena *arena) {
 static void test_bidi(struct arena *arena) {
     struct source source = make_source("a \xe2\x80\xae b\n");
     struct diagnostics *d = diagnostics_create(arena);
-    diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 7, 8}, "x");
+    diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 7, 8, NULL}, "x");
     check_text(d, false, "k.tile:1:7: error: x [E0101]\n    1 | a <U+202E> b\n      |            ^\n");
 }
 
@@ -105,7 +106,7 @@ static void test_long_line(struct arena *arena) {
     memset(text, 'y', 1000000);
     struct source source = make_source(text);
     struct diagnostics *d = diagnostics_create(arena);
-    diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 500000, 999999}, "x");
+    diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 500000, 999999, NULL}, "x");
     char *out = printed(d, false);
     CHECK(strlen(out) < 500 && strstr(out, "...y") && strstr(out, "^~"));
     free(out);
@@ -115,7 +116,8 @@ static void test_counting(struct arena *arena) {
     struct source source = make_source("one\ntwo\n");
     struct diagnostics *d = diagnostics_create(arena);
     d->limit = 2;
-    for (int i = 1; i <= 5; i++) diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, i, i}, "error %d", i);
+    for (int i = 1; i <= 5; i++)
+        diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, i, i, NULL}, "error %d", i);
     CHECK(d->errors == 5);
     char *out = printed(d, false);
     CHECK(strstr(out, "error 2") && !strstr(out, "error 3") && strstr(out, "3 more errors are not shown"));
