@@ -2,6 +2,7 @@
  * architectures that LLVM 19 does not know.  Runs in a forked worker: LLVM aborts on its own errors. */
 #include "targets/nvptx/assemble.h"
 #include "targets/nvptx/lower.h"
+#include "targets/nvptx/print.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Support.h>
@@ -106,8 +107,7 @@ static const char *choose_pipeline(const struct lowering *l) {
     return l->wgmma ? pipeline_for_accumulators : multiplies ? pipeline_for_products : pipeline;
 }
 
-static void optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *passes, int level) {
-    if (level == 0) return;
+static void run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *passes) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(module, passes, machine, options);
     if (error) die("LLVM: %s", LLVMGetErrorMessage(error));
@@ -125,6 +125,40 @@ static void print_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine, const 
     LLVMDisposeMemoryBuffer(memory);
     replace_directive(out, ".version ", row->ptx_version);
     replace_directive(out, ".target ", row->name);
+}
+
+static void count_loop(struct ir_operation *operation, void *context) {
+    if (operation->opcode == OP_FOR || operation->opcode == OP_WHILE) ++*(int64_t *)context;
+}
+
+/* How long LLVM's back end takes goes by instructions, by the letters of inline texts and by loops, whose addresses it
+ * rewrites. */
+static int64_t work_to_print(const struct lowering *l) {
+    enum { LETTERS = 64 /* take as long as an instruction */, LOOP = 200 };
+    int64_t work = 0, loops = 0;
+    ir_walk(l->function->body, count_loop, &loops);
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(l->kernel); block; block = LLVMGetNextBasicBlock(block))
+        for (LLVMValueRef at = LLVMGetFirstInstruction(block); at; at = LLVMGetNextInstruction(at)) {
+            size_t size = 0;
+            work++;
+            if (!LLVMIsACallInst(at) || !LLVMIsAInlineAsm(LLVMGetCalledValue(at))) continue;
+            LLVMGetInlineAsmAsmString(LLVMGetCalledValue(at), &size);
+            work += (int64_t)size / LETTERS;
+        }
+    return work + loops * LOOP;
+}
+
+/* Large functions without LLVM's back end, in a third of its time, after the one pass of it that ptxas does not do
+ * again: divisions of 64 bits whose numbers 32 hold.  Those with products by wgmma, whose loops are one text: between
+ * the products of mma.sync ptxas puts loads elsewhere when the lines around them differ, up to 1.3 times as slow on an
+ * H200.  False: it is none of these, or something in it is not known here. */
+static bool print_ourselves(struct lowering *l, LLVMTargetMachineRef machine, LLVMTargetDataRef data,
+                            struct buffer *out) {
+    enum { LARGE = 7500 };
+    if (l->lines || l->options->optimization == 0) return false;
+    if (!l->options->print_small && (!l->wgmma || work_to_print(l) < LARGE)) return false;
+    run_passes(l->module, machine, "require<profile-summary>,function(codegenprepare)");
+    return print_module(l, data, out);
 }
 
 /* A thread has 255 registers and local memory behind them; code for many times as many takes minutes to make. */
@@ -171,12 +205,12 @@ bool nvptx_make_ptx(const struct target_options *options, const struct target_ro
         die("the LLVM module of %s is wrong: %s", function->name, problem);
     }
     LLVMDisposeMessage(problem); /* an empty text where nothing is wrong */
-    optimize(l.module, machine, choose_pipeline(&l), options->optimization);
+    if (options->optimization > 0) run_passes(l.module, machine, choose_pipeline(&l));
     if (llvm) {
         char *text = LLVMPrintModuleToString(l.module);
         buffer_puts(out, text);
         LLVMDisposeMessage(text);
-    } else {
+    } else if (!print_ourselves(&l, machine, data, out)) {
         print_ptx(l.module, machine, row, out);
         lines_tell_calls(&l, out);
     }
