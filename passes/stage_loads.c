@@ -20,10 +20,10 @@
  * multiprocessor hide the latency, as many as registers allow; with it, a block hides its own, but the ring's shared
  * memory is not other blocks' any more, nor that of the cache through which other loads go.  Loops of few iterations
  * lose by it (measured: up to a quarter); so the number of iterations must be known, or the program must ask for it by
- * `stages`.  Where a loop has products, a load that one of them does not wait for is hidden by it; what all of them wait
- * for, as weights that are computed from fewer bits, is staged like any factor, whatever the number of iterations, if they
- * are wgmma.  (Measured on an H200, times before by times behind: 4-bit weights 1.14, 1.10 with 256 rows, factors that are
- * parts of a row 1.05.  With mma.sync, where other warps compute meanwhile: 0.72 to 1.06.)
+ * `stages`.  Where a loop has products, a load that one of them does not wait for is hidden by it; what all of them
+ * wait for, as weights that are computed from fewer bits, is staged like any factor, whatever the number of iterations,
+ * if they are wgmma.  (Measured on an H200, times before by times behind: 4-bit weights 1.14, 1.10 with 256 rows,
+ * factors that are parts of a row 1.05.  With mma.sync, where other warps compute meanwhile: 0.72 to 1.06.)
  *
  * Right as the program is still sequential: what is written to a buffer is complete before it is read (wait) and read
  * before it is written again (insert_barriers).  Loops side by side use one buffer in turn. */
