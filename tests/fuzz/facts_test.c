@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/text.h"
-#include "ir/verify.h"
 #include "passes/pass.h"
 #include "support/facts.h"
 #include "support/generate.h"
@@ -21,17 +19,6 @@ static void report(uint64_t seed, const char *what, const char *text)
 {
     failures++;
     printf("seed %llu: %s\n%s\n", (unsigned long long)seed, what, text ? text : "");
-}
-
-static struct ir_function *read(struct arena *arena, const struct buffer *text)
-{
-    struct diagnostics *diagnostics = diagnostics_create(arena);
-    struct source source = {.name = "kernel", .text = text->data, .size = text->size};
-    struct ir_module *module = ir_parse_module(ir_context_create(arena), arena, diagnostics, &source);
-    if (module && ir_verify_module(module, diagnostics))
-        return module->first;
-    diag_print(diagnostics, stdout, false);
-    return NULL;
 }
 
 /* NULL: all is well.  Without facts the values are not looked at. */
@@ -69,7 +56,7 @@ static void check_kernel(uint64_t seed, struct fact_table *table)
     struct arena *arena = arena_create();
     struct buffer text = {0};
     facts_generate(&text, seed, false);
-    struct ir_function *function = read(arena, &text);
+    struct ir_function *function = facts_read(arena, &text);
     struct facts *facts = function ? facts_create(arena, function) : NULL;
     if (!function)
         report(seed, "no kernel", text.data);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/text.h"
-#include "ir/verify.h"
 #include "passes/pass.h"
 #include "support/facts.h"
 
@@ -15,17 +13,6 @@ enum { RUNS = 3, KERNELS = 300, NUMBERS = FACTS_PROGRAMS * FACTS_RESULTS * 64, M
 
 static int failures, unsound;
 static int64_t wanted[RUNS][NUMBERS], got[NUMBERS];
-
-static struct ir_function *read(struct arena *arena, const struct buffer *text)
-{
-    struct diagnostics *diagnostics = diagnostics_create(arena);
-    struct source source = {.name = "kernel", .text = text->data, .size = text->size};
-    struct ir_module *module = ir_parse_module(ir_context_create(arena), arena, diagnostics, &source);
-    if (module && ir_verify_module(module, diagnostics))
-        return module->first;
-    diag_print(diagnostics, stdout, false);
-    return NULL;
-}
 
 static bool run_kernel(const struct ir_function *function, uint64_t seed, int run, int64_t *results,
                        struct interp_problem *problem)
@@ -58,7 +45,7 @@ static void report(uint64_t seed, const char *passes, const char *what)
 static void check_passes(uint64_t seed, const struct buffer *text, const char *list)
 {
     struct arena *arena = arena_create();
-    struct ir_function *function = read(arena, text);
+    struct ir_function *function = facts_read(arena, text);
     struct interp_problem problem;
     struct pass_context context = {.arena = arena, .diagnostics = diagnostics_create(arena)};
     struct pass_run passes = {0};
@@ -85,7 +72,7 @@ static void check(uint64_t seed)
     struct buffer text = {0};
     struct interp_problem problem;
     facts_generate(&text, seed, true);
-    struct ir_function *function = read(arena, &text);
+    struct ir_function *function = facts_read(arena, &text);
     bool sound = function;
     for (int run = 0; run < RUNS && sound; run++)
         sound = run_kernel(function, seed, run, wanted[run], &problem);

@@ -29,6 +29,8 @@ const char *facts_wrong(const struct facts *facts);
  * results has another argument, FACTS_RESULTS rows of 64 numbers for each of at most FACTS_PROGRAMS programs, and loops
  * that are no `for`. */
 void facts_generate(struct buffer *out, uint64_t seed, bool results);
+/* Of such a text, parsed and verified; NULL: what is wrong was printed. */
+struct ir_function *facts_read(struct arena *arena, const struct buffer *text);
 void facts_arguments(uint64_t seed, int run, struct interp_argument *arguments, int64_t *grid);
 enum { FACTS_ARGUMENTS = 6, FACTS_GRID = 2, FACTS_MOST_EXTENT = 80, FACTS_RESULTS = 16, FACTS_PROGRAMS = 15 };
 #endif

@@ -4,6 +4,8 @@
 
 #include "facts.h"
 #include "generate.h"
+#include "ir/text.h"
+#include "ir/verify.h"
 
 enum { MOST_VALUES = 400, DEPTH = 3 };
 struct shape { int rank, extent[2]; };
@@ -683,4 +685,15 @@ void facts_generate(struct buffer *out, uint64_t seed, bool results)
     if (results)
         store_results(&m);
     buffer_printf(out, "    return\n}\n");
+}
+
+struct ir_function *facts_read(struct arena *arena, const struct buffer *text)
+{
+    struct diagnostics *diagnostics = diagnostics_create(arena);
+    struct source source = {.name = "kernel", .text = text->data, .size = text->size};
+    struct ir_module *module = ir_parse_module(ir_context_create(arena), arena, diagnostics, &source);
+    if (module && ir_verify_module(module, diagnostics))
+        return module->first;
+    diag_print(diagnostics, stdout, false);
+    return NULL;
 }
