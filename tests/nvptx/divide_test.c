@@ -64,14 +64,14 @@ static int wrong(const struct data *data, const char *row) {
     return count;
 }
 
-static int check(const char *row, bool is_half) {
+static int check(const char *row, bool is_half, bool printed) {
     struct arena *arena = arena_create();
     struct data data = {.is_half = is_half};
     uint64_t slots[] = {(uint64_t)(uintptr_t)data.x, COUNT, 1, (uint64_t)(uintptr_t)&data.s, 1, 1,
                         (uint64_t)(uintptr_t)(is_half ? (void *)data.half : data.q), COUNT, 1, 1, 0};
     struct ptx_memory memory = {(unsigned char *)&data, sizeof data, false, false};
-    struct run_text *text =
-        run_text_make(arena, arena_printf(arena, program, is_half ? "bf16" : "f32", is_half ? 'e' : 'd'), row);
+    const char *ir = arena_printf(arena, program, is_half ? "bf16" : "f32", is_half ? 'e' : 'd');
+    struct run_text *text = run_text_make(arena, ir, row, printed);
     int failures = text == NULL;
     for (uint32_t i = 0; i < sizeof divisors / sizeof *divisors && !failures; i++) {
         fill(&data, i);
@@ -84,5 +84,8 @@ static int check(const char *row, bool is_half) {
 
 int main(void) {
     nvptx_begin();
-    return check("sm_80", false) + check("sm_80", true) + check("sm_90a", false) + check("sm_90a", true) != 0;
+    int failures = 0;
+    for (int way = 0; way < 4; way++) /* of elements and of printing */
+        failures += check("sm_80", way & 1, way >> 1) + check("sm_90a", way & 1, way >> 1);
+    return failures != 0;
 }

@@ -48,7 +48,7 @@ static const char *text_of(struct arena *arena, int elements, int rounds, int wa
     return kept;
 }
 
-static int check(int elements, int rounds, int warps)
+static int check(int elements, int rounds, int warps, bool printed)
 {
     struct arena *arena = arena_create();
     static struct data data;
@@ -62,7 +62,7 @@ static int check(int elements, int rounds, int warps)
     uint64_t slots[] = {(uint64_t)(uintptr_t)data.x, n, 1, (uint64_t)(uintptr_t)data.y, n, 1,
                         (uint64_t)(uintptr_t)data.z, n, 1, (uint64_t)(uintptr_t)data.w, n, 1, 1, 0};
     struct ptx_memory memory = {(unsigned char *)&data, sizeof data, false, false};
-    struct run_text *text = run_text_make(arena, text_of(arena, elements, rounds, warps), "sm_80");
+    struct run_text *text = run_text_make(arena, text_of(arena, elements, rounds, warps), "sm_80", printed);
     int failures = !text || !run_text_once(arena, text, slots, sizeof slots / sizeof *slots, memory), wrong = 0;
     for (int i = 0; i < elements && !failures; i++) {
         int32_t z;
@@ -87,6 +87,7 @@ int main(void)
     int failures = 0;
     nvptx_begin();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        failures += check(cases[i].elements, cases[i].rounds, cases[i].warps);
+        for (int printed = 0; printed < 2; printed++)
+            failures += check(cases[i].elements, cases[i].rounds, cases[i].warps, printed);
     return failures != 0;
 }

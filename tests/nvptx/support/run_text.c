@@ -12,14 +12,14 @@
 
 struct run_text { const struct ptx_module *ptx; int64_t shared_bytes; };
 
-struct run_text *run_text_make(struct arena *arena, const char *ir, const char *row)
+struct run_text *run_text_make(struct arena *arena, const char *ir, const char *row, bool printed)
 {
     struct diagnostics *diagnostics = diagnostics_create(arena);
     struct ir_context *context = ir_context_create(arena);
     struct source source = {"test", ir, strlen(ir), NULL};
     const struct target_row *target = &target_rows[target_find(row)];
     struct target_options options = {.arena = arena, .context = context, .diagnostics = diagnostics, .optimization = 2,
-                                     .jobs = 1};
+                                     .jobs = 1, .print_small = printed};
     struct pass_context passes = {.arena = arena, .diagnostics = diagnostics, .target = target, .name = "test",
                                   .math_function = fuzz_math_function,
                                   .math_context = fuzz_math_context(arena, context, diagnostics)};
