@@ -13,15 +13,28 @@ struct product {
     int64_t start_a, start_b;
 };
 
-/* Element number inside a piece of an operand whose dimension `cut` has the extent of the piece. */
-static LLVMValueRef number_in(struct lowering *l, const struct ir_type *type, LLVMValueRef *coordinate, int cut,
-                              int64_t piece) {
-    LLVMValueRef sum = value_i32(l, 0);
+/* The sum of both: what differs between registers alone is a constant, which addresses take last. */
+struct coordinate { LLVMValueRef value; int64_t constant; };
+
+static struct coordinate coordinate_of(struct lowering *l, const struct layout *layout, int dimension, int reg) {
+    int part;
+    if (!coordinate_adds(layout, dimension, reg, &part))
+        return (struct coordinate){coordinate_register(l, layout, dimension, reg), 0};
+    return (struct coordinate){coordinate_thread(l, layout, dimension), part};
+}
+
+/* Address of an element in a piece of an operand whose dimension `cut` has the extent of the piece. */
+static LLVMValueRef place_of(struct lowering *l, const struct ir_type *type, const struct coordinate *coordinate,
+                             int cut, int64_t piece, int64_t start) {
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef number = value_i32(l, 0), bytes = value_i32(l, value_bytes(type->element));
+    int64_t constant = 0;
     for (int d = 0; d < type->rank; d++) {
-        sum = LLVMBuildMul(l->builder, sum, value_i32(l, d == cut ? piece : type->extent[d]), "");
-        sum = LLVMBuildAdd(l->builder, sum, coordinate[d], "");
+        int64_t extent = d == cut ? piece : type->extent[d];
+        number = LLVMBuildAdd(b, LLVMBuildMul(b, number, value_i32(l, extent), ""), coordinate[d].value, "");
+        constant = constant * extent + coordinate[d].constant;
     }
-    return sum;
+    return shared_address(l, start + constant * value_bytes(type->element), LLVMBuildMul(b, number, bytes, ""));
 }
 
 /* Stores what of the operand lies in [from, from + piece) of k, neighbours along the last dimension together. */
@@ -35,20 +48,22 @@ static void put_operand(struct lowering *l, const struct product *p, int operand
     while (row % vector.size) vector = layout_vector(type->layout, last, vector.size / 2);
     for (int reg = 0; reg < layout_registers(type->layout); reg++) {
         if (reg & vector.register_mask) continue;
-        LLVMValueRef coordinate[LAYOUT_RANK], values[16];
-        for (int d = 0; d < type->rank; d++) coordinate[d] = coordinate_register(l, type->layout, d, reg);
+        LLVMValueRef values[16];
+        struct coordinate coordinate[LAYOUT_RANK];
+        for (int d = 0; d < type->rank; d++) coordinate[d] = coordinate_of(l, type->layout, d, reg);
         LLVMBasicBlockRef put = NULL, join = NULL;
         if (p->piece < p->k) {
-            coordinate[cut] = LLVMBuildSub(b, coordinate[cut], from, "");
+            LLVMValueRef inside = LLVMBuildSub(b, coordinate_register(l, type->layout, cut, reg), from, "");
+            coordinate[cut] = (struct coordinate){inside, 0};
             put = value_block(l, "put");
             join = value_block(l, "next");
-            LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, coordinate[cut], value_i32(l, p->piece), ""), put, join);
+            LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, inside, value_i32(l, p->piece), ""), put, join);
             LLVMPositionBuilderAtEnd(b, put);
         }
-        LLVMValueRef place = LLVMBuildMul(b, number_in(l, type, coordinate, cut, p->piece), value_i32(l, bytes), "");
+        LLVMValueRef place = place_of(l, type, coordinate, cut, p->piece, start);
         for (int i = 0; i < vector.size; i++)
             values[i] = value_register(l, value, vector.size > 1 ? layout_vector_register(&vector, reg, i) : reg);
-        shared_store_vector(l, type->element, values, vector.size, shared_address(l, start, place));
+        shared_store_vector(l, type->element, values, vector.size, place);
         if (!join) continue;
         LLVMBuildBr(b, join);
         LLVMPositionBuilderAtEnd(b, join);
@@ -62,16 +77,13 @@ static LLVMValueRef widen(struct lowering *l, enum ir_element from, enum ir_elem
 /* The operand's element at (batch…, row or column of the accumulator's register, k). */
 static LLVMValueRef get_operand(struct lowering *l, const struct product *p, int operand, int reg, LLVMValueRef k,
                                 int64_t start) {
-    LLVMBuilderRef b = l->builder;
     const struct ir_type *type = operand == 0 ? p->a : p->b;
-    LLVMValueRef coordinate[LAYOUT_RANK];
-    int m = p->rank - 2, n = p->rank - 1, cut = operand == 0 ? n : m, bytes = value_bytes(type->element);
-    for (int d = 0; d < m; d++) coordinate[d] = coordinate_register(l, p->c->layout, d, reg);
-    coordinate[m] = operand == 0 ? coordinate_register(l, p->c->layout, m, reg) : k;
-    coordinate[n] = operand == 0 ? k : coordinate_register(l, p->c->layout, n, reg);
-    LLVMValueRef place = LLVMBuildMul(b, number_in(l, type, coordinate, cut, p->piece), value_i32(l, bytes), "");
-    return widen(l, type->element, p->c->element,
-                 shared_load(l, type->element, shared_address(l, start, place), bytes));
+    struct coordinate coordinate[LAYOUT_RANK];
+    int cut = operand == 0 ? p->rank - 1 : p->rank - 2;
+    for (int d = 0; d < p->rank; d++)
+        coordinate[d] = d == cut ? (struct coordinate){k, 0} : coordinate_of(l, p->c->layout, d, reg);
+    LLVMValueRef place = place_of(l, type, coordinate, cut, p->piece, start);
+    return widen(l, type->element, p->c->element, shared_load(l, type->element, place, value_bytes(type->element)));
 }
 
 /* Registers of the accumulator that need the same element of an operand share it: key[reg] is the first of them. */

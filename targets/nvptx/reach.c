@@ -124,20 +124,21 @@ static LLVMValueRef stay(struct lowering *l, LLVMValueRef value) {
     return ptx_text(l, "mov.b32 $0, $1;", "=r,r", l->i32, &value, 1, true);
 }
 
-enum { MANY_ACCESSES = 16, MANY_MASKS = 8 };
+enum { FEW_ACCESSES = 2, MANY_ACCESSES = 16, MANY_MASKS = 8 };
 
-/* Many accesses in a loop: what each adds to the address and whether its row is inside does not change from one
- * iteration to the next; LLVM and ptxas would keep all of it, in more registers than there are.  So each address is
- * made from the one before, which changes, and limits change as far as LLVM can see.  Masks of many elements are not
- * kept from one operation to the next, either: a comparison costs less than bits of predicates in registers. */
+/* Accesses in a loop: what each adds to the address does not change from one iteration to the next; LLVM and ptxas
+ * would keep all of it, in more registers than there are.  So from a few accesses on each address is made from the one
+ * before, which changes.  Of many, limits change, too, as far as LLVM can see: it would keep whether each row is
+ * inside.  Masks of many elements are not kept from one operation to the next, either: a comparison costs less than
+ * bits of predicates in registers. */
 static void plan_many(struct lowering *l, const struct ir_operation *operation, struct reach *reach) {
-    bool accesses = value_registers(reach->type) / reach->vector.size > MANY_ACCESSES && is_in_loop(operation);
+    int accesses = is_in_loop(operation) ? value_registers(reach->type) / reach->vector.size : 0;
     bool masks = operation->opcode == OP_INSIDE && value_registers(reach->type) >= MANY_MASKS;
-    if (!accesses && !masks) return;
-    if (accesses) {
+    if (accesses > FEW_ACCESSES) {
         reach->chain = ARENA_NEW(l->arena, struct reach_chain);
         *reach->chain = (struct reach_chain){0};
     }
+    if (accesses <= MANY_ACCESSES && !masks) return;
     for (int d = 0; d < reach->access.rank; d++) {
         reach->limit[d] = stay(l, reach->limit[d]);
         reach->low[d] = stay(l, reach->low[d]);
