@@ -43,7 +43,7 @@ struct target_options {
     bool line_info, debug, strict_fp;
     bool without_ptxas;                /* there is none and no cubin is wanted: PTX alone, with nothing known of it */
     bool verbose, dry_run, want_ptx, want_llvm, resource_usage;
-    bool print_small;                  /* PTX of small functions, too, without LLVM's back end: for tests */
+    bool llvm_prints;                  /* PTX of all functions by LLVM's back end: for tests */
     int jobs;
     int tool_seconds;                  /* how long ptxas may take for one instance; 0: as --tool-timeout's default */
     int xptxas_count; const char *const *xptxas;

@@ -1,12 +1,15 @@
-/* Lines in PTX.  LLVM 19 prints the file and line of an instruction and not the call that brought it; where the call is
- * known, it is told here, from the outermost inwards, as ptxas wants it:
+/* Lines in PTX: the file and line of an instruction, and the calls that brought it, from the outermost inwards, as
+ * ptxas wants them:
  *
- *     .loc 2 3 9                 ->     .loc 1 15 13
- *     .file 1 "0/main.tile"             .loc 2 3 9, function_name $helper, inlined_at 1 15 13
- *     .file 2 "1/x.tile"                .file 1 "main.tile" …
+ *     .loc 1 15 13
+ *     .loc 2 3 9, function_name $helper, inlined_at 1 15 13
+ *     …
+ *     .file 1 "main.tile"
+ *     .file 2 "x.tile"
  *
- * LLVM's directories are numbers of scopes (targets/host/lines.h); a file that several calls lead to is one again. */
-#include "targets/nvptx/lower.h"
+ * LLVM 19 prints `.loc 2 3 9` alone, and a file for each scope: its directories are numbers of scopes
+ * (targets/host/lines.h).  Here a file that several calls lead to is one again. */
+#include "targets/nvptx/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +18,7 @@ enum { MOST_FILES = 1 << 20 };
 
 struct line_text {
     struct lowering *l;
-    struct buffer out;
+    LLVMMetadataRef told;              /* the place of what was printed last */
     VECTOR(int) scopes;                /* of LLVM's files, by number; -1: none */
     VECTOR(const char *) files;        /* ours, from 1 */
     VECTOR(const char *) functions;    /* whose names are wanted, from 0 */
@@ -45,14 +48,21 @@ static int file_number(struct line_text *t, const struct source *source) {
     return find_text(t, true, file_text(t, source)) + 1;
 }
 
-static void put_place(struct line_text *t, const struct inlined_call *call, int file, int line, int column) {
-    if (call) put_place(t, call->at.inlined, file_number(t, call->at.source), call->at.line, call->at.column);
-    buffer_printf(&t->out, "\t.loc\t%d %d %d", file, line, column);
+static void put_place(struct line_text *t, const struct inlined_call *call, int file, int line, int column,
+                      struct buffer *out) {
+    if (call) put_place(t, call->at.inlined, file_number(t, call->at.source), call->at.line, call->at.column, out);
+    buffer_printf(out, "\t.loc\t%d %d %d", file, line, column);
     if (call)
-        buffer_printf(&t->out, ", function_name $L__function%d, inlined_at %d %d %d",
-                      find_text(t, false, call->function), file_number(t, call->at.source), call->at.line,
-                      call->at.column);
-    buffer_putc(&t->out, '\n');
+        buffer_printf(out, ", function_name $L__function%d, inlined_at %d %d %d", find_text(t, false, call->function),
+                      file_number(t, call->at.source), call->at.line, call->at.column);
+    buffer_putc(out, '\n');
+}
+
+static void put_in_scope(struct line_text *t, const struct line_scope *scope, int row, int column,
+                         struct buffer *out) {
+    int file = file_number(t, scope->source);
+    if (row == 0) buffer_printf(out, "\t.loc\t%d 0 0\n", file); /* no place: none known */
+    else put_place(t, scope->call, file, row, column, out);
 }
 
 /* The files that LLVM names stand behind the code. */
@@ -67,45 +77,73 @@ static void read_files(struct line_text *t, const char *text) {
     }
 }
 
-static void put_line(struct line_text *t, const char *line, size_t size) {
+static void put_line(struct line_text *t, const char *line, size_t size, struct buffer *out) {
     int file, row, column;
     if (strncmp(line, "\t.file\t", 7) == 0) return;
     if (sscanf(line, "\t.loc\t%d %d %d", &file, &row, &column) != 3) {
-        buffer_append(&t->out, line, size);
+        buffer_append(out, line, size);
         return;
     }
     const struct line_scope *scope =
         file >= 1 && file < t->scopes.count ? lines_scope(t->l->lines, t->scopes.data[file]) : NULL;
     if (!scope) die("LLVM printed %.40s", line);
-    if (row == 0) buffer_printf(&t->out, "\t.loc\t%d 0 0\n", file_number(t, scope->source)); /* no place: none known */
-    else put_place(t, scope->call, file_number(t, scope->source), row, column);
+    put_in_scope(t, scope, row, column, out);
 }
 
-static void put_tables(struct line_text *t) {
-    for (int i = 0; i < t->files.count; i++)
-        buffer_printf(&t->out, "\t.file\t%d \"%s\"\n", i + 1, t->files.data[i]);
+void line_text_tables(struct line_text *t, struct buffer *out) {
+    if (!t) return;
+    for (int i = 0; i < t->files.count; i++) buffer_printf(out, "\t.file\t%d \"%s\"\n", i + 1, t->files.data[i]);
     if (!t->functions.count) return;
-    buffer_puts(&t->out, "\t.section\t.debug_str\n\t{\n");
+    buffer_puts(out, "\t.section\t.debug_str\n\t{\n");
     for (int i = 0; i < t->functions.count; i++) {
-        buffer_printf(&t->out, "$L__function%d:\n.b8 ", i);
-        for (const char *p = t->functions.data[i]; *p; p++) buffer_printf(&t->out, "%d,", (unsigned char)*p);
-        buffer_puts(&t->out, "0\n");
+        buffer_printf(out, "$L__function%d:\n.b8 ", i);
+        for (const char *p = t->functions.data[i]; *p; p++) buffer_printf(out, "%d,", (unsigned char)*p);
+        buffer_puts(out, "0\n");
     }
-    buffer_puts(&t->out, "\t}\n");
+    buffer_puts(out, "\t}\n");
+}
+
+struct line_text *line_text_open(struct lowering *l, struct arena *arena) {
+    if (!l->lines) return NULL;
+    struct line_text *t = ARENA_NEW(arena, struct line_text);
+    *t = (struct line_text){.l = l};
+    return t;
+}
+
+static const struct line_scope *scope_of(struct line_text *t, LLVMMetadataRef scope) {
+    unsigned size;
+    LLVMMetadataRef file = LLVMDIScopeGetFile(scope);
+    const char *directory = file ? LLVMDIFileGetDirectory(file, &size) : NULL;
+    return directory ? lines_scope(t->l->lines, atoi(arena_substring(t->l->arena, directory, size))) : NULL;
+}
+
+void line_text_function(struct line_text *t, struct buffer *out) {
+    LLVMMetadataRef function = t ? LLVMGetSubprogram(t->l->kernel) : NULL;
+    const struct line_scope *scope = function ? scope_of(t, function) : NULL;
+    if (scope) put_in_scope(t, scope, (int)LLVMDISubprogramGetLine(function), 0, out);
+}
+
+void line_text_place(struct line_text *t, LLVMMetadataRef at, struct buffer *out) {
+    if (!t || !at || at == t->told) return;
+    const struct line_scope *scope = scope_of(t, LLVMDILocationGetScope(at));
+    if (!scope) die("a place without a scope");
+    put_in_scope(t, scope, (int)LLVMDILocationGetLine(at), (int)LLVMDILocationGetColumn(at), out);
+    t->told = at;
 }
 
 void lines_tell_calls(struct lowering *l, struct buffer *text) {
     if (!l->lines) return;
     struct line_text t = {.l = l};
+    struct buffer out = {0};
     buffer_putc(text, '\0');
     read_files(&t, text->data);
     for (const char *line = text->data; *line;) {
         const char *end = strchr(line, '\n');
         size_t size = end ? (size_t)(end - line) + 1 : strlen(line);
-        put_line(&t, line, size);
+        put_line(&t, line, size, &out);
         line += size;
     }
-    put_tables(&t);
+    line_text_tables(&t, &out);
     buffer_free(text);
-    *text = t.out;
+    *text = out;
 }

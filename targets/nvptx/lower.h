@@ -79,10 +79,6 @@ struct lowering {
     struct lines *lines;                  /* debug information, or NULL */
 };
 
-/* ---- lines.c ---- */
-/* Rewrites the PTX of a kernel with debug information. */
-void lines_tell_calls(struct lowering *l, struct buffer *text);
-
 /* ---- values.c: types, constants, access to lowered values ---- */
 LLVMTypeRef lower_value_type(const struct lowering *l, enum ir_element element);  /* of one register */
 int value_bytes(enum ir_element element);                                   /* in memory; bool 1 */

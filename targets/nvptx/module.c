@@ -1,5 +1,6 @@
-/* From a lowered kernel to PTX text: LLVM's passes, its NVPTX back end, and the rewriting of .version and .target for
- * architectures that LLVM 19 does not know.  Runs in a forked worker: LLVM aborts on its own errors. */
+/* From a lowered kernel to PTX text: LLVM's passes, then print.c; with -O0 and for what that does not know LLVM's NVPTX
+ * back end, and the rewriting of .version and .target for architectures that LLVM 19 does not know.  Runs in a forked
+ * worker: LLVM aborts on its own errors. */
 #include "targets/nvptx/assemble.h"
 #include "targets/nvptx/lower.h"
 #include "targets/nvptx/print.h"
@@ -127,37 +128,12 @@ static void print_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine, const 
     replace_directive(out, ".target ", row->name);
 }
 
-static void count_loop(struct ir_operation *operation, void *context) {
-    if (operation->opcode == OP_FOR || operation->opcode == OP_WHILE) ++*(int64_t *)context;
-}
-
-/* How long LLVM's back end takes goes by instructions, by the letters of inline texts and by loops, whose addresses it
- * rewrites. */
-static int64_t work_to_print(const struct lowering *l) {
-    enum { LETTERS = 64 /* take as long as an instruction */, LOOP = 200 };
-    int64_t work = 0, loops = 0;
-    ir_walk(l->function->body, count_loop, &loops);
-    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(l->kernel); block; block = LLVMGetNextBasicBlock(block))
-        for (LLVMValueRef at = LLVMGetFirstInstruction(block); at; at = LLVMGetNextInstruction(at)) {
-            size_t size = 0;
-            work++;
-            if (!LLVMIsACallInst(at) || !LLVMIsAInlineAsm(LLVMGetCalledValue(at))) continue;
-            LLVMGetInlineAsmAsmString(LLVMGetCalledValue(at), &size);
-            work += (int64_t)size / LETTERS;
-        }
-    return work + loops * LOOP;
-}
-
-/* Large functions without LLVM's back end, in a third of its time, after the one pass of it that ptxas does not do
- * again: divisions of 64 bits whose numbers 32 hold.  Those with products by wgmma, whose loops are one text: between
- * the products of mma.sync ptxas puts loads elsewhere when the lines around them differ, up to 1.3 times as slow on an
- * H200.  False: it is none of these, or something in it is not known here. */
+/* After what ptxas does not do again: numbers wanted behind a branch alone are computed there, and 64 bits are divided
+ * as 32 where these hold them.  False: something in it is not known to print.c. */
 static bool print_ourselves(struct lowering *l, LLVMTargetMachineRef machine, LLVMTargetDataRef data,
                             struct buffer *out) {
-    enum { LARGE = 7500 };
-    if (l->lines || l->options->optimization == 0) return false;
-    if (!l->options->print_small && (!l->wgmma || work_to_print(l) < LARGE)) return false;
-    run_passes(l->module, machine, "require<profile-summary>,function(codegenprepare)");
+    if (l->options->llvm_prints || l->options->optimization == 0) return false;
+    run_passes(l->module, machine, "require<profile-summary>,function(sink,codegenprepare)");
     return print_module(l, data, out);
 }
 

@@ -115,12 +115,17 @@ static void entry_lines(struct printer *p) {
 static void block_lines(struct printer *p, int number) {
     struct print_block *block = &p->blocks[number];
     p->block = number;
+    p->place = NULL;
     p->constants.count = 0;
     block->first = p->lines.count;
     LLVMValueRef at = LLVMGetFirstInstruction(block->block), end = LLVMGetBasicBlockTerminator(block->block);
     if (number == 0) entry_lines(p);
     at = phi_lines(p, at);
-    for (; at && at != end && !p->failed; at = LLVMGetNextInstruction(at)) print_instruction(p, at);
+    for (; at && at != end && !p->failed; at = LLVMGetNextInstruction(at)) {
+        p->place = LLVMInstructionGetDebugLoc(at);
+        print_instruction(p, at);
+    }
+    p->place = LLVMInstructionGetDebugLoc(end);
     if (!p->failed) end_line(p, end);
     block->last = p->lines.count - 1;
 }
@@ -336,9 +341,11 @@ static void put_body(struct printer *p) {
             const struct print_line *line = &p->lines.data[i];
             if (line->dropped || line->kind == LINE_PHI) continue;
             if (line->kind == LINE_COPY && print_same_register(p, line->operands[0], line->operands[1])) continue;
+            line_text_place(p->line_text, line->place, p->out);
             copies_of_text(p, line);
             if (*line->text) put_text(p, line);
         }
+        line_text_place(p->line_text, p->lines.data[p->blocks[b].last].place, p->out);
         put_end(p, b);
     }
 }
@@ -386,12 +393,14 @@ static void put_head(struct printer *p, struct buffer *out) {
     static const char *const kinds[CLASS_COUNT] = {"pred \t%p", "b16 \t%rs", "b32 \t%r", "b64 \t%rd"};
     for (int c = 0; c < CLASS_COUNT; c++)
         if (p->counts[c]) buffer_printf(out, "\t.reg .%s<%d>;\n", kinds[c], p->counts[c] + 1);
+    line_text_function(p->line_text, out);
     buffer_puts(out, "\n");
 }
 
 bool print_module(struct lowering *l, LLVMTargetDataRef data, struct buffer *out) {
     struct buffer body = {0};
     struct printer p = {.l = l, .arena = arena_create(), .data = data, .function = l->kernel, .out = &body};
+    p.line_text = line_text_open(l, p.arena);
     number_blocks(&p);
     for (int b = 0; b < p.block_count && !p.failed; b++) block_lines(&p, b);
     if (!p.failed) {
@@ -406,6 +415,7 @@ bool print_module(struct lowering *l, LLVMTargetDataRef data, struct buffer *out
         buffer_append(out, head.data, head.size);
         buffer_append(out, body.data, body.size);
         buffer_puts(out, "\n}\n");
+        line_text_tables(p.line_text, out);
     }
     buffer_free(&head);
     buffer_free(&body);

@@ -10,7 +10,7 @@
  * speed of the result beyond this, ptxas does again. */
 #ifndef TILECC_NVPTX_PRINT_H
 #define TILECC_NVPTX_PRINT_H
-#include "targets/nvptx/lower.h"
+#include "targets/nvptx/lines.h"
 
 #include <llvm-c/Target.h>
 
@@ -45,6 +45,7 @@ struct print_line {
     const int *targets;                /* LINE_PHI: the block that each operand read comes from;
                                         * LINE_END: where to go where operand i holds, and last: else (none: return) */
     int target_count;
+    LLVMMetadataRef place;             /* in the sources, or NULL */
     bool early;                        /* writes before everything is read */
     bool dropped;
 };
@@ -75,11 +76,14 @@ struct printer {
     int *line_block;                   /* by line */
     int shared, shared_word;           /* variables: start of shared memory in 64 and in 32 bits */
     int counts[CLASS_COUNT];
+    struct line_text *line_text;       /* or NULL */
+    LLVMMetadataRef place;             /* of the instruction that lines are made for */
     struct buffer *out;
 };
 
 /* ---- print_values.c ---- */
 enum print_class print_class_of(LLVMTypeRef type);
+bool print_is_pair(LLVMTypeRef type); /* two halves in a register of 32 bits */
 int print_parts_of(struct printer *p, LLVMTypeRef type, enum print_class *class);
 int print_variable(struct printer *p, enum print_class class);
 struct print_operand print_fresh(struct printer *p, enum print_class class);

@@ -201,6 +201,24 @@ static void subtract_to_zero(struct printer *p, LLVMValueRef call) {
     print_pure(p, wide ? "sub.s64 $0, $1, $2;" : "sub.s32 $0, $1, $2;", print_part(p, call, 0), most, b);
 }
 
+/* The upper half of a:b shifted to the left by a constant, or the lower half to the right, which LLVM's passes make of
+ * two shifts. */
+static void funnel_shift(struct printer *p, LLVMValueRef call, bool left) {
+    enum print_class class = print_class_of(LLVMTypeOf(call));
+    bool wide = class == CLASS_64;
+    int64_t by, bits = wide ? 64 : 32;
+    if ((class != CLASS_32 && !wide) || !print_constant_number(LLVMGetOperand(call, 2), &by) || by <= 0 || by >= bits) {
+        p->failed = true;
+        return;
+    }
+    struct print_operand high = print_fresh(p, class), low = print_fresh(p, class);
+    print_pure(p, wide ? "shl.b64 $0, $1, $2;" : "shl.b32 $0, $1, $2;", high,
+               print_register(p, LLVMGetOperand(call, 0), 0), print_number(p, left ? by : bits - by));
+    print_pure(p, wide ? "shr.u64 $0, $1, $2;" : "shr.u32 $0, $1, $2;", low,
+               print_register(p, LLVMGetOperand(call, 1), 0), print_number(p, left ? bits - by : by));
+    print_pure(p, wide ? "or.b64 $0, $1, $2;" : "or.b32 $0, $1, $2;", print_part(p, call, 0), high, low);
+}
+
 /* a + b and whether that was more than the bits hold */
 static void add_with_carry(struct printer *p, LLVMValueRef call) {
     const struct print_value of = *print_value(p, call);
@@ -267,6 +285,8 @@ static void print_intrinsic(struct printer *p, LLVMValueRef call, const char *na
     else if (begins(name, "ctpop.")) count_bits(p, call, false);
     else if (begins(name, "ctlz.")) count_bits(p, call, true);
     else if (begins(name, "abs.")) absolute(p, call);
+    else if (begins(name, "fshl.")) funnel_shift(p, call, true);
+    else if (begins(name, "fshr.")) funnel_shift(p, call, false);
     else if (begins(name, "usub.sat.")) subtract_to_zero(p, call);
     else p->failed = true;
 }

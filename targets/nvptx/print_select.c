@@ -368,6 +368,26 @@ static bool print_arithmetic(struct printer *p, LLVMValueRef value, LLVMOpcode o
     }
 }
 
+/* One of two halves that share a register; false: the elements have registers of their own. */
+static bool print_half(struct printer *p, LLVMValueRef value) {
+    static const char *const puts[] = {"{ .reg .b16 low, high; mov.b32 {low, high}, $1; mov.b32 $0, {$2, high}; }",
+                                       "{ .reg .b16 low, high; mov.b32 {low, high}, $1; mov.b32 $0, {low, $2}; }"};
+    static const char *const takes[] = {"{ .reg .b16 high; mov.b32 {$0, high}, $1; }",
+                                        "{ .reg .b16 low; mov.b32 {low, $0}, $1; }"};
+    bool put = LLVMGetInstructionOpcode(value) == LLVMInsertElement;
+    LLVMValueRef pair = LLVMGetOperand(value, 0);
+    int64_t at;
+    if (!print_is_pair(LLVMTypeOf(pair))) return false;
+    if (!print_constant_number(LLVMGetOperand(value, put ? 2 : 1), &at) || at < 0 || at > 1) {
+        p->failed = true;
+        return true;
+    }
+    struct print_operand operands[3] = {print_part(p, value, 0), print_register(p, pair, 0)};
+    if (put) operands[2] = print_register(p, LLVMGetOperand(value, 1), 0);
+    print_line(p, LINE_TEXT, put ? puts[at] : takes[at], 1, operands, put ? 3 : 2);
+    return true;
+}
+
 void print_instruction(struct printer *p, LLVMValueRef value) {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
     if (print_arithmetic(p, value, opcode)) return;
@@ -393,8 +413,10 @@ void print_instruction(struct printer *p, LLVMValueRef value) {
         return;
     }
     case LLVMExtractElement:
-    case LLVMExtractValue:
-    case LLVMInsertElement: print_value(p, value); return;
+    case LLVMInsertElement:
+        if (print_half(p, value)) return;
+        /* fall through */
+    case LLVMExtractValue: print_value(p, value); return;
     default: p->failed = true;
     }
 }

@@ -25,7 +25,7 @@ enum print_class print_class_of(LLVMTypeRef type) {
     }
 }
 
-static bool is_pair_of_halves(LLVMTypeRef type) {
+bool print_is_pair(LLVMTypeRef type) {
     return LLVMGetTypeKind(type) == LLVMVectorTypeKind && LLVMGetVectorSize(type) == 2 &&
            LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMHalfTypeKind;
 }
@@ -34,7 +34,7 @@ static bool is_pair_of_halves(LLVMTypeRef type) {
 int print_parts_of(struct printer *p, LLVMTypeRef type, enum print_class *class) {
     LLVMTypeKind kind = LLVMGetTypeKind(type);
     int count = 1;
-    if (is_pair_of_halves(type)) {
+    if (print_is_pair(type)) {
         *class = CLASS_32;
         return 1;
     }
@@ -122,7 +122,7 @@ static void take_constant(struct printer *p, struct print_value *of, LLVMValueRe
     LLVMTypeKind kind = LLVMGetTypeKind(type);
     for (int i = 0; i < of->count; i++) {
         LLVMValueRef element = value;
-        if ((kind == LLVMVectorTypeKind && !is_pair_of_halves(type)) || kind == LLVMStructTypeKind)
+        if ((kind == LLVMVectorTypeKind && !print_is_pair(type)) || kind == LLVMStructTypeKind)
             element = LLVMGetAggregateElement(value, (unsigned)i);
         if (!element) p->failed = true;
         of->parts[i] = (struct print_operand){.variable = -1, .constant = element ? element : value};
@@ -149,7 +149,7 @@ static void take_part(struct printer *p, struct print_value *of, LLVMValueRef va
     int64_t at = -1;
     if (LLVMGetInstructionOpcode(value) == LLVMExtractValue) at = *LLVMGetIndices(value);
     else if (!print_constant_number(LLVMGetOperand(value, 1), &at)) at = -1;
-    if (at < 0 || at >= source.count || is_pair_of_halves(LLVMTypeOf(LLVMGetOperand(value, 0)))) {
+    if (at < 0 || at >= source.count) {
         p->failed = true;
         make_variables(p, of, LLVMTypeOf(value));
         return;
@@ -167,8 +167,13 @@ static void fill_value(struct printer *p, struct print_value *of, LLVMValueRef v
     LLVMValueRef from = NULL;
     switch (LLVMGetInstructionOpcode(value)) {
     case LLVMExtractElement:
+        if (print_is_pair(LLVMTypeOf(LLVMGetOperand(value, 0)))) break;
+        /* fall through */
     case LLVMExtractValue: take_part(p, of, value); return;
-    case LLVMInsertElement: insert_part(p, of, value); return;
+    case LLVMInsertElement:
+        if (print_is_pair(LLVMTypeOf(value))) break;
+        insert_part(p, of, value);
+        return;
     case LLVMTrunc: /* i16 to i8: what is above does not count */
         from = LLVMGetOperand(value, 0);
         if (print_class_of(LLVMTypeOf(value)) != CLASS_16 || print_class_of(LLVMTypeOf(from)) != CLASS_16) from = NULL;
@@ -284,7 +289,7 @@ static const char *constant_text(struct printer *p, LLVMValueRef value, bool is_
         if (!is_signed && LLVMGetIntTypeWidth(type) < 64) number = (int64_t)LLVMConstIntGetZExtValue(value);
         return print_number(p, number).text;
     }
-    if (is_pair_of_halves(type)) {
+    if (print_is_pair(type)) {
         LLVMValueRef low = LLVMGetAggregateElement(value, 0), high = LLVMGetAggregateElement(value, 1);
         low = low ? LLVMConstBitCast(low, p->l->i16) : NULL;
         high = high ? LLVMConstBitCast(high, p->l->i16) : NULL;
@@ -387,7 +392,7 @@ struct print_operand print_constant_part(struct printer *p, struct print_operand
 
 struct print_line *print_line(struct printer *p, enum print_kind kind, const char *text, int written,
                               const struct print_operand *operands, int count) {
-    struct print_line line = {.kind = kind, .text = text, .written = written, .count = count};
+    struct print_line line = {.kind = kind, .text = text, .written = written, .count = count, .place = p->place};
     line.operands = arena_copy(p->arena, operands, (size_t)count * sizeof *operands);
     for (int i = 0; i < written; i++)
         if (operands[i].variable >= 0) p->variables.data[operands[i].variable].line = p->lines.count;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_ARGUMENTS = 64, ARCHITECTURE_SIZE = 64, FEW_BYTES = 16, MOST_REGISTERS = 255, REGISTERS_TOGETHER = 8 };
+enum { MOST_ARGUMENTS = 64, ARCHITECTURE_SIZE = 64, FEW_BYTES = 32, MOST_REGISTERS = 255, REGISTERS_TOGETHER = 8 };
 
 /* The command line, ended by NULL; architecture holds the text of one argument. */
 static void put_arguments(const struct target_options *options, const struct target_row *row,

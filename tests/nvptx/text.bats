@@ -346,8 +346,8 @@ kernel branch(x: in f32[M, N], y: out f32[M]) const(B: {4096} >= N) grid(r: M) {
 }
 END
     text stored 0
-    behind_barrier stored | grep -qE '^@%p[0-9]+ bra'
-    grep -qE '^setp\.[a-z]+\.u32 .*, 31;' stored
+    behind_barrier stored | grep -qE '^@!?%p[0-9]+ bra'
+    grep -qE '^setp\.[a-z]+\.u32 .*, (31|32);' stored
     for kernel in needed place branch; do
         text $kernel 0
         behind_barrier $kernel | grep -q '^ld\.shared'

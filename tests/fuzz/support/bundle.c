@@ -433,7 +433,7 @@ void fuzz_bundle_compile(struct campaign *campaign, struct campaign_seat *seat, 
                                         .jobs = 1,
                                         .ptxas = variable("PTXAS", "/usr/local/cuda/bin/ptxas"),
                                         .optimization = c.schedule.optimization,
-                                        .print_small = chunk % 2 != 0,
+                                        .llvm_prints = chunk % 4 == 0,
                                         .host_triple = "x86_64-unknown-linux-gnu"};
     if (c.number == 0)
         fuzz_plan_begin(&c.plan);

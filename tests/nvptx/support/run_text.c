@@ -19,7 +19,7 @@ struct run_text *run_text_make(struct arena *arena, const char *ir, const char *
     struct source source = {"test", ir, strlen(ir), NULL};
     const struct target_row *target = &target_rows[target_find(row)];
     struct target_options options = {.arena = arena, .context = context, .diagnostics = diagnostics, .optimization = 2,
-                                     .jobs = 1, .print_small = printed};
+                                     .jobs = 1, .llvm_prints = !printed};
     struct pass_context passes = {.arena = arena, .diagnostics = diagnostics, .target = target, .name = "test",
                                   .math_function = fuzz_math_function,
                                   .math_context = fuzz_math_context(arena, context, diagnostics)};
