@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "corners.h"
 #include "driver/header.h"
 #include "front/front.h"
 #include "ir/text.h"
@@ -50,18 +51,21 @@ static void generate_facts(struct buffer *out, uint64_t seed) { facts_generate(o
 #define TILE_IR(folder) {folder, 0, NULL, false, false, false}
 #define SOURCES(folder) {folder, 0, NULL, false, false, true}
 const struct program_kind program_kinds[] = {
-    {"small", 640, generate_small, true, false, false},
-    {"mixed", 320, generate_mixed, true, false, false},
+    {"small", 400, generate_small, true, false, false},
+    {"mixed", 160, generate_mixed, true, false, false},
+    {"corner", 440, corners_generate, true, false, false},
+    {"corner_product", 100, corners_generate_product, true, false, false},
+    {"corner_constants", 64, corners_generate_constants, true, false, false},
     {"wide", 120, generate_wide, true, false, false},
-    {"facts", 120, generate_facts, true, false, false},
-    {"table", 60, fuzz_generate_table, true, false, false},
-    {"touch", 120, fuzz_generate_touch, true, false, false},
-    {"layout", 320, fuzz_generate_layout, true, true, false},
-    {"loop", 240, fuzz_generate_loop, true, false, false},
-    {"row", 80, fuzz_generate_row, false, false, false},
-    {"product", 100, fuzz_generate_product, false, false, false},
-    {"bulk", 60, fuzz_generate_bulk_product, false, false, false},
-    {"text", 100, fuzz_make_text, false, false, true},
+    {"facts", 100, generate_facts, true, false, false},
+    {"table", 32, fuzz_generate_table, true, false, false},
+    {"touch", 80, fuzz_generate_touch, true, false, false},
+    {"layout", 240, fuzz_generate_layout, true, true, false},
+    {"loop", 200, fuzz_generate_loop, true, false, false},
+    {"row", 56, fuzz_generate_row, true, false, false},
+    {"product", 64, fuzz_generate_product, false, false, false},
+    {"bulk", 40, fuzz_generate_bulk_product, false, false, false},
+    {"text", 60, fuzz_make_text, false, false, true},
     TILE_IR("tests/fuzz/findings"),
 #define PASS(name, in, out, needs, keeps, help) TILE_IR("tests/passes/" #name),
 #include "passes/passes.def"
@@ -70,6 +74,7 @@ const struct program_kind program_kinds[] = {
     SOURCES("tests/bench"),
     SOURCES("tests/exec"),
     SOURCES("tests/lang/run"),
+    SOURCES("tests/measures"),
     SOURCES("tests/nvptx"),
     SOURCES("tests/runtime"),
 };
