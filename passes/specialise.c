@@ -142,7 +142,9 @@ static void find_channel(struct ir_operation *op, void *data)
         }
         ir_access_of(copy, &access);
         reason = stage_producer_problem(copy);
-        if (reason || !tensor_map_for(access.view, access.rank, access.place, access.buffer->type, &map, &reason)) {
+        if (!reason && tensor_map_for(access.view, access.rank, access.place, access.buffer->type, &map, &reason))
+            reason = stage_start_problem(&access, &map);
+        if (reason) {
             fail(o, copy, reason);
             return;
         }

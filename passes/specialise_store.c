@@ -24,6 +24,7 @@
 #include "passes/panel.h"
 #include "passes/rewrite.h"
 #include "passes/specialise.h"
+#include "passes/stage_copy.h"
 
 enum { PANEL_BYTES = 128, MOST_PANEL_BYTES = 65536 };
 
@@ -108,7 +109,9 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
     int64_t place[IR_MAX_RANK];
     for (int d = 0; d < access.rank; d++)
         place[d] = d == last ? panels->width : access.place[d];
-    if (!tensor_map_for(access.view, access.rank, place, panels->buffer, &map, reason))
+    if (tensor_map_for(access.view, access.rank, place, panels->buffer, &map, reason))
+        *reason = stage_start_problem(&access, &map);
+    if (*reason)
         return false;
     if (alias_precedes_release(store)) {
         *reason = "the kernel tells others that it has written, by an atomic or a call";

@@ -1,7 +1,9 @@
 /* What asynchronous copies can bring.  See stage_copy.h. */
 #include "passes/stage_copy.h"
 
+#include "base/plant.h"
 #include "ir/alias.h"
+#include "passes/memory_access.h"
 #include "passes/pipeline_copies.h"
 #include "passes/rewrite.h"
 
@@ -56,6 +58,15 @@ const char *stage_producer_problem(const struct ir_operation *reader)
     return NULL;
 }
 
+const char *stage_start_problem(const struct ir_access *access, const struct tensor_map *map)
+{
+    enum { CHUNK = 16 };
+    const struct ir_value *start = access->index[map->dimension[0]];
+    if (memory_divisor(start) * (ir_element_info[map->element].bits / 8) % CHUNK && !PLANTED(tma_begins_anywhere))
+        return "its start along the contiguous dimension is not known to be a multiple of 16 bytes";
+    return NULL;
+}
+
 bool stage_copy_fits(const struct target_row *target, const struct ir_operation *dot, const struct ir_operation *load,
                      const struct ir_type *buffer, const char **reason)
 {
@@ -72,5 +83,7 @@ bool stage_copy_fits(const struct target_row *target, const struct ir_operation 
         return false;
     }
     *reason = stage_producer_problem(load);
-    return !*reason && tensor_map_for(access.view, access.rank, access.place, buffer, &map, reason);
+    if (!*reason && tensor_map_for(access.view, access.rank, access.place, buffer, &map, reason))
+        *reason = stage_start_problem(&access, &map);
+    return !*reason;
 }

@@ -20,4 +20,7 @@ static inline bool stage_has_roles(const struct target_row *target)
 }
 /* Why a producer that runs ahead of all that the kernel does may not do what this load or copy does; NULL: it may. */
 const char *stage_producer_problem(const struct ir_operation *reader);
+/* Why TMA may not begin where the access does; NULL: it may.  Along the contiguous dimension a box begins at a multiple
+ * of 16 bytes, in front of the view, too: at another place an H200 stops with "an illegal instruction". */
+const char *stage_start_problem(const struct ir_access *access, const struct tensor_map *map);
 #endif

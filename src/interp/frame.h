@@ -69,6 +69,7 @@ unsigned char *memory_checked(struct run *run, const struct ir_operation *operat
                               bool writes, bool reads);
 uint64_t memory_load_bits(const unsigned char *from, enum ir_element element);
 void memory_store_bits(unsigned char *to, enum ir_element element, uint64_t bits);
+int64_t memory_scalar(struct frame *frame, const struct ir_value *value); /* an integer */
 /* Element number `linear` of what a place names, row-major by `shape`: its address, or 0 when outside. */
 uintptr_t memory_place_address(struct frame *frame, const struct ir_operation *operation,
                                const struct ir_access *access, const int64_t *shape, int rank, int64_t linear);

@@ -7,7 +7,7 @@
 
 /* ---- views ---- */
 
-static int64_t scalar_integer(struct frame *frame, const struct ir_value *value)
+int64_t memory_scalar(struct frame *frame, const struct ir_value *value)
 {
     return ir_bits_to_int(value->type->element, frame_cell(frame, value)->bits[0]);
 }
@@ -22,8 +22,8 @@ static void subview(struct frame *frame, const struct ir_operation *operation)
     int64_t drop = ir_number(operation, IR_ATTRIBUTE_DROP, 0);
     int rank = 0;
     for (int d = 0; d < type->rank; d++) {
-        int64_t start = scalar_integer(frame, operation->operands[1 + 2 * d]);
-        int64_t stop = scalar_integer(frame, operation->operands[2 + 2 * d]);
+        int64_t start = memory_scalar(frame, operation->operands[1 + 2 * d]);
+        int64_t stop = memory_scalar(frame, operation->operands[2 + 2 * d]);
         if (drop >> d & 1) {
             if (start < 0 || start >= from->extent[d])
                 to.data = NULL;
@@ -130,7 +130,7 @@ uintptr_t memory_place_address(struct frame *frame, const struct ir_operation *o
                 element = element * tile->extent[i] + at[gather_first + i];
             index = ir_bits_to_int(tile->element, frame_cell(frame, operand)->bits[element]);
         } else {
-            index = scalar_integer(frame, operand);
+            index = memory_scalar(frame, operand);
             if (access->place[d] > 0)
                 index = (int64_t)((uint64_t)index + (uint64_t)at[next++]);
         }

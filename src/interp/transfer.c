@@ -134,9 +134,11 @@ static void start_agents(struct machine *machine, struct transfer *transfer, boo
         machine_epoch_push(machine, machine_agent_start(machine, control->first_warp + i));
 }
 
-/* What a tensor map can say: one dimension of neighbours, the others 16 bytes or a multiple apart. */
-static void check_tensor(struct frame *frame, const struct ir_operation *op, const struct ir_value *value)
+/* What a tensor map can say: one dimension of neighbours, the others 16 bytes or a multiple apart; and where a box can
+ * begin. */
+static void check_tensor(struct frame *frame, const struct ir_operation *op, const struct ir_access *access)
 {
+    const struct ir_value *value = access->view;
     const struct interp_view *view = &frame_cell(frame, value)->view;
     int64_t size = ir_element_info[value->type->element].bits / 8;
     int neighbours = 0;
@@ -155,6 +157,14 @@ static void check_tensor(struct frame *frame, const struct ir_operation *op, con
     if (!neighbours)
         interp_stop(frame->run, op, "TMA on %s, which has no dimension of neighbours",
                     machine_name(value, name, sizeof name));
+    for (int d = 0; d < access->rank; d++) {
+        if (access->place[d] <= 0 || value->type->stride[d] != 1)
+            continue;
+        int64_t start = memory_scalar(frame, access->index[d]);
+        if (start % 16 * size % 16)
+            interp_stop(frame->run, op, "TMA from element %lld of dimension %d of %s on: no multiple of 16 bytes",
+                        (long long)start, d, machine_name(value, name, sizeof name));
+    }
 }
 
 static struct transfer *issue(struct frame *frame, const struct ir_operation *op, enum transfer_kind kind)
@@ -164,7 +174,7 @@ static struct transfer *issue(struct frame *frame, const struct ir_operation *op
     if (!ir_access_of(op, &access) || !access.buffer)
         interp_stop(machine->run, op, "'%s' has too few operands", ir_op_info[op->opcode].text);
     if (kind == TRANSFER_TMA_LOAD || kind == TRANSFER_TMA_STORE)
-        check_tensor(frame, op, access.view);
+        check_tensor(frame, op, &access);
     struct transfer *transfer = ARENA_NEW(machine->arena, struct transfer);
     *transfer = (struct transfer){ .kind = kind, .op = op, .home = machine->current->home, .barrier = -1,
                                    .everywhere = ir_number(op, IR_ATTRIBUTE_MULTICAST, 1) > 1,

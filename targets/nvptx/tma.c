@@ -2,7 +2,8 @@
  *
  * A tensor map is a parameter of the kernel of 128 bytes (grid_constant: its address is that of the parameter, without
  * it LLVM would copy it to local memory, where TMA does not look).  A buffer is a row of boxes, each an instruction.
- * Starts are numbers of 64 bits and coordinates of 32: they are clamped, so that what is outside stays outside. */
+ * Starts are numbers of 64 bits and coordinates of 32.  Those that 32 bits do not hold become the least of these, which
+ * is outside and a multiple of 16 bytes, as a start along the contiguous dimension has to be. */
 #include "base/plant.h"
 #include "targets/nvptx/lower.h"
 
@@ -74,9 +75,10 @@ static LLVMValueRef coordinate(struct lowering *l, const struct ir_value *index,
     struct range range = range_of(l->ranges, index);
     bool fits = range.low >= INT32_MIN && range.high <= INT32_MAX - most;
     if (fits || PLANTED(nvptx_tma_start_cut)) return LLVMBuildTrunc(b, sum, l->i32, "");
-    LLVMValueRef low[2] = {sum, value_i64(l, INT32_MIN)};
-    LLVMValueRef high[2] = {value_intrinsic(l, "llvm.smax", l->i64, low, 2), value_i64(l, INT32_MAX)};
-    return LLVMBuildTrunc(b, value_intrinsic(l, "llvm.smin", l->i64, high, 2), l->i32, "");
+    LLVMValueRef least = value_i64(l, INT32_MIN), low[2] = {sum, least};
+    LLVMValueRef far = LLVMBuildICmp(b, LLVMIntSGT, sum, value_i64(l, INT32_MAX), "");
+    LLVMValueRef near = LLVMBuildSelect(b, far, least, value_intrinsic(l, "llvm.smax", l->i64, low, 2), "");
+    return LLVMBuildTrunc(b, near, l->i32, "");
 }
 
 struct boxes {

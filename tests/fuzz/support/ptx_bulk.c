@@ -24,6 +24,8 @@ static bool read_box(struct machine *m, struct thread *t, const struct ptx_opera
         return ptx_stop(m, t, "a tensor map of another rank");
     for (int d = 0; d < rank; d++)
         box->start[d] = (int32_t)ptx_operand_value(m, t, &operand->list[d]);
+    if (box->start[0] * map->bytes % 16)
+        return ptx_stop(m, t, "a box that begins at no multiple of 16 bytes");
     for (int d = 1; d < rank; d++)
         box->rows *= map->box[d];
     box->bytes = box->rows * box->row_bytes;
