@@ -79,12 +79,29 @@ static bool is_one(LLVMValueRef value) {
     return LLVMIsAConstantFP(value) && LLVMConstRealGetDouble(value, &loses) == 1.0;
 }
 
+/* PTX divides no halves: as f32, which has more than twice their bits, so that rounding twice is rounding once. */
+static void divide_halves(struct printer *p, LLVMValueRef value) {
+    struct print_operand wide[3];
+    for (int i = 0; i < 3; i++) wide[i] = print_fresh(p, CLASS_32);
+    for (int i = 0; i < 2; i++)
+        print_line(p, LINE_TEXT, "cvt.f32.f16 $0, $1;", 1,
+                   (struct print_operand[]){wide[i], print_register(p, LLVMGetOperand(value, (unsigned)i), 0)}, 2);
+    print_pure(p, "div.rn.f32 $0, $1, $2;", wide[2], wide[0], wide[1]);
+    print_line(p, LINE_TEXT, "cvt.rn.f16.f32 $0, $1;", 1,
+               (struct print_operand[]){print_part(p, value, 0), wide[2]}, 2);
+}
+
 static void float_binary(struct printer *p, LLVMValueRef value, const char *name) {
     LLVMValueRef a = LLVMGetOperand(value, 0), b = LLVMGetOperand(value, 1);
     struct print_operand to = print_part(p, value, 0);
     const char *type = float_name(p, LLVMTypeOf(value));
-    bool half = LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMHalfTypeKind;
-    if (LLVMGetInstructionOpcode(value) == LLVMFDiv && is_one(a) && !half) {
+    if (LLVMGetInstructionOpcode(value) == LLVMFDiv && LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMHalfTypeKind) {
+        divide_halves(p, value);
+        return;
+    }
+    if (LLVMGetInstructionOpcode(value) == LLVMFDiv && LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMVectorTypeKind)
+        p->failed = true;
+    if (LLVMGetInstructionOpcode(value) == LLVMFDiv && is_one(a)) {
         print_line(p, LINE_TEXT, print_join(p, "rcp.rn.", type, " $0, $1;", ""), 1,
                    (struct print_operand[]){to, read_float(p, b)}, 2);
         return;

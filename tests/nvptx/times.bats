@@ -83,7 +83,7 @@ END
     few=$(least_user few.ptx steps2.tile)
     many=$(least_user many.ptx steps24.tile)
     [ "$(grep -c mul.lo many.ptx)" -ge $((2 * $(grep -c mul.lo few.ptx))) ]
-    [ "$many" -lt $((few * 3)) ] || { echo "$few and $many milliseconds"; return 1; }
+    [ "$many" -lt $((few * 3 + 100)) ] || { echo "$few and $many milliseconds"; return 1; }
 }
 
 @test "a product in three loops is compiled about as fast as in one" {
