@@ -68,8 +68,14 @@ void corners_generate_constants(struct buffer *out, uint64_t seed)
                        "[1], inout> {limit(2147483648), restrict}) grid(1) {\n", name);
     for (int n = 0; n < OPERATIONS; n++) {
         int a = 2 * n, b = 2 * n + 1;
-        put_constant(&random, out, a, element);
-        put_constant(&random, out, b, element);
+        if (ir_is_float(element) && n % 5 == 0) { /* zeros of both signs, one as often in front as the other */
+            bool first = random_chance(&random, 50);
+            buffer_printf(out, "%%c%d = constant value(%s0.0) : %s\n%%c%d = constant value(%s0.0) : %s\n", a,
+                          first ? "-" : "", name, b, first ? "" : "-", name);
+        } else {
+            put_constant(&random, out, a, element);
+            put_constant(&random, out, b, element);
+        }
         if (random_chance(&random, 25)) { /* one side is not known; at times both are the same */
             int loaded = 2 * OPERATIONS + n;
             buffer_printf(out, "%%j%d = constant value(%d) : index\n%%c%d = load %%x[%%j%d], %%c%d : %s\n", n, n,

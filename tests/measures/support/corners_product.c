@@ -39,7 +39,7 @@ static void choose(struct product *p)
     p->m = extents[below(p, 5)];
     p->n = extents[below(p, 6)];
     p->k = depths[below(p, 4)];
-    if (chance(p, 12)) { /* a tile that fills the registers */
+    if (chance(p, 15)) { /* a tile that fills the registers */
         p->m = 128;
         p->n = 256;
     }
@@ -160,11 +160,15 @@ static int write_epilogue(struct product *p)
     static const char *const unary[] = {"neg", "abs"}, *const binary[] = {"add", "mul", "max", "sub", "min"};
     int last = 0;
     buffer_printf(p->out, "%%r0 = reshape %%sum : %s[%d, %d]\n", p->sum, p->m, p->n);
-    for (int i = below(p, 4); i > 0; i--, last++) {
-        int dice = below(p, 5), to = last + 1;
+    for (int i = below(p, 4) + (p->n > 128); i > 0; i--, last++) {
+        int dice = p->n > 128 && last == 0 ? 4 : below(p, 5), to = last + 1;
         if (dice == 4) {
-            buffer_printf(p->out, "%%r%d = map %%r%d (%%e%d: %s) {\n%%q%d = mul %%e%d, %%e%d : %s\nyield %%q%d\n} : "
-                                  "%s[%d, %d]\n", to, last, to, p->sum, to, to, to, p->sum, to, p->sum, p->m, p->n);
+            bool again = chance(p, 60); /* what it takes is wanted behind it */
+            buffer_printf(p->out, "%%%s%d = map %%r%d (%%e%d: %s) {\n%%q%d = mul %%e%d, %%e%d : %s\nyield %%q%d\n} : "
+                                  "%s[%d, %d]\n", again ? "m" : "r", to, last, to, p->sum, to, to, to, p->sum, to,
+                          p->sum, p->m, p->n);
+            if (again)
+                buffer_printf(p->out, "%%r%d = mul %%r%d, %%m%d : %s[%d, %d]\n", to, last, to, p->sum, p->m, p->n);
             continue;
         }
         if (dice == 0) {
