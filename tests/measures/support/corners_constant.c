@@ -20,7 +20,10 @@ static void put_constant(struct random *random, struct buffer *out, int number, 
         double real = dice < 14 ? reals[dice] : dice < 17 ? __builtin_nan("") : infinity;
         buffer_printf(out, "bits(0x%llx)", (unsigned long long)ir_double_to_bits(element, real));
     } else {
-        int64_t number_of = ir_bits_to_int(element, ir_int_to_bits(element, integers[random_below(random, 22)]));
+        int which = random_below(random, 22);
+        if (random_chance(random, 25)) /* those that floats round */
+            which = 20 + which % 2;
+        int64_t number_of = ir_bits_to_int(element, ir_int_to_bits(element, integers[which]));
         if (ir_is_signed(element))
             buffer_printf(out, "%lld", (long long)number_of);
         else
@@ -40,6 +43,9 @@ static void put_operation(struct random *random, struct buffer *out, int n, enum
     bool real = ir_is_float(element);
     int dice = random_below(random, 100);
     enum ir_element to = (enum ir_element)random_below(random, IR_POINTER);
+    bool is_long = element == IR_I64 || element == IR_U64 || element == IR_INDEX;
+    if (is_long && random_chance(random, 60)) /* more bits than any float keeps */
+        to = (enum ir_element[]){IR_F32, IR_F16, IR_BF16, IR_F64}[random_below(random, 4)];
     if (dice < 30) {
         const char *round = rounds[random_below(random, 5)];
         buffer_printf(out, "%%b%d = cast%s%s %%c%d : %s\n%%r%d = cast %%b%d : f64\n", n, round,
