@@ -416,3 +416,24 @@ TILE
         [ "$(grep -c 'cp\.async\.bulk\.tensor.*global' "$text")" -eq 10 ] # of 16 columns: as wide as the swizzle
     done
 }
+
+@test "factors that begin anywhere along their rows do not go by TMA, unless a clause says that it is at 16 bytes" {
+    for clause in '' 'requires(from % 8 == 0)'; do
+        cat >from.tile <<TILE
+kernel from(a: in bf16[M, K], b: in bf16[N, K], c: out f32[M, N], from: i32) $clause
+    grid(m: cdiv(M, 128), n: cdiv(N, 128))
+{
+    var s = f32[128, 128](0);
+    for k in 0..K step 64 s += a[m*128 +: 128, from + k +: 64] @ trans(b[n*128 +: 128, from + k +: 64]);
+    c[m*128 +: 128, n*128 +: 128] = s;
+}
+TILE
+        "$TILECC" -arch=sm_90a -w -Rpass --emit=ptx -o - from.tile >from.ptx 2>remarks
+        count=$(grep -c 'cp\.async\.bulk\.tensor.*shared::cluster' from.ptx || :)
+        if [ -z "$clause" ]; then
+            [ "$count" -eq 0 ] && [ "$(grep -c 'not known to be a multiple of 16 bytes' remarks)" -ge 2 ]
+        else
+            [ "$count" -eq 2 ]
+        fi || { echo "$clause: $count"; cat remarks; return 1; }
+    done
+}
