@@ -18,6 +18,9 @@ struct example {
 };
 
 static const struct example examples[] = {
+    {"a literal is rounded once", "",
+     "y[0] = 1.00000017881393432617187499; y[1] = 1.00000017881393432617187501; y[2] = 0.1;", true, 0, 3,
+     {0x1.000002p0, 0x1.000004p0, 0x1.99999ap-4}},
     {"break", "", "var s = 0; for i in 0..100 { if (i == n) break; s += i; } y[0] = s;", false, 5, 1, {10}},
     {"continue", "", "var s = 0; for i in 0..10 { if (i % 2 == 0) continue; s += i; } y[0] = s;", false, 0, 1, {25}},
     {"break and continue",
