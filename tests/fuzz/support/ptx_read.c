@@ -378,7 +378,7 @@ struct ptx_module *ptx_read(struct arena *arena, const char *text, struct buffer
     struct reading r = {.arena = arena, .module = ARENA_NEW(arena, struct ptx_module), .problem = problem};
     struct buffer one = {0};
     bool good = true, label = true; /* all letters so far could be a label's */
-    int depth = 0, braces = 0, line = 0;
+    int depth = 0, line = 0;
     for (const char *at = text; *at && good; at++) {
         if (at[0] == '/' && at[1] == '/') {
             at += strcspn(at, "\n");
@@ -397,7 +397,6 @@ struct ptx_module *ptx_read(struct arena *arena, const char *text, struct buffer
             label = true;
             continue;
         }
-        braces += (*at == '{') - (*at == '}');
         label &= *at == '$' || *at == '_' || (*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') ||
                  (*at >= 'a' && *at <= 'z');
         buffer_putc(&one, *at);
