@@ -63,6 +63,55 @@ static const struct layout *part_layout(struct layout_table *table, const struct
     return count == 1 ? tile->layout : layout_shrink(table, tile->layout, 1, count);
 }
 
+static bool is_inside(const struct ir_value *value, const struct ir_operation *loop)
+{
+    const struct ir_block *block = value->block;
+    while (block->parent && block->parent != loop)
+        block = block->parent->block;
+    return block->parent == loop;
+}
+
+/* How far an index goes from one iteration of the loop to the next, at least; 0: that is not known, or nowhere. */
+static int64_t distance(const struct ir_value *index, const struct ir_operation *loop)
+{
+    const struct ir_operation *op = index->definition;
+    int64_t number;
+    if (loop->opcode != OP_FOR || !is_inside(index, loop))
+        return 0;
+    if (index == loop->regions[0]->arguments.data[0]) {
+        bool grows = ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) != 0;
+        return !grows && ir_constant_integer(loop->operands[2], &number) ? int64_max(number, -number) : 0;
+    }
+    if (!op || op->results[0]->type->rank != 0)
+        return 0;
+    if (op->opcode == OP_MUL && ir_constant_integer(op->operands[1], &number) && number > 0 && number < 1 << 20)
+        return int64_min(distance(op->operands[0], loop), 1 << 20) * number;
+    if (op->opcode == OP_ADD || op->opcode == OP_SUB)
+        for (int i = 0; i < 2; i++)
+            if (!is_inside(op->operands[1 - i], loop))
+                return distance(op->operands[i], loop);
+    return 0;
+}
+
+/* Nothing orders two stores by TMA: what waits between them waits for shared memory.  So each iteration of each loop
+ * around has to store elsewhere, along a dimension of its own. */
+static bool stores_elsewhere(const struct ir_operation *store, const struct ir_access *access)
+{
+    uint32_t used = 0;
+    for (const struct ir_operation *loop = store->block->parent; loop; loop = loop->block->parent) {
+        int found = -1;
+        if (!rewrite_has_trait(loop, IR_TRAIT_LOOP))
+            continue;
+        for (int d = 0; d < access->rank && found < 0; d++)
+            if (!(used >> d & 1) && distance(access->index[d], loop) >= int64_max(access->place[d], 1))
+                found = d;
+        if (found < 0)
+            return PLANTED(turns_store_by_tma);
+        used |= UINT32_C(1) << found;
+    }
+    return true;
+}
+
 static bool plan_panels(const struct outline *o, const struct ir_operation *store, struct staged_store *panels,
                         const char **reason)
 {
@@ -113,6 +162,10 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
         *reason = stage_start_problem(&access, &map);
     if (*reason)
         return false;
+    if (!stores_elsewhere(store, &access)) {
+        *reason = "iterations of a loop may store to the same place";
+        return false;
+    }
     if (alias_precedes_release(store)) {
         *reason = "the kernel tells others that it has written, by an atomic or a call";
         return false;

@@ -57,9 +57,20 @@ static bool may_not_meet(const struct machine *machine, const struct touch *old,
            warp / machine->block_warps != machine->current->home->number;
 }
 
+/* Waits for stores by TMA are for shared memory alone: of what they write to views nothing is known before the program
+ * ends. */
+static bool is_on_its_way(const struct machine *machine, const struct touch *old, const struct touch *now)
+{
+    int warp = machine->agents.data[old->agent].owner;
+    return !old->lanes && old->op->opcode == OP_TMA_STORE && is_tma(now->op) && old->program == now->program &&
+           old->operation != now->operation && warp / machine->block_warps == machine->current->home->number;
+}
+
 static bool is_ordered(const struct global_accessor *accessor, const struct touch *old, const struct touch *now)
 {
     const struct machine *machine = accessor->machine;
+    if (is_on_its_way(machine, old, now))
+        return false;
     if (may_not_meet(machine, old, now))
         return true;
     if (now->lanes)

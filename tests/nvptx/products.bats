@@ -437,3 +437,20 @@ TILE
         fi || { echo "$clause: $count"; cat remarks; return 1; }
     done
 }
+
+@test "a loop that stores to one place again and again does so by ordinary stores, one that moves on by TMA" {
+    for place in 'n*64' 'j'; do
+        cat >turns.tile <<TILE
+kernel turns(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N]) grid(m: cdiv(M, 64), n: cdiv(N, 128))
+{
+    for j in 0..K step 64
+        c[m*64 +: 64, $place +: 64] = bf16(a[m*64 +: 64, j +: 64] @ b[j +: 64, n*64 +: 64]);
+}
+TILE
+        "$TILECC" -arch=sm_90a -w -Rpass --emit=ptx -o - turns.tile >turns.ptx 2>remarks
+        stores=$(grep -c 'cp\.async\.bulk\.tensor.*global\.shared' turns.ptx || :)
+        if [ "$place" = j ]; then [ "$stores" -gt 0 ]
+        else [ "$stores" -eq 0 ] && grep -q 'iterations of a loop may store to the same place' remarks
+        fi || { echo "$place: $stores"; cat remarks; return 1; }
+    done
+}
