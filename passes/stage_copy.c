@@ -64,7 +64,7 @@ const char *stage_start_problem(const struct ir_access *access, const struct ten
     const struct ir_value *start = access->index[map->dimension[0]];
     if (memory_divisor(start) * (ir_element_info[map->element].bits / 8) % CHUNK && !PLANTED(tma_begins_anywhere))
         return "its start along the contiguous dimension is not known to be a multiple of 16 bytes, as a clause such as "
-               "requires(start % 8 == 0) could tell";
+               "requires(start % 8 == 0), or assume(), could tell";
     return NULL;
 }
 
