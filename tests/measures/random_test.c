@@ -44,12 +44,12 @@ static void tell(int number)
     raise(number);
 }
 
-static void add_programs(struct change_session *session, const struct program_kind *kind, int first, int count,
+static void add_programs(struct change_maker *maker, const struct program_kind *kind, int first, int count,
                          struct change_texts *texts)
 {
     for (int i = first; i < first + count; i++) {
         snprintf(working_on, sizeof working_on, "random_test print %s %d 1\n", kind->name, i);
-        program_add(session, kind, i, texts);
+        program_add(maker, kind, i, texts);
     }
 }
 
@@ -61,11 +61,11 @@ static void free_texts(struct change_texts *texts)
         buffer_free(&texts->of[c]);
 }
 
-static struct line count_line(struct change_session *session, const struct program_kind *kind, int first, int count)
+static struct line count_line(struct change_maker *maker, const struct program_kind *kind, int first, int count)
 {
     struct line line;
     struct change_texts texts = {0};
-    add_programs(session, kind, first, count, &texts);
+    add_programs(maker, kind, first, count, &texts);
     for (int c = 0; c < CHANGE_COUNT; c++)
         line.checksum[c] = checksum(&texts.of[c]);
     free_texts(&texts);
@@ -95,31 +95,31 @@ static int print_head(char *out, size_t size, const struct program_kind *kind, i
     return snprintf(out, size, "%s %d %d", kind->name, first, count);
 }
 
-/* All lines in their order, to `use` with the session of their kind; false from it ends that. */
+/* All lines in their order, to `use` with the maker of their kind; false from it ends that. */
 struct report { FILE *file; bool same_llvm; int most, changed, skipped, lines; };
-typedef bool use_line(struct report *report, struct change_session *session, const struct program_kind *kind,
+typedef bool use_line(struct report *report, struct change_maker *maker, const struct program_kind *kind,
                       int first, int count);
 
 static void walk_lines(struct report *report, use_line *use)
 {
     for (int k = 0; k < program_kind_count; k++) {
-        struct change_session *session = change_session_open(false);
+        struct change_maker *maker = change_maker_open(false);
         int all = program_count(&program_kinds[k]);
         bool more = true;
         for (int first = 0; first < all && more; first += PROGRAMS_A_LINE)
-            more = use(report, session, &program_kinds[k], first,
+            more = use(report, maker, &program_kinds[k], first,
                        all - first < PROGRAMS_A_LINE ? all - first : PROGRAMS_A_LINE);
-        change_session_close(session);
+        change_maker_close(maker);
         if (!more)
             return;
     }
 }
 
-static bool print_line(struct report *report, struct change_session *session, const struct program_kind *kind,
+static bool print_line(struct report *report, struct change_maker *maker, const struct program_kind *kind,
                        int first, int count)
 {
     char head[128];
-    struct line line = count_line(session, kind, first, count);
+    struct line line = count_line(maker, kind, first, count);
     int size = print_head(head, sizeof head, kind, first, count);
     printf("%s%*s", head, size < HEAD ? HEAD - size : 0, "");
     for (int c = 0; c < CHANGE_COUNT; c++)
@@ -161,7 +161,7 @@ static bool find_line(FILE *file, const char *head, struct line *line)
 }
 
 /* Other files than those that were counted are not compared; other programs of a generator have to be counted anew. */
-static bool compare_line(struct report *report, struct change_session *session, const struct program_kind *kind,
+static bool compare_line(struct report *report, struct change_maker *maker, const struct program_kind *kind,
                          int first, int count)
 {
     char head[128];
@@ -176,7 +176,7 @@ static bool compare_line(struct report *report, struct change_session *session, 
         return true;
     }
     if (found)
-        now = count_line(session, kind, first, count);
+        now = count_line(maker, kind, first, count);
     if (!found || (now.checksum[CHANGE_SOURCE] != known.checksum[CHANGE_SOURCE] && !kind->generate)) {
         report->skipped++;
         return true;
@@ -226,31 +226,31 @@ static int compare_table(const char *path, int most)
 
 static void print_programs(const struct program_kind *kind, int first, int count)
 {
-    struct change_session *session = change_session_open(true);
+    struct change_maker *maker = change_maker_open(true);
     for (int i = first; i < first + count; i++) {
         struct change_texts texts = {0};
-        add_programs(session, kind, i, 1, &texts);
+        add_programs(maker, kind, i, 1, &texts);
         for (int c = 0; c < CHANGE_COUNT; c++)
             printf("==== %s %d: %s\n%.*s\n", kind->name, i, change_names[c], (int)texts.of[c].size,
                    texts.of[c].size ? texts.of[c].data : "");
         free_texts(&texts);
     }
-    change_session_close(session);
+    change_maker_close(maker);
 }
 
 static void print_times(void)
 {
     for (int k = 0; k < program_kind_count; k++) {
-        struct change_session *session = change_session_open(false);
+        struct change_maker *maker = change_maker_open(false);
         int count = program_count(&program_kinds[k]);
         clock_t begin = clock();
         for (int i = 0; i < count; i++)
-            count_line(session, &program_kinds[k], i, 1);
+            count_line(maker, &program_kinds[k], i, 1);
         double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
         printf("%-32s %4d programs, %6.2f s, %6.2f ms each\n", program_kinds[k].name, count, seconds,
                count ? 1000 * seconds / count : 0);
         fflush(stdout);
-        change_session_close(session);
+        change_maker_close(maker);
     }
 }
 

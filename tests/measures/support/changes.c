@@ -27,7 +27,7 @@ const char *const change_names[CHANGE_COUNT] = {"source", "program", "analyses",
                                                 "sm_90a", "sm_120a", "remarks", "header", "nvptx", "ptx",   "x86",
                                                 "aarch64"};
 
-struct change_session {
+struct change_maker {
     struct arena *arena;
     struct ir_context *context;
     struct front_options front;
@@ -37,15 +37,15 @@ struct change_session {
     char *layout;             /* of memory, all GPUs': LLVM's text */
 };
 
-struct change_session *change_session_open(bool readable)
+struct change_maker *change_maker_open(bool readable)
 {
     struct arena *arena = arena_create();
-    struct change_session *session = ARENA_NEW(arena, struct change_session);
-    session->arena = arena;
-    session->readable = readable;
-    session->context = ir_context_create(arena);
-    session->functions = ir_module_create(session->context, arena);
-    session->front = (struct front_options){.arena = arena, .context = session->context, .library = &session->library,
+    struct change_maker *maker = ARENA_NEW(arena, struct change_maker);
+    maker->arena = arena;
+    maker->readable = readable;
+    maker->context = ir_context_create(arena);
+    maker->functions = ir_module_create(maker->context, arena);
+    maker->front = (struct front_options){.arena = arena, .context = maker->context, .library = &maker->library,
                                             .diagnostics = diagnostics_create(arena)};
     LLVMTargetRef target;
     char *problem = NULL;
@@ -55,25 +55,25 @@ struct change_session *change_session_open(bool readable)
         LLVMCreateTargetMachine(target, "nvptx64-nvidia-cuda", "sm_80", "", LLVMCodeGenLevelNone, LLVMRelocDefault,
                                 LLVMCodeModelDefault);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
-    session->layout = LLVMCopyStringRepOfTargetData(layout);
+    maker->layout = LLVMCopyStringRepOfTargetData(layout);
     LLVMDisposeTargetData(layout);
     LLVMDisposeTargetMachine(machine);
-    return session;
+    return maker;
 }
 
-void change_session_close(struct change_session *session)
+void change_maker_close(struct change_maker *maker)
 {
-    LLVMDisposeMessage(session->layout);
-    arena_destroy(session->arena);
+    LLVMDisposeMessage(maker->layout);
+    arena_destroy(maker->arena);
 }
 
-struct ir_context *change_session_context(struct change_session *session) { return session->context; }
+struct ir_context *change_maker_context(struct change_maker *maker) { return maker->context; }
 
 static struct ir_function *math_function(void *context, struct ir_module *module, enum ir_math function,
                                          enum ir_element element)
 {
-    struct change_session *session = context;
-    struct ir_function *known = front_math_function(&session->front, session->functions, function, element);
+    struct change_maker *maker = context;
+    struct ir_function *known = front_math_function(&maker->front, maker->functions, function, element);
     struct ir_function *here = known ? ir_function_find(module, known->name) : NULL;
     return here || !known ? here : ir_function_clone(module, known, known->name);
 }
@@ -82,7 +82,7 @@ static struct ir_function *math_function(void *context, struct ir_module *module
 
 /* One program on its way: a copy of the module, what is said of it. */
 struct change {
-    struct change_session *session;
+    struct change_maker *maker;
     struct arena *arena;
     struct ir_module *module;
     struct diagnostics *diagnostics;
@@ -90,11 +90,11 @@ struct change {
     struct change_texts *texts;
 };
 
-static struct change change_begin(struct change_session *session, const struct ir_module *module,
+static struct change change_begin(struct change_maker *maker, const struct ir_module *module,
                                   const struct target_row *row, struct change_texts *texts)
 {
     struct arena *arena = arena_create();
-    struct change change = {session, arena, ir_module_create(session->context, arena), diagnostics_create(arena), row,
+    struct change change = {maker, arena, ir_module_create(maker->context, arena), diagnostics_create(arena), row,
                             texts};
     for (const struct ir_function *each = module->first; each; each = each->next)
         ir_function_clone(change.module, each, each->name);
@@ -120,7 +120,7 @@ static bool run_list(struct change *change, struct ir_function *function, const 
 {
     struct pass_context context = {.arena = change->arena, .diagnostics = change->diagnostics, .target = change->row,
                                    .remarks = true, .name = "pipeline", .math_function = math_function,
-                                   .math_context = change->session, .fuel = fuel ? &fuel : NULL};
+                                   .math_context = change->maker, .fuel = fuel ? &fuel : NULL};
     struct pass_run run = {.passes = passes, .count = count};
     return pass_run_all(&run, function, &context);
 }
@@ -142,7 +142,7 @@ static bool run_pipeline(struct change *change, struct ir_function *function, in
 }
 
 /* A few passes alone, others for other seeds, and one random order. */
-static void add_passes(struct change_session *session, const struct ir_module *module, uint64_t seed,
+static void add_passes(struct change_maker *maker, const struct ir_module *module, uint64_t seed,
                        struct change_texts *texts)
 {
     struct arena *arena = arena_create();
@@ -159,7 +159,7 @@ static void add_passes(struct change_session *session, const struct ir_module *m
         fuzz_way(arena, seed, number, &way);
         if (!pass_parse_list(arena, way.passes, &passes, &count, &unknown))
             die("there is no pass '%s'", unknown);
-        struct change change = change_begin(session, module, &target_rows[target_find(way.target)], texts);
+        struct change change = change_begin(maker, module, &target_rows[target_find(way.target)], texts);
         for (struct ir_function *f = change.module->first, *next; f; f = next) {
             next = f->next; /* the library's functions come behind */
             if (f->level == IR_LEVEL_VALUE)
@@ -188,7 +188,7 @@ static void measure(struct ir_operation *operation, void *context)
 static void print_llvm(const struct change *change, LLVMModuleRef module, const char *title, struct buffer *out)
 {
     buffer_printf(out, "; %s\n", title);
-    if (change->session->readable) {
+    if (change->maker->readable) {
         char *text = LLVMPrintModuleToString(module);
         buffer_puts(out, text);
         LLVMDisposeMessage(text);
@@ -210,7 +210,7 @@ static void add_ptx(struct change *change, struct lowering *l)
         die("LLVM: %s", LLVMGetErrorMessage(error));
     LLVMDisposePassBuilderOptions(options);
     buffer_printf(out, "// %s, %lld bytes\n", change->row->name, (long long)l->shared_need);
-    LLVMTargetDataRef layout = LLVMCreateTargetData(change->session->layout); /* it remembers types of the context */
+    LLVMTargetDataRef layout = LLVMCreateTargetData(change->maker->layout); /* it remembers types of the context */
     if (!print_module(l, layout, out))
         buffer_puts(out, "// something is not known\n");
     LLVMDisposeTargetData(layout);
@@ -219,7 +219,7 @@ static void add_ptx(struct change *change, struct lowering *l)
 /* Large tiles take too long for what they tell. */
 static void add_gpu_code(struct change *change, struct ir_function *function, bool with_ptx)
 {
-    struct target_options options = {.arena = change->arena, .context = change->session->context,
+    struct target_options options = {.arena = change->arena, .context = change->maker->context,
                                      .diagnostics = change->diagnostics, .optimization = 2, .jobs = 1,
                                      .strict_fp = true};
     struct lowering l = {.arena = change->arena, .options = &options, .row = change->row, .function = function};
@@ -230,7 +230,7 @@ static void add_gpu_code(struct change *change, struct ir_function *function, bo
     l.context = LLVMContextCreate();
     l.module = LLVMModuleCreateWithNameInContext("tile", l.context);
     l.layouts = ir_context_layouts(options.context);
-    LLVMSetDataLayout(l.module, change->session->layout);
+    LLVMSetDataLayout(l.module, change->maker->layout);
     LLVMSetTarget(l.module, "nvptx64-nvidia-cuda");
     if (nvptx_lower(&l)) {
         print_llvm(change, l.module, change->row->name, &change->texts->of[CHANGE_NVPTX]);
@@ -251,7 +251,7 @@ static void add_cpu_code(struct change *change, struct ir_function *function, st
     for (int i = 0; i < (int)(sizeof levels / sizeof *levels); i++) {
         if (asked.some && (asked.seed + (uint64_t)i) % 2)
             continue;
-        struct target_options options = {.arena = change->arena, .context = change->session->context,
+        struct target_options options = {.arena = change->arena, .context = change->maker->context,
                                          .diagnostics = change->diagnostics, .strict_fp = true, .optimization = 2,
                                          .host_triple = levels[i].triple};
         struct kernel_variant variant = {.module = change->module, .function = function};
@@ -267,12 +267,12 @@ static void add_cpu_code(struct change *change, struct ir_function *function, st
     }
 }
 
-static void add_target(struct change_session *session, const struct ir_module *module, enum change_column column,
+static void add_target(struct change_maker *maker, const struct ir_module *module, enum change_column column,
                        struct change_options asked, struct change_texts *texts)
 {
     int level = asked.raw || asked.seed % 10 == 6 ? 0 : asked.seed % 10 == 3 ? 1 : 2;
     struct change change =
-        change_begin(session, module, &target_rows[target_find(change_names[column])], texts);
+        change_begin(maker, module, &target_rows[target_find(change_names[column])], texts);
     for (struct ir_function *f = change.module->first, *next; f; f = next) {
         next = f->next; /* the library's functions come behind */
         if (!f->is_kernel || (change.row->kind == TARGET_CPU && f->level != IR_LEVEL_VALUE))
@@ -288,7 +288,7 @@ static void add_target(struct change_session *session, const struct ir_module *m
     change_end(&change);
 }
 
-void change_add(struct change_session *session, const struct ir_module *module, struct change_options options,
+void change_add(struct change_maker *maker, const struct ir_module *module, struct change_options options,
                 struct change_texts *texts)
 {
     ir_print_module(&texts->of[CHANGE_PROGRAM], module, false);
@@ -296,12 +296,12 @@ void change_add(struct change_session *session, const struct ir_module *module, 
         if (f->level == IR_LEVEL_VALUE)
             analyses_print(&texts->of[CHANGE_ANALYSES], f);
     if (!options.raw && !options.target)
-        add_passes(session, module, options.seed, texts);
+        add_passes(maker, module, options.seed, texts);
     for (int i = 0; i < TARGETS; i++) {
         enum change_column column = (enum change_column)(CHANGE_CPU + i);
         bool wanted = options.target ? !strcmp(options.target, change_names[column])
                                      : !options.some || column == CHANGE_CPU || (options.seed + (uint64_t)i) % 2;
         if (wanted)
-            add_target(session, module, column, options, texts);
+            add_target(maker, module, column, options, texts);
     }
 }

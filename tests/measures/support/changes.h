@@ -19,15 +19,15 @@ extern const char *const change_names[CHANGE_COUNT];
 struct change_texts { struct buffer of[CHANGE_COUNT]; };
 
 /* What programs share: the context of their IR, the library's functions, LLVM's machines. */
-struct change_session;
+struct change_maker;
 /* readable: LLVM's IR for people, not for checksums alone. */
-struct change_session *change_session_open(bool readable);
-void change_session_close(struct change_session *session);
-struct ir_context *change_session_context(struct change_session *session);
+struct change_maker *change_maker_open(bool readable);
+void change_maker_close(struct change_maker *maker);
+struct ir_context *change_maker_context(struct change_maker *maker);
 /* Adds what becomes of the module's kernels to the texts.  The seed chooses the pipelines' levels and the random
  * orders; `raw`: only what -O0 does; `some`: for every second GPU and processor, as the seed says; `target` (NULL: all)
  * alone. */
 struct change_options { uint64_t seed; bool raw, some; const char *target; };
-void change_add(struct change_session *session, const struct ir_module *module, struct change_options options,
+void change_add(struct change_maker *maker, const struct ir_module *module, struct change_options options,
                 struct change_texts *texts);
 #endif

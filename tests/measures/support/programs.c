@@ -159,13 +159,13 @@ static void add_header(const struct kernel_module *module, struct buffer *out)
 }
 
 /* The first instances of each kernel, and the header. */
-static void add_source(struct change_session *session, const struct source *source, uint64_t seed, struct arena *arena,
+static void add_source(struct change_maker *maker, const struct source *source, uint64_t seed, struct arena *arena,
                        struct change_texts *texts)
 {
     static const char *const gpus[] = {"sm_80", "sm_90a", "sm_75", "sm_120a"};
     const int targets[] = {target_find("cpu"), target_find(gpus[seed % 4])};
     struct diagnostics *diagnostics = diagnostics_create(arena);
-    struct front_options options = {.arena = arena, .context = change_session_context(session),
+    struct front_options options = {.arena = arena, .context = change_maker_context(maker),
                                     .diagnostics = diagnostics, .target_count = 2, .targets = targets,
                                     .target_name = target_name, .strict_fp = seed % 2};
     const struct kernel_module *module = front_compile(&options, source, NULL, NULL);
@@ -181,7 +181,7 @@ static void add_source(struct change_session *session, const struct source *sour
             const struct kernel_variant *variant = &entry->variants.data[v];
             if (of[variant->target != targets[0]]++ >= MOST_VARIANTS)
                 continue;
-            change_add(session, variant->module,
+            change_add(maker, variant->module,
                        (struct change_options){.seed = seed, .target = target_name(variant->target)}, texts);
         }
     }
@@ -210,7 +210,7 @@ static bool is_for_hopper(const struct ir_module *module, const struct buffer *t
     return late;
 }
 
-void program_add(struct change_session *session, const struct program_kind *kind, int number,
+void program_add(struct change_maker *maker, const struct program_kind *kind, int number,
                  struct change_texts *texts)
 {
     struct arena *arena = arena_create();
@@ -223,14 +223,14 @@ void program_add(struct change_session *session, const struct program_kind *kind
     struct change_options options = {.seed = (uint64_t)number, .some = kind->some,
                                      .raw = kind->raw && number % 4};
     if (kind->is_source) {
-        add_source(session, &source, (uint64_t)number, arena, texts);
+        add_source(maker, &source, (uint64_t)number, arena, texts);
     } else {
-        struct ir_module *module = ir_parse_module(change_session_context(session), arena, diagnostics, &source);
+        struct ir_module *module = ir_parse_module(change_maker_context(maker), arena, diagnostics, &source);
         if (module && ir_verify_module(module, diagnostics)) {
             if (!kind->generate && is_for_hopper(module, &text))
                 options = (struct change_options){.seed = 0, .target = "sm_90a"};
             if (kind->generate || fits_code(module))
-                change_add(session, module, options, texts);
+                change_add(maker, module, options, texts);
         } else
             buffer_printf(&texts->of[CHANGE_PROGRAM], "it cannot be read: %s\n",
                           diagnostics->first ? diagnostics->first->text : "");

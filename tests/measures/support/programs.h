@@ -21,6 +21,6 @@ extern const int program_kind_count;
 const struct program_kind *program_kind_find(const char *name);
 int program_count(const struct program_kind *kind);
 /* Adds what becomes of it. */
-void program_add(struct change_session *session, const struct program_kind *kind, int number,
+void program_add(struct change_maker *maker, const struct program_kind *kind, int number,
                  struct change_texts *texts);
 #endif
