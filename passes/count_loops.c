@@ -36,19 +36,11 @@ struct counted {
     int64_t step;
 };
 
-static bool is_inside(const struct ir_value *value, const struct ir_operation *loop)
-{
-    for (const struct ir_block *block = value->block; block; block = block->parent ? block->parent->block : NULL)
-        if (block->parent == loop)
-            return true;
-    return false;
-}
-
 /* Made of values from outside by operations that may stand in front of the loop. */
 static bool is_invariant(const struct ir_value *value, const struct ir_operation *loop, int depth)
 {
     const struct ir_operation *op = value->definition;
-    if (!is_inside(value, loop))
+    if (!rewrite_is_inside(value, loop))
         return true;
     if (!op || depth > DEPTH || op->region_count || !rewrite_has_trait(op, IR_TRAIT_PURE))
         return false;
@@ -157,11 +149,11 @@ static const char *problem_of(const struct counting *c, struct ir_operation *loo
 static struct ir_value *bring_out(struct ir_builder *builder, const struct ir_operation *loop, struct ir_value *value,
                                   struct ir_value **map)
 {
-    if (!is_inside(value, loop) || map[value->id])
+    if (!rewrite_is_inside(value, loop) || map[value->id])
         return map[value->id] ? map[value->id] : value;
     for (int i = 0; i < value->definition->operand_count; i++) {
         struct ir_value *operand = value->definition->operands[i];
-        if (is_inside(operand, loop))
+        if (rewrite_is_inside(operand, loop))
             map[operand->id] = bring_out(builder, loop, operand, map);
     }
     ir_clone(builder, value->definition, map);

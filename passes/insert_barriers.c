@@ -79,14 +79,6 @@ static const struct layout *layout_of_access(const struct ir_operation *op)
 
 static bool held_once(const struct layout *layout) { return layout && layout_is_held_once(layout); }
 
-static bool defined_inside(const struct ir_value *value, const struct ir_operation *loop)
-{
-    const struct ir_block *block = value->block;
-    while (block->parent && block->parent != loop)
-        block = block->parent->block;
-    return block->parent == loop;
-}
-
 /* The loop's variable, moving by at least `length` each time: no iteration meets another's elements. */
 static bool moves_on(const struct ir_value *index, int64_t length, const struct ir_operation *loop)
 {
@@ -114,7 +106,7 @@ static bool apart(const struct ir_value *a, int64_t a_length, const struct ir_va
 {
     int64_t first, second;
     const struct ir_value *base = base_of(a, &first);
-    if (base != base_of(b, &second) || (base && loop && defined_inside(base, loop)))
+    if (base != base_of(b, &second) || (base && loop && rewrite_is_inside(base, loop)))
         return false;
     return first < second ? first + a_length <= second : second + b_length <= first;
 }
@@ -131,7 +123,7 @@ static bool same_threads(const struct ir_operation *a, const struct ir_operation
     if (x.view != y.view && !(x.place && is_argument(x.view) && is_argument(y.view)))
         return false;
     bool disjoint = false, same = held_once(layout) && layout == layout_of_access(b);
-    if (loop && defined_inside(x.view, loop))
+    if (loop && rewrite_is_inside(x.view, loop))
         return false;
     if (x.rank != y.rank || !x.place != !y.place)
         return false;
@@ -144,7 +136,7 @@ static bool same_threads(const struct ir_operation *a, const struct ir_operation
             continue;
         if (loop && x.place[d] != IR_GATHER && moves_on(x.index[d], length, loop))
             disjoint = true;
-        if (loop && defined_inside(x.index[d], loop))
+        if (loop && rewrite_is_inside(x.index[d], loop))
             same = false;
     }
     return same || disjoint;

@@ -37,6 +37,14 @@ static inline bool rewrite_comes_before(const struct ir_operation *first, const 
         first = first->next;
     return first;
 }
+/* Whether a value is made by or in the operation's regions: an argument of theirs, or a result in them. */
+static inline bool rewrite_is_inside(const struct ir_value *value, const struct ir_operation *op)
+{
+    for (const struct ir_block *block = value->block; block; block = block->parent ? block->parent->block : NULL)
+        if (block->parent == op)
+            return true;
+    return false;
+}
 static inline bool rewrite_is_in_loop(const struct ir_operation *op)
 {
     for (op = op->block->parent; op; op = op->block->parent)

@@ -19,14 +19,6 @@ static void unwrap(struct ir_operation *op, struct ir_block *region)
     ir_remove(op);
 }
 
-static bool is_inside(const struct ir_value *value, const struct ir_operation *op)
-{
-    for (const struct ir_block *block = value->block; block; block = block->parent ? block->parent->block : NULL)
-        if (block->parent == op)
-            return true;
-    return false;
-}
-
 /* Operations before the terminator that may run whether the condition holds or not: none. */
 static bool only_yields(const struct ir_block *region) { return region->first && region->first == region->last; }
 
@@ -41,7 +33,7 @@ static bool simplify_if(struct ir_operation *op)
     const struct ir_operation *then_end = ir_terminator(op->regions[0]), *else_end = ir_terminator(op->regions[1]);
     for (int i = 0; i < op->result_count; i++) {
         struct ir_value *value = then_end->operands[i];
-        if (value == else_end->operands[i] && op->results[i]->uses && !is_inside(value, op)) {
+        if (value == else_end->operands[i] && op->results[i]->uses && !rewrite_is_inside(value, op)) {
             ir_replace_uses(op->results[i], value);
             changed = true;
         }

@@ -63,32 +63,25 @@ static const struct layout *part_layout(struct layout_table *table, const struct
     return count == 1 ? tile->layout : layout_shrink(table, tile->layout, 1, count);
 }
 
-static bool is_inside(const struct ir_value *value, const struct ir_operation *loop)
-{
-    const struct ir_block *block = value->block;
-    while (block->parent && block->parent != loop)
-        block = block->parent->block;
-    return block->parent == loop;
-}
-
 /* How far an index goes from one iteration of the loop to the next, at least; 0: that is not known, or nowhere. */
 static int64_t distance(const struct ir_value *index, const struct ir_operation *loop)
 {
     const struct ir_operation *op = index->definition;
     int64_t number;
-    if (loop->opcode != OP_FOR || !is_inside(index, loop))
+    if (loop->opcode != OP_FOR || !rewrite_is_inside(index, loop))
         return 0;
     if (index == loop->regions[0]->arguments.data[0]) {
         bool grows = ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) != 0;
-        return !grows && ir_constant_integer(loop->operands[2], &number) ? int64_max(number, -number) : 0;
+        bool known = !grows && ir_constant_integer(loop->operands[2], &number) && number > INT64_MIN;
+        return known ? int64_max(number, -number) : 0;
     }
-    if (!op || op->results[0]->type->rank != 0)
+    if (!op || ir_element_info[index->type->element].bits < 64) /* what wraps comes back to where it was */
         return 0;
     if (op->opcode == OP_MUL && ir_constant_integer(op->operands[1], &number) && number > 0 && number < 1 << 20)
         return int64_min(distance(op->operands[0], loop), 1 << 20) * number;
     if (op->opcode == OP_ADD || op->opcode == OP_SUB)
         for (int i = 0; i < 2; i++)
-            if (!is_inside(op->operands[1 - i], loop))
+            if (!rewrite_is_inside(op->operands[1 - i], loop))
                 return distance(op->operands[i], loop);
     return 0;
 }
