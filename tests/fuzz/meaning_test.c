@@ -66,6 +66,29 @@ static void check_host(const struct meaning *m, const struct host_call *call, co
     }
 }
 
+/* What the code may believe of the call (ir/kernel_facts.h) holds for it. */
+static void check_facts(const struct meaning *m, const struct ir_function *function, struct buffer *problem)
+{
+    for (int d = 0; d < 2; d++) {
+        int64_t count;
+        meaning_host_value(m, m->grid[d], &count);
+        if (function->grid_limit[d] && count > function->grid_limit[d])
+            buffer_printf(problem, "grid %d is %lld, and believed to be %lld at most", d, (long long)count,
+                          (long long)function->grid_limit[d]);
+        for (int i = 0; i < 2 * (m->inputs + 1); i++) {
+            int class = function->facts.data[i / 2].extent_class[i % 2];
+            int64_t extent = m->arguments[i / 2].extent[i % 2];
+            if (class && class == function->grid_class[d] && count != ceiling_divide(extent, function->grid_step[d]))
+                buffer_printf(problem, "grid %d is %lld, and believed to cover %lld by %lld", d, (long long)count,
+                              (long long)extent, (long long)function->grid_step[d]);
+            for (int j = 0; j < i && class; j++)
+                if (class == function->facts.data[j / 2].extent_class[j % 2] &&
+                    extent != m->arguments[j / 2].extent[j % 2])
+                    buffer_printf(problem, "two extents of class %d differ", class);
+        }
+    }
+}
+
 /* `after` is what the run leaves. */
 static void check_variant(const struct meaning *m, const struct meaning *after, const struct host_call *call,
                           const struct kernel_variant *variant, struct arena *arena, struct buffer *problem)
@@ -144,6 +167,7 @@ static void check_entry(const struct meaning *m, const struct kernel_entry *entr
             continue;
         matching++;
         check_host(m, &call, variant, problem);
+        check_facts(m, variant->function, problem);
         check_variant(m, after, &call, variant, arena, problem);
     }
     int64_t wanted = 1;

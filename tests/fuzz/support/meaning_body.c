@@ -491,6 +491,31 @@ static struct meaning_node *host_expression(struct maker *k, enum ir_element ele
     return node ? node : element == IR_BOOL ? meaning_make_literal(k, IR_BOOL) : meaning_make_number(k, 7);
 }
 
+/* As most kernels say it: an extent in blocks, near it, or one of two counts. */
+static struct meaning_node *usual_count(struct maker *k)
+{
+    static const char *const signs[] = {"+", "-"};
+    struct meaning_node *extent = meaning_make_extent(k, below(k, k->m->inputs + 1), 0);
+    int by = random_between(k->random, 1, 5), more = chance(k, 50) ? by - 1 : below(k, 3);
+    struct meaning_node *size = meaning_make_number(k, by), *count = extent;
+    bool up = chance(k, 50);
+    if (!up || chance(k, 20)) {
+        count = meaning_make_node(k, MEANING_BINARY, IR_I64, scalar, count, meaning_make_number(k, more), NULL);
+        strcpy(count->sign, signs[chance(k, 20)]);
+    }
+    count = meaning_make_node(k, up ? MEANING_CDIV : MEANING_BINARY, IR_I64, scalar, count, size, NULL);
+    strcpy(count->sign, up ? "" : "/");
+    if (chance(k, 60))
+        return count;
+    struct meaning_node *other = chance(k, 50) ? usual_count(k) : meaning_make_number(k, below(k, 6));
+    static const enum meaning_kind kinds[] = {MEANING_MIN, MEANING_MAX, MEANING_CHOOSE};
+    enum meaning_kind kind = kinds[below(k, 3)];
+    if (kind != MEANING_CHOOSE)
+        return meaning_make_node(k, kind, IR_I64, scalar, count, other, NULL);
+    return meaning_make_node(k, kind, IR_I64, scalar, host_expression(k, IR_BOOL), chance(k, 50) ? other : count,
+                             chance(k, 50) ? count : other);
+}
+
 /* All that is known at the end shows. */
 static void store_all(struct maker *k)
 {
@@ -547,7 +572,9 @@ void meaning_make(struct meaning *m, struct arena *arena, uint64_t seed, bool fo
     k->scope = *views;
     make_scalars(k);
     for (int i = 0; i < 2; i++)
-        m->grid[i] = for_code ? meaning_make_number(k, 1) : host_expression(k, IR_I64);
+        m->grid[i] = for_code          ? meaning_make_number(k, 1)
+                     : chance(k, 40) ? usual_count(k)
+                                     : host_expression(k, IR_I64);
     int64_t holds = 1;
     if (!for_code && chance(k, 40)) {
         m->requires = host_expression(k, IR_BOOL);
