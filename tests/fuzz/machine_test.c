@@ -1,6 +1,7 @@
 /* Random programs round products through the pipelines of GPUs: the interpreter, with race detection, behind each
  * pass, in an order of roles and arrivals that the seed chooses.  A run that never came to roles, TMA, cp.async, mma
- * and wgmma has tested nothing and fails.
+ * and wgmma has tested nothing and fails.  Without arguments also the first few programs of the seeds behind that have
+ * what is rare among them.
  *     machine_test FIRST_SEED COUNT [print]  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,32 @@ static void check(uint64_t seed, const char *target, struct counts *counts)
     arena_destroy(arena);
 }
 
+/* What a few programs have, and what goes with it. */
+static const char *const rare[][2] = { { "for multiply(1)", "persistent" }, { "stride_multiple(4", "dot" },
+                                       { "atomic action(add)", "cluster(2)" }, { "%tile_t", "dot" } };
+enum { RARE_COUNT = sizeof rare / sizeof rare[0], OF_EACH = 5 };
+
+static void check_rare(uint64_t first, struct counts *counts)
+{
+    int left[RARE_COUNT], all = RARE_COUNT * OF_EACH;
+    for (int i = 0; i < RARE_COUNT; i++)
+        left[i] = OF_EACH;
+    for (uint64_t seed = first; all > 0; seed++) {
+        struct buffer text = { 0 };
+        bool has = false;
+        fuzz_generate_product(&text, seed);
+        for (int i = 0; i < RARE_COUNT; i++)
+            if (left[i] > 0 && strstr(text.data, rare[i][0]) && strstr(text.data, rare[i][1])) {
+                has = true;
+                left[i]--;
+                all--;
+            }
+        buffer_free(&text);
+        if (has)
+            check(seed, "sm_90a", counts);
+    }
+}
+
 int main(int count, char **arguments)
 {
     static const char *const targets[] = { "sm_80", "sm_90a", "sm_75", "sm_89", "sm_90a", "sm_120a", "sm_90a" };
@@ -82,6 +109,8 @@ int main(int count, char **arguments)
     }
     if (count > 3)
         return 0;
+    if (count == 1)
+        check_rare(first + programs, &counts);
     printf("{\"tool\": \"machine_test\", \"first\": %llu, \"programs\": %d, \"runs\": %lld, \"failures\": %d",
            (unsigned long long)first, counts.programs, (long long)counts.runs, counts.failures);
     bool missed = false;

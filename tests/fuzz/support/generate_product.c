@@ -6,8 +6,10 @@
  * multiplied by what passes, and the product, narrowed, by something else that passes.  One in eight has tiles neither
  * of whose extents is a power of two, of which most are transposed.  Extents divide nothing, rows have gaps.  Behind
  * the loop comes an epilogue of a random length.  One in seven has both in another loop, which carries the row, or in a
- * branch; others have views of three dimensions, or slices that begin in front of their views.  Every number is a
- * small integer and is clamped before it is narrowed, so that all orders of sums give the same bits. */
+ * branch; others have views of three dimensions, or slices that begin in front of their views.  A few have rows of no
+ * multiple of 16 bytes, add to their output by atomics, count by a loop that multiplies, or read the rows of the first
+ * factor where a tile says, which no producer can know.  Every number is a small integer and is clamped before it is
+ * narrowed, so that all orders of sums give the same bits. */
 #include "generate_product.h"
 
 #include <string.h>
@@ -30,6 +32,8 @@ struct product_program {
     bool counts_down, by_step, narrow_count, free_start; /* counts_down by_step: the variable itself goes back */
     bool has_extra, attention, reduced, rescaled, in_place, read_back, by_while;
     bool wide, branched, has_second, a_turned;
+    bool thin, counted, added; /* rows of 8 bytes; a loop that multiplies in the epilogue; c is added to by atomics */
+    bool led;                  /* a tile says which rows of a are read */
     const char *again;        /* what c is read by: its own name, or that of a view of the same memory */
     int views, c_number;
     int64_t c_pitch;
@@ -42,8 +46,9 @@ static void add_view(struct product_program *p, const char *name, const char *el
                      const char *direction, struct buffer *head, struct buffer *parameters)
 {
     int64_t width = by_columns ? rows : columns, other = by_columns ? columns : rows;
-    int64_t pitch = (width + 7) / 8 * 8 + 8 * random_below(&p->random, 2);
-    bool stacked = p->stacked && strcmp(name, "e") != 0 && strcmp(name, "r") != 0;
+    int chunk = p->thin ? 4 : 8;
+    int64_t pitch = ceiling_divide(width, chunk) * chunk + chunk * random_below(&p->random, 2);
+    bool stacked = p->stacked && strcmp(name, "e") != 0 && strcmp(name, "r") != 0 && strcmp(name, "t") != 0;
     buffer_puts(head, stacked ? "// view extent 2" : "// view extent");
     buffer_printf(head, " %lld %lld stride", (long long)rows, (long long)columns);
     if (stacked)
@@ -60,8 +65,9 @@ static void add_view(struct product_program *p, const char *name, const char *el
     }
     buffer_printf(parameters, "%s%%%s: view<%s, [%s?, ?], [%s%s], %s> {align(16), stride_multiple(%s%s), "
                   "limit(2147483648)%s}", parameters->size ? ", " : "", name, element, stacked ? "?, " : "",
-                  stacked ? "?, " : "", by_columns ? "1, ?" : "?, 1", direction, stacked ? "8, " : "",
-                  by_columns ? "0, 8" : "8, 0", shared ? "" : ", restrict");
+                  stacked ? "?, " : "", by_columns ? "1, ?" : "?, 1", direction,
+                  !stacked ? "" : p->thin ? "4, " : "8, ",
+                  by_columns ? p->thin ? "0, 4" : "0, 8" : p->thin ? "4, 0" : "8, 0", shared ? "" : ", restrict");
 }
 
 /* The memory of c once more, to be read. */
@@ -138,7 +144,7 @@ static void body(struct product_program *p)
     if (strcmp(p->place, "at") != 0) /* in front of the views at first */
         buffer_printf(p->out, "%%by_s = constant value(%d) : index\n%%%s = sub %%at, %%by_s : index\n",
                       4 << random_below(&p->random, 3), p->place);
-    factor(p, "x", "a", "row", p->m, p->place, p->k, p->a_turned);
+    factor(p, "x", "a", p->led ? "row_x" : "row", p->m, p->place, p->k, p->a_turned);
     factor(p, "y", "b", p->place, p->k, "column", p->n, false);
     const char *x = "x", *y = "y", *sum = "acc";
     if (p->computed) {
@@ -302,17 +308,32 @@ static void second_output(struct product_program *p, const char *value, const ch
                       p->element, p->m, p->n, p->lead, p->m, p->n);
 }
 
+/* How often the depth can be halved, by a loop that multiplies. */
+static void count_doublings(struct product_program *p, const char *to, const char *from, const char *type)
+{
+    buffer_printf(p->out, "%%unit_d = constant value(1) : index\n%%two_d = constant value(%d) : index\n"
+                          "%%none_d = constant value(0.0) : f32\n%%one_d = constant value(1.0) : f32\n"
+                          "%%doublings = for multiply(1) %%power: index = %%unit_d to %%depth step %%two_d "
+                          "iter(%%so_often: f32 = %%none_d) {\n%%once_more = add %%so_often, %%one_d : f32\n"
+                          "yield %%once_more\n}\n%%level_d = splat %%doublings : %s\n"
+                          "%%%s = add %%%s, %%level_d : %s\n", random_between(&p->random, 2, 3), type, to, from, type);
+}
+
 static void epilogue(struct product_program *p)
 {
     char type[40];
     const char *value = "total";
     snprintf(type, sizeof type, "f32[%d, %d]", p->m, p->n);
+    if (p->counted) {
+        count_doublings(p, "doubled_so", value, type);
+        value = "doubled_so";
+    }
     if (p->biased) {
         buffer_printf(p->out, "%%none_b = constant value(0.0) : f32\n%%first = constant value(0) : index\n"
                               "%%bias = load %%e[%%first, %%column +: %d], %%none_b : f32[%d]\n"
                               "%%biases = reshape %%bias : f32[1, %d]\n"
-                              "%%biased = broadcast %%biases : %s\n%%with = add %%total, %%biased : %s\n",
-                              p->n, p->n, p->n, type, type);
+                              "%%biased = broadcast %%biases : %s\n%%with = add %%%s, %%biased : %s\n",
+                              p->n, p->n, p->n, type, value, type);
         value = "with";
     }
     if (p->branched) {
@@ -334,7 +355,11 @@ static void epilogue(struct product_program *p)
         buffer_printf(p->out, "%%narrow = cast %%fits : %s[%d, %d]\n", p->element, p->m, p->n);
         value = "narrow";
     }
-    buffer_printf(p->out, "store %%c[%s%%row +: %d, %%column +: %d], %%%s\n", p->lead, p->m, p->n, value);
+    if (p->added)
+        buffer_printf(p->out, "%%was = atomic action(add) %%c[%s%%row +: %d, %%column +: %d], %%%s : %s\n", p->lead,
+                      p->m, p->n, value, type);
+    else
+        buffer_printf(p->out, "store %%c[%s%%row +: %d, %%column +: %d], %%%s\n", p->lead, p->m, p->n, value);
     if (p->read_back) {
         const char *element = p->c_is_narrow ? p->element : "f32";
         buffer_printf(p->out,
@@ -375,6 +400,14 @@ static void close_around(struct product_program *p)
         buffer_puts(p->out, "yield %row_a\n}\n");
     if (p->around == AROUND_WHILE)
         buffer_puts(p->out, "%left_c = div %left_b, %two_a : index\nyield %left_c, %row_a\n} : index, index\n");
+}
+
+static void find_rows(struct product_program *p)
+{
+    buffer_printf(p->out, "%%none_t = constant value(0) : i32\n%%tile_t = load %%t[%%nought, %%gm +: 4], %%none_t : i32[4]\n"
+                          "%%largest_t = reduce axis(0) kind(max) %%tile_t : i32\n"
+                          "%%end_t = constant value(%d) : i32\n%%below_t = min %%largest_t, %%end_t : i32\n"
+                          "%%above_t = max %%below_t, %%none_t : i32\n%%row_x = cast %%above_t : index\n", p->m);
 }
 
 /* At times next to a multiple of the tile, where ends are met or missed by one. */
@@ -432,6 +465,16 @@ static void choose_around(struct product_program *p)
         p->turns = random_between(&random, 1, 3);
 }
 
+static void choose_rare(struct product_program *p)
+{
+    struct random random = { p->random.state ^ UINT64_C(0x72617265) };
+    p->thin = random_chance(&random, 8) && !p->stacked && !strcmp(p->again, "c");
+    p->counted = random_chance(&random, 8);
+    p->added = random_chance(&random, 10) && !p->in_place && !p->read_back;
+    p->c_is_narrow &= !p->added;
+    p->led = random_chance(&random, 8) && !p->attention;
+}
+
 static void choose(struct product_program *p)
 {
     struct random *random = &p->random;
@@ -485,6 +528,7 @@ static void choose(struct product_program *p)
     choose_uneven(p);
     choose_around(p);
     choose_places(p);
+    choose_rare(p);
     p->has_extra = p->biased || p->odd_load || p->branched;
 }
 
@@ -510,6 +554,8 @@ static void generate(struct buffer *out, uint64_t seed, int multiple)
         add_view(p, "d", p->element, p->columns, p->columns, false, "in", out, &parameters);
     if (p->has_extra)
         add_view(p, "e", "f32", int64_max(1, p->depth), p->columns, false, "in", out, &parameters);
+    if (p->led)
+        add_view(p, "t", "i32", 1, across + 3, false, "in", out, &parameters);
     if (p->summed)
         add_view(p, "r", "f32", down, p->rows, false, "inout", out, &parameters);
     add_view(p, "c", p->c_is_narrow ? p->element : "f32", p->rows, p->columns, false, "inout", out, &parameters);
@@ -528,7 +574,7 @@ static void generate(struct buffer *out, uint64_t seed, int multiple)
         buffer_printf(out, " stages(%d)", stages);
     if (random_chance(&p->random, 60))
         buffer_puts(out, " persistent(-1)");
-    if (random_chance(&p->random, 30))
+    if (random_chance(&p->random, p->added ? 60 : 30))
         buffer_puts(out, " cluster(2)");
     buffer_printf(out,
                   " {\n%%nought = constant value(0) : index\n%%step = constant value(%d) : index\n"
@@ -540,6 +586,8 @@ static void generate(struct buffer *out, uint64_t seed, int multiple)
                   p->k, p->m * p->turns, p->n,
                   p->around == AROUND_FOR || p->around == AROUND_WHILE ? "first_row" : "row",
                   (p->attention || p->a_turned ? 0 : 1) + p->stacked, p->attention ? "b" : "a");
+    if (p->led)
+        find_rows(p);
     open_around(p);
     loop(p);
     epilogue(p);
