@@ -12,6 +12,7 @@
 #include "generate_product.h"
 #include "generate_row.h"
 #include "generate_touch.h"
+#include "generate_variables.h"
 #include "targets/target.h"
 #include "text.h"
 
@@ -109,9 +110,9 @@ static void work_cpu(struct campaign *campaign, struct campaign_seat *seat, uint
     judge_random(campaign, seat, seed, limits, &judge, finding);
 }
 
-/* A program written as text, through the pipeline of a GPU. */
-static void judge_written(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed,
-                          const struct buffer *text, struct buffer *finding)
+/* A program written as text, through the pipeline of a GPU, or as code of this processor without LLVM's passes. */
+static void judge_written_for(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed,
+                              const struct buffer *text, bool cpu, struct buffer *finding)
 {
     static const char *const targets[] = {"sm_80", "sm_90a", "sm_75", "sm_89", "sm_90a", "sm_120a", "sm_90a", "sm_90"};
     struct session *session = session_of(campaign);
@@ -122,6 +123,11 @@ static void judge_written(struct campaign *campaign, struct campaign_seat *seat,
         .kind = JUDGE_PASSES, .isa = -1, .target = targets[seed / 5 % 8], .math = session->math, .announce = true};
     judge.passes = fuzz_pipeline_text(arena, &target_rows[target_find(judge.target)], seed % 5 ? 2 : 1);
     judge.trusted = seed % 8 >= ASKED_IN_EIGHT;
+    if (cpu) {
+        judge.kind = JUDGE_CPU;
+        judge.isa = (int)(seed / 2 % (uint64_t)fuzz_cpu_levels());
+        judge.code_level = 1;
+    }
     struct source source = {.name = "program", .text = text->data, .size = text->size};
     struct fuzz_program *program = fuzz_read_program(session->context, arena, diagnostics_create(arena), &source);
     if (program)
@@ -134,6 +140,12 @@ static void judge_written(struct campaign *campaign, struct campaign_seat *seat,
     seat->runs += runs;
     buffer_free(&reason);
     arena_destroy(arena);
+}
+
+static void judge_written(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed,
+                          const struct buffer *text, struct buffer *finding)
+{
+    judge_written_for(campaign, seat, seed, text, false, finding);
 }
 
 static void work_products(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct buffer *finding)
@@ -165,6 +177,14 @@ static void work_touch(struct campaign *campaign, struct campaign_seat *seat, ui
     struct buffer text = {0};
     fuzz_generate_touch(&text, seed);
     judge_written(campaign, seat, seed, &text, finding);
+    buffer_free(&text);
+}
+
+static void work_variables(struct campaign *campaign, struct campaign_seat *seat, uint64_t seed, struct buffer *finding)
+{
+    struct buffer text = {0};
+    fuzz_generate_variables(&text, seed);
+    judge_written_for(campaign, seat, seed, &text, seed % 2 == 0, finding);
     buffer_free(&text);
 }
 
@@ -225,6 +245,8 @@ const struct kind fuzz_kinds[] = {
     {"loops", "loops whose loads feed no product, likewise", work_loops, open_session},
     {"rows", "rows wider than registers hold, likewise", work_rows, open_session},
     {"touch", "accesses to the same elements again and again, likewise", work_touch, open_session},
+    {"variables", "few variables that are assigned again and again, likewise or as machine code of this processor",
+     work_variables, open_session},
     {"cpu", "random programs as machine code of this processor", work_cpu, open_session},
     {"text", "random sources, their instances against passes, code and each other", work_text, NULL},
     {"compile",
