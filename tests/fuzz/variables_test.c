@@ -37,7 +37,7 @@ int main(int count, char **arguments)
 {
     static const char *const words[] = {[JUDGE_PASSES] = "passes", [JUDGE_CPU] = "cpu", [JUDGE_GPU] = "gpu"};
     uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1;
-    uint64_t programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 100;
+    uint64_t programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 80;
     const char *only = count > 3 ? arguments[3] : "";
     int failures = 0;
     nvptx_begin();

@@ -68,7 +68,8 @@ static void binary(struct variables_program *p, int to)
 static void reduce(struct variables_program *p, int to)
 {
     int from = below(p, p->tiles), n = p->next++;
-    const char *element = p->element[p->kind[from]], *kind = chance(p, 50) && !is_float(p, p->kind[from]) ? "add" : "max";
+    const char *element = p->element[p->kind[from]];
+    const char *kind = chance(p, 50) && !is_float(p, p->kind[from]) ? "add" : "max";
     if (p->rank == 2)
         buffer_printf(p->out, "%%r%d = reduce axis(1) kind(%s) %%v%d : %s%s\n", n, kind, p->now.name[from], element,
                       p->line);

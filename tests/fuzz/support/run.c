@@ -23,6 +23,18 @@ void *fuzz_map(size_t size)
     return data;
 }
 
+/* What random bits of 32 or 64 hardly ever are: ends of integers, infinities, zeros, the ends of what a float has. */
+static uint64_t special_bits(enum ir_element element, struct random *random)
+{
+    int bits = ir_element_info[element].bits, which = random_below(random, 8);
+    uint64_t sign = random_chance(random, 50) ? UINT64_C(1) << (bits - 1) : 0;
+    if (!ir_is_float(element))
+        return which < 4 ? sign + (uint64_t)(int64_t)(which - 2) : sign ? (uint64_t)(3 - which) : (uint64_t)(which - 3);
+    uint64_t infinity = ir_double_to_bits(element, (double)INFINITY), one = ir_double_to_bits(element, 1);
+    const uint64_t sizes[] = {infinity, infinity, 0, 0, 1, infinity - 1, one, infinity + 1 /* NaN, or the next */};
+    return sign | sizes[which];
+}
+
 static void fill_window(const struct fuzz_argument *argument, struct random *random, unsigned char *data,
                         int64_t elements)
 {
@@ -39,6 +51,8 @@ static void fill_window(const struct fuzz_argument *argument, struct random *ran
             bits = ir_int_to_bits(
                 element,
                 random_between(random, ir_is_float(element) || ir_is_signed(element) ? -largest : 0, largest));
+        else if (argument->content == FUZZ_WILD && random_chance(random, 20))
+            bits = special_bits(element, random);
         memcpy(data + (size_t)i * size, &bits, size);
     }
 }
