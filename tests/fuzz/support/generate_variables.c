@@ -4,7 +4,8 @@
  * Of the other random programs every value may still be read at the end; here most die at the next assignment, so that
  * whoever keeps tiles in places that are used again (buffers, shared memory, registers) meets every way in which values
  * change places: swaps and rotations at the ends of arms and iterations, one tile handed on as two results, arms that
- * are empty, loops that do not run, conditions that hand on their values in another order, loads of what was stored. */
+ * are empty, loops that do not run, conditions that hand on their values in another order, loads of what was stored.
+ * Functions on elements have long arms and short ones, which few elements take or all. */
 #include "generate_variables.h"
 
 #include <string.h>
@@ -103,6 +104,79 @@ static void move_elements(struct variables_program *p, int to)
                               "%%t%d = permute permutation(1, 0) %%s%d : %s[%d, %d]\n%%v%d = reshape %%t%d : %s\n",
                       made, from, element, part, rest, made, made, element, rest, part, made, made, type);
     }
+    p->now.name[to] = made;
+}
+
+/* ---- functions on elements ---- */
+
+enum { MOST_SCALARS = 24 };
+struct scalars { int value[MOST_SCALARS], count; }; /* of one element: %v of these numbers */
+
+static int any_scalar(struct variables_program *p, const struct scalars *known)
+{
+    int a = below(p, known->count), b = below(p, known->count);
+    return known->value[a > b ? a : b]; /* long chains */
+}
+
+static void know_scalar(struct scalars *known, int number)
+{
+    known->value[known->count < MOST_SCALARS ? known->count++ : number % MOST_SCALARS] = number;
+}
+
+static void compute_scalar(struct variables_program *p, const char *element, struct scalars *known)
+{
+    static const char *const integers[] = {"add", "sub", "xor", "min", "max", "mul"};
+    static const char *const reals[] = {"min", "max", "add", "sub"};
+    const char *word = element[0] == 'f' ? reals[below(p, 4)] : integers[below(p, 6)];
+    buffer_printf(p->out, "%%v%d = %s %%v%d, %%v%d : %s\n", p->next, word, any_scalar(p, known),
+                  any_scalar(p, known), element);
+    know_scalar(known, p->next++);
+}
+
+/* Short and long arms: who jumps over a long one that no element takes must not jump over another. */
+static void element_code(struct variables_program *p, const char *element, struct scalars *known, int depth)
+{
+    static const char *const predicates[] = {"lt", "le", "gt", "eq", "ne"};
+    for (int i = chance(p, 40) ? random_between(&p->random, 12, 18) : random_between(&p->random, 1, 4); i > 0; i--) {
+        if (depth >= 2 || !chance(p, 25)) {
+            compute_scalar(p, element, known);
+            continue;
+        }
+        int n = p->next++, results = 1 + chance(p, 40), first = p->next, limit = below(p, 6);
+        p->next += results;
+        buffer_printf(p->out, "%%l%d = constant value(%d%s) : %s\n%%b%d = compare predicate(%s) %%v%d, %%l%d : bool\n",
+                      n, limit, element[0] == 'f' ? ".0" : "", element, n, predicates[below(p, 5)],
+                      any_scalar(p, known), n);
+        buffer_printf(p->out, "%%v%d", first);
+        if (results > 1)
+            buffer_printf(p->out, ", %%v%d", first + 1);
+        buffer_printf(p->out, " = if %%b%d {\n", n);
+        for (int arm = 0; arm < 2; arm++) {
+            struct scalars inside = *known;
+            if (!arm || chance(p, 85))
+                element_code(p, element, &inside, depth + 1);
+            buffer_printf(p->out, "yield %%v%d", any_scalar(p, &inside));
+            if (results > 1)
+                buffer_printf(p->out, ", %%v%d", any_scalar(p, &inside));
+            buffer_puts(p->out, arm ? "\n} : " : "\n} else {\n");
+        }
+        buffer_printf(p->out, "%s%s%s\n", element, results > 1 ? ", " : "", results > 1 ? element : "");
+        for (int r = 0; r < results; r++)
+            know_scalar(known, first + r);
+    }
+}
+
+static void map_elements(struct variables_program *p, int to)
+{
+    const char *element = p->element[p->kind[to]];
+    int other = fellow(p, to), made = p->next;
+    struct scalars known = {{made + 1, made + 2}, 2};
+    char type[32];
+    p->next += 3;
+    buffer_printf(p->out, "%%v%d = map %%v%d, %%v%d (%%v%d: %s, %%v%d: %s) {\n", made, p->now.name[to],
+                  p->now.name[other], made + 1, element, made + 2, element);
+    element_code(p, element, &known, 0);
+    buffer_printf(p->out, "yield %%v%d\n} : %s\n", any_scalar(p, &known), type_of(p, to, type));
     p->now.name[to] = made;
 }
 
@@ -320,7 +394,9 @@ static void statements(struct variables_program *p, int count)
     p->depth++;
     for (int i = 0; i < count; i++) {
         int to = below(p, p->tiles), dice = below(p, 100);
-        if (dice < 22)
+        if (dice < 6)
+            map_elements(p, to);
+        else if (dice < 22)
             binary(p, to);
         else if (dice < 36)
             trade(p, to);
