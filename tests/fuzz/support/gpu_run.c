@@ -133,7 +133,7 @@ bool fuzz_gpu_make(const struct judge *judge, struct fuzz_program *program, stru
     const struct target_row *row = &target_rows[target_find(judge->target ? judge->target : "sm_80")];
     struct target_options options = {.arena = arena, .context = program->module->context, .diagnostics = diagnostics,
                                      .optimization = judge->raw ? 0 : 2, .jobs = 1, .strict_fp = true,
-                                     .llvm_prints = program->function->next_value_id % 4 == 0};
+                                     .llvm_prints = !judge->printed && program->function->next_value_id % 4 == 0};
     struct pass_context context = {.arena = arena, .diagnostics = diagnostics, .target = row, .name = "pipeline",
                                    .math_function = fuzz_math_function,
                                    .math_context = judge->math ? judge->math :
