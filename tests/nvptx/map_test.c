@@ -86,6 +86,13 @@ int main(void)
         {1024, 100, 2}, {1280, 30, 1}};
     int failures = 0;
     nvptx_begin();
+    /* Counts of registers, odd ones too, that groups of each size divide or not: a round is six operations. */
+    for (int count = 5; count <= 42; count += 1 + count / 4)
+        for (int group = 1; group <= 8; group += 1 + group / 3) {
+            int rounds = 512 / group / 6;
+            if (count * rounds * 6 > 1024)
+                failures += check(32 * count, rounds, 1, (count + group) % 2);
+        }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int printed = 0; printed < 2; printed++)
             failures += check(cases[i].elements, cases[i].rounds, cases[i].warps, printed);
