@@ -415,20 +415,46 @@ static void loop(struct maker *m)
     know(m, result, like.element, like.shape);
 }
 
+/* The element that a `while` compares in: its own, or a cast of it, often to the one of the same bits and the other
+ * sign, where a count below 0 is a large one. */
+static enum ir_element compared_element(struct maker *m, enum ir_element own)
+{
+    static const enum ir_element turned[IR_ELEMENT_COUNT] = {
+        [IR_I8] = IR_U8,   [IR_U8] = IR_I8,   [IR_I16] = IR_U16, [IR_I32] = IR_U32,
+        [IR_U32] = IR_I32, [IR_I64] = IR_U64, [IR_U64] = IR_I64, [IR_INDEX] = IR_U32};
+    enum ir_element other = elements[random_below(&m->random, 8)];
+    if (random_chance(&m->random, 50))
+        return own;
+    bool narrow = ir_element_info[other].bits < ir_element_info[own].bits;
+    return narrow || random_chance(&m->random, 50) ? turned[own] : other;
+}
+
 /* A `while` that counts to a number, up or down, with the count among what it carries. */
 static void open_loop(struct maker *m)
 {
     static const char *const up[] = {"lt", "le", "ne"}, *const down[] = {"gt", "ge", "ne"};
     static const char *const steps[] = {"add", "add", "add", "add", "sub", "mul"};
-    enum ir_element element = elements[random_between(&m->random, random_chance(&m->random, 30) ? 0 : 3, 7)];
+    int from = random_chance(&m->random, 30) ? 0 : 3, to = random_chance(&m->random, 30) ? 4 : 7;
+    enum ir_element element = elements[random_between(&m->random, from, to)];
     struct shape scalar = {0};
     const char *word = steps[random_below(&m->random, 6)];
     bool is_down = ir_is_signed(element) && random_chance(&m->random, 40), mirrored = random_chance(&m->random, 30);
     struct value like = number(m);
-    struct value start = constant(m, element, scalar, is_down ? random_between(&m->random, 0, 20) : *word == 'm');
-    struct value end = random_chance(&m->random, 50) ? constant(m, element, scalar, is_down ? -3 : 20)
-                                                     : bounded(m, element, is_down ? -9 : 0, is_down ? 0 : 20);
-    int by = random_chance(&m->random, 70) ? 1 : random_between(&m->random, 2, 4), kind = random_below(&m->random, 3);
+    enum ir_element compared = compared_element(m, element);
+    bool is_unsigned = !ir_is_signed(compared); /* down to a number that no step jumps over */
+    int first_number = *word == 'm';
+    if (is_down)
+        first_number = random_between(&m->random, is_unsigned ? 9 : 0, 20);
+    else if (!first_number && ir_is_signed(element) && random_chance(&m->random, compared == element ? 30 : 70))
+        first_number = random_between(&m->random, -5, 0);
+    struct value start = constant(m, element, scalar, first_number);
+    int low = !is_down ? 0 : is_unsigned ? 4 : -9, high = !is_down ? 20 : is_unsigned ? 9 : 0;
+    struct value end = random_chance(&m->random, 50)
+                           ? constant(m, compared, scalar, !is_down ? 20 : is_unsigned ? 5 : -3)
+                           : bounded(m, compared, low, high);
+    int by = random_chance(&m->random, 70) ? 1 : random_between(&m->random, 2, 4);
+    bool jumps = (by > 1 || *word == 'm') && random_chance(&m->random, 80); /* over a number that ends it */
+    int kind = random_below(&m->random, jumps ? 2 : 3);
     if (*word == 's' && !ir_is_signed(element))
         word = "add";
     int64_t number_of_step = *word == 'm' ? by + 1 : is_down == (*word == 's') ? by : -by;
@@ -436,13 +462,18 @@ static void open_loop(struct maker *m)
     char type[32], carried[32];
     struct value at = {m->next++, element, scalar}, round = {m->next++, like.element, like.shape};
     int results[2] = {m->next++, m->next++}, asked[3] = {m->next++, m->next++, m->next++}, kept = m->count;
+    int counted = asked[0];
     type_text(&at, type);
     type_text(&like, carried);
     line(m, "%%v%d, %%v%d = while %%v%d, %%v%d (%%v%d: %s, %%v%d: %s) {", results[0], results[1], start.number,
          first.number, asked[0], type, asked[1], carried);
     const char *predicate = is_down != mirrored || kind == 2 ? down[kind] : up[kind];
+    if (compared != element) {
+        counted = m->next++;
+        line(m, "    %%v%d = cast %%v%d : %s", counted, asked[0], ir_element_info[compared].text);
+    }
     line(m, "    %%v%d = compare predicate(%s) %%v%d, %%v%d : bool", asked[2], predicate,
-         mirrored ? end.number : asked[0], mirrored ? asked[0] : end.number);
+         mirrored ? end.number : counted, mirrored ? counted : end.number);
     line(m, "    condition %%v%d, %%v%d, %%v%d", asked[2], asked[0], asked[1]);
     line(m, "} do (%%v%d: %s, %%v%d: %s) {", at.number, type, round.number, carried);
     know(m, at.number, element, scalar);
