@@ -107,8 +107,8 @@ int main(int count, char **arguments)
     enum kind kind = MIXED;
     nvptx_begin();
     if (count == 1)
-        return !(run(1, 112, MIXED, NULL, false) & run(1, 40, PRODUCTS, NULL, false) &
-                 run(1, 320, LAYOUTS, NULL, false));
+        return !(run(1, 320, LAYOUTS, NULL, false) && run(1, 112, MIXED, NULL, false) &&
+                 run(1, 40, PRODUCTS, NULL, false));
     for (int i = PRODUCTS; i <= LAYOUTS; i++)
         kind = strcmp(arguments[1], kinds[i]) == 0 ? (enum kind)i : kind;
     count -= kind != MIXED;
