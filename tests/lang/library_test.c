@@ -127,7 +127,10 @@ MODEL(or_of) return of_whole(e, a.number | b.number); END
 MODEL(xor_of) return of_whole(e, a.number ^ b.number); END
 MODEL(turned) return of_whole(e, ~a.number); END
 MODEL(negated) return of_truth(!a.number); END
-MODEL(up_by) return of_whole(e, b.number >= 0 && b.number < ir_element_info[e].bits ? a.number << b.number : 0); END
+MODEL(up_by)
+    bool far = b.number < 0 || b.number >= ir_element_info[e].bits;
+    return of_whole(e, far ? 0 : (whole)((natural)a.number << b.number));
+END
 MODEL(down_by)
     bool far = b.number < 0 || b.number >= ir_element_info[e].bits;
     return of_whole(e, far ? a.number < 0 ? -1 : 0 : a.number >> b.number);
