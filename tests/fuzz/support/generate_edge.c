@@ -226,20 +226,26 @@ static void consume_real(struct chain *c, int value)
 
 enum { PRODUCERS = 4 };
 
-/* %v0 and %v1 out of %w0 and %w1, where in each an element in eight is what bits at random seldom are. */
+/* %v0 and %v1 out of %w00 and %w10: in each NaN, an infinity and one more that bits at random seldom are, one element
+ * in eight each. */
 static void add_specials(struct chain *c)
 {
-    static const double special[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1.0, 65504.0};
+    enum { SPECIALS = 3 };
+    static const double others[] = {-INFINITY, -0.0, 0.0, 1.0, -1.0, 65504.0, 0x1p31, -0x1p-14};
     buffer_printf(c->out, "%%number = iota : i32[%d]\n%%seven = constant value(7) : i32[%d]\n"
                           "%%eighth = and %%number, %%seven : i32[%d]\n", c->length, c->length, c->length);
-    for (int i = 0; i < 2; i++) {
-        double number = special[random_below(&c->random, 7)];
+    for (int n = 0; n < 2 * SPECIALS; n++) {
+        int input = n / SPECIALS, i = n % SPECIALS;
+        double number = i == 0 ? NAN : i == 1 ? INFINITY : others[random_below(&c->random, 8)];
+        char made[NAME];
+        snprintf(made, sizeof made, i < SPECIALS - 1 ? "w%d%d" : "v%d", input, i + 1);
         buffer_printf(c->out, "%%at%d = constant value(%d) : i32[%d]\n"
                               "%%one%d = compare predicate(eq) %%eighth, %%at%d : bool[%d]\n"
                               "%%special%d = constant value(bits(0x%llx)) : %s[%d]\n"
-                              "%%v%d = select %%one%d, %%special%d, %%w%d : %s[%d]\n",
-                      i, random_below(&c->random, 8), c->length, i, i, c->length, i,
-                      (unsigned long long)ir_double_to_bits(c->element, number), c->type, c->length, i, i, i, i,
+                              "%%%s = select %%one%d, %%special%d, %%w%d%d : %s[%d]\n",
+                      n, random_below(&c->random, 8), c->length, n, n, c->length, n,
+                      (unsigned long long)ir_double_to_bits(c->element, number), c->type, c->length, made, n, n, input,
+                      i,
                       c->type, c->length);
     }
 }
@@ -278,10 +284,10 @@ static void put_chain(struct buffer *out, struct random *random, uint64_t seed)
     buffer_printf(out, "kernel @fuzz(%%x: view<%s, [?], [1], in> " CHAIN_FACTS ", %%y: view<%s, [?], [1], in> "
                   CHAIN_FACTS ", %%z: view<i64, [?, %d], [?, 1], inout> " CHAIN_FACTS ") grid(1) warps(1) strict_fp {\n"
                   "%%nought = constant value(0) : index\n%%none = constant value(bits(0x0)) : %s\n"
-                  "%%%c0 = load %%x[%%nought +: %d], %%none : %s[%d]\n"
-                  "%%%c1 = load %%y[%%nought +: %d], %%none : %s[%d]\n"
-                  "%s", c->type, c->type, c->length, c->type, is_real ? 'w' : 'v', c->length, c->type, c->length,
-                  is_real ? 'w' : 'v', c->length, c->type, c->length, body.data);
+                  "%%%s = load %%x[%%nought +: %d], %%none : %s[%d]\n"
+                  "%%%s = load %%y[%%nought +: %d], %%none : %s[%d]\n"
+                  "%s", c->type, c->type, c->length, c->type, is_real ? "w00" : "v0", c->length, c->type, c->length,
+                  is_real ? "w10" : "v1", c->length, c->type, c->length, body.data);
     buffer_free(&body);
 }
 

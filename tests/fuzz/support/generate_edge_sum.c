@@ -22,7 +22,7 @@ struct fold {
     struct buffer *out, region, head, parameters;
     enum ir_element element[MOST_OPERANDS];
     int content[MOST_OPERANDS], count;
-    char kind[16];                     /* of a reduction without a region */
+    char kind[40];                     /* of a reduction without a region */
     int rows, columns, axis, warps;    /* rows 0: the tile has one dimension */
     bool permuted;
 };
@@ -50,12 +50,15 @@ static int operand(struct fold *f, enum ir_element element, bool wild)
 static void add_single(struct fold *f)
 {
     static const char *const kinds[] = {"add", "min", "max", "xor", "mul", "or", "and"};
+    static const char *const nan[] = {"", " nan(propagate)"};
     enum ir_element element = any_element(f);
     bool real = ir_is_float(element);
     int way = random_below(&f->random, real ? 3 : 7);
-    int i = operand(f, element, !real || (way && random_chance(&f->random, 50)));
-    snprintf(f->kind, sizeof f->kind, "%s", kinds[way]);
-    buffer_printf(&f->region, "    %%o%d = %s %%l%d, %%r%d : %s\n", i, kinds[way], i, i, name_of(element));
+    int i = operand(f, element, !real || way); /* sums of floats are exact: of small numbers alone */
+    bool keeps = real && way && random_chance(&f->random, 50);
+    snprintf(f->kind, sizeof f->kind, "kind(%s)%s", kinds[way], nan[keeps]);
+    buffer_printf(&f->region, "    %%o%d = %s%s %%l%d, %%r%d : %s\n", i, kinds[way], nan[keeps], i, i,
+                  name_of(element));
 }
 
 /* The greater one and where it was; of equal ones the lesser place. */
@@ -216,7 +219,7 @@ void fuzz_edge_fold(struct buffer *out, struct random *random, uint64_t seed)
     for (int i = 0; i < f->count; i++)
         buffer_printf(f->out, "%s%%s%d", i ? ", " : "", i);
     bool plain = f->count == 1 && random_chance(&f->random, 70);
-    buffer_printf(f->out, " = reduce axis(%d) kind(%s)", f->axis, plain ? f->kind : "region");
+    buffer_printf(f->out, " = reduce axis(%d) %s", f->axis, plain ? f->kind : "kind(region)");
     for (int i = 0; i < f->count; i++)
         buffer_printf(f->out, "%s%%v%d", i ? ", " : " ", i);
     if (!plain)
