@@ -9,7 +9,7 @@
 #include "targets/nvptx/assemble.h"
 
 static const char *const kinds[FUZZ_EDGE_COUNT] = {"chain", "view", "fold", "product"};
-static const uint64_t programs[FUZZ_EDGE_COUNT] = {28, 32, 32, 42};
+static const uint64_t programs[FUZZ_EDGE_COUNT] = {28, 32, 44, 42};
 static const char *const targets[] = {"sm_80", "sm_90a", "sm_75", "sm_89", "sm_90a"};
 
 static bool run(enum fuzz_edge kind, uint64_t first, uint64_t count, bool print)
