@@ -31,7 +31,7 @@ static struct known_arguments known_arguments(uint64_t seed)
         known.high[i] = known.low[i] + random_between(&random, 0, 12);
     }
     known.multiple = 1 << random_between(&random, 1, 5);
-    known.limit = random_between(&random, 9, 40);
+    known.limit = random_between(&random, 13, 44); /* of all extents, also those that are constant */
     known.extent_multiple = 1 << random_between(&random, 0, 2);
     return known;
 }
@@ -280,7 +280,7 @@ static void reshape(struct maker *m)
         if (a.shape.rank == 0)
             return;
         if (a.shape.rank == 1)
-            to = random_chance(&m->random, 50) ? (struct shape){2, {1, a.shape.extent[0]}}
+            to = random_chance(&m->random, 50) || a.shape.extent[0] % 2 ? (struct shape){2, {1, a.shape.extent[0]}}
                                                : (struct shape){2, {a.shape.extent[0] / 2, 2}};
         else
             to = (struct shape){1, {a.shape.extent[0] * a.shape.extent[1], 0}};
@@ -501,39 +501,109 @@ static struct value plus(struct maker *m, struct value a, int64_t number)
     return make(m, IR_INDEX, scalar, text);
 }
 
-static void load(struct maker *m, bool of_x, struct value start, int width)
+/* A view and the dimension that is read along: one of the arguments, a part of it, or either turned. */
+struct seen { int number, along; bool of_x, is_argument; };
+
+static const char *seen_name(const struct seen *seen, char *name)
 {
-    char text[96];
-    struct shape shape = of_x ? (struct shape){2, {width, 4}} : (struct shape){1, {width, 0}};
+    if (seen->is_argument)
+        return seen->of_x ? "%x" : "%y";
+    snprintf(name, 16, "%%v%d", seen->number);
+    return name;
+}
+
+static struct value extent(struct maker *m, const struct seen *seen)
+{
+    char text[64], name[16];
+    snprintf(text, sizeof text, "extent dimension(%d) %s", seen->along, seen_name(seen, name));
+    return make(m, IR_INDEX, (struct shape){0}, text);
+}
+
+static struct value extreme(struct maker *m, struct value a, struct value b, int chance_of_min)
+{
+    char text[64];
+    bool least = random_chance(&m->random, chance_of_min);
+    snprintf(text, sizeof text, "%s %%v%d, %%v%d", least ? "min" : "max", a.number, b.number);
+    return make(m, IR_INDEX, (struct shape){0}, text);
+}
+
+static struct value constant_index(struct maker *m, int low, int high)
+{
+    return constant(m, IR_INDEX, (struct shape){0}, random_between(&m->random, low, high));
+}
+
+static void take_part(struct maker *m, struct seen *seen)
+{
+    char name[16], columns[40] = "";
+    struct value begin = random_chance(&m->random, 60) ? constant_index(m, 0, 4) : bounded(m, IR_INDEX, 0, 6);
+    struct value end = random_chance(&m->random, 70) ? extent(m, seen) : bounded(m, IR_INDEX, 0, 40);
+    if (random_chance(&m->random, 20))
+        end = extreme(m, end, constant_index(m, 0, 30), 50);
+    if (seen->of_x) {
+        struct value first = constant_index(m, 0, 0), last = constant_index(m, 12, 12);
+        snprintf(columns, sizeof columns, ", %%v%d .. %%v%d", first.number, last.number);
+    }
+    int number = m->next++;
+    line(m, "%%v%d = subview drop(0) %s[%%v%d .. %%v%d%s] : view<i32, %s, in>", number, seen_name(seen, name),
+         begin.number, end.number, columns, seen->of_x ? "[?, ?], [12, 1]" : "[?], [1]");
+    seen->number = number;
+    seen->is_argument = false;
+}
+
+static struct seen choose_view(struct maker *m)
+{
+    struct seen seen = {.of_x = random_chance(&m->random, 40), .is_argument = true};
+    char name[16];
+    bool part = random_chance(&m->random, 30);
+    if (part)
+        take_part(m, &seen);
+    if (seen.of_x && random_chance(&m->random, 25)) {
+        int number = m->next++;
+        line(m, "%%v%d = view_permute permutation(1, 0) %s : view<i32, [%s, ?], [1, 12], in>", number,
+             seen_name(&seen, name), part ? "?" : "12");
+        seen = (struct seen){number, 1, true, false};
+    }
+    return seen;
+}
+
+static void load(struct maker *m, const struct seen *seen, struct value start, int width)
+{
+    char text[96], name[16];
+    struct shape shape = !seen->of_x ? (struct shape){1, {width, 0}}
+                                     : seen->along ? (struct shape){2, {4, width}} : (struct shape){2, {width, 4}};
     struct value other = constant(m, IR_I32, shape, 7);
-    if (of_x) {
-        struct value column = constant(m, IR_INDEX, (struct shape){0}, random_between(&m->random, 0, 9));
-        snprintf(text, sizeof text, "load %%x[%%v%d +: %d, %%v%d +: 4], %%v%d", start.number, width, column.number,
+    if (!seen->of_x) {
+        snprintf(text, sizeof text, "load %s[%%v%d +: %d], %%v%d", seen_name(seen, name), start.number, width,
                  other.number);
     } else {
-        snprintf(text, sizeof text, "load %%y[%%v%d +: %d], %%v%d", start.number, width, other.number);
+        struct value column = constant_index(m, 0, 9);
+        snprintf(text, sizeof text, seen->along ? "load %s[%%v%d +: 4, %%v%d +: %d], %%v%d"
+                                                : "load %s[%%v%d +: %d, %%v%d +: 4], %%v%d",
+                 seen_name(seen, name), seen->along ? column.number : start.number,
+                 seen->along ? start.number : width, seen->along ? width : column.number, other.number);
     }
     make(m, IR_I32, shape, text);
 }
 
-/* A number near an extent, which a loop ends at or a condition compares with. */
-static struct value near_extent(struct maker *m, bool of_x)
+/* A number near an extent, at times the other one's, which a loop ends at or a condition compares with: at times the
+ * lesser or the greater of it and others. */
+static struct value near_extent(struct maker *m, const struct seen *seen)
 {
-    struct shape scalar = {0};
-    char text[64];
-    struct value end = make(m, IR_INDEX, scalar, of_x ? "extent dimension(0) %x" : "extent dimension(0) %y");
+    struct seen asked = *seen;
+    asked.along ^= seen->of_x && random_chance(&m->random, 12);
+    struct value end = extent(m, &asked);
     if (random_chance(&m->random, 30))
         end = plus(m, end, random_between(&m->random, -8, 2));
-    if (random_chance(&m->random, 25)) {
-        struct value most = constant(m, IR_INDEX, scalar, random_between(&m->random, 4, 30));
-        snprintf(text, sizeof text, "min %%v%d, %%v%d", end.number, most.number);
-        end = make(m, IR_INDEX, scalar, text);
+    for (int chance = 35; random_chance(&m->random, chance); chance /= 2) {
+        struct seen other = {.of_x = !seen->of_x, .is_argument = true};
+        struct value most = random_chance(&m->random, 60) ? constant_index(m, 4, 30) : extent(m, &other);
+        end = random_chance(&m->random, 50) ? extreme(m, end, most, 70) : extreme(m, most, end, 70);
     }
     return end;
 }
 
 /* Blocks of a view by a loop to its end, or to a multiple of the step before it. */
-static void read_in_loop(struct maker *m, bool of_x, int width)
+static void read_in_loop(struct maker *m, const struct seen *seen, int width)
 {
     struct shape scalar = {0};
     char text[64];
@@ -541,7 +611,7 @@ static void read_in_loop(struct maker *m, bool of_x, int width)
     struct value low = constant(m, IR_INDEX, scalar, first);
     int distance = random_chance(&m->random, 60) ? width : 1 << random_below(&m->random, 4);
     struct value step = constant(m, IR_INDEX, scalar, distance);
-    struct value end = near_extent(m, of_x);
+    struct value end = near_extent(m, seen);
     if (random_chance(&m->random, 40)) {
         snprintf(text, sizeof text, "rem %%v%d, %%v%d", end.number, step.number);
         struct value rest = make(m, IR_INDEX, scalar, text);
@@ -552,9 +622,13 @@ static void read_in_loop(struct maker *m, bool of_x, int width)
     line(m, "for %%v%d: index = %%v%d to %%v%d step %%v%d {", variable, low.number, end.number, step.number);
     m->indent++;
     struct value start = know(m, variable, IR_INDEX, scalar);
+    if (random_chance(&m->random, 10)) {
+        snprintf(text, sizeof text, "mul %%v%d, %%v%d", start.number, constant_index(m, 2, 3).number);
+        start = make(m, IR_INDEX, scalar, text);
+    }
     if (random_chance(&m->random, 30))
         start = plus(m, start, random_between(&m->random, -3, 3));
-    load(m, of_x, start, width);
+    load(m, seen, start, width);
     line(m, "yield");
     m->indent--;
     m->count = kept;
@@ -562,12 +636,12 @@ static void read_in_loop(struct maker *m, bool of_x, int width)
 }
 
 /* Where conditions say that it lies inside, or nearly so. */
-static void read_in_branch(struct maker *m, bool of_x, int width)
+static void read_in_branch(struct maker *m, const struct seen *seen, int width)
 {
     struct shape scalar = {0};
     char text[64];
     static const char *const predicates[] = {"lt", "le", "gt", "ge"};
-    struct value start = of_type(m, IR_INDEX, scalar), end = near_extent(m, of_x);
+    struct value start = of_type(m, IR_INDEX, scalar), end = near_extent(m, seen);
     if (random_chance(&m->random, 50))
         start = bounded(m, IR_INDEX, random_between(&m->random, -1, 2), 40);
     struct value last = plus(m, start, width + random_between(&m->random, -2, 1));
@@ -593,7 +667,7 @@ static void read_in_branch(struct maker *m, bool of_x, int width)
     for (int side = 0; side < 2; side++) {
         m->indent++;
         if ((side == 1) == inverted || random_chance(&m->random, 20))
-            load(m, of_x, start, width);
+            load(m, seen, start, width);
         line(m, "yield");
         m->indent--;
         m->count = kept;
@@ -603,12 +677,12 @@ static void read_in_branch(struct maker *m, bool of_x, int width)
 
 static void read_view(struct maker *m)
 {
-    bool of_x = random_chance(&m->random, 40);
+    struct seen seen = choose_view(m);
     int width = 1 << random_below(&m->random, 4);
     if (random_chance(&m->random, 60))
-        read_in_loop(m, of_x, width);
+        read_in_loop(m, &seen, width);
     else
-        read_in_branch(m, of_x, width);
+        read_in_branch(m, &seen, width);
 }
 
 static void statement(struct maker *m)
