@@ -31,6 +31,9 @@
  * Where several warpgroups work, they take turns at issuing the two products: one multiplies while the other does its
  * vector work (ping-pong).
  *
+ * Not where no producer can copy: the copies of the second stage would be those of the iteration before, for which
+ * pipeline_copies has no place, and threads that all meet at copies cannot take turns.
+ *
  * Done where loop_plan says that an iteration gets shorter by it: the less of the second product there is, or of work
  * beside the two, the less is gained.  Not done to the loop that peel split off for the last iterations, which is
  * short. */
@@ -38,6 +41,7 @@
 #include "passes/loop_plan.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
+#include "passes/specialise.h"
 #include "passes/stage_copy.h"
 
 /* Registers of a thread of consumers and how many of them fragments may take, by warpgroups: the rest is for everything
@@ -433,6 +437,7 @@ struct visiting {
     struct pass_context *context;
     struct ir_function *function;
     const struct ir_block *rotated;
+    const char *obstacle; /* why no producer can copy; NULL: one can */
     bool changed, turns;
 };
 
@@ -445,6 +450,11 @@ static void visit(struct ir_operation *op, void *data)
     r.value_count = v->function->next_value_id;
     if (!find_products(&r) || !is_chain(&r))
         return;
+    if (v->obstacle) {
+        pass_remark(v->context, op->at, "products of two iterations are not overlapped: no producer can bring what they "
+                    "read, %s", v->obstacle);
+        return;
+    }
     if (!split_stages(&r)) {
         pass_remark(v->context, op->at, "products of two iterations are not overlapped: the second one's factors are "
                                         "used or written elsewhere in the loop");
@@ -484,7 +494,9 @@ static void visit(struct ir_operation *op, void *data)
 bool pass_overlap(struct ir_function *function, struct pass_context *context)
 {
     struct visiting v = { .context = context, .function = function };
-    if (stage_has_roles(context->target))
+    if (stage_has_roles(context->target)) {
+        v.obstacle = outline_obstacle(function, context);
         ir_walk(function->body, visit, &v);
+    }
     return v.changed;
 }

@@ -453,20 +453,32 @@ static void report(const struct outline *o)
                 o->reversed ? ", the longest first" : o->raster > 1 ? ", in a raster" : "");
 }
 
-bool pass_specialise(struct ir_function *function, struct pass_context *context)
+/* What a producer would do; false: there is nothing, or a problem. */
+static bool find_work(struct outline *o)
+{
+    if (!stage_has_roles(o->context->target) || !o->function->is_kernel || o->function->warps % 4)
+        return false;
+    ir_walk(o->function->body, find_channel, o);
+    o->value_count = o->function->next_value_id;
+    o->needed = ARENA_ARRAY(o->context->arena, bool, o->value_count);
+    return !o->problem && o->channels.count > 0 && outline_slice(o);
+}
+
+const char *outline_obstacle(struct ir_function *function, struct pass_context *context)
 {
     struct outline o = { .function = function, .context = context, .value_count = 0 };
-    function->level = IR_LEVEL_MACHINE; /* which is a change whatever else happens */
-    if (!stage_has_roles(context->target) || !function->is_kernel || function->warps % 4)
-        return true;
-    ir_walk(function->body, find_channel, &o);
-    if (o.channels.count == 0 && !o.problem)
-        return true;
-    o.value_count = function->next_value_id;
-    o.needed = ARENA_ARRAY(context->arena, bool, o.value_count);
-    if (o.problem || !outline_slice(&o) || !pass_fuel(context)) {
-        pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem ? o.problem : "out of fuel");
-        return true;
+    find_work(&o);
+    return o.problem;
+}
+
+/* False: it stays one program of all threads. */
+static bool split(struct ir_function *function, struct pass_context *context)
+{
+    struct outline o = { .function = function, .context = context, .value_count = 0 };
+    if (!find_work(&o) || !pass_fuel(context)) {
+        if (o.problem || o.channels.count > 0)
+            pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem ? o.problem : "out of fuel");
+        return false;
     }
     sink_forms(function, context->arena);
     outline_plan_stores(&o);
@@ -479,7 +491,7 @@ bool pass_specialise(struct ir_function *function, struct pass_context *context)
                 ir_remove(op);
         }
         pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem);
-        return true;
+        return false;
     }
     /* What was made since the slice, such as staging, the producer does not need. */
     bool *needed = ARENA_ARRAY(context->arena, bool, function->next_value_id);
@@ -490,5 +502,20 @@ bool pass_specialise(struct ir_function *function, struct pass_context *context)
     outline_choose_cluster(&o);
     report(&o);
     build_roles(&o);
+    return true;
+}
+
+static void drop_turn(struct ir_operation *op, void *data)
+{
+    (void)data;
+    if (op->opcode == OP_TURN_START || op->opcode == OP_TURN_TAKE || op->opcode == OP_TURN_PASS)
+        ir_remove(op);
+}
+
+bool pass_specialise(struct ir_function *function, struct pass_context *context)
+{
+    function->level = IR_LEVEL_MACHINE; /* which is a change whatever else happens */
+    if (!split(function, context)) /* copies are waited for by all threads together, also by those that have no turn */
+        ir_walk(function->body, drop_turn, NULL);
     return true;
 }

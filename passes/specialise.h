@@ -48,6 +48,10 @@ struct outline {
     int cluster, cluster_dimension;      /* blocks that work together, neighbours along a grid dimension; 1: none */
 };
 
+/* specialise.c: why the copies of a function cannot be a producer's; NULL: they can, or there are none.  Whether its
+ * buffers fit is not asked. */
+const char *outline_obstacle(struct ir_function *function, struct pass_context *context);
+
 /* specialise_slice.c: what the producer must compute.  False: problem says why it cannot. */
 bool outline_slice(struct outline *o);
 /* How a scalar moves when grid index `dimension` grows: 1 up, -1 down, 0 not at all, 2 unknown. */

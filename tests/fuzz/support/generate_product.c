@@ -228,7 +228,7 @@ static void attention_body(struct product_program *p)
 static void loop(struct product_program *p)
 {
     if (p->attention)
-        factor(p, "x", "a", "row", p->m, "nought", p->inner, false);
+        factor(p, "x", "a", p->led ? "row_x" : "row", p->m, "nought", p->inner, false);
     if (p->in_place) /* what the output holds is added to */
         buffer_printf(p->out, "%%none_c = constant value(0.0) : f32\n"
                               "%%start = load %%%s[%s%%row +: %d, %%column +: %d], %%none_c : f32[%d, %d]\n",
@@ -472,7 +472,7 @@ static void choose_rare(struct product_program *p)
     p->counted = random_chance(&random, 8);
     p->added = random_chance(&random, 10) && !p->in_place && !p->read_back;
     p->c_is_narrow &= !p->added;
-    p->led = random_chance(&random, 8) && !p->attention;
+    p->led = random_chance(&random, 8);
 }
 
 static void choose(struct product_program *p)
