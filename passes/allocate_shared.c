@@ -8,8 +8,9 @@
  *     %m = mbarrier arrivals(1) shared_offset(65536) : mbarrier<4>
  *     %t = reduce axis(0) kind(max) shared_offset(65664) shared_bytes(16) %v : f32
  *
- * Buffers start where swizzles do.  Time is counted in operations of the function's body, loops whole: a buffer lives
- * from the first that looks at it to the last, and on to the wait behind that for what is on its way.  Buffers that
+ * Buffers start where swizzles do.  Time is counted in operations of the function's body and of its branches, loops
+ * whole: a buffer lives from the first that looks at it to the last, and on to the wait behind that for what is on its
+ * way, in either branch.  Buffers that
  * do not live at one time may share bytes, and scratch lies behind those that live while its operation runs;
  * insert_barriers lets all threads meet between the two.  In a function with roles, which run at any time of each
  * other, nothing is shared, and each role has scratch of its own.
@@ -33,7 +34,7 @@ struct allocation {
     struct pass_context *context;
     VECTOR(struct placed) buffers;
     bool roles;
-    int now;                      /* operation of the body */
+    int now;                      /* operation of the body or of its branches, in the order of the text */
     int64_t base;                 /* behind what lives always */
     int64_t live_start, live_end; /* of the operation with scratch before, when small */
     int64_t most;
@@ -109,13 +110,42 @@ static void look(struct ir_operation *op, void *data)
     }
 }
 
+static void look_along(struct allocation *a, const struct ir_block *block);
+
+/* What is on its way behind a branch is what is so behind either side of it. */
+static void look_at_sides(struct allocation *a, const struct ir_operation *branch)
+{
+    int count = a->buffers.count; /* no buffers are made in branches */
+    int *before = ARENA_ARRAY(a->context->arena, int, count), *behind = ARENA_ARRAY(a->context->arena, int, count);
+    for (int b = 0; b < count; b++)
+        before[b] = a->buffers.data[b].flights;
+    for (int r = 0; r < branch->region_count; r++) {
+        for (int b = 0; b < count; b++)
+            a->buffers.data[b].flights = before[b];
+        a->now++;
+        look_along(a, branch->regions[r]);
+        for (int b = 0; b < count; b++)
+            behind[b] |= a->buffers.data[b].flights;
+    }
+    for (int b = 0; b < count; b++)
+        a->buffers.data[b].flights = behind[b];
+}
+
+static void look_along(struct allocation *a, const struct ir_block *block)
+{
+    for (struct ir_operation *op = block->first; op; op = op->next, a->now++) {
+        look(op, a);
+        if (op->opcode == OP_IF)
+            look_at_sides(a, op);
+        else
+            for (int r = 0; r < op->region_count; r++)
+                ir_walk(op->regions[r], look, a);
+    }
+}
+
 static void find_lives(struct allocation *a, const struct ir_block *body)
 {
-    for (struct ir_operation *op = body->first; op; op = op->next, a->now++) {
-        look(op, a);
-        for (int r = 0; r < op->region_count; r++)
-            ir_walk(op->regions[r], look, a);
-    }
+    look_along(a, body);
     for (int b = 0; b < a->buffers.count; b++) {
         struct placed *buffer = &a->buffers.data[b];
         if (a->roles || buffer->to < 0)
@@ -198,18 +228,22 @@ static void place_scratch(struct ir_operation *op, void *context)
     place(a, op, offset, bytes);
 }
 
-/* Each role behind the one before, all behind what the block does alone. */
-static void place_all_scratch(struct allocation *a, const struct ir_block *body)
+/* In the same time as look_along.  Each role behind the one before, all behind what the block does alone. */
+static void place_all_scratch(struct allocation *a, const struct ir_block *block)
 {
-    a->now = 0;
-    for (struct ir_operation *op = body->first; op; op = op->next, a->now++) {
+    for (struct ir_operation *op = block->first; op; op = op->next, a->now++) {
         place_scratch(op, a);
         for (int r = 0; r < op->region_count; r++) {
             if (op->opcode == OP_ROLES) {
                 a->base = align(a->most, ALIGNMENT);
                 a->live_start = a->live_end = 0;
             }
-            ir_walk(op->regions[r], place_scratch, a);
+            if (op->opcode == OP_IF) {
+                a->now++;
+                place_all_scratch(a, op->regions[r]);
+            } else {
+                ir_walk(op->regions[r], place_scratch, a);
+            }
         }
     }
 }
@@ -221,6 +255,7 @@ bool pass_allocate_shared(struct ir_function *function, struct pass_context *con
     for (int i = 0; i < a.buffers.count; i++)
         place_buffer(&a, i);
     place_mbarriers(&a, function->body);
+    a.now = 0;
     place_all_scratch(&a, function->body);
     a.changed |= function->shared_bytes != a.most;
     function->shared_bytes = a.most;
