@@ -9,6 +9,9 @@
  *     %d = dot_async instruction(wgmma) %A, %B, %acc
  *     %c = dot_wait pending(0) %d
  *
+ * On targets with TMA a copy is one that TMA can do, which a producer brings; only where it can do none of the kernel's,
+ * as none of parts of views whose ends are read from memory, all threads copy by cp.async.
+ *
  * A transposed factor is a buffer_permute of the buffer that the untransposed tile was copied to.  A factor that is
  * computed, or that no copy can bring, is stored from registers; a first one that is computed stays there, in the
  * instruction's own layout.  Loads with other uses are read back from the buffer.
@@ -25,6 +28,7 @@
 #include "passes/memory_access.h"
 #include "passes/layout_rules.h"
 #include "passes/pass.h"
+#include "passes/pipeline_copies.h"
 #include "passes/product_layout.h"
 #include "passes/rewrite.h"
 #include "passes/stage_copy.h"
@@ -32,7 +36,8 @@
 enum {
     SHARED_SLACK = 8192, /* for scratch of other operations */
     MOST_REGISTERS = 255, /* of a thread */
-    NARROW_ROW = 16       /* bytes */
+    NARROW_ROW = 16,      /* bytes */
+    WIDEST_COPY = 16      /* bytes, of cp.async */
 };
 
 struct ring {
@@ -51,6 +56,7 @@ struct staging {
     VECTOR(struct copied) copies;
     VECTOR(struct stored) stored; /* outside of loops, for more than one product perhaps */
     bool changed;
+    bool by_threads; /* TMA can bring no factor of this kernel, so that no producer is lost where cp.async does */
 };
 
 /* Where a factor comes from: itself or its transpose. */
@@ -119,7 +125,8 @@ static bool plan_copy(const struct staging *s, const struct ir_operation *dot, s
         return false;
     if (stage_copy_possible(s->context->target, load, &contiguous, &reason)) {
         plan->buffer = buffer_type(s, load->results[0]->type, contiguous);
-        if (plan->buffer && stage_copy_fits(s->context->target, dot, load, plan->buffer, &reason)) {
+        if (plan->buffer && (stage_copy_fits(s->context->target, dot, load, plan->buffer, &reason) ||
+                             (s->by_threads && pipeline_copy_bytes(load) == WIDEST_COPY))) {
             plan->how = COPY;
             return true;
         }
@@ -508,12 +515,31 @@ static void stage(struct staging *s, struct ir_operation *dot)
     s->changed = true;
 }
 
+/* Whether some factor can come by TMA: then a producer brings all that do, and others go through registers. */
+static bool has_bulk_copy(const struct staging *s)
+{
+    for (int i = 0; i < 2 * s->dots.count; i++) {
+        const struct ir_operation *dot = s->dots.data[i / 2];
+        const struct ir_operation *load = source_of(dot->operands[i % 2]).origin->definition;
+        const struct ir_type *buffer;
+        const char *reason;
+        int contiguous;
+        if (ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA && load && load->opcode == OP_LOAD &&
+            stage_copy_possible(s->context->target, load, &contiguous, &reason) &&
+            (buffer = buffer_type(s, load->results[0]->type, contiguous)) &&
+            stage_copy_fits(s->context->target, dot, load, buffer, &reason))
+            return true;
+    }
+    return false;
+}
+
 bool pass_stage_operands(struct ir_function *function, struct pass_context *context)
 {
     struct staging s = { .context = context, .function = function };
     s.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
                                          context->arena, function->warps };
     ir_walk(function->body, collect, &s);
+    s.by_threads = stage_has_roles(context->target) && !has_bulk_copy(&s);
     for (int i = 0; i < s.dots.count; i++)
         stage(&s, s.dots.data[i]);
     return s.changed;

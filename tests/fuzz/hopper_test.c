@@ -32,6 +32,7 @@ static const struct example examples[] = {
     {"tests/fuzz/hopper.tile", "summed", "M=200 N=64 K=264", 0, 17},
     {"tests/fuzz/hopper.tile", "uneven", "M=136 N=104 K=264", 0, 0},
     {"tests/fuzz/hopper.tile", "packed4", "M=72 N=144 K=136 L=272", 0, 0},
+    {"tests/fuzz/hopper.tile", "parts", "N=330 H=2 Z=2 scale=1", 0.02, 0},
     {"tests/fuzz/hopper.tile", "told", "L=200 B=2 S=300 N=8", 0.02, 0},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples, SCHEDULES = 5, MOST_STEPS = 4000000 };
