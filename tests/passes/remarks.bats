@@ -46,10 +46,14 @@ slice='a[m*64 +: 64, k +: 64]'
     product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[0 .. M - 1, ..];'
     lacks sm_80 stage_operands "$what"
     gives sm_90a stage_operands "$what its view is not a parameter of the kernel"
+    sed -i 's/b\[k +: 64, n/rest[k +: 64, n/; s/let sub/let rest = b[.., 0 .. N - 1]; &/' k.tile
+    lacks sm_90a stage_operands "$what" # TMA would bring neither: all threads copy
+    gives sm_90a specialise 'no producer of its own: the view is no argument of the kernel'
     product 'w[m*64 +: 64, k +: 64]' ', w: inout f16[M, K]' "c[m*64 +: 64, n*64 +: 64] = acc; w[m*64 +: 64, 0 +: 64] = f16(acc);"
     gives sm_90a stage_operands "$what the kernel may write what it reads"
     product "$slice" ', lock: inout i32[1]' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'while (atomic_load(lock[0], order = acquire) == 0) {}'
-    gives sm_90a stage_operands "$what the kernel waits for others that may write what it reads"
+    lacks sm_90a stage_operands "$what"
+    gives sm_90a specialise 'no producer of its own: the kernel waits for others that may write what it reads'
     product 'o[m*64 +: 64, k +: 64]' ', o: in? f16[M, K]'
     gives sm_90a stage_operands "$what the view may be absent"
     product 'o[0, 0, 0, 0, m*64 +: 64, k +: 64]' ', o: in f16[1, 1, 1, 1, M, K]'
