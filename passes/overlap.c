@@ -451,8 +451,8 @@ static void visit(struct ir_operation *op, void *data)
     if (!find_products(&r) || !is_chain(&r))
         return;
     if (v->obstacle) {
-        pass_remark(v->context, op->at, "products of two iterations are not overlapped: no producer can bring what they "
-                    "read, %s", v->obstacle);
+        pass_remark(v->context, op->at, "products of two iterations are not overlapped: no producer can bring what "
+                    "they read, %s", v->obstacle);
         return;
     }
     if (!split_stages(&r)) {

@@ -9,8 +9,8 @@
  *     %d = dot_async instruction(wgmma) %A, %B, %acc
  *     %c = dot_wait pending(0) %d
  *
- * On targets with TMA a copy is one that TMA can do, which a producer brings; only where it can do none of the kernel's,
- * as none of parts of views whose ends are read from memory, all threads copy by cp.async.
+ * On targets with TMA a copy is one that TMA can do, which a producer brings; only where it can do none of the
+ * kernel's, as none of parts of views whose ends are read from memory, all threads copy by cp.async.
  *
  * A transposed factor is a buffer_permute of the buffer that the untransposed tile was copied to.  A factor that is
  * computed, or that no copy can bring, is stored from registers; a first one that is computed stays there, in the

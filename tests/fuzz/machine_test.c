@@ -67,7 +67,8 @@ static void check(uint64_t seed, const char *target, struct counts *counts)
 
 /* What a few programs have, and what goes with it. */
 static const char *const rare[][2] = { { "for multiply(1)", "persistent" }, { "stride_multiple(4", "dot" },
-                                       { "atomic action(add)", "cluster(2)" }, { "%tile_t", "dot" } };
+                                       { "atomic action(add)", "cluster(2)" }, { "%tile_t", "dot" },
+                                       { "extent_multiple", "dot" } };
 enum { RARE_COUNT = sizeof rare / sizeof rare[0], OF_EACH = 5 };
 
 static void check_rare(uint64_t first, struct counts *counts)

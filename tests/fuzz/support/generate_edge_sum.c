@@ -338,7 +338,8 @@ void fuzz_edge_product(struct buffer *out, struct random *random, uint64_t seed)
     put_factor(&body, random, "a", p->a, batch, m, k, which & 1 ? k * random_between(random, 3, 5) : 0);
     put_factor(&body, random, "b", p->b, batch, k, n, which & 2 ? n * random_between(random, 5, 9) : 0);
     if (from_zero)
-        buffer_printf(&body, "%%c0 = constant value(%s) : %s%s\n", real ? "0.0" : "0", name_of(p->sum), shape);
+        buffer_printf(&body, "%%c0 = constant value(%d%s) : %s%s\n", seed / PRODUCTS % 3 == 1 ? -3 : 0,
+                      real ? ".0" : "", name_of(p->sum), shape);
     else
         buffer_printf(&body, "%%none_c = constant value(bits(0x0)) : %s\n%%c0 = load %%cm[%s], %%none_c : %s%s\n",
                       name_of(p->sum), place, name_of(p->sum), shape);

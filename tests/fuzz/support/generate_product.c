@@ -7,9 +7,9 @@
  * of whose extents is a power of two, of which most are transposed.  Extents divide nothing, rows have gaps.  Behind
  * the loop comes an epilogue of a random length.  One in seven has both in another loop, which carries the row, or in a
  * branch; others have views of three dimensions, or slices that begin in front of their views.  A few have rows of no
- * multiple of 16 bytes, add to their output by atomics, count by a loop that multiplies, or read the rows of the first
- * factor where a tile says, which no producer can know.  Every number is a small integer and is clamped before it is
- * narrowed, so that all orders of sums give the same bits. */
+ * multiple of 16 bytes, have whole tiles, add to their output by atomics, count by a loop that multiplies, or read the
+ * rows of the first factor where a tile says, which no producer can know.  Every number is a small integer and is
+ * clamped before it is narrowed, so that all orders of sums give the same bits. */
 #include "generate_product.h"
 
 #include <string.h>
@@ -34,12 +34,19 @@ struct product_program {
     bool wide, branched, has_second, a_turned;
     bool thin, counted, added; /* rows of 8 bytes; a loop that multiplies in the epilogue; c is added to by atomics */
     bool led;                  /* a tile says which rows of a are read */
+    bool whole;                /* extents are multiples of the tile's, and known to be of powers of two */
     const char *again;        /* what c is read by: its own name, or that of a view of the same memory */
     int views, c_number;
     int64_t c_pitch;
     int inner;                /* attention: depth of the first product */
     int next;                 /* number for names */
 };
+
+/* The power of two, 256 at most, that divides an extent; 0: nothing is known. */
+static int known_multiple(const struct product_program *p, int64_t extent)
+{
+    return p->whole && extent > 0 ? (int)int64_min(256, extent & -extent) : 0;
+}
 
 static void add_view(struct product_program *p, const char *name, const char *element, int64_t rows, int64_t columns,
                      bool by_columns,
@@ -58,16 +65,21 @@ static void add_view(struct product_program *p, const char *name, const char *el
                   (long long)int64_max(1, pitch * other * (stacked ? 2 : 1)), p->next++,
                   strcmp(direction, "inout") == 0 ? " output" : "");
     bool is_c = !strcmp(name, "c"), shared = is_c && strcmp(p->again, "c") != 0;
+    char multiples[64] = "";
+    if (p->whole)
+        snprintf(multiples, sizeof multiples, ", extent_multiple(%s%d, %d)", stacked ? "0, " : "",
+                 known_multiple(p, rows), known_multiple(p, columns));
     p->views++;
     if (is_c) {
         p->c_number = p->views;
         p->c_pitch = pitch;
     }
     buffer_printf(parameters, "%s%%%s: view<%s, [%s?, ?], [%s%s], %s> {align(16), stride_multiple(%s%s), "
-                  "limit(2147483648)%s}", parameters->size ? ", " : "", name, element, stacked ? "?, " : "",
+                  "limit(2147483648)%s%s}", parameters->size ? ", " : "", name, element, stacked ? "?, " : "",
                   stacked ? "?, " : "", by_columns ? "1, ?" : "?, 1", direction,
                   !stacked ? "" : p->thin ? "4, " : "8, ",
-                  by_columns ? p->thin ? "0, 4" : "0, 8" : p->thin ? "4, 0" : "8, 0", shared ? "" : ", restrict");
+                  by_columns ? p->thin ? "0, 4" : "0, 8" : p->thin ? "4, 0" : "8, 0", multiples,
+                  shared ? "" : ", restrict");
 }
 
 /* The memory of c once more, to be read. */
@@ -404,7 +416,8 @@ static void close_around(struct product_program *p)
 
 static void find_rows(struct product_program *p)
 {
-    buffer_printf(p->out, "%%none_t = constant value(0) : i32\n%%tile_t = load %%t[%%nought, %%gm +: 4], %%none_t : i32[4]\n"
+    buffer_printf(p->out, "%%none_t = constant value(0) : i32\n"
+                          "%%tile_t = load %%t[%%nought, %%gm +: 4], %%none_t : i32[4]\n"
                           "%%largest_t = reduce axis(0) kind(max) %%tile_t : i32\n"
                           "%%end_t = constant value(%d) : i32\n%%below_t = min %%largest_t, %%end_t : i32\n"
                           "%%above_t = max %%below_t, %%none_t : i32\n%%row_x = cast %%above_t : index\n", p->m);
@@ -473,6 +486,12 @@ static void choose_rare(struct product_program *p)
     p->added = random_chance(&random, 10) && !p->in_place && !p->read_back;
     p->c_is_narrow &= !p->added;
     p->led = random_chance(&random, 8);
+    p->whole = random_chance(&random, 12);
+    if (p->whole) {
+        p->rows = ceiling_divide(p->rows, p->m * p->turns) * p->m * p->turns;
+        p->columns = ceiling_divide(p->columns, p->n) * p->n;
+        p->depth = ceiling_divide(p->depth, p->k) * p->k;
+    }
 }
 
 static void choose(struct product_program *p)

@@ -18,6 +18,8 @@ struct row_program {
     int warps;
     int64_t length;
     bool fixed;               /* lengths are known when it is compiled */
+    int beyond;               /* how many elements more the outputs have */
+    bool classes;             /* lengths are known to be equal */
     bool masked;
     bool single;              /* views are the row itself; there is one instance */
     int next;                 /* number for names */
@@ -32,21 +34,25 @@ static bool chance(struct row_program *p, int percent) { return random_chance(&p
 static void add_view(struct row_program *p, const char *name, const char *element, bool is_output,
                      struct buffer *parameters)
 {
-    int64_t pitch = (p->length + 7) / 8 * 8 + 8 * random_below(&p->random, 2), rows = 2 * int64_max(1, p->height);
-    char extent[32] = "?";
+    int64_t pitch = (p->length + p->beyond + 7) / 8 * 8 + 8 * random_below(&p->random, 2);
+    int64_t rows = 2 * int64_max(1, p->height);
+    int64_t length = p->length + (is_output ? p->beyond : 0);
+    char extent[32] = "?", facts[80];
     if (p->fixed)
-        snprintf(extent, sizeof extent, "%lld", (long long)p->length);
-    const char *facts = "limit(2147483648), restrict", *direction = is_output ? "inout" : "in";
+        snprintf(extent, sizeof extent, "%lld", (long long)length);
+    snprintf(facts, sizeof facts, "limit(2147483648)%s, restrict",
+             !p->classes ? "" : p->single ? ", extent_class(1)" : ", extent_class(0, 1)");
+    const char *direction = is_output ? "inout" : "in";
     if (p->single) {
         buffer_printf(p->out, "// view extent %lld stride 1 elements %lld block %lld content 0 fill %d%s\n",
-                      (long long)p->length, (long long)pitch, (long long)p->length, p->next++,
+                      (long long)length, (long long)pitch, (long long)length, p->next++,
                       is_output ? " output" : "");
         buffer_printf(parameters, "%s%%%s: view<%s, [%s], [1], %s> {align(16), %s}", parameters->size ? ", " : "", name,
                       element, extent, direction, facts);
         return;
     }
     buffer_printf(p->out, "// view extent %lld %lld stride %lld 1 elements %lld block %d content 0 fill %d%s\n",
-                  (long long)rows, (long long)p->length, (long long)pitch, (long long)(pitch * rows),
+                  (long long)rows, (long long)length, (long long)pitch, (long long)(pitch * rows),
                   p->height ? p->height : 1, p->next++, is_output ? " output" : "");
     buffer_printf(parameters, "%s%%%s: view<%s, [?, %s], [?, 1], %s> {align(16), stride_multiple(8, 0), %s}",
                   parameters->size ? ", " : "", name, element, extent, direction, facts);
@@ -221,7 +227,10 @@ static void choose(struct row_program *p)
     if (p->height)
         p->width /= p->height;
     p->length = chance(p, 40) ? p->width : random_between(&p->random, chance(p, 20) ? 1 : p->width / 2, p->width + 9);
+    struct random random = { p->random.state ^ UINT64_C(0x6c656e677468) };
     p->fixed = chance(p, 40);
+    p->beyond = random_chance(&random, 25) ? random_between(&random, 1, 40) : 0;
+    p->classes = !p->fixed && !p->beyond && random_chance(&random, 50);
     p->single = !p->height && chance(p, 40);
     p->masked = chance(p, p->single ? 60 : 40);
     snprintf(p->tile, sizeof p->tile, p->height ? "[%d, %d]" : "[%d]", p->height ? p->height : p->width, p->width);
