@@ -16,6 +16,8 @@ struct maker {
     struct value values[MOST_VALUES];
     int count, next, depth, indent;
     bool results; /* of a kernel that stores what it computes */
+    struct value ends[4]; /* what the last of the `while`s left, stored as well: a wrong count is seen there alone */
+    int end_count;
 };
 static const enum ir_element elements[] = {IR_I8, IR_U8, IR_I16, IR_I32, IR_U32, IR_I64, IR_U64, IR_INDEX};
 static const struct shape shapes[] = {{1, {8, 0}}, {1, {6, 0}}, {2, {4, 8}}, {2, {1, 8}}, {2, {4, 1}}, {2, {2, 6}}};
@@ -447,6 +449,9 @@ static void open_loop(struct maker *m)
         first_number = random_between(&m->random, is_unsigned ? 9 : 0, 20);
     else if (!first_number && ir_is_signed(element) && random_chance(&m->random, compared == element ? 30 : 70))
         first_number = random_between(&m->random, -5, 0);
+    bool turns = ir_is_signed(element) && random_chance(&m->random, 12); /* step - at: far beyond the end at once */
+    if (turns)
+        first_number = is_down ? random_between(&m->random, 8, 24) : random_between(&m->random, -40, -10);
     struct value start = constant(m, element, scalar, first_number);
     int low = !is_down ? 0 : is_unsigned ? 4 : -9, high = !is_down ? 20 : is_unsigned ? 9 : 0;
     struct value end = random_chance(&m->random, 50)
@@ -454,10 +459,14 @@ static void open_loop(struct maker *m)
                            : bounded(m, compared, low, high);
     int by = random_chance(&m->random, 70) ? 1 : random_between(&m->random, 2, 4);
     bool jumps = (by > 1 || *word == 'm') && random_chance(&m->random, 80); /* over a number that ends it */
-    int kind = random_below(&m->random, jumps ? 2 : 3);
+    int kind = random_below(&m->random, jumps || turns ? 2 : 3);
     if (*word == 's' && !ir_is_signed(element))
         word = "add";
     int64_t number_of_step = *word == 'm' ? by + 1 : is_down == (*word == 's') ? by : -by;
+    if (turns) {
+        word = "sub";
+        number_of_step = first_number + random_below(&m->random, 4) + (!is_down ? 21 : is_unsigned ? 0 : -13);
+    }
     struct value step = constant(m, element, scalar, number_of_step), first = of_type(m, like.element, like.shape);
     char type[32], carried[32];
     struct value at = {m->next++, element, scalar}, round = {m->next++, like.element, like.shape};
@@ -479,15 +488,19 @@ static void open_loop(struct maker *m)
     know(m, at.number, element, scalar);
     know(m, round.number, like.element, like.shape);
     block(m);
-    line(m, "    %%v%d = %s %%v%d, %%v%d : %s", m->next, word, at.number, step.number, type);
+    line(m, "    %%v%d = %s %%v%d, %%v%d : %s", m->next, word, turns ? step.number : at.number,
+         turns ? at.number : step.number, type);
     int next = m->next++;
     m->indent++;
     line(m, "yield %%v%d, %%v%d", next, carried_on(m, &round).number);
     m->indent--;
     m->count = kept;
     line(m, "} : %s, %s", type, carried);
-    know(m, results[0], element, scalar);
-    know(m, results[1], like.element, like.shape);
+    for (int i = 0; i < 2; i++) {
+        struct value left = know(m, results[i], i ? like.element : element, i ? like.shape : scalar);
+        if (m->depth == 0)
+            m->ends[m->end_count++ % 4] = left;
+    }
 }
 
 /* ---- reads of the views, near their ends ---- */
@@ -759,6 +772,8 @@ static void store_results(struct maker *m)
     for (int i = 0; i < FACTS_RESULTS; i++) {
         struct value value = m->values[known - 1 - (i < 6 ? i : random_below(&m->random, known))];
         struct value row = constant(m, IR_INDEX, scalar, i);
+        if (i >= 6 && i - 6 < m->end_count && i < 10)
+            value = m->ends[i - 6];
         snprintf(text, sizeof text, "add %%v%d, %%v%d", program.number, row.number);
         row = make(m, IR_INDEX, scalar, text);
         snprintf(text, sizeof text, "cast %%v%d", value.number);
