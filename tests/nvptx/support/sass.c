@@ -160,7 +160,8 @@ static bool is_product(const char *operation) {
 static int width(const char *operation) {
     if (strstr(operation, ".128") || is_product(operation) || strstr(operation, ".M88.4")) return 4;
     return strstr(operation, ".64") || strstr(operation, "WIDE") || strstr(operation, ".M88.2") ||
-           starts(operation, "D") || starts(operation, "ULDC") || starts(operation, "LDC.64") ? 2 : 1;
+           starts(operation, "D") || starts(operation, "ULDC") || starts(operation, "LDC.64") ||
+           (starts(operation, "CS2R") && !strstr(operation, ".32")) ? 2 : 1; /* CS2R clears a pair, too */
 }
 
 /* One bit of a register, most likely of predicates that ptxas keeps there, each with its own story. */
