@@ -10,10 +10,9 @@
  *
  * Buffers start where swizzles do.  Time is counted in operations of the function's body and of its branches, loops
  * whole: a buffer lives from the first that looks at it to the last, and on to the wait behind that for what is on its
- * way, in either branch.  Buffers that
- * do not live at one time may share bytes, and scratch lies behind those that live while its operation runs;
- * insert_barriers lets all threads meet between the two.  In a function with roles, which run at any time of each
- * other, nothing is shared, and each role has scratch of its own.
+ * way, in either branch.  Buffers that do not live at one time may share bytes, and scratch lies behind those that live
+ * while its operation runs; insert_barriers lets all threads meet between the two.  In a function with roles, which run
+ * at any time of each other, nothing is shared, and each role has scratch of its own.
  *
  * Scratch lives only while its operation runs, so any two might share a place; but sharing a place with the operation
  * before costs a barrier between them.  So small scratch lives on until the next such operation is through (which
