@@ -27,7 +27,12 @@ enum { SMALL = 4096, ALIGNMENT = 128, BUFFER_ALIGNMENT = 1024, MBARRIER_BYTES = 
 
 /* What may still be on its way to or from a buffer. */
 enum flight { COPIES = 1, PRODUCTS = 2 };
-struct placed { struct ir_operation *op; int from, to; int flights; int64_t offset, bytes; };
+struct placed {
+    struct ir_operation *op;
+    int from, to;
+    int flights;
+    int64_t offset, bytes;
+};
 
 struct allocation {
     struct pass_context *context;
@@ -68,7 +73,11 @@ static const struct ir_operation *root_of(const struct ir_value *value)
 static int flights_of(const struct ir_operation *op)
 {
     switch (op->opcode) {
-    case OP_COPY_ASYNC: case OP_STORE_ASYNC: case OP_CP_ASYNC: case OP_TMA_LOAD: case OP_TMA_STORE: return COPIES;
+    case OP_COPY_ASYNC:
+    case OP_STORE_ASYNC:
+    case OP_CP_ASYNC:
+    case OP_TMA_LOAD:
+    case OP_TMA_STORE: return COPIES;
     case OP_DOT_ASYNC: return PRODUCTS;
     default: return 0;
     }
@@ -79,8 +88,9 @@ static int ended_by(const struct ir_operation *op)
 {
     if (ir_number(op, IR_ATTRIBUTE_PENDING, 0) > 0)
         return 0;
-    return op->opcode == OP_DOT_WAIT ? PRODUCTS
-           : op->opcode == OP_WAIT || op->opcode == OP_CP_WAIT || op->opcode == OP_TMA_WAIT ? COPIES : 0;
+    return op->opcode == OP_DOT_WAIT                                                        ? PRODUCTS
+           : op->opcode == OP_WAIT || op->opcode == OP_CP_WAIT || op->opcode == OP_TMA_WAIT ? COPIES
+                                                                                            : 0;
 }
 
 static void look(struct ir_operation *op, void *data)

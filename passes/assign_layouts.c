@@ -69,7 +69,7 @@ static void convert_result(const struct assignment *a, struct ir_operation *op, 
     set_layout(a, result, natural);
     if (!wanted || wanted == natural)
         return;
-    struct ir_builder builder = { .module = a->adapter.module, .block = op->block, .before = op->next, .at = op->at };
+    struct ir_builder builder = {.module = a->adapter.module, .block = op->block, .before = op->next, .at = op->at};
     const struct ir_type *type = ir_type_with_layout(a->adapter.module->context, result->type, wanted);
     struct ir_value *converted = ir_build_value(&builder, OP_CONVERT_LAYOUT, type, 1, &result);
     converted->name = result->name;
@@ -175,10 +175,10 @@ bool pass_assign_layouts(struct ir_function *function, struct pass_context *cont
 {
     int asked = function->warps;
     function->warps = layout_choose_warps(function, context->target && stage_has_roles(context->target));
-    struct assignment a = { .context = context };
+    struct assignment a = {.context = context};
     a.choice = layout_choose(function, function->warps, context->arena);
-    a.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
-                                         context->arena, function->warps };
+    a.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
+                                        function->warps};
     function->level = IR_LEVEL_SCHEDULE;
     assign_block(&a, function->body);
     for (int i = a.cheap.count - 1; i >= 0; i--)

@@ -23,9 +23,9 @@
 struct bounds {
     struct pass_context *context;
     const struct ranges *ranges;
-    int *class;      /* of dimension d of argument a at a * IR_MAX_RANK + d: extents of one class are equal; 0: alone */
+    int *class; /* of dimension d of argument a at a * IR_MAX_RANK + d: extents of one class are equal; 0: alone */
     int grid_class[IR_MAX_RANK];
-    int64_t *multiple; /* by class */
+    int64_t *multiple;                           /* by class */
     VECTOR(const struct ir_operation *) assumed; /* at the top of the function */
     bool changed;
 };
@@ -33,7 +33,12 @@ struct bounds {
 /* ---- extents ---- */
 
 /* One dimension of an argument: where a view's extent comes from.  `argument` NULL: not an argument's. */
-struct extent { const struct ir_value *argument; int dimension; int64_t number, multiple; int class; };
+struct extent {
+    const struct ir_value *argument;
+    int dimension;
+    int64_t number, multiple;
+    int class;
+};
 
 /* The view's extent along d as that of an argument, through permutations. */
 static struct extent extent_of(const struct bounds *bounds, const struct ir_value *view, int d)
@@ -177,10 +182,10 @@ static int64_t gap_around(const struct bounds *bounds, const struct ir_operation
     const struct ir_block *block = at->block;
     for (; block->parent; block = block->parent->block)
         if (block->parent->opcode == OP_IF)
-            gap = int64_max(gap, gap_of_condition(bounds, block->parent->operands[0],
-                                                  block == block->parent->regions[0] ||
-                                                      PLANTED(bounds_condition_in_else),
-                                                  index, extent));
+            gap = int64_max(gap,
+                            gap_of_condition(bounds, block->parent->operands[0],
+                                             block == block->parent->regions[0] || PLANTED(bounds_condition_in_else),
+                                             index, extent));
     for (int i = 0; i < bounds->assumed.count; i++)
         gap = int64_max(gap, gap_of_condition(bounds, bounds->assumed.data[i]->operands[0], true, index, extent));
     return gap;

@@ -24,7 +24,11 @@
 #include "targets/target.h"
 
 enum {
-    STEPS = 60000, MOST_REGISTERS = 64 * 1024, REGISTER_STEP = 8, LEAST_REGISTERS = 24, OTHER_REGISTERS = 32,
+    STEPS = 60000,
+    MOST_REGISTERS = 64 * 1024,
+    REGISTER_STEP = 8,
+    LEAST_REGISTERS = 24,
+    OTHER_REGISTERS = 32,
     SWIZZLE_ALIGNMENT = 1024
 };
 
@@ -53,8 +57,15 @@ void check_report(struct check *check, const struct ir_operation *op, const stru
 
 /* ---- without running ---- */
 
-struct object { const struct ir_operation *op; int64_t from, to; };
-struct survey { struct check *check; bool shared; VECTOR(struct object) objects; };
+struct object {
+    const struct ir_operation *op;
+    int64_t from, to;
+};
+struct survey {
+    struct check *check;
+    bool shared;
+    VECTOR(struct object) objects;
+};
 
 /* mbarriers are there from the first operation to the last: nothing else may have their bytes at any time. */
 static void check_alone(struct survey *survey, const struct object *object)
@@ -171,8 +182,13 @@ static const struct check_scenario scenarios[] = {
 
 static void run_scenario(struct check *check, const struct check_scenario *scenario)
 {
-    struct check fresh = {.function = check->function, .context = check->context, .arena = arena_create(),
-                          .scenario = *scenario, .steps = STEPS, .jump = check->jump, .bounds = check->bounds,
+    struct check fresh = {.function = check->function,
+                          .context = check->context,
+                          .arena = arena_create(),
+                          .scenario = *scenario,
+                          .steps = STEPS,
+                          .jump = check->jump,
+                          .bounds = check->bounds,
                           .bound_by_loads = check->bound_by_loads};
     check_run(&fresh);
     check->found = fresh.found;

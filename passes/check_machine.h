@@ -13,48 +13,63 @@
 enum { CHECK_BARRIERS = 16, CHECK_AROUND = 3 };
 /* Accesses of one agent are numbered by kind; knowing number n is knowing all before. */
 enum check_kind {
-    CHECK_GENERIC,        /* ordinary loads and stores, mma */
-    CHECK_FENCED,         /* of these, the stores that asynchronous readers see */
-    CHECK_PRODUCT,        /* wgmma */
-    CHECK_COPY,           /* groups of cp.async */
+    CHECK_GENERIC, /* ordinary loads and stores, mma */
+    CHECK_FENCED,  /* of these, the stores that asynchronous readers see */
+    CHECK_PRODUCT, /* wgmma */
+    CHECK_COPY,    /* groups of cp.async */
     CHECK_FENCED_COPY,
-    CHECK_STORE,          /* groups of TMA stores */
+    CHECK_STORE, /* groups of TMA stores */
     CHECK_KINDS,
-    CHECK_BULK            /* TMA loads come in any order, and are over when a phase of the mbarrier they count in is */
+    CHECK_BULK /* TMA loads come in any order, and are over when a phase of the mbarrier they count in is */
 };
 /* What is known to be over: check->clock_size numbers, CHECK_KINDS for each agent and the phases of each mbarrier. */
 typedef int *check_clock;
 
 /* Bytes of shared memory, and which part of which tile they are. */
 struct check_place {
-    const struct ir_operation *object;   /* buffer, or an operation with scratch */
-    int64_t slot, from, to;              /* bytes [from, to) */
+    const struct ir_operation *object; /* buffer, or an operation with scratch */
+    int64_t slot, from, to;            /* bytes [from, to) */
     int rank, start[LAYOUT_RANK], extent[LAYOUT_RANK];
 };
 struct check_access {
     struct check_place place;
     const struct ir_operation *op;
-    int agent, stamp, mbarrier;          /* CHECK_BULK: stamp counts the phases of that mbarrier */
+    int agent, stamp, mbarrier; /* CHECK_BULK: stamp counts the phases of that mbarrier */
     enum check_kind kind;
     bool write;
 };
 
 /* One mbarrier of an array. */
 struct check_mbarrier {
-    int number;                          /* of all mbarriers */
-    int arrived, phases;                 /* of the current phase; phases that ended */
-    int64_t bytes;                       /* announced and not yet come */
-    check_clock coming, done, before;    /* what arrivals bring; what the last phase tells that ended, the one before */
-    check_clock far_coming, far_done;    /* the same of arrivals in all blocks of the cluster: of every block */
-    const struct ir_operation *expect;   /* the last */
+    int number;                        /* of all mbarriers */
+    int arrived, phases;               /* of the current phase; phases that ended */
+    int64_t bytes;                     /* announced and not yet come */
+    check_clock coming, done, before;  /* what arrivals bring; what the last phase tells that ended, the one before */
+    check_clock far_coming, far_done;  /* the same of arrivals in all blocks of the cluster: of every block */
+    const struct ir_operation *expect; /* the last */
 };
-struct check_array { const struct ir_operation *op; int slots; struct check_mbarrier *each; };
+struct check_array {
+    const struct ir_operation *op;
+    int slots;
+    struct check_mbarrier *each;
+};
 /* A barrier of some threads, met by several agents. */
-struct check_meeting { int64_t warps; int round; check_clock coming, done; };
+struct check_meeting {
+    int64_t warps;
+    int round;
+    check_clock coming, done;
+};
 /* The warpgroups of a role: each is an agent, and takes the same steps. */
-struct check_group { int first, count, warps; int turn; struct check_meeting meeting; };
+struct check_group {
+    int first, count, warps;
+    int turn;
+    struct check_meeting meeting;
+};
 
-struct check_value { int64_t number; int product; /* on its way; 0: none */ };
+struct check_value {
+    int64_t number;
+    int product; /* on its way; 0: none */
+};
 struct check_frame {
     const struct ir_block *block;
     const struct ir_operation *next, *owner; /* owner NULL: the agent's own block */
@@ -68,13 +83,13 @@ struct check_agent {
     enum check_state state;
     const struct ir_operation *blocked;
     const struct check_mbarrier *waits_for;
-    bool turns;                          /* were started */
-    const struct ir_operation *turn;     /* taken here; NULL: handed on */
-    int met_round[CHECK_BARRIERS + 1];   /* of the meeting it waits in, + 1; 0: none; the last: of its role */
-    struct check_value *values;          /* by id */
+    bool turns;                        /* were started */
+    const struct ir_operation *turn;   /* taken here; NULL: handed on */
+    int met_round[CHECK_BARRIERS + 1]; /* of the meeting it waits in, + 1; 0: none; the last: of its role */
+    struct check_value *values;        /* by id */
     VECTOR(struct check_frame) frames;
     check_clock known;
-    check_clock far;                     /* what it knows to be over in all blocks of the cluster */
+    check_clock far; /* what it knows to be over in all blocks of the cluster */
     int generic, fenced, product, products_done, copy_group, copies_done, copies_fenced, store_group, stores_done;
 };
 
@@ -85,7 +100,10 @@ struct check_scenario {
     int quarter, around[CHECK_AROUND];
 };
 /* Of loops that go to an extent: the largest step, 0 if there are none, and the fewest loops inside. */
-struct check_bound { int64_t step; int height; };
+struct check_bound {
+    int64_t step;
+    int height;
+};
 
 struct check {
     const struct ir_function *function;
@@ -93,21 +111,21 @@ struct check {
     struct arena *arena;
     struct check_scenario scenario;
     int64_t block_count, program_count, grid[IR_MAX_RANK];
-    VECTOR(struct check_access) accesses;  /* that later ones have to know of */
+    VECTOR(struct check_access) accesses; /* that later ones have to know of */
     VECTOR(struct check_array) mbarriers;
     struct check_meeting meetings[CHECK_BARRIERS];
-    VECTOR(struct check_agent *) agents;   /* 0: the function's body */
+    VECTOR(struct check_agent *) agents; /* 0: the function's body */
     int most_agents, clock_size;
     check_clock scratch;
-    const struct ir_operation **jump;      /* by id of an operation's first result: what matters next, if known */
-    struct check_bound *bounds;            /* IR_MAX_RANK extents for each argument */
+    const struct ir_operation **jump; /* by id of an operation's first result: what matters next, if known */
+    struct check_bound *bounds;       /* IR_MAX_RANK extents for each argument */
     struct check_bound bound_by_loads;
-    const struct layout *asked_layout;     /* whether each place of it belongs to one thread: one_owner */
+    const struct layout *asked_layout; /* whether each place of it belongs to one thread: one_owner */
     bool one_owner;
-    int steps;                             /* left */
-    bool ready, found;                     /* mbarriers are set up; something was reported */
-    bool cluster_ready;                    /* those of the cluster's other blocks, too */
-    const struct ir_operation *far;        /* the last that reached into another block since the blocks met */
+    int steps;                      /* left */
+    bool ready, found;              /* mbarriers are set up; something was reported */
+    bool cluster_ready;             /* those of the cluster's other blocks, too */
+    const struct ir_operation *far; /* the last that reached into another block since the blocks met */
 };
 
 /* Reports the first finding of a function, E1006.  `other`: what it collides with, or NULL. */
@@ -155,8 +173,7 @@ void check_turn(struct check *check, const struct check_agent *agent, const stru
 struct check_mbarrier *check_mbarrier_of(struct check *check, struct check_agent *agent, const struct ir_operation *op,
                                          int operand);
 void check_bytes_come(struct check *check, struct check_mbarrier *barrier, const struct ir_operation *op,
-                      const int *known,
-                      int64_t bytes);
+                      const int *known, int64_t bytes);
 /* The other blocks of a cluster are taken to do the same at the same time.  Returns how many there are. */
 int check_reach_out(struct check *check, const struct ir_operation *op, enum ir_attribute_key key);
 /* The reason why an agent waits, for the report of a deadlock. */

@@ -35,9 +35,12 @@ static void add_mbarrier(struct check *check, const struct ir_operation *op)
         number += check->mbarriers.data[i].slots;
     array.each = ARENA_ARRAY(check->arena, struct check_mbarrier, array.slots);
     for (int i = 0; i < array.slots; i++)
-        array.each[i] = (struct check_mbarrier){
-            .number = number + i, .coming = check_clock_new(check), .done = check_clock_new(check),
-            .before = check_clock_new(check), .far_coming = check_clock_new(check), .far_done = check_clock_new(check)};
+        array.each[i] = (struct check_mbarrier){.number = number + i,
+                                                .coming = check_clock_new(check),
+                                                .done = check_clock_new(check),
+                                                .before = check_clock_new(check),
+                                                .far_coming = check_clock_new(check),
+                                                .far_done = check_clock_new(check)};
     vector_push(check->arena, &check->mbarriers, array);
 }
 
@@ -91,8 +94,7 @@ static void arrive(struct check *check, struct check_agent *agent, const struct 
 }
 
 void check_bytes_come(struct check *check, struct check_mbarrier *barrier, const struct ir_operation *op,
-                      const int *known,
-                      int64_t bytes)
+                      const int *known, int64_t bytes)
 {
     check_clock_join(check, barrier->coming, known);
     barrier->bytes -= bytes;
@@ -193,8 +195,9 @@ static bool take_turns(struct check *check, struct check_agent *agent, const str
 {
     struct check_group *group = agent->group;
     if (op->opcode == OP_TURN_START ? agent->turns : !agent->turns)
-        check_report(check, op, NULL, op->opcode == OP_TURN_START ? "starts turns a second time"
-                                                                  : "is about turns that nothing started");
+        check_report(check, op, NULL,
+                     op->opcode == OP_TURN_START ? "starts turns a second time"
+                                                 : "is about turns that nothing started");
     if (op->opcode == OP_TURN_TAKE && agent->turn)
         check_report(check, op, agent->turn, "waits for a turn that was taken and not handed on");
     if (op->opcode == OP_TURN_PASS && !agent->turn)
@@ -226,9 +229,7 @@ bool check_perform_barrier(struct check *check, struct check_agent *agent, const
     case OP_MBARRIER_WAIT: return wait_mbarrier(check, agent, op);
     case OP_MBARRIER_ARRIVE: arrive(check, agent, op, agent->one_thread ? 1 : agent->warps); return true;
     case OP_MBARRIER_EXPECT: arrive(check, agent, op, 1); return true;
-    case OP_BARRIER:
-        check_turn(check, agent, op);
-        return check_come_together(check, agent, op);
+    case OP_BARRIER: check_turn(check, agent, op); return check_come_together(check, agent, op);
     default: return take_turns(check, agent, op);
     }
 }

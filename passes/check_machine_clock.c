@@ -21,8 +21,10 @@ void check_clock_copy(const struct check *check, check_clock into, const int *fr
     memcpy(into, from, sizeof *into * (size_t)check->clock_size);
 }
 
-int check_phase_position(const struct check *check,
-                         int mbarrier) { return check->most_agents * CHECK_KINDS + mbarrier; }
+int check_phase_position(const struct check *check, int mbarrier)
+{
+    return check->most_agents * CHECK_KINDS + mbarrier;
+}
 
 static void raise(int *stamp, int to)
 {

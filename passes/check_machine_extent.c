@@ -14,7 +14,11 @@
 
 enum { WHOLE_STEP = 32, MOST_STEP = 1 << 20 };
 
-struct loop { struct check *check; int64_t step; int height; };
+struct loop {
+    struct check *check;
+    int64_t step;
+    int height;
+};
 
 static void widen(struct check_bound *bound, const struct loop *loop)
 {
@@ -75,15 +79,21 @@ static void bounded_by(const struct loop *loop, const struct ir_value *value)
     if (!op)
         return;
     switch (op->opcode) {
-    case OP_EXTENT:
-        bounded_by_extent(loop, op->operands[0], ir_number(op, IR_ATTRIBUTE_DIMENSION, 0));
-        break;
-    case OP_LOAD: case OP_POINTER_LOAD: widen(&loop->check->bound_by_loads, loop); break;
-    case OP_ADD: case OP_SUB: case OP_MIN: case OP_MAX: case OP_CAST: case OP_SELECT:
+    case OP_EXTENT: bounded_by_extent(loop, op->operands[0], ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)); break;
+    case OP_LOAD:
+    case OP_POINTER_LOAD: widen(&loop->check->bound_by_loads, loop); break;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_CAST:
+    case OP_SELECT:
         for (int i = op->opcode == OP_SELECT; i < op->operand_count; i++)
             bounded_by(loop, op->operands[i]);
         break;
-    case OP_MUL: case OP_DIV: case OP_SHR: bounded_by_scaled(*loop, op); break;
+    case OP_MUL:
+    case OP_DIV:
+    case OP_SHR: bounded_by_scaled(*loop, op); break;
     default: break;
     }
 }

@@ -94,10 +94,7 @@ static bool covers(const struct check_place *a, const struct check_place *b)
 
 /* ---- accesses ---- */
 
-static const char *name_of(const struct check_access *access)
-{
-    return access->write ? "was written" : "is read";
-}
+static const char *name_of(const struct check_access *access) { return access->write ? "was written" : "is read"; }
 
 /* Each place belongs to one thread.  The layout asked for last is asked for again. */
 static bool has_one_owner(struct check *check, const struct layout *layout)
@@ -146,8 +143,9 @@ static void collide(struct check *check, struct check_agent *agent, const struct
                      "%s shared memory that ordinary stores wrote without fence_async before the barrier",
                      now->write ? "writes" : "reads");
     else if (!same_tile(&now->place, &old->place))
-        check_report(check, now->op, old->op, "%s bytes of shared memory that another object still has: there %s by an "
-                                              "operation that may not be over",
+        check_report(check, now->op, old->op,
+                     "%s bytes of shared memory that another object still has: there %s by an "
+                     "operation that may not be over",
                      now->write ? "writes" : "reads", name_of(old));
     else if (now->write)
         check_report(check, now->op, old->op, "writes shared memory that %s by an operation that may not be over",
@@ -208,8 +206,8 @@ static void add_access(struct check *check, struct check_agent *agent, const str
 static void touch(struct check *check, struct check_agent *agent, const struct ir_operation *op,
                   const struct ir_value *buffer, bool write, enum check_kind kind, int stamp, int mbarrier)
 {
-    struct check_access access = {.op = op, .agent = agent->number, .kind = kind, .stamp = stamp, .mbarrier = mbarrier,
-                                  .write = write};
+    struct check_access access = {
+        .op = op, .agent = agent->number, .kind = kind, .stamp = stamp, .mbarrier = mbarrier, .write = write};
     bool asynchronous = kind == CHECK_PRODUCT || kind == CHECK_STORE || kind == CHECK_BULK;
     int dimension[LAYOUT_RANK];
     place_of(agent, buffer, &access.place, dimension);
@@ -257,7 +255,7 @@ static void check_free_everywhere(struct check *check, const struct check_agent 
         if (old->agent != agent->number && overlap(&place, &old->place) && !check_knows(check, agent->far, old, false))
             check_report(check, op, old->op,
                          "writes shared memory of other blocks of the cluster that may not have said "
-                                             "that they are through with it");
+                         "that they are through with it");
     }
 }
 
@@ -344,9 +342,16 @@ static bool perform(struct check *check, struct check_agent *agent, const struct
     switch (op->opcode) {
     case OP_BUFFER: return true;
     case OP_SLOT: agent->values[op->results[0]->id].number = check_number(agent, op->operands[1]); return true;
-    case OP_MBARRIER: case OP_MBARRIER_READY: case OP_MBARRIER_WAIT: case OP_MBARRIER_ARRIVE: case OP_MBARRIER_EXPECT:
-    case OP_CLUSTER_BARRIER: case OP_BARRIER: case OP_TURN_START: case OP_TURN_TAKE: case OP_TURN_PASS:
-        return check_perform_barrier(check, agent, op);
+    case OP_MBARRIER:
+    case OP_MBARRIER_READY:
+    case OP_MBARRIER_WAIT:
+    case OP_MBARRIER_ARRIVE:
+    case OP_MBARRIER_EXPECT:
+    case OP_CLUSTER_BARRIER:
+    case OP_BARRIER:
+    case OP_TURN_START:
+    case OP_TURN_TAKE:
+    case OP_TURN_PASS: return check_perform_barrier(check, agent, op);
     case OP_BUFFER_LOAD:
         touch(check, agent, op, op->operands[0], false, CHECK_GENERIC, ++agent->generic, 0);
         return true;
@@ -359,10 +364,15 @@ static bool perform(struct check *check, struct check_agent *agent, const struct
         agent->fenced = agent->generic;
         agent->copies_fenced = agent->copies_done;
         return true;
-    case OP_COPY_ASYNC: case OP_STORE_ASYNC: case OP_WAIT: case OP_CP_ASYNC: case OP_CP_COMMIT: case OP_CP_WAIT:
-    case OP_TMA_STORE: case OP_TMA_COMMIT: case OP_TMA_WAIT:
-        copy(check, agent, op);
-        return true;
+    case OP_COPY_ASYNC:
+    case OP_STORE_ASYNC:
+    case OP_WAIT:
+    case OP_CP_ASYNC:
+    case OP_CP_COMMIT:
+    case OP_CP_WAIT:
+    case OP_TMA_STORE:
+    case OP_TMA_COMMIT:
+    case OP_TMA_WAIT: copy(check, agent, op); return true;
     case OP_TMA_LOAD: load_bulk(check, agent, op); return true;
     default: return !ir_attribute(op, IR_ATTRIBUTE_SHARED_OFFSET) || use_scratch(check, agent, op);
     }

@@ -160,7 +160,8 @@ static int64_t arithmetic(const struct check_agent *agent, const struct ir_opera
     case OP_OR: return a | b;
     case OP_XOR: return a ^ b;
     case OP_NOT: return element == IR_BOOL ? !a : ~a;
-    case OP_SHL: case OP_SHR: return shift(op, a, b);
+    case OP_SHL:
+    case OP_SHR: return shift(op, a, b);
     case OP_COMPARE: return compare(element, ir_number(op, IR_ATTRIBUTE_PREDICATE, 0), a, b);
     case OP_SELECT: return a ? b : check_number(agent, op->operands[2]);
     case OP_CAST: return op->results[0]->type->element == IR_BOOL ? a != 0 : a;
@@ -195,7 +196,8 @@ int64_t check_evaluate(const struct check *check, const struct check_agent *agen
     case OP_PROGRAM_COUNT: return check->program_count;
     case OP_BLOCK_COUNT: return check->block_count;
     case OP_PRESENT: return check->scenario.scalar & 1;
-    case OP_LOAD: case OP_POINTER_LOAD: return loaded(check, agent, op, result);
+    case OP_LOAD:
+    case OP_POINTER_LOAD: return loaded(check, agent, op, result);
     default: break;
     }
     bool whole = op->operand_count > 0 && op->operand_count < 4 && op->region_count == 0;

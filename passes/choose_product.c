@@ -16,7 +16,10 @@
 #include "targets/product_choice.h"
 #include "targets/target.h"
 
-struct choosing { struct pass_context *context; bool changed; };
+struct choosing {
+    struct pass_context *context;
+    bool changed;
+};
 
 static void flush_factor(struct choosing *c, const struct ir_value *value)
 {
@@ -80,8 +83,8 @@ static bool is_added_up(const struct ir_value *value, int steps)
 {
     for (const struct ir_use *use = value->uses; use && steps >= 0; use = use->next) {
         const struct ir_operation *user = use->user;
-        const struct ir_value *other = user->opcode == OP_ADD || user->opcode == OP_SUB
-                                           ? user->operands[1 - use->index] : NULL;
+        const struct ir_value *other = user->opcode == OP_ADD || user->opcode == OP_SUB ? user->operands[1 - use->index]
+                                                                                        : NULL;
         if (other && goes_round(other, user->block))
             return true;
         if (user->result_count == 1 && rewrite_has_trait(user, IR_TRAIT_ELEMENTWISE) &&
@@ -125,7 +128,7 @@ static void visit(struct ir_operation *op, void *data)
 
 bool pass_choose_product(struct ir_function *function, struct pass_context *context)
 {
-    struct choosing c = { .context = context };
+    struct choosing c = {.context = context};
     if (context->target)
         ir_walk(function->body, visit, &c);
     return c.changed;

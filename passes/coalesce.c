@@ -18,7 +18,11 @@
  * shared memory were about 1 % of the whole product faster on an H200.) */
 #define STORE_SHARE 0.5
 
-struct coalescing { struct layout_adapter adapter; struct pass_context *context; bool changed; };
+struct coalescing {
+    struct layout_adapter adapter;
+    struct pass_context *context;
+    bool changed;
+};
 
 static double conversion_cost(const struct coalescing *c, const struct layout *from, const struct layout *to, int bytes)
 {
@@ -65,7 +69,7 @@ static void move_access(struct coalescing *c, struct ir_operation *op, const str
         result->type = ir_type_with_layout(c->adapter.module->context, old, layout);
         if (!result->uses)
             continue;
-        struct ir_builder behind = { .module = builder.module, .block = op->block, .before = op->next, .at = op->at };
+        struct ir_builder behind = {.module = builder.module, .block = op->block, .before = op->next, .at = op->at};
         struct ir_value *converted = ir_build_value(&behind, OP_CONVERT_LAYOUT, old, 1, &result);
         converted->name = result->name;
         ir_replace_uses(result, converted);
@@ -104,9 +108,9 @@ static void visit(struct ir_operation *op, void *context)
 
 bool pass_coalesce(struct ir_function *function, struct pass_context *context)
 {
-    struct coalescing c = { .context = context };
-    c.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
-                                         context->arena, function->warps };
+    struct coalescing c = {.context = context};
+    c.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
+                                        function->warps};
     ir_walk(function->body, visit, &c);
     return c.changed;
 }

@@ -29,10 +29,10 @@ struct counting {
 };
 struct counted {
     struct ir_operation *loop;
-    int variable;                      /* of the carried values */
-    const struct ir_type *type;        /* the variable's */
-    struct ir_value *bound;            /* from outside, or pure in the first region; of a wider element, perhaps */
-    bool through;                      /* the bound itself is still an iteration */
+    int variable;               /* of the carried values */
+    const struct ir_type *type; /* the variable's */
+    struct ir_value *bound;     /* from outside, or pure in the first region; of a wider element, perhaps */
+    bool through;               /* the bound itself is still an iteration */
     int64_t step;
 };
 
@@ -111,9 +111,8 @@ static bool ends_before_wrapping(const struct counting *c, const struct counted 
 /* NULL: it counts, and *counted says how. */
 static const char *problem_of(const struct counting *c, struct ir_operation *loop, struct counted *counted)
 {
-    static const enum ir_predicate mirrored[IR_PREDICATE_COUNT] = { IR_PREDICATE_EQ, IR_PREDICATE_NE, IR_PREDICATE_GT,
-                                                                    IR_PREDICATE_GE, IR_PREDICATE_LT,
-                                                                    IR_PREDICATE_LE };
+    static const enum ir_predicate mirrored[IR_PREDICATE_COUNT] = {IR_PREDICATE_EQ, IR_PREDICATE_NE, IR_PREDICATE_GT,
+                                                                   IR_PREDICATE_GE, IR_PREDICATE_LT, IR_PREDICATE_LE};
     const struct ir_block *test = loop->regions[0], *body = loop->regions[1];
     const struct ir_operation *compare = ir_terminator(test)->operands[0]->definition;
     bool carried = false;
@@ -132,8 +131,8 @@ static const char *problem_of(const struct counting *c, struct ir_operation *loo
         counted->type = variable->type;
         if (!ir_is_integer(element) || ir_element_info[element].bits < 32)
             return "what it compares is no integer of 32 bits or more";
-        if (!counts_up(ir_terminator(body)->operands[counted->variable],
-                       body->arguments.data[counted->variable], &counted->step))
+        if (!counts_up(ir_terminator(body)->operands[counted->variable], body->arguments.data[counted->variable],
+                       &counted->step))
             return "what it compares does not grow by a number";
         predicate = side ? (int64_t)mirrored[predicate] : predicate;
         counted->through = predicate == IR_PREDICATE_LE || predicate == IR_PREDICATE_GE;
@@ -267,11 +266,11 @@ static void collect(struct ir_operation *op, void *data)
 
 bool pass_count_loops(struct ir_function *function, struct pass_context *context)
 {
-    struct counting c = { .context = context, .ranges = ranges_analyse(function, context->arena) };
+    struct counting c = {.context = context, .ranges = ranges_analyse(function, context->arena)};
     bool changed = false;
     ir_walk(function->body, collect, &c);
     for (int i = 0; i < c.loops.count; i++) {
-        struct counted counted = { 0 };
+        struct counted counted = {0};
         struct ir_operation *loop = c.loops.data[i];
         if (loop->opcode != OP_WHILE || !loop->block) /* gone with the condition that it stood in */
             continue;

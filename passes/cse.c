@@ -23,12 +23,16 @@
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
-struct known { struct ir_operation *op; struct known *next; bool forgotten; };
+struct known {
+    struct ir_operation *op;
+    struct known *next;
+    bool forgotten;
+};
 enum { BUCKETS = 512 };
 struct cse {
     struct pass_context *context;
     struct known *bucket[BUCKETS];
-    VECTOR(struct known *) loads;   /* known loads, by time */
+    VECTOR(struct known *) loads; /* known loads, by time */
     bool changed;
 };
 
@@ -92,8 +96,13 @@ static void forget_loads(struct cse *cse, const struct ir_operation *writer)
 
 /* ---- what goes round loops ---- */
 
-struct supposed { const struct ir_value *a, *b; };
-struct supposing { struct arena *arena; VECTOR(struct supposed) pairs; };
+struct supposed {
+    const struct ir_value *a, *b;
+};
+struct supposing {
+    struct arena *arena;
+    VECTOR(struct supposed) pairs;
+};
 
 static bool is_equal(struct supposing *s, const struct ir_value *a, const struct ir_value *b);
 
@@ -157,8 +166,8 @@ static void share_carried(struct cse *cse, struct ir_operation *loop)
             struct supposing s = {.arena = cse->context->arena};
             bool scalars = gone->type == kept->type && gone->type->kind == IR_TILE && gone->type->rank == 0;
             bool stays = yield->operands[j] == gone;
-            if (!scalars || !(is_used(gone, yield) || loop->results[j]->uses) ||
-                !are_carried_equal(&s, loop, i, j) || !pass_fuel(cse->context))
+            if (!scalars || !(is_used(gone, yield) || loop->results[j]->uses) || !are_carried_equal(&s, loop, i, j) ||
+                !pass_fuel(cse->context))
                 continue;
             ir_replace_uses(gone, kept);
             if (stays) /* it has no other use now, and what was known of it holds */

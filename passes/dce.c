@@ -37,7 +37,11 @@ static bool is_dead(const struct ir_operation *op)
 /* ---- carried values ---- */
 
 /* The argument's uses all lead, by pure operations of the body, to the body's own yield of it and nowhere else. */
-struct carried { int count; bool *live; bool *marked; /* by value id */ };
+struct carried {
+    int count;
+    bool *live;
+    bool *marked; /* by value id */
+};
 
 static void mark(struct carried *carried, const struct ir_value *value, const struct ir_operation *loop);
 

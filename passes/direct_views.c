@@ -26,7 +26,10 @@ struct direct {
 
 /* ---- sub-views ---- */
 
-struct dimension { const struct ir_value *view; int number; };
+struct dimension {
+    const struct ir_value *view;
+    int number;
+};
 
 static struct dimension dimension_behind(const struct ir_value *view, int number);
 
@@ -98,8 +101,8 @@ static bool adds_up(const struct direct *d, const struct ir_value *start, const 
 }
 
 /* The places of the parent's dimensions, in order; false: there are none that say the same. */
-static bool places_in_parent(const struct direct *d, const struct ir_operation *subview,
-                             const struct ir_access *access, int64_t *place, struct ir_value **index)
+static bool places_in_parent(const struct direct *d, const struct ir_operation *subview, const struct ir_access *access,
+                             int64_t *place, struct ir_value **index)
 {
     int rank = subview->operands[0]->type->rank, gathers = 0;
     for (int p = 0, own = 0; p < rank; p++) {
@@ -173,8 +176,7 @@ static void ask_parent(struct direct *d, struct ir_operation *op, const struct i
 /* A whole tile, zeros or one number outside, that products alone take. */
 static bool feeds_products(const struct ir_operation *op, const struct ir_access *access)
 {
-    if (op->opcode != OP_LOAD || access->mask || (access->other && access->other->type->rank) ||
-        !op->results[0]->uses)
+    if (op->opcode != OP_LOAD || access->mask || (access->other && access->other->type->rank) || !op->results[0]->uses)
         return false;
     for (int i = 0; i < access->rank; i++)
         if (access->place[i] == IR_GATHER)
@@ -193,7 +195,7 @@ static void turn_tile(struct direct *d, struct ir_operation *load, const struct 
     int64_t inside = ir_number(load, IR_ATTRIBUTE_INSIDE, 0), proven = 0;
     if (!ir_access_of(load, &access) || !feeds_products(load, &access) || !pass_fuel(d->context))
         return;
-    struct ir_value *operands[1 + IR_MAX_RANK + 1] = { permuted->operands[0] };
+    struct ir_value *operands[1 + IR_MAX_RANK + 1] = {permuted->operands[0]};
     for (int i = 0; i < access.rank; i++) {
         int64_t p = order->list[i];
         operands[1 + p] = access.index[i];
@@ -242,7 +244,7 @@ static void collect(struct ir_operation *op, void *data)
 /* In text order, so that a view of a view of a view is reached step by step: an access of one after the other. */
 bool pass_direct_views(struct ir_function *function, struct pass_context *context)
 {
-    struct direct d = { .context = context, .ranges = ranges_analyse(function, context->arena) };
+    struct direct d = {.context = context, .ranges = ranges_analyse(function, context->arena)};
     ir_walk(function->body, collect, &d);
     for (int i = 0; i < d.operations.count; i++) {
         struct ir_operation *op = d.operations.data[i];

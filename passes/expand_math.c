@@ -65,10 +65,7 @@ static struct ir_value *write_out(struct ir_builder *builder, const struct ir_fu
 }
 
 /* What is expanded has the place of the operation: the library's lines are in no file that a reader has. */
-static void set_place(struct ir_operation *op, void *data)
-{
-    op->at = *(const struct location *)data;
-}
+static void set_place(struct ir_operation *op, void *data) { op->at = *(const struct location *)data; }
 
 /* The body's operations at the builder's point; what the function returns. */
 static struct ir_value *copy_body(struct ir_builder *builder, const struct ir_function *body,
@@ -139,7 +136,11 @@ static struct ir_function *find_body(struct pass_context *context, struct ir_mod
     return has_calls(body->body) ? NULL : body;
 }
 
-struct expansion { struct pass_context *context; const struct ir_function *function; bool changed; };
+struct expansion {
+    struct pass_context *context;
+    const struct ir_function *function;
+    bool changed;
+};
 
 static void visit(struct ir_operation *op, void *data)
 {
@@ -167,8 +168,8 @@ static void visit(struct ir_operation *op, void *data)
     else if (type->rank == 0)
         result = copy_body(&builder, body, operands, context->arena);
     else
-        result = apply_each(&builder, body, op->operand_count, operands,
-                            through_f32 ? operands[0]->type : type, context->arena);
+        result = apply_each(&builder, body, op->operand_count, operands, through_f32 ? operands[0]->type : type,
+                            context->arena);
     result = through_f32 ? ir_cast(&builder, result, e) : result;
     if (!result->name)
         result->name = op->results[0]->name;

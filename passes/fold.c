@@ -51,7 +51,8 @@ static bool fold_float_binary(const struct ir_operation *op, enum ir_element e, 
     case OP_MUL: return float_result(e, is_double ? a * b : (double)(x * y), bits);
     case OP_DIV: return float_result(e, is_double ? a / b : (double)(x / y), bits);
     case OP_REM: return float_result(e, is_double ? fmod(a, b) : (double)fmodf(x, y), bits);
-    case OP_MIN: case OP_MAX: return fold_float_extreme(op, a, b, bits);
+    case OP_MIN:
+    case OP_MAX: return fold_float_extreme(op, a, b, bits);
     default: return false;
     }
 }
@@ -107,7 +108,8 @@ static bool fold_integer_binary(const struct ir_operation *op, enum ir_element e
     case OP_AND: result = a & b; break;
     case OP_OR: result = a | b; break;
     case OP_XOR: result = a ^ b; break;
-    case OP_SHL: case OP_SHR: result = shift(op, e, a, b); break;
+    case OP_SHL:
+    case OP_SHR: result = shift(op, e, a, b); break;
     case OP_MULHI: result = multiply_high(e, a, b); break;
     default: return false;
     }
@@ -249,16 +251,34 @@ bool fold_operation(const struct ir_operation *op, uint64_t *bits)
     enum ir_element e = op->operands[0]->type->element, to = op->results[0]->type->element;
     bool is_float = ir_is_float(e);
     switch (op->opcode) {
-    case OP_SPLAT: case OP_BROADCAST: case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT: case OP_CONVERT_LAYOUT:
-        *bits = operand[0];
-        return true;
-    case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_REM: case OP_MIN: case OP_MAX: case OP_AND: case OP_OR:
-    case OP_XOR: case OP_SHL: case OP_SHR: case OP_MULHI:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT:
+    case OP_CONVERT_LAYOUT: *bits = operand[0]; return true;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_REM:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_SHR:
+    case OP_MULHI:
         if (is_float)
-            return !is_small_float(e) && fold_float_binary(op, e, ir_bits_to_double(e, operand[0]),
-                                                           ir_bits_to_double(e, operand[1]), bits);
+            return !is_small_float(e) &&
+                   fold_float_binary(op, e, ir_bits_to_double(e, operand[0]), ir_bits_to_double(e, operand[1]), bits);
         return fold_integer_binary(op, e, operand[0], operand[1], bits);
-    case OP_NEG: case OP_ABS: case OP_NOT: case OP_POPCOUNT: case OP_CLZ: return fold_unary(op, e, operand[0], bits);
+    case OP_NEG:
+    case OP_ABS:
+    case OP_NOT:
+    case OP_POPCOUNT:
+    case OP_CLZ: return fold_unary(op, e, operand[0], bits);
     case OP_FMA: return fold_fma(e, operand, bits);
     case OP_COMPARE: *bits = fold_compare(op, e, operand[0], operand[1]); return true;
     case OP_SELECT: *bits = operand[0] ? operand[1] : operand[2]; return true;
@@ -269,7 +289,10 @@ bool fold_operation(const struct ir_operation *op, uint64_t *bits)
     }
 }
 
-struct folding { struct pass_context *context; bool changed; };
+struct folding {
+    struct pass_context *context;
+    bool changed;
+};
 
 static void visit(struct ir_operation *op, void *data)
 {

@@ -47,7 +47,10 @@ static void move_chain(struct ir_operation *first, struct ir_operation *last, st
     ir_move_before(last, before);
 }
 
-struct fusing { struct pass_context *context; bool changed; };
+struct fusing {
+    struct pass_context *context;
+    bool changed;
+};
 
 /* sum = other + (product - less): the product takes the other summand.  Floats that are strict keep their order; an
  * integer wraps either way. */
@@ -146,7 +149,7 @@ static void carry_negative(struct ir_operation *loop, int number)
     }
     behind.at = loop->at;
     struct ir_value *zero = ir_constant_float(&behind, result->type, 0.0);
-    struct ir_operation *turned = ir_build(&behind, OP_SUB, 2, (struct ir_value *[]){ zero, zero }, 1, &result->type);
+    struct ir_operation *turned = ir_build(&behind, OP_SUB, 2, (struct ir_value *[]){zero, zero}, 1, &result->type);
     ir_replace_uses(result, turned->results[0]);
     ir_set_operand(turned, 1, result);
 }
@@ -163,7 +166,7 @@ static void turn_signs(struct ir_operation *loop, void *data)
 
 bool pass_fuse_dot(struct ir_function *function, struct pass_context *context)
 {
-    struct fusing f = { context, false };
+    struct fusing f = {context, false};
     ir_walk(function->body, turn_signs, &f);
     ir_walk(function->body, fuse, &f);
     return f.changed;

@@ -153,8 +153,8 @@ static bool take_user(struct fusion *f)
 struct emission {
     const struct fusion *fusion;
     struct ir_operation *made;
-    struct ir_builder builder;  /* inside it */
-    struct ir_value **map;      /* by id: an element of the tile, or a scalar, inside */
+    struct ir_builder builder; /* inside it */
+    struct ir_value **map;     /* by id: an element of the tile, or a scalar, inside */
     int count;
 };
 
@@ -221,8 +221,8 @@ static void emit(const struct fusion *f, struct arena *arena)
     struct ir_function *function = f->map->block->function;
     struct ir_builder builder = rewrite_before(f->end);
     struct ir_value *result = f->end->results[0];
-    struct emission e = { .fusion = f, .made = ir_build(&builder, OP_MAP, 0, NULL, 1, &result->type) };
-    e.builder = (struct ir_builder){ .module = builder.module, .block = e.made->regions[0], .at = f->map->at };
+    struct emission e = {.fusion = f, .made = ir_build(&builder, OP_MAP, 0, NULL, 1, &result->type)};
+    e.builder = (struct ir_builder){.module = builder.module, .block = e.made->regions[0], .at = f->map->at};
     e.map = ARENA_ARRAY(arena, struct ir_value *, function->next_value_id);
     struct ir_value *inside = element(&e, result);
     ir_build(&e.builder, OP_YIELD, 1, &inside, 0, NULL);
@@ -238,7 +238,10 @@ static void emit(const struct fusion *f, struct arena *arena)
     }
 }
 
-struct maps { struct arena *arena; VECTOR(struct ir_operation *) found; };
+struct maps {
+    struct arena *arena;
+    VECTOR(struct ir_operation *) found;
+};
 
 static void find(struct ir_operation *op, void *data)
 {
@@ -249,7 +252,7 @@ static void find(struct ir_operation *op, void *data)
 
 static bool grow(struct ir_operation *map, struct pass_context *context)
 {
-    struct fusion f = { .map = map, .end = map, .insides = 1, .inside = { map } };
+    struct fusion f = {.map = map, .end = map, .insides = 1, .inside = {map}};
     for (int i = 0; i < map->operand_count; i++)
         if (!add_input(&f, map->operands[i]))
             return false;
@@ -263,7 +266,7 @@ static bool grow(struct ir_operation *map, struct pass_context *context)
 
 bool pass_fuse_map(struct ir_function *function, struct pass_context *context)
 {
-    struct maps maps = { .arena = context->arena };
+    struct maps maps = {.arena = context->arena};
     bool changed = false;
     ir_walk(function->body, find, &maps);
     for (int i = 0; i < maps.found.count; i++)

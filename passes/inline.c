@@ -45,7 +45,8 @@ static bool reaches_itself(struct ir_function *function, struct arena *arena)
     int count = 0;
     for (const struct ir_function *each = function->module->first; each; each = each->next)
         count++;
-    struct search search = {.wanted = function, .module = function->module,
+    struct search search = {.wanted = function,
+                            .module = function->module,
                             .path = ARENA_ARRAY(arena, const struct ir_function *, count + 1)};
     search_calls(function->body, &search);
     return search.found;

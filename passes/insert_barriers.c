@@ -35,8 +35,15 @@ struct pending {
     const struct ir_operation *loop; /* came round it, or NULL */
     bool flying;                     /* nobody has waited for it */
 };
-struct state { VECTOR(struct pending) accesses; bool ordered; /* an acquire nobody met behind */ };
-struct insertion { struct pass_context *context; bool one_thread; bool changed; };
+struct state {
+    VECTOR(struct pending) accesses;
+    bool ordered; /* an acquire nobody met behind */
+};
+struct insertion {
+    struct pass_context *context;
+    bool one_thread;
+    bool changed;
+};
 
 static void add_pending(struct insertion *in, struct state *state, const struct ir_operation *op,
                         const struct ir_operation *loop, bool flying)
@@ -46,7 +53,7 @@ static void add_pending(struct insertion *in, struct state *state, const struct 
             state->accesses.data[i].flying |= flying;
             return;
         }
-    struct pending pending = { op, loop, flying };
+    struct pending pending = {op, loop, flying};
     vector_push(in->context->arena, &state->accesses, pending);
 }
 
@@ -150,7 +157,11 @@ static bool has_scratch(const struct ir_operation *op)
 }
 
 /* Bytes of shared memory that an operation reads or writes. */
-struct span { const struct ir_operation *buffer; /* NULL: scratch */ int64_t offset, bytes; bool write; };
+struct span {
+    const struct ir_operation *buffer; /* NULL: scratch */
+    int64_t offset, bytes;
+    bool write;
+};
 enum { MOST_SPANS = 4 };
 
 static const struct ir_operation *buffer_of(const struct ir_value *value)
@@ -164,8 +175,8 @@ static const struct ir_operation *buffer_of(const struct ir_value *value)
 static void add_span(struct span *spans, int *count, const struct ir_operation *buffer,
                      const struct ir_operation *sized, bool write)
 {
-    spans[(*count)++] = (struct span){ buffer, ir_number(sized, IR_ATTRIBUTE_SHARED_OFFSET, -1),
-                                       ir_number(sized, IR_ATTRIBUTE_SHARED_BYTES, 0), write };
+    spans[(*count)++] = (struct span){buffer, ir_number(sized, IR_ATTRIBUTE_SHARED_OFFSET, -1),
+                                      ir_number(sized, IR_ATTRIBUTE_SHARED_BYTES, 0), write};
 }
 
 static int spans_of(const struct ir_operation *op, struct span *spans)
@@ -174,11 +185,14 @@ static int spans_of(const struct ir_operation *op, struct span *spans)
     if (has_scratch(op))
         add_span(spans, &count, NULL, op, true);
     switch (op->opcode) {
-    case OP_BUFFER_LOAD: case OP_BUFFER_STORE: case OP_COPY_ASYNC: case OP_CP_ASYNC: case OP_STORE_ASYNC:
-    case OP_TMA_STORE: case OP_DOT_ASYNC:
-        break;
-    default:
-        return count;
+    case OP_BUFFER_LOAD:
+    case OP_BUFFER_STORE:
+    case OP_COPY_ASYNC:
+    case OP_CP_ASYNC:
+    case OP_STORE_ASYNC:
+    case OP_TMA_STORE:
+    case OP_DOT_ASYNC: break;
+    default: return count;
     }
     bool write = op->opcode == OP_BUFFER_STORE || op->opcode == OP_COPY_ASYNC || op->opcode == OP_CP_ASYNC;
     for (int i = 0; i < op->operand_count && count < MOST_SPANS; i++)
@@ -223,7 +237,10 @@ static bool share_bytes(const struct ir_operation *a, const struct ir_operation 
 static bool flies(const struct ir_operation *op)
 {
     switch (op->opcode) {
-    case OP_COPY_ASYNC: case OP_STORE_ASYNC: case OP_CP_ASYNC: case OP_TMA_STORE: return true;
+    case OP_COPY_ASYNC:
+    case OP_STORE_ASYNC:
+    case OP_CP_ASYNC:
+    case OP_TMA_STORE: return true;
     case OP_DOT_ASYNC: return ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA;
     default: return false;
     }
@@ -268,7 +285,11 @@ static bool may_trade_places(const struct ir_operation *a, const struct ir_opera
         return false;
     switch (action) {
     case IR_ACTION_LOAD: return true;
-    case IR_ACTION_ADD: case IR_ACTION_MIN: case IR_ACTION_MAX: case IR_ACTION_AND: case IR_ACTION_OR:
+    case IR_ACTION_ADD:
+    case IR_ACTION_MIN:
+    case IR_ACTION_MAX:
+    case IR_ACTION_AND:
+    case IR_ACTION_OR:
     case IR_ACTION_XOR: return !rewrite_is_used(a) && !rewrite_is_used(b);
     default: return false;
     }
@@ -325,7 +346,7 @@ static void copy_state(struct insertion *in, struct state *into, const struct st
 
 static void walk_loop(struct insertion *in, struct ir_operation *op, struct state *state)
 {
-    struct state left = { 0 }; /* a while is left behind its condition, not behind its body */
+    struct state left = {0}; /* a while is left behind its condition, not behind its body */
     for (int round = 0; round < 2 - PLANTED(barrier_round_loop_dropped); round++) {
         struct state before;
         copy_state(in, &before, state);
@@ -345,7 +366,7 @@ static void walk_loop(struct insertion *in, struct ir_operation *op, struct stat
 
 static void walk_branches(struct insertion *in, struct ir_operation *op, struct state *state)
 {
-    struct state entry, result = { 0 };
+    struct state entry, result = {0};
     copy_state(in, &entry, state);
     for (int r = 0; r < op->region_count; r++) {
         struct state branch;
@@ -388,7 +409,7 @@ static void insert(struct insertion *in, struct ir_operation *op, struct state *
 /* The roles start together, behind what all threads did before; a role's threads meet no others. */
 static void walk_roles(struct insertion *in, struct ir_operation *op, struct state *state)
 {
-    struct state result = { 0 };
+    struct state result = {0};
     if (state->accesses.count || state->ordered)
         insert(in, op, state, false);
     for (int r = 0; r < op->region_count; r++) {
@@ -436,8 +457,8 @@ static void walk(struct insertion *in, struct ir_block *block, struct state *sta
 
 bool pass_insert_barriers(struct ir_function *function, struct pass_context *context)
 {
-    struct insertion in = { .context = context };
-    struct state state = { 0 };
+    struct insertion in = {.context = context};
+    struct state state = {0};
     walk(&in, function->body, &state);
     return in.changed;
 }

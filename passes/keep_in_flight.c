@@ -33,9 +33,20 @@
 enum { LEAST_SLOTS = 3, WARPGROUP = 4 };
 
 /* A product, its wait, and the slots that are given back behind it. */
-struct group { struct ir_operation *product, *wait; VECTOR(struct ir_operation *) arrives; };
-struct visiting { struct pass_context *context; int64_t warps; bool changed; };
-struct loop_groups { struct arena *arena; struct ir_operation *loop; VECTOR(struct group) groups; };
+struct group {
+    struct ir_operation *product, *wait;
+    VECTOR(struct ir_operation *) arrives;
+};
+struct visiting {
+    struct pass_context *context;
+    int64_t warps;
+    bool changed;
+};
+struct loop_groups {
+    struct arena *arena;
+    struct ir_operation *loop;
+    VECTOR(struct group) groups;
+};
 
 /* One whose factors and accumulator nothing of this thread changes while it is on its way. */
 static bool runs_alone(const struct ir_operation *op)
@@ -75,11 +86,12 @@ static const char *find_groups(struct loop_groups *l)
                 return "two products run side by side already";
             if (!runs_alone(op))
                 return "a product reads registers, or adds to its sum by other instructions";
-            vector_push(l->arena, &l->groups, ((struct group){ .product = op }));
+            vector_push(l->arena, &l->groups, ((struct group){.product = op}));
             break;
         case OP_DOT_WAIT: problem = add_wait(last, op); break;
         case OP_MBARRIER_ARRIVE: problem = add_arrive(l, last, op); break;
-        case OP_MBARRIER_WAIT: case OP_YIELD: break;
+        case OP_MBARRIER_WAIT:
+        case OP_YIELD: break;
         default:
             if (op->region_count || !rewrite_has_trait(op, IR_TRAIT_PURE))
                 return "there is other work in the loop";
@@ -126,12 +138,15 @@ static const char *find_problem(struct loop_groups *l)
 }
 
 /* The numbers of the slots that are given back behind the last product of an iteration, each once. */
-struct held { struct ir_value **number; int count; };
+struct held {
+    struct ir_value **number;
+    int count;
+};
 
 static struct held find_held(struct loop_groups *l)
 {
     const struct group *last = &l->groups.data[l->groups.count - 1];
-    struct held held = { .number = ARENA_ARRAY(l->arena, struct ir_value *, last->arrives.count) };
+    struct held held = {.number = ARENA_ARRAY(l->arena, struct ir_value *, last->arrives.count)};
     for (int i = 0; i < last->arrives.count; i++) {
         int known = 0;
         while (known < held.count && held.number[known] != last->arrives.data[i]->operands[1])
@@ -150,10 +165,10 @@ static void give_back(struct ir_builder *builder, const struct group *group, con
         struct ir_value *zero = ir_constant_int(builder, numbers[i]->type, 0);
         struct ir_value *some = ir_compare(builder, IR_PREDICATE_GE, numbers[i], zero);
         struct ir_operation *guard = ir_build(builder, OP_IF, 1, &some, 0, NULL);
-        struct ir_builder inner = { .module = builder->module, .block = guard->regions[0], .at = builder->at };
+        struct ir_builder inner = {.module = builder->module, .block = guard->regions[0], .at = builder->at};
         for (int a = 0; a < group->arrives.count; a++) {
             const struct ir_operation *arrive = group->arrives.data[a];
-            struct ir_value *operands[] = { arrive->operands[0], numbers[i] };
+            struct ir_value *operands[] = {arrive->operands[0], numbers[i]};
             if (arrive->operands[1] != held->number[i])
                 continue;
             struct ir_operation *made = ir_build(&inner, OP_MBARRIER_ARRIVE, 2, operands, 0, NULL);
@@ -254,7 +269,7 @@ static void visit(struct ir_operation *op, void *data)
                     ir_number(inner, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA;
     if (!products)
         return;
-    struct loop_groups l = { .arena = v->context->arena, .loop = op };
+    struct loop_groups l = {.arena = v->context->arena, .loop = op};
     const char *problem = v->warps > WARPGROUP ? "another warpgroup multiplies meanwhile" : find_problem(&l);
     if (problem) {
         pass_remark(v->context, op->at, "products are waited for at once: %s", problem);
@@ -269,7 +284,7 @@ static void visit(struct ir_operation *op, void *data)
 
 bool pass_keep_in_flight(struct ir_function *function, struct pass_context *context)
 {
-    struct visiting v = { .context = context };
+    struct visiting v = {.context = context};
     for (struct ir_operation *op = function->body->first; op; op = op->next)
         for (int r = 0; op->opcode == OP_ROLES && r < op->region_count; r++) {
             v.warps = ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS)->list[r];

@@ -17,11 +17,18 @@
 
 enum { LOOP_WEIGHT = 8, CANDIDATES = 24 };
 
-struct touch { struct ir_operation *op; struct ir_value *value; int operand; double weight; struct touch *next; };
-struct class {
-    struct ir_value *first;       /* in program order */
+struct touch {
+    struct ir_operation *op;
+    struct ir_value *value;
+    int operand;
+    double weight;
+    struct touch *next;
+};
+struct class
+{
+    struct ir_value *first; /* in program order */
     struct touch *touches;
-    double rank;                  /* importance: decided first when high */
+    double rank; /* importance: decided first when high */
     bool has_dot;
     const struct layout *layout;
 };
@@ -30,9 +37,9 @@ struct layout_choice {
     struct arena *arena, *plans;
     struct layout_table *table;
     int warps, count;
-    int *parent;                  /* by value id */
+    int *parent; /* by value id */
     bool *cheap;
-    struct class **classes;       /* by id of the root */
+    struct class **classes; /* by id of the root */
     VECTOR(struct class *) order;
 };
 
@@ -124,7 +131,7 @@ static void touch(struct layout_choice *choice, struct ir_operation *op, struct 
         vector_push(choice->arena, &choice->order, class);
     }
     struct touch *new_touch = ARENA_NEW(choice->arena, struct touch);
-    *new_touch = (struct touch){ op, value, operand, weight, class->touches };
+    *new_touch = (struct touch){op, value, operand, weight, class->touches};
     class->touches = new_touch;
     class->has_dot |= op->opcode == OP_DOT && operand < 0;
     double rank = (double)ir_type_elements(value->type) * weight;
@@ -153,8 +160,8 @@ static double conversion_cost(const struct layout_choice *choice, const struct l
 {
     if (from == to || !from || !to)
         return 0;
-    return layout_conversion_plan(choice->table, choice->plans, from, to, ir_element_info[type->element].bits / 8,
-                                  0)->cost;
+    return layout_conversion_plan(choice->table, choice->plans, from, to, ir_element_info[type->element].bits / 8, 0)
+        ->cost;
 }
 
 static double access_cost(const struct layout_choice *choice, const struct memory_access *access,
@@ -193,11 +200,13 @@ static double touch_cost(const struct layout_choice *choice, const struct touch 
         const struct class *operand = class_of(choice, op->operands[0]);
         return operand && operand->layout
                    ? conversion_cost(choice, layout_rule_result(choice->table, op, operand->layout), layout,
-                                     touch->value->type) : 0;
+                                     touch->value->type)
+                   : 0;
     }
     if (op->opcode == OP_DOT)
         return touch->operand < 0 && layout != dot_layout(choice, op)
-                   ? (ir_attribute(op, IR_ATTRIBUTE_INSTRUCTION) ? 1e7 : 20.0) * layout_registers(layout) : 0;
+                   ? (ir_attribute(op, IR_ATTRIBUTE_INSTRUCTION) ? 1e7 : 20.0) * layout_registers(layout)
+                   : 0;
     if (touch->operand < 0) { /* the result: neighbours behind it convert */
         double cost = layout_rule_same(op, op->operand_count) ? layout_registers(layout) : 0;
         for (int i = 0; i < op->operand_count && tile; i++) {
@@ -233,7 +242,10 @@ static double class_cost(const struct layout_choice *choice, const struct class 
 
 /* ---- candidates ---- */
 
-struct candidates { int count; const struct layout *layout[CANDIDATES]; };
+struct candidates {
+    int count;
+    const struct layout *layout[CANDIDATES];
+};
 
 static void propose(struct candidates *candidates, const struct layout *layout)
 {
@@ -314,7 +326,7 @@ static void propose_for(const struct layout_choice *choice, const struct touch *
 
 static void decide(struct layout_choice *choice, struct class *class)
 {
-    struct candidates candidates = { 0 };
+    struct candidates candidates = {0};
     for (const struct touch *touch = class->touches; touch; touch = touch->next)
         propose_for(choice, touch, &candidates);
     propose(&candidates, memory_default_layout(choice->table, class->first->type, choice->warps));
@@ -445,7 +457,7 @@ static bool only_reduces(const struct sizes *sizes)
  * product's accumulators would not fit into a thread's registers (more than 128). */
 int layout_choose_warps(struct ir_function *function, bool producer)
 {
-    struct sizes sizes = { 0 };
+    struct sizes sizes = {0};
     ir_walk(function->body, measure, &sizes);
     int products = product_warps(function, function->warps, producer);
     if (products)

@@ -59,9 +59,7 @@ const struct layout *layout_rule_operand(struct layout_table *table, const struc
     *possible = true;
     int_extents(type, extent);
     switch (op->opcode) {
-    case OP_BROADCAST:
-        result = layout_broadcast_source(table, layout, extent);
-        break;
+    case OP_BROADCAST: result = layout_broadcast_source(table, layout, extent); break;
     case OP_PERMUTE: {
         const struct ir_attribute *permutation = ir_attribute(op, IR_ATTRIBUTE_PERMUTATION);
         for (int d = 0; d < type->rank; d++)
@@ -73,13 +71,9 @@ const struct layout *layout_rule_operand(struct layout_table *table, const struc
         result = is_replicated(layout) ? layout_replicated(table, type->rank, extent, layout_warps(layout))
                                        : layout_reshape(table, layout, type->rank, extent);
         break;
-    case OP_EXTRACT:
-        result = layout_extend(table, layout, extent);
-        break;
-    case OP_REDUCE:
-        return NULL;
-    case OP_DOT:
-        return index == 2 ? layout : NULL;
+    case OP_EXTRACT: result = layout_extend(table, layout, extent); break;
+    case OP_REDUCE: return NULL;
+    case OP_DOT: return index == 2 ? layout : NULL;
     default:
         if (!is_index_tile(op, index))
             return layout;
@@ -102,8 +96,7 @@ const struct layout *layout_rule_result(struct layout_table *table, const struct
     int extent[LAYOUT_RANK], order[LAYOUT_RANK];
     int_extents(type, extent);
     switch (op->opcode) {
-    case OP_REDUCE:
-        return layout_remove_dimension(table, layout, (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0));
+    case OP_REDUCE: return layout_remove_dimension(table, layout, (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0));
     case OP_PERMUTE:
         for (int d = 0; d < type->rank; d++)
             order[d] = (int)ir_attribute(op, IR_ATTRIBUTE_PERMUTATION)->list[d];
@@ -111,8 +104,7 @@ const struct layout *layout_rule_result(struct layout_table *table, const struct
     case OP_RESHAPE:
         return is_replicated(layout) ? layout_replicated(table, type->rank, extent, layout_warps(layout))
                                      : layout_reshape(table, layout, type->rank, extent);
-    default:
-        return NULL;
+    default: return NULL;
     }
 }
 
@@ -120,7 +112,7 @@ const struct layout *layout_rule_result(struct layout_table *table, const struct
 static int step_weight(const struct layout *layout, int axis, const struct layout_step *step)
 {
     int coordinates[LAYOUT_RANK];
-    struct layout_position position = { { 0 } };
+    struct layout_position position = {{0}};
     for (int input = 0; input < LAYOUT_INPUTS; input++)
         position.part[input] = step->part[input];
     layout_coordinates(layout, &position, coordinates);
@@ -140,8 +132,7 @@ static bool keeps_order(const struct layout *layout, int axis, const struct layo
     bool right = reduction->warp_steps == 0 || least > 0;
     for (int i = 0; i < reduction->lane_steps + reduction->register_steps; i++) {
         int lanes = reduction->lane_steps;
-        const struct layout_step *step =
-            i < lanes ? &reduction->lane_step[i] : &reduction->register_step[i - lanes];
+        const struct layout_step *step = i < lanes ? &reduction->lane_step[i] : &reduction->register_step[i - lanes];
         int weight = step_weight(layout, axis, step);
         right &= weight > 0 && !(weight > least && (weight < most || reduction->group_repeats > 1));
     }
@@ -201,17 +192,33 @@ static bool is_light(const struct ir_operation *op)
 {
     enum ir_element element = op->results[0]->type->element;
     switch (op->opcode) {
-    case OP_CONSTANT: case OP_IOTA: case OP_SPLAT: case OP_BROADCAST: case OP_RESHAPE: case OP_PERMUTE: case OP_CAST:
-    case OP_BITCAST: case OP_ADD: case OP_SUB: case OP_MUL: case OP_NEG: case OP_MIN: case OP_MAX: case OP_AND:
-    case OP_OR: case OP_XOR: case OP_NOT: case OP_SHL: case OP_SHR: case OP_COMPARE: case OP_SELECT:
-    case OP_POINTER_ADD:
-        return true;
-    case OP_REM: case OP_DIV:
-        return !ir_is_float(element) && op->operands[1]->definition && rewrite_is_constant(op->operands[1]);
-    case OP_INSIDE:
-        return true;
-    default:
-        return false;
+    case OP_CONSTANT:
+    case OP_IOTA:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_CAST:
+    case OP_BITCAST:
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_NEG:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_NOT:
+    case OP_SHL:
+    case OP_SHR:
+    case OP_COMPARE:
+    case OP_SELECT:
+    case OP_POINTER_ADD: return true;
+    case OP_REM:
+    case OP_DIV: return !ir_is_float(element) && op->operands[1]->definition && rewrite_is_constant(op->operands[1]);
+    case OP_INSIDE: return true;
+    default: return false;
     }
 }
 
@@ -252,8 +259,7 @@ static const struct ir_type *with_layout(const struct layout_adapter *adapter, c
 }
 
 static struct ir_value *make_again(const struct layout_adapter *adapter, struct ir_builder *builder,
-                                   struct ir_value *value,
-                                   const struct layout *layout)
+                                   struct ir_value *value, const struct layout *layout)
 {
     const struct ir_operation *op = value->definition;
     const struct ir_type *type = with_layout(adapter, value->type, layout);
@@ -287,9 +293,9 @@ static struct ir_value *convert_behind(const struct layout_adapter *adapter, str
     for (struct ir_operation *old = behind; old && old->opcode == OP_CONVERT_LAYOUT; old = old->next)
         if (old->operands[0] == value && old->results[0]->type == type)
             return old->results[0];
-    struct ir_builder builder = { .module = adapter->module, .block = value->block };
+    struct ir_builder builder = {.module = adapter->module, .block = value->block};
     builder.before = behind;
-    builder.at = value->definition ? value->definition->at : (struct location){ 0 };
+    builder.at = value->definition ? value->definition->at : (struct location){0};
     struct ir_value *converted = ir_build_value(&builder, OP_CONVERT_LAYOUT, type, 1, &value);
     converted->name = value->name;
     return converted;

@@ -40,7 +40,12 @@ static inline bool layout_rule_has(const struct ir_value *value)
 
 /* `value` in `layout` at the builder's point: itself, made again when cheap, or converted right behind its
  * definition.  Conversions made so are found again. */
-struct layout_adapter { struct ir_module *module; struct layout_table *table; struct arena *arena; int warps; };
+struct layout_adapter {
+    struct ir_module *module;
+    struct layout_table *table;
+    struct arena *arena;
+    int warps;
+};
 struct ir_value *layout_adapt(const struct layout_adapter *adapter, struct ir_builder *builder, struct ir_value *value,
                               const struct layout *layout);
 #endif

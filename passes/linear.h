@@ -4,7 +4,10 @@
 #include "ir/analysis.h"
 
 /* scale * term + offset; term NULL: a number */
-struct linear { const struct ir_value *term; int64_t scale, offset; };
+struct linear {
+    const struct ir_value *term;
+    int64_t scale, offset;
+};
 
 struct linear linear_of(const struct ranges *ranges, const struct ir_value *value);
 #endif

@@ -11,7 +11,11 @@
 #include "passes/layout_rules.h"
 #include "passes/rewrite.h"
 
-struct living { bool *live; int64_t words, most; const struct ir_operation *loop; };
+struct living {
+    bool *live;
+    int64_t words, most;
+    const struct ir_operation *loop;
+};
 
 /* Does nothing read it but products, which read what is loaded from shared memory. */
 static bool is_loaded_factor(const struct ir_value *value)
@@ -87,7 +91,7 @@ static void walk(struct living *l, const struct ir_block *block)
 int64_t live_tiles_most(const struct ir_function *function)
 {
     struct arena *arena = arena_create();
-    struct living l = { .live = ARENA_ARRAY(arena, bool, function->next_value_id) };
+    struct living l = {.live = ARENA_ARRAY(arena, bool, function->next_value_id)};
     walk(&l, function->body);
     arena_destroy(arena);
     return l.most;

@@ -20,10 +20,14 @@
 #include "targets/target.h"
 
 enum {
-    COPY_LATENCY = 1000,        /* of a copy, on a loaded memory */
-    BYTES_A_CYCLE = 32,         /* that L2 gives each multiprocessor when all ask */
-    CHEAP_SLOTS = 4, MOST_SHARED = 8, FREE_SLOTS = 6, MOST_SLOTS = 16,
-    BUSY_WARPS = 16, MOST_REGISTERS = 255
+    COPY_LATENCY = 1000, /* of a copy, on a loaded memory */
+    BYTES_A_CYCLE = 32,  /* that L2 gives each multiprocessor when all ask */
+    CHEAP_SLOTS = 4,
+    MOST_SHARED = 8,
+    FREE_SLOTS = 6,
+    MOST_SLOTS = 16,
+    BUSY_WARPS = 16,
+    MOST_REGISTERS = 255
 };
 
 static void place_operation(struct planned_operation *op, double *ready, double *clock, double *tensor_free)
@@ -46,13 +50,14 @@ static void place_operation(struct planned_operation *op, double *ready, double 
 static int64_t copied_bytes(const struct ir_operation *op)
 {
     return op->opcode == OP_COPY_ASYNC || op->opcode == OP_CP_ASYNC
-               ? ir_type_bytes(op->operands[op->operand_count - 1]->type) : 0;
+               ? ir_type_bytes(op->operands[op->operand_count - 1]->type)
+               : 0;
 }
 
 struct loop_plan loop_plan_make(struct arena *arena, const struct target_row *target, const struct ir_block *body,
                                 loop_plan_ahead *ahead, const void *context)
 {
-    struct loop_plan plan = { .body = body };
+    struct loop_plan plan = {.body = body};
     for (const struct ir_operation *op = body->first; op; op = op->next)
         plan.count++;
     plan.operations = ARENA_ARRAY(arena, struct planned_operation, plan.count + 1);
@@ -60,7 +65,7 @@ struct loop_plan loop_plan_make(struct arena *arena, const struct target_row *ta
     int i = 0;
     for (struct ir_operation *op = body->first; op; op = op->next, i++) {
         struct planned_operation *planned = &plan.operations[i];
-        *planned = (struct planned_operation){ op, schedule_cost_of(op, target), 0, ahead && ahead(op, context) };
+        *planned = (struct planned_operation){op, schedule_cost_of(op, target), 0, ahead && ahead(op, context)};
         place_operation(planned, ready, &clock, &tensor_free);
         plan.tensor += planned->cost.tensor;
         plan.memory += (double)copied_bytes(op) / BYTES_A_CYCLE;
@@ -149,7 +154,7 @@ double loop_plan_latency(int64_t bytes) { return COPY_LATENCY + (double)bytes / 
 
 struct ring_plan loop_plan_ring(const struct loop_plan *plan, int64_t bytes, double busy, bool alone, int stages)
 {
-    struct ring_plan ring = { .iteration = plan->iteration, .bytes = bytes, .latency = loop_plan_latency(bytes) };
+    struct ring_plan ring = {.iteration = plan->iteration, .bytes = bytes, .latency = loop_plan_latency(bytes)};
     double wanted = ceil((ring.latency + busy) / ring.iteration);
     ring.wanted = wanted < 2 ? 2 : wanted > MOST_SLOTS ? MOST_SLOTS : (int)wanted;
     ring.most = (int)(alone ? int64_max(FREE_SLOTS, int64_min(MOST_SLOTS, 2 * ring.wanted))
@@ -189,8 +194,8 @@ const char *loop_plan_reason(struct arena *arena, const struct ring_plan *ring, 
     const char *bound = ring->slots < ring->most && ring->blocks > 1
                             ? arena_printf(arena, "%d blocks share a multiprocessor's memory", ring->blocks)
                         : ring->slots < ring->most ? "shared memory has room for no more"
-                        : stages > 0             ? "the schedule asks for no more"
-                                                 : "more would bring nothing";
+                        : stages > 0               ? "the schedule asks for no more"
+                                                   : "more would bring nothing";
     return arena_printf(arena, "%s takes %.0f cycles, a copy %.0f, so that %d hide it; %s",
                         ring->parts > 1 ? "a part" : "an iteration", ring->iteration, ring->latency, ring->wanted,
                         bound);

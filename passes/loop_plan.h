@@ -9,9 +9,9 @@
 
 /* ---- costs: cycles of a block on a multiprocessor that it has for itself (schedule_cost.c) ---- */
 struct schedule_cost {
-    double issue;                   /* warps are busy with it */
-    double latency;                 /* until its result is there */
-    double tensor;                  /* of an asynchronous product: tensor cores work on it while warps go on */
+    double issue;   /* warps are busy with it */
+    double latency; /* until its result is there */
+    double tensor;  /* of an asynchronous product: tensor cores work on it while warps go on */
 };
 struct schedule_cost schedule_cost_of(const struct ir_operation *operation, const struct target_row *target);
 /* Registers of a thread that hold the value. */
@@ -22,17 +22,17 @@ int *schedule_pressure(struct arena *arena, const struct ir_block *body);
 struct planned_operation {
     struct ir_operation *operation;
     struct schedule_cost cost;
-    double start;                   /* cycles from the top of its iteration; operations issue in order */
-    bool ahead;                     /* its result is there from the start of the iteration */
+    double start; /* cycles from the top of its iteration; operations issue in order */
+    bool ahead;   /* its result is there from the start of the iteration */
 };
 struct loop_plan {
     const struct ir_block *body;
     struct planned_operation *operations;
     int count;
-    double chain;                   /* cycles of one iteration by itself */
-    double tensor;                  /* of these, tensor cores work on asynchronous products */
-    double memory;                  /* cycles that memory takes for an iteration's asynchronous copies */
-    double iteration;               /* the greatest of them: from one iteration to the next */
+    double chain;     /* cycles of one iteration by itself */
+    double tensor;    /* of these, tensor cores work on asynchronous products */
+    double memory;    /* cycles that memory takes for an iteration's asynchronous copies */
+    double iteration; /* the greatest of them: from one iteration to the next */
 };
 /* Whether the operation's result is there when an iteration starts, as it was made in one before. */
 typedef bool loop_plan_ahead(const struct ir_operation *operation, const void *context);
@@ -62,14 +62,14 @@ int loop_plan_residents_beside(const struct target_row *target, int blocks, int6
 
 /* The slots of one ring and why. */
 struct ring_plan {
-    double iteration, latency;      /* cycles: between two fillings; from the start of a copy until it is there */
-    int64_t bytes;                  /* of a slot */
-    int wanted;                     /* slots that hide the latency */
-    int most;                       /* what more than these would be good for is not known */
-    int fit;                        /* that there is room for */
-    int slots;                      /* what it gets: the least of most and fit */
-    int parts;                      /* fillings an iteration, 0: one */
-    int blocks;                     /* that share the memory, 0: one */
+    double iteration, latency; /* cycles: between two fillings; from the start of a copy until it is there */
+    int64_t bytes;             /* of a slot */
+    int wanted;                /* slots that hide the latency */
+    int most;                  /* what more than these would be good for is not known */
+    int fit;                   /* that there is room for */
+    int slots;                 /* what it gets: the least of most and fit */
+    int parts;                 /* fillings an iteration, 0: one */
+    int blocks;                /* that share the memory, 0: one */
 };
 /* Cycles from the start of copies of so many bytes until they are there. */
 double loop_plan_latency(int64_t bytes);

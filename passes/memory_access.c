@@ -16,7 +16,9 @@ int64_t memory_low_bit(int64_t number)
 
 /* ---- views ---- */
 
-struct view_facts { int64_t alignment, stride[IR_MAX_RANK]; }; /* bytes; multiples, in elements */
+struct view_facts {
+    int64_t alignment, stride[IR_MAX_RANK];
+}; /* bytes; multiples, in elements */
 
 static int element_bytes(const struct ir_type *type) { return ir_element_info[type->element].bits / 8; }
 
@@ -107,7 +109,9 @@ static void place_access(const struct ir_access *place, struct memory_access *ac
 
 /* Along each dimension: neighbours that count up by one, neighbours that are equal, and what divides the first of
  * such a run. */
-struct tile_facts { int64_t contiguity[IR_MAX_RANK], constancy[IR_MAX_RANK], divisor; };
+struct tile_facts {
+    int64_t contiguity[IR_MAX_RANK], constancy[IR_MAX_RANK], divisor;
+};
 
 static void unknown_tile(const struct ir_type *type, struct tile_facts *facts)
 {
@@ -187,7 +191,8 @@ static void tile_facts(const struct ir_value *value, int depth, struct tile_fact
         bool pointer = type->element == IR_POINTER;
         int64_t bytes = pointer ? ir_element_info[type->pointee].bits / 8 : 1;
         int64_t divisor = !pointer ? memory_divisor(op->operands[0]) : bytes;
-        if (pointer && fact && fact->base_alignment > bytes) divisor = memory_low_bit(fact->base_alignment);
+        if (pointer && fact && fact->base_alignment > bytes)
+            divisor = memory_low_bit(fact->base_alignment);
         constant_tile(type, divisor, facts);
         return;
     }
@@ -195,9 +200,9 @@ static void tile_facts(const struct ir_value *value, int depth, struct tile_fact
         facts->contiguity[0] = type->extent[0];
         facts->divisor = MOST;
         return;
-    case OP_ADD: case OP_SUB: case OP_POINTER_ADD:
-        sum_facts(op, depth + 1, facts);
-        return;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_POINTER_ADD: sum_facts(op, depth + 1, facts); return;
     case OP_MUL:
         tile_facts(op->operands[0], depth + 1, &inner);
         tile_facts(op->operands[1], depth + 1, &other);
@@ -218,9 +223,7 @@ static void tile_facts(const struct ir_value *value, int depth, struct tile_fact
                 facts->constancy[d] = type->extent[d];
             }
         return;
-    case OP_RESHAPE:
-        reshape_facts(op, depth + 1, facts);
-        return;
+    case OP_RESHAPE: reshape_facts(op, depth + 1, facts); return;
     case OP_PERMUTE: {
         const struct ir_attribute *order = ir_attribute(op, IR_ATTRIBUTE_PERMUTATION);
         tile_facts(op->operands[0], depth + 1, &inner);
@@ -231,8 +234,7 @@ static void tile_facts(const struct ir_value *value, int depth, struct tile_fact
         }
         return;
     }
-    default:
-        return;
+    default: return;
     }
 }
 
@@ -256,7 +258,7 @@ bool memory_access_of(const struct ir_operation *op, struct memory_access *acces
 {
     struct ir_access place;
     bool memory = ir_op_info[op->opcode].traits & (IR_TRAIT_READ | IR_TRAIT_WRITE | IR_TRAIT_ATOMIC);
-    *access = (struct memory_access){ .dimension = -1, .vector = 1 };
+    *access = (struct memory_access){.dimension = -1, .vector = 1};
     if (!memory || !ir_access_of(op, &place))
         return false;
     const struct ir_value *value = op->result_count ? op->results[0] : place.value;
@@ -277,10 +279,10 @@ bool memory_access_of(const struct ir_operation *op, struct memory_access *acces
 static void warp_run(const struct layout *layout, int dimension, int vector, int *elements, int *run)
 {
     int coordinates[LAYOUT_RANK], lanes = 0, seen[32];
-    bool there[1024] = { false };
+    bool there[1024] = {false};
     *run = vector;
     for (int lane = 0; lane < 32; lane++) {
-        struct layout_position position = { { 0, lane, 0, 0, 0 } };
+        struct layout_position position = {{0, lane, 0, 0, 0}};
         layout_coordinates(layout, &position, coordinates);
         int linear = 0, i = 0;
         bool in_row = true;
@@ -320,7 +322,7 @@ int memory_access_layouts(struct layout_table *table, const struct memory_access
                           const struct layout **choices)
 {
     int extent[LAYOUT_RANK], order[LAYOUT_RANK], warp_order[LAYOUT_RANK], rank = access->tile->rank, next = 0,
-        count = 0;
+                                                                          count = 0;
     int first = access->dimension >= 0 ? access->dimension : rank - 1, bits = 0;
     int_extents(access->tile, extent);
     order[next++] = first;
@@ -347,7 +349,7 @@ const struct layout *memory_default_layout(struct layout_table *table, const str
 {
     const struct layout *choices[2];
     int bytes = element_bytes(tile);
-    struct memory_access access = { tile, bytes, tile->rank - 1, bytes < 16 ? 16 / bytes : 1 };
+    struct memory_access access = {tile, bytes, tile->rank - 1, bytes < 16 ? 16 / bytes : 1};
     if (!memory_access_layouts(table, &access, warps, choices))
         die("a tile of %d dimensions has no layout", tile->rank);
     return choices[0];

@@ -6,10 +6,10 @@
 #include "ir/layout.h"
 
 struct memory_access {
-    const struct ir_type *tile;  /* what is read or written; its layout is not looked at */
-    int bytes;                   /* of an element in memory */
-    int dimension;               /* of the tile, along which neighbours are neighbours in memory; -1: none is known */
-    int vector;                  /* elements along it that one instruction may take, by alignment: at most 16 bytes */
+    const struct ir_type *tile; /* what is read or written; its layout is not looked at */
+    int bytes;                  /* of an element in memory */
+    int dimension;              /* of the tile, along which neighbours are neighbours in memory; -1: none is known */
+    int vector;                 /* elements along it that one instruction may take, by alignment: at most 16 bytes */
 };
 /* False: no memory operation, or one on a scalar. */
 bool memory_access_of(const struct ir_operation *operation, struct memory_access *access);

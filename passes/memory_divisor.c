@@ -7,8 +7,15 @@
 enum { QUESTIONS = 400, MOST = MEMORY_MOST_DIVISOR };
 
 /* What is supposed of values round loops; how many questions may still be asked. */
-struct supposed { const struct ir_value *value; int64_t divisor; const struct supposed *outer; };
-struct asking { const struct supposed *supposed; int *left; };
+struct supposed {
+    const struct ir_value *value;
+    int64_t divisor;
+    const struct supposed *outer;
+};
+struct asking {
+    const struct supposed *supposed;
+    int *left;
+};
 
 static int64_t ask(const struct ir_value *value, struct asking asking);
 
@@ -49,10 +56,10 @@ static int64_t assumed(const struct ir_value *value)
 static int64_t ask_carried(const struct ir_value *argument, const struct ir_value *first, const struct ir_value *next,
                            struct asking asking)
 {
-    struct supposed here = { argument, ask(first, asking), asking.supposed };
+    struct supposed here = {argument, ask(first, asking), asking.supposed};
     for (int64_t before = 0; before != here.divisor && here.divisor > 1;) {
         before = here.divisor;
-        here.divisor = int64_min(before, ask(next, (struct asking){ &here, asking.left }));
+        here.divisor = int64_min(before, ask(next, (struct asking){&here, asking.left}));
     }
     return here.divisor;
 }
@@ -118,15 +125,20 @@ static int64_t ask_result(const struct ir_value *value, struct asking asking)
     struct ir_value *const *o = op->operands;
     int64_t number;
     switch (op->opcode) {
-    case OP_ADD: case OP_SUB: case OP_MIN: case OP_MAX: return ask_either(o[0], o[1], asking);
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MIN:
+    case OP_MAX: return ask_either(o[0], o[1], asking);
     case OP_SELECT: return ask_either(o[1], o[2], asking);
     case OP_MUL: return int64_min(MOST, ask(o[0], asking) * ask(o[1], asking));
     case OP_SHL:
         if (ir_constant_integer(o[1], &number) && number >= 0 && number < 20)
             return int64_min(MOST, ask(o[0], asking) << number);
         return ask(o[0], asking);
-    case OP_NEG: case OP_CAST: return ir_number(op, IR_ATTRIBUTE_SATURATE, 0) ? 1 : ask(o[0], asking);
-    case OP_DIV: case OP_REM: return ask_quotient(op, asking);
+    case OP_NEG:
+    case OP_CAST: return ir_number(op, IR_ATTRIBUTE_SATURATE, 0) ? 1 : ask(o[0], asking);
+    case OP_DIV:
+    case OP_REM: return ask_quotient(op, asking);
     case OP_EXTENT: return ask_extent(op);
     case OP_IF:
         return ask_either(ir_terminator(op->regions[0])->operands[value->index],
@@ -155,5 +167,5 @@ static int64_t ask(const struct ir_value *value, struct asking asking)
 int64_t memory_divisor(const struct ir_value *value)
 {
     int left = QUESTIONS;
-    return ask(value, (struct asking){ NULL, &left });
+    return ask(value, (struct asking){NULL, &left});
 }

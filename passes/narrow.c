@@ -16,7 +16,7 @@
 
 struct narrowing {
     struct pass_context *context;
-    struct range *of;    /* by value id; grows with the values made here */
+    struct range *of; /* by value id; grows with the values made here */
     int count, capacity;
     bool changed;
 };
@@ -86,13 +86,28 @@ static bool is_narrowable(const struct narrowing *n, const struct ir_operation *
 {
     struct range amount;
     switch (op->opcode) {
-    case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_REM: case OP_NEG: case OP_MIN: case OP_MAX: case OP_ABS:
-    case OP_AND: case OP_OR: case OP_XOR: case OP_NOT: case OP_SELECT: case OP_IOTA: case OP_SPLAT: case OP_BROADCAST:
-    case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT:
-        return true;
-    case OP_SHL: case OP_SHR:
-        amount = known_range(n, op->operands[1]);
-        return amount.low >= 0 && amount.high < 32;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_REM:
+    case OP_NEG:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_ABS:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_NOT:
+    case OP_SELECT:
+    case OP_IOTA:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT: return true;
+    case OP_SHL:
+    case OP_SHR: amount = known_range(n, op->operands[1]); return amount.low >= 0 && amount.high < 32;
     case OP_REDUCE:
         return op->operand_count == 1 && ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION) != IR_REDUCE_REGION;
     default: return false;

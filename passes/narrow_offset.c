@@ -15,9 +15,15 @@
 
 enum { FAR = 1 << 30, NEAR = 1 << 26, MOST_LEAVES = 8 };
 
-struct offsets { const struct ranges *ranges; struct pass_context *context; bool changed; };
+struct offsets {
+    const struct ranges *ranges;
+    struct pass_context *context;
+    bool changed;
+};
 /* The sum of a scalar (or NULL: 0) and a tile (or NULL: 0). */
-struct split { struct ir_value *scalar, *rest; };
+struct split {
+    struct ir_value *scalar, *rest;
+};
 
 static bool is_between(const struct offsets *o, const struct ir_value *value, int64_t bound)
 {
@@ -65,7 +71,9 @@ static struct split split_of(const struct offsets *o, struct ir_builder *builder
 }
 
 /* What split_of would find, without building: scalars, and tiles that are left.  False: one of these may be large. */
-struct census { int scalars, rests; };
+struct census {
+    int scalars, rests;
+};
 
 static bool count_parts(const struct offsets *o, const struct ir_value *value, struct census *c)
 {
@@ -120,8 +128,7 @@ static void visit(struct ir_operation *op, void *data)
         difference = ir_binary(&builder, OP_MIN, difference, ir_constant_int(&builder, wide, FAR));
     difference = ir_binary(&builder, OP_MAX, difference, ir_constant_int(&builder, wide, -FAR));
     difference = ir_cast(&builder, difference, IR_I32);
-    struct ir_value *left =
-        side[0].rest ? moved(&builder, side[0].rest, NULL) : ir_constant_int(&builder, narrow, 0);
+    struct ir_value *left = side[0].rest ? moved(&builder, side[0].rest, NULL) : ir_constant_int(&builder, narrow, 0);
     struct ir_value *right = side[1].rest ? moved(&builder, side[1].rest, difference)
                                           : ir_build_value(&builder, OP_SPLAT, narrow, 1, &difference);
     ir_set_operand(op, 0, left);

@@ -46,7 +46,9 @@
 
 /* Registers of a thread of consumers and how many of them fragments may take, by warpgroups: the rest is for everything
  * else, maxima and sums of rows, places, and what the vector work has in flight. */
-static const struct { int registers, fragments; } budgets[] = { { 240, 192 }, { 232, 192 }, { 160, 128 } };
+static const struct {
+    int registers, fragments;
+} budgets[] = {{240, 192}, {232, 192}, {160, 128}};
 
 /* Of its cycles in order an iteration must take less than this part. */
 static const double WORTH_IT = 0.98;
@@ -59,10 +61,10 @@ struct rotation {
     struct ir_operation *second, *second_wait; /* the product that moves */
     int accumulator;                           /* the carried value that it makes */
     int value_count;
-    bool *later;                               /* by position in the body: in the second stage */
-    bool *tail;                                /* in the first stage, but behind the wait for the second product */
-    VECTOR(struct ir_operation *) body;        /* in order, without the terminator */
-    VECTOR(struct ir_value *) crossing;        /* of the first stage, used by the second */
+    bool *later;                        /* by position in the body: in the second stage */
+    bool *tail;                         /* in the first stage, but behind the wait for the second product */
+    VECTOR(struct ir_operation *) body; /* in order, without the terminator */
+    VECTOR(struct ir_value *) crossing; /* of the first stage, used by the second */
 };
 
 static int position(const struct rotation *r, const struct ir_operation *op)
@@ -140,8 +142,7 @@ static bool is_chain(struct rotation *r)
     if (marked[position(r, r->first)])
         return false;
     for (int i = 0; i < yield->operand_count; i++) /* nothing else that is carried comes from it */
-        if (i != r->accumulator && yield->operands[i]->definition &&
-            position(r, yield->operands[i]->definition) >= 0 &&
+        if (i != r->accumulator && yield->operands[i]->definition && position(r, yield->operands[i]->definition) >= 0 &&
             marked[position(r, yield->operands[i]->definition)])
             return false;
     bool *after = ARENA_ARRAY(r->context->arena, bool, r->body.count);
@@ -154,8 +155,8 @@ static bool is_chain(struct rotation *r)
 
 static struct ir_value *buffer_behind(struct ir_value *value)
 {
-    while (value->definition && (value->definition->opcode == OP_BUFFER_PERMUTE ||
-                                 value->definition->opcode == OP_BUFFER_PART))
+    while (value->definition &&
+           (value->definition->opcode == OP_BUFFER_PERMUTE || value->definition->opcode == OP_BUFFER_PART))
         value = value->definition->operands[0];
     return value;
 }
@@ -183,8 +184,7 @@ static bool used_by_others(const struct rotation *r, const struct ir_value *buff
         const struct ir_operation *user = use->user;
         bool form = user->opcode == OP_BUFFER_PERMUTE || user->opcode == OP_BUFFER_PART;
         bool other = user != than && user->opcode != OP_COPY_ASYNC;
-        if (form ? used_by_others(r, user->results[0], than)
-                 : other && rewrite_ancestor_in(r->loop->regions[0], user))
+        if (form ? used_by_others(r, user->results[0], than) : other && rewrite_ancestor_in(r->loop->regions[0], user))
             return true;
     }
     return false;
@@ -245,8 +245,8 @@ static int64_t fragment_registers(const struct rotation *r)
  * between the two. */
 static void predict(const struct rotation *r, double *in_order, double *overlapped)
 {
-    struct loop_plan plan =
-        loop_plan_make(r->context->arena, r->context->target, r->loop->regions[0], loop_plan_copies_ahead, NULL);
+    struct loop_plan plan = loop_plan_make(r->context->arena, r->context->target, r->loop->regions[0],
+                                           loop_plan_copies_ahead, NULL);
     double work = plan.chain - plan.tensor, second = plan.operations[position(r, r->second)].cost.tensor;
     *in_order = plan.iteration;
     *overlapped = plan.chain - (second < work ? second : work);
@@ -383,21 +383,21 @@ static void rotate(struct rotation *r)
     struct ir_builder builder = rewrite_before(loop);
     int carried = r->crossing.count + loop->result_count - 1, count;
     struct ir_value **values = ARENA_ARRAY(r->context->arena, struct ir_value *, carried + 4);
-    const struct ir_type **types =
-        ARENA_ARRAY(r->context->arena, const struct ir_type *, carried + loop->result_count + 1);
+    const struct ir_type **types = ARENA_ARRAY(r->context->arena, const struct ir_type *,
+                                               carried + loop->result_count + 1);
     int64_t step;
     bool down = ir_constant_integer(loop->operands[2], &step) && step < 0;
-    struct ir_value *some =
-        ir_compare(&builder, down && !PLANTED(overlap_none_where_step_is_down) ? IR_PREDICATE_GT : IR_PREDICATE_LT,
-                   loop->operands[0], loop->operands[1]);
+    struct ir_value *some = ir_compare(
+        &builder, down && !PLANTED(overlap_none_where_step_is_down) ? IR_PREDICATE_GT : IR_PREDICATE_LT,
+        loop->operands[0], loop->operands[1]);
     for (int i = 0; i < loop->result_count; i++)
         types[i] = loop->results[i]->type;
     struct ir_operation *guard = ir_build(&builder, OP_IF, 1, &some, loop->result_count, types);
     /* none */
-    struct ir_builder none = { .module = builder.module, .block = guard->regions[1], .at = loop->at };
+    struct ir_builder none = {.module = builder.module, .block = guard->regions[1], .at = loop->at};
     ir_build(&none, OP_YIELD, loop->result_count, loop->operands + 3, 0, NULL);
     /* the first iteration's first stage */
-    struct ir_builder inner = { .module = builder.module, .block = guard->regions[0], .at = loop->at };
+    struct ir_builder inner = {.module = builder.module, .block = guard->regions[0], .at = loop->at};
     struct ir_value **map = new_map(r);
     map[block->arguments.data[0]->id] = loop->operands[0];
     for (int i = 0; i < loop->result_count; i++)
@@ -415,7 +415,7 @@ static void rotate(struct rotation *r)
     ir_block_argument(steady->regions[0], block->arguments.data[0]->type, block->arguments.data[0]->name);
     for (int i = 0; i < count; i++)
         ir_block_argument(steady->regions[0], types[i], NULL);
-    struct ir_builder body = { .module = builder.module, .block = steady->regions[0], .at = loop->at };
+    struct ir_builder body = {.module = builder.module, .block = steady->regions[0], .at = loop->at};
     build_steady(r, &body, steady->regions[0]);
     /* the last iteration's second stage */
     map = new_map(r);
@@ -444,47 +444,58 @@ struct visiting {
 static void visit(struct ir_operation *op, void *data)
 {
     struct visiting *v = data;
-    struct rotation r = { .context = v->context, .function = v->function, .loop = op };
+    struct rotation r = {.context = v->context, .function = v->function, .loop = op};
     if (op->opcode != OP_FOR || ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0) || v->rotated == op->block)
         return;
     r.value_count = v->function->next_value_id;
     if (!find_products(&r) || !is_chain(&r))
         return;
     if (v->obstacle) {
-        pass_remark(v->context, op->at, "products of two iterations are not overlapped: no producer can bring what "
-                    "they read, %s", v->obstacle);
+        pass_remark(v->context, op->at,
+                    "products of two iterations are not overlapped: no producer can bring what "
+                    "they read, %s",
+                    v->obstacle);
         return;
     }
     if (!split_stages(&r)) {
-        pass_remark(v->context, op->at, "products of two iterations are not overlapped: the second one's factors are "
-                                        "used or written elsewhere in the loop");
+        pass_remark(v->context, op->at,
+                    "products of two iterations are not overlapped: the second one's factors are "
+                    "used or written elsewhere in the loop");
         return;
     }
     int groups = v->function->warps / 4, budget = groups < 1 ? 0 : groups > 3 ? 2 : groups - 1;
     int64_t fragments = fragment_registers(&r);
     if (fragments > budgets[budget].fragments) {
-        pass_remark(v->context, op->at, "products of two iterations are not overlapped: a thread has no registers for "
-                    "both, they take %lld of %d and the rest needs %d", (long long)fragments, budgets[budget].registers,
+        pass_remark(v->context, op->at,
+                    "products of two iterations are not overlapped: a thread has no registers for "
+                    "both, they take %lld of %d and the rest needs %d",
+                    (long long)fragments, budgets[budget].registers,
                     budgets[budget].registers - budgets[budget].fragments);
         return;
     }
     double in_order, overlapped;
     predict(&r, &in_order, &overlapped);
     if (overlapped > WORTH_IT * in_order) {
-        pass_remark(v->context, op->at, "products of two iterations are not overlapped: an iteration would take %.0f "
-                    "cycles instead of %.0f", overlapped, in_order);
+        pass_remark(v->context, op->at,
+                    "products of two iterations are not overlapped: an iteration would take %.0f "
+                    "cycles instead of %.0f",
+                    overlapped, in_order);
         return;
     }
     if (!pass_fuel(v->context))
         return;
     find_crossing(&r);
-    pass_remark(v->context, op->at, "the second product of each iteration runs beside the first one of the next: an "
-                "iteration takes %.0f cycles instead of %.0f", overlapped, in_order);
+    pass_remark(v->context, op->at,
+                "the second product of each iteration runs beside the first one of the next: an "
+                "iteration takes %.0f cycles instead of %.0f",
+                overlapped, in_order);
     v->rotated = op->block;
     v->changed = true;
     if (!v->turns) {
-        struct ir_builder front = { .module = v->function->module, .block = v->function->body,
-                                    .before = v->function->body->first, .at = op->at };
+        struct ir_builder front = {.module = v->function->module,
+                                   .block = v->function->body,
+                                   .before = v->function->body->first,
+                                   .at = op->at};
         ir_build(&front, OP_TURN_START, 0, NULL, 0, NULL);
         v->turns = true;
     }
@@ -493,7 +504,7 @@ static void visit(struct ir_operation *op, void *data)
 
 bool pass_overlap(struct ir_function *function, struct pass_context *context)
 {
-    struct visiting v = { .context = context, .function = function };
+    struct visiting v = {.context = context, .function = function};
     if (stage_has_roles(context->target)) {
         v.obstacle = outline_obstacle(function, context);
         ir_walk(function->body, visit, &v);

@@ -49,7 +49,7 @@ static void remember(struct panel *p, const struct place *place, struct ir_value
     if (value->id >= p->map_count)
         die("a part of a value made by itself");
     map[value->id] = made;
-    vector_push(p->adapter.arena, &p->scoped, ((struct panel_scoped){ value->id, place->depth }));
+    vector_push(p->adapter.arena, &p->scoped, ((struct panel_scoped){value->id, place->depth}));
 }
 
 /* Forgets what was made deeper than `depth`. */
@@ -117,10 +117,7 @@ static int reshaped_axis(const struct ir_operation *op, int axis)
     return seen == count && found >= 0 && from->extent[found] == to->extent[axis] ? found : -1;
 }
 
-static bool is_pure_region(const struct ir_operation *op)
-{
-    return !ir_has_effect(op);
-}
+static bool is_pure_region(const struct ir_operation *op) { return !ir_has_effect(op); }
 
 static bool is_computed(const struct panel *p, const struct ir_value *value, int axis);
 
@@ -136,8 +133,8 @@ static bool is_made_of_little(const struct panel *p, const struct ir_value *valu
 
 static bool may_load_later(const struct panel *p, const struct ir_operation *load)
 {
-    return !alias_precedes_release(load) && (!alias_is_written(load->block->function, load->operands[0]) ||
-                                             p->overwritten[load->results[0]->id]);
+    return !alias_precedes_release(load) &&
+           (!alias_is_written(load->block->function, load->operands[0]) || p->overwritten[load->results[0]->id]);
 }
 
 /* A tile that is loaded and then brought into another layout lies in memory's own until then, its parts too. */
@@ -156,21 +153,16 @@ static bool is_computed(const struct panel *p, const struct ir_value *value, int
     if (!op)
         return false;
     switch (op->opcode) {
-    case OP_CONSTANT: case OP_SPLAT:
-        return true;
-    case OP_IF:
-        return is_pure_region(op);
-    case OP_LOAD:
-        return view_dimension(op, axis) >= 0 && may_load_later(p, op);
+    case OP_CONSTANT:
+    case OP_SPLAT: return true;
+    case OP_IF: return is_pure_region(op);
+    case OP_LOAD: return view_dimension(op, axis) >= 0 && may_load_later(p, op);
     case OP_CONVERT_LAYOUT:
         return p->own[value->id] && op->operands[0]->definition && op->operands[0]->definition->opcode == OP_LOAD &&
                is_computed(p, op->operands[0], axis);
-    case OP_RESHAPE:
-        return reshaped_axis(op, axis) >= 0;
-    case OP_BROADCAST:
-        return true;
-    case OP_PHILOX:
-        return p->own[value->id];
+    case OP_RESHAPE: return reshaped_axis(op, axis) >= 0;
+    case OP_BROADCAST: return true;
+    case OP_PHILOX: return p->own[value->id];
     default:
         return rewrite_has_trait(op, IR_TRAIT_ELEMENTWISE) && op->result_count == 1 &&
                (p->own[value->id] || is_made_of_little(p, value, axis));
@@ -193,7 +185,7 @@ static const struct ir_type *part_type(const struct panel *p, const struct ir_ty
 static struct ir_value *cut(struct panel *p, struct ir_builder *builder, struct ir_value *value, int axis,
                             const struct layout *layout)
 {
-    int64_t start[IR_MAX_RANK] = { 0 };
+    int64_t start[IR_MAX_RANK] = {0};
     int factor = (int)(value->type->extent[axis] / p->length);
     const struct layout *own = layout_shrink(p->adapter.table, value->type->layout, axis, factor);
     if (!own)
@@ -223,7 +215,7 @@ static struct ir_value *part_of_random(struct panel *p, struct place *place, con
                                        struct ir_value *const *operands, const struct ir_type *type)
 {
     struct ir_operation *op = value->definition;
-    const struct ir_type *types[4] = { type, type, type, type };
+    const struct ir_type *types[4] = {type, type, type, type};
     struct ir_operation *made = ir_build(&place->builder, op->opcode, op->operand_count, operands, 4, types);
     for (int i = 0; i < 4; i++)
         if (i != value->index)
@@ -260,8 +252,10 @@ static struct ir_value *part_of_branch(struct panel *p, struct place *place, str
     struct ir_operation *next = place->builder.before;
     place->builder.before = made;
     for (int r = 0; r < 2; r++) {
-        struct place inner = { .builder = { .module = place->builder.module, .block = made->regions[r], .at = op->at },
-                               .outer = place, .original = op->regions[r], .depth = place->depth + 1 };
+        struct place inner = {.builder = {.module = place->builder.module, .block = made->regions[r], .at = op->at},
+                              .outer = place,
+                              .original = op->regions[r],
+                              .depth = place->depth + 1};
         struct ir_value *result = part(p, &inner, ir_terminator(op->regions[r])->operands[value->index], axis, layout);
         ir_build(&inner.builder, OP_YIELD, 1, &result, 0, NULL);
         forget(p, place->depth);
@@ -355,7 +349,11 @@ static bool is_own_user(const struct panel *p, const struct ir_operation *user, 
     return false;
 }
 
-struct checking { struct panel *panel; const struct ir_value *value; bool changed; };
+struct checking {
+    struct panel *panel;
+    const struct ir_value *value;
+    bool changed;
+};
 
 static void check_uses(struct ir_operation *op, void *data)
 {
@@ -393,7 +391,7 @@ static bool is_read_where_stored(const struct panel *p, const struct ir_operatio
 void panel_open(struct panel *p, struct ir_function *function, const struct ir_value *value,
                 struct ir_value *const *copies, int count)
 {
-    struct checking checking = { .panel = p, .value = value, .changed = true };
+    struct checking checking = {.panel = p, .value = value, .changed = true};
     p->map_count = function->next_value_id;
     p->map = ARENA_ARRAY(p->adapter.arena, struct ir_value *, p->map_count);
     p->whole = ARENA_ARRAY(p->adapter.arena, struct ir_value *, p->map_count);
@@ -414,7 +412,7 @@ void panel_open(struct panel *p, struct ir_function *function, const struct ir_v
 
 struct ir_value *panel_of(struct panel *p, struct ir_builder *builder, struct ir_value *value)
 {
-    struct place place = { .builder = *builder, .original = builder->block };
+    struct place place = {.builder = *builder, .original = builder->block};
     forget(p, -1);
     return part(p, &place, value, p->axis, p->layout);
 }

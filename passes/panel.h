@@ -6,17 +6,19 @@
 #include "passes/layout_rules.h"
 
 /* What the maps hold of a value, and in how many branches deep. */
-struct panel_scoped { int id, depth; };
+struct panel_scoped {
+    int id, depth;
+};
 
 struct panel {
     struct layout_adapter adapter;
-    int axis;                       /* the tile's dimension that is cut */
-    int64_t start, length;          /* of the part */
-    const struct layout *layout;    /* of the part */
-    struct ir_value **map, **whole; /* by id of values from before: their parts; scalars and tiles made again */
-    bool *own;                      /* by id: only the value at hand needs it */
+    int axis;                         /* the tile's dimension that is cut */
+    int64_t start, length;            /* of the part */
+    const struct layout *layout;      /* of the part */
+    struct ir_value **map, **whole;   /* by id of values from before: their parts; scalars and tiles made again */
+    bool *own;                        /* by id: only the value at hand needs it */
     const struct ir_operation *store; /* that stores the parts, or NULL */
-    bool *overwritten;              /* by id: loaded from where `store` stores, which nothing writes in between */
+    bool *overwritten;                /* by id: loaded from where `store` stores, which nothing writes in between */
     int map_count;
     VECTOR(struct panel_scoped) scoped;
 };

@@ -13,7 +13,7 @@
 #undef PASS
 
 const struct pass_info pass_table[] = {
-#define PASS(name, in, out, needs, keeps, help)                                                                       \
+#define PASS(name, in, out, needs, keeps, help) \
     {#name, IR_LEVEL_##in, IR_LEVEL_##out, ANALYSIS_##needs, ANALYSIS_##keeps, help, pass_##name},
 #include "passes/passes.def"
 #undef PASS
@@ -54,9 +54,9 @@ static void report(struct pass_context *context, enum diagnostic_code code, stru
     struct buffer text = {0};
     buffer_vprintf(&text, format, arguments);
     bool named = code == DIAGNOSTIC_R2001;
-    struct diagnostic *diagnostic =
-        diag_report(context->diagnostics, code, at, "%s%s%s", named ? context->name ? context->name : "pass" : "",
-                    named ? ": " : "", text.data);
+    struct diagnostic *diagnostic = diag_report(context->diagnostics, code, at, "%s%s%s",
+                                                named ? context->name ? context->name : "pass" : "", named ? ": " : "",
+                                                text.data);
     if (context->instance)
         diag_instance(context->diagnostics, diagnostic, context->instance);
     buffer_free(&text);
@@ -95,8 +95,7 @@ void pass_idle_knob(struct pass_context *context, struct location at, const char
     if (context->idle) {
         struct idle_knobs *idle = context->idle;
         const char *kept = arena_substring(idle->arena, text.data, text.size);
-        vector_push(idle->arena, idle,
-                    ((struct idle_knob){ at, name, kept, context->instance, context->target }));
+        vector_push(idle->arena, idle, ((struct idle_knob){at, name, kept, context->instance, context->target}));
     }
     buffer_free(&text);
 }

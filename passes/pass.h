@@ -17,26 +17,26 @@ enum analysis {
 
 /* A knob of a function's schedule that did nothing. */
 struct idle_knob {
-    struct location at;                  /* the kernel */
-    const char *name, *text, *instance;  /* "raster", "raster = 8 has no effect here: ...", as pass_context.instance */
+    struct location at;                 /* the kernel */
+    const char *name, *text, *instance; /* "raster", "raster = 8 has no effect here: ...", as pass_context.instance */
     const struct target_row *target;
 };
 struct idle_knobs {
     struct arena *arena;
     struct idle_knob *data;
     int count, capacity;
-    bool counts_consumers;               /* the function's warps were told as `consumers`, groups of four */
+    bool counts_consumers; /* the function's warps were told as `consumers`, groups of four */
 };
 
 struct pass_context {
-    struct arena *arena;                 /* emptied after the pass */
-    struct diagnostics *diagnostics;     /* remarks */
-    const struct target_row *target;     /* NULL: the Value level, no target */
-    int64_t *fuel;                       /* rewrites left, or NULL: no limit */
+    struct arena *arena;             /* emptied after the pass */
+    struct diagnostics *diagnostics; /* remarks */
+    const struct target_row *target; /* NULL: the Value level, no target */
+    int64_t *fuel;                   /* rewrites left, or NULL: no limit */
     bool remarks;
-    const char *name;                    /* of the pass that runs */
-    const char *instance;                /* what remarks and warnings call the function, or NULL */
-    struct idle_knobs *idle;             /* where pass_idle_knob notes what it is told, or NULL */
+    const char *name;        /* of the pass that runs */
+    const char *instance;    /* what remarks and warnings call the function, or NULL */
+    struct idle_knobs *idle; /* where pass_idle_knob notes what it is told, or NULL */
     /* the std library's body of a math function, or NULL: for expand_math (front_math_function behind it) */
     struct ir_function *(*math_function)(void *context, struct ir_module *module, enum ir_math function,
                                          enum ir_element element);
@@ -61,7 +61,7 @@ typedef bool pass_function(struct ir_function *function, struct pass_context *co
 struct pass_info {
     const char *name;
     enum ir_level in, out;
-    unsigned needs, keeps;               /* bits of enum analysis */
+    unsigned needs, keeps; /* bits of enum analysis */
     const char *help;
     pass_function *run;
 };
@@ -72,7 +72,7 @@ enum pass_id { /* indexes into pass_table */
 #define PASS(name, in, out, needs, keeps, help) PASS_##name,
 #include "passes/passes.def"
 #undef PASS
-    PASS_COUNT
+               PASS_COUNT
 };
 /* "licm,dce" -> passes in that order, in the arena.  False: *unknown is the name that no pass has. */
 bool pass_parse_list(struct arena *arena, const char *text, const struct pass_info *const **passes, int *count,
@@ -82,7 +82,8 @@ bool pass_parse_list(struct arena *arena, const char *text, const struct pass_in
  * behind each pass when not NULL (--print-after, --interpret after each).  False: the verifier failed, reported as our
  * bug. */
 struct pass_run {
-    const struct pass_info *const *passes; int count;
+    const struct pass_info *const *passes;
+    int count;
     void (*after)(const struct pass_info *pass, struct ir_function *function, bool changed, void *context);
     void *after_context;
     bool asked; /* by the user: that a pass does not fit is the command's mistake and not ours */

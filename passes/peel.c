@@ -43,7 +43,10 @@ static bool is_moderate(const struct peel *peel, const struct ir_value *value)
 }
 
 /* Where a condition turns: it is false for values below base + offset (late), or for those from there on (early). */
-struct turn { struct ir_value *base; int64_t offset; };
+struct turn {
+    struct ir_value *base;
+    int64_t offset;
+};
 
 /* variable + a  predicate  b, b from outside. */
 static bool turn_of_compare(const struct peel *peel, const struct ir_operation *compare, bool holds, bool late,

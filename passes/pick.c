@@ -93,8 +93,8 @@ static void pick(struct ir_operation *op)
     if (element == IR_BOOL)
         bits = ir_cast(&builder, bits, IR_I32);
     else if (ir_is_float(element))
-        bits = ir_build_value(&builder, OP_BITCAST,
-                              ir_type_tile(context, bits_of(element), from->rank, from->extent), 1, &bits);
+        bits = ir_build_value(&builder, OP_BITCAST, ir_type_tile(context, bits_of(element), from->rank, from->extent),
+                              1, &bits);
     for (int d = 0; d < from->rank; d++) {
         bool cut = is_cut(from, to, d);
         place[rank] = cut ? start[d] / to->extent[d] : -1;
@@ -120,7 +120,10 @@ static void pick(struct ir_operation *op)
     ir_remove(op);
 }
 
-struct picks { struct pass_context *context; bool changed; };
+struct picks {
+    struct pass_context *context;
+    bool changed;
+};
 
 static void visit(struct ir_operation *op, void *data)
 {
@@ -133,7 +136,7 @@ static void visit(struct ir_operation *op, void *data)
 
 bool pass_pick(struct ir_function *function, struct pass_context *context)
 {
-    struct picks picks = { .context = context };
+    struct picks picks = {.context = context};
     ir_walk(function->body, visit, &picks);
     return picks.changed;
 }

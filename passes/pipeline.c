@@ -8,17 +8,17 @@
 #define REQUIRED RUN(inline), RUN(expand_math)
 #define CLEAN_UP RUN(simplify), RUN(cse), RUN(dce)
 /* From clean IR to the IR that code is made from: loops first, then facts. */
-#define VALUE_LEVEL                                                                                                   \
-    REQUIRED, CLEAN_UP, RUN(direct_views), RUN(count_loops), RUN(fuse_dot), RUN(licm), RUN(unroll), CLEAN_UP,         \
-    RUN(peel), CLEAN_UP, RUN(licm), RUN(bounds), RUN(narrow), CLEAN_UP
+#define VALUE_LEVEL                                                                                           \
+    REQUIRED, CLEAN_UP, RUN(direct_views), RUN(count_loops), RUN(fuse_dot), RUN(licm), RUN(unroll), CLEAN_UP, \
+        RUN(peel), CLEAN_UP, RUN(licm), RUN(bounds), RUN(narrow), CLEAN_UP
 /* Layouts: choose, improve, then place what converting needs.  No cse behind stream: it computes again on purpose. */
-#define SCHEDULE_QUICK                                                                                                \
+#define SCHEDULE_QUICK \
     RUN(pick), RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
-#define SCHEDULE_LEVEL                                                                                                \
-    RUN(pick), RUN(read_once), RUN(assign_layouts), RUN(stage_operands), RUN(dce), RUN(coalesce),                     \
-        RUN(remove_conversions), RUN(cse), RUN(licm), RUN(stage_loads), RUN(overlap), RUN(specialise),                \
-        RUN(pipeline_copies), RUN(fuse_map), RUN(cse), RUN(dce), RUN(keep_in_flight), RUN(read_ahead),                \
-        RUN(split_copies), RUN(split_stores), RUN(schedule), RUN(dce), RUN(stream), RUN(dce), RUN(allocate_shared),   \
+#define SCHEDULE_LEVEL                                                                                              \
+    RUN(pick), RUN(read_once), RUN(assign_layouts), RUN(stage_operands), RUN(dce), RUN(coalesce),                   \
+        RUN(remove_conversions), RUN(cse), RUN(licm), RUN(stage_loads), RUN(overlap), RUN(specialise),              \
+        RUN(pipeline_copies), RUN(fuse_map), RUN(cse), RUN(dce), RUN(keep_in_flight), RUN(read_ahead),              \
+        RUN(split_copies), RUN(split_stores), RUN(schedule), RUN(dce), RUN(stream), RUN(dce), RUN(allocate_shared), \
         RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
 
 static const struct pass_info *const cpu_none[] = {REQUIRED};

@@ -37,8 +37,8 @@ struct pipelining {
     struct pass_context *context;
     struct ir_function *function;
     VECTOR(struct pipelined_loop) loops;
-    VECTOR(struct ir_operation *) names;   /* buffer_permute and buffer_part, in text order */
-    VECTOR(struct ir_operation *) found;   /* loops, copies and waits in text order; removed ones have no block */
+    VECTOR(struct ir_operation *) names; /* buffer_permute and buffer_part, in text order */
+    VECTOR(struct ir_operation *) found; /* loops, copies and waits in text order; removed ones have no block */
     bool asynchronous, changed;
 };
 
@@ -78,7 +78,10 @@ static bool is_movable(const struct ir_value *value, const struct ir_block *body
     return true;
 }
 
-struct write_search { const struct ir_value *view; bool found; };
+struct write_search {
+    const struct ir_value *view;
+    bool found;
+};
 
 static void find_write(struct ir_operation *op, void *data)
 {
@@ -91,7 +94,7 @@ static void find_write(struct ir_operation *op, void *data)
 
 static bool is_written_in(struct ir_block *body, const struct ir_value *view)
 {
-    struct write_search search = { .view = view };
+    struct write_search search = {.view = view};
     ir_walk(body, find_write, &search);
     return search.found;
 }
@@ -180,7 +183,7 @@ static bool has_copies(const struct ir_operation *loop)
 
 static void plan_loop(struct pipelining *p, struct ir_operation *loop)
 {
-    struct pipelined_loop plan = { .loop = loop, .parts = 1, .asynchronous = p->asynchronous };
+    struct pipelined_loop plan = {.loop = loop, .parts = 1, .asynchronous = p->asynchronous};
     const char *refusal = pipeline_loop_problem(loop);
     if (refusal) {
         pass_remark(p->context, loop->at, "copies wait in this loop: %s", refusal);
@@ -196,7 +199,7 @@ static void plan_loop(struct pipelining *p, struct ir_operation *loop)
         }
         struct ir_access access;
         ir_access_of(op, &access);
-        struct pipelined_copy copy = { .copy = op, .buffer = access.buffer };
+        struct pipelined_copy copy = {.copy = op, .buffer = access.buffer};
         vector_push(p->context->arena, &plan.copies, copy);
     }
     if (plan.copies.count)
@@ -205,7 +208,10 @@ static void plan_loop(struct pipelining *p, struct ir_operation *loop)
 
 /* ---- shared memory ---- */
 
-struct counting { struct pipelining *p; int64_t buffers, scratch; };
+struct counting {
+    struct pipelining *p;
+    int64_t buffers, scratch;
+};
 
 static bool is_ring(const struct pipelining *p, const struct ir_value *buffer)
 {
@@ -252,8 +258,8 @@ static void count_shared(struct ir_operation *op, void *data)
  * barrier at the top of the iteration that follows its last reader. */
 static void plan_ring(struct pipelining *p, struct pipelined_loop *loop)
 {
-    struct loop_plan plan =
-        loop_plan_make(p->context->arena, p->context->target, loop->loop->regions[0], loop_plan_copies_ahead, NULL);
+    struct loop_plan plan = loop_plan_make(p->context->arena, p->context->target, loop->loop->regions[0],
+                                           loop_plan_copies_ahead, NULL);
     int64_t bytes = 0;
     for (int c = 0; c < loop->copies.count; c++)
         bytes += scratch_ring_bytes(loop->copies.data[c].buffer->type);
@@ -332,7 +338,7 @@ static int residents(const struct pipelining *p)
 static void choose_slots(struct pipelining *p)
 {
     const struct target_row *target = p->context->target;
-    struct counting counting = { .p = p };
+    struct counting counting = {.p = p};
     ir_walk(p->function->body, count_shared, &counting);
     int64_t room = (target ? target->shared_bytes : LEAST_SHARED) - counting.buffers - counting.scratch;
     struct ring_plan **rings = ARENA_ARRAY(p->context->arena, struct ring_plan *, p->loops.count);
@@ -412,9 +418,8 @@ static void pipeline_loops(struct pipelining *p)
     for (int i = 0; i < p->loops.count; i++)
         if (p->loops.data[i].slots < 2)
             pass_remark(p->context, p->loops.data[i].loop->at, "copies wait in this loop: %s",
-                        p->loops.data[i].ring.most < 2
-                            ? "the schedule says one stage"
-                            : "two slots of its buffers do not fit into shared memory");
+                        p->loops.data[i].ring.most < 2 ? "the schedule says one stage"
+                                                       : "two slots of its buffers do not fit into shared memory");
     if (p->loops.data[0].slots < 2 || !pass_fuel(p->context)) { /* then no loop has two */
         p->loops.count = 0;
         return;
@@ -431,8 +436,8 @@ static void pipeline_loops(struct pipelining *p)
         else
             pass_remark(p->context, loop->loop->at,
                         "%d cop%s of this loop run%s %d iteration%s ahead%s, in %d slots: %s", loop->copies.count,
-                        loop->copies.count == 1 ? "y" : "ies", loop->copies.count == 1 ? "s" : "",
-                        slots - 1, slots == 2 ? "" : "s", p->asynchronous ? "" : " through registers", slots, reason);
+                        loop->copies.count == 1 ? "y" : "ies", loop->copies.count == 1 ? "s" : "", slots - 1,
+                        slots == 2 ? "" : "s", p->asynchronous ? "" : " through registers", slots, reason);
         pipeline_emit_loop(p->context, loop);
     }
     p->changed = true;
@@ -451,7 +456,7 @@ static void remark_place(struct pass_context *context, const struct ir_operation
 
 bool pass_pipeline_copies(struct ir_function *function, struct pass_context *context)
 {
-    struct pipelining p = { .context = context, .function = function };
+    struct pipelining p = {.context = context, .function = function};
     p.asynchronous = !context->target || (context->target->flags & TARGET_CP_ASYNC);
     ir_walk(function->body, collect, &p);
     if (p.found.count)

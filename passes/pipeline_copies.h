@@ -18,10 +18,10 @@ struct pipelined_copy {
 struct pipelined_loop {
     struct ir_operation *loop;
     VECTOR(struct pipelined_copy) copies;
-    struct ring_plan ring;          /* of all its buffers together */
+    struct ring_plan ring; /* of all its buffers together */
     int slots;
-    int parts;                      /* that an iteration goes through a slot each, 1 or more */
-    bool asynchronous;              /* by cp.async, else through registers */
+    int parts;         /* that an iteration goes through a slot each, 1 or more */
+    bool asynchronous; /* by cp.async, else through registers */
 };
 
 /* Parts of an iteration that could share rings, as each reads buffers of the same types and none of another's; sets

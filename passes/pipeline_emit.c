@@ -8,19 +8,19 @@
  * are known to lie inside the view; 64-bit copies of both for indexes that are the variable itself, as the sum may pass
  * what the variable's element holds. */
 struct ahead {
-    struct ir_block *body;                       /* whose operations are made again */
-    struct ir_value *variable;                   /* as the body calls it */
-    struct ir_value *free[2], *inside[2];        /* narrow, wide */
-    struct ir_value **map[2];                    /* what was made again, by old id: free, inside */
+    struct ir_block *body;                /* whose operations are made again */
+    struct ir_value *variable;            /* as the body calls it */
+    struct ir_value *free[2], *inside[2]; /* narrow, wide */
+    struct ir_value **map[2];             /* what was made again, by old id: free, inside */
 };
 struct emitter {
     struct pass_context *context;
     struct pipelined_loop *plan;
     struct ir_function *function;
     struct ir_context *types;
-    struct ir_operation *loop;                   /* the new one */
-    struct ir_value *last[2];                    /* of the variable, for iterations so many ahead, even and odd */
-    struct ir_value *read, *write;               /* slots, of the part that is built */
+    struct ir_operation *loop;     /* the new one */
+    struct ir_value *last[2];      /* of the variable, for iterations so many ahead, even and odd */
+    struct ir_value *read, *write; /* slots, of the part that is built */
 };
 
 static struct ir_value *constant_i32(struct ir_builder *builder, int64_t number)
@@ -79,7 +79,7 @@ static struct ir_value *index_ahead(struct ahead *ahead, struct ir_builder *buil
 
 static struct ahead open_ahead(const struct emitter *e, struct ir_block *body)
 {
-    struct ahead ahead = { .body = body, .variable = body->arguments.data[0] };
+    struct ahead ahead = {.body = body, .variable = body->arguments.data[0]};
     for (int i = 0; i < 2; i++)
         ahead.map[i] = ARENA_ARRAY(e->context->arena, struct ir_value *, e->function->next_value_id);
     return ahead;
@@ -98,7 +98,7 @@ static struct ir_value *slot_of(struct ir_builder *builder, struct ir_value *rin
     struct ir_type type = *ring->type;
     type.slots = 1;
     struct ir_value *slot = ir_build_value(builder, OP_SLOT, ir_type_intern(builder->module->context, &type), 2,
-                                           (struct ir_value *[]){ ring, index });
+                                           (struct ir_value *[]){ring, index});
     slot->name = ring->name;
     return slot;
 }
@@ -130,9 +130,9 @@ static const struct ir_type *tile_type(const struct ir_access *access, const str
         if (d != contiguous)
             order[next++] = d;
     }
-    const struct layout *layout =
-        layout_blocked_default(ir_context_layouts(types), buffer->rank, extent, order,
-                               ir_element_info[buffer->element].bits / 8, copy->block->function->warps);
+    const struct layout *layout = layout_blocked_default(ir_context_layouts(types), buffer->rank, extent, order,
+                                                         ir_element_info[buffer->element].bits / 8,
+                                                         copy->block->function->warps);
     return ir_type_with_layout(types, ir_type_tile(types, buffer->element, buffer->rank, buffer->extent), layout);
 }
 
@@ -161,7 +161,7 @@ static struct ir_value *load_tile(struct ir_builder *builder, const struct ir_op
 
 static void store_tile(struct ir_builder *builder, struct ir_value *tile, struct ir_value *buffer)
 {
-    ir_build(builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){ tile, buffer }, 0, NULL);
+    ir_build(builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){tile, buffer}, 0, NULL);
 }
 
 /* Starts a copy to the slot; without cp.async it is in registers until store_tile. */
@@ -242,7 +242,7 @@ static void build_prologue(struct emitter *e, struct ir_operation *loop)
         struct ir_value *lower = loop->operands[0];
         struct ir_value *some = still_runs(&builder, loop, lower, last_of(&builder, loop, d));
         struct ir_operation *branch = ir_build(&builder, OP_IF, 1, &some, 0, NULL);
-        struct ir_builder inner = { .module = builder.module, .block = branch->regions[0], .at = loop->at };
+        struct ir_builder inner = {.module = builder.module, .block = branch->regions[0], .at = loop->at};
         struct ahead ahead = open_ahead(e, loop->regions[0]);
         set_all(&ahead, d ? ir_binary(&inner, OP_ADD, lower, times(&inner, loop->operands[2], d)) : lower);
         struct ir_value *slot = constant_i32(&inner, filled);
@@ -256,7 +256,7 @@ static void build_prologue(struct emitter *e, struct ir_operation *loop)
         }
         inner.at = loop->at;
         ir_build(&inner, OP_YIELD, 0, NULL, 0, NULL);
-        struct ir_builder other = { .module = builder.module, .block = branch->regions[1], .at = loop->at };
+        struct ir_builder other = {.module = builder.module, .block = branch->regions[1], .at = loop->at};
         ir_build(&other, OP_YIELD, 0, NULL, 0, NULL);
         build_commit(&builder, e->plan->asynchronous);
     }
@@ -265,9 +265,9 @@ static void build_prologue(struct emitter *e, struct ir_operation *loop)
 /* Two more carried numbers. */
 static void carry_slots(struct emitter *e)
 {
-    static const char *const names[] = { "slot", "filled" };
+    static const char *const names[] = {"slot", "filled"};
     struct ir_builder builder = rewrite_before(e->plan->loop);
-    struct ir_value *initial[2] = { constant_i32(&builder, 0), constant_i32(&builder, e->plan->slots - 1) };
+    struct ir_value *initial[2] = {constant_i32(&builder, 0), constant_i32(&builder, e->plan->slots - 1)};
     e->loop = rewrite_carry(e->context->arena, e->plan->loop, 2, initial, names);
     const struct ir_block *body = e->loop->regions[0];
     e->read = body->arguments.data[body->arguments.count - 2];
@@ -344,7 +344,7 @@ static struct ir_value *next_slot(const struct emitter *e, struct ir_builder *bu
 static void build_part(struct emitter *e, int part, struct ir_operation *first, const struct ir_operation *end)
 {
     struct ir_block *body = e->loop->regions[0];
-    struct ir_builder top = { .module = e->function->module, .block = body, .before = first, .at = e->loop->at };
+    struct ir_builder top = {.module = e->function->module, .block = body, .before = first, .at = e->loop->at};
     struct ahead ahead = open_ahead(e, body);
     build_wait(&top, e->plan->asynchronous, e->plan->slots - 2);
     if (part > 0) {
@@ -393,8 +393,7 @@ static void build_body(struct emitter *e)
 void pipeline_emit_loop(struct pass_context *context, struct pipelined_loop *plan)
 {
     struct ir_function *function = plan->loop->block->function;
-    struct emitter e = { .context = context, .plan = plan, .function = function,
-                         .types = function->module->context };
+    struct emitter e = {.context = context, .plan = plan, .function = function, .types = function->module->context};
     build_prologue(&e, plan->loop);
     struct ir_builder before = rewrite_before(plan->loop);
     for (int part = 0; part < plan->parts; part++) {
@@ -404,8 +403,8 @@ void pipeline_emit_loop(struct pass_context *context, struct pipelined_loop *pla
     }
     carry_slots(&e);
     build_body(&e);
-    struct ir_builder behind = { .module = function->module, .block = e.loop->block, .before = e.loop->next,
-                                 .at = e.loop->at };
+    struct ir_builder behind = {
+        .module = function->module, .block = e.loop->block, .before = e.loop->next, .at = e.loop->at};
     build_wait(&behind, plan->asynchronous, 0);
     for (int c = 0; c < plan->copies.count; c++) {
         struct ir_value *buffer = plan->copies.data[c].buffer;

@@ -28,7 +28,11 @@ static bool is_loaded(const struct ir_value *value)
     return value->definition && value->definition->opcode == OP_LOAD;
 }
 
-struct looking { const struct ir_type *type; int depth; bool found; };
+struct looking {
+    const struct ir_type *type;
+    int depth;
+    bool found;
+};
 
 /* Loops around an operation. */
 static int depth_of(const struct ir_operation *op)
@@ -54,14 +58,14 @@ static void look_at_products(struct ir_operation *op, void *data)
     struct looking *l = data;
     if (op->opcode != OP_DOT && op->opcode != OP_DOT_ASYNC)
         return;
-    struct looking inner = { .type = op->results[0]->type, .depth = depth_of(op) };
+    struct looking inner = {.type = op->results[0]->type, .depth = depth_of(op)};
     ir_walk(op->block->function->body, look, &inner);
     l->found |= inner.found;
 }
 
 static bool rows_matter(const struct ir_operation *dot)
 {
-    struct looking l = { 0 };
+    struct looking l = {0};
     ir_walk(dot->block->function->body, look_at_products, &l);
     return l.found;
 }
@@ -106,7 +110,7 @@ const struct layout *product_accumulator(struct layout_table *table, const struc
     const struct ir_type *type = dot->results[0]->type;
     if (type->rank != 2 || instruction_of(dot) == IR_INSTRUCTION_FMA)
         return NULL;
-    int extent[2] = { (int)type->extent[0], (int)type->extent[1] };
+    int extent[2] = {(int)type->extent[0], (int)type->extent[1]};
     return instruction_of(dot) == IR_INSTRUCTION_WGMMA ? layout_wgmma_accumulator(table, extent, warps)
                                                        : mma_accumulator(table, dot, extent, warps);
 }
@@ -116,7 +120,7 @@ bool product_takes(struct layout_table *table, const struct ir_operation *dot, c
     if (instruction_of(dot) != IR_INSTRUCTION_MMA)
         return layout && product_accumulator(table, dot, warps) == layout;
     const struct ir_type *type = dot->results[0]->type;
-    int whole[2] = { (int)type->extent[0], (int)type->extent[1] };
+    int whole[2] = {(int)type->extent[0], (int)type->extent[1]};
     for (int n = 1; n <= warps && layout && type->rank == 2; n *= 2)
         if (warps % n == 0 && layout_mma_accumulator(table, 2, whole, warps / n, n) == layout)
             return true;
@@ -135,8 +139,8 @@ const struct layout *product_factor_of(struct layout_table *table, const struct 
                                        const struct ir_type *result, int factor)
 {
     const struct layout *accumulator = result->layout;
-    int extent[2] = { (int)type->extent[0], (int)type->extent[1] };
-    int whole[2] = { (int)result->extent[0], (int)result->extent[1] };
+    int extent[2] = {(int)type->extent[0], (int)type->extent[1]};
+    int whole[2] = {(int)result->extent[0], (int)result->extent[1]};
     int bytes = ir_element_info[type->element].bits / 8, warps = layout_warps(accumulator);
     for (int n = 1; n <= warps; n *= 2)
         if (warps % n == 0 && layout_mma_accumulator(table, 2, whole, warps / n, n) == accumulator)
@@ -146,7 +150,10 @@ const struct layout *product_factor_of(struct layout_table *table, const struct 
 
 /* ---- warps ---- */
 
-struct counting { int64_t rows, most, products, grid; bool wgmma, mma, walks, changed, in_three; };
+struct counting {
+    int64_t rows, most, products, grid;
+    bool wgmma, mma, walks, changed, in_three;
+};
 
 static bool is_wanted_behind(const struct ir_value *value, const struct ir_operation *place)
 {
@@ -183,10 +190,7 @@ static int64_t words_beside(const struct ir_operation *op)
 }
 
 /* The largest power of two that divides it. */
-static int64_t power_in(int64_t number)
-{
-    return number & -number;
-}
+static int64_t power_in(int64_t number) { return number & -number; }
 
 /* In a loop: is the sum added to and looked at nowhere else. */
 static bool only_goes_round(const struct ir_value *sum)
@@ -236,7 +240,7 @@ static void count(struct ir_operation *op, void *data)
  * Sixteen warps beside a producer have 96 registers each, too few for 96 accumulators; twelve have 160. */
 int product_warps(struct ir_function *function, int given, bool producer)
 {
-    struct counting c = { 0 };
+    struct counting c = {0};
     ir_walk(function->body, count, &c);
     if (c.wgmma) {
         int64_t groups = c.rows / 64;
@@ -254,8 +258,8 @@ int product_warps(struct ir_function *function, int given, bool producer)
     int warps = 4;
     int each = c.walks ? 64 : 128, each_live = !producer ? 256 : c.changed ? 96 : 128;
     int64_t live = live_tiles_most(function);
-    while (warps < MOST_MMA_WARPS && (c.products > (int64_t)warps * 32 * each ||
-                                      live > (int64_t)warps * 32 * each_live))
+    while (warps < MOST_MMA_WARPS &&
+           (c.products > (int64_t)warps * 32 * each || live > (int64_t)warps * 32 * each_live))
         warps *= 2;
     if (producer && c.in_three && c.most > (int64_t)warps * 32 * 128 && c.most <= 12 * 32 * 128)
         return 12;

@@ -42,13 +42,17 @@ enum { STEP = 16, MOST_REGISTERS = 200, PRODUCTS = 4, FRAGMENTS = 2 * PRODUCTS }
 struct product {
     struct ir_operation *dot, *done; /* done: dot_wait, or NULL */
     int part, steps;
-    int fragment[2];                 /* which of its group's fragments its factors are */
+    int fragment[2]; /* which of its group's fragments its factors are */
 };
 /* What is read for one step of a group. */
-struct fragment { struct ir_value *factor; const struct ir_type *type; int dimension; };
+struct fragment {
+    struct ir_value *factor;
+    const struct ir_type *type;
+    int dimension;
+};
 /* Products that take their steps together. */
 struct group {
-    int part, steps, first, count;   /* products */
+    int part, steps, first, count; /* products */
     int fragments;
     struct fragment fragment[FRAGMENTS];
 };
@@ -56,9 +60,9 @@ struct group {
 struct part {
     struct ir_operation *wait, *barrier;
     VECTOR(struct ir_operation *) copies;
-    int moved;                       /* copies that have their place */
-    int steps, done;                 /* of its groups together; already built */
-    struct ir_value *slot;           /* that its products read */
+    int moved;             /* copies that have their place */
+    int steps, done;       /* of its groups together; already built */
+    struct ir_value *slot; /* that its products read */
 };
 struct ahead {
     struct pass_context *context;
@@ -67,10 +71,13 @@ struct ahead {
     VECTOR(struct part) parts;
     VECTOR(struct product) products;
     VECTOR(struct group) groups;
-    int read;                        /* argument of the body: the slot that the first part reads */
-    const char *problem;             /* why not, of a loop that waits for copies for a product */
+    int read;            /* argument of the body: the slot that the first part reads */
+    const char *problem; /* why not, of a loop that waits for copies for a product */
 };
-struct search { struct arena *arena; VECTOR(struct ir_operation *) loops; };
+struct search {
+    struct arena *arena;
+    VECTOR(struct ir_operation *) loops;
+};
 
 static struct ir_operation *slot_behind(const struct ir_value *buffer)
 {
@@ -116,7 +123,7 @@ static struct ir_operation *first_product(const struct ahead *a)
 
 static bool add_wait(struct ahead *a, struct ir_operation *wait)
 {
-    struct part part = { .wait = wait, .barrier = wait->next };
+    struct part part = {.wait = wait, .barrier = wait->next};
     if (!part.barrier || part.barrier->opcode != OP_BARRIER)
         return false;
     vector_push(a->context->arena, &a->parts, part);
@@ -154,13 +161,14 @@ static bool find_operations(struct ahead *a)
         case OP_DOT_ASYNC:
             if (a->products.count == PRODUCTS)
                 return fails(a, "the loop holds too many products");
-            vector_push(a->context->arena, &a->products, ((struct product){ .dot = op, .part = a->parts.count - 1 }));
+            vector_push(a->context->arena, &a->products, ((struct product){.dot = op, .part = a->parts.count - 1}));
             break;
         case OP_DOT_WAIT:
             if (!add_done(a, op))
                 return false;
             break;
-        case OP_CP_ASYNC: case OP_CP_COMMIT: vector_push(a->context->arena, &part->copies, op); break;
+        case OP_CP_ASYNC:
+        case OP_CP_COMMIT: vector_push(a->context->arena, &part->copies, op); break;
         default:
             if (!rewrite_has_trait(op, IR_TRAIT_PURE) || op->region_count)
                 return false;
@@ -224,16 +232,16 @@ static struct fragment fragment_of(struct ahead *a, struct product *product, int
     struct ir_context *types = a->function->module->context;
     struct layout_table *table = ir_context_layouts(types);
     const struct ir_type *sum = product->dot->results[0]->type, *whole = product->dot->operands[factor]->type;
-    struct fragment fragment = { .factor = product->dot->operands[factor], .dimension = 1 - factor };
-    int64_t extent[2] = { whole->extent[0], whole->extent[1] }, all = extent[1 - factor];
-    if (whole->kind != IR_BUFFER || whole->rank != 2 || ir_element_info[whole->element].bits != 16 ||
-        all % STEP || all < 2 * STEP)
+    struct fragment fragment = {.factor = product->dot->operands[factor], .dimension = 1 - factor};
+    int64_t extent[2] = {whole->extent[0], whole->extent[1]}, all = extent[1 - factor];
+    if (whole->kind != IR_BUFFER || whole->rank != 2 || ir_element_info[whole->element].bits != 16 || all % STEP ||
+        all < 2 * STEP)
         return fragment;
     product->steps = (int)(all / STEP);
     extent[1 - factor] = STEP;
     const struct ir_type *step = ir_type_tile(types, whole->element, 2, extent);
     const struct layout *layout = product_factor_of(table, step, sum, factor);
-    int beyond[2] = { (int)whole->extent[0], (int)whole->extent[1] };
+    int beyond[2] = {(int)whole->extent[0], (int)whole->extent[1]};
     if (layout && layout_extend(table, layout, beyond))
         fragment.type = ir_type_with_layout(types, step, layout);
     return fragment;
@@ -288,7 +296,7 @@ static bool make_groups(struct ahead *a)
         }
         struct group *group = a->groups.count ? &a->groups.data[a->groups.count - 1] : NULL;
         if (!group || !can_join(a, group, product)) {
-            struct group made = { .part = product->part, .steps = product->steps, .first = i };
+            struct group made = {.part = product->part, .steps = product->steps, .first = i};
             vector_push(a->context->arena, &a->groups, made);
             group = &a->groups.data[a->groups.count - 1];
             a->parts.data[group->part].steps += group->steps;
@@ -326,7 +334,7 @@ static struct ir_value *name_factor(struct ir_builder *builder, const struct ir_
 {
     const struct ir_operation *op = buffer->definition;
     bool direct = op->opcode == OP_SLOT;
-    struct ir_value *operands[2] = { direct ? op->operands[0] : name_factor(builder, op->operands[0], index), index };
+    struct ir_value *operands[2] = {direct ? op->operands[0] : name_factor(builder, op->operands[0], index), index};
     struct ir_value *named = ir_build_value(builder, op->opcode, buffer->type, op->operand_count, operands);
     const struct ir_attribute *order = ir_attribute(op, IR_ATTRIBUTE_PERMUTATION);
     if (order)
@@ -345,10 +353,10 @@ static void read_step(const struct group *group, struct ir_builder *builder, str
                       struct ir_value **fragments)
 {
     for (int i = 0; i < group->fragments; i++) {
-        int64_t start[2] = { 0, 0 };
+        int64_t start[2] = {0, 0};
         start[group->fragment[i].dimension] = (int64_t)step * STEP;
         fragments[i] = ir_build_value(builder, OP_BUFFER_LOAD, group->fragment[i].type, 1,
-                                      (struct ir_value *[]){ factors[i] });
+                                      (struct ir_value *[]){factors[i]});
         ir_set_list(fragments[i]->definition, IR_ATTRIBUTE_START, 2, start);
     }
 }
@@ -356,7 +364,7 @@ static void read_step(const struct group *group, struct ir_builder *builder, str
 static struct ir_value *multiply(const struct product *product, struct ir_builder *builder,
                                  struct ir_value *const *fragments, struct ir_value *sum)
 {
-    struct ir_value *operands[3] = { fragments[product->fragment[0]], fragments[product->fragment[1]], sum };
+    struct ir_value *operands[3] = {fragments[product->fragment[0]], fragments[product->fragment[1]], sum};
     struct ir_value *result = ir_build_value(builder, OP_DOT, sum->type, 3, operands);
     const struct ir_attribute *precision = ir_attribute(product->dot, IR_ATTRIBUTE_PRECISION);
     if (precision)
@@ -382,14 +390,14 @@ static void read_first(const struct ahead *a, struct ir_builder *before, struct 
     for (int i = 0; i < group->fragments; i++)
         types[i] = group->fragment[i].type;
     struct ir_operation *branch = ir_build(before, OP_IF, 1, &some, group->fragments, types);
-    struct ir_builder inner = { .module = before->module, .block = branch->regions[0], .at = a->loop->at };
+    struct ir_builder inner = {.module = before->module, .block = branch->regions[0], .at = a->loop->at};
     ir_set_number(ir_build(&inner, OP_CP_WAIT, 0, NULL, 0, NULL), IR_ATTRIBUTE_PENDING,
                   ir_number(a->parts.data[0].wait, IR_ATTRIBUTE_PENDING, 0));
     ir_build(&inner, OP_BARRIER, 0, NULL, 0, NULL);
     name_factors(group, &inner, a->loop->operands[a->read + 2], factors);
     read_step(group, &inner, factors, 0, fragments);
     ir_build(&inner, OP_YIELD, group->fragments, fragments, 0, NULL);
-    struct ir_builder other = { .module = before->module, .block = branch->regions[1], .at = a->loop->at };
+    struct ir_builder other = {.module = before->module, .block = branch->regions[1], .at = a->loop->at};
     for (int i = 0; i < group->fragments; i++)
         fragments[i] = ir_build_value(&other, OP_UNDEFINED, types[i], 0, NULL);
     ir_build(&other, OP_YIELD, group->fragments, fragments, 0, NULL);
@@ -405,8 +413,8 @@ static void move_copies(struct part *part, struct ir_operation *before, int coun
 }
 
 struct building {
-    struct ir_builder builder;       /* in front of the yield */
-    struct ir_value *last;           /* of the variable, that an iteration follows */
+    struct ir_builder builder;                                  /* in front of the yield */
+    struct ir_value *last;                                      /* of the variable, that an iteration follows */
     struct ir_value *factors[FRAGMENTS], *following[FRAGMENTS]; /* of the group that is built, of the one behind it */
     struct ir_value *fragments[FRAGMENTS];                      /* of the step that is built */
 };
@@ -442,7 +450,7 @@ static void build_group(struct ahead *a, struct building *b, int number)
     struct part *part = &a->parts.data[group->part];
     int following = (number + 1) % a->groups.count;
     bool leaves = number + 1 == a->groups.count || a->groups.data[following].part != group->part;
-    struct ir_value *coming[FRAGMENTS] = { 0 }, *sums[PRODUCTS];
+    struct ir_value *coming[FRAGMENTS] = {0}, *sums[PRODUCTS];
     name_following(a, b, number);
     for (int i = 0; i < group->count; i++)
         sums[i] = a->products.data[group->first + i].dot->operands[2];
@@ -467,12 +475,12 @@ static void build_group(struct ahead *a, struct building *b, int number)
 
 static void read_ahead(struct ahead *a)
 {
-    struct building b = { 0 };
+    struct building b = {0};
     struct ir_builder before = rewrite_before(a->loop);
     int carried = a->groups.data[0].fragments;
     b.last = ir_binary(&before, OP_SUB, a->loop->operands[1], a->loop->operands[2]);
     read_first(a, &before, b.fragments);
-    static const char *const names[FRAGMENTS] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+    static const char *const names[FRAGMENTS] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     a->loop = rewrite_carry(a->context->arena, a->loop, carried, b.fragments, names);
     struct ir_block *body = a->loop->regions[0];
     struct ir_operation *yield = ir_terminator(body);
@@ -502,15 +510,15 @@ static void collect(struct ir_operation *op, void *data)
 
 bool pass_read_ahead(struct ir_function *function, struct pass_context *context)
 {
-    struct search search = { .arena = context->arena };
+    struct search search = {.arena = context->arena};
     bool changed = false;
     ir_walk(function->body, collect, &search);
     for (int i = 0; i < search.loops.count; i++) {
-        struct ahead a = { .context = context, .function = function, .loop = search.loops.data[i] };
+        struct ahead a = {.context = context, .function = function, .loop = search.loops.data[i]};
         bool can = can_read_ahead(&a);
         if (!can && a.problem)
-            pass_remark(context, first_product(&a)->at,
-                        "fragments of this product are not read an iteration ahead: %s", a.problem);
+            pass_remark(context, first_product(&a)->at, "fragments of this product are not read an iteration ahead: %s",
+                        a.problem);
         if (!can || !pass_fuel(context))
             continue;
         pass_remark(context, a.loop->at, "fragments of the next %s are read before this one ends",

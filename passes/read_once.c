@@ -31,9 +31,9 @@ enum { LINE = 128, MOST = 32 << 10, READS = 8, TURNS = 8, DEPTH = 6 };
 struct read_once {
     struct pass_context *context;
     const struct ranges *ranges;
-    VECTOR(struct ir_operation *) loads;     /* that read each element once, as far as they alone tell */
-    VECTOR(struct ir_operation *) accesses;  /* all that touch memory */
-    double read, written;                    /* bytes of a program */
+    VECTOR(struct ir_operation *) loads;    /* that read each element once, as far as they alone tell */
+    VECTOR(struct ir_operation *) accesses; /* all that touch memory */
+    double read, written;                   /* bytes of a program */
 };
 
 /* ---- places ---- */
@@ -184,7 +184,7 @@ static void collect(struct ir_operation *op, void *data)
 
 bool pass_read_once(struct ir_function *function, struct pass_context *context)
 {
-    struct read_once r = { .context = context, .ranges = ranges_analyse(function, context->arena) };
+    struct read_once r = {.context = context, .ranges = ranges_analyse(function, context->arena)};
     bool changed = false;
     if (!function->is_kernel)
         return false;

@@ -13,7 +13,11 @@
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
-struct removal { struct layout_adapter adapter; struct pass_context *context; bool changed; };
+struct removal {
+    struct layout_adapter adapter;
+    struct pass_context *context;
+    bool changed;
+};
 
 static int element_bytes(const struct ir_value *value) { return ir_element_info[value->type->element].bits / 8; }
 
@@ -165,9 +169,9 @@ static void walk(struct removal *r, struct ir_block *block, bool *again)
 
 bool pass_remove_conversions(struct ir_function *function, struct pass_context *context)
 {
-    struct removal r = { .context = context };
-    r.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
-                                         context->arena, function->warps };
+    struct removal r = {.context = context};
+    r.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
+                                        function->warps};
     for (int round = 0; round < 8; round++) {
         bool again = false;
         walk(&r, function->body, &again);

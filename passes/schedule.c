@@ -43,8 +43,11 @@ bool schedule_is_plain(const struct ir_operation *op)
     if (op->region_count || !rewrite_has_trait(op, IR_TRAIT_PURE))
         return false;
     switch (op->opcode) { /* work that is not done twice */
-    case OP_CONVERT_LAYOUT: case OP_DOT: case OP_REDUCE: case OP_PHILOX: case OP_UNDEFINED:
-        return false;
+    case OP_CONVERT_LAYOUT:
+    case OP_DOT:
+    case OP_REDUCE:
+    case OP_PHILOX:
+    case OP_UNDEFINED: return false;
     default:
         for (int i = 0; i < op->result_count; i++)
             if (op->results[i]->type->kind != IR_TILE && op->results[i]->type->kind != IR_VIEW)
@@ -157,8 +160,7 @@ static const char *problem_of_loop(struct schedule *s)
     const struct ir_operation *loop = s->loop;
     int64_t step;
     if (loop->opcode == OP_WHILE)
-        return can_test_ahead(s)
-                   ? NULL : "the loop's condition depends on what the loop computes";
+        return can_test_ahead(s) ? NULL : "the loop's condition depends on what the loop computes";
     if (ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0))
         return "the loop's step multiplies";
     if (ir_element_info[loop->operands[0]->type->element].bits < 32)
@@ -220,7 +222,7 @@ static bool find_loads(struct schedule *s)
         if (!is_load(op))
             continue;
         const char *own = problem ? problem : problem_of_load(s, op);
-        struct scheduled_load load = { .load = op, .position = position };
+        struct scheduled_load load = {.load = op, .position = position};
         load.most = most > MOST_AHEAD ? MOST_AHEAD : most;
         if (!own && most < 1)
             own = "the schedule says one stage";
@@ -276,7 +278,10 @@ static bool schedule_loop(struct schedule *s)
     return true;
 }
 
-struct search { struct pass_context *context; VECTOR(struct ir_operation *) loops; };
+struct search {
+    struct pass_context *context;
+    VECTOR(struct ir_operation *) loops;
+};
 
 static void collect(struct ir_operation *op, void *data)
 {
@@ -287,13 +292,13 @@ static void collect(struct ir_operation *op, void *data)
 
 bool pass_schedule(struct ir_function *function, struct pass_context *context)
 {
-    struct search search = { .context = context };
+    struct search search = {.context = context};
     bool changed = false;
     ir_walk(function->body, collect, &search);
     for (int i = 0; i < search.loops.count; i++) {
         struct ir_operation *loop = search.loops.data[i];
-        struct schedule s = { .context = context, .function = function, .loop = loop,
-                              .body = loop->regions[loop->opcode == OP_WHILE] };
+        struct schedule s = {
+            .context = context, .function = function, .loop = loop, .body = loop->regions[loop->opcode == OP_WHILE]};
         changed = schedule_loop(&s) || changed;
     }
     return changed;

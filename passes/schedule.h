@@ -11,28 +11,28 @@
 
 struct scheduled_load {
     struct ir_operation *load;
-    int position;                   /* in the body */
-    int distance, most;             /* at most */
-    int registers;                  /* of a thread, for one iteration */
-    bool early;                     /* distance 0: moved to the top of its iteration */
-    bool late;                      /* distance 1: behind the last use of this iteration's, in the same registers */
+    int position;       /* in the body */
+    int distance, most; /* at most */
+    int registers;      /* of a thread, for one iteration */
+    bool early;         /* distance 0: moved to the top of its iteration */
+    bool late;          /* distance 1: behind the last use of this iteration's, in the same registers */
     bool short_of_registers;
-    struct ir_operation *behind;    /* late: that use, */
-    int behind_position;            /* in the body */
-    const char *problem;            /* why it stays, or why it is not further ahead */
+    struct ir_operation *behind; /* late: that use, */
+    int behind_position;         /* in the body */
+    const char *problem;         /* why it stays, or why it is not further ahead */
 };
 struct schedule {
     struct pass_context *context;
     struct ir_function *function;
     struct ir_operation *loop;
     struct ir_block *body;
-    bool *steady;                   /* of the body's arguments: those that can be computed for iterations ahead */
-    bool *planned;               /* by value id: a load of these makes it */
-    int *steps;                  /* by value id: operations that lead to it from what is there for iterations ahead */
+    bool *steady;  /* of the body's arguments: those that can be computed for iterations ahead */
+    bool *planned; /* by value id: a load of these makes it */
+    int *steps;    /* by value id: operations that lead to it from what is there for iterations ahead */
     VECTOR(const struct ir_operation *) effects; /* that some load may not cross */
-    VECTOR(struct scheduled_load) loads; /* in text order */
-    int distance;                   /* the greatest */
-    int together;                   /* iterations that make their loads together; 1: each for itself */
+    VECTOR(struct scheduled_load) loads;         /* in text order */
+    int distance;                                /* the greatest */
+    int together;                                /* iterations that make their loads together; 1: each for itself */
 };
 
 /* Pure, and cheap enough to be computed again for another iteration. */

@@ -6,8 +6,16 @@
 #include "targets/target.h"
 
 enum {
-    GLOBAL_LATENCY = 600, SHARED_LATENCY = 30, BARRIER_LATENCY = 40, ALU_LATENCY = 4, MATH_LATENCY = 20,
-    ATOMIC_LATENCY = 700, PRODUCT_LATENCY = 30, PRODUCT_ISSUE = 16, SHUFFLE_LATENCY = 25, UNKNOWN_TRIPS = 8,
+    GLOBAL_LATENCY = 600,
+    SHARED_LATENCY = 30,
+    BARRIER_LATENCY = 40,
+    ALU_LATENCY = 4,
+    MATH_LATENCY = 20,
+    ATOMIC_LATENCY = 700,
+    PRODUCT_LATENCY = 30,
+    PRODUCT_ISSUE = 16,
+    SHUFFLE_LATENCY = 25,
+    UNKNOWN_TRIPS = 8,
     PRODUCT_REGISTERS = 48 /* fragments on their way from shared memory */
 };
 
@@ -22,11 +30,19 @@ static int words(const struct ir_type *type)
 static bool is_free(const struct ir_operation *op)
 {
     switch (op->opcode) {
-    case OP_CONSTANT: case OP_SPLAT: case OP_BROADCAST: case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT:
-    case OP_UNDEFINED: case OP_SLOT: case OP_BUFFER_PERMUTE: case OP_BUFFER_PART: case OP_BUFFER: case OP_IOTA:
-        return true;
-    default:
-        return false;
+    case OP_CONSTANT:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT:
+    case OP_UNDEFINED:
+    case OP_SLOT:
+    case OP_BUFFER_PERMUTE:
+    case OP_BUFFER_PART:
+    case OP_BUFFER:
+    case OP_IOTA: return true;
+    default: return false;
     }
 }
 
@@ -44,8 +60,8 @@ static const struct ir_type *worked_on(const struct ir_operation *op)
 {
     const struct ir_type *widest = NULL;
     for (int i = 0; i < op->result_count + op->operand_count; i++) {
-        const struct ir_type *type =
-            i < op->result_count ? op->results[i]->type : op->operands[i - op->result_count]->type;
+        const struct ir_type *type = i < op->result_count ? op->results[i]->type
+                                                          : op->operands[i - op->result_count]->type;
         if (type->kind == IR_TILE && type->rank > 0 && (!widest || words(type) > words(widest)))
             widest = type;
     }
@@ -62,10 +78,7 @@ static double product_cycles(const struct ir_operation *op, const struct target_
     return work / each;
 }
 
-static struct schedule_cost takes(double issue, double latency)
-{
-    return (struct schedule_cost){ issue, latency, 0 };
-}
+static struct schedule_cost takes(double issue, double latency) { return (struct schedule_cost){issue, latency, 0}; }
 
 static double cost_of_block(const struct ir_block *block, const struct target_row *target)
 {
@@ -86,29 +99,39 @@ struct schedule_cost schedule_cost_of(const struct ir_operation *op, const struc
     if (is_free(op))
         return takes(0, 0);
     switch (op->opcode) {
-    case OP_DOT: case OP_DOT_ASYNC: {
+    case OP_DOT:
+    case OP_DOT_ASYNC: {
         double cycles = product_cycles(op, target);
         bool asynchronous = ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA;
-        return asynchronous ? (struct schedule_cost){ PRODUCT_ISSUE, PRODUCT_LATENCY, cycles }
+        return asynchronous ? (struct schedule_cost){PRODUCT_ISSUE, PRODUCT_LATENCY, cycles}
                             : takes(cycles, PRODUCT_LATENCY);
     }
     case OP_DOT_WAIT: return takes(1, PRODUCT_LATENCY);
-    case OP_LOAD: case OP_POINTER_LOAD: return takes(work / 2 + 4, GLOBAL_LATENCY);
-    case OP_ATOMIC: case OP_ATOMIC_CAS: case OP_POINTER_ATOMIC: case OP_POINTER_CAS:
-        return takes(4 * work, ATOMIC_LATENCY);
-    case OP_STORE: case OP_POINTER_STORE: return takes(work + 4, 0);
-    case OP_CP_ASYNC: case OP_COPY_ASYNC: { /* 16 bytes of each lane at a time */
+    case OP_LOAD:
+    case OP_POINTER_LOAD: return takes(work / 2 + 4, GLOBAL_LATENCY);
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS:
+    case OP_POINTER_ATOMIC:
+    case OP_POINTER_CAS: return takes(4 * work, ATOMIC_LATENCY);
+    case OP_STORE:
+    case OP_POINTER_STORE: return takes(work + 4, 0);
+    case OP_CP_ASYNC:
+    case OP_COPY_ASYNC: { /* 16 bytes of each lane at a time */
         int64_t bytes = ir_type_bytes(op->operands[op->operand_count - 1]->type);
         return takes((double)bytes / 512 + 4, 0);
     }
-    case OP_BUFFER_LOAD: case OP_BUFFER_STORE: return takes(work, SHARED_LATENCY);
+    case OP_BUFFER_LOAD:
+    case OP_BUFFER_STORE: return takes(work, SHARED_LATENCY);
     case OP_CONVERT_LAYOUT: return takes(2 * work, 2 * SHARED_LATENCY);
     case OP_REDUCE: return takes(2 * work + 10, 5 * SHUFFLE_LATENCY);
     case OP_MATH: return takes(6 * work, MATH_LATENCY);
-    case OP_DIV: case OP_REM: return takes(10 * work, 10 * ALU_LATENCY);
+    case OP_DIV:
+    case OP_REM: return takes(10 * work, 10 * ALU_LATENCY);
     case OP_PHILOX: return takes(60 * work, 10 * ALU_LATENCY);
     case OP_MAP: return takes(cost_of_block(op->regions[0], target) * work, MATH_LATENCY);
-    case OP_BARRIER: case OP_CP_WAIT: case OP_MBARRIER_WAIT: return takes(2, BARRIER_LATENCY);
+    case OP_BARRIER:
+    case OP_CP_WAIT:
+    case OP_MBARRIER_WAIT: return takes(2, BARRIER_LATENCY);
     default: break;
     }
     struct schedule_cost cost = takes(tile ? work : 2, ALU_LATENCY);
@@ -131,7 +154,7 @@ static const struct ir_value *origin(const struct ir_value *value)
 }
 
 struct counting {
-    int *last;                      /* by value id: number of the last operation that uses it; 0: none */
+    int *last; /* by value id: number of the last operation that uses it; 0: none */
     int number;
     VECTOR(const struct ir_value *) seen;
     struct arena *arena;
@@ -159,7 +182,7 @@ static int registers_within(struct arena *arena, const struct ir_operation *op);
 /* Registers that are taken while each of the block's operations works, in text order. */
 static int *pressure_of(struct arena *arena, const struct ir_block *block, int *count)
 {
-    struct counting c = { .arena = arena };
+    struct counting c = {.arena = arena};
     *count = 0;
     c.last = ARENA_ARRAY(arena, int, block->function->next_value_id);
     for (const struct ir_operation *op = block->first; op; op = op->next) {
@@ -177,9 +200,9 @@ static int *pressure_of(struct arena *arena, const struct ir_block *block, int *
             for (const struct ir_operation *op = value->definition; op; op = op->previous)
                 from++;
         else if (!schedule_is_inside(block, value))
-            to = *count;     /* from outside: again in the next iteration */
+            to = *count; /* from outside: again in the next iteration */
         else if (value->block != block)
-            continue;        /* counted where it is made */
+            continue; /* counted where it is made */
         change[from] += schedule_registers(value);
         change[to] -= schedule_registers(value);
     }

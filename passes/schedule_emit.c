@@ -9,17 +9,20 @@
 #include "passes/rewrite.h"
 #include "passes/schedule.h"
 
-struct state { int argument; struct ir_value **at; };   /* [k]: at iteration i + k, k = 0 … D */
+struct state {
+    int argument;
+    struct ir_value **at;
+}; /* [k]: at iteration i + k, k = 0 … D */
 struct emission {
     struct schedule *s;
     struct ir_context *types;
     struct ir_operation *loop;
     struct ir_block *body;
     VECTOR(struct state) states;
-    struct ir_value **exists;                            /* [k] of while loops */
-    struct ir_value ***ahead;                            /* [load][k] */
-    bool *met;                                           /* by value id: its needs are among the states */
-    int ids;                                             /* of values before anything is built */
+    struct ir_value **exists; /* [k] of while loops */
+    struct ir_value ***ahead; /* [load][k] */
+    bool *met;                /* by value id: its needs are among the states */
+    int ids;                  /* of values before anything is built */
 };
 
 /* ---- values of other iterations ---- */
@@ -72,8 +75,8 @@ static struct ir_value *comes_after(const struct emission *e, struct ir_builder 
     enum ir_element element = ir_element_info[variable->type->element].bits == 64 ? IR_U64 : IR_U32;
     int64_t number;
     bool down = ir_constant_integer(step, &number) && number < 0;
-    struct ir_value *left =
-        down ? ir_binary(builder, OP_SUB, variable, upper) : ir_binary(builder, OP_SUB, upper, variable);
+    struct ir_value *left = down ? ir_binary(builder, OP_SUB, variable, upper)
+                                 : ir_binary(builder, OP_SUB, upper, variable);
     bool turned = down && !PLANTED(schedule_counts_down_as_up);
     struct ir_value *distance = step_times(builder, step, turned ? -count : count);
     enum ir_predicate predicate = PLANTED(schedule_loads_beyond_end) ? IR_PREDICATE_GE : IR_PREDICATE_GT;
@@ -107,7 +110,7 @@ static void need(struct emission *e, const struct ir_value *value, const struct 
     for (int i = 0; i < e->states.count; i++)
         if (e->states.data[i].argument == value->index)
             return;
-    struct state state = { .argument = value->index };
+    struct state state = {.argument = value->index};
     state.at = ARENA_ARRAY(e->s->context->arena, struct ir_value *, e->s->distance + 2);
     vector_push(e->s->context->arena, &e->states, state);
 }
@@ -132,7 +135,7 @@ static void next_states(const struct emission *e, struct ir_builder *builder, st
     const struct ir_operation *yield = ir_terminator(e->body);
     for (int i = 0; i < e->states.count; i++)
         e->states.data[i].at[k] = schedule_make_again(e->body, builder, map,
-                                             yield->operands[e->states.data[i].argument - is_for(e)], e->ids);
+                                                      yield->operands[e->states.data[i].argument - is_for(e)], e->ids);
 }
 
 /* A while's condition for the states [k]. */
@@ -148,7 +151,9 @@ static struct ir_value *test_again(const struct emission *e, struct ir_builder *
 /* ---- loads ---- */
 
 /* Under `condition` the loads of the list, else nothing; results in its order. */
-struct group { VECTOR(int) loads; };
+struct group {
+    VECTOR(int) loads;
+};
 
 static void build_group(const struct emission *e, struct ir_builder *builder, struct ir_value *condition,
                         const struct group *group, struct ir_value **map, struct ir_value **results)
@@ -159,13 +164,13 @@ static void build_group(const struct emission *e, struct ir_builder *builder, st
     for (int i = 0; i < count; i++)
         types[i] = e->s->loads.data[group->loads.data[i]].load->results[0]->type;
     struct ir_operation *branch = ir_build(builder, OP_IF, 1, &condition, count, types);
-    struct ir_builder inner = { .module = builder->module, .block = branch->regions[0], .at = builder->at };
+    struct ir_builder inner = {.module = builder->module, .block = branch->regions[0], .at = builder->at};
     for (int i = 0; i < count; i++) {
         struct ir_operation *load = e->s->loads.data[group->loads.data[i]].load;
         values[i] = schedule_make_again(e->body, &inner, map, load->results[0], e->ids);
     }
     ir_build(&inner, OP_YIELD, count, values, 0, NULL);
-    struct ir_builder other = { .module = builder->module, .block = branch->regions[1], .at = builder->at };
+    struct ir_builder other = {.module = builder->module, .block = branch->regions[1], .at = builder->at};
     for (int i = 0; i < count; i++)
         values[i] = ir_build_value(&other, OP_UNDEFINED, types[i], 0, NULL);
     ir_build(&other, OP_YIELD, count, values, 0, NULL);
@@ -200,7 +205,7 @@ static void build_prologue(struct emission *e)
     struct ir_builder builder = rewrite_before(e->loop);
     struct schedule *s = e->s;
     struct ir_value **results = ARENA_ARRAY(s->context->arena, struct ir_value *, s->loads.count + 1);
-    struct group group = { 0 };
+    struct group group = {0};
     for (int i = 0; i < e->states.count; i++)
         e->states.data[i].at[0] = e->loop->operands[e->states.data[i].argument + (is_for(e) ? 2 : 0)];
     for (int n = 0; n < s->distance; n++) {
@@ -238,9 +243,9 @@ static void carry(struct emission *e)
 {
     struct schedule *s = e->s;
     struct arena *arena = s->context->arena;
-    VECTOR(struct ir_value *) initial = { 0 };
-    VECTOR(const char *) names = { 0 };
-    VECTOR(struct ir_value **) places = { 0 };
+    VECTOR(struct ir_value *) initial = {0};
+    VECTOR(const char *) names = {0};
+    VECTOR(struct ir_value **) places = {0};
 #define CARRY(place, name) \
     (vector_push(arena, &places, &(place)), vector_push(arena, &initial, (place)), vector_push(arena, &names, (name)))
     for (int i = 0; i < e->states.count; i++)
@@ -294,7 +299,7 @@ static void build_top(struct emission *e, struct ir_operation *top)
 {
     struct ir_builder builder = rewrite_before(top);
     struct ir_value **map = new_map(e);
-    struct group group = { 0 };
+    struct group group = {0};
     for (int i = 0; i < e->body->arguments.count; i++)
         map[e->body->arguments.data[i]->id] = e->body->arguments.data[i];
     for (int i = 0; i < e->s->loads.count; i++)
@@ -331,9 +336,12 @@ static void yield_next(struct emission *e)
 void schedule_emit(struct schedule *s)
 {
     struct arena *arena = s->context->arena;
-    struct emission e = { .s = s, .types = s->function->module->context, .loop = s->loop, .body = s->body,
-                          .ids = s->function->next_value_id };
-    struct group group = { 0 };
+    struct emission e = {.s = s,
+                         .types = s->function->module->context,
+                         .loop = s->loop,
+                         .body = s->body,
+                         .ids = s->function->next_value_id};
+    struct group group = {0};
     e.exists = ARENA_ARRAY(arena, struct ir_value *, s->distance + 2);
     e.ahead = ARENA_ARRAY(arena, struct ir_value **, s->loads.count);
     for (int i = 0; i < s->loads.count; i++)

@@ -9,21 +9,26 @@
 enum {
     MOST_SHIFTED = 32, /* registers that change places in each iteration, where a load is more than one ahead */
     FEW_REGISTERS = 8,
-    MOST_TOGETHER = 4, MOST_OPERATIONS = 80, SPARE_TOGETHER = 24,
+    MOST_TOGETHER = 4,
+    MOST_OPERATIONS = 80,
+    SPARE_TOGETHER = 24,
     ENOUGH_BYTES = 32 * 1024 /* on their way to a multiprocessor keep its share of the memory busy */
 };
 
 /* ---- when values are wanted ---- */
 
-struct user { int position; const struct user *next; };
+struct user {
+    int position;
+    const struct user *next;
+};
 struct timing {
     struct loop_plan plan;
-    double *wanted;                 /* by position: its operands; of one that runs ahead, before 0 */
-    const struct user **users;      /* by position: where its results are used */
-    uint64_t **needs;               /* by position: a bit for each load whose result it, or what it uses, comes from */
-    uint64_t **needed;              /* by load: the loads that need it */
-    int words;                      /* of such a set */
-    VECTOR(int) moving;             /* loads, and what may stand where they stand; in text order */
+    double *wanted;            /* by position: its operands; of one that runs ahead, before 0 */
+    const struct user **users; /* by position: where its results are used */
+    uint64_t **needs;          /* by position: a bit for each load whose result it, or what it uses, comes from */
+    uint64_t **needed;         /* by load: the loads that need it */
+    int words;                 /* of such a set */
+    VECTOR(int) moving;        /* loads, and what may stand where they stand; in text order */
 };
 
 static bool is_ahead(const struct ir_operation *op, const void *context) { return schedule_plans(context, op); }
@@ -33,7 +38,7 @@ static bool has_bit(const uint64_t *set, int bit) { return set[bit / 64] >> bit 
 struct finding {
     struct arena *arena;
     struct timing *timing;
-    const int *made;                /* by value id: one more than the position that makes it; 0: none of the body */
+    const int *made; /* by value id: one more than the position that makes it; 0: none of the body */
     int position;
 };
 
@@ -46,7 +51,7 @@ static void add_user(struct ir_operation *op, void *data)
         if (maker < 0 || (f->timing->users[maker] && f->timing->users[maker]->position == f->position))
             continue;
         struct user *user = ARENA_NEW(f->arena, struct user);
-        *user = (struct user){ f->position, f->timing->users[maker] };
+        *user = (struct user){f->position, f->timing->users[maker]};
         f->timing->users[maker] = user;
     }
 }
@@ -60,7 +65,7 @@ static void find_users(const struct schedule *s, struct timing *t)
     t->words = s->loads.count / 64 + 1;
     for (int i = 0; i < t->plan.count; i++) {
         struct ir_operation *op = t->plan.operations[i].operation;
-        struct finding finding = { arena, t, made, i };
+        struct finding finding = {arena, t, made, i};
         t->needs[i] = ARENA_ARRAY(arena, uint64_t, t->words);
         for (int k = 0; k < op->operand_count; k++) {
             int maker = made[op->operands[k]->id] - 1;
@@ -323,7 +328,7 @@ static int choose_together(struct schedule *s, const struct timing *t, const int
 
 void schedule_plan(struct schedule *s)
 {
-    struct timing timing = { 0 };
+    struct timing timing = {0};
     const int *taken = schedule_pressure(s->context->arena, s->body);
     run_model(s, &timing);
     int together = choose_together(s, &timing, taken);

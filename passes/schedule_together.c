@@ -22,10 +22,10 @@ enum { MOST_REACH = 1 << 24 };
 
 struct together {
     struct schedule *s;
-    int count;                 /* iterations */
+    int count; /* iterations */
     int64_t step;
-    int64_t inside[64];        /* by load: dimensions that the first loop's end keeps inside */
-    struct ir_value ***map;    /* by iteration */
+    int64_t inside[64];     /* by load: dimensions that the first loop's end keeps inside */
+    struct ir_value ***map; /* by iteration */
     int ids;
 };
 
@@ -97,9 +97,8 @@ static struct ir_value *end_of_load(struct together *t, struct ir_builder *build
         int64_t reach = ahead + (access.place[d] > 0 ? access.place[d] : 1) + (t->count - 1) * t->step;
         struct ir_value *extent = ir_build_value(builder, OP_EXTENT, end->type, 1, &access.view);
         ir_set_number(extent->definition, IR_ATTRIBUTE_DIMENSION, d);
-        struct ir_value *most =
-            ir_binary(builder, OP_SUB, extent,
-                      ir_constant_int(builder, end->type, reach - 1 - PLANTED(together_ends_one_late)));
+        struct ir_value *most = ir_binary(
+            builder, OP_SUB, extent, ir_constant_int(builder, end->type, reach - 1 - PLANTED(together_ends_one_late)));
         end = ir_binary(builder, OP_MIN, end, most);
         t->inside[number] |= (int64_t)1 << d;
     }
@@ -109,8 +108,8 @@ static struct ir_value *end_of_load(struct together *t, struct ir_builder *build
 static struct ir_value *end_of_first(struct together *t, struct ir_builder *builder)
 {
     struct ir_value *upper = t->s->loop->operands[1];
-    struct ir_value *last =
-        ir_binary(builder, OP_SUB, upper, ir_constant_int(builder, upper->type, (t->count - 1) * t->step));
+    struct ir_value *last = ir_binary(builder, OP_SUB, upper,
+                                      ir_constant_int(builder, upper->type, (t->count - 1) * t->step));
     if (t->step < 0 || !starts_inside(t->s)) /* counting down: where the last one ends says nothing of the first */
         return last;
     struct ir_value *end = ir_cast(builder, last, IR_INDEX), *all = end;
@@ -137,14 +136,15 @@ static void start_maps(struct together *t, struct ir_builder *builder, const str
     struct ir_value *variable = to->arguments.data[0];
     for (int u = 0; u < t->count; u++) {
         t->map[u] = ARENA_ARRAY(t->s->context->arena, struct ir_value *, t->ids);
-        t->map[u][from->arguments.data[0]->id] =
-            u ? ir_binary(builder, OP_ADD, variable, ir_constant_int(builder, variable->type, u * t->step)) : variable;
+        t->map[u][from->arguments.data[0]->id] = u ? ir_binary(builder, OP_ADD, variable,
+                                                               ir_constant_int(builder, variable->type, u * t->step))
+                                                   : variable;
         for (int i = 1; i < from->arguments.count; i++) {
             if (u == 0)
                 t->map[u][from->arguments.data[i]->id] = to->arguments.data[i];
             else if (t->s->steady[i])
-                t->map[u][from->arguments.data[i]->id] =
-                    schedule_make_again(from, builder, t->map[u - 1], yield->operands[i - 1], t->ids);
+                t->map[u][from->arguments.data[i]->id] = schedule_make_again(from, builder, t->map[u - 1],
+                                                                             yield->operands[i - 1], t->ids);
         }
     }
 }
@@ -184,7 +184,7 @@ void schedule_emit_together(struct schedule *s)
 {
     struct ir_operation *rest = s->loop;
     struct arena *arena = s->context->arena;
-    struct together t = { .s = s, .count = s->together };
+    struct together t = {.s = s, .count = s->together};
     struct ir_builder builder = rewrite_before(rest);
     int carried = rest->result_count;
     struct ir_value **values = ARENA_ARRAY(arena, struct ir_value *, carried + 4);
@@ -204,7 +204,7 @@ void schedule_emit_together(struct schedule *s)
     for (int i = 0; i <= carried; i++)
         ir_block_argument(to, s->body->arguments.data[i]->type, s->body->arguments.data[i]->name);
     ir_block_argument(to, types[carried], "from");
-    struct ir_builder inner = { .module = builder.module, .block = to, .at = rest->at };
+    struct ir_builder inner = {.module = builder.module, .block = to, .at = rest->at};
     t.ids = s->function->next_value_id;
     start_maps(&t, &inner, to);
     build_loads(&t, &inner);

@@ -11,7 +11,10 @@
 
 enum { WALK_LIMIT = 32 };
 
-struct simplifying { struct pass_context *context; bool changed; };
+struct simplifying {
+    struct pass_context *context;
+    bool changed;
+};
 
 static bool has_fuel(const struct pass_context *context) { return !context->fuel || *context->fuel > 0; }
 

@@ -169,11 +169,17 @@ struct ir_value *simplify_integer(struct ir_operation *op)
     case OP_ADD: return integer_add(op);
     case OP_SUB: return integer_sub(op);
     case OP_MUL: return integer_mul(op);
-    case OP_DIV: case OP_REM: return integer_divide(op);
-    case OP_AND: case OP_OR: case OP_XOR: return integer_bits(op);
-    case OP_MIN: case OP_MAX: return integer_extreme(op);
-    case OP_SHL: case OP_SHR: return integer_shift(op);
-    case OP_NEG: case OP_NOT: return integer_unary(op);
+    case OP_DIV:
+    case OP_REM: return integer_divide(op);
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR: return integer_bits(op);
+    case OP_MIN:
+    case OP_MAX: return integer_extreme(op);
+    case OP_SHL:
+    case OP_SHR: return integer_shift(op);
+    case OP_NEG:
+    case OP_NOT: return integer_unary(op);
     default: return NULL;
     }
 }
@@ -192,7 +198,7 @@ static bool exact_inverse(enum ir_element e, uint64_t bits, uint64_t *inverse)
     double least = e == IR_F16 ? 0x1p-14 : e == IR_F64 ? 0x1p-1022 : 0x1p-126;
     double size = quotient < 0 ? -quotient : quotient;
     return (PLANTED(simplify_inexact_inverse) || !(raw & ((UINT64_C(1) << 52) - 1))) && size >= least &&
-        ir_bits_to_double(e, *inverse) == quotient;
+           ir_bits_to_double(e, *inverse) == quotient;
 }
 
 /* x + -0.0 = x;  x - 0.0 = x;  x * 1.0 = x;  x / 1.0 = x;  x / 2^n = x * 2^-n;  min(x, x) = x;  --x = x;  | |x| | =
@@ -219,7 +225,8 @@ struct ir_value *simplify_float(struct ir_operation *op)
             !exact_inverse(a->type->element, bits, &inverse))
             return NULL;
         return build(op, OP_MUL, a, constant_like(op, b, inverse));
-    case OP_MIN: case OP_MAX: return a == b ? a : NULL;
+    case OP_MIN:
+    case OP_MAX: return a == b ? a : NULL;
     case OP_NEG: return simplify_definition(a, OP_NEG) ? a->definition->operands[0] : NULL;
     case OP_ABS:
         if (simplify_definition(a, OP_ABS))

@@ -74,8 +74,9 @@ static bool keeps_values(enum ir_element from, enum ir_element to)
     if (from == IR_BOOL)
         return ir_is_integer(to);
     if (ir_is_integer(from) && ir_is_integer(to))
-        return ir_is_signed(from) == ir_is_signed(to) ? a <= b
-               : (!ir_is_signed(from) || PLANTED(simplify_cast_drops_sign)) && a < b;
+        return ir_is_signed(from) == ir_is_signed(to)
+                   ? a <= b
+                   : (!ir_is_signed(from) || PLANTED(simplify_cast_drops_sign)) && a < b;
     if (ir_is_float(from) && ir_is_float(to)) /* f16 and bf16 hold no range of the other; fp8 fits f16 and all above */
         return (to == IR_F64 || to == IR_F32 || (to == IR_F16 && a == 8)) && a < b;
     return PLANTED(simplify_cast_through_float);

@@ -37,7 +37,9 @@ enum { SHARED_SLACK = 2048, SMALL_SCRATCH = 4096 + 256, PRODUCER_WARPS = 4, RAST
 /* ---- channels and rings ---- */
 
 /* Values through which a buffer is looked at: itself, other forms of it, products on their way. */
-struct looks { VECTOR(const struct ir_value *) values; };
+struct looks {
+    VECTOR(const struct ir_value *) values;
+};
 
 static void add_looks(struct arena *arena, struct looks *looks, const struct ir_operation *op)
 {
@@ -57,7 +59,7 @@ static void add_looks(struct arena *arena, struct looks *looks, const struct ir_
 /* Up to the next time that the ring is filled. */
 static void find_release(struct outline *o, struct channel *channel)
 {
-    struct looks looks = { 0 };
+    struct looks looks = {0};
     struct ring *ring = &o->rings.data[channel->ring];
     for (int i = 0; i < ring->buffers.count; i++)
         vector_push(o->context->arena, &looks.values, (const struct ir_value *)ring->buffers.data[i]);
@@ -86,7 +88,7 @@ static bool has_buffer(const struct ring *ring, const struct ir_value *buffer)
 /* The ring of a channel's buffers: all of an old one's or none. */
 static bool find_ring(struct outline *o, struct channel *channel)
 {
-    struct ring made = { 0 };
+    struct ring made = {0};
     for (int i = 0; i < channel->copies.count; i++) {
         struct ir_value *buffer = buffer_of(channel->copies.data[i]);
         if (has_buffer(&made, buffer))
@@ -132,7 +134,7 @@ static void find_channel(struct ir_operation *op, void *data)
         fail(o, op, "it has roles already");
     if (op->opcode != OP_WAIT)
         return;
-    struct channel channel = { .wait = op };
+    struct channel channel = {.wait = op};
     for (int i = 0; i < op->operand_count; i++) {
         struct ir_operation *copy = op->operands[i]->definition;
         struct ir_access access;
@@ -160,7 +162,10 @@ static void find_channel(struct ir_operation *op, void *data)
 /* Other forms of a buffer are made in front of each use, behind the wait that says which slot is meant.  All are
  * gathered first, since a walk would meet the new ones, too; the last first, so that a form of a form follows its
  * user. */
-struct forms { struct arena *arena; VECTOR(struct ir_operation *) all; };
+struct forms {
+    struct arena *arena;
+    VECTOR(struct ir_operation *) all;
+};
 
 static void gather_form(struct ir_operation *op, void *data)
 {
@@ -186,7 +191,7 @@ static void sink_form(struct ir_operation *op)
 
 static void sink_forms(struct ir_function *function, struct arena *arena)
 {
-    struct forms forms = { .arena = arena };
+    struct forms forms = {.arena = arena};
     ir_walk(function->body, gather_form, &forms);
     for (int i = forms.all.count; i-- > 0;)
         sink_form(forms.all.data[i]);
@@ -194,7 +199,10 @@ static void sink_forms(struct ir_function *function, struct arena *arena)
 
 /* ---- how many slots ---- */
 
-struct scratching { struct outline *o; int64_t most; };
+struct scratching {
+    struct outline *o;
+    int64_t most;
+};
 
 static void measure_scratch(struct ir_operation *op, void *data)
 {
@@ -224,8 +232,8 @@ static void plan_rings(struct outline *o)
         const struct ir_block *body = loop_body_of(channel->wait);
         if (!body)
             continue;
-        struct loop_plan plan =
-            loop_plan_make(o->context->arena, o->context->target, body, loop_plan_copies_ahead, NULL);
+        struct loop_plan plan = loop_plan_make(o->context->arena, o->context->target, body, loop_plan_copies_ahead,
+                                               NULL);
         int from = loop_plan_position(&plan, channel->wait), to = loop_plan_position(&plan, channel->release);
         double busy = 0; /* from the wait for it to the end of its last reader */
         if (from >= 0 && to >= 0)
@@ -263,7 +271,7 @@ static int slots_to_gain(struct outline *o, int64_t room)
 /* Slots for each ring in a loop, by latency and by the room there is. */
 static bool choose_slots(struct outline *o)
 {
-    struct scratching scratch = { .o = o };
+    struct scratching scratch = {.o = o};
     ir_walk(o->function->body, measure_scratch, &scratch);
     int64_t room = o->context->target->shared_bytes - SHARED_SLACK;
     if (scratch.most) /* small scratch stays while the next one is used */
@@ -294,10 +302,7 @@ static bool choose_slots(struct outline *o)
 
 /* ---- the order of programs ---- */
 
-static bool depends_on(const struct ir_value *value, int dimension)
-{
-    return outline_direction(value, dimension) != 0;
-}
+static bool depends_on(const struct ir_value *value, int dimension) { return outline_direction(value, dimension) != 0; }
 
 /* Loops with channels whose number of iterations grows (1) or shrinks (-1) along a dimension. */
 static int uneven_along(const struct outline *o, int dimension)
@@ -369,8 +374,8 @@ static void build_rings(struct outline *o, struct ir_builder *builder, int consu
             struct ir_type type = *ring->buffers.data[i]->type;
             type.slots = ring->slots;
             builder->at = ring->buffers.data[i]->definition->at;
-            struct ir_value *made =
-                ir_build_value(builder, OP_BUFFER, ir_type_intern(o->function->module->context, &type), 0, NULL);
+            struct ir_value *made = ir_build_value(builder, OP_BUFFER,
+                                                   ir_type_intern(o->function->module->context, &type), 0, NULL);
             vector_push(o->context->arena, &ring->made, made);
         }
         ring->full = build_mbarrier(o, builder, ring->slots, 1);
@@ -386,7 +391,7 @@ static void build_rings(struct outline *o, struct ir_builder *builder, int consu
  * for more for ever. */
 static void registers_of(const struct ir_function *function, int64_t *registers)
 {
-    static const int64_t table[3][2] = { { 240, 40 }, { 232, 40 }, { 160, 32 } };
+    static const int64_t table[3][2] = {{240, 40}, {232, 40}, {160, 32}};
     int groups = function->warps / 4, most = function->max_registers;
     bool shared_out = groups >= 1 && groups <= 3 && function->warps % 4 == 0 &&
                       (!most || most >= 65536 / 32 / (function->warps + PRODUCER_WARPS) / 8 * 8);
@@ -400,8 +405,7 @@ static void remove_source(struct outline *o)
     for (struct ir_operation *op = ir_terminator(body)->previous, *previous; op; op = previous) {
         previous = op->previous;
         bool kept = op->opcode == OP_ROLES || op->opcode == OP_MBARRIER || op->opcode == OP_MBARRIER_READY ||
-                    op->opcode == OP_CLUSTER_BARRIER ||
-                    (op->opcode == OP_BUFFER && op->results[0]->uses);
+                    op->opcode == OP_CLUSTER_BARRIER || (op->opcode == OP_BUFFER && op->results[0]->uses);
         if (!kept)
             ir_remove(op);
     }
@@ -412,7 +416,7 @@ static void build_roles(struct outline *o)
     struct ir_function *function = o->function;
     struct ir_operation *last = ir_terminator(function->body);
     struct ir_builder builder = rewrite_before(last);
-    int64_t warps[2] = { function->warps, PRODUCER_WARPS }, registers[2];
+    int64_t warps[2] = {function->warps, PRODUCER_WARPS}, registers[2];
     o->last = last->previous;
     registers_of(function, registers);
     build_rings(o, &builder, function->warps);
@@ -421,7 +425,7 @@ static void build_roles(struct outline *o)
     ir_set_list(roles, IR_ATTRIBUTE_ROLE_WARPS, 2, warps);
     ir_set_list(roles, IR_ATTRIBUTE_ROLE_REGISTERS, 2, registers);
     for (int role = 0; role < 2; role++) {
-        struct ir_builder inner = { .module = function->module, .block = roles->regions[role], .at = function->at };
+        struct ir_builder inner = {.module = function->module, .block = roles->regions[role], .at = function->at};
         outline_emit(o, role == 1, &inner);
     }
     if (o->cluster > 1)
@@ -448,9 +452,10 @@ static void report(const struct outline *o)
                                   : "it is brought once a program");
     }
     pass_remark(o->context, o->function->at, "%d warps are consumers beside a producer; programs %s%s",
-                o->function->warps,
-                o->persistent ? "are walked over by persistent blocks" : "have a block each",
-                o->reversed ? ", the longest first" : o->raster > 1 ? ", in a raster" : "");
+                o->function->warps, o->persistent ? "are walked over by persistent blocks" : "have a block each",
+                o->reversed     ? ", the longest first"
+                : o->raster > 1 ? ", in a raster"
+                                : "");
 }
 
 /* What a producer would do; false: there is nothing, or a problem. */
@@ -466,7 +471,7 @@ static bool find_work(struct outline *o)
 
 const char *outline_obstacle(struct ir_function *function, struct pass_context *context)
 {
-    struct outline o = { .function = function, .context = context, .value_count = 0 };
+    struct outline o = {.function = function, .context = context, .value_count = 0};
     find_work(&o);
     return o.problem;
 }
@@ -474,7 +479,7 @@ const char *outline_obstacle(struct ir_function *function, struct pass_context *
 /* False: it stays one program of all threads. */
 static bool split(struct ir_function *function, struct pass_context *context)
 {
-    struct outline o = { .function = function, .context = context, .value_count = 0 };
+    struct outline o = {.function = function, .context = context, .value_count = 0};
     if (!find_work(&o) || !pass_fuel(context)) {
         if (o.problem || o.channels.count > 0)
             pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem ? o.problem : "out of fuel");

@@ -7,14 +7,14 @@
 
 /* Buffers that are filled and emptied together, over and over: slots in turn, two mbarriers a slot. */
 struct ring {
-    VECTOR(struct ir_value *) buffers;   /* of the source; slots 1 */
-    VECTOR(struct ir_value *) made;      /* their rings of `slots` */
-    int64_t bytes, room;                 /* of one slot: what is copied, and what it takes */
-    struct ring_plan plan;               /* where it is filled in a loop */
+    VECTOR(struct ir_value *) buffers; /* of the source; slots 1 */
+    VECTOR(struct ir_value *) made;    /* their rings of `slots` */
+    int64_t bytes, room;               /* of one slot: what is copied, and what it takes */
+    struct ring_plan plan;             /* where it is filled in a loop */
     int slots;
     bool in_loop;
-    bool shared;                         /* the blocks of a cluster fill it together */
-    struct ir_value *full, *empty;       /* mbarriers */
+    bool shared;                   /* the blocks of a cluster fill it together */
+    struct ir_value *full, *empty; /* mbarriers */
 };
 /* A wait of the source, the copies that it waits for, and the last operation of its block that looks at what they
  * brought. */
@@ -26,7 +26,7 @@ struct channel {
 /* A store that goes through shared memory: `count` panels of `width` columns. */
 struct staged_store {
     struct ir_operation *store;
-    struct ir_value *ring;               /* a buffer; stores of one shape share it */
+    struct ir_value *ring; /* a buffer; stores of one shape share it */
     const struct ir_type *buffer, *part;
     int count, width;
 };
@@ -35,17 +35,17 @@ struct outline {
     struct pass_context *context;
     VECTOR(struct ring) rings;
     VECTOR(struct channel) channels;
-    struct ir_operation *last;           /* of the source's body; what is built stands behind it */
-    bool *needed;                        /* by value id: the producer computes it too */
+    struct ir_operation *last; /* of the source's body; what is built stands behind it */
+    bool *needed;              /* by value id: the producer computes it too */
     int value_count;
-    const char *problem;                 /* why the function stays in one piece */
+    const char *problem; /* why the function stays in one piece */
     struct location problem_at;
     /* stores through shared memory */
     VECTOR(struct staged_store) staged;
     /* the order of programs */
     bool persistent, reversed;
-    int raster;                          /* programs of dimension 0 side by side; 1: as they are numbered */
-    int cluster, cluster_dimension;      /* blocks that work together, neighbours along a grid dimension; 1: none */
+    int raster;                     /* programs of dimension 0 side by side; 1: as they are numbered */
+    int cluster, cluster_dimension; /* blocks that work together, neighbours along a grid dimension; 1: none */
 };
 
 /* specialise.c: why the copies of a function cannot be a producer's; NULL: they can, or there are none.  Whether its

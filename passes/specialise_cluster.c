@@ -93,7 +93,10 @@ static const char *why_nothing_saved(const struct outline *o)
                   : "no two neighbouring programs read the same";
 }
 
-struct effects { const struct ir_operation *write; bool collides; };
+struct effects {
+    const struct ir_operation *write;
+    bool collides;
+};
 
 static bool is_memory(const struct ir_operation *op, unsigned traits)
 {
@@ -118,7 +121,7 @@ static void find_effect(struct ir_operation *op, void *data)
 
 static const char *choose(struct outline *o)
 {
-    struct effects effects = { NULL, false };
+    struct effects effects = {NULL, false};
     int64_t most = 0;
     if (!(o->context->target->flags & TARGET_CLUSTER))
         return "the target has no clusters";

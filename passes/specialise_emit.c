@@ -15,15 +15,17 @@
 #include "passes/rewrite.h"
 #include "passes/specialise.h"
 
-struct ring_state { struct ir_value *slot, *phase; };
+struct ring_state {
+    struct ir_value *slot, *phase;
+};
 struct role {
     struct outline *o;
     bool producer;
     struct ir_builder builder;
-    struct ir_value **map;     /* by id of the source's values */
-    struct ring_state *state;  /* by ring */
+    struct ir_value **map;    /* by id of the source's values */
+    struct ring_state *state; /* by ring */
     const struct ir_type *i32, *index;
-    struct ir_value *rank;     /* of the block in its cluster */
+    struct ir_value *rank; /* of the block in its cluster */
 };
 
 static struct ir_value *mapped(const struct role *r, struct ir_value *value)
@@ -63,7 +65,7 @@ static struct ir_value *slot_of(struct role *r, const struct ring *ring, int buf
     if (ring->slots == 1)
         return made;
     return ir_build_value(&r->builder, OP_SLOT, ring->buffers.data[buffer]->type, 2,
-                          (struct ir_value *[]){ made, state->slot });
+                          (struct ir_value *[]){made, state->slot});
 }
 
 static void map_slots(struct role *r, const struct ring *ring, const struct ring_state *state)
@@ -95,9 +97,9 @@ static void fill(struct role *r, const struct channel *channel)
     r->builder.at = channel->copies.data[0]->at;
     struct ir_value *empty = ir_binary(&r->builder, OP_XOR, state->phase, number(r, 1));
     if (!PLANTED(ring_filled_before_empty))
-        build(r, OP_MBARRIER_WAIT, 3, (struct ir_value *[]){ ring->empty, state->slot, empty });
+        build(r, OP_MBARRIER_WAIT, 3, (struct ir_value *[]){ring->empty, state->slot, empty});
     struct ir_operation *expect = ir_build(&r->builder, OP_MBARRIER_EXPECT, 2,
-                                           (struct ir_value *[]){ ring->full, state->slot }, 0, NULL);
+                                           (struct ir_value *[]){ring->full, state->slot}, 0, NULL);
     ir_set_number(expect, IR_ATTRIBUTE_BYTES, PLANTED(ring_expects_half) ? ring->bytes / 2 : ring->bytes);
     map_slots(r, ring, state);
     for (int i = 0; i < channel->copies.count; i++)
@@ -111,16 +113,15 @@ static void acquire(struct role *r, const struct channel *channel)
     const struct ring_state *state = &r->state[channel->ring];
     r->builder.at = channel->wait->at;
     if (!PLANTED(ring_read_before_full))
-        build(r, OP_MBARRIER_WAIT, 3, (struct ir_value *[]){ ring->full, state->slot, state->phase });
+        build(r, OP_MBARRIER_WAIT, 3, (struct ir_value *[]){ring->full, state->slot, state->phase});
     map_slots(r, ring, state);
 }
 
 static void release(struct role *r, const struct channel *channel)
 {
     const struct ring *ring = &r->o->rings.data[channel->ring];
-    struct ir_operation *arrive =
-        ir_build(&r->builder, OP_MBARRIER_ARRIVE, 2,
-                 (struct ir_value *[]){ ring->empty, r->state[channel->ring].slot }, 0, NULL);
+    struct ir_operation *arrive = ir_build(&r->builder, OP_MBARRIER_ARRIVE, 2,
+                                           (struct ir_value *[]){ring->empty, r->state[channel->ring].slot}, 0, NULL);
     if (ring->shared)
         ir_set_number(arrive, IR_ATTRIBUTE_CLUSTER, r->o->cluster);
     advance(r, channel->ring);
@@ -143,13 +144,15 @@ bool outline_holds_ring(const struct outline *o, const struct ir_operation *op, 
 static void emit_block(struct role *r, struct ir_block *block);
 
 /* The values that an operation passes on, and the rings that it carries besides. */
-struct passing { int count, *index, rings, *ring; };
+struct passing {
+    int count, *index, rings, *ring;
+};
 
 static struct passing passing_of(const struct role *r, const struct ir_operation *op)
 {
     const struct outline *o = r->o;
-    struct passing p = { 0, ARENA_ARRAY(o->context->arena, int, op->result_count + 1), 0,
-                         ARENA_ARRAY(o->context->arena, int, o->rings.count + 1) };
+    struct passing p = {0, ARENA_ARRAY(o->context->arena, int, op->result_count + 1), 0,
+                        ARENA_ARRAY(o->context->arena, int, o->rings.count + 1)};
     for (int i = 0; i < op->result_count; i++)
         if (!r->producer || o->needed[op->results[i]->id])
             p.index[p.count++] = i;
@@ -172,7 +175,7 @@ static int add_state(const struct role *r, const struct passing *p, struct ir_va
 static void take_state(struct role *r, const struct passing *p, struct ir_value *const *values)
 {
     for (int i = 0; i < p->rings; i++)
-        r->state[p->ring[i]] = (struct ring_state){ values[2 * i], values[2 * i + 1] };
+        r->state[p->ring[i]] = (struct ring_state){values[2 * i], values[2 * i + 1]};
 }
 
 /* Arguments of a region: `skipped` ones that stand in front (a loop's variable), the values passed on, the state. */
@@ -180,23 +183,23 @@ static void make_arguments(struct role *r, const struct passing *p, const struct
                            struct ir_block *block)
 {
     for (int i = 0; i < skipped; i++)
-        r->map[source->arguments.data[i]->id] =
-            ir_block_argument(block, source->arguments.data[i]->type, source->arguments.data[i]->name);
+        r->map[source->arguments.data[i]->id] = ir_block_argument(block, source->arguments.data[i]->type,
+                                                                  source->arguments.data[i]->name);
     for (int i = 0; i < p->count; i++) {
         const struct ir_value *old = source->arguments.data[skipped + p->index[i]];
         r->map[old->id] = ir_block_argument(block, old->type, old->name);
     }
     for (int i = 0; i < p->rings; i++) {
         struct ir_value *slot = ir_block_argument(block, r->i32, "slot");
-        r->state[p->ring[i]] = (struct ring_state){ slot, ir_block_argument(block, r->i32, "phase") };
+        r->state[p->ring[i]] = (struct ring_state){slot, ir_block_argument(block, r->i32, "phase")};
     }
 }
 
 /* The terminator of a region: `skipped` operands as they are, the values passed on, the state. */
 static void end_region(struct role *r, const struct passing *p, const struct ir_operation *terminator, int skipped)
 {
-    struct ir_value **values =
-        ARENA_ARRAY(r->o->context->arena, struct ir_value *, skipped + p->count + 2 * p->rings + 1);
+    struct ir_value **values = ARENA_ARRAY(r->o->context->arena, struct ir_value *,
+                                           skipped + p->count + 2 * p->rings + 1);
     int count = 0;
     for (int i = 0; i < skipped; i++)
         values[count++] = mapped(r, terminator->operands[i]);
@@ -377,7 +380,10 @@ static struct ir_value *within_limit(struct role *r, struct ir_value *coordinate
     return ir_cast(&r->builder, ir_cast(&r->builder, coordinate, IR_U32), IR_INDEX);
 }
 
-struct mapping { struct role *role; struct ir_value **coordinate; };
+struct mapping {
+    struct role *role;
+    struct ir_value **coordinate;
+};
 
 static void map_grid_index(struct ir_operation *op, void *data)
 {
@@ -431,7 +437,7 @@ static void place_program(struct role *r, struct ir_value *p)
         coordinate[r->o->cluster_dimension] = own_place(r, coordinate[r->o->cluster_dimension]);
     for (int d = 0; d < rank; d++)
         coordinate[d] = within_limit(r, coordinate[d], d);
-    struct mapping mapping = { r, coordinate };
+    struct mapping mapping = {r, coordinate};
     ir_walk(function->body, map_grid_index, &mapping);
 }
 
@@ -460,7 +466,7 @@ static void emit_programs(struct role *r, struct ir_block *source)
     operands[count++] = first;
     operands[count++] = total;
     operands[count++] = step;
-    struct passing p = { 0, NULL, 0, ARENA_ARRAY(arena, int, rings + 1) };
+    struct passing p = {0, NULL, 0, ARENA_ARRAY(arena, int, rings + 1)};
     for (int i = 0; i < rings; i++) {
         p.ring[p.rings++] = i;
         types[2 * i] = types[2 * i + 1] = r->i32;
@@ -482,12 +488,15 @@ static void emit_programs(struct role *r, struct ir_block *source)
 void outline_emit(struct outline *o, bool producer, struct ir_builder *builder)
 {
     struct ir_context *types = o->function->module->context;
-    struct role r = { .o = o, .producer = producer, .builder = *builder, .i32 = ir_type_scalar(types, IR_I32),
-                      .index = ir_type_scalar(types, IR_INDEX) };
+    struct role r = {.o = o,
+                     .producer = producer,
+                     .builder = *builder,
+                     .i32 = ir_type_scalar(types, IR_I32),
+                     .index = ir_type_scalar(types, IR_INDEX)};
     r.map = ARENA_ARRAY(o->context->arena, struct ir_value *, o->value_count);
     r.state = ARENA_ARRAY(o->context->arena, struct ring_state, o->rings.count + 1);
     for (int i = 0; i < o->rings.count; i++)
-        r.state[i] = (struct ring_state){ number(&r, 0), number(&r, 0) };
+        r.state[i] = (struct ring_state){number(&r, 0), number(&r, 0)};
     for (const struct ir_operation *op = o->function->body->first; op && !producer; op = op->next)
         if (op->opcode == OP_TURN_START) /* once, in front of all programs */
             build(&r, OP_TURN_START, 0, NULL);

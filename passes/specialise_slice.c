@@ -134,18 +134,24 @@ int outline_direction(const struct ir_value *value, int dimension)
         return loop ? 2 : 0;
     }
     switch (op->opcode) {
-    case OP_GRID_INDEX:
-        return ir_number(op, IR_ATTRIBUTE_DIMENSION, 0) == dimension;
-    case OP_CONSTANT: case OP_EXTENT: case OP_STRIDE: case OP_GRID_SIZE: case OP_PRESENT:
-        return 0;
-    case OP_CAST:
-        return outline_direction(op->operands[0], dimension);
-    case OP_ADD: case OP_MIN: case OP_MAX:
+    case OP_GRID_INDEX: return ir_number(op, IR_ATTRIBUTE_DIMENSION, 0) == dimension;
+    case OP_CONSTANT:
+    case OP_EXTENT:
+    case OP_STRIDE:
+    case OP_GRID_SIZE:
+    case OP_PRESENT: return 0;
+    case OP_CAST: return outline_direction(op->operands[0], dimension);
+    case OP_ADD:
+    case OP_MIN:
+    case OP_MAX:
         return both(outline_direction(op->operands[0], dimension), outline_direction(op->operands[1], dimension));
     case OP_SUB:
         return both(outline_direction(op->operands[0], dimension),
                     against(outline_direction(op->operands[1], dimension)));
-    case OP_MUL: case OP_DIV: case OP_SHL: case OP_SHR: {
+    case OP_MUL:
+    case OP_DIV:
+    case OP_SHL:
+    case OP_SHR: {
         int first = outline_direction(op->operands[0], dimension);
         if (first == 0 && outline_direction(op->operands[1], dimension) == 0)
             return 0;

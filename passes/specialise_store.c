@@ -37,7 +37,11 @@ struct ir_value *outline_unconverted(struct ir_value *value)
 
 static int bytes_of(const struct ir_type *type) { return ir_element_info[type->element].bits / 8; }
 
-struct touching { const struct ir_operation *store; const struct ir_value *view; bool found; };
+struct touching {
+    const struct ir_operation *store;
+    const struct ir_value *view;
+    bool found;
+};
 
 static void find_touch(struct ir_operation *op, void *data)
 {
@@ -140,8 +144,8 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
     if (!part)
         return false;
     panels->count = columns / panels->width;
-    int extent[2] = { (int)tile->extent[0], panels->width };
-    int64_t wide[2] = { extent[0], extent[1] };
+    int extent[2] = {(int)tile->extent[0], panels->width};
+    int64_t wide[2] = {extent[0], extent[1]};
     const struct layout *shared = shared_form_layout(table, 2, extent, bytes, 1);
     if (!shared)
         return false;
@@ -163,7 +167,7 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
         *reason = "the kernel tells others that it has written, by an atomic or a call";
         return false;
     }
-    struct touching touching = { store, access.view, false };
+    struct touching touching = {store, access.view, false};
     ir_walk(o->function->body, find_touch, &touching);
     *reason = "something else in the kernel may touch the same memory";
     return !touching.found;
@@ -212,7 +216,7 @@ void outline_save_staging(struct outline *o)
 static void consider(struct ir_operation *op, void *data)
 {
     struct outline *o = data;
-    struct staged_store panels = { .store = op };
+    struct staged_store panels = {.store = op};
     const char *reason;
     if (op->opcode != OP_STORE)
         return;
@@ -225,8 +229,10 @@ static void consider(struct ir_operation *op, void *data)
     }
     panels.ring = find_staging(o, &panels);
     if (!panels.ring) {
-        struct ir_builder front = { .module = o->function->module, .block = o->function->body,
-                                    .before = o->function->body->first, .at = op->at };
+        struct ir_builder front = {.module = o->function->module,
+                                   .block = o->function->body,
+                                   .before = o->function->body->first,
+                                   .at = op->at};
         panels.ring = ir_build_value(&front, OP_BUFFER, panels.buffer, 0, NULL);
     }
     vector_push(o->context->arena, &o->staged, panels);
@@ -273,15 +279,15 @@ void outline_emit_store(struct outline *o, struct ir_builder *builder, const str
     int64_t *place = ARENA_ARRAY(o->context->arena, int64_t, access.rank);
     for (int d = 0; d < access.rank; d++)
         place[d] = d == last ? panels.width : access.place[d];
-    struct panel panel = { .axis = 1, .length = panels.width, .layout = panels.part->layout };
-    panel.adapter = (struct layout_adapter){ o->function->module, ir_context_layouts(types), o->context->arena,
-                                             o->function->warps };
+    struct panel panel = {.axis = 1, .length = panels.width, .layout = panels.part->layout};
+    panel.adapter = (struct layout_adapter){o->function->module, ir_context_layouts(types), o->context->arena,
+                                            o->function->warps};
     struct ir_value *source = outline_unconverted(access.value), *value = copies[source->id];
     if (!value)
         value = source;
     panel_open(&panel, o->function, source, copies, o->value_count);
     for (int p = 0; p < panels.count; p++) {
-        int64_t start[2] = { 0, (int64_t)p * panels.width };
+        int64_t start[2] = {0, (int64_t)p * panels.width};
         build_number(builder, OP_TMA_WAIT, slots - 1 + PLANTED(store_waits_for_one_less));
         build_number(builder, OP_BARRIER, -1);
         struct ir_value *part = value, *slot = panels.ring;
@@ -291,9 +297,9 @@ void outline_emit_store(struct outline *o, struct ir_builder *builder, const str
         }
         if (slots > 1) {
             struct ir_value *index = ir_constant_int(builder, ir_type_scalar(types, IR_I32), p % slots);
-            slot = ir_build_value(builder, OP_SLOT, one, 2, (struct ir_value *[]){ panels.ring, index });
+            slot = ir_build_value(builder, OP_SLOT, one, 2, (struct ir_value *[]){panels.ring, index});
         }
-        ir_build(builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){ part, slot }, 0, NULL);
+        ir_build(builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){part, slot}, 0, NULL);
         if (!PLANTED(store_without_fence))
             build_number(builder, OP_FENCE_ASYNC, -1);
         build_number(builder, OP_BARRIER, -1);

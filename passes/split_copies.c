@@ -27,7 +27,7 @@ struct reach {
     struct ir_operation *copy;
     int dimension;
     int64_t by, place;
-    bool narrow;                /* the index is exact modulo 2^32 alone */
+    bool narrow; /* the index is exact modulo 2^32 alone */
 };
 struct splitting {
     struct pass_context *context;
@@ -35,14 +35,24 @@ struct splitting {
     struct ir_operation *loop;
     VECTOR(struct reach) reaches;
 };
-struct search { struct pass_context *context; VECTOR(struct ir_operation *) loops; };
+struct search {
+    struct pass_context *context;
+    VECTOR(struct ir_operation *) loops;
+};
 
 static bool is_light(const struct ir_operation *op)
 {
     switch (op->opcode) {
-    case OP_DOT: case OP_DOT_ASYNC: case OP_DOT_WAIT: case OP_BUFFER_LOAD: case OP_CP_ASYNC: case OP_CP_COMMIT:
-    case OP_CP_WAIT: case OP_BARRIER: case OP_CONSTANT: case OP_YIELD:
-        return true;
+    case OP_DOT:
+    case OP_DOT_ASYNC:
+    case OP_DOT_WAIT:
+    case OP_BUFFER_LOAD:
+    case OP_CP_ASYNC:
+    case OP_CP_COMMIT:
+    case OP_CP_WAIT:
+    case OP_BARRIER:
+    case OP_CONSTANT:
+    case OP_YIELD: return true;
     default:
         for (int i = 0; i < op->result_count; i++)
             if (op->results[i]->type->kind == IR_TILE && op->results[i]->type->rank > 0)
@@ -52,7 +62,10 @@ static bool is_light(const struct ir_operation *op)
 }
 
 /* What an index is made of: scale * variable + something that stays. */
-struct affine { int64_t scale; bool extended; /* a sum of 32 bits was made wider: right modulo 2^32 alone */ };
+struct affine {
+    int64_t scale;
+    bool extended; /* a sum of 32 bits was made wider: right modulo 2^32 alone */
+};
 
 enum { MOST_SCALE = 1 << 20, MOST_DEPTH = 8 };
 
@@ -68,7 +81,7 @@ static bool find_affine(const struct ir_value *variable, const struct ir_value *
     const struct ir_operation *op = value->definition;
     struct affine a, b;
     int64_t factor;
-    *out = (struct affine){ 0 };
+    *out = (struct affine){0};
     if (!is_plain_integer(value))
         return false;
     if (value == variable) {
@@ -88,16 +101,15 @@ static bool find_affine(const struct ir_value *variable, const struct ir_value *
     case OP_MUL:
         if (!ir_constant_integer(op->operands[1], &factor) || factor < -MOST_SCALE || factor > MOST_SCALE)
             return false;
-        *out = (struct affine){ a.scale * factor, a.extended };
+        *out = (struct affine){a.scale * factor, a.extended};
         break;
-    case OP_ADD: case OP_SUB:
+    case OP_ADD:
+    case OP_SUB:
         if (!find_affine(variable, op->operands[1], depth - 1, &b))
             return false;
-        *out = (struct affine){ op->opcode == OP_ADD ? a.scale + b.scale : a.scale - b.scale,
-                                a.extended || b.extended };
+        *out = (struct affine){op->opcode == OP_ADD ? a.scale + b.scale : a.scale - b.scale, a.extended || b.extended};
         break;
-    default:
-        return false;
+    default: return false;
     }
     return out->scale >= -MOST_SCALE && out->scale <= MOST_SCALE;
 }
@@ -137,7 +149,7 @@ static void find_reaches(struct splitting *s, struct ir_operation *copy)
     if (!ir_access_of(copy, &access) || !is_there(access.view))
         return;
     for (int d = 0; d < access.rank; d++) {
-        struct reach reach = { .copy = copy, .dimension = d, .place = access.place[d] };
+        struct reach reach = {.copy = copy, .dimension = d, .place = access.place[d]};
         if (access.place[d] > 0 && !(ir_number(copy, IR_ATTRIBUTE_INSIDE, 0) >> d & 1) &&
             access.view->block != variable->block && moves(s, access.index[d], &reach))
             vector_push(s->context->arena, &s->reaches, reach);
@@ -206,16 +218,16 @@ static struct ir_value *end_of_reach(const struct splitting *s, struct ir_builde
     ir_access_of(reach->copy, &access);
     struct ir_value *first = ir_cast(builder, at_first(s, builder, map, access.index[reach->dimension]), IR_INDEX);
     const struct ir_type *wide = first->type;
-    struct ir_value *extent =
-        ir_build_value(builder, OP_EXTENT, wide, 1, (struct ir_value *[]){ (struct ir_value *)access.view });
+    struct ir_value *extent = ir_build_value(builder, OP_EXTENT, wide, 1,
+                                             (struct ir_value *[]){(struct ir_value *)access.view});
     ir_set_number(extent->definition, IR_ATTRIBUTE_DIMENSION, reach->dimension);
     if (reach->narrow)
         extent = ir_binary(builder, OP_MIN, extent, ir_constant_int(builder, wide, INT32_MAX));
     struct ir_value *last = ir_binary(builder, OP_SUB, extent, ir_constant_int(builder, wide, reach->place));
     struct ir_value *room = ir_binary(builder, OP_SUB, last, first), *zero = ir_constant_int(builder, wide, 0);
-    struct ir_value *starts = ir_compare(builder, IR_PREDICATE_GE,
-                                         PLANTED(split_copies_start_not_asked) ? room
-                                             : ir_binary(builder, OP_MIN, first, room), zero);
+    struct ir_value *starts = ir_compare(
+        builder, IR_PREDICATE_GE,
+        PLANTED(split_copies_start_not_asked) ? room : ir_binary(builder, OP_MIN, first, room), zero);
     int64_t by = reach->by > 0 ? reach->by : -reach->by, step, size;
     ir_constant_integer(s->loop->operands[2], &step);
     size = step > 0 ? step : -step;
@@ -281,7 +293,7 @@ static void split(struct splitting *s)
         map[argument->id] = ir_block_argument(to, argument->type, argument->name);
     }
     ir_block_argument(to, types[carried], "from");
-    struct ir_builder inner = { .module = builder.module, .block = to, .at = rest->at };
+    struct ir_builder inner = {.module = builder.module, .block = to, .at = rest->at};
     for (struct ir_operation *op = from->first; op; op = op->next) {
         bool last = op->opcode == OP_YIELD;
         struct ir_value *next = last ? ir_binary(&inner, OP_ADD, to->arguments.data[0], rest->operands[2]) : NULL;
@@ -305,11 +317,11 @@ static void collect(struct ir_operation *op, void *data)
 
 bool pass_split_copies(struct ir_function *function, struct pass_context *context)
 {
-    struct search search = { .context = context };
+    struct search search = {.context = context};
     bool changed = false;
     ir_walk(function->body, collect, &search);
     for (int i = 0; i < search.loops.count; i++) {
-        struct splitting s = { .context = context, .function = function, .loop = search.loops.data[i] };
+        struct splitting s = {.context = context, .function = function, .loop = search.loops.data[i]};
         if (!can_split(&s) || !pass_fuel(context))
             continue;
         pass_remark(context, s.loop->at, "copies of all but the last iterations do not ask for the end");

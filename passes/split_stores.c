@@ -24,8 +24,8 @@ enum {
     MOST_REGISTERS = 255,
     WORKING_REGISTERS = 64, /* for addresses and what a body computes with */
     PART_REGISTERS = 32,
-    LOADED = 2,             /* of a word that waits for others to be loaded: itself and its address */
-    COUNTERS = 4,           /* of a random word: what it is made of */
+    LOADED = 2,   /* of a word that waits for others to be loaded: itself and its address */
+    COUNTERS = 4, /* of a random word: what it is made of */
     MOST_PARTS = 64
 };
 
@@ -39,9 +39,9 @@ struct splitting {
 struct cut {
     struct ir_operation *store;
     struct ir_access access;
-    struct ir_value *source;             /* in front of conversions */
-    int axis, dimension, parts;          /* of the tile, of the view */
-    int words, registers;                /* that it takes in full, and that there are */
+    struct ir_value *source;              /* in front of conversions */
+    int axis, dimension, parts;           /* of the tile, of the view */
+    int words, registers;                 /* that it takes in full, and that there are */
     const struct layout *layout, *stored; /* of a part: computed, and stored */
 };
 
@@ -102,7 +102,11 @@ static bool replaces(const struct ir_operation *map)
 }
 
 /* What a value and its operands take in registers: tiles that are there anyway, and what bodies make of them. */
-struct weighing { const struct panel *panel; bool *seen; int there, made; };
+struct weighing {
+    const struct panel *panel;
+    bool *seen;
+    int there, made;
+};
 
 static void weigh(struct weighing *w, struct ir_value *value)
 {
@@ -166,11 +170,11 @@ static bool cut_along(struct splitting *s, struct cut *cut, int made, int room)
 /* False: all of it fits, or it cannot be cut. */
 static bool find_cut(struct splitting *s, struct cut *cut, struct panel *panel)
 {
-    struct cut most = { .parts = 0 };
+    struct cut most = {.parts = 0};
     cut->registers = registers_of(s->function, cut->store);
     for (cut->axis = cut->source->type->rank - 1; cut->axis >= 0; cut->axis--) {
         panel->axis = cut->axis;
-        struct weighing w = { .panel = panel, .seen = ARENA_ARRAY(s->context->arena, bool, panel->map_count) };
+        struct weighing w = {.panel = panel, .seen = ARENA_ARRAY(s->context->arena, bool, panel->map_count)};
         weigh(&w, cut->source);
         int free = cut->registers - WORKING_REGISTERS, room = free - w.there;
         cut->words = w.there + w.made;
@@ -212,7 +216,7 @@ static void emit_parts(const struct cut *cut, struct panel *panel)
 static void visit(struct ir_operation *op, void *data)
 {
     struct splitting *s = data;
-    struct cut cut = { .store = op };
+    struct cut cut = {.store = op};
     if (op->opcode != OP_STORE || !ir_access_of(op, &cut.access) || cut.access.mask)
         return;
     if (!layout_rule_has(cut.access.value))
@@ -223,8 +227,8 @@ static void visit(struct ir_operation *op, void *data)
             return;
     if (!cut.source->type->layout || !cut.access.value->type->layout)
         return;
-    struct panel panel = { .adapter = { s->function->module, s->table, s->context->arena, s->function->warps },
-                           .store = op };
+    struct panel panel = {.adapter = {s->function->module, s->table, s->context->arena, s->function->warps},
+                          .store = op};
     panel_open(&panel, s->function, cut.source, NULL, 0);
     if (!find_cut(s, &cut, &panel) || !pass_fuel(s->context))
         return;
@@ -239,7 +243,7 @@ static void visit(struct ir_operation *op, void *data)
 
 bool pass_split_stores(struct ir_function *function, struct pass_context *context)
 {
-    struct splitting s = { context, function, ir_context_layouts(function->module->context), false };
+    struct splitting s = {context, function, ir_context_layouts(function->module->context), false};
     ir_walk(function->body, visit, &s);
     return s.changed;
 }

@@ -36,10 +36,12 @@
 #include "passes/stage_copy.h"
 
 enum {
-    LEAST_BYTES = 8,        /* of a thread's copy, at once */
-    LEAST_SLOTS = 2, SHARED_SLACK = 2048,
-    ASKED_STAGES = 3, MOST_BLOCKS = 2,        /* more on a multiprocessor hide each other's latency */
-    LEAST_ITERATIONS = 8    /* fewer do not pay for the trips through shared memory */
+    LEAST_BYTES = 8, /* of a thread's copy, at once */
+    LEAST_SLOTS = 2,
+    SHARED_SLACK = 2048,
+    ASKED_STAGES = 3,
+    MOST_BLOCKS = 2,     /* more on a multiprocessor hide each other's latency */
+    LEAST_ITERATIONS = 8 /* fewer do not pay for the trips through shared memory */
 };
 static const double LEAST_GAIN = 1.1;
 
@@ -50,27 +52,27 @@ struct staged_load {
     int64_t bytes;
     bool chosen;
 };
-struct used_buffer { struct ir_value *buffer; const struct ir_operation *loop; };
+struct used_buffer {
+    struct ir_value *buffer;
+    const struct ir_operation *loop;
+};
 struct staging {
     struct pass_context *context;
     struct ir_function *function;
     VECTOR(struct ir_operation *) loops;
     VECTOR(struct used_buffer) buffers;
-    bool copies;            /* of factors, by stage_operands */
+    bool copies; /* of factors, by stage_operands */
 };
 struct candidates {
     const struct ir_operation *loop;
     VECTOR(struct staged_load) loads;
-    int all_registers;   /* of loads of one iteration, these and others */
+    int all_registers; /* of loads of one iteration, these and others */
     int64_t all_bytes;
 };
 
 /* ---- what can go through shared memory ---- */
 
-static bool is_load(const struct ir_operation *op)
-{
-    return op->opcode == OP_LOAD && op->results[0]->type->rank > 0;
-}
+static bool is_load(const struct ir_operation *op) { return op->opcode == OP_LOAD && op->results[0]->type->rank > 0; }
 
 /* The buffer that the load's registers read without conflicts of banks; NULL: *reason says why there is none. */
 static const struct ir_type *buffer_for(const struct staging *s, const struct ir_operation *load, const char **reason)
@@ -180,11 +182,11 @@ static int64_t least_iterations(const struct staging *s, const struct ir_operati
 
 static struct candidates find_candidates(const struct staging *s, struct ir_operation *loop, const char **reason)
 {
-    struct candidates c = { .loop = loop };
+    struct candidates c = {.loop = loop};
     for (struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
         if (!is_load(op))
             continue;
-        struct staged_load load = { .load = op, .registers = schedule_registers(op->results[0]) };
+        struct staged_load load = {.load = op, .registers = schedule_registers(op->results[0])};
         c.all_registers += load.registers;
         load.bytes = ir_type_elements(op->results[0]->type) * ir_element_info[op->results[0]->type->element].bits / 8;
         c.all_bytes += load.bytes;
@@ -235,7 +237,7 @@ static double cost_of_trips(const struct staging *s, const struct candidates *c)
     for (int i = 0; i < c->loads.count; i++)
         if (c->loads.data[i].chosen) {
             double pieces = (double)c->loads.data[i].bytes / 512; /* instructions of a warp, 16 bytes a lane */
-            cycles += 2 * pieces; /* written by copies and read: 128 bytes a cycle */
+            cycles += 2 * pieces;                                 /* written by copies and read: 128 bytes a cycle */
             cycles += s->function->warps;
         }
     return cycles;
@@ -271,13 +273,15 @@ static const char *problem_of_gain(const struct staging *s, const struct candida
     *before = cycles_beside(&waiting, 0, transfer, true, blocks);
     *behind = cycles_beside(&running, trips, transfer, false, staged);
     if (*before < *behind) /* programs enough to fill the multiprocessor */
-        return arena_printf(arena, "an iteration would take %.0f cycles instead of %.0f, with %d block%s on a "
-                            "multiprocessor instead of %d", *behind, *before, staged, staged == 1 ? "" : "s", blocks);
+        return arena_printf(arena,
+                            "an iteration would take %.0f cycles instead of %.0f, with %d block%s on a "
+                            "multiprocessor instead of %d",
+                            *behind, *before, staged, staged == 1 ? "" : "s", blocks);
     *before = cycles_beside(&waiting, 0, transfer, true, 1); /* and few */
     *behind = cycles_beside(&running, trips, transfer, false, 1);
-    return *before > LEAST_GAIN * *behind ? NULL
-                                          : arena_printf(arena, "an iteration would take %.0f cycles instead of %.0f",
-                                                         *behind, *before);
+    return *before > LEAST_GAIN * *behind
+               ? NULL
+               : arena_printf(arena, "an iteration would take %.0f cycles instead of %.0f", *behind, *before);
 }
 
 /* ---- building ---- */
@@ -301,9 +305,9 @@ static struct ir_value *take_buffer(struct staging *s, const struct ir_type *typ
         old->loop = loop;
         return old->buffer;
     }
-    struct ir_builder front = { .module = s->function->module, .block = s->function->body,
-                                .before = s->function->body->first, .at = at };
-    struct used_buffer made = { ir_build_value(&front, OP_BUFFER, type, 0, NULL), loop };
+    struct ir_builder front = {
+        .module = s->function->module, .block = s->function->body, .before = s->function->body->first, .at = at};
+    struct used_buffer made = {ir_build_value(&front, OP_BUFFER, type, 0, NULL), loop};
     vector_push(s->context->arena, &s->buffers, made);
     return made.buffer;
 }
@@ -348,8 +352,10 @@ static bool stage_loop(struct staging *s, struct ir_operation *loop)
     if (!refusal)
         refusal = problem_of_gain(s, &c, taken, bytes, &before, &behind);
     if (!refusal && !s->function->stages && !has_product(loop) && least_iterations(s, loop) < LEAST_ITERATIONS)
-        refusal = arena_printf(s->context->arena, "its iterations may be few; with stages = %d (tune) they would, and "
-                               "an iteration would take %.0f cycles instead of %.0f", ASKED_STAGES, behind, before);
+        refusal = arena_printf(s->context->arena,
+                               "its iterations may be few; with stages = %d (tune) they would, and "
+                               "an iteration would take %.0f cycles instead of %.0f",
+                               ASKED_STAGES, behind, before);
     if (refusal || !pass_fuel(s->context)) {
         pass_remark(s->context, loop->at, "loads of this loop do not go through shared memory: %s",
                     refusal ? refusal : "out of fuel");
@@ -360,8 +366,8 @@ static bool stage_loop(struct staging *s, struct ir_operation *loop)
             continue;
         pass_remark(s->context, c.loads.data[i].load->at,
                     "this load goes through shared memory, to run ahead: loads of another iteration would take %d "
-                    "registers and there are %d; an iteration takes %.0f cycles instead of %.0f", c.all_registers,
-                    room > 0 ? room : 0, behind, before);
+                    "registers and there are %d; an iteration takes %.0f cycles instead of %.0f",
+                    c.all_registers, room > 0 ? room : 0, behind, before);
         stage(s, loop, &c.loads.data[i]);
     }
     return true;
@@ -377,7 +383,7 @@ static void collect(struct ir_operation *op, void *data)
 
 bool pass_stage_loads(struct ir_function *function, struct pass_context *context)
 {
-    struct staging s = { .context = context, .function = function };
+    struct staging s = {.context = context, .function = function};
     bool changed = false;
     if (!context->target || !(context->target->flags & TARGET_CP_ASYNC) || function->stages == 1)
         return false;

@@ -34,7 +34,7 @@
 #include "passes/stage_copy.h"
 
 enum {
-    SHARED_SLACK = 8192, /* for scratch of other operations */
+    SHARED_SLACK = 8192,  /* for scratch of other operations */
     MOST_REGISTERS = 255, /* of a thread */
     NARROW_ROW = 16,      /* bytes */
     WIDEST_COPY = 16      /* bytes, of cp.async */
@@ -45,8 +45,13 @@ struct ring {
     struct ir_block *block;
     bool unfenced; /* filled by ordinary stores that nothing asynchronous follows: no copies go there */
 };
-struct stored { struct ir_value *value, *buffer; };
-struct copied { struct ir_operation *load; struct ir_value *buffer, *token; };
+struct stored {
+    struct ir_value *value, *buffer;
+};
+struct copied {
+    struct ir_operation *load;
+    struct ir_value *buffer, *token;
+};
 struct staging {
     struct pass_context *context;
     struct ir_function *function;
@@ -60,7 +65,10 @@ struct staging {
 };
 
 /* Where a factor comes from: itself or its transpose. */
-struct factor_source { struct ir_value *origin; bool transposed; };
+struct factor_source {
+    struct ir_value *origin;
+    bool transposed;
+};
 
 /* How a factor will be brought to the instruction. */
 struct plan {
@@ -79,7 +87,7 @@ static void collect(struct ir_operation *op, void *data)
 
 static struct factor_source source_of(struct ir_value *value)
 {
-    struct factor_source source = { value, false };
+    struct factor_source source = {value, false};
     for (;;) {
         const struct ir_operation *op = source.origin->definition;
         if (op && op->opcode == OP_PERMUTE && op->results[0]->type->rank == 2) {
@@ -98,7 +106,7 @@ static struct factor_source source_of(struct ir_value *value)
 
 static const struct ir_type *buffer_type(const struct staging *s, const struct ir_type *tile, int contiguous)
 {
-    int extent[2] = { (int)tile->extent[0], (int)tile->extent[1] };
+    int extent[2] = {(int)tile->extent[0], (int)tile->extent[1]};
     int bytes = ir_element_info[tile->element].bits / 8;
     const struct layout *layout = shared_form_layout(s->adapter.table, 2, extent, bytes, contiguous);
     return layout ? ir_type_buffer(s->function->module->context, tile->element, 2, tile->extent, layout, 1) : NULL;
@@ -107,8 +115,8 @@ static const struct ir_type *buffer_type(const struct staging *s, const struct i
 /* Rows of 16 bytes, for mma.sync: where neither dimension is a multiple of 32 bytes. */
 static const struct ir_type *narrow_buffer_type(const struct staging *s, const struct ir_type *tile, int contiguous)
 {
-    static const int swap[2] = { 1, 0 };
-    int extent[2] = { (int)tile->extent[1 - contiguous], (int)tile->extent[contiguous] };
+    static const int swap[2] = {1, 0};
+    int extent[2] = {(int)tile->extent[1 - contiguous], (int)tile->extent[contiguous]};
     int bytes = ir_element_info[tile->element].bits / 8;
     const struct layout *layout = layout_swizzled(s->adapter.table, 2, extent, bytes, NARROW_ROW);
     if (layout && contiguous == 0)
@@ -170,7 +178,7 @@ static bool plan_factor(const struct staging *s, const struct ir_operation *dot,
     if (factor == 0 && !loaded && keep_factor(s, dot, plan))
         return true;
     if (!loaded)
-        plan->source = (struct factor_source){ dot->operands[factor], false };
+        plan->source = (struct factor_source){dot->operands[factor], false};
     const struct ir_type *tile = plan->source.origin->type;
     int first = widest_dimension(tile);
     plan->how = STORE;
@@ -236,8 +244,8 @@ static struct ir_value *make_buffer(struct staging *s, const struct plan *plan, 
         old->block = block;
         return old->buffer;
     }
-    struct ir_builder front = { .module = s->function->module, .block = s->function->body,
-                                .before = s->function->body->first, .at = at };
+    struct ir_builder front = {
+        .module = s->function->module, .block = s->function->body, .before = s->function->body->first, .at = at};
     struct ring ring = {ir_build_value(&front, OP_BUFFER, plan->buffer, 0, NULL), block, is_unfenced(plan, dot)};
     vector_push(s->context->arena, &s->rings, ring);
     return ring.buffer;
@@ -308,7 +316,7 @@ static struct ir_value *copy_load(struct staging *s, const struct plan *plan, co
         ir_set_number(copy, IR_ATTRIBUTE_INSIDE, ir_number(load, IR_ATTRIBUTE_INSIDE, 0));
     if (ir_attribute(load, IR_ATTRIBUTE_CACHE))
         ir_set_number(copy, IR_ATTRIBUTE_CACHE, ir_number(load, IR_ATTRIBUTE_CACHE, 0));
-    struct copied copied = { load, buffer, copy->results[0] };
+    struct copied copied = {load, buffer, copy->results[0]};
     vector_push(s->context->arena, &s->copies, copied);
     if (load->block == dot->block && feeds_only(load->results[0], dot)) {
         *token = copied.token;
@@ -334,10 +342,10 @@ static struct ir_value *store_factor(struct staging *s, const struct plan *plan,
     if (block != dot->block) {
         builder.block = block;
         builder.before = value->definition->next;
-        vector_push(s->context->arena, &s->stored, ((struct stored){ value, buffer }));
+        vector_push(s->context->arena, &s->stored, ((struct stored){value, buffer}));
     }
     ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
-    ir_build(&builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){ value, buffer }, 0, NULL);
+    ir_build(&builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){value, buffer}, 0, NULL);
     if (ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA) /* it reads as asynchronous copies do */
         ir_build(&builder, OP_FENCE_ASYNC, 0, NULL, 0, NULL);
     ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
@@ -346,10 +354,10 @@ static struct ir_value *store_factor(struct staging *s, const struct plan *plan,
 
 static struct ir_value *transpose(struct staging *s, struct ir_operation *before, struct ir_value *buffer)
 {
-    static const int64_t swapped[2] = { 1, 0 };
-    static const int order[2] = { 1, 0 };
+    static const int64_t swapped[2] = {1, 0};
+    static const int order[2] = {1, 0};
     const struct ir_type *type = buffer->type;
-    int64_t extent[2] = { type->extent[1], type->extent[0] };
+    int64_t extent[2] = {type->extent[1], type->extent[0]};
     const struct layout *layout = layout_rename(s->adapter.table, type->layout, order);
     struct ir_builder builder = rewrite_before(before);
     const struct ir_type *result = ir_type_buffer(s->function->module->context, type->element, 2, extent, layout, 1);
@@ -365,14 +373,9 @@ static struct ir_value *bring_factor(struct staging *s, struct ir_operation *dot
     struct ir_value *buffer;
     *token = NULL;
     switch (plan->how) {
-    case KEEP_IN_REGISTERS:
-        return layout_adapt(&s->adapter, &builder, dot->operands[factor], plan->registers);
-    case COPY:
-        buffer = copy_load(s, plan, dot, token);
-        break;
-    default:
-        buffer = store_factor(s, plan, dot);
-        break;
+    case KEEP_IN_REGISTERS: return layout_adapt(&s->adapter, &builder, dot->operands[factor], plan->registers);
+    case COPY: buffer = copy_load(s, plan, dot, token); break;
+    default: buffer = store_factor(s, plan, dot); break;
     }
     return plan->source.transposed ? transpose(s, dot, buffer) : buffer;
 }
@@ -503,7 +506,7 @@ static void stage(struct staging *s, struct ir_operation *dot)
     const struct ir_type *type = dot->results[0]->type;
     struct ir_operation *async = ir_build(&builder, OP_DOT_ASYNC, operands[3] ? 4 : 3, operands, 1, &type);
     ir_set_number(async, IR_ATTRIBUTE_INSTRUCTION, ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0));
-    static const enum ir_attribute_key kept[] = { IR_ATTRIBUTE_PRECISION, IR_ATTRIBUTE_PROMOTE };
+    static const enum ir_attribute_key kept[] = {IR_ATTRIBUTE_PRECISION, IR_ATTRIBUTE_PROMOTE};
     for (int i = 0; i < 2; i++)
         if (ir_attribute(dot, kept[i]))
             ir_set_number(async, kept[i], ir_number(dot, kept[i], 0));
@@ -535,9 +538,9 @@ static bool has_bulk_copy(const struct staging *s)
 
 bool pass_stage_operands(struct ir_function *function, struct pass_context *context)
 {
-    struct staging s = { .context = context, .function = function };
-    s.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
-                                         context->arena, function->warps };
+    struct staging s = {.context = context, .function = function};
+    s.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
+                                        function->warps};
     ir_walk(function->body, collect, &s);
     s.by_threads = stage_has_roles(context->target) && !has_bulk_copy(&s);
     for (int i = 0; i < s.dots.count; i++)

@@ -38,8 +38,8 @@
 #include "passes/rewrite.h"
 #include "passes/stream.h"
 
-enum { WIDE = 32, PIECE = 16, PIECES = 4 };               /* elements a thread, and their parts */
-enum { LARGE = 16, BLOCKS = 3, LEAST_REGISTERS = 40 };    /* warps of a block; blocks of a multiprocessor; a thread's */
+enum { WIDE = 32, PIECE = 16, PIECES = 4 };            /* elements a thread, and their parts */
+enum { LARGE = 16, BLOCKS = 3, LEAST_REGISTERS = 40 }; /* warps of a block; blocks of a multiprocessor; a thread's */
 
 /* How the pieces of an operation are made. */
 struct plan {
@@ -48,7 +48,7 @@ struct plan {
     int dimension, pieces;
     int64_t length, in_flight;
     bool again, reload;
-    bool roomy;      /* pieces may be kept, and what they need from views read ahead */
+    bool roomy; /* pieces may be kept, and what they need from views read ahead */
 };
 
 /* ---- what is kept ---- */
@@ -119,8 +119,8 @@ static bool choose_pieces(struct stream *s, const struct ir_type *type)
 
 static void keep_plan(struct stream *s, struct plan *plan)
 {
-    *plan = (struct plan){ s->at, s->layout, s->piece, s->dimension, s->pieces, s->length, s->in_flight,
-                           s->again, s->reload, s->again && s->reload && !s->crowded };
+    *plan = (struct plan){s->at,     s->layout,    s->piece, s->dimension, s->pieces,
+                          s->length, s->in_flight, s->again, s->reload,    s->again && s->reload && !s->crowded};
 }
 
 static void take_plan(struct stream *s, const struct plan *plan)
@@ -276,8 +276,8 @@ static enum ir_opcode combining(enum ir_reduce_kind kind)
 static struct ir_value *combine(struct ir_builder *builder, const struct ir_operation *reduce, struct ir_value *left,
                                 struct ir_value *right)
 {
-    struct ir_value *both =
-        ir_binary(builder, combining((enum ir_reduce_kind)ir_number(reduce, IR_ATTRIBUTE_KIND, 0)), left, right);
+    struct ir_value *both = ir_binary(builder, combining((enum ir_reduce_kind)ir_number(reduce, IR_ATTRIBUTE_KIND, 0)),
+                                      left, right);
     bool picks = both->definition->opcode == OP_MIN || both->definition->opcode == OP_MAX;
     if (picks && ir_attribute(reduce, IR_ATTRIBUTE_NAN) && !PLANTED(stream_loses_nan_in_max))
         ir_set_number(both->definition, IR_ATTRIBUTE_NAN, ir_number(reduce, IR_ATTRIBUTE_NAN, 0));
@@ -341,7 +341,7 @@ static struct ir_value *sum_masked(struct stream *s, struct ir_builder *builder,
     const struct ir_type *type = stream_piece_type(s, value->type);
     struct ir_operation *branch = ir_build(builder, OP_IF, 1, &whole, 1, &type);
     for (int r = 0; r < 2; r++) {
-        struct ir_builder inner = { .module = builder->module, .block = branch->regions[r], .at = builder->at };
+        struct ir_builder inner = {.module = builder->module, .block = branch->regions[r], .at = builder->at};
         s->whole = r == 0 ? mask : NULL;
         struct ir_value *sum = sum_pieces(s, &inner, value);
         ir_build(&inner, OP_YIELD, 1, &sum, 0, NULL);
@@ -390,9 +390,9 @@ static struct plan *plan_all(struct stream *s, int *count)
 bool pass_stream(struct ir_function *function, struct pass_context *context)
 {
     int count, done = 0;
-    struct stream s = { .context = context, .function = function, .blocks = 1 };
-    s.adapter = (struct layout_adapter){ function->module, ir_context_layouts(function->module->context),
-                                         context->arena, function->warps };
+    struct stream s = {.context = context, .function = function, .blocks = 1};
+    s.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
+                                        function->warps};
     ir_walk(function->body, collect, &s);
     const struct plan *plans = plan_all(&s, &count);
     for (; done < count && pass_fuel(context); done++)

@@ -5,9 +5,15 @@
 #include "passes/pass.h"
 
 /* A tile that stays in shared memory from its load on. */
-struct stream_held { struct ir_operation *load; struct ir_value *buffer; };
+struct stream_held {
+    struct ir_operation *load;
+    struct ir_value *buffer;
+};
 /* A piece that is made already: by a reduction, of a value that a store wants, too, or read ahead. */
-struct stream_piece { struct ir_value *whole, *piece; int number; };
+struct stream_piece {
+    struct ir_value *whole, *piece;
+    int number;
+};
 struct stream {
     struct layout_adapter adapter;
     struct pass_context *context;
@@ -18,23 +24,23 @@ struct stream {
     struct ir_operation *last;           /* in front of it, before any piece was made */
     const struct layout *layout, *piece; /* of the stored or reduced tile, of one piece */
     int dimension, pieces;
-    int64_t length;                      /* of a piece along the dimension */
-    const struct ir_operation *front;    /* what the first piece is read ahead of, or NULL */
-    const struct ir_operation *whole;    /* an `inside` that is true of all elements, or NULL */
-    bool again;                          /* compute again what has other users */
-    bool reload;                         /* and read again */
-    VECTOR(struct ir_value *) kept;      /* values that pieces are extracted from */
-    VECTOR(struct stream_piece) made;    /* for the piece at hand */
+    int64_t length;                   /* of a piece along the dimension */
+    const struct ir_operation *front; /* what the first piece is read ahead of, or NULL */
+    const struct ir_operation *whole; /* an `inside` that is true of all elements, or NULL */
+    bool again;                       /* compute again what has other users */
+    bool reload;                      /* and read again */
+    VECTOR(struct ir_value *) kept;   /* values that pieces are extracted from */
+    VECTOR(struct stream_piece) made; /* for the piece at hand */
     VECTOR(struct stream_held) held;
     VECTOR(struct stream_piece) pieces_kept, pieces_read;
-    int64_t bytes_kept;                  /* of those, in a thread */
-    int64_t in_flight;                   /* bytes that a thread reads at once for the reduction at hand */
+    int64_t bytes_kept; /* of those, in a thread */
+    int64_t in_flight;  /* bytes that a thread reads at once for the reduction at hand */
     int sunk_loads;
-    int waits;                           /* most reductions behind a sunk load */
-    bool dear;                           /* what is computed again has a function like exp in it */
-    bool crowded;                        /* what is read again does not come from shared memory, or fills registers */
-    bool roomy;                          /* not so: pieces of dear values may be kept */
-    VECTOR(struct ir_operation *) ops;   /* the function's stores and reductions, in order */
+    int waits;                         /* most reductions behind a sunk load */
+    bool dear;                         /* what is computed again has a function like exp in it */
+    bool crowded;                      /* what is read again does not come from shared memory, or fills registers */
+    bool roomy;                        /* not so: pieces of dear values may be kept */
+    VECTOR(struct ir_operation *) ops; /* the function's stores and reductions, in order */
 };
 
 /* The dimension of the view along which pieces lie, or -1. */

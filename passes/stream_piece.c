@@ -116,13 +116,13 @@ static struct ir_value *hold(struct stream *s, struct ir_operation *load)
     struct ir_value *buffer = held_buffer(s, load), *tile = load->results[0];
     if (buffer)
         return buffer;
-    struct ir_builder front = { .module = s->adapter.module, .block = s->function->body,
-                                .before = s->function->body->first, .at = load->at };
+    struct ir_builder front = {
+        .module = s->adapter.module, .block = s->function->body, .before = s->function->body->first, .at = load->at};
     buffer = ir_build_value(&front, OP_BUFFER, held_type(s, tile->type), 0, NULL);
-    struct ir_builder behind = { .module = s->adapter.module, .block = load->block, .before = load->next,
-                                 .at = load->at };
-    ir_build(&behind, OP_BUFFER_STORE, 2, (struct ir_value *[]){ tile, buffer }, 0, NULL);
-    vector_push(s->context->arena, &s->held, ((struct stream_held){ load, buffer }));
+    struct ir_builder behind = {
+        .module = s->adapter.module, .block = load->block, .before = load->next, .at = load->at};
+    ir_build(&behind, OP_BUFFER_STORE, 2, (struct ir_value *[]){tile, buffer}, 0, NULL);
+    vector_push(s->context->arena, &s->held, ((struct stream_held){load, buffer}));
     pass_remark(s->context, load->at, "the tile stays in shared memory, %lld bytes",
                 (long long)ir_type_bytes(tile->type));
     return buffer;
@@ -237,8 +237,8 @@ static void make_operands(struct stream *s, struct ir_builder *builder, const st
 {
     for (int i = 0; i < op->operand_count; i++) {
         struct ir_value *operand = op->operands[i];
-        operands[i] =
-            layout_rule_has(operand) ? stream_make_piece(s, builder, operand, number, depth + 1, alone) : operand;
+        operands[i] = layout_rule_has(operand) ? stream_make_piece(s, builder, operand, number, depth + 1, alone)
+                                               : operand;
     }
 }
 
@@ -290,7 +290,7 @@ static bool is_masked_by_store(const struct stream *s, const struct ir_operation
 
 static void set_start(const struct stream *s, struct ir_operation *op, const struct ir_type *whole, int number)
 {
-    int64_t start[IR_MAX_RANK] = { 0 };
+    int64_t start[IR_MAX_RANK] = {0};
     start[s->dimension] = number * s->length;
     ir_set_list(op, IR_ATTRIBUTE_START, whole->rank, start);
 }
@@ -370,7 +370,7 @@ void stream_read_piece(struct stream *s, struct ir_builder *builder, struct ir_v
     } else if (!is_from_held(s, op, alone) && stands_in_front(s, op) &&
                !find_piece(s, s->pieces_read.data, s->pieces_read.count, value, number)) {
         struct ir_value *piece = stream_piece_of_access(s, builder, op, number, depth, alone)->results[0];
-        vector_push(s->context->arena, &s->pieces_read, ((struct stream_piece){ value, piece, number }));
+        vector_push(s->context->arena, &s->pieces_read, ((struct stream_piece){value, piece, number}));
     }
 }
 
@@ -384,7 +384,7 @@ static void keep_piece(struct stream *s, struct ir_value *value, struct ir_value
         stream_too_much(s, s->bytes_kept + bytes))
         return;
     s->bytes_kept += bytes;
-    vector_push(s->context->arena, &s->pieces_kept, ((struct stream_piece){ value, piece, number }));
+    vector_push(s->context->arena, &s->pieces_kept, ((struct stream_piece){value, piece, number}));
 }
 
 struct ir_value *stream_make_piece(struct stream *s, struct ir_builder *builder, struct ir_value *value, int number,
@@ -405,7 +405,6 @@ struct ir_value *stream_make_piece(struct stream *s, struct ir_builder *builder,
         piece = ir_build_value(builder, OP_EXTRACT, stream_piece_type(s, value->type), 1, &value);
         set_start(s, piece->definition, value->type, number);
     }
-    vector_push(s->context->arena, &s->made, ((struct stream_piece){ value, piece, number }));
+    vector_push(s->context->arena, &s->made, ((struct stream_piece){value, piece, number}));
     return piece;
 }
-

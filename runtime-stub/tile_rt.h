@@ -59,28 +59,28 @@ enum tile_status {
 
 /* What a call would run.  Texts live as long as the object that holds the kernel. */
 struct tile_kernel_info {
-    const char *target;         /* "sm_90a", "cpu-avx2" */
-    const char *variant_text;   /* the facts that this variant relies on, "" for the general one */
-    int variant;                /* its number for TILE_FORCE_VARIANT */
-    int threads;                /* per block; on the CPU the threads of the pool */
-    int registers;              /* per thread; 0 on the CPU */
-    int shared_bytes;           /* per block, static and dynamic; on the CPU the scratch of a thread */
-    int cluster;                /* blocks per cluster, 1 without */
-    int persistent;             /* blocks per multiprocessor that walk over the programs; 0: a block a program */
-    int maps;                   /* tensor maps that the call hands to the kernel */
-    int value_count;            /* names of `const` and `tune`, with the values compiled in */
+    const char *target;       /* "sm_90a", "cpu-avx2" */
+    const char *variant_text; /* the facts that this variant relies on, "" for the general one */
+    int variant;              /* its number for TILE_FORCE_VARIANT */
+    int threads;              /* per block; on the CPU the threads of the pool */
+    int registers;            /* per thread; 0 on the CPU */
+    int shared_bytes;         /* per block, static and dynamic; on the CPU the scratch of a thread */
+    int cluster;              /* blocks per cluster, 1 without */
+    int persistent;           /* blocks per multiprocessor that walk over the programs; 0: a block a program */
+    int maps;                 /* tensor maps that the call hands to the kernel */
+    int value_count;          /* names of `const` and `tune`, with the values compiled in */
     const char *const *value_names;
     const int64_t *values;
-    int64_t programs;           /* the product of the grid */
+    int64_t programs; /* the product of the grid */
 };
 
 /* How a kernel's _launch_ex() launches.  All zero: as the plain call does.  Who sets one of the others sets size too;
  * members that a later version has behind these are 0 where this one's caller does not know them. */
 struct tile_launch_options {
-    uint32_t size;              /* sizeof(struct tile_launch_options) */
-    uint32_t flags;             /* enum tile_launch_flags */
-    int32_t priority;           /* as of cuStreamCreateWithPriority: less is sooner; 0: the stream's */
-    int32_t variant;            /* the number of the instance, under TILE_LAUNCH_VARIANT; else 0 */
+    uint32_t size;    /* sizeof(struct tile_launch_options) */
+    uint32_t flags;   /* enum tile_launch_flags */
+    int32_t priority; /* as of cuStreamCreateWithPriority: less is sooner; 0: the stream's */
+    int32_t variant;  /* the number of the instance, under TILE_LAUNCH_VARIANT; else 0 */
 };
 enum tile_launch_flags {
     /* It may begin before the kernel in front of it in the stream has ended, whose results it waits for: only the
@@ -89,9 +89,9 @@ enum tile_launch_flags {
     TILE_LAUNCH_VARIANT = 2 /* the instance of the number `variant` and no other, as _variant() runs it */
 };
 
-const char *tile_strerror(int status);    /* one line for a status; never NULL */
-const char *tile_last_error(void);        /* this thread's last failure, with kernel and argument; "" if none */
-int tile_last_cuda_error(void);           /* the CUresult behind it, 0 if none */
+const char *tile_strerror(int status); /* one line for a status; never NULL */
+const char *tile_last_error(void);     /* this thread's last failure, with kernel and argument; "" if none */
+int tile_last_cuda_error(void);        /* the CUresult behind it, 0 if none */
 /* Memory that launches on this stream may use for `scratch` and split sums, zero and left zero.  See f_workspace(). */
 int tile_set_workspace(struct CUstream_st *stream, void *pointer, size_t bytes);
 #endif /* TILE_SHARED_DECLARATIONS */
@@ -118,7 +118,10 @@ typedef uint8_t tile_f8e5m2; /* largest finite 57344 */
  * range becomes the largest finite value. */
 TILE_INLINE uint32_t tile_round_float(float value, int exponent, int mantissa, int finite, int saturate)
 {
-    union { float value; uint32_t bits; } as;
+    union {
+        float value;
+        uint32_t bits;
+    } as;
     uint32_t sign, rest, infinity = ((UINT32_C(1) << exponent) - 1) << mantissa, result;
     uint32_t largest = finite ? infinity + (UINT32_C(1) << mantissa) - 2 : infinity - 1;
     int shift = 23 - mantissa, bias = (1 << (exponent - 1)) - 1, low;
@@ -148,7 +151,10 @@ TILE_INLINE uint32_t tile_round_float(float value, int exponent, int mantissa, i
 
 TILE_INLINE float tile_expand_float(uint32_t bits, int exponent, int mantissa, int finite)
 {
-    union { float value; uint32_t bits; } as;
+    union {
+        float value;
+        uint32_t bits;
+    } as;
     uint32_t ones = (UINT32_C(1) << exponent) - 1, sign = (bits >> (exponent + mantissa) & 1) << 31;
     uint32_t field = bits >> mantissa & ones, fraction = bits & ((UINT32_C(1) << mantissa) - 1);
     uint32_t offset = 128 - (UINT32_C(1) << (exponent - 1)); /* between the biases */
@@ -188,39 +194,39 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 #define TILE_RT_MAX_NAMES 64
 #define TILE_RT_MAX_FACTS 64
 #define TILE_RT_MAX_GRID 8
-#define TILE_RT_MAX_SLOTS 500  /* 4000 bytes: within the 4 KiB of a kernel's parameters */
-#define TILE_RT_MAX_STACK 32   /* of the byte code */
-#define TILE_RT_MAX_CELLS 512  /* of the byte code */
+#define TILE_RT_MAX_SLOTS 500     /* 4000 bytes: within the 4 KiB of a kernel's parameters */
+#define TILE_RT_MAX_STACK 32      /* of the byte code */
+#define TILE_RT_MAX_CELLS 512     /* of the byte code */
 #define TILE_RT_MAX_TURNS 1000000 /* of all loops of one evaluation together */
-#define TILE_RT_MAX_MAPS 16    /* of a variant */
+#define TILE_RT_MAX_MAPS 16       /* of a variant */
 #define TILE_RT_MAP_RANK 5
 #define TILE_RT_PARAMETER_BYTES 4096 /* of a kernel with maps: 8 a slot and 128 a map */
 
 /* Element and scalar types: name in C symbols, size in memory in bytes, C type of an argument (narrow ones travel wide
  * and are checked or rounded here), C type of an element.  `pointer` is the element of a view of pointers. */
-#define TILE_RT_TYPES(X)                         \
-    X(bool, 1, int, uint8_t)                     \
-    X(i8, 1, int32_t, int8_t)                    \
-    X(i16, 2, int32_t, int16_t)                  \
-    X(i32, 4, int32_t, int32_t)                  \
-    X(i64, 8, int64_t, int64_t)                  \
-    X(u8, 1, uint32_t, uint8_t)                  \
-    X(u16, 2, uint32_t, uint16_t)                \
-    X(u32, 4, uint32_t, uint32_t)                \
-    X(u64, 8, uint64_t, uint64_t)                \
-    X(f16, 2, float, tile_f16)                   \
-    X(bf16, 2, float, tile_bf16)                 \
-    X(f32, 4, float, float)                      \
-    X(f64, 8, double, double)                    \
-    X(f8e4m3, 1, float, tile_f8e4m3)             \
-    X(f8e5m2, 1, float, tile_f8e5m2)             \
+#define TILE_RT_TYPES(X)             \
+    X(bool, 1, int, uint8_t)         \
+    X(i8, 1, int32_t, int8_t)        \
+    X(i16, 2, int32_t, int16_t)      \
+    X(i32, 4, int32_t, int32_t)      \
+    X(i64, 8, int64_t, int64_t)      \
+    X(u8, 1, uint32_t, uint8_t)      \
+    X(u16, 2, uint32_t, uint16_t)    \
+    X(u32, 4, uint32_t, uint32_t)    \
+    X(u64, 8, uint64_t, uint64_t)    \
+    X(f16, 2, float, tile_f16)       \
+    X(bf16, 2, float, tile_bf16)     \
+    X(f32, 4, float, float)          \
+    X(f64, 8, double, double)        \
+    X(f8e4m3, 1, float, tile_f8e4m3) \
+    X(f8e5m2, 1, float, tile_f8e5m2) \
     X(pointer, 8, void *, void *)
 
 enum tile_rt_type {
 #define X(name, size, argument, element) TILE_RT_TYPE_##name,
     TILE_RT_TYPES(X)
 #undef X
-    TILE_RT_TYPE_COUNT
+        TILE_RT_TYPE_COUNT
 };
 
 /* Byte code of host expressions.  A word of code is an int32_t: opcode in the low 8 bits, a signed operand in the
@@ -229,57 +235,57 @@ enum tile_rt_type {
  * Jumps go forward but for `turn`, which an evaluation takes TILE_RT_MAX_TURNS times at most, or it ends with
  * TILE_ERR_ARG: every code ends.  Nothing is read from memory but the arguments.
  * Columns: name, cells taken, cells given, what it does. */
-#define TILE_RT_OPCODES(X)                                                                                     \
-    X(end, 1, 0, "ends; the cell on top is the value")                                                         \
-    X(constant, 0, 1, "the operand")                                                                           \
-    X(wide, 0, 1, "the next two words, low first: an i64, or the bits of an f64")                              \
-    X(name, 0, 1, "value of name [operand]")                                                                   \
-    X(extent, 0, 1, "extent of view operand / 16, dimension operand % 16; as declared if the view is absent")  \
-    X(stride, 0, 1, "stride of view operand / 16, dimension operand % 16, in elements; 0 if absent")           \
-    X(present, 0, 1, "is optional view or pointer [operand] there")                                            \
-    X(scalar, 0, 1, "integer, bool or enum parameter [operand]; a u64 over 2^63 - 1 is an overflow")           \
-    X(real, 0, 1, "float parameter [operand] as f64")                                                          \
-    X(sm_count, 0, 1, "multiprocessors of the device; on the CPU the threads of the pool")                     \
+#define TILE_RT_OPCODES(X)                                                                                            \
+    X(end, 1, 0, "ends; the cell on top is the value")                                                                \
+    X(constant, 0, 1, "the operand")                                                                                  \
+    X(wide, 0, 1, "the next two words, low first: an i64, or the bits of an f64")                                     \
+    X(name, 0, 1, "value of name [operand]")                                                                          \
+    X(extent, 0, 1, "extent of view operand / 16, dimension operand % 16; as declared if the view is absent")         \
+    X(stride, 0, 1, "stride of view operand / 16, dimension operand % 16, in elements; 0 if absent")                  \
+    X(present, 0, 1, "is optional view or pointer [operand] there")                                                   \
+    X(scalar, 0, 1, "integer, bool or enum parameter [operand]; a u64 over 2^63 - 1 is an overflow")                  \
+    X(real, 0, 1, "float parameter [operand] as f64")                                                                 \
+    X(sm_count, 0, 1, "multiprocessors of the device; on the CPU the threads of the pool")                            \
     X(aligned, 0, 1, "base of view or pointer operand / 16 is a multiple of 2^(operand % 16) bytes, or it is absent") \
-    X(add, 2, 1, "a + b")                                                                                      \
-    X(subtract, 2, 1, "a - b")                                                                                 \
-    X(multiply, 2, 1, "a * b")                                                                                 \
-    X(divide, 2, 1, "a / b")                                                                                   \
-    X(remainder, 2, 1, "a % b")                                                                                \
-    X(ceiling_divide, 2, 1, "cdiv(a, b): the least integer not under a / b")                                   \
-    X(minimum, 2, 1, "min(a, b)")                                                                              \
-    X(maximum, 2, 1, "max(a, b)")                                                                              \
-    X(negate, 1, 1, "-a")                                                                                      \
-    X(absolute, 1, 1, "abs(a)")                                                                                \
-    X(log2, 1, 1, "ilog2(a): position of the highest set bit; of a <= 0: -1")                                  \
-    X(shift_left, 2, 1, "a << b; bits that leave are an overflow")                                             \
-    X(shift_right, 2, 1, "a >> b, with the sign; b < 0 or b >= 64 gives the sign")                             \
-    X(bit_and, 2, 1, "a & b")                                                                                  \
-    X(bit_or, 2, 1, "a | b")                                                                                   \
-    X(bit_xor, 2, 1, "a ^ b")                                                                                  \
-    X(bit_not, 1, 1, "~a")                                                                                     \
-    X(equal, 2, 1, "a == b")                                                                                   \
-    X(less, 2, 1, "a < b")                                                                                     \
-    X(less_equal, 2, 1, "a <= b")                                                                              \
-    X(real_equal, 2, 1, "a == b on f64")                                                                       \
-    X(real_less, 2, 1, "a < b on f64")                                                                         \
-    X(real_less_equal, 2, 1, "a <= b on f64")                                                                  \
-    X(real_from_integer, 1, 1, "a, an i64, as f64")                                                            \
-    X(real_negate, 1, 1, "-a on f64")                                                                          \
-    X(not, 1, 1, "not a, on a bool")                                                                           \
-    X(jump, 0, 0, "skips [operand] words")                                                                     \
-    X(jump_if_false, 1, 0, "takes a bool; skips [operand] words if it is false")                               \
-    X(drop, 1, 0, "forgets the top cell")                                                                      \
-    X(copy, 1, 2, "the top cell twice")                                                                        \
-    X(load, 0, 1, "value number [operand] of those kept")                                                      \
-    X(keep, 1, 0, "keeps the top cell as value number [operand]")                                              \
+    X(add, 2, 1, "a + b")                                                                                             \
+    X(subtract, 2, 1, "a - b")                                                                                        \
+    X(multiply, 2, 1, "a * b")                                                                                        \
+    X(divide, 2, 1, "a / b")                                                                                          \
+    X(remainder, 2, 1, "a % b")                                                                                       \
+    X(ceiling_divide, 2, 1, "cdiv(a, b): the least integer not under a / b")                                          \
+    X(minimum, 2, 1, "min(a, b)")                                                                                     \
+    X(maximum, 2, 1, "max(a, b)")                                                                                     \
+    X(negate, 1, 1, "-a")                                                                                             \
+    X(absolute, 1, 1, "abs(a)")                                                                                       \
+    X(log2, 1, 1, "ilog2(a): position of the highest set bit; of a <= 0: -1")                                         \
+    X(shift_left, 2, 1, "a << b; bits that leave are an overflow")                                                    \
+    X(shift_right, 2, 1, "a >> b, with the sign; b < 0 or b >= 64 gives the sign")                                    \
+    X(bit_and, 2, 1, "a & b")                                                                                         \
+    X(bit_or, 2, 1, "a | b")                                                                                          \
+    X(bit_xor, 2, 1, "a ^ b")                                                                                         \
+    X(bit_not, 1, 1, "~a")                                                                                            \
+    X(equal, 2, 1, "a == b")                                                                                          \
+    X(less, 2, 1, "a < b")                                                                                            \
+    X(less_equal, 2, 1, "a <= b")                                                                                     \
+    X(real_equal, 2, 1, "a == b on f64")                                                                              \
+    X(real_less, 2, 1, "a < b on f64")                                                                                \
+    X(real_less_equal, 2, 1, "a <= b on f64")                                                                         \
+    X(real_from_integer, 1, 1, "a, an i64, as f64")                                                                   \
+    X(real_negate, 1, 1, "-a on f64")                                                                                 \
+    X(not, 1, 1, "not a, on a bool")                                                                                  \
+    X(jump, 0, 0, "skips [operand] words")                                                                            \
+    X(jump_if_false, 1, 0, "takes a bool; skips [operand] words if it is false")                                      \
+    X(drop, 1, 0, "forgets the top cell")                                                                             \
+    X(copy, 1, 2, "the top cell twice")                                                                               \
+    X(load, 0, 1, "value number [operand] of those kept")                                                             \
+    X(keep, 1, 0, "keeps the top cell as value number [operand]")                                                     \
     X(turn, 0, 0, "back to the word [operand] words before this one: another turn of a loop")
 
 enum tile_rt_opcode {
 #define X(name, takes, gives, text) TILE_RT_OP_##name,
     TILE_RT_OPCODES(X)
 #undef X
-    TILE_RT_OP_COUNT
+        TILE_RT_OP_COUNT
 };
 #define TILE_RT_CODE(opcode, operand) ((int32_t)((uint32_t)(opcode) | (uint32_t)(operand) << 8))
 
@@ -324,25 +330,25 @@ struct tile_rt_binder {
 };
 
 enum tile_rt_name_kind {
-    TILE_RT_NAME_extent,  /* bound by the first of its binders whose view is there; by none: 0 */
-    TILE_RT_NAME_key,     /* dispatch key, deduced (has binders) or an argument (has none); must be a member */
-    TILE_RT_NAME_derived  /* const(B: set >= bound): the least member not under the bound */
+    TILE_RT_NAME_extent, /* bound by the first of its binders whose view is there; by none: 0 */
+    TILE_RT_NAME_key,    /* dispatch key, deduced (has binders) or an argument (has none); must be a member */
+    TILE_RT_NAME_derived /* const(B: set >= bound): the least member not under the bound */
 };
 /* Members of a key or a derived name while a condition on the keys before it holds. */
 struct tile_rt_set {
-    int32_t condition;                    /* code; -1: always */
+    int32_t condition; /* code; -1: always */
     uint32_t count;
     const int64_t *members;
-    const char *text;                     /* for messages */
+    const char *text; /* for messages */
 };
 struct tile_rt_name {
     const char *text;
     uint32_t kind;
     uint32_t binder_count;
     const struct tile_rt_binder *binders;
-    uint64_t set_count;                   /* key, derived: the first set whose condition holds is the name's */
+    uint64_t set_count; /* key, derived: the first set whose condition holds is the name's */
     const struct tile_rt_set *sets;
-    struct tile_rt_expression bound;      /* derived; may use names before this one */
+    struct tile_rt_expression bound; /* derived; may use names before this one */
 };
 
 /* Slots: what a kernel's code gets, on every target one flat array of 64-bit slots.  For each parameter in order: a
@@ -368,39 +374,39 @@ struct tile_rt_state {
  * cuTensorMapEncodeTiled).  Address, extents and strides are the view's at the call.  An instance whose maps can not
  * say what the view is, such as one whose stride is 0, does not fit the call: a later one without maps is taken. */
 struct tile_rt_map {
-    uint16_t parameter;           /* a view */
-    uint16_t swizzle;             /* bytes: 0, 32, 64, 128 */
-    uint8_t type, rank;           /* enum tile_rt_type; dimensions of the map */
+    uint16_t parameter;                  /* a view */
+    uint16_t swizzle;                    /* bytes: 0, 32, 64, 128 */
+    uint8_t type, rank;                  /* enum tile_rt_type; dimensions of the map */
     uint8_t dimension[TILE_RT_MAP_RANK]; /* of the view; the first is the one without gaps */
     uint8_t reserved;
-    uint32_t box[TILE_RT_MAP_RANK];      /* elements */
+    uint32_t box[TILE_RT_MAP_RANK]; /* elements */
 };
 
 /* One instance of the kernel for one target.  It fits a call when the kernel's keys (tile_rt_kernel.keys names them)
  * have these values, all facts in the mask hold and its maps can be made.  The first that fits is taken. */
 struct tile_rt_variant {
-    uint64_t facts;               /* bit i: kernel.facts[i] must hold */
-    const int64_t *keys;          /* [kernel.key_count] */
-    const int32_t *grid;          /* [kernel.grid_rank] codes of the counts; they may use value names as constants */
+    uint64_t facts;      /* bit i: kernel.facts[i] must hold */
+    const int64_t *keys; /* [kernel.key_count] */
+    const int32_t *grid; /* [kernel.grid_rank] codes of the counts; they may use value names as constants */
     struct tile_rt_state *state;
-    tile_rt_function *function;   /* CPU */
-    const void *image;            /* GPU: a cubin, or PTX */
+    tile_rt_function *function; /* CPU */
+    const void *image;          /* GPU: a cubin, or PTX */
     uint64_t image_size;
-    const char *symbol;           /* GPU: the kernel in the cubin */
-    const char *text;             /* for tile_kernel_info.variant_text */
+    const char *symbol;             /* GPU: the kernel in the cubin */
+    const char *text;               /* for tile_kernel_info.variant_text */
     const char *const *value_names; /* [value_count] const and tune names */
     const int64_t *values;
-    int64_t scratch_bytes;        /* CPU: per thread */
-    int64_t grain;                /* CPU: least programs worth a hand-over to another thread; 0: 1 */
+    int64_t scratch_bytes; /* CPU: per thread */
+    int64_t grain;         /* CPU: least programs worth a hand-over to another thread; 0: 1 */
     int32_t value_count;
-    int32_t threads;              /* GPU: per block */
+    int32_t threads; /* GPU: per block */
     int32_t static_shared, dynamic_shared;
-    int32_t cluster;              /* blocks along x; 0 or 1: none */
+    int32_t cluster; /* blocks along x; 0 or 1: none */
     int32_t registers;
-    int32_t persistent;           /* GPU: blocks a multiprocessor that walk over all programs; 0: a block a program */
+    int32_t persistent; /* GPU: blocks a multiprocessor that walk over all programs; 0: a block a program */
     int32_t map_count;
     const struct tile_rt_map *maps; /* GPU: parameters of the kernel behind the slots, in this order */
-    const char *summary;          /* what the instance became, for `tilecc info`; or NULL */
+    const char *summary;            /* what the instance became, for `tilecc info`; or NULL */
 };
 
 enum tile_rt_target_kind {
@@ -411,9 +417,9 @@ enum tile_rt_target_kind {
 /* CPU instruction sets by level: a higher one includes the lower ones of its processor family. */
 enum tile_rt_isa { TILE_RT_ISA_baseline, TILE_RT_ISA_avx2, TILE_RT_ISA_avx512, TILE_RT_ISA_neon };
 struct tile_rt_target {
-    const char *name;             /* "sm_90a", "compute_80", "cpu-avx2" */
+    const char *name; /* "sm_90a", "compute_80", "cpu-avx2" */
     uint32_t kind;
-    uint32_t architecture;        /* GPU: 10 * major + minor; CPU: enum tile_rt_isa */
+    uint32_t architecture; /* GPU: 10 * major + minor; CPU: enum tile_rt_isa */
     uint32_t suffix; /* GPU: 'a' (this one only), 'f' (this family and later minors), 0 (this major, later minors; PTX:
                       * all later ones) */
     uint32_t variant_count;
@@ -421,26 +427,26 @@ struct tile_rt_target {
 };
 
 struct tile_rt_alias {
-    uint16_t first, second;       /* parameters that may be the same view, or disjoint */
+    uint16_t first, second; /* parameters that may be the same view, or disjoint */
 };
 
 struct tile_rt_kernel {
-    uint32_t abi;                 /* TILE_RT_ABI */
+    uint32_t abi; /* TILE_RT_ABI */
     uint32_t parameter_count, name_count, key_count, check_count, fact_count, alias_count, grid_rank, target_count;
-    uint32_t slot_count;          /* of the parameters, without grid and program_base */
-    uint32_t reports;             /* not 0: the last of them is for a report; the launch waits and reads it */
+    uint32_t slot_count; /* of the parameters, without grid and program_base */
+    uint32_t reports;    /* not 0: the last of them is for a report; the launch waits and reads it */
     uint32_t report_count;
-    const char *name;             /* the C symbol */
+    const char *name; /* the C symbol */
     const struct tile_rt_parameter *parameters;
-    const struct tile_rt_name *names;          /* in an order in which each uses only earlier ones */
-    const uint32_t *keys;                      /* indices into names: keys and derived, as variants list their values */
-    const struct tile_rt_expression *checks;   /* `requires` */
-    const struct tile_rt_expression *facts;    /* conditions that variants may rely on */
+    const struct tile_rt_name *names;        /* in an order in which each uses only earlier ones */
+    const uint32_t *keys;                    /* indices into names: keys and derived, as variants list their values */
+    const struct tile_rt_expression *checks; /* `requires` */
+    const struct tile_rt_expression *facts;  /* conditions that variants may rely on */
     const struct tile_rt_alias *aliases;
     const struct tile_rt_target *targets;
     const int32_t *code;
-    const char *const *report_texts;           /* [report_count] checks, with their places in the source */
-    const char *load_name;                     /* symbol of the load function, for messages */
+    const char *const *report_texts; /* [report_count] checks, with their places in the source */
+    const char *load_name;           /* symbol of the load function, for messages */
 };
 
 /* ---- what objects call ------------------------------------------------------------------------------------------ */

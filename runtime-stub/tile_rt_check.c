@@ -56,20 +56,12 @@ static int scalar_value(const struct tile_rt_call *call, unsigned index, int64_t
         return 1;
     }
     switch (parameter->type) {
-    case TILE_RT_TYPE_i64:
-        *value = *(const int64_t *)argument;
-        return 1;
-    case TILE_RT_TYPE_u64:
-        *value = (int64_t)*(const uint64_t *)argument;
-        return *value >= 0;
+    case TILE_RT_TYPE_i64: *value = *(const int64_t *)argument; return 1;
+    case TILE_RT_TYPE_u64: *value = (int64_t)*(const uint64_t *)argument; return *value >= 0;
     case TILE_RT_TYPE_u8:
     case TILE_RT_TYPE_u16:
-    case TILE_RT_TYPE_u32:
-        *value = *(const uint32_t *)argument;
-        return 1;
-    default:
-        *value = *(const int32_t *)argument;
-        return 1;
+    case TILE_RT_TYPE_u32: *value = *(const uint32_t *)argument; return 1;
+    default: *value = *(const int32_t *)argument; return 1;
     }
 }
 
@@ -99,9 +91,7 @@ static int evaluate_pure(unsigned opcode, int64_t a, int64_t b, int64_t *result)
             return 0;
         *result = b == 0 ? 0 : a / b;
         return 1;
-    case TILE_RT_OP_remainder:
-        *result = b == 0 ? a : b == -1 ? 0 : a % b;
-        return 1;
+    case TILE_RT_OP_remainder: *result = b == 0 ? a : b == -1 ? 0 : a % b; return 1;
     case TILE_RT_OP_ceiling_divide:
         if (a == INT64_MIN && b == -1)
             return 0;
@@ -110,9 +100,7 @@ static int evaluate_pure(unsigned opcode, int64_t a, int64_t b, int64_t *result)
     case TILE_RT_OP_minimum: *result = a < b ? a : b; return 1;
     case TILE_RT_OP_maximum: *result = a > b ? a : b; return 1;
     case TILE_RT_OP_negate: return !__builtin_sub_overflow((int64_t)0, b, result);
-    case TILE_RT_OP_absolute:
-        *result = b;
-        return b >= 0 || !__builtin_sub_overflow((int64_t)0, b, result);
+    case TILE_RT_OP_absolute: *result = b; return b >= 0 || !__builtin_sub_overflow((int64_t)0, b, result);
     case TILE_RT_OP_log2: *result = b <= 0 ? -1 : 63 - __builtin_clzll((unsigned long long)b); return 1;
     case TILE_RT_OP_shift_left:
         if (a == 0 || b < 0 || b > 62) {
@@ -585,8 +573,9 @@ static int check_overlap(const struct tile_rt_call *call)
                 continue;
             if (tile_rt_views_overlap(view_of(call, i), parameters[i].rank, type_size[parameters[i].type],
                                       view_of(call, j), parameters[j].rank, type_size[parameters[j].type]))
-                return tile_rt_fail(TILE_ERR_ALIAS, allowed ? "%s: views %s and %s overlap but are not the same view"
-                                                            : "%s: views %s and %s share elements",
+                return tile_rt_fail(TILE_ERR_ALIAS,
+                                    allowed ? "%s: views %s and %s overlap but are not the same view"
+                                            : "%s: views %s and %s share elements",
                                     kernel->name, parameters[j].name, parameters[i].name);
         }
     }
@@ -727,8 +716,8 @@ TILE_RT_COLD static int fail_variant(const struct tile_rt_call *call, int number
     size_t used = 0;
     unsigned i;
     if (number < 0 || (uint32_t)number >= target->variant_count)
-        return tile_rt_fail(TILE_ERR_ARG, "%s: there is no variant %d: it has %u for %s, counted from 0",
-                            kernel->name, number, (unsigned)target->variant_count, target->name);
+        return tile_rt_fail(TILE_ERR_ARG, "%s: there is no variant %d: it has %u for %s, counted from 0", kernel->name,
+                            number, (unsigned)target->variant_count, target->name);
     for (i = 0; i < kernel->key_count; i++)
         if (target->variants[number].keys[i] != call->names[kernel->keys[i]])
             used = tile_rt_append(keys, sizeof keys, used, "%s%s is %lld and not %lld", used ? ", " : ": ",

@@ -81,43 +81,43 @@ enum {
 };
 
 /* name, its name for dlsym where cuGetProcAddress is not there, may be absent, parameters */
-#define DRIVER_FUNCTIONS(X)                                                                                         \
-    X(cuInit, cuInit, 0, (unsigned flags))                                                                          \
-    X(cuDriverGetVersion, cuDriverGetVersion, 0, (int *version))                                                    \
-    X(cuDeviceGetAttribute, cuDeviceGetAttribute, 0, (int *value, int attribute, int device))                       \
-    X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 0, (void **context, int device))                          \
-    X(cuCtxGetCurrent, cuCtxGetCurrent, 0, (void **context))                                                        \
-    X(cuCtxGetDevice, cuCtxGetDevice, 0, (int *device))                                                             \
-    X(cuCtxPushCurrent, cuCtxPushCurrent_v2, 0, (void *context))                                                    \
-    X(cuCtxPopCurrent, cuCtxPopCurrent_v2, 0, (void **context))                                                     \
-    X(cuCtxGetId, cuCtxGetId, 1, (void *context, unsigned long long *id))                                           \
-    X(cuStreamGetCtx, cuStreamGetCtx, 0, (void *stream, void **context))                                            \
-    X(cuStreamIsCapturing, cuStreamIsCapturing, 0, (void *stream, int *capturing))                                  \
-    X(cuMemHostAlloc, cuMemHostAlloc, 0, (void **memory, size_t bytes, unsigned flags))                             \
-    X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, 0, (uint64_t *there, void *memory, unsigned flags))  \
-    X(cuStreamSynchronize, cuStreamSynchronize, 0, (void *stream))                                                  \
-    X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 0, (int *mode))                         \
-    X(cuLibraryLoadData, cuLibraryLoadData, 1,                                                                      \
-      (void **library, const void *code, int *options, void **values, unsigned count, int *library_options,         \
-       void **library_values, unsigned library_count))                                                              \
-    X(cuLibraryUnload, cuLibraryUnload, 1, (void *library))                                                         \
-    X(cuLibraryGetKernel, cuLibraryGetKernel, 1, (void **kernel, void *library, const char *name))                  \
-    X(cuKernelGetFunction, cuKernelGetFunction, 1, (void **function, void *kernel))                                 \
-    X(cuKernelSetAttribute, cuKernelSetAttribute, 1, (int attribute, int value, void *kernel, int device))          \
-    X(cuModuleLoadData, cuModuleLoadData, 0, (void **module, const void *image))                                    \
-    X(cuModuleUnload, cuModuleUnload, 0, (void *module))                                                            \
-    X(cuModuleGetFunction, cuModuleGetFunction, 0, (void **function, void *module, const char *name))               \
-    X(cuFuncGetAttribute, cuFuncGetAttribute, 0, (int *value, int attribute, void *function))                       \
-    X(cuFuncSetAttribute, cuFuncSetAttribute, 0, (void *function, int attribute, int value))                        \
-    X(cuLaunchKernelEx, cuLaunchKernelEx, 1,                                                                        \
-      (const struct launch_config *config, void *function, void **parameters, void **extra))                        \
-    X(cuLaunchKernel, cuLaunchKernel, 0,                                                                            \
-      (void *function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y, unsigned block_z,    \
-       unsigned shared, void *stream, void **parameters, void **extra))                                             \
-    X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, 1,                                                            \
-      (void *map, int type, unsigned rank, void *address, const uint64_t *extents, const uint64_t *strides,         \
-       const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int beyond))         \
-    X(cuGetErrorName, cuGetErrorName, 0, (int error, const char **text))                                            \
+#define DRIVER_FUNCTIONS(X)                                                                                        \
+    X(cuInit, cuInit, 0, (unsigned flags))                                                                         \
+    X(cuDriverGetVersion, cuDriverGetVersion, 0, (int *version))                                                   \
+    X(cuDeviceGetAttribute, cuDeviceGetAttribute, 0, (int *value, int attribute, int device))                      \
+    X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 0, (void **context, int device))                         \
+    X(cuCtxGetCurrent, cuCtxGetCurrent, 0, (void **context))                                                       \
+    X(cuCtxGetDevice, cuCtxGetDevice, 0, (int *device))                                                            \
+    X(cuCtxPushCurrent, cuCtxPushCurrent_v2, 0, (void *context))                                                   \
+    X(cuCtxPopCurrent, cuCtxPopCurrent_v2, 0, (void **context))                                                    \
+    X(cuCtxGetId, cuCtxGetId, 1, (void *context, unsigned long long *id))                                          \
+    X(cuStreamGetCtx, cuStreamGetCtx, 0, (void *stream, void **context))                                           \
+    X(cuStreamIsCapturing, cuStreamIsCapturing, 0, (void *stream, int *capturing))                                 \
+    X(cuMemHostAlloc, cuMemHostAlloc, 0, (void **memory, size_t bytes, unsigned flags))                            \
+    X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, 0, (uint64_t *there, void *memory, unsigned flags)) \
+    X(cuStreamSynchronize, cuStreamSynchronize, 0, (void *stream))                                                 \
+    X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 0, (int *mode))                        \
+    X(cuLibraryLoadData, cuLibraryLoadData, 1,                                                                     \
+      (void **library, const void *code, int *options, void **values, unsigned count, int *library_options,        \
+       void **library_values, unsigned library_count))                                                             \
+    X(cuLibraryUnload, cuLibraryUnload, 1, (void *library))                                                        \
+    X(cuLibraryGetKernel, cuLibraryGetKernel, 1, (void **kernel, void *library, const char *name))                 \
+    X(cuKernelGetFunction, cuKernelGetFunction, 1, (void **function, void *kernel))                                \
+    X(cuKernelSetAttribute, cuKernelSetAttribute, 1, (int attribute, int value, void *kernel, int device))         \
+    X(cuModuleLoadData, cuModuleLoadData, 0, (void **module, const void *image))                                   \
+    X(cuModuleUnload, cuModuleUnload, 0, (void *module))                                                           \
+    X(cuModuleGetFunction, cuModuleGetFunction, 0, (void **function, void *module, const char *name))              \
+    X(cuFuncGetAttribute, cuFuncGetAttribute, 0, (int *value, int attribute, void *function))                      \
+    X(cuFuncSetAttribute, cuFuncSetAttribute, 0, (void *function, int attribute, int value))                       \
+    X(cuLaunchKernelEx, cuLaunchKernelEx, 1,                                                                       \
+      (const struct launch_config *config, void *function, void **parameters, void **extra))                       \
+    X(cuLaunchKernel, cuLaunchKernel, 0,                                                                           \
+      (void *function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y, unsigned block_z,   \
+       unsigned shared, void *stream, void **parameters, void **extra))                                            \
+    X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, 1,                                                           \
+      (void *map, int type, unsigned rank, void *address, const uint64_t *extents, const uint64_t *strides,        \
+       const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int beyond))        \
+    X(cuGetErrorName, cuGetErrorName, 0, (int error, const char **text))                                           \
     X(cuGetErrorString, cuGetErrorString, 0, (int error, const char **text))
 
 struct device_row {
@@ -138,10 +138,10 @@ struct report {
 /* The one table of this file. */
 static struct {
     pthread_mutex_t lock;
-    int state;               /* 0: not tried; 1: the functions are there; 2: it failed with `status` */
+    int state; /* 0: not tried; 1: the functions are there; 2: it failed with `status` */
     int status, cuda;
     char text[200];
-    int libraries;           /* the driver has context-free kernels */
+    int libraries; /* the driver has context-free kernels */
     struct device_row devices[MAX_DEVICES];
     struct report *reports;
 #define X(name, symbol, optional, parameters) int(*name) parameters;
@@ -164,10 +164,10 @@ struct module_function {
 
 /* What is loaded of one variant; hangs on its tile_rt_state and is never freed. */
 struct record {
-    void *library, *kernel;          /* CUlibrary and CUkernel, for all contexts */
-    uint64_t ready;                  /* bit a device: attributes are set there */
+    void *library, *kernel; /* CUlibrary and CUkernel, for all contexts */
+    uint64_t ready;         /* bit a device: attributes are set there */
     struct module_function *functions;
-    uint64_t failed;                 /* bit a device: loading failed there for good, as said below */
+    uint64_t failed; /* bit a device: loading failed there for good, as said below */
     int status, cuda_error;
     char text[300];
 };
@@ -237,16 +237,16 @@ static int find_functions(void *library, const char **missing)
     int (*get_address)(const char *, void **, int, uint64_t, int *) = NULL;
     void *address = dlsym(library, "cuGetProcAddress_v2");
     memcpy(&get_address, &address, sizeof address);
-#define X(name, symbol, optional, parameters)                                              \
-    address = NULL;                                                                        \
-    if (get_address == NULL || get_address(#name, &address, 12000, 0, NULL) != 0)          \
-        address = NULL;                                                                    \
-    if (address == NULL)                                                                   \
-        address = dlsym(library, #symbol);                                                 \
-    if (address == NULL && !optional) {                                                    \
-        *missing = #symbol;                                                                \
-        return 0;                                                                          \
-    }                                                                                      \
+#define X(name, symbol, optional, parameters)                                     \
+    address = NULL;                                                               \
+    if (get_address == NULL || get_address(#name, &address, 12000, 0, NULL) != 0) \
+        address = NULL;                                                           \
+    if (address == NULL)                                                          \
+        address = dlsym(library, #symbol);                                        \
+    if (address == NULL && !optional) {                                           \
+        *missing = #symbol;                                                       \
+        return 0;                                                                 \
+    }                                                                             \
     store_function(&cuda.name, address);
     DRIVER_FUNCTIONS(X)
 #undef X
@@ -657,7 +657,8 @@ static int ready_function(const struct tile_rt_call *call, void **function)
     struct record *record = __atomic_load_n(&call->variant->state->record, __ATOMIC_ACQUIRE);
     int status;
     if (__builtin_expect(record != NULL && cuda.libraries &&
-                         (__atomic_load_n(&record->ready, __ATOMIC_ACQUIRE) & device_bit(call->device)), 1)) {
+                             (__atomic_load_n(&record->ready, __ATOMIC_ACQUIRE) & device_bit(call->device)),
+                         1)) {
         *function = record->kernel;
         return TILE_OK;
     }
@@ -736,10 +737,10 @@ int tile_rt_cuda_encode(struct tile_rt_tensor_map *map, unsigned type, unsigned 
 {
     static const uint32_t steps[TILE_RT_MAP_RANK] = {1, 1, 1, 1, 1};
     static const uint8_t types[TILE_RT_TYPE_COUNT] = {
-        [TILE_RT_TYPE_bool] = 0, [TILE_RT_TYPE_i8] = 0,   [TILE_RT_TYPE_u8] = 0,   [TILE_RT_TYPE_f8e4m3] = 0,
-        [TILE_RT_TYPE_f8e5m2] = 0, [TILE_RT_TYPE_u16] = 1, [TILE_RT_TYPE_i16] = 1, [TILE_RT_TYPE_u32] = 2,
-        [TILE_RT_TYPE_i32] = 3,  [TILE_RT_TYPE_u64] = 4,  [TILE_RT_TYPE_pointer] = 4, [TILE_RT_TYPE_i64] = 5,
-        [TILE_RT_TYPE_f16] = 6,  [TILE_RT_TYPE_f32] = 7,  [TILE_RT_TYPE_f64] = 8,  [TILE_RT_TYPE_bf16] = 9,
+        [TILE_RT_TYPE_bool] = 0,   [TILE_RT_TYPE_i8] = 0,  [TILE_RT_TYPE_u8] = 0,      [TILE_RT_TYPE_f8e4m3] = 0,
+        [TILE_RT_TYPE_f8e5m2] = 0, [TILE_RT_TYPE_u16] = 1, [TILE_RT_TYPE_i16] = 1,     [TILE_RT_TYPE_u32] = 2,
+        [TILE_RT_TYPE_i32] = 3,    [TILE_RT_TYPE_u64] = 4, [TILE_RT_TYPE_pointer] = 4, [TILE_RT_TYPE_i64] = 5,
+        [TILE_RT_TYPE_f16] = 6,    [TILE_RT_TYPE_f32] = 7, [TILE_RT_TYPE_f64] = 8,     [TILE_RT_TYPE_bf16] = 9,
     };
     int mode = swizzle == 128 ? 3 : swizzle == 64 ? 2 : swizzle == 32 ? 1 : 0;
     if (cuda.cuTensorMapEncodeTiled == NULL)
@@ -776,9 +777,10 @@ static int launch_blocks(const struct tile_rt_call *call, void *function, struct
     struct launch_attribute attributes[MAX_ATTRIBUTES];
     unsigned cluster = variant->cluster > 1 ? (unsigned)variant->cluster : 1;
     if (cuda.cuLaunchKernelEx == NULL)
-        return cluster > 1 || call->options != NULL ? CUDA_NOT_SUPPORTED
-                           : cuda.cuLaunchKernel(function, blocks, 1, 1, (unsigned)variant->threads, 1, 1,
-                                                 (unsigned)variant->dynamic_shared, stream, parameters, NULL);
+        return cluster > 1 || call->options != NULL
+                   ? CUDA_NOT_SUPPORTED
+                   : cuda.cuLaunchKernel(function, blocks, 1, 1, (unsigned)variant->threads, 1, 1,
+                                         (unsigned)variant->dynamic_shared, stream, parameters, NULL);
     config.grid[0] = blocks;
     config.block[0] = (unsigned)variant->threads;
     config.grid[1] = config.grid[2] = config.block[1] = config.block[2] = 1;
@@ -861,8 +863,7 @@ static int take_report(const struct tile_rt_kernel *kernel, uint64_t context, st
     struct report *report = cuda.reports;
     void *memory = NULL;
     int mode = CAPTURE_RELAXED, error;
-    while (report != NULL &&
-           (__atomic_load_n(&report->kernel, __ATOMIC_ACQUIRE) != NULL || report->context != context))
+    while (report != NULL && (__atomic_load_n(&report->kernel, __ATOMIC_ACQUIRE) != NULL || report->context != context))
         report = report->next;
     if (report == NULL) {
         report = calloc(1, sizeof *report);
@@ -950,8 +951,7 @@ static int launch_in_context(struct tile_rt_call *call, struct CUstream_st *stre
         return fail_driver(call->kernel->name, "cuCtxPushCurrent", error);
     status = ready_function(call, &function);
     if (status == TILE_OK)
-        status = call->kernel->reports ? launch_and_report(call, function, stream)
-                                       : launch_all(call, function, stream);
+        status = call->kernel->reports ? launch_and_report(call, function, stream) : launch_all(call, function, stream);
     if (current != context)
         cuda.cuCtxPopCurrent(&popped);
     return status;
@@ -961,7 +961,8 @@ int tile_rt_cuda_launch(struct tile_rt_call *call, struct CUstream_st *stream)
 {
     struct record *record = __atomic_load_n(&call->variant->state->record, __ATOMIC_ACQUIRE);
     if (__builtin_expect(cuda.libraries && record != NULL && !call->kernel->reports &&
-                         (__atomic_load_n(&record->ready, __ATOMIC_ACQUIRE) & device_bit(call->device)), 1))
+                             (__atomic_load_n(&record->ready, __ATOMIC_ACQUIRE) & device_bit(call->device)),
+                         1))
         return launch_all(call, record->kernel, stream);
     return launch_in_context(call, stream);
 }

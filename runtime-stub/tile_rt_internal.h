@@ -34,18 +34,18 @@ struct tile_rt_call {
     const struct tile_rt_kernel *kernel;
     const void *const *arguments;
     const struct tile_rt_settings *settings;
-    const struct tile_rt_target *target;      /* chosen; NULL before */
+    const struct tile_rt_target *target; /* chosen; NULL before */
     const struct tile_rt_variant *variant;
     uint32_t variant_index;
     int sm_count;
-    int device;                               /* -1: the host's processor, or not known yet */
+    int device;                                /* -1: the host's processor, or not known yet */
     const struct tile_launch_options *options; /* NULL: none; checked */
     uint64_t facts_known, facts_true;
-    int64_t programs;                         /* product of the grid */
-    int take_empty;                           /* maps of views without elements may be made */
-    uint64_t report;                          /* where a kernel that reports does so on the processor */
-    int met_empty;                            /* a variant was passed over for the sake of such a view */
-    const struct tile_rt_map *refused;        /* the last map that could not be made, and why; NULL: none */
+    int64_t programs;                  /* product of the grid */
+    int take_empty;                    /* maps of views without elements may be made */
+    uint64_t report;                   /* where a kernel that reports does so on the processor */
+    int met_empty;                     /* a variant was passed over for the sake of such a view */
+    const struct tile_rt_map *refused; /* the last map that could not be made, and why; NULL: none */
     const char *refusal;
     int64_t names[TILE_RT_MAX_NAMES];
     uint16_t first_slot[TILE_RT_MAX_PARAMETERS];

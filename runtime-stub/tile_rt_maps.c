@@ -95,9 +95,8 @@ static struct kept *choose_way(const struct tile_rt_map *map, const uint64_t *vi
 }
 
 /* NULL, or why there is no map. */
-TILE_RT_COLD static const char *make_map(struct tile_rt_call *call, const struct tile_rt_map *map,
-                                         const uint64_t *view, unsigned words, struct kept *kept,
-                                         struct tile_rt_tensor_map *result)
+TILE_RT_COLD static const char *make_map(struct tile_rt_call *call, const struct tile_rt_map *map, const uint64_t *view,
+                                         unsigned words, struct kept *kept, struct tile_rt_tensor_map *result)
 {
     struct description d;
     const char *refusal;

@@ -33,15 +33,15 @@
 #define MAX_THREADS 1024
 #define KNOWN_FUNCTIONS 64
 #define CALLER_SPINS 20000
-#define KNOWN_FOR 16 /* jobs; then a function is timed again */
-enum { /* nanoseconds */
-    WORKER_WAITS = 2000000,    /* before it sleeps, where every thread has a processor */
-    WORKER_WAITS_CROWDED = 50000,
-    SHARING_COSTS = 1500,      /* a job that the caller alone does in less is not shared */
-    WAKING_COSTS = 10000,      /* nor one in less than this, if all workers sleep */
-    WAKING_PAYS = 50000,       /* unless as much work as this came just before */
-    JUST_BEFORE = 1000000,
-    SHORT_JOB = 20000 /* one in which looking for others' work costs more than it gives */
+#define KNOWN_FOR 16           /* jobs; then a function is timed again */
+enum {                         /* nanoseconds */
+       WORKER_WAITS = 2000000, /* before it sleeps, where every thread has a processor */
+       WORKER_WAITS_CROWDED = 50000,
+       SHARING_COSTS = 1500, /* a job that the caller alone does in less is not shared */
+       WAKING_COSTS = 10000, /* nor one in less than this, if all workers sleep */
+       WAKING_PAYS = 50000,  /* unless as much work as this came just before */
+       JUST_BEFORE = 1000000,
+       SHORT_JOB = 20000 /* one in which looking for others' work costs more than it gives */
 };
 
 /* Programs [next, end) of a job, and whether the thread they belong to is inside; alone in their line of the cache. */

@@ -35,9 +35,9 @@ static struct {
     pthread_mutex_t lock;
     int state;
     int file;
-    int per_process;   /* the name has %p in it */
-    off_t end;         /* behind the last record */
-    int records;       /* 0: none yet */
+    int per_process; /* the name has %p in it */
+    off_t end;       /* behind the last record */
+    int records;     /* 0: none yet */
     char text[400];
     int (*push)(const char *name); /* NULL: no NVTX */
     int (*pop)(void);

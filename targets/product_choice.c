@@ -12,27 +12,37 @@ struct product_row {
     unsigned flags;
     enum ir_element a, b, accumulator;
     enum ir_precision precision;
-    int least, most;          /* compute capability, 10 * major + minor; most 0: no end */
+    int least, most; /* compute capability, 10 * major + minor; most 0: no end */
     int m, n, k;
     enum ir_element by;
     int rate;
 };
 /* wgmma counts m in warpgroups' rows; its n is the largest.  Elements of 8 bits may differ in sign or format. */
-#define WGMMA(element, rate)                                                                                          \
-    {IR_INSTRUCTION_WGMMA, TARGET_WGMMA, element, element, IR_F32, IR_PRECISION_IEEE, 90, 90, 64, 256, 16, element,   \
+#define WGMMA(element, rate) \
+    {IR_INSTRUCTION_WGMMA,   \
+     TARGET_WGMMA,           \
+     element,                \
+     element,                \
+     IR_F32,                 \
+     IR_PRECISION_IEEE,      \
+     90,                     \
+     90,                     \
+     64,                     \
+     256,                    \
+     16,                     \
+     element,                \
      rate}
-#define MMA_OF(flags, a, b, sum, precision, least, most, k, by, rate)                                                 \
+#define MMA_OF(flags, a, b, sum, precision, least, most, k, by, rate) \
     {IR_INSTRUCTION_MMA, flags, IR_##a, IR_##b, sum, IR_PRECISION_##precision, least, most, 16, 8, k, IR_##by, rate}
-#define MMA(flags, a, b, sum, precision, least, k, by, rate)                                                          \
-    MMA_OF(flags, a, b, sum, precision, least, 0, k, by, rate)
+#define MMA(flags, a, b, sum, precision, least, k, by, rate) MMA_OF(flags, a, b, sum, precision, least, 0, k, by, rate)
 /* Tensor cores of 8.9 and from 12.0 on multiply 8-bit floats, twice as fast as f16.  In between ptxas makes f16 of them
  * by a conversion whose rate binds.  as_f16: what is reached where a shift and a mask make it (e5m2), or seven
  * instructions. */
-#define FLOAT8(a, b, as_f16)                                                                                          \
-    MMA_OF(TARGET_FP8, a, b, IR_F32, IEEE, 89, 89, 32, a, 840),                                                       \
-        MMA_OF(TARGET_FP8, a, b, IR_F32, IEEE, 120, 0, 32, a, 840),                                                   \
-        MMA_OF(TARGET_FP8, a, b, IR_F32, IEEE, 90, 119, 32, a, 333),                                                  \
-        MMA(TARGET_MMA_SYNC, a, b, IR_F32, IEEE, 80, 16, F16, as_f16),                                                \
+#define FLOAT8(a, b, as_f16)                                           \
+    MMA_OF(TARGET_FP8, a, b, IR_F32, IEEE, 89, 89, 32, a, 840),        \
+        MMA_OF(TARGET_FP8, a, b, IR_F32, IEEE, 120, 0, 32, a, 840),    \
+        MMA_OF(TARGET_FP8, a, b, IR_F32, IEEE, 90, 119, 32, a, 333),   \
+        MMA(TARGET_MMA_SYNC, a, b, IR_F32, IEEE, 80, 16, F16, as_f16), \
         MMA(TARGET_MMA_SYNC, a, b, IR_F32, IEEE, 75, 8, F16, as_f16 / 2)
 static const struct product_row rows[] = {
     WGMMA(IR_BF16, 700),
@@ -61,7 +71,7 @@ enum { ROWS = sizeof rows / sizeof *rows };
 struct product product_of(const struct ir_operation *dot)
 {
     const struct ir_type *a = dot->operands[0]->type, *b = dot->operands[1]->type, *c = dot->operands[2]->type;
-    struct product product = { .a = a->element, .b = b->element, .accumulator = c->element, .rank = c->rank };
+    struct product product = {.a = a->element, .b = b->element, .accumulator = c->element, .rank = c->rank};
     product.precision = (enum ir_precision)ir_number(dot, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE);
     product.promoted = ir_number(dot, IR_ATTRIBUTE_PROMOTE, 0) > 0;
     product.m = c->extent[c->rank - 2];
@@ -75,8 +85,7 @@ struct product product_of(const struct ir_operation *dot)
 static bool has_types(const struct product_row *row, const struct product *product)
 {
     return row->a == product->a && row->b == product->b && row->accumulator == product->accumulator &&
-           (row->a != IR_F32 || row->precision == product->precision) &&
-           !(product->promoted && row->by == row->a);
+           (row->a != IR_F32 || row->precision == product->precision) && !(product->promoted && row->by == row->a);
 }
 
 static bool on_target(const struct product_row *row, const struct target_row *target)
@@ -91,7 +100,7 @@ static struct product_shape step_of(const struct product_row *row)
 {
     bool wgmma = row->instruction == IR_INSTRUCTION_WGMMA;
     int least = 16 * 8 / ir_element_info[row->a].bits;
-    return (struct product_shape){ row->m, wgmma ? 8 : row->n, row->k < least ? least : row->k, row->by };
+    return (struct product_shape){row->m, wgmma ? 8 : row->n, row->k < least ? least : row->k, row->by};
 }
 
 /* 0: it fits. */
@@ -132,9 +141,9 @@ static const struct target_row *first_target(const struct product *product)
  * nearest to fitting. */
 struct product_choice product_choice_of(const struct target_row *target, const struct product *product)
 {
-    struct product_choice choice = { .instruction = IR_INSTRUCTION_FMA, .missed = IR_INSTRUCTION_FMA };
+    struct product_choice choice = {.instruction = IR_INSTRUCTION_FMA, .missed = IR_INSTRUCTION_FMA};
     enum ir_instruction strongest = IR_INSTRUCTION_FMA;
-    const struct product_row *passed[IR_INSTRUCTION_COUNT] = { NULL };
+    const struct product_row *passed[IR_INSTRUCTION_COUNT] = {NULL};
     int rate = 0;
     for (int i = 0; i < ROWS; i++) {
         if (!on_target(&rows[i], target))
@@ -153,10 +162,9 @@ struct product_choice product_choice_of(const struct target_row *target, const s
     note_missed(&choice, product, passed);
     if (choice.obstacles == 0 && choice.instruction < strongest) {
         choice.missed = strongest;
-        choice.obstacles = product->a == IR_F32 && product->precision == IR_PRECISION_IEEE ? PRODUCT_IEEE
-                           : choice.instruction == IR_INSTRUCTION_FMA && first_target(product)
-                               ? PRODUCT_ARCHITECTURE
-                               : PRODUCT_ELEMENTS;
+        choice.obstacles = product->a == IR_F32 && product->precision == IR_PRECISION_IEEE     ? PRODUCT_IEEE
+                           : choice.instruction == IR_INSTRUCTION_FMA && first_target(product) ? PRODUCT_ARCHITECTURE
+                                                                                               : PRODUCT_ELEMENTS;
     }
     return choice;
 }
@@ -171,7 +179,12 @@ void product_explain(struct buffer *out, const struct product *product, const st
     static const char *const separators[] = {"", ", and "};
     bool wgmma = choice->missed == IR_INSTRUCTION_WGMMA;
     int count = 0;
-    const struct { unsigned obstacle; const char *name; long long extent; int step; } extents[] = {
+    const struct {
+        unsigned obstacle;
+        const char *name;
+        long long extent;
+        int step;
+    } extents[] = {
         {PRODUCT_K, "k is", product->k, choice->step.k},
         {PRODUCT_ROWS, "the rows are", product->m, choice->step.m},
         {PRODUCT_COLUMNS, "the columns are", product->n, choice->step.n},
@@ -199,20 +212,19 @@ void product_explain(struct buffer *out, const struct product *product, const st
 struct product_shape product_shape(const struct target_row *target, const struct product *product,
                                    enum ir_instruction instruction)
 {
-    struct product_shape shape = { 1, 1, 1, product->a };
+    struct product_shape shape = {1, 1, 1, product->a};
     int rate = 0;
     for (int i = 0; i < ROWS; i++)
         if (rows[i].instruction == instruction && rows[i].rate > rate && on_target(&rows[i], target) &&
             has_types(&rows[i], product) && !(find_obstacles(&rows[i], product) & PRODUCT_K)) {
-            shape = (struct product_shape){ rows[i].m, rows[i].n, rows[i].k, rows[i].by };
+            shape = (struct product_shape){rows[i].m, rows[i].n, rows[i].k, rows[i].by};
             rate = rows[i].rate;
         }
     return shape;
 }
 
 /* ldmatrix moves rows of 16 bytes along k, and transposes units of 16 bits; wgmma reads 16-bit factors either way. */
-bool product_reads_matrices(const struct product *product, enum ir_instruction instruction, int operand,
-                            int contiguous)
+bool product_reads_matrices(const struct product *product, enum ir_instruction instruction, int operand, int contiguous)
 {
     int bits = ir_element_info[operand == 0 ? product->a : product->b].bits;
     bool along_k = contiguous == (operand == 0 ? 1 : 0);
@@ -221,7 +233,11 @@ bool product_reads_matrices(const struct product *product, enum ir_instruction i
 
 /* ---- the table ---- */
 
-static const struct { const char *text; enum ir_element a, b, accumulator; enum ir_precision precision; } cells[] = {
+static const struct {
+    const char *text;
+    enum ir_element a, b, accumulator;
+    enum ir_precision precision;
+} cells[] = {
     {"bf16", IR_BF16, IR_BF16, IR_F32, IR_PRECISION_IEEE},
     {"f16", IR_F16, IR_F16, IR_F32, IR_PRECISION_IEEE},
     {"f8e4m3", IR_F8E4M3, IR_F8E4M3, IR_F32, IR_PRECISION_IEEE},
@@ -237,8 +253,15 @@ enum { CELLS = sizeof cells / sizeof *cells };
 
 static struct product cell_product(int cell)
 {
-    return (struct product){ .a = cells[cell].a, .b = cells[cell].b, .accumulator = cells[cell].accumulator,
-                             .precision = cells[cell].precision, .rank = 2, .m = 64, .n = 256, .k = 64, .warps = 4 };
+    return (struct product){.a = cells[cell].a,
+                            .b = cells[cell].b,
+                            .accumulator = cells[cell].accumulator,
+                            .precision = cells[cell].precision,
+                            .rank = 2,
+                            .m = 64,
+                            .n = 256,
+                            .k = 64,
+                            .warps = 4};
 }
 
 static void print_cell(struct buffer *out, const struct target_row *row, int cell)

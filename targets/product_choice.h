@@ -14,20 +14,27 @@
 struct product {
     enum ir_element a, b, accumulator;
     enum ir_precision precision;
-    bool promoted;           /* sums of 8-bit floats leave the tensor core early */
+    bool promoted; /* sums of 8-bit floats leave the tensor core early */
     int rank;
     int64_t m, n, k;
-    int warps;               /* that work together; 0: not chosen yet */
+    int warps; /* that work together; 0: not chosen yet */
 };
 /* One instruction.  n is the most that one takes: wgmma comes in all multiples of 8 up to it.  by: the elements that it
  * multiplies; others than the factors' are made of them in registers. */
-struct product_shape { int m, n, k; enum ir_element by; };
+struct product_shape {
+    int m, n, k;
+    enum ir_element by;
+};
 
 struct product product_of(const struct ir_operation *dot); /* dot or dot_async */
 
 /* What keeps an instruction from computing a product. */
 enum product_obstacle {
-    PRODUCT_BATCH = 1, PRODUCT_ROWS = 2, PRODUCT_COLUMNS = 4, PRODUCT_K = 8, PRODUCT_WARPS = 16,
+    PRODUCT_BATCH = 1,
+    PRODUCT_ROWS = 2,
+    PRODUCT_COLUMNS = 4,
+    PRODUCT_K = 8,
+    PRODUCT_WARPS = 16,
     PRODUCT_IEEE = 32,         /* f32 factors with all their bits */
     PRODUCT_ELEMENTS = 64,     /* no target has one for these elements, or not this strong a one */
     PRODUCT_ARCHITECTURE = 128 /* this target has none, others do */

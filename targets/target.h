@@ -9,12 +9,20 @@
 enum target_kind { TARGET_CPU, TARGET_NVPTX };
 enum target_trust { TARGET_RUN /* checked on hardware */, TARGET_RUN_AS /* its PTX ran on sm_90 */, TARGET_ASSEMBLES };
 enum target_flag {
-    TARGET_DEFAULT = 1,      /* built when -arch is not given */
-    TARGET_WGMMA = 2, TARGET_TMA = 4, TARGET_CP_ASYNC = 8, TARGET_MMA_SYNC = 16, TARGET_BF16 = 32, TARGET_FP8 = 64,
-    TARGET_CLUSTER = 128, TARGET_FAMILY = 256 /* suffix f */, TARGET_EXACT = 512 /* suffix a */, TARGET_REDUX = 1024
+    TARGET_DEFAULT = 1, /* built when -arch is not given */
+    TARGET_WGMMA = 2,
+    TARGET_TMA = 4,
+    TARGET_CP_ASYNC = 8,
+    TARGET_MMA_SYNC = 16,
+    TARGET_BF16 = 32,
+    TARGET_FP8 = 64,
+    TARGET_CLUSTER = 128,
+    TARGET_FAMILY = 256 /* suffix f */,
+    TARGET_EXACT = 512 /* suffix a */,
+    TARGET_REDUX = 1024
 };
 struct target_row {
-    const char *name;        /* "cpu", "sm_90a" */
+    const char *name; /* "cpu", "sm_90a" */
     enum target_kind kind;
     int major, minor;        /* compute capability */
     const char *llvm_cpu;    /* what LLVM 19 is told; it knows nothing above sm_90a */
@@ -37,19 +45,21 @@ struct target_options {
     struct arena *arena;
     struct ir_context *context;
     struct diagnostics *diagnostics;
-    const char *ptxas;                 /* absolute path; NULL: none found */
-    const char *libdevice;             /* or NULL */
-    int optimization;                  /* -O0 … -O3 */
+    const char *ptxas;     /* absolute path; NULL: none found */
+    const char *libdevice; /* or NULL */
+    int optimization;      /* -O0 … -O3 */
     bool line_info, debug, strict_fp;
-    bool without_ptxas;                /* there is none and no cubin is wanted: PTX alone, with nothing known of it */
+    bool without_ptxas; /* there is none and no cubin is wanted: PTX alone, with nothing known of it */
     bool verbose, dry_run, want_ptx, want_llvm, resource_usage;
-    bool llvm_prints;                  /* PTX of all functions by LLVM's back end: for tests */
+    bool llvm_prints; /* PTX of all functions by LLVM's back end: for tests */
     int jobs;
-    int tool_seconds;                  /* how long ptxas may take for one instance; 0: as --tool-timeout's default */
-    int xptxas_count; const char *const *xptxas;
-    const char *host_triple;           /* "x86_64-unknown-linux-gnu" or "aarch64-unknown-linux-gnu" */
-    FILE *log;                         /* -v, --dryrun, --resource-usage */
-    int prefix_map_count; const char *const *prefix_map; /* -ffile-prefix-map=old=new */
+    int tool_seconds; /* how long ptxas may take for one instance; 0: as --tool-timeout's default */
+    int xptxas_count;
+    const char *const *xptxas;
+    const char *host_triple; /* "x86_64-unknown-linux-gnu" or "aarch64-unknown-linux-gnu" */
+    FILE *log;               /* -v, --dryrun, --resource-usage */
+    int prefix_map_count;
+    const char *const *prefix_map; /* -ffile-prefix-map=old=new */
 };
 
 /* What debug information calls a source: -ffile-prefix-map applied. */
@@ -57,7 +67,10 @@ const char *target_source_name(const struct target_options *options, const char 
 
 /* NVPTX: the functions of the given variants (Schedule level, all of target row `target`) to one cubin a variant, in
  * forked workers; fills variant->gpu and module->images.  False: reported.  targets/nvptx/. */
-struct nvptx_task { struct kernel_entry *entry; struct kernel_variant *variant; };
+struct nvptx_task {
+    struct kernel_entry *entry;
+    struct kernel_variant *variant;
+};
 bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count,
                    const struct nvptx_task *tasks);
 /* LLVM IR text or PTX text of one function, for --emit=llvm and --emit=ptx. */
@@ -71,7 +84,11 @@ bool host_emit_llvm(const struct target_options *options, struct kernel_module *
 
 /* Our own reader of cubins: magic, class, machine, architecture in e_flags, sections inside the file, kernel present;
  * fills registers, shared, local bytes.  False: *problem says what is wrong. */
-struct cubin_kernel { const char *symbol; int registers, threads; int64_t shared_bytes, local_bytes; };
+struct cubin_kernel {
+    const char *symbol;
+    int registers, threads;
+    int64_t shared_bytes, local_bytes;
+};
 bool cubin_read(struct arena *arena, const void *data, size_t size, int *architecture, int *kernel_count,
                 struct cubin_kernel **kernels, const char **problem);
 #endif

@@ -4,20 +4,23 @@
 #include <string.h>
 
 const struct target_row target_rows[] = {
-#define TARGET(name, kind, major, minor, cpu, ptx, shared, registers, warps, trust, flags)                             \
+#define TARGET(name, kind, major, minor, cpu, ptx, shared, registers, warps, trust, flags) \
     {name, TARGET_##kind, major, minor, cpu, ptx, shared, registers, warps, TARGET_##trust, flags},
 #include "targets/targets.def"
 #undef TARGET
 };
 const int target_row_count = sizeof target_rows / sizeof *target_rows;
 
-int target_find(const char *name) {
+int target_find(const char *name)
+{
     for (int i = 0; i < target_row_count; i++)
-        if (strcmp(target_rows[i].name, name) == 0) return i;
+        if (strcmp(target_rows[i].name, name) == 0)
+            return i;
     return -1;
 }
 
-static const char *trust_text(enum target_trust trust) {
+static const char *trust_text(enum target_trust trust)
+{
     switch (trust) {
     case TARGET_RUN: return "run on hardware";
     case TARGET_RUN_AS: return "its code ran as sm_90";
@@ -26,7 +29,8 @@ static const char *trust_text(enum target_trust trust) {
     return "";
 }
 
-void target_print_all(struct buffer *out) {
+void target_print_all(struct buffer *out)
+{
     buffer_puts(out, "target   default  PTX  shared bytes  warps  checked\n");
     for (int i = 0; i < target_row_count; i++) {
         const struct target_row *row = &target_rows[i];
@@ -42,8 +46,10 @@ void target_print_all(struct buffer *out) {
 
 /* GPUs have ex2, rsqrt (2 ulp in f32), and sqrt and rcp rounded right; exp and tanh are made of ex2.  lg2 has an
  * absolute bound only, so logarithms are the library's.  f16 and bf16 go through f32. */
-bool target_has_math(const struct target_row *row, enum ir_math function, enum ir_element element) {
-    if (!row || row->kind != TARGET_NVPTX) return false;
+bool target_has_math(const struct target_row *row, enum ir_math function, enum ir_element element)
+{
+    if (!row || row->kind != TARGET_NVPTX)
+        return false;
     switch (function) {
     case IR_MATH_SQRT:
     case IR_MATH_RCP:
@@ -61,11 +67,13 @@ bool target_has_math(const struct target_row *row, enum ir_math function, enum i
     }
 }
 
-const char *target_source_name(const struct target_options *options, const char *name) {
+const char *target_source_name(const struct target_options *options, const char *name)
+{
     for (int i = options->prefix_map_count - 1; i >= 0; i--) { /* the last that fits wins, as in C compilers */
         const char *map = options->prefix_map[i], *equals = strchr(map, '=');
         size_t length = (size_t)(equals - map);
-        if (strncmp(name, map, length) != 0) continue;
+        if (strncmp(name, map, length) != 0)
+            continue;
         return arena_printf(options->arena, "%s%s", equals + 1, name + length);
     }
     return name;

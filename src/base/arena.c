@@ -41,23 +41,30 @@ struct arena {
     struct arena_block *blocks;
 };
 
-static struct arena_block *new_block(size_t size) {
+static struct arena_block *new_block(size_t size)
+{
     struct arena_block *block = NULL;
-    if (size < SIZE_MAX - sizeof *block) block = calloc(1, sizeof *block + size);
-    if (!block) memory_exhausted();
+    if (size < SIZE_MAX - sizeof *block)
+        block = calloc(1, sizeof *block + size);
+    if (!block)
+        memory_exhausted();
     block->size = size;
     poison(block->data, size);
     return block;
 }
 
-struct arena *arena_create(void) {
+struct arena *arena_create(void)
+{
     struct arena *arena = calloc(1, sizeof *arena);
-    if (!arena) memory_exhausted();
+    if (!arena)
+        memory_exhausted();
     return arena;
 }
 
-void arena_destroy(struct arena *arena) {
-    if (!arena) return;
+void arena_destroy(struct arena *arena)
+{
+    if (!arena)
+        return;
     for (struct arena_block *block = arena->blocks, *previous; block; block = previous) {
         previous = block->previous;
         unpoison(block->data, block->size);
@@ -66,16 +73,20 @@ void arena_destroy(struct arena *arena) {
     free(arena);
 }
 
-void *arena_alloc(struct arena *arena, size_t size) {
-    if (size > SIZE_MAX / 2) memory_exhausted();
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    if (size > SIZE_MAX / 2)
+        memory_exhausted();
     size_t rounded = (size + (size == 0) + ARENA_GAP + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
     struct arena_block *block = arena->blocks;
     if (rounded > ARENA_BLOCK / 2) {
         struct arena_block *own = new_block(rounded);
         own->used = rounded;
         own->previous = block ? block->previous : NULL;
-        if (block) block->previous = own;
-        else arena->blocks = own;
+        if (block)
+            block->previous = own;
+        else
+            arena->blocks = own;
         unpoison(own->data, size);
         return own->data;
     }
@@ -90,38 +101,47 @@ void *arena_alloc(struct arena *arena, size_t size) {
     return result;
 }
 
-void *arena_copy(struct arena *arena, const void *data, size_t size) {
+void *arena_copy(struct arena *arena, const void *data, size_t size)
+{
     void *copy = arena_alloc(arena, size);
-    if (size) memcpy(copy, data, size);
+    if (size)
+        memcpy(copy, data, size);
     return copy;
 }
 
-char *arena_substring(struct arena *arena, const char *text, size_t size) {
+char *arena_substring(struct arena *arena, const char *text, size_t size)
+{
     char *copy = arena_alloc(arena, size + 1);
-    if (size) memcpy(copy, text, size);
+    if (size)
+        memcpy(copy, text, size);
     return copy;
 }
 
 char *arena_string(struct arena *arena, const char *text) { return arena_substring(arena, text, strlen(text)); }
 
-char *arena_printf(struct arena *arena, const char *format, ...) {
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    if (length < 0) die("bad format '%s'", format);
+    if (length < 0)
+        die("bad format '%s'", format);
     char *text = arena_alloc(arena, (size_t)length + 1);
     vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;
 }
 
-void *vector_grow(struct arena *arena, void *data, int *capacity, int count, size_t element_size) {
-    if (count > INT32_MAX / 2) memory_exhausted();
+void *vector_grow(struct arena *arena, void *data, int *capacity, int count, size_t element_size)
+{
+    if (count > INT32_MAX / 2)
+        memory_exhausted();
     int larger = count < 4 ? 8 : count * 2;
     void *copy = arena_alloc(arena, (size_t)larger * element_size);
-    if (count) memcpy(copy, data, (size_t)count * element_size);
+    if (count)
+        memcpy(copy, data, (size_t)count * element_size);
     *capacity = larger;
     return copy;
 }

@@ -23,19 +23,26 @@ char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((
 #define ARENA_ARRAY(arena, type, count) ((type *)arena_alloc((arena), sizeof(type) * (size_t)(count)))
 
 /* Vector of `type` in an arena:  VECTOR(int) v = {0};  vector_push(arena, &v, 3);  v.data[i], v.count. */
-#define VECTOR(type) struct { type *data; int count, capacity; }
+#define VECTOR(type)         \
+    struct {                 \
+        type *data;          \
+        int count, capacity; \
+    }
 void *vector_grow(struct arena *arena, void *data, int *capacity, int count, size_t element_size);
-#define vector_push(arena, vector, value)                                                                             \
-    ((vector)->count == (vector)->capacity                                                                            \
-         ? (void)((vector)->data = vector_grow((arena), (vector)->data, &(vector)->capacity, (vector)->count,         \
-                                               sizeof *(vector)->data))                                               \
-         : (void)0,                                                                                                   \
+#define vector_push(arena, vector, value)                                                                     \
+    ((vector)->count == (vector)->capacity                                                                    \
+         ? (void)((vector)->data = vector_grow((arena), (vector)->data, &(vector)->capacity, (vector)->count, \
+                                               sizeof *(vector)->data))                                       \
+         : (void)0,                                                                                           \
      (void)((vector)->data[(vector)->count++] = (value)))
 
 /* ---- text ----------------------------------------------------------------------------------------------------- */
 
 /* Growing bytes, always followed by a NUL that size does not count.  Start from {0}; release with buffer_free. */
-struct buffer { char *data; size_t size, capacity; };
+struct buffer {
+    char *data;
+    size_t size, capacity;
+};
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
 void buffer_puts(struct buffer *buffer, const char *text);
 void buffer_putc(struct buffer *buffer, char character);
@@ -52,12 +59,21 @@ const char *intern_range(struct intern_table *table, const char *text, size_t si
 /* ---- places in sources ---------------------------------------------------------------------------------------- */
 
 /* One file's text, kept for carets.  `name` is as the user wrote it. */
-struct source { const char *name; const char *text; size_t size; struct source *next; };
+struct source {
+    const char *name;
+    const char *text;
+    size_t size;
+    struct source *next;
+};
 
 /* A range inside one line; lines and columns count from 1, columns in bytes.  source may be NULL: no place.  An
  * operation that a call brought (calls are inlined) knows that call: NULL in all other places. */
 struct inlined_call;
-struct location { const struct source *source; int line, column, end_column; const struct inlined_call *inlined; };
+struct location {
+    const struct source *source;
+    int line, column, end_column;
+    const struct inlined_call *inlined;
+};
 struct inlined_call {
     const char *function;
     struct location declared; /* the function */
@@ -75,14 +91,29 @@ enum diagnostic_code {
 };
 enum severity { SEVERITY_note, SEVERITY_remark, SEVERITY_warning, SEVERITY_error };
 
-struct diagnostic_info { const char *code; enum severity severity; const char *name, *summary, *page; };
+struct diagnostic_info {
+    const char *code;
+    enum severity severity;
+    const char *name, *summary, *page;
+};
 extern const struct diagnostic_info diagnostic_info[DIAGNOSTIC_COUNT];
 
-struct note { struct location at; const char *text; struct note *next; };
+struct note {
+    struct location at;
+    const char *text;
+    struct note *next;
+};
 /* Replace the text of `at` by `replacement`. */
-struct fixit { struct location at; const char *replacement; struct fixit *next; };
+struct fixit {
+    struct location at;
+    const char *replacement;
+    struct fixit *next;
+};
 /* One of the kernel instances that a warning or remark about a line is true for, with what differs between them. */
-struct instance_line { const char *text; struct instance_line *next; };
+struct instance_line {
+    const char *text;
+    struct instance_line *next;
+};
 struct diagnostic {
     enum diagnostic_code code;
     enum severity severity;

@@ -5,21 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void reserve(struct buffer *buffer, size_t more) {
-    if (more >= SIZE_MAX / 2 - buffer->size) die("a buffer of %zu bytes cannot grow by %zu", buffer->size, more);
+static void reserve(struct buffer *buffer, size_t more)
+{
+    if (more >= SIZE_MAX / 2 - buffer->size)
+        die("a buffer of %zu bytes cannot grow by %zu", buffer->size, more);
     size_t needed = buffer->size + more + 1;
-    if (needed <= buffer->capacity) return;
+    if (needed <= buffer->capacity)
+        return;
     size_t capacity = buffer->capacity < 64 ? 64 : buffer->capacity;
-    while (capacity < needed) capacity *= 2;
+    while (capacity < needed)
+        capacity *= 2;
     char *data = realloc(buffer->data, capacity);
-    if (!data) memory_exhausted();
+    if (!data)
+        memory_exhausted();
     buffer->data = data;
     buffer->capacity = capacity;
 }
 
-void buffer_append(struct buffer *buffer, const void *data, size_t size) {
+void buffer_append(struct buffer *buffer, const void *data, size_t size)
+{
     reserve(buffer, size);
-    if (size) memcpy(buffer->data + buffer->size, data, size);
+    if (size)
+        memcpy(buffer->data + buffer->size, data, size);
     buffer->size += size;
     buffer->data[buffer->size] = '\0';
 }
@@ -28,25 +35,29 @@ void buffer_puts(struct buffer *buffer, const char *text) { buffer_append(buffer
 
 void buffer_putc(struct buffer *buffer, char character) { buffer_append(buffer, &character, 1); }
 
-void buffer_vprintf(struct buffer *buffer, const char *format, va_list arguments) {
+void buffer_vprintf(struct buffer *buffer, const char *format, va_list arguments)
+{
     va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, again);
     va_end(again);
-    if (length < 0) die("bad format '%s'", format);
+    if (length < 0)
+        die("bad format '%s'", format);
     reserve(buffer, (size_t)length);
     vsnprintf(buffer->data + buffer->size, (size_t)length + 1, format, arguments);
     buffer->size += (size_t)length;
 }
 
-void buffer_printf(struct buffer *buffer, const char *format, ...) {
+void buffer_printf(struct buffer *buffer, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
     buffer_vprintf(buffer, format, arguments);
     va_end(arguments);
 }
 
-void buffer_free(struct buffer *buffer) {
+void buffer_free(struct buffer *buffer)
+{
     free(buffer->data);
     *buffer = (struct buffer){0};
 }

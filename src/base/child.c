@@ -13,8 +13,10 @@ static char *const tool_environment[] = {"LC_ALL=C", "PATH=/nonexistent", "HOME=
 enum { EXIT_NOT_STARTED = 126 };
 
 /* Replaces this forked copy of us by the tool.  A reason why that failed goes through `report`, which exec closes. */
-static _Noreturn void become_tool(const char *const *argv, const char *directory, int report) {
-    if (chdir(directory ? directory : "/") == 0) execve(argv[0], (char *const *)(uintptr_t)argv, tool_environment);
+static _Noreturn void become_tool(const char *const *argv, const char *directory, int report)
+{
+    if (chdir(directory ? directory : "/") == 0)
+        execve(argv[0], (char *const *)(uintptr_t)argv, tool_environment);
     int reason = errno;
     ssize_t ignored = write(report, &reason, sizeof reason);
     (void)ignored;
@@ -22,11 +24,13 @@ static _Noreturn void become_tool(const char *const *argv, const char *directory
 }
 
 bool child_run(const char *const *argv, const char *directory, const void *input, size_t input_size,
-               struct child_limits limits, struct child_result *result) {
+               struct child_limits limits, struct child_result *result)
+{
     struct process process;
     int report[2];
     *result = (struct child_result){.exit_code = -1, .not_started = true};
-    if (pipe(report) != 0) return false;
+    if (pipe(report) != 0)
+        return false;
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     sigaction(SIGPIPE, &ignore, &before);
     pid_t id = process_start(&process, input, input_size, limits, result, NULL);

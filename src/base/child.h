@@ -4,10 +4,13 @@
 #define TILECC_CHILD_H
 #include "base/base.h"
 
-struct child_limits { int seconds; size_t memory_bytes, output_bytes; }; /* 0: none */
+struct child_limits {
+    int seconds;
+    size_t memory_bytes, output_bytes;
+}; /* 0: none */
 struct child_result {
-    int exit_code;           /* of a normal exit, else -1 */
-    int signal;              /* that ended it, else 0 */
+    int exit_code; /* of a normal exit, else -1 */
+    int signal;    /* that ended it, else 0 */
     bool timed_out, not_started, output_too_large;
     struct buffer output, errors;
 };

@@ -10,13 +10,15 @@ const struct diagnostic_info diagnostic_info[DIAGNOSTIC_COUNT] = {
 #undef DIAGNOSTIC
 };
 
-struct diagnostics *diagnostics_create(struct arena *arena) {
+struct diagnostics *diagnostics_create(struct arena *arena)
+{
     struct diagnostics *diagnostics = ARENA_NEW(arena, struct diagnostics);
     diagnostics->arena = arena;
     return diagnostics;
 }
 
-static char *format_text(struct arena *arena, const char *format, va_list arguments) {
+static char *format_text(struct arena *arena, const char *format, va_list arguments)
+{
     struct buffer text = {0};
     buffer_vprintf(&text, format, arguments);
     char *copy = arena_substring(arena, text.data, text.size);
@@ -25,28 +27,37 @@ static char *format_text(struct arena *arena, const char *format, va_list argume
 }
 
 /* Whether it is wanted at all, and as what.  Remarks are asked for one by one; an error cannot be turned off. */
-static bool is_wanted(const struct diagnostics *diagnostics, enum diagnostic_code code, enum severity *severity) {
+static bool is_wanted(const struct diagnostics *diagnostics, enum diagnostic_code code, enum severity *severity)
+{
     *severity = diagnostic_info[code].severity;
     signed char enabled = diagnostics->enabled[code];
-    if (*severity == SEVERITY_remark) return enabled > 0;
-    if (*severity != SEVERITY_warning) return true;
-    if (enabled < 0) return false;
-    if (diagnostics->warnings_are_errors || enabled == 2) *severity = SEVERITY_error;
+    if (*severity == SEVERITY_remark)
+        return enabled > 0;
+    if (*severity != SEVERITY_warning)
+        return true;
+    if (enabled < 0)
+        return false;
+    if (diagnostics->warnings_are_errors || enabled == 2)
+        *severity = SEVERITY_error;
     return true;
 }
 
-static bool same_place(struct location a, struct location b) {
+static bool same_place(struct location a, struct location b)
+{
     return a.source == b.source && a.line == b.line && a.column == b.column && a.end_column == b.end_column;
 }
 
-static struct diagnostic *find_repetition(struct diagnostics *diagnostics, const struct diagnostic *wanted) {
+static struct diagnostic *find_repetition(struct diagnostics *diagnostics, const struct diagnostic *wanted)
+{
     for (struct diagnostic *d = diagnostics->first; d; d = d->next)
-        if (d->code == wanted->code && same_place(d->at, wanted->at) && strcmp(d->text, wanted->text) == 0) return d;
+        if (d->code == wanted->code && same_place(d->at, wanted->at) && strcmp(d->text, wanted->text) == 0)
+            return d;
     return NULL;
 }
 
 struct diagnostic *diag_report(struct diagnostics *diagnostics, enum diagnostic_code code, struct location at,
-                               const char *format, ...) {
+                               const char *format, ...)
+{
     struct diagnostic *diagnostic = ARENA_NEW(diagnostics->arena, struct diagnostic);
     va_list arguments;
     va_start(arguments, format);
@@ -54,20 +65,26 @@ struct diagnostic *diag_report(struct diagnostics *diagnostics, enum diagnostic_
     va_end(arguments);
     diagnostic->code = code;
     diagnostic->at = at;
-    if (!is_wanted(diagnostics, code, &diagnostic->severity)) return diagnostic;
+    if (!is_wanted(diagnostics, code, &diagnostic->severity))
+        return diagnostic;
     struct diagnostic *repeated = find_repetition(diagnostics, diagnostic);
-    if (repeated) return repeated;
-    if (diagnostic->severity == SEVERITY_warning) diagnostics->warnings++;
+    if (repeated)
+        return repeated;
+    if (diagnostic->severity == SEVERITY_warning)
+        diagnostics->warnings++;
     if (diagnostic->severity == SEVERITY_error && diagnostics->errors++ >= diagnostics->limit && diagnostics->limit)
         return diagnostic;
-    if (diagnostics->last) diagnostics->last->next = diagnostic;
-    else diagnostics->first = diagnostic;
+    if (diagnostics->last)
+        diagnostics->last->next = diagnostic;
+    else
+        diagnostics->first = diagnostic;
     diagnostics->last = diagnostic;
     return diagnostic;
 }
 
 void diag_note(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at, const char *format,
-               ...) {
+               ...)
+{
     struct note *note = ARENA_NEW(diagnostics->arena, struct note);
     va_list arguments;
     va_start(arguments, format);
@@ -75,30 +92,40 @@ void diag_note(struct diagnostics *diagnostics, struct diagnostic *diagnostic, s
     va_end(arguments);
     note->at = at;
     for (struct note *n = diagnostic->notes; n; n = n->next)
-        if (same_place(n->at, at) && strcmp(n->text, note->text) == 0) return;
-    if (diagnostic->last_note) diagnostic->last_note->next = note;
-    else diagnostic->notes = note;
+        if (same_place(n->at, at) && strcmp(n->text, note->text) == 0)
+            return;
+    if (diagnostic->last_note)
+        diagnostic->last_note->next = note;
+    else
+        diagnostic->notes = note;
     diagnostic->last_note = note;
 }
 
 void diag_fixit(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at,
-                const char *replacement) {
+                const char *replacement)
+{
     for (struct fixit *f = diagnostic->fixits; f; f = f->next)
-        if (same_place(f->at, at) && strcmp(f->replacement, replacement) == 0) return;
+        if (same_place(f->at, at) && strcmp(f->replacement, replacement) == 0)
+            return;
     struct fixit *fixit = ARENA_NEW(diagnostics->arena, struct fixit);
     fixit->at = at;
     fixit->replacement = arena_string(diagnostics->arena, replacement);
     struct fixit **end = &diagnostic->fixits;
-    while (*end) end = &(*end)->next;
+    while (*end)
+        end = &(*end)->next;
     *end = fixit;
 }
 
-void diag_instance(struct diagnostics *diagnostics, struct diagnostic *diagnostic, const char *text) {
+void diag_instance(struct diagnostics *diagnostics, struct diagnostic *diagnostic, const char *text)
+{
     for (struct instance_line *line = diagnostic->instances; line; line = line->next)
-        if (strcmp(line->text, text) == 0) return;
+        if (strcmp(line->text, text) == 0)
+            return;
     struct instance_line *line = ARENA_NEW(diagnostics->arena, struct instance_line);
     line->text = arena_string(diagnostics->arena, text);
-    if (diagnostic->last_instance) diagnostic->last_instance->next = line;
-    else diagnostic->instances = line;
+    if (diagnostic->last_instance)
+        diagnostic->last_instance->next = line;
+    else
+        diagnostic->instances = line;
     diagnostic->last_instance = line;
 }

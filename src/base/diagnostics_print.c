@@ -14,11 +14,13 @@ static const char *const severity_names[] = {"note", "remark", "warning", "error
 static const char *const severity_colors[] = {"\033[1;36m", "\033[1;34m", "\033[1;35m", "\033[1;31m"};
 
 /* Appends one character as it may be shown; returns the columns it takes. */
-static int show_character(struct buffer *out, const char *text, size_t size, int column, int *length) {
+static int show_character(struct buffer *out, const char *text, size_t size, int column, int *length)
+{
     int32_t character = unicode_decode(text, size, length);
     if (character == '\t') {
         int width = TAB_STOP - column % TAB_STOP;
-        for (int i = 0; i < width; i++) buffer_putc(out, ' ');
+        for (int i = 0; i < width; i++)
+            buffer_putc(out, ' ');
         return width;
     }
     if (!unicode_is_hostile(character)) {
@@ -26,44 +28,57 @@ static int show_character(struct buffer *out, const char *text, size_t size, int
         return unicode_width(character);
     }
     size_t before = out->size;
-    if (character < 0) buffer_printf(out, "<%02X>", (unsigned)(unsigned char)*text);
-    else buffer_printf(out, "<U+%04X>", (unsigned)character);
+    if (character < 0)
+        buffer_printf(out, "<%02X>", (unsigned)(unsigned char)*text);
+    else
+        buffer_printf(out, "<U+%04X>", (unsigned)character);
     return (int)(out->size - before);
 }
 
-static void show_text(struct buffer *out, const char *text) {
+static void show_text(struct buffer *out, const char *text)
+{
     int length;
     for (size_t left = strlen(text); left; text += length, left -= (size_t)length)
-        if (*text == '\n') buffer_append(out, text, (size_t)(length = 1));
-        else show_character(out, text, left, 0, &length);
+        if (*text == '\n')
+            buffer_append(out, text, (size_t)(length = 1));
+        else
+            show_character(out, text, left, 0, &length);
 }
 
 /* The bytes of one line of a source, without its end. */
-static bool find_line(const struct source *source, int line, const char **text, size_t *size) {
+static bool find_line(const struct source *source, int line, const char **text, size_t *size)
+{
     const char *at = source->text, *end = source->text + source->size;
     for (int i = 1; i < line; i++) {
         const char *newline = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
-        if (!newline) return false;
+        if (!newline)
+            return false;
         at = newline + 1;
     }
     const char *newline = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
     *text = at;
     *size = (size_t)((newline ? newline : end) - at);
-    if (*size && at[*size - 1] == '\r') --*size;
+    if (*size && at[*size - 1] == '\r')
+        --*size;
     return true;
 }
 
 /* Moves back to the first byte of a character. */
-static size_t character_start(const char *text, size_t at) {
-    while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80) at--;
+static size_t character_start(const char *text, size_t at)
+{
+    while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
+        at--;
     return at;
 }
 
-static void print_caret_lines(struct buffer *out, struct location at, bool color) {
+static void print_caret_lines(struct buffer *out, struct location at, bool color)
+{
     const char *text;
     size_t size;
-    if (!at.source || !at.source->text || at.line < 1 || at.column < 1) return;
-    if (!find_line(at.source, at.line, &text, &size)) return;
+    if (!at.source || !at.source->text || at.line < 1 || at.column < 1)
+        return;
+    if (!find_line(at.source, at.line, &text, &size))
+        return;
     size_t first = (size_t)at.column - 1, last = at.end_column > at.column ? (size_t)at.end_column - 1 : first + 1;
     size_t begin = 0, end = size;
     if (size > LONGEST_LINE) {
@@ -76,33 +91,43 @@ static void print_caret_lines(struct buffer *out, struct location at, bool color
     for (size_t i = begin; i < end; i += (size_t)length) {
         int width = show_character(out, text + i, end - i, column, &length);
         char mark = i + (size_t)length <= first || i >= last ? ' ' : i <= first ? '^' : '~';
-        for (int k = 0; k < width; k++) buffer_putc(&marks, k > 0 && mark == '^' ? '~' : mark);
+        for (int k = 0; k < width; k++)
+            buffer_putc(&marks, k > 0 && mark == '^' ? '~' : mark);
         column += width;
     }
-    if (first >= end) buffer_putc(&marks, '^');
-    while (marks.size && marks.data[marks.size - 1] == ' ') marks.size--;
+    if (first >= end)
+        buffer_putc(&marks, '^');
+    while (marks.size && marks.data[marks.size - 1] == ' ')
+        marks.size--;
     buffer_printf(out, "%s\n      | %s%s%.*s%s\n", end < size ? "..." : "", begin ? "   " : "",
                   color ? "\033[1;32m" : "", (int)marks.size, marks.data ? marks.data : "", color ? "\033[0m" : "");
     buffer_free(&marks);
 }
 
-static void print_head(struct buffer *out, struct location at, enum severity severity, bool color) {
-    if (color) buffer_puts(out, "\033[1m");
+static void print_head(struct buffer *out, struct location at, enum severity severity, bool color)
+{
+    if (color)
+        buffer_puts(out, "\033[1m");
     show_text(out, at.source ? at.source->name : "tilecc");
-    if (at.source && at.line > 0) buffer_printf(out, ":%d", at.line);
-    if (at.source && at.line > 0 && at.column > 0) buffer_printf(out, ":%d", at.column);
+    if (at.source && at.line > 0)
+        buffer_printf(out, ":%d", at.line);
+    if (at.source && at.line > 0 && at.column > 0)
+        buffer_printf(out, ":%d", at.column);
     buffer_printf(out, ": %s%s:%s ", color ? severity_colors[severity] : "", severity_names[severity],
                   color ? "\033[0m" : "");
 }
 
-static void print_tag(struct buffer *out, const struct diagnostic *diagnostic) {
+static void print_tag(struct buffer *out, const struct diagnostic *diagnostic)
+{
     const struct diagnostic_info *info = &diagnostic_info[diagnostic->code];
     if (info->severity == SEVERITY_warning)
         buffer_printf(out, diagnostic->severity == SEVERITY_error ? " [-Werror=%s]\n" : " [-W%s]\n", info->name);
-    else buffer_printf(out, " [%s]\n", info->code);
+    else
+        buffer_printf(out, " [%s]\n", info->code);
 }
 
-static void print_fixit(struct buffer *out, const struct fixit *fixit, bool color) {
+static void print_fixit(struct buffer *out, const struct fixit *fixit, bool color)
+{
     print_head(out, fixit->at, SEVERITY_note, color);
     const char *text;
     size_t size, first = (size_t)fixit->at.column - 1, width = (size_t)(fixit->at.end_column - fixit->at.column);
@@ -124,9 +149,11 @@ static void print_fixit(struct buffer *out, const struct fixit *fixit, bool colo
 }
 
 /* All of them in JSON; here those that fit under a caret. */
-static void print_instances(struct buffer *out, const struct diagnostic *diagnostic) {
+static void print_instances(struct buffer *out, const struct diagnostic *diagnostic)
+{
     int count = 0, shown = 0;
-    for (const struct instance_line *line = diagnostic->instances; line; line = line->next) count++;
+    for (const struct instance_line *line = diagnostic->instances; line; line = line->next)
+        count++;
     for (const struct instance_line *line = diagnostic->instances; line; line = line->next) {
         if (shown == MOST_INSTANCES - 1 && count > MOST_INSTANCES) {
             buffer_printf(out, "      = in %d more instances\n", count - shown);
@@ -139,11 +166,13 @@ static void print_instances(struct buffer *out, const struct diagnostic *diagnos
     }
 }
 
-static const struct diagnostic *first_new(const struct diagnostics *diagnostics) {
+static const struct diagnostic *first_new(const struct diagnostics *diagnostics)
+{
     return diagnostics->shown ? diagnostics->shown->next : diagnostics->first;
 }
 
-void diag_print(struct diagnostics *diagnostics, FILE *file, bool color) {
+void diag_print(struct diagnostics *diagnostics, FILE *file, bool color)
+{
     struct buffer out = {0};
     for (const struct diagnostic *d = first_new(diagnostics); d; d = d->next) {
         print_head(&out, d->at, d->severity, color);
@@ -157,41 +186,51 @@ void diag_print(struct diagnostics *diagnostics, FILE *file, bool color) {
             buffer_putc(&out, '\n');
             print_caret_lines(&out, note->at, color);
         }
-        for (const struct fixit *fixit = d->fixits; fixit; fixit = fixit->next) print_fixit(&out, fixit, color);
+        for (const struct fixit *fixit = d->fixits; fixit; fixit = fixit->next)
+            print_fixit(&out, fixit, color);
     }
     if (diagnostics->limit && diagnostics->errors > diagnostics->limit)
         buffer_printf(&out, "tilecc: note: %d more errors are not shown\n", diagnostics->errors - diagnostics->limit);
     diagnostics->shown = diagnostics->last;
-    if (out.size) fwrite(out.data, 1, out.size, file);
+    if (out.size)
+        fwrite(out.data, 1, out.size, file);
     buffer_free(&out);
 }
 
 /* ---- JSON ---- */
 
-static void json_string(struct buffer *out, const char *text) {
+static void json_string(struct buffer *out, const char *text)
+{
     buffer_putc(out, '"');
     int length;
     for (size_t left = strlen(text); left; text += length, left -= (size_t)length) {
         int32_t character = unicode_decode(text, left, &length);
-        if (character < 0) buffer_puts(out, "\\ufffd");
-        else if (character == '"' || character == '\\') buffer_printf(out, "\\%c", (char)character);
-        else if (character == '\n') buffer_puts(out, "\\n");
+        if (character < 0)
+            buffer_puts(out, "\\ufffd");
+        else if (character == '"' || character == '\\')
+            buffer_printf(out, "\\%c", (char)character);
+        else if (character == '\n')
+            buffer_puts(out, "\\n");
         else if (character < 0x10000 && unicode_is_hostile(character))
             buffer_printf(out, "\\u%04x", (unsigned)character);
-        else buffer_append(out, text, (size_t)length);
+        else
+            buffer_append(out, text, (size_t)length);
     }
     buffer_putc(out, '"');
 }
 
-static void json_span(struct buffer *out, struct location at, int least) {
-    if (!at.source) return;
+static void json_span(struct buffer *out, struct location at, int least)
+{
+    if (!at.source)
+        return;
     int end = at.end_column > at.column ? at.end_column : at.column + least;
     buffer_puts(out, "{\"file\":");
     json_string(out, at.source->name);
     buffer_printf(out, ",\"line\":%d,\"column\":%d,\"end\":%d}", at.line, at.column, end);
 }
 
-void diag_print_json(struct diagnostics *diagnostics, FILE *file) {
+void diag_print_json(struct diagnostics *diagnostics, FILE *file)
+{
     struct buffer out = {0};
     for (const struct diagnostic *d = first_new(diagnostics); d; d = d->next) {
         const struct diagnostic_info *info = &diagnostic_info[d->code];
@@ -211,8 +250,10 @@ void diag_print_json(struct diagnostics *diagnostics, FILE *file) {
         buffer_puts(&out, "],\"fixits\":[");
         for (const struct fixit *fixit = d->fixits; fixit; fixit = fixit->next) {
             buffer_puts(&out, "{\"span\":");
-            if (fixit->at.source) json_span(&out, fixit->at, 0); /* an insertion has no width */
-            else buffer_puts(&out, "null");
+            if (fixit->at.source)
+                json_span(&out, fixit->at, 0); /* an insertion has no width */
+            else
+                buffer_puts(&out, "null");
             buffer_puts(&out, ",\"replacement\":");
             json_string(&out, fixit->replacement);
             buffer_puts(&out, fixit->next ? "}," : "}");
@@ -220,11 +261,13 @@ void diag_print_json(struct diagnostics *diagnostics, FILE *file) {
         buffer_puts(&out, "],\"instances\":[");
         for (const struct instance_line *line = d->instances; line; line = line->next) {
             json_string(&out, line->text);
-            if (line->next) buffer_putc(&out, ',');
+            if (line->next)
+                buffer_putc(&out, ',');
         }
         buffer_puts(&out, "]}\n");
     }
     diagnostics->shown = diagnostics->last;
-    if (out.size) fwrite(out.data, 1, out.size, file);
+    if (out.size)
+        fwrite(out.data, 1, out.size, file);
     buffer_free(&out);
 }

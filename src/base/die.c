@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-_Noreturn void die_at(const char *file, int line, const char *format, ...) {
+_Noreturn void die_at(const char *file, int line, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
     fflush(stdout);
@@ -15,7 +16,8 @@ _Noreturn void die_at(const char *file, int line, const char *format, ...) {
     abort();
 }
 
-_Noreturn void machine_too_small(const char *format, ...) {
+_Noreturn void machine_too_small(const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
     fputs("tilecc: error: ", stderr);
@@ -26,7 +28,8 @@ _Noreturn void machine_too_small(const char *format, ...) {
 }
 
 /* No repair is possible and no caller could go on.  Printing a format might itself need memory. */
-_Noreturn void memory_exhausted(void) {
+_Noreturn void memory_exhausted(void)
+{
     static const char text[] = "tilecc: error: out of memory\n";
     ssize_t ignored = write(2, text, sizeof text - 1);
     (void)ignored;

@@ -8,7 +8,7 @@ struct embedded_file {
     const char *name;
     const unsigned char *data;
     size_t size;
-};                                                           /* a NUL follows the data */
+}; /* a NUL follows the data */
 extern const struct embedded_file embedded_files[];          /* ends with a name of NULL */
 const struct embedded_file *embedded_find(const char *name); /* or NULL */
 #endif

@@ -16,13 +16,17 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool read_all(int file, size_t limit, struct buffer *out) {
+static bool read_all(int file, size_t limit, struct buffer *out)
+{
     char chunk[65536];
     for (;;) {
         ssize_t got = read(file, chunk, sizeof chunk);
-        if (got == 0) return true;
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return false;
+        if (got == 0)
+            return true;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return false;
         if (limit && (size_t)got > limit - out->size) {
             errno = EFBIG;
             return false;
@@ -31,19 +35,24 @@ static bool read_all(int file, size_t limit, struct buffer *out) {
     }
 }
 
-static void close_keeping_errno(int file) {
+static void close_keeping_errno(int file)
+{
     int reason = errno;
     close(file);
     errno = reason;
 }
 
-bool file_read(const char *path, size_t limit, struct buffer *out) {
+bool file_read(const char *path, size_t limit, struct buffer *out)
+{
     buffer_append(out, "", 0);
-    if (strcmp(path, "-") == 0) return read_all(0, limit, out);
+    if (strcmp(path, "-") == 0)
+        return read_all(0, limit, out);
     int file;
-    do file = open(path, O_RDONLY | O_CLOEXEC);
+    do
+        file = open(path, O_RDONLY | O_CLOEXEC);
     while (file < 0 && errno == EINTR);
-    if (file < 0) return false;
+    if (file < 0)
+        return false;
     struct stat status;
     bool ok = fstat(file, &status) == 0;
     if (ok && S_ISDIR(status.st_mode)) {
@@ -58,7 +67,8 @@ bool file_read(const char *path, size_t limit, struct buffer *out) {
 static bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
 /* /dev/stdout is a symbolic link that must never be replaced, whatever it leads to. */
-bool file_is_device(const char *path) {
+bool file_is_device(const char *path)
+{
     struct stat status;
     return stat(path, &status) == 0 && !S_ISDIR(status.st_mode) &&
            (!S_ISREG(status.st_mode) || starts_with(path, "/dev/") || starts_with(path, "/proc/"));
@@ -72,9 +82,9 @@ struct output {
     size_t size;
     enum output_kind kind;
     char *staging, *keeping; /* names of hidden siblings; made early, so that a commit needs no memory half-way */
-    bool staged;   /* the sibling `staging` holds the new bytes */
-    bool kept;     /* the sibling `keeping` is a hard link to what was there before */
-    bool replaced; /* the rename happened */
+    bool staged;             /* the sibling `staging` holds the new bytes */
+    bool kept;               /* the sibling `keeping` is a hard link to what was there before */
+    bool replaced;           /* the rename happened */
     struct output *next;
 };
 
@@ -86,20 +96,23 @@ struct output_set {
 enum { NUMBER_DIGITS = 16 };
 
 /* Room for a name beside `path`.  It does not grow with the name, which may be as long as names can be. */
-static char *sibling_name(struct arena *arena, const char *path) {
+static char *sibling_name(struct arena *arena, const char *path)
+{
     const char *slash = strrchr(path, '/');
     int directory = slash ? (int)(slash - path) + 1 : 0;
     return arena_printf(arena, "%.*s.tilecc-%0*d", directory, path, NUMBER_DIGITS, 0);
 }
 
-static int64_t clock_ticks(void) {
+static int64_t clock_ticks(void)
+{
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* Ends the name with a number that nobody can guess. */
-static void make_unguessable(char *name) {
+static void make_unguessable(char *name)
+{
     uint64_t number = 0;
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         number = (uint64_t)getpid() << 32 ^ (uint64_t)clock_ticks();
@@ -107,32 +120,41 @@ static void make_unguessable(char *name) {
     snprintf(digits, NUMBER_DIGITS + 1, "%0*llx", NUMBER_DIGITS, (unsigned long long)number);
 }
 
-struct output_set *output_set_create(struct arena *arena) {
+struct output_set *output_set_create(struct arena *arena)
+{
     struct output_set *set = ARENA_NEW(arena, struct output_set);
     set->arena = arena;
     return set;
 }
 
-void output_set_add(struct output_set *set, const char *path, const void *data, size_t size) {
+void output_set_add(struct output_set *set, const char *path, const void *data, size_t size)
+{
     for (struct output *output = set->first; output; output = output->next)
-        if (strcmp(output->path, path) == 0) die("output '%s' was added twice", path);
+        if (strcmp(output->path, path) == 0)
+            die("output '%s' was added twice", path);
     struct output *output = ARENA_NEW(set->arena, struct output);
     output->path = arena_string(set->arena, path);
     output->staging = sibling_name(set->arena, path);
     output->keeping = sibling_name(set->arena, path);
     output->data = arena_copy(set->arena, data, size);
     output->size = size;
-    if (set->last) set->last->next = output;
-    else set->first = output;
+    if (set->last)
+        set->last->next = output;
+    else
+        set->first = output;
     set->last = output;
 }
 
-static bool write_all(int file, const char *data, size_t size) {
+static bool write_all(int file, const char *data, size_t size)
+{
     while (size) {
         ssize_t put = write(file, data, size);
-        if (put < 0 && errno == EINTR) continue;
-        if (put == 0) errno = EIO;
-        if (put <= 0) return false;
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put == 0)
+            errno = EIO;
+        if (put <= 0)
+            return false;
         data += put;
         size -= (size_t)put;
     }
@@ -140,90 +162,116 @@ static bool write_all(int file, const char *data, size_t size) {
 }
 
 /* Decides how an output is written; false when it cannot be. */
-static bool classify(struct output *output) {
+static bool classify(struct output *output)
+{
     struct stat status;
     output->kind = OUTPUT_REPLACE;
-    if (strcmp(output->path, "-") == 0) output->kind = OUTPUT_STANDARD;
+    if (strcmp(output->path, "-") == 0)
+        output->kind = OUTPUT_STANDARD;
     else if (stat(output->path, &status) == 0) {
         if (S_ISDIR(status.st_mode)) {
             errno = EISDIR;
             return false;
         }
-        if (file_is_device(output->path)) output->kind = OUTPUT_IN_PLACE;
+        if (file_is_device(output->path))
+            output->kind = OUTPUT_IN_PLACE;
     }
     return true;
 }
 
-static bool write_in_place(const struct output *output) {
-    if (output->kind == OUTPUT_STANDARD) return fflush(stdout) == 0 && write_all(1, output->data, output->size);
+static bool write_in_place(const struct output *output)
+{
+    if (output->kind == OUTPUT_STANDARD)
+        return fflush(stdout) == 0 && write_all(1, output->data, output->size);
     int file;
-    do file = open(output->path, O_WRONLY | O_CLOEXEC);
+    do
+        file = open(output->path, O_WRONLY | O_CLOEXEC);
     while (file < 0 && errno == EINTR);
-    if (file < 0) return false;
+    if (file < 0)
+        return false;
     bool ok = write_all(file, output->data, output->size);
-    if (!ok) close_keeping_errno(file);
-    else ok = close(file) == 0;
+    if (!ok)
+        close_keeping_errno(file);
+    else
+        ok = close(file) == 0;
     return ok;
 }
 
-static bool stage(struct output *output) {
+static bool stage(struct output *output)
+{
     int file;
     do {
         make_unguessable(output->staging);
         file = open(output->staging, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     } while (file < 0 && (errno == EEXIST || errno == EINTR));
-    if (file < 0) return false;
+    if (file < 0)
+        return false;
     output->staged = true;
     bool ok = write_all(file, output->data, output->size);
-    if (!ok) close_keeping_errno(file);
-    else ok = close(file) == 0;
+    if (!ok)
+        close_keeping_errno(file);
+    else
+        ok = close(file) == 0;
     return ok;
 }
 
-static bool replace(struct output *output) {
+static bool replace(struct output *output)
+{
     make_unguessable(output->keeping);
     output->kept = linkat(AT_FDCWD, output->path, AT_FDCWD, output->keeping, 0) == 0;
-    if (rename(output->staging, output->path) != 0) return false;
+    if (rename(output->staging, output->path) != 0)
+        return false;
     output->staged = false;
     output->replaced = true;
     return true;
 }
 
 /* Leaves nothing hidden behind; when the set failed, also puts back what was there. */
-static void clean_up(struct output_set *set, bool failed) {
+static void clean_up(struct output_set *set, bool failed)
+{
     int reason = errno;
     for (struct output *output = set->first; output; output = output->next) {
-        if (output->staged) unlink(output->staging);
+        if (output->staged)
+            unlink(output->staging);
         if (failed && output->replaced) {
-            if (!output->kept) unlink(output->path);
-            else if (rename(output->keeping, output->path) == 0) output->kept = false;
+            if (!output->kept)
+                unlink(output->path);
+            else if (rename(output->keeping, output->path) == 0)
+                output->kept = false;
         }
-        if (output->kept) unlink(output->keeping);
+        if (output->kept)
+            unlink(output->keeping);
         output->staged = output->kept = false;
     }
     errno = reason;
 }
 
-static bool replace_all(struct output_set *set, const char **failed) {
+static bool replace_all(struct output_set *set, const char **failed)
+{
     for (struct output *output = set->first; output; output = output->next) {
         *failed = output->path;
-        if (output->kind == OUTPUT_REPLACE && !stage(output)) return false;
+        if (output->kind == OUTPUT_REPLACE && !stage(output))
+            return false;
     }
     for (struct output *output = set->first; output; output = output->next) {
         *failed = output->path;
-        if (output->kind == OUTPUT_REPLACE && !replace(output)) return false;
+        if (output->kind == OUTPUT_REPLACE && !replace(output))
+            return false;
     }
     return true;
 }
 
-bool output_set_commit(struct output_set *set, const char **failed) {
+bool output_set_commit(struct output_set *set, const char **failed)
+{
     for (struct output *output = set->first; output; output = output->next) {
         *failed = output->path;
-        if (!classify(output)) return false;
+        if (!classify(output))
+            return false;
     }
     for (struct output *output = set->first; output; output = output->next) {
         *failed = output->path;
-        if (output->kind != OUTPUT_REPLACE && !write_in_place(output)) return false;
+        if (output->kind != OUTPUT_REPLACE && !write_in_place(output))
+            return false;
     }
     sigset_t patience, before;
     sigemptyset(&patience);
@@ -236,6 +284,7 @@ bool output_set_commit(struct output_set *set, const char **failed) {
     int reason = errno;
     sigprocmask(SIG_SETMASK, &before, NULL);
     errno = reason;
-    if (ok) *failed = NULL;
+    if (ok)
+        *failed = NULL;
     return ok;
 }

@@ -15,7 +15,9 @@ bool plant_watched;
 
 static bool reached[PLANT_COUNT];
 
-static const struct { const char *name, *room, *class, *needs, *what; } table[] = {
+static const struct {
+    const char *name, *room, *class, *needs, *what;
+} table[] = {
 #define PLANT(name, room, class, needs, what) {#name, room, class, #needs, what},
 #include "base/plant.def"
 #undef PLANT

@@ -1,22 +1,27 @@
 /* UTF-8 decoding and display widths, without the process's locale: output is the same under any. */
 #include "base/unicode.h"
 
-int32_t unicode_decode(const char *text, size_t size, int *length) {
+int32_t unicode_decode(const char *text, size_t size, int *length)
+{
     const unsigned char *byte = (const unsigned char *)text;
     *length = 1;
-    if (byte[0] < 0x80) return byte[0];
+    if (byte[0] < 0x80)
+        return byte[0];
     int more = byte[0] >= 0xf0 && byte[0] < 0xf5   ? 3
                : byte[0] >= 0xe0 && byte[0] < 0xf0 ? 2
                : byte[0] >= 0xc2 && byte[0] < 0xe0 ? 1
                                                    : 0;
-    if (!more || (size_t)more >= size) return -1;
+    if (!more || (size_t)more >= size)
+        return -1;
     int32_t character = byte[0] & (0x3f >> more);
     for (int i = 1; i <= more; i++) {
-        if ((byte[i] & 0xc0) != 0x80) return -1;
+        if ((byte[i] & 0xc0) != 0x80)
+            return -1;
         character = character << 6 | (byte[i] & 0x3f);
     }
     static const int32_t least[] = {0, 0x80, 0x800, 0x10000};
-    if (character < least[more] || character > 0x10ffff || (character >= 0xd800 && character < 0xe000)) return -1;
+    if (character < least[more] || character > 0x10ffff || (character >= 0xd800 && character < 0xe000))
+        return -1;
     *length = more + 1;
     return character;
 }
@@ -25,14 +30,17 @@ struct range {
     int32_t first, last;
 };
 
-static bool in_ranges(const struct range *ranges, size_t count, int32_t character) {
+static bool in_ranges(const struct range *ranges, size_t count, int32_t character)
+{
     for (size_t i = 0; i < count; i++)
-        if (character >= ranges[i].first && character <= ranges[i].last) return true;
+        if (character >= ranges[i].first && character <= ranges[i].last)
+            return true;
     return false;
 }
 #define IN(ranges, character) in_ranges(ranges, sizeof(ranges) / sizeof *(ranges), character)
 
-int unicode_width(int32_t character) {
+int unicode_width(int32_t character)
+{
     static const struct range zero[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},
                                         {0x64b, 0x65f},   {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200d},
                                         {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xe0100, 0xe01ef}};
@@ -40,11 +48,13 @@ int unicode_width(int32_t character) {
                                         {0xac00, 0xd7a3},  {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},
                                         {0xffe0, 0xffe6},  {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff},
                                         {0x20000, 0x3fffd}};
-    if (character < 0x300) return 1;
+    if (character < 0x300)
+        return 1;
     return IN(zero, character) ? 0 : IN(wide, character) ? 2 : 1;
 }
 
-bool unicode_is_hostile(int32_t character) {
+bool unicode_is_hostile(int32_t character)
+{
     static const struct range hostile[] = {{0, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},  {0x200e, 0x200f},
                                            {0x2028, 0x202e}, {0x2066, 0x2069}, {0xfeff, 0xfeff}};
     return character < 0 || IN(hostile, character);

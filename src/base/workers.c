@@ -12,15 +12,18 @@
 
 enum { MOST_WORKERS = 128 };
 
-static _Noreturn void do_task(worker_function *work, void *context, int task, int descriptor) {
+static _Noreturn void do_task(worker_function *work, void *context, int task, int descriptor)
+{
     struct buffer out = {0};
     int code = work(context, task, &out);
     fflush(stdout);
     fflush(stderr);
     for (size_t at = 0; at < out.size;) {
         ssize_t put = write(descriptor, out.data + at, out.size - at);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) machine_too_small("cannot hand over a result: %s", strerror(errno));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            machine_too_small("cannot hand over a result: %s", strerror(errno));
         at += (size_t)put;
     }
     _exit(code);
@@ -28,14 +31,17 @@ static _Noreturn void do_task(worker_function *work, void *context, int task, in
 
 /* False: there is no process or no descriptor left for it now. */
 static bool start_task(struct process *process, worker_function *work, void *context, int task,
-                       struct child_limits limits, struct child_result *result) {
+                       struct child_limits limits, struct child_result *result)
+{
     int descriptor = -1;
     pid_t id = process_start(process, NULL, 0, limits, result, &descriptor);
-    if (id == 0) do_task(work, context, task, descriptor);
+    if (id == 0)
+        do_task(work, context, task, descriptor);
     return id > 0;
 }
 
-void worker_check_machine(const struct child_result *done) {
+void worker_check_machine(const struct child_result *done)
+{
     const char *errors = done->errors.data ? done->errors.data : "";
     if (done->exit_code == EXIT_MACHINE_TOO_SMALL) {
         fputs(errors, stderr);
@@ -46,18 +52,24 @@ void worker_check_machine(const struct child_result *done) {
 }
 
 void workers_run(worker_function *work, void *context, int count, int jobs, struct child_limits limits,
-                 struct child_result *done) {
-    if (jobs < 1) jobs = 1;
-    if (jobs > MOST_WORKERS) jobs = MOST_WORKERS;
-    if (jobs > count) jobs = count;
+                 struct child_result *done)
+{
+    if (jobs < 1)
+        jobs = 1;
+    if (jobs > MOST_WORKERS)
+        jobs = MOST_WORKERS;
+    if (jobs > count)
+        jobs = count;
     struct process *running = calloc((size_t)jobs + 1, sizeof *running);
-    if (!running) memory_exhausted();
+    if (!running)
+        memory_exhausted();
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     sigaction(SIGPIPE, &ignore, &before);
     int next = 0, active = 0;
     do {
         for (int i = 0; i < jobs && next < count; i++) {
-            if (running[i].id) continue;
+            if (running[i].id)
+                continue;
             if (start_task(&running[i], work, context, next, limits, &done[next])) {
                 next++;
                 active++;
@@ -69,7 +81,8 @@ void workers_run(worker_function *work, void *context, int count, int jobs, stru
         }
         process_serve(running, jobs);
         active = 0;
-        for (int i = 0; i < jobs; i++) active += running[i].id != 0;
+        for (int i = 0; i < jobs; i++)
+            active += running[i].id != 0;
     } while (active || next < count);
     sigaction(SIGPIPE, &before, NULL);
     free(running);

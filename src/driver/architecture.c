@@ -9,14 +9,17 @@
 #include "targets/target.h"
 
 /* 90 of "sm_90a", "sm90", "compute_90", "90" and "9.0"; 0: no such form. */
-static int number_of(const char *word) {
+static int number_of(const char *word)
+{
     static const char *const heads[] = {"sm_", "sm-", "sm", "compute_", "compute", "cc", ""};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         size_t length = strlen(heads[i]);
-        if (strncmp(word, heads[i], length) != 0 || word[length] < '0' || word[length] > '9') continue;
+        if (strncmp(word, heads[i], length) != 0 || word[length] < '0' || word[length] > '9')
+            continue;
         char *end;
         long number = strtol(word + length, &end, 10);
-        if (*end == '.' && end[1] >= '0' && end[1] <= '9') number = number * 10 + strtol(end + 1, &end, 10);
+        if (*end == '.' && end[1] >= '0' && end[1] <= '9')
+            number = number * 10 + strtol(end + 1, &end, 10);
         bool letter = *end >= 'a' && *end <= 'z' && !end[1];
         return (!*end || letter) && number > 0 && number < 10000 ? (int)number : 0;
     }
@@ -24,30 +27,34 @@ static int number_of(const char *word) {
 }
 
 /* The rows with the number: that with the word's own letter before others. */
-static const char *same_number(const char *word, int number) {
+static const char *same_number(const char *word, int number)
+{
     const char *found = NULL;
     char letter = word[strlen(word) - 1];
     for (int i = 0; i < target_row_count; i++) {
         const char *name = target_rows[i].name;
-        if (target_rows[i].kind == TARGET_CPU || number_of(name) != number) continue;
+        if (target_rows[i].kind == TARGET_CPU || number_of(name) != number)
+            continue;
         char own = name[strlen(name) - 1];
-        if (!found || own == letter) found = name;
+        if (!found || own == letter)
+            found = name;
     }
     return found;
 }
 
-void architecture_explain(const struct options *options, const char *word) {
+void architecture_explain(const struct options *options, const char *word)
+{
     const char *oldest = NULL, *below = NULL, *newest = NULL;
     int number = number_of(word);
     if (strcmp(word, "native") == 0) {
-        driver_error(options,
-                     "-arch: no machine is asked for its GPU; name it, as `nvidia-smi --query-gpu=compute_cap "
-                     "--format=csv` tells it (9.0: sm_90a); `cpu` suits every processor");
+        driver_error(options, "-arch: no machine is asked for its GPU; name it, as `nvidia-smi --query-gpu=compute_cap "
+                              "--format=csv` tells it (9.0: sm_90a); `cpu` suits every processor");
         return;
     }
     if (!number) {
         const char **names = ARENA_ARRAY(options->arena, const char *, target_row_count);
-        for (int i = 0; i < target_row_count; i++) names[i] = target_rows[i].name;
+        for (int i = 0; i < target_row_count; i++)
+            names[i] = target_rows[i].name;
         const char *nearest = suggest_nearest(word, target_row_count, names);
         driver_error(options, "-arch: unknown architecture '%s'%s%s%s; see --print-targets", word,
                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
@@ -59,12 +66,16 @@ void architecture_explain(const struct options *options, const char *word) {
         return;
     }
     for (int i = 0; i < target_row_count; i++) {
-        if (target_rows[i].kind == TARGET_CPU) continue;
-        if (!oldest) oldest = target_rows[i].name;
+        if (target_rows[i].kind == TARGET_CPU)
+            continue;
+        if (!oldest)
+            oldest = target_rows[i].name;
         newest = target_rows[i].name;
-        if (number_of(newest) < number) below = newest;
+        if (number_of(newest) < number)
+            below = newest;
     }
-    if (!below) driver_error(options, "-arch: unknown architecture '%s'; the oldest is '%s'", word, oldest);
+    if (!below)
+        driver_error(options, "-arch: unknown architecture '%s'; the oldest is '%s'", word, oldest);
     else if (below == newest)
         driver_error(options, "-arch: unknown architecture '%s'; the newest is '%s'", word, newest);
     else

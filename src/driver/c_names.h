@@ -7,6 +7,6 @@
 
 bool c_name_is_keyword(const char *name);
 bool c_name_is_macro(const char *name);
-bool c_name_is_type(const char *name); /* of <stddef.h> and <stdint.h>, and of dlpack.h */
+bool c_name_is_type(const char *name);    /* of <stddef.h> and <stdint.h>, and of dlpack.h */
 bool c_name_is_library(const char *name); /* `main` is among them */
 #endif

@@ -12,67 +12,80 @@
 
 static const char *target_name(int target) { return target_rows[target].name; }
 
-static void remember_import(const char *path, void *context) {
+static void remember_import(const char *path, void *context)
+{
     struct compilation *compilation = context;
     for (int i = 0; i < compilation->imports.count; i++)
-        if (strcmp(compilation->imports.data[i], path) == 0) return;
+        if (strcmp(compilation->imports.data[i], path) == 0)
+            return;
     vector_push(compilation->arena, &compilation->imports, arena_string(compilation->arena, path));
 }
 
 /* What -arch says, else what the kind of output is usually for. */
-static void choose_targets(struct compilation *compilation) {
+static void choose_targets(struct compilation *compilation)
+{
     const struct options *options = compilation->options;
     for (int i = 0; i < options->targets.count; i++)
         vector_push(compilation->arena, &compilation->targets, options->targets.data[i]);
-    if (options->targets.count) return;
-    bool only_cpu =
-        options->interpret || options->emit == EMIT_TIR || options->emit == EMIT_LLVM;
+    if (options->targets.count)
+        return;
+    bool only_cpu = options->interpret || options->emit == EMIT_TIR || options->emit == EMIT_LLVM;
     bool only_gpu = options->emit == EMIT_PTX || options->emit == EMIT_CUBIN || options->emit == EMIT_FATBIN;
     for (int i = 0; i < target_row_count; i++) {
         const struct target_row *row = &target_rows[i];
-        if (!(row->flags & TARGET_DEFAULT) || (row->kind == TARGET_CPU ? only_gpu : only_cpu)) continue;
+        if (!(row->flags & TARGET_DEFAULT) || (row->kind == TARGET_CPU ? only_gpu : only_cpu))
+            continue;
         vector_push(compilation->arena, &compilation->targets, i);
     }
 }
 
 /* "dir/gemm.tile" gives "gemm"; standard input has its output's name. */
-const char *compile_stem(const struct options *options, const char *path) {
-    if (strcmp(path, "-") == 0) path = options->output && strcmp(options->output, "-") != 0 ? options->output : "stdin";
+const char *compile_stem(const struct options *options, const char *path)
+{
+    if (strcmp(path, "-") == 0)
+        path = options->output && strcmp(options->output, "-") != 0 ? options->output : "stdin";
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
     return arena_substring(options->arena, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
-bool compile_is_tir(const char *path) {
+bool compile_is_tir(const char *path)
+{
     size_t length = strlen(path);
     return length > 4 && strcmp(path + length - 4, ".tir") == 0;
 }
 
-static void set_warnings(struct compilation *compilation) {
+static void set_warnings(struct compilation *compilation)
+{
     const struct options *options = compilation->options;
     struct diagnostics *d = compilation->diagnostics;
     d->limit = options->error_limit;
     d->warnings_are_errors = options->warnings_are_errors;
     for (int i = 0; i < DIAGNOSTIC_COUNT; i++) {
-        if (diagnostic_info[i].severity == SEVERITY_remark && options->remarks) d->enabled[i] = 1;
-        if (diagnostic_info[i].severity != SEVERITY_warning) continue;
+        if (diagnostic_info[i].severity == SEVERITY_remark && options->remarks)
+            d->enabled[i] = 1;
+        if (diagnostic_info[i].severity != SEVERITY_warning)
+            continue;
         for (int k = 0; k < options->warnings.count; k++) {
             const char *word = options->warnings.data[k], *name = diagnostic_info[i].name;
-            if (strcmp(word, "all") == 0 || strcmp(word, "extra") == 0 || strcmp(word, name) == 0) d->enabled[i] = 1;
+            if (strcmp(word, "all") == 0 || strcmp(word, "extra") == 0 || strcmp(word, name) == 0)
+                d->enabled[i] = 1;
             else if (strncmp(word, "no-", 3) == 0 && (strcmp(word + 3, name) == 0 || strcmp(word + 3, "all") == 0))
                 d->enabled[i] = -1;
-            else if (strncmp(word, "error=", 6) == 0 && strcmp(word + 6, name) == 0) d->enabled[i] = 2;
+            else if (strncmp(word, "error=", 6) == 0 && strcmp(word + 6, name) == 0)
+                d->enabled[i] = 2;
         }
-        if (options->no_warnings) d->enabled[i] = -1;
+        if (options->no_warnings)
+            d->enabled[i] = -1;
     }
     for (int k = 0; k < options->warnings.count; k++)
-        if (strcmp(options->warnings.data[k], "no-error") == 0) d->warnings_are_errors = false;
+        if (strcmp(options->warnings.data[k], "no-error") == 0)
+            d->warnings_are_errors = false;
 }
 
-static bool is_target(const char *name) {
-    return target_find(name) >= 0;
-}
+static bool is_target(const char *name) { return target_find(name) >= 0; }
 
-static void set_up(struct compilation *compilation, const struct options *options, const char *path) {
+static void set_up(struct compilation *compilation, const struct options *options, const char *path)
+{
     *compilation = (struct compilation){.options = options, .arena = options->arena, .fuel = options->fuel};
     compilation->diagnostics = diagnostics_create(options->arena);
     compilation->context = ir_context_create(options->arena);
@@ -125,12 +138,14 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                   .prefix_map = options->prefix_map.data};
 }
 
-static bool read_source(struct compilation *compilation, const char *path) {
+static bool read_source(struct compilation *compilation, const char *path)
+{
     struct buffer text = {0};
     if (!file_read(path, LARGEST_SOURCE, &text)) {
         if (errno == EFBIG)
             driver_error(compilation->options, "'%s' is larger than %d MiB", path, LARGEST_SOURCE >> 20);
-        else driver_error(compilation->options, "cannot read '%s': %s", path, strerror(errno));
+        else
+            driver_error(compilation->options, "cannot read '%s': %s", path, strerror(errno));
         buffer_free(&text);
         compilation->code = EXIT_FILE;
         return false;
@@ -145,12 +160,15 @@ static bool read_source(struct compilation *compilation, const char *path) {
 }
 
 /* An output must not be one of the files that were read, under whatever name. */
-static bool spares_inputs(struct compilation *compilation, const char *path) {
+static bool spares_inputs(struct compilation *compilation, const char *path)
+{
     struct stat output, input;
-    if (strcmp(path, "-") == 0 || stat(path, &output) != 0 || !S_ISREG(output.st_mode)) return true;
+    if (strcmp(path, "-") == 0 || stat(path, &output) != 0 || !S_ISREG(output.st_mode))
+        return true;
     for (int i = -1; i < compilation->imports.count; i++) {
         const char *name = i < 0 ? compilation->source->name : compilation->imports.data[i];
-        if (stat(name, &input) != 0 || input.st_dev != output.st_dev || input.st_ino != output.st_ino) continue;
+        if (stat(name, &input) != 0 || input.st_dev != output.st_dev || input.st_ino != output.st_ino)
+            continue;
         driver_error(compilation->options, "the output '%s' is the input '%s'", path, name);
         compilation->code = EXIT_USAGE;
         return false;
@@ -158,7 +176,8 @@ static bool spares_inputs(struct compilation *compilation, const char *path) {
     return true;
 }
 
-static void add_depfile(struct compilation *compilation) {
+static void add_depfile(struct compilation *compilation)
+{
     const struct options *options = compilation->options;
     VECTOR(const char *) targets = {0};
     VECTOR(const char *) inputs = {0};
@@ -186,12 +205,16 @@ static void add_depfile(struct compilation *compilation) {
     buffer_free(&text);
 }
 
-static bool write_outputs(struct compilation *compilation) {
+static bool write_outputs(struct compilation *compilation)
+{
     const char *failed;
-    if (compilation->options->dependencies) add_depfile(compilation);
-    if (compilation->code) return false;
+    if (compilation->options->dependencies)
+        add_depfile(compilation);
+    if (compilation->code)
+        return false;
     for (int i = 0; i < compilation->output_names.count; i++)
-        if (!spares_inputs(compilation, compilation->output_names.data[i])) return false;
+        if (!spares_inputs(compilation, compilation->output_names.data[i]))
+            return false;
     for (int i = 0; i < compilation->output_names.count; i++) /* before the files are there: no memory is needed then */
         vector_push(compilation->options->arena, compilation->written, compilation->output_names.data[i]);
     if (compilation->options->dry_run) {
@@ -199,45 +222,57 @@ static bool write_outputs(struct compilation *compilation) {
             fprintf(stderr, "tilecc: would write %s\n", compilation->output_names.data[i]);
         return true;
     }
-    if (output_set_commit(compilation->outputs, &failed)) return true;
+    if (output_set_commit(compilation->outputs, &failed))
+        return true;
     driver_error(compilation->options, "cannot write '%s': %s", failed, strerror(errno));
     compilation->code = EXIT_FILE;
     return false;
 }
 
 /* Every step that leads to the outputs; false when one failed. */
-static bool compile_steps(struct compilation *compilation) {
+static bool compile_steps(struct compilation *compilation)
+{
     const struct options *options = compilation->options;
     int64_t begin = report_clock();
     compilation->module = front_compile(&compilation->front, compilation->source, remember_import, compilation);
     compilation->stage_time[STAGE_FRONT] = report_clock() - begin;
-    if (compilation->diagnostics->errors) return false;
-    if (options->syntax_only) return !options->dependencies || write_outputs(compilation);
-    if (!compilation->module) die("the front end gave neither a module nor an error");
+    if (compilation->diagnostics->errors)
+        return false;
+    if (options->syntax_only)
+        return !options->dependencies || write_outputs(compilation);
+    if (!compilation->module)
+        die("the front end gave neither a module nor an error");
     begin = report_clock();
     bool runs_passes = options->passes || options->print_after ||
                        (options->emit != EMIT_TIR && options->emit != EMIT_HEADER && !options->interpret);
-    if (options->interpret && (compilation->code = interpret_begin(compilation)) != EXIT_OK) return false;
-    if (runs_passes && !lower_module(compilation)) return false;
+    if (options->interpret && (compilation->code = interpret_begin(compilation)) != EXIT_OK)
+        return false;
+    if (runs_passes && !lower_module(compilation))
+        return false;
     compilation->stage_time[STAGE_PASSES] = report_clock() - begin;
-    if (options->interpret) return (compilation->code = interpret_finish(compilation)) == EXIT_OK;
+    if (options->interpret)
+        return (compilation->code = interpret_finish(compilation)) == EXIT_OK;
     if (!compilation->diagnostics->errors) { /* what is to say of long compilations is said before them */
         report_filter_remarks(compilation);
         report_diagnostics(compilation);
     }
-    if (!emit_outputs(compilation) || compilation->diagnostics->errors) return false;
+    if (!emit_outputs(compilation) || compilation->diagnostics->errors)
+        return false;
     begin = report_clock();
     bool written = write_outputs(compilation);
     compilation->stage_time[STAGE_OUTPUT] = report_clock() - begin;
     return written;
 }
 
-enum exit_code compile_file(const struct options *options, const char *path, struct written *written) {
+enum exit_code compile_file(const struct options *options, const char *path, struct written *written)
+{
     struct compilation compilation;
     set_up(&compilation, options, path);
     compilation.written = written;
-    if (!read_source(&compilation, path)) return compilation.code;
-    if (compile_is_tir(path)) return compile_tir(&compilation);
+    if (!read_source(&compilation, path))
+        return compilation.code;
+    if (compile_is_tir(path))
+        return compile_tir(&compilation);
     if (options->passes && options->emit != EMIT_TIR && !options->interpret && !options->syntax_only) {
         driver_error(options, "--passes replaces the pipeline, so it needs --emit=tir, --interpret or a .tir file");
         return EXIT_USAGE;
@@ -245,13 +280,17 @@ enum exit_code compile_file(const struct options *options, const char *path, str
     struct jobs jobs;
     jobs_acquire(&jobs, options, 64);
     compilation.target.jobs = jobs.count;
-    if (options->verbose) fprintf(stderr, "tilecc: %d workers at a time\n", jobs.count);
+    if (options->verbose)
+        fprintf(stderr, "tilecc: %d workers at a time\n", jobs.count);
     bool ok = compile_steps(&compilation);
     jobs_release(&jobs);
-    if (ok && options->remarks && options->emit == EMIT_OBJECT) report_cpu_instances(&compilation);
+    if (ok && options->remarks && options->emit == EMIT_OBJECT)
+        report_cpu_instances(&compilation);
     report_filter_remarks(&compilation);
     report_diagnostics(&compilation);
-    if (ok && options->resource_usage) report_resources(&compilation);
-    if (options->time_report) report_times(&compilation);
+    if (ok && options->resource_usage)
+        report_resources(&compilation);
+    if (options->time_report)
+        report_times(&compilation);
     return ok ? EXIT_OK : report_exit_code(&compilation);
 }

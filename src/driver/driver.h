@@ -18,7 +18,10 @@ enum { LARGEST_SOURCE = 16 << 20 };
 
 enum stage { STAGE_FRONT, STAGE_PASSES, STAGE_GPU, STAGE_OBJECT, STAGE_OUTPUT, STAGE_COUNT };
 
-struct written { const char **data; int count, capacity; }; /* names of outputs */
+struct written {
+    const char **data;
+    int count, capacity;
+}; /* names of outputs */
 
 struct compilation {
     const struct options *options;
@@ -35,11 +38,11 @@ struct compilation {
     struct kernel_module *module; /* after the front end */
     int64_t fuel;
     struct output_set *outputs;
-    VECTOR(const char *) output_names; /* in the order of the depfile's targets */
-    struct written *written;           /* by the sources before this one */
-    int64_t stage_time[STAGE_COUNT];   /* microseconds */
+    VECTOR(const char *) output_names;     /* in the order of the depfile's targets */
+    struct written *written;               /* by the sources before this one */
+    int64_t stage_time[STAGE_COUNT];       /* microseconds */
     struct interpretation *interpretation; /* of --interpret with a call */
-    enum exit_code code;               /* why it failed, when not for the source's errors */
+    enum exit_code code;                   /* why it failed, when not for the source's errors */
 };
 
 /* `written`: what the files of the run before this one gave, and then this one. */

@@ -12,7 +12,8 @@
 #include "config.h"
 #include "ir/text.h"
 
-void emit_add(struct compilation *compilation, const char *path, const void *data, size_t size) {
+void emit_add(struct compilation *compilation, const char *path, const void *data, size_t size)
+{
     const struct written *written = compilation->written;
     bool taken = false;
     for (int i = 0; i < compilation->output_names.count; i++)
@@ -29,12 +30,14 @@ void emit_add(struct compilation *compilation, const char *path, const void *dat
 }
 
 /* `path` without the suffix of its last part. */
-static int base_length(const char *path) {
+static int base_length(const char *path)
+{
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
     return (int)(dot && dot > name ? (size_t)(dot - path) : strlen(path));
 }
 
-const char *emit_name(const struct compilation *compilation, const char *suffix) {
+const char *emit_name(const struct compilation *compilation, const char *suffix)
+{
     const char *output = compilation->options->output;
     bool is_named = output && strcmp(output, "-") != 0 && !file_is_device(output);
     const char *base = is_named ? output : compilation->stem;
@@ -42,7 +45,8 @@ const char *emit_name(const struct compilation *compilation, const char *suffix)
 }
 
 /* saxpy_f32.sm_90a, softmax_f16.2.sm_80 when there are several of one symbol and architecture */
-static const char *part_name(struct arena *arena, const struct kernel_entry *entry, int variant) {
+static const char *part_name(struct arena *arena, const struct kernel_entry *entry, int variant)
+{
     int same = 0, before = 0, target = entry->variants.data[variant].target;
     for (int i = 0; i < entry->variants.count; i++) {
         same += entry->variants.data[i].target == target;
@@ -52,20 +56,23 @@ static const char *part_name(struct arena *arena, const struct kernel_entry *ent
                     : arena_printf(arena, "%s.%s", entry->symbol, target_rows[target].name);
 }
 
-static bool make_text(struct compilation *compilation, const struct nvptx_task *task, struct buffer *out) {
+static bool make_text(struct compilation *compilation, const struct nvptx_task *task, struct buffer *out)
+{
     int64_t begin = report_clock();
     bool made = nvptx_emit_text(&compilation->target, task, compilation->options->emit == EMIT_LLVM, out);
     compilation->stage_time[STAGE_GPU] += report_clock() - begin;
     return made;
 }
 
-static bool make_part(struct compilation *compilation, struct kernel_entry *entry, int number, struct buffer *out) {
+static bool make_part(struct compilation *compilation, struct kernel_entry *entry, int number, struct buffer *out)
+{
     struct kernel_variant *variant = &entry->variants.data[number];
     bool is_gpu = target_rows[variant->target].kind == TARGET_NVPTX;
     struct nvptx_task task = {entry, variant};
     switch (compilation->options->emit) {
     case EMIT_TIR: ir_print_module(out, variant->module, false); return true;
-    case EMIT_PTX: case EMIT_LLVM: return !is_gpu || make_text(compilation, &task, out);
+    case EMIT_PTX:
+    case EMIT_LLVM: return !is_gpu || make_text(compilation, &task, out);
     case EMIT_CUBIN:
         if (is_gpu) {
             const struct kernel_image *image = &compilation->module->images.data[variant->gpu.image];
@@ -76,7 +83,8 @@ static bool make_part(struct compilation *compilation, struct kernel_entry *entr
     }
 }
 
-bool emit_add_part(struct parts *parts, const char *name, struct buffer *bytes, bool made) {
+bool emit_add_part(struct parts *parts, const char *name, struct buffer *bytes, bool made)
+{
     if (made && bytes->size) {
         struct part part = {name, {arena_copy(parts->arena, bytes->data, bytes->size), bytes->size, 0}};
         vector_push(parts->arena, &parts->list, part);
@@ -85,7 +93,8 @@ bool emit_add_part(struct parts *parts, const char *name, struct buffer *bytes, 
     return made;
 }
 
-static bool make_parts(struct compilation *compilation, struct parts *parts) {
+static bool make_parts(struct compilation *compilation, struct parts *parts)
+{
     bool ok = true;
     for (int i = 0; i < compilation->module->entries.count; i++) {
         struct kernel_entry *entry = &compilation->module->entries.data[i];
@@ -107,7 +116,8 @@ static bool make_parts(struct compilation *compilation, struct parts *parts) {
 }
 
 /* Files that -o would have to hold, of kinds that have one an instance: known before any is made. */
-static int count_parts(const struct compilation *compilation) {
+static int count_parts(const struct compilation *compilation)
+{
     enum emit_kind emit = compilation->options->emit;
     int count = 0;
     for (int i = 0; i < compilation->module->entries.count; i++)
@@ -120,8 +130,10 @@ static int count_parts(const struct compilation *compilation) {
 }
 
 /* ", such as --spec 'softmax<f16>[B=1024] sm_90a aligned'": the first one; of fatbins, which hold all facts, none. */
-static const char *example_spec(const struct compilation *compilation) {
-    if (emit_is_called(compilation->options->emit)) return "";
+static const char *example_spec(const struct compilation *compilation)
+{
+    if (emit_is_called(compilation->options->emit))
+        return "";
     for (int i = 0; i < compilation->module->entries.count; i++)
         for (int k = 0; k < compilation->module->entries.data[i].variants.count; k++) {
             const struct kernel_variant *variant = &compilation->module->entries.data[i].variants.data[k];
@@ -131,7 +143,8 @@ static const char *example_spec(const struct compilation *compilation) {
     return "";
 }
 
-static bool report_parts(struct compilation *compilation, int count, bool is_text) {
+static bool report_parts(struct compilation *compilation, int count, bool is_text)
+{
     driver_error(compilation->options,
                  "%d instances give a file each; choose one with --spec and -arch%s, or leave -o away%s", count,
                  example_spec(compilation), is_text ? ", or have all behind each other with -o -" : "");
@@ -139,7 +152,8 @@ static bool report_parts(struct compilation *compilation, int count, bool is_tex
     return false;
 }
 
-static bool emit_parts(struct compilation *compilation) {
+static bool emit_parts(struct compilation *compilation)
+{
     const struct options *options = compilation->options;
     const char *suffix = emit_suffix(options->emit), *output = options->output;
     struct parts parts = {.arena = compilation->arena};
@@ -153,7 +167,8 @@ static bool emit_parts(struct compilation *compilation) {
                      "nothing to make: -arch names no GPU, and %s is made for GPUs alone; code for processors is in "
                      "the object, and --emit=llvm shows its source",
                      suffix + 1);
-    else if (!fits) return report_parts(compilation, parts.list.count, is_text);
+    else if (!fits)
+        return report_parts(compilation, parts.list.count, is_text);
     if (parts.list.count == 0) {
         compilation->code = EXIT_USAGE;
         return false;
@@ -162,25 +177,31 @@ static bool emit_parts(struct compilation *compilation) {
     for (int i = 0; i < parts.list.count; i++) {
         const struct part *part = &parts.list.data[i];
         const char *comment = options->emit == EMIT_LLVM ? ";" : "//";
-        if (is_joined && parts.list.count > 1) buffer_printf(&joined, "%s%s %s\n", i ? "\n" : "", comment, part->name);
-        if (is_joined) buffer_append(&joined, part->bytes.data, part->bytes.size);
+        if (is_joined && parts.list.count > 1)
+            buffer_printf(&joined, "%s%s %s\n", i ? "\n" : "", comment, part->name);
+        if (is_joined)
+            buffer_append(&joined, part->bytes.data, part->bytes.size);
         else
             emit_add(compilation, output ? output : arena_printf(compilation->arena, "%s%s", part->name, suffix),
                      part->bytes.data, part->bytes.size);
     }
-    if (is_joined) emit_add(compilation, "-", joined.data, joined.size);
+    if (is_joined)
+        emit_add(compilation, "-", joined.data, joined.size);
     buffer_free(&joined);
     return compilation->code == EXIT_OK;
 }
 
-static bool is_listed(int count, const int *rows, int row) {
+static bool is_listed(int count, const int *rows, int row)
+{
     for (int i = 0; i < count; i++)
-        if (rows[i] == row) return true;
+        if (rows[i] == row)
+            return true;
     return false;
 }
 
 /* All variants of one GPU architecture, as compute_XX, sm_XX or both.  Without ptxas PTX alone can be made. */
-static bool make_cubins_for(struct compilation *compilation, int target, int count, const struct nvptx_task *tasks) {
+static bool make_cubins_for(struct compilation *compilation, int target, int count, const struct nvptx_task *tasks)
+{
     const struct options *options = compilation->options;
     struct kernel_module *module = compilation->module;
     bool as_ptx = is_listed(options->ptx_targets.count, options->ptx_targets.data, target);
@@ -196,27 +217,32 @@ static bool make_cubins_for(struct compilation *compilation, int target, int cou
 }
 
 /* All variants of each GPU architecture to cubins. */
-static bool make_cubins(struct compilation *compilation) {
+static bool make_cubins(struct compilation *compilation)
+{
     int64_t begin = report_clock();
     bool ok = true;
     for (int t = 0; t < compilation->targets.count; t++) {
         int target = compilation->targets.data[t];
-        if (target_rows[target].kind != TARGET_NVPTX) continue;
+        if (target_rows[target].kind != TARGET_NVPTX)
+            continue;
         VECTOR(struct nvptx_task) tasks = {0};
         for (int i = 0; i < compilation->module->entries.count; i++) {
             struct kernel_entry *entry = &compilation->module->entries.data[i];
             for (int k = 0; k < entry->variants.count; k++) {
                 struct nvptx_task task = {entry, &entry->variants.data[k]};
-                if (task.variant->target == target) vector_push(compilation->arena, &tasks, task);
+                if (task.variant->target == target)
+                    vector_push(compilation->arena, &tasks, task);
             }
         }
-        if (tasks.count) ok = make_cubins_for(compilation, target, tasks.count, tasks.data) && ok;
+        if (tasks.count)
+            ok = make_cubins_for(compilation, target, tasks.count, tasks.data) && ok;
     }
     compilation->stage_time[STAGE_GPU] = report_clock() - begin;
     return ok;
 }
 
-static bool emit_header(struct compilation *compilation, const char *path) {
+static bool emit_header(struct compilation *compilation, const char *path)
+{
     struct buffer text = {0};
     header_print(compilation->module, TILECC_VERSION, &text);
     emit_add(compilation, path, text.data, text.size);
@@ -224,21 +250,25 @@ static bool emit_header(struct compilation *compilation, const char *path) {
     return compilation->code == EXIT_OK;
 }
 
-static bool emit_object(struct compilation *compilation) {
+static bool emit_object(struct compilation *compilation)
+{
     int64_t begin = report_clock();
     struct buffer object = {0};
     bool ok = compilation->options->dry_run || host_object(&compilation->target, compilation->module, &object);
     compilation->stage_time[STAGE_OBJECT] = report_clock() - begin;
     const char *output = compilation->options->output;
-    if (ok) emit_add(compilation, output ? output : emit_name(compilation, ".o"), object.data, object.size);
+    if (ok)
+        emit_add(compilation, output ? output : emit_name(compilation, ".o"), object.data, object.size);
     buffer_free(&object);
     bool is_alone = output && (strcmp(output, "-") == 0 || file_is_device(output));
-    if (ok && !is_alone) ok = emit_header(compilation, emit_name(compilation, ".h"));
+    if (ok && !is_alone)
+        ok = emit_header(compilation, emit_name(compilation, ".h"));
     return ok;
 }
 
 /* --save-temps: tile IR of every variant, PTX and cubin of every image. */
-static void save_temps(struct compilation *compilation) {
+static void save_temps(struct compilation *compilation)
+{
     struct kernel_module *module = compilation->module;
     for (int i = 0; i < module->entries.count; i++) {
         const struct kernel_entry *entry = &module->entries.data[i];
@@ -263,14 +293,18 @@ static void save_temps(struct compilation *compilation) {
     }
 }
 
-bool emit_outputs(struct compilation *compilation) {
+bool emit_outputs(struct compilation *compilation)
+{
     const char *output = compilation->options->output;
     bool wants_header = compilation->options->emit == EMIT_OBJECT || compilation->options->emit == EMIT_HEADER, ok;
     bool is_cubin = compilation->options->emit == EMIT_CUBIN, is_joined = output && strcmp(output, "-") == 0;
-    if (wants_header && !header_check(compilation->module, compilation->arena, compilation->diagnostics)) return false;
+    if (wants_header && !header_check(compilation->module, compilation->arena, compilation->diagnostics))
+        return false;
     int parts = output && !(is_joined && !is_cubin) && !(is_cubin && compilation->options->dry_run)
-                    ? count_parts(compilation) : 0;
-    if (parts > 1) return report_parts(compilation, parts, !is_cubin);
+                    ? count_parts(compilation)
+                    : 0;
+    if (parts > 1)
+        return report_parts(compilation, parts, !is_cubin);
     switch (compilation->options->emit) {
     case EMIT_OBJECT: ok = make_cubins(compilation) && emit_object(compilation); break;
     case EMIT_HEADER: ok = emit_header(compilation, output ? output : emit_name(compilation, ".h")); break;
@@ -280,11 +314,13 @@ bool emit_outputs(struct compilation *compilation) {
         break;
     default: ok = emit_parts(compilation); break;
     }
-    if (ok && compilation->options->save_temps) save_temps(compilation);
+    if (ok && compilation->options->save_temps)
+        save_temps(compilation);
     return ok && compilation->code == EXIT_OK;
 }
 
-bool emit_runtime(const struct options *options, enum exit_code *code) {
+bool emit_runtime(const struct options *options, enum exit_code *code)
+{
     bool is_arm = strncmp(options->host_triple, "aarch64", 7) == 0;
     const struct embedded_file *file = embedded_find(is_arm ? "tile_rt.aarch64.o" : "tile_rt.x86_64.o");
     if (!file) {
@@ -297,7 +333,8 @@ bool emit_runtime(const struct options *options, enum exit_code *code) {
     struct output_set *outputs = output_set_create(options->arena);
     const char *failed;
     output_set_add(outputs, options->output ? options->output : "tile_rt.o", file->data, file->size);
-    if (options->dry_run || output_set_commit(outputs, &failed)) return true;
+    if (options->dry_run || output_set_commit(outputs, &failed))
+        return true;
     driver_error(options, "cannot write '%s': %s", failed, strerror(errno));
     *code = EXIT_FILE;
     return false;

@@ -9,22 +9,28 @@ enum { PAGE_WIDTH = 78 };
 static const char *const severity_words[] = {"note", "remark", "warning", "error"};
 
 /* Text filled to lines; line ends in it are kept. */
-static void print_filled(const char *text) {
+static void print_filled(const char *text)
+{
     size_t column = 0;
     for (const char *at = text; *at;) {
         size_t length = strcspn(at, " \n");
-        if (column && column + 1 + length > PAGE_WIDTH) column = (putchar('\n'), 0);
-        if (column && length) putchar(' ');
+        if (column && column + 1 + length > PAGE_WIDTH)
+            column = (putchar('\n'), 0);
+        if (column && length)
+            putchar(' ');
         fwrite(at, 1, length, stdout);
         column += length + (column && length);
         at += length;
-        if (*at == '\n') column = (putchar('\n'), 0);
-        if (*at) at++;
+        if (*at == '\n')
+            column = (putchar('\n'), 0);
+        if (*at)
+            at++;
     }
     putchar('\n');
 }
 
-int explain_main(int count, const char *const *arguments) {
+int explain_main(int count, const char *const *arguments)
+{
     if (count > 1) {
         driver_error(NULL, "explain takes one code");
         return EXIT_USAGE;
@@ -39,7 +45,8 @@ int explain_main(int count, const char *const *arguments) {
             return EXIT_OK;
         }
     }
-    if (count == 0) return EXIT_OK;
+    if (count == 0)
+        return EXIT_OK;
     driver_error(NULL, "there is no diagnostic '%s'; 'tilecc explain' lists all", arguments[0]);
     return EXIT_USAGE;
 }

@@ -13,11 +13,13 @@
 static const uint32_t FATBIN_MAGIC = 0xba55ed50;
 
 /* A file in memory that a child inherits, holding `data`; -1 with errno. */
-static int memory_file(const char *name, const void *data, size_t size) {
+static int memory_file(const char *name, const void *data, size_t size)
+{
     int file = memfd_create(name, 0);
     for (size_t at = 0; file >= 0 && at < size;) {
         ssize_t put = write(file, (const char *)data + at, size - at);
-        if (put < 0 && errno == EINTR) continue;
+        if (put < 0 && errno == EINTR)
+            continue;
         if (put < 0) {
             close(file);
             return -1;
@@ -33,18 +35,22 @@ struct fatbin_inputs {
 };
 
 /* The variant of `target` that has `number` others before it, or NULL. */
-static const struct kernel_variant *nth_variant(const struct kernel_entry *entry, int target, int number) {
+static const struct kernel_variant *nth_variant(const struct kernel_entry *entry, int target, int number)
+{
     for (int i = 0; i < entry->variants.count; i++)
-        if (entry->variants.data[i].target == target && number-- == 0) return &entry->variants.data[i];
+        if (entry->variants.data[i].target == target && number-- == 0)
+            return &entry->variants.data[i];
     return NULL;
 }
 
 static bool add_images(struct compilation *compilation, const struct kernel_entry *entry, int number,
-                       struct fatbin_inputs *inputs) {
+                       struct fatbin_inputs *inputs)
+{
     for (int t = 0; t < compilation->targets.count; t++) {
         int target = compilation->targets.data[t];
         const struct kernel_variant *variant = nth_variant(entry, target, number);
-        if (target_rows[target].kind != TARGET_NVPTX || !variant) continue;
+        if (target_rows[target].kind != TARGET_NVPTX || !variant)
+            continue;
         const struct kernel_image *image = &compilation->module->images.data[variant->gpu.image];
         int file = memory_file("cubin", image->data, image->size);
         if (file < 0) {
@@ -61,25 +67,33 @@ static bool add_images(struct compilation *compilation, const struct kernel_entr
 }
 
 /* fatbinary ends with code 0 also when it could not write all: the header must say what is there. */
-static bool is_whole(const struct buffer *bytes) {
-    struct { uint32_t magic; uint16_t version, header_size; uint64_t size; } header;
-    if (bytes->size < sizeof header) return false;
+static bool is_whole(const struct buffer *bytes)
+{
+    struct {
+        uint32_t magic;
+        uint16_t version, header_size;
+        uint64_t size;
+    } header;
+    if (bytes->size < sizeof header)
+        return false;
     memcpy(&header, bytes->data, sizeof header);
     return header.magic == FATBIN_MAGIC && header.header_size >= sizeof header && header.header_size <= bytes->size &&
            header.size > 0 && header.size == bytes->size - header.header_size;
 }
 
-static const char *why_failed(const struct child_result *result) {
-    return result->not_started           ? "it cannot be run"
-           : result->timed_out           ? "it took too long"
-           : result->signal              ? "it was ended by a signal"
-           : result->exit_code == 0      ? "what it wrote is not whole"
-           : result->errors.size         ? result->errors.data
-                                         : "no message";
+static const char *why_failed(const struct child_result *result)
+{
+    return result->not_started      ? "it cannot be run"
+           : result->timed_out      ? "it took too long"
+           : result->signal         ? "it was ended by a signal"
+           : result->exit_code == 0 ? "what it wrote is not whole"
+           : result->errors.size    ? result->errors.data
+                                    : "no message";
 }
 
 static bool run_fatbinary(struct compilation *compilation, const char *tool, struct fatbin_inputs *inputs,
-                          struct buffer *out) {
+                          struct buffer *out)
+{
     int result_file = memory_file("fatbin", NULL, 0);
     VECTOR(const char *) words = {0};
     vector_push(compilation->arena, &words, tool);
@@ -89,13 +103,15 @@ static bool run_fatbinary(struct compilation *compilation, const char *tool, str
         vector_push(compilation->arena, &words, inputs->arguments.data[i]);
     vector_push(compilation->arena, &words, NULL);
     if (compilation->options->verbose) {
-        for (int i = 0; i < words.count - 1; i++) fprintf(stderr, "%s%s", i ? " " : "", words.data[i]);
+        for (int i = 0; i < words.count - 1; i++)
+            fprintf(stderr, "%s%s", i ? " " : "", words.data[i]);
         fputc('\n', stderr);
     }
     struct child_limits limits = {.seconds = compilation->options->tool_seconds, .output_bytes = 1 << 20};
     struct child_result result = {.exit_code = -1, .not_started = true};
     bool ok = result_file >= 0 && child_run(words.data, NULL, NULL, 0, limits, &result);
-    if (ok) ok = file_read(arena_printf(compilation->arena, "/proc/self/fd/%d", result_file), 0, out);
+    if (ok)
+        ok = file_read(arena_printf(compilation->arena, "/proc/self/fd/%d", result_file), 0, out);
     if (!ok || !is_whole(out)) {
         driver_error(compilation->options, "fatbinary failed: %s", why_failed(&result));
         compilation->code = EXIT_TOOL;
@@ -103,21 +119,26 @@ static bool run_fatbinary(struct compilation *compilation, const char *tool, str
     }
     buffer_free(&result.output);
     buffer_free(&result.errors);
-    if (result_file >= 0) close(result_file);
+    if (result_file >= 0)
+        close(result_file);
     return ok;
 }
 
 /* True when done or when there is no such variant: then out stays empty. */
 static bool make_fatbin(struct compilation *compilation, const char *tool, const struct kernel_entry *entry, int number,
-                        struct buffer *out) {
+                        struct buffer *out)
+{
     struct fatbin_inputs inputs = {0};
     bool ok = add_images(compilation, entry, number, &inputs);
-    if (ok && inputs.files.count) ok = run_fatbinary(compilation, tool, &inputs, out);
-    for (int i = 0; i < inputs.files.count; i++) close(inputs.files.data[i]);
+    if (ok && inputs.files.count)
+        ok = run_fatbinary(compilation, tool, &inputs, out);
+    for (int i = 0; i < inputs.files.count; i++)
+        close(inputs.files.data[i]);
     return ok;
 }
 
-bool emit_fatbins(struct compilation *compilation, struct parts *parts) {
+bool emit_fatbins(struct compilation *compilation, struct parts *parts)
+{
     const char *tool = tool_find(compilation->options, "fatbinary");
     if (!tool) {
         driver_error(compilation->options, "--emit=fatbin needs fatbinary of a CUDA toolkit, and there is none");
@@ -128,8 +149,8 @@ bool emit_fatbins(struct compilation *compilation, struct parts *parts) {
         const struct kernel_entry *entry = &compilation->module->entries.data[i];
         for (int number = 0; number < entry->variants.count; number++) {
             struct buffer bytes = {0};
-            const char *name =
-                number ? arena_printf(compilation->arena, "%s.%d", entry->symbol, number) : entry->symbol;
+            const char *name = number ? arena_printf(compilation->arena, "%s.%d", entry->symbol, number)
+                                      : entry->symbol;
             if (!emit_add_part(parts, name, &bytes, make_fatbin(compilation, tool, entry, number, &bytes)))
                 return false;
         }

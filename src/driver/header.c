@@ -63,10 +63,11 @@ static bool is_odd_float(enum ir_element element)
 static const char *element_type(enum ir_element element)
 {
     static const char *const types[IR_ELEMENT_COUNT] = {
-        [IR_BOOL] = "uint8_t", [IR_I8] = "int8_t", [IR_I16] = "int16_t", [IR_I32] = "int32_t", [IR_I64] = "int64_t",
-        [IR_U8] = "uint8_t", [IR_U16] = "uint16_t", [IR_U32] = "uint32_t", [IR_U64] = "uint64_t", [IR_F16] = "tile_f16",
-        [IR_BF16] = "tile_bf16", [IR_F32] = "float", [IR_F64] = "double", [IR_F8E4M3] = "tile_f8e4m3",
-        [IR_F8E5M2] = "tile_f8e5m2", [IR_INDEX] = "int64_t", [IR_POINTER] = "void *",
+        [IR_BOOL] = "uint8_t",   [IR_I8] = "int8_t",          [IR_I16] = "int16_t",        [IR_I32] = "int32_t",
+        [IR_I64] = "int64_t",    [IR_U8] = "uint8_t",         [IR_U16] = "uint16_t",       [IR_U32] = "uint32_t",
+        [IR_U64] = "uint64_t",   [IR_F16] = "tile_f16",       [IR_BF16] = "tile_bf16",     [IR_F32] = "float",
+        [IR_F64] = "double",     [IR_F8E4M3] = "tile_f8e4m3", [IR_F8E5M2] = "tile_f8e5m2", [IR_INDEX] = "int64_t",
+        [IR_POINTER] = "void *",
     };
     return types[element];
 }
@@ -91,7 +92,10 @@ static const char *scalar_type(enum ir_element element)
     }
 }
 
-struct view_kind { enum ir_element element; int rank; };
+struct view_kind {
+    enum ir_element element;
+    int rank;
+};
 
 static struct view_kind view_kind(const struct kernel_parameter *parameter)
 {
@@ -170,21 +174,27 @@ static void put_dlpack(struct buffer *out, struct view_kind kind)
     put_tag(out, kind);
     buffer_puts(out, "_from_dlpack(const DLTensor *tensor, struct ");
     put_tag(out, kind);
-    buffer_printf(out, " *view)\n{\n    int64_t packed = 1;\n    int d;\n"
-                       "    if (tensor->ndim != %d || tensor->dtype.code != %d || tensor->dtype.bits != %d || "
-                       "tensor->dtype.lanes != 1)\n        return TILE_ERR_ARG;\n", kind.rank, code, bits);
+    buffer_printf(out,
+                  " *view)\n{\n    int64_t packed = 1;\n    int d;\n"
+                  "    if (tensor->ndim != %d || tensor->dtype.code != %d || tensor->dtype.bits != %d || "
+                  "tensor->dtype.lanes != 1)\n        return TILE_ERR_ARG;\n",
+                  kind.rank, code, bits);
     buffer_printf(out, "    view->data = (%s *)(void *)((char *)tensor->data + tensor->byte_offset);\n", type);
-    buffer_printf(out, "    for (d = %d; d-- > 0;) {\n        view->extent[d] = tensor->shape[d];\n"
-                       "        view->stride[d] = tensor->strides ? tensor->strides[d] : packed;\n"
-                       "        packed *= tensor->shape[d];\n    }\n    return TILE_OK;\n}\n", kind.rank);
+    buffer_printf(out,
+                  "    for (d = %d; d-- > 0;) {\n        view->extent[d] = tensor->shape[d];\n"
+                  "        view->stride[d] = tensor->strides ? tensor->strides[d] : packed;\n"
+                  "        packed *= tensor->shape[d];\n    }\n    return TILE_OK;\n}\n",
+                  kind.rank);
     buffer_puts(out, "/* The tensor borrows the view: it points into it. */\nTILE_INLINE DLTensor ");
     put_tag(out, kind);
     buffer_puts(out, "_to_dlpack(struct ");
     put_tag(out, kind);
     buffer_puts(out, " *view, DLDevice device)\n{\n    DLTensor tensor;\n    tensor.data = view->data;\n"
                      "    tensor.device = device;\n");
-    buffer_printf(out, "    tensor.ndim = %d;\n    tensor.dtype.code = %d;\n    tensor.dtype.bits = %d;\n"
-                       "    tensor.dtype.lanes = 1;\n", kind.rank, code, bits);
+    buffer_printf(out,
+                  "    tensor.ndim = %d;\n    tensor.dtype.code = %d;\n    tensor.dtype.bits = %d;\n"
+                  "    tensor.dtype.lanes = 1;\n",
+                  kind.rank, code, bits);
     buffer_puts(out,
                 "    tensor.shape = view->extent;\n    tensor.strides = view->stride;\n    tensor.byte_offset = 0;\n"
                 "    return tensor;\n}\n#endif\n");
@@ -508,8 +518,10 @@ void header_print(const struct kernel_module *module, const char *version, struc
     buffer_printf(&guard, "_%08X_H", (unsigned)hash);
     buffer_printf(out, "/* Made by tilecc %s from ", version);
     put_comment_text(out, module->stem, strlen(module->stem));
-    buffer_printf(out, ".tile; do not edit. */\n#ifndef %s\n#define %s 1\n#include <stddef.h>\n#include <stdint.h>\n\n"
-                       "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", guard.data, guard.data);
+    buffer_printf(out,
+                  ".tile; do not edit. */\n#ifndef %s\n#define %s 1\n#include <stddef.h>\n#include <stdint.h>\n\n"
+                  "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+                  guard.data, guard.data);
     put_shared(out, "TILE_SHARED_DECLARATIONS");
     put_shared(out, "TILE_INLINE_FUNCTIONS");
     if (uses_odd_floats(module))

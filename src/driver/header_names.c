@@ -30,10 +30,7 @@ void header_put_define(struct buffer *out, const struct kernel_entry *entry, con
     header_put_upper(out, knob->name);
 }
 
-static bool starts_with(const char *name, const char *prefix)
-{
-    return strncmp(name, prefix, strlen(prefix)) == 0;
-}
+static bool starts_with(const char *name, const char *prefix) { return strncmp(name, prefix, strlen(prefix)) == 0; }
 
 /* The functions have parameters `stream`, `info`, `variant` and `options` of their own. */
 static bool is_taken(const char *name)
@@ -66,7 +63,12 @@ void header_put_parameter_name(struct buffer *out, const char *name)
 
 /* ---- clashes ----------------------------------------------------------------------------------------------------- */
 
-struct c_name { const char *text; struct location at; bool macro; int order; };
+struct c_name {
+    const char *text;
+    struct location at;
+    bool macro;
+    int order;
+};
 struct c_names {
     VECTOR(struct c_name) all;
     struct arena *arena;

@@ -5,7 +5,8 @@
 
 enum { HELP_COLUMN = 30 };
 
-static void print_spelling(struct buffer *out, const struct option_info *option) {
+static void print_spelling(struct buffer *out, const struct option_info *option)
+{
     buffer_printf(out, "  %s", option->spelling);
     switch (option->form) {
     case FORM_FLAG: break;
@@ -17,7 +18,8 @@ static void print_spelling(struct buffer *out, const struct option_info *option)
     }
 }
 
-void help_print(FILE *file) {
+void help_print(FILE *file)
+{
     struct buffer out = {0};
     buffer_puts(&out, "Usage: tilecc [options] file.tile ...\n"
                       "       tilecc info FILE.o           what an object made by tilecc holds\n"
@@ -26,13 +28,16 @@ void help_print(FILE *file) {
                       "A file of \"-\" is standard input; @FILE stands for the arguments in FILE.\n");
     const char *group = "";
     for (int i = 0; i < OPTION_COUNT; i++) {
-        if (strcmp(option_info[i].group, group) != 0) buffer_printf(&out, "\n%s:\n", option_info[i].group);
+        if (strcmp(option_info[i].group, group) != 0)
+            buffer_printf(&out, "\n%s:\n", option_info[i].group);
         group = option_info[i].group;
         size_t begin = out.size;
         print_spelling(&out, &option_info[i]);
         size_t width = out.size - begin;
-        if (width >= HELP_COLUMN) buffer_putc(&out, '\n');
-        for (size_t k = width >= HELP_COLUMN ? 0 : width; k < HELP_COLUMN; k++) buffer_putc(&out, ' ');
+        if (width >= HELP_COLUMN)
+            buffer_putc(&out, '\n');
+        for (size_t k = width >= HELP_COLUMN ? 0 : width; k < HELP_COLUMN; k++)
+            buffer_putc(&out, ' ');
         buffer_printf(&out, "%s%s\n", option_info[i].help,
                       option_info[i].state == STATE_LATER ? " (not there yet)" : "");
     }

@@ -6,23 +6,27 @@
 #include "base/plant.h"
 
 /* False: a u64 that no i64 is. */
-static bool scalar_value(const struct host_call *call, int64_t parameter, int64_t *value) {
+static bool scalar_value(const struct host_call *call, int64_t parameter, int64_t *value)
+{
     const struct kernel_parameter *p = &call->entry->parameters.data[parameter];
     enum ir_element element = p->kind == KERNEL_ENUM ? IR_I32 : p->element;
     *value = ir_bits_to_int(element, call->arguments[parameter].bits);
     return element != IR_U64 || *value >= 0;
 }
 
-static double float_value(const struct host_call *call, const struct kernel_expression *e) {
-    if (e->op == KERNEL_HOST_FLOAT_CONSTANT) return ir_bits_to_double(IR_F64, (uint64_t)e->number);
+static double float_value(const struct host_call *call, const struct kernel_expression *e)
+{
+    if (e->op == KERNEL_HOST_FLOAT_CONSTANT)
+        return ir_bits_to_double(IR_F64, (uint64_t)e->number);
     if (e->op == KERNEL_HOST_FLOAT_SCALAR)
         return ir_bits_to_double(call->entry->parameters.data[e->number].element, call->arguments[e->number].bits);
     die("host expression %d is no float", (int)e->op);
 }
 
-static bool leaf(const struct host_call *call, const struct kernel_expression *e, int64_t *value) {
-    const struct host_argument *argument =
-        call->arguments + (e->number < call->entry->parameters.count ? e->number : 0);
+static bool leaf(const struct host_call *call, const struct kernel_expression *e, int64_t *value)
+{
+    const struct host_argument *argument = call->arguments +
+                                           (e->number < call->entry->parameters.count ? e->number : 0);
     switch (e->op) {
     case KERNEL_HOST_CONSTANT: *value = e->number; return true;
     case KERNEL_HOST_NAME: *value = call->names[e->number]; return true;
@@ -38,7 +42,8 @@ static bool leaf(const struct host_call *call, const struct kernel_expression *e
     }
 }
 
-static bool compare_floats(enum kernel_host_op op, double a, double b) {
+static bool compare_floats(enum kernel_host_op op, double a, double b)
+{
     switch (op) {
     case KERNEL_HOST_FLOAT_EQ: return a == b;
     case KERNEL_HOST_FLOAT_NE: return a != b;
@@ -49,7 +54,8 @@ static bool compare_floats(enum kernel_host_op op, double a, double b) {
     }
 }
 
-static bool arithmetic(enum kernel_host_op op, int64_t a, int64_t b, int64_t *value) {
+static bool arithmetic(enum kernel_host_op op, int64_t a, int64_t b, int64_t *value)
+{
     switch (op) {
     case KERNEL_HOST_ADD: return !__builtin_add_overflow(a, b, value);
     case KERNEL_HOST_SUB: return !__builtin_sub_overflow(a, b, value);
@@ -59,7 +65,8 @@ static bool arithmetic(enum kernel_host_op op, int64_t a, int64_t b, int64_t *va
         return b != -1 || !__builtin_sub_overflow((int64_t)0, a, value);
     case KERNEL_HOST_REM: *value = b == 0 ? a : b == -1 ? 0 : a % b; return true;
     case KERNEL_HOST_CDIV:
-        if (b == -1) return !__builtin_sub_overflow((int64_t)0, a, value);
+        if (b == -1)
+            return !__builtin_sub_overflow((int64_t)0, a, value);
         *value = b == 0 ? 0 : a / b + (a % b != 0 && (a < 0) == (b < 0));
         return true;
     case KERNEL_HOST_MIN: *value = int64_min(a, b); return true;
@@ -94,102 +101,132 @@ struct evaluation {
     int turns;
 };
 
-static bool evaluate(struct evaluation *run, const struct kernel_expression *e, int64_t *value) {
+static bool evaluate(struct evaluation *run, const struct kernel_expression *e, int64_t *value)
+{
     int64_t a = 0, b = 0;
     if (e->op == KERNEL_HOST_CELL) {
         *value = run->cells[kernel_cells_first(&run->plan, e->cells) + e->number];
         return true;
     }
-    if (e->op == KERNEL_HOST_SCALAR) return scalar_value(run->call, e->number, value);
-    if (leaf(run->call, e, value)) return true;
+    if (e->op == KERNEL_HOST_SCALAR)
+        return scalar_value(run->call, e->number, value);
+    if (leaf(run->call, e, value))
+        return true;
     if (e->op >= KERNEL_HOST_FLOAT_EQ && e->op <= KERNEL_HOST_FLOAT_GE) {
         *value = compare_floats(e->op, float_value(run->call, e->operand[0]), float_value(run->call, e->operand[1]));
         return true;
     }
-    if (!evaluate(run, e->operand[0], &a)) return false;
-    if (e->op == KERNEL_HOST_SELECT) return evaluate(run, e->operand[a ? 1 : 2], value);
+    if (!evaluate(run, e->operand[0], &a))
+        return false;
+    if (e->op == KERNEL_HOST_SELECT)
+        return evaluate(run, e->operand[a ? 1 : 2], value);
     if (e->op == KERNEL_HOST_AND || e->op == KERNEL_HOST_OR) {
         *value = a != 0;
         return (e->op == KERNEL_HOST_AND) != (a != 0) || evaluate(run, e->operand[1], value);
     }
-    if (e->operand[1] && !evaluate(run, e->operand[1], &b)) return false;
+    if (e->operand[1] && !evaluate(run, e->operand[1], &b))
+        return false;
     return arithmetic(e->op, a, b, value);
 }
 
 static bool fill_cells(struct evaluation *run, const struct kernel_cells *loop, int from, int to);
 
-static bool take_turns(struct evaluation *run, const struct kernel_cells *loop, int64_t *cells) {
+static bool take_turns(struct evaluation *run, const struct kernel_cells *loop, int64_t *cells)
+{
     int64_t *next = ARENA_ARRAY(run->call->arena, int64_t, loop->count), more = 0;
     for (;;) {
-        if (!fill_cells(run, loop, 0, loop->body_from) || !evaluate(run, loop->condition, &more)) return false;
-        if (!more) return true;
-        if (!fill_cells(run, loop, loop->body_from, INT_MAX)) return false;
+        if (!fill_cells(run, loop, 0, loop->body_from) || !evaluate(run, loop->condition, &more))
+            return false;
+        if (!more)
+            return true;
+        if (!fill_cells(run, loop, loop->body_from, INT_MAX))
+            return false;
         for (int i = 0; i < loop->count; i++)
-            if (!evaluate(run, loop->next[i], &next[i])) return false;
-        for (int i = 0; i < loop->count; i++) cells[i] = next[i];
-        if (++run->turns > KERNEL_HOST_MOST_TURNS) return false;
+            if (!evaluate(run, loop->next[i], &next[i]))
+                return false;
+        for (int i = 0; i < loop->count; i++)
+            cells[i] = next[i];
+        if (++run->turns > KERNEL_HOST_MOST_TURNS)
+            return false;
     }
 }
 
 /* The cells within a loop, or outside all, with numbers from `from` to below `to`. */
-static bool fill_cells(struct evaluation *run, const struct kernel_cells *loop, int from, int to) {
+static bool fill_cells(struct evaluation *run, const struct kernel_cells *loop, int from, int to)
+{
     for (int i = 0; i < run->plan.count; i++) {
         const struct kernel_cells *cells = run->plan.data[i].cells;
         int64_t *values = run->cells + run->plan.data[i].first, wanted = 1;
-        if (cells->within != loop || cells->number < from || cells->number >= to) continue;
-        if (cells->guard && !evaluate(run, cells->guard, &wanted)) return false;
-        for (int k = 0; k < cells->count; k++) values[k] = 0;
+        if (cells->within != loop || cells->number < from || cells->number >= to)
+            continue;
+        if (cells->guard && !evaluate(run, cells->guard, &wanted))
+            return false;
+        for (int k = 0; k < cells->count; k++)
+            values[k] = 0;
         for (int k = 0; k < cells->count && wanted; k++)
-            if (!evaluate(run, cells->start[k], &values[k])) return false;
-        if (wanted && cells->condition && !take_turns(run, cells, values)) return false;
+            if (!evaluate(run, cells->start[k], &values[k]))
+                return false;
+        if (wanted && cells->condition && !take_turns(run, cells, values))
+            return false;
     }
     return true;
 }
 
-static bool run_evaluation(struct evaluation *run, const struct kernel_expression *expression, int64_t *value) {
+static bool run_evaluation(struct evaluation *run, const struct kernel_expression *expression, int64_t *value)
+{
     kernel_cells_collect(run->call->arena, expression, &run->plan);
     run->cells = ARENA_ARRAY(run->call->arena, int64_t, run->plan.cells);
     return fill_cells(run, NULL, 0, INT_MAX) && evaluate(run, expression, value);
 }
 
-bool host_evaluate(const struct host_call *call, const struct kernel_expression *expression, int64_t *value) {
+bool host_evaluate(const struct host_call *call, const struct kernel_expression *expression, int64_t *value)
+{
     struct evaluation run = {.call = call};
     return run_evaluation(&run, expression, value);
 }
 
-const char *host_failure(const struct host_call *call, const struct kernel_expression *expression, const char *text) {
+const char *host_failure(const struct host_call *call, const struct kernel_expression *expression, const char *text)
+{
     struct evaluation run = {.call = call};
     int64_t value = 0;
     run_evaluation(&run, expression, &value);
-    if (!text) text = expression->text ? expression->text : "an expression";
+    if (!text)
+        text = expression->text ? expression->text : "an expression";
     if (run.turns > KERNEL_HOST_MOST_TURNS)
         return arena_printf(call->arena, "%s takes more than %d turns of its loops for these arguments", text,
                             KERNEL_HOST_MOST_TURNS);
     return arena_printf(call->arena, "%s does not fit 64 bits for these arguments", text);
 }
 
-static const struct kernel_set *find_set(const struct host_call *call, const struct kernel_key *key) {
+static const struct kernel_set *find_set(const struct host_call *call, const struct kernel_key *key)
+{
     int64_t holds = 0;
     for (int i = 0; i < key->set_count - 1; i++)
-        if (!key->sets[i].when || (host_evaluate(call, key->sets[i].when, &holds) && holds)) return &key->sets[i];
+        if (!key->sets[i].when || (host_evaluate(call, key->sets[i].when, &holds) && holds))
+            return &key->sets[i];
     return &key->sets[key->set_count - 1];
 }
 
-static bool is_member(const struct kernel_set *set, int64_t value) {
+static bool is_member(const struct kernel_set *set, int64_t value)
+{
     for (int i = 0; i < set->count; i++)
-        if (set->values[i] == value) return true;
+        if (set->values[i] == value)
+            return true;
     return false;
 }
 
-static const char *bind_keys(struct arena *arena, struct host_call *call) {
+static const char *bind_keys(struct arena *arena, struct host_call *call)
+{
     for (int i = 0; i < call->entry->keys.count; i++) {
         const struct kernel_key *key = &call->entry->keys.data[i];
         const struct kernel_set *set = find_set(call, key);
         int64_t *value = &call->keys[i], bound = 0;
         if (key->at_least) {
-            if (!host_evaluate(call, key->at_least, &bound)) return host_failure(call, key->at_least, NULL);
+            if (!host_evaluate(call, key->at_least, &bound))
+                return host_failure(call, key->at_least, NULL);
             int k = 0;
-            while (k < set->count && set->values[k] < bound) k++;
+            while (k < set->count && set->values[k] < bound)
+                k++;
             if (k == set->count)
                 return arena_printf(arena, "no member of %s: %s is at least %s, which is %lld", key->name, set->text,
                                     key->at_least->text ? key->at_least->text : "the bound", (long long)bound);
@@ -207,7 +244,8 @@ static const char *bind_keys(struct arena *arena, struct host_call *call) {
 
 /* extent = multiply * name + add */
 static const char *bind_from(struct arena *arena, const struct host_call *call, int parameter, int dimension,
-                             const struct kernel_name *name, int64_t multiply, int64_t add, int64_t *value) {
+                             const struct kernel_name *name, int64_t multiply, int64_t add, int64_t *value)
+{
     const char *view = call->entry->parameters.data[parameter].name;
     long long extent = call->arguments[parameter].extent[dimension];
     *value = extent - add;
@@ -218,13 +256,15 @@ static const char *bind_from(struct arena *arena, const struct host_call *call, 
         return arena_printf(arena, "extent %d of %s is %lld, but it must be %lld*%s%+lld", dimension, view, extent,
                             (long long)multiply, name->name, (long long)add);
     *value /= multiply;
-    if (*value >= 0) return NULL;
+    if (*value >= 0)
+        return NULL;
     return arena_printf(arena, "extent %d of %s is %lld, which makes %s negative (%lld)", dimension, view, extent,
                         name->name, (long long)*value);
 }
 
 /* By the place that the front end chose, else by the first view that is there and has it alone as an extent. */
-static const char *bind_name(struct arena *arena, const struct host_call *call, int number, int64_t *value) {
+static const char *bind_name(struct arena *arena, const struct host_call *call, int number, int64_t *value)
+{
     const struct kernel_name *name = &call->entry->names.data[number];
     *value = 0;
     if (name->parameter >= 0 && call->arguments[name->parameter].present)
@@ -238,12 +278,14 @@ static const char *bind_name(struct arena *arena, const struct host_call *call, 
     return NULL;
 }
 
-static const char *check_extents(struct arena *arena, const struct host_call *call) {
+static const char *check_extents(struct arena *arena, const struct host_call *call)
+{
     for (int i = 0; i < call->entry->parameters.count; i++) {
         const struct kernel_parameter *p = &call->entry->parameters.data[i];
         for (int d = 0; p->kind == KERNEL_VIEW && call->arguments[i].present && d < p->rank; d++) {
             int64_t expected = 0;
-            if (!p->extent[d]) continue;
+            if (!p->extent[d])
+                continue;
             if (!host_evaluate(call, p->extent[d], &expected))
                 return host_failure(call, p->extent[d], NULL);
             if (expected != call->arguments[i].extent[d])
@@ -255,16 +297,20 @@ static const char *check_extents(struct arena *arena, const struct host_call *ca
     return NULL;
 }
 
-const char *host_bind(struct arena *arena, struct host_call *call) {
+const char *host_bind(struct arena *arena, struct host_call *call)
+{
     const char *problem = NULL;
     for (int i = 0; i < call->entry->names.count && !problem; i++)
         problem = bind_name(arena, call, i, &call->names[i]);
-    if (!problem) problem = bind_keys(arena, call);
-    if (!problem) problem = check_extents(arena, call);
+    if (!problem)
+        problem = bind_keys(arena, call);
+    if (!problem)
+        problem = check_extents(arena, call);
     for (int i = 0; i < call->entry->requirements.count && !problem; i++) {
         const struct kernel_expression *requirement = call->entry->requirements.data[i];
         int64_t holds = 0;
-        if (!host_evaluate(call, requirement, &holds)) problem = host_failure(call, requirement, NULL);
+        if (!host_evaluate(call, requirement, &holds))
+            problem = host_failure(call, requirement, NULL);
         else if (!holds)
             problem = arena_printf(arena, "requires(%s) does not hold", requirement->text ? requirement->text : "...");
     }

@@ -12,30 +12,37 @@
 #define IMAGE_SECTION ".rodata.tile.image."
 #define DESCRIPTOR_RELOCATIONS ".rela.data.rel.ro.tile."
 
-static bool is_inside(const struct object *object, uint64_t offset, uint64_t size) {
+static bool is_inside(const struct object *object, uint64_t offset, uint64_t size)
+{
     return offset <= object->size && size <= object->size - offset;
 }
 
-bool object_read(const struct object *object, uint64_t offset, void *into, size_t size) {
-    if (!is_inside(object, offset, size)) return false;
+bool object_read(const struct object *object, uint64_t offset, void *into, size_t size)
+{
+    if (!is_inside(object, offset, size))
+        return false;
     memcpy(into, object->data + offset, size);
     return true;
 }
 
-bool object_section(const struct object *object, unsigned index, Elf64_Shdr *section) {
+bool object_section(const struct object *object, unsigned index, Elf64_Shdr *section)
+{
     return index < object->header.e_shnum &&
            object_read(object, object->header.e_shoff + (uint64_t)index * sizeof *section, section, sizeof *section) &&
            (section->sh_type == SHT_NOBITS || is_inside(object, section->sh_offset, section->sh_size));
 }
 
 /* A string of a string section, or "" where the file is broken. */
-static const char *string_at(const struct object *object, const Elf64_Shdr *strings, uint64_t offset) {
-    if (strings->sh_type != SHT_STRTAB || offset >= strings->sh_size) return "";
+static const char *string_at(const struct object *object, const Elf64_Shdr *strings, uint64_t offset)
+{
+    if (strings->sh_type != SHT_STRTAB || offset >= strings->sh_size)
+        return "";
     const char *text = (const char *)object->data + strings->sh_offset + offset;
     return memchr(text, 0, strings->sh_size - offset) ? text : "";
 }
 
-static bool open_object(struct object *object) {
+static bool open_object(struct object *object)
+{
     Elf64_Shdr names;
     return object_read(object, 0, &object->header, sizeof object->header) &&
            memcmp(object->header.e_ident, ELFMAG, SELFMAG) == 0 && object->header.e_ident[EI_CLASS] == ELFCLASS64 &&
@@ -43,24 +50,30 @@ static bool open_object(struct object *object) {
            object_section(object, object->header.e_shstrndx, &names);
 }
 
-static const char *machine_name(unsigned machine) {
+static const char *machine_name(unsigned machine)
+{
     return machine == EM_X86_64 ? "x86_64" : machine == EM_AARCH64 ? "aarch64" : "another machine";
 }
 
 /* A name from the file, which may hold anything, for a terminal. */
-const char *object_shown(const struct object *object, const char *name) {
+const char *object_shown(const struct object *object, const char *name)
+{
     char *copy = arena_string(object->arena, name);
     for (char *c = copy; *c; c++)
-        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~') *c = '?';
+        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+            *c = '?';
     return copy;
 }
 
-static void print_kernels(const struct object *object, const Elf64_Shdr *names, int *count) {
+static void print_kernels(const struct object *object, const Elf64_Shdr *names, int *count)
+{
     for (unsigned i = 0; i < object->header.e_shnum; i++) {
         Elf64_Shdr section;
-        if (!object_section(object, i, &section)) continue;
+        if (!object_section(object, i, &section))
+            continue;
         const char *name = string_at(object, names, section.sh_name);
-        if (strncmp(name, CODE_SECTION, strlen(CODE_SECTION)) != 0) continue;
+        if (strncmp(name, CODE_SECTION, strlen(CODE_SECTION)) != 0)
+            continue;
         printf("kernel  %s: %llu bytes of host code\n", object_shown(object, name + strlen(CODE_SECTION)),
                (unsigned long long)section.sh_size);
         info_print_instances(object, i);
@@ -69,31 +82,42 @@ static void print_kernels(const struct object *object, const Elf64_Shdr *names, 
 }
 
 bool object_symbol(const struct object *object, const Elf64_Shdr *relocations, const Elf64_Rela *relocation,
-                      Elf64_Sym *symbol) {
+                   Elf64_Sym *symbol)
+{
     Elf64_Shdr symbols;
-    if (!object_section(object, relocations->sh_link, &symbols) || symbols.sh_type != SHT_SYMTAB) return false;
+    if (!object_section(object, relocations->sh_link, &symbols) || symbols.sh_type != SHT_SYMTAB)
+        return false;
     uint64_t offset = ELF64_R_SYM(relocation->r_info) * sizeof *symbol;
     return offset < symbols.sh_size && object_read(object, symbols.sh_offset + offset, symbol, sizeof *symbol);
 }
 
 /* The descriptor of a variant: where its structure starts in which data, and the relocations of that data. */
-struct descriptor { struct tile_rt_variant variant; Elf64_Shdr relocations; uint64_t start; };
+struct descriptor {
+    struct tile_rt_variant variant;
+    Elf64_Shdr relocations;
+    uint64_t start;
+};
 
 /* The relocation at a place, or with a section the first that points into it. */
 static bool find_relocation(const struct object *object, const Elf64_Shdr *relocations, uint64_t place,
-                            unsigned section, Elf64_Rela *relocation, Elf64_Sym *symbol) {
+                            unsigned section, Elf64_Rela *relocation, Elf64_Sym *symbol)
+{
     for (uint64_t k = 0; k < relocations->sh_size / sizeof *relocation; k++) {
         if (!object_read(object, relocations->sh_offset + k * sizeof *relocation, relocation, sizeof *relocation))
             return false;
-        if (section == SHN_UNDEF && relocation->r_offset != place) continue;
-        if (!object_symbol(object, relocations, relocation, symbol)) continue;
-        if (section == SHN_UNDEF || symbol->st_shndx == section) return true;
+        if (section == SHN_UNDEF && relocation->r_offset != place)
+            continue;
+        if (!object_symbol(object, relocations, relocation, symbol))
+            continue;
+        if (section == SHN_UNDEF || symbol->st_shndx == section)
+            return true;
     }
     return false;
 }
 
 /* The variant whose code is the section: the descriptor that points there. */
-static bool variant_of(const struct object *object, const Elf64_Shdr *names, unsigned image, struct descriptor *found) {
+static bool variant_of(const struct object *object, const Elf64_Shdr *names, unsigned image, struct descriptor *found)
+{
     for (unsigned i = 0; i < object->header.e_shnum; i++) {
         Elf64_Shdr data;
         Elf64_Rela relocation;
@@ -112,7 +136,8 @@ static bool variant_of(const struct object *object, const Elf64_Shdr *names, uns
 }
 
 /* "" where the object does not tell. */
-static const char *summary_of(const struct object *object, const struct descriptor *descriptor) {
+static const char *summary_of(const struct object *object, const struct descriptor *descriptor)
+{
     Elf64_Rela relocation;
     Elf64_Sym symbol;
     Elf64_Shdr text;
@@ -121,28 +146,36 @@ static const char *summary_of(const struct object *object, const struct descript
         !object_section(object, symbol.st_shndx, &text) || text.sh_type == SHT_NOBITS)
         return "";
     uint64_t start = symbol.st_value + (uint64_t)relocation.r_addend;
-    if (start >= text.sh_size) return "";
+    if (start >= text.sh_size)
+        return "";
     const char *words = (const char *)object->data + text.sh_offset + start;
     return memchr(words, 0, text.sh_size - start) ? words : "";
 }
 
-static void print_launch(const struct tile_rt_variant *variant) {
+static void print_launch(const struct tile_rt_variant *variant)
+{
     printf("        %d threads a block", variant->threads);
-    if (variant->dynamic_shared) printf(", %d bytes of dynamic shared memory", variant->dynamic_shared);
-    if (variant->cluster > 1) printf(", clusters of %d", variant->cluster);
-    if (variant->persistent) printf(", persistent: %d a multiprocessor", variant->persistent);
-    if (variant->map_count) printf(", %d tensor map%s", variant->map_count, variant->map_count == 1 ? "" : "s");
+    if (variant->dynamic_shared)
+        printf(", %d bytes of dynamic shared memory", variant->dynamic_shared);
+    if (variant->cluster > 1)
+        printf(", clusters of %d", variant->cluster);
+    if (variant->persistent)
+        printf(", persistent: %d a multiprocessor", variant->persistent);
+    if (variant->map_count)
+        printf(", %d tensor map%s", variant->map_count, variant->map_count == 1 ? "" : "s");
     printf("\n");
 }
 
 /* Kernels' names have no dots. */
-static bool is_ptx(const char *image) {
+static bool is_ptx(const char *image)
+{
     size_t size = strlen(image);
     return size > 4 && strcmp(image + size - 4, ".ptx") == 0;
 }
 
 static void print_image(const struct object *object, const Elf64_Shdr *names, const char *name,
-                        const Elf64_Shdr *section, unsigned index) {
+                        const Elf64_Shdr *section, unsigned index)
+{
     struct descriptor descriptor;
     struct cubin_kernel *kernels;
     int architecture, kernel_count;
@@ -161,26 +194,32 @@ static void print_image(const struct object *object, const Elf64_Shdr *names, co
             printf("        %s: %d registers, %lld bytes shared, %lld bytes local\n",
                    object_shown(object, kernels[i].symbol), kernels[i].registers, (long long)kernels[i].shared_bytes,
                    (long long)kernels[i].local_bytes);
-        if (!variant_of(object, names, index, &descriptor)) return;
+        if (!variant_of(object, names, index, &descriptor))
+            return;
         print_launch(&descriptor.variant);
         const char *summary = summary_of(object, &descriptor);
-        if (*summary) printf("        %s\n", object_shown(object, summary));
+        if (*summary)
+            printf("        %s\n", object_shown(object, summary));
     }
 }
 
-static void print_images(const struct object *object, const Elf64_Shdr *names, int *count, int *texts) {
+static void print_images(const struct object *object, const Elf64_Shdr *names, int *count, int *texts)
+{
     for (unsigned i = 0; i < object->header.e_shnum; i++) {
         Elf64_Shdr section;
-        if (!object_section(object, i, &section) || section.sh_type == SHT_NOBITS) continue;
+        if (!object_section(object, i, &section) || section.sh_type == SHT_NOBITS)
+            continue;
         const char *name = string_at(object, names, section.sh_name);
-        if (strncmp(name, IMAGE_SECTION, strlen(IMAGE_SECTION)) != 0) continue;
+        if (strncmp(name, IMAGE_SECTION, strlen(IMAGE_SECTION)) != 0)
+            continue;
         print_image(object, names, name + strlen(IMAGE_SECTION), &section, i);
         *texts += is_ptx(name);
         ++*count;
     }
 }
 
-static int print_object(const char *path, const struct buffer *bytes, struct arena *arena) {
+static int print_object(const char *path, const struct buffer *bytes, struct arena *arena)
+{
     struct object object = {.data = (const unsigned char *)bytes->data, .size = bytes->size, .arena = arena};
     Elf64_Shdr names;
     int count = 0, texts = 0;
@@ -195,18 +234,21 @@ static int print_object(const char *path, const struct buffer *bytes, struct are
         driver_error(NULL, "'%s' holds no kernels of tilecc", path);
         return EXIT_FILE;
     }
-    if (!texts) printf("PTX     none: nothing is compiled where the program runs\n");
+    if (!texts)
+        printf("PTX     none: nothing is compiled where the program runs\n");
     return EXIT_OK;
 }
 
-int info_main(int count, const char *const *arguments) {
+int info_main(int count, const char *const *arguments)
+{
     if (count != 1) {
         driver_error(NULL, "info takes one object file");
         return EXIT_USAGE;
     }
     struct buffer bytes = {0};
     int code = EXIT_FILE;
-    if (!file_read(arguments[0], 0, &bytes)) driver_error(NULL, "cannot read '%s': %s", arguments[0], strerror(errno));
+    if (!file_read(arguments[0], 0, &bytes))
+        driver_error(NULL, "cannot read '%s': %s", arguments[0], strerror(errno));
     else {
         struct arena *arena = arena_create();
         code = print_object(arguments[0], &bytes, arena);

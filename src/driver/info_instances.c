@@ -9,9 +9,13 @@
 enum { MOST_TARGETS = 64, MOST_VARIANTS = 4096, MOST_KEYS = 64 };
 
 /* A place in a section. */
-struct spot { unsigned section; uint64_t offset; };
+struct spot {
+    unsigned section;
+    uint64_t offset;
+};
 
-static bool relocations_of(const struct object *object, unsigned section, Elf64_Shdr *relocations) {
+static bool relocations_of(const struct object *object, unsigned section, Elf64_Shdr *relocations)
+{
     for (unsigned i = 0; i < object->header.e_shnum; i++)
         if (object_section(object, i, relocations) && relocations->sh_type == SHT_RELA &&
             relocations->sh_info == section)
@@ -19,7 +23,8 @@ static bool relocations_of(const struct object *object, unsigned section, Elf64_
     return false;
 }
 
-static bool read_spot(const struct object *object, struct spot spot, void *into, size_t size) {
+static bool read_spot(const struct object *object, struct spot spot, void *into, size_t size)
+{
     Elf64_Shdr section;
     return object_section(object, spot.section, &section) && section.sh_type != SHT_NOBITS &&
            spot.offset <= section.sh_size && size <= section.sh_size - spot.offset &&
@@ -27,16 +32,20 @@ static bool read_spot(const struct object *object, struct spot spot, void *into,
 }
 
 /* Where the pointer at the spot points. */
-static bool follow(const struct object *object, struct spot spot, struct spot *to) {
+static bool follow(const struct object *object, struct spot spot, struct spot *to)
+{
     Elf64_Shdr relocations;
     Elf64_Rela relocation;
     Elf64_Sym symbol;
-    if (!relocations_of(object, spot.section, &relocations)) return false;
+    if (!relocations_of(object, spot.section, &relocations))
+        return false;
     for (uint64_t k = 0; k < relocations.sh_size / sizeof relocation; k++) {
         if (!object_read(object, relocations.sh_offset + k * sizeof relocation, &relocation, sizeof relocation))
             return false;
-        if (relocation.r_offset != spot.offset) continue;
-        if (!object_symbol(object, &relocations, &relocation, &symbol)) return false;
+        if (relocation.r_offset != spot.offset)
+            continue;
+        if (!object_symbol(object, &relocations, &relocation, &symbol))
+            return false;
         *to = (struct spot){symbol.st_shndx, symbol.st_value + (uint64_t)relocation.r_addend};
         return true;
     }
@@ -46,7 +55,8 @@ static bool follow(const struct object *object, struct spot spot, struct spot *t
 static struct spot member(struct spot spot, size_t offset) { return (struct spot){spot.section, spot.offset + offset}; }
 
 /* The text that the pointer at the spot points to, or "". */
-static const char *text_of(const struct object *object, struct spot spot) {
+static const char *text_of(const struct object *object, struct spot spot)
+{
     struct spot text;
     Elf64_Shdr section;
     if (!follow(object, spot, &text) || !object_section(object, text.section, &section) ||
@@ -57,12 +67,14 @@ static const char *text_of(const struct object *object, struct spot spot) {
 }
 
 /* The entry's functions hand their descriptor to the run time; on x86-64 its address counts from behind 4 bytes. */
-static bool find_kernel(const struct object *object, unsigned code, struct tile_rt_kernel *kernel, struct spot *at) {
+static bool find_kernel(const struct object *object, unsigned code, struct tile_rt_kernel *kernel, struct spot *at)
+{
     Elf64_Shdr relocations, section;
     Elf64_Rela relocation;
     Elf64_Sym symbol;
     struct spot ignored;
-    if (!relocations_of(object, code, &relocations)) return false;
+    if (!relocations_of(object, code, &relocations))
+        return false;
     for (uint64_t k = 0; k < relocations.sh_size / sizeof relocation; k++) {
         if (!object_read(object, relocations.sh_offset + k * sizeof relocation, &relocation, sizeof relocation))
             return false;
@@ -79,12 +91,14 @@ static bool find_kernel(const struct object *object, unsigned code, struct tile_
     return false;
 }
 
-static struct spot variant_at(struct spot variants, uint32_t index) {
+static struct spot variant_at(struct spot variants, uint32_t index)
+{
     return member(variants, index * sizeof(struct tile_rt_variant));
 }
 
 /* How many values the key has among the variants; 0: cannot be read. */
-static unsigned count_values(const struct object *object, struct spot variants, uint32_t count, uint32_t key) {
+static unsigned count_values(const struct object *object, struct spot variants, uint32_t count, uint32_t key)
+{
     int64_t *seen = ARENA_ARRAY(object->arena, int64_t, count), value;
     unsigned found = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -93,15 +107,18 @@ static unsigned count_values(const struct object *object, struct spot variants, 
             !read_spot(object, member(keys, key * sizeof value), &value, sizeof value))
             return 0;
         unsigned k = 0;
-        while (k < found && seen[k] != value) k++;
-        if (k == found) seen[found++] = value;
+        while (k < found && seen[k] != value)
+            k++;
+        if (k == found)
+            seen[found++] = value;
     }
     return found;
 }
 
 /* "18 instances = 9 of B x 2 by facts", where the number is that product. */
 static void print_product(const struct object *object, struct spot kernel, const struct tile_rt_kernel *fields,
-                          struct spot variants, uint32_t count) {
+                          struct spot variants, uint32_t count)
+{
     struct buffer text = {0};
     struct spot keys, names;
     uint64_t product = 1;
@@ -115,7 +132,8 @@ static void print_product(const struct object *object, struct spot kernel, const
         struct tile_rt_name key;
         struct spot at = member(names, number * sizeof key);
         known = known && read_spot(object, at, &key, sizeof key) && key.set_count == 1;
-        if (!known) break;
+        if (!known)
+            break;
         product *= values;
         const char *name = text_of(object, member(at, offsetof(struct tile_rt_name, text)));
         buffer_printf(&text, "%s%u of %s", k ? " x " : "", values, name);
@@ -123,7 +141,8 @@ static void print_product(const struct object *object, struct spot kernel, const
     printf("%u instance%s", (unsigned)count, count == 1 ? "" : "s");
     if (known && count > 1 && count % product == 0) {
         printf(" = %s", text.size ? text.data : "");
-        if (count / product > 1) printf("%s%u by facts", text.size ? " x " : "", (unsigned)(count / product));
+        if (count / product > 1)
+            printf("%s%u by facts", text.size ? " x " : "", (unsigned)(count / product));
     }
     printf("\n");
     buffer_free(&text);
@@ -131,18 +150,22 @@ static void print_product(const struct object *object, struct spot kernel, const
 
 /* The numbers that `<kernel>_variant` takes, with the name of each instance; what it became stands with a GPU's
  * images. */
-static void print_numbers(const struct object *object, struct spot variants, uint32_t count, bool whole) {
+static void print_numbers(const struct object *object, struct spot variants, uint32_t count, bool whole)
+{
     for (uint32_t i = 0; i < count; i++) {
-        const char *summary =
-            text_of(object, member(variant_at(variants, i), offsetof(struct tile_rt_variant, summary)));
+        const char *summary = text_of(object,
+                                      member(variant_at(variants, i), offsetof(struct tile_rt_variant, summary)));
         size_t size = strlen(summary);
         const char *end = whole ? NULL : strstr(summary, ": ");
-        if (end) size = (size_t)(end - summary);
-        if (size) printf("            %u: %.*s\n", (unsigned)i, (int)size, summary);
+        if (end)
+            size = (size_t)(end - summary);
+        if (size)
+            printf("            %u: %.*s\n", (unsigned)i, (int)size, summary);
     }
 }
 
-void info_print_instances(const struct object *object, unsigned code) {
+void info_print_instances(const struct object *object, unsigned code)
+{
     struct tile_rt_kernel kernel;
     struct spot at, targets, variants;
     bool processor = false;
@@ -158,7 +181,8 @@ void info_print_instances(const struct object *object, unsigned code) {
         printf("        %s: ", text_of(object, member(spot, offsetof(struct tile_rt_target, name))));
         print_product(object, at, &kernel, variants, target.variant_count);
         bool is_cpu = target.kind == TILE_RT_TARGET_cpu;
-        if (is_cpu && processor) continue;
+        if (is_cpu && processor)
+            continue;
         processor = processor || is_cpu; /* the other instruction sets have the same */
         print_numbers(object, variants, target.variant_count, is_cpu);
     }

@@ -33,35 +33,42 @@ struct call_parser {
     int64_t grid[IR_MAX_RANK];
 };
 
-static void skip_space(struct call_parser *parser) {
-    while (isspace((unsigned char)*parser->at)) parser->at++;
+static void skip_space(struct call_parser *parser)
+{
+    while (isspace((unsigned char)*parser->at))
+        parser->at++;
 }
 
-static bool accept(struct call_parser *parser, char character) {
+static bool accept(struct call_parser *parser, char character)
+{
     skip_space(parser);
-    if (*parser->at != character) return false;
+    if (*parser->at != character)
+        return false;
     parser->at++;
     return true;
 }
 
 /* A word up to a comma or bracket, without space at its ends. */
-static const char *take_word(struct call_parser *parser) {
+static const char *take_word(struct call_parser *parser)
+{
     skip_space(parser);
     size_t length = strcspn(parser->at, ",()[]");
     const char *begin = parser->at;
     parser->at += length;
-    while (length && isspace((unsigned char)begin[length - 1])) length--;
+    while (length && isspace((unsigned char)begin[length - 1]))
+        length--;
     return arena_substring(parser->compilation->arena, begin, length);
 }
 
-static bool fail(const struct call_parser *parser, const char *what, const char *name) {
-    driver_error(parser->compilation->options,
-                 "--interpret: %s%s%s%s%s", what, name ? " '" : "", name ? name : "", name ? "'" : "",
-                 parser->entry && !name ? " in the call" : "");
+static bool fail(const struct call_parser *parser, const char *what, const char *name)
+{
+    driver_error(parser->compilation->options, "--interpret: %s%s%s%s%s", what, name ? " '" : "", name ? name : "",
+                 name ? "'" : "", parser->entry && !name ? " in the call" : "");
     return false;
 }
 
-static bool parse_integer(const char *word, int64_t *number) {
+static bool parse_integer(const char *word, int64_t *number)
+{
     char *end;
     long long value = strtoll(word, &end, 0);
     *number = value;
@@ -69,56 +76,70 @@ static bool parse_integer(const char *word, int64_t *number) {
 }
 
 static bool parse_extents(struct call_parser *parser, const struct kernel_parameter *p, struct host_argument *argument,
-                          int64_t *elements) {
+                          int64_t *elements)
+{
     *elements = 1;
     if (!accept(parser, '['))
-        return fail(parser, p->optional ? "an argument of extents, [n, m], or none is needed for"
-                                        : "an argument of extents, [n, m], is needed for", p->name);
+        return fail(parser,
+                    p->optional ? "an argument of extents, [n, m], or none is needed for"
+                                : "an argument of extents, [n, m], is needed for",
+                    p->name);
     for (int d = 0; d < p->rank; d++) {
-        if (d && !accept(parser, ',')) return fail(parser, "too few extents for", p->name);
+        if (d && !accept(parser, ','))
+            return fail(parser, "too few extents for", p->name);
         if (!parse_integer(take_word(parser), &argument->extent[d]) || argument->extent[d] < 0 ||
             argument->extent[d] > MOST_ELEMENTS)
             return fail(parser, "an extent is not a number from 0 to 16777216 for", p->name);
         if (__builtin_mul_overflow(*elements, argument->extent[d], elements) || *elements > MOST_ELEMENTS)
             return fail(parser, "too many elements in", p->name);
     }
-    if (!accept(parser, ']')) return fail(parser, "too many extents for", p->name);
-    for (int64_t d = p->rank - 1, stride = 1; d >= 0; stride *= argument->extent[d--]) argument->stride[d] = stride;
+    if (!accept(parser, ']'))
+        return fail(parser, "too many extents for", p->name);
+    for (int64_t d = p->rank - 1, stride = 1; d >= 0; stride *= argument->extent[d--])
+        argument->stride[d] = stride;
     return true;
 }
 
 /* -5 .. 5, or 0 .. 10 for elements without sign. */
-static void fill(enum ir_element element, unsigned char *data, int64_t elements) {
+static void fill(enum ir_element element, unsigned char *data, int64_t elements)
+{
     size_t size = (size_t)ir_element_info[element].bits / 8;
     for (int64_t i = 0; i < elements; i++) {
         int64_t value = (i * 7 + 3) % 11;
-        if (element == IR_BOOL) value &= 1;
-        else if (ir_is_float(element) || ir_is_signed(element)) value -= 5;
+        if (element == IR_BOOL)
+            value &= 1;
+        else if (ir_is_float(element) || ir_is_signed(element))
+            value -= 5;
         uint64_t bits = ir_int_to_bits(element, value);
         memcpy(data + (size_t)i * size, &bits, size);
     }
 }
 
 /* What the wrapper would say of such arguments. */
-static bool refuse(const struct call_parser *parser, const char *problem) {
+static bool refuse(const struct call_parser *parser, const char *problem)
+{
     driver_error(parser->compilation->options, "--interpret: %s: %s", parser->entry->symbol, problem);
     return false;
 }
 
 /* Memory for a view of these extents, filled or, where it is written alone, not. */
-static bool parse_memory(struct call_parser *parser, int index, const struct kernel_parameter *p) {
+static bool parse_memory(struct call_parser *parser, int index, const struct kernel_parameter *p)
+{
     struct host_argument *argument = &parser->arguments[index];
     int64_t elements;
     if (p->kind == KERNEL_VIEW && p->pointer_elements)
         return fail(parser, "views of pointers cannot be given, so not", p->name);
-    if (!parse_extents(parser, p, argument, &elements)) return false;
+    if (!parse_extents(parser, p, argument, &elements))
+        return false;
     size_t size = (size_t)elements * (size_t)ir_element_info[p->element].bits / 8;
     struct interp_memory *memory = &parser->memories[parser->memory_count];
     *memory = (struct interp_memory){.size = size, .read_only = p->direction == KERNEL_IN, .name = p->name};
     memory->data = arena_alloc(parser->compilation->arena, size + 64);
     memory->data = (void *)(((uintptr_t)memory->data + 63) / 64 * 64); /* the most that a fact of alignment asks for */
-    if (p->direction == KERNEL_OUT) memory->written = arena_alloc(parser->compilation->arena, size);
-    else fill(p->element, memory->data, elements);
+    if (p->direction == KERNEL_OUT)
+        memory->written = arena_alloc(parser->compilation->arena, size);
+    else
+        fill(p->element, memory->data, elements);
     parser->memory_of[index] = parser->memory_count++;
     argument->data = memory->data;
     argument->bits = (uint64_t)(uintptr_t)memory->data;
@@ -126,7 +147,8 @@ static bool parse_memory(struct call_parser *parser, int index, const struct ker
     return true;
 }
 
-static bool parse_view(struct call_parser *parser, int index) {
+static bool parse_view(struct call_parser *parser, int index)
+{
     const struct kernel_parameter *p = &parser->entry->parameters.data[index];
     skip_space(parser);
     if (strncmp(parser->at, "none", 4) == 0) {
@@ -137,21 +159,24 @@ static bool parse_view(struct call_parser *parser, int index) {
 }
 
 /* Memory of so many elements, from where it points on; none: a null pointer. */
-static bool parse_pointer(struct call_parser *parser, int index) {
+static bool parse_pointer(struct call_parser *parser, int index)
+{
     struct kernel_parameter view = parser->entry->parameters.data[index];
     struct host_argument *argument = &parser->arguments[index];
     view.rank = 1;
     view.optional = true;
     argument->present = true;
     skip_space(parser);
-    if (strncmp(parser->at, "none", 4) != 0) return parse_memory(parser, index, &view);
+    if (strncmp(parser->at, "none", 4) != 0)
+        return parse_memory(parser, index, &view);
     parser->at += 4;
     return true;
 }
 
 /* An integer, bool, enum or key, within the bounds of its type. */
 static bool parse_whole(struct call_parser *parser, const struct kernel_parameter *p, const char *word,
-                        enum ir_element element, uint64_t *bits) {
+                        enum ir_element element, uint64_t *bits)
+{
     struct arena *arena = parser->compilation->arena;
     int width = element == IR_BOOL ? 1 : ir_element_info[element].bits;
     bool is_signed = ir_is_signed(element), negative = word[0] == '-';
@@ -159,7 +184,8 @@ static bool parse_whole(struct call_parser *parser, const struct kernel_paramete
     char *end;
     errno = 0;
     uint64_t magnitude = strtoull(word + negative, &end, 0);
-    if (!isdigit((unsigned char)word[negative]) || *end) return fail(parser, "not a value for", p->name);
+    if (!isdigit((unsigned char)word[negative]) || *end)
+        return fail(parser, "not a value for", p->name);
     uint64_t most = UINT64_MAX >> (64 - width + is_signed);
     if (errno || magnitude > (negative ? is_signed ? most + 1 : 0 : most))
         return refuse(parser, is_signed ? arena_printf(arena, "%s is %s, outside %lld to %llu", p->name, word,
@@ -167,12 +193,14 @@ static bool parse_whole(struct call_parser *parser, const struct kernel_paramete
                                         : arena_printf(arena, "%s is %s, outside 0 to %llu", p->name, word,
                                                        (unsigned long long)most));
     int64_t number = (int64_t)(negative ? 0 - magnitude : magnitude);
-    for (int i = 0; !member && i < p->enumeration->count; i++) member = p->enumeration->values[i] == number;
+    for (int i = 0; !member && i < p->enumeration->count; i++)
+        member = p->enumeration->values[i] == number;
     *bits = ir_int_to_bits(element, number);
     return member || refuse(parser, arena_printf(arena, "%s is %s, which is no member of its enum", p->name, word));
 }
 
-static bool parse_scalar(struct call_parser *parser, int index) {
+static bool parse_scalar(struct call_parser *parser, int index)
+{
     const struct kernel_parameter *p = &parser->entry->parameters.data[index];
     enum ir_element element = p->kind == KERNEL_SCALAR ? p->element : IR_I32;
     const char *word = take_word(parser);
@@ -183,52 +211,64 @@ static bool parse_scalar(struct call_parser *parser, int index) {
             *bits = ir_int_to_bits(element, p->enumeration->values[i]);
             return true;
         }
-    if (strcmp(word, "true") == 0 || strcmp(word, "false") == 0) *bits = ir_int_to_bits(element, word[0] == 't');
-    else if (!ir_is_float(element)) return parse_whole(parser, p, word, element, bits);
+    if (strcmp(word, "true") == 0 || strcmp(word, "false") == 0)
+        *bits = ir_int_to_bits(element, word[0] == 't');
+    else if (!ir_is_float(element))
+        return parse_whole(parser, p, word, element, bits);
     else {
         char *end;
         double real = strtod(word, &end);
-        if (end == word || *end) return fail(parser, "not a value for", p->name);
+        if (end == word || *end)
+            return fail(parser, "not a value for", p->name);
         *bits = ir_double_to_bits(element, real);
     }
     return true;
 }
 
-static bool parse_grid(struct call_parser *parser) {
-    if (!parser->grid_follows || !accept(parser, '[')) return true;
+static bool parse_grid(struct call_parser *parser)
+{
+    if (!parser->grid_follows || !accept(parser, '['))
+        return true;
     for (int d = 0; d < IR_MAX_RANK; d++) {
         if (!parse_integer(take_word(parser), &parser->grid[d]) || parser->grid[d] < 0 ||
             parser->grid[d] > MOST_ELEMENTS)
             return fail(parser, "a count of the grid is not a number from 0 to 16777216", NULL);
-        if (accept(parser, ']')) return true;
-        if (!accept(parser, ',')) break;
+        if (accept(parser, ']'))
+            return true;
+        if (!accept(parser, ','))
+            break;
     }
     return fail(parser, "']' is missing", NULL);
 }
 
 /* By its C name; a kernel's name does where it has one entry. */
-static struct kernel_entry *find_entry(const struct compilation *compilation, const char *name) {
+static struct kernel_entry *find_entry(const struct compilation *compilation, const char *name)
+{
     const struct kernel_module *module = compilation->module;
     struct kernel_entry *found = NULL;
     int count = 0;
     for (int i = 0; i < module->entries.count; i++) {
         struct kernel_entry *entry = &module->entries.data[i];
-        if (strcmp(entry->symbol, name) == 0) return entry;
-        if (strcmp(entry->kernel, name) != 0) continue;
+        if (strcmp(entry->symbol, name) == 0)
+            return entry;
+        if (strcmp(entry->kernel, name) != 0)
+            continue;
         found = entry;
         count++;
     }
     return count == 1 ? found : NULL;
 }
 
-static bool fail_entry(const struct compilation *compilation, const char *name) {
+static bool fail_entry(const struct compilation *compilation, const char *name)
+{
     const struct kernel_module *module = compilation->module;
     struct buffer all = {0};
     const char **names = ARENA_ARRAY(compilation->arena, const char *, 2 * module->entries.count);
     for (int i = 0; i < module->entries.count; i++) {
         names[2 * i] = module->entries.data[i].symbol;
         names[2 * i + 1] = module->entries.data[i].kernel;
-        if (strcmp(names[2 * i + 1], name) == 0) buffer_printf(&all, "%s%s", all.size ? ", " : "", names[2 * i]);
+        if (strcmp(names[2 * i + 1], name) == 0)
+            buffer_printf(&all, "%s%s", all.size ? ", " : "", names[2 * i]);
     }
     const char *nearest = suggest_nearest(name, 2 * module->entries.count, names);
     if (all.size)
@@ -236,100 +276,127 @@ static bool fail_entry(const struct compilation *compilation, const char *name) 
     else if (nearest)
         driver_error(compilation->options, "--interpret: there is no entry '%s'; did you mean '%s'?", name, nearest);
     else
-        driver_error(compilation->options,
-                     "--interpret: there is no entry '%s'; --interpret without a call lists them", name);
+        driver_error(compilation->options, "--interpret: there is no entry '%s'; --interpret without a call lists them",
+                     name);
     buffer_free(&all);
     return false;
 }
 
 /* parser->entry is known in a .tir file. */
-static bool parse_call(struct call_parser *parser) {
+static bool parse_call(struct call_parser *parser)
+{
     const char *symbol = take_word(parser);
-    if (!parser->entry) parser->entry = find_entry(parser->compilation, symbol);
-    if (!parser->entry) return fail_entry(parser->compilation, symbol);
-    if (parser->entry->parameters.count > MOST_PARAMETERS) return fail(parser, "too many parameters:", symbol);
-    if (!accept(parser, '(')) return fail(parser, "'(' is missing", NULL);
+    if (!parser->entry)
+        parser->entry = find_entry(parser->compilation, symbol);
+    if (!parser->entry)
+        return fail_entry(parser->compilation, symbol);
+    if (parser->entry->parameters.count > MOST_PARAMETERS)
+        return fail(parser, "too many parameters:", symbol);
+    if (!accept(parser, '('))
+        return fail(parser, "'(' is missing", NULL);
     for (int i = 0; i < parser->entry->parameters.count; i++) {
         enum kernel_parameter_kind kind = parser->entry->parameters.data[i].kind;
-        if (i && !accept(parser, ',')) return fail(parser, "no argument for", parser->entry->parameters.data[i].name);
+        if (i && !accept(parser, ','))
+            return fail(parser, "no argument for", parser->entry->parameters.data[i].name);
         if (!(kind == KERNEL_VIEW      ? parse_view(parser, i)
               : kind == KERNEL_POINTER ? parse_pointer(parser, i)
                                        : parse_scalar(parser, i)))
             return false;
     }
-    if (!accept(parser, ')')) return fail(parser, "an argument too many, or no ')'", NULL);
+    if (!accept(parser, ')'))
+        return fail(parser, "an argument too many, or no ')'", NULL);
     return parse_grid(parser) && ((skip_space(parser), !*parser->at) || fail(parser, "something follows", NULL));
 }
 
 /* The first variant that fits, as the wrapper picks it. */
-static struct kernel_variant *pick_variant(const struct host_call *call) {
+static struct kernel_variant *pick_variant(const struct host_call *call)
+{
     for (int i = 0; i < call->entry->variants.count; i++) {
         struct kernel_variant *variant = &call->entry->variants.data[i];
         int64_t holds = 1;
         bool fits = true;
-        for (int k = 0; k < call->entry->keys.count; k++) fits = fits && variant->key_values[k] == call->keys[k];
-        if (fits && (!variant->predicate || (host_evaluate(call, variant->predicate, &holds) && holds))) return variant;
+        for (int k = 0; k < call->entry->keys.count; k++)
+            fits = fits && variant->key_values[k] == call->keys[k];
+        if (fits && (!variant->predicate || (host_evaluate(call, variant->predicate, &holds) && holds)))
+            return variant;
     }
     return NULL;
 }
 
-static bool has_memory(const struct kernel_parameter *p) {
-    return p->kind == KERNEL_VIEW || p->kind == KERNEL_POINTER;
-}
+static bool has_memory(const struct kernel_parameter *p) { return p->kind == KERNEL_VIEW || p->kind == KERNEL_POINTER; }
 
 static void print_element(struct buffer *out, const struct kernel_parameter *p, const struct interp_memory *memory,
-                          int64_t index) {
+                          int64_t index)
+{
     size_t size = (size_t)ir_element_info[p->element].bits / 8;
     uint64_t bits = 0;
     memcpy(&bits, (const unsigned char *)memory->data + (size_t)index * size, size);
-    if (memory->written && !memory->written[(size_t)index * size]) buffer_puts(out, " ?");
-    else if (ir_is_float(p->element)) buffer_printf(out, " %.9g", ir_bits_to_double(p->element, bits));
-    else if (p->element == IR_U64) buffer_printf(out, " %llu", (unsigned long long)bits);
-    else buffer_printf(out, " %lld", (long long)ir_bits_to_int(p->element, bits));
+    if (memory->written && !memory->written[(size_t)index * size])
+        buffer_puts(out, " ?");
+    else if (ir_is_float(p->element))
+        buffer_printf(out, " %.9g", ir_bits_to_double(p->element, bits));
+    else if (p->element == IR_U64)
+        buffer_printf(out, " %llu", (unsigned long long)bits);
+    else
+        buffer_printf(out, " %lld", (long long)ir_bits_to_int(p->element, bits));
 }
 
 /* One line a row: name[row] = values; "?" is an element that was never written. */
-static void print_results(const struct call_parser *parser) {
+static void print_results(const struct call_parser *parser)
+{
     struct buffer out = {0};
     for (int i = 0; i < parser->entry->parameters.count; i++) {
         const struct kernel_parameter *p = &parser->entry->parameters.data[i];
         const struct host_argument *argument = &parser->arguments[i];
-        if (!has_memory(p) || p->direction == KERNEL_IN || !argument->data) continue;
+        if (!has_memory(p) || p->direction == KERNEL_IN || !argument->data)
+            continue;
         int rank = p->kind == KERNEL_POINTER ? 1 : p->rank;
         int64_t elements = 1, row = rank ? argument->extent[rank - 1] : 1;
-        for (int d = 0; d < rank; d++) elements *= argument->extent[d];
-        if (!elements) buffer_printf(&out, "%s = (empty)\n", p->name);
+        for (int d = 0; d < rank; d++)
+            elements *= argument->extent[d];
+        if (!elements)
+            buffer_printf(&out, "%s = (empty)\n", p->name);
         for (int64_t k = 0; k < elements && k < ELEMENTS_SHOWN; k++) {
-            if (k % row == 0) buffer_printf(&out, "%s%s[%lld] =", k ? "\n" : "", p->name, (long long)(k / row));
+            if (k % row == 0)
+                buffer_printf(&out, "%s%s[%lld] =", k ? "\n" : "", p->name, (long long)(k / row));
             print_element(&out, p, &parser->memories[parser->memory_of[i]], k);
         }
-        if (elements) buffer_putc(&out, '\n');
-        if (elements > ELEMENTS_SHOWN) buffer_printf(&out, "(%lld more)\n", (long long)(elements - ELEMENTS_SHOWN));
+        if (elements)
+            buffer_putc(&out, '\n');
+        if (elements > ELEMENTS_SHOWN)
+            buffer_printf(&out, "(%lld more)\n", (long long)(elements - ELEMENTS_SHOWN));
     }
-    if (out.size) fwrite(out.data, 1, out.size, stdout);
+    if (out.size)
+        fwrite(out.data, 1, out.size, stdout);
     buffer_free(&out);
 }
 
 /* A view that is not there has the extents that it would have. */
-static void declared_extents(const struct host_call *call, int index, struct interp_argument *argument) {
+static void declared_extents(const struct host_call *call, int index, struct interp_argument *argument)
+{
     const struct kernel_parameter *p = &call->entry->parameters.data[index];
     for (int d = 0; p->kind == KERNEL_VIEW && !call->arguments[index].present && d < p->rank; d++)
-        if (p->extent[d]) host_evaluate(call, p->extent[d], &argument->extent[d]);
+        if (p->extent[d])
+            host_evaluate(call, p->extent[d], &argument->extent[d]);
 }
 
 /* A .tir file says of extents only which are equal: one of another argument that is there. */
-static int64_t equal_extent(const struct call_parser *parser, const struct ir_function *function, int index, int d) {
+static int64_t equal_extent(const struct call_parser *parser, const struct ir_function *function, int index, int d)
+{
     int class = index < function->facts.count ? function->facts.data[index].extent_class[d] : 0;
     for (int i = 0; class && i < parser->entry->parameters.count && i < function->facts.count; i++)
         for (int k = 0; parser->arguments[i].present && k < parser->entry->parameters.data[i].rank; k++)
-            if (function->facts.data[i].extent_class[k] == class) return parser->arguments[i].extent[k];
+            if (function->facts.data[i].extent_class[k] == class)
+                return parser->arguments[i].extent[k];
     return 0;
 }
 
 static void equal_extents(const struct call_parser *parser, const struct ir_function *function, int index,
-                          struct interp_argument *argument) {
+                          struct interp_argument *argument)
+{
     const struct kernel_parameter *p = &parser->entry->parameters.data[index];
-    if (p->kind != KERNEL_VIEW || parser->arguments[index].present) return;
+    if (p->kind != KERNEL_VIEW || parser->arguments[index].present)
+        return;
     const struct ir_type *type = function->body->arguments.data[index]->type;
     for (int d = 0; d < p->rank; d++)
         argument->extent[d] = type->extent[d] != IR_DYNAMIC ? type->extent[d]
@@ -350,30 +417,37 @@ struct interpretation {
     bool failed, stale; /* stale: passes worked on it since the last run */
 };
 
-static const struct options *options_of(const struct interpretation *call) {
+static const struct options *options_of(const struct interpretation *call)
+{
     return call->parser->compilation->options;
 }
 
-static void reset_memories(struct interpretation *call, bool first) {
+static void reset_memories(struct interpretation *call, bool first)
+{
     struct arena *arena = call->parser->compilation->arena;
     for (int i = 0; i < call->parser->memory_count; i++) {
         struct interp_memory *memory = &call->parser->memories[i];
-        if (first) call->before[i] = arena_copy(arena, memory->data, memory->size);
+        if (first)
+            call->before[i] = arena_copy(arena, memory->data, memory->size);
         memcpy(memory->data, call->before[i], memory->size);
-        if (memory->written) memset(memory->written, 0, memory->size);
+        if (memory->written)
+            memset(memory->written, 0, memory->size);
     }
 }
 
 /* The library's functions round in another way than the interpreter's: most digits agree. */
-static bool close_enough(enum ir_element element, uint64_t a, uint64_t b) {
-    if (a == b || !ir_is_float(element)) return a == b;
+static bool close_enough(enum ir_element element, uint64_t a, uint64_t b)
+{
+    if (a == b || !ir_is_float(element))
+        return a == b;
     double x = ir_bits_to_double(element, a), y = ir_bits_to_double(element, b);
     int digits = element == IR_F64 ? 40 : element == IR_F32 ? 18 : element == IR_F16 ? 7 : 4;
     return (isnan(x) && isnan(y)) || fabs(x - y) <= ldexp(fmax(1, fmax(fabs(x), fabs(y))), -digits);
 }
 
 /* The first byte that differs, or -1. */
-static int64_t first_difference(const struct interpretation *call, int memory, bool rounded) {
+static int64_t first_difference(const struct interpretation *call, int memory, bool rounded)
+{
     const struct call_parser *parser = call->parser;
     const unsigned char *before = call->after[memory], *now = parser->memories[memory].data;
     enum ir_element element = IR_U8;
@@ -386,14 +460,16 @@ static int64_t first_difference(const struct interpretation *call, int memory, b
         uint64_t a = 0, b = 0;
         memcpy(&a, before + at, size);
         memcpy(&b, now + at, size);
-        if (a != b && !(rounded && close_enough(element, a, b))) return (int64_t)at;
+        if (a != b && !(rounded && close_enough(element, a, b)))
+            return (int64_t)at;
     }
     return -1;
 }
 
 /* False: not what the first run wrote.  `rounded`: floats may differ a little, and what is there now counts from here
  * on. */
-static bool same_memories(struct interpretation *call, bool rounded) {
+static bool same_memories(struct interpretation *call, bool rounded)
+{
     struct arena *arena = call->parser->compilation->arena;
     for (int i = 0; i < call->parser->memory_count; i++) {
         const struct interp_memory *memory = &call->parser->memories[i];
@@ -403,16 +479,20 @@ static bool same_memories(struct interpretation *call, bool rounded) {
                          (long long)byte, memory->name);
             return false;
         }
-        if (!call->after[i]) call->after[i] = arena_copy(arena, memory->data, memory->size);
-        else if (rounded) memcpy(call->after[i], memory->data, memory->size);
+        if (!call->after[i])
+            call->after[i] = arena_copy(arena, memory->data, memory->size);
+        else if (rounded)
+            memcpy(call->after[i], memory->data, memory->size);
     }
     return true;
 }
 
 /* False: a check of --checks did not hold, and is said. */
-static bool checks_hold(const struct interpretation *call) {
+static bool checks_hold(const struct interpretation *call)
+{
     const struct kernel_entry *entry = call->parser->entry;
-    if (!call->report || !*call->report) return true;
+    if (!call->report || !*call->report)
+        return true;
     const struct kernel_check *check = &entry->checks.data[(*call->report & 0xffff) - 1];
     driver_error(options_of(call), "%s:%d:%d: instance %lld: %s does not hold",
                  check->at.source ? check->at.source->name : "?", check->at.line, check->at.column,
@@ -422,14 +502,18 @@ static bool checks_hold(const struct interpretation *call) {
 
 /* Races on global memory count behind insert_barriers, and in a text of the Machine level or one whose shared memory is
  * placed: it was printed there, or written to be run. */
-static bool holds_barriers(const struct ir_function *function, const char *behind) {
-    if (function->level == IR_LEVEL_VALUE) return false;
-    if (behind) return strcmp(behind, pass_table[PASS_insert_barriers].name) == 0;
+static bool holds_barriers(const struct ir_function *function, const char *behind)
+{
+    if (function->level == IR_LEVEL_VALUE)
+        return false;
+    if (behind)
+        return strcmp(behind, pass_table[PASS_insert_barriers].name) == 0;
     return function->level == IR_LEVEL_MACHINE || function->shared_bytes > 0;
 }
 
 /* In several orders of roles, arrivals and blocks where the function has them; `behind` is a pass or NULL. */
-static bool run_every_way(struct interpretation *call, const char *behind) {
+static bool run_every_way(struct interpretation *call, const char *behind)
+{
     static const int ways[] = {[IR_LEVEL_VALUE] = 1, [IR_LEVEL_SCHEDULE] = 3, [IR_LEVEL_MACHINE] = 9};
     static const int64_t blocks[] = {2, 1, 3};
     bool expands = behind && strcmp(behind, pass_table[PASS_expand_math].name) == 0;
@@ -445,23 +529,29 @@ static bool run_every_way(struct interpretation *call, const char *behind) {
                          problem.at.source ? problem.at.source->name : "?", problem.at.line, problem.at.column,
                          (long long)problem.instance, problem.text);
         good = good && checks_hold(call);
-        if (good && same_memories(call, expands && way == 0)) continue;
-        if (behind) driver_error(options_of(call), "behind the pass '%s'", behind);
+        if (good && same_memories(call, expands && way == 0))
+            continue;
+        if (behind)
+            driver_error(options_of(call), "behind the pass '%s'", behind);
         call->failed = true;
         return false;
     }
     return true;
 }
 
-void interpret_after_pass(struct compilation *compilation, const struct ir_function *function, const char *pass) {
+void interpret_after_pass(struct compilation *compilation, const struct ir_function *function, const char *pass)
+{
     struct interpretation *call = compilation->interpretation;
-    if (!call || function != call->function || call->failed) return;
+    if (!call || function != call->function || call->failed)
+        return;
     call->stale = !pass;
-    if (pass) run_every_way(call, pass);
+    if (pass)
+        run_every_way(call, pass);
 }
 
 /* The word that failing checks write: a hidden argument behind the others. */
-static void add_report(struct interpretation *call) {
+static void add_report(struct interpretation *call)
+{
     struct call_parser *parser = call->parser;
     struct interp_memory *memory = &parser->memories[parser->memory_count++];
     call->report = ARENA_NEW(parser->compilation->arena, uint64_t);
@@ -472,7 +562,8 @@ static void add_report(struct interpretation *call) {
 
 /* The arguments and a first run. */
 static bool start(struct call_parser *parser, const struct host_call *host, const struct ir_function *function,
-                  const int64_t *grid) {
+                  const int64_t *grid)
+{
     struct interpretation *call = ARENA_NEW(parser->compilation->arena, struct interpretation);
     call->parser = parser;
     call->function = function;
@@ -480,29 +571,38 @@ static bool start(struct call_parser *parser, const struct host_call *host, cons
     memcpy(call->options.grid, grid, sizeof call->options.grid);
     for (int i = 0; i < parser->entry->parameters.count; i++) {
         const struct host_argument *from = &parser->arguments[i];
-        if (parser->entry->parameters.data[i].slot < 0) continue;
+        if (parser->entry->parameters.data[i].slot < 0)
+            continue;
         struct interp_argument *argument = &call->arguments[call->count++];
         *argument = (struct interp_argument){.data = from->data, .bits = from->bits};
         memcpy(argument->extent, from->extent, sizeof from->extent);
         memcpy(argument->stride, from->stride, sizeof from->stride);
-        if (parser->grid_follows) equal_extents(parser, function, i, argument);
-        else declared_extents(host, i, argument);
+        if (parser->grid_follows)
+            equal_extents(parser, function, i, argument);
+        else
+            declared_extents(host, i, argument);
     }
-    if (parser->entry->reports) add_report(call);
+    if (parser->entry->reports)
+        add_report(call);
     parser->compilation->interpretation = call;
     return run_every_way(call, NULL);
 }
 
-enum exit_code interpret_finish(struct compilation *compilation) {
-    if (!compilation->interpretation) return EXIT_OK;
+enum exit_code interpret_finish(struct compilation *compilation)
+{
+    if (!compilation->interpretation)
+        return EXIT_OK;
     struct interpretation *call = compilation->interpretation;
-    if (call->stale && !call->failed) run_every_way(call, "the last pass");
-    if (call->failed) return EXIT_SOURCE;
+    if (call->stale && !call->failed)
+        run_every_way(call, "the last pass");
+    if (call->failed)
+        return EXIT_SOURCE;
     print_results(call->parser);
     return EXIT_OK;
 }
 
-static void list_entries(const struct kernel_module *module) {
+static void list_entries(const struct kernel_module *module)
+{
     for (int i = 0; i < module->entries.count; i++) {
         const struct kernel_entry *entry = &module->entries.data[i];
         printf("%s(", entry->symbol);
@@ -517,25 +617,29 @@ static void list_entries(const struct kernel_module *module) {
     }
 }
 
-static struct call_parser *begin_call(struct compilation *compilation) {
+static struct call_parser *begin_call(struct compilation *compilation)
+{
     struct call_parser *parser = ARENA_NEW(compilation->arena, struct call_parser);
     parser->compilation = compilation;
     parser->at = compilation->options->interpret_call;
     return parser;
 }
 
-enum exit_code interpret_begin(struct compilation *compilation) {
+enum exit_code interpret_begin(struct compilation *compilation)
+{
     if (!compilation->options->interpret_call) {
         list_entries(compilation->module);
         return EXIT_OK;
     }
     struct call_parser *parser = begin_call(compilation);
-    if (!parse_call(parser)) return EXIT_USAGE;
+    if (!parse_call(parser))
+        return EXIT_USAGE;
     struct host_call call = {compilation->arena, parser->entry, parser->arguments,
                              ARENA_ARRAY(compilation->arena, int64_t, parser->entry->names.count),
                              ARENA_ARRAY(compilation->arena, int64_t, parser->entry->keys.count)};
     const char *problem = host_bind(compilation->arena, &call);
-    if (problem) return refuse(parser, problem), EXIT_USAGE;
+    if (problem)
+        return refuse(parser, problem), EXIT_USAGE;
     const struct kernel_variant *variant = pick_variant(&call);
     if (!variant) {
         driver_error(parser->compilation->options, "--interpret: no instance was made for this call");
@@ -551,7 +655,8 @@ enum exit_code interpret_begin(struct compilation *compilation) {
 /* ---- .tir files ---- */
 
 /* What a call of a function without wrapper looks like. */
-static struct kernel_entry *entry_of(struct arena *arena, const struct ir_function *function) {
+static struct kernel_entry *entry_of(struct arena *arena, const struct ir_function *function)
+{
     struct kernel_entry *entry = ARENA_NEW(arena, struct kernel_entry);
     entry->kernel = entry->symbol = function->name;
     for (int i = 0; i < function->body->arguments.count; i++) {
@@ -561,8 +666,9 @@ static struct kernel_entry *entry_of(struct arena *arena, const struct ir_functi
                                              .kind = type->kind == IR_VIEW ? KERNEL_VIEW : KERNEL_SCALAR,
                                              .element = type->element,
                                              .rank = type->rank,
-                                             .direction = !type->writable ? KERNEL_IN
-                                                          : type->readable ? KERNEL_INOUT : KERNEL_OUT,
+                                             .direction = !type->writable  ? KERNEL_IN
+                                                          : type->readable ? KERNEL_INOUT
+                                                                           : KERNEL_OUT,
                                              .optional = type->optional};
         if (type->element == IR_POINTER) {
             parameter.kind = type->kind == IR_VIEW ? KERNEL_VIEW : KERNEL_POINTER;
@@ -577,7 +683,8 @@ static struct kernel_entry *entry_of(struct arena *arena, const struct ir_functi
     return entry;
 }
 
-enum exit_code interpret_begin_tir(struct compilation *compilation, const struct ir_module *module) {
+enum exit_code interpret_begin_tir(struct compilation *compilation, const struct ir_module *module)
+{
     if (!compilation->options->interpret_call) {
         for (const struct ir_function *function = module->first; function; function = function->next)
             printf("%s\n", function->name);
@@ -586,12 +693,15 @@ enum exit_code interpret_begin_tir(struct compilation *compilation, const struct
     struct call_parser *parser = begin_call(compilation);
     const char *name = take_word(parser);
     const struct ir_function *function = ir_function_find(module, name);
-    if (!function) return fail(parser, "there is no function", name), EXIT_USAGE;
+    if (!function)
+        return fail(parser, "there is no function", name), EXIT_USAGE;
     parser->at = compilation->options->interpret_call;
     parser->entry = entry_of(compilation->arena, function);
     parser->grid_follows = true;
-    for (int d = 0; d < IR_MAX_RANK; d++) parser->grid[d] = 1;
-    if (!parse_call(parser)) return EXIT_USAGE;
+    for (int d = 0; d < IR_MAX_RANK; d++)
+        parser->grid[d] = 1;
+    if (!parse_call(parser))
+        return EXIT_USAGE;
     struct host_call call = {parser->compilation->arena, parser->entry, parser->arguments, NULL, NULL};
     return start(parser, &call, function, parser->grid) ? EXIT_OK : EXIT_SOURCE;
 }

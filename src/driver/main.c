@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 /* A bug of ours ends in abort(); what a user sees is a line and the documented code. */
-static void on_abort(int number) {
+static void on_abort(int number)
+{
     static const char text[] =
         "tilecc: this is a bug of tilecc; please report it with the source and the command line\n";
     ssize_t ignored = write(2, text, sizeof text - 1);
@@ -23,15 +24,18 @@ static void on_abort(int number) {
 
 /* Files must never land on descriptors 0 to 2 because a caller closed them.  What takes their place fails, as they
  * would. */
-static void keep_standard_descriptors(void) {
+static void keep_standard_descriptors(void)
+{
     for (int file = 0; file <= 2; file++)
         if (fcntl(file, F_GETFD) < 0 && errno == EBADF) {
             int taken = open("/dev/null", file == 0 ? O_WRONLY : O_RDONLY); /* the lowest that is free: this one */
-            if (taken != file) _exit(EXIT_ENVIRONMENT);
+            if (taken != file)
+                _exit(EXIT_ENVIRONMENT);
         }
 }
 
-static void set_signals(void) {
+static void set_signals(void)
+{
     struct sigaction abort_action = {.sa_handler = on_abort}, ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGABRT, &abort_action, NULL);
     sigaction(SIGPIPE, &ignore, NULL); /* a closed output is an error of writing */
@@ -51,14 +55,16 @@ static void set_signals(void) {
 
 /* What sources nest and call each other as deep as they may takes most of a mebibyte.  Raises the limit as far as it
  * may be; false: said that it is too low. */
-static bool has_stack(const struct options *options) {
+static bool has_stack(const struct options *options)
+{
     enum { NEEDED = 1 << 20 };
     struct rlimit limit;
     if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= NEEDED)
         return true;
     rlim_t was = limit.rlim_cur;
     limit.rlim_cur = limit.rlim_max == RLIM_INFINITY || limit.rlim_max > NEEDED ? NEEDED : limit.rlim_max;
-    if (limit.rlim_cur >= NEEDED && setrlimit(RLIMIT_STACK, &limit) == 0) return true;
+    if (limit.rlim_cur >= NEEDED && setrlimit(RLIMIT_STACK, &limit) == 0)
+        return true;
     driver_error(options, "the stack is limited to %llu KiB, and %d are needed (ulimit -s)",
                  (unsigned long long)was / 1024, NEEDED / 1024);
     return false;
@@ -73,19 +79,24 @@ static const struct subcommand subcommands[] = {
     {"lsp", NULL}};
 
 /* A first argument that names a file is a file, whatever it is called. */
-static const struct subcommand *find_subcommand(const char *word) {
+static const struct subcommand *find_subcommand(const char *word)
+{
     for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++)
-        if (strcmp(word, subcommands[i].name) == 0 && access(word, F_OK) != 0) return &subcommands[i];
+        if (strcmp(word, subcommands[i].name) == 0 && access(word, F_OK) != 0)
+            return &subcommands[i];
     return NULL;
 }
 
-static int finish(const struct options *options, int code) {
-    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+static int finish(const struct options *options, int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
     driver_error(options, "cannot write standard output: %s", strerror(errno));
     return code ? code : EXIT_FILE;
 }
 
-static bool is_ready(const struct options *options) {
+static bool is_ready(const struct options *options)
+{
     regex_t pattern;
     if (options->remark_pattern) {
         if (regcomp(&pattern, options->remark_pattern, REG_EXTENDED | REG_NOSUB) != 0) {
@@ -104,7 +115,8 @@ static bool is_ready(const struct options *options) {
 }
 
 /* Outputs are called after the stem of their source: of two with one stem the second would replace the first's. */
-static bool has_own_stems(const struct options *options) {
+static bool has_own_stems(const struct options *options)
+{
     for (int i = 0; i < options->files.count && !options->syntax_only && !options->interpret; i++)
         for (int k = 0; k < i; k++) {
             const char *stem = compile_stem(options, options->files.data[i]);
@@ -118,15 +130,23 @@ static bool has_own_stems(const struct options *options) {
     return true;
 }
 
-static int run(const struct options *options) {
+static int run(const struct options *options)
+{
     enum exit_code code = EXIT_OK;
-    if (options->print_help) return help_print(stdout), EXIT_OK;
-    if (options->print_version) return version_print(options), EXIT_OK;
-    if (options->print_targets) return targets_print(), EXIT_OK;
-    if (options->print_products) return products_print(options), EXIT_OK;
-    if (options->print_plants) return plant_list(stdout), EXIT_OK;
-    if (!has_stack(options)) return EXIT_ENVIRONMENT;
-    if (!is_ready(options)) return EXIT_USAGE;
+    if (options->print_help)
+        return help_print(stdout), EXIT_OK;
+    if (options->print_version)
+        return version_print(options), EXIT_OK;
+    if (options->print_targets)
+        return targets_print(), EXIT_OK;
+    if (options->print_products)
+        return products_print(options), EXIT_OK;
+    if (options->print_plants)
+        return plant_list(stdout), EXIT_OK;
+    if (!has_stack(options))
+        return EXIT_ENVIRONMENT;
+    if (!is_ready(options))
+        return EXIT_USAGE;
     if (options->emit == EMIT_RUNTIME) {
         if (options->files.count) {
             driver_error(options, "--emit=runtime takes no source, but there is '%s'", options->files.data[0]);
@@ -138,16 +158,19 @@ static int run(const struct options *options) {
         driver_error(options, "no input; give a .tile file, or see tilecc --help");
         return EXIT_USAGE;
     }
-    if (!has_own_stems(options)) return EXIT_USAGE;
+    if (!has_own_stems(options))
+        return EXIT_USAGE;
     struct written written = {0};
     for (int i = 0; i < options->files.count; i++) {
         enum exit_code here = compile_file(options, options->files.data[i], &written);
-        if (code == EXIT_OK) code = here;
+        if (code == EXIT_OK)
+            code = here;
     }
     return (int)code;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     keep_standard_descriptors();
     set_signals();
     if (argc < 2) {
@@ -159,7 +182,8 @@ int main(int argc, char **argv) {
         driver_error(NULL, "'tilecc %s' is not there yet", subcommand->name);
         return EXIT_USAGE;
     }
-    if (subcommand) return finish(NULL, subcommand->run(argc - 2, (const char *const *)argv + 2));
+    if (subcommand)
+        return finish(NULL, subcommand->run(argc - 2, (const char *const *)argv + 2));
     struct arena *arena = arena_create();
     struct options options = {.arena = arena};
     enum exit_code code;

@@ -11,7 +11,7 @@
 #include "targets/target.h"
 
 const struct option_info option_info[OPTION_COUNT] = {
-#define OPTION(id, spelling, form, argument, group, state, help)                                                       \
+#define OPTION(id, spelling, form, argument, group, state, help) \
     {spelling, FORM_##form, argument, group, STATE_##state, help},
 #include "driver/options.def"
 #undef OPTION
@@ -29,79 +29,94 @@ static const char *const emit_suffixes[] = {
 };
 const char *emit_suffix(enum emit_kind kind) { return emit_suffixes[kind]; }
 
-bool emit_is_called(enum emit_kind kind) {
+bool emit_is_called(enum emit_kind kind)
+{
     return kind != EMIT_TIR && kind != EMIT_PTX && kind != EMIT_LLVM && kind != EMIT_CUBIN;
 }
 
-void driver_error(const struct options *options, const char *format, ...) {
+void driver_error(const struct options *options, const char *format, ...)
+{
     struct buffer text = {0};
     va_list arguments;
     va_start(arguments, format);
     buffer_vprintf(&text, format, arguments);
     va_end(arguments);
     for (size_t i = 0; i < text.size; i++) /* names of files may hold what a terminal would obey */
-        if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f) text.data[i] = '?';
+        if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
+            text.data[i] = '?';
     if (options && options->json) {
         struct arena *arena = arena_create();
         struct diagnostics *one = diagnostics_create(arena);
         diag_report(one, DIAGNOSTIC_E1007, (struct location){0}, "%s", text.data);
         diag_print_json(one, stderr);
         arena_destroy(arena);
-    } else fprintf(stderr, "tilecc: error: %s\n", text.data);
+    } else
+        fprintf(stderr, "tilecc: error: %s\n", text.data);
     buffer_free(&text);
 }
 
 static bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
 /* Whether the argument is this option; *value is what is joined to it, or NULL. */
-static bool matches(const struct option_info *option, const char *argument, const char **value) {
-    if (!starts_with(argument, option->spelling)) return false;
+static bool matches(const struct option_info *option, const char *argument, const char **value)
+{
+    if (!starts_with(argument, option->spelling))
+        return false;
     const char *rest = argument + strlen(option->spelling);
     *value = NULL;
     switch (option->form) {
     case FORM_FLAG: return !*rest;
     case FORM_JOINED:
-        if (*rest) *value = rest;
+        if (*rest)
+            *value = rest;
         return true;
     case FORM_ATTACHED: *value = rest; return true;
     case FORM_VALUE:
     case FORM_OPTIONAL:
-        if (*rest == '=') *value = rest + 1;
+        if (*rest == '=')
+            *value = rest + 1;
         return !*rest || *rest == '=';
     case FORM_EQUALS: *value = rest + 1; return *rest == '=';
     }
     return false;
 }
 
-static int find_option(const char *argument, const char **value) {
+static int find_option(const char *argument, const char **value)
+{
     int best = -1;
     for (int i = 0; i < OPTION_COUNT; i++) {
         const char *here;
-        if (!matches(&option_info[i], argument, &here)) continue;
-        if (best >= 0 && strlen(option_info[best].spelling) > strlen(option_info[i].spelling)) continue;
+        if (!matches(&option_info[i], argument, &here))
+            continue;
+        if (best >= 0 && strlen(option_info[best].spelling) > strlen(option_info[i].spelling))
+            continue;
         best = i;
         *value = here;
     }
     return best;
 }
 
-static bool unknown_option(struct options *options, const char *argument) {
+static bool unknown_option(struct options *options, const char *argument)
+{
     const char *spellings[OPTION_COUNT];
-    for (int i = 0; i < OPTION_COUNT; i++) spellings[i] = option_info[i].spelling;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        spellings[i] = option_info[i].spelling;
     const char *equals = strchr(argument, '=');
     const char *name = equals ? arena_substring(options->arena, argument, (size_t)(equals - argument)) : argument;
     const char *nearest = suggest_nearest(name, OPTION_COUNT, spellings);
     if (nearest && strcmp(nearest, name) != 0)
         driver_error(options, "unknown option '%s'; did you mean '%s'?", argument, nearest);
     else if (nearest)
-        driver_error(options,
-                     "option '%s' does not take its value like this: '%s'; see tilecc --help", nearest, argument);
-    else driver_error(options, "unknown option '%s'; see tilecc --help", argument);
+        driver_error(options, "option '%s' does not take its value like this: '%s'; see tilecc --help", nearest,
+                     argument);
+    else
+        driver_error(options, "unknown option '%s'; see tilecc --help", argument);
     return false;
 }
 
 static bool parse_count(const struct options *options, const char *option, const char *text, int64_t most,
-                        int64_t *number) {
+                        int64_t *number)
+{
     char *end;
     errno = 0;
     long long parsed = strtoll(text, &end, 10);
@@ -113,9 +128,11 @@ static bool parse_count(const struct options *options, const char *option, const
     return true;
 }
 
-static bool parse_int(const struct options *options, const char *option, const char *text, int least, int *number) {
+static bool parse_int(const struct options *options, const char *option, const char *text, int least, int *number)
+{
     int64_t wide;
-    if (!parse_count(options, option, text, 1000000, &wide)) return false;
+    if (!parse_count(options, option, text, 1000000, &wide))
+        return false;
     if (wide < least) {
         driver_error(options, "%s: must be at least %d", option, least);
         return false;
@@ -124,7 +141,8 @@ static bool parse_int(const struct options *options, const char *option, const c
     return true;
 }
 
-static bool parse_emit(struct options *options, const char *word) {
+static bool parse_emit(struct options *options, const char *word)
+{
     for (int kind = 0; kind < EMIT_COUNT; kind++)
         if (strcmp(emit_words[kind], word) == 0) {
             options->emit = (enum emit_kind)kind;
@@ -133,44 +151,56 @@ static bool parse_emit(struct options *options, const char *word) {
     if (strcmp(word, "c") == 0 || strcmp(word, "manifest") == 0)
         driver_error(options, "--emit=%s is not there yet", word);
     else
-        driver_error(options,
-                     "--emit: unknown kind '%s'; there are ptx, cubin, fatbin, llvm, tir, header, runtime", word);
+        driver_error(options, "--emit: unknown kind '%s'; there are ptx, cubin, fatbin, llvm, tir, header, runtime",
+                     word);
     return false;
 }
 
-static bool add_target(struct options *options, const char *word) {
+static bool add_target(struct options *options, const char *word)
+{
     int row = target_find(word);
     bool is_virtual = row < 0 && starts_with(word, "compute_");
-    if (is_virtual) row = target_find(arena_printf(options->arena, "sm_%s", word + 8));
+    if (is_virtual)
+        row = target_find(arena_printf(options->arena, "sm_%s", word + 8));
     if (row < 0) {
         architecture_explain(options, word);
         return false;
     }
-    if (is_virtual) vector_push(options->arena, &options->ptx_targets, row);
-    else vector_push(options->arena, &options->cubin_targets, row);
+    if (is_virtual)
+        vector_push(options->arena, &options->ptx_targets, row);
+    else
+        vector_push(options->arena, &options->cubin_targets, row);
     for (int i = 0; i < options->targets.count; i++)
-        if (options->targets.data[i] == row) return true;
+        if (options->targets.data[i] == row)
+            return true;
     vector_push(options->arena, &options->targets, row);
     return true;
 }
 
-static bool parse_targets(struct options *options, const char *list) {
+static bool parse_targets(struct options *options, const char *list)
+{
     if (strcmp(list, "all") == 0) {
         for (int i = 0; i < target_row_count; i++)
-            if (!add_target(options, target_rows[i].name)) return false;
+            if (!add_target(options, target_rows[i].name))
+                return false;
         return true;
     }
     for (const char *at = list;; at++) {
         size_t length = strcspn(at, ",");
-        if (!add_target(options, arena_substring(options->arena, at, length))) return false;
+        if (!add_target(options, arena_substring(options->arena, at, length)))
+            return false;
         at += length;
-        if (!*at) return true;
+        if (!*at)
+            return true;
     }
 }
 
-static bool parse_host(struct options *options, const char *name) {
-    if (strcmp(name, "x86_64-linux") == 0) options->host_triple = "x86_64-unknown-linux-gnu";
-    else if (strcmp(name, "aarch64-linux") == 0) options->host_triple = "aarch64-unknown-linux-gnu";
+static bool parse_host(struct options *options, const char *name)
+{
+    if (strcmp(name, "x86_64-linux") == 0)
+        options->host_triple = "x86_64-unknown-linux-gnu";
+    else if (strcmp(name, "aarch64-linux") == 0)
+        options->host_triple = "aarch64-unknown-linux-gnu";
     else {
         driver_error(options, "--host-target: '%s' is not there; x86_64-linux and aarch64-linux are", name);
         return false;
@@ -179,15 +209,18 @@ static bool parse_host(struct options *options, const char *name) {
 }
 
 /* ptxas has options that read files, write files and change its input; only these pass. */
-static bool is_allowed_for_ptxas(const char *word) {
+static bool is_allowed_for_ptxas(const char *word)
+{
     static const char *const exact[] = {"-O0",           "-O1",           "-O2",           "-O3",
                                         "--opt-level=0", "--opt-level=1", "--opt-level=2", "--opt-level=3"};
     static const char *const caches[] = {"ca", "cg", "cs", "lu", "cv", "wb", "wt"};
     for (size_t i = 0; i < sizeof exact / sizeof *exact; i++)
-        if (strcmp(word, exact[i]) == 0) return true;
+        if (strcmp(word, exact[i]) == 0)
+            return true;
     if (starts_with(word, "-dlcm=") || starts_with(word, "-dscm="))
         for (size_t i = 0; i < sizeof caches / sizeof *caches; i++)
-            if (strcmp(word + 6, caches[i]) == 0) return true;
+            if (strcmp(word + 6, caches[i]) == 0)
+                return true;
     const char *count = starts_with(word, "--maxrregcount=")  ? word + 15
                         : starts_with(word, "-maxrregcount=") ? word + 14
                                                               : "";
@@ -195,22 +228,25 @@ static bool is_allowed_for_ptxas(const char *word) {
     return digits >= 1 && digits <= 3 && !count[digits];
 }
 
-static bool add_xptxas(struct options *options, const char *list) {
+static bool add_xptxas(struct options *options, const char *list)
+{
     for (const char *at = list;; at++) {
         size_t length = strcspn(at, ",");
         const char *word = arena_substring(options->arena, at, length);
         if (!is_allowed_for_ptxas(word)) {
-            driver_error(options,
-                         "-Xptxas: '%s' is not allowed; -O0 to -O3, -dlcm=, -dscm= and --maxrregcount= are", word);
+            driver_error(options, "-Xptxas: '%s' is not allowed; -O0 to -O3, -dlcm=, -dscm= and --maxrregcount= are",
+                         word);
             return false;
         }
         vector_push(options->arena, &options->xptxas, word);
         at += length;
-        if (!*at) return true;
+        if (!*at)
+            return true;
     }
 }
 
-static bool add_define(struct options *options, const char *text) {
+static bool add_define(struct options *options, const char *text)
+{
     const char *equals = strchr(text, '=');
     if (equals == text || !*text) {
         driver_error(options, "-D needs NAME=VALUE, not '%s'", text);
@@ -223,9 +259,11 @@ static bool add_define(struct options *options, const char *text) {
 }
 
 /* Names of warnings are those of diagnostics.def. */
-static bool add_warning(struct options *options, const char *text) {
+static bool add_warning(struct options *options, const char *text)
+{
     const char *name = starts_with(text, "no-") ? text + 3 : text;
-    if (starts_with(name, "error=")) name += 6;
+    if (starts_with(name, "error="))
+        name += 6;
     bool known = strcmp(name, "all") == 0 || strcmp(name, "extra") == 0 || (strcmp(text, "no-error") == 0);
     for (int i = 0; i < DIAGNOSTIC_COUNT && !known; i++)
         known = diagnostic_info[i].severity == SEVERITY_warning && strcmp(diagnostic_info[i].name, name) == 0;
@@ -233,7 +271,8 @@ static bool add_warning(struct options *options, const char *text) {
         const char *names[DIAGNOSTIC_COUNT];
         int count = 0;
         for (int i = 0; i < DIAGNOSTIC_COUNT; i++)
-            if (diagnostic_info[i].severity == SEVERITY_warning) names[count++] = diagnostic_info[i].name;
+            if (diagnostic_info[i].severity == SEVERITY_warning)
+                names[count++] = diagnostic_info[i].name;
         const char *nearest = suggest_nearest(name, count, names);
         driver_error(options, "-W%s: there is no such warning%s%s%s", text, nearest ? "; did you mean '" : "",
                      nearest ? nearest : "", nearest ? "'?" : "");
@@ -243,7 +282,8 @@ static bool add_warning(struct options *options, const char *text) {
     return true;
 }
 
-static bool parse_f32_dot(struct options *options, const char *word) {
+static bool parse_f32_dot(struct options *options, const char *word)
+{
 #define X(id, text) text,
     static const char *const words[] = {IR_PRECISIONS(X)};
 #undef X
@@ -256,8 +296,10 @@ static bool parse_f32_dot(struct options *options, const char *word) {
     return false;
 }
 
-static bool parse_optimization(struct options *options, const char *level) {
-    if (!*level) level = "1";
+static bool parse_optimization(struct options *options, const char *level)
+{
+    if (!*level)
+        level = "1";
     if (level[0] < '0' || level[0] > '3' || level[1]) {
         driver_error(options, "-O%s: there are -O0, -O1, -O2 and -O3", level);
         return false;
@@ -266,19 +308,22 @@ static bool parse_optimization(struct options *options, const char *level) {
     return true;
 }
 
-static bool parse_plant(struct options *options, const char *bug) {
+static bool parse_plant(struct options *options, const char *bug)
+{
     if (!plant_is_possible()) {
         driver_error(options,
                      "--plant: this tilecc holds no deliberate mistakes; configure with --enable-planting for that");
         return false;
     }
     options->print_plants = strcmp(bug, "list") == 0;
-    if (options->print_plants || plant_choose(bug)) return true;
+    if (options->print_plants || plant_choose(bug))
+        return true;
     driver_error(options, "--plant=%s: no planted bug has this name; --plant=list names them", bug);
     return false;
 }
 
-static bool parse_color(struct options *options, const char *when) {
+static bool parse_color(struct options *options, const char *when)
+{
     options->color = when ? when : "always";
     if (strcmp(options->color, "auto") == 0 || strcmp(options->color, "always") == 0 ||
         strcmp(options->color, "never") == 0)
@@ -287,13 +332,16 @@ static bool parse_color(struct options *options, const char *when) {
     return false;
 }
 
-static bool parse_format(const struct options *options, const char *kind) {
-    if (strcmp(kind, "json") == 0 || strcmp(kind, "text") == 0) return true; /* options_parse took it */
+static bool parse_format(const struct options *options, const char *kind)
+{
+    if (strcmp(kind, "json") == 0 || strcmp(kind, "text") == 0)
+        return true; /* options_parse took it */
     driver_error(options, "-fdiagnostics-format: '%s' is not text or json", kind);
     return false;
 }
 
-static bool add_prefix_map(struct options *options, const char *text) {
+static bool add_prefix_map(struct options *options, const char *text)
+{
     if (!strchr(text, '=')) {
         driver_error(options, "-ffile-prefix-map needs OLD=NEW, not '%s'", text);
         return false;
@@ -302,18 +350,21 @@ static bool add_prefix_map(struct options *options, const char *text) {
     return true;
 }
 
-static bool parse_prefix(struct options *options, const char *prefix) {
+static bool parse_prefix(struct options *options, const char *prefix)
+{
     options->prefix = prefix;
     for (const char *c = prefix; *c; c++) {
         bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
-        if (letter || (c > prefix && *c >= '0' && *c <= '9')) continue;
+        if (letter || (c > prefix && *c >= '0' && *c <= '9'))
+            continue;
         driver_error(options, "--prefix: a C name cannot begin with '%s'", prefix);
         return false;
     }
     return true;
 }
 
-static bool apply(struct options *o, enum option_id id, const char *value) {
+static bool apply(struct options *o, enum option_id id, const char *value)
+{
     switch (id) {
     case OPTION_OUTPUT: o->output = value; return true;
     case OPTION_COMPILE:
@@ -369,7 +420,8 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     case OPTION_DEPENDENCY_PHONY: o->dependency_phony = true; return true;
     case OPTION_WARNING: return add_warning(o, value);
     case OPTION_WARNING_ERROR:
-        if (value) return add_warning(o, arena_printf(o->arena, "error=%s", value));
+        if (value)
+            return add_warning(o, arena_printf(o->arena, "error=%s", value));
         o->warnings_are_errors = true;
         return true;
     case OPTION_NO_WARNINGS: o->no_warnings = true; return true;
@@ -386,10 +438,12 @@ static bool apply(struct options *o, enum option_id id, const char *value) {
     die("option %s has no meaning", option_info[id].spelling);
 }
 
-static bool parse_argument(struct options *options, const struct argument_list *list, int *at) {
+static bool parse_argument(struct options *options, const struct argument_list *list, int *at)
+{
     const char *argument = list->words.data[*at], *value = NULL;
     int found = find_option(argument, &value);
-    if (found < 0) return unknown_option(options, argument);
+    if (found < 0)
+        return unknown_option(options, argument);
     const struct option_info *option = &option_info[found];
     if (option->state == STATE_LATER) {
         driver_error(options, "option '%s' is not there yet", option->spelling);
@@ -410,25 +464,31 @@ static bool parse_argument(struct options *options, const struct argument_list *
 }
 
 /* Rules between options, whatever their order. */
-static bool fits_together(const struct options *options) {
+static bool fits_together(const struct options *options)
+{
     if (options->ptx_targets.count && (options->emit == EMIT_CUBIN || options->emit == EMIT_FATBIN)) {
         const char *name = target_rows[options->ptx_targets.data[0]].name + 3;
-        driver_error(options,
+        driver_error(
+            options,
             "-arch=compute_%s is PTX, which --emit=%s does not hold; -S writes it as text, sm_%s is machine code", name,
             emit_words[options->emit], name);
     } else if (!options->dependencies &&
-             (options->dependency_file || options->dependency_phony || options->dependency_targets.count))
-        driver_error(options,
-                     "%s needs -MD", options->dependency_file ? "-MF" : options->dependency_phony ? "-MP" : "-MT");
+               (options->dependency_file || options->dependency_phony || options->dependency_targets.count))
+        driver_error(options, "%s needs -MD",
+                     options->dependency_file    ? "-MF"
+                     : options->dependency_phony ? "-MP"
+                                                 : "-MT");
     else if (options->output && options->files.count > 1)
         driver_error(options, "-o cannot be given with more than one file");
     else if (options->dependency_file && options->files.count > 1)
         driver_error(options, "-MF cannot be given with more than one file");
-    else return true;
+    else
+        return true;
     return false;
 }
 
-bool options_parse(struct options *options, int count, const char *const *arguments, enum exit_code *code) {
+bool options_parse(struct options *options, int count, const char *const *arguments, enum exit_code *code)
+{
     static const char format[] = "-fdiagnostics-format=";
     struct argument_list list = {0};
     const char *failed;
@@ -454,9 +514,12 @@ bool options_parse(struct options *options, int count, const char *const *argume
     bool only_files = false;
     for (int i = 0; i < list.words.count; i++) {
         const char *word = list.words.data[i];
-        if (!only_files && strcmp(word, "--") == 0) only_files = true;
-        else if (only_files || word[0] != '-' || !word[1]) vector_push(options->arena, &options->files, word);
-        else if (!parse_argument(options, &list, &i)) return false;
+        if (!only_files && strcmp(word, "--") == 0)
+            only_files = true;
+        else if (only_files || word[0] != '-' || !word[1])
+            vector_push(options->arena, &options->files, word);
+        else if (!parse_argument(options, &list, &i))
+            return false;
     }
     return fits_together(options);
 }

@@ -31,14 +31,14 @@ struct option_info {
 };
 extern const struct option_info option_info[OPTION_COUNT];
 
-#define EMIT_KINDS(X)                                                                                                  \
-    X(OBJECT, "object", ".o")                                                                                          \
-    X(PTX, "ptx", ".ptx")                                                                                              \
-    X(CUBIN, "cubin", ".cubin")                                                                                        \
-    X(FATBIN, "fatbin", ".fatbin")                                                                                     \
-    X(LLVM, "llvm", ".ll")                                                                                             \
-    X(TIR, "tir", ".tir")                                                                                              \
-    X(HEADER, "header", ".h")                                                                                          \
+#define EMIT_KINDS(X)              \
+    X(OBJECT, "object", ".o")      \
+    X(PTX, "ptx", ".ptx")          \
+    X(CUBIN, "cubin", ".cubin")    \
+    X(FATBIN, "fatbin", ".fatbin") \
+    X(LLVM, "llvm", ".ll")         \
+    X(TIR, "tir", ".tir")          \
+    X(HEADER, "header", ".h")      \
     X(RUNTIME, "runtime", ".o")
 enum emit_kind {
 #define X(id, word, suffix) EMIT_##id,
@@ -56,7 +56,7 @@ struct options {
     const char *interpret_call;
     const char *output; /* -o, or NULL */
     VECTOR(const char *) files;
-    VECTOR(int) targets;      /* rows of -arch in the order given; empty: not given */
+    VECTOR(int) targets;       /* rows of -arch in the order given; empty: not given */
     VECTOR(int) ptx_targets;   /* those of `targets` named as compute_XX, ... */
     VECTOR(int) cubin_targets; /* ... and as sm_XX */
     const char *host_triple;

@@ -17,16 +17,21 @@ static bool expand_word(struct arena *arena, const char *word, int depth, struct
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 
 /* One word at *at, moved behind it. */
-static const char *next_word(struct arena *arena, const char **at, const char *end) {
+static const char *next_word(struct arena *arena, const char **at, const char *end)
+{
     struct buffer word = {0};
     char quote = 0;
     const char *p = *at;
     buffer_append(&word, "", 0);
     for (; p < end && (quote || !is_space(*p)); p++) {
-        if (*p == '\\' && quote != '\'' && p + 1 < end) buffer_putc(&word, *++p);
-        else if (quote && *p == quote) quote = 0;
-        else if (!quote && (*p == '\'' || *p == '"')) quote = *p;
-        else buffer_putc(&word, *p);
+        if (*p == '\\' && quote != '\'' && p + 1 < end)
+            buffer_putc(&word, *++p);
+        else if (quote && *p == quote)
+            quote = 0;
+        else if (!quote && (*p == '\'' || *p == '"'))
+            quote = *p;
+        else
+            buffer_putc(&word, *p);
     }
     *at = p;
     const char *copy = arena_substring(arena, word.data, word.size);
@@ -35,7 +40,8 @@ static const char *next_word(struct arena *arena, const char **at, const char *e
 }
 
 static bool expand_file(struct arena *arena, const char *path, int depth, struct argument_list *out,
-                        const char **failed) {
+                        const char **failed)
+{
     struct buffer text = {0};
     *failed = path;
     if (depth > DEEPEST) {
@@ -51,8 +57,10 @@ static bool expand_file(struct arena *arena, const char *path, int depth, struct
     const char *at = text.data, *end = text.data + text.size;
     bool ok = true;
     while (ok) {
-        while (at < end && is_space(*at)) at++;
-        if (at == end) break;
+        while (at < end && is_space(*at))
+            at++;
+        if (at == end)
+            break;
         ok = expand_word(arena, next_word(arena, &at, end), depth, out, failed);
     }
     int reason = errno;
@@ -62,7 +70,8 @@ static bool expand_file(struct arena *arena, const char *path, int depth, struct
 }
 
 static bool expand_word(struct arena *arena, const char *word, int depth, struct argument_list *out,
-                        const char **failed) {
+                        const char **failed)
+{
     if (word[0] == '@' && word[1] && access(word + 1, F_OK) == 0)
         return expand_file(arena, word + 1, depth + 1, out, failed);
     vector_push(arena, &out->words, word);
@@ -70,8 +79,10 @@ static bool expand_word(struct arena *arena, const char *word, int depth, struct
 }
 
 bool response_expand(struct arena *arena, int count, const char *const *arguments, struct argument_list *out,
-                     const char **failed) {
+                     const char **failed)
+{
     for (int i = 0; i < count; i++)
-        if (!expand_word(arena, arguments[i], 0, out, failed)) return false;
+        if (!expand_word(arena, arguments[i], 0, out, failed))
+            return false;
     return true;
 }

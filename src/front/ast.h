@@ -22,49 +22,95 @@
 #define AST_MAXIMUM_NESTING 256
 #define AST_MAXIMUM_DEPTH 1024
 
-struct ast_name { const char *text; struct location at; };
+struct ast_name {
+    const char *text;
+    struct location at;
+};
 
-struct ast_expression_list { struct ast_expression **data; int count, capacity; };
-struct ast_statement_list { struct ast_statement **data; int count, capacity; };
-struct ast_index_list { struct ast_index **data; int count, capacity; };
-struct ast_argument_list { struct ast_argument **data; int count, capacity; };
-struct ast_type_list { struct ast_type **data; int count, capacity; };
-struct ast_domain_list { struct ast_domain **data; int count, capacity; };
-struct ast_name_list { struct ast_name *data; int count, capacity; };
-struct ast_generic_list { struct ast_generic **data; int count, capacity; };
-struct ast_parameter_list { struct ast_parameter **data; int count, capacity; };
-struct ast_clause_list { struct ast_clause **data; int count, capacity; };
-struct ast_item_list { struct ast_item **data; int count, capacity; };
-struct ast_enumerator_list { struct ast_enumerator **data; int count, capacity; };
-struct ast_field_list { struct ast_field **data; int count, capacity; };
-struct ast_declaration_list { struct ast_declaration **data; int count, capacity; };
+struct ast_expression_list {
+    struct ast_expression **data;
+    int count, capacity;
+};
+struct ast_statement_list {
+    struct ast_statement **data;
+    int count, capacity;
+};
+struct ast_index_list {
+    struct ast_index **data;
+    int count, capacity;
+};
+struct ast_argument_list {
+    struct ast_argument **data;
+    int count, capacity;
+};
+struct ast_type_list {
+    struct ast_type **data;
+    int count, capacity;
+};
+struct ast_domain_list {
+    struct ast_domain **data;
+    int count, capacity;
+};
+struct ast_name_list {
+    struct ast_name *data;
+    int count, capacity;
+};
+struct ast_generic_list {
+    struct ast_generic **data;
+    int count, capacity;
+};
+struct ast_parameter_list {
+    struct ast_parameter **data;
+    int count, capacity;
+};
+struct ast_clause_list {
+    struct ast_clause **data;
+    int count, capacity;
+};
+struct ast_item_list {
+    struct ast_item **data;
+    int count, capacity;
+};
+struct ast_enumerator_list {
+    struct ast_enumerator **data;
+    int count, capacity;
+};
+struct ast_field_list {
+    struct ast_field **data;
+    int count, capacity;
+};
+struct ast_declaration_list {
+    struct ast_declaration **data;
+    int count, capacity;
+};
 
 /* ---- expressions ---------------------------------------------------------------------------------------------- */
 
 /* The scalar types, which are reserved words.  X(enumerator, word). */
-#define AST_SCALARS(X)                                                                                                \
-    X(BOOL, "bool") X(I8, "i8") X(I16, "i16") X(I32, "i32") X(I64, "i64") X(U8, "u8") X(U16, "u16") X(U32, "u32")     \
-    X(U64, "u64") X(F16, "f16") X(BF16, "bf16") X(F32, "f32") X(F64, "f64") X(F8E4M3, "f8e4m3") X(F8E5M2, "f8e5m2")
+#define AST_SCALARS(X)                                                                                          \
+    X(BOOL, "bool")                                                                                             \
+    X(I8, "i8") X(I16, "i16") X(I32, "i32") X(I64, "i64") X(U8, "u8") X(U16, "u16") X(U32, "u32") X(U64, "u64") \
+        X(F16, "f16") X(BF16, "bf16") X(F32, "f32") X(F64, "f64") X(F8E4M3, "f8e4m3") X(F8E5M2, "f8e5m2")
 enum ast_scalar {
 #define AST_SCALAR(name, word) AST_SCALAR_##name,
     AST_SCALARS(AST_SCALAR)
 #undef AST_SCALAR
-    AST_SCALAR_COUNT
+        AST_SCALAR_COUNT
 };
 const char *ast_scalar_word(enum ast_scalar scalar);
 
 /* Operators, with their spelling.  The arithmetic ones also stand in compound assignments (x += e is OPERATOR_ADD). */
-#define AST_OPERATORS(X)                                                                                              \
-    X(OR, "or") X(AND, "and") X(NOT, "not")                                                                           \
-    X(EQUAL, "==") X(NOT_EQUAL, "!=") X(LESS, "<") X(GREATER, ">") X(LESS_EQUAL, "<=") X(GREATER_EQUAL, ">=")         \
-    X(BIT_OR, "|") X(BIT_XOR, "^") X(BIT_AND, "&") X(SHIFT_LEFT, "<<") X(SHIFT_RIGHT, ">>")                           \
-    X(ADD, "+") X(SUBTRACT, "-") X(MULTIPLY, "*") X(DIVIDE, "/") X(REMAINDER, "%") X(MATRIX_MULTIPLY, "@")            \
-    X(NEGATE, "-") X(BIT_NOT, "~")
+#define AST_OPERATORS(X)                                                                                               \
+    X(OR, "or")                                                                                                        \
+    X(AND, "and") X(NOT, "not") X(EQUAL, "==") X(NOT_EQUAL, "!=") X(LESS, "<") X(GREATER, ">") X(LESS_EQUAL, "<=")     \
+        X(GREATER_EQUAL, ">=") X(BIT_OR, "|") X(BIT_XOR, "^") X(BIT_AND, "&") X(SHIFT_LEFT, "<<") X(SHIFT_RIGHT, ">>") \
+            X(ADD, "+") X(SUBTRACT, "-") X(MULTIPLY, "*") X(DIVIDE, "/") X(REMAINDER, "%") X(MATRIX_MULTIPLY, "@")     \
+                X(NEGATE, "-") X(BIT_NOT, "~")
 enum ast_operator {
 #define AST_OPERATOR(name, spelling) OPERATOR_##name,
     AST_OPERATORS(AST_OPERATOR)
 #undef AST_OPERATOR
-    OPERATOR_COUNT,
+        OPERATOR_COUNT,
     OPERATOR_NONE = OPERATOR_COUNT /* plain `=` in an assignment */
 };
 const char *ast_operator_spelling(enum ast_operator operator);
@@ -93,26 +139,29 @@ struct ast_expression {
     int id;                      /* unique within the parse context, from 1, in order of making: keys tables of facts */
     bool parenthesized;          /* stood in ( ): only the printer and style warnings care */
     union {
-        const char *name;        /* NAME, MEMBER: interned (the member's own name) */
+        const char *name; /* NAME, MEMBER: interned (the member's own name) */
         enum ast_scalar scalar;
         struct {
             uint64_t value;
-            bool too_big;        /* written value is 2^64 or more; value is then UINT64_MAX */
-            int base;            /* 10, 16 or 2, for the printer */
+            bool too_big; /* written value is 2^64 or more; value is then UINT64_MAX */
+            int base;     /* 10, 16 or 2, for the printer */
         } integer;
         struct {
-            const char *text;    /* digits as written, underscores taken out: exact for any target type */
-            double value;        /* nearest double; infinite if the text is beyond its range */
+            const char *text; /* digits as written, underscores taken out: exact for any target type */
+            double value;     /* nearest double; infinite if the text is beyond its range */
         } real;
-        struct { const char *data; size_t size; } string; /* escapes resolved; may hold NUL bytes; data[size] is NUL */
+        struct {
+            const char *data;
+            size_t size;
+        } string; /* escapes resolved; may hold NUL bytes; data[size] is NUL */
     };
-    enum ast_operator operation;        /* UNARY, BINARY */
-    struct ast_expression *condition;   /* CONDITIONAL */
-    struct ast_expression *left, *right;/* UNARY (left), BINARY, CONDITIONAL */
-    struct ast_expression *base;        /* INDEX, CALL, MEMBER: what stands before the suffix */
-    struct ast_expression_list elements;/* TUPLE, LIST */
-    struct ast_index_list indexes;      /* INDEX */
-    struct ast_argument_list arguments; /* CALL */
+    enum ast_operator operation;         /* UNARY, BINARY */
+    struct ast_expression *condition;    /* CONDITIONAL */
+    struct ast_expression *left, *right; /* UNARY (left), BINARY, CONDITIONAL */
+    struct ast_expression *base;         /* INDEX, CALL, MEMBER: what stands before the suffix */
+    struct ast_expression_list elements; /* TUPLE, LIST */
+    struct ast_index_list indexes;       /* INDEX */
+    struct ast_argument_list arguments;  /* CALL */
 };
 
 enum ast_index_kind {
@@ -190,17 +239,24 @@ enum ast_direction { DIRECTION_NONE, DIRECTION_IN, DIRECTION_OUT, DIRECTION_INOU
 struct ast_parameter {
     struct location at;
     struct ast_name name;
-    enum ast_direction direction;                        /* NONE: by value (scalar, pointer, tile of an fn) */
-    bool is_const;                                       /* const A: act; then type is NULL */
+    enum ast_direction direction; /* NONE: by value (scalar, pointer, tile of an fn) */
+    bool is_const;                /* const A: act; then type is NULL */
     bool is_restrict, is_optional, is_packed, is_strided, is_huge;
     struct ast_type *type;
-    struct ast_domain *domain;                           /* of a const parameter, may be NULL */
+    struct ast_domain *domain; /* of a const parameter, may be NULL */
 };
 
 /* ---- clauses of a kernel -------------------------------------------------------------------------------------- */
 
 enum ast_clause_kind {
-    CLAUSE_GRID, CLAUSE_TUNE, CLAUSE_CONST, CLAUSE_REQUIRES, CLAUSE_SPECIALIZE, CLAUSE_ALIAS, CLAUSE_ON, CLAUSE_SCRATCH
+    CLAUSE_GRID,
+    CLAUSE_TUNE,
+    CLAUSE_CONST,
+    CLAUSE_REQUIRES,
+    CLAUSE_SPECIALIZE,
+    CLAUSE_ALIAS,
+    CLAUSE_ON,
+    CLAUSE_SCRATCH
 };
 enum ast_item_kind {
     ITEM_EXPRESSION, /* a condition, a bare knob, a target     value */
@@ -216,7 +272,7 @@ struct ast_item {
 };
 struct ast_clause { /* an unknown clause name is reported by the parser and not in the tree */
     enum ast_clause_kind kind;
-    struct location at;        /* the clause name */
+    struct location at; /* the clause name */
     struct ast_item_list items;
 };
 
@@ -233,25 +289,25 @@ enum ast_statement_kind {
     STATEMENT_WHILE,      /* while (c) s                 condition, then */
     STATEMENT_BREAK,
     STATEMENT_CONTINUE,
-    STATEMENT_RETURN,     /* return; return a, b;        values (0 or more) */
-    STATEMENT_MISSING     /* stands for one with a syntax error, which was reported: names that it may have declared */
+    STATEMENT_RETURN, /* return; return a, b;        values (0 or more) */
+    STATEMENT_MISSING /* stands for one with a syntax error, which was reported: names that it may have declared */
 };
 struct ast_statement {
     enum ast_statement_kind kind;
-    struct location at;              /* its first token to its last, or to the end of its first line */
+    struct location at; /* its first token to its last, or to the end of its first line */
     int depth;
     struct ast_statement_list body;
-    struct location closing_at;      /* BLOCK: its `}` */
+    struct location closing_at; /* BLOCK: its `}` */
     struct ast_name_list names;
     struct ast_type *type;
     struct ast_expression_list targets, values;
-    enum ast_operator operation;     /* ASSIGN: OPERATOR_NONE for `=` */
-    struct location operator_at;     /* ASSIGN */
+    enum ast_operator operation; /* ASSIGN: OPERATOR_NONE for `=` */
+    struct location operator_at; /* ASSIGN */
     struct ast_expression *value, *condition;
     struct ast_statement *then, *otherwise;
     struct ast_range *range;
     bool is_static;
-    bool is_unbalanced;              /* MISSING: its braces do not match, so that others may be its echo */
+    bool is_unbalanced; /* MISSING: its braces do not match, so that others may be its echo */
 };
 
 /* ---- declarations --------------------------------------------------------------------------------------------- */
@@ -260,7 +316,10 @@ struct ast_enumerator {
     struct ast_name name;
     struct ast_expression *value; /* an EXPRESSION_INTEGER; NULL: one more than the one before, the first is 0 */
 };
-struct ast_field { struct ast_name name; struct ast_type *type; };
+struct ast_field {
+    struct ast_name name;
+    struct ast_type *type;
+};
 
 enum ast_declaration_kind {
     DECLARATION_IMPORT, /* import "f.tile" as m;     path, name (text NULL without `as`), imported */
@@ -273,31 +332,31 @@ enum ast_declaration_kind {
 };
 struct ast_declaration {
     enum ast_declaration_kind kind;
-    struct location at;                  /* its name; of import and test the string */
-    struct location first_at;            /* its first token */
-    const char *doc;                     /* text of the `///` lines right above, joined by '\n'; or NULL */
-    bool broken;                         /* a syntax error was reported inside */
-    bool clause_missing;                 /* kernel: a clause had an error and is not in the tree */
+    struct location at;       /* its name; of import and test the string */
+    struct location first_at; /* its first token */
+    const char *doc;          /* text of the `///` lines right above, joined by '\n'; or NULL */
+    bool broken;              /* a syntax error was reported inside */
+    bool clause_missing;      /* kernel: a clause had an error and is not in the tree */
     struct ast_name name;
     struct ast_generic_list generics;
     struct ast_parameter_list parameters;
     struct ast_clause_list clauses;
-    struct ast_type *type, *result;      /* result NULL: returns nothing, or inferred for `= expr;` */
-    struct ast_statement *body;          /* a STATEMENT_BLOCK */
-    struct ast_expression *value;        /* of const; of an fn written `= expr;`: then body is NULL */
+    struct ast_type *type, *result; /* result NULL: returns nothing, or inferred for `= expr;` */
+    struct ast_statement *body;     /* a STATEMENT_BLOCK */
+    struct ast_expression *value;   /* of const; of an fn written `= expr;`: then body is NULL */
     bool is_noinline, is_const;
     struct ast_enumerator_list enumerators;
     struct ast_field_list fields;
-    const char *path;                    /* import, test: the string, escapes resolved */
-    struct ast_file *imported;           /* import: the file, set by parse_program; NULL where it could not be read */
+    const char *path;          /* import, test: the string, escapes resolved */
+    struct ast_file *imported; /* import: the file, set by parse_program; NULL where it could not be read */
 };
 
 struct ast_file {
     const struct source *source;
     struct ast_declaration_list declarations;
-    bool has_errors;                     /* some diagnostic of severity error was reported while parsing this file */
-    VECTOR(const char *) lost;           /* names of declarations that could not be read: nothing is known of them */
-    struct ast_file *next;               /* all files that parse_program read, each once */
+    bool has_errors;           /* some diagnostic of severity error was reported while parsing this file */
+    VECTOR(const char *) lost; /* names of declarations that could not be read: nothing is known of them */
+    struct ast_file *next;     /* all files that parse_program read, each once */
 };
 
 /* ---- entry points --------------------------------------------------------------------------------------------- */
@@ -313,9 +372,9 @@ struct parse_context {
     const char *(*library_text)(const char *path, size_t *size);
     void (*imported)(const char *path, void *imported_context); /* told of each file read for an import; may be NULL */
     void *imported_context;
-    int last_id;                       /* of expressions made so far */
-    struct ast_file *files;            /* all files read, in order of reading */
-    bool import_missing;               /* some import could not be read, which was reported */
+    int last_id;            /* of expressions made so far */
+    struct ast_file *files; /* all files read, in order of reading */
+    bool import_missing;    /* some import could not be read, which was reported */
 };
 
 /* Parses one text.  Never NULL; errors go to the diagnostics and into has_errors.  Does not follow imports. */

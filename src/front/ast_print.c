@@ -4,31 +4,43 @@
 
 #include <string.h>
 
-struct printer { struct buffer *out; int indent; };
+struct printer {
+    struct buffer *out;
+    int indent;
+};
 
 static void print_expression(struct printer *printer, const struct ast_expression *e);
 static void print_statement(struct printer *printer, const struct ast_statement *s);
 
 static void put(struct printer *printer, const char *text) { buffer_puts(printer->out, text); }
 
-static void start_line(struct printer *printer) {
-    for (int i = 0; i < printer->indent; i++) put(printer, "    ");
+static void start_line(struct printer *printer)
+{
+    for (int i = 0; i < printer->indent; i++)
+        put(printer, "    ");
 }
 
-static void print_string(struct printer *printer, const char *data, size_t size) {
+static void print_string(struct printer *printer, const char *data, size_t size)
+{
     buffer_putc(printer->out, '"');
     for (size_t i = 0; i < size; i++) {
         unsigned char c = (unsigned char)data[i];
-        if (c == '"' || c == '\\') buffer_printf(printer->out, "\\%c", c);
-        else if (c == '\n') put(printer, "\\n");
-        else if (c == '\t') put(printer, "\\t");
-        else if (c < ' ' || c == 0x7f) buffer_printf(printer->out, "\\x%02x", c);
-        else buffer_putc(printer->out, (char)c);
+        if (c == '"' || c == '\\')
+            buffer_printf(printer->out, "\\%c", c);
+        else if (c == '\n')
+            put(printer, "\\n");
+        else if (c == '\t')
+            put(printer, "\\t");
+        else if (c < ' ' || c == 0x7f)
+            buffer_printf(printer->out, "\\x%02x", c);
+        else
+            buffer_putc(printer->out, (char)c);
     }
     buffer_putc(printer->out, '"');
 }
 
-static void print_integer(struct printer *printer, const struct ast_expression *e) {
+static void print_integer(struct printer *printer, const struct ast_expression *e)
+{
     if (e->integer.too_big) {
         put(printer, "18446744073709551616");
     } else if (e->integer.base == 16) {
@@ -42,14 +54,17 @@ static void print_integer(struct printer *printer, const struct ast_expression *
     }
 }
 
-static void print_expressions(struct printer *printer, const struct ast_expression_list *list) {
+static void print_expressions(struct printer *printer, const struct ast_expression_list *list)
+{
     for (int i = 0; i < list->count; i++) {
-        if (i) put(printer, ", ");
+        if (i)
+            put(printer, ", ");
         print_expression(printer, list->data[i]);
     }
 }
 
-static void print_index(struct printer *printer, const struct ast_index *index) {
+static void print_index(struct printer *printer, const struct ast_index *index)
+{
     switch (index->kind) {
     case INDEX_EXPRESSION: print_expression(printer, index->value); break;
     case INDEX_SLICE:
@@ -60,24 +75,31 @@ static void print_index(struct printer *printer, const struct ast_index *index) 
     case INDEX_ALL: put(printer, ":"); break;
     case INDEX_NEW: put(printer, "None"); break;
     case INDEX_RANGE:
-        if (index->value) print_expression(printer, index->value);
+        if (index->value)
+            print_expression(printer, index->value);
         put(printer, "..");
-        if (index->end) print_expression(printer, index->end);
+        if (index->end)
+            print_expression(printer, index->end);
         break;
     }
 }
 
-static void print_arguments(struct printer *printer, const struct ast_argument_list *arguments) {
+static void print_arguments(struct printer *printer, const struct ast_argument_list *arguments)
+{
     for (int i = 0; i < arguments->count; i++) {
         const struct ast_argument *argument = arguments->data[i];
-        if (i) put(printer, ", ");
-        if (argument->name.text) buffer_printf(printer->out, "%s = ", argument->name.text);
+        if (i)
+            put(printer, ", ");
+        if (argument->name.text)
+            buffer_printf(printer->out, "%s = ", argument->name.text);
         print_expression(printer, argument->value);
     }
 }
 
-static void print_expression(struct printer *printer, const struct ast_expression *e) {
-    if (e->parenthesized) put(printer, "(");
+static void print_expression(struct printer *printer, const struct ast_expression *e)
+{
+    if (e->parenthesized)
+        put(printer, "(");
     switch (e->kind) {
     case EXPRESSION_NAME: put(printer, e->name); break;
     case EXPRESSION_SCALAR_TYPE: put(printer, ast_scalar_word(e->scalar)); break;
@@ -117,7 +139,8 @@ static void print_expression(struct printer *printer, const struct ast_expressio
         print_expression(printer, e->base);
         put(printer, "[");
         for (int i = 0; i < e->indexes.count; i++) {
-            if (i) put(printer, ", ");
+            if (i)
+                put(printer, ", ");
             print_index(printer, e->indexes.data[i]);
         }
         put(printer, "]");
@@ -135,16 +158,19 @@ static void print_expression(struct printer *printer, const struct ast_expressio
         buffer_printf(printer->out, ".%s", e->name);
         break;
     }
-    if (e->parenthesized) put(printer, ")");
+    if (e->parenthesized)
+        put(printer, ")");
 }
 
 /* ---- types and domains ---- */
 
-static void print_type(struct printer *printer, const struct ast_type *type) {
+static void print_type(struct printer *printer, const struct ast_type *type)
+{
     switch (type->kind) {
     case TYPE_NODE_SCALAR: put(printer, ast_scalar_word(type->scalar)); break;
     case TYPE_NODE_NAME:
-        if (type->module.text) buffer_printf(printer->out, "%s.", type->module.text);
+        if (type->module.text)
+            buffer_printf(printer->out, "%s.", type->module.text);
         put(printer, type->name.text);
         break;
     case TYPE_NODE_POINTER:
@@ -160,7 +186,8 @@ static void print_type(struct printer *printer, const struct ast_type *type) {
     case TYPE_NODE_TUPLE:
         put(printer, "(");
         for (int i = 0; i < type->members.count; i++) {
-            if (i) put(printer, ", ");
+            if (i)
+                put(printer, ", ");
             print_type(printer, type->members.data[i]);
         }
         put(printer, ")");
@@ -168,21 +195,25 @@ static void print_type(struct printer *printer, const struct ast_type *type) {
     }
 }
 
-static void print_range(struct printer *printer, const struct ast_range *range) {
+static void print_range(struct printer *printer, const struct ast_range *range)
+{
     print_expression(printer, range->from);
     put(printer, range->inclusive ? "..=" : "..");
     print_expression(printer, range->to);
-    if (!range->step) return;
+    if (!range->step)
+        return;
     put(printer, range->step_multiplies ? " step *" : " step ");
     print_expression(printer, range->step);
 }
 
-static void print_domain(struct printer *printer, const struct ast_domain *domain) {
+static void print_domain(struct printer *printer, const struct ast_domain *domain)
+{
     switch (domain->kind) {
     case DOMAIN_SET:
         put(printer, "{");
         for (int i = 0; i < domain->members.count; i++) {
-            if (i) put(printer, ", ");
+            if (i)
+                put(printer, ", ");
             print_domain(printer, domain->members.data[i]);
         }
         put(printer, "}");
@@ -194,7 +225,8 @@ static void print_domain(struct printer *printer, const struct ast_domain *domai
 
 /* ---- statements ---- */
 
-static void print_block(struct printer *printer, const struct ast_statement *block) {
+static void print_block(struct printer *printer, const struct ast_statement *block)
+{
     put(printer, "{\n");
     printer->indent++;
     for (int i = 0; i < block->body.count; i++) {
@@ -207,7 +239,8 @@ static void print_block(struct printer *printer, const struct ast_statement *blo
 }
 
 /* The statement that a head governs: a block on the same line, anything else on the next. */
-static void print_governed(struct printer *printer, const struct ast_statement *s) {
+static void print_governed(struct printer *printer, const struct ast_statement *s)
+{
     if (s->kind == STATEMENT_BLOCK) {
         put(printer, " ");
         print_block(printer, s);
@@ -220,9 +253,11 @@ static void print_governed(struct printer *printer, const struct ast_statement *
     printer->indent--;
 }
 
-static void print_definition(struct printer *printer, const struct ast_statement *s) {
+static void print_definition(struct printer *printer, const struct ast_statement *s)
+{
     put(printer, s->kind == STATEMENT_LET ? "let " : "var ");
-    for (int i = 0; i < s->names.count; i++) buffer_printf(printer->out, "%s%s", i ? ", " : "", s->names.data[i].text);
+    for (int i = 0; i < s->names.count; i++)
+        buffer_printf(printer->out, "%s%s", i ? ", " : "", s->names.data[i].text);
     if (s->type) {
         put(printer, ": ");
         print_type(printer, s->type);
@@ -232,12 +267,14 @@ static void print_definition(struct printer *printer, const struct ast_statement
     put(printer, ";\n");
 }
 
-static void print_if(struct printer *printer, const struct ast_statement *s) {
+static void print_if(struct printer *printer, const struct ast_statement *s)
+{
     put(printer, "if (");
     print_expression(printer, s->condition);
     put(printer, ")");
     print_governed(printer, s->then);
-    if (!s->otherwise) return;
+    if (!s->otherwise)
+        return;
     start_line(printer);
     put(printer, "else");
     if (s->otherwise->kind == STATEMENT_IF) {
@@ -248,7 +285,8 @@ static void print_if(struct printer *printer, const struct ast_statement *s) {
     }
 }
 
-static void print_statement(struct printer *printer, const struct ast_statement *s) {
+static void print_statement(struct printer *printer, const struct ast_statement *s)
+{
     switch (s->kind) {
     case STATEMENT_BLOCK: print_block(printer, s); break;
     case STATEMENT_LET:
@@ -288,32 +326,41 @@ static void print_statement(struct printer *printer, const struct ast_statement 
 
 /* ---- declarations ---- */
 
-static void print_parameter(struct printer *printer, const struct ast_parameter *parameter) {
+static void print_parameter(struct printer *printer, const struct ast_parameter *parameter)
+{
     static const char *const directions[] = {"", "in", "out", "inout"};
     buffer_printf(printer->out, "%s%s", parameter->is_const ? "const " : "", parameter->name.text);
     if (parameter->is_const) {
-        if (!parameter->domain) return;
+        if (!parameter->domain)
+            return;
         put(printer, ": ");
         print_domain(printer, parameter->domain);
         return;
     }
     buffer_printf(printer->out, ": %s%s", parameter->is_restrict ? "restrict " : "", directions[parameter->direction]);
-    if (parameter->is_optional) put(printer, "?");
-    if (parameter->direction != DIRECTION_NONE) put(printer, " ");
-    if (parameter->is_packed) put(printer, "packed ");
-    if (parameter->is_strided) put(printer, "strided ");
-    if (parameter->is_huge) put(printer, "huge ");
+    if (parameter->is_optional)
+        put(printer, "?");
+    if (parameter->direction != DIRECTION_NONE)
+        put(printer, " ");
+    if (parameter->is_packed)
+        put(printer, "packed ");
+    if (parameter->is_strided)
+        put(printer, "strided ");
+    if (parameter->is_huge)
+        put(printer, "huge ");
     print_type(printer, parameter->type);
 }
 
-static void print_signature(struct printer *printer, const struct ast_declaration *declaration) {
+static void print_signature(struct printer *printer, const struct ast_declaration *declaration)
+{
     put(printer, declaration->name.text);
     if (declaration->generics.count) {
         put(printer, "<");
         for (int i = 0; i < declaration->generics.count; i++) {
             const struct ast_generic *generic = declaration->generics.data[i];
             buffer_printf(printer->out, "%s%s", i ? ", " : "", generic->name.text);
-            if (!generic->domain) continue;
+            if (!generic->domain)
+                continue;
             put(printer, ": ");
             print_domain(printer, generic->domain);
         }
@@ -321,7 +368,8 @@ static void print_signature(struct printer *printer, const struct ast_declaratio
     }
     put(printer, "(");
     for (int i = 0; i < declaration->parameters.count; i++) {
-        if (i) put(printer, ", ");
+        if (i)
+            put(printer, ", ");
         print_parameter(printer, declaration->parameters.data[i]);
     }
     put(printer, ")");
@@ -331,20 +379,26 @@ static void print_signature(struct printer *printer, const struct ast_declaratio
     }
 }
 
-static void print_clause(struct printer *printer, const struct ast_clause *clause) {
+static void print_clause(struct printer *printer, const struct ast_clause *clause)
+{
     static const char *const names[] = {"grid", "tune", "const", "requires", "specialize", "alias", "on", "scratch"};
     buffer_printf(printer->out, "\n    %s(", names[clause->kind]);
     for (int i = 0; i < clause->items.count; i++) {
         const struct ast_item *item = clause->items.data[i];
-        if (i) put(printer, ", ");
-        if (item->qualifier.text) buffer_printf(printer->out, "%s ", item->qualifier.text);
-        if (item->kind != ITEM_EXPRESSION) put(printer, item->name.text);
+        if (i)
+            put(printer, ", ");
+        if (item->qualifier.text)
+            buffer_printf(printer->out, "%s ", item->qualifier.text);
+        if (item->kind != ITEM_EXPRESSION)
+            put(printer, item->name.text);
         if (item->kind == ITEM_DOMAIN) {
             put(printer, ": ");
             print_domain(printer, item->domain);
         }
-        if (item->value && item->kind != ITEM_EXPRESSION) put(printer, " = ");
-        if (item->value) print_expression(printer, item->value);
+        if (item->value && item->kind != ITEM_EXPRESSION)
+            put(printer, " = ");
+        if (item->value)
+            print_expression(printer, item->value);
         if (item->least) {
             put(printer, " >= ");
             print_expression(printer, item->least);
@@ -353,11 +407,13 @@ static void print_clause(struct printer *printer, const struct ast_clause *claus
     put(printer, ")");
 }
 
-static void print_list_body(struct printer *printer, const struct ast_declaration *declaration) {
+static void print_list_body(struct printer *printer, const struct ast_declaration *declaration)
+{
     for (int i = 0; i < declaration->enumerators.count; i++) {
         const struct ast_enumerator *enumerator = declaration->enumerators.data[i];
         buffer_printf(printer->out, "%s%s", i ? ", " : "", enumerator->name.text);
-        if (!enumerator->value) continue;
+        if (!enumerator->value)
+            continue;
         put(printer, " = ");
         print_integer(printer, enumerator->value);
     }
@@ -368,7 +424,8 @@ static void print_list_body(struct printer *printer, const struct ast_declaratio
     }
 }
 
-static void print_doc(struct printer *printer, const char *doc) {
+static void print_doc(struct printer *printer, const char *doc)
+{
     for (bool more = doc && *doc; more;) { /* the last line may be empty, too */
         size_t length = strcspn(doc, "\n");
         put(printer, length ? "/// " : "///");
@@ -379,13 +436,15 @@ static void print_doc(struct printer *printer, const char *doc) {
     }
 }
 
-static void print_declaration(struct printer *printer, const struct ast_declaration *declaration) {
+static void print_declaration(struct printer *printer, const struct ast_declaration *declaration)
+{
     print_doc(printer, declaration->doc);
     switch (declaration->kind) {
     case DECLARATION_IMPORT:
         put(printer, "import ");
         print_string(printer, declaration->path, strlen(declaration->path));
-        if (declaration->name.text) buffer_printf(printer->out, " as %s", declaration->name.text);
+        if (declaration->name.text)
+            buffer_printf(printer->out, " as %s", declaration->name.text);
         put(printer, ";\n");
         break;
     case DECLARATION_CONST:
@@ -420,7 +479,8 @@ static void print_declaration(struct printer *printer, const struct ast_declarat
     case DECLARATION_KERNEL:
         put(printer, "kernel ");
         print_signature(printer, declaration);
-        for (int i = 0; i < declaration->clauses.count; i++) print_clause(printer, declaration->clauses.data[i]);
+        for (int i = 0; i < declaration->clauses.count; i++)
+            print_clause(printer, declaration->clauses.data[i]);
         put(printer, "\n");
         print_block(printer, declaration->body);
         break;
@@ -433,20 +493,24 @@ static void print_declaration(struct printer *printer, const struct ast_declarat
     }
 }
 
-void ast_print(const struct ast_file *file, struct buffer *out) {
+void ast_print(const struct ast_file *file, struct buffer *out)
+{
     struct printer printer = {out, 0};
     for (int i = 0; i < file->declarations.count; i++) {
-        if (i) buffer_putc(out, '\n');
+        if (i)
+            buffer_putc(out, '\n');
         print_declaration(&printer, file->declarations.data[i]);
     }
 }
 
-void ast_print_expression(const struct ast_expression *expression, struct buffer *out) {
+void ast_print_expression(const struct ast_expression *expression, struct buffer *out)
+{
     struct printer printer = {out, 0};
     print_expression(&printer, expression);
 }
 
-void ast_print_type(const struct ast_type *type, struct buffer *out) {
+void ast_print_type(const struct ast_type *type, struct buffer *out)
+{
     struct printer printer = {out, 0};
     print_type(&printer, type);
 }

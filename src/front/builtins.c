@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static struct value build_absent(struct elaborator *e, struct call *call, int code) {
+static struct value build_absent(struct elaborator *e, struct call *call, int code)
+{
     front_report(e, (enum diagnostic_code)code, call->at, "`%s` is not there yet", call->builtin->name);
     return value_error(call->at);
 }
@@ -117,13 +118,16 @@ static const struct builtin builtins[] = {
 };
 enum { BUILTIN_COUNT = sizeof builtins / sizeof *builtins };
 
-const struct builtin *builtin_find(const char *name) {
+const struct builtin *builtin_find(const char *name)
+{
     for (int i = 0; i < BUILTIN_COUNT; i++)
-        if (strcmp(builtins[i].name, name) == 0) return &builtins[i];
+        if (strcmp(builtins[i].name, name) == 0)
+            return &builtins[i];
     return NULL;
 }
 
-const char *builtin_nearest(const char *name, int *distance) {
+const char *builtin_nearest(const char *name, int *distance)
+{
     const char *near = NULL;
     for (int i = 0; i < BUILTIN_COUNT; i++) {
         int d = spelling_distance(name, builtins[i].name, *distance);
@@ -137,24 +141,30 @@ const char *builtin_nearest(const char *name, int *distance) {
 
 /* ---- options ---- */
 
-const struct ast_expression *call_option(const struct call *call, const char *name) {
+const struct ast_expression *call_option(const struct call *call, const char *name)
+{
     for (int i = 0; i < call->expression->arguments.count; i++) {
         const struct ast_argument *a = call->expression->arguments.data[i];
-        if (a->name.text && strcmp(a->name.text, name) == 0) return a->value;
+        if (a->name.text && strcmp(a->name.text, name) == 0)
+            return a->value;
     }
     return NULL;
 }
 
-bool call_option_value(struct elaborator *e, const struct call *call, const char *name, struct value *value) {
+bool call_option_value(struct elaborator *e, const struct call *call, const char *name, struct value *value)
+{
     const struct ast_expression *written = call_option(call, name);
-    if (written) *value = elaborate_value(e, written);
+    if (written)
+        *value = elaborate_value(e, written);
     return written != NULL;
 }
 
 int call_option_word(struct elaborator *e, const struct call *call, const char *name, int count,
-                     const char *const *words, int otherwise) {
+                     const char *const *words, int otherwise)
+{
     const struct ast_expression *written = call_option(call, name);
-    if (!written) return otherwise;
+    if (!written)
+        return otherwise;
     struct buffer all = {0};
     for (int i = 0; i < count; i++) {
         if (written->kind == EXPRESSION_NAME && strcmp(written->name, words[i]) == 0) {
@@ -168,13 +178,15 @@ int call_option_word(struct elaborator *e, const struct call *call, const char *
     return -2;
 }
 
-bool call_option_integer(struct elaborator *e, const struct call *call, const char *name, int64_t *number,
-                         bool *given) {
+bool call_option_integer(struct elaborator *e, const struct call *call, const char *name, int64_t *number, bool *given)
+{
     const struct ast_expression *written = call_option(call, name);
     wide_integer wide;
     *given = written != NULL;
-    if (!written) return true;
-    if (!elaborate_integer(e, written, name, &wide)) return false;
+    if (!written)
+        return true;
+    if (!elaborate_integer(e, written, name, &wide))
+        return false;
     if (wide < -1000000 || wide > 1000000) {
         front_report(e, DIAGNOSTIC_E0308, written->at, "`%s` is far out of range", name);
         return false;
@@ -183,23 +195,29 @@ bool call_option_integer(struct elaborator *e, const struct call *call, const ch
     return true;
 }
 
-struct value call_wrong(struct elaborator *e, const struct call *call, struct value v, const char *wanted) {
-    if (value_is_error(v)) return v;
+struct value call_wrong(struct elaborator *e, const struct call *call, struct value v, const char *wanted)
+{
+    if (value_is_error(v))
+        return v;
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0306, v.at, "`%s` takes %s, not %s", call->builtin->name, wanted,
                                         front_describe(e, v));
     front_note_shape(e, d, v, "the argument");
     return value_error(call->at);
 }
 
-static bool allows(const char *options, const char *name) {
+static bool allows(const char *options, const char *name)
+{
     size_t size = strlen(name);
-    if (options[0] == '*') return true;
+    if (options[0] == '*')
+        return true;
     for (const char *at = options; (at = strstr(at, name)) != NULL; at += size)
-        if ((at == options || at[-1] == ' ') && (at[size] == 0 || at[size] == ' ')) return true;
+        if ((at == options || at[-1] == ' ') && (at[size] == 0 || at[size] == ' '))
+            return true;
     return false;
 }
 
-static void report_option(struct elaborator *e, const struct builtin *builtin, const struct ast_argument *a) {
+static void report_option(struct elaborator *e, const struct builtin *builtin, const struct ast_argument *a)
+{
     struct buffer options = {0};
     for (const char *at = builtin->options; *at; at += strspn(at, " ")) {
         size_t size = strcspn(at, " ");
@@ -209,14 +227,17 @@ static void report_option(struct elaborator *e, const struct builtin *builtin, c
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0307, a->at,
                                         options.size ? "`%s` has no option `%s`; it has %s" : "`%s` has no option `%s`",
                                         builtin->name, a->name.text, options.data);
-    if (allows(builtin->options, "axis")) foreign_option(e, d, a->name.text, a->name.at);
+    if (allows(builtin->options, "axis"))
+        foreign_option(e, d, a->name.text, a->name.at);
     buffer_free(&options);
 }
 
 static bool read_argument(struct elaborator *e, struct call *call, const struct builtin *builtin,
-                          const struct ast_argument *a) {
+                          const struct ast_argument *a)
+{
     if (a->name.text) {
-        if (allows(builtin->options, a->name.text)) return true;
+        if (allows(builtin->options, a->name.text))
+            return true;
         report_option(e, builtin, a);
         return false;
     }
@@ -232,21 +253,26 @@ static bool read_argument(struct elaborator *e, struct call *call, const struct 
         return false;
     }
     struct value v;
-    if (builtin->build == build_grid_size) v = (struct value){.kind = VALUE_VOID, .at = a->value->at};
-    else v = elaborate(e, a->value);
-    if (!(builtin->raw & (1u << call->count)) && v.kind != VALUE_TYPE) v = value_read(e, v);
+    if (builtin->build == build_grid_size)
+        v = (struct value){.kind = VALUE_VOID, .at = a->value->at};
+    else
+        v = elaborate(e, a->value);
+    if (!(builtin->raw & (1u << call->count)) && v.kind != VALUE_TYPE)
+        v = value_read(e, v);
     call->argument[call->count++] = v;
     return v.kind != VALUE_ERROR;
 }
 
-struct value call_builtin(struct elaborator *e, const struct builtin *builtin,
-                          const struct ast_expression *expression) {
+struct value call_builtin(struct elaborator *e, const struct builtin *builtin, const struct ast_expression *expression)
+{
     struct call call = {.expression = expression, .at = expression->at, .builtin = builtin};
-    if (builtin->build == build_absent) return build_absent(e, &call, builtin->detail);
+    if (builtin->build == build_absent)
+        return build_absent(e, &call, builtin->detail);
     bool good = true;
     for (int i = 0; i < expression->arguments.count; i++)
         good = read_argument(e, &call, builtin, expression->arguments.data[i]) && good;
-    if (!good) return value_error(expression->at);
+    if (!good)
+        return value_error(expression->at);
     if (call.count < builtin->least) {
         front_report(e, DIAGNOSTIC_E0307, expression->at, "`%s` takes %s%d argument%s, and %d %s given", builtin->name,
                      builtin->least == builtin->most ? "" : "at least ", builtin->least, builtin->least == 1 ? "" : "s",
@@ -255,6 +281,7 @@ struct value call_builtin(struct elaborator *e, const struct builtin *builtin,
     }
     elaborate_at(e, expression->at);
     struct value result = builtin->build(e, &call, builtin->detail);
-    if (!value_is_error(result)) result.at = expression->at;
+    if (!value_is_error(result))
+        result.at = expression->at;
     return result;
 }

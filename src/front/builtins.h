@@ -15,14 +15,14 @@ struct call {
 };
 struct builtin {
     const char *name;
-    int least, most;           /* arguments by position */
-    unsigned raw;              /* bit i: argument i is handed over unread */
-    const char *options;       /* names allowed, separated by spaces */
+    int least, most;     /* arguments by position */
+    unsigned raw;        /* bit i: argument i is handed over unread */
+    const char *options; /* names allowed, separated by spaces */
     struct value (*build)(struct elaborator *e, struct call *call, int detail);
     int detail;
 };
 
-const struct ast_expression *call_option(const struct call *call, const char *name);      /* as written, or NULL */
+const struct ast_expression *call_option(const struct call *call, const char *name); /* as written, or NULL */
 bool call_option_value(struct elaborator *e, const struct call *call, const char *name,
                        struct value *value); /* false: not given */
 /* The number of a word among `count` words; `otherwise` when not given; -2: reported. */

@@ -5,9 +5,11 @@
 #include <string.h>
 
 /* The axis as written; all axes when it is not.  False: reported. */
-static bool read_axis(struct elaborator *e, const struct call *call, int rank, int64_t *axis, bool *given) {
+static bool read_axis(struct elaborator *e, const struct call *call, int rank, int64_t *axis, bool *given)
+{
     *axis = -1;
-    if (!call_option_integer(e, call, "axis", axis, given)) return false;
+    if (!call_option_integer(e, call, "axis", axis, given))
+        return false;
     if (*given && (*axis < 0 || *axis >= rank)) {
         front_report(e, DIAGNOSTIC_E0309, call_option(call, "axis")->at,
                      "`axis` is between 0 and %d for a tile of %d dimension%s", rank - 1, rank, rank == 1 ? "" : "s");
@@ -16,25 +18,32 @@ static bool read_axis(struct elaborator *e, const struct call *call, int rank, i
     return true;
 }
 
-static const struct ir_type *without_axis(struct elaborator *e, const struct ir_type *type, int axis) {
+static const struct ir_type *without_axis(struct elaborator *e, const struct ir_type *type, int axis)
+{
     int64_t extent[IR_MAX_RANK] = {0};
     int rank = 0;
     for (int d = 0; d < type->rank; d++)
-        if (d != axis) extent[rank++] = type->extent[d];
+        if (d != axis)
+            extent[rank++] = type->extent[d];
     return ir_type_with_shape(e->context, type, rank, extent);
 }
 
-static const struct origin *drop_origin(struct elaborator *e, const struct origin *origin, int axis) {
-    if (!origin) return NULL;
+static const struct origin *drop_origin(struct elaborator *e, const struct origin *origin, int axis)
+{
+    if (!origin)
+        return NULL;
     struct origin *kept = ARENA_NEW(e->arena, struct origin);
     for (int d = 0, k = 0; d < IR_MAX_RANK; d++)
-        if (d != axis) kept->extent[k++] = origin->extent[d];
+        if (d != axis)
+            kept->extent[k++] = origin->extent[d];
     return kept;
 }
 
-static struct ir_operation *build_one(struct elaborator *e, int count, struct ir_value **tiles, int axis, int kind) {
+static struct ir_operation *build_one(struct elaborator *e, int count, struct ir_value **tiles, int axis, int kind)
+{
     const struct ir_type *types[MOST_ARGUMENTS];
-    for (int i = 0; i < count; i++) types[i] = without_axis(e, tiles[i]->type, axis);
+    for (int i = 0; i < count; i++)
+        types[i] = without_axis(e, tiles[i]->type, axis);
     struct ir_operation *operation = ir_build(&e->builder, OP_REDUCE, count, tiles, count, types);
     ir_set_number(operation, IR_ATTRIBUTE_AXIS, axis);
     ir_set_number(operation, IR_ATTRIBUTE_KIND, kind);
@@ -42,31 +51,41 @@ static struct ir_operation *build_one(struct elaborator *e, int count, struct ir
 }
 
 /* Sums of narrow types are wider. */
-static struct ir_value *widen_sum(struct elaborator *e, struct ir_value *v) {
+static struct ir_value *widen_sum(struct elaborator *e, struct ir_value *v)
+{
     enum ir_element element = v->type->element;
-    if (ir_is_float(element) && ir_element_info[element].bits < 32) return ir_cast(&e->builder, v, IR_F32);
+    if (ir_is_float(element) && ir_element_info[element].bits < 32)
+        return ir_cast(&e->builder, v, IR_F32);
     int wide = PLANTED(front_sum_stays_narrow) ? 16 : 32;
     if (element == IR_BOOL || (ir_is_integer(element) && ir_element_info[element].bits < wide))
         return ir_cast(&e->builder, v, IR_I32);
     return v;
 }
 
-static bool kind_takes(int kind, enum ir_element element) {
-    if (element == IR_POINTER) return false;
-    if (kind == IR_REDUCE_AND || kind == IR_REDUCE_OR) return element == IR_BOOL;
-    if (kind == IR_REDUCE_XOR) return ir_is_integer(element);
-    if (kind == IR_REDUCE_ADD) return true;
+static bool kind_takes(int kind, enum ir_element element)
+{
+    if (element == IR_POINTER)
+        return false;
+    if (kind == IR_REDUCE_AND || kind == IR_REDUCE_OR)
+        return element == IR_BOOL;
+    if (kind == IR_REDUCE_XOR)
+        return ir_is_integer(element);
+    if (kind == IR_REDUCE_ADD)
+        return true;
     return element != IR_BOOL;
 }
 
 /* Under --reproducible: whether another order could give other bits. */
-static bool depends_on_order(const struct elaborator *e, int kind, enum ir_element element) {
+static bool depends_on_order(const struct elaborator *e, int kind, enum ir_element element)
+{
     return e->front->options->reproducible && ir_is_float(element) && (kind == IR_REDUCE_ADD || kind == IR_REDUCE_MUL);
 }
 
-struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind) {
+struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind)
+{
     struct value v = call->argument[0];
-    if (!value_is_tile(v)) return call_wrong(e, call, v, "a tile");
+    if (!value_is_tile(v))
+        return call_wrong(e, call, v, "a tile");
     if (v.enumeration || !kind_takes(kind, v.run->type->element))
         return call_wrong(e, call, v,
                           kind == IR_REDUCE_AND || kind == IR_REDUCE_OR ? "a tile of bool"
@@ -83,13 +102,15 @@ struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind
     }
     int64_t axis;
     bool given;
-    if (nan == -2 || !read_axis(e, call, v.run->type->rank, &axis, &given)) return value_error(call->at);
+    if (nan == -2 || !read_axis(e, call, v.run->type->rank, &axis, &given))
+        return value_error(call->at);
     struct ir_value *run = kind == IR_REDUCE_ADD || kind == IR_REDUCE_MUL ? widen_sum(e, v.run) : v.run;
     const struct origin *origin = v.origin;
     do {
         int at = given ? (int)axis : run->type->rank - 1;
         struct ir_operation *operation = build_one(e, 1, &run, at, kind);
-        if (nan > 0) ir_set_number(operation, IR_ATTRIBUTE_NAN, nan);
+        if (nan > 0)
+            ir_set_number(operation, IR_ATTRIBUTE_NAN, nan);
         if ((fixed.kind == VALUE_BOOL && fixed.truth) || depends_on_order(e, kind, run->type->element))
             ir_set_number(operation, IR_ATTRIBUTE_FIXED, 1);
         run = operation->results[0];
@@ -102,7 +123,8 @@ struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind
 
 /* ---- functions of the source ---- */
 
-static bool read_tiles(struct elaborator *e, struct call *call, struct value v, struct value *tiles, int *count) {
+static bool read_tiles(struct elaborator *e, struct call *call, struct value v, struct value *tiles, int *count)
+{
     *count = v.kind == VALUE_TUPLE ? v.list.count : 1;
     if (*count > MOST_ARGUMENTS / 2) {
         front_report(e, DIAGNOSTIC_E0307, call->at, "`reduce` takes a tuple of at most %d tiles", MOST_ARGUMENTS / 2);
@@ -128,7 +150,8 @@ static bool read_tiles(struct elaborator *e, struct call *call, struct value v, 
 
 /* The region: left n scalars, right n scalars, yields n of the same types. */
 static bool build_region(struct elaborator *e, struct call *call, struct value function, int count, struct value *tiles,
-                         struct ir_block *body) {
+                         struct ir_block *body)
+{
     struct value arguments[MOST_ARGUMENTS];
     for (int i = 0; i < 2 * count; i++) {
         const struct ir_type *type = ir_type_with_shape(e->context, tiles[i % count].run->type, 0, NULL);
@@ -138,7 +161,8 @@ static bool build_region(struct elaborator *e, struct call *call, struct value f
     e->in_map = true;
     struct value result = call_with_values(e, function.function, 2 * count, arguments, call->at);
     e->in_map = outer;
-    if (value_is_error(result)) return false;
+    if (value_is_error(result))
+        return false;
     int results = result.kind == VALUE_TUPLE ? result.list.count : 1;
     if (results != count) {
         front_report(e, DIAGNOSTIC_E0313, call->at, "a function for `reduce` over %d tile%s returns %d value%s", count,
@@ -150,14 +174,16 @@ static bool build_region(struct elaborator *e, struct call *call, struct value f
         struct value one = result.kind == VALUE_TUPLE ? result.list.data[i] : result;
         yields[i] = convert_to_type(e, one, ir_type_with_shape(e->context, tiles[i].run->type, 0, NULL), false,
                                     "the result of a reduction function");
-        if (!yields[i]) return false;
+        if (!yields[i])
+            return false;
     }
     ir_build(&e->builder, OP_YIELD, count, yields, 0, NULL);
     return true;
 }
 
 static struct value reduce_result(struct elaborator *e, struct ir_operation *operation, const struct value *tiles,
-                                  int axis, struct location at) {
+                                  int axis, struct location at)
+{
     struct value all = {.kind = VALUE_TUPLE, .at = at};
     all.list.count = operation->result_count;
     all.list.data = ARENA_ARRAY(e->arena, struct value, all.list.count);
@@ -169,13 +195,15 @@ static struct value reduce_result(struct elaborator *e, struct ir_operation *ope
 }
 
 /* reduce(x, max): what reduces has a name of its own, and what does not can be wrapped. */
-static struct value wrong_function(struct elaborator *e, struct call *call, struct value function) {
+static struct value wrong_function(struct elaborator *e, struct call *call, struct value function)
+{
     static const char *const reductions[] = {"max", "min", "sum", "any", "all"};
     const char *name = function.kind == VALUE_BUILTIN ? function.builtin->name : NULL;
-    if (!name) return call_wrong(e, call, function, "a function of the source as its second argument");
-    struct diagnostic *d =
-        front_report(e, DIAGNOSTIC_E0306, function.at,
-                     "`reduce` takes a function of the source, and `%s` is one of the language", name);
+    if (!name)
+        return call_wrong(e, call, function, "a function of the source as its second argument");
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0306, function.at,
+                                        "`reduce` takes a function of the source, and `%s` is one of the language",
+                                        name);
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
         if (strcmp(name, reductions[i]) == 0) {
             front_note(e, d, call->at, "`%s(x, axis = k)` is that reduction, `%s(x)` goes over all axes", name, name);
@@ -186,14 +214,17 @@ static struct value wrong_function(struct elaborator *e, struct call *call, stru
     return value_error(call->at);
 }
 
-struct value build_reduce(struct elaborator *e, struct call *call, int detail) {
+struct value build_reduce(struct elaborator *e, struct call *call, int detail)
+{
     (void)detail;
     struct value tiles[MOST_ARGUMENTS], function = call->argument[1];
     int count;
     int64_t axis;
     bool given;
-    if (!read_tiles(e, call, call->argument[0], tiles, &count)) return value_error(call->at);
-    if (function.kind != VALUE_FUNCTION) return wrong_function(e, call, function);
+    if (!read_tiles(e, call, call->argument[0], tiles, &count))
+        return value_error(call->at);
+    if (function.kind != VALUE_FUNCTION)
+        return wrong_function(e, call, function);
     if (function.function->declaration->parameters.count != 2 * count) {
         struct diagnostic *d = front_report(e, DIAGNOSTIC_E0307, function.at,
                                             "`%s` must take %d scalars: %d of the left and %d of the right",
@@ -202,20 +233,25 @@ struct value build_reduce(struct elaborator *e, struct call *call, int detail) {
         return value_error(call->at);
     }
     int rank = tiles[0].run->type->rank;
-    if (!read_axis(e, call, rank, &axis, &given)) return value_error(call->at);
+    if (!read_axis(e, call, rank, &axis, &given))
+        return value_error(call->at);
     if (!given && rank > 1) {
         front_report(e, DIAGNOSTIC_E0309, call->at, "say which axis `reduce` goes along: `axis = 0`");
         return value_error(call->at);
     }
-    if (!given) axis = 0;
+    if (!given)
+        axis = 0;
     struct ir_block *saved, *body = region_begin(e, &saved);
     bool good = build_region(e, call, function, count, tiles, body);
     region_end(e, saved);
-    if (!good) return value_error(call->at);
+    if (!good)
+        return value_error(call->at);
     struct ir_value *operands[MOST_ARGUMENTS];
-    for (int i = 0; i < count; i++) operands[i] = tiles[i].run;
+    for (int i = 0; i < count; i++)
+        operands[i] = tiles[i].run;
     struct ir_operation *operation = build_one(e, count, operands, (int)axis, IR_REDUCE_REGION);
-    if (e->front->options->reproducible) ir_set_number(operation, IR_ATTRIBUTE_FIXED, 1);
+    if (e->front->options->reproducible)
+        ir_set_number(operation, IR_ATTRIBUTE_FIXED, 1);
     region_attach(operation, 0, body);
     return reduce_result(e, operation, tiles, (int)axis, call->at);
 }
@@ -223,19 +259,23 @@ struct value build_reduce(struct elaborator *e, struct call *call, int detail) {
 /* ---- positions ---- */
 
 /* 0, 1, 2 … along `axis`, of the tile's shape. */
-static struct ir_value *positions(struct elaborator *e, const struct ir_type *type, int axis) {
+static struct ir_value *positions(struct elaborator *e, const struct ir_type *type, int axis)
+{
     int64_t extent[IR_MAX_RANK];
-    struct ir_value *run =
-        ir_build_value(&e->builder, OP_IOTA, ir_type_tile(e->context, IR_INDEX, 1, &type->extent[axis]), 0, NULL);
-    if (type->rank == 1) return run;
-    for (int d = 0; d < type->rank; d++) extent[d] = d == axis ? type->extent[d] : 1;
+    struct ir_value *run = ir_build_value(&e->builder, OP_IOTA,
+                                          ir_type_tile(e->context, IR_INDEX, 1, &type->extent[axis]), 0, NULL);
+    if (type->rank == 1)
+        return run;
+    for (int d = 0; d < type->rank; d++)
+        extent[d] = d == axis ? type->extent[d] : 1;
     run = ir_build_value(&e->builder, OP_RESHAPE, ir_type_tile(e->context, IR_INDEX, type->rank, extent), 1, &run);
     return ir_broadcast(&e->builder, run, type->rank, type->extent);
 }
 
 /* Takes the right side when it is strictly better, or the left is NaN and the right is not: ties go to the smaller
  * position. */
-static void build_arg_region(struct elaborator *e, struct ir_block *body, const struct ir_type *element, int maximum) {
+static void build_arg_region(struct elaborator *e, struct ir_block *body, const struct ir_type *element, int maximum)
+{
     const struct ir_type *index = ir_type_scalar(e->context, IR_INDEX);
     struct ir_value *left = ir_block_argument(body, element, "left"),
                     *left_at = ir_block_argument(body, index, "left_at");
@@ -252,18 +292,21 @@ static void build_arg_region(struct elaborator *e, struct ir_block *body, const 
     ir_build(&e->builder, OP_YIELD, 2, yields, 0, NULL);
 }
 
-struct value build_arg(struct elaborator *e, struct call *call, int maximum) {
+struct value build_arg(struct elaborator *e, struct call *call, int maximum)
+{
     struct value v = call->argument[0];
     int64_t axis;
     bool given;
     if (!value_is_tile(v) || !kind_takes(IR_REDUCE_MAX, v.run->type->element) || v.enumeration)
         return call_wrong(e, call, v, "a tile of numbers");
-    if (!read_axis(e, call, v.run->type->rank, &axis, &given)) return value_error(call->at);
+    if (!read_axis(e, call, v.run->type->rank, &axis, &given))
+        return value_error(call->at);
     if (!given && v.run->type->rank > 1) {
         front_report(e, DIAGNOSTIC_E0309, call->at, "say which axis `%s` goes along: `axis = 0`", call->builtin->name);
         return value_error(call->at);
     }
-    if (!given) axis = 0;
+    if (!given)
+        axis = 0;
     struct ir_value *operands[2] = {v.run, positions(e, v.run->type, (int)axis)};
     struct ir_block *saved, *body = region_begin(e, &saved);
     build_arg_region(e, body, ir_type_with_shape(e->context, v.run->type, 0, NULL), maximum);

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-void elaborator_init(struct elaborator *e, struct front *front, struct file_scope *file) {
+void elaborator_init(struct elaborator *e, struct front *front, struct file_scope *file)
+{
     _Static_assert((int)AST_SCALAR_BOOL == (int)IR_BOOL && (int)AST_SCALAR_U64 == (int)IR_U64 &&
                        (int)AST_SCALAR_F8E5M2 == (int)IR_F8E5M2,
                    "the scalar types of the tree and of the IR have one order");
@@ -16,20 +17,24 @@ void elaborator_init(struct elaborator *e, struct front *front, struct file_scop
     scope_push(e, true);
 }
 
-void elaborate_at(struct elaborator *e, struct location at) {
+void elaborate_at(struct elaborator *e, struct location at)
+{
     at.inlined = e->frame->call;
     e->builder.at = at;
 }
 
-static const char *stem_of(struct arena *arena, const char *path) {
+static const char *stem_of(struct arena *arena, const char *path)
+{
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     size_t size = strlen(name);
-    if (size > 5 && strcmp(name + size - 5, ".tile") == 0) size -= 5;
+    if (size > 5 && strcmp(name + size - 5, ".tile") == 0)
+        size -= 5;
     return arena_substring(arena, name, size);
 }
 
-struct front *front_open(const struct front_options *options) {
+struct front *front_open(const struct front_options *options)
+{
     struct front *front = ARENA_NEW(options->arena, struct front);
     front->options = options;
     front->arena = options->arena;
@@ -47,7 +52,8 @@ struct front *front_open(const struct front_options *options) {
 }
 
 /* Consts and enums are evaluated even when nothing uses them. */
-static void check_values(struct front *front) {
+static void check_values(struct front *front)
+{
     for (struct file_scope *file = front->main; file; file = file->next)
         for (struct global *g = file->first; g; g = g->next)
             if (g->declaration->kind == DECLARATION_CONST || g->declaration->kind == DECLARATION_ENUM)
@@ -57,14 +63,16 @@ static void check_values(struct front *front) {
                             "structs such as `%s` are not there yet", g->name);
 }
 
-static void refuse_tests(struct front *front, const struct ast_file *file) {
+static void refuse_tests(struct front *front, const struct ast_file *file)
+{
     for (int i = 0; i < file->declarations.count; i++)
         if (file->declarations.data[i]->kind == DECLARATION_TEST)
             diag_report(front->diagnostics, DIAGNOSTIC_E0910, file->declarations.data[i]->at,
                         "`test` blocks are not there yet");
 }
 
-static void check_defines(struct front *front) {
+static void check_defines(struct front *front)
+{
     for (int i = 0; i < front->options->define_count; i++)
         if (!front->used_defines[i])
             diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0},
@@ -74,7 +82,8 @@ static void check_defines(struct front *front) {
 
 /* A name of -D that stands in some kernel counts as used, also when errors or --spec kept that kernel from being
  * compiled. */
-static void mark_defines(struct front *front, const struct ast_declaration *kernel) {
+static void mark_defines(struct front *front, const struct ast_declaration *kernel)
+{
     for (int c = 0; c < kernel->clauses.count; c++)
         for (int i = 0; i < kernel->clauses.data[c]->items.count; i++) {
             const struct ast_item *item = kernel->clauses.data[c]->items.data[i];
@@ -83,12 +92,14 @@ static void mark_defines(struct front *front, const struct ast_declaration *kern
                                    ? item->value->name
                                    : NULL;
             for (int k = 0; name && k < front->options->define_count; k++)
-                if (strcmp(front->options->defines[k].name, name) == 0) front->used_defines[k] = true;
+                if (strcmp(front->options->defines[k].name, name) == 0)
+                    front->used_defines[k] = true;
         }
 }
 
 struct kernel_module *front_compile(const struct front_options *options, const struct source *source,
-                                    void (*imported)(const char *path, void *context), void *context) {
+                                    void (*imported)(const char *path, void *context), void *context)
+{
     struct front *front = front_open(options);
     front->module = ARENA_NEW(options->arena, struct kernel_module);
     front->module->source_name = source->name;
@@ -98,7 +109,8 @@ struct kernel_module *front_compile(const struct front_options *options, const s
     int errors = options->diagnostics->errors;
     struct file_scope *last = front->last_file;
     struct ast_file *file = parse_program(&front->parse, source);
-    if (front->parse.import_missing) return NULL; /* every name of that file would be reported as not known */
+    if (front->parse.import_missing)
+        return NULL; /* every name of that file would be reported as not known */
     declare_files(front, file);
     front->main = last ? last->next : front->files;
     struct spec *specs;
@@ -106,9 +118,11 @@ struct kernel_module *front_compile(const struct front_options *options, const s
     check_values(front);
     refuse_tests(front, file);
     for (struct global *g = front->main->first; g && good; g = g->next) {
-        if (g->declaration->kind != DECLARATION_KERNEL) continue;
+        if (g->declaration->kind != DECLARATION_KERNEL)
+            continue;
         mark_defines(front, g->declaration);
-        if (g->declaration->clause_missing || g->broken_head) continue; /* reported; the rest would make no sense */
+        if (g->declaration->clause_missing || g->broken_head)
+            continue; /* reported; the rest would make no sense */
         kernel_compile(front, g, specs);
     }
     for (struct spec *s = specs; s; s = s->next)

@@ -23,7 +23,10 @@ void control_when(struct elaborator *e, struct value keep, struct binding *flag,
 struct value condition_value(struct elaborator *e, const struct ast_expression *expression);
 bool convert_common_element(struct elaborator *e, int count, struct value *values, const char *what, struct location at,
                             enum ir_element *element);
-struct loop_bounds { struct value from, to, step; bool multiply; };
+struct loop_bounds {
+    struct value from, to, step;
+    bool multiply;
+};
 /* One turn of the loop on top of the frame. */
 void loop_take_turn(struct elaborator *e, const struct ast_statement *statement, struct value turn);
 /* The turns of a loop that the wrapper takes; bounds: of a `for`, else NULL. */

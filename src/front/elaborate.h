@@ -22,7 +22,7 @@ struct global { /* a declaration with a name */
     const struct ast_declaration *declaration;
     struct file_scope *file;
     enum global_state state;
-    struct value value;                   /* CONST, ENUM */
+    struct value value; /* CONST, ENUM */
     const struct enumeration *enumeration;
     struct global *next;
     bool broken_head; /* a name stands twice in it, or a view has no extents: reported */
@@ -30,13 +30,25 @@ struct global { /* a declaration with a name */
 struct file_scope {
     const struct ast_file *file;
     struct global *first, *last;
-    struct name_table names;              /* of those */
-    VECTOR(struct file_scope *) opened;   /* imports without `as` */
-    VECTOR(struct { const char *name; struct file_scope *scope; }) modules;
+    struct name_table names;            /* of those */
+    VECTOR(struct file_scope *) opened; /* imports without `as` */
+    VECTOR(struct {
+        const char *name;
+        struct file_scope *scope;
+    })
+    modules;
     struct file_scope *next;
 };
-struct unknown { const char *name; const struct ast_declaration *within; int line, column; };
-struct reported { enum diagnostic_code code; struct location at; struct reported *next; };
+struct unknown {
+    const char *name;
+    const struct ast_declaration *within;
+    int line, column;
+};
+struct reported {
+    enum diagnostic_code code;
+    struct location at;
+    struct reported *next;
+};
 enum { REPORTED_BUCKETS = 4096 };
 struct front {
     const struct front_options *options;
@@ -45,11 +57,11 @@ struct front {
     struct diagnostics *diagnostics;
     struct parse_context parse;
     struct file_scope *files, *last_file, *standard, *main;
-    VECTOR(struct unknown) unknown;       /* names that were reported */
+    VECTOR(struct unknown) unknown;              /* names that were reported */
     struct reported *reported[REPORTED_BUCKETS]; /* by place, so that instances report an error once */
     struct kernel_module *module;
     bool *used_defines;
-    int host_cells;                       /* how many were made */
+    int host_cells; /* how many were made */
     VECTOR(const struct enumeration *) enumerations;
 };
 
@@ -92,45 +104,54 @@ struct scope {
     struct name_table names; /* of those: the last of each name */
     bool is_function;
 };
-struct ended { const struct scope *scope; const struct ended *before; }; /* blocks that ended, the last one first */
+struct ended {
+    const struct scope *scope;
+    const struct ended *before;
+}; /* blocks that ended, the last one first */
 
 /* Jumps become flags: `skip` ends this turn of the loop, `broken` the loop, `returned` the function.  Each is a bool
  * binding, constant while it is known. */
-struct loop { struct loop *parent; struct binding skip, broken; };
+struct loop {
+    struct loop *parent;
+    struct binding skip, broken;
+};
 struct frame {
     struct frame *parent;
     const struct ast_declaration *declaration; /* NULL outside functions */
     struct file_scope *file;
     struct loop *loop;
     struct binding returned, result;
-    const struct type *result_type;            /* declared, or NULL */
-    bool lifted;                               /* a function over scalars that is applied to tiles */
+    const struct type *result_type; /* declared, or NULL */
+    bool lifted;                    /* a function over scalars that is applied to tiles */
     struct location call_at;
-    const struct inlined_call *call;           /* what brings this frame's operations; NULL in a kernel's own body */
+    const struct inlined_call *call; /* what brings this frame's operations; NULL in a kernel's own body */
 };
 struct elaborator {
     struct front *front;
     struct arena *arena;
     struct ir_context *context;
-    struct ir_function *function;   /* NULL: nothing can be built (host, domains, consts) */
+    struct ir_function *function; /* NULL: nothing can be built (host, domains, consts) */
     struct ir_builder builder;
     struct scope *scope;
     struct frame *frame;
     struct file_scope *file;
-    const char *instance;           /* label for notes, or NULL */
-    int muted, errors;              /* errors counts muted ones, too */
-    bool in_map;                    /* inside a region of map or reduce: no memory */
+    const char *instance; /* label for notes, or NULL */
+    int muted, errors;    /* errors counts muted ones, too */
+    bool in_map;          /* inside a region of map or reduce: no memory */
     int steps, depth;
-    struct { const char *name; int dimension; } grid[IR_MAX_RANK];
+    struct {
+        const char *name;
+        int dimension;
+    } grid[IR_MAX_RANK];
     int grid_rank;
-    struct kernel_entry *entry;     /* of the kernel whose body this is, or NULL */
-    struct ir_value *report;        /* where failing checks are written, or NULL */
+    struct kernel_entry *entry; /* of the kernel whose body this is, or NULL */
+    struct ir_value *report;    /* where failing checks are written, or NULL */
     bool allow_sm_count;
-    bool as_wrapper;                /* of a fact: integers are i64, as where the wrapper has checked it */
-    bool in_set;                    /* of a domain: names of the head have no value yet, and messages say so */
-    const struct kernel_cells *host_within;   /* the loop of the wrapper whose turn this is, or NULL */
+    bool as_wrapper;                        /* of a fact: integers are i64, as where the wrapper has checked it */
+    bool in_set;                            /* of a domain: names of the head have no value yet, and messages say so */
+    const struct kernel_cells *host_within; /* the loop of the wrapper whose turn this is, or NULL */
     const struct kernel_expression *host_guard; /* what must hold for the wrapper to come here, or NULL */
-    const struct ast_statement *assigned; /* whose target is being looked at */
+    const struct ast_statement *assigned;       /* whose target is being looked at */
     const struct ended *ended;
 };
 void elaborator_init(struct elaborator *e, struct front *front, struct file_scope *file);
@@ -143,7 +164,7 @@ bool front_report_untold(struct elaborator *e, const struct ast_expression *name
 void front_note(struct elaborator *e, struct diagnostic *diagnostic, struct location at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void front_fixit(struct elaborator *e, struct diagnostic *diagnostic, struct location at, const char *replacement);
-const char *front_describe(struct elaborator *e, struct value v);  /* "f32[128, 64]", "the integer 3", "a view" */
+const char *front_describe(struct elaborator *e, struct value v); /* "f32[128, 64]", "the integer 3", "a view" */
 const char *front_type_text(struct elaborator *e, const struct ir_type *type);
 const char *front_source(struct elaborator *e, const struct ast_expression *expression);
 void front_note_shape(struct elaborator *e, struct diagnostic *diagnostic, struct value v, const char *what);
@@ -269,7 +290,10 @@ void elaborate_statement(struct elaborator *e, const struct ast_statement *state
 void assign_to_binding(struct elaborator *e, struct binding *binding, struct value value, struct location at);
 
 /* control.c: regions built apart, then joined */
-struct carried { struct binding **data; int count, capacity; };
+struct carried {
+    struct binding **data;
+    int count, capacity;
+};
 struct ir_block *region_begin(struct elaborator *e, struct ir_block **saved);
 /* When a function is complete: drops uses by blocks that were begun and not attached. */
 void region_forget_abandoned(struct ir_function *function);
@@ -290,7 +314,10 @@ void control_jump(struct elaborator *e, const struct ast_statement *statement);
 
 /* ---- kernels ---- */
 
-struct domain { struct value *data; int count, capacity; };
+struct domain {
+    struct value *data;
+    int count, capacity;
+};
 bool domain_evaluate(struct elaborator *e, const struct ast_domain *domain, const char *what, struct domain *out);
 bool domain_has(const struct domain *domain, struct value v);
 bool domain_evaluate_class(struct elaborator *e, const struct ast_domain *domain, struct domain *out);
@@ -299,12 +326,17 @@ struct knob { /* of tune */
     const char *name;
     struct location at;
     const struct ast_item *item;
-    bool known;           /* warps, stages, …: not a tile extent */
+    bool known; /* warps, stages, …: not a tile extent */
 };
-struct tuning { struct knob *data; int count, capacity; };
+struct tuning {
+    struct knob *data;
+    int count, capacity;
+};
 void schedule_declare(struct elaborator *e, const struct ast_declaration *kernel, struct tuning *tuning);
 /* --spec 'softmax<f16>[B=1024, warps=4] aligned' */
-struct spec_item { const char *name, *value; };
+struct spec_item {
+    const char *name, *value;
+};
 struct spec {
     const char *text;
     const char *kernel;
@@ -319,7 +351,7 @@ bool spec_parse(struct front *front, struct spec **specs);
 const char *spec_text(struct front *front, const struct spec *spec, const char *name);
 bool spec_value(struct front *front, const struct spec *spec, const char *name, struct value *value);
 bool spec_has_facts(const struct spec *spec, const char *label); /* the label ends with them, or none are asked for */
-bool spec_means(const char *text, struct value member); /* the member of a set that the text asks for */
+bool spec_means(const char *text, struct value member);          /* the member of a set that the text asks for */
 /* Values for all knobs in order, bound in the current scope; false: reported. */
 bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
                      const char *target, const struct spec *spec, struct value *values);

@@ -4,8 +4,10 @@
 #include <string.h>
 
 /* Words of C, CUDA and Triton, and what stands in their place: a name that can replace them, or a sentence. */
-bool foreign_name(struct elaborator *e, const char *name, struct location at) {
-    static const struct { const char *name, *instead, *sentence;
+bool foreign_name(struct elaborator *e, const char *name, struct location at)
+{
+    static const struct {
+        const char *name, *instead, *sentence;
     } foreign[] = {
         {"int", "i32", NULL},
         {"long", "i64", NULL},
@@ -78,13 +80,14 @@ bool foreign_name(struct elaborator *e, const char *name, struct location at) {
         {"full", NULL, "a tile of one value is `f32[64](value)`"},
     };
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
-        if (strcmp(foreign[i].name, name) != 0) continue;
+        if (strcmp(foreign[i].name, name) != 0)
+            continue;
         if (foreign[i].sentence) {
             front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known; %s", name, foreign[i].sentence);
             return true;
         }
-        struct diagnostic *d =
-            front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known; here it is `%s`", name, foreign[i].instead);
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0201, at, "`%s` is not known; here it is `%s`", name,
+                                            foreign[i].instead);
         front_fixit(e, d, at, foreign[i].instead);
         return true;
     }
@@ -92,19 +95,27 @@ bool foreign_name(struct elaborator *e, const char *name, struct location at) {
 }
 
 /* What others call the members of a view. */
-static const char *own_member(const char *name) {
-    static const struct { const char *name, *own; } known[] = {
-        {"shape", "extent"}, {"size", "extent"}, {"extents", "extent"}, {"dims", "extent"},
-        {"strides", "stride"}, {"data", "ptr"}, {"pointer", "ptr"}, {"data_ptr", "ptr"},
+static const char *own_member(const char *name)
+{
+    static const struct {
+        const char *name, *own;
+    } known[] = {
+        {"shape", "extent"},   {"size", "extent"}, {"extents", "extent"}, {"dims", "extent"},
+        {"strides", "stride"}, {"data", "ptr"},    {"pointer", "ptr"},    {"data_ptr", "ptr"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, name) == 0) return known[i].own;
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].own;
     return NULL;
 }
 
-void foreign_member(struct elaborator *e, struct diagnostic *d, const char *name, struct location at) {
-    if (!d) return; /* reported before, or by another instance */
-    static const struct { const char *name, *sentence; } known[] = {
+void foreign_member(struct elaborator *e, struct diagnostic *d, const char *name, struct location at)
+{
+    if (!d)
+        return; /* reported before, or by another instance */
+    static const struct {
+        const char *name, *sentence;
+    } known[] = {
         {"T", "rows and columns are exchanged by `trans(x)`"},
         {"to", "a conversion is written as a call: `f32(x)`"},
         {"astype", "a conversion is written as a call: `f32(x)`"},
@@ -115,13 +126,17 @@ void foreign_member(struct elaborator *e, struct diagnostic *d, const char *name
         {"x", "threads belong to the compiler; the index of the instance is the name in `grid(b: ...)`"},
     };
     const char *own = at.source ? own_member(name) : NULL;
-    if (own) front_fixit(e, d, at, own);
+    if (own)
+        front_fixit(e, d, at, own);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, name) == 0) front_note(e, d, d->at, "%s", known[i].sentence);
+        if (strcmp(known[i].name, name) == 0)
+            front_note(e, d, d->at, "%s", known[i].sentence);
 }
 
-void foreign_option(struct elaborator *e, struct diagnostic *d, const char *name, struct location at) {
-    if (strcmp(name, "dim") == 0 || strcmp(name, "dims") == 0) front_fixit(e, d, at, "axis");
+void foreign_option(struct elaborator *e, struct diagnostic *d, const char *name, struct location at)
+{
+    if (strcmp(name, "dim") == 0 || strcmp(name, "dims") == 0)
+        front_fixit(e, d, at, "axis");
     if (strcmp(name, "keep_dims") == 0 || strcmp(name, "keepdim") == 0 || strcmp(name, "keepdims") == 0)
         front_note(e, d, at, "the dimension is dropped; `None` puts it back, as in `sum(x, axis = 1)[:, None]`");
 }

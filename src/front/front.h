@@ -21,22 +21,25 @@ struct front_options {
     struct arena *arena;
     struct ir_context *context;
     struct diagnostics *diagnostics;
-    int include_count; const char *const *includes;                 /* -I, for import */
-    int define_count; const struct front_define *defines;
+    int include_count;
+    const char *const *includes; /* -I, for import */
+    int define_count;
+    const struct front_define *defines;
     int spec_count;
     const char *const *specs; /* --spec 'softmax<f16>[B=1024] aligned': only these instances */
     bool with_callers;        /* what is made is called with all arguments: no --spec leaves facts out */
-    const char *prefix;                                             /* --prefix=, NULL: the rule of interface.md */
-    int max_instances; /* --max-instances=: of a kernel for one architecture; 0: 256 */
-    int target_count; const int *targets;                           /* rows of the target table, see targets/target.h */
-    const char *(*target_name)(int target);                         /* "cpu", "sm_90a" … for on(sm_90a, …) */
-    bool (*is_target)(const char *name);                            /* whether `on` may name it; NULL: any */
+    const char *prefix;       /* --prefix=, NULL: the rule of interface.md */
+    int max_instances;        /* --max-instances=: of a kernel for one architecture; 0: 256 */
+    int target_count;
+    const int *targets;                     /* rows of the target table, see targets/target.h */
+    const char *(*target_name)(int target); /* "cpu", "sm_90a" … for on(sm_90a, …) */
+    bool (*is_target)(const char *name);    /* whether `on` may name it; NULL: any */
     bool strict_fp;
-    bool reproducible;                                              /* --reproducible: sums by the tree of pairs */
-    enum ir_precision f32_dot;                                      /* --f32-dot: of products that do not say it */
+    bool reproducible;                 /* --reproducible: sums by the tree of pairs */
+    enum ir_precision f32_dot;         /* --f32-dot: of products that do not say it */
     bool check_asserts, check_assumes; /* at run time; asserts else vanish, assumes are believed */
-    bool syntax_only; /* check declarations and one instance each; keep no IR */
-    struct front **library; /* where front_math_function keeps what it has read; NULL: it reads each time */
+    bool syntax_only;                  /* check declarations and one instance each; keep no IR */
+    struct front **library;            /* where front_math_function keeps what it has read; NULL: it reads each time */
 };
 /* NULL when there were errors (all reported).  `source` and what it imports stay alive with the arena.
  * `imports` (may be NULL) receives the names of files read, for the depfile. */

@@ -5,7 +5,8 @@
 #include <string.h>
 
 static struct value host_value(struct elaborator *e, struct kernel_expression tree, enum ir_element element,
-                               struct location at) {
+                               struct location at)
+{
     tree.at = at;
     struct kernel_expression *kept = arena_copy(e->arena, &tree, sizeof tree);
     struct value v = {.kind = VALUE_HOST, .at = at, .element = element};
@@ -15,17 +16,22 @@ static struct value host_value(struct elaborator *e, struct kernel_expression tr
 }
 
 struct value host_make(struct elaborator *e, enum kernel_host_op op, int64_t number, int dimension,
-                       enum ir_element element, struct location at) {
+                       enum ir_element element, struct location at)
+{
     return host_value(e, (struct kernel_expression){.op = op, .number = number, .dimension = dimension}, element, at);
 }
 
 /* A constant as a host value; others as they are.  `real`: the float type that a number without one takes, or
  * IR_ELEMENT_COUNT. */
-static struct value host_lift(struct elaborator *e, struct value v, enum ir_element real) {
-    if (v.kind == VALUE_HOST || value_is_error(v)) return v;
+static struct value host_lift(struct elaborator *e, struct value v, enum ir_element real)
+{
+    if (v.kind == VALUE_HOST || value_is_error(v))
+        return v;
     if (real != IR_ELEMENT_COUNT && (v.kind == VALUE_REAL || v.kind == VALUE_INTEGER)) {
-        if (v.element == IR_ELEMENT_COUNT) v = constant_to_element(e, v, real, false);
-        if (value_is_error(v)) return v;
+        if (v.element == IR_ELEMENT_COUNT)
+            v = constant_to_element(e, v, real, false);
+        if (value_is_error(v))
+            return v;
         double number = v.kind == VALUE_REAL ? v.real.number : (double)v.integer;
         int64_t bits;
         memcpy(&bits, &number, sizeof bits);
@@ -40,7 +46,8 @@ static struct value host_lift(struct elaborator *e, struct value v, enum ir_elem
         lifted.enumeration = v.enumeration;
         return lifted;
     }
-    if (v.kind == VALUE_BOOL) return host_make(e, KERNEL_HOST_CONSTANT, v.truth, 0, IR_BOOL, v.at);
+    if (v.kind == VALUE_BOOL)
+        return host_make(e, KERNEL_HOST_CONSTANT, v.truth, 0, IR_BOOL, v.at);
     front_report(e, DIAGNOSTIC_E0409, v.at,
                  "the wrapper cannot evaluate this: it knows integers, bools and comparisons of floats, not %s",
                  front_describe(e, v));
@@ -48,17 +55,20 @@ static struct value host_lift(struct elaborator *e, struct value v, enum ir_elem
 }
 
 struct value host_operate(struct elaborator *e, enum kernel_host_op op, enum ir_element element, int count,
-                          struct value *operands, struct location at) {
+                          struct value *operands, struct location at)
+{
     struct kernel_expression tree = {.op = op};
     for (int i = 0; i < count; i++) {
         struct value lifted = host_lift(e, operands[i], IR_ELEMENT_COUNT);
-        if (value_is_error(lifted)) return value_error(at);
+        if (value_is_error(lifted))
+            return value_error(at);
         tree.operand[i] = lifted.host.tree;
     }
     return host_value(e, tree, element, at);
 }
 
-static int host_op_of(enum ast_operator operation, bool real) {
+static int host_op_of(enum ast_operator operation, bool real)
+{
     switch (operation) {
     case OPERATOR_EQUAL: return real ? KERNEL_HOST_FLOAT_EQ : KERNEL_HOST_EQ;
     case OPERATOR_NOT_EQUAL: return real ? KERNEL_HOST_FLOAT_NE : KERNEL_HOST_NE;
@@ -83,23 +93,27 @@ static int host_op_of(enum ast_operator operation, bool real) {
 }
 
 struct value host_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
-                         struct location at) {
+                         struct location at)
+{
     bool comparison = operation >= OPERATOR_EQUAL && operation <= OPERATOR_GREATER_EQUAL;
     enum ir_element type = a.kind == VALUE_HOST && a.host.element == IR_F64   ? a.element
                            : b.kind == VALUE_HOST && b.host.element == IR_F64 ? b.element
                                                                               : IR_ELEMENT_COUNT;
     bool real = type != IR_ELEMENT_COUNT;
     struct value pair[2] = {host_lift(e, a, type), host_lift(e, b, type)};
-    if (value_is_error(pair[0]) || value_is_error(pair[1])) return value_error(at);
+    if (value_is_error(pair[0]) || value_is_error(pair[1]))
+        return value_error(at);
     enum ir_element x = pair[0].host.element, y = pair[1].host.element;
     int op = host_op_of(operation, real);
     bool logical = operation == OPERATOR_AND || operation == OPERATOR_OR;
     bool bitwise = operation == OPERATOR_BIT_AND || operation == OPERATOR_BIT_OR || operation == OPERATOR_BIT_XOR;
     bool fits = op >= 0 && x == y;
-    if (real) fits = fits && comparison;
+    if (real)
+        fits = fits && comparison;
     else if (x == IR_BOOL)
         fits = fits && (logical || bitwise || operation == OPERATOR_EQUAL || operation == OPERATOR_NOT_EQUAL);
-    else fits = fits && !logical;
+    else
+        fits = fits && !logical;
     if (a.enumeration != b.enumeration ||
         (a.enumeration && operation != OPERATOR_EQUAL && operation != OPERATOR_NOT_EQUAL))
         fits = false;
@@ -113,9 +127,11 @@ struct value host_binary(struct elaborator *e, enum ast_operator operation, stru
 }
 
 const struct kernel_expression *host_tree(struct elaborator *e, struct value v, enum ir_element element,
-                                          const struct ast_expression *source) {
+                                          const struct ast_expression *source)
+{
     struct value lifted = host_lift(e, v, IR_ELEMENT_COUNT);
-    if (value_is_error(lifted)) return NULL;
+    if (value_is_error(lifted))
+        return NULL;
     if (lifted.host.element != element) {
         front_report(e, DIAGNOSTIC_E0409, v.at, "%s is needed here, not %s",
                      element == IR_BOOL ? "a condition" : "an integer", front_describe(e, v));
@@ -129,9 +145,12 @@ const struct kernel_expression *host_tree(struct elaborator *e, struct value v, 
     return tree;
 }
 
-enum ir_element host_element(struct value v) {
-    if (v.kind == VALUE_HOST) return v.host.element;
-    if (v.kind == VALUE_BOOL) return IR_BOOL;
+enum ir_element host_element(struct value v)
+{
+    if (v.kind == VALUE_HOST)
+        return v.host.element;
+    if (v.kind == VALUE_BOOL)
+        return IR_BOOL;
     return v.kind == VALUE_INTEGER || v.kind == VALUE_ENUMERATOR ? IR_I64 : IR_ELEMENT_COUNT;
 }
 
@@ -139,23 +158,28 @@ enum ir_element host_element(struct value v) {
 
 enum { SMALL_TREE = 8 };
 
-static int count_nodes(const struct kernel_expression *tree, int limit) {
+static int count_nodes(const struct kernel_expression *tree, int limit)
+{
     int count = tree ? 1 : 0;
-    for (int i = 0; tree && i < 3 && count <= limit; i++) count += count_nodes(tree->operand[i], limit - count);
+    for (int i = 0; tree && i < 3 && count <= limit; i++)
+        count += count_nodes(tree->operand[i], limit - count);
     return count;
 }
 
-struct kernel_cells *host_cells(struct elaborator *e, int count) {
+struct kernel_cells *host_cells(struct elaborator *e, int count)
+{
     struct kernel_cells *cells = ARENA_NEW(e->arena, struct kernel_cells);
-    *cells = (struct kernel_cells){.number = e->front->host_cells++, .within = e->host_within, .guard = e->host_guard,
-                                   .count = count};
+    *cells = (struct kernel_cells){
+        .number = e->front->host_cells++, .within = e->host_within, .guard = e->host_guard, .count = count};
     cells->name = ARENA_ARRAY(e->arena, const char *, count);
-    for (int i = 0; i < count; i++) cells->name[i] = "...";
+    for (int i = 0; i < count; i++)
+        cells->name[i] = "...";
     cells->start = ARENA_ARRAY(e->arena, const struct kernel_expression *, count);
     return cells;
 }
 
-struct value host_keep(struct elaborator *e, struct value v) {
+struct value host_keep(struct elaborator *e, struct value v)
+{
     bool in_function = e->frame && e->frame->declaration && e->frame->declaration->kind == DECLARATION_FN;
     if (v.kind != VALUE_HOST || e->function || !in_function || count_nodes(v.host.tree, SMALL_TREE) <= SMALL_TREE)
         return v;
@@ -168,9 +192,11 @@ struct value host_keep(struct elaborator *e, struct value v) {
 }
 
 /* A guard is known wherever its level is: its own `and` leaves out what an outer one forbids. */
-const struct kernel_expression *host_guard_enter(struct elaborator *e, struct value condition, bool holds) {
+const struct kernel_expression *host_guard_enter(struct elaborator *e, struct value condition, bool holds)
+{
     const struct kernel_expression *before = e->host_guard;
-    if (e->function || condition.kind != VALUE_HOST || condition.host.element != IR_BOOL) return before;
+    if (e->function || condition.kind != VALUE_HOST || condition.host.element != IR_BOOL)
+        return before;
     struct value guard = holds ? condition : host_operate(e, KERNEL_HOST_NOT, IR_BOOL, 1, &condition, condition.at);
     if (before) {
         struct value pair[2] = {guard, guard};

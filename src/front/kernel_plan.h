@@ -14,13 +14,24 @@ struct row {
     const struct ast_domain *written;
     const struct ast_expression *least; /* of `const`, whose sets are ascending; or NULL */
     bool is_type;
-    bool *uses;                         /* a row above: in its set, or in that of one that it uses; NULL: none */
-    struct domain domain;               /* all values that it has, whatever the rows above are */
+    bool *uses;           /* a row above: in its set, or in that of one that it uses; NULL: none */
+    struct domain domain; /* all values that it has, whatever the rows above are */
 };
-struct row_set { const struct value *above; struct domain domain; }; /* above: the rows that it uses, by number */
-struct row_sets { struct row_set *data; int count, capacity; };
-struct condition { const struct ast_expression *expression; };
-struct special { struct condition *data; int count, capacity; };     /* one clause `specialize` */
+struct row_set {
+    const struct value *above;
+    struct domain domain;
+}; /* above: the rows that it uses, by number */
+struct row_sets {
+    struct row_set *data;
+    int count, capacity;
+};
+struct condition {
+    const struct ast_expression *expression;
+};
+struct special {
+    struct condition *data;
+    int count, capacity;
+}; /* one clause `specialize` */
 
 struct kernel_plan {
     struct front *front;
@@ -38,26 +49,26 @@ struct kernel_plan {
 struct entry_plan {
     struct kernel_plan *kernel;
     struct kernel_entry *entry;
-    struct value *types;                 /* one a row; VALUE_ERROR where it is a key */
-    int *key_of_row;                     /* index into entry->keys, or -1 */
-    struct row_sets *sets;               /* one a row; of a type: none */
-    const char *suffix;                  /* "<f16>", for labels */
-    struct spec *spec;                   /* whose instances are planned now, or NULL */
+    struct value *types;   /* one a row; VALUE_ERROR where it is a key */
+    int *key_of_row;       /* index into entry->keys, or -1 */
+    struct row_sets *sets; /* one a row; of a type: none */
+    const char *suffix;    /* "<f16>", for labels */
+    struct spec *spec;     /* whose instances are planned now, or NULL */
 };
 
 /* One variant: values of keys, schedule, facts. */
 struct facts {
-    int special;        /* clause `specialize`, or -1 */
+    int special; /* clause `specialize`, or -1 */
     bool aligned;
-    int *unit;          /* per parameter: dimension whose stride is 1 besides the declared, or -1 */
-    int *presence;      /* per parameter: 1 known to be there, -1 known to be absent, 0 not known */
+    int *unit;     /* per parameter: dimension whose stride is 1 besides the declared, or -1 */
+    int *presence; /* per parameter: 1 known to be there, -1 known to be absent, 0 not known */
 };
 struct variant_plan {
     struct entry_plan *entry;
-    const struct spec *spec;             /* that it is planned for, or NULL */
+    const struct spec *spec; /* that it is planned for, or NULL */
     int target;
-    struct value *keys;                  /* one a key */
-    struct value *tuned;                 /* one a knob */
+    struct value *keys;  /* one a key */
+    struct value *tuned; /* one a knob */
     struct facts facts;
     const char *label;
     int number;

@@ -6,18 +6,22 @@
 
 #include <string.h>
 
-const char *library_text(const char *path, size_t *size) {
+const char *library_text(const char *path, size_t *size)
+{
     const char *name = strncmp(path, "std/", 4) == 0 ? path : NULL;
     const struct embedded_file *file = name ? embedded_find(name) : NULL;
-    if (!file) return NULL;
+    if (!file)
+        return NULL;
     *size = file->size;
     return (const char *)file->data;
 }
 
-struct file_scope *declare_library(struct front *front, const char *path) {
+struct file_scope *declare_library(struct front *front, const char *path)
+{
     size_t size;
     const char *text = library_text(path, &size);
-    if (!text) die("the library has no %s", path);
+    if (!text)
+        die("the library has no %s", path);
     struct source *source = ARENA_NEW(front->arena, struct source);
     *source = (struct source){.name = path, .text = text, .size = size};
     struct file_scope *last = front->last_file;
@@ -31,14 +35,17 @@ struct file_scope *declare_library(struct front *front, const char *path) {
     return last ? last->next : front->files;
 }
 
-static struct global *find_function(struct file_scope *scope, const char *name) {
+static struct global *find_function(struct file_scope *scope, const char *name)
+{
     for (struct global *g = scope->first; g; g = g->next)
-        if (strcmp(g->name, name) == 0 && g->declaration->kind == DECLARATION_FN) return g;
+        if (strcmp(g->name, name) == 0 && g->declaration->kind == DECLARATION_FN)
+            return g;
     return NULL;
 }
 
 static bool build_function(struct front *front, struct ir_function *function, struct global *global, enum ir_math math,
-                           enum ir_element element) {
+                           enum ir_element element)
+{
     struct elaborator e;
     struct value arguments[2];
     const struct ast_declaration *d = global->declaration;
@@ -50,7 +57,8 @@ static bool build_function(struct front *front, struct ir_function *function, st
         arguments[i] = value_run(ir_block_argument(function->body, type, d->parameters.data[i]->name.text), d->at);
     struct value result = call_with_values(&e, global, d->parameters.count, arguments, d->at);
     result = value_materialize(&e, result);
-    if (e.errors || result.kind != VALUE_RUN) return false;
+    if (e.errors || result.kind != VALUE_RUN)
+        return false;
     (void)math;
     vector_push(front->arena, &function->results, result.run->type);
     ir_build(&e.builder, OP_RETURN, 1, &result.run, 0, NULL);
@@ -58,7 +66,8 @@ static bool build_function(struct front *front, struct ir_function *function, st
 }
 
 /* The library's functions of mathematics, as `main`: without what the command line defines. */
-static struct front *read_math(const struct front_options *options) {
+static struct front *read_math(const struct front_options *options)
+{
     struct front_options *own = ARENA_NEW(options->arena, struct front_options);
     *own = *options;
     own->define_count = 0;
@@ -68,7 +77,8 @@ static struct front *read_math(const struct front_options *options) {
 }
 
 struct ir_function *front_math_function(const struct front_options *options, struct ir_module *module,
-                                        enum ir_math math, enum ir_element element) {
+                                        enum ir_math math, enum ir_element element)
+{
     static const char *const words[] = {
 #define X(id, text) text,
         IR_MATHS(X)
@@ -76,12 +86,15 @@ struct ir_function *front_math_function(const struct front_options *options, str
     };
     const char *name = arena_printf(options->arena, "std.%s.%s", words[math], ir_element_info[element].text);
     struct ir_function *known = ir_function_find(module, name);
-    if (known) return known;
+    if (known)
+        return known;
     struct front *front = options->library && *options->library ? *options->library : read_math(options);
-    if (options->library) *options->library = front;
-    struct global *global =
-        find_function(front->main, arena_printf(options->arena, "%s_%s", words[math], ir_element_info[element].text));
-    if (!global) return NULL;
+    if (options->library)
+        *options->library = front;
+    struct global *global = find_function(
+        front->main, arena_printf(options->arena, "%s_%s", words[math], ir_element_info[element].text));
+    if (!global)
+        return NULL;
     struct ir_function *function = ir_function_create(module, name, global->declaration->at);
     if (!build_function(front, function, global, math, element)) {
         diag_print(front->diagnostics, stderr, false);

@@ -9,52 +9,71 @@
 enum { MOST_TURNS = 65536 };
 
 /* Leaves of the carried values, as block arguments see them. */
-struct slot { struct value *value; struct ir_value *start, *argument, *end; };
-struct slots { struct slot *data; int count, capacity; };
+struct slot {
+    struct value *value;
+    struct ir_value *start, *argument, *end;
+};
+struct slots {
+    struct slot *data;
+    int count, capacity;
+};
 
-static void add_slots(struct elaborator *e, struct slots *slots, struct value *value) {
+static void add_slots(struct elaborator *e, struct slots *slots, struct value *value)
+{
     if (value->kind == VALUE_TUPLE) {
         value->list.data = arena_copy(e->arena, value->list.data, sizeof(struct value) * (size_t)value->list.count);
-        for (int i = 0; i < value->list.count; i++) add_slots(e, slots, &value->list.data[i]);
+        for (int i = 0; i < value->list.count; i++)
+            add_slots(e, slots, &value->list.data[i]);
         return;
     }
-    if (value_is_constant(*value)) *value = value_materialize(e, *value);
-    if (value->kind == VALUE_RUN) vector_push(e->arena, slots, ((struct slot){value, value->run, NULL, NULL}));
+    if (value_is_constant(*value))
+        *value = value_materialize(e, *value);
+    if (value->kind == VALUE_RUN)
+        vector_push(e->arena, slots, ((struct slot){value, value->run, NULL, NULL}));
 }
 
 /* False: there is a pointer in it. */
-static bool start_of_type(struct elaborator *e, const struct type *type, struct value *value, struct location at) {
+static bool start_of_type(struct elaborator *e, const struct type *type, struct value *value, struct location at)
+{
     if (type->kind == TYPE_TUPLE) {
         *value = (struct value){.kind = VALUE_TUPLE, .at = at};
         value->list.count = type->count;
         value->list.data = ARENA_ARRAY(e->arena, struct value, type->count);
         for (int i = 0; i < type->count; i++)
-            if (!start_of_type(e, type->members[i], &value->list.data[i], at)) return false;
+            if (!start_of_type(e, type->members[i], &value->list.data[i], at))
+                return false;
         return true;
     }
-    if (type->plain->element == IR_POINTER) return false;
+    if (type->plain->element == IR_POINTER)
+        return false;
     *value = value_run(ir_constant_bits(&e->builder, type->plain, 0), at);
     value->enumeration = type->enumeration;
     return true;
 }
 
 /* A result that is not there yet needs a start value of the declared type. */
-static void start_result(struct elaborator *e, struct value *value, struct location at) {
+static void start_result(struct elaborator *e, struct value *value, struct location at)
+{
     struct value start;
-    if (value->kind != VALUE_VOID || !e->frame->result_type) return;
-    if (start_of_type(e, e->frame->result_type, &start, at)) *value = start;
+    if (value->kind != VALUE_VOID || !e->frame->result_type)
+        return;
+    if (start_of_type(e, e->frame->result_type, &start, at))
+        *value = start;
 }
 
-static void prepare(struct elaborator *e, const struct carried *carried, struct slots *slots, struct location at) {
+static void prepare(struct elaborator *e, const struct carried *carried, struct slots *slots, struct location at)
+{
     for (int i = 0; i < carried->count; i++) {
         struct binding *binding = carried->data[i];
-        if (binding == &e->frame->result) start_result(e, &binding->value, at);
+        if (binding == &e->frame->result)
+            start_result(e, &binding->value, at);
         add_slots(e, slots, &binding->value);
     }
 }
 
 /* New block arguments for all slots; the carried variables hold them. */
-static void enter(struct elaborator *e, struct slots *slots, struct ir_block *block) {
+static void enter(struct elaborator *e, struct slots *slots, struct ir_block *block)
+{
     (void)e;
     for (int i = 0; i < slots->count; i++) {
         slots->data[i].argument = ir_block_argument(block, slots->data[i].start->type, slots->data[i].start->name);
@@ -63,21 +82,25 @@ static void enter(struct elaborator *e, struct slots *slots, struct ir_block *bl
 }
 
 /* What the variables hold at the end of the body, in slot order. */
-static void collect_ends(struct elaborator *e, struct slots *slots, struct value *value, int *next,
-                         struct location at) {
+static void collect_ends(struct elaborator *e, struct slots *slots, struct value *value, int *next, struct location at)
+{
     if (value->kind == VALUE_TUPLE) {
-        for (int i = 0; i < value->list.count; i++) collect_ends(e, slots, &value->list.data[i], next, at);
+        for (int i = 0; i < value->list.count; i++)
+            collect_ends(e, slots, &value->list.data[i], next, at);
         return;
     }
-    if (value_is_constant(*value)) *value = value_materialize(e, *value);
-    if (value->kind != VALUE_RUN || *next >= slots->count) return;
+    if (value_is_constant(*value))
+        *value = value_materialize(e, *value);
+    if (value->kind != VALUE_RUN || *next >= slots->count)
+        return;
     struct slot *slot = &slots->data[(*next)++];
     slot->end = value->run;
     const struct ir_type *type = slot->argument->type;
     /* the variable of a range, returned: index is the i64 of the language */
     if (value->run->type->element != type->element && element_same_language(value->run->type->element, type->element))
         slot->end = convert_to_element(e, *value, type->element, "a value carried by this loop");
-    if (!slot->end || slot->end->type == type) return;
+    if (!slot->end || slot->end->type == type)
+        return;
     slot->end = slot->argument;
     for (struct frame *f = e->frame; f; f = f->parent)
         if (f->lifted) {
@@ -89,7 +112,8 @@ static void collect_ends(struct elaborator *e, struct slots *slots, struct value
 }
 
 static void collect_all_ends(struct elaborator *e, const struct carried *carried, const struct value *after,
-                             struct slots *slots, struct location at) {
+                             struct slots *slots, struct location at)
+{
     int next = 0;
     for (int i = 0; i < carried->count; i++) {
         struct value end = carried->data[i]->value;
@@ -100,14 +124,17 @@ static void collect_all_ends(struct elaborator *e, const struct carried *carried
                              "the loop, assign it, and return it behind the loop");
             continue;
         }
-        if (end.kind == VALUE_VOID || value_is_error(end)) end = after[i];
+        if (end.kind == VALUE_VOID || value_is_error(end))
+            end = after[i];
         collect_ends(e, slots, &end, &next, at);
     }
     for (int i = 0; i < slots->count; i++)
-        if (!slots->data[i].end) slots->data[i].end = slots->data[i].argument;
+        if (!slots->data[i].end)
+            slots->data[i].end = slots->data[i].argument;
 }
 
-static void remove_argument(struct ir_block *block, struct ir_value *argument) {
+static void remove_argument(struct ir_block *block, struct ir_value *argument)
+{
     for (int i = argument->index; i + 1 < block->arguments.count; i++) {
         block->arguments.data[i] = block->arguments.data[i + 1];
         block->arguments.data[i]->index = i;
@@ -117,39 +144,46 @@ static void remove_argument(struct ir_block *block, struct ir_value *argument) {
 
 /* Ends of a loop: the carried variables hold the results. */
 static void leave(const struct carried *carried, struct value *after, struct slots *slots,
-                  struct ir_operation *operation, int skip) {
+                  struct ir_operation *operation, int skip)
+{
     int next = skip;
     for (int i = 0; i < slots->count; i++)
         slots->data[i].value->run = slots->data[i].argument ? operation->results[next++] : slots->data[i].start;
-    for (int i = 0; i < carried->count; i++) carried->data[i]->value = after[i];
+    for (int i = 0; i < carried->count; i++)
+        carried->data[i]->value = after[i];
 }
 
 /* ---- the body ---- */
 
-static void push_loop(struct elaborator *e, struct loop *loop, struct location at) {
+static void push_loop(struct elaborator *e, struct loop *loop, struct location at)
+{
     *loop = (struct loop){.parent = e->frame->loop};
     loop->skip.value = loop->broken.value = value_bool(false, at);
     loop->skip.name = loop->broken.name = "";
     e->frame->loop = loop;
 }
 
-void loop_take_turn(struct elaborator *e, const struct ast_statement *statement, struct value turn) {
+void loop_take_turn(struct elaborator *e, const struct ast_statement *statement, struct value turn)
+{
     struct loop *loop = e->frame->loop;
     loop->skip.value = value_bool(false, statement->at);
     loop->broken.value = value_bool(false, statement->at);
     scope_push(e, false);
-    if (statement->kind == STATEMENT_FOR) scope_bind(e, BINDING_RANGE, statement->names.data[0], turn);
+    if (statement->kind == STATEMENT_FOR)
+        scope_bind(e, BINDING_RANGE, statement->names.data[0], turn);
     elaborate_statement(e, statement->then);
     scope_pop(e);
 }
 
 /* What the loop carries, without its own `skip`, which starts anew each turn; tells whether it may break. */
-static bool scan_loop(struct elaborator *e, const struct ast_statement *statement, struct carried *carried) {
+static bool scan_loop(struct elaborator *e, const struct ast_statement *statement, struct carried *carried)
+{
     struct carried all = {0};
     bool breaks = false;
     carried_scan(e, &all, statement->then);
     for (int i = 0; i < all.count; i++) {
-        if (all.data[i] == &e->frame->loop->skip) continue;
+        if (all.data[i] == &e->frame->loop->skip)
+            continue;
         if (all.data[i] == &e->frame->loop->broken) {
             breaks = true;
             continue;
@@ -162,19 +196,23 @@ static bool scan_loop(struct elaborator *e, const struct ast_statement *statemen
 /* ---- for ---- */
 
 /* The variable of a range is i64, which does not hold each u64. */
-static bool is_signed_enough(struct elaborator *e, struct value bound) {
-    if (bound.kind != VALUE_RUN || bound.run->type->rank > 0 || bound.run->type->element != IR_U64) return true;
+static bool is_signed_enough(struct elaborator *e, struct value bound)
+{
+    if (bound.kind != VALUE_RUN || bound.run->type->rank > 0 || bound.run->type->element != IR_U64)
+        return true;
     front_report(e, DIAGNOSTIC_E0305, bound.at,
                  "the variable of a range is i64, and u64 does not become that by itself; write `i64(...)`");
     return false;
 }
 
-static bool read_bounds(struct elaborator *e, const struct ast_range *range, struct loop_bounds *bounds) {
+static bool read_bounds(struct elaborator *e, const struct ast_range *range, struct loop_bounds *bounds)
+{
     bounds->from = elaborate_value(e, range->from);
     bounds->to = elaborate_value(e, range->to);
     bounds->step = range->step ? elaborate_value(e, range->step) : value_integer(1, range->at);
     bounds->multiply = range->step_multiplies;
-    if (value_is_error(bounds->from) || value_is_error(bounds->to) || value_is_error(bounds->step)) return false;
+    if (value_is_error(bounds->from) || value_is_error(bounds->to) || value_is_error(bounds->step))
+        return false;
     if (!is_signed_enough(e, bounds->from) || !is_signed_enough(e, bounds->to) || !is_signed_enough(e, bounds->step))
         return false;
     if (bounds->step.kind == VALUE_INTEGER &&
@@ -187,20 +225,23 @@ static bool read_bounds(struct elaborator *e, const struct ast_range *range, str
 }
 
 static void build_for(struct elaborator *e, const struct ast_statement *statement, const struct loop_bounds *bounds,
-                      struct carried *carried) {
+                      struct carried *carried)
+{
     struct ir_value *low = convert_to_index(e, bounds->from, "the start of a range");
     struct ir_value *high = convert_to_index(e, bounds->to, "the end of a range");
     struct ir_value *step = convert_to_index(e, bounds->step, "the step of a range");
-    if (!low || !high || !step) return;
+    if (!low || !high || !step)
+        return;
     struct slots slots = {0};
     prepare(e, carried, &slots, statement->at);
     struct value *after = carried_values(e, carried);
     for (int i = 0; i < carried->count; i++) /* slots point into `after`, so that results land there */
         for (int s = 0; s < slots.count; s++)
-            if (slots.data[s].value == &carried->data[i]->value) slots.data[s].value = &after[i];
+            if (slots.data[s].value == &carried->data[i]->value)
+                slots.data[s].value = &after[i];
     struct ir_block *saved, *body = region_begin(e, &saved);
-    struct ir_value *turn =
-        ir_block_argument(body, ir_type_scalar(e->context, IR_INDEX), statement->names.data[0].text);
+    struct ir_value *turn = ir_block_argument(body, ir_type_scalar(e->context, IR_INDEX),
+                                              statement->names.data[0].text);
     enter(e, &slots, body);
     carried_restore(carried, after);
     loop_take_turn(e, statement, value_run(turn, statement->at));
@@ -218,7 +259,8 @@ static void build_for(struct elaborator *e, const struct ast_statement *statemen
             ir_replace_uses(slot->argument, slot->start);
             remove_argument(body, slot->argument);
             for (int j = 0; j < slots.count; j++)
-                if (slots.data[j].end == slot->argument && j != i) slots.data[j].end = slot->start;
+                if (slots.data[j].end == slot->argument && j != i)
+                    slots.data[j].end = slot->start;
             slot->argument = NULL;
             slot->end = NULL;
         }
@@ -233,7 +275,8 @@ static void build_for(struct elaborator *e, const struct ast_statement *statemen
     region_end(e, saved);
     elaborate_at(e, statement->at);
     struct ir_operation *loop = ir_build(&e->builder, OP_FOR, 3 + count, operands, count, types);
-    if (bounds->multiply) ir_set_number(loop, IR_ATTRIBUTE_MULTIPLY, 1);
+    if (bounds->multiply)
+        ir_set_number(loop, IR_ATTRIBUTE_MULTIPLY, 1);
     region_attach(loop, 0, body);
     leave(carried, after, &slots, loop, 0);
 }
@@ -243,16 +286,17 @@ static void build_for(struct elaborator *e, const struct ast_statement *statemen
 struct while_loop {
     const struct ast_statement *statement;
     struct carried *carried;
-    struct loop_bounds bounds;      /* of a `for` */
+    struct loop_bounds bounds; /* of a `for` */
     struct ir_value *low, *high, *step;
     struct ir_value *highest, *lowest; /* of a `for` whose step multiplies: what still has a product */
-    struct binding turn;            /* of a `for`: the variable */
+    struct binding turn;               /* of a `for`: the variable */
     bool breaks;
 };
 
 /* The variable of a `for` in the next turn: the bound, which ends the loop, where the type does not have it.  The
  * limits of a step that multiplies stand before the loop. */
-static struct ir_value *next_turn(struct elaborator *e, const struct while_loop *w, struct ir_value *turn) {
+static struct ir_value *next_turn(struct elaborator *e, const struct while_loop *w, struct ir_value *turn)
+{
     struct ir_builder *b = &e->builder;
     struct ir_value *next = ir_binary(b, w->bounds.multiply ? OP_MUL : OP_ADD, turn, w->step), *over;
     if (w->bounds.multiply)
@@ -266,7 +310,8 @@ static struct ir_value *next_turn(struct elaborator *e, const struct while_loop 
 }
 
 /* The condition inside region 0: not broken, and the statement's own. */
-static struct value while_condition(struct elaborator *e, struct while_loop *w) {
+static struct value while_condition(struct elaborator *e, struct while_loop *w)
+{
     struct value own;
     if (w->statement->kind == STATEMENT_FOR) {
         bool down = w->bounds.step.kind == VALUE_INTEGER && w->bounds.step.integer < 0;
@@ -276,17 +321,21 @@ static struct value while_condition(struct elaborator *e, struct while_loop *w) 
         return own;
     }
     own = elaborate_condition(e, w->statement->condition, "the condition of `while`");
-    if (own.kind == VALUE_BOOL) own = value_materialize(e, own);
+    if (own.kind == VALUE_BOOL)
+        own = value_materialize(e, own);
     return own;
 }
 
-static struct value full_condition(struct elaborator *e, struct while_loop *w) {
-    if (!w->breaks) return while_condition(e, w);
+static struct value full_condition(struct elaborator *e, struct while_loop *w)
+{
+    if (!w->breaks)
+        return while_condition(e, w);
     struct value broken = e->frame->loop->broken.value, own, joined;
     struct ir_block *saved, *test = region_begin(e, &saved);
     own = while_condition(e, w);
     region_end(e, saved);
-    if (value_is_error(own)) return own;
+    if (value_is_error(own))
+        return own;
     if (region_is_speculable(test)) {
         region_splice(e, test);
         return operate_binary(e, OPERATOR_AND, condition_not(e, broken), own, w->statement->at);
@@ -298,20 +347,25 @@ static struct value full_condition(struct elaborator *e, struct while_loop *w) {
     return joined;
 }
 
-static void build_while(struct elaborator *e, struct while_loop *w) {
+static void build_while(struct elaborator *e, struct while_loop *w)
+{
     struct loop *loop = e->frame->loop;
     struct slots slots = {0};
-    if (w->breaks) carried_add(e, w->carried, &loop->broken);
-    if (w->statement->kind == STATEMENT_FOR) carried_add(e, w->carried, &w->turn);
+    if (w->breaks)
+        carried_add(e, w->carried, &loop->broken);
+    if (w->statement->kind == STATEMENT_FOR)
+        carried_add(e, w->carried, &w->turn);
     prepare(e, w->carried, &slots, w->statement->at);
     struct value *after = carried_values(e, w->carried);
     for (int i = 0; i < w->carried->count; i++)
         for (int s = 0; s < slots.count; s++)
-            if (slots.data[s].value == &w->carried->data[i]->value) slots.data[s].value = &after[i];
+            if (slots.data[s].value == &w->carried->data[i]->value)
+                slots.data[s].value = &after[i];
     struct ir_block *saved, *test = region_begin(e, &saved);
     enter(e, &slots, test);
     struct ir_value **tests = ARENA_ARRAY(e->arena, struct ir_value *, slots.count + 1);
-    for (int i = 0; i < slots.count; i++) tests[i + 1] = slots.data[i].argument;
+    for (int i = 0; i < slots.count; i++)
+        tests[i + 1] = slots.data[i].argument;
     carried_restore(w->carried, after);
     struct value condition = full_condition(e, w);
     if (!value_is_error(condition)) {
@@ -350,9 +404,15 @@ static void build_while(struct elaborator *e, struct while_loop *w) {
 
 /* ---- turn by turn ---- */
 
-struct turns { const struct ast_statement *statement; wide_integer now, to, step; bool multiply; int count; };
+struct turns {
+    const struct ast_statement *statement;
+    wide_integer now, to, step;
+    bool multiply;
+    int count;
+};
 
-static bool more_turns(const struct turns *t) {
+static bool more_turns(const struct turns *t)
+{
     wide_integer to = t->to - (PLANTED(front_static_loop_one_too_few) && t->step > 0);
     return t->step > 0 ? t->now < to : t->now > to;
 }
@@ -360,20 +420,24 @@ static bool more_turns(const struct turns *t) {
 /* More turns than these are not worth being written out for the wrapper. */
 enum { WRITTEN_TURNS = 8 };
 
-static bool next_number(struct turns *t) {
+static bool next_number(struct turns *t)
+{
     return !(t->multiply ? __builtin_mul_overflow(t->now, t->step, &t->now)
                          : __builtin_add_overflow(t->now, t->step, &t->now));
 }
 
-static bool many_turns(const struct turns *t) {
+static bool many_turns(const struct turns *t)
+{
     struct turns ahead = *t;
     for (int i = 0; i <= WRITTEN_TURNS; i++)
-        if (!more_turns(&ahead) || !next_number(&ahead)) return false;
+        if (!more_turns(&ahead) || !next_number(&ahead))
+            return false;
     return true;
 }
 
 /* The turns from here on, by a loop of the wrapper. */
-static void host_turns(struct elaborator *e, void *context) {
+static void host_turns(struct elaborator *e, void *context)
+{
     const struct turns *t = context;
     struct location at = t->statement->at;
     struct loop_bounds bounds = {value_integer(t->now, at), value_integer(t->to, at), value_integer(t->step, at),
@@ -381,15 +445,18 @@ static void host_turns(struct elaborator *e, void *context) {
     host_loop(e, t->statement, &bounds);
 }
 
-static bool carries_host(struct elaborator *e, const struct ast_statement *body) {
+static bool carries_host(struct elaborator *e, const struct ast_statement *body)
+{
     struct carried carried = {0};
     carried_scan(e, &carried, body);
     for (int i = 0; i < carried.count; i++)
-        if (carried.data[i]->value.kind == VALUE_HOST) return true;
+        if (carried.data[i]->value.kind == VALUE_HOST)
+            return true;
     return false;
 }
 
-static void take_turns(struct elaborator *e, void *context) {
+static void take_turns(struct elaborator *e, void *context)
+{
     struct turns *t = context;
     struct loop *loop = e->frame->loop;
     while (more_turns(t)) {
@@ -400,15 +467,18 @@ static void take_turns(struct elaborator *e, void *context) {
         }
         int errors = e->errors;
         loop_take_turn(e, t->statement, value_integer(t->now, t->statement->at));
-        if (!next_number(t) || e->errors != errors) return;
+        if (!next_number(t) || e->errors != errors)
+            return;
         struct value broken = loop->broken.value;
-        if (broken.kind == VALUE_BOOL && broken.truth) return;
+        if (broken.kind == VALUE_BOOL && broken.truth)
+            return;
         bool by_wrapper = !e->function && !t->statement->is_static && many_turns(t);
         if (broken.kind == VALUE_BOOL && by_wrapper && carries_host(e, t->statement->then)) {
             host_turns(e, t);
             return;
         }
-        if (broken.kind == VALUE_BOOL || !more_turns(t)) continue;
+        if (broken.kind == VALUE_BOOL || !more_turns(t))
+            continue;
         struct carried carried = {0};
         carried_scan(e, &carried, t->statement->then);
         control_when(e, condition_not(e, broken), &loop->broken, &carried, by_wrapper ? host_turns : take_turns, t,
@@ -417,10 +487,11 @@ static void take_turns(struct elaborator *e, void *context) {
     }
 }
 
-static void unrolled_for(struct elaborator *e, const struct ast_statement *statement,
-                         const struct loop_bounds *bounds) {
+static void unrolled_for(struct elaborator *e, const struct ast_statement *statement, const struct loop_bounds *bounds)
+{
     if (bounds->from.kind != VALUE_INTEGER || bounds->to.kind != VALUE_INTEGER || bounds->step.kind != VALUE_INTEGER) {
-        if (!statement->is_static) host_loop(e, statement, bounds);
+        if (!statement->is_static)
+            host_loop(e, statement, bounds);
         else
             front_report(e, DIAGNOSTIC_E0501, statement->range->at,
                          "the bounds of `static for` must be integers known when compiling");
@@ -438,7 +509,8 @@ static void unrolled_for(struct elaborator *e, const struct ast_statement *state
 static void after_loop(struct elaborator *e) { e->frame->loop = e->frame->loop->parent; }
 
 /* When a `return` inside ended the loop, the turn of the outer loop ends, too: its flags were carried with the rest. */
-void control_for(struct elaborator *e, const struct ast_statement *statement) {
+void control_for(struct elaborator *e, const struct ast_statement *statement)
+{
     struct loop_bounds bounds;
     struct loop *loop = ARENA_NEW(e->arena, struct loop);
     bool good = read_bounds(e, statement->range, &bounds);
@@ -490,10 +562,12 @@ void control_for(struct elaborator *e, const struct ast_statement *statement) {
 
 static void host_while(struct elaborator *e, void *context) { host_loop(e, context, NULL); }
 
-static void constant_while(struct elaborator *e, const struct ast_statement *statement) {
+static void constant_while(struct elaborator *e, const struct ast_statement *statement)
+{
     for (int turn = 0;; turn++) {
         struct value condition = elaborate_condition(e, statement->condition, "the condition of `while`");
-        if (value_is_error(condition) || (condition.kind == VALUE_BOOL && !condition.truth)) return;
+        if (value_is_error(condition) || (condition.kind == VALUE_BOOL && !condition.truth))
+            return;
         if (condition.kind != VALUE_BOOL) {
             host_loop(e, statement, NULL);
             return;
@@ -506,8 +580,10 @@ static void constant_while(struct elaborator *e, const struct ast_statement *sta
         int errors = e->errors;
         loop_take_turn(e, statement, value_error(statement->at));
         struct binding *broken = &e->frame->loop->broken;
-        if (e->errors != errors || (broken->value.kind == VALUE_BOOL && broken->value.truth)) return;
-        if (broken->value.kind == VALUE_BOOL) continue;
+        if (e->errors != errors || (broken->value.kind == VALUE_BOOL && broken->value.truth))
+            return;
+        if (broken->value.kind == VALUE_BOOL)
+            continue;
         struct carried carried = {0};
         carried_scan(e, &carried, statement->then);
         control_when(e, condition_not(e, broken->value), broken, &carried, host_while, (void *)statement,
@@ -516,10 +592,12 @@ static void constant_while(struct elaborator *e, const struct ast_statement *sta
     }
 }
 
-void control_while(struct elaborator *e, const struct ast_statement *statement) {
+void control_while(struct elaborator *e, const struct ast_statement *statement)
+{
     struct loop *loop = ARENA_NEW(e->arena, struct loop);
     push_loop(e, loop, statement->at);
-    if (!e->function) constant_while(e, statement);
+    if (!e->function)
+        constant_while(e, statement);
     else {
         struct carried carried = {0};
         struct while_loop w = {.statement = statement, .carried = &carried};

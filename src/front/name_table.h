@@ -4,8 +4,14 @@
 #define TILECC_FRONT_NAME_TABLE_H
 #include "base/base.h"
 
-struct name_slot { const char *name; void *value; };
-struct name_table { struct name_slot *slots; int count, capacity; }; /* all zero: empty */
+struct name_slot {
+    const char *name;
+    void *value;
+};
+struct name_table {
+    struct name_slot *slots;
+    int count, capacity;
+}; /* all zero: empty */
 
 void *name_table_find(const struct name_table *table, const char *name); /* NULL: not in it */
 /* In place of what the name stood for before. */

@@ -8,17 +8,26 @@
 #include "front/ast.h"
 
 /* From the first byte of a symbol to behind its last one.  Bison's location type; parser_place makes it a location. */
-struct text_range { int line, column, end_line, end_column; size_t offset, end_offset; };
+struct text_range {
+    int line, column, end_line, end_column;
+    size_t offset, end_offset;
+};
 
 /* Value of a word; doc is the `///` text right above a word that starts a declaration. */
-struct word { const char *text, *doc; };
+struct word {
+    const char *text, *doc;
+};
 
 /* One token with its value and place: defined by the grammar, whose union the value is. */
 struct token;
 
 /* A bracket that waits for its partner.  is_body: a `{` that holds statements, unlike that of a set, an enum or a
  * struct. */
-struct open_bracket { int kind; bool is_body; struct text_range at; };
+struct open_bracket {
+    int kind;
+    bool is_body;
+    struct text_range at;
+};
 
 /* Tokens of the past that messages look at, and errors in one file after which parsing gives up: that it did is then
  * the 20th, the last that the driver shows. */
@@ -36,24 +45,30 @@ struct parser {
     int line;
     size_t offset, line_start;
     struct buffer doc;
-    int doc_end_line;            /* of the last `///` line, 0: none waits */
-    bool garbage;                /* text was dropped with an error since the last token: the next error is its echo */
+    int doc_end_line; /* of the last `///` line, 0: none waits */
+    bool garbage;     /* text was dropped with an error since the last token: the next error is its echo */
 
     /* Token stream. */
-    struct { struct token *data; int first, count, capacity; } ahead;   /* read but not yet delivered */
-    struct token *history;                /* the last PARSER_HISTORY delivered tokens, the newest first */
-    struct token *statement_first;        /* of the statement, or of the declaration outside of bodies */
-    struct { struct open_bracket *data; int count, capacity; } brackets;
-    int brackets_before;                  /* count before the newest token */
-    struct open_bracket mismatched;       /* the one that the last closing bracket did not fit; kind 0: none */
-    bool starts_statement;                /* the next token is the first of a statement or declaration */
+    struct {
+        struct token *data;
+        int first, count, capacity;
+    } ahead;                       /* read but not yet delivered */
+    struct token *history;         /* the last PARSER_HISTORY delivered tokens, the newest first */
+    struct token *statement_first; /* of the statement, or of the declaration outside of bodies */
+    struct {
+        struct open_bracket *data;
+        int count, capacity;
+    } brackets;
+    int brackets_before;            /* count before the newest token */
+    struct open_bracket mismatched; /* the one that the last closing bracket did not fit; kind 0: none */
+    bool starts_statement;          /* the next token is the first of a statement or declaration */
     enum recovery recovery;
 
     /* Outcome. */
     int errors, errors_before_declaration, errors_before_statement;
-    bool clause_missing;         /* a clause of the current kernel was reported and dropped */
-    bool stopped;                /* a limit was met: the stream has ended, say nothing more */
-    struct diagnostic ignored;   /* what reports give then */
+    bool clause_missing;       /* a clause of the current kernel was reported and dropped */
+    bool stopped;              /* a limit was met: the stream has ended, say nothing more */
+    struct diagnostic ignored; /* what reports give then */
 };
 
 /* ---- places and messages (syntax_error.c) ---- */

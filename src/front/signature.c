@@ -6,24 +6,29 @@
 
 /* ---- clauses ---- */
 
-static void clause_error(struct kernel_plan *plan, enum diagnostic_code code, struct location at, const char *text) {
+static void clause_error(struct kernel_plan *plan, enum diagnostic_code code, struct location at, const char *text)
+{
     diag_report(plan->front->diagnostics, code, at, "%s", text);
 }
 
-static int find_parameter(const struct kernel_plan *plan, const struct ast_expression *x) {
+static int find_parameter(const struct kernel_plan *plan, const struct ast_expression *x)
+{
     for (int i = 0; x->kind == EXPRESSION_NAME && i < plan->declaration->parameters.count; i++)
-        if (plan->declaration->parameters.data[i]->name.text == x->name) return i;
+        if (plan->declaration->parameters.data[i]->name.text == x->name)
+            return i;
     return -1;
 }
 
-static void read_alias(struct kernel_plan *plan, const struct ast_clause *clause) {
+static void read_alias(struct kernel_plan *plan, const struct ast_clause *clause)
+{
     int parameters[IR_MAX_RANK * 4], count = 0;
     for (int i = 0; i < clause->items.count && count < IR_MAX_RANK * 4; i++) {
         const struct ast_item *item = clause->items.data[i];
         int p = item->kind == ITEM_EXPRESSION ? find_parameter(plan, item->value) : -1;
         if (p < 0 || plan->declaration->parameters.data[p]->direction == DIRECTION_NONE)
             clause_error(plan, DIAGNOSTIC_E0411, item->at, "`alias` takes names of view parameters");
-        else parameters[count++] = p;
+        else
+            parameters[count++] = p;
         for (int k = 0; p >= 0 && k < count - 1; k++)
             if (parameters[k] == p)
                 clause_error(plan, DIAGNOSTIC_E0411, item->at, "this view stands in the clause twice");
@@ -38,7 +43,8 @@ static void read_alias(struct kernel_plan *plan, const struct ast_clause *clause
             vector_push(plan->front->arena, &plan->aliases, ((struct kernel_alias){parameters[i], parameters[j]}));
 }
 
-static void read_grid(struct kernel_plan *plan, const struct ast_clause *clause) {
+static void read_grid(struct kernel_plan *plan, const struct ast_clause *clause)
+{
     for (int i = 0; i < clause->items.count; i++) {
         const struct ast_item *item = clause->items.data[i];
         if (item->qualifier.text && strcmp(item->qualifier.text, "ordered") == 0)
@@ -46,7 +52,8 @@ static void read_grid(struct kernel_plan *plan, const struct ast_clause *clause)
         else if (item->qualifier.text || item->kind != ITEM_DOMAIN || item->domain->kind != DOMAIN_EXPRESSION)
             clause_error(plan, DIAGNOSTIC_E0401, item->at,
                          "an item of `grid` is `name: count`, as in `grid(b: cdiv(N, B))`");
-        else vector_push(plan->front->arena, &plan->grid, item);
+        else
+            vector_push(plan->front->arena, &plan->grid, item);
     }
     if (plan->grid.count > IR_MAX_RANK) {
         clause_error(plan, DIAGNOSTIC_E0401, clause->at, "a grid has at most 8 dimensions");
@@ -54,7 +61,8 @@ static void read_grid(struct kernel_plan *plan, const struct ast_clause *clause)
     }
 }
 
-static void read_conditions(struct kernel_plan *plan, const struct ast_clause *clause) {
+static void read_conditions(struct kernel_plan *plan, const struct ast_clause *clause)
+{
     struct special special = {0};
     for (int i = 0; i < clause->items.count; i++) {
         const struct ast_item *item = clause->items.data[i];
@@ -63,13 +71,17 @@ static void read_conditions(struct kernel_plan *plan, const struct ast_clause *c
             continue;
         }
         struct condition condition = {item->value};
-        if (clause->kind == CLAUSE_REQUIRES) vector_push(plan->front->arena, &plan->requirements, condition);
-        else vector_push(plan->front->arena, &special, condition);
+        if (clause->kind == CLAUSE_REQUIRES)
+            vector_push(plan->front->arena, &plan->requirements, condition);
+        else
+            vector_push(plan->front->arena, &special, condition);
     }
-    if (clause->kind == CLAUSE_SPECIALIZE) vector_push(plan->front->arena, &plan->specials, special);
+    if (clause->kind == CLAUSE_SPECIALIZE)
+        vector_push(plan->front->arena, &plan->specials, special);
 }
 
-static void read_const(struct kernel_plan *plan, struct elaborator *e, const struct ast_clause *clause) {
+static void read_const(struct kernel_plan *plan, struct elaborator *e, const struct ast_clause *clause)
+{
     for (int i = 0; i < clause->items.count; i++) {
         const struct ast_item *item = clause->items.data[i];
         if (item->kind != ITEM_DOMAIN || !item->least) {
@@ -83,23 +95,27 @@ static void read_const(struct kernel_plan *plan, struct elaborator *e, const str
     }
 }
 
-static void read_clauses(struct kernel_plan *plan, struct elaborator *e) {
+static void read_clauses(struct kernel_plan *plan, struct elaborator *e)
+{
     bool grid = false;
     for (int i = 0; i < plan->declaration->clauses.count; i++) {
         const struct ast_clause *clause = plan->declaration->clauses.data[i];
         switch (clause->kind) {
         case CLAUSE_GRID:
-            if (grid) clause_error(plan, DIAGNOSTIC_E0401, clause->at, "a kernel has one `grid`");
+            if (grid)
+                clause_error(plan, DIAGNOSTIC_E0401, clause->at, "a kernel has one `grid`");
             grid = true;
             read_grid(plan, clause);
             break;
         case CLAUSE_CONST: read_const(plan, e, clause); break;
-        case CLAUSE_REQUIRES: case CLAUSE_SPECIALIZE: read_conditions(plan, clause); break;
+        case CLAUSE_REQUIRES:
+        case CLAUSE_SPECIALIZE: read_conditions(plan, clause); break;
         case CLAUSE_ALIAS: read_alias(plan, clause); break;
         case CLAUSE_SCRATCH:
             clause_error(plan, DIAGNOSTIC_E0907, clause->at, "the clause `scratch` is not there yet");
             break;
-        case CLAUSE_TUNE: case CLAUSE_ON: break; /* schedule.c */
+        case CLAUSE_TUNE:
+        case CLAUSE_ON: break; /* schedule.c */
         }
     }
     if (!grid)
@@ -107,7 +123,8 @@ static void read_clauses(struct kernel_plan *plan, struct elaborator *e) {
                      "a kernel says how many instances run: `grid(b: cdiv(N, B))`");
 }
 
-static void read_generics(struct kernel_plan *plan, struct elaborator *e) {
+static void read_generics(struct kernel_plan *plan, struct elaborator *e)
+{
     for (int i = 0; i < plan->declaration->generics.count; i++) {
         const struct ast_generic *generic = plan->declaration->generics.data[i];
         const char *name = generic->name.text;
@@ -115,19 +132,18 @@ static void read_generics(struct kernel_plan *plan, struct elaborator *e) {
             row_add(plan, e, (struct row){.name = generic->name, .at = generic->at, .written = generic->domain});
             continue;
         }
-        struct diagnostic *d =
-            diag_report(plan->front->diagnostics, DIAGNOSTIC_E0407, generic->at,
-                        "the values of `%s` must be listed: a kernel is compiled ahead of time", name);
+        struct diagnostic *d = diag_report(plan->front->diagnostics, DIAGNOSTIC_E0407, generic->at,
+                                           "the values of `%s` must be listed: a kernel is compiled ahead of time",
+                                           name);
         diag_note(plan->front->diagnostics, d, generic->at, "write `%s: {f16, bf16}`, `%s: {64, 128}` or `%s: bool`",
                   name, name, name);
     }
 }
 
-bool plan_has_choices(const struct kernel_plan *plan) {
-    return plan->rows.count || plan->specials.count;
-}
+bool plan_has_choices(const struct kernel_plan *plan) { return plan->rows.count || plan->specials.count; }
 
-bool plan_read(struct kernel_plan *plan) {
+bool plan_read(struct kernel_plan *plan)
+{
     struct elaborator e;
     int errors = plan->front->diagnostics->errors;
     elaborator_init(&e, plan->front, plan->file);
@@ -143,7 +159,8 @@ bool plan_read(struct kernel_plan *plan) {
 /* ---- parameters ---- */
 
 static bool describe_view(struct elaborator *e, const struct ast_parameter *p, const struct type *type,
-                          struct kernel_parameter *out) {
+                          struct kernel_parameter *out)
+{
     (void)type;
     out->kind = KERNEL_VIEW;
     out->direction = p->direction == DIRECTION_IN    ? KERNEL_IN
@@ -171,15 +188,16 @@ static bool describe_view(struct elaborator *e, const struct ast_parameter *p, c
 }
 
 static bool describe_parameter(struct elaborator *e, struct front *front, const struct ast_parameter *p,
-                               struct kernel_parameter *out) {
+                               struct kernel_parameter *out)
+{
     *out = (struct kernel_parameter){.name = p->name.text, .at = p->at, .key = -1, .slot = -1};
     if (p->is_const) {
         front_report(e, DIAGNOSTIC_E0412, p->at, "a kernel's compile-time values stand in `< >`: `<%s: {...}>`",
                      p->name.text);
         return false;
     }
-    const struct ast_type *node =
-        p->direction != DIRECTION_NONE && p->type->kind == TYPE_NODE_TILE ? p->type->target : p->type;
+    const struct ast_type *node = p->direction != DIRECTION_NONE && p->type->kind == TYPE_NODE_TILE ? p->type->target
+                                                                                                    : p->type;
     if (p->direction == DIRECTION_NONE && node->kind == TYPE_NODE_TILE) {
         struct diagnostic *d = front_report(
             e, DIAGNOSTIC_E0412, p->at,
@@ -190,7 +208,8 @@ static bool describe_parameter(struct elaborator *e, struct front *front, const 
         return false;
     }
     const struct type *type = elaborate_type(e, node);
-    if (!type) return false;
+    if (!type)
+        return false;
     if (type->kind == TYPE_TUPLE || (p->direction != DIRECTION_NONE && type->kind != TYPE_PLAIN)) {
         front_report(e, DIAGNOSTIC_E0412, p->at, "a kernel takes views, scalars, members of enums and pointers");
         return false;
@@ -209,24 +228,28 @@ static bool describe_parameter(struct elaborator *e, struct front *front, const 
     } else if (type->plain->element == IR_POINTER) {
         out->kind = KERNEL_POINTER;
         out->direction = type->plain->pointee_const ? KERNEL_IN : KERNEL_INOUT;
-    } else out->kind = KERNEL_SCALAR;
+    } else
+        out->kind = KERNEL_SCALAR;
     return true;
 }
 
 /* The library's enums are the same in every module, and an empty prefix must leave room for the words of C. */
-static const char *enumeration_c_name(struct front *front, const struct enumeration *enumeration) {
+static const char *enumeration_c_name(struct front *front, const struct enumeration *enumeration)
+{
     const char *prefix = front->options->prefix;
     bool own = enumeration->declaration->at.source != front->standard->file->source;
     return arena_printf(front->arena, "%s%s", own && prefix && *prefix ? prefix : "tile_", enumeration->name);
 }
 
-const struct kernel_enum *describe_enumeration(struct front *front, const struct enumeration *enumeration) {
+const struct kernel_enum *describe_enumeration(struct front *front, const struct enumeration *enumeration)
+{
     struct enumeration *own = (struct enumeration *)(uintptr_t)enumeration;
-    if (own->described) return own->described;
+    if (own->described)
+        return own->described;
     own->described = ARENA_NEW(front->arena, struct kernel_enum);
-    *own->described = (struct kernel_enum){enumeration->name, enumeration_c_name(front, enumeration),
-                                           enumeration->count, enumeration->members, enumeration->values,
-                                           enumeration->declaration->doc, enumeration->declaration->at};
+    *own->described = (struct kernel_enum){
+        enumeration->name,   enumeration_c_name(front, enumeration), enumeration->count,          enumeration->members,
+        enumeration->values, enumeration->declaration->doc,          enumeration->declaration->at};
     vector_push(front->arena, &front->module->enums, *own->described);
     vector_push(front->arena, &front->enumerations, enumeration);
     return own->described;
@@ -234,13 +257,16 @@ const struct kernel_enum *describe_enumeration(struct front *front, const struct
 
 /* ---- names that extents bind ---- */
 
-static int find_name(const struct kernel_entry *entry, const char *name) {
+static int find_name(const struct kernel_entry *entry, const char *name)
+{
     for (int i = 0; i < entry->names.count; i++)
-        if (entry->names.data[i].name == name) return i;
+        if (entry->names.data[i].name == name)
+            return i;
     return -1;
 }
 
-static bool is_generic(const struct kernel_plan *plan, const char *name, bool *is_type) {
+static bool is_generic(const struct kernel_plan *plan, const char *name, bool *is_type)
+{
     for (int i = 0; i < plan->rows.count; i++)
         if (!plan->rows.data[i].least && plan->rows.data[i].name.text == name) {
             *is_type = plan->rows.data[i].is_type;
@@ -250,17 +276,22 @@ static bool is_generic(const struct kernel_plan *plan, const char *name, bool *i
 }
 
 /* Whether a name in an extent is one that an extent binds. */
-static bool is_extent_name(const struct kernel_plan *plan, const char *name) {
+static bool is_extent_name(const struct kernel_plan *plan, const char *name)
+{
     bool is_type;
-    if (is_generic(plan, name, &is_type)) return !is_type;
+    if (is_generic(plan, name, &is_type))
+        return !is_type;
     for (int i = 0; i < plan->declaration->parameters.count; i++)
-        if (plan->declaration->parameters.data[i]->name.text == name) return false;
-    if (builtin_find(name)) return false;
+        if (plan->declaration->parameters.data[i]->name.text == name)
+            return false;
+    if (builtin_find(name))
+        return false;
     return !declare_by_author(plan->file, name);
 }
 
 static void bind_name(struct entry_plan *plan, const char *name, int parameter, int dimension, int64_t multiply,
-                      int64_t add) {
+                      int64_t add)
+{
     struct kernel_entry *entry = plan->entry;
     int at = find_name(entry, name);
     if (at < 0) {
@@ -271,46 +302,58 @@ static void bind_name(struct entry_plan *plan, const char *name, int parameter, 
     if (n->parameter >= 0) { /* a view that must be there tells better than an optional one */
         bool better = entry->parameters.data[n->parameter].optional && !entry->parameters.data[parameter].optional;
         bool bare = n->multiply == 1 && n->add == 0;
-        if (!better || (bare && (multiply != 1 || add != 0))) return;
+        if (!better || (bare && (multiply != 1 || add != 0)))
+            return;
         entry->parameters.data[n->parameter].binds[n->dimension] = -1;
     }
     *n = (struct kernel_name){name, parameter, dimension, multiply, add};
     entry->parameters.data[parameter].binds[dimension] = at;
 }
 
-static bool literal(const struct ast_expression *x, int64_t *number) {
-    if (x->kind != EXPRESSION_INTEGER || x->integer.value > INT32_MAX) return false;
+static bool literal(const struct ast_expression *x, int64_t *number)
+{
+    if (x->kind != EXPRESSION_INTEGER || x->integer.value > INT32_MAX)
+        return false;
     *number = (int64_t)x->integer.value;
     return true;
 }
 
-const char *extent_split(const struct ast_expression *x, int64_t *multiply, int64_t *add) {
+const char *extent_split(const struct ast_expression *x, int64_t *multiply, int64_t *add)
+{
     int64_t c = 0;
     *multiply = 1;
     *add = 0;
-    if (x->kind != EXPRESSION_BINARY) return NULL;
+    if (x->kind != EXPRESSION_BINARY)
+        return NULL;
     bool left = x->left->kind == EXPRESSION_NAME && literal(x->right, &c);
     bool right = x->right->kind == EXPRESSION_NAME && literal(x->left, &c);
-    if (!left && !right) return NULL;
+    if (!left && !right)
+        return NULL;
     const char *name = left ? x->left->name : x->right->name;
-    if (x->operation == OPERATOR_ADD) *add = c;
-    else if (x->operation == OPERATOR_SUBTRACT && left) *add = -c;
-    else if (x->operation == OPERATOR_MULTIPLY && c > 0) *multiply = c;
-    else return NULL;
+    if (x->operation == OPERATOR_ADD)
+        *add = c;
+    else if (x->operation == OPERATOR_SUBTRACT && left)
+        *add = -c;
+    else if (x->operation == OPERATOR_MULTIPLY && c > 0)
+        *multiply = c;
+    else
+        return NULL;
     return name;
 }
 
-static void bind_names(struct entry_plan *plan) {
+static void bind_names(struct entry_plan *plan)
+{
     const struct ast_declaration *d = plan->kernel->declaration;
     struct kernel_entry *entry = plan->entry;
     for (int pass = 0; pass < 2; pass++)
         for (int p = 0; p < d->parameters.count; p++) {
-            if (entry->parameters.data[p].kind != KERNEL_VIEW) continue;
+            if (entry->parameters.data[p].kind != KERNEL_VIEW)
+                continue;
             for (int k = 0; k < entry->parameters.data[p].rank; k++) {
                 const struct ast_expression *x = d->parameters.data[p]->type->extents.data[k];
                 int64_t multiply = 1, add = 0;
-                const char *name =
-                    pass == 0 ? (x->kind == EXPRESSION_NAME ? x->name : NULL) : extent_split(x, &multiply, &add);
+                const char *name = pass == 0 ? (x->kind == EXPRESSION_NAME ? x->name : NULL)
+                                             : extent_split(x, &multiply, &add);
                 if (!name || !is_extent_name(plan->kernel, name) || (pass == 1 && find_name(entry, name) >= 0))
                     continue;
                 bind_name(plan, name, p, k, multiply, add);
@@ -320,7 +363,8 @@ static void bind_names(struct entry_plan *plan) {
 
 /* ---- keys ---- */
 
-static struct value host_key(struct elaborator *e, const struct entry_plan *plan, int row) {
+static struct value host_key(struct elaborator *e, const struct entry_plan *plan, int row)
+{
     int number = plan->key_of_row[row];
     const struct kernel_key *key = &plan->entry->keys.data[number];
     struct value v = host_make(e, KERNEL_HOST_KEY, number, 0, key->element == IR_BOOL ? IR_BOOL : IR_I64,
@@ -332,7 +376,8 @@ static struct value host_key(struct elaborator *e, const struct entry_plan *plan
 int64_t key_number(struct value v) { return v.kind == VALUE_BOOL ? v.truth : (int64_t)v.integer; }
 
 /* "{16, 128} where D is 2" */
-static const char *describe_members(struct entry_plan *plan, int row, const struct row_set *set) {
+static const char *describe_members(struct entry_plan *plan, int row, const struct row_set *set)
+{
     enum { MOST_SHOWN = 10 };
     const struct domain *domain = &set->domain;
     struct buffer text = {0};
@@ -343,7 +388,8 @@ static const char *describe_members(struct entry_plan *plan, int row, const stru
             i = domain->count - 1;
         }
         buffer_puts(&text, i ? ", " : "");
-        if (domain->data[i].enumeration) buffer_printf(&text, "%s.", domain->data[i].enumeration->name);
+        if (domain->data[i].enumeration)
+            buffer_printf(&text, "%s.", domain->data[i].enumeration->name);
         value_print_constant(&text, domain->data[i]);
     }
     const char *above = row_describe_above(plan->kernel, row, set->above, false);
@@ -353,14 +399,16 @@ static const char *describe_members(struct entry_plan *plan, int row, const stru
     return kept;
 }
 
-static struct kernel_set describe_set(struct elaborator *e, struct entry_plan *plan, int row,
-                                      const struct row_set *set) {
+static struct kernel_set describe_set(struct elaborator *e, struct entry_plan *plan, int row, const struct row_set *set)
+{
     const bool *uses = plan->kernel->rows.data[row].uses;
     struct value when = value_bool(true, plan->entry->at);
     int64_t *values = ARENA_ARRAY(e->arena, int64_t, set->domain.count);
-    for (int i = 0; i < set->domain.count; i++) values[i] = key_number(set->domain.data[i]);
+    for (int i = 0; i < set->domain.count; i++)
+        values[i] = key_number(set->domain.data[i]);
     for (int i = 0; uses && i < row; i++) {
-        if (!uses[i] || plan->key_of_row[i] < 0) continue;
+        if (!uses[i] || plan->key_of_row[i] < 0)
+            continue;
         struct value is = host_binary(e, OPERATOR_EQUAL, host_key(e, plan, i), set->above[i], plan->entry->at);
         when = operate_binary(e, OPERATOR_AND, when, is, plan->entry->at);
     }
@@ -370,15 +418,18 @@ static struct kernel_set describe_set(struct elaborator *e, struct entry_plan *p
                                .text = describe_members(plan, row, set)};
 }
 
-static struct kernel_key describe_key(struct elaborator *e, struct entry_plan *plan, int row) {
+static struct kernel_key describe_key(struct elaborator *e, struct entry_plan *plan, int row)
+{
     const struct row *written = &plan->kernel->rows.data[row];
     const struct row_sets *sets = &plan->sets[row];
-    struct kernel_key key = {.name = written->name.text, .element = IR_I64, .set_count = sets->count, .parameter = -1,
-                             .name_index = -1};
+    struct kernel_key key = {
+        .name = written->name.text, .element = IR_I64, .set_count = sets->count, .parameter = -1, .name_index = -1};
     struct kernel_set *described = ARENA_ARRAY(e->arena, struct kernel_set, sets->count);
-    for (int i = 0; i < sets->count; i++) described[i] = describe_set(e, plan, row, &sets->data[i]);
+    for (int i = 0; i < sets->count; i++)
+        described[i] = describe_set(e, plan, row, &sets->data[i]);
     key.sets = described;
-    if (written->domain.data[0].kind == VALUE_BOOL) key.element = IR_BOOL;
+    if (written->domain.data[0].kind == VALUE_BOOL)
+        key.element = IR_BOOL;
     if (written->domain.data[0].kind == VALUE_ENUMERATOR) {
         key.element = IR_I32;
         key.enumeration = describe_enumeration(plan->kernel->front, written->domain.data[0].enumeration);
@@ -387,12 +438,14 @@ static struct kernel_key describe_key(struct elaborator *e, struct entry_plan *p
 }
 
 /* What tells the key: an extent, or an argument of its own behind the others. */
-static void add_argument(struct entry_plan *plan, const struct row *row, struct kernel_key *key) {
+static void add_argument(struct entry_plan *plan, const struct row *row, struct kernel_key *key)
+{
     struct kernel_entry *entry = plan->entry;
     struct arena *arena = plan->kernel->front->arena;
     const char *name = row->name.text;
     key->name_index = find_name(entry, name);
-    if (key->name_index >= 0) return;
+    if (key->name_index >= 0)
+        return;
     key->parameter = entry->parameters.count;
     struct kernel_parameter parameter = {.name = name,
                                          .kind = KERNEL_KEY,
@@ -404,16 +457,19 @@ static void add_argument(struct entry_plan *plan, const struct row *row, struct 
     vector_push(arena, &entry->parameters, parameter);
 }
 
-static void add_keys(struct elaborator *e, struct entry_plan *plan) {
+static void add_keys(struct elaborator *e, struct entry_plan *plan)
+{
     struct kernel_plan *kernel = plan->kernel;
     struct arena *arena = kernel->front->arena;
     plan->sets = ARENA_ARRAY(arena, struct row_sets, kernel->rows.count);
     for (int i = 0; i < kernel->rows.count; i++) {
         const struct row *row = &kernel->rows.data[i];
         plan->key_of_row[i] = -1;
-        if (row->is_type || !row_list_sets(kernel, e, i, plan->types, &plan->sets[i])) continue;
+        if (row->is_type || !row_list_sets(kernel, e, i, plan->types, &plan->sets[i]))
+            continue;
         struct kernel_key key = describe_key(e, plan, i);
-        if (!row->least) add_argument(plan, row, &key);
+        if (!row->least)
+            add_argument(plan, row, &key);
         plan->key_of_row[i] = plan->entry->keys.count;
         vector_push(arena, &plan->entry->keys, key);
     }
@@ -421,7 +477,8 @@ static void add_keys(struct elaborator *e, struct entry_plan *plan) {
 
 /* ---- host scope ---- */
 
-static struct value host_parameter(struct elaborator *e, const struct entry_plan *plan, int number) {
+static struct value host_parameter(struct elaborator *e, const struct entry_plan *plan, int number)
+{
     const struct kernel_parameter *p = &plan->entry->parameters.data[number];
     const struct ast_parameter *written = plan->kernel->declaration->parameters.data[number];
     struct value v;
@@ -452,16 +509,20 @@ static struct value host_parameter(struct elaborator *e, const struct entry_plan
     }
 }
 
-void entry_bind_rows(struct elaborator *e, const struct entry_plan *plan, const struct value *keys) {
+void entry_bind_rows(struct elaborator *e, const struct entry_plan *plan, const struct value *keys)
+{
     for (int i = 0; i < plan->kernel->rows.count; i++) {
         int key = plan->key_of_row[i];
         scope_bind(e, BINDING_GENERIC, plan->kernel->rows.data[i].name,
-                   key < 0 ? plan->types[i] : keys ? keys[key] : host_key(e, plan, i));
+                   key < 0 ? plan->types[i]
+                   : keys  ? keys[key]
+                           : host_key(e, plan, i));
     }
 }
 
 void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const struct value *keys,
-                      const struct value *tuned) {
+                      const struct value *tuned)
+{
     struct kernel_plan *kernel = plan->kernel;
     e->allow_sm_count = true;
     scope_push(e, false);
@@ -478,21 +539,25 @@ void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const
 
 /* ---- extents and requirements ---- */
 
-static bool is_knob(const char *name, bool called, void *context) {
+static bool is_knob(const char *name, bool called, void *context)
+{
     const struct kernel_plan *kernel = ((const struct entry_plan *)context)->kernel;
     for (int i = 0; i < kernel->tuning.count; i++)
-        if (kernel->tuning.data[i].name == name) return !called;
+        if (kernel->tuning.data[i].name == name)
+            return !called;
     return false;
 }
 
 /* A name of an extent that nothing binds. */
-static bool is_unbound(const char *name, bool called, void *context) {
+static bool is_unbound(const char *name, bool called, void *context)
+{
     const struct entry_plan *plan = context;
     return !called && is_extent_name(plan->kernel, name) && find_name(plan->entry, name) < 0 &&
            !is_generic(plan->kernel, name, &(bool){false});
 }
 
-static bool evaluate_extent(struct elaborator *e, struct entry_plan *plan, int p, int k) {
+static bool evaluate_extent(struct elaborator *e, struct entry_plan *plan, int p, int k)
+{
     struct kernel_parameter *parameter = &plan->entry->parameters.data[p];
     const struct ast_expression *x = plan->kernel->declaration->parameters.data[p]->type->extents.data[k];
     const struct ast_expression *knob = ast_find_name(x, is_knob, plan);
@@ -504,9 +569,11 @@ static bool evaluate_extent(struct elaborator *e, struct entry_plan *plan, int p
         return false;
     }
     const struct ast_expression *untold = ast_find_name(x, is_unbound, plan);
-    if (untold) return front_report_untold(e, untold);
+    if (untold)
+        return front_report_untold(e, untold);
     struct value v = elaborate_value(e, x);
-    if (value_is_error(v)) return false;
+    if (value_is_error(v))
+        return false;
     if (v.kind == VALUE_INTEGER) {
         if (v.integer < 0 || v.integer > (parameter->huge ? INT64_MAX : INT32_MAX)) {
             front_report(e, DIAGNOSTIC_E0502, x->at,
@@ -520,52 +587,63 @@ static bool evaluate_extent(struct elaborator *e, struct entry_plan *plan, int p
     return parameter->extent[k] != NULL;
 }
 
-static bool is_key_from(const struct kernel_expression *part, void *from) {
+static bool is_key_from(const struct kernel_expression *part, void *from)
+{
     return part->op == KERNEL_HOST_KEY && part->number >= *(const int *)from;
 }
 
 /* The first key from `from` on that the tree asks for; NULL: none. */
 static const struct kernel_key *find_later_key(struct arena *arena, const struct kernel_entry *entry,
-                                               const struct kernel_expression *tree, int from) {
+                                               const struct kernel_expression *tree, int from)
+{
     const struct kernel_expression *found = kernel_expression_find(arena, tree, is_key_from, &from);
     return found ? &entry->keys.data[found->number] : NULL;
 }
 
-static bool evaluate_least(struct elaborator *e, struct entry_plan *plan, int row) {
+static bool evaluate_least(struct elaborator *e, struct entry_plan *plan, int row)
+{
     const struct ast_expression *least = plan->kernel->rows.data[row].least;
-    if (!least) return true;
+    if (!least)
+        return true;
     struct value v = elaborate_value(e, least);
     const struct kernel_expression *tree = value_is_error(v) ? NULL : host_tree(e, v, IR_I64, least);
     int number = plan->key_of_row[row];
     plan->entry->keys.data[number].at_least = tree;
     const struct kernel_key *later = find_later_key(e->arena, plan->entry, tree, number);
-    if (!later) return tree != NULL;
+    if (!later)
+        return tree != NULL;
     front_report(e, DIAGNOSTIC_E0408, least->at,
                  "`%s` is not known when `%s` is chosen, as it does not stand before it", later->name,
                  plan->entry->keys.data[number].name);
     return false;
 }
 
-static bool evaluate_requirements(struct elaborator *e, struct entry_plan *plan, bool *dropped) {
+static bool evaluate_requirements(struct elaborator *e, struct entry_plan *plan, bool *dropped)
+{
     bool good = true;
     for (int i = 0; i < plan->kernel->requirements.count; i++) {
         const struct ast_expression *x = plan->kernel->requirements.data[i].expression;
         struct value v = elaborate_condition(e, x, "a requirement");
-        if (value_is_error(v)) good = false;
-        else if (v.kind == VALUE_BOOL && !v.truth) *dropped = true;
+        if (value_is_error(v))
+            good = false;
+        else if (v.kind == VALUE_BOOL && !v.truth)
+            *dropped = true;
         else if (v.kind == VALUE_HOST) {
             const struct kernel_expression *tree = host_tree(e, v, IR_BOOL, x);
-            if (tree) vector_push(e->arena, &plan->entry->requirements, tree);
+            if (tree)
+                vector_push(e->arena, &plan->entry->requirements, tree);
         }
     }
     return good;
 }
 
-static void assign_slots(struct entry_plan *plan) {
+static void assign_slots(struct entry_plan *plan)
+{
     int slot = 0;
     for (int i = 0; i < plan->entry->parameters.count; i++) {
         struct kernel_parameter *p = &plan->entry->parameters.data[i];
-        if (p->kind == KERNEL_KEY) continue;
+        if (p->kind == KERNEL_KEY)
+            continue;
         p->slot = slot;
         slot += p->kind == KERNEL_VIEW ? 1 + 2 * p->rank : 1;
     }
@@ -574,7 +652,8 @@ static void assign_slots(struct entry_plan *plan) {
     plan->entry->slots = slot + plan->entry->reports + plan->kernel->grid.count + 1;
 }
 
-bool entry_build(struct entry_plan *plan, bool *dropped) {
+bool entry_build(struct entry_plan *plan, bool *dropped)
+{
     struct kernel_plan *kernel = plan->kernel;
     struct front *front = kernel->front;
     struct elaborator e;
@@ -585,21 +664,26 @@ bool entry_build(struct entry_plan *plan, bool *dropped) {
     plan->key_of_row = ARENA_ARRAY(front->arena, int, kernel->rows.count);
     scope_push(&e, false);
     for (int i = 0; i < kernel->rows.count; i++)
-        if (kernel->rows.data[i].is_type) scope_bind(&e, BINDING_GENERIC, kernel->rows.data[i].name, plan->types[i]);
+        if (kernel->rows.data[i].is_type)
+            scope_bind(&e, BINDING_GENERIC, kernel->rows.data[i].name, plan->types[i]);
     for (int i = 0; i < kernel->declaration->parameters.count; i++) {
         struct kernel_parameter parameter;
         good = describe_parameter(&e, front, kernel->declaration->parameters.data[i], &parameter) && good;
-        for (int k = 0; k < IR_MAX_RANK; k++) parameter.binds[k] = -1;
+        for (int k = 0; k < IR_MAX_RANK; k++)
+            parameter.binds[k] = -1;
         vector_push(front->arena, &plan->entry->parameters, parameter);
     }
     scope_pop(&e);
-    if (!good) return false;
+    if (!good)
+        return false;
     bind_names(plan);
     add_keys(&e, plan);
     entry_host_scope(&e, plan, NULL, NULL);
     for (int p = 0; p < kernel->declaration->parameters.count; p++)
-        for (int k = 0; k < plan->entry->parameters.data[p].rank; k++) good = evaluate_extent(&e, plan, p, k) && good;
-    for (int i = 0; i < kernel->rows.count && good; i++) good = evaluate_least(&e, plan, i);
+        for (int k = 0; k < plan->entry->parameters.data[p].rank; k++)
+            good = evaluate_extent(&e, plan, p, k) && good;
+    for (int i = 0; i < kernel->rows.count && good; i++)
+        good = evaluate_least(&e, plan, i);
     good = good && evaluate_requirements(&e, plan, dropped);
     for (int i = 0; i < kernel->aliases.count; i++)
         vector_push(front->arena, &plan->entry->aliases, kernel->aliases.data[i]);

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool define_read(const char *text, struct location at, struct value *value) {
+bool define_read(const char *text, struct location at, struct value *value)
+{
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
         *value = value_bool(text[0] == 't', at);
         return true;
@@ -25,14 +26,17 @@ bool define_read(const char *text, struct location at, struct value *value) {
         return !errno && !strchr(text, '-');
     }
     double real = strtod(text, &end);
-    if (!*text || *end) return false;
+    if (!*text || *end)
+        return false;
     *value = value_real(real, at);
     return true;
 }
 
-const char *spec_text(struct front *front, const struct spec *spec, const char *name) {
+const char *spec_text(struct front *front, const struct spec *spec, const char *name)
+{
     for (int i = 0; spec && i < spec->items.count; i++)
-        if (strcmp(spec->items.data[i].name, name) == 0) return spec->items.data[i].value;
+        if (strcmp(spec->items.data[i].name, name) == 0)
+            return spec->items.data[i].value;
     for (int i = front->options->define_count - 1; i >= 0; i--)
         if (strcmp(front->options->defines[i].name, name) == 0) {
             front->used_defines[i] = true;
@@ -41,36 +45,46 @@ const char *spec_text(struct front *front, const struct spec *spec, const char *
     return NULL;
 }
 
-bool spec_value(struct front *front, const struct spec *spec, const char *name, struct value *value) {
+bool spec_value(struct front *front, const struct spec *spec, const char *name, struct value *value)
+{
     const char *text = spec_text(front, spec, name);
     return text && define_read(text, (struct location){0}, value);
 }
 
-bool spec_means(const char *text, struct value member) {
+bool spec_means(const char *text, struct value member)
+{
     struct value read;
     struct buffer own = {0};
     value_print_constant(&own, member); /* members of enums go by name, types as they are written */
     bool same = own.data && strcmp(own.data, text) == 0;
     buffer_free(&own);
-    if (same || member.kind == VALUE_TYPE || !define_read(text, (struct location){0}, &read)) return same;
-    if (member.kind == VALUE_BOOL && read.kind == VALUE_BOOL) return member.truth == read.truth;
+    if (same || member.kind == VALUE_TYPE || !define_read(text, (struct location){0}, &read))
+        return same;
+    if (member.kind == VALUE_BOOL && read.kind == VALUE_BOOL)
+        return member.truth == read.truth;
     return read.kind == VALUE_INTEGER && key_number(member) == (int64_t)read.integer;
 }
 
 /* ---- reading --spec ---- */
 
-static const char *trimmed(struct arena *arena, const char *from, const char *to) {
-    while (from < to && (*from == ' ' || *from == '\t')) from++;
-    while (to > from && (to[-1] == ' ' || to[-1] == '\t')) to--;
+static const char *trimmed(struct arena *arena, const char *from, const char *to)
+{
+    while (from < to && (*from == ' ' || *from == '\t'))
+        from++;
+    while (to > from && (to[-1] == ' ' || to[-1] == '\t'))
+        to--;
     return arena_substring(arena, from, (size_t)(to - from));
 }
 
-static bool spec_items(struct front *front, struct spec *spec, const char *from, const char *to) {
+static bool spec_items(struct front *front, struct spec *spec, const char *from, const char *to)
+{
     while (from < to) {
         const char *end = memchr(from, ',', (size_t)(to - from));
-        if (!end) end = to;
+        if (!end)
+            end = to;
         const char *equal = memchr(from, '=', (size_t)(end - from));
-        if (!equal) return false;
+        if (!equal)
+            return false;
         vector_push(front->arena, &spec->items,
                     ((struct spec_item){trimmed(front->arena, from, equal), trimmed(front->arena, equal + 1, end)}));
         from = end + 1;
@@ -78,15 +92,18 @@ static bool spec_items(struct front *front, struct spec *spec, const char *from,
     return true;
 }
 
-static bool spec_one(struct front *front, const char *text, struct spec *spec) {
+static bool spec_one(struct front *front, const char *text, struct spec *spec)
+{
     struct arena *arena = front->arena;
     spec->text = text;
-    while (*text == ' ') text++;
+    while (*text == ' ')
+        text++;
     const char *at = text + strcspn(text, "<[ ");
     spec->kernel = trimmed(arena, text, at);
     if (*at == '<') {
         const char *close = strchr(at, '>');
-        if (!close) return false;
+        if (!close)
+            return false;
         for (const char *from = at + 1; from < close;) {
             const char *end = from + strcspn(from, ",>");
             vector_push(arena, &spec->types, trimmed(arena, from, end));
@@ -95,17 +112,20 @@ static bool spec_one(struct front *front, const char *text, struct spec *spec) {
         at = close + 1;
     }
     const char *facts = at;
-    while (*at == ' ') at++;
+    while (*at == ' ')
+        at++;
     if (*at == '[') {
         const char *close = strchr(at, ']');
-        if (!close || !spec_items(front, spec, at + 1, close)) return false;
+        if (!close || !spec_items(front, spec, at + 1, close))
+            return false;
         facts = close + 1;
     }
     spec->facts = trimmed(arena, facts, facts + strlen(facts));
     return (*facts == 0 || *facts == ' ') && spec->kernel[0] != 0;
 }
 
-bool spec_parse(struct front *front, struct spec **specs) {
+bool spec_parse(struct front *front, struct spec **specs)
+{
     bool good = true;
     struct spec **end = specs;
     *specs = NULL;
@@ -122,7 +142,8 @@ bool spec_parse(struct front *front, struct spec **specs) {
             *end = spec;
             end = &spec->next;
         }
-        if (is_spec) continue;
+        if (is_spec)
+            continue;
         diag_report(front->diagnostics, DIAGNOSTIC_E0414, (struct location){0},
                     "--spec '%s' is not of the form 'kernel<types>[NAME=value, ...] facts'", front->options->specs[i]);
         good = false;
@@ -130,8 +151,10 @@ bool spec_parse(struct front *front, struct spec **specs) {
     return good;
 }
 
-bool spec_has_facts(const struct spec *spec, const char *label) {
-    if (!spec || !spec->facts[0]) return true;
+bool spec_has_facts(const struct spec *spec, const char *label)
+{
+    if (!spec || !spec->facts[0])
+        return true;
     size_t all = strlen(label), own = strlen(spec->facts);
     return own < all && label[all - own - 1] == ' ' && strcmp(label + all - own, spec->facts) == 0;
 }
@@ -139,27 +162,34 @@ bool spec_has_facts(const struct spec *spec, const char *label) {
 /* ---- what cannot be meant ---- */
 
 /* The set of a key, or NULL: `name` is none of the kernel's keys. */
-static const struct domain *find_domain(const struct kernel_plan *kernel, const char *name) {
+static const struct domain *find_domain(const struct kernel_plan *kernel, const char *name)
+{
     for (int i = 0; i < kernel->rows.count; i++)
-        if (strcmp(kernel->rows.data[i].name.text, name) == 0) return &kernel->rows.data[i].domain;
+        if (strcmp(kernel->rows.data[i].name.text, name) == 0)
+            return &kernel->rows.data[i].domain;
     return NULL;
 }
 
-static bool is_knob(const struct kernel_plan *kernel, const char *name) {
+static bool is_knob(const struct kernel_plan *kernel, const char *name)
+{
     for (int i = 0; i < kernel->tuning.count; i++)
-        if (strcmp(kernel->tuning.data[i].name, name) == 0) return true;
+        if (strcmp(kernel->tuning.data[i].name, name) == 0)
+            return true;
     return false;
 }
 
 /* The sets of knobs are known for each instance apart: schedule.c looks there. */
-static void check_item(struct kernel_plan *kernel, const char *option, const char *name, const char *text) {
+static void check_item(struct kernel_plan *kernel, const char *option, const char *name, const char *text)
+{
     struct diagnostics *diagnostics = kernel->front->diagnostics;
     struct location at = kernel->declaration->at;
     const struct domain *domain = find_domain(kernel, name);
     struct value ignored;
     for (int i = 0; domain && i < domain->count; i++)
-        if (spec_means(text, domain->data[i])) return;
-    if (!domain && (!is_knob(kernel, name) || define_read(text, at, &ignored))) return;
+        if (spec_means(text, domain->data[i]))
+            return;
+    if (!domain && (!is_knob(kernel, name) || define_read(text, at, &ignored)))
+        return;
     struct buffer all = {0};
     for (int i = 0; domain && i < domain->count && i < 12; i++) {
         buffer_puts(&all, i ? ", " : "");
@@ -174,7 +204,8 @@ static void check_item(struct kernel_plan *kernel, const char *option, const cha
     buffer_free(&all);
 }
 
-void spec_check(struct kernel_plan *kernel, const struct spec *specs) {
+void spec_check(struct kernel_plan *kernel, const struct spec *specs)
+{
     struct front *front = kernel->front;
     const char *own = kernel->declaration->name.text;
     for (int i = 0; i < front->options->define_count; i++)

@@ -5,39 +5,51 @@
 
 /* A value of `let`: places are read, numbers that adapt become f32 when real; integers known while compiling stay so.
  */
-static struct value settle(struct elaborator *e, struct value v) {
-    if (v.kind == VALUE_VIEW) return v;
+static struct value settle(struct elaborator *e, struct value v)
+{
+    if (v.kind == VALUE_VIEW)
+        return v;
     if (v.kind == VALUE_TYPE || v.kind == VALUE_STRING) {
         front_report(e, DIAGNOSTIC_E0310, v.at, "a name stands for a value, and this is %s", front_describe(e, v));
         return value_error(v.at);
     }
     v = value_read(e, v);
-    if (v.kind == VALUE_REAL && v.element == IR_ELEMENT_COUNT) return constant_to_element(e, v, IR_F32, false);
+    if (v.kind == VALUE_REAL && v.element == IR_ELEMENT_COUNT)
+        return constant_to_element(e, v, IR_F32, false);
     return v;
 }
 
-static void name_value(struct value v, const char *name) {
-    if (v.kind == VALUE_RUN && !v.run->name && v.run->definition) v.run->name = name;
+static void name_value(struct value v, const char *name)
+{
+    if (v.kind == VALUE_RUN && !v.run->name && v.run->definition)
+        v.run->name = name;
 }
 
-static struct value annotate(struct elaborator *e, struct value v, const struct ast_type *node) {
+static struct value annotate(struct elaborator *e, struct value v, const struct ast_type *node)
+{
     const struct type *type = elaborate_type(e, node);
-    if (!type || value_is_error(v)) return value_error(node->at);
+    if (!type || value_is_error(v))
+        return value_error(node->at);
     if (type->kind == TYPE_TUPLE) {
         front_report(e, DIAGNOSTIC_E0204, node->at, "a tuple is taken apart by names: `let a, b = f(x);`");
         return value_error(node->at);
     }
-    if (type->kind == TYPE_ENUM) return convert_construct(e, type, v, node->at);
-    if (value_is_constant(v) && type->plain->rank == 0) return constant_to_element(e, v, type->plain->element, false);
-    if (v.kind == VALUE_HOST && type->plain->rank == 0 && type->plain->element == host_element(v)) return v;
+    if (type->kind == TYPE_ENUM)
+        return convert_construct(e, type, v, node->at);
+    if (value_is_constant(v) && type->plain->rank == 0)
+        return constant_to_element(e, v, type->plain->element, false);
+    if (v.kind == VALUE_HOST && type->plain->rank == 0 && type->plain->element == host_element(v))
+        return v;
     struct ir_value *run = convert_to_type_from(e, v, type->plain, type->origin, false, "the declared type");
-    if (!run) return value_error(v.at);
+    if (!run)
+        return value_error(v.at);
     struct value result = value_run(run, v.at);
     result.origin = type->origin;
     return result;
 }
 
-static struct value settle_variable(struct elaborator *e, struct value v) {
+static struct value settle_variable(struct elaborator *e, struct value v)
+{
     if (v.kind == VALUE_VIEW || v.kind == VALUE_TYPE || v.kind == VALUE_STRING || v.kind == VALUE_TUPLE ||
         v.kind == VALUE_LIST || v.kind == VALUE_NULL) {
         front_report(e, DIAGNOSTIC_E0310, v.at, "a variable holds a scalar, a tile or a pointer, not %s; use `let`",
@@ -47,11 +59,13 @@ static struct value settle_variable(struct elaborator *e, struct value v) {
     return e->function ? value_materialize(e, v) : v;
 }
 
-static void declare_names(struct elaborator *e, const struct ast_statement *s) {
+static void declare_names(struct elaborator *e, const struct ast_statement *s)
+{
     int count = s->names.count;
     struct value *values = ARENA_ARRAY(e->arena, struct value, count);
     if (s->values.count == count)
-        for (int i = 0; i < count; i++) values[i] = elaborate(e, s->values.data[i]);
+        for (int i = 0; i < count; i++)
+            values[i] = elaborate(e, s->values.data[i]);
     else {
         struct value all = s->values.count == 1 ? elaborate_value(e, s->values.data[0]) : value_error(s->at);
         bool fits = all.kind == VALUE_TUPLE && all.list.count == count;
@@ -60,13 +74,17 @@ static void declare_names(struct elaborator *e, const struct ast_statement *s) {
                          count == 1 ? "%d name needs %d value, and the right side gives %d"
                                     : "%d names need %d values, and the right side gives %d",
                          count, count, all.kind == VALUE_TUPLE ? all.list.count : s->values.count);
-        for (int i = 0; i < count; i++) values[i] = fits ? all.list.data[i] : value_error(s->at);
+        for (int i = 0; i < count; i++)
+            values[i] = fits ? all.list.data[i] : value_error(s->at);
     }
     for (int i = 0; i < count; i++) {
         struct value v = values[i];
-        if (v.kind != VALUE_ERROR) v = settle(e, v);
-        if (s->type) v = annotate(e, v, s->type);
-        if (s->kind == STATEMENT_VAR) v = settle_variable(e, v);
+        if (v.kind != VALUE_ERROR)
+            v = settle(e, v);
+        if (s->type)
+            v = annotate(e, v, s->type);
+        if (s->kind == STATEMENT_VAR)
+            v = settle_variable(e, v);
         v = host_keep(e, v);
         name_value(v, s->names.data[i].text);
         scope_bind(e, s->kind == STATEMENT_VAR ? BINDING_VAR : BINDING_LET, s->names.data[i], v);
@@ -75,14 +93,17 @@ static void declare_names(struct elaborator *e, const struct ast_statement *s) {
 
 /* ---- assignment ---- */
 
-static bool in_lifted(const struct elaborator *e) {
+static bool in_lifted(const struct elaborator *e)
+{
     for (const struct frame *f = e->frame; f; f = f->parent)
-        if (f->lifted) return true;
+        if (f->lifted)
+            return true;
     return false;
 }
 
 static struct value keep_type(struct elaborator *e, struct value before, struct value v, const char *name,
-                              struct location at) {
+                              struct location at)
+{
     if (before.kind != VALUE_RUN) { /* a const fn: the kind stays */
         bool known = v.kind == before.kind || v.kind == VALUE_HOST || before.kind == VALUE_HOST;
         if (known && host_element(v) == host_element(before) && v.enumeration == before.enumeration)
@@ -103,14 +124,16 @@ static struct value keep_type(struct elaborator *e, struct value before, struct 
     buffer_printf(&what, "`%s` keeps its type", name);
     struct ir_value *run = convert_to_type_from(e, v, type, before.origin, false, what.data);
     buffer_free(&what);
-    if (!run) return errors == e->errors ? before : value_error(at);
+    if (!run)
+        return errors == e->errors ? before : value_error(at);
     struct value result = value_run(run, at);
     result.enumeration = before.enumeration;
     result.origin = v.kind == VALUE_RUN && v.origin ? v.origin : before.origin;
     return result;
 }
 
-void assign_to_binding(struct elaborator *e, struct binding *binding, struct value v, struct location at) {
+void assign_to_binding(struct elaborator *e, struct binding *binding, struct value v, struct location at)
+{
     if (binding->kind != BINDING_VAR) {
         const char *what = binding->kind == BINDING_LET     ? "is fixed: declare it with `var` to change it"
                            : binding->kind == BINDING_RANGE ? "is the variable of a `for`, which nothing else changes"
@@ -120,15 +143,21 @@ void assign_to_binding(struct elaborator *e, struct binding *binding, struct val
         front_note(e, d, binding->at, "`%s` is declared here", binding->name);
         return;
     }
-    if (value_is_error(v) || value_is_error(binding->value)) return; /* it keeps its type for what follows */
+    if (value_is_error(v) || value_is_error(binding->value))
+        return; /* it keeps its type for what follows */
     struct value kept = keep_type(e, binding->value, v, binding->name, at);
-    if (!value_is_error(kept)) binding->value = kept;
+    if (!value_is_error(kept))
+        binding->value = kept;
 }
 
-struct target { struct binding *binding; struct value place; };
+struct target {
+    struct binding *binding;
+    struct value place;
+};
 
 static struct target find_target(struct elaborator *e, const struct ast_statement *s,
-                                 const struct ast_expression *expression) {
+                                 const struct ast_expression *expression)
+{
     struct target target = {.place = value_error(expression->at)};
     if (expression->kind == EXPRESSION_NAME) {
         target.binding = scope_find(e, expression->name);
@@ -149,11 +178,12 @@ static struct target find_target(struct elaborator *e, const struct ast_statemen
     e->assigned = s;
     struct value v = elaborate(e, expression);
     e->assigned = NULL;
-    if (v.kind == VALUE_PLACE) target.place = v;
+    if (v.kind == VALUE_PLACE)
+        target.place = v;
     else if (!value_is_error(v)) {
-        struct diagnostic *d =
-            front_report(e, DIAGNOSTIC_E0606, expression->at,
-                         "only variables and places of views are assigned, and this is %s", front_describe(e, v));
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0606, expression->at,
+                                            "only variables and places of views are assigned, and this is %s",
+                                            front_describe(e, v));
         if (v.kind == VALUE_RUN && expression->kind == EXPRESSION_INDEX)
             front_note(e, d, expression->at,
                        "a tile is not changed in part but made anew: `t = where(iota(8) == 0, value, t);`");
@@ -161,17 +191,20 @@ static struct target find_target(struct elaborator *e, const struct ast_statemen
     return target;
 }
 
-static void assign(struct elaborator *e, const struct ast_statement *s) {
+static void assign(struct elaborator *e, const struct ast_statement *s)
+{
     int count = s->targets.count;
     struct value *values = ARENA_ARRAY(e->arena, struct value, count);
     if (s->values.count == count)
-        for (int i = 0; i < count; i++) values[i] = elaborate_value(e, s->values.data[i]);
+        for (int i = 0; i < count; i++)
+            values[i] = elaborate_value(e, s->values.data[i]);
     else {
         struct value all = s->values.count == 1 ? elaborate_value(e, s->values.data[0]) : value_error(s->at);
         bool fits = all.kind == VALUE_TUPLE && all.list.count == count;
         if (!fits && (!value_is_error(all) || s->values.count != 1))
             front_report(e, DIAGNOSTIC_E0307, s->at, "%d targets need %d values", count, count);
-        for (int i = 0; i < count; i++) values[i] = fits ? all.list.data[i] : value_error(s->at);
+        for (int i = 0; i < count; i++)
+            values[i] = fits ? all.list.data[i] : value_error(s->at);
     }
     for (int i = 0; i < count; i++) {
         struct target target = find_target(e, s, s->targets.data[i]);
@@ -184,22 +217,26 @@ static void assign(struct elaborator *e, const struct ast_statement *s) {
         if (target.binding) {
             name_value(v, target.binding->name);
             assign_to_binding(e, target.binding, v, s->targets.data[i]->at);
-        } else access_store(e, target.place, v, NULL, -1, s->at);
+        } else
+            access_store(e, target.place, v, NULL, -1, s->at);
     }
 }
 
 /* ---- dispatch ---- */
 
 /* What the language brings and gives a value has no effect but that of atomics. */
-static void check_effect(struct elaborator *e, const struct ast_expression *call, struct value v) {
+static void check_effect(struct elaborator *e, const struct ast_expression *call, struct value v)
+{
     const char *name = call->base->kind == EXPRESSION_NAME ? call->base->name : NULL;
     struct global *other = NULL;
     bool brought = name && builtin_find(name) && !scope_find(e, name) && !declare_find(e->front, e->file, name, &other);
-    if (!brought || v.kind == VALUE_VOID || value_is_error(v) || strncmp(name, "atomic_", 7) == 0) return;
+    if (!brought || v.kind == VALUE_VOID || value_is_error(v) || strncmp(name, "atomic_", 7) == 0)
+        return;
     front_report(e, DIAGNOSTIC_E0110, call->at, "this statement computes a value and drops it");
 }
 
-void elaborate_statement(struct elaborator *e, const struct ast_statement *s) {
+void elaborate_statement(struct elaborator *e, const struct ast_statement *s)
+{
     elaborate_at(e, s->at);
     switch (s->kind) {
     case STATEMENT_BLOCK:
@@ -207,16 +244,20 @@ void elaborate_statement(struct elaborator *e, const struct ast_statement *s) {
         elaborate_block(e, &s->body, 0);
         scope_pop(e);
         break;
-    case STATEMENT_LET: case STATEMENT_VAR: declare_names(e, s); break;
+    case STATEMENT_LET:
+    case STATEMENT_VAR: declare_names(e, s); break;
     case STATEMENT_ASSIGN: assign(e, s); break;
     case STATEMENT_EXPRESSION: check_effect(e, s->value, elaborate(e, s->value)); break;
     case STATEMENT_IF: control_if(e, s, NULL, 0); break;
     case STATEMENT_FOR: control_for(e, s); break;
     case STATEMENT_WHILE: control_while(e, s); break;
-    case STATEMENT_BREAK: case STATEMENT_CONTINUE: case STATEMENT_RETURN: control_jump(e, s); break;
+    case STATEMENT_BREAK:
+    case STATEMENT_CONTINUE:
+    case STATEMENT_RETURN: control_jump(e, s); break;
     case STATEMENT_MISSING:
         e->errors++;
-        if (s->is_unbalanced) e->muted++; /* from here on errors may be its echo */
+        if (s->is_unbalanced)
+            e->muted++; /* from here on errors may be its echo */
         for (int i = 0; i < s->names.count; i++)
             if (!scope_find(e, s->names.data[i].text))
                 scope_bind(e, BINDING_VAR, s->names.data[i], value_error(s->at));
@@ -227,9 +268,11 @@ void elaborate_statement(struct elaborator *e, const struct ast_statement *s) {
 /* So many errors are no program: looking on would take long and tell nothing.  Under -ferror-limit=0 it does. */
 enum { MOST_ERRORS = 1000 };
 
-void elaborate_block(struct elaborator *e, const struct ast_statement_list *list, int from) {
+void elaborate_block(struct elaborator *e, const struct ast_statement_list *list, int from)
+{
     for (int i = from; i < list->count; i++) {
-        if (e->front->diagnostics->limit && e->front->diagnostics->errors > MOST_ERRORS) return;
+        if (e->front->diagnostics->limit && e->front->diagnostics->errors > MOST_ERRORS)
+            return;
         const struct ast_statement *s = list->data[i];
         bool last = i + 1 == list->count;
         if (s->kind == STATEMENT_IF && !last && statement_always_jumps(s->then)) {
@@ -239,7 +282,8 @@ void elaborate_block(struct elaborator *e, const struct ast_statement_list *list
         }
         elaborate_statement(e, s);
         struct value flag = control_guard_flag(e)->value;
-        if (flag.kind == VALUE_BOOL && flag.truth) return; /* what follows is never reached */
+        if (flag.kind == VALUE_BOOL && flag.truth)
+            return; /* what follows is never reached */
         if (flag.kind != VALUE_BOOL && !last) {
             control_guard(e, condition_not(e, flag), list, i + 1);
             return;

@@ -15,25 +15,29 @@
 
 int token_stream_next(union TILE_STYPE *value, struct text_range *at, struct parser *parser);
 
-void token_stream_open(struct parser *parser) {
+void token_stream_open(struct parser *parser)
+{
     parser->history = ARENA_ARRAY(parser->context->arena, struct token, PARSER_HISTORY);
     parser->statement_first = ARENA_NEW(parser->context->arena, struct token);
     parser->starts_statement = true;
 }
 
-static bool starts_declaration(int kind) {
+static bool starts_declaration(int kind)
+{
     return kind == TOKEN_KERNEL || kind == TOKEN_FN || kind == TOKEN_CONST || kind == TOKEN_ENUM ||
            kind == TOKEN_STRUCT || kind == TOKEN_IMPORT || kind == TOKEN_NOINLINE || kind == TOKEN_TEST;
 }
 
 /* Reserved words that only a statement begins with. */
-static bool starts_statement(int kind) {
+static bool starts_statement(int kind)
+{
     return kind == TOKEN_LET || kind == TOKEN_VAR || kind == TOKEN_IF || kind == TOKEN_FOR || kind == TOKEN_WHILE ||
            kind == TOKEN_STATIC || kind == TOKEN_BREAK || kind == TOKEN_CONTINUE || kind == TOKEN_RETURN;
 }
 
 /* One token from the scanner, with the doc text above it. */
-static struct token scan_one(struct parser *parser) {
+static struct token scan_one(struct parser *parser)
+{
     struct token token = {0};
     token.kind = scan_token(&token.value, &token.at, parser);
     token.reported = parser->garbage;
@@ -47,26 +51,32 @@ static struct token scan_one(struct parser *parser) {
     return token;
 }
 
-static void fill_ahead(struct parser *parser, int wanted) {
-    if (parser->ahead.first == parser->ahead.count) parser->ahead.first = parser->ahead.count = 0;
+static void fill_ahead(struct parser *parser, int wanted)
+{
+    if (parser->ahead.first == parser->ahead.count)
+        parser->ahead.first = parser->ahead.count = 0;
     while (parser->ahead.count - parser->ahead.first < wanted) {
         struct token token = scan_one(parser);
         vector_push(parser->context->arena, &parser->ahead, token);
     }
 }
 
-const struct token *token_stream_peek(struct parser *parser, int distance) {
+const struct token *token_stream_peek(struct parser *parser, int distance)
+{
     fill_ahead(parser, distance + 1);
     return &parser->ahead.data[parser->ahead.first + distance];
 }
 
-static struct token take(struct parser *parser) {
-    if (parser->ahead.first == parser->ahead.count) return scan_one(parser);
+static struct token take(struct parser *parser)
+{
+    if (parser->ahead.first == parser->ahead.count)
+        return scan_one(parser);
     return parser->ahead.data[parser->ahead.first++];
 }
 
 /* Puts a token in front of what is ahead. */
-static void put_back(struct parser *parser, struct token token) {
+static void put_back(struct parser *parser, struct token token)
+{
     if (parser->ahead.first > 0) {
         parser->ahead.data[--parser->ahead.first] = token;
         return;
@@ -77,7 +87,8 @@ static void put_back(struct parser *parser, struct token token) {
     data[0] = token;
 }
 
-static struct token synthetic(int kind, struct text_range at) {
+static struct token synthetic(int kind, struct text_range at)
+{
     struct token token = {0};
     token.kind = kind;
     token.at = at;
@@ -93,28 +104,35 @@ static int closing_of(int kind) { return kind == '(' ? ')' : kind == '[' ? ']' :
 static bool opens(int kind) { return kind == '(' || kind == '[' || kind == '{'; }
 static bool closes(int kind) { return kind == ')' || kind == ']' || kind == '}'; }
 
-bool token_stream_in_body(const struct parser *parser) {
+bool token_stream_in_body(const struct parser *parser)
+{
     return parser->brackets_before > 0 && parser->brackets.data[0].is_body;
 }
 
 /* The first `{` of a declaration holds statements if it is no set (behind a colon) and no list of an enum or struct. */
-static bool opens_body(const struct parser *parser, int kind) {
-    if (kind != '{') return false;
-    if (parser->brackets.count) return parser->brackets.data[0].is_body;
+static bool opens_body(const struct parser *parser, int kind)
+{
+    if (kind != '{')
+        return false;
+    if (parser->brackets.count)
+        return parser->brackets.data[0].is_body;
     int first = parser->statement_first->kind;
     return first != TOKEN_ENUM && first != TOKEN_STRUCT && parser->history[0].kind != ':';
 }
 
-static void note_bracket(struct parser *parser, const struct token *token) {
+static void note_bracket(struct parser *parser, const struct token *token)
+{
     parser->mismatched.kind = 0;
     parser->brackets_before = parser->brackets.count;
     if (opens(token->kind)) {
         struct open_bracket bracket = {token->kind, opens_body(parser, token->kind), token->at};
         vector_push(parser->context->arena, &parser->brackets, bracket);
-        if (parser->brackets.count > AST_MAXIMUM_NESTING) parser_stop_too_deep(parser, token->at);
+        if (parser->brackets.count > AST_MAXIMUM_NESTING)
+            parser_stop_too_deep(parser, token->at);
         return;
     }
-    if (!closes(token->kind) || !parser->brackets.count) return;
+    if (!closes(token->kind) || !parser->brackets.count)
+        return;
     int count = parser->brackets.count;
     struct open_bracket top = parser->brackets.data[count - 1];
     if (closing_of(top.kind) == token->kind) {
@@ -123,30 +141,37 @@ static void note_bracket(struct parser *parser, const struct token *token) {
     }
     /* It closes an outer one if there is one: the inner ones were forgotten.  Else it is the one too many. */
     parser->mismatched = top;
-    if (token->kind != '}') return;
-    while (count > 0 && parser->brackets.data[count - 1].kind != '{') count--;
-    if (count > 0) parser->brackets.count = count - 1;
+    if (token->kind != '}')
+        return;
+    while (count > 0 && parser->brackets.data[count - 1].kind != '{')
+        count--;
+    if (count > 0)
+        parser->brackets.count = count - 1;
 }
 
 /* ---- delivery ---- */
 
-static struct token deliver(struct parser *parser, struct token token) {
+static struct token deliver(struct parser *parser, struct token token)
+{
     bool first = parser->starts_statement;
-    if (first) *parser->statement_first = token;
+    if (first)
+        *parser->statement_first = token;
     note_bracket(parser, &token);
     memmove(parser->history + 1, parser->history, sizeof *parser->history * (PARSER_HISTORY - 1));
     parser->history[0] = token;
     bool brace = token.kind == '{' || token.kind == '}';
     bool among_statements = parser->brackets.count == 0 || parser->brackets.data[parser->brackets.count - 1].is_body;
     parser->starts_statement = among_statements && (token.kind == ';' || token.kind == TOKEN_SYNC || brace);
-    if (parser->stopped) token = synthetic(TOKEN_END, token.at);
+    if (parser->stopped)
+        token = synthetic(TOKEN_END, token.at);
     return token;
 }
 
 /* ---- recovery ---- */
 
 /* Forgets the newest token's effect on the brackets: it is going to be skipped or delivered again. */
-static struct token undo_newest(struct parser *parser) {
+static struct token undo_newest(struct parser *parser)
+{
     parser->brackets.count = parser->brackets_before;
     parser->mismatched.kind = 0;
     return parser->history[0];
@@ -154,21 +179,25 @@ static struct token undo_newest(struct parser *parser) {
 
 /* A word that begins a declaration, at the start of a line, ends all that is open: in bodies the braces are closed for
  * it. */
-static bool leaves_body(const struct token *token) {
+static bool leaves_body(const struct token *token)
+{
     return starts_declaration(token->kind) && token->at.column == 1 && token->kind != TOKEN_TEST &&
            token->kind != TOKEN_NOINLINE;
 }
 
-static struct token close_body(struct parser *parser, struct token token) {
+static struct token close_body(struct parser *parser, struct token token)
+{
     put_back(parser, token);
     for (int i = 0; i < parser->brackets.count; i++)
-        if (parser->brackets.data[i].is_body) put_back(parser, synthetic('}', token.at));
+        if (parser->brackets.data[i].is_body)
+            put_back(parser, synthetic('}', token.at));
     return synthetic(TOKEN_SYNC, token.at);
 }
 
 /* Skips the rest of a statement.  Ends behind a `;` or a balanced `{ ... }`, and before a `}` that closes the block or
  * a word that begins a statement on a new line. */
-static struct token skip_statement(struct parser *parser, bool resume_here) {
+static struct token skip_statement(struct parser *parser, bool resume_here)
+{
     int braces = 0;
     struct token token = undo_newest(parser);
     /* The brackets that the broken statement had opened no longer count. */
@@ -180,29 +209,36 @@ static struct token skip_statement(struct parser *parser, bool resume_here) {
     }
     for (int last_line = parser->history[1].at.end_line;; last_line = token.at.end_line, token = take(parser)) {
         int kind = token.kind;
-        if (kind == TOKEN_END) return token;
-        if (leaves_body(&token)) return close_body(parser, token);
+        if (kind == TOKEN_END)
+            return token;
+        if (leaves_body(&token))
+            return close_body(parser, token);
         if (braces == 0 && (kind == '}' || (starts_statement(kind) && token.at.line > last_line))) {
             put_back(parser, token);
             return synthetic(TOKEN_SYNC, token.at);
         }
-        if (kind == '{') braces++;
+        if (kind == '{')
+            braces++;
         if (kind == '}' && --braces == 0) {
             const struct token *next = token_stream_peek(parser, 0);
-            bool goes_on =
-                next->kind == TOKEN_ELSE || (next->kind == TOKEN_WHILE && next->at.line == token.at.line); /* C's do */
-            if (!goes_on) return synthetic(TOKEN_SYNC, token.at);
+            bool goes_on = next->kind == TOKEN_ELSE ||
+                           (next->kind == TOKEN_WHILE && next->at.line == token.at.line); /* C's do */
+            if (!goes_on)
+                return synthetic(TOKEN_SYNC, token.at);
         }
-        if (kind == ';' && braces == 0) return synthetic(TOKEN_SYNC, token.at);
+        if (kind == ';' && braces == 0)
+            return synthetic(TOKEN_SYNC, token.at);
     }
 }
 
 /* Skips the rest of a declaration: to a word that begins one at the start of a line, or behind its closing brace or
  * `;`. */
-static struct token skip_declaration(struct parser *parser) {
+static struct token skip_declaration(struct parser *parser)
+{
     int braces = 0, first = parser->statement_first->kind;
     struct token token = undo_newest(parser);
-    for (int i = 0; i < parser->brackets.count; i++) braces += parser->brackets.data[i].kind == '{';
+    for (int i = 0; i < parser->brackets.count; i++)
+        braces += parser->brackets.data[i].kind == '{';
     parser->brackets.count = 0;
     /* Only these and functions written `= expression` end with a semicolon. */
     bool ends_with_semicolon = first != TOKEN_KERNEL && first != TOKEN_TEST && first != TOKEN_ENUM &&
@@ -211,15 +247,19 @@ static struct token skip_declaration(struct parser *parser) {
     for (int last_line = parser->history[1].at.end_line;;
          last_line = token.at.end_line, token = take(parser), is_first = false) {
         int kind = token.kind;
-        if (kind == TOKEN_END) return token;
+        if (kind == TOKEN_END)
+            return token;
         bool begins = starts_declaration(kind) && token.at.line > last_line && (token.at.column == 1 || braces <= 0);
         if (begins && !is_first && (token.at.column == 1 || kind == TOKEN_KERNEL || kind == TOKEN_FN)) {
             put_back(parser, token);
             return synthetic(TOKEN_SYNC, token.at);
         }
-        if (kind == '=' && braces <= 0 && first == TOKEN_FN) ends_with_semicolon = true;
-        if (kind == '{') braces++;
-        if (kind == ';' && braces <= 0 && ends_with_semicolon) return synthetic(TOKEN_SYNC, token.at);
+        if (kind == '=' && braces <= 0 && first == TOKEN_FN)
+            ends_with_semicolon = true;
+        if (kind == '{')
+            braces++;
+        if (kind == ';' && braces <= 0 && ends_with_semicolon)
+            return synthetic(TOKEN_SYNC, token.at);
         if (kind == '}' && --braces <= 0) {
             /* A set in the head closes too: what follows then goes on with the declaration. */
             int next = token_stream_peek(parser, 0)->kind;
@@ -231,7 +271,8 @@ static struct token skip_declaration(struct parser *parser) {
 
 /* ---- C's for ---- */
 
-static const char *slice(struct parser *parser, int from, int behind) {
+static const char *slice(struct parser *parser, int from, int behind)
+{
     const struct token *first = &parser->ahead.data[parser->ahead.first + from];
     const struct token *last = &parser->ahead.data[parser->ahead.first + behind - 1];
     return arena_substring(parser->context->arena, parser->source->text + first->at.offset,
@@ -239,23 +280,29 @@ static const char *slice(struct parser *parser, int from, int behind) {
 }
 
 /* `( [type] i = a ; i < b ; i++ )` as "i in a..b", NULL if the header is another one.  count tokens stand ahead. */
-static const char *range_of_c_for(struct parser *parser, int count, const char **name) {
+static const char *range_of_c_for(struct parser *parser, int count, const char **name)
+{
     const struct token *t = parser->ahead.data + parser->ahead.first;
     int equals = t[1].kind == TOKEN_NAME && t[2].kind == '=' ? 2 : 3;
-    if (count < 12 || t[equals].kind != '=' || t[equals - 1].kind != TOKEN_NAME) return NULL;
+    if (count < 12 || t[equals].kind != '=' || t[equals - 1].kind != TOKEN_NAME)
+        return NULL;
     *name = t[equals - 1].value.TOKEN_NAME.text;
     int first = equals + 1, semicolon = first, second;
-    while (semicolon < count && t[semicolon].kind != ';') semicolon++;
-    for (second = semicolon + 1; second < count && t[second].kind != ';';) second++;
+    while (semicolon < count && t[semicolon].kind != ';')
+        semicolon++;
+    for (second = semicolon + 1; second < count && t[second].kind != ';';)
+        second++;
     if (semicolon == first || second >= count || second < semicolon + 4 || t[semicolon + 1].kind != TOKEN_NAME ||
         t[semicolon + 1].value.TOKEN_NAME.text != *name ||
         (t[semicolon + 2].kind != '<' && t[semicolon + 2].kind != TOKEN_LE))
         return NULL;
     const char *from = slice(parser, first, semicolon), *to = slice(parser, semicolon + 3, second);
-    if (t[semicolon + 2].kind == TOKEN_LE) to = arena_printf(parser->context->arena, "%s + 1", to);
+    if (t[semicolon + 2].kind == TOKEN_LE)
+        to = arena_printf(parser->context->arena, "%s + 1", to);
     int left = count - second - 2; /* tokens of the third part */
     const char *step = NULL;
-    if (left == 2 && (t[second + 1].kind == TOKEN_INCREMENT || t[second + 2].kind == TOKEN_INCREMENT)) step = "";
+    if (left == 2 && (t[second + 1].kind == TOKEN_INCREMENT || t[second + 2].kind == TOKEN_INCREMENT))
+        step = "";
     if (left >= 3 && t[second + 2].kind == TOKEN_ADD_A)
         step = arena_printf(parser->context->arena, " step %s", slice(parser, second + 3, count - 1));
     return step ? arena_printf(parser->context->arena, "%s in %s..%s%s", *name, from, to, step) : NULL;
@@ -263,13 +310,17 @@ static const char *range_of_c_for(struct parser *parser, int count, const char *
 
 /* `for` was just taken and `(` follows.  Reports; drops the header, and puts `i in 0..0` in its place so that the body
  * is read. */
-static void replace_c_for(struct parser *parser, const struct token *keyword) {
+static void replace_c_for(struct parser *parser, const struct token *keyword)
+{
     int count = 0, depth = 0, semicolons = 0;
     do {
         int kind = token_stream_peek(parser, count++)->kind;
-        if (kind == '(') depth++;
-        if (kind == ')') depth--;
-        if (kind == ';') semicolons++;
+        if (kind == '(')
+            depth++;
+        if (kind == ')')
+            depth--;
+        if (kind == ';')
+            semicolons++;
         if (kind == '{' || kind == '}' || kind == TOKEN_END || count > 200)
             return; /* not a header: an ordinary syntax error */
     } while (depth > 0);
@@ -289,15 +340,18 @@ static void replace_c_for(struct parser *parser, const struct token *keyword) {
         parser->ahead.first++;
         return;
     }
-    if (semicolons != 2 && !(semicolons == 0 && count > 2)) return;
+    if (semicolons != 2 && !(semicolons == 0 && count > 2))
+        return;
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0116, header, "loops count with `for x in a..b`");
     const char *name = "_";
     const char *range = semicolons == 2 ? range_of_c_for(parser, count, &name) : NULL;
-    if (range && header.line == header.end_line) parser_fixit(parser, d, header, range);
+    if (range && header.line == header.end_line)
+        parser_fixit(parser, d, header, range);
     if (count == 4 && semicolons == 2) {
         header.column = keyword->at.column;
         header.offset = keyword->at.offset;
-        if (keyword->at.line == header.end_line) parser_fixit(parser, d, header, "while (true)");
+        if (keyword->at.line == header.end_line)
+            parser_fixit(parser, d, header, "while (true)");
     }
     parser->ahead.first += count;
     const char *end = "0";
@@ -306,10 +360,12 @@ static void replace_c_for(struct parser *parser, const struct token *keyword) {
     tokens[0].value.TOKEN_NAME.text = intern(parser->context->names, name);
     tokens[2].value.TOKEN_INT = make_integer(parser, header, end, 1);
     tokens[4].value.TOKEN_INT = make_integer(parser, header, end, 1);
-    for (int i = 4; i >= 0; i--) put_back(parser, tokens[i]);
+    for (int i = 4; i >= 0; i--)
+        put_back(parser, tokens[i]);
 }
 
-int token_stream_next(union TILE_STYPE *value, struct text_range *at, struct parser *parser) {
+int token_stream_next(union TILE_STYPE *value, struct text_range *at, struct parser *parser)
+{
     struct token token;
     if (parser->stopped) {
         token = synthetic(TOKEN_END, parser->history[0].at);
@@ -321,7 +377,8 @@ int token_stream_next(union TILE_STYPE *value, struct text_range *at, struct par
         token = deliver(parser, token);
     } else {
         token = take(parser);
-        if (token.kind == TOKEN_FOR && token_stream_peek(parser, 0)->kind == '(') replace_c_for(parser, &token);
+        if (token.kind == TOKEN_FOR && token_stream_peek(parser, 0)->kind == '(')
+            replace_c_for(parser, &token);
         token = deliver(parser, token);
     }
     *value = token.value;

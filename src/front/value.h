@@ -26,20 +26,25 @@ struct enumeration {
 enum type_kind { TYPE_PLAIN /* scalars, tiles, pointers */, TYPE_ENUM, TYPE_TUPLE };
 struct type {
     enum type_kind kind;
-    const struct ir_type *plain;            /* PLAIN; ENUM: i32 */
-    const struct enumeration *enumeration;  /* ENUM */
-    int count;                              /* TUPLE */
+    const struct ir_type *plain;           /* PLAIN; ENUM: i32 */
+    const struct enumeration *enumeration; /* ENUM */
+    int count;                             /* TUPLE */
     const struct type **members;
-    const struct origin *origin;            /* PLAIN tile: as it was written */
+    const struct origin *origin; /* PLAIN tile: as it was written */
 };
 
 /* Where each extent of a tile came from, for messages: text as written and its place. */
-struct origin { struct { struct location at; const char *text; } extent[IR_MAX_RANK]; };
+struct origin {
+    struct {
+        struct location at;
+        const char *text;
+    } extent[IR_MAX_RANK];
+};
 
 struct view_value {
-    struct ir_value *run;        /* NULL in host expressions */
-    int number, rank;            /* host: which parameter */
-    const char *name;            /* of the parameter it comes from */
+    struct ir_value *run; /* NULL in host expressions */
+    int number, rank;     /* host: which parameter */
+    const char *name;     /* of the parameter it comes from */
     const struct ast_parameter *parameter;
     bool declared_optional;
     bool absent;                 /* known while compiling: a fact of the instance */
@@ -50,21 +55,31 @@ struct place_value {
     const struct view_value *view;
     int rank;
     struct ir_value *index[IR_MAX_RANK];
-    int64_t place[IR_MAX_RANK];  /* IR_POINT, a length, IR_GATHER */
+    int64_t place[IR_MAX_RANK]; /* IR_POINT, a length, IR_GATHER */
     int result_rank;
     int64_t extent[IR_MAX_RANK]; /* of what a read gives */
     const struct origin *origin;
 };
 
 enum value_kind {
-    VALUE_ERROR,      /* already reported; everything made of it is silent */
+    VALUE_ERROR, /* already reported; everything made of it is silent */
     VALUE_VOID,
-    VALUE_TYPE, VALUE_INTEGER, VALUE_REAL, VALUE_BOOL, VALUE_ENUMERATOR, VALUE_STRING, VALUE_NULL,
-    VALUE_RUN,        /* an IR scalar or tile */
-    VALUE_HOST,       /* a tree for the wrapper: i64, bool or a float scalar */
-    VALUE_VIEW, VALUE_PLACE,
-    VALUE_TUPLE, VALUE_LIST,
-    VALUE_FUNCTION, VALUE_BUILTIN, VALUE_MODULE,
+    VALUE_TYPE,
+    VALUE_INTEGER,
+    VALUE_REAL,
+    VALUE_BOOL,
+    VALUE_ENUMERATOR,
+    VALUE_STRING,
+    VALUE_NULL,
+    VALUE_RUN,  /* an IR scalar or tile */
+    VALUE_HOST, /* a tree for the wrapper: i64, bool or a float scalar */
+    VALUE_VIEW,
+    VALUE_PLACE,
+    VALUE_TUPLE,
+    VALUE_LIST,
+    VALUE_FUNCTION,
+    VALUE_BUILTIN,
+    VALUE_MODULE,
     VALUE_VIEW_MEMBER /* x.extent, x.stride: wants an index */
 };
 
@@ -75,25 +90,37 @@ struct value {
     enum value_kind kind;
     struct location at;
     union {
-        wide_integer integer;                  /* INTEGER, ENUMERATOR */
-        struct { double number; const char *text; } real;
+        wide_integer integer; /* INTEGER, ENUMERATOR */
+        struct {
+            double number;
+            const char *text;
+        } real;
         bool truth;
         const struct type *type;
         struct ir_value *run;
-        struct { const struct kernel_expression *tree; enum ir_element element; /* I64, BOOL, F64 */ } host;
+        struct {
+            const struct kernel_expression *tree;
+            enum ir_element element; /* I64, BOOL, F64 */
+        } host;
         const struct view_value *view;
         const struct place_value *place;
-        struct { struct value *data; int count; } list; /* TUPLE, LIST */
+        struct {
+            struct value *data;
+            int count;
+        } list; /* TUPLE, LIST */
         struct global *function;
         const struct builtin *builtin;
         struct file_scope *module;
-        struct { const struct view_value *view; bool stride; } member;
+        struct {
+            const struct view_value *view;
+            bool stride;
+        } member;
         const char *string;
     };
-    enum ir_element element;                /* INTEGER, REAL: its type, or IR_ELEMENT_COUNT while it adapts */
-    bool tuned;                             /* INTEGER, REAL: made from a `tune` value; results may not depend on it */
-    const struct enumeration *enumeration;  /* ENUMERATOR; RUN and HOST of an enum */
-    const struct origin *origin;            /* RUN tiles, may be NULL */
+    enum ir_element element;               /* INTEGER, REAL: its type, or IR_ELEMENT_COUNT while it adapts */
+    bool tuned;                            /* INTEGER, REAL: made from a `tune` value; results may not depend on it */
+    const struct enumeration *enumeration; /* ENUMERATOR; RUN and HOST of an enum */
+    const struct origin *origin;           /* RUN tiles, may be NULL */
 };
 
 static inline struct value value_error(struct location at) { return (struct value){.kind = VALUE_ERROR, .at = at}; }

@@ -12,8 +12,7 @@ int machine_barrier_of(struct frame *frame, const struct ir_operation *op, int o
     char name[64];
     if (slot < 0 || slot >= value->type->slots)
         interp_stop(machine->run, op, "%s has %d mbarriers, and this is number %lld",
-                    machine_name(value, name, sizeof name),
-                    value->type->slots, (long long)slot);
+                    machine_name(value, name, sizeof name), value->type->slots, (long long)slot);
     if (!machine->current->home->barriers.data[first + slot]->ready)
         interp_stop(machine->run, op, "uses %s before mbarrier_ready", machine_name(value, name, sizeof name));
     return (int)(first + slot);
@@ -36,8 +35,10 @@ static void make(struct frame *frame, const struct ir_operation *op)
     frame_cell(frame, value)->number = home->barriers.count;
     for (int slot = 0; slot < value->type->slots; slot++) {
         struct mbarrier *barrier = ARENA_NEW(machine->arena, struct mbarrier);
-        *barrier = (struct mbarrier){ .value = value, .slot = slot, .agent = machine_agent_add(machine, -1),
-                                      .arrivals = ir_number(op, IR_ATTRIBUTE_ARRIVALS, 1) };
+        *barrier = (struct mbarrier){.value = value,
+                                     .slot = slot,
+                                     .agent = machine_agent_add(machine, -1),
+                                     .arrivals = ir_number(op, IR_ATTRIBUTE_ARRIVALS, 1)};
         machine_clock_add(machine, &barrier->gathering);
         machine_clock_add(machine, &barrier->ended);
         machine_clock_add(machine, &barrier->before);
@@ -93,12 +94,10 @@ static void arrive(struct machine *machine, const struct ir_operation *op, struc
     machine_name(barrier->value, name, sizeof name);
     if (barrier->arrived == barrier->arrivals)
         interp_stop(machine->run, op, "an arrival too many at %s[%d]: phase %lld has had all of its %lld", name,
-                    barrier->slot,
-                    (long long)barrier->phase, (long long)barrier->arrivals);
+                    barrier->slot, (long long)barrier->phase, (long long)barrier->arrivals);
     if (machine->warp[warp].seen[barrier->agent] < (uint32_t)barrier->phase)
-        interp_stop(machine->run, op,
-                    "an arrival too many at %s[%d]: nothing tells warp %d that phase %lld has ended", name,
-                    barrier->slot, warp, (long long)barrier->phase - 1);
+        interp_stop(machine->run, op, "an arrival too many at %s[%d]: nothing tells warp %d that phase %lld has ended",
+                    name, barrier->slot, warp, (long long)barrier->phase - 1);
     barrier->arrived++;
     machine_clock_join(machine, &barrier->gathering, &machine->warp[warp]);
     machine_warp_tick(machine, warp);
@@ -296,8 +295,7 @@ void execute_turn(struct frame *frame, const struct ir_operation *op)
             interp_stop(run, op, "deadlock: waits for a turn, and nothing started them");
         if (control->has_turn)
             interp_stop(run, op, "deadlock: waits for the turn that it took at %d:%d and did not pass on",
-                        control->turn->at.line,
-                        control->turn->at.column);
+                        control->turn->at.line, control->turn->at.column);
         control->has_turn = true;
         control->turn = op;
         return;

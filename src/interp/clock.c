@@ -32,7 +32,7 @@ void machine_clock_join(struct machine *machine, struct clock *into, const struc
 int machine_agent_add(struct machine *machine, int owner)
 {
     int count = machine->agents.count;
-    vector_push(machine->arena, &machine->agents, ((struct agent){ .owner = owner }));
+    vector_push(machine->arena, &machine->agents, ((struct agent){.owner = owner}));
     if (count < machine->agent_capacity)
         return count;
     machine->agent_capacity = machine->agent_capacity ? 2 * machine->agent_capacity : 256;
@@ -52,7 +52,7 @@ struct epoch machine_agent_start(struct machine *machine, int warp)
         agent++;
     if (agent == machine->agents.count)
         agent = machine_agent_add(machine, warp);
-    return (struct epoch){ agent, ++machine->agents.data[agent].time };
+    return (struct epoch){agent, ++machine->agents.data[agent].time};
 }
 
 void machine_warp_learns(struct machine *machine, int warp, struct epoch epoch)

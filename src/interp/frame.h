@@ -6,7 +6,10 @@
 #include "interp/interp.h"
 
 /* A view while running. */
-struct interp_view { unsigned char *data; int64_t extent[IR_MAX_RANK], stride[IR_MAX_RANK]; };
+struct interp_view {
+    unsigned char *data;
+    int64_t extent[IR_MAX_RANK], stride[IR_MAX_RANK];
+};
 
 /* What a value holds: `count` elements as bits (row-major), a view, or a reference to what the machine has. */
 struct machine;
@@ -17,8 +20,8 @@ struct cell {
     uint64_t *bits;
     int64_t count;
     struct interp_view view;
-    struct machine_part *part;  /* buffers */
-    int64_t number;             /* tokens, mbarriers; tiles: the product that it is the result of, 0: none */
+    struct machine_part *part; /* buffers */
+    int64_t number;            /* tokens, mbarriers; tiles: the product that it is the result of, 0: none */
     bool undefined, checked;
 };
 
@@ -29,7 +32,7 @@ struct run {
     jmp_buf give_up;
     int64_t index[IR_MAX_RANK], instance, steps, step_limit;
     int depth;
-    int64_t blocks;          /* of a function that walks over programs; 0: an instance is a program */
+    int64_t blocks; /* of a function that walks over programs; 0: an instance is a program */
     int64_t programs;
     struct machine *machine; /* NULL: nothing of the Schedule or Machine level is there */
     struct arena *arena, *scratch;
@@ -40,9 +43,14 @@ struct run {
     bool stopped;            /* by a role, on its own stack */
     struct frame *innermost; /* all live activations, so that giving up releases them */
 };
-struct frame { struct run *run; struct cell *cells; int cell_count; struct frame *outer; };
+struct frame {
+    struct run *run;
+    struct cell *cells;
+    int cell_count;
+    struct frame *outer;
+};
 
-struct cell *frame_cell(struct frame *frame, const struct ir_value *value);    /* allocated for its type */
+struct cell *frame_cell(struct frame *frame, const struct ir_value *value); /* allocated for its type */
 /* Element i of a value; a scalar answers for every i. */
 static inline uint64_t cell_at(const struct cell *cell, int64_t i) { return cell->bits[cell->count == 1 ? 0 : i]; }
 _Noreturn void interp_stop(struct run *run, const struct ir_operation *operation, const char *format, ...)
@@ -56,14 +64,14 @@ uint64_t scalar_compute(struct run *run, const struct ir_operation *operation, c
 uint64_t scalar_combine(enum ir_reduce_kind kind, enum ir_element element, bool propagate, uint64_t a, uint64_t b);
 void scalar_philox(uint64_t seed, uint64_t counter, uint32_t out[4]);
 
-void execute_shape(struct frame *frame, const struct ir_operation *operation);   /* iota, splat, … extract */
+void execute_shape(struct frame *frame, const struct ir_operation *operation); /* iota, splat, … extract */
 void execute_reduce(struct frame *frame, const struct ir_operation *operation);
 void execute_dot(struct frame *frame, const struct ir_operation *operation);
 /* a x b + c; c NULL: 0. */
 void dot_compute(const struct ir_operation *operation, const uint64_t *a, const uint64_t *b, const uint64_t *c,
                  struct cell *result);
-void execute_view(struct frame *frame, const struct ir_operation *operation);    /* extent … view_permute */
-void execute_memory(struct frame *frame, const struct ir_operation *operation);  /* load … pointer_cas, inside */
+void execute_view(struct frame *frame, const struct ir_operation *operation);   /* extent … view_permute */
+void execute_memory(struct frame *frame, const struct ir_operation *operation); /* load … pointer_cas, inside */
 /* The element's bytes after checking that a memory of the caller's holds them. */
 unsigned char *memory_checked(struct run *run, const struct ir_operation *operation, uintptr_t address, size_t size,
                               bool writes, bool reads);

@@ -13,11 +13,25 @@
 enum { PAGE = 64, PAGE_LISTS = 1024 };
 
 /* What some lanes of a warp did at a time of the warp, or, lanes 0, an asynchronous operation. */
-struct touch { int agent; uint32_t time, lanes, operation; int64_t program; const struct ir_operation *op; };
+struct touch {
+    int agent;
+    uint32_t time, lanes, operation;
+    int64_t program;
+    const struct ir_operation *op;
+};
 /* Of a byte, since it was written last; acts: by atomics of one kind. */
-struct touches { struct touch *data; int count, capacity; };
-struct byte { struct touches writes, reads, acts; };
-struct global_page { uintptr_t address; struct global_page *next; struct byte bytes[PAGE]; };
+struct touches {
+    struct touch *data;
+    int count, capacity;
+};
+struct byte {
+    struct touches writes, reads, acts;
+};
+struct global_page {
+    uintptr_t address;
+    struct global_page *next;
+    struct byte bytes[PAGE];
+};
 
 static struct byte *byte_at(struct machine *machine, uintptr_t address)
 {
@@ -126,8 +140,12 @@ static bool acts_alike(const struct ir_operation *a, const struct ir_operation *
 enum global_kind machine_global_kind(const struct ir_operation *op)
 {
     switch (op->opcode) {
-    case OP_LOAD: case OP_POINTER_LOAD: return GLOBAL_READ;
-    case OP_STORE: case OP_POINTER_STORE: case OP_ATOMIC_CAS: case OP_POINTER_CAS: return GLOBAL_WRITE;
+    case OP_LOAD:
+    case OP_POINTER_LOAD: return GLOBAL_READ;
+    case OP_STORE:
+    case OP_POINTER_STORE:
+    case OP_ATOMIC_CAS:
+    case OP_POINTER_CAS: return GLOBAL_WRITE;
     default: break;
     }
     if (action_of(op) == IR_ACTION_LOAD)
@@ -148,8 +166,11 @@ static void touch_byte(const struct global_accessor *accessor, struct byte *byte
         byte->writes.count = byte->reads.count = 0;
     if (accessor->kind != GLOBAL_READ && !alike)
         byte->acts.count = 0;
-    add(machine, accessor->kind == GLOBAL_READ ? &byte->reads : accessor->kind == GLOBAL_ACT ? &byte->acts
-                                                                                            : &byte->writes, now);
+    add(machine,
+        accessor->kind == GLOBAL_READ  ? &byte->reads
+        : accessor->kind == GLOBAL_ACT ? &byte->acts
+                                       : &byte->writes,
+        now);
 }
 
 static void touch_all(const struct global_accessor *accessor, uintptr_t address, size_t size, struct touch now)
@@ -199,9 +220,9 @@ static void touch_scalar(const struct global_accessor *accessor, uintptr_t addre
     const struct control *control = machine->current;
     bool one = accessor->kind != GLOBAL_READ || control->one_thread;
     for (int warp = control->first_warp; warp < control->first_warp + (one ? 1 : control->warps); warp++)
-        touch_all(accessor, address, size,
-                  (struct touch){.agent = warp, .time = machine->agents.data[warp].time,
-                                 .lanes = one ? 1 : UINT32_MAX});
+        touch_all(
+            accessor, address, size,
+            (struct touch){.agent = warp, .time = machine->agents.data[warp].time, .lanes = one ? 1 : UINT32_MAX});
 }
 
 void machine_global_touch(const struct global_accessor *accessor, int64_t element, uintptr_t address, size_t size)
@@ -229,7 +250,9 @@ void machine_global_touch(const struct global_accessor *accessor, int64_t elemen
 
 void machine_global_transfer(struct machine *machine, const struct transfer *transfer, const struct accessor *shared)
 {
-    struct global_accessor accessor = {.machine = machine, .op = transfer->op, .warps = shared->warps,
+    struct global_accessor accessor = {.machine = machine,
+                                       .op = transfer->op,
+                                       .warps = shared->warps,
                                        .any_warp = shared->any_warp,
                                        .kind = transfer->stores ? GLOBAL_WRITE : GLOBAL_READ};
     size_t size = (size_t)ir_element_info[transfer->element].bits / 8;

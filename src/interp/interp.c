@@ -132,8 +132,8 @@ static void execute_map(struct frame *frame, const struct ir_operation *operatio
     int64_t count = ir_type_elements(operation->results[0]->type);
     for (int64_t i = 0; i < count; i++) {
         for (int k = 0; k < operation->operand_count; k++)
-            frame_cell(frame, region->arguments.data[k])->bits[0] =
-                cell_at(frame_cell(frame, operation->operands[k]), i);
+            frame_cell(frame, region->arguments.data[k])->bits[0] = cell_at(frame_cell(frame, operation->operands[k]),
+                                                                            i);
         const struct ir_operation *yield = execute_block(frame, region);
         for (int k = 0; k < operation->result_count; k++)
             frame_cell(frame, operation->results[k])->bits[i] = frame_cell(frame, yield->operands[k])->bits[0];
@@ -143,7 +143,7 @@ static void execute_map(struct frame *frame, const struct ir_operation *operatio
 static void execute_elementwise(struct frame *frame, const struct ir_operation *operation)
 {
     struct cell *result = frame_cell(frame, operation->results[0]);
-    uint64_t operands[3] = { 0 };
+    uint64_t operands[3] = {0};
     if (operation->operand_count > 3)
         interp_stop(frame->run, operation, "too many operands");
     for (int64_t i = 0; i < result->count; i++) {
@@ -180,17 +180,32 @@ static void execute_one(struct frame *frame, const struct ir_operation *operatio
 {
     struct run *run = frame->run;
     switch (operation->opcode) {
-    case OP_CONSTANT: case OP_IOTA: case OP_SPLAT: case OP_BROADCAST: case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT:
-    case OP_CONVERT_LAYOUT:
-        execute_shape(frame, operation); return;
+    case OP_CONSTANT:
+    case OP_IOTA:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT:
+    case OP_CONVERT_LAYOUT: execute_shape(frame, operation); return;
     case OP_UNDEFINED: return;
     case OP_REDUCE: execute_reduce(frame, operation); return;
     case OP_DOT: execute_dot(frame, operation); return;
-    case OP_EXTENT: case OP_STRIDE: case OP_PRESENT: case OP_VIEW_POINTER: case OP_SUBVIEW: case OP_VIEW_PERMUTE:
-        execute_view(frame, operation); return;
-    case OP_LOAD: case OP_STORE: case OP_INSIDE: case OP_ATOMIC: case OP_ATOMIC_CAS:
-    case OP_POINTER_LOAD: case OP_POINTER_STORE: case OP_POINTER_ATOMIC: case OP_POINTER_CAS:
-        execute_memory(frame, operation); return;
+    case OP_EXTENT:
+    case OP_STRIDE:
+    case OP_PRESENT:
+    case OP_VIEW_POINTER:
+    case OP_SUBVIEW:
+    case OP_VIEW_PERMUTE: execute_view(frame, operation); return;
+    case OP_LOAD:
+    case OP_STORE:
+    case OP_INSIDE:
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS:
+    case OP_POINTER_LOAD:
+    case OP_POINTER_STORE:
+    case OP_POINTER_ATOMIC:
+    case OP_POINTER_CAS: execute_memory(frame, operation); return;
     case OP_GRID_INDEX:
         frame_cell(frame, operation->results[0])->bits[0] =
             (uint64_t)run->index[ir_number(operation, IR_ATTRIBUTE_DIMENSION, 0)];
@@ -209,20 +224,42 @@ static void execute_one(struct frame *frame, const struct ir_operation *operatio
     case OP_MAP: execute_map(frame, operation); return;
     case OP_PHILOX: execute_philox(frame, operation); return;
     case OP_CALL: call(frame, operation); return;
-    case OP_YIELD: case OP_CONDITION: case OP_RETURN: return;
-    case OP_TURN_START: case OP_TURN_TAKE: case OP_TURN_PASS: execute_turn(frame, operation); return;
-    case OP_BUFFER: case OP_SLOT: case OP_BUFFER_PERMUTE: case OP_BUFFER_PART: case OP_BUFFER_LOAD:
-    case OP_BUFFER_STORE:
-        execute_buffer(frame, operation); return;
-    case OP_COPY_ASYNC: case OP_STORE_ASYNC: case OP_WAIT: case OP_TMA_LOAD: case OP_TMA_STORE: case OP_TMA_COMMIT:
-    case OP_TMA_WAIT: case OP_CP_ASYNC: case OP_CP_COMMIT: case OP_CP_WAIT: case OP_FENCE_ASYNC:
-        execute_transfer(frame, operation); return;
-    case OP_BARRIER: case OP_MBARRIER: case OP_MBARRIER_READY: case OP_MBARRIER_WAIT: case OP_MBARRIER_ARRIVE:
-    case OP_MBARRIER_EXPECT: case OP_CLUSTER_BARRIER:
-        execute_barrier(frame, operation); return;
-    case OP_DOT_ASYNC: case OP_DOT_WAIT: execute_product(frame, operation); return;
+    case OP_YIELD:
+    case OP_CONDITION:
+    case OP_RETURN: return;
+    case OP_TURN_START:
+    case OP_TURN_TAKE:
+    case OP_TURN_PASS: execute_turn(frame, operation); return;
+    case OP_BUFFER:
+    case OP_SLOT:
+    case OP_BUFFER_PERMUTE:
+    case OP_BUFFER_PART:
+    case OP_BUFFER_LOAD:
+    case OP_BUFFER_STORE: execute_buffer(frame, operation); return;
+    case OP_COPY_ASYNC:
+    case OP_STORE_ASYNC:
+    case OP_WAIT:
+    case OP_TMA_LOAD:
+    case OP_TMA_STORE:
+    case OP_TMA_COMMIT:
+    case OP_TMA_WAIT:
+    case OP_CP_ASYNC:
+    case OP_CP_COMMIT:
+    case OP_CP_WAIT:
+    case OP_FENCE_ASYNC: execute_transfer(frame, operation); return;
+    case OP_BARRIER:
+    case OP_MBARRIER:
+    case OP_MBARRIER_READY:
+    case OP_MBARRIER_WAIT:
+    case OP_MBARRIER_ARRIVE:
+    case OP_MBARRIER_EXPECT:
+    case OP_CLUSTER_BARRIER: execute_barrier(frame, operation); return;
+    case OP_DOT_ASYNC:
+    case OP_DOT_WAIT: execute_product(frame, operation); return;
     case OP_ROLES: execute_roles(frame, operation); return;
-    case OP_PROGRAM: case OP_PROGRAM_COUNT: case OP_BLOCK_COUNT:
+    case OP_PROGRAM:
+    case OP_PROGRAM_COUNT:
+    case OP_BLOCK_COUNT:
         frame_cell(frame, operation->results[0])->bits[0] = (uint64_t)program_number(run, operation->opcode);
         return;
     default: execute_elementwise(frame, operation); return;
@@ -285,7 +322,7 @@ const struct ir_operation *execute_block(struct frame *frame, const struct ir_bl
 
 static void enter(struct run *run, struct frame *frame, const struct ir_function *function)
 {
-    *frame = (struct frame){ .run = run, .cell_count = function->next_value_id, .outer = run->innermost };
+    *frame = (struct frame){.run = run, .cell_count = function->next_value_id, .outer = run->innermost};
     frame->cells = calloc((size_t)frame->cell_count + 1, sizeof *frame->cells);
     if (!frame->cells)
         memory_exhausted();
@@ -443,10 +480,11 @@ static void execute_function(struct frame *frame, const struct ir_function *func
 bool interp_run(const struct ir_function *function, int argument_count, const struct interp_argument *arguments,
                 const struct interp_options *options, uint64_t *const *results, struct interp_problem *problem)
 {
-    struct run run = { .options = options, .problem = problem,
-                       .step_limit = options->step_limit ? options->step_limit : INT64_C(1) << 40 };
+    struct run run = {.options = options,
+                      .problem = problem,
+                      .step_limit = options->step_limit ? options->step_limit : INT64_C(1) << 40};
     struct frame outermost;
-    *problem = (struct interp_problem){ .text = "" };
+    *problem = (struct interp_problem){.text = ""};
     run.arena = arena_create();
     run.context = function->module->context;
     run.arguments = arguments;

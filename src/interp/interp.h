@@ -16,24 +16,31 @@
 
 /* Memory that the program may touch.  written: one byte for each byte of data, non-zero where it holds a value; NULL:
  * all does. */
-struct interp_memory { void *data; size_t size; unsigned char *written; bool read_only; const char *name; };
+struct interp_memory {
+    void *data;
+    size_t size;
+    unsigned char *written;
+    bool read_only;
+    const char *name;
+};
 
 /* One argument of the function, in its order.  Views: data NULL is an absent view; strides in elements. */
 struct interp_argument {
     void *data;
     int64_t extent[IR_MAX_RANK], stride[IR_MAX_RANK];
-    uint64_t bits;                      /* scalars: the encoding of ir_attribute; pointers: the address */
+    uint64_t bits; /* scalars: the encoding of ir_attribute; pointers: the address */
 };
 
 struct interp_options {
-    int memory_count; const struct interp_memory *memories;
-    int64_t grid[IR_MAX_RANK];          /* counts, grid_rank of the function many */
-    int64_t step_limit;                 /* operations executed an instance; 0: 2^40 */
-    bool reverse;                       /* runs the instances from last to first */
-    bool distinct;                      /* no operation may change an element twice where the order would show */
-    uint64_t seed;                      /* Machine level: the order of roles and arrivals */
-    bool ordered;                       /* barriers stand wherever threads need them: races on global memory count */
-    int64_t blocks;                     /* of a function that walks over programs; 0: 2 */
+    int memory_count;
+    const struct interp_memory *memories;
+    int64_t grid[IR_MAX_RANK]; /* counts, grid_rank of the function many */
+    int64_t step_limit;        /* operations executed an instance; 0: 2^40 */
+    bool reverse;              /* runs the instances from last to first */
+    bool distinct;             /* no operation may change an element twice where the order would show */
+    uint64_t seed;             /* Machine level: the order of roles and arrivals */
+    bool ordered;              /* barriers stand wherever threads need them: races on global memory count */
+    int64_t blocks;            /* of a function that walks over programs; 0: 2 */
     /* Sees the tiles that an operation of the Value level is about to read, and then those that it has made (`made`):
      * their elements as bits, and in which instance.  For tests of what is said of values; NULL: nobody looks. */
     void (*watch)(void *watcher, const struct ir_operation *operation, const struct ir_value *value,
@@ -42,7 +49,12 @@ struct interp_options {
 };
 
 /* The first thing that went wrong. */
-struct interp_problem { char text[480]; struct location at; const struct ir_operation *operation; int64_t instance; };
+struct interp_problem {
+    char text[480];
+    struct location at;
+    const struct ir_operation *operation;
+    int64_t instance;
+};
 
 /* Runs every instance of a kernel (or a plain function once, grid ignored).  results (may be NULL): one array of bits
  * for each result of a plain function, as many as its type has elements.  False: *problem says what. */

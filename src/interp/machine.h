@@ -19,43 +19,58 @@ enum { MACHINE_MOST_WARPS = 64, MACHINE_MOST_BLOCKS = 8 };
 
 /* ---- clocks ---- */
 
-struct clock { uint32_t *seen, *fenced; struct clock *next; }; /* one number an agent; all clocks grow together */
-struct agent { uint32_t time; int owner; }; /* owner: the warp that started it; -1: a phase counter */
-struct epoch { int agent; uint32_t time; };
+struct clock {
+    uint32_t *seen, *fenced;
+    struct clock *next;
+}; /* one number an agent; all clocks grow together */
+struct agent {
+    uint32_t time;
+    int owner;
+}; /* owner: the warp that started it; -1: a phase counter */
+struct epoch {
+    int agent;
+    uint32_t time;
+};
 
 /* One operation of some warps on shared memory.  Readers and writers of bytes name it by its index. */
 struct event {
     const struct ir_operation *op;
-    uint32_t operation;                 /* which execution; accesses of one never race with each other */
+    uint32_t operation; /* which execution; accesses of one never race with each other */
     int role;
     bool asynchronous, ordinary, scratch, writes; /* ordinary: not through the asynchronous proxy */
     int first_epoch, epochs;
-    uint32_t compared;                  /* the event that was last found to be ordered behind it */
+    uint32_t compared; /* the event that was last found to be ordered behind it */
 };
-struct readers { int first, count; uint32_t added; uint32_t result; }; /* a set of events; what it became at `added` */
+struct readers {
+    int first, count;
+    uint32_t added;
+    uint32_t result;
+}; /* a set of events; what it became at `added` */
 
 /* ---- shared memory ---- */
 
-struct shadow { uint32_t writer, readers; }; /* 0: nobody */
+struct shadow {
+    uint32_t writer, readers;
+}; /* 0: nobody */
 struct machine_buffer {
     const struct ir_value *value;
     int64_t base, slot_bytes;
-    const int32_t *offset_of;            /* element of a slot -> place in elements */
+    const int32_t *offset_of; /* element of a slot -> place in elements */
 };
 /* A buffer value: a whole ring, or the part of one slot, under other names of dimensions. */
 struct machine_part {
     const struct machine_buffer *buffer;
     int slot;
-    int dimension[IR_MAX_RANK];          /* of the buffer, for each of the part */
-    int64_t start[IR_MAX_RANK];          /* by dimension of the buffer */
+    int dimension[IR_MAX_RANK]; /* of the buffer, for each of the part */
+    int64_t start[IR_MAX_RANK]; /* by dimension of the buffer */
 };
 /* Where a layout puts elements, listed once a run. */
 struct element_places {
     const struct layout *layout;
-    int32_t *offset;                     /* shared: by row-major element */
-    uint64_t *warps;                     /* registers: the warps that hold it */
-    int32_t *first_thread;               /* of those that hold it, in `threads`; one more behind the last element */
-    uint16_t *threads;                   /* 32 * warp + lane, in order; NULL: nobody asked */
+    int32_t *offset;       /* shared: by row-major element */
+    uint64_t *warps;       /* registers: the warps that hold it */
+    int32_t *first_thread; /* of those that hold it, in `threads`; one more behind the last element */
+    uint16_t *threads;     /* 32 * warp + lane, in order; NULL: nobody asked */
     struct element_places *next;
 };
 
@@ -77,59 +92,68 @@ struct transfer {
     enum ir_element element;
     bool stores, done;
     int64_t count;
-    uintptr_t *global;                   /* 0: outside */
+    uintptr_t *global; /* 0: outside */
     int64_t *shared;
-    struct machine_block *home;          /* that issued it */
-    bool everywhere;                     /* to all blocks of the cluster */
-    int barrier;                         /* of each block that gets the bytes: counts them; -1: none */
+    struct machine_block *home; /* that issued it */
+    bool everywhere;            /* to all blocks of the cluster */
+    int barrier;                /* of each block that gets the bytes: counts them; -1: none */
     int phase_count;
-    uint32_t *phases;                    /* of all mbarriers, that its warp knew to have ended */
+    uint32_t *phases; /* of all mbarriers, that its warp knew to have ended */
     int first_epoch, epochs;
-    int group;                           /* commits of the role before it */
+    int group; /* commits of the role before it */
 };
 struct control;
-struct product { const struct ir_operation *op; const struct control *control; int first_epoch, epochs; bool done; };
+struct product {
+    const struct ir_operation *op;
+    const struct control *control;
+    int first_epoch, epochs;
+    bool done;
+};
 
 struct mbarrier {
     const struct ir_value *value;
     int slot, agent;
-    int64_t arrivals, phase;             /* of one phase; number of the phase that has not ended */
-    int64_t arrived, bytes;              /* in this phase; announced and not come yet */
+    int64_t arrivals, phase;               /* of one phase; number of the phase that has not ended */
+    int64_t arrived, bytes;                /* in this phase; announced and not come yet */
     struct clock gathering, ended, before; /* before: what was known when the phase before the last ended */
     bool ready;
 };
-struct named_barrier { int64_t warps, arrived, generation; uint64_t members; struct clock gathering; };
+struct named_barrier {
+    int64_t warps, arrived, generation;
+    uint64_t members;
+    struct clock gathering;
+};
 
 /* ---- threads of control ---- */
 
 enum waiting { WAITING_NOT, WAITING_PHASE, WAITING_NAMED, WAITING_ROLES };
 struct control {
-    int number;                          /* of the role; -1: outside roles */
+    int number; /* of the role; -1: outside roles */
     struct machine_block *home;
-    struct control *outer;               /* that waits for the role's end */
-    int first_warp, warps;               /* warps that execute: 1 where one thread runs the role */
+    struct control *outer; /* that waits for the role's end */
+    int first_warp, warps; /* warps that execute: 1 where one thread runs the role */
     bool one_thread, finished;
     enum waiting waiting;
-    const struct ir_operation *op;       /* where it waits */
+    const struct ir_operation *op; /* where it waits */
     struct mbarrier *barrier;
     int64_t phase;
     struct named_barrier *named;
     int64_t generation;
-    VECTOR(int) products;                /* on their way, oldest first */
-    VECTOR(struct transfer *) groups;    /* tma_store, cp_async not waited for, oldest first */
-    int tma_committed, cp_committed;     /* groups closed so far */
-    bool turns, has_turn;                /* they were started; every warpgroup, one after the other, has it */
-    const struct ir_operation *turn;     /* taken last */
-    int64_t program;                     /* that it works on, in a loop over programs */
+    VECTOR(int) products;             /* on their way, oldest first */
+    VECTOR(struct transfer *) groups; /* tma_store, cp_async not waited for, oldest first */
+    int tma_committed, cp_committed;  /* groups closed so far */
+    bool turns, has_turn;             /* they were started; every warpgroup, one after the other, has it */
+    const struct ir_operation *turn;  /* taken last */
+    int64_t program;                  /* that it works on, in a loop over programs */
     const struct ir_block *block;
     struct frame *frame;
     ucontext_t context;
-    void *stack;                         /* NULL: runs on the stack of interp_run */
+    void *stack; /* NULL: runs on the stack of interp_run */
 };
 
 /* One block of a cluster, or the only one. */
 struct machine_block {
-    int number;                          /* in the cluster */
+    int number; /* in the cluster */
     int64_t instance, index[IR_MAX_RANK];
     int first_warp;
     unsigned char *bytes;
@@ -148,21 +172,21 @@ struct machine {
     const struct ir_function *function;
     uint64_t random;
     int policy_transfers, policy_roles;
-    int warps, block_warps;              /* of all blocks; of one */
+    int warps, block_warps; /* of all blocks; of one */
     int block_count;
     struct machine_block blocks[MACHINE_MOST_BLOCKS];
     /* clocks */
     struct clock warp[MACHINE_MOST_WARPS];
-    uint32_t met[MACHINE_MOST_WARPS];    /* when the lanes of each met last */
+    uint32_t met[MACHINE_MOST_WARPS]; /* when the lanes of each met last */
     struct clock *clocks;
     VECTOR(struct agent) agents;
     int agent_capacity;
-    VECTOR(struct event) events;         /* 0 is nobody */
+    VECTOR(struct event) events; /* 0 is nobody */
     VECTOR(struct epoch) epochs;
-    VECTOR(struct readers) sets;         /* 0 is empty */
+    VECTOR(struct readers) sets; /* 0 is empty */
     VECTOR(uint32_t) members;
     uint32_t operations;
-    struct global_page **pages;          /* who touched global memory: global.c */
+    struct global_page **pages; /* who touched global memory: global.c */
     /* what is there */
     VECTOR(struct transfer *) transfers; /* on their way */
     VECTOR(struct transfer *) all_transfers;
@@ -171,8 +195,8 @@ struct machine {
     VECTOR(struct mbarrier *) all_barriers;
     struct named_barrier cluster;
     /* control */
-    struct control *current, between;    /* between: what is current while one of those is chosen */
-    VECTOR(struct control *) controls;   /* on stacks of their own */
+    struct control *current, between;  /* between: what is current while one of those is chosen */
+    VECTOR(struct control *) controls; /* on stacks of their own */
     ucontext_t scheduler;
 };
 
@@ -201,13 +225,13 @@ uint32_t machine_random(struct machine *machine, uint32_t below);
 /* shared.c */
 struct accessor {
     struct machine *machine;
-    struct machine_block *block;         /* whose memory */
+    struct machine_block *block; /* whose memory */
     const struct ir_operation *op;
-    uint64_t warps;                      /* that must know what went before */
-    bool any_warp;                       /* it is enough that they know it together: sequential operations */
+    uint64_t warps; /* that must know what went before */
+    bool any_warp;  /* it is enough that they know it together: sequential operations */
     bool writes;
     uint32_t event;
-    const char *name;                    /* of the buffer */
+    const char *name; /* of the buffer */
 };
 /* Starts an execution of an operation: accesses made until the next one do not race with each other. */
 void machine_operation_begin(struct machine *machine);
@@ -216,8 +240,7 @@ struct accessor machine_access_ordinary(struct machine *machine, const struct ir
 struct accessor machine_access_scratch(struct machine *machine, const struct ir_operation *op, bool writes);
 /* `epochs` are pushed already. */
 struct accessor machine_access_asynchronous(struct machine *machine, const struct ir_operation *op, bool writes,
-                                            bool ordinary,
-                                            int first_epoch, int epochs);
+                                            bool ordinary, int first_epoch, int epochs);
 void machine_touch(const struct accessor *accessor, int64_t byte, int64_t size);
 uint64_t machine_active_warps(const struct machine *machine);
 int64_t machine_place(struct machine *machine, const struct ir_operation *op, int64_t bytes); /* its first byte */
@@ -270,13 +293,13 @@ void machine_mark_results(struct frame *frame, const struct ir_operation *op, bo
 /* role.c */
 void machine_wait(struct machine *machine, const struct ir_operation *op); /* until machine_may_go */
 _Noreturn void machine_stop_role(struct machine *machine);
-void machine_point(struct machine *machine);      /* others may get ahead here */
+void machine_point(struct machine *machine); /* others may get ahead here */
 
 /* What interp.c calls. */
 void machine_begin(struct run *run, const struct ir_function *function, int blocks);
 /* Runs the function's body in each block, from the first instance on. */
 void machine_run_cluster(struct run *run, struct frame *const *frames, const struct ir_block *body);
-void machine_end(struct run *run);                /* of blocks that came to their end */
+void machine_end(struct run *run); /* of blocks that came to their end */
 void machine_release(struct run *run);
 void execute_buffer(struct frame *frame, const struct ir_operation *operation);
 void execute_transfer(struct frame *frame, const struct ir_operation *operation);

@@ -18,7 +18,7 @@ static void subview(struct frame *frame, const struct ir_operation *operation)
 {
     const struct ir_type *type = operation->operands[0]->type;
     const struct interp_view *from = &frame_cell(frame, operation->operands[0])->view;
-    struct interp_view to = { .data = from->data };
+    struct interp_view to = {.data = from->data};
     int64_t drop = ir_number(operation, IR_ATTRIBUTE_DROP, 0);
     int rank = 0;
     for (int d = 0; d < type->rank; d++) {
@@ -56,7 +56,7 @@ void execute_view(struct frame *frame, const struct ir_operation *operation)
     default: break;
     }
     const struct ir_attribute *permutation = ir_attribute(operation, IR_ATTRIBUTE_PERMUTATION);
-    struct interp_view to = { .data = view->data };
+    struct interp_view to = {.data = view->data};
     for (int i = 0; i < permutation->count; i++) {
         to.extent[i] = view->extent[permutation->list[i]];
         to.stride[i] = view->stride[permutation->list[i]];
@@ -137,8 +137,8 @@ uintptr_t memory_place_address(struct frame *frame, const struct ir_operation *o
         bool good = index >= 0 && index < view->extent[d];
         if (!good && (claims >> d & 1) && view->data)
             interp_stop(frame->run, operation,
-                        "index %lld of dimension %d was said to be inside, but the extent is %lld",
-                        (long long)index, d, (long long)view->extent[d]);
+                        "index %lld of dimension %d was said to be inside, but the extent is %lld", (long long)index, d,
+                        (long long)view->extent[d]);
         inside = inside && good;
         if (good)
             offset += index * view->stride[d];
@@ -148,14 +148,19 @@ uintptr_t memory_place_address(struct frame *frame, const struct ir_operation *o
 
 /* ---- accesses ---- */
 
-struct element_access { uintptr_t address; uint64_t other, value, expected; bool absent; enum ir_element element; };
+struct element_access {
+    uintptr_t address;
+    uint64_t other, value, expected;
+    bool absent;
+    enum ir_element element;
+};
 
 static uint64_t atomic_result(const struct ir_operation *operation, enum ir_element element, uint64_t old,
                               uint64_t value)
 {
     static const enum ir_reduce_kind kind[IR_ACTION_COUNT] = {
         [IR_ACTION_ADD] = IR_REDUCE_ADD, [IR_ACTION_MIN] = IR_REDUCE_MIN, [IR_ACTION_MAX] = IR_REDUCE_MAX,
-        [IR_ACTION_AND] = IR_REDUCE_AND, [IR_ACTION_OR] = IR_REDUCE_OR, [IR_ACTION_XOR] = IR_REDUCE_XOR };
+        [IR_ACTION_AND] = IR_REDUCE_AND, [IR_ACTION_OR] = IR_REDUCE_OR,   [IR_ACTION_XOR] = IR_REDUCE_XOR};
     enum ir_action action = (enum ir_action)ir_number(operation, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD);
     if (action == IR_ACTION_EXCHANGE || action == IR_ACTION_STORE)
         return value;
@@ -169,16 +174,19 @@ static uint64_t access_element(struct frame *frame, const struct ir_operation *o
     size_t size = (size_t)ir_element_info[e->element].bits / 8;
     bool absent = e->absent;
     switch (operation->opcode) {
-    case OP_LOAD: case OP_POINTER_LOAD:
+    case OP_LOAD:
+    case OP_POINTER_LOAD:
         if (absent)
             return e->other;
         return memory_load_bits(memory_checked(frame->run, operation, e->address, size, false, true), e->element);
-    case OP_STORE: case OP_POINTER_STORE:
+    case OP_STORE:
+    case OP_POINTER_STORE:
         if (!absent)
             memory_store_bits(memory_checked(frame->run, operation, e->address, size, true, false), e->element,
                               e->value);
         return 0;
-    case OP_ATOMIC: case OP_POINTER_ATOMIC: {
+    case OP_ATOMIC:
+    case OP_POINTER_ATOMIC: {
         if (absent)
             return 0;
         enum ir_action action = (enum ir_action)ir_number(operation, IR_ATTRIBUTE_ACTION, IR_ACTION_ADD);
@@ -199,7 +207,10 @@ static uint64_t access_element(struct frame *frame, const struct ir_operation *o
     return old;
 }
 
-struct change { uintptr_t address; uint64_t value; };
+struct change {
+    uintptr_t address;
+    uint64_t value;
+};
 
 static int compare_changes(const void *a, const void *b)
 {
@@ -238,7 +249,7 @@ void execute_memory(struct frame *frame, const struct ir_operation *operation)
     int64_t changed_count = 0;
     const struct cell *address = pointers ? frame_cell(frame, access.view) : NULL;
     for (int64_t i = 0; i < count; i++) {
-        struct element_access e = { .element = pointers ? access.view->type->pointee : access.view->type->element };
+        struct element_access e = {.element = pointers ? access.view->type->pointee : access.view->type->element};
         e.address = pointers ? (uintptr_t)address->bits[i]
                              : memory_place_address(frame, operation, &access, shape, rank, i);
         if (operation->opcode == OP_INSIDE) {
@@ -251,7 +262,7 @@ void execute_memory(struct frame *frame, const struct ir_operation *operation)
         e.value = access.value ? cell_at(frame_cell(frame, access.value), i) : 0;
         e.expected = access.expected ? cell_at(frame_cell(frame, access.expected), i) : 0;
         if (changed && !e.absent)
-            changed[changed_count++] = (struct change){ e.address, e.value };
+            changed[changed_count++] = (struct change){e.address, e.value};
         uint64_t bits = access_element(frame, operation, &e);
         if (looked_at && !e.absent)
             machine_global_touch(&accessor, i, e.address, (size_t)ir_element_info[e.element].bits / 8);

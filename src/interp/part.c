@@ -32,7 +32,7 @@ static void make_buffer(struct frame *frame, const struct ir_operation *op)
     struct machine *machine = frame->run->machine;
     const struct ir_type *type = op->results[0]->type;
     struct machine_buffer *buffer = ARENA_NEW(machine->arena, struct machine_buffer);
-    *buffer = (struct machine_buffer){ .value = op->results[0] };
+    *buffer = (struct machine_buffer){.value = op->results[0]};
     buffer->slot_bytes = ir_type_elements(type) * (ir_element_info[type->element].bits / 8);
     if (type->layout) {
         if (!type->layout->shared || type->layout->rank != type->rank)
@@ -41,7 +41,7 @@ static void make_buffer(struct frame *frame, const struct ir_operation *op)
     }
     buffer->base = machine_place(machine, op, buffer->slot_bytes * type->slots);
     struct machine_part *part = ARENA_NEW(machine->arena, struct machine_part);
-    *part = (struct machine_part){ .buffer = buffer, .slot = type->slots == 1 ? 0 : -1 };
+    *part = (struct machine_part){.buffer = buffer, .slot = type->slots == 1 ? 0 : -1};
     for (int d = 0; d < type->rank; d++)
         part->dimension[d] = d;
     frame_cell(frame, op->results[0])->part = part;
@@ -131,8 +131,7 @@ static void move_elements(struct frame *frame, const struct ir_operation *op, bo
     machine_name(buffer, name, sizeof name);
     for (int64_t i = 0; i < cell->count; i++) {
         uint64_t warps = holders(machine, places, i);
-        for (known = 0; known < count && accessors[known].warps != warps; known++) {
-        }
+        for (known = 0; known < count && accessors[known].warps != warps; known++) {}
         if (known == count) {
             if (count == MACHINE_MOST_WARPS || !warps)
                 interp_stop(frame->run, op, "the tile's layout is for other warps than those that run this");
@@ -154,7 +153,8 @@ void execute_buffer(struct frame *frame, const struct ir_operation *op)
     machine_operation_begin(machine);
     switch (op->opcode) {
     case OP_BUFFER: make_buffer(frame, op); return;
-    case OP_BUFFER_LOAD: case OP_BUFFER_STORE:
+    case OP_BUFFER_LOAD:
+    case OP_BUFFER_STORE:
         machine_point(machine);
         move_elements(frame, op, op->opcode == OP_BUFFER_STORE);
         return;

@@ -40,8 +40,8 @@ static void start(struct frame *frame, const struct ir_operation *op)
     if (adds && accumulator->number && !machine->products.data[accumulator->number - 1].done &&
         machine->products.data[accumulator->number - 1].control != control)
         interp_stop(frame->run, op, "adds to a product that is on its way elsewhere");
-    struct product product = { .op = op, .control = control, .first_epoch = machine->epochs.count,
-                               .epochs = control->warps };
+    struct product product = {
+        .op = op, .control = control, .first_epoch = machine->epochs.count, .epochs = control->warps};
     for (int i = 0; i < control->warps; i++)
         machine_epoch_push(machine, machine_agent_start(machine, control->first_warp + i));
     bool ordinary = ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) != IR_INSTRUCTION_WGMMA;
@@ -97,7 +97,8 @@ static bool passes_on(const struct ir_operation *op, int operand)
     case OP_YIELD: return true;
     case OP_CONDITION: return operand > 0;
     case OP_FOR: return operand >= 3;
-    case OP_WHILE: case OP_DOT_WAIT: return true;
+    case OP_WHILE:
+    case OP_DOT_WAIT: return true;
     case OP_DOT_ASYNC: return operand == 2;
     default: return false;
     }

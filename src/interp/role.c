@@ -44,7 +44,7 @@ static const char *wait_text(const struct control *control, struct buffer *out)
 
 static _Noreturn void report_deadlock(struct machine *machine, const struct control *outside)
 {
-    struct buffer text = { 0 };
+    struct buffer text = {0};
     char copy[400];
     const struct ir_operation *op = outside ? outside->op : NULL;
     if (outside)
@@ -82,8 +82,7 @@ void machine_wait(struct machine *machine, const struct ir_operation *op)
 void machine_point(struct machine *machine)
 {
     if (machine->policy_transfers == 1)
-        while (machine_transfer_some(machine)) {
-        }
+        while (machine_transfer_some(machine)) {}
     else if (machine->policy_transfers == 2 && machine_random(machine, 2))
         machine_transfer_some(machine);
     if (machine->current->stack && machine->policy_roles == 2 && machine_random(machine, 4) == 0)
@@ -142,9 +141,14 @@ static void add_role(struct frame *frame, const struct ir_operation *op, int num
         interp_stop(frame->run, op, "role %d has %lld warps, and the block has %d", number, (long long)warps,
                     machine->block_warps);
     struct control *role = ARENA_NEW(machine->arena, struct control);
-    *role = (struct control){ .number = number, .home = home, .outer = machine->current,
-                              .first_warp = home->first_warp + first_warp, .warps = (int)warps,
-                              .block = op->regions[number], .frame = frame, .op = op };
+    *role = (struct control){.number = number,
+                             .home = home,
+                             .outer = machine->current,
+                             .first_warp = home->first_warp + first_warp,
+                             .warps = (int)warps,
+                             .block = op->regions[number],
+                             .frame = frame,
+                             .op = op};
     if (!has_tiles(role->block)) {
         role->one_thread = true;
         role->warps = 1;
@@ -162,8 +166,9 @@ static struct control *next_control(struct machine *machine)
             ready[count++] = machine->controls.data[i];
     if (!count)
         return NULL;
-    return ready[machine->policy_roles == 0 ? 0 : machine->policy_roles == 1 ? count - 1
-                 : (int)machine_random(machine, (uint32_t)count)];
+    return ready[machine->policy_roles == 0   ? 0
+                 : machine->policy_roles == 1 ? count - 1
+                                              : (int)machine_random(machine, (uint32_t)count)];
 }
 
 static bool all_finished(const struct machine *machine)
@@ -244,10 +249,13 @@ static void begin_block(struct machine *machine, int number)
     unsigned char *bytes = block->bytes;
     struct shadow *shadow = block->shadow;
     int64_t capacity = block->capacity;
-    *block = (struct machine_block){ .number = number, .first_warp = number * machine->block_warps, .bytes = bytes,
-                                     .shadow = shadow, .capacity = capacity };
-    block->outside = (struct control){ .number = -1, .home = block, .first_warp = block->first_warp,
-                                       .warps = machine->block_warps };
+    *block = (struct machine_block){.number = number,
+                                    .first_warp = number * machine->block_warps,
+                                    .bytes = bytes,
+                                    .shadow = shadow,
+                                    .capacity = capacity};
+    block->outside = (struct control){
+        .number = -1, .home = block, .first_warp = block->first_warp, .warps = machine->block_warps};
 }
 
 void machine_begin(struct run *run, const struct ir_function *function, int blocks)
@@ -262,8 +270,10 @@ void machine_begin(struct run *run, const struct ir_function *function, int bloc
     memcpy(kept, machine->blocks, sizeof kept);
     if (machine->arena)
         arena_destroy(machine->arena);
-    *machine = (struct machine){ .run = run, .arena = arena_create(), .function = function,
-                                 .random = run->options->seed * 7919 + (uint64_t)run->instance };
+    *machine = (struct machine){.run = run,
+                                .arena = arena_create(),
+                                .function = function,
+                                .random = run->options->seed * 7919 + (uint64_t)run->instance};
     memcpy(machine->blocks, kept, sizeof kept);
     machine->policy_transfers = (int)((run->options->seed + 2) % 3);
     machine->policy_roles = (int)((run->options->seed / 3 + 2) % 3);
@@ -278,8 +288,8 @@ void machine_begin(struct run *run, const struct ir_function *function, int bloc
     memcpy(machine->blocks[0].index, run->index, sizeof run->index);
     machine->between = machine->blocks[0].outside;
     machine->current = &machine->blocks[0].outside;
-    vector_push(machine->arena, &machine->events, (struct event){ 0 });
-    vector_push(machine->arena, &machine->sets, (struct readers){ 0 });
+    vector_push(machine->arena, &machine->events, (struct event){0});
+    vector_push(machine->arena, &machine->sets, (struct readers){0});
     machine_agent_add(machine, 0);
     for (int warp = 0; warp < machine->warps; warp++) {
         if (warp)

@@ -46,7 +46,8 @@ uint64_t scalar_combine(enum ir_reduce_kind kind, enum ir_element element, bool 
     case IR_REDUCE_AND: return a & b;
     case IR_REDUCE_OR: return a | b;
     case IR_REDUCE_XOR: return a ^ b;
-    case IR_REDUCE_REGION: case IR_REDUCE_COUNT: break;
+    case IR_REDUCE_REGION:
+    case IR_REDUCE_COUNT: break;
     }
     die("no such way to combine: %d", (int)kind);
 }
@@ -113,10 +114,7 @@ static bool compare(enum ir_predicate predicate, enum ir_element element, uint64
 }
 
 /* The neighbour of a pattern in its format: magnitudes are ordered as their bits are. */
-static uint64_t neighbour(uint64_t bits, bool away_from_zero)
-{
-    return away_from_zero ? bits + 1 : bits - 1;
-}
+static uint64_t neighbour(uint64_t bits, bool away_from_zero) { return away_from_zero ? bits + 1 : bits - 1; }
 
 static uint64_t round_float(enum ir_element to, enum ir_round mode, double value)
 {
@@ -217,7 +215,10 @@ static double math1(enum ir_math function, double x)
     case IR_MATH_COSH: return cosh(x);
     case IR_MATH_SIGMOID: return 1.0 / (1.0 + exp(-x));
     case IR_MATH_ISNAN: return isnan(x) ? 1.0 : 0.0;
-    case IR_MATH_POW: case IR_MATH_ATAN2: case IR_MATH_COPYSIGN: case IR_MATH_COUNT: break;
+    case IR_MATH_POW:
+    case IR_MATH_ATAN2:
+    case IR_MATH_COPYSIGN:
+    case IR_MATH_COUNT: break;
     }
     die("no such function of one number: %d", (int)function);
 }
@@ -293,7 +294,8 @@ uint64_t scalar_compute(struct run *run, const struct ir_operation *operation, c
         return real ? ir_double_to_bits(element,
                                         fmod(ir_bits_to_double(element, o[0]), ir_bits_to_double(element, o[1])))
                     : integer_divide(element, true, o[0], o[1]);
-    case OP_NEG: case OP_ABS: return negate_or_abs(operation->opcode, element, o[0]);
+    case OP_NEG:
+    case OP_ABS: return negate_or_abs(operation->opcode, element, o[0]);
     case OP_FMA: return fused(element, o);
     case OP_AND: return o[0] & o[1];
     case OP_OR: return o[0] | o[1];
@@ -302,7 +304,8 @@ uint64_t scalar_compute(struct run *run, const struct ir_operation *operation, c
     case OP_SHL: return shift(element, true, o[0], o[1]);
     case OP_SHR: return shift(element, false, o[0], o[1]);
     case OP_MULHI: return multiply_high(element, o[0], o[1]);
-    case OP_POPCOUNT: case OP_CLZ: return count_bits(operation->opcode, element, o[0]);
+    case OP_POPCOUNT:
+    case OP_CLZ: return count_bits(operation->opcode, element, o[0]);
     case OP_COMPARE:
         return compare((enum ir_predicate)ir_number(operation, IR_ATTRIBUTE_PREDICATE, 0), element, o[0], o[1]);
     case OP_SELECT: return o[0] ? o[1] : o[2];
@@ -324,12 +327,11 @@ uint64_t scalar_compute(struct run *run, const struct ir_operation *operation, c
 /* Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). */
 void scalar_philox(uint64_t seed, uint64_t counter, uint32_t out[4])
 {
-    uint32_t c[4] = { (uint32_t)counter, (uint32_t)(counter >> 32), 0, 0 };
+    uint32_t c[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0};
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
     for (int round = 0; round < 10; round++) {
         uint64_t a = UINT64_C(0xD2511F53) * c[0], b = UINT64_C(0xCD9E8D57) * c[2];
-        uint32_t next[4] = { (uint32_t)(b >> 32) ^ c[1] ^ k0, (uint32_t)b, (uint32_t)(a >> 32) ^ c[3] ^ k1,
-                             (uint32_t)a };
+        uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ k0, (uint32_t)b, (uint32_t)(a >> 32) ^ c[3] ^ k1, (uint32_t)a};
         memcpy(c, next, sizeof c);
         k0 += UINT32_C(0x9E3779B9);
         k1 += UINT32_C(0xBB67AE85);

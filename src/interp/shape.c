@@ -57,14 +57,15 @@ void execute_shape(struct frame *frame, const struct ir_operation *operation)
         for (int64_t i = 0; i < result->count; i++)
             result->bits[i] = ir_int_to_bits(element, i);
         return;
-    case OP_SPLAT: case OP_RESHAPE: case OP_CONVERT_LAYOUT: {
+    case OP_SPLAT:
+    case OP_RESHAPE:
+    case OP_CONVERT_LAYOUT: {
         const struct cell *source = frame_cell(frame, operation->operands[0]);
         for (int64_t i = 0; i < result->count; i++)
             result->bits[i] = cell_at(source, i);
         return;
     }
-    default:
-        gather_elements(frame, operation);
+    default: gather_elements(frame, operation);
     }
 }
 
@@ -177,9 +178,9 @@ void execute_reduce(struct frame *frame, const struct ir_operation *operation)
             continue;
         }
         for (int i = 0; i < operation->operand_count; i++)
-            frame_cell(frame, operation->results[i])->bits[target] =
-                combine_line(operation, operation->operands[i]->type->element,
-                             frame_cell(frame, operation->operands[i]), first, inner, count);
+            frame_cell(frame, operation->results[i])->bits[target] = combine_line(
+                operation, operation->operands[i]->type->element, frame_cell(frame, operation->operands[i]), first,
+                inner, count);
     }
     if (fixed) {
         arena_destroy(frame->run->scratch);
@@ -252,6 +253,6 @@ void dot_compute(const struct ir_operation *operation, const uint64_t *a, const 
 void execute_dot(struct frame *frame, const struct ir_operation *operation)
 {
     dot_compute(operation, frame_cell(frame, operation->operands[0])->bits,
-                frame_cell(frame, operation->operands[1])->bits,
-                frame_cell(frame, operation->operands[2])->bits, frame_cell(frame, operation->results[0]));
+                frame_cell(frame, operation->operands[1])->bits, frame_cell(frame, operation->operands[2])->bits,
+                frame_cell(frame, operation->results[0]));
 }

@@ -52,8 +52,8 @@ static void list_warps(const struct layout *layout, uint64_t *warps)
         for (uint32_t lane = 0; lane < UINT32_C(1) << layout->bits[LAYOUT_LANE]; lane++)
             for (uint32_t reg = 0; reg < UINT32_C(1) << layout->bits[LAYOUT_REGISTER]; reg++) {
                 uint32_t in_group = (uint32_t)warp & ((UINT32_C(1) << layout->bits[LAYOUT_WARP]) - 1);
-                uint32_t atom = columns(layout, LAYOUT_WARP, in_group) ^
-                                columns(layout, LAYOUT_LANE, lane) ^ columns(layout, LAYOUT_REGISTER, reg);
+                uint32_t atom = columns(layout, LAYOUT_WARP, in_group) ^ columns(layout, LAYOUT_LANE, lane) ^
+                                columns(layout, LAYOUT_REGISTER, reg);
                 for (int64_t repeat = 0; repeat < repeats; repeat++)
                     warps[element_at(layout, atom, repeat, warp >> layout->bits[LAYOUT_WARP])] |= UINT64_C(1) << warp;
             }
@@ -72,8 +72,7 @@ static void visit_threads(const struct layout *layout, int32_t *first_thread, ui
             int warp = thread / 32;
             uint32_t in_group = (uint32_t)warp & ((UINT32_C(1) << layout->bits[LAYOUT_WARP]) - 1);
             uint32_t atom = columns(layout, LAYOUT_WARP, in_group) ^
-                            columns(layout, LAYOUT_LANE, (uint32_t)thread % 32) ^
-                            columns(layout, LAYOUT_REGISTER, reg);
+                            columns(layout, LAYOUT_LANE, (uint32_t)thread % 32) ^ columns(layout, LAYOUT_REGISTER, reg);
             for (int64_t repeat = 0; repeat < repeats; repeat++) {
                 int64_t element = element_at(layout, atom, repeat, warp >> layout->bits[LAYOUT_WARP]);
                 if (last[element] == thread) /* in another register, too */
@@ -125,7 +124,7 @@ const struct element_places *machine_places(struct run *run, const struct layout
     for (int d = 0; d < layout->rank; d++)
         elements *= layout->extent[d];
     struct element_places *places = ARENA_NEW(run->arena, struct element_places);
-    *places = (struct element_places){ .layout = layout, .next = run->places };
+    *places = (struct element_places){.layout = layout, .next = run->places};
     if (layout->shared) {
         places->offset = ARENA_ARRAY(run->arena, int32_t, elements);
         list_offsets(layout, elements, places->offset);
@@ -204,15 +203,21 @@ void machine_operation_begin(struct machine *machine) { machine->operations++; }
 
 static struct event event_of(const struct machine *machine, const struct ir_operation *op, bool writes)
 {
-    return (struct event){ .op = op, .operation = machine->operations, .role = machine->current->number,
-                           .writes = writes,
-                           .first_epoch = machine->epochs.count };
+    return (struct event){.op = op,
+                          .operation = machine->operations,
+                          .role = machine->current->number,
+                          .writes = writes,
+                          .first_epoch = machine->epochs.count};
 }
 
 static struct accessor accessor_of(struct machine *machine, const struct event *event, uint64_t warps)
 {
-    return (struct accessor){ .machine = machine, .block = machine->current->home, .op = event->op, .warps = warps,
-                              .writes = event->writes, .event = machine_event(machine, event) };
+    return (struct accessor){.machine = machine,
+                             .block = machine->current->home,
+                             .op = event->op,
+                             .warps = warps,
+                             .writes = event->writes,
+                             .event = machine_event(machine, event)};
 }
 
 struct accessor machine_access_ordinary(struct machine *machine, const struct ir_operation *op, uint64_t warps,
@@ -222,7 +227,7 @@ struct accessor machine_access_ordinary(struct machine *machine, const struct ir
     event.ordinary = true;
     for (int warp = 0; warp < machine->warps; warp++)
         if (warps >> warp & 1) {
-            machine_epoch_push(machine, (struct epoch){ warp, machine->agents.data[warp].time });
+            machine_epoch_push(machine, (struct epoch){warp, machine->agents.data[warp].time});
             event.epochs++;
         }
     return accessor_of(machine, &event, warps);
@@ -237,8 +242,7 @@ struct accessor machine_access_scratch(struct machine *machine, const struct ir_
 }
 
 struct accessor machine_access_asynchronous(struct machine *machine, const struct ir_operation *op, bool writes,
-                                            bool ordinary,
-                                            int first_epoch, int epochs)
+                                            bool ordinary, int first_epoch, int epochs)
 {
     struct event event = event_of(machine, op, writes);
     event.ordinary = ordinary;
@@ -275,11 +279,10 @@ static _Noreturn void report_race(const struct accessor *accessor, const struct 
     const char *text = ir_op_info[accessor->op->opcode].text, *other = ir_op_info[old->op->opcode].text;
     char here[24], there[24];
     interp_stop(accessor->machine->run, accessor->op,
-                "race on %s: %s%s %s it, and %s at %d:%d%s%s %s it: nothing orders them",
-                accessor->name, text, role_text(now->role, here, sizeof here), accessor->writes ? "writes" : "reads",
-                other,
-                old->op->at.line, old->op->at.column, role_text(old->role, there, sizeof there),
-                old->asynchronous ? " still" : "", old->writes ? "writes" : "reads");
+                "race on %s: %s%s %s it, and %s at %d:%d%s%s %s it: nothing orders them", accessor->name, text,
+                role_text(now->role, here, sizeof here), accessor->writes ? "writes" : "reads", other, old->op->at.line,
+                old->op->at.column, role_text(old->role, there, sizeof there), old->asynchronous ? " still" : "",
+                old->writes ? "writes" : "reads");
 }
 
 static void compare(const struct accessor *accessor, uint32_t index)
@@ -332,7 +335,7 @@ static uint32_t add_reader(const struct accessor *accessor, uint32_t set)
             vector_push(machine->arena, &machine->members, old);
     }
     vector_push(machine->arena, &machine->members, accessor->event);
-    struct readers made = { .first = first, .count = machine->members.count - first };
+    struct readers made = {.first = first, .count = machine->members.count - first};
     vector_push(machine->arena, &machine->sets, made);
     from = &machine->sets.data[set];
     from->added = accessor->event;
@@ -350,8 +353,7 @@ static void check_written(const struct accessor *accessor, const struct shadow *
         interp_stop(machine->run, accessor->op, "reads a part of %s that nothing wrote", accessor->name);
     if (writer->scratch)
         interp_stop(machine->run, accessor->op, "reads a part of %s that %s at %d:%d overwrote with its scratch",
-                    accessor->name,
-                    ir_op_info[writer->op->opcode].text, writer->op->at.line, writer->op->at.column);
+                    accessor->name, ir_op_info[writer->op->opcode].text, writer->op->at.line, writer->op->at.column);
 }
 
 void machine_touch(const struct accessor *accessor, int64_t byte, int64_t size)
@@ -371,6 +373,6 @@ void machine_touch(const struct accessor *accessor, int64_t byte, int64_t size)
         const struct readers *readers = &machine->sets.data[shadow->readers];
         for (int k = 0; k < readers->count; k++)
             compare(accessor, machine->members.data[readers->first + k]);
-        *shadow = (struct shadow){ .writer = accessor->event };
+        *shadow = (struct shadow){.writer = accessor->event};
     }
 }

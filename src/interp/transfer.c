@@ -16,8 +16,7 @@ static void move(struct machine *machine, const struct transfer *transfer, struc
         if (transfer->stores) {
             if (global)
                 memory_store_bits(memory_checked(machine->run, transfer->op, global, size, true, false),
-                                  transfer->element,
-                                  machine_read(block, transfer->shared[i], transfer->element));
+                                  transfer->element, machine_read(block, transfer->shared[i], transfer->element));
             continue;
         }
         uint64_t bits = 0;
@@ -69,8 +68,8 @@ static const unsigned char *bringers(struct run *run, const struct ir_type *type
     struct element_bringers *list = ARENA_NEW(run->arena, struct element_bringers);
     int64_t count = ir_type_elements(type);
     struct shared_form form;
-    int (*starts)[LAYOUT_RANK];
-    *list = (struct element_bringers){ .type = type, .blocks = blocks, .next = run->bringers };
+    int(*starts)[LAYOUT_RANK];
+    *list = (struct element_bringers){.type = type, .blocks = blocks, .next = run->bringers};
     list->block = ARENA_ARRAY(run->arena, unsigned char, count);
     bool divides = shared_form_of(ir_context_layouts(run->context), type->layout,
                                   ir_element_info[type->element].bits / 8, &form);
@@ -176,16 +175,18 @@ static struct transfer *issue(struct frame *frame, const struct ir_operation *op
     if (kind == TRANSFER_TMA_LOAD || kind == TRANSFER_TMA_STORE)
         check_tensor(frame, op, &access);
     struct transfer *transfer = ARENA_NEW(machine->arena, struct transfer);
-    *transfer = (struct transfer){ .kind = kind, .op = op, .home = machine->current->home, .barrier = -1,
-                                   .everywhere = ir_number(op, IR_ATTRIBUTE_MULTICAST, 1) > 1,
-                                   .stores = op->opcode == OP_STORE_ASYNC || op->opcode == OP_TMA_STORE };
+    *transfer = (struct transfer){.kind = kind,
+                                  .op = op,
+                                  .home = machine->current->home,
+                                  .barrier = -1,
+                                  .everywhere = ir_number(op, IR_ATTRIBUTE_MULTICAST, 1) > 1,
+                                  .stores = op->opcode == OP_STORE_ASYNC || op->opcode == OP_TMA_STORE};
     list_elements(frame, transfer, &access);
     start_agents(machine, transfer, kind == TRANSFER_CP);
     /* store_async stands for either form of store */
     bool ordinary = kind == TRANSFER_CP || op->opcode == OP_STORE_ASYNC;
     struct accessor accessor = machine_access_asynchronous(machine, op, !transfer->stores, ordinary,
-                                                           transfer->first_epoch,
-                                                           transfer->epochs);
+                                                           transfer->first_epoch, transfer->epochs);
     accessor.any_warp = kind == TRANSFER_TOKEN;
     if (kind == TRANSFER_TMA_LOAD || kind == TRANSFER_TMA_STORE)
         accessor.warps = UINT64_C(1) << machine->current->first_warp;
@@ -284,13 +285,16 @@ void execute_transfer(struct frame *frame, const struct ir_operation *op)
     machine_point(machine);
     machine_operation_begin(machine);
     switch (op->opcode) {
-    case OP_COPY_ASYNC: case OP_STORE_ASYNC: issue_with_token(frame, op); return;
+    case OP_COPY_ASYNC:
+    case OP_STORE_ASYNC: issue_with_token(frame, op); return;
     case OP_TMA_LOAD: issue_tma_load(frame, op); return;
-    case OP_TMA_STORE: case OP_CP_ASYNC: issue_in_group(frame, op); return;
+    case OP_TMA_STORE:
+    case OP_CP_ASYNC: issue_in_group(frame, op); return;
     case OP_WAIT: wait_for_tokens(frame, op); return;
     case OP_TMA_COMMIT: machine->current->tma_committed++; return;
     case OP_CP_COMMIT: machine->current->cp_committed++; return;
-    case OP_TMA_WAIT: case OP_CP_WAIT: wait_for_groups(machine, op); return;
+    case OP_TMA_WAIT:
+    case OP_CP_WAIT: wait_for_groups(machine, op); return;
     default: machine_fence(machine); return;
     }
 }

@@ -6,18 +6,24 @@
 static bool has_place(enum ir_opcode opcode)
 {
     switch (opcode) {
-    case OP_LOAD: case OP_STORE: case OP_INSIDE: case OP_ATOMIC: case OP_ATOMIC_CAS: case OP_COPY_ASYNC:
-    case OP_STORE_ASYNC: case OP_TMA_LOAD: case OP_TMA_STORE: case OP_CP_ASYNC:
-        return true;
-    default:
-        return false;
+    case OP_LOAD:
+    case OP_STORE:
+    case OP_INSIDE:
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS:
+    case OP_COPY_ASYNC:
+    case OP_STORE_ASYNC:
+    case OP_TMA_LOAD:
+    case OP_TMA_STORE:
+    case OP_CP_ASYNC: return true;
+    default: return false;
     }
 }
 
 bool ir_access_of(const struct ir_operation *operation, struct ir_access *access)
 {
     struct ir_value *const *operand = operation->operands;
-    *access = (struct ir_access){ .view = operation->operand_count ? operand[0] : NULL };
+    *access = (struct ir_access){.view = operation->operand_count ? operand[0] : NULL};
     int next = 1;
     if (has_place(operation->opcode)) {
         const struct ir_attribute *place = ir_attribute(operation, IR_ATTRIBUTE_PLACE);
@@ -31,28 +37,35 @@ bool ir_access_of(const struct ir_operation *operation, struct ir_access *access
     if (next > operation->operand_count)
         return false;
     switch (operation->opcode) {
-    case OP_INSIDE:
-        return true;
-    case OP_LOAD: case OP_POINTER_LOAD:
+    case OP_INSIDE: return true;
+    case OP_LOAD:
+    case OP_POINTER_LOAD:
         if (next < operation->operand_count)
             access->other = operand[next++];
         break;
-    case OP_ATOMIC_CAS: case OP_POINTER_CAS:
+    case OP_ATOMIC_CAS:
+    case OP_POINTER_CAS:
         if (next < operation->operand_count)
             access->expected = operand[next++];
         if (next < operation->operand_count)
             access->value = operand[next++];
         break;
-    case OP_STORE: case OP_ATOMIC: case OP_POINTER_STORE: case OP_POINTER_ATOMIC:
+    case OP_STORE:
+    case OP_ATOMIC:
+    case OP_POINTER_STORE:
+    case OP_POINTER_ATOMIC:
         if (next < operation->operand_count)
             access->value = operand[next++];
         break;
-    case OP_COPY_ASYNC: case OP_STORE_ASYNC: case OP_TMA_LOAD: case OP_TMA_STORE: case OP_CP_ASYNC:
+    case OP_COPY_ASYNC:
+    case OP_STORE_ASYNC:
+    case OP_TMA_LOAD:
+    case OP_TMA_STORE:
+    case OP_CP_ASYNC:
         if (next < operation->operand_count)
             access->buffer = operand[next];
         return true;
-    default:
-        return false;
+    default: return false;
     }
     if (next < operation->operand_count)
         access->mask = operand[next];

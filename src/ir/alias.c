@@ -15,11 +15,11 @@ const struct ir_value *alias_root(const struct ir_value *value)
         case OP_POINTER_ADD:
         case OP_SPLAT:
         case OP_BROADCAST:
-        case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT: case OP_CONVERT_LAYOUT:
-            value = op->operands[0];
-            break;
-        default:
-            return NULL;
+        case OP_RESHAPE:
+        case OP_PERMUTE:
+        case OP_EXTRACT:
+        case OP_CONVERT_LAYOUT: value = op->operands[0]; break;
+        default: return NULL;
         }
     }
     return value->block->parent ? NULL : value;
@@ -36,8 +36,8 @@ bool alias_may(const struct ir_value *a, const struct ir_value *b)
     const struct ir_value *root = alias_root(a), *other = alias_root(b);
     if (root == other || !root || !other)
         /* a value of unknown root may come from a restricted argument too */
-        return root == other || !(PLANTED(unknown_views_are_apart) ||
-                                  (PLANTED(alias_pointers_apart) && a->type->kind == IR_TILE));
+        return root == other ||
+               !(PLANTED(unknown_views_are_apart) || (PLANTED(alias_pointers_apart) && a->type->kind == IR_TILE));
     return !PLANTED(arguments_never_overlap) && !is_restricted(root) && !is_restricted(other);
 }
 
@@ -45,7 +45,7 @@ bool alias_orders(const struct ir_operation *op)
 {
     if (ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC)
         return ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED) != IR_ORDER_RELAXED &&
-            !PLANTED(acquire_orders_nothing);
+               !PLANTED(acquire_orders_nothing);
     return op->opcode == OP_CALL || (ir_op_info[op->opcode].traits & IR_TRAIT_SYNC);
 }
 
@@ -98,8 +98,8 @@ static bool orders_so(const struct ir_operation *op, enum side side)
 {
     bool atomic = ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC;
     int64_t order = ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED);
-    if (op->opcode == OP_CALL || (atomic && alias_orders(op) && order != (side == LEARNS ? IR_ORDER_RELEASE
-                                                                          : IR_ORDER_ACQUIRE)))
+    if (op->opcode == OP_CALL ||
+        (atomic && alias_orders(op) && order != (side == LEARNS ? IR_ORDER_RELEASE : IR_ORDER_ACQUIRE)))
         return true;
     for (int r = 0; r < op->region_count; r++)
         for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)

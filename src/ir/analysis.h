@@ -5,8 +5,13 @@
 #include "ir/ir.h"
 
 /* ---- ranges: the least and greatest value that any element of an integer or bool value can have ---- */
-struct range { int64_t low, high; };
-struct ranges { int count; struct range *of; };
+struct range {
+    int64_t low, high;
+};
+struct ranges {
+    int count;
+    struct range *of;
+};
 /* Intervals in 64 bits; an operation that may wrap gives the whole range of its element (u64: everything).  Sources:
  * constants, extents (>= 0 and below their limit), grid_index < grid_size, loop bounds, assume() at the top of the
  * function. */
@@ -27,8 +32,14 @@ static inline bool range_within(struct range inner, struct range outer)
 /* Along dimension d the elements fall into aligned groups of contiguity[d] consecutive numbers (of pointers:
  * consecutive elements), and into aligned groups of constancy[d] equal ones; the first of each contiguous group is a
  * multiple of multiple[d].  All are powers of two.  A scalar has rank 0 and uses entry 0. */
-struct divisibility { int rank; int64_t multiple[IR_MAX_RANK], contiguity[IR_MAX_RANK], constancy[IR_MAX_RANK]; };
-struct divisibilities { int count; struct divisibility *of; };
+struct divisibility {
+    int rank;
+    int64_t multiple[IR_MAX_RANK], contiguity[IR_MAX_RANK], constancy[IR_MAX_RANK];
+};
+struct divisibilities {
+    int count;
+    struct divisibility *of;
+};
 const struct divisibilities *divisibility_analyse(const struct ir_function *function, struct arena *arena);
 /* What the scalar is a cast of, with the same 32 lowest bits at least: powers of two below divide both or none. */
 const struct ir_value *divisibility_uncast(const struct ir_value *value);
@@ -43,10 +54,13 @@ struct divisibility divisibility_of(const struct divisibilities *table, const st
 
 /* ---- uniformity ---- */
 struct uniformity {
-    bool one_value;  /* all elements are the same */
-    bool same_grid;  /* the same in every instance of the grid: depends on arguments alone, not on memory */
+    bool one_value; /* all elements are the same */
+    bool same_grid; /* the same in every instance of the grid: depends on arguments alone, not on memory */
 };
-struct uniformities { int count; struct uniformity *of; };
+struct uniformities {
+    int count;
+    struct uniformity *of;
+};
 const struct uniformities *uniformity_analyse(const struct ir_function *function, struct arena *arena);
 struct uniformity uniformity_of(const struct uniformities *table, const struct ir_value *value);
 #endif

@@ -26,7 +26,7 @@ struct ir_value *ir_constant_float(struct ir_builder *builder, const struct ir_t
 
 struct ir_value *ir_binary(struct ir_builder *builder, enum ir_opcode opcode, struct ir_value *a, struct ir_value *b)
 {
-    return ir_build_value(builder, opcode, a->type, 2, (struct ir_value *[]){ a, b });
+    return ir_build_value(builder, opcode, a->type, 2, (struct ir_value *[]){a, b});
 }
 
 struct ir_value *ir_unary(struct ir_builder *builder, enum ir_opcode opcode, struct ir_value *a)
@@ -38,7 +38,7 @@ struct ir_value *ir_compare(struct ir_builder *builder, enum ir_predicate predic
                             struct ir_value *b)
 {
     const struct ir_type *type = ir_type_with_element(context_of(builder), a->type, IR_BOOL);
-    struct ir_operation *operation = ir_build(builder, OP_COMPARE, 2, (struct ir_value *[]){ a, b }, 1, &type);
+    struct ir_operation *operation = ir_build(builder, OP_COMPARE, 2, (struct ir_value *[]){a, b}, 1, &type);
     ir_set_number(operation, IR_ATTRIBUTE_PREDICATE, predicate);
     return operation->results[0];
 }
@@ -46,7 +46,7 @@ struct ir_value *ir_compare(struct ir_builder *builder, enum ir_predicate predic
 struct ir_value *ir_select(struct ir_builder *builder, struct ir_value *condition, struct ir_value *a,
                            struct ir_value *b)
 {
-    return ir_build_value(builder, OP_SELECT, a->type, 3, (struct ir_value *[]){ condition, a, b });
+    return ir_build_value(builder, OP_SELECT, a->type, 3, (struct ir_value *[]){condition, a, b});
 }
 
 struct ir_value *ir_cast(struct ir_builder *builder, struct ir_value *a, enum ir_element element)
@@ -58,9 +58,9 @@ struct ir_value *ir_cast(struct ir_builder *builder, struct ir_value *a, enum ir
 
 struct ir_value *ir_math(struct ir_builder *builder, enum ir_math function, struct ir_value *a, struct ir_value *b)
 {
-    const struct ir_type *type =
-        function == IR_MATH_ISNAN ? ir_type_with_element(context_of(builder), a->type, IR_BOOL) : a->type;
-    struct ir_operation *operation = ir_build(builder, OP_MATH, b ? 2 : 1, (struct ir_value *[]){ a, b }, 1, &type);
+    const struct ir_type *type = function == IR_MATH_ISNAN ? ir_type_with_element(context_of(builder), a->type, IR_BOOL)
+                                                           : a->type;
+    struct ir_operation *operation = ir_build(builder, OP_MATH, b ? 2 : 1, (struct ir_value *[]){a, b}, 1, &type);
     ir_set_number(operation, IR_ATTRIBUTE_FUNCTION, function);
     return operation->results[0];
 }

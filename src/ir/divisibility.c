@@ -7,7 +7,11 @@
 
 enum { LARGEST = 1 << 30 };
 
-struct walker { const struct ir_function *function; struct divisibilities *table; const struct ranges *ranges; };
+struct walker {
+    const struct ir_function *function;
+    struct divisibilities *table;
+    const struct ranges *ranges;
+};
 
 static int64_t power_in(int64_t number)
 {
@@ -191,8 +195,9 @@ static struct divisibility permute(struct divisibility in, const struct ir_opera
 static struct divisibility divide(const struct walker *walker, const struct ir_operation *op, struct divisibility a)
 {
     struct divisibility out = constancy_only(walker, op);
-    bool positive = PLANTED(divisibility_of_negative_quotient) || range_of(walker->ranges, op->operands[0]).low >=
-                    0; /* else quotients cut towards zero across groups */
+    bool positive = PLANTED(divisibility_of_negative_quotient) ||
+                    range_of(walker->ranges, op->operands[0]).low >=
+                        0; /* else quotients cut towards zero across groups */
     int64_t by;
     if (!ir_constant_integer(op->operands[1], &by) || !is_power_of_two(by))
         return out;
@@ -289,12 +294,15 @@ static struct divisibility evaluate(const struct walker *walker, const struct ir
     case OP_MUL: return multiply(a, b);
     case OP_SHL:
         return ir_constant_integer(op->operands[1], &number) && number >= 0 && number < 30
-                   ? multiply(a, same_everywhere(type, INT64_C(1) << number)) : constancy_only(walker, op);
-    case OP_DIV: case OP_REM: return divide(walker, op, a);
+                   ? multiply(a, same_everywhere(type, INT64_C(1) << number))
+                   : constancy_only(walker, op);
+    case OP_DIV:
+    case OP_REM: return divide(walker, op, a);
     case OP_SELECT:
         return select_between(op->operands[0]->type->rank ? a : same_everywhere(type, 1), type, b,
                               divisibility_of(walker->table, op->operands[2]));
-    case OP_MIN: case OP_MAX:
+    case OP_MIN:
+    case OP_MAX:
         out = constancy_only(walker, op);
         for (int d = 0; d < IR_MAX_RANK; d++)
             out.multiple[d] = int64_min(of_each(&a, d), of_each(&b, d));
@@ -304,7 +312,9 @@ static struct divisibility evaluate(const struct walker *walker, const struct ir
                        !ir_number(op, IR_ATTRIBUTE_SATURATE, 0)
                    ? a
                    : constancy_only(walker, op);
-    case OP_EXTENT: case OP_STRIDE: case OP_VIEW_POINTER: return view_fact(op);
+    case OP_EXTENT:
+    case OP_STRIDE:
+    case OP_VIEW_POINTER: return view_fact(op);
     default:
         return (ir_op_info[op->opcode].traits & IR_TRAIT_ELEMENTWISE) && !op->region_count ? constancy_only(walker, op)
                                                                                            : out;

@@ -295,10 +295,10 @@ struct ir_operation *ir_clone(struct ir_builder *builder, const struct ir_operat
     }
     for (int i = 0; i < operation->region_count; i++) {
         const struct ir_block *region = operation->regions[i];
-        struct ir_builder inner = { .module = builder->module, .block = copy->regions[i] };
+        struct ir_builder inner = {.module = builder->module, .block = copy->regions[i]};
         for (int k = 0; k < region->arguments.count; k++)
-            map[region->arguments.data[k]->id] =
-                ir_block_argument(copy->regions[i], region->arguments.data[k]->type, region->arguments.data[k]->name);
+            map[region->arguments.data[k]->id] = ir_block_argument(copy->regions[i], region->arguments.data[k]->type,
+                                                                   region->arguments.data[k]->name);
         for (const struct ir_operation *each = region->first; each; each = each->next)
             ir_clone(&inner, each, map);
     }

@@ -14,20 +14,25 @@ enum { IR_MAX_RANK = 8 };
 
 /* ELEMENT(id, text, bits, class): class B bool, S signed, U unsigned, F float, I index (64-bit, narrows to 32), P
  * pointer. */
-#define IR_ELEMENTS(ELEMENT)                                                                                          \
-    ELEMENT(BOOL, "bool", 8, B) ELEMENT(I8, "i8", 8, S) ELEMENT(I16, "i16", 16, S) ELEMENT(I32, "i32", 32, S)         \
-    ELEMENT(I64, "i64", 64, S) ELEMENT(U8, "u8", 8, U) ELEMENT(U16, "u16", 16, U) ELEMENT(U32, "u32", 32, U)          \
-    ELEMENT(U64, "u64", 64, U) ELEMENT(F16, "f16", 16, F) ELEMENT(BF16, "bf16", 16, F) ELEMENT(F32, "f32", 32, F)     \
-    ELEMENT(F64, "f64", 64, F) ELEMENT(F8E4M3, "f8e4m3", 8, F) ELEMENT(F8E5M2, "f8e5m2", 8, F)                        \
-    ELEMENT(INDEX, "index", 64, I) ELEMENT(POINTER, "pointer", 64, P)
+#define IR_ELEMENTS(ELEMENT)                                                                                     \
+    ELEMENT(BOOL, "bool", 8, B)                                                                                  \
+    ELEMENT(I8, "i8", 8, S) ELEMENT(I16, "i16", 16, S) ELEMENT(I32, "i32", 32, S) ELEMENT(I64, "i64", 64, S)     \
+        ELEMENT(U8, "u8", 8, U) ELEMENT(U16, "u16", 16, U) ELEMENT(U32, "u32", 32, U) ELEMENT(U64, "u64", 64, U) \
+            ELEMENT(F16, "f16", 16, F) ELEMENT(BF16, "bf16", 16, F) ELEMENT(F32, "f32", 32, F)                   \
+                ELEMENT(F64, "f64", 64, F) ELEMENT(F8E4M3, "f8e4m3", 8, F) ELEMENT(F8E5M2, "f8e5m2", 8, F)       \
+                    ELEMENT(INDEX, "index", 64, I) ELEMENT(POINTER, "pointer", 64, P)
 enum ir_element {
 #define ELEMENT(id, text, bits, class) IR_##id,
     IR_ELEMENTS(ELEMENT)
 #undef ELEMENT
-    IR_ELEMENT_COUNT
+        IR_ELEMENT_COUNT
 };
 enum ir_element_class { IR_CLASS_B, IR_CLASS_S, IR_CLASS_U, IR_CLASS_F, IR_CLASS_I, IR_CLASS_P };
-struct ir_element_info { const char *text; int bits; enum ir_element_class kind; };
+struct ir_element_info {
+    const char *text;
+    int bits;
+    enum ir_element_class kind;
+};
 extern const struct ir_element_info ir_element_info[IR_ELEMENT_COUNT];
 static inline bool ir_is_float(enum ir_element e) { return ir_element_info[e].kind == IR_CLASS_F; }
 static inline bool ir_is_integer(enum ir_element e) /* not bool, not pointer */
@@ -48,15 +53,15 @@ struct layout; /* ir/layout.h */
 struct ir_type {
     enum ir_type_kind kind;
     enum ir_element element;
-    enum ir_element pointee;       /* of IR_POINTER elements; itself never a pointer */
+    enum ir_element pointee; /* of IR_POINTER elements; itself never a pointer */
     bool pointee_const;
     int rank;
-    int64_t extent[IR_MAX_RANK];   /* tiles: > 0.  Views: >= 0 or IR_DYNAMIC */
-    int64_t stride[IR_MAX_RANK];   /* views, in elements: a number or IR_DYNAMIC */
+    int64_t extent[IR_MAX_RANK];       /* tiles: > 0.  Views: >= 0 or IR_DYNAMIC */
+    int64_t stride[IR_MAX_RANK];       /* views, in elements: a number or IR_DYNAMIC */
     bool optional, writable, readable; /* views */
-    const struct layout *layout;   /* tiles at SCHEDULE level and below, NULL before; buffers: a shared one */
-    int slots;                     /* buffers, mbarriers */
-    int id;                        /* order of creation in the context: stable, for tables */
+    const struct layout *layout;       /* tiles at SCHEDULE level and below, NULL before; buffers: a shared one */
+    int slots;                         /* buffers, mbarriers */
+    int id;                            /* order of creation in the context: stable, for tables */
 };
 
 struct ir_context; /* interned types and names, one a compilation */
@@ -86,63 +91,66 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
 /* ---- attributes ----------------------------------------------------------------------------------------------- */
 
 /* ATTRIBUTE(id, text, kind): INT one number or enum; LIST numbers; NUMBER bits of a constant; NAME interned text */
-#define IR_ATTRIBUTES(ATTRIBUTE)                                                                                      \
-    ATTRIBUTE(VALUE, "value", NUMBER) ATTRIBUTE(PERMUTATION, "permutation", LIST) ATTRIBUTE(START, "start", LIST)     \
-    ATTRIBUTE(NAN, "nan", INT) ATTRIBUTE(PREDICATE, "predicate", INT) ATTRIBUTE(ROUND, "round", INT)                  \
-    ATTRIBUTE(SATURATE, "saturate", INT) ATTRIBUTE(FUNCTION, "function", INT) ATTRIBUTE(AXIS, "axis", INT)            \
-    ATTRIBUTE(KIND, "kind", INT) ATTRIBUTE(FIXED, "fixed", INT) ATTRIBUTE(PRECISION, "precision", INT)                \
-    ATTRIBUTE(PROMOTE, "promote", INT) ATTRIBUTE(DIMENSION, "dimension", INT) ATTRIBUTE(DROP, "drop", INT)            \
-    ATTRIBUTE(PLACE, "place", LIST) ATTRIBUTE(INSIDE, "inside", INT) ATTRIBUTE(CACHE, "cache", INT)                   \
-    ATTRIBUTE(ACTION, "action", INT) ATTRIBUTE(ORDER, "order", INT) ATTRIBUTE(SCOPE, "scope", INT)                    \
-    ATTRIBUTE(MULTIPLY, "multiply", INT) ATTRIBUTE(UNROLL, "unroll", INT) ATTRIBUTE(CALLEE, "callee", NAME)           \
-    ATTRIBUTE(SHARED_OFFSET, "shared_offset", INT) ATTRIBUTE(SHARED_BYTES, "shared_bytes", INT)                       \
-    ATTRIBUTE(INSTRUCTION, "instruction", INT) ATTRIBUTE(ARRIVALS, "arrivals", INT) ATTRIBUTE(BYTES, "bytes", INT)    \
-    ATTRIBUTE(PENDING, "pending", INT) ATTRIBUTE(ROLE_WARPS, "role_warps", LIST)                                      \
-    ATTRIBUTE(ROLE_REGISTERS, "role_registers", LIST) ATTRIBUTE(BARRIER_ID, "id", INT)                                \
-    ATTRIBUTE(BARRIER_WARPS, "warps", INT) ATTRIBUTE(FLUSH, "flush", INT)                                            \
-    ATTRIBUTE(CLUSTER, "cluster", INT) ATTRIBUTE(MULTICAST, "multicast", INT) ATTRIBUTE(ROUNDED, "rounded", INT) \
-    ATTRIBUTE(NEAR, "near", INT)
+#define IR_ATTRIBUTES(ATTRIBUTE)                                                                                       \
+    ATTRIBUTE(VALUE, "value", NUMBER)                                                                                  \
+    ATTRIBUTE(PERMUTATION, "permutation", LIST) ATTRIBUTE(START, "start", LIST) ATTRIBUTE(NAN, "nan", INT) ATTRIBUTE(  \
+        PREDICATE, "predicate", INT) ATTRIBUTE(ROUND, "round", INT) ATTRIBUTE(SATURATE, "saturate", INT)               \
+        ATTRIBUTE(FUNCTION, "function", INT) ATTRIBUTE(AXIS, "axis", INT) ATTRIBUTE(KIND, "kind", INT) ATTRIBUTE(      \
+            FIXED, "fixed", INT) ATTRIBUTE(PRECISION, "precision", INT) ATTRIBUTE(PROMOTE, "promote", INT)             \
+            ATTRIBUTE(DIMENSION, "dimension", INT) ATTRIBUTE(DROP, "drop", INT) ATTRIBUTE(PLACE, "place", LIST)        \
+                ATTRIBUTE(INSIDE, "inside", INT) ATTRIBUTE(CACHE, "cache", INT) ATTRIBUTE(ACTION, "action", INT)       \
+                    ATTRIBUTE(ORDER, "order", INT) ATTRIBUTE(SCOPE, "scope", INT) ATTRIBUTE(MULTIPLY, "multiply", INT) \
+                        ATTRIBUTE(UNROLL, "unroll", INT) ATTRIBUTE(CALLEE, "callee", NAME) ATTRIBUTE(                  \
+                            SHARED_OFFSET, "shared_offset", INT) ATTRIBUTE(SHARED_BYTES, "shared_bytes", INT)          \
+                            ATTRIBUTE(INSTRUCTION, "instruction",                                                      \
+                                      INT) ATTRIBUTE(ARRIVALS, "arrivals", INT) ATTRIBUTE(BYTES, "bytes", INT)         \
+                                ATTRIBUTE(PENDING, "pending", INT) ATTRIBUTE(ROLE_WARPS, "role_warps", LIST)           \
+                                    ATTRIBUTE(ROLE_REGISTERS, "role_registers", LIST) ATTRIBUTE(BARRIER_ID, "id", INT) \
+                                        ATTRIBUTE(BARRIER_WARPS, "warps", INT) ATTRIBUTE(FLUSH, "flush", INT)          \
+                                            ATTRIBUTE(CLUSTER, "cluster", INT) ATTRIBUTE(MULTICAST, "multicast", INT)  \
+                                                ATTRIBUTE(ROUNDED, "rounded", INT) ATTRIBUTE(NEAR, "near", INT)
 enum ir_attribute_key {
 #define ATTRIBUTE(id, text, kind) IR_ATTRIBUTE_##id,
     IR_ATTRIBUTES(ATTRIBUTE)
 #undef ATTRIBUTE
-    IR_ATTRIBUTE_COUNT
+        IR_ATTRIBUTE_COUNT
 };
 enum ir_attribute_kind { IR_KIND_INT, IR_KIND_LIST, IR_KIND_NUMBER, IR_KIND_NAME };
 /* A constant: `bits` holds the value in its element's own encoding (low bits; floats as IEEE bits, bool 0 or 1,
  * integers two's complement sign- or zero-extended to 64 bits). */
 struct ir_attribute {
     enum ir_attribute_key key;
-    int64_t number;         /* INT */
-    uint64_t bits;          /* NUMBER */
-    int count;              /* LIST */
+    int64_t number; /* INT */
+    uint64_t bits;  /* NUMBER */
+    int count;      /* LIST */
     const int64_t *list;
-    const char *name;       /* NAME */
+    const char *name; /* NAME */
     struct ir_attribute *next;
 };
 enum { IR_POINT = 0, IR_GATHER = -1 }; /* entries of PLACE that are not a length */
 
 /* Values of INT attributes; printed by these words. */
 #define IR_PREDICATES(X) X(EQ, "eq") X(NE, "ne") X(LT, "lt") X(LE, "le") X(GT, "gt") X(GE, "ge")
-#define IR_KINDS(X)                                                                                                   \
-    X(ADD, "add") X(MUL, "mul") X(MIN, "min") X(MAX, "max") X(AND, "and") X(OR, "or") X(XOR, "xor")                   \
-    X(REGION, "region")
+#define IR_KINDS(X) \
+    X(ADD, "add") X(MUL, "mul") X(MIN, "min") X(MAX, "max") X(AND, "and") X(OR, "or") X(XOR, "xor") X(REGION, "region")
 #define IR_ROUNDS(X) X(RTNE, "rtne") X(RTZ, "rtz") X(RTP, "rtp") X(RTN, "rtn")
 #define IR_PRECISIONS(X) X(IEEE, "ieee") X(TF32, "tf32") X(TF32X3, "tf32x3")
 #define IR_CACHES(X) X(ALL, "ca") X(GLOBAL, "cg") X(STREAMING, "cs")
-#define IR_ACTIONS(X)                                                                                                 \
-    X(ADD, "add") X(MIN, "min") X(MAX, "max") X(AND, "and") X(OR, "or") X(XOR, "xor") X(EXCHANGE, "exchange")         \
-    X(LOAD, "load") X(STORE, "store")
+#define IR_ACTIONS(X)                                                                                           \
+    X(ADD, "add")                                                                                               \
+    X(MIN, "min") X(MAX, "max") X(AND, "and") X(OR, "or") X(XOR, "xor") X(EXCHANGE, "exchange") X(LOAD, "load") \
+        X(STORE, "store")
 #define IR_ORDERS(X) X(RELAXED, "relaxed") X(ACQUIRE, "acquire") X(RELEASE, "release") X(ACQ_REL, "acq_rel")
 #define IR_SCOPES(X) X(GPU, "gpu") X(SYSTEM, "system") X(BLOCK, "block")
 #define IR_NANS(X) X(SKIP, "skip") X(PROPAGATE, "propagate")
 /* MATH(id, text, operands): the functions of OP_MATH */
 #define IR_MATHS(X)                                                                                                   \
-    X(EXP, "exp") X(EXP2, "exp2") X(EXPM1, "expm1") X(LOG, "log") X(LOG2, "log2") X(LOG1P, "log1p") X(SIN, "sin")     \
-    X(COS, "cos") X(TAN, "tan") X(TANH, "tanh") X(ERF, "erf") X(SQRT, "sqrt") X(RSQRT, "rsqrt") X(RCP, "rcp")         \
-    X(FLOOR, "floor") X(CEIL, "ceil") X(TRUNC, "trunc") X(ROUND, "round") X(POW, "pow") X(ATAN2, "atan2")             \
-    X(ATAN, "atan") X(ASIN, "asin") X(ACOS, "acos") X(SINH, "sinh") X(COSH, "cosh") X(SIGMOID, "sigmoid")             \
-    X(ISNAN, "isnan") X(COPYSIGN, "copysign")
+    X(EXP, "exp")                                                                                                     \
+    X(EXP2, "exp2") X(EXPM1, "expm1") X(LOG, "log") X(LOG2, "log2") X(LOG1P, "log1p") X(SIN, "sin") X(COS, "cos")     \
+        X(TAN, "tan") X(TANH, "tanh") X(ERF, "erf") X(SQRT, "sqrt") X(RSQRT, "rsqrt") X(RCP, "rcp") X(FLOOR, "floor") \
+            X(CEIL, "ceil") X(TRUNC, "trunc") X(ROUND, "round") X(POW, "pow") X(ATAN2, "atan2") X(ATAN, "atan")       \
+                X(ASIN, "asin") X(ACOS, "acos") X(SINH, "sinh") X(COSH, "cosh") X(SIGMOID, "sigmoid")                 \
+                    X(ISNAN, "isnan") X(COPYSIGN, "copysign")
 /* How a product is computed: multiply-adds, mma.sync of each warp, wgmma of each four warps. */
 #define IR_INSTRUCTIONS(X) X(FMA, "fma") X(MMA, "mma") X(WGMMA, "wgmma")
 #define X(id, text) IR_PREDICATE_##id,
@@ -183,13 +191,32 @@ enum ir_math { IR_MATHS(X) IR_MATH_COUNT };
 
 enum ir_level { IR_LEVEL_VALUE, IR_LEVEL_SCHEDULE, IR_LEVEL_MACHINE };
 enum ir_trait {
-    IR_TRAIT_PURE = 1, IR_TRAIT_READ = 2, IR_TRAIT_WRITE = 4, IR_TRAIT_ATOMIC = 8, IR_TRAIT_ELEMENTWISE = 16,
-    IR_TRAIT_COMMUTATIVE = 32, IR_TRAIT_TERMINATOR = 64, IR_TRAIT_LOOP = 128, IR_TRAIT_SYNC = 256,
-    IR_TRAIT_SHARED_READ = 512, IR_TRAIT_SHARED_WRITE = 1024 /* of buffers */
+    IR_TRAIT_PURE = 1,
+    IR_TRAIT_READ = 2,
+    IR_TRAIT_WRITE = 4,
+    IR_TRAIT_ATOMIC = 8,
+    IR_TRAIT_ELEMENTWISE = 16,
+    IR_TRAIT_COMMUTATIVE = 32,
+    IR_TRAIT_TERMINATOR = 64,
+    IR_TRAIT_LOOP = 128,
+    IR_TRAIT_SYNC = 256,
+    IR_TRAIT_SHARED_READ = 512,
+    IR_TRAIT_SHARED_WRITE = 1024 /* of buffers */
 };
 enum ir_rule { /* columns of ops.def */
-    IR_RULE_GIVEN, IR_RULE_SAME, IR_RULE_BOOL, IR_RULE_SELECT, IR_RULE_PERMUTE, IR_RULE_REDUCE, IR_RULE_ACCUMULATOR,
-    IR_RULE_INDEX, IR_RULE_BOOL_SCALAR, IR_RULE_PHILOX, IR_RULE_FOR, IR_RULE_WHILE, IR_RULE_NONE
+               IR_RULE_GIVEN,
+               IR_RULE_SAME,
+               IR_RULE_BOOL,
+               IR_RULE_SELECT,
+               IR_RULE_PERMUTE,
+               IR_RULE_REDUCE,
+               IR_RULE_ACCUMULATOR,
+               IR_RULE_INDEX,
+               IR_RULE_BOOL_SCALAR,
+               IR_RULE_PHILOX,
+               IR_RULE_FOR,
+               IR_RULE_WHILE,
+               IR_RULE_NONE
 };
 enum ir_opcode {
 #define OP(id, text, level, least, most, results, regions, traits, rule, attributes) OP_##id,
@@ -210,7 +237,11 @@ extern const struct ir_op_info ir_op_info[OP_COUNT];
 struct ir_operation;
 struct ir_block;
 /* One use of a value: operand `index` of `user`. */
-struct ir_use { struct ir_operation *user; int index; struct ir_use *next, *previous; };
+struct ir_use {
+    struct ir_operation *user;
+    int index;
+    struct ir_use *next, *previous;
+};
 struct ir_value {
     const struct ir_type *type;
     struct ir_operation *definition; /* NULL: argument `index` of `block` */
@@ -218,7 +249,7 @@ struct ir_value {
     int index;                       /* result or argument number */
     const char *name;                /* a hint for printing, or NULL */
     struct ir_use *uses;
-    int id;                          /* unique in the function; for tables, never for order of output */
+    int id; /* unique in the function; for tables, never for order of output */
 };
 struct ir_operation {
     enum ir_opcode opcode;
@@ -227,13 +258,13 @@ struct ir_operation {
     struct ir_operation *next, *previous;
     int operand_count, operand_capacity, result_count, region_count;
     struct ir_value **operands;
-    struct ir_use **uses;            /* uses[i] is the use record of operand i */
-    struct ir_value **results;       /* pointers, so that results may be dropped or added by building anew */
+    struct ir_use **uses;      /* uses[i] is the use record of operand i */
+    struct ir_value **results; /* pointers, so that results may be dropped or added by building anew */
     struct ir_block **regions;
     struct ir_attribute *attributes;
 };
 struct ir_block {
-    struct ir_operation *parent;     /* NULL: a function's body */
+    struct ir_operation *parent; /* NULL: a function's body */
     struct ir_function *function;
     VECTOR(struct ir_value *) arguments;
     struct ir_operation *first, *last;
@@ -241,36 +272,36 @@ struct ir_block {
 
 /* What is known of a function argument beyond its type; checked by the wrapper before launch. */
 struct ir_argument_fact {
-    int64_t base_alignment;              /* views and pointers: bytes, 0 unknown (element size) */
-    int64_t stride_multiple[IR_MAX_RANK];/* in elements; 0 unknown (1) */
+    int64_t base_alignment;               /* views and pointers: bytes, 0 unknown (element size) */
+    int64_t stride_multiple[IR_MAX_RANK]; /* in elements; 0 unknown (1) */
     int64_t extent_multiple[IR_MAX_RANK];
-    int64_t extent_limit;                /* every extent is < this; 2^31 unless huge; 0: none */
-    bool restricted;                     /* shares no element with any other argument */
-    int extent_class[IR_MAX_RANK];       /* extents of one class are equal; 0: none.  Views */
+    int64_t extent_limit;          /* every extent is < this; 2^31 unless huge; 0: none */
+    bool restricted;               /* shares no element with any other argument */
+    int extent_class[IR_MAX_RANK]; /* extents of one class are equal; 0: none.  Views */
 };
 struct ir_function {
     const char *name;
     struct ir_module *module;
     struct location at;
     bool is_kernel, no_inline;
-    struct ir_block *body;               /* its arguments are the function's */
+    struct ir_block *body; /* its arguments are the function's */
     VECTOR(const struct ir_type *) results;
     VECTOR(struct ir_argument_fact) facts; /* one an argument, kernels only */
     enum ir_level level;
-    int grid_rank;                       /* kernels */
-    int64_t grid_limit[IR_MAX_RANK];     /* the most a count of the grid can be; 0: not known */
+    int grid_rank;                   /* kernels */
+    int64_t grid_limit[IR_MAX_RANK]; /* the most a count of the grid can be; 0: not known */
     /* the count is ceil(extent of this class / grid_step): index * step < extent; 0: none */
     int grid_class[IR_MAX_RANK];
     int64_t grid_step[IR_MAX_RANK];
-    int warps;                           /* knob; 0: the compiler chooses.  Set from SCHEDULE level on */
-    int stages, max_registers;           /* knobs; 0: the compiler chooses */
+    int warps;                 /* knob; 0: the compiler chooses.  Set from SCHEDULE level on */
+    int stages, max_registers; /* knobs; 0: the compiler chooses */
     /* knob: blocks a multiprocessor that walk over programs; 0: chosen, -1: none */
     int persistent;
     /* knobs: programs of dimension 0 side by side, blocks of a cluster; 0: chosen */
     int raster, cluster;
-    int split_k;                         /* knob: programs that share the sums of a loop; 0: chosen */
-    int64_t shared_bytes;                /* after allocation */
-    bool strict_fp;                      /* no contraction of a*b+c */
+    int split_k;          /* knob: programs that share the sums of a loop; 0: chosen */
+    int64_t shared_bytes; /* after allocation */
+    bool strict_fp;       /* no contraction of a*b+c */
     int next_value_id;
     struct ir_function *next;
 };
@@ -344,7 +375,7 @@ double ir_bits_to_double(enum ir_element element, uint64_t bits);
 /* nearest even; fp8 saturates; integers: truncate, saturate, NaN 0 */
 uint64_t ir_double_to_bits(enum ir_element element, double value);
 int64_t ir_bits_to_int(enum ir_element element, uint64_t bits);
-uint64_t ir_int_to_bits(enum ir_element element, int64_t value);   /* integers wrap; floats round */
+uint64_t ir_int_to_bits(enum ir_element element, int64_t value); /* integers wrap; floats round */
 
 void ir_set_operand(struct ir_operation *operation, int index, struct ir_value *value);
 void ir_add_operand(struct ir_operation *operation, struct ir_value *value);
@@ -362,11 +393,12 @@ struct ir_operation *ir_terminator(const struct ir_block *block);
 void ir_walk(struct ir_block *block, void (*visit)(struct ir_operation *operation, void *context), void *context);
 /* Views of memory operations: which operand is what. */
 struct ir_access {
-    struct ir_value *view;                     /* or the pointer tile */
-    int rank; struct ir_value *const *index;   /* views only */
+    struct ir_value *view; /* or the pointer tile */
+    int rank;
+    struct ir_value *const *index; /* views only */
     const int64_t *place;
     struct ir_value *other, *value, *expected, *mask; /* NULL when not there */
-    struct ir_value *buffer;                   /* of asynchronous copies; tma_load has mbarrier and index behind it */
+    struct ir_value *buffer; /* of asynchronous copies; tma_load has mbarrier and index behind it */
 };
 bool ir_access_of(const struct ir_operation *operation, struct ir_access *access);
 /* Shape of a place's result: from PLACE entries and the shape of its gather tiles. */

@@ -18,30 +18,30 @@
 
 /* ---- host expressions: evaluated by the wrapper before a launch; i64 (overflow is an error) and bool; comparisons of
  * float scalars on f64 ---- */
-#define KERNEL_HOST_OPS(X)                                                                                            \
-    X(CONSTANT, 0)    /* number */                                                                                    \
-    X(NAME, 0)        /* value of extent name `number` (index into entry->names) */                                   \
-    X(SCALAR, 0)      /* value of integer, bool or enum scalar parameter `number` */                                  \
-    X(FLOAT_SCALAR, 0)/* float scalar parameter `number`, only under FLOAT_ comparisons */                            \
-    X(FLOAT_CONSTANT, 0) /* number holds the bits of an f64 */                                                        \
-    X(EXTENT, 0)      /* extent `dimension` of view parameter `number` */                                             \
-    X(STRIDE, 0)      /* stride `dimension`, in elements */                                                           \
-    X(PRESENT, 0)     /* 1 when optional view parameter `number` is not NULL */                                       \
-    X(ALIGNED, 0)     /* 1 when the base of view or pointer `number` is a multiple of `dimension` bytes, or absent */ \
-    X(KEY, 0)         /* value of key `number` (index into entry->keys) */                                            \
-    X(SM_COUNT, 0)    /* multiprocessors of the device; worker threads on the CPU */                                  \
-    X(ADD, 2) X(SUB, 2) X(MUL, 2) X(DIV, 2) X(REM, 2) X(MIN, 2) X(MAX, 2) X(CDIV, 2) X(NEG, 1) X(ABS, 1)              \
-    X(SHL, 2) X(SHR, 2) X(BIT_AND, 2) X(BIT_OR, 2) X(BIT_XOR, 2) X(BIT_NOT, 1) X(ILOG2, 1)                            \
-    X(EQ, 2) X(NE, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2)                                                             \
-    X(FLOAT_EQ, 2) X(FLOAT_NE, 2) X(FLOAT_LT, 2) X(FLOAT_LE, 2) X(FLOAT_GT, 2) X(FLOAT_GE, 2)                         \
-    X(NOT, 1) X(AND, 2) X(OR, 2) /* short-circuit: the right side is not evaluated when the left decides */           \
-    X(SELECT, 3)                                                                                                      \
-    X(CELL, 0)        /* cell `number` of `cells` */
+#define KERNEL_HOST_OPS(X)                                                                                         \
+    X(CONSTANT, 0)       /* number */                                                                              \
+    X(NAME, 0)           /* value of extent name `number` (index into entry->names) */                             \
+    X(SCALAR, 0)         /* value of integer, bool or enum scalar parameter `number` */                            \
+    X(FLOAT_SCALAR, 0)   /* float scalar parameter `number`, only under FLOAT_ comparisons */                      \
+    X(FLOAT_CONSTANT, 0) /* number holds the bits of an f64 */                                                     \
+    X(EXTENT, 0)         /* extent `dimension` of view parameter `number` */                                       \
+    X(STRIDE, 0)         /* stride `dimension`, in elements */                                                     \
+    X(PRESENT, 0)        /* 1 when optional view parameter `number` is not NULL */                                 \
+    X(ALIGNED, 0)  /* 1 when the base of view or pointer `number` is a multiple of `dimension` bytes, or absent */ \
+    X(KEY, 0)      /* value of key `number` (index into entry->keys) */                                            \
+    X(SM_COUNT, 0) /* multiprocessors of the device; worker threads on the CPU */                                  \
+    X(ADD, 2)                                                                                                      \
+    X(SUB, 2) X(MUL, 2) X(DIV, 2) X(REM, 2) X(MIN, 2) X(MAX, 2) X(CDIV, 2) X(NEG, 1) X(ABS, 1) X(SHL, 2) X(SHR, 2) \
+        X(BIT_AND, 2) X(BIT_OR, 2) X(BIT_XOR, 2) X(BIT_NOT, 1) X(ILOG2, 1) X(EQ, 2) X(NE, 2) X(LT, 2) X(LE, 2)     \
+            X(GT, 2) X(GE, 2) X(FLOAT_EQ, 2) X(FLOAT_NE, 2) X(FLOAT_LT, 2) X(FLOAT_LE, 2) X(FLOAT_GT, 2)           \
+                X(FLOAT_GE, 2) X(NOT, 1) X(AND, 2)                                                                 \
+                    X(OR, 2)    /* short-circuit: the right side is not evaluated when the left decides */         \
+        X(SELECT, 3) X(CELL, 0) /* cell `number` of `cells` */
 enum kernel_host_op {
 #define X(id, operands) KERNEL_HOST_##id,
     KERNEL_HOST_OPS(X)
 #undef X
-    KERNEL_HOST_OP_COUNT
+        KERNEL_HOST_OP_COUNT
 };
 struct kernel_expression {
     enum kernel_host_op op;
@@ -70,8 +70,14 @@ struct kernel_cells {
     const struct kernel_expression **start, **next;
 };
 /* All cells that an expression needs, in order, each with its place in one array. */
-struct kernel_cells_place { const struct kernel_cells *cells; int first; };
-struct kernel_cells_plan { struct kernel_cells_place *data; int count, capacity, cells; };
+struct kernel_cells_place {
+    const struct kernel_cells *cells;
+    int first;
+};
+struct kernel_cells_plan {
+    struct kernel_cells_place *data;
+    int count, capacity, cells;
+};
 enum { KERNEL_HOST_MOST_TURNS = 1000000 }; /* of all loops of an expression together, as in runtime-stub/tile_rt.h */
 void kernel_cells_collect(struct arena *arena, const struct kernel_expression *expression,
                           struct kernel_cells_plan *plan);
@@ -96,80 +102,93 @@ struct kernel_enum {
 struct kernel_parameter {
     const char *name;
     enum kernel_parameter_kind kind;
-    enum ir_element element;            /* of a view, scalar, or what a pointer points to; keys: I32 or BOOL */
+    enum ir_element element;              /* of a view, scalar, or what a pointer points to; keys: I32 or BOOL */
     bool pointer_elements, pointee_const; /* a view of pointers: element is what they point to */
     int rank;
-    enum kernel_direction direction;    /* views; pointers: KERNEL_IN for *const */
+    enum kernel_direction direction; /* views; pointers: KERNEL_IN for *const */
     bool optional, packed, strided, huge, restricted;
     const struct kernel_expression *extent[IR_MAX_RANK]; /* declared; see binds */
     /* index of the name this extent binds, or -1: it is checked against extent[d] */
     int binds[IR_MAX_RANK];
-    int64_t static_extent[IR_MAX_RANK]; /* or IR_DYNAMIC */
+    int64_t static_extent[IR_MAX_RANK];    /* or IR_DYNAMIC */
     const struct kernel_enum *enumeration; /* KERNEL_ENUM, and keys over enums */
-    int key;                            /* KERNEL_KEY: index into keys */
-    int slot;                           /* first slot of the device ABI, -1: none */
+    int key;                               /* KERNEL_KEY: index into keys */
+    int slot;                              /* first slot of the device ABI, -1: none */
     struct location at;
 };
 /* an extent variable; bound from parameter's extent: (extent - add) / multiply */
 struct kernel_name {
     const char *name;
-    int parameter, dimension;           /* -1: bound by nothing that is present, 0 */
-    int64_t multiply, add;              /* extent = multiply*name + add; 1, 0 for a bare name */
+    int parameter, dimension; /* -1: bound by nothing that is present, 0 */
+    int64_t multiply, add;    /* extent = multiply*name + add; 1, 0 for a bare name */
 };
 /* What a key may be while `when`, over keys before it, holds (NULL: always); ascending for `const` keys. */
 struct kernel_set {
     const struct kernel_expression *when;
-    int count; const int64_t *values;
-    const char *text;                   /* "{16, 128} where D is 2" */
+    int count;
+    const int64_t *values;
+    const char *text; /* "{16, 128} where D is 2" */
 };
 struct kernel_key {
     const char *name;
-    enum ir_element element;            /* I64, BOOL, or I32 with an enumeration */
+    enum ir_element element; /* I64, BOOL, or I32 with an enumeration */
     const struct kernel_enum *enumeration;
-    int set_count; const struct kernel_set *sets; /* one holds, whatever the keys before it are */
-    int parameter;                      /* parameter that carries it, or -1 */
+    int set_count;
+    const struct kernel_set *sets; /* one holds, whatever the keys before it are */
+    int parameter;                 /* parameter that carries it, or -1 */
     /* deduced: the value of this extent name (it stands alone as an extent), or -1 */
     int name_index;
     /* derived: const(B: set >= at_least): the least member not under it; or NULL */
     const struct kernel_expression *at_least;
 };
-struct kernel_alias { int a, b; };      /* parameters that may be the same view or disjoint */
+struct kernel_alias {
+    int a, b;
+}; /* parameters that may be the same view or disjoint */
 
 /* ---- instances ---- */
 /* const and tune values, for query and #defines; asked: by -D or --spec */
-struct kernel_knob { const char *name; int64_t value; bool asked; };
-struct kernel_cpu_code { int64_t scratch_bytes; }; /* a thread's, of the ISA level that asks for most */
+struct kernel_knob {
+    const char *name;
+    int64_t value;
+    bool asked;
+};
+struct kernel_cpu_code {
+    int64_t scratch_bytes;
+}; /* a thread's, of the ISA level that asks for most */
 struct kernel_gpu_code {
-    int image;                          /* index into module->images */
-    const char *symbol;                 /* in the cubin */
+    int image;          /* index into module->images */
+    const char *symbol; /* in the cubin */
     int threads, registers, cluster;
-    int64_t shared_bytes;               /* dynamic */
+    int64_t shared_bytes; /* dynamic */
     int64_t local_bytes;
-    int64_t spill_stores, spill_loads;  /* bytes, as ptxas says */
-    const char *summary;                /* one line: instructions, stages, roles, registers, memory */
+    int64_t spill_stores, spill_loads; /* bytes, as ptxas says */
+    const char *summary;               /* one line: instructions, stages, roles, registers, memory */
     /* blocks of a multiprocessor that walk over all programs; 0: a block a program */
     int persistent;
-    int map_count;                      /* tensor maps: parameters of the kernel behind the slots, in this order */
-    const struct tensor_map *maps;      /* ir/shared_form.h */
+    int map_count;                 /* tensor maps: parameters of the kernel behind the slots, in this order */
+    const struct tensor_map *maps; /* ir/shared_form.h */
 };
 struct kernel_variant {
-    int target;                         /* index into the target table */
+    int target;                                /* index into the target table */
     const struct kernel_expression *predicate; /* NULL: always */
     int grid_rank;
     const struct kernel_expression *grid[IR_MAX_RANK];
-    const int64_t *key_values;          /* one a key */
+    const int64_t *key_values; /* one a key */
     VECTOR(struct kernel_knob) knobs;
-    struct ir_module *module;           /* holds function and what it calls */
-    struct ir_function *function;       /* Value level as lowered; passes work on it in place */
-    const char *label;                  /* for reports and query: softmax_f16[B=1024] sm_90a aligned */
+    struct ir_module *module;     /* holds function and what it calls */
+    struct ir_function *function; /* Value level as lowered; passes work on it in place */
+    const char *label;            /* for reports and query: softmax_f16[B=1024] sm_90a aligned */
     struct kernel_cpu_code cpu;
     struct kernel_gpu_code gpu;
 };
-struct kernel_check { const char *text; struct location at; }; /* "assume(n > 0)", an assert's text */
+struct kernel_check {
+    const char *text;
+    struct location at;
+}; /* "assume(n > 0)", an assert's text */
 struct kernel_entry {
-    const char *kernel;                 /* name in the source */
-    const char *symbol;                 /* C name, prefix included */
-    const char *doc;                    /* text of the /// lines, or NULL */
+    const char *kernel; /* name in the source */
+    const char *symbol; /* C name, prefix included */
+    const char *doc;    /* text of the /// lines, or NULL */
     struct location at;
     VECTOR(struct kernel_parameter) parameters;
     VECTOR(struct kernel_name) names;
@@ -182,19 +201,20 @@ struct kernel_entry {
     /* of all variants; a failing one writes program * 2^16 + its number + 1 there */
     VECTOR(struct kernel_check) checks;
     VECTOR(struct kernel_variant) variants; /* for each target: most special first, general last */
-    int slots;                          /* of the device ABI, grid counts and program_base included */
+    int slots;                              /* of the device ABI, grid counts and program_base included */
 };
-struct kernel_image {                   /* one cubin */
+struct kernel_image { /* one cubin */
     int target;
-    const char *name;                   /* of the section: entry symbol and architecture */
-    const unsigned char *data; size_t size;
-    const char *ptx;                    /* text, kept for --emit=ptx, or NULL */
-    bool with_ptx, without_cubin;       /* what an object holds of it: compute_XX was asked for, and sm_XX was not */
+    const char *name; /* of the section: entry symbol and architecture */
+    const unsigned char *data;
+    size_t size;
+    const char *ptx;              /* text, kept for --emit=ptx, or NULL */
+    bool with_ptx, without_cubin; /* what an object holds of it: compute_XX was asked for, and sm_XX was not */
 };
 struct kernel_module {
-    const char *source_name, *stem;     /* stem: file name without directory and .tile */
+    const char *source_name, *stem; /* stem: file name without directory and .tile */
     VECTOR(struct kernel_entry) entries;
-    VECTOR(struct kernel_enum) enums;   /* every enum of the source that an entry uses */
+    VECTOR(struct kernel_enum) enums; /* every enum of the source that an entry uses */
     VECTOR(struct kernel_image) images;
 };
 #endif

@@ -3,7 +3,9 @@
 #include "base/plant.h"
 #include "ir/kernel_facts.h"
 
-struct interval { int64_t low, high; };
+struct interval {
+    int64_t low, high;
+};
 
 static const struct interval everything = {INT64_MIN, INT64_MAX};
 
@@ -64,8 +66,9 @@ static struct interval interval_of(const struct kernel_entry *entry, const struc
     case KERNEL_HOST_STRIDE: return (struct interval){0, INT64_MAX};
     case KERNEL_HOST_KEY: return (struct interval){variant->key_values[x->number], variant->key_values[x->number]};
     case KERNEL_HOST_ADD: return (struct interval){add(a.low, b.low), add(a.high, b.high)};
-    case KERNEL_HOST_SUB: return (struct interval){b.high == INT64_MIN ? INT64_MIN : add(a.low, -b.high),
-                                                   b.low == INT64_MIN ? INT64_MAX : add(a.high, -b.low)};
+    case KERNEL_HOST_SUB:
+        return (struct interval){b.high == INT64_MIN ? INT64_MIN : add(a.low, -b.high),
+                                 b.low == INT64_MIN ? INT64_MAX : add(a.high, -b.low)};
     case KERNEL_HOST_MUL:
         return a.low >= 0 && b.low >= 0 ? (struct interval){multiply(a.low, b.low), multiply(a.high, b.high)}
                                         : everything;

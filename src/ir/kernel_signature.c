@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-struct signature { uint32_t hash; };
+struct signature {
+    uint32_t hash;
+};
 
 static void add_bytes(struct signature *s, const void *data, size_t size)
 {
@@ -36,8 +38,8 @@ static void add_enum(struct signature *s, const struct kernel_enum *enumeration)
 
 static void add_parameter(struct signature *s, const struct kernel_entry *entry, const struct kernel_parameter *p)
 {
-    const int64_t shape[] = {p->kind,    p->element,   p->pointer_elements, p->pointee_const, p->rank,
-                             p->direction, p->optional, p->packed,          p->strided};
+    const int64_t shape[] = {p->kind,      p->element,  p->pointer_elements, p->pointee_const, p->rank,
+                             p->direction, p->optional, p->packed,           p->strided};
     add_text(s, p->name);
     for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++)
         add_number(s, shape[i]);

@@ -4,9 +4,12 @@
 #include "base/plant.h"
 #include "ir/layout_internal.h"
 
-const char *const layout_input_name[LAYOUT_INPUTS] = { "register", "lane", "warp", "block", "offset" };
+const char *const layout_input_name[LAYOUT_INPUTS] = {"register", "lane", "warp", "block", "offset"};
 
-struct layout_table { struct arena *arena; const struct layout *bucket[256]; };
+struct layout_table {
+    struct arena *arena;
+    const struct layout *bucket[256];
+};
 
 struct layout_table *layout_table_create(struct arena *arena)
 {
@@ -50,7 +53,7 @@ bool f2_solve(const struct f2_basis *basis, uint32_t vector, uint64_t *origin)
 /* Zassenhaus by origins: a combination of b that vanishes modulo a names a vector of both. */
 int f2_intersect(const uint32_t *a, int a_count, const uint32_t *b, int b_count, uint32_t *result)
 {
-    struct f2_basis basis = { 0 }, found = { 0 };
+    struct f2_basis basis = {0}, found = {0};
     int count = 0;
     for (int i = 0; i < a_count; i++)
         f2_insert(&basis, a[i], 0);
@@ -87,10 +90,7 @@ static bool same_layout(const struct layout *a, const struct layout *b)
     return true;
 }
 
-bool layout_equal(const struct layout *a, const struct layout *b)
-{
-    return a == b || (a && b && same_layout(a, b));
-}
+bool layout_equal(const struct layout *a, const struct layout *b) { return a == b || (a && b && same_layout(a, b)); }
 
 static const struct layout *intern_layout(struct layout_table *table, struct layout *layout)
 {
@@ -138,7 +138,7 @@ static bool add_even_factors(const struct layout_spec *spec, struct layout *layo
 
 static bool is_onto(const struct layout *layout)
 {
-    struct f2_basis basis = { 0 };
+    struct f2_basis basis = {0};
     for (int bit = 0; bit < layout->bits[LAYOUT_REGISTER]; bit++)
         if (!f2_insert(&basis, layout->column[LAYOUT_REGISTER][bit], 0))
             return false;
@@ -198,8 +198,8 @@ static void order_repeats(const struct layout_spec *spec, struct layout *layout)
 
 const struct layout *layout_create(struct layout_table *table, const struct layout_spec *spec)
 {
-    struct layout layout = { 0 };
-    int even[LAYOUT_RANK] = { 0 }, even_copies;
+    struct layout layout = {0};
+    int even[LAYOUT_RANK] = {0}, even_copies;
     if (spec->rank < 0 || spec->rank > LAYOUT_RANK || !shape_layout(spec, &layout, even, &even_copies))
         return NULL;
     order_repeats(spec, &layout);
@@ -356,7 +356,7 @@ void layout_find(const struct layout *layout, const int *coordinates, struct lay
 
 int layout_register_at(const struct layout *layout, const struct layout_position *thread, const int *coordinates)
 {
-    struct f2_basis basis = { 0 };
+    struct f2_basis basis = {0};
     uint64_t packed = 0, found;
     int repeat, group;
     uint32_t atom = split_coordinates(layout, coordinates, &repeat, &group);
@@ -373,7 +373,7 @@ int layout_register_at(const struct layout *layout, const struct layout_position
 
 uint32_t layout_redundant_bits(const struct layout *layout, enum layout_input wanted)
 {
-    struct f2_basis basis = { 0 };
+    struct f2_basis basis = {0};
     uint32_t redundant = 0;
     for (int input = 0; input < LAYOUT_INPUTS; input++)
         for (int bit = 0; bit < layout->bits[input]; bit++)

@@ -35,15 +35,15 @@ struct layout {
     int extent[LAYOUT_RANK], repeat[LAYOUT_RANK]; /* extent = repeat << atom_bits */
     uint8_t repeat_place[LAYOUT_RANK];            /* of repeats above 1: how many lie further out; else 0 */
     uint8_t atom_bits[LAYOUT_RANK];
-    uint8_t shift[LAYOUT_RANK];                   /* of the dimension's lowest bit in a column */
-    uint8_t coordinate_bits;                      /* of a column: the sum of atom_bits */
-    int warp_groups;                              /* groups of (1 << bits[LAYOUT_WARP]) warps; odd; 1 but for
+    uint8_t shift[LAYOUT_RANK]; /* of the dimension's lowest bit in a column */
+    uint8_t coordinate_bits;    /* of a column: the sum of atom_bits */
+    int warp_groups;            /* groups of (1 << bits[LAYOUT_WARP]) warps; odd; 1 but for
                                                    * consumers */
-    int warp_dimension;                           /* whose repeats the groups hold; -1: groups hold the same */
-    bool shared;                                  /* positions are offsets in shared memory */
+    int warp_dimension;         /* whose repeats the groups hold; -1: groups hold the same */
+    bool shared;                /* positions are offsets in shared memory */
     uint8_t bits[LAYOUT_INPUTS];
     uint32_t column[LAYOUT_INPUTS][LAYOUT_BITS];
-    const struct layout *next;                    /* in its table */
+    const struct layout *next; /* in its table */
     uint32_t hash;
 };
 
@@ -51,7 +51,9 @@ struct layout_table;
 struct layout_table *layout_table_create(struct arena *arena);
 
 /* One position.  For shared memory only part[LAYOUT_OFFSET] is used. */
-struct layout_position { int part[LAYOUT_INPUTS]; };
+struct layout_position {
+    int part[LAYOUT_INPUTS];
+};
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 
@@ -60,12 +62,12 @@ struct layout_position { int part[LAYOUT_INPUTS]; };
  * even factors (last dimension first), then odd repeats. */
 struct layout_spec {
     int rank;
-    int atom[LAYOUT_RANK];        /* powers of two */
+    int atom[LAYOUT_RANK]; /* powers of two */
     int repeat[LAYOUT_RANK];
     int repeat_place[LAYOUT_RANK]; /* shared: a lower one lies further out, equal ones by dimension */
-    int repeat_in_warps;          /* the dimension whose repeat runs over groups of warps, or -1 */
-    int warp_copies;              /* 0 or 1: none; n: n groups of warps hold the same (then repeat_in_warps is -1) */
-    bool shared;                  /* offset bits and no others */
+    int repeat_in_warps;           /* the dimension whose repeat runs over groups of warps, or -1 */
+    int warp_copies;               /* 0 or 1: none; n: n groups of warps hold the same (then repeat_in_warps is -1) */
+    bool shared;                   /* offset bits and no others */
     int bits[LAYOUT_INPUTS];
     int column[LAYOUT_INPUTS][LAYOUT_BITS][LAYOUT_RANK]; /* [input][bit][dimension]: coordinate that the bit adds */
 };
@@ -78,13 +80,11 @@ const struct layout *layout_create(struct layout_table *table, const struct layo
  * …, then warps, and what is left goes to registers.  An odd factor of warps divides a repeat equal to it, else those
  * groups hold the same. */
 const struct layout *layout_blocked(struct layout_table *table, int rank, const int *extent, const int *order,
-                                    int vector,
-                                    int warps);
+                                    int vector, int warps);
 /* The same with an order of its own for warps, and at most lanes[d] lanes along dimension d (a power of two; NULL: no
  * limit). */
 const struct layout *layout_blocked_by(struct layout_table *table, int rank, const int *extent, const int *order,
-                                       int vector,
-                                       const int *lanes, const int *warp_order, int warps);
+                                       int vector, const int *lanes, const int *warp_order, int warps);
 /* The vector for `bytes`-wide elements: 16 bytes along order[0], less when the tile gives a lane less than that. */
 const struct layout *layout_blocked_default(struct layout_table *table, int rank, const int *extent, const int *order,
                                             int bytes, int warps);
@@ -110,11 +110,11 @@ const struct layout *layout_mma_operand(struct layout_table *table, int rank, co
 
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
 
-bool layout_equal(const struct layout *a, const struct layout *b);  /* the same map; also across tables; NULL allowed */
-bool layout_is_shared(const struct layout *layout);                  /* has an offset */
-int layout_registers(const struct layout *layout);                   /* elements a thread holds */
+bool layout_equal(const struct layout *a, const struct layout *b); /* the same map; also across tables; NULL allowed */
+bool layout_is_shared(const struct layout *layout);                /* has an offset */
+int layout_registers(const struct layout *layout);                 /* elements a thread holds */
 int layout_warps(const struct layout *layout);
-int64_t layout_size(const struct layout *layout);                    /* elements of the tile */
+int64_t layout_size(const struct layout *layout); /* elements of the tile */
 
 /* Compact text:  #(64*3@warp, 16*11; register b0 a3 b3; lane b1:2 a0:2; warp a4:5)
  * Extents (atom, *repeat when not 1, @warp where it lives in warps), then columns from bit 0: b2 is bit 2 of
@@ -139,12 +139,16 @@ bool layout_is_held_once(const struct layout *layout);
 /* ---- for code generators: coordinates as few instructions ------------------------------------------------------- */
 
 /* (((part >> bit) & ((1 << count) - 1)) * multiplier); a multiplier that is no power of two has count 1. */
-struct layout_field { enum layout_input input; int bit, count; uint32_t multiplier; };
+struct layout_field {
+    enum layout_input input;
+    int bit, count;
+    uint32_t multiplier;
+};
 struct layout_formula {
     int fields;
     struct layout_field field[2 * LAYOUT_BITS];
-    bool fields_disjoint;     /* no two fields set one bit: OR or add them; else XOR */
-    bool register_disjoint;   /* the fields share no bit with any register's part: add a constant; else XOR it in */
+    bool fields_disjoint;   /* no two fields set one bit: OR or add them; else XOR */
+    bool register_disjoint; /* the fields share no bit with any register's part: add a constant; else XOR it in */
     /* Then add (warp / group_warps) * group_multiplier; 0: nothing. */
     int group_warps, group_multiplier;
 };
@@ -162,7 +166,11 @@ void layout_memory_parts(const struct layout *registers, const struct layout *sh
 /* Registers that hold `vector` consecutive coordinates along `dimension`, aligned to their number, are register
  * numbers that differ only in the bits of register_mask; vector = 1 << popcount(mask).  The i-th element of the
  * vector is the register whose mask bits spell i in the order of `bit`.  `limit`: the largest vector wanted. */
-struct layout_vector { int size; int register_mask; int bit[LAYOUT_BITS]; };
+struct layout_vector {
+    int size;
+    int register_mask;
+    int bit[LAYOUT_BITS];
+};
 struct layout_vector layout_vector(const struct layout *layout, int dimension, int limit);
 /* Register number of element `index` of the vector that starts at register `base` (base has its mask bits 0). */
 int layout_vector_register(const struct layout_vector *vector, int base, int index);
@@ -200,16 +208,18 @@ const struct layout *layout_broadcast_source(struct layout_table *table, const s
 /* Folding an axis: each step combines a value with that of the position XORed with it.  Register steps first, then
  * lane steps (butterflies), then warp steps (through shared memory).  In ordinary (plain) layouts a step has
  * one part that is not 0, and passes convert the others first. */
-struct layout_step { int part[LAYOUT_INPUTS]; };
+struct layout_step {
+    int part[LAYOUT_INPUTS];
+};
 struct layout_reduction {
     int register_steps, lane_steps, warp_steps;
     struct layout_step register_step[LAYOUT_BITS], lane_step[LAYOUT_BITS], warp_step[LAYOUT_BITS];
-    bool plain;            /* every step has one part that is not 0 */
-    bool ascending;        /* steps go from the lowest coordinate bit of the axis to the highest: the order of an
+    bool plain;           /* every step has one part that is not 0 */
+    bool ascending;       /* steps go from the lowest coordinate bit of the axis to the highest: the order of an
                             * operator that does not commute.  Repeats of the axis come after all steps. */
-    int register_repeats;  /* the odd repeat of the axis in registers, else 1 */
-    int group_repeats;     /* the odd repeat of the axis over groups of warps, else 1 */
-    int partials;          /* values to combine across warps: (1 << warp_steps) * group_repeats */
+    int register_repeats; /* the odd repeat of the axis in registers, else 1 */
+    int group_repeats;    /* the odd repeat of the axis over groups of warps, else 1 */
+    int partials;         /* values to combine across warps: (1 << warp_steps) * group_repeats */
 };
 void layout_reduction(const struct layout *layout, int axis, struct layout_reduction *reduction);
 /* A register of `layout` that holds an element of the row that register `reg` of layout_remove_dimension(layout,
@@ -220,36 +230,45 @@ int layout_reduction_register(const struct layout *layout, const struct layout *
 
 enum layout_conversion_kind { CONVERT_NOTHING, CONVERT_REGISTERS, CONVERT_SHUFFLES, CONVERT_SHARED };
 /* Registers of a thread whose lane has odd parity with lane_mask are permuted: new[i] = old[i ^ register_xor]. */
-struct layout_swap { uint32_t lane_mask; int register_xor; };
+struct layout_swap {
+    uint32_t lane_mask;
+    int register_xor;
+};
 /* new[i] = old[source_register] of lane (E * lane) ^ lane_xor, where E is lane_map (identity: a butterfly; and
  * lane_xor 0 too: no instruction). */
-struct layout_shuffle { int source_register; uint32_t lane_xor; };
+struct layout_shuffle {
+    int source_register;
+    uint32_t lane_xor;
+};
 /* One vector access to scratch memory: offset = (thread formula XOR atom_part) + repeat_part, in elements. */
-struct layout_transfer { int round, atom_part, repeat_part; int *registers; };
+struct layout_transfer {
+    int round, atom_part, repeat_part;
+    int *registers;
+};
 struct layout_transfers {
-    int vector, count;                    /* elements an instruction; instructions in all rounds together */
-    struct layout_transfer *each;         /* by round */
+    int vector, count;            /* elements an instruction; instructions in all rounds together */
+    struct layout_transfer *each; /* by round */
     struct layout_formula formula;
     uint32_t redundant_lanes, redundant_warps; /* stores: threads with one of these bits set need not store */
-    bool redundant_groups;                /* stores: so do all groups of warps but the first */
-    int wavefronts, ideal_wavefronts;     /* of all instructions of one warp; equal: no bank conflict */
+    bool redundant_groups;                     /* stores: so do all groups of warps but the first */
+    int wavefronts, ideal_wavefronts;          /* of all instructions of one warp; equal: no bank conflict */
 };
 struct layout_conversion {
     enum layout_conversion_kind kind;
-    int *source_register;                 /* CONVERT_REGISTERS: for each result register */
+    int *source_register; /* CONVERT_REGISTERS: for each result register */
     /* CONVERT_SHUFFLES: the swaps before, the shuffles, the swaps after.  Swaps and shuffle numbers are within one
      * odd repeat; the repeats are done alike: register + repeat * atom_registers. */
     int before_count, after_count, from_atom_registers, to_atom_registers, repeats;
     struct layout_swap before[LAYOUT_BITS], after[LAYOUT_BITS];
-    struct layout_shuffle *shuffle;       /* to_atom_registers of them */
-    uint32_t lane_map[5];                 /* column of E for each lane bit */
+    struct layout_shuffle *shuffle; /* to_atom_registers of them */
+    uint32_t lane_map[5];           /* column of E for each lane bit */
     bool lane_map_identity;
-    int shuffles, selects;                /* instructions for all registers */
+    int shuffles, selects; /* instructions for all registers */
     /* CONVERT_SHARED: store all of a round, barrier, load all of it; a barrier between rounds. */
     int rounds;
     int64_t scratch_elements;
     struct layout_transfers store, load;
-    double cost;                          /* in about instructions a thread; to choose between layouts */
+    double cost; /* in about instructions a thread; to choose between layouts */
 };
 /* How to get a tile of `bytes`-wide elements from one register layout to another, the cheapest way.  Scratch above
  * scratch_limit bytes (0: none) is cut into rounds where registers allow it.  Result is in the arena. */

@@ -8,7 +8,7 @@
  * tell elements apart.  Returns the mask. */
 static uint32_t kept_registers(const struct layout *layout, uint32_t squashed)
 {
-    struct f2_basis basis = { 0 };
+    struct f2_basis basis = {0};
     uint32_t kept = 0, mask = 0;
     for (int d = 0; d < layout->rank; d++)
         if (!(squashed >> d & 1))
@@ -22,7 +22,7 @@ static uint32_t kept_registers(const struct layout *layout, uint32_t squashed)
 static const struct layout *squash(struct layout_table *table, const struct layout *layout, uint32_t squashed,
                                    bool drop)
 {
-    struct layout_spec spec, result = { .repeat_in_warps = -1 };
+    struct layout_spec spec, result = {.repeat_in_warps = -1};
     uint32_t kept = kept_registers(layout, squashed);
     if (layout->shared)
         return NULL;
@@ -155,7 +155,7 @@ const struct layout *layout_shrink(struct layout_table *table, const struct layo
 
 const struct layout *layout_replicated(struct layout_table *table, int rank, const int *extent, int warps)
 {
-    struct layout_spec spec = { .rank = rank, .repeat_in_warps = -1 };
+    struct layout_spec spec = {.rank = rank, .repeat_in_warps = -1};
     for (int d = 0; d < rank; d++) {
         spec.atom[d] = 1;
         spec.repeat[d] = extent[d];

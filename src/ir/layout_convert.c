@@ -13,7 +13,10 @@
 #include "ir/layout_internal.h"
 
 /* Source positions for each bit of a result position, packed. */
-struct bit_map { uint64_t reg[LAYOUT_BITS], lane[5], warp[6]; bool inside_warp; };
+struct bit_map {
+    uint64_t reg[LAYOUT_BITS], lane[5], warp[6];
+    bool inside_warp;
+};
 
 static uint64_t source_of(const struct layout *from, const struct f2_basis *basis, uint32_t column, uint64_t same)
 {
@@ -91,7 +94,7 @@ static void plan_registers(struct arena *arena, const struct layout *from, const
 /* Chooses F (fetch[k] for lane bit k) and E (lane_map).  False: shuffles of this form cannot do it. */
 static bool choose_fetch(const struct layout *to, const struct bit_map *map, uint32_t *fetch, uint32_t *lane_map)
 {
-    struct f2_basis span = { 0 };
+    struct f2_basis span = {0};
     int registers = to->bits[LAYOUT_REGISTER];
     uint32_t late = 0;
     for (int k = 0; k < 5; k++) {
@@ -139,14 +142,14 @@ static void add_swap(struct layout_swap *swaps, int *count, uint32_t lane_mask, 
             swaps[i].lane_mask ^= lane_mask;
             return;
         }
-    swaps[(*count)++] = (struct layout_swap){ lane_mask, (int)xor };
+    swaps[(*count)++] = (struct layout_swap){lane_mask, (int)xor};
 }
 
 static bool plan_shuffles(struct arena *arena, const struct layout *from, const struct layout *to,
                           const struct bit_map *map, struct layout_conversion *plan)
 {
-    uint32_t fetch[5], give[5] = { 0 };
-    struct f2_basis inverse = { 0 };
+    uint32_t fetch[5], give[5] = {0};
+    struct f2_basis inverse = {0};
     int registers = to->bits[LAYOUT_REGISTER];
     if (!choose_fetch(to, map, fetch, plan->lane_map))
         return false;
@@ -180,12 +183,12 @@ static bool plan_shuffles(struct arena *arena, const struct layout *from, const 
         for (int k = 0; k < 5; k++)
             if (lane >> k & 1 && !PLANTED(conversion_gives_wrong_register))
                 reg ^= give[k];
-        plan->shuffle[j] = (struct layout_shuffle){ (int)reg, lane };
+        plan->shuffle[j] = (struct layout_shuffle){(int)reg, lane};
         plan->shuffles += lane || !plan->lane_map_identity;
     }
     plan->shuffles *= plan->repeats;
-    plan->selects = plan->repeats * (plan->before_count * plan->from_atom_registers +
-                                     plan->after_count * plan->to_atom_registers);
+    plan->selects = plan->repeats *
+                    (plan->before_count * plan->from_atom_registers + plan->after_count * plan->to_atom_registers);
     plan->kind = CONVERT_SHUFFLES;
     plan->cost = 2.0 * plan->shuffles + plan->selects;
     return true;

@@ -109,7 +109,7 @@ void layout_memory_parts(const struct layout *registers, const struct layout *sh
 static struct layout_vector find_vector(const uint32_t *values, const uint32_t *parts, int count, uint32_t of_threads,
                                         int limit)
 {
-    struct layout_vector vector = { .size = 1 };
+    struct layout_vector vector = {.size = 1};
     for (int k = 0; vector.size * 2 <= limit; k++) {
         int bit = 0;
         while (bit < count && values[bit] != UINT32_C(1) << k)
@@ -171,7 +171,7 @@ int layout_vector_register(const struct layout_vector *vector, int base, int ind
 int layout_bank_wavefronts(const struct layout *registers, const struct layout *shared, int bytes, int vector,
                            int *ideal)
 {
-    struct f2_basis basis, words = { 0 }, banks = { 0 };
+    struct f2_basis basis, words = {0}, banks = {0};
     int width = bytes * vector, lanes = 5;
     layout_basis(shared, &basis);
     while (lanes > 3 && (width << lanes) > 128)
@@ -192,7 +192,7 @@ int layout_bank_wavefronts(const struct layout *registers, const struct layout *
 
 static void add_step(struct layout_reduction *reduction, uint64_t packed)
 {
-    struct layout_step step = { { 0 } };
+    struct layout_step step = {{0}};
     int parts = 0;
     for (int input = 0; input < LAYOUT_INPUTS; input++) {
         step.part[input] = (int)packed_part(packed, input);
@@ -211,7 +211,7 @@ static void add_step(struct layout_reduction *reduction, uint64_t packed)
  * with the axis taken out, modulo the positions that hold the very same element. */
 void layout_reduction(const struct layout *layout, int axis, struct layout_reduction *reduction)
 {
-    struct f2_basis others = { 0 }, seen = { 0 };
+    struct f2_basis others = {0}, seen = {0};
     uint32_t mask = ((UINT32_C(1) << layout->atom_bits[axis]) - 1) << layout->shift[axis], last = 0;
     memset(reduction, 0, sizeof *reduction);
     reduction->plain = reduction->ascending = true;

@@ -4,8 +4,13 @@
 #include "ir/layout.h"
 
 /* A packed position: the atom bits of each input at a fixed place. */
-enum { PACKED_LANE = LAYOUT_BITS, PACKED_WARP = PACKED_LANE + 5, PACKED_BLOCK = PACKED_WARP + 6,
-       PACKED_OFFSET = PACKED_BLOCK + 4, PACKED_END = PACKED_OFFSET + LAYOUT_BITS };
+enum {
+    PACKED_LANE = LAYOUT_BITS,
+    PACKED_WARP = PACKED_LANE + 5,
+    PACKED_BLOCK = PACKED_WARP + 6,
+    PACKED_OFFSET = PACKED_BLOCK + 4,
+    PACKED_END = PACKED_OFFSET + LAYOUT_BITS
+};
 _Static_assert(PACKED_END <= 64, "a position fits 64 bits");
 
 static inline int packed_shift(int input)
@@ -27,17 +32,18 @@ static inline int packed_width(int input)
     default: return LAYOUT_BITS;
     }
 }
-static inline uint64_t packed_bit(int input, int bit)
-{
-    return UINT64_C(1) << (packed_shift(input) + bit);
-}
+static inline uint64_t packed_bit(int input, int bit) { return UINT64_C(1) << (packed_shift(input) + bit); }
 static inline uint32_t packed_part(uint64_t packed, int input)
 {
     return (uint32_t)(packed >> packed_shift(input)) & ((UINT32_C(1) << packed_width(input)) - 1);
 }
 
 /* Independent vectors, each with the combination of inputs it came from.  Reduced by the highest bit. */
-struct f2_basis { int count; uint32_t vector[32]; uint64_t origin[32]; };
+struct f2_basis {
+    int count;
+    uint32_t vector[32];
+    uint64_t origin[32];
+};
 /* XORs basis vectors into *vector and their origins into *origin until no highest bit matches. */
 void f2_reduce(const struct f2_basis *basis, uint32_t *vector, uint64_t *origin);
 /* False when the vector already is in the span. */

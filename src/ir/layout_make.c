@@ -35,11 +35,10 @@ static int take_bits(struct layout_spec *spec, enum layout_input input, int dime
 }
 
 const struct layout *layout_blocked_by(struct layout_table *table, int rank, const int *extent, const int *order,
-                                       int vector,
-                                       const int *lanes, const int *warp_order, int warps)
+                                       int vector, const int *lanes, const int *warp_order, int warps)
 {
     struct layout_spec spec;
-    int used[LAYOUT_RANK] = { 0 };
+    int used[LAYOUT_RANK] = {0};
     start_spec(&spec, rank, extent);
     if (rank > 0)
         take_bits(&spec, LAYOUT_REGISTER, order[0], used, log2_floor((uint64_t)vector));
@@ -65,8 +64,7 @@ const struct layout *layout_blocked_by(struct layout_table *table, int rank, con
 }
 
 const struct layout *layout_blocked(struct layout_table *table, int rank, const int *extent, const int *order,
-                                    int vector,
-                                    int warps)
+                                    int vector, int warps)
 {
     return layout_blocked_by(table, rank, extent, order, vector, NULL, order, warps);
 }
@@ -86,7 +84,7 @@ const struct layout *layout_blocked_default(struct layout_table *table, int rank
 const struct layout *layout_linear(struct layout_table *table, int rank, const int *extent, const int *order)
 {
     struct layout_spec spec;
-    int used[LAYOUT_RANK] = { 0 };
+    int used[LAYOUT_RANK] = {0};
     start_spec(&spec, rank, extent);
     spec.shared = true;
     for (int i = 0; i < rank; i++)
@@ -98,7 +96,7 @@ const struct layout *layout_swizzled(struct layout_table *table, int rank, const
                                      int swizzle_bytes)
 {
     struct layout_spec spec;
-    int used[LAYOUT_RANK] = { 0 };
+    int used[LAYOUT_RANK] = {0};
     if (rank < 2 || bytes < 1 || bytes > 16 || !is_power_of_two(bytes) ||
         (swizzle_bytes != 128 && swizzle_bytes != 64 && swizzle_bytes != 32 && swizzle_bytes != 16))
         return NULL;
@@ -140,7 +138,7 @@ const struct layout *layout_wgmma_accumulator(struct layout_table *table, const 
     if (extent[0] % 64 || extent[1] % 8 || warps < 4 || warps % 4)
         return NULL;
     start_spec(&spec, 2, extent);
-    int used[LAYOUT_RANK] = { 0, 1 };
+    int used[LAYOUT_RANK] = {0, 1};
     add_bit(&spec, LAYOUT_REGISTER, 1, 0);
     take_bits(&spec, LAYOUT_LANE, 1, used, 2);
     take_bits(&spec, LAYOUT_LANE, 0, used, 3);
@@ -179,7 +177,7 @@ const struct layout *layout_mma_accumulator(struct layout_table *table, int rank
                                             int warps_n)
 {
     struct layout_spec spec;
-    int used[LAYOUT_RANK] = { 0 };
+    int used[LAYOUT_RANK] = {0};
     if (rank < 2 || extent[rank - 2] % 16 || extent[rank - 1] % 8)
         return NULL;
     int row = rank - 2, column = rank - 1;
@@ -195,7 +193,7 @@ const struct layout *layout_mma_operand(struct layout_table *table, int rank, co
                                         int warps_m, int warps_n)
 {
     struct layout_spec spec;
-    int used[LAYOUT_RANK] = { 0 };
+    int used[LAYOUT_RANK] = {0};
     int inner = operand == 0 ? rank - 1 : rank - 2, outer = operand == 0 ? rank - 2 : rank - 1;
     if (rank < 2 || bytes < 1 || bytes > 4 || !is_power_of_two(bytes) || extent[outer] % (operand == 0 ? 16 : 8) ||
         extent[inner] % (16 / bytes))

@@ -13,7 +13,10 @@
 #include "base/plant.h"
 #include "ir/layout_internal.h"
 
-struct span { int count; uint32_t vector[128]; };
+struct span {
+    int count;
+    uint32_t vector[128];
+};
 
 static void span_add(struct span *span, const uint32_t *vectors, int count)
 {
@@ -31,7 +34,7 @@ static void span_add_input(struct span *span, const struct layout *layout, int i
 /* Those of `more` that are independent of `given` and of each other, in order. */
 static void independent_of(const struct span *given, const struct span *more, struct span *result)
 {
-    struct f2_basis basis = { 0 };
+    struct f2_basis basis = {0};
     result->count = 0;
     for (int i = 0; i < given->count; i++)
         f2_insert(&basis, given->vector[i], 0);
@@ -40,13 +43,16 @@ static void independent_of(const struct span *given, const struct span *more, st
             result->vector[result->count++] = more->vector[i];
 }
 
-struct side { const struct layout *layout; int vector_bits, lanes; };
+struct side {
+    const struct layout *layout;
+    int vector_bits, lanes;
+};
 struct scratch {
     int bits, offset_bits, round_bits; /* of the atom's space; what is stored at once; rounds */
     struct span vector, threads;       /* threads: lanes and warps of both sides */
     uint32_t column[32];               /* basis: offset bits, then round bits */
     struct side side[2];
-    struct f2_basis digits;            /* coordinate -> digits */
+    struct f2_basis digits; /* coordinate -> digits */
 };
 
 /* Lane bits that are served together for one access of width bytes. */
@@ -69,7 +75,7 @@ static void access_span(const struct scratch *scratch, int which, struct span *s
 /* Chooses `count` vectors for lines out of the space, none with a part in `vector`. */
 static void choose_lines(const struct scratch *scratch, const struct span *space, int count, struct span *lines)
 {
-    struct span a, b, both = { 0 }, only_a, only_b, sum, rest, lanes = { 0 };
+    struct span a, b, both = {0}, only_a, only_b, sum, rest, lanes = {0};
     access_span(scratch, 0, &a);
     access_span(scratch, 1, &b);
     both.count = f2_intersect(a.vector, a.count, b.vector, b.count, both.vector);
@@ -84,7 +90,7 @@ static void choose_lines(const struct scratch *scratch, const struct span *space
     span_add(&sum, only_b.vector, only_b.count);
     independent_of(&sum, space, &rest);
     int pairs = only_a.count < only_b.count ? only_a.count : only_b.count;
-    struct span wanted = { 0 };
+    struct span wanted = {0};
     span_add(&wanted, rest.vector, rest.count);
     for (int i = 0; i < pairs; i++) {
         uint32_t pair = only_a.vector[i] ^ only_b.vector[i];
@@ -144,7 +150,7 @@ static int access_wavefronts(const struct scratch *scratch, int which, int bytes
 {
     const struct side *side = &scratch->side[which];
     uint32_t width = (uint32_t)bytes << side->vector_bits;
-    struct f2_basis words = { 0 }, banks = { 0 };
+    struct f2_basis words = {0}, banks = {0};
     for (int bit = 0; bit < side->lanes && bit < side->layout->bits[LAYOUT_LANE]; bit++) {
         uint32_t byte = (uint32_t)digits_of(scratch, side->layout->column[LAYOUT_LANE][bit]) * (uint32_t)bytes;
         uint32_t unit = width > 4 ? byte : byte & ~3u;
@@ -167,7 +173,7 @@ static double scratch_cost(const struct scratch *scratch, int bytes, int rounds)
 /* Tries the common vectors, widened for one side (which) by registers of that side alone, or not (which < 0). */
 static bool try_vectors(struct scratch *scratch, const struct span *common, int which, int limit, int bytes)
 {
-    struct span more = { 0 }, extra, space = { 0 }, columns = { 0 }, rounds = { 0 };
+    struct span more = {0}, extra, space = {0}, columns = {0}, rounds = {0};
     int line_bits = log2_floor((uint64_t)(128 / bytes));
     scratch->vector = *common;
     scratch->side[0].vector_bits = scratch->side[1].vector_bits = common->count;
@@ -206,14 +212,16 @@ static bool try_vectors(struct scratch *scratch, const struct span *common, int 
 
 /* ---- rounds ---- */
 
-struct panels { bool in_rounds; int panels, rounds; };
+struct panels {
+    bool in_rounds;
+    int panels, rounds;
+};
 
 /* Vectors of rounds are registers of both sides: independent of all threads and of the common vector. */
 static void choose_rounds(struct scratch *scratch, const struct layout *from, const struct layout *to,
-                          const struct span *common,
-                          int bytes, int64_t limit, struct panels *panels)
+                          const struct span *common, int bytes, int64_t limit, struct panels *panels)
 {
-    struct span given = scratch->threads, registers = { 0 }, free_registers;
+    struct span given = scratch->threads, registers = {0}, free_registers;
     int repeats = (int)layout_repeats(from) * (from->warp_dimension >= 0 ? from->warp_groups : 1);
     bool alike = from->warp_dimension == to->warp_dimension;
     span_add(&given, common->vector, common->count);
@@ -242,7 +250,11 @@ static void choose_rounds(struct scratch *scratch, const struct layout *from, co
 
 /* ---- the accesses of one side ---- */
 
-struct writer { struct arena *arena; const struct scratch *scratch; const struct panels *panels; };
+struct writer {
+    struct arena *arena;
+    const struct scratch *scratch;
+    const struct panels *panels;
+};
 
 static void write_formula(const struct scratch *scratch, const struct layout *layout, struct layout_formula *formula,
                           const struct panels *panels)
@@ -287,7 +299,7 @@ static void write_transfers(const struct writer *writer, int which, int bytes, s
     int atom = 1 << layout->bits[LAYOUT_REGISTER], vector = 1 << side->vector_bits, next = 0;
     uint64_t low = (UINT64_C(1) << scratch->offset_bits) - 1;
     int *member = ARENA_ARRAY(writer->arena, int, vector);
-    struct f2_basis registers = { 0 };
+    struct f2_basis registers = {0};
     for (int bit = 0; bit < layout->bits[LAYOUT_REGISTER]; bit++)
         f2_insert(&registers, layout->column[LAYOUT_REGISTER][bit], packed_bit(LAYOUT_REGISTER, bit));
     for (int i = 0; i < vector; i++) {
@@ -332,8 +344,8 @@ static void write_transfers(const struct writer *writer, int which, int bytes, s
 void conversion_through_shared(struct arena *arena, const struct layout *from, const struct layout *to, int bytes,
                                int64_t scratch_limit, struct layout_conversion *plan)
 {
-    struct scratch best = { 0 }, scratch = { 0 };
-    struct span registers = { 0 }, common = { 0 }, independent;
+    struct scratch best = {0}, scratch = {0};
+    struct span registers = {0}, common = {0}, independent;
     struct panels panels;
     int limit = bytes < 16 ? log2_floor((uint64_t)(16 / bytes)) : 0;
     bool found = false;
@@ -346,7 +358,7 @@ void conversion_through_shared(struct arena *arena, const struct layout *from, c
         for (int input = LAYOUT_LANE; input <= LAYOUT_WARP; input++)
             span_add_input(&scratch.threads, scratch.side[which].layout, input, LAYOUT_BITS);
     struct span all = scratch.threads;
-    independent_of(&(struct span){ 0 }, &all, &scratch.threads);
+    independent_of(&(struct span){0}, &all, &scratch.threads);
     registers.count = f2_intersect(from->column[LAYOUT_REGISTER], from->bits[LAYOUT_REGISTER],
                                    to->column[LAYOUT_REGISTER], to->bits[LAYOUT_REGISTER], registers.vector);
     independent_of(&scratch.threads, &registers, &independent);
@@ -354,12 +366,15 @@ void conversion_through_shared(struct arena *arena, const struct layout *from, c
     choose_rounds(&scratch, from, to, &common, bytes, scratch_limit, &panels);
     for (int attempt = 0; attempt < 4; attempt++) {
         struct scratch tried = scratch;
-        struct span none = { 0 };
+        struct span none = {0};
         /* The last, without any vector, always works. */
         if (attempt == 3 && found)
             break;
-        if (!try_vectors(&tried, attempt == 3 ? &none : &common, attempt == 1 ? 0 : attempt == 2 ? 1 : -1, limit,
-                         bytes))
+        if (!try_vectors(&tried, attempt == 3 ? &none : &common,
+                         attempt == 1   ? 0
+                         : attempt == 2 ? 1
+                                        : -1,
+                         limit, bytes))
             continue;
         if (!found || scratch_cost(&tried, bytes, panels.rounds) < scratch_cost(&best, bytes, panels.rounds))
             best = tried;
@@ -370,7 +385,7 @@ void conversion_through_shared(struct arena *arena, const struct layout *from, c
     plan->kind = CONVERT_SHARED;
     plan->rounds = panels.rounds;
     plan->scratch_elements = (int64_t)(panels.panels - PLANTED(conversion_scratch_too_small)) << best.offset_bits;
-    struct writer writer = { arena, &best, &panels };
+    struct writer writer = {arena, &best, &panels};
     write_transfers(&writer, 0, bytes, &plan->store);
     write_transfers(&writer, 1, bytes, &plan->load);
     plan->cost = scratch_cost(&best, bytes, panels.rounds);

@@ -75,7 +75,7 @@ void layout_print(struct buffer *out, const struct layout *layout)
 
 const char *layout_text(struct arena *arena, const struct layout *layout)
 {
-    struct buffer buffer = { 0 };
+    struct buffer buffer = {0};
     layout_print(&buffer, layout);
     const char *text = arena_substring(arena, buffer.data, buffer.size);
     buffer_free(&buffer);
@@ -84,7 +84,10 @@ const char *layout_text(struct arena *arena, const struct layout *layout)
 
 /* ---- reading ---- */
 
-struct reader { const char *at; const char *error; };
+struct reader {
+    const char *at;
+    const char *error;
+};
 
 static void skip_space(struct reader *reader)
 {
@@ -173,7 +176,7 @@ static void read_pair(struct reader *reader, const struct layout_spec *spec, int
 static void read_columns(struct reader *reader, struct layout_spec *spec, enum layout_input input)
 {
     for (;;) {
-        int values[LAYOUT_RANK] = { 0 }, dimension = 0, bit = 0;
+        int values[LAYOUT_RANK] = {0}, dimension = 0, bit = 0;
         skip_space(reader);
         if (*reader->at == '.') {
             reader->at++;
@@ -263,8 +266,8 @@ static void read_layout(struct reader *reader, struct layout_spec *spec)
 
 const struct layout *layout_parse(struct layout_table *table, const char **cursor, const char **error)
 {
-    struct reader reader = { *cursor, NULL };
-    struct layout_spec spec = { .repeat_in_warps = -1 };
+    struct reader reader = {*cursor, NULL};
+    struct layout_spec spec = {.repeat_in_warps = -1};
     const struct layout *layout = NULL;
     read_layout(&reader, &spec);
     if (!reader.error) {

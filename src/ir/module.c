@@ -100,7 +100,7 @@ struct ir_function *ir_function_clone(struct ir_module *module, const struct ir_
         const struct ir_value *argument = function->body->arguments.data[i];
         map[argument->id] = ir_block_argument(body, argument->type, argument->name);
     }
-    struct ir_builder builder = { .module = module, .block = body };
+    struct ir_builder builder = {.module = module, .block = body};
     for (const struct ir_operation *operation = function->body->first; operation; operation = operation->next)
         ir_clone(&builder, operation, map);
     return copy;

@@ -6,11 +6,14 @@
 #include "ir/ir.h"
 
 /* bias = 2^(exponent-1) - 1.  finite_only: e4m3 has no infinity, its all-ones pattern with all-ones mantissa is NaN. */
-struct float_format { int exponent, mantissa; bool finite_only, saturates; };
+struct float_format {
+    int exponent, mantissa;
+    bool finite_only, saturates;
+};
 
 static const struct float_format formats[IR_ELEMENT_COUNT] = {
-    [IR_F16] = { 5, 10, false, false }, [IR_BF16] = { 8, 7, false, false }, [IR_F32] = { 8, 23, false, false },
-    [IR_F64] = { 11, 52, false, false }, [IR_F8E4M3] = { 4, 3, true, true }, [IR_F8E5M2] = { 5, 2, false, true },
+    [IR_F16] = {5, 10, false, false},  [IR_BF16] = {8, 7, false, false}, [IR_F32] = {8, 23, false, false},
+    [IR_F64] = {11, 52, false, false}, [IR_F8E4M3] = {4, 3, true, true}, [IR_F8E5M2] = {5, 2, false, true},
 };
 
 static struct float_format format_of(enum ir_element element)
@@ -88,9 +91,9 @@ static uint64_t encode_float(struct float_format f, double value)
     else
         exponent = 1;
     int bias = ((1 << f.exponent) - 1) >> 1;
-    int target = exponent - 1023 + bias;         /* biased exponent in the narrow format */
+    int target = exponent - 1023 + bias; /* biased exponent in the narrow format */
     int drop = 52 - f.mantissa;
-    if (target < 1) {                            /* subnormal there */
+    if (target < 1) { /* subnormal there */
         drop += 1 - target;
         target = 0;
     }

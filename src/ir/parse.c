@@ -12,7 +12,11 @@
 
 enum { DEPTH_LIMIT = 200, LIST_LIMIT = 64, EXTENT_LIMIT = 1 << 30, SLOT_LIMIT = 64 };
 
-struct named_value { const char *name; struct ir_value *value; struct named_value *next; };
+struct named_value {
+    const char *name;
+    struct ir_value *value;
+    struct named_value *next;
+};
 enum { NAME_BUCKETS = 1024 };
 
 typedef VECTOR(struct ir_value *) value_list;
@@ -212,7 +216,8 @@ static void attribute_value(struct parser *parser, struct pending_attribute *pen
         if (size && pending->number < 0)
             parser_fail_at(parser, pending->at, DIAGNOSTIC_E1001,
                            arena_printf(parser->scratch, "'%s' is no value of '%s'",
-                                 arena_substring(parser->scratch, text, size), ir_attribute_info[pending->key].text));
+                                        arena_substring(parser->scratch, text, size),
+                                        ir_attribute_info[pending->key].text));
         parser_expect(parser, ")");
         break;
     }
@@ -325,7 +330,10 @@ static void set_attributes(struct parser *parser, struct ir_operation *op, int c
 
 /* ---- operations ---- */
 
-struct result_name { const char *text; struct location at; };
+struct result_name {
+    const char *text;
+    struct location at;
+};
 enum { RESULT_LIMIT = 256, ATTRIBUTE_LIMIT = IR_ATTRIBUTE_COUNT };
 
 /* An operation as read, before its result types are known.  Regions are parsed into blocks whose parent is set when the
@@ -480,17 +488,16 @@ static void parse_tail(struct parser *parser, struct pending *pending, bool plai
     if (!parser->failed && pending->types.count != pending->result_count)
         parser_fail_at(parser, pending->at, DIAGNOSTIC_E1003,
                        arena_printf(parser->scratch, "'%s' has %d results here but %d result types",
-                             ir_op_info[pending->opcode].text, pending->result_count, pending->types.count));
+                                    ir_op_info[pending->opcode].text, pending->result_count, pending->types.count));
 }
 
 static void build_operation(struct parser *parser, struct ir_block *block, struct pending *pending)
 {
     struct ir_builder builder = {.module = parser->module, .block = block, .at = pending->at};
-    struct ir_operation *op =
-        ir_op_info[pending->opcode].regions < 0
-            ? ir_build_regions(&builder, pending->opcode, pending->regions.count)
-            : ir_build(&builder, pending->opcode, pending->operands.count, pending->operands.data,
-                       pending->result_count, pending->types.data);
+    struct ir_operation *op = ir_op_info[pending->opcode].regions < 0
+                                  ? ir_build_regions(&builder, pending->opcode, pending->regions.count)
+                                  : ir_build(&builder, pending->opcode, pending->operands.count, pending->operands.data,
+                                             pending->result_count, pending->types.data);
     for (int i = 0; i < op->region_count; i++) {
         op->regions[i] = pending->regions.data[i];
         op->regions[i]->parent = op;
@@ -552,8 +559,8 @@ static void parse_operation(struct parser *parser, struct ir_block *block)
     if (!parser->failed && pending->opcode == OP_COUNT)
         parser_fail_at(parser, at, DIAGNOSTIC_E1001,
                        size ? arena_printf(parser->scratch, "no operation is called '%s'",
-                                    arena_substring(parser->scratch, text, size))
-                     : "an operation or '}' is expected here");
+                                           arena_substring(parser->scratch, text, size))
+                            : "an operation or '}' is expected here");
     if (parser->failed)
         return;
     pending->attributes = ARENA_ARRAY(parser->scratch, struct pending_attribute, ATTRIBUTE_LIMIT);

@@ -6,14 +6,14 @@
 struct named_value;
 struct parser {
     struct ir_context *context;
-    struct arena *arena;             /* of the module */
-    struct arena *scratch;           /* of one function's parsing */
+    struct arena *arena;   /* of the module */
+    struct arena *scratch; /* of one function's parsing */
     struct diagnostics *diagnostics;
     const struct source *source;
     const char *at, *end, *line_start;
     int line;
     int depth;
-    bool failed;                     /* in this function */
+    bool failed; /* in this function */
     struct ir_module *module;
     struct ir_function *function;
     struct named_value **names;

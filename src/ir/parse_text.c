@@ -130,10 +130,7 @@ int parser_number_list(struct parser *parser, const char *close, bool unknown, i
 
 /* ---- names ---- */
 
-static int hex_digit(int c)
-{
-    return parser_is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+static int hex_digit(int c) { return parser_is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
 const char *parser_symbol(struct parser *parser)
 {

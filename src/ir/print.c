@@ -93,9 +93,9 @@ enum ir_opcode ir_opcode_find(const char *text, size_t size)
 struct printer {
     struct buffer *out;
     struct arena *arena;
-    const char **name;        /* by value id */
+    const char **name; /* by value id */
     int name_count;
-    const char **taken;       /* open hash of names given, size a power of two */
+    const char **taken; /* open hash of names given, size a power of two */
     size_t taken_size;
     int next_number;
     bool locations;
@@ -249,7 +249,8 @@ void ir_print_type(struct buffer *out, const struct ir_type *type)
     case IR_BUFFER: print_buffer_type(out, type); return;
     case IR_MBARRIER: buffer_printf(out, "mbarrier<%d>", type->slots); return;
     case IR_TOKEN: buffer_puts(out, "token"); return;
-    case IR_TILE: case IR_VIEW: break;
+    case IR_TILE:
+    case IR_VIEW: break;
     }
     if (type->kind == IR_VIEW)
         buffer_puts(out, "view<");
@@ -491,10 +492,7 @@ static void print_head(struct printer *printer, const struct ir_operation *op)
         print_operands(printer, op);
 }
 
-static void print_indent(struct printer *printer)
-{
-    buffer_printf(printer->out, "%*s", 4 * printer->indent, "");
-}
+static void print_indent(struct printer *printer) { buffer_printf(printer->out, "%*s", 4 * printer->indent, ""); }
 
 static void print_operation(struct printer *printer, const struct ir_operation *op)
 {

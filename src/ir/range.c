@@ -38,7 +38,8 @@ static bool has_range(const struct ir_value *value)
 struct range range_of(const struct ranges *ranges, const struct ir_value *value)
 {
     return has_range(value) && value->id < ranges->count ? ranges->of[value->id]
-           : has_range(value) ? range_of_element(value->type->element) : everything;
+           : has_range(value)                            ? range_of_element(value->type->element)
+                                                         : everything;
 }
 
 static struct range join(struct range a, struct range b)
@@ -135,16 +136,34 @@ static struct range shift(const struct ir_operation *op, struct range a, struct 
 
 static struct range compare(int64_t predicate, struct range a, struct range b)
 {
-    bool less = a.high < b.low, less_equal = a.high <= b.low, greater = a.low > b.high, greater_equal = a.low >= b.high;
+    bool less = a.high<b.low, less_equal = a.high <= b.low, greater = a.low> b.high, greater_equal = a.low >= b.high;
     bool same = a.low == a.high && b.low == b.high && a.low == b.low;
     bool yes = false, no = false;
     switch (predicate) {
-    case IR_PREDICATE_EQ: yes = same; no = less || greater; break;
-    case IR_PREDICATE_NE: yes = less || greater; no = same; break;
-    case IR_PREDICATE_LT: yes = less; no = greater_equal; break;
-    case IR_PREDICATE_LE: yes = less_equal; no = greater; break;
-    case IR_PREDICATE_GT: yes = greater; no = less_equal; break;
-    default: yes = greater_equal; no = less; break;
+    case IR_PREDICATE_EQ:
+        yes = same;
+        no = less || greater;
+        break;
+    case IR_PREDICATE_NE:
+        yes = less || greater;
+        no = same;
+        break;
+    case IR_PREDICATE_LT:
+        yes = less;
+        no = greater_equal;
+        break;
+    case IR_PREDICATE_LE:
+        yes = less_equal;
+        no = greater;
+        break;
+    case IR_PREDICATE_GT:
+        yes = greater;
+        no = less_equal;
+        break;
+    default:
+        yes = greater_equal;
+        no = less;
+        break;
     }
     return (struct range){yes, !no};
 }
@@ -181,11 +200,13 @@ static struct range reduce(struct walker *walker, const struct ir_operation *op,
     int64_t n = op->operands[0]->type->extent[ir_number(op, IR_ATTRIBUTE_AXIS, 0)];
     bool good;
     switch (ir_number(op, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION)) {
-    case IR_REDUCE_MIN: case IR_REDUCE_MAX: return in;
+    case IR_REDUCE_MIN:
+    case IR_REDUCE_MAX: return in;
     case IR_REDUCE_ADD:
         out = multiply(in, (struct range){n, n}, &good);
         return good && range_within(out, whole) ? out : whole;
-    case IR_REDUCE_AND: case IR_REDUCE_OR: return in.low >= 0 && in.high <= 1 ? in : whole;
+    case IR_REDUCE_AND:
+    case IR_REDUCE_OR: return in.low >= 0 && in.high <= 1 ? in : whole;
     default: return whole;
     }
 }
@@ -201,7 +222,8 @@ static struct range extent(const struct ir_operation *op)
         view = view->definition->operands[0];
     const struct ir_function *function = op->block->function;
     int64_t limit = !view->definition && !view->block->parent && view->index < function->facts.count
-                        ? function->facts.data[view->index].extent_limit : 0;
+                        ? function->facts.data[view->index].extent_limit
+                        : 0;
     return (struct range){0, limit > 0 ? limit - 1 : INT64_MAX};
 }
 
@@ -231,8 +253,11 @@ static struct range binary(const struct ir_operation *op, struct range a, struct
     case OP_REM: return remainder_of(a, b, good);
     case OP_MIN: return (struct range){int64_min(a.low, b.low), int64_min(a.high, b.high)};
     case OP_MAX: return (struct range){int64_max(a.low, b.low), int64_max(a.high, b.high)};
-    case OP_AND: case OP_OR: case OP_XOR: return bitwise(op->opcode, a, b, good);
-    case OP_SHL: case OP_SHR: return shift(op, a, b, good);
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR: return bitwise(op->opcode, a, b, good);
+    case OP_SHL:
+    case OP_SHR: return shift(op, a, b, good);
     default: *good = false; return a;
     }
 }
@@ -249,24 +274,31 @@ static struct range evaluate(struct walker *walker, const struct ir_operation *o
         return ir_constant_integer(result, &number) && (e != IR_U64 || number >= 0) ? (struct range){number, number}
                                                                                     : whole;
     case OP_IOTA: out = (struct range){0, result->type->extent[0] - 1}; break;
-    case OP_SPLAT: case OP_BROADCAST: case OP_RESHAPE: case OP_PERMUTE: case OP_EXTRACT: case OP_CONVERT_LAYOUT:
-        return operand(walker, op, 0);
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT:
+    case OP_CONVERT_LAYOUT: return operand(walker, op, 0);
     case OP_SELECT: return join(operand(walker, op, 1), operand(walker, op, 2));
     case OP_CAST: return cast(walker, op);
     case OP_REDUCE: return reduce(walker, op, result);
     case OP_EXTENT: out = extent(op); break;
-    case OP_STRIDE: number = op->operands[0]->type->stride[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];
+    case OP_STRIDE:
+        number = op->operands[0]->type->stride[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];
         out = number == IR_DYNAMIC ? (struct range){0, INT64_MAX} : (struct range){number, number};
         break;
-    case OP_GRID_SIZE: case OP_GRID_INDEX:
+    case OP_GRID_SIZE:
+    case OP_GRID_INDEX:
         number = walker->function->grid_limit[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];
         number = number > 0 ? number : GRID_MOST;
         out = op->opcode == OP_GRID_SIZE ? (struct range){1, number} : (struct range){0, number - 1};
         break;
-    case OP_PROGRAM: case OP_PROGRAM_COUNT: case OP_BLOCK_COUNT:
-        out = program(walker->function, op->opcode);
-        break;
-    case OP_POPCOUNT: case OP_CLZ:
+    case OP_PROGRAM:
+    case OP_PROGRAM_COUNT:
+    case OP_BLOCK_COUNT: out = program(walker->function, op->opcode); break;
+    case OP_POPCOUNT:
+    case OP_CLZ:
         width = ir_element_info[op->operands[0]->type->element].bits;
         return meet(whole, (struct range){0, width});
     case OP_NEG: out = subtract((struct range){0, 0}, operand(walker, op, 0), &good); break;
@@ -422,9 +454,9 @@ static void walk_operation(struct walker *walker, const struct ir_operation *op)
         if (!has_range(result))
             continue;
         if (op->opcode == OP_IF)
-            set(walker, result, join(range_of(walker->ranges, ir_terminator(op->regions[0])->operands[i]),
-                                     range_of(walker->ranges, ir_terminator(op->regions[!PLANTED(range_if_first_arm)])
-                                                                  ->operands[i])));
+            set(walker, result,
+                join(range_of(walker->ranges, ir_terminator(op->regions[0])->operands[i]),
+                     range_of(walker->ranges, ir_terminator(op->regions[!PLANTED(range_if_first_arm)])->operands[i])));
         else
             set(walker, result, evaluate(walker, op, result));
     }
@@ -508,8 +540,8 @@ const struct ranges *ranges_analyse(const struct ir_function *function, struct a
     struct ranges *ranges = ARENA_NEW(arena, struct ranges);
     ranges->count = function->next_value_id;
     ranges->of = ARENA_ARRAY(arena, struct range, ranges->count);
-    struct walker walker = {.function = function, .ranges = ranges,
-                            .assumed = ARENA_ARRAY(arena, struct range, ranges->count)};
+    struct walker walker = {
+        .function = function, .ranges = ranges, .assumed = ARENA_ARRAY(arena, struct range, ranges->count)};
     bool assumes = false;
     for (int i = 0; i < ranges->count; i++)
         ranges->of[i] = walker.assumed[i] = everything;

@@ -17,7 +17,10 @@ enum {
 int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const struct ir_operation *operation);
 
 /* A reduction's trip across warps: values each thread brings, and rows that the lanes of a warp hold apart. */
-struct scratch_crossing { int live, rows_of_lanes; uint32_t lanes; /* bits that name copies or were folded */ };
+struct scratch_crossing {
+    int live, rows_of_lanes;
+    uint32_t lanes; /* bits that name copies or were folded */
+};
 void scratch_reduction(const struct layout *layout, int axis, bool ordered, struct scratch_crossing *crossing);
 /* A product in pieces of k: how much of k at once, and bytes of the first operand's piece, rounded up to 16; returns
  * all bytes. */

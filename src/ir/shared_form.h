@@ -10,9 +10,9 @@
 #include "ir/layout.h"
 
 struct shared_form {
-    int swizzle;               /* bytes: 128, 64, 32 */
-    int contiguous, row;       /* dimensions of the tile */
-    int box[LAYOUT_RANK];      /* extents of one box: 1 along other dimensions */
+    int swizzle;          /* bytes: 128, 64, 32 */
+    int contiguous, row;  /* dimensions of the tile */
+    int box[LAYOUT_RANK]; /* extents of one box: 1 along other dimensions */
     int64_t box_bytes;
 };
 /* False: the layout is not of this form.  bytes: of an element. */
@@ -26,12 +26,12 @@ int64_t shared_form_offset(const struct layout *layout, int bytes, const int *co
 enum { TENSOR_MAP_RANK = 5 };
 /* What cuTensorMapEncodeTiled is told, but for what only the launch knows: address, extents, strides. */
 struct tensor_map {
-    int argument;                       /* of the function: a view */
+    int argument; /* of the function: a view */
     enum ir_element element;
     int rank;
-    int dimension[TENSOR_MAP_RANK];     /* of the view; the first is the contiguous one */
-    int box[TENSOR_MAP_RANK];           /* elements */
-    int swizzle;                        /* bytes */
+    int dimension[TENSOR_MAP_RANK]; /* of the view; the first is the contiguous one */
+    int box[TENSOR_MAP_RANK];       /* elements */
+    int swizzle;                    /* bytes */
 };
 /* The maps of a function, each once, in the order of its operations.  Returns their number. */
 int tensor_map_collect(struct arena *arena, const struct ir_function *function, struct tensor_map **maps);

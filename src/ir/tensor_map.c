@@ -7,10 +7,7 @@
 
 enum { TMA_ALIGNMENT = 16 };
 
-static bool has_map_type(enum ir_element element)
-{
-    return element != IR_POINTER && element != IR_INDEX;
-}
+static bool has_map_type(enum ir_element element) { return element != IR_POINTER && element != IR_INDEX; }
 
 /* Of an argument's strides and base: what is known must be multiples of 16 bytes. */
 static const char *facts_problem(const struct ir_value *view, const int *dimension, int bytes)
@@ -77,8 +74,8 @@ static const char *problem_of(const struct ir_value *view, int rank, const int64
         extent_in_box[d] = 1;
     for (int d = 0; d < buffer->rank; d++)
         extent_in_box[view_dimension[d]] = form.box[d];
-    *map = (struct tensor_map){.argument = view->index, .element = type->element, .rank = rank,
-                                .swizzle = form.swizzle};
+    *map = (struct tensor_map){
+        .argument = view->index, .element = type->element, .rank = rank, .swizzle = form.swizzle};
     int next = 0;
     map->dimension[next++] = contiguous;
     map->dimension[next++] = row;
@@ -126,7 +123,10 @@ static bool same_map(const struct tensor_map *a, const struct tensor_map *b)
     return same;
 }
 
-struct collection { struct arena *arena; VECTOR(struct tensor_map) maps; };
+struct collection {
+    struct arena *arena;
+    VECTOR(struct tensor_map) maps;
+};
 
 static void collect(struct collection *collection, const struct ir_block *block)
 {

@@ -15,7 +15,10 @@
 #define TILECC_IR_TEXT_H
 #include "ir/ir.h"
 
-struct ir_attribute_info { const char *text; enum ir_attribute_kind kind; };
+struct ir_attribute_info {
+    const char *text;
+    enum ir_attribute_kind kind;
+};
 extern const struct ir_attribute_info ir_attribute_info[IR_ATTRIBUTE_COUNT];
 /* The word for a value of an INT attribute, or NULL where it is a plain number or out of range. */
 const char *ir_attribute_word(enum ir_attribute_key key, int64_t number);

@@ -5,7 +5,7 @@
 #include "ir/layout.h"
 
 const struct ir_element_info ir_element_info[IR_ELEMENT_COUNT] = {
-#define ELEMENT(id, text, bits, class) [IR_##id] = { text, bits, IR_CLASS_##class },
+#define ELEMENT(id, text, bits, class) [IR_##id] = {text, bits, IR_CLASS_##class},
     IR_ELEMENTS(ELEMENT)
 #undef ELEMENT
 };
@@ -27,8 +27,8 @@ const struct ir_element_info ir_element_info[IR_ELEMENT_COUNT] = {
 #define SHARED_WRITE IR_TRAIT_SHARED_WRITE
 #define A(key) (UINT64_C(1) << IR_ATTRIBUTE_##key)
 const struct ir_op_info ir_op_info[OP_COUNT] = {
-#define OP(id, text, level, least, most, results, regions, traits, rule, attributes)                                  \
-    [OP_##id] = { text, level, least, most, results, regions, traits, IR_RULE_##rule, attributes },
+#define OP(id, text, level, least, most, results, regions, traits, rule, attributes) \
+    [OP_##id] = {text, level, least, most, results, regions, traits, IR_RULE_##rule, attributes},
 #include "ir/ops.def"
 #undef OP
 };
@@ -154,7 +154,7 @@ const struct ir_type *ir_type_intern(struct ir_context *context, const struct ir
 const struct ir_type *ir_type_buffer(struct ir_context *context, enum ir_element element, int rank,
                                      const int64_t *extent, const struct layout *layout, int slots)
 {
-    struct ir_type type = { .kind = IR_BUFFER, .element = element, .rank = rank, .layout = layout, .slots = slots };
+    struct ir_type type = {.kind = IR_BUFFER, .element = element, .rank = rank, .layout = layout, .slots = slots};
     for (int i = 0; i < rank; i++)
         type.extent[i] = extent[i];
     return ir_type_intern(context, &type);
@@ -162,28 +162,29 @@ const struct ir_type *ir_type_buffer(struct ir_context *context, enum ir_element
 
 const struct ir_type *ir_type_mbarrier(struct ir_context *context, int slots)
 {
-    return ir_type_intern(context, &(struct ir_type){ .kind = IR_MBARRIER, .slots = slots });
+    return ir_type_intern(context, &(struct ir_type){.kind = IR_MBARRIER, .slots = slots});
 }
 
 const struct ir_type *ir_type_token(struct ir_context *context)
 {
-    return ir_type_intern(context, &(struct ir_type){ .kind = IR_TOKEN });
+    return ir_type_intern(context, &(struct ir_type){.kind = IR_TOKEN});
 }
 
 const struct ir_type *ir_type_scalar(struct ir_context *context, enum ir_element element)
 {
-    return ir_type_intern(context, &(struct ir_type){ .kind = IR_TILE, .element = element });
+    return ir_type_intern(context, &(struct ir_type){.kind = IR_TILE, .element = element});
 }
 
 const struct ir_type *ir_type_pointer(struct ir_context *context, enum ir_element pointee, bool pointee_const)
 {
-    return ir_type_intern(context, &(struct ir_type){ .kind = IR_TILE, .element = IR_POINTER, .pointee = pointee,
-                                                      .pointee_const = pointee_const });
+    return ir_type_intern(
+        context,
+        &(struct ir_type){.kind = IR_TILE, .element = IR_POINTER, .pointee = pointee, .pointee_const = pointee_const});
 }
 
 const struct ir_type *ir_type_tile(struct ir_context *context, enum ir_element element, int rank, const int64_t *extent)
 {
-    struct ir_type type = { .kind = IR_TILE, .element = element, .rank = rank };
+    struct ir_type type = {.kind = IR_TILE, .element = element, .rank = rank};
     for (int i = 0; i < rank; i++)
         type.extent[i] = extent[i];
     return ir_type_intern(context, &type);

@@ -87,12 +87,22 @@ static struct uniformity of_result(const struct uniformities *table, const struc
         return sides; /* the condition is a scalar: the whole tile comes from one side */
     }
     case OP_IOTA: return (struct uniformity){op->results[0]->type->extent[0] == 1, true};
-    case OP_GRID_INDEX: case OP_PROGRAM: return (struct uniformity){true, false};
+    case OP_GRID_INDEX:
+    case OP_PROGRAM: return (struct uniformity){true, false};
     case OP_INSIDE: return (struct uniformity){false, in.same_grid};
-    case OP_REDUCE: case OP_DOT: return in;
-    case OP_LOAD: case OP_POINTER_LOAD: case OP_ATOMIC: case OP_ATOMIC_CAS: case OP_POINTER_ATOMIC: case OP_POINTER_CAS:
-    case OP_CALL: case OP_BUFFER_LOAD: case OP_DOT_ASYNC: case OP_DOT_WAIT: case OP_UNDEFINED:
-        return (struct uniformity){false, false};
+    case OP_REDUCE:
+    case OP_DOT: return in;
+    case OP_LOAD:
+    case OP_POINTER_LOAD:
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS:
+    case OP_POINTER_ATOMIC:
+    case OP_POINTER_CAS:
+    case OP_CALL:
+    case OP_BUFFER_LOAD:
+    case OP_DOT_ASYNC:
+    case OP_DOT_WAIT:
+    case OP_UNDEFINED: return (struct uniformity){false, false};
     default: return in;
     }
 }

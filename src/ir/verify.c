@@ -17,7 +17,7 @@ struct verifier {
     int *isolation;                  /* of the regions it is defined in */
     int isolated;                    /* current isolation number; 0: none */
     int next_isolation;
-    int warps;                       /* that tiles here are spread over; 0: not known */
+    int warps; /* that tiles here are spread over; 0: not known */
     int errors;
 };
 
@@ -142,7 +142,8 @@ static const char *terminator_problem(const struct ir_operation *parent, int reg
         if (!type || type->kind != IR_TILE || type->element != IR_BOOL || type->rank)
             return "condition takes a bool scalar first";
         return same_types(last->operand_count - 1, last->operands + 1, parent->result_count, parent->results)
-                   ? NULL : "condition hands on other types than the while has";
+                   ? NULL
+                   : "condition hands on other types than the while has";
     }
     if (last->opcode != OP_YIELD)
         return "a region ends in yield";
@@ -158,7 +159,8 @@ static const char *terminator_problem(const struct ir_operation *parent, int reg
         return NULL;
     }
     return same_types(last->operand_count, last->operands, parent->result_count, parent->results)
-               ? NULL : "yield gives other types than the operation has results";
+               ? NULL
+               : "yield gives other types than the operation has results";
 }
 
 static const char *return_problem(const struct ir_function *function, const struct ir_operation *last)
@@ -290,8 +292,8 @@ static void check_uses(struct verifier *verifier)
 
 bool ir_verify_function(const struct ir_function *function, struct diagnostics *diagnostics)
 {
-    struct verifier verifier = {.function = function, .diagnostics = diagnostics, .arena = arena_create(),
-                                .warps = function->warps};
+    struct verifier verifier = {
+        .function = function, .diagnostics = diagnostics, .arena = arena_create(), .warps = function->warps};
     int count = function->next_value_id;
     verifier.visible = ARENA_ARRAY(verifier.arena, const struct ir_value *, count);
     verifier.seen = ARENA_ARRAY(verifier.arena, const struct ir_value *, count);

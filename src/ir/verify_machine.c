@@ -5,7 +5,11 @@
 #include "ir/verify_internal.h"
 
 enum {
-    LEAST_BARRIER_ID = 1, MOST_BARRIER_ID = 15, MOST_WARPS = 32, MOST_ROLE_REGISTERS = 256, MOST_PENDING = 63,
+    LEAST_BARRIER_ID = 1,
+    MOST_BARRIER_ID = 15,
+    MOST_WARPS = 32,
+    MOST_ROLE_REGISTERS = 256,
+    MOST_PENDING = 63,
     MOST_COUNT = (1 << 20) - 1 /* arrivals and bytes of an mbarrier */
 };
 
@@ -52,7 +56,8 @@ static const char *slot_problem(const struct ir_operation *op)
     if (!verify_is_integer_scalar(op->operands[1]))
         return "the index of a slot is an integer scalar";
     return ir_constant_integer(op->operands[1], &index) && (index < 0 || index >= ring->slots)
-               ? "the ring has no such slot" : NULL;
+               ? "the ring has no such slot"
+               : NULL;
 }
 
 static const char *buffer_permute_problem(const struct ir_operation *op)
@@ -70,7 +75,8 @@ static const char *buffer_permute_problem(const struct ir_operation *op)
             return "the result's extents are not the permuted ones";
     }
     return to->layout == layout_rename(layouts_of(op), from->layout, permutation)
-               ? NULL : "the result's layout is not the permuted one";
+               ? NULL
+               : "the result's layout is not the permuted one";
 }
 
 /* Offset of the element `at` along one dimension, 0 along the others. */
@@ -129,8 +135,8 @@ static const char *buffer_part_problem(const struct ir_operation *op)
 static const char *buffer_tile_problem(const struct ir_type *tile, const struct ir_type *buffer,
                                        const struct ir_attribute *start)
 {
-    if (!is_slot(buffer) || tile->kind != IR_TILE || !verify_same_element(tile, buffer) ||
-        tile->rank != buffer->rank || start->count != tile->rank)
+    if (!is_slot(buffer) || tile->kind != IR_TILE || !verify_same_element(tile, buffer) || tile->rank != buffer->rank ||
+        start->count != tile->rank)
         return "tile, start and buffer of one slot have one element and rank";
     for (int d = 0; d < tile->rank; d++)
         if (start->list[d] < 0 || start->list[d] % tile->extent[d] ||
@@ -148,7 +154,8 @@ static const char *buffer_access_problem(const struct ir_operation *op)
     if (start)
         return buffer_tile_problem(tile, buffer, start);
     return is_slot(buffer) && tile->kind == IR_TILE && same_content(tile, buffer)
-               ? NULL : "tile and buffer of one slot have one element and the same extents";
+               ? NULL
+               : "tile and buffer of one slot have one element and the same extents";
 }
 
 /* ---- copies ---- */
@@ -162,8 +169,8 @@ static const char *copy_problem(const struct ir_operation *op, int behind)
     if (op->operand_count != 2 + view->rank + behind)
         return "wrong number of operands behind the place";
     const struct ir_type *buffer = op->operands[1 + view->rank]->type;
-    struct ir_access access = {.rank = view->rank, .index = op->operands + 1,
-                               .place = ir_attribute(op, IR_ATTRIBUTE_PLACE)->list};
+    struct ir_access access = {
+        .rank = view->rank, .index = op->operands + 1, .place = ir_attribute(op, IR_ATTRIBUTE_PLACE)->list};
     struct ir_type place = {.kind = IR_TILE};
     place.rank = ir_place_shape(&access, place.extent);
     if (!is_slot(buffer) || !verify_same_element(view, buffer) || !ir_type_same_shape(&place, buffer))
@@ -193,7 +200,8 @@ static const char *mbarrier_index_problem(const struct ir_value *barrier, const 
     if (!verify_is_integer_scalar(index))
         return "the index of an mbarrier is an integer scalar";
     return ir_constant_integer(index, &number) && (number < 0 || number >= barrier->type->slots)
-               ? "there is no mbarrier of this index" : NULL;
+               ? "there is no mbarrier of this index"
+               : NULL;
 }
 
 /* Of an attribute that says with how many blocks an operation is done together. */
@@ -221,7 +229,10 @@ static const char *tma_problem(const struct ir_operation *op)
 /* ---- products on their way ---- */
 
 /* Values that a product in flight may be called: visited ones, so that loops end. */
-struct flight { int count; const struct ir_value *value[64]; };
+struct flight {
+    int count;
+    const struct ir_value *value[64];
+};
 
 static const char *flight_problem(struct flight *flight, const struct ir_value *value);
 
@@ -299,8 +310,8 @@ static const char *dot_async_problem(const struct ir_operation *op)
     if (ir_number(op, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_FMA)
         return "a product that runs on is mma or wgmma";
     struct flight flight = {0}; /* mma.sync is done at once */
-    return ir_number(op, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA
-               ? flight_problem(&flight, op->results[0]) : NULL;
+    return ir_number(op, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA ? flight_problem(&flight, op->results[0])
+                                                                              : NULL;
 }
 
 static const char *dot_wait_problem(const struct ir_operation *op)
@@ -328,7 +339,8 @@ static const char *barrier_problem(const struct ir_operation *op)
     if (named != counted)
         return "a barrier of some warps has an id and a count of warps";
     return id >= LEAST_BARRIER_ID && id <= MOST_BARRIER_ID && warps >= 1 && warps <= MOST_WARPS
-               ? NULL : "the id of a barrier is 1 to 15, its warps 1 to 32";
+               ? NULL
+               : "the id of a barrier is 1 to 15, its warps 1 to 32";
 }
 
 static const char *mbarrier_problem(const struct ir_operation *op)
@@ -398,8 +410,10 @@ const char *verify_schedule(const struct ir_operation *op)
     case OP_SLOT: return slot_problem(op);
     case OP_BUFFER_PERMUTE: return buffer_permute_problem(op);
     case OP_BUFFER_PART: return buffer_part_problem(op);
-    case OP_BUFFER_LOAD: case OP_BUFFER_STORE: return buffer_access_problem(op);
-    case OP_COPY_ASYNC: case OP_STORE_ASYNC: return token_problem(op);
+    case OP_BUFFER_LOAD:
+    case OP_BUFFER_STORE: return buffer_access_problem(op);
+    case OP_COPY_ASYNC:
+    case OP_STORE_ASYNC: return token_problem(op);
     case OP_WAIT: return wait_problem(op);
     case OP_DOT_ASYNC: return dot_async_problem(op);
     case OP_DOT_WAIT: {
@@ -419,11 +433,17 @@ const char *verify_machine(const struct ir_operation *op)
             return "cluster_barrier stands in the function's body alone";
         return op->block->function->cluster < 2 ? "the function has no cluster of 2 or more blocks" : NULL;
     case OP_MBARRIER: return mbarrier_problem(op);
-    case OP_MBARRIER_WAIT: case OP_MBARRIER_ARRIVE: case OP_MBARRIER_EXPECT: return mbarrier_use_problem(op);
-    case OP_TMA_LOAD: case OP_TMA_STORE: return tma_problem(op);
+    case OP_MBARRIER_WAIT:
+    case OP_MBARRIER_ARRIVE:
+    case OP_MBARRIER_EXPECT: return mbarrier_use_problem(op);
+    case OP_TMA_LOAD:
+    case OP_TMA_STORE: return tma_problem(op);
     case OP_CP_ASYNC: return copy_problem(op, 0);
-    case OP_TMA_WAIT: case OP_CP_WAIT: return pending_problem(op);
-    case OP_PROGRAM: case OP_PROGRAM_COUNT: case OP_BLOCK_COUNT: return program_problem(op);
+    case OP_TMA_WAIT:
+    case OP_CP_WAIT: return pending_problem(op);
+    case OP_PROGRAM:
+    case OP_PROGRAM_COUNT:
+    case OP_BLOCK_COUNT: return program_problem(op);
     default: return NULL;
     }
 }

@@ -9,21 +9,34 @@ uint64_t ir_required_attributes(enum ir_opcode opcode)
 {
     switch (opcode) {
     case OP_CONSTANT: return BIT(VALUE);
-    case OP_PERMUTE: case OP_VIEW_PERMUTE: return BIT(PERMUTATION);
+    case OP_PERMUTE:
+    case OP_VIEW_PERMUTE: return BIT(PERMUTATION);
     case OP_EXTRACT: return BIT(START);
     case OP_COMPARE: return BIT(PREDICATE);
     case OP_MATH: return BIT(FUNCTION);
     case OP_REDUCE: return BIT(AXIS) | BIT(KIND);
-    case OP_EXTENT: case OP_STRIDE: case OP_GRID_INDEX: case OP_GRID_SIZE: return BIT(DIMENSION);
-    case OP_LOAD: case OP_STORE: case OP_INSIDE: case OP_ATOMIC_CAS: return BIT(PLACE);
+    case OP_EXTENT:
+    case OP_STRIDE:
+    case OP_GRID_INDEX:
+    case OP_GRID_SIZE: return BIT(DIMENSION);
+    case OP_LOAD:
+    case OP_STORE:
+    case OP_INSIDE:
+    case OP_ATOMIC_CAS: return BIT(PLACE);
     case OP_ATOMIC: return BIT(PLACE) | BIT(ACTION);
     case OP_POINTER_ATOMIC: return BIT(ACTION);
     case OP_CALL: return BIT(CALLEE);
     case OP_BUFFER_PERMUTE: return BIT(PERMUTATION);
     case OP_BUFFER_PART: return BIT(START);
-    case OP_COPY_ASYNC: case OP_STORE_ASYNC: case OP_TMA_LOAD: case OP_TMA_STORE: case OP_CP_ASYNC: return BIT(PLACE);
+    case OP_COPY_ASYNC:
+    case OP_STORE_ASYNC:
+    case OP_TMA_LOAD:
+    case OP_TMA_STORE:
+    case OP_CP_ASYNC: return BIT(PLACE);
     case OP_DOT_ASYNC: return BIT(INSTRUCTION);
-    case OP_DOT_WAIT: case OP_TMA_WAIT: case OP_CP_WAIT: return BIT(PENDING);
+    case OP_DOT_WAIT:
+    case OP_TMA_WAIT:
+    case OP_CP_WAIT: return BIT(PENDING);
     case OP_ROLES: return BIT(ROLE_WARPS);
     case OP_MBARRIER: return BIT(ARRIVALS);
     case OP_MBARRIER_EXPECT: return BIT(BYTES);
@@ -60,14 +73,26 @@ static const char *element_problem(const struct ir_operation *op)
     enum ir_element e = element_of(op->operands[0]);
     bool integer = ir_is_integer(e), is_float = ir_is_float(e);
     switch (op->opcode) {
-    case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_REM: case OP_NEG: case OP_MIN: case OP_MAX: case OP_ABS:
-        return integer || is_float ? NULL : "the elements must be integers or floats";
-    case OP_AND: case OP_OR: case OP_XOR: case OP_NOT:
-        return integer || e == IR_BOOL ? NULL : "the elements must be integers or bool";
-    case OP_SHL: case OP_SHR: case OP_MULHI: case OP_POPCOUNT: case OP_CLZ:
-        return integer ? NULL : "the elements must be integers";
-    case OP_FMA: case OP_MATH:
-        return is_float ? NULL : "the elements must be floats";
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_REM:
+    case OP_NEG:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_ABS: return integer || is_float ? NULL : "the elements must be integers or floats";
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_NOT: return integer || e == IR_BOOL ? NULL : "the elements must be integers or bool";
+    case OP_SHL:
+    case OP_SHR:
+    case OP_MULHI:
+    case OP_POPCOUNT:
+    case OP_CLZ: return integer ? NULL : "the elements must be integers";
+    case OP_FMA:
+    case OP_MATH: return is_float ? NULL : "the elements must be floats";
     default: return NULL;
     }
 }
@@ -99,7 +124,8 @@ static const char *compare_problem(const struct ir_operation *op)
     if (a->kind != IR_TILE || a != op->operands[1]->type)
         return "operands must have one tile type";
     return same_form(a, op->results[0]->type) && element_of(op->results[0]) == IR_BOOL
-               ? NULL : "the result is a bool tile of the operands' shape";
+               ? NULL
+               : "the result is a bool tile of the operands' shape";
 }
 
 static const char *select_problem(const struct ir_operation *op)
@@ -121,7 +147,8 @@ static const char *cast_problem(const struct ir_operation *op)
     if (op->opcode == OP_BITCAST)
         return ir_element_info[from->element].bits == ir_element_info[to->element].bits &&
                        (from->element == IR_BOOL) == (to->element == IR_BOOL)
-                   ? NULL : "the elements must have the same width";
+                   ? NULL
+                   : "the elements must have the same width";
     return from->element != IR_POINTER && to->element != IR_POINTER ? NULL : "pointers are not cast";
 }
 
@@ -153,7 +180,8 @@ static const char *philox_problem(const struct ir_operation *op)
 static const char *splat_problem(const struct ir_type *from, const struct ir_type *to)
 {
     return from->kind == IR_TILE && from->rank == 0 && to->kind == IR_TILE && same_element(from, to)
-               ? NULL : "splat makes a tile from a scalar of the same element";
+               ? NULL
+               : "splat makes a tile from a scalar of the same element";
 }
 
 static const char *broadcast_problem(const struct ir_type *from, const struct ir_type *to)
@@ -170,7 +198,8 @@ static const char *reshape_problem(const struct ir_type *from, const struct ir_t
 {
     return from->kind == IR_TILE && to->kind == IR_TILE && same_element(from, to) &&
                    ir_type_elements(from) == ir_type_elements(to)
-               ? NULL : "operand and result must have one element and as many of them";
+               ? NULL
+               : "operand and result must have one element and as many of them";
 }
 
 bool verify_is_permutation(const struct ir_attribute *list, int rank)
@@ -280,7 +309,8 @@ const char *verify_product(const struct ir_type *a, const struct ir_type *b, con
         return "both factors must have one element";
     enum ir_element wanted = a->element == IR_F64 ? IR_F64 : ir_is_float(a->element) ? IR_F32 : IR_I32;
     return c->element == wanted && (ir_is_float(a->element) || ir_is_integer(a->element))
-               ? NULL : "the accumulator is f32, for f64 factors f64, for integers i32";
+               ? NULL
+               : "the accumulator is f32, for f64 factors f64, for integers i32";
 }
 
 static const char *dot_problem(const struct ir_operation *op)
@@ -322,9 +352,11 @@ static const char *view_query_problem(const struct ir_operation *op)
     if (op->opcode == OP_VIEW_POINTER)
         return is_scalar_of(op->results[0], IR_POINTER) && is_pointee(view, op->results[0]->type) &&
                        (view->writable || op->results[0]->type->pointee_const)
-                   ? NULL : "the result is a pointer to the view's element, const unless the view is written";
+                   ? NULL
+                   : "the result is a pointer to the view's element, const unless the view is written";
     return dimension >= 0 && dimension < view->rank && is_integer_scalar(op->results[0])
-               ? NULL : "the dimension is none of the view's, or the result is no index";
+               ? NULL
+               : "the dimension is none of the view's, or the result is no index";
 }
 
 static const char *subview_problem(const struct ir_operation *op)
@@ -436,14 +468,15 @@ static const char *memory_problem(const struct ir_operation *op)
     if (problem)
         return problem;
     const struct ir_type *view = op->operands[0]->type;
-    struct ir_access access = {.rank = view->rank, .index = op->operands + 1,
-                               .place = ir_attribute(op, IR_ATTRIBUTE_PLACE)->list};
+    struct ir_access access = {
+        .rank = view->rank, .index = op->operands + 1, .place = ir_attribute(op, IR_ATTRIBUTE_PLACE)->list};
     int64_t extent[IR_MAX_RANK];
     int rank = ir_place_shape(&access, extent);
     if (op->opcode == OP_INSIDE) {
         struct ir_type boolean = {.element = IR_BOOL};
         return op->operand_count == 1 + view->rank && fits_place(op->results[0], &boolean, rank, extent, false)
-                   ? NULL : "the result is a bool tile of the place's shape, from the view and its indexes alone";
+                   ? NULL
+                   : "the result is a bool tile of the place's shape, from the view and its indexes alone";
     }
     if (op->opcode == OP_LOAD ? !view->readable : !view->writable)
         return "the view does not allow it";
@@ -460,7 +493,8 @@ static const char *pointer_problem(const struct ir_operation *op)
     if (op->opcode == OP_POINTER_ADD)
         return op->results[0]->type == pointer && same_form(op->operands[1]->type, pointer) &&
                        ir_is_integer(element_of(op->operands[1]))
-                   ? NULL : "the offset is an integer tile of the pointers' shape, the result has the pointers' type";
+                   ? NULL
+                   : "the offset is an integer tile of the pointers' shape, the result has the pointers' type";
     if (op->opcode != OP_POINTER_LOAD && pointer->pointee_const)
         return "the pointer is const";
     const char *problem = ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC ? atomic_problem(op, pointer->pointee) : NULL;
@@ -504,8 +538,8 @@ static const char *while_problem(const struct ir_operation *op)
 
 static const char *call_problem(const struct ir_operation *op)
 {
-    const struct ir_function *callee =
-        ir_function_find(op->block->function->module, ir_attribute(op, IR_ATTRIBUTE_CALLEE)->name);
+    const struct ir_function *callee = ir_function_find(op->block->function->module,
+                                                        ir_attribute(op, IR_ATTRIBUTE_CALLEE)->name);
     if (!callee)
         return "the function is not in the module";
     if (callee->is_kernel)
@@ -528,7 +562,8 @@ static const char *grid_problem(const struct ir_operation *op)
     if (!is_integer_scalar(op->results[0]))
         return "the result is an index";
     return dimension >= 0 && dimension < (function->is_kernel ? function->grid_rank : IR_MAX_RANK)
-               ? NULL : "the grid has no such dimension";
+               ? NULL
+               : "the grid has no such dimension";
 }
 
 const char *ir_verify_rules(const struct ir_operation *op)
@@ -537,30 +572,61 @@ const char *ir_verify_rules(const struct ir_operation *op)
     const struct ir_type *result = op->result_count ? op->results[0]->type : NULL;
     switch (op->opcode) {
     case OP_CONSTANT: return constant_problem(op);
-    case OP_IOTA: return result->kind == IR_TILE && result->rank == 1 && ir_is_integer(result->element)
-                             ? NULL : "the result is an integer tile of rank 1";
+    case OP_IOTA:
+        return result->kind == IR_TILE && result->rank == 1 && ir_is_integer(result->element)
+                   ? NULL
+                   : "the result is an integer tile of rank 1";
     case OP_SPLAT: return splat_problem(first, result);
     case OP_BROADCAST: return broadcast_problem(first, result);
     case OP_RESHAPE: return reshape_problem(first, result);
-    case OP_PERMUTE: case OP_VIEW_PERMUTE: return permute_problem(op);
+    case OP_PERMUTE:
+    case OP_VIEW_PERMUTE: return permute_problem(op);
     case OP_EXTRACT: return extract_problem(op);
-    case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_REM: case OP_NEG: case OP_MIN: case OP_MAX: case OP_FMA:
-    case OP_ABS: case OP_AND: case OP_OR: case OP_XOR: case OP_NOT: case OP_SHL: case OP_SHR: case OP_MULHI:
-    case OP_POPCOUNT: case OP_CLZ: return same_problem(op);
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_REM:
+    case OP_NEG:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_FMA:
+    case OP_ABS:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_NOT:
+    case OP_SHL:
+    case OP_SHR:
+    case OP_MULHI:
+    case OP_POPCOUNT:
+    case OP_CLZ: return same_problem(op);
     case OP_COMPARE: return compare_problem(op);
     case OP_SELECT: return select_problem(op);
-    case OP_CAST: case OP_BITCAST: return cast_problem(op);
+    case OP_CAST:
+    case OP_BITCAST: return cast_problem(op);
     case OP_MATH: return math_problem(op);
     case OP_PHILOX: return philox_problem(op);
     case OP_MAP: return map_problem(op);
     case OP_REDUCE: return reduce_problem(op);
     case OP_DOT: return dot_problem(op);
-    case OP_EXTENT: case OP_STRIDE: case OP_PRESENT: case OP_VIEW_POINTER: return view_query_problem(op);
+    case OP_EXTENT:
+    case OP_STRIDE:
+    case OP_PRESENT:
+    case OP_VIEW_POINTER: return view_query_problem(op);
     case OP_SUBVIEW: return subview_problem(op);
-    case OP_LOAD: case OP_STORE: case OP_INSIDE: case OP_ATOMIC: case OP_ATOMIC_CAS: return memory_problem(op);
-    case OP_POINTER_ADD: case OP_POINTER_LOAD: case OP_POINTER_STORE: case OP_POINTER_ATOMIC: case OP_POINTER_CAS:
-        return pointer_problem(op);
-    case OP_GRID_INDEX: case OP_GRID_SIZE: return grid_problem(op);
+    case OP_LOAD:
+    case OP_STORE:
+    case OP_INSIDE:
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS: return memory_problem(op);
+    case OP_POINTER_ADD:
+    case OP_POINTER_LOAD:
+    case OP_POINTER_STORE:
+    case OP_POINTER_ATOMIC:
+    case OP_POINTER_CAS: return pointer_problem(op);
+    case OP_GRID_INDEX:
+    case OP_GRID_SIZE: return grid_problem(op);
     case OP_ASSUME: return is_scalar_of(op->operands[0], IR_BOOL) ? NULL : "the operand is a bool scalar";
     case OP_FOR: return for_problem(op);
     case OP_WHILE: return while_problem(op);
@@ -571,8 +637,12 @@ const char *ir_verify_rules(const struct ir_operation *op)
     case OP_CALL: return call_problem(op);
     case OP_CONVERT_LAYOUT:
         return first->kind == IR_TILE && ir_type_same_shape(first, result) && same_element(first, result)
-                   ? NULL : "operand and result differ in more than the layout";
-    case OP_YIELD: case OP_CONDITION: case OP_RETURN: case OP_COUNT: return NULL;
+                   ? NULL
+                   : "operand and result differ in more than the layout";
+    case OP_YIELD:
+    case OP_CONDITION:
+    case OP_RETURN:
+    case OP_COUNT: return NULL;
     default: return ir_op_info[op->opcode].level == IR_LEVEL_MACHINE ? verify_machine(op) : verify_schedule(op);
     }
 }

@@ -39,10 +39,7 @@ static LLVMValueRef range_instruction(struct cpu_emitter *e, bool largest, LLVMV
                          6, arguments);
 }
 
-static LLVMValueRef is_nan(struct cpu_emitter *e, LLVMValueRef a)
-{
-    return LLVMBuildFCmp(B, LLVMRealUNO, a, a, "");
-}
+static LLVMValueRef is_nan(struct cpu_emitter *e, LLVMValueRef a) { return LLVMBuildFCmp(B, LLVMRealUNO, a, a, ""); }
 
 /* f32 and f64.  -0 < +0; NaN loses unless propagated, a signalling one too, which AVX-512 and AArch64 turn into a NaN
  * that wins.  quiet: `a` has been computed, and is no signalling one. */
@@ -76,8 +73,8 @@ static LLVMValueRef real_extreme(struct cpu_emitter *e, bool largest, LLVMValueR
     LLVMValueRef result = LLVMBuildSelect(B, first, a, b, ""); /* b when equal or unordered */
     LLVMValueRef x = as_int(e, a), y = as_int(e, b);           /* equal numbers differ in the sign of zero at most */
     LLVMValueRef same = largest ? LLVMBuildAnd(B, x, y, "") : LLVMBuildOr(B, x, y, "");
-    result =
-        LLVMBuildSelect(B, LLVMBuildFCmp(B, LLVMRealOEQ, a, b, ""), LLVMBuildBitCast(B, same, type, ""), result, "");
+    result = LLVMBuildSelect(B, LLVMBuildFCmp(B, LLVMRealOEQ, a, b, ""), LLVMBuildBitCast(B, same, type, ""), result,
+                             "");
     return LLVMBuildSelect(B, is_nan(e, b), a, result, "");
 }
 

@@ -146,8 +146,8 @@ static void emit_memory(struct cpu_emitter *e, const struct ir_operation *operat
         nest.in_order = true;
         const struct ir_value *result = operation->results[0];
         if (result->uses) {
-            struct cpu_buffer *buffer =
-                cpu_buffer_create(e, cpu_tile_bytes(result->type), result->block, cpu_state_of(e, result)->last);
+            struct cpu_buffer *buffer = cpu_buffer_create(e, cpu_tile_bytes(result->type), result->block,
+                                                          cpu_state_of(e, result)->last);
             clear_buffer(e, buffer, cpu_tile_bytes(result->type));
             nest.context = buffer;
         }
@@ -171,8 +171,8 @@ static void emit_call(struct cpu_emitter *e, struct ir_operation *operation, int
         struct ir_value *given = operation->operands[i], *argument = callee->body->arguments.data[i];
         struct cpu_state copy = *cpu_state_of(e, given);
         if (cpu_is_tile(given))
-            copy.buffer =
-                cpu_buffer_borrow(e, cpu_materialise(e, given, operation->block, position - 1), NULL, INT_MAX);
+            copy.buffer = cpu_buffer_borrow(e, cpu_materialise(e, given, operation->block, position - 1), NULL,
+                                            INT_MAX);
         struct cpu_state *state = cpu_state_of(e, argument);
         *state = (struct cpu_state){.kind = cpu_is_tile(given) ? CPU_BUFFER : copy.kind,
                                     .scalar = copy.scalar,

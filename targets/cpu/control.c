@@ -118,8 +118,8 @@ static bool gives_up(struct cpu_emitter *e, const struct cpu_plan *plan, const s
             return false;
         for (int r = 0; r < use->user->result_count; r++) {
             const struct cpu_state *result = cpu_state_of(e, use->user->results[r]);
-            bool follows =
-                result->kind == CPU_VIRTUAL || (result->kind == CPU_BUFFER && result->buffer == state->buffer);
+            bool follows = result->kind == CPU_VIRTUAL ||
+                           (result->kind == CPU_BUFFER && result->buffer == state->buffer);
             if (cpu_is_tile(use->user->results[r]) && follows && result->last >= position)
                 return false;
         }
@@ -140,8 +140,8 @@ static struct cpu_buffer *carried_buffer(struct cpu_emitter *e, const struct cpu
         if (last > buffer->last)
             buffer->last = last;
     } else {
-        buffer =
-            cpu_buffer_create(e, cpu_tile_bytes(initial->type), operation->block, last > position ? last : position);
+        buffer = cpu_buffer_create(e, cpu_tile_bytes(initial->type), operation->block,
+                                   last > position ? last : position);
         cpu_fill(e, initial, buffer);
     }
     return buffer;

@@ -45,15 +45,15 @@ const char *cpu_isa_name(const char *triple, enum cpu_isa isa)
 
 static void add_attribute(struct cpu_emitter *e, const char *name, const char *value)
 {
-    LLVMAttributeRef attribute =
-        LLVMCreateStringAttribute(e->llvm, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+    LLVMAttributeRef attribute = LLVMCreateStringAttribute(e->llvm, name, (unsigned)strlen(name), value,
+                                                           (unsigned)strlen(value));
     LLVMAddAttributeAtIndex(e->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
 }
 
 static void add_parameter_attribute(struct cpu_emitter *e, unsigned index, const char *name)
 {
-    LLVMAttributeRef attribute =
-        LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
+    LLVMAttributeRef attribute = LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)),
+                                                         0);
     LLVMAddAttributeAtIndex(e->function, index + 1, attribute);
 }
 
@@ -78,8 +78,8 @@ static struct cpu_view *view_argument(struct cpu_emitter *e, LLVMValueRef slots,
     if (type->optional)
         view->present = LLVMBuildICmp(B, LLVMIntNE, data, cpu_int(e, 0), "");
     for (int d = 0; d < type->rank; d++) {
-        view->extent[d] =
-            type->extent[d] == IR_DYNAMIC ? read_slot(e, slots, slot + 1 + d) : cpu_int(e, type->extent[d]);
+        view->extent[d] = type->extent[d] == IR_DYNAMIC ? read_slot(e, slots, slot + 1 + d)
+                                                        : cpu_int(e, type->extent[d]);
         view->stride[d] = type->stride[d] == IR_DYNAMIC ? read_slot(e, slots, slot + 1 + type->rank + d)
                                                         : cpu_int(e, type->stride[d]);
     }
@@ -188,13 +188,17 @@ static void emit_programs(struct cpu_emitter *e)
 }
 
 bool cpu_emit_function(const struct target_options *options, LLVMModuleRef module, const struct kernel_entry *entry,
-                       const struct kernel_variant *variant, enum cpu_isa isa, const char *symbol,
-                       struct lines *lines, int64_t *scratch_bytes)
+                       const struct kernel_variant *variant, enum cpu_isa isa, const char *symbol, struct lines *lines,
+                       int64_t *scratch_bytes)
 {
     const struct level *level = level_of(options->host_triple, isa);
     if (!level)
         die("no such level of instructions on this host");
-    struct cpu_emitter emitter = {.options = options, .entry = entry, .variant = variant, .module = module, .isa = isa,
+    struct cpu_emitter emitter = {.options = options,
+                                  .entry = entry,
+                                  .variant = variant,
+                                  .module = module,
+                                  .isa = isa,
                                   .lines = variant->function->at.source ? lines : NULL};
     struct cpu_emitter *e = &emitter;
     e->arena = arena_create();

@@ -13,8 +13,8 @@ enum cpu_isa { CPU_BASELINE, CPU_WIDE /* AVX2 and FMA */, CPU_WIDEST /* AVX-512 
  * neither vectorize nor unroll.  `lines`: where its debug information goes, or NULL.  False: reported (something the
  * CPU target does not do yet); the module is of no use then. */
 bool cpu_emit_function(const struct target_options *options, LLVMModuleRef module, const struct kernel_entry *entry,
-                       const struct kernel_variant *variant, enum cpu_isa isa, const char *symbol,
-                       struct lines *lines, int64_t *scratch_bytes);
+                       const struct kernel_variant *variant, enum cpu_isa isa, const char *symbol, struct lines *lines,
+                       int64_t *scratch_bytes);
 /* Which ISA levels the host triple has; names for TILE_CPU_ISA. */
 bool cpu_has_isa(const char *triple, enum cpu_isa isa);
 const char *cpu_isa_name(const char *triple, enum cpu_isa isa);

@@ -38,8 +38,8 @@ static void store_lanes(struct cpu_nest *nest, enum ir_element element, LLVMValu
     LLVMValueRef alignment = LLVMConstInt(e->i32, (unsigned)cpu_bytes(element), 0);
     LLVMValueRef mask = nest->active ? nest->active : LLVMConstAllOnes(LLVMVectorType(e->i1, (unsigned)nest->lanes));
     if (stride != 1) {
-        LLVMValueRef lanes =
-            LLVMBuildMul(B, cpu_iota(e, e->i64, nest->lanes), cpu_splat(e, cpu_int(e, stride), nest->lanes), "");
+        LLVMValueRef lanes = LLVMBuildMul(B, cpu_iota(e, e->i64, nest->lanes),
+                                          cpu_splat(e, cpu_int(e, stride), nest->lanes), "");
         address = cpu_address(e, element, base, LLVMBuildAdd(B, cpu_splat(e, index, nest->lanes), lanes, ""));
     }
     LLVMTypeRef types[2] = {LLVMTypeOf(value), LLVMTypeOf(address)};
@@ -75,8 +75,8 @@ static void pack_right(struct cpu_nest *nest, const struct cpu_point *point, int
                  column = cpu_point_index(nest, point, nest->rank - 1);
     LLVMValueRef inside = LLVMBuildAnd(B, column, cpu_int(e, width - 1), ""),
                  panel = LLVMBuildSub(B, column, inside, "");
-    LLVMValueRef index =
-        LLVMBuildAdd(B, LLVMBuildMul(B, panel, cpu_int(e, p->k), ""), LLVMBuildMul(B, row, cpu_int(e, width), ""), "");
+    LLVMValueRef index = LLVMBuildAdd(B, LLVMBuildMul(B, panel, cpu_int(e, p->k), ""),
+                                      LLVMBuildMul(B, row, cpu_int(e, width), ""), "");
     index = LLVMBuildAdd(B, index, inside, "");
     LLVMValueRef base = cpu_buffer_address(e, p->right);
     store_lanes(nest, p->element, base, index, point->lanes_dim == nest->rank - 1 ? 1 : width, value);
@@ -145,10 +145,10 @@ static void micro_kernel(struct cpu_emitter *e, const struct product *p, LLVMVal
     bool real = ir_is_float(p->element);
     LLVMTypeRef type = LLVMVectorType(cpu_register_type(e, p->element), (unsigned)p->lanes);
     LLVMValueRef address[MOST_ROWS][MOST_VECTORS], sum[MOST_ROWS][MOST_VECTORS], phi[MOST_ROWS][MOST_VECTORS];
-    LLVMValueRef left =
-        cpu_address(e, p->element, cpu_buffer_address(e, p->left), LLVMBuildMul(B, row, cpu_int(e, p->k), ""));
-    LLVMValueRef right =
-        cpu_address(e, p->element, cpu_buffer_address(e, p->right), LLVMBuildMul(B, column, cpu_int(e, p->k), ""));
+    LLVMValueRef left = cpu_address(e, p->element, cpu_buffer_address(e, p->left),
+                                    LLVMBuildMul(B, row, cpu_int(e, p->k), ""));
+    LLVMValueRef right = cpu_address(e, p->element, cpu_buffer_address(e, p->right),
+                                     LLVMBuildMul(B, column, cpu_int(e, p->k), ""));
     LLVMValueRef corner = LLVMBuildAdd(B, LLVMBuildMul(B, row, cpu_int(e, p->n), ""), column, "");
     int vectors = (int)int64_min(p->vectors, (valid + p->lanes - 1) / p->lanes);
     for (int i = 0; i < rows; i++)
@@ -170,9 +170,9 @@ static void micro_kernel(struct cpu_emitter *e, const struct product *p, LLVMVal
         }
     LLVMValueRef panel[MOST_VECTORS], line = LLVMBuildMul(B, k, cpu_int(e, width), "");
     for (int v = 0; v < vectors; v++)
-        panel[v] =
-            cpu_read(e, p->element,
-                     cpu_address(e, p->element, right, LLVMBuildAdd(B, line, cpu_int(e, v * p->lanes), "")), p->lanes);
+        panel[v] = cpu_read(e, p->element,
+                            cpu_address(e, p->element, right, LLVMBuildAdd(B, line, cpu_int(e, v * p->lanes), "")),
+                            p->lanes);
     for (int i = 0; i < rows; i++) {
         LLVMValueRef at = LLVMBuildAdd(B, k, cpu_int(e, i * p->k), "");
         LLVMValueRef one = cpu_splat(e, cpu_read(e, p->element, cpu_address(e, p->element, left, at), 1), p->lanes);

@@ -46,7 +46,8 @@ static void unreshape(struct cpu_emitter *e, const struct ir_operation *operatio
     for (int i = 0; i < from->rank; i++) {
         if (from->extent[i] == 1) {
             out->index[i] = cpu_int(e, 0);
-            if (!PLANTED(cpu_reshape_counts_ones)) continue;
+            if (!PLANTED(cpu_reshape_counts_ones))
+                continue;
         }
         while (to->extent[j] == 1)
             j++;
@@ -117,8 +118,8 @@ static LLVMValueRef spread_addresses(struct cpu_nest *nest, enum ir_element elem
                                      LLVMValueRef index, int64_t stride)
 {
     struct cpu_emitter *e = nest->e;
-    LLVMValueRef lanes =
-        LLVMBuildMul(B, cpu_iota(e, e->i64, nest->lanes), cpu_splat(e, cpu_int(e, stride), nest->lanes), "");
+    LLVMValueRef lanes = LLVMBuildMul(B, cpu_iota(e, e->i64, nest->lanes),
+                                      cpu_splat(e, cpu_int(e, stride), nest->lanes), "");
     return cpu_address(e, element, base, LLVMBuildAdd(B, cpu_splat(e, index, nest->lanes), lanes, ""));
 }
 
@@ -301,10 +302,10 @@ static bool region_by_lane(struct cpu_emitter *e, struct ir_block *block, LLVMVa
                                             : ir_terminator(block)->operands[i - count]->type->element;
         slots[i] = cpu_alloca(e, LLVMArrayType2(cpu_memory_type(e, element), (uint64_t)lanes));
         for (int lane = 0; i < count && lane < lanes; lane++) {
-            LLVMValueRef one =
-                cpu_lanes(arguments[i]) == 1
-                    ? arguments[i]
-                    : LLVMBuildExtractElement(B, arguments[i], LLVMConstInt(e->i32, (unsigned)lane, 0), "");
+            LLVMValueRef one = cpu_lanes(arguments[i]) == 1
+                                   ? arguments[i]
+                                   : LLVMBuildExtractElement(B, arguments[i], LLVMConstInt(e->i32, (unsigned)lane, 0),
+                                                             "");
             cpu_write(e, element, cpu_address(e, element, slots[i], cpu_int(e, lane)), one);
         }
     }

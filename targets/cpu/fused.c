@@ -46,8 +46,8 @@ static LLVMValueRef leading_zeros(const struct fusion *f, LLVMValueRef value)
     unsigned id = LLVMLookupIntrinsicID("llvm.ctlz", 9);
     LLVMTypeRef integer = f->wide, type = LLVMIntrinsicGetType(f->context, id, &integer, 1);
     LLVMValueRef arguments[2] = {value, LLVMConstInt(LLVMInt1TypeInContext(f->context), 0, 0)};
-    LLVMValueRef count =
-        LLVMBuildCall2(B, type, LLVMGetIntrinsicDeclaration(f->module, id, &integer, 1), arguments, 2, "");
+    LLVMValueRef count = LLVMBuildCall2(B, type, LLVMGetIntrinsicDeclaration(f->module, id, &integer, 1), arguments, 2,
+                                        "");
     return LLVMBuildTrunc(B, count, f->word, "");
 }
 
@@ -98,8 +98,8 @@ static struct scaled add(const struct fusion *f, struct scaled x, LLVMValueRef x
     LLVMValueRef lower = LLVMBuildSelect(B, first, y.exponent, x.exponent, "");
     small = shift_sticky(f, small, LLVMBuildSub(B, exponent, lower, ""));
     LLVMValueRef agree = is(f, LLVMIntEQ, x_sign, y_sign);
-    LLVMValueRef sum = LLVMBuildSelect(B, agree, LLVMBuildAdd(B, large, small, ""),
-                                       LLVMBuildSub(B, large, small, ""), "");
+    LLVMValueRef sum = LLVMBuildSelect(B, agree, LLVMBuildAdd(B, large, small, ""), LLVMBuildSub(B, large, small, ""),
+                                       "");
     *sign = LLVMBuildSelect(B, first, x_sign, y_sign, "");
     *sign = LLVMBuildSelect(B, is(f, LLVMIntEQ, sum, wide(f, 0)), word(f, 0), *sign, ""); /* x - x is +0 */
     return (struct scaled){sum, exponent};

@@ -67,8 +67,8 @@ static LLVMValueRef odd_sum(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef 
 {
     LLVMTypeRef real = LLVMTypeOf(a), type = cpu_like(e->i64, a);
     LLVMValueRef sum = LLVMBuildFAdd(B, a, b, ""), other = LLVMBuildFSub(B, sum, a, "");
-    LLVMValueRef error =
-        LLVMBuildFAdd(B, LLVMBuildFSub(B, a, LLVMBuildFSub(B, sum, other, ""), ""), LLVMBuildFSub(B, b, other, ""), "");
+    LLVMValueRef error = LLVMBuildFAdd(B, LLVMBuildFSub(B, a, LLVMBuildFSub(B, sum, other, ""), ""),
+                                       LLVMBuildFSub(B, b, other, ""), "");
     LLVMValueRef bits = LLVMBuildBitCast(B, sum, type, ""), zero = cpu_float_like(real, 0.0),
                  one = cpu_int_like(type, 1);
     LLVMValueRef inexact = LLVMBuildFCmp(B, LLVMRealONE, error, zero, "");
@@ -76,8 +76,8 @@ static LLVMValueRef odd_sum(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef 
     LLVMValueRef error_negative = LLVMBuildFCmp(B, LLVMRealOLT, error, zero, "");
     LLVMValueRef sum_negative = LLVMBuildFCmp(B, LLVMRealOLT, sum, zero, "");
     LLVMValueRef shrinks = LLVMBuildXor(B, error_negative, sum_negative, "");
-    LLVMValueRef moved =
-        LLVMBuildSelect(B, shrinks, LLVMBuildSub(B, bits, one, ""), LLVMBuildAdd(B, bits, one, ""), "");
+    LLVMValueRef moved = LLVMBuildSelect(B, shrinks, LLVMBuildSub(B, bits, one, ""), LLVMBuildAdd(B, bits, one, ""),
+                                         "");
     bits = LLVMBuildSelect(B, LLVMBuildAnd(B, inexact, even, ""), moved, bits, "");
     return LLVMBuildBitCast(B, bits, real, "");
 }

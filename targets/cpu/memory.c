@@ -73,8 +73,8 @@ static void range_of_lanes(struct cpu_emitter *e, struct spot *spot, LLVMValueRe
     if (proven)
         return;
     const int64_t far = INT64_C(1) << 62;
-    LLVMValueRef clamped =
-        cpu_minimum(e, cpu_maximum(e, start, cpu_int(e, -far)), cpu_int(e, far - (INT64_C(1) << 48)));
+    LLVMValueRef clamped = cpu_minimum(e, cpu_maximum(e, start, cpu_int(e, -far)),
+                                       cpu_int(e, far - (INT64_C(1) << 48)));
     if (PLANTED(cpu_lanes_bound_forgets_offset))
         offset = 0;
     LLVMValueRef first = LLVMBuildAdd(B, clamped, cpu_int(e, offset), "");
@@ -240,8 +240,8 @@ static LLVMValueRef opaque_mask(struct cpu_emitter *e, LLVMValueRef mask, int by
     LLVMTypeRef wide = LLVMVectorType(LLVMIntTypeInContext(e->llvm, 8u * (unsigned)bytes), lanes);
     LLVMTypeRef type = LLVMFunctionType(wide, &wide, 1, 0);
     char constraint[] = "=x,0";
-    LLVMValueRef nothing =
-        LLVMGetInlineAsm(type, NULL, 0, constraint, sizeof constraint - 1, 0, 0, LLVMInlineAsmDialectATT, 0);
+    LLVMValueRef nothing = LLVMGetInlineAsm(type, NULL, 0, constraint, sizeof constraint - 1, 0, 0,
+                                            LLVMInlineAsmDialectATT, 0);
     LLVMValueRef spread = LLVMBuildSExt(B, mask, wide, "");
     return LLVMBuildICmp(B, LLVMIntSLT, LLVMBuildCall2(B, type, nothing, &spread, 1, ""), LLVMConstNull(wide), "");
 }
@@ -277,8 +277,8 @@ static LLVMValueRef move_in(struct cpu_nest *nest, const struct transfer *t, LLV
         return cpu_read(e, t->element, t->address, lanes);
     LLVMTypeRef vector = LLVMVectorType(cpu_memory_type(e, t->element), (unsigned)lanes);
     LLVMValueRef mask = t->mask ? cpu_splat(e, t->mask, lanes) : all_lanes(e, lanes);
-    LLVMValueRef instead =
-        other ? cpu_splat(e, other, lanes) : LLVMConstNull(cpu_vector_of(cpu_register_type(e, t->element), lanes));
+    LLVMValueRef instead = other ? cpu_splat(e, other, lanes)
+                                 : LLVMConstNull(cpu_vector_of(cpu_register_type(e, t->element), lanes));
     if (t->element == IR_BOOL)
         instead = LLVMBuildZExt(B, instead, vector, "");
     LLVMValueRef alignment = LLVMConstInt(e->i32, (unsigned)cpu_bytes(t->element), 0);
@@ -538,8 +538,8 @@ static LLVMValueRef from_bits(struct cpu_emitter *e, LLVMValueRef bits, enum ir_
 static LLVMValueRef atomic_load_bits(struct cpu_emitter *e, enum ir_element element, LLVMValueRef address,
                                      LLVMAtomicOrdering order)
 {
-    LLVMValueRef old =
-        LLVMBuildLoad2(B, LLVMIntTypeInContext(e->llvm, (unsigned)ir_element_info[element].bits), address, "");
+    LLVMValueRef old = LLVMBuildLoad2(B, LLVMIntTypeInContext(e->llvm, (unsigned)ir_element_info[element].bits),
+                                      address, "");
     LLVMSetAlignment(old, (unsigned)cpu_bytes(element));
     LLVMSetOrdering(old, order);
     return old;

@@ -68,8 +68,8 @@ static int own_cost(const struct ir_operation *operation)
     case OP_CAST: {
         int bytes = cpu_bytes(operation->operands[0]->type->element),
             to = cpu_bytes(operation->results[0]->type->element);
-        bool real =
-            ir_is_float(operation->operands[0]->type->element) || ir_is_float(operation->results[0]->type->element);
+        bool real = ir_is_float(operation->operands[0]->type->element) ||
+                    ir_is_float(operation->results[0]->type->element);
         return real && (bytes == 1 || to == 1) ? 4 : 1;
     }
     default: return 1;
@@ -307,8 +307,8 @@ static void effects_of(struct ir_operation *operation, void *context)
     if (overlap == APART)
         return;
     struct ir_value *load = hazard->load->results[0];
-    bool same_view =
-        overlap == SAME_OR_APART || (hazard->load->opcode == OP_LOAD && hazard->load->operands[0] == access.view);
+    bool same_view = overlap == SAME_OR_APART ||
+                     (hazard->load->opcode == OP_LOAD && hazard->load->operands[0] == access.view);
     if (!hazard->nested && same_view && access.value && reads_what_it_writes(hazard->e, hazard->load, operation) &&
         reaches_in_place(hazard->e, access.value, load, hazard->e->marks += 2) && !access.mask)
         return;
@@ -323,8 +323,8 @@ static bool load_is_overtaken(struct cpu_emitter *e, const struct cpu_plan *plan
     struct hazard hazard = {.e = e, .load = load, .root = cpu_root_of(e, load->operands[0])};
     for (int i = position + 1; i <= last && i < plan->count; i++) {
         struct ir_operation *operation = plan->operations[i];
-        hazard.nested =
-            i < last || operation->region_count > 0; /* a write before the last reader: nothing excuses it */
+        hazard.nested = i < last ||
+                        operation->region_count > 0; /* a write before the last reader: nothing excuses it */
         effects_of(operation, &hazard);
         hazard.nested = true;
         for (int r = 0; r < operation->region_count; r++)

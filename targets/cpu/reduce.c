@@ -308,8 +308,8 @@ void cpu_emit_reduce(struct cpu_emitter *e, const struct cpu_plan *plan, struct 
         bool narrow = ir_is_float(element) && cpu_bytes(element) < 4 && r.kind != IR_REDUCE_REGION;
         r.element[i] = narrow ? IR_F32 : element;
         if (cpu_is_tile(result))
-            r.buffer[i] =
-                cpu_buffer_create(e, cpu_tile_bytes(result->type), result->block, cpu_state_of(e, result)->last);
+            r.buffer[i] = cpu_buffer_create(e, cpu_tile_bytes(result->type), result->block,
+                                            cpu_state_of(e, result)->last);
     }
     if (ir_number(operation, IR_ATTRIBUTE_FIXED, 0)) {
         emit_tree(e, &r);

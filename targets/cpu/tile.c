@@ -75,16 +75,16 @@ static struct cpu_buffer *reusable_walk(struct cpu_emitter *e, struct ir_value *
         return NULL;
     if (state->kind == CPU_BUFFER) {
         struct cpu_buffer *buffer = state->buffer;
-        bool dies =
-            buffer->owner == block && buffer->last <= position && state->last <= position && value->block == block;
+        bool dies = buffer->owner == block && buffer->last <= position && state->last <= position &&
+                    value->block == block;
         bool fits = cpu_tile_bytes(value->type) == bytes && value->type->element == whole->type->element;
         return dies && fits && cpu_reads(e, whole, buffer) == CPU_READS_SAME ? buffer : NULL;
     }
     if (state->kind != CPU_VIRTUAL || !keeps_points(value->definition))
         return NULL;
     for (int i = 0; i < value->definition->operand_count; i++) {
-        struct cpu_buffer *found =
-            reusable_walk(e, value->definition->operands[i], whole, block, position, bytes, depth + 1);
+        struct cpu_buffer *found = reusable_walk(e, value->definition->operands[i], whole, block, position, bytes,
+                                                 depth + 1);
         if (found)
             return found;
     }

@@ -23,8 +23,8 @@ static void push_word(struct host_code *code, int32_t word)
 {
     struct host_words *words = &code->words;
     if (words->count == words->capacity)
-        words->data =
-            vector_grow(code->builder->arena, words->data, &words->capacity, words->count, sizeof *words->data);
+        words->data = vector_grow(code->builder->arena, words->data, &words->capacity, words->count,
+                                  sizeof *words->data);
     words->data[words->count++] = word;
 }
 
@@ -60,43 +60,46 @@ static void land_jump(struct host_code *code, int at)
 }
 
 /* What a plain operation becomes: its opcode, whether its operands change places, whether `not` follows. */
-struct plain { enum tile_rt_opcode opcode; bool swapped, negated; };
+struct plain {
+    enum tile_rt_opcode opcode;
+    bool swapped, negated;
+};
 
 static bool plain_operation(enum kernel_host_op op, struct plain *plain)
 {
-#define ROW(name, opcode, swapped, negated)                                             \
+#define ROW(name, opcode, swapped, negated) \
     case KERNEL_HOST_##name: *plain = (struct plain){TILE_RT_OP_##opcode, swapped, negated}; return true;
     switch (op) {
-    ROW(ADD, add, false, false)
-    ROW(SUB, subtract, false, false)
-    ROW(MUL, multiply, false, false)
-    ROW(DIV, divide, false, false)
-    ROW(REM, remainder, false, false)
-    ROW(MIN, minimum, false, false)
-    ROW(MAX, maximum, false, false)
-    ROW(CDIV, ceiling_divide, false, false)
-    ROW(NEG, negate, false, false)
-    ROW(ABS, absolute, false, false)
-    ROW(SHL, shift_left, false, false)
-    ROW(SHR, shift_right, false, false)
-    ROW(BIT_AND, bit_and, false, false)
-    ROW(BIT_OR, bit_or, false, false)
-    ROW(BIT_XOR, bit_xor, false, false)
-    ROW(BIT_NOT, bit_not, false, false)
-    ROW(ILOG2, log2, false, false)
-    ROW(EQ, equal, false, false)
-    ROW(NE, equal, false, true)
-    ROW(LT, less, false, false)
-    ROW(LE, less_equal, false, false)
-    ROW(GT, less, true, false)
-    ROW(GE, less_equal, true, false)
-    ROW(FLOAT_EQ, real_equal, false, false)
-    ROW(FLOAT_NE, real_equal, false, true)
-    ROW(FLOAT_LT, real_less, false, false)
-    ROW(FLOAT_LE, real_less_equal, false, false)
-    ROW(FLOAT_GT, real_less, true, false)
-    ROW(FLOAT_GE, real_less_equal, true, false)
-    ROW(NOT, not, false, false)
+        ROW(ADD, add, false, false)
+        ROW(SUB, subtract, false, false)
+        ROW(MUL, multiply, false, false)
+        ROW(DIV, divide, false, false)
+        ROW(REM, remainder, false, false)
+        ROW(MIN, minimum, false, false)
+        ROW(MAX, maximum, false, false)
+        ROW(CDIV, ceiling_divide, false, false)
+        ROW(NEG, negate, false, false)
+        ROW(ABS, absolute, false, false)
+        ROW(SHL, shift_left, false, false)
+        ROW(SHR, shift_right, false, false)
+        ROW(BIT_AND, bit_and, false, false)
+        ROW(BIT_OR, bit_or, false, false)
+        ROW(BIT_XOR, bit_xor, false, false)
+        ROW(BIT_NOT, bit_not, false, false)
+        ROW(ILOG2, log2, false, false)
+        ROW(EQ, equal, false, false)
+        ROW(NE, equal, false, true)
+        ROW(LT, less, false, false)
+        ROW(LE, less_equal, false, false)
+        ROW(GT, less, true, false)
+        ROW(GE, less_equal, true, false)
+        ROW(FLOAT_EQ, real_equal, false, false)
+        ROW(FLOAT_NE, real_equal, false, true)
+        ROW(FLOAT_LT, real_less, false, false)
+        ROW(FLOAT_LE, real_less_equal, false, false)
+        ROW(FLOAT_GT, real_less, true, false)
+        ROW(FLOAT_GE, real_less_equal, true, false)
+        ROW(NOT, not, false, false)
     default: return false;
     }
 #undef ROW
@@ -159,9 +162,7 @@ static int compile(struct host_code *code, const struct kernel_expression *e)
         push(code, TILE_RT_OP_aligned, 16 * e->number + log2_floor((uint64_t)e->dimension));
         return 1;
     case KERNEL_HOST_SM_COUNT: push(code, TILE_RT_OP_sm_count, 0); return 1;
-    case KERNEL_HOST_CELL:
-        push(code, TILE_RT_OP_load, kernel_cells_first(&code->plan, e->cells) + e->number);
-        return 1;
+    case KERNEL_HOST_CELL: push(code, TILE_RT_OP_load, kernel_cells_first(&code->plan, e->cells) + e->number); return 1;
     case KERNEL_HOST_AND:
     case KERNEL_HOST_OR:
     case KERNEL_HOST_SELECT: return compile_control(code, e);

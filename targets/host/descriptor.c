@@ -14,15 +14,18 @@
 enum { MAX_PARTS = 256 };
 
 /* A constant of LLVM under construction: fields of a structure or elements of an array. */
-struct values { LLVMValueRef *data; int count, capacity; };
+struct values {
+    LLVMValueRef *data;
+    int count, capacity;
+};
 
 struct descriptor {
     struct host_builder *builder;
     const struct kernel_entry *entry;
     struct host_code code;
-    const char *section;      /* of constants that hold addresses */
+    const char *section;       /* of constants that hold addresses */
     const char *plain_section; /* of others */
-    struct host_words facts;  /* codes */
+    struct host_words facts;   /* codes */
     struct values fact_values;
 };
 
@@ -132,12 +135,14 @@ static LLVMValueRef declared_extent(struct descriptor *d, const struct kernel_pa
 static LLVMValueRef describe_parameter(struct descriptor *d, const struct kernel_parameter *parameter)
 {
     static const unsigned char kinds[] = {
-        [KERNEL_VIEW] = TILE_RT_PARAMETER_view, [KERNEL_SCALAR] = TILE_RT_PARAMETER_scalar,
+        [KERNEL_VIEW] = TILE_RT_PARAMETER_view,       [KERNEL_SCALAR] = TILE_RT_PARAMETER_scalar,
         [KERNEL_POINTER] = TILE_RT_PARAMETER_pointer, [KERNEL_ENUM] = TILE_RT_PARAMETER_enum,
         [KERNEL_KEY] = TILE_RT_PARAMETER_key,
     };
     static const unsigned char directions[] = {
-        [KERNEL_IN] = TILE_RT_IN, [KERNEL_OUT] = TILE_RT_OUT, [KERNEL_INOUT] = TILE_RT_INOUT,
+        [KERNEL_IN] = TILE_RT_IN,
+        [KERNEL_OUT] = TILE_RT_OUT,
+        [KERNEL_INOUT] = TILE_RT_INOUT,
     };
     struct values fields = {0}, extents = {0};
     uint32_t flags = 0;
@@ -287,8 +292,8 @@ static uint64_t fact_bit(struct descriptor *d, const struct kernel_expression *e
 
 static uint64_t fact_mask(struct descriptor *d, const struct kernel_variant *variant, const char **text)
 {
-    const struct kernel_expression **parts =
-        ARENA_ARRAY(d->builder->arena, const struct kernel_expression *, MAX_PARTS);
+    const struct kernel_expression **parts = ARENA_ARRAY(d->builder->arena, const struct kernel_expression *,
+                                                         MAX_PARTS);
     const char *part;
     uint64_t mask = 0;
     int count = 0;
@@ -409,8 +414,7 @@ static LLVMValueRef describe_variant(struct descriptor *d, const struct kernel_v
     add(d, &fields, cpu ? nothing : map_array(d, gpu));
     const char *label = variant->label ? variant->label : d->entry->symbol;
     add_text(d, &fields,
-             cpu            ? arena_printf(b->arena, "%s: %lld bytes of scratch a thread", label,
-                                           (long long)cpu->scratch_bytes)
+             cpu ? arena_printf(b->arena, "%s: %lld bytes of scratch a thread", label, (long long)cpu->scratch_bytes)
              : gpu->summary ? arena_printf(b->arena, "%s: %s", label, gpu->summary)
                             : NULL);
     return structure(d, &fields, sizeof(struct tile_rt_variant));
@@ -471,8 +475,7 @@ static void describe_cpu_target(struct descriptor *d, int row, int level, struct
     for (int v = 0; v < d->entry->variants.count; v++) {
         const struct kernel_variant *variant = &d->entry->variants.data[v];
         if (variant->target == row && cpu[v][level].symbol)
-            add(d, &variants, describe_variant(d, variant, LLVMConstNull(d->builder->pointer), &cpu[v][level],
-                                              false));
+            add(d, &variants, describe_variant(d, variant, LLVMConstNull(d->builder->pointer), &cpu[v][level], false));
     }
     if (variants.count)
         add(d, targets, describe_target(d, names[isa], TILE_RT_TARGET_cpu, isa, 0, &variants));

@@ -70,7 +70,11 @@ static LLVMValueRef run_time_function(struct host_builder *b, const char *name, 
 
 /* The calls that carry the kernel's arguments.  The signature's name is another one of the same function. */
 enum last_parameter { LAST_NONE, LAST_POINTER, LAST_INT };
-struct call_form { const char *suffix, *callee; enum last_parameter last; bool gives_size; };
+struct call_form {
+    const char *suffix, *callee;
+    enum last_parameter last;
+    bool gives_size;
+};
 
 static void add_signature(struct host_builder *b, const struct kernel_entry *entry, LLVMValueRef function,
                           const char *suffix)
@@ -123,8 +127,8 @@ static void add_plain(struct host_builder *b, const struct kernel_entry *entry, 
 {
     LLVMBuilderRef at = LLVMCreateBuilderInContext(b->llvm);
     LLVMTypeRef callee_type;
-    LLVMValueRef function =
-        add_function(b, arena_printf(b->arena, "%s%s", entry->symbol, suffix), entry->symbol, b->i32, NULL, 0);
+    LLVMValueRef function = add_function(b, arena_printf(b->arena, "%s%s", entry->symbol, suffix), entry->symbol,
+                                         b->i32, NULL, 0);
     LLVMValueRef callee = run_time_function(b, callee_name, b->i32, &callee_type, 1, NULL);
     LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
     LLVMBuildRet(at, LLVMBuildCall2(at, callee_type, callee, &descriptor, 1, ""));

@@ -16,17 +16,20 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-struct host_words { int32_t *data; int count, capacity; };
+struct host_words {
+    int32_t *data;
+    int count, capacity;
+};
 
 struct host_builder {
     const struct target_options *options;
-    struct arena *arena;               /* the worker's */
+    struct arena *arena; /* the worker's */
     const struct kernel_module *kernels;
     LLVMContextRef llvm;
     LLVMModuleRef module;
     LLVMTypeRef pointer, i8, i16, i32, i64;
-    LLVMValueRef *images, *texts;      /* by index into kernels->images: cubins and PTX; NULL: not in the object */
-    struct lines *lines;               /* of the code for the processor; NULL: none wanted, or none yet */
+    LLVMValueRef *images, *texts; /* by index into kernels->images: cubins and PTX; NULL: not in the object */
+    struct lines *lines;          /* of the code for the processor; NULL: none wanted, or none yet */
     bool failed;
 };
 
@@ -45,7 +48,10 @@ const char *host_expression_text(struct arena *arena, const struct kernel_entry 
                                  const struct kernel_expression *expression);
 
 /* CPU code of one variant at one level; symbol NULL: this level has none. */
-struct host_cpu_code { const char *symbol; int64_t scratch_bytes; };
+struct host_cpu_code {
+    const char *symbol;
+    int64_t scratch_bytes;
+};
 enum { HOST_CPU_LEVELS = 3 };
 
 /* A variant for the processor: entry->variants.data[variant]. */

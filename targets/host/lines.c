@@ -43,8 +43,11 @@ struct lines *lines_open(const struct target_options *options, LLVMModuleRef mod
                          bool numbered)
 {
     struct lines *lines = ARENA_NEW(options->arena, struct lines);
-    *lines = (struct lines){.options = options, .arena = options->arena, .llvm = LLVMGetModuleContext(module),
-                            .builder = LLVMCreateDIBuilder(module), .numbered = numbered};
+    *lines = (struct lines){.options = options,
+                            .arena = options->arena,
+                            .llvm = LLVMGetModuleContext(module),
+                            .builder = LLVMCreateDIBuilder(module),
+                            .numbered = numbered};
     add_flag(module, "Debug Info Version", LLVMDebugMetadataVersion());
     LLVMMetadataRef file = make_file(lines, source, 0);
     /* Directives only (kind 3) for PTX: with line tables ptxas would take the text for a debug build. */
@@ -95,7 +98,8 @@ static LLVMMetadataRef make_place(struct lines *lines, struct location at);
 static int find_scope(struct lines *lines, struct location at)
 {
     for (int i = lines->scopes.count - 1; i >= 0; i--)
-        if (lines->scopes.data[i].source == at.source && is_same_call(lines->scopes.data[i].call, at.inlined)) return i;
+        if (lines->scopes.data[i].source == at.source && is_same_call(lines->scopes.data[i].call, at.inlined))
+            return i;
     struct line_scope made = {.call = at.inlined, .source = at.source, .scope = lines->function};
     const struct source *source = lines->source;
     if (at.inlined) {
@@ -103,10 +107,11 @@ static int find_scope(struct lines *lines, struct location at)
         source = at.inlined->declared.source;
     }
     int number = lines->scopes.count;
-    if (at.inlined) made.scope = make_subprogram(lines, at.inlined->function, "", at.inlined->declared, number);
+    if (at.inlined)
+        made.scope = make_subprogram(lines, at.inlined->function, "", at.inlined->declared, number);
     if (at.source != source)
-        made.scope =
-            LLVMDIBuilderCreateLexicalBlockFile(lines->builder, made.scope, make_file(lines, at.source, number), 0);
+        made.scope = LLVMDIBuilderCreateLexicalBlockFile(lines->builder, made.scope,
+                                                         make_file(lines, at.source, number), 0);
     vector_push(lines->arena, &lines->scopes, made);
     return number;
 }
@@ -120,7 +125,8 @@ static LLVMMetadataRef make_place(struct lines *lines, struct location at)
 
 void lines_set(struct lines *lines, LLVMBuilderRef builder, struct location at)
 {
-    if (at.line && at.source) LLVMSetCurrentDebugLocation2(builder, make_place(lines, at));
+    if (at.line && at.source)
+        LLVMSetCurrentDebugLocation2(builder, make_place(lines, at));
 }
 
 void lines_close(struct lines *lines)

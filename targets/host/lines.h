@@ -7,7 +7,11 @@
 
 struct lines;
 /* A source, and the call that brought what comes from it; NULL: it stands in the function itself. */
-struct line_scope { const struct inlined_call *call; const struct source *source; LLVMMetadataRef scope, inlined_at; };
+struct line_scope {
+    const struct inlined_call *call;
+    const struct source *source;
+    LLVMMetadataRef scope, inlined_at;
+};
 /* Everything of `module`; `source` is what the unit is called after.  With `numbered`, for PTX of one function, the
  * directory of a file is the number of its scope in decimal. */
 struct lines *lines_open(const struct target_options *options, LLVMModuleRef module, const struct source *source,

@@ -15,7 +15,10 @@ struct symbol {
     uint32_t index;
 };
 
-struct relocation { Elf64_Rela entry; struct symbol *symbol; };
+struct relocation {
+    Elf64_Rela entry;
+    struct symbol *symbol;
+};
 
 struct section {
     const char *name;
@@ -27,15 +30,18 @@ struct section {
 };
 
 /* Where an input section lies now. */
-struct place { struct section *section; uint64_t offset; };
+struct place {
+    struct section *section;
+    uint64_t offset;
+};
 
 struct input {
     const char *data;
     size_t size;
     const Elf64_Ehdr *header;
     const Elf64_Shdr *sections;
-    struct place *places;     /* by section */
-    struct symbol **symbols;  /* by symbol */
+    struct place *places;    /* by section */
+    struct symbol **symbols; /* by symbol */
 };
 
 struct merge {
@@ -78,8 +84,8 @@ static void open_input(struct merge *merge, const struct host_part *part, struct
         input->header->e_ident[EI_DATA] != ELFDATA2LSB || input->header->e_type != ET_REL ||
         input->header->e_shentsize != sizeof(Elf64_Shdr) || input->header->e_shoff % 8)
         die("not an object of the host");
-    input->sections =
-        bytes_at(input, input->header->e_shoff, (uint64_t)input->header->e_shnum * sizeof *input->sections);
+    input->sections = bytes_at(input, input->header->e_shoff,
+                               (uint64_t)input->header->e_shnum * sizeof *input->sections);
     input->places = ARENA_ARRAY(merge->arena, struct place, input->header->e_shnum + 1);
 }
 
@@ -110,8 +116,8 @@ static struct section *find_section(struct merge *merge, const char *name, const
     }
     struct section *section = ARENA_NEW(merge->arena, struct section);
     section->name = name;
-    section->header = (Elf64_Shdr){.sh_type = like->sh_type, .sh_flags = like->sh_flags, .sh_addralign = 1,
-                                   .sh_entsize = like->sh_entsize};
+    section->header = (Elf64_Shdr){
+        .sh_type = like->sh_type, .sh_flags = like->sh_flags, .sh_addralign = 1, .sh_entsize = like->sh_entsize};
     vector_push(merge->arena, &merge->sections, section);
     return section;
 }
@@ -191,8 +197,8 @@ static struct symbol *global_symbol(struct merge *merge, const char *name, const
 }
 
 /* From an input's symbol to the output's; its value is set where it is defined. */
-static struct symbol *add_symbol(struct merge *merge, const struct input *input, const Elf64_Sym *from,
-                                 uint64_t names, bool is_first)
+static struct symbol *add_symbol(struct merge *merge, const struct input *input, const Elf64_Sym *from, uint64_t names,
+                                 bool is_first)
 {
     const struct place *place = NULL;
     const char *name = text_at(input, names, from->st_name);
@@ -271,10 +277,7 @@ static void add_relocations(struct merge *merge, const struct input *input)
 
 /* ---- writing ---- */
 
-static void align_to(struct buffer *out, uint64_t align)
-{
-    put_zeros(out, (align - out->size % align) % align);
-}
+static void align_to(struct buffer *out, uint64_t align) { put_zeros(out, (align - out->size % align) % align); }
 
 /* The name's place in a table of names. */
 static uint32_t put_name(struct buffer *names, const char *name)
@@ -369,8 +372,13 @@ static void write_output(struct merge *merge, const Elf64_Ehdr *like, struct buf
         buffer_append(out, section->bytes.data, section->bytes.size);
     }
     uint32_t symbol_table = (uint32_t)count + 1;
-    put_table(&writer, (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_link = symbol_table + 1, .sh_info = locals,
-                                    .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Sym)}, ".symtab", &symbols);
+    put_table(&writer,
+              (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+                           .sh_link = symbol_table + 1,
+                           .sh_info = locals,
+                           .sh_addralign = 8,
+                           .sh_entsize = sizeof(Elf64_Sym)},
+              ".symtab", &symbols);
     put_table(&writer, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_addralign = 1}, ".strtab", &names);
     for (int i = 0; i < count; i++) {
         const struct section *section = merge->sections.data[i];
@@ -378,9 +386,13 @@ static void write_output(struct merge *merge, const Elf64_Ehdr *like, struct buf
             continue;
         relocations.size = 0;
         put_relocations(section, &relocations);
-        put_table(&writer, (Elf64_Shdr){.sh_type = SHT_RELA, .sh_flags = SHF_INFO_LINK, .sh_link = symbol_table,
-                                        .sh_info = section->index, .sh_addralign = 8,
-                                        .sh_entsize = sizeof(Elf64_Rela)},
+        put_table(&writer,
+                  (Elf64_Shdr){.sh_type = SHT_RELA,
+                               .sh_flags = SHF_INFO_LINK,
+                               .sh_link = symbol_table,
+                               .sh_info = section->index,
+                               .sh_addralign = 8,
+                               .sh_entsize = sizeof(Elf64_Rela)},
                   arena_printf(merge->arena, ".rela%s", section->name), &relocations);
     }
     begin_section(&writer, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_addralign = 1}, ".shstrtab");

@@ -3,7 +3,10 @@
 #define TILECC_HOST_MERGE_H
 #include "base/base.h"
 
-struct host_part { const char *data; size_t size; };
+struct host_part {
+    const char *data;
+    size_t size;
+};
 /* Sections of the same name, type and flags follow each other in the order of the parts.  A name that two parts share
  * is one symbol; what a part other than the first defines becomes local. */
 void host_merge(struct arena *arena, int count, const struct host_part *parts, struct buffer *out);

@@ -112,8 +112,7 @@ void host_begin_module(struct host_builder *b, LLVMTargetMachineRef machine)
 static LLVMValueRef add_image(struct host_builder *b, const char *name, const char *data, size_t size)
 {
     LLVMValueRef bytes = LLVMConstStringInContext(b->llvm, data, (unsigned)size, true);
-    LLVMValueRef image =
-        host_global(b, bytes, "image", arena_printf(b->arena, ".rodata.tile.image.%s", name), true);
+    LLVMValueRef image = host_global(b, bytes, "image", arena_printf(b->arena, ".rodata.tile.image.%s", name), true);
     LLVMSetAlignment(image, 64);
     return image;
 }
@@ -127,8 +126,8 @@ static void add_images(struct host_builder *b)
         if (!image->without_cubin)
             b->images[i] = add_image(b, image->name, (const char *)image->data, image->size);
         if (image->with_ptx) /* the driver takes a text up to its end */
-            b->texts[i] =
-                add_image(b, arena_printf(b->arena, "%s.ptx", image->name), image->ptx, strlen(image->ptx) + 1);
+            b->texts[i] = add_image(b, arena_printf(b->arena, "%s.ptx", image->name), image->ptx,
+                                    strlen(image->ptx) + 1);
     }
 }
 
@@ -167,7 +166,8 @@ void host_name_cpu_code(struct host_builder *b, const struct host_cpu_variant *c
 /* Attributes that LLVM reads from functions and not from the module. */
 void host_harden_functions(struct host_builder *b)
 {
-    static const char *const arm[][2] = {{"branch-target-enforcement", "true"}, {"sign-return-address", "non-leaf"},
+    static const char *const arm[][2] = {{"branch-target-enforcement", "true"},
+                                         {"sign-return-address", "non-leaf"},
                                          {"sign-return-address-key", "a_key"}};
     if (strncmp(b->options->host_triple, "aarch64", 7) != 0)
         return;
@@ -184,8 +184,8 @@ void host_build_module(struct host_builder *b, const struct host_cpu_variant *cp
     add_images(b);
     for (int i = 0; i < b->kernels->entries.count && !b->failed; i++) {
         const struct kernel_entry *entry = &b->kernels->entries.data[i];
-        struct host_cpu_code(*code)[HOST_CPU_LEVELS] =
-            arena_alloc(b->arena, sizeof *code * (size_t)(entry->variants.count + 1));
+        struct host_cpu_code(*code)[HOST_CPU_LEVELS] = arena_alloc(b->arena,
+                                                                   sizeof *code * (size_t)(entry->variants.count + 1));
         LLVMValueRef descriptor;
         for (; next < cpu_count && cpu[next].entry == entry; next++)
             memcpy(code[cpu[next].variant], cpu[next].code, sizeof *code);

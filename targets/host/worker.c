@@ -110,7 +110,9 @@ static int work(void *context, int number, struct buffer *out)
 
 /* ---- parent ---- */
 
-struct reader { const char *at, *end; };
+struct reader {
+    const char *at, *end;
+};
 
 static bool read_bytes(struct reader *reader, void *data, size_t size)
 {
@@ -183,9 +185,8 @@ static void add_variant(struct host_task *task, const struct kernel_entry *entry
     *cpu = (struct host_cpu_variant){.entry = entry, .variant = variant};
     for (int level = 0; level < HOST_CPU_LEVELS; level++)
         if (cpu_has_isa(task->options->host_triple, (enum cpu_isa)level))
-            cpu->code[level].symbol =
-                arena_printf(task->options->arena, "%s.%d.%s", entry->symbol, variant,
-                             cpu_isa_name(task->options->host_triple, (enum cpu_isa)level));
+            cpu->code[level].symbol = arena_printf(task->options->arena, "%s.%d.%s", entry->symbol, variant,
+                                                   cpu_isa_name(task->options->host_triple, (enum cpu_isa)level));
 }
 
 static void list_variants(struct host_task *task)

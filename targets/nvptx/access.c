@@ -6,7 +6,8 @@
 #include "base/plant.h"
 #include "targets/nvptx/memory.h"
 
-static const char *cache_word(const struct ir_operation *operation, bool load, const struct view *view) {
+static const char *cache_word(const struct ir_operation *operation, bool load, const struct view *view)
+{
     switch (ir_number(operation, IR_ATTRIBUTE_CACHE, IR_CACHE_ALL)) {
     case IR_CACHE_GLOBAL: return ".cg";
     case IR_CACHE_STREAMING: return ".cs";
@@ -16,23 +17,28 @@ static const char *cache_word(const struct ir_operation *operation, bool load, c
 
 /* Any of the masks of a vector; NULL: no mask. */
 static LLVMValueRef any_mask(struct lowering *l, const struct ir_value *mask, const struct layout_vector *vector,
-                             int reg) {
-    if (!mask) return NULL;
+                             int reg)
+{
+    if (!mask)
+        return NULL;
     LLVMValueRef any = value_register(l, mask, reg);
-    if (mask->type->rank == 0) return any;
+    if (mask->type->rank == 0)
+        return any;
     for (int i = 1; i < vector->size; i++)
         any = LLVMBuildOr(l->builder, any, value_register(l, mask, layout_vector_register(vector, reg, i)), "");
     return any;
 }
 
-static int vector_register(const struct layout_vector *vector, int reg, int i) {
+static int vector_register(const struct layout_vector *vector, int reg, int i)
+{
     return vector->size > 1 ? layout_vector_register(vector, reg, i) : reg;
 }
 
 /* Reads everything in vectors of `by` (those of `as`, or single elements); words[] gets it in the order and shape of
  * `as`. */
 static void load_words(struct lowering *l, const struct reach *reach, const struct layout_vector *by,
-                       const struct layout_vector *as, LLVMValueRef *words) {
+                       const struct layout_vector *as, LLVMValueRef *words)
+{
     int count = value_registers(reach->type), next = 0;
     const struct ir_value *mask = reach->access.mask;
     const char *cache = cache_word(l->operation, true, reach->view);
@@ -42,7 +48,8 @@ static void load_words(struct lowering *l, const struct reach *reach, const stru
     }
     struct memory_shape wide = memory_shape(reach->element, as->size), shape = memory_shape(reach->element, by->size);
     for (int start = 0; start < count; start++) {
-        if (start & as->register_mask) continue;
+        if (start & as->register_mask)
+            continue;
         LLVMValueRef elements[16];
         for (int at = 0; at < as->size; at += by->size) {
             LLVMValueRef other[16], word;
@@ -55,33 +62,40 @@ static void load_words(struct lowering *l, const struct reach *reach, const stru
             bool same = by->size == as->size;
             memory_load(l, reach->element, cache, address, offset, by->size, predicate, other,
                         same ? words + next : &word);
-            if (!same) memory_unpack(l, reach->element, shape, &word, &elements[at]);
+            if (!same)
+                memory_unpack(l, reach->element, shape, &word, &elements[at]);
         }
-        if (by->size != as->size) memory_pack(l, reach->element, wide, elements, words + next);
+        if (by->size != as->size)
+            memory_pack(l, reach->element, wide, elements, words + next);
         next += wide.words;
     }
 }
 
 /* Words to registers.  A vector was read when any of its elements was wanted: the others get `other`. */
 static void spread_words(struct lowering *l, const struct reach *reach, const struct layout_vector *vector,
-                         const LLVMValueRef *words, LLVMValueRef *out) {
+                         const LLVMValueRef *words, LLVMValueRef *out)
+{
     int count = value_registers(reach->type), next = 0;
     struct memory_shape shape = memory_shape(reach->element, vector->size);
     const struct ir_value *mask = reach->access.mask;
     for (int start = 0; start < count; start++) {
-        if (start & vector->register_mask) continue;
+        if (start & vector->register_mask)
+            continue;
         LLVMValueRef values[16];
         memory_unpack(l, reach->element, shape, words + next, values);
-        for (int i = 0; i < vector->size; i++) out[vector_register(vector, start, i)] = values[i];
+        for (int i = 0; i < vector->size; i++)
+            out[vector_register(vector, start, i)] = values[i];
         next += shape.words;
     }
-    if (!mask || mask->type->rank == 0 || vector->size == 1 || PLANTED(nvptx_vector_mask_ignored)) return;
+    if (!mask || mask->type->rank == 0 || vector->size == 1 || PLANTED(nvptx_vector_mask_ignored))
+        return;
     for (int reg = 0; reg < count; reg++)
         out[reg] = LLVMBuildSelect(l->builder, value_register(l, mask, reg), out[reg],
                                    value_register(l, reach->access.other, reg), "");
 }
 
-static void lower_load(struct lowering *l, struct ir_operation *operation) {
+static void lower_load(struct lowering *l, struct ir_operation *operation)
+{
     struct reach reach;
     reach_plan(l, operation, &reach);
     const struct layout_vector single = {.size = 1}, *vector = &reach.vector;
@@ -114,7 +128,8 @@ static void lower_load(struct lowering *l, struct ir_operation *operation) {
     spread_words(l, &reach, vector, a, out);
 }
 
-static void store_all(struct lowering *l, const struct reach *reach, struct layout_vector vector, LLVMValueRef leader) {
+static void store_all(struct lowering *l, const struct reach *reach, struct layout_vector vector, LLVMValueRef leader)
+{
     int count = value_registers(reach->type);
     const struct ir_value *mask = PLANTED(nvptx_store_ignores_mask) ? NULL : reach->access.mask;
     const char *cache = cache_word(l->operation, false, NULL);
@@ -123,7 +138,8 @@ static void store_all(struct lowering *l, const struct reach *reach, struct layo
         return;
     }
     for (int reg = 0; reg < count; reg++) {
-        if (reg & vector.register_mask) continue;
+        if (reg & vector.register_mask)
+            continue;
         LLVMValueRef values[16];
         int64_t offset;
         LLVMValueRef address = reach_address(l, reach, reg, &offset);
@@ -131,13 +147,14 @@ static void store_all(struct lowering *l, const struct reach *reach, struct layo
         if (mask)
             predicate = reach_both(l, predicate, value_register(l, mask, reg));
         for (int i = 0; i < vector.size; i++)
-            values[i] =
-                value_register(l, reach->access.value, vector.size > 1 ? layout_vector_register(&vector, reg, i) : reg);
+            values[i] = value_register(l, reach->access.value,
+                                       vector.size > 1 ? layout_vector_register(&vector, reg, i) : reg);
         memory_store(l, reach->element, cache, address, offset, vector.size, predicate, values);
     }
 }
 
-static void lower_store(struct lowering *l, struct ir_operation *operation) {
+static void lower_store(struct lowering *l, struct ir_operation *operation)
+{
     struct reach reach;
     reach_plan(l, operation, &reach);
     struct layout_vector single = {.size = 1};
@@ -160,7 +177,8 @@ static void lower_store(struct lowering *l, struct ir_operation *operation) {
     LLVMPositionBuilderAtEnd(l->builder, join);
 }
 
-static void lower_inside(struct lowering *l, struct ir_operation *operation) {
+static void lower_inside(struct lowering *l, struct ir_operation *operation)
+{
     struct reach reach;
     reach_plan(l, operation, &reach);
     LLVMValueRef *out = value_define(l, operation->results[0]);
@@ -170,14 +188,19 @@ static void lower_inside(struct lowering *l, struct ir_operation *operation) {
     }
 }
 
-void lower_access(struct lowering *l, struct ir_operation *operation) {
-    if (operation->opcode == OP_LOAD) lower_load(l, operation);
-    else if (operation->opcode == OP_STORE) lower_store(l, operation);
-    else lower_inside(l, operation);
+void lower_access(struct lowering *l, struct ir_operation *operation)
+{
+    if (operation->opcode == OP_LOAD)
+        lower_load(l, operation);
+    else if (operation->opcode == OP_STORE)
+        lower_store(l, operation);
+    else
+        lower_inside(l, operation);
 }
 
 /* Pointer tiles: each element has an address of its own; there are no bounds. */
-void lower_pointer(struct lowering *l, struct ir_operation *operation) {
+void lower_pointer(struct lowering *l, struct ir_operation *operation)
+{
     struct ir_value *pointers = operation->operands[0];
     enum ir_element element = pointers->type->pointee;
     int count = value_registers(pointers->type);
@@ -186,14 +209,15 @@ void lower_pointer(struct lowering *l, struct ir_operation *operation) {
         LLVMValueRef bytes = value_i64(l, value_bytes(element));
         for (int i = 0; i < value_registers(operation->results[0]->type); i++) {
             const struct ir_value *by = operation->operands[1];
-            LLVMValueRef offset =
-                LLVMBuildMul(l->builder, value_wide(l, by->type->element, value_register(l, by, i)), bytes, "");
+            LLVMValueRef offset = LLVMBuildMul(l->builder, value_wide(l, by->type->element, value_register(l, by, i)),
+                                               bytes, "");
             out[i] = LLVMBuildGEP2(l->builder, l->i8, value_register(l, pointers, i), &offset, 1, "");
         }
         return;
     }
     struct ir_access access;
-    if (!ir_access_of(operation, &access)) die("a pointer access without operands");
+    if (!ir_access_of(operation, &access))
+        die("a pointer access without operands");
     bool load = operation->opcode == OP_POINTER_LOAD;
     const char *cache = cache_word(operation, load, NULL);
     LLVMValueRef *out = load ? value_define(l, operation->results[0]) : NULL;

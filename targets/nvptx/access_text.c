@@ -20,33 +20,43 @@
 enum { TOGETHER = 8, STORES = 4 /* more would keep more addresses and limits in registers */, MOST_ARGUMENTS = 64 };
 
 /* Limits of the coordinates less the thread's part of them, by dimension of the view; NULL: none. */
-struct bounds { LLVMValueRef limit[IR_MAX_RANK], low[IR_MAX_RANK]; };
+struct bounds {
+    LLVMValueRef limit[IR_MAX_RANK], low[IR_MAX_RANK];
+};
 
 struct text {
     struct lowering *l;
     const struct reach *reach;
     const struct bounds *bounds;
-    struct memory_shape shape;          /* of one element */
-    bool pairs;                         /* two elements, %e0 and %e1 …, are a word outside */
+    struct memory_shape shape;           /* of one element */
+    bool pairs;                          /* two elements, %e0 and %e1 …, are a word outside */
     LLVMValueRef leader, mask[TOGETHER]; /* further conditions, of all and of each element; NULL: none */
     int results;
-    struct buffer body, constraints;    /* constraints: of the inputs */
+    struct buffer body, constraints; /* constraints: of the inputs */
     LLVMValueRef arguments[MOST_ARGUMENTS];
     int count;
-    struct { int dimension, number; } tests[TOGETHER * IR_MAX_RANK]; /* predicates %q0 … */
+    struct {
+        int dimension, number;
+    } tests[TOGETHER * IR_MAX_RANK]; /* predicates %q0 … */
     int tests_count;
-    struct { int dimension, number; LLVMValueRef bytes; } steps[TOGETHER * IR_MAX_RANK];
+    struct {
+        int dimension, number;
+        LLVMValueRef bytes;
+    } steps[TOGETHER * IR_MAX_RANK];
     int steps_count;
 };
 
 static void add_line(struct text *t, const char *line) { buffer_printf(&t->body, "\n\t%s", line); }
 
 /* Operand of an input. */
-static const char *input(struct text *t, LLVMValueRef value, char letter) {
+static const char *input(struct text *t, LLVMValueRef value, char letter)
+{
     int i = 0;
-    while (i < t->count && t->arguments[i] != value) i++;
+    while (i < t->count && t->arguments[i] != value)
+        i++;
     if (i == t->count) {
-        if (t->count == MOST_ARGUMENTS) die("a text of loads with too many operands");
+        if (t->count == MOST_ARGUMENTS)
+            die("a text of loads with too many operands");
         buffer_printf(&t->constraints, ",%c", letter);
         t->arguments[t->count++] = value;
     }
@@ -54,12 +64,15 @@ static const char *input(struct text *t, LLVMValueRef value, char letter) {
 }
 
 /* Name of the predicate that says whether the coordinate of dimension d, `number` behind the thread's, is inside. */
-static const char *inside_name(struct text *t, int d, int number) {
+static const char *inside_name(struct text *t, int d, int number)
+{
     struct arena *arena = t->l->arena;
     int i = 0;
-    while (i < t->tests_count && (t->tests[i].dimension != d || t->tests[i].number != number)) i++;
+    while (i < t->tests_count && (t->tests[i].dimension != d || t->tests[i].number != number))
+        i++;
     const char *name = arena_printf(arena, "%%q%d", i);
-    if (i < t->tests_count) return name;
+    if (i < t->tests_count)
+        return name;
     t->tests[t->tests_count].dimension = d;
     t->tests[t->tests_count++].number = number;
     add_line(t, arena_printf(arena, "setp.gt.s32 %s, %s, %d;", name, input(t, t->bounds->limit[d], 'r'), number));
@@ -71,16 +84,22 @@ static const char *inside_name(struct text *t, int d, int number) {
 }
 
 /* The guard of element i; "": it is always moved. */
-static const char *add_guard(struct text *t, const struct reach_parts *parts, int i) {
+static const char *add_guard(struct text *t, const struct reach_parts *parts, int i)
+{
     struct arena *arena = t->l->arena;
     const char *terms[IR_MAX_RANK + 3], *guard;
     int n = 0;
-    if (t->leader) terms[n++] = input(t, t->leader, 'b');
-    if (t->reach->usable) terms[n++] = input(t, t->reach->usable, 'b');
-    if (t->mask[i]) terms[n++] = input(t, t->mask[i], 'b');
+    if (t->leader)
+        terms[n++] = input(t, t->leader, 'b');
+    if (t->reach->usable)
+        terms[n++] = input(t, t->reach->usable, 'b');
+    if (t->mask[i])
+        terms[n++] = input(t, t->mask[i], 'b');
     for (int d = 0; d < t->reach->access.rank; d++)
-        if (t->bounds->limit[d]) terms[n++] = inside_name(t, d, parts->coordinate[d]);
-    if (n == 0) return "";
+        if (t->bounds->limit[d])
+            terms[n++] = inside_name(t, d, parts->coordinate[d]);
+    if (n == 0)
+        return "";
     guard = terms[0];
     for (int k = 1; k < n; k++) {
         add_line(t, arena_printf(arena, "and.pred %%p, %s, %s;", guard, terms[k]));
@@ -90,10 +109,12 @@ static const char *add_guard(struct text *t, const struct reach_parts *parts, in
 }
 
 /* What `number` coordinates of dimension d, whose stride is not known, add to an address. */
-static const char *step_of(struct text *t, int d, int number) {
+static const char *step_of(struct text *t, int d, int number)
+{
     LLVMBuilderRef b = t->l->builder;
     int i = 0;
-    while (i < t->steps_count && (t->steps[i].dimension != d || t->steps[i].number != number)) i++;
+    while (i < t->steps_count && (t->steps[i].dimension != d || t->steps[i].number != number))
+        i++;
     if (i == t->steps_count) {
         LLVMValueRef bytes = value_i64(t->l, (int64_t)number * value_bytes(t->reach->element));
         t->steps[i].dimension = d;
@@ -106,23 +127,28 @@ static const char *step_of(struct text *t, int d, int number) {
 
 /* From the place of the last element to that of the next one; returns its name. */
 static const char *add_steps(struct text *t, const char *at, const struct reach_parts *from,
-                             const struct reach_parts *to) {
+                             const struct reach_parts *to)
+{
     for (int d = 0; d < t->reach->access.rank; d++) {
         int number = to->step[d] - from->step[d];
-        if (!number) continue;
+        if (!number)
+            continue;
         add_line(t, arena_printf(t->l->arena, "add.s64 %%at, %s, %s;", at, step_of(t, d, number)));
         at = "%at";
     }
     return at;
 }
 
-static void emit_text(struct text *t, int elements, LLVMValueRef *words) {
+static void emit_text(struct text *t, int elements, LLVMValueRef *words)
+{
     struct lowering *l = t->l;
     LLVMTypeRef word = t->pairs ? l->i32 : memory_word_type(l, t->shape), members[TOGETHER];
     struct buffer text = {0}, constraints = {0};
     buffer_puts(&text, "{\n\t.reg .pred %p;\n\t.reg .b64 %at;");
-    if (t->pairs) buffer_printf(&text, "\n\t.reg .b16 %%e<%d>;", elements);
-    if (t->tests_count) buffer_printf(&text, "\n\t.reg .pred %%q<%d>;", t->tests_count);
+    if (t->pairs)
+        buffer_printf(&text, "\n\t.reg .b16 %%e<%d>;", elements);
+    if (t->tests_count)
+        buffer_printf(&text, "\n\t.reg .pred %%q<%d>;", t->tests_count);
     buffer_append(&text, t->body.data, t->body.size);
     buffer_puts(&text, "\n\t}");
     for (int i = 0; i < t->results; i++) { /* written while inputs are still to be read: "&" */
@@ -144,20 +170,23 @@ static void emit_text(struct text *t, int elements, LLVMValueRef *words) {
 }
 
 /* The first element's address; *parts are its own. */
-static const char *begin_walk(struct text *t, int reg, struct reach_parts *parts) {
+static const char *begin_walk(struct text *t, int reg, struct reach_parts *parts)
+{
     int64_t offset;
     const char *at = input(t, reach_address(t->l, t->reach, reg, &offset), 'l');
     reach_parts_of(t->reach, reg, parts);
     return at;
 }
 
-static const char *place_of(struct text *t, const char *at, const struct reach_parts *parts) {
+static const char *place_of(struct text *t, const char *at, const struct reach_parts *parts)
+{
     return parts->offset ? arena_printf(t->l->arena, "%s+%lld", at, (long long)parts->offset) : at;
 }
 
 /* Loads registers, two a word where `pairs` says so (of 16 bits each). */
 static void load_text(struct lowering *l, const struct reach *reach, const struct bounds *bounds, const char *cache,
-                      const int *registers, int count, bool pairs, LLVMValueRef *words) {
+                      const int *registers, int count, bool pairs, LLVMValueRef *words)
+{
     struct memory_shape shape = memory_shape(reach->element, 1);
     struct text t = {.l = l, .reach = reach, .bounds = bounds, .shape = shape, .pairs = pairs};
     struct reach_parts before, parts;
@@ -169,7 +198,8 @@ static void load_text(struct lowering *l, const struct reach *reach, const struc
         reach_parts_of(reach, registers[i], &parts);
         at = add_steps(&t, at, &before, &parts);
         before = parts;
-        if (reach->access.mask) t.mask[i] = value_register(l, reach->access.mask, registers[i]);
+        if (reach->access.mask)
+            t.mask[i] = value_register(l, reach->access.mask, registers[i]);
         const char *guard = add_guard(&t, &parts, i);
         if (*guard) {
             LLVMValueRef other = value_register(l, reach->access.other, registers[i]), word;
@@ -186,13 +216,16 @@ static void load_text(struct lowering *l, const struct reach *reach, const struc
 
 /* Name of element i where it and a neighbour are the halves of a word, which the first of them takes apart; NULL: they
  * are not. */
-static const char *half_name(struct text *t, const int *registers, int count, int i) {
+static const char *half_name(struct text *t, const int *registers, int count, int i)
+{
     struct lowering *l = t->l;
     int first = i - i % 2;
-    if (!t->pairs || first + 1 >= count) return NULL;
+    if (!t->pairs || first + 1 >= count)
+        return NULL;
     LLVMValueRef word = value_whole(l, value_register(l, t->reach->access.value, registers[first]),
                                     value_register(l, t->reach->access.value, registers[first + 1]));
-    if (!word) return NULL;
+    if (!word)
+        return NULL;
     if (i == first)
         add_line(t, arena_printf(l->arena, "mov.b32 {%%e%d, %%e%d}, %s;", i, i + 1, input(t, word, 'r')));
     return arena_printf(l->arena, "%%e%d", i);
@@ -200,10 +233,11 @@ static const char *half_name(struct text *t, const int *registers, int count, in
 
 /* Stores registers, where `leader` and what reach says hold. */
 static void store_text(struct lowering *l, const struct reach *reach, const struct bounds *bounds, const char *cache,
-                       const int *registers, int count, LLVMValueRef leader, const struct ir_value *mask) {
+                       const int *registers, int count, LLVMValueRef leader, const struct ir_value *mask)
+{
     struct memory_shape shape = memory_shape(reach->element, 1);
-    struct text t = {.l = l, .reach = reach, .bounds = bounds, .shape = shape, .pairs = shape.unit == 2,
-                     .leader = leader};
+    struct text t = {
+        .l = l, .reach = reach, .bounds = bounds, .shape = shape, .pairs = shape.unit == 2, .leader = leader};
     struct reach_parts before, parts;
     const char *opcode = ptx_words(l, PTX_STORE, (const char *[3]){cache, "", memory_word_name(shape)});
     const char *at = begin_walk(&t, registers[0], &before);
@@ -217,34 +251,41 @@ static void store_text(struct lowering *l, const struct reach *reach, const stru
         reach_parts_of(reach, registers[i], &parts);
         at = add_steps(&t, at, &before, &parts);
         before = parts;
-        if (mask) t.mask[i] = value_register(l, mask, registers[i]);
+        if (mask)
+            t.mask[i] = value_register(l, mask, registers[i]);
         const char *guard = add_guard(&t, &parts, i);
         add_line(&t, arena_printf(l->arena, "%s%s [%s], %s;", guard, opcode, place_of(&t, at, &parts), name));
     }
     emit_text(&t, count, NULL);
 }
 
-bool access_text_applies(const struct reach *reach) {
+bool access_text_applies(const struct reach *reach)
+{
     struct reach_parts parts;
     return value_registers(reach->type) > 1 && reach_parts_of(reach, 0, &parts);
 }
 
-static struct bounds bounds_of_thread(struct lowering *l, const struct reach *reach) {
+static struct bounds bounds_of_thread(struct lowering *l, const struct reach *reach)
+{
     struct bounds bounds = {0};
     for (int d = 0; d < reach->access.rank; d++) {
-        if (!reach->limit[d]) continue;
+        if (!reach->limit[d])
+            continue;
         LLVMValueRef thread = coordinate_thread(l, reach->type->layout, reach->tile_dimension[d]);
         bounds.limit[d] = LLVMBuildSub(l->builder, reach->limit[d], thread, "");
-        if (reach->low[d]) bounds.low[d] = LLVMBuildSub(l->builder, reach->low[d], thread, "");
+        if (reach->low[d])
+            bounds.low[d] = LLVMBuildSub(l->builder, reach->low[d], thread, "");
     }
     return bounds;
 }
 
 /* Registers in the order of memory along the vectors of `as`; returns their number. */
-static int order_registers(const struct reach *reach, const struct layout_vector *as, int *registers) {
+static int order_registers(const struct reach *reach, const struct layout_vector *as, int *registers)
+{
     int total = value_registers(reach->type), n = 0;
     for (int start = 0; start < total; start++) {
-        if (start & as->register_mask) continue;
+        if (start & as->register_mask)
+            continue;
         for (int i = 0; i < as->size; i++)
             registers[n++] = as->size > 1 ? layout_vector_register(as, start, i) : start;
     }
@@ -252,14 +293,17 @@ static int order_registers(const struct reach *reach, const struct layout_vector
 }
 
 /* Those together that differ by an immediate offset alone: fewer steps, and fewer registers for them. */
-static void group_by_steps(struct lowering *l, const struct reach *reach, int *registers, int count) {
+static void group_by_steps(struct lowering *l, const struct reach *reach, int *registers, int count)
+{
     int *sorted = ARENA_ARRAY(l->arena, int, count), n = 0;
     struct reach_parts *parts = ARENA_ARRAY(l->arena, struct reach_parts, count);
     bool *taken = ARENA_ARRAY(l->arena, bool, count);
-    for (int i = 0; i < count; i++) reach_parts_of(reach, registers[i], &parts[i]);
+    for (int i = 0; i < count; i++)
+        reach_parts_of(reach, registers[i], &parts[i]);
     for (int first = 0; first < count; first++)
         for (int i = first; i < count && !taken[first]; i++) {
-            if (taken[i] || (i > first && memcmp(parts[i].step, parts[first].step, sizeof parts[i].step))) continue;
+            if (taken[i] || (i > first && memcmp(parts[i].step, parts[first].step, sizeof parts[i].step)))
+                continue;
             taken[i] = i > first;
             sorted[n++] = registers[i];
         }
@@ -267,7 +311,8 @@ static void group_by_steps(struct lowering *l, const struct reach *reach, int *r
 }
 
 void access_text_store(struct lowering *l, const struct reach *reach, const struct layout_vector *as, const char *cache,
-                       LLVMValueRef leader, const struct ir_value *mask) {
+                       LLVMValueRef leader, const struct ir_value *mask)
+{
     struct bounds bounds = bounds_of_thread(l, reach);
     int *registers = ARENA_ARRAY(l->arena, int, value_registers(reach->type));
     int total = order_registers(reach, as, registers);
@@ -279,7 +324,8 @@ void access_text_store(struct lowering *l, const struct reach *reach, const stru
 }
 
 void access_text_load(struct lowering *l, const struct reach *reach, const struct layout_vector *as, const char *cache,
-                      LLVMValueRef *words) {
+                      LLVMValueRef *words)
+{
     struct bounds bounds = bounds_of_thread(l, reach);
     struct memory_shape wide = memory_shape(reach->element, as->size), shape = memory_shape(reach->element, 1);
     int *registers = ARENA_ARRAY(l->arena, int, value_registers(reach->type));
@@ -293,18 +339,21 @@ void access_text_load(struct lowering *l, const struct reach *reach, const struc
     if (pairs && wide.each == 1) { /* who wants the same pairs again finds them as words */
         for (int i = 0; i < total; i++) {
             LLVMValueRef half = loaded[i / 2];
-            if (i % 2) half = LLVMBuildLShr(l->builder, half, value_i32(l, 16), "");
+            if (i % 2)
+                half = LLVMBuildLShr(l->builder, half, value_i32(l, 16), "");
             words[i] = LLVMBuildTrunc(l->builder, half, memory_word_type(l, shape), "");
         }
         return;
     }
     if (pairs || wide.each == 1) {
-        for (int i = 0; i < total / wide.each; i++) words[i] = loaded[i];
+        for (int i = 0; i < total / wide.each; i++)
+            words[i] = loaded[i];
         return;
     }
     for (int first = 0; first < total; first += as->size) {
         LLVMValueRef elements[16];
-        for (int i = 0; i < as->size; i++) memory_unpack(l, reach->element, shape, loaded + first + i, &elements[i]);
+        for (int i = 0; i < as->size; i++)
+            memory_unpack(l, reach->element, shape, loaded + first + i, &elements[i]);
         memory_pack(l, reach->element, wide, elements, words + first / as->size * wide.words);
     }
 }

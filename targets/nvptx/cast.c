@@ -7,16 +7,19 @@
 static const char *const round_word[] = {
     [IR_ROUND_RTNE] = "rn", [IR_ROUND_RTZ] = "rz", [IR_ROUND_RTP] = "rp", [IR_ROUND_RTN] = "rm"};
 
-static LLVMValueRef bits_of(struct lowering *l, LLVMValueRef f32) {
+static LLVMValueRef bits_of(struct lowering *l, LLVMValueRef f32)
+{
     return LLVMBuildBitCast(l->builder, f32, l->i32, "");
 }
-static LLVMValueRef float_of(struct lowering *l, LLVMValueRef i32) {
+static LLVMValueRef float_of(struct lowering *l, LLVMValueRef i32)
+{
     return LLVMBuildBitCast(l->builder, i32, l->f32, "");
 }
 
 /* fp8 to f32 by bits: shift sign and magnitude under f16 (e5m2 is its upper byte) or rescale a subnormal-safe product
  * (e4m3). */
-static LLVMValueRef fp8_to_f32(struct lowering *l, enum ir_element from, LLVMValueRef value) {
+static LLVMValueRef fp8_to_f32(struct lowering *l, enum ir_element from, LLVMValueRef value)
+{
     LLVMBuilderRef b = l->builder;
     if (l->row->flags & TARGET_FP8) {
         LLVMValueRef pair = LLVMBuildZExt(b, value, l->i16, "");
@@ -40,7 +43,8 @@ static LLVMValueRef fp8_to_f32(struct lowering *l, enum ir_element from, LLVMVal
     return float_of(l, LLVMBuildOr(b, bits, sign, ""));
 }
 
-LLVMValueRef cast_to_f32(struct lowering *l, enum ir_element from, LLVMValueRef value) {
+LLVMValueRef cast_to_f32(struct lowering *l, enum ir_element from, LLVMValueRef value)
+{
     LLVMBuilderRef b = l->builder;
     switch (from) {
     case IR_BF16: return float_of(l, LLVMBuildShl(b, LLVMBuildZExt(b, value, l->i32, ""), value_i32(l, 16), ""));
@@ -53,7 +57,8 @@ LLVMValueRef cast_to_f32(struct lowering *l, enum ir_element from, LLVMValueRef 
 
 /* Rounds the 23-bit mantissa of f32 bits at `drop` bits, by the mode; a carry runs into the exponent as it should.  The
  * bits below are cleared.  Not for NaN. */
-static LLVMValueRef round_bits(struct lowering *l, LLVMValueRef bits, LLVMValueRef drop, enum ir_round round) {
+static LLVMValueRef round_bits(struct lowering *l, LLVMValueRef bits, LLVMValueRef drop, enum ir_round round)
+{
     LLVMBuilderRef b = l->builder;
     LLVMValueRef one = value_i32(l, 1);
     LLVMValueRef unit = LLVMBuildShl(b, one, drop, "");
@@ -73,7 +78,8 @@ static LLVMValueRef round_bits(struct lowering *l, LLVMValueRef bits, LLVMValueR
     return LLVMBuildAnd(b, sum, LLVMBuildNot(b, below, ""), "");
 }
 
-static LLVMValueRef f32_to_bf16(struct lowering *l, LLVMValueRef value, enum ir_round round) {
+static LLVMValueRef f32_to_bf16(struct lowering *l, LLVMValueRef value, enum ir_round round)
+{
     LLVMBuilderRef b = l->builder;
     if ((l->row->flags & TARGET_BF16) && (round == IR_ROUND_RTNE || round == IR_ROUND_RTZ))
         return ptx_emit(l, PTX_CVT_BF16, l->i16, &value, 1, &round_word[round]);
@@ -85,10 +91,12 @@ static LLVMValueRef f32_to_bf16(struct lowering *l, LLVMValueRef value, enum ir_
 }
 
 /* Toward plus or minus infinity: from the number rounded to zero one step away when something was lost. */
-static LLVMValueRef f32_to_f16(struct lowering *l, LLVMValueRef value, enum ir_round round) {
+static LLVMValueRef f32_to_f16(struct lowering *l, LLVMValueRef value, enum ir_round round)
+{
     LLVMBuilderRef b = l->builder;
     LLVMValueRef bits;
-    if (round == IR_ROUND_RTNE) return LLVMBuildFPTrunc(b, value, l->f16, "");
+    if (round == IR_ROUND_RTNE)
+        return LLVMBuildFPTrunc(b, value, l->f16, "");
     const char *word = "rz";
     bits = ptx_emit(l, PTX_CVT_F16, l->i16, &value, 1, &word);
     if (round != IR_ROUND_RTZ) {
@@ -101,7 +109,8 @@ static LLVMValueRef f32_to_f16(struct lowering *l, LLVMValueRef value, enum ir_r
 }
 
 /* f32 to fp8 by bits.  mantissa bits m, exponent bias, largest finite pattern. */
-static LLVMValueRef f32_to_fp8_bits(struct lowering *l, enum ir_element to, LLVMValueRef value, enum ir_round round) {
+static LLVMValueRef f32_to_fp8_bits(struct lowering *l, enum ir_element to, LLVMValueRef value, enum ir_round round)
+{
     LLVMBuilderRef b = l->builder;
     bool e4m3 = to == IR_F8E4M3;
     int mantissa = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15;
@@ -116,8 +125,8 @@ static LLVMValueRef f32_to_fp8_bits(struct lowering *l, enum ir_element to, LLVM
     LLVMValueRef too_small = LLVMBuildICmp(b, LLVMIntUGT, more, value_i32(l, mantissa + 1), "");
     /* In fixed point below the least normal: add the number 2^(23 - m + least exponent) so that the f32 adder's own
      * unit is the subnormal's.  Rounding by the mode is done on the exact integer significand. */
-    LLVMValueRef significand =
-        LLVMBuildOr(b, LLVMBuildAnd(b, bits, value_i32(l, 0x7fffff), ""), value_i32(l, 0x800000), "");
+    LLVMValueRef significand = LLVMBuildOr(b, LLVMBuildAnd(b, bits, value_i32(l, 0x7fffff), ""), value_i32(l, 0x800000),
+                                           "");
     LLVMValueRef sign = LLVMBuildAnd(b, bits, value_i32(l, 0x80000000), "");
     LLVMValueRef drop = LLVMBuildAdd(b, value_i32(l, 23 - mantissa), more, "");
     drop = LLVMBuildSelect(b, too_small, value_i32(l, 25), drop, "");
@@ -128,8 +137,8 @@ static LLVMValueRef f32_to_fp8_bits(struct lowering *l, enum ir_element to, LLVM
     LLVMValueRef rounded = round_bits(l, LLVMBuildOr(b, significand, sign, ""), drop, round);
     rounded = LLVMBuildAnd(b, rounded, value_i32(l, 0x7fffffff), "");
     LLVMValueRef steps = LLVMBuildLShr(b, rounded, drop, ""); /* with the hidden bit when normal */
-    LLVMValueRef normal =
-        LLVMBuildAdd(b, steps, LLVMBuildShl(b, LLVMBuildSub(b, exponent, least, ""), value_i32(l, mantissa), ""), "");
+    LLVMValueRef normal = LLVMBuildAdd(
+        b, steps, LLVMBuildShl(b, LLVMBuildSub(b, exponent, least, ""), value_i32(l, mantissa), ""), "");
     LLVMValueRef magnitude = LLVMBuildSelect(b, under, steps, normal, "");
     LLVMValueRef over = LLVMBuildICmp(b, LLVMIntUGT, magnitude, value_i32(l, largest), "");
     magnitude = LLVMBuildSelect(b, over, value_i32(l, largest), magnitude, "");
@@ -139,15 +148,18 @@ static LLVMValueRef f32_to_fp8_bits(struct lowering *l, enum ir_element to, LLVM
     return LLVMBuildTrunc(b, result, l->i8, "");
 }
 
-static LLVMValueRef f32_to_fp8(struct lowering *l, enum ir_element to, LLVMValueRef value, enum ir_round round) {
-    if (!(l->row->flags & TARGET_FP8) || round != IR_ROUND_RTNE) return f32_to_fp8_bits(l, to, value, round);
+static LLVMValueRef f32_to_fp8(struct lowering *l, enum ir_element to, LLVMValueRef value, enum ir_round round)
+{
+    if (!(l->row->flags & TARGET_FP8) || round != IR_ROUND_RTNE)
+        return f32_to_fp8_bits(l, to, value, round);
     LLVMValueRef arguments[2] = {value, LLVMConstReal(l->f32, 0.0)};
     LLVMValueRef pair = ptx_emit(l, to == IR_F8E4M3 ? PTX_CVT_E4M3X2 : PTX_CVT_E5M2X2, l->i16, arguments, 2, NULL);
     return LLVMBuildTrunc(l->builder, pair, l->i8, "");
 }
 
 /* f64 to something narrower than f32: f32 rounded to odd keeps what the second rounding needs. */
-static LLVMValueRef f64_to_odd_f32(struct lowering *l, LLVMValueRef value) {
+static LLVMValueRef f64_to_odd_f32(struct lowering *l, LLVMValueRef value)
+{
     LLVMBuilderRef b = l->builder;
     const char *word = "rz";
     LLVMValueRef down = ptx_emit(l, PTX_CVT_F32_F64, l->f32, &value, 1, &word);
@@ -157,10 +169,12 @@ static LLVMValueRef f64_to_odd_f32(struct lowering *l, LLVMValueRef value) {
 }
 
 static LLVMValueRef narrow_float(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value,
-                                 enum ir_round round) {
+                                 enum ir_round round)
+{
     if (from == IR_F64) {
         if (to == IR_F32) {
-            if (round == IR_ROUND_RTNE) return LLVMBuildFPTrunc(l->builder, value, l->f32, "");
+            if (round == IR_ROUND_RTNE)
+                return LLVMBuildFPTrunc(l->builder, value, l->f32, "");
             return ptx_emit(l, PTX_CVT_F32_F64, l->f32, &value, 1, &round_word[round]);
         }
         value = f64_to_odd_f32(l, value);
@@ -180,7 +194,8 @@ static LLVMValueRef narrow_float(struct lowering *l, enum ir_element from, enum 
 
 /* Saturates to [least, most] of the element, given in a wider or equal integer. */
 static LLVMValueRef narrow_integer(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value,
-                                   bool saturate) {
+                                   bool saturate)
+{
     LLVMBuilderRef b = l->builder;
     LLVMTypeRef type = lower_value_type(l, to);
     LLVMValueRef wide = from == IR_POINTER ? value_to_bits(l, from, value) : value_wide(l, from, value);
@@ -199,16 +214,19 @@ static LLVMValueRef narrow_integer(struct lowering *l, enum ir_element from, enu
             wide = LLVMBuildSelect(b, LLVMBuildICmp(b, greater, wide, high, ""), high, wide, "");
         }
     }
-    if (to == IR_POINTER) return LLVMBuildIntToPtr(b, wide, l->pointer, "");
+    if (to == IR_POINTER)
+        return LLVMBuildIntToPtr(b, wide, l->pointer, "");
     return LLVMBuildTrunc(b, wide, type, "");
 }
 
 /* Integer to float, rounded once: 64-bit values reach f16 and bf16 through f64 rounded to odd. */
 static LLVMValueRef integer_to_float(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value,
-                                     enum ir_round round) {
+                                     enum ir_round round)
+{
     LLVMBuilderRef b = l->builder;
     bool is_signed = ir_is_signed(from);
-    if (from == IR_BOOL) value = LLVMBuildZExt(b, value, l->i32, "");
+    if (from == IR_BOOL)
+        value = LLVMBuildZExt(b, value, l->i32, "");
     if (round == IR_ROUND_RTNE && (to == IR_F32 || to == IR_F64)) {
         LLVMTypeRef type = lower_value_type(l, to);
         return is_signed ? LLVMBuildSIToFP(b, value, type, "") : LLVMBuildUIToFP(b, value, type, "");
@@ -245,7 +263,8 @@ static LLVMValueRef integer_to_float(struct lowering *l, enum ir_element from, e
 
 /* The machine's own conversion clamps to what 32 or 64 bits hold.  NaN becomes 0 from f32 to 32 bits, else the lowest
  * number. */
-static LLVMValueRef float_to_integer(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value) {
+static LLVMValueRef float_to_integer(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value)
+{
     LLVMBuilderRef b = l->builder;
     LLVMValueRef real = from == IR_F64 ? value : cast_to_f32(l, from, value);
     LLVMTypeRef type = lower_value_type(l, to);
@@ -258,18 +277,22 @@ static LLVMValueRef float_to_integer(struct lowering *l, enum ir_element from, e
         LLVMValueRef nan = LLVMBuildFCmp(b, LLVMRealUNO, real, real, "");
         number = LLVMBuildSelect(b, nan, LLVMConstNull(LLVMTypeOf(number)), number, "");
     }
-    if (bits >= 32) return number;
+    if (bits >= 32)
+        return number;
     LLVMValueRef high[2] = {number, value_i32(l, is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1)};
     number = value_intrinsic(l, is_signed ? "llvm.smin" : "llvm.umin", l->i32, high, 2);
     LLVMValueRef low[2] = {number, value_i32(l, -(1 << (bits - 1)))};
-    if (is_signed) number = value_intrinsic(l, "llvm.smax", l->i32, low, 2);
+    if (is_signed)
+        number = value_intrinsic(l, "llvm.smax", l->i32, low, 2);
     return LLVMBuildTrunc(b, number, type, "");
 }
 
 LLVMValueRef cast_value(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef value,
-                        enum ir_round round, bool saturate) {
+                        enum ir_round round, bool saturate)
+{
     LLVMBuilderRef b = l->builder;
-    if (from == to) return value;
+    if (from == to)
+        return value;
     bool from_float = ir_is_float(from), to_float = ir_is_float(to);
     if (to == IR_BOOL) {
         if (!from_float) {
@@ -279,8 +302,10 @@ LLVMValueRef cast_value(struct lowering *l, enum ir_element from, enum ir_elemen
         LLVMValueRef wide = from == IR_F64 ? value : cast_to_f32(l, from, value);
         return LLVMBuildFCmp(b, LLVMRealUNE, wide, LLVMConstReal(LLVMTypeOf(wide), 0.0), "");
     }
-    if (from_float) return to_float ? narrow_float(l, from, to, value, round) : float_to_integer(l, from, to, value);
-    if (to_float) return integer_to_float(l, from, to, value, round);
+    if (from_float)
+        return to_float ? narrow_float(l, from, to, value, round) : float_to_integer(l, from, to, value);
+    if (to_float)
+        return integer_to_float(l, from, to, value, round);
     if (from != IR_POINTER && to != IR_POINTER && !saturate) {
         LLVMTypeRef type = lower_value_type(l, to);
         bool is_signed = ir_is_signed(from);
@@ -291,8 +316,10 @@ LLVMValueRef cast_value(struct lowering *l, enum ir_element from, enum ir_elemen
 
 /* Two neighbours of f32 to 16 bits in one instruction: the halves are packed already when they are stored. */
 static bool cast_pairs(struct lowering *l, enum ir_element from, enum ir_element to, const LLVMValueRef *in,
-                       LLVMValueRef *out, int count) {
-    if (from != IR_F32 || (to != IR_F16 && to != IR_BF16) || count % 2 || !(l->row->flags & TARGET_BF16)) return false;
+                       LLVMValueRef *out, int count)
+{
+    if (from != IR_F32 || (to != IR_F16 && to != IR_BF16) || count % 2 || !(l->row->flags & TARGET_BF16))
+        return false;
     LLVMBuilderRef b = l->builder;
     for (int i = 0; i < count; i += 2) {
         LLVMValueRef both = ptx_emit(l, to == IR_F16 ? PTX_CVT_F16X2 : PTX_CVT_BF16X2, l->i32, in + i, 2, NULL);
@@ -305,17 +332,21 @@ static bool cast_pairs(struct lowering *l, enum ir_element from, enum ir_element
 }
 
 void cast_all(struct lowering *l, enum ir_element from, enum ir_element to, const LLVMValueRef *in, LLVMValueRef *out,
-              int count) {
-    if (cast_pairs(l, from, to, in, out, count)) return;
-    for (int i = 0; i < count; i++) out[i] = cast_value(l, from, to, in[i], IR_ROUND_RTNE, false);
+              int count)
+{
+    if (cast_pairs(l, from, to, in, out, count))
+        return;
+    for (int i = 0; i < count; i++)
+        out[i] = cast_value(l, from, to, in[i], IR_ROUND_RTNE, false);
 }
 
-static void cast_bits(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef in,
-                      LLVMValueRef *out) {
+static void cast_bits(struct lowering *l, enum ir_element from, enum ir_element to, LLVMValueRef in, LLVMValueRef *out)
+{
     *out = from == to ? in : value_from_bits(l, to, value_to_bits(l, from, in));
 }
 
-void lower_cast(struct lowering *l, struct ir_operation *operation) {
+void lower_cast(struct lowering *l, struct ir_operation *operation)
+{
     struct ir_value *source = operation->operands[0], *result = operation->results[0];
     enum ir_element from = source->type->element, to = result->type->element;
     enum ir_round round = (enum ir_round)ir_number(operation, IR_ATTRIBUTE_ROUND, IR_ROUND_RTNE);
@@ -324,9 +355,12 @@ void lower_cast(struct lowering *l, struct ir_operation *operation) {
     LLVMValueRef *out = value_define(l, result);
     const LLVMValueRef *in = value_of(l, source)->registers;
     if (operation->opcode == OP_BITCAST) {
-        for (int i = 0; i < count; i++) cast_bits(l, from, to, in[i], &out[i]);
+        for (int i = 0; i < count; i++)
+            cast_bits(l, from, to, in[i], &out[i]);
         return;
     }
-    if (round == IR_ROUND_RTNE && cast_pairs(l, from, to, in, out, count)) return;
-    for (int i = 0; i < count; i++) out[i] = cast_value(l, from, to, in[i], round, saturate);
+    if (round == IR_ROUND_RTNE && cast_pairs(l, from, to, in, out, count))
+        return;
+    for (int i = 0; i < count; i++)
+        out[i] = cast_value(l, from, to, in[i], round, saturate);
 }

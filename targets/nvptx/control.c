@@ -5,11 +5,16 @@
 #include "targets/nvptx/memory.h"
 
 /* Everything a value is made of, flat: registers of a tile, or the parts of a view. */
-struct parts { int count; LLVMValueRef *part; };
+struct parts {
+    int count;
+    LLVMValueRef *part;
+};
 
-static struct parts take(struct lowering *l, const struct ir_value *value) {
+static struct parts take(struct lowering *l, const struct ir_value *value)
+{
     struct lowered *lowered = value_of(l, value);
-    if (!lowered->view) return (struct parts){lowered->count, lowered->registers};
+    if (!lowered->view)
+        return (struct parts){lowered->count, lowered->registers};
     const struct view *view = lowered->view;
     int rank = value->type->rank;
     struct parts parts = {2 + 2 * rank, value_array(l, 2 + 2 * rank)};
@@ -24,7 +29,8 @@ static struct parts take(struct lowering *l, const struct ir_value *value) {
 
 /* A value made of parts that came from `like` or another value of its type: of a view only what its type says is known.
  */
-static void give(struct lowering *l, const struct ir_value *value, LLVMValueRef *part, int count) {
+static void give(struct lowering *l, const struct ir_value *value, LLVMValueRef *part, int count)
+{
     struct lowered *lowered = &l->values[value->id];
     if (value->type->kind != IR_VIEW) {
         lowered->count = count;
@@ -44,28 +50,34 @@ static void give(struct lowering *l, const struct ir_value *value, LLVMValueRef 
 
 /* Phis at the builder's place for a value; `from` gives the first incoming edge. */
 static LLVMValueRef *make_phis(struct lowering *l, const struct ir_value *value, struct parts first,
-                               LLVMBasicBlockRef block) {
+                               LLVMBasicBlockRef block)
+{
     LLVMValueRef *phis = value_array(l, first.count);
     for (int i = 0; i < first.count; i++) {
         phis[i] = LLVMBuildPhi(l->builder, LLVMTypeOf(first.part[i]), "");
         LLVMAddIncoming(phis[i], &first.part[i], &block, 1);
     }
-    if (value) give(l, value, phis, first.count);
+    if (value)
+        give(l, value, phis, first.count);
     return phis;
 }
 
-static void add_incoming(LLVMValueRef *phis, struct parts parts, LLVMBasicBlockRef block) {
-    for (int i = 0; i < parts.count; i++) LLVMAddIncoming(phis[i], &parts.part[i], &block, 1);
+static void add_incoming(LLVMValueRef *phis, struct parts parts, LLVMBasicBlockRef block)
+{
+    for (int i = 0; i < parts.count; i++)
+        LLVMAddIncoming(phis[i], &parts.part[i], &block, 1);
 }
 
 /* Fragments that a loop reads for its next iteration come in words of two elements and are used so: they go round in
  * words too. */
-static bool goes_in_words(const struct ir_value *value) {
+static bool goes_in_words(const struct ir_value *value)
+{
     return value->definition && value->definition->opcode == OP_BUFFER_LOAD && value->type->kind == IR_TILE &&
            ir_element_info[value->type->element].bits == 16 && value_registers(value->type) % 2 == 0;
 }
 
-static struct parts take_words(struct lowering *l, const struct ir_value *value) {
+static struct parts take_words(struct lowering *l, const struct ir_value *value)
+{
     struct parts parts = take(l, value);
     LLVMValueRef *words = value_array(l, parts.count / 2);
     struct memory_shape shape = {.unit = 4, .words = parts.count / 2, .each = 2};
@@ -73,7 +85,8 @@ static struct parts take_words(struct lowering *l, const struct ir_value *value)
     return (struct parts){parts.count / 2, words};
 }
 
-static void give_words(struct lowering *l, const struct ir_value *value, LLVMValueRef *words) {
+static void give_words(struct lowering *l, const struct ir_value *value, LLVMValueRef *words)
+{
     int count = value_registers(value->type);
     struct memory_shape shape = {.unit = 4, .words = count / 2, .each = 2};
     LLVMValueRef *registers = value_array(l, count);
@@ -82,8 +95,8 @@ static void give_words(struct lowering *l, const struct ir_value *value, LLVMVal
 }
 
 /* The variable of the next iteration; where the element has no such number, the end, so that there is none. */
-static LLVMValueRef next_variable(struct lowering *l, const struct ir_operation *loop, LLVMValueRef variable,
-                                  bool down) {
+static LLVMValueRef next_variable(struct lowering *l, const struct ir_operation *loop, LLVMValueRef variable, bool down)
+{
     LLVMBuilderRef b = l->builder;
     enum ir_element element = loop->operands[0]->type->element;
     bool is_signed = ir_is_signed(element), multiply = ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) != 0;
@@ -91,7 +104,8 @@ static LLVMValueRef next_variable(struct lowering *l, const struct ir_operation 
     LLVMValueRef exists;
     LLVMTypeRef type = LLVMTypeOf(variable);
     LLVMValueRef next = multiply ? LLVMBuildMul(b, variable, step, "") : LLVMBuildAdd(b, variable, step, "");
-    if (range_loop_ends(l->ranges, loop) || PLANTED(nvptx_loop_starts_again)) return next;
+    if (range_loop_ends(l->ranges, loop) || PLANTED(nvptx_loop_starts_again))
+        return next;
     if (multiply) {
         int unused = 64 - ir_element_info[element].bits + is_signed;
         LLVMValueRef one = LLVMConstInt(type, 1, false), most = LLVMConstInt(type, UINT64_MAX >> unused, false);
@@ -104,7 +118,8 @@ static LLVMValueRef next_variable(struct lowering *l, const struct ir_operation 
     return LLVMBuildSelect(b, exists, next, upper, "");
 }
 
-static void lower_loop_body(struct lowering *l, struct ir_block *body) {
+static void lower_loop_body(struct lowering *l, struct ir_block *body)
+{
     struct lowering outside = *l;
     role_in_loop(l, body);
     lower_block(l, body);
@@ -112,7 +127,8 @@ static void lower_loop_body(struct lowering *l, struct ir_block *body) {
     l->numbered_here = outside.numbered_here;
 }
 
-static void lower_for(struct lowering *l, struct ir_operation *operation) {
+static void lower_for(struct lowering *l, struct ir_operation *operation)
+{
     LLVMBuilderRef b = l->builder;
     struct ir_block *region = operation->regions[0];
     int carried = operation->operand_count - 3;
@@ -141,27 +157,32 @@ static void lower_for(struct lowering *l, struct ir_operation *operation) {
         phis[i] = make_phis(l, goes_in_words(yield->operands[i]) ? NULL : region->arguments.data[i + 1], first[i],
                             before);
     for (int i = 0; i < carried; i++)
-        if (goes_in_words(yield->operands[i])) give_words(l, region->arguments.data[i + 1], phis[i]);
+        if (goes_in_words(yield->operands[i]))
+            give_words(l, region->arguments.data[i + 1], phis[i]);
     LLVMIntPredicate predicate = down ? (is_signed ? LLVMIntSGT : LLVMIntUGT) : (is_signed ? LLVMIntSLT : LLVMIntULT);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, predicate, variable, upper, ""), body, after);
     LLVMPositionBuilderAtEnd(b, body);
     lower_loop_body(l, region);
     LLVMBasicBlockRef last = LLVMGetInsertBlock(b);
     for (int i = 0; i < carried; i++)
-        add_incoming(phis[i], goes_in_words(yield->operands[i]) ? take_words(l, yield->operands[i])
-                                                                : take(l, yield->operands[i]), last);
+        add_incoming(
+            phis[i],
+            goes_in_words(yield->operands[i]) ? take_words(l, yield->operands[i]) : take(l, yield->operands[i]), last);
     LLVMValueRef next = next_variable(l, operation, variable, down);
     LLVMAddIncoming(variable, &next, &last, 1);
     LLVMBuildBr(b, head);
     LLVMPositionBuilderAtEnd(b, after);
     for (int i = 0; i < carried; i++) {
-        if (goes_in_words(yield->operands[i])) give_words(l, operation->results[i], phis[i]);
-        else give(l, operation->results[i], phis[i], first[i].count);
+        if (goes_in_words(yield->operands[i]))
+            give_words(l, operation->results[i], phis[i]);
+        else
+            give(l, operation->results[i], phis[i], first[i].count);
     }
     role_behind_loop(l, operation);
 }
 
-static void lower_while(struct lowering *l, struct ir_operation *operation) {
+static void lower_while(struct lowering *l, struct ir_operation *operation)
+{
     LLVMBuilderRef b = l->builder;
     struct ir_block *test = operation->regions[0], *region = operation->regions[1];
     int carried = operation->operand_count;
@@ -184,19 +205,22 @@ static void lower_while(struct lowering *l, struct ir_operation *operation) {
     lower_loop_body(l, region);
     struct ir_operation *yield = ir_terminator(region);
     LLVMBasicBlockRef last = LLVMGetInsertBlock(b);
-    for (int i = 0; i < carried; i++) add_incoming(phis[i], take(l, yield->operands[i]), last);
+    for (int i = 0; i < carried; i++)
+        add_incoming(phis[i], take(l, yield->operands[i]), last);
     LLVMBuildBr(b, head);
     LLVMPositionBuilderAtEnd(b, after);
 }
 
-static bool touches_memory(const struct ir_block *block) {
+static bool touches_memory(const struct ir_block *block)
+{
     for (const struct ir_operation *op = block->first; op; op = op->next)
         if (ir_op_info[op->opcode].traits & (IR_TRAIT_READ | IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) || ir_has_effect(op))
             return true;
     return false;
 }
 
-static void lower_if(struct lowering *l, struct ir_operation *operation) {
+static void lower_if(struct lowering *l, struct ir_operation *operation)
+{
     LLVMBuilderRef b = l->builder;
     LLVMBasicBlockRef arms[2] = {value_block(l, "then"), value_block(l, "else")}, join = value_block(l, "join"),
                       ends[2];
@@ -206,7 +230,8 @@ static void lower_if(struct lowering *l, struct ir_operation *operation) {
         LLVMPositionBuilderAtEnd(b, arms[i]);
         lower_block(l, operation->regions[i]);
         yields[i] = ir_terminator(operation->regions[i]);
-        if (touches_memory(operation->regions[i])) ptx_end_arm(l);
+        if (touches_memory(operation->regions[i]))
+            ptx_end_arm(l);
         ends[i] = LLVMGetInsertBlock(b);
         LLVMBuildBr(b, join);
     }
@@ -217,7 +242,8 @@ static void lower_if(struct lowering *l, struct ir_operation *operation) {
     }
 }
 
-void lower_region(struct lowering *l, struct ir_block *block, const LLVMValueRef *arguments, LLVMValueRef *results) {
+void lower_region(struct lowering *l, struct ir_block *block, const LLVMValueRef *arguments, LLVMValueRef *results)
+{
     for (int i = 0; i < block->arguments.count; i++) {
         LLVMValueRef *one = value_array(l, 1);
         one[0] = arguments[i];
@@ -227,10 +253,12 @@ void lower_region(struct lowering *l, struct ir_block *block, const LLVMValueRef
     lower_block(l, block);
     l->per_element--;
     const struct ir_operation *yield = ir_terminator(block);
-    for (int i = 0; i < yield->operand_count; i++) results[i] = value_register(l, yield->operands[i], 0);
+    for (int i = 0; i < yield->operand_count; i++)
+        results[i] = value_register(l, yield->operands[i], 0);
 }
 
-void lower_control(struct lowering *l, struct ir_operation *operation) {
+void lower_control(struct lowering *l, struct ir_operation *operation)
+{
     switch (operation->opcode) {
     case OP_FOR: lower_for(l, operation); return;
     case OP_WHILE: lower_while(l, operation); return;

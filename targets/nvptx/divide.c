@@ -6,7 +6,8 @@
  *   (x/s to an f32 first) unless it lies within 2 units of a tie. */
 #include "targets/nvptx/divide.h"
 
-static LLVMValueRef fma_f32(struct lowering *l, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+static LLVMValueRef fma_f32(struct lowering *l, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
     LLVMValueRef arguments[3] = {a, b, c};
     return value_intrinsic(l, "llvm.fma", l->f32, arguments, 3);
 }
@@ -14,7 +15,8 @@ static LLVMValueRef fma_f32(struct lowering *l, LLVMValueRef a, LLVMValueRef b, 
 static LLVMValueRef number_f32(const struct lowering *l, double number) { return LLVMConstReal(l->f32, number); }
 
 /* Whether the short division below is right for a divisor: 2^-20 to 2^40, mantissa not all ones. */
-static LLVMValueRef good_divisor(struct lowering *l, LLVMValueRef divisor) {
+static LLVMValueRef good_divisor(struct lowering *l, LLVMValueRef divisor)
+{
     LLVMBuilderRef b = l->builder;
     LLVMValueRef bits = LLVMBuildBitCast(b, divisor, l->i32, "");
     LLVMValueRef magnitude = LLVMBuildAnd(b, bits, value_i32(l, 0x7fffffff), "");
@@ -26,7 +28,8 @@ static LLVMValueRef good_divisor(struct lowering *l, LLVMValueRef divisor) {
 
 /* And for numbers: all 0, or from 2^-84 to 2^84 in magnitude.  Told by full-rate operations alone: x 2^44 overflows
  * above, and x 2^-66 loses bits below (some above 2^-84 do, too; they are divided the long way for nothing). */
-static LLVMValueRef good_dividends(struct lowering *l, const struct ir_value *dividend, int count) {
+static LLVMValueRef good_dividends(struct lowering *l, const struct ir_value *dividend, int count)
+{
     LLVMBuilderRef b = l->builder;
     LLVMValueRef large = number_f32(l, 0.0), lost = number_f32(l, 0.0);
     for (int i = 0; i < count; i++) {
@@ -44,7 +47,8 @@ static LLVMValueRef good_dividends(struct lowering *l, const struct ir_value *di
 /* Rounded right: with r = 1/s rounded right, q = x r and e = q s - x (exact), q - e r is x/s rounded
  * right (Markstein 1990), for s > 0 in this order of signs also for x = -0; for s < 0 a quotient of 0 would be +0.
  * Where it might not be, a thread does all its divisions the long way. */
-static void divide_right(struct lowering *l, struct ir_operation *operation, LLVMValueRef *out, int count) {
+static void divide_right(struct lowering *l, struct ir_operation *operation, LLVMValueRef *out, int count)
+{
     LLVMBuilderRef b = l->builder;
     LLVMValueRef divisor = value_register(l, operation->operands[1]->definition->operands[0], 0);
     LLVMValueRef positive = LLVMBuildFCmp(b, LLVMRealOGT, divisor, number_f32(l, 0.0), "");
@@ -77,7 +81,8 @@ static void divide_right(struct lowering *l, struct ir_operation *operation, LLV
 
 /* ---- quotients that become bf16 ---- */
 
-static bool becomes_bf16(const struct ir_value *quotient) {
+static bool becomes_bf16(const struct ir_value *quotient)
+{
     for (const struct ir_use *use = quotient->uses; use; use = use->next)
         if (use->user->opcode != OP_CAST || use->user->results[0]->type->element != IR_BF16 ||
             ir_attribute(use->user, IR_ATTRIBUTE_ROUND))
@@ -87,13 +92,13 @@ static bool becomes_bf16(const struct ir_value *quotient) {
 
 /* A bf16 is the upper half of an f32, and a tie has 0x8000 in the lower half, in subnormal numbers, too.  Whether all
  * lower halves are further from that: two to a register, of each the least of what it is above 0x7ffe. */
-static LLVMValueRef far_from_ties(struct lowering *l, const LLVMValueRef *quotient, int count) {
+static LLVMValueRef far_from_ties(struct lowering *l, const LLVMValueRef *quotient, int count)
+{
     LLVMBuilderRef b = l->builder;
     LLVMValueRef least = value_i32(l, 0xffffffff);
     for (int i = 0; i + 1 < count; i += 2) {
         LLVMValueRef arguments[4] = {LLVMBuildBitCast(b, quotient[i], l->i32, ""),
-                                     LLVMBuildBitCast(b, quotient[i + 1], l->i32, ""), least,
-                                     value_i32(l, 0x80028002)};
+                                     LLVMBuildBitCast(b, quotient[i + 1], l->i32, ""), least, value_i32(l, 0x80028002)};
         least = ptx_text(l,
                          "{.reg .b32 halves; prmt.b32 halves, $1, $2, 0x5410; "
                          "add.u16x2 halves, halves, $4; min.u16x2 $0, halves, $3;}",
@@ -105,7 +110,8 @@ static LLVMValueRef far_from_ties(struct lowering *l, const LLVMValueRef *quotie
                         LLVMBuildICmp(b, LLVMIntUGT, low, value_i32(l, 4), ""), "");
 }
 
-static void divide_for_bf16(struct lowering *l, struct ir_operation *operation, LLVMValueRef *out, int count) {
+static void divide_for_bf16(struct lowering *l, struct ir_operation *operation, LLVMValueRef *out, int count)
+{
     LLVMBuilderRef b = l->builder;
     LLVMValueRef divisor = value_register(l, operation->operands[1]->definition->operands[0], 0);
     LLVMValueRef reciprocal = ptx_unary(l, PTX_RCP_F32, l->f32, divisor);
@@ -127,13 +133,15 @@ static void divide_for_bf16(struct lowering *l, struct ir_operation *operation, 
     }
 }
 
-bool divide_has_one_divisor(const struct ir_operation *operation) {
+bool divide_has_one_divisor(const struct ir_operation *operation)
+{
     const struct ir_value *divisor = operation->operands[operation->operand_count - 1];
     return operation->opcode == OP_DIV && operation->results[0]->type->element == IR_F32 && divisor->definition &&
            divisor->definition->opcode == OP_SPLAT && !ir_number(operation, IR_ATTRIBUTE_NEAR, 0);
 }
 
-void divide_all(struct lowering *l, struct ir_operation *operation, LLVMValueRef *out, int count) {
+void divide_all(struct lowering *l, struct ir_operation *operation, LLVMValueRef *out, int count)
+{
     if (l->row->major >= 9 && count % 2 == 0 && becomes_bf16(operation->results[0]))
         divide_for_bf16(l, operation, out, count);
     else

@@ -8,22 +8,26 @@
 #define TILECC_NVPTX_FRAGMENT_H
 #include "targets/nvptx/lower.h"
 
-struct fragment_address { uint32_t swizzle; LLVMValueRef address; struct fragment_address *next; };
+struct fragment_address {
+    uint32_t swizzle;
+    LLVMValueRef address;
+    struct fragment_address *next;
+};
 
 struct fragment {
     const struct ir_value *value;
-    const struct layout *layout;     /* of the operand */
+    const struct layout *layout; /* of the operand */
     enum ir_element element;
-    int word_bits;                   /* registers of a word: 1 << word_bits */
+    int word_bits; /* registers of a word: 1 << word_bits */
     int words;
-    LLVMValueRef *word;              /* i32; NULL: not loaded yet */
+    LLVMValueRef *word; /* i32; NULL: not loaded yet */
     /* a buffer: */
-    const struct layout *rows;       /* who gives which row's address; NULL: words are loaded alone */
-    int matrix_bits, row_bits;       /* matrices of an ldmatrix, elements of a row */
+    const struct layout *rows; /* who gives which row's address; NULL: words are loaded alone */
+    int matrix_bits, row_bits; /* matrices of an ldmatrix, elements of a row */
     bool transposed;
-    LLVMValueRef start;              /* i32: byte address of the buffer */
-    struct layout_formula formula;   /* of `rows` (or `layout`) in the buffer */
-    uint32_t thread_bits;            /* offset bits that the formula can set */
+    LLVMValueRef start;            /* i32: byte address of the buffer */
+    struct layout_formula formula; /* of `rows` (or `layout`) in the buffer */
+    uint32_t thread_bits;          /* offset bits that the formula can set */
     struct fragment_address *addresses;
 };
 void fragment_open(struct lowering *l, const struct ir_value *value, const struct layout *layout,

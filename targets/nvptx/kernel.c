@@ -8,16 +8,19 @@
 
 #include <string.h>
 
-static void lower_constant(struct lowering *l, struct ir_operation *operation) {
+static void lower_constant(struct lowering *l, struct ir_operation *operation)
+{
     struct ir_value *result = operation->results[0];
     const struct ir_attribute *value = ir_attribute(operation, IR_ATTRIBUTE_VALUE);
     LLVMValueRef constant = value_constant(l, result->type->element, value ? value->bits : 0);
     LLVMValueRef *out = value_define(l, result);
-    for (int i = 0; i < value_registers(result->type); i++) out[i] = constant;
+    for (int i = 0; i < value_registers(result->type); i++)
+        out[i] = constant;
 }
 
 /* The linear number of this instance counts the first grid name fastest. */
-static void lower_grid(struct lowering *l, struct ir_operation *operation) {
+static void lower_grid(struct lowering *l, struct ir_operation *operation)
+{
     LLVMBuilderRef b = l->builder;
     struct ir_value *result = operation->results[0];
     int dimension = (int)ir_number(operation, IR_ATTRIBUTE_DIMENSION, 0);
@@ -26,8 +29,10 @@ static void lower_grid(struct lowering *l, struct ir_operation *operation) {
         value = l->grid_size[dimension];
     } else {
         value = l->program;
-        for (int d = 0; d < dimension; d++) value = LLVMBuildUDiv(b, value, l->grid_size[d], "");
-        if (dimension + 1 < l->function->grid_rank) value = LLVMBuildURem(b, value, l->grid_size[dimension], "");
+        for (int d = 0; d < dimension; d++)
+            value = LLVMBuildUDiv(b, value, l->grid_size[d], "");
+        if (dimension + 1 < l->function->grid_rank)
+            value = LLVMBuildURem(b, value, l->grid_size[dimension], "");
     }
     int64_t limit = l->function->grid_limit[dimension];
     if (l->wgmma && limit > 0 && limit <= INT32_MAX) /* one register beside accumulators */
@@ -35,31 +40,37 @@ static void lower_grid(struct lowering *l, struct ir_operation *operation) {
     value_define(l, result)[0] = LLVMBuildIntCast2(b, value, lower_value_type(l, result->type->element), false, "");
 }
 
-static void lower_assume(struct lowering *l, struct ir_operation *operation) {
+static void lower_assume(struct lowering *l, struct ir_operation *operation)
+{
     LLVMValueRef truth = value_register(l, operation->operands[0], 0);
     value_intrinsic(l, "llvm.assume", NULL, &truth, 1);
 }
 
-static void lower_program(struct lowering *l, struct ir_operation *operation) {
+static void lower_program(struct lowering *l, struct ir_operation *operation)
+{
     LLVMBuilderRef b = l->builder;
     LLVMValueRef value = l->program;
-    if (operation->opcode == OP_BLOCK_COUNT) value = l->block_count;
+    if (operation->opcode == OP_BLOCK_COUNT)
+        value = l->block_count;
     if (operation->opcode == OP_PROGRAM_COUNT) {
         value = value_i64(l, 1);
-        for (int d = 0; d < l->function->grid_rank; d++) value = LLVMBuildMul(b, value, l->grid_size[d], "");
+        for (int d = 0; d < l->function->grid_rank; d++)
+            value = LLVMBuildMul(b, value, l->grid_size[d], "");
     }
     struct ir_value *result = operation->results[0];
     value_define(l, result)[0] = LLVMBuildIntCast2(b, value, lower_value_type(l, result->type->element), false, "");
 }
 
-static void lower_undefined(struct lowering *l, struct ir_operation *operation) {
+static void lower_undefined(struct lowering *l, struct ir_operation *operation)
+{
     struct ir_value *result = operation->results[0];
     LLVMValueRef *out = value_define(l, result);
     for (int i = 0; i < value_registers(result->type); i++)
         out[i] = LLVMGetPoison(lower_value_type(l, result->type->element));
 }
 
-static void lower_product(struct lowering *l, struct ir_operation *operation) {
+static void lower_product(struct lowering *l, struct ir_operation *operation)
+{
     switch (ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA)) {
     case IR_INSTRUCTION_MMA: lower_mma(l, operation); return;
     case IR_INSTRUCTION_WGMMA: lower_wgmma(l, operation); return;
@@ -67,7 +78,8 @@ static void lower_product(struct lowering *l, struct ir_operation *operation) {
     }
 }
 
-static void lower_operation(struct lowering *l, struct ir_operation *operation) {
+static void lower_operation(struct lowering *l, struct ir_operation *operation)
+{
     const struct ir_op_info *info = &ir_op_info[operation->opcode];
     switch (operation->opcode) {
     case OP_CONSTANT: lower_constant(l, operation); return;
@@ -144,19 +156,25 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation) 
     case OP_RETURN: return;
     default: break;
     }
-    if (info->traits & IR_TRAIT_ELEMENTWISE) lower_arithmetic(l, operation);
-    else die("%s reaches the target", info->text);
+    if (info->traits & IR_TRAIT_ELEMENTWISE)
+        lower_arithmetic(l, operation);
+    else
+        die("%s reaches the target", info->text);
 }
 
-void lower_block(struct lowering *l, struct ir_block *block) {
+void lower_block(struct lowering *l, struct ir_block *block)
+{
     struct ir_operation *outer = l->operation;
     struct lowering before = *l;
     l->numbered_here = false;
     for (struct ir_operation *operation = block->first; operation; operation = operation->next) {
-        if (ir_op_info[operation->opcode].traits & IR_TRAIT_TERMINATOR) break;
+        if (ir_op_info[operation->opcode].traits & IR_TRAIT_TERMINATOR)
+            break;
         l->operation = operation;
-        if (l->lines) lines_set(l->lines, l->builder, operation->at);
-        if (!role_is_single(l, operation)) role_single_end(l);
+        if (l->lines)
+            lines_set(l->lines, l->builder, operation->at);
+        if (!role_is_single(l, operation))
+            role_single_end(l);
         lower_operation(l, operation);
     }
     role_single_end(l);
@@ -167,7 +185,8 @@ void lower_block(struct lowering *l, struct ir_block *block) {
 
 /* ---- set-up ---- */
 
-static void make_types(struct lowering *l) {
+static void make_types(struct lowering *l)
+{
     l->i1 = LLVMInt1TypeInContext(l->context);
     l->i8 = LLVMInt8TypeInContext(l->context);
     l->i16 = LLVMInt16TypeInContext(l->context);
@@ -183,14 +202,16 @@ static void make_types(struct lowering *l) {
 
 static int slots_of(const struct ir_type *type) { return type->kind == IR_VIEW ? 1 + 2 * type->rank : 1; }
 
-static int count_slots(const struct ir_function *function) {
+static int count_slots(const struct ir_function *function)
+{
     int count = function->grid_rank + 1;
     for (int i = 0; i < function->body->arguments.count; i++)
         count += slots_of(function->body->arguments.data[i]->type);
     return count;
 }
 
-void kernel_annotate(struct lowering *l, const char *name, int64_t number) {
+void kernel_annotate(struct lowering *l, const char *name, int64_t number)
+{
     LLVMMetadataRef parts[3] = {LLVMValueAsMetadata(l->kernel), LLVMMDStringInContext2(l->context, name, strlen(name)),
                                 LLVMValueAsMetadata(value_i32(l, number))};
     LLVMMetadataRef node = LLVMMDNodeInContext2(l->context, parts, 3);
@@ -198,21 +219,24 @@ void kernel_annotate(struct lowering *l, const char *name, int64_t number) {
 }
 
 static void add_attribute(struct lowering *l, LLVMAttributeIndex index, const char *name, LLVMTypeRef type,
-                          uint64_t number) {
+                          uint64_t number)
+{
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
     LLVMAttributeRef attribute = type ? LLVMCreateTypeAttribute(l->context, kind, type)
                                       : LLVMCreateEnumAttribute(l->context, kind, number);
     LLVMAddAttributeAtIndex(l->kernel, index, attribute);
 }
 
-static void declare_kernel(struct lowering *l) {
+static void declare_kernel(struct lowering *l)
+{
     LLVMTypeRef slots = LLVMArrayType2(l->i64, (uint64_t)count_slots(l->function));
     LLVMTypeRef record = LLVMStructTypeInContext(l->context, &slots, 1, false);
     struct tensor_map *maps = NULL;
     l->map_count = tensor_map_collect(l->arena, l->function, &maps);
     l->maps = maps;
     LLVMTypeRef *parameters = ARENA_ARRAY(l->arena, LLVMTypeRef, 1 + l->map_count);
-    for (int i = 0; i <= l->map_count; i++) parameters[i] = LLVMPointerTypeInContext(l->context, 0);
+    for (int i = 0; i <= l->map_count; i++)
+        parameters[i] = LLVMPointerTypeInContext(l->context, 0);
     LLVMTypeRef type = LLVMFunctionType(l->nothing, parameters, (unsigned)(1 + l->map_count), false);
     l->kernel = LLVMAddFunction(l->module, l->function->name, type);
     add_attribute(l, 1, "byval", record, 0);
@@ -225,7 +249,8 @@ static void declare_kernel(struct lowering *l) {
     tma_declare(l);
     /* more than the threads may have together: ptxas would give it to them all the same */
     int most = l->function->max_registers;
-    if (most && most < roles_registers_at_start(l)) kernel_annotate(l, "maxnreg", most);
+    if (most && most < roles_registers_at_start(l))
+        kernel_annotate(l, "maxnreg", most);
     LLVMTypeRef bytes = LLVMArrayType2(l->i8, 0);
     l->shared = LLVMAddGlobalInAddressSpace(l->module, bytes, "tile_shared", 3);
     LLVMSetLinkage(l->shared, LLVMExternalLinkage);
@@ -233,14 +258,17 @@ static void declare_kernel(struct lowering *l) {
     l->shared_start = LLVMConstPtrToInt(l->shared, l->i32);
 }
 
-static void open_lines(struct lowering *l) {
+static void open_lines(struct lowering *l)
+{
     const struct ir_function *function = l->function;
-    if (!l->options->line_info || !function->at.source) return;
+    if (!l->options->line_info || !function->at.source)
+        return;
     l->lines = lines_open(l->options, l->module, function->at.source, true);
     lines_function(l->lines, l->kernel, function, function->name);
 }
 
-static LLVMValueRef read_register(struct lowering *l, const char *name) {
+static LLVMValueRef read_register(struct lowering *l, const char *name)
+{
     LLVMBuilderRef keep = l->builder;
     l->builder = l->entry;
     LLVMValueRef value = value_intrinsic(l, name, NULL, NULL, 0);
@@ -248,7 +276,8 @@ static LLVMValueRef read_register(struct lowering *l, const char *name) {
     return value;
 }
 
-static void prologue(struct lowering *l) {
+static void prologue(struct lowering *l)
+{
     LLVMBuilderRef e = l->entry;
     l->thread = read_register(l, "llvm.nvvm.read.ptx.sreg.tid.x");
     l->lane = LLVMBuildAnd(e, l->thread, value_i32(l, 31), "");
@@ -271,8 +300,10 @@ static void prologue(struct lowering *l) {
         }
         slot += slots_of(argument->type);
     }
-    for (int d = 0; d < l->function->grid_rank; d++) l->grid_size[d] = view_slot(l, slot++);
-    if (l->function->cluster > 1) l->cluster_rank = read_register(l, "llvm.nvvm.read.ptx.sreg.cluster.ctarank");
+    for (int d = 0; d < l->function->grid_rank; d++)
+        l->grid_size[d] = view_slot(l, slot++);
+    if (l->function->cluster > 1)
+        l->cluster_rank = read_register(l, "llvm.nvvm.read.ptx.sreg.cluster.ctarank");
     LLVMValueRef block = read_register(l, "llvm.nvvm.read.ptx.sreg.ctaid.x");
     l->program = LLVMBuildAdd(e, LLVMBuildZExt(e, block, l->i64, ""), view_slot(l, slot), "");
     LLVMValueRef blocks = read_register(l, "llvm.nvvm.read.ptx.sreg.nctaid.x");
@@ -283,11 +314,14 @@ static void prologue(struct lowering *l) {
  * before it touches memory.  No kernel says when the next may begin (griddepcontrol.launch_dependents): that one
  * begins as the blocks end.  On an H200 saying it won nothing beyond that, and took 1.2 ns a block in all launches:
  * sums of 16384 rows of 1024 bf16 23.6 us instead of 15.0.  The wait is free there. */
-static void wait_for_neighbour(struct lowering *l) {
-    if (l->row->major >= 9) ptx_emit(l, PTX_GRID_WAIT, l->nothing, NULL, 0, NULL);
+static void wait_for_neighbour(struct lowering *l)
+{
+    if (l->row->major >= 9)
+        ptx_emit(l, PTX_GRID_WAIT, l->nothing, NULL, 0, NULL);
 }
 
-bool nvptx_lower(struct lowering *l) {
+bool nvptx_lower(struct lowering *l)
+{
     int errors = l->options->diagnostics->errors;
     if (l->function->warps < 1 || l->function->warps > 32)
         die("%s has %d warps", l->function->name, l->function->warps);
@@ -308,7 +342,8 @@ bool nvptx_lower(struct lowering *l) {
     lower_block(l, l->function->body);
     LLVMBuildRetVoid(l->builder);
     LLVMBuildBr(l->entry, body);
-    if (l->lines) lines_close(l->lines);
+    if (l->lines)
+        lines_close(l->lines);
     LLVMDisposeBuilder(l->builder);
     LLVMDisposeBuilder(l->entry);
     return l->options->diagnostics->errors == errors;

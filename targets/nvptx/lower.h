@@ -21,16 +21,20 @@
 #include <llvm-c/Core.h>
 
 struct view {
-    LLVMValueRef data;                    /* ptr addrspace(1) */
+    LLVMValueRef data;                                     /* ptr addrspace(1) */
     LLVMValueRef extent[IR_MAX_RANK], stride[IR_MAX_RANK]; /* i64 */
-    LLVMValueRef present;                 /* i1 */
-    int64_t alignment;                    /* of data, bytes */
+    LLVMValueRef present;                                  /* i1 */
+    int64_t alignment;                                     /* of data, bytes */
     int64_t stride_multiple[IR_MAX_RANK], extent_multiple[IR_MAX_RANK];
-    bool constant_memory;                 /* nobody writes what it shows while the kernel runs */
+    bool constant_memory; /* nobody writes what it shows while the kernel runs */
 };
 enum { PLACE_BYTES, PLACE_UNITS, PLACE_PARTS }; /* registers of a buffer or mbarrier */
 /* What a value of the tile IR became. */
-struct lowered { int count; LLVMValueRef *registers; struct view *view; };
+struct lowered {
+    int count;
+    LLVMValueRef *registers;
+    struct view *view;
+};
 
 struct thread_coordinate {
     const struct layout *layout;
@@ -48,40 +52,40 @@ struct lowering {
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMBuilderRef builder;
-    LLVMBuilderRef entry;                 /* stands at the end of the prologue of the function or of the role, or in one
+    LLVMBuilderRef entry;               /* stands at the end of the prologue of the function or of the role, or in one
                                              behind a loop: it dominates all that is lowered until it moves on */
-    LLVMBuilderRef top;                   /* the function's own prologue: what is on the stack */
-    LLVMValueRef kernel, slots, shared;   /* the parameter; start of dynamic shared memory */
+    LLVMBuilderRef top;                 /* the function's own prologue: what is on the stack */
+    LLVMValueRef kernel, slots, shared; /* the parameter; start of dynamic shared memory */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, pointer, shared_pointer, nothing;
-    LLVMValueRef thread, lane, warp;      /* i32; inside a role they count from its first warp */
-    bool numbered_here;                   /* they and `entry` were made anew in the block that is lowered */
-    int warps;                            /* of the role, else of the block */
-    int role;                             /* number of the role being lowered, -1: none */
-    int64_t first_warp;                   /* of the role in the block */
-    bool one_thread;                      /* the role is run by one thread */
-    bool warps_meet;                      /* threads of a warp read buffers by themselves: they meet before they tell */
-    bool wgmma;                           /* somewhere in the kernel */
-    LLVMBasicBlockRef single;             /* code goes to a block that one thread runs; this is the block behind */
-    LLVMValueRef shared_start;            /* i32: address of l->shared */
-    const struct tensor_map *maps;        /* parameters 1 and up */
+    LLVMValueRef thread, lane, warp; /* i32; inside a role they count from its first warp */
+    bool numbered_here;              /* they and `entry` were made anew in the block that is lowered */
+    int warps;                       /* of the role, else of the block */
+    int role;                        /* number of the role being lowered, -1: none */
+    int64_t first_warp;              /* of the role in the block */
+    bool one_thread;                 /* the role is run by one thread */
+    bool warps_meet;                 /* threads of a warp read buffers by themselves: they meet before they tell */
+    bool wgmma;                      /* somewhere in the kernel */
+    LLVMBasicBlockRef single;        /* code goes to a block that one thread runs; this is the block behind */
+    LLVMValueRef shared_start;       /* i32: address of l->shared */
+    const struct tensor_map *maps;   /* parameters 1 and up */
     int map_count;
-    LLVMValueRef cluster_rank;            /* i32: of this block; NULL without clusters */
-    LLVMValueRef program, block_count;    /* i64: linear number of this instance; blocks of the launch, or NULL */
-    LLVMValueRef grid_size[IR_MAX_RANK];  /* i64 */
-    struct lowered *values;               /* by ir_value.id */
+    LLVMValueRef cluster_rank;           /* i32: of this block; NULL without clusters */
+    LLVMValueRef program, block_count;   /* i64: linear number of this instance; blocks of the launch, or NULL */
+    LLVMValueRef grid_size[IR_MAX_RANK]; /* i64 */
+    struct lowered *values;              /* by ir_value.id */
     int value_count;
     struct thread_coordinate *coordinates;
-    struct ir_operation *operation;       /* the one being lowered, for messages */
+    struct ir_operation *operation; /* the one being lowered, for messages */
     const struct ranges *ranges;
     const struct divisibilities *divisibilities;
-    int64_t shared_need;                  /* bytes of dynamic shared memory with the lowering's own scratch */
-    int per_element;                      /* > 0 inside the region of map: scalars differ between threads */
-    struct lines *lines;                  /* debug information, or NULL */
+    int64_t shared_need; /* bytes of dynamic shared memory with the lowering's own scratch */
+    int per_element;     /* > 0 inside the region of map: scalars differ between threads */
+    struct lines *lines; /* debug information, or NULL */
 };
 
 /* ---- values.c: types, constants, access to lowered values ---- */
-LLVMTypeRef lower_value_type(const struct lowering *l, enum ir_element element);  /* of one register */
-int value_bytes(enum ir_element element);                                   /* in memory; bool 1 */
+LLVMTypeRef lower_value_type(const struct lowering *l, enum ir_element element); /* of one register */
+int value_bytes(enum ir_element element);                                        /* in memory; bool 1 */
 int value_registers(const struct ir_type *type);
 LLVMValueRef *value_array(struct lowering *l, int count);
 struct lowered *value_of(struct lowering *l, const struct ir_value *value);
@@ -135,7 +139,7 @@ LLVMValueRef ptx_emit(struct lowering *l, enum ptx_row row, LLVMTypeRef result, 
                       int count, const char *const *words);
 LLVMValueRef ptx_unary(struct lowering *l, enum ptx_row row, LLVMTypeRef result, LLVMValueRef argument);
 const char *ptx_words(struct lowering *l, enum ptx_row row, const char *const *words); /* the row's text alone */
-void ptx_barrier(struct lowering *l); /* of the block, or the role */
+void ptx_barrier(struct lowering *l);                                                  /* of the block, or the role */
 /* Ends what a warp does, or leaves out, as a whole.  ptxas (13.0) makes a jump of a last access's predicate and the
  * jump behind it; where it took the warp to be together, the lanes then go on apart, and each part counts in uniform
  * registers. */
@@ -164,10 +168,10 @@ void shared_load_vector(struct lowering *l, enum ir_element element, LLVMValueRe
                         LLVMValueRef address);
 
 /* ---- roles.c ---- */
-void roles_open(struct lowering *l);                                /* after the prologue has thread, lane, warp */
+void roles_open(struct lowering *l); /* after the prologue has thread, lane, warp */
 /* Registers a thread has when the block starts: what the multiprocessor has for each, in steps of 8. */
 int roles_registers_at_start(const struct lowering *l);
-void lower_turn(struct lowering *l, struct ir_operation *operation);     /* barrier.c */
+void lower_turn(struct lowering *l, struct ir_operation *operation); /* barrier.c */
 void lower_roles(struct lowering *l, struct ir_operation *operation);
 void lower_barrier(struct lowering *l, struct ir_operation *operation);
 /* Code from here on is run by the first thread of the role alone; adjacent operations share a block. */
@@ -185,15 +189,15 @@ bool role_is_single(const struct lowering *l, const struct ir_operation *operati
 void lower_buffer(struct lowering *l, struct ir_operation *operation);
 LLVMValueRef buffer_place(struct lowering *l, const struct ir_value *buffer, int part); /* PLACE_BYTES, PLACE_UNITS */
 LLVMValueRef buffer_start(struct lowering *l, const struct ir_value *buffer); /* i32: address of its element 0 */
-LLVMValueRef buffer_index(struct lowering *l, const struct ir_value *index);    /* an integer scalar as i32 */
+LLVMValueRef buffer_index(struct lowering *l, const struct ir_value *index);  /* an integer scalar as i32 */
 void buffer_define(struct lowering *l, const struct ir_value *value, LLVMValueRef bytes, LLVMValueRef units);
 
 /* ---- the operations ---- */
 void lower_mbarrier(struct lowering *l, struct ir_operation *operation); /* barrier.c: mbarrier_*, fence_async */
 void lower_tma(struct lowering *l, struct ir_operation *operation);
-void tma_declare(struct lowering *l);                                    /* the tensor maps' parameters, annotated */
+void tma_declare(struct lowering *l); /* the tensor maps' parameters, annotated */
 LLVMValueRef tma_map(struct lowering *l, int number);
-void lower_wgmma(struct lowering *l, struct ir_operation *operation);    /* dot_async */
+void lower_wgmma(struct lowering *l, struct ir_operation *operation); /* dot_async */
 void lower_wgmma_wait(struct lowering *l, struct ir_operation *operation);
 void lower_arithmetic(struct lowering *l, struct ir_operation *operation);
 LLVMValueRef lower_float_remainder(struct lowering *l, LLVMValueRef a, LLVMValueRef b); /* of f32 or f64 */
@@ -202,21 +206,21 @@ void lower_cast(struct lowering *l, struct ir_operation *operation);
 void lower_math(struct lowering *l, struct ir_operation *operation);
 void lower_philox(struct lowering *l, struct ir_operation *operation);
 void lower_view_operation(struct lowering *l, struct ir_operation *operation);
-void lower_access(struct lowering *l, struct ir_operation *operation);        /* load, store, inside */
+void lower_access(struct lowering *l, struct ir_operation *operation); /* load, store, inside */
 void lower_atomic(struct lowering *l,
                   struct ir_operation *operation); /* atomic, atomic_cas, pointer_atomic, pointer_cas */
-void lower_pointer(struct lowering *l, struct ir_operation *operation);       /* pointer_add, _load, _store */
+void lower_pointer(struct lowering *l, struct ir_operation *operation); /* pointer_add, _load, _store */
 void lower_reduce(struct lowering *l, struct ir_operation *operation);
 void lower_convert(struct lowering *l, struct ir_operation *operation);
 void lower_shape(struct lowering *l,
                  struct ir_operation *operation); /* splat, broadcast, reshape, permute, extract, iota */
 void lower_dot(struct lowering *l, struct ir_operation *operation);
-void lower_mma(struct lowering *l, struct ir_operation *operation);           /* dot and dot_async by mma.sync */
+void lower_mma(struct lowering *l, struct ir_operation *operation); /* dot and dot_async by mma.sync */
 /* cp_async, cp_commit, cp_wait, and copy_async and wait where no pass made others of them. */
 void lower_copy(struct lowering *l, struct ir_operation *operation);
-void lower_control(struct lowering *l, struct ir_operation *operation);       /* for, while, if, map */
-void lower_map(struct lowering *l, struct ir_operation *operation);           /* map.c */
-void lower_block(struct lowering *l, struct ir_block *block);                 /* all operations but the terminator */
+void lower_control(struct lowering *l, struct ir_operation *operation); /* for, while, if, map */
+void lower_map(struct lowering *l, struct ir_operation *operation);     /* map.c */
+void lower_block(struct lowering *l, struct ir_block *block);           /* all operations but the terminator */
 /* A region on scalars applied to given arguments; fills results from its yield. */
 void lower_region(struct lowering *l, struct ir_block *block, const LLVMValueRef *arguments, LLVMValueRef *results);
 

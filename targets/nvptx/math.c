@@ -15,7 +15,8 @@ static LLVMValueRef real(LLVMValueRef like, double number) { return LLVMConstRea
  * one rounding: k = floor(252 * saturate(x / (252 ln 2) + 1/2)), found in the low bits of k + 1.5 * 2^23 + 1;   j = k -
  * 126 Those bits, shifted to the exponent, are 2^j.  Past the ends r leaves [0, 1) and ex2 gives what overflows or
  * vanishes. */
-static LLVMValueRef exp_f32(struct lowering *l, LLVMValueRef x) {
+static LLVMValueRef exp_f32(struct lowering *l, LLVMValueRef x)
+{
     LLVMBuilderRef b = l->builder;
     LLVMValueRef part[3] = {x, real(x, 1.0 / (252.0 * 0.693147180559945309)), real(x, 0.5)};
     LLVMValueRef place[3] = {ptx_emit(l, PTX_FMA_SAT, l->f32, part, 3, NULL), real(x, 252.0), real(x, 0x1.8p23 + 1)};
@@ -30,7 +31,8 @@ static LLVMValueRef exp_f32(struct lowering *l, LLVMValueRef x) {
 }
 
 /* The magnitude of one number with the sign of another: two logical operations (LLVM would compare and select). */
-static LLVMValueRef with_sign(struct lowering *l, enum ir_element element, LLVMValueRef magnitude, LLVMValueRef sign) {
+static LLVMValueRef with_sign(struct lowering *l, enum ir_element element, LLVMValueRef magnitude, LLVMValueRef sign)
+{
     LLVMBuilderRef b = l->builder;
     LLVMValueRef low = value_to_bits(l, element, magnitude), high = value_to_bits(l, element, sign);
     LLVMTypeRef type = LLVMTypeOf(low);
@@ -41,11 +43,12 @@ static LLVMValueRef with_sign(struct lowering *l, enum ir_element element, LLVMV
 
 /* tanh: 1 - 2/(e^2|x| + 1) from 0.6 on, below it x + x^3 P(x^2) with P of degree 4 (0.2 ulp); 1.6 ulp with perfect ex2
  * and rcp.  Both are computed, neither branches; NaN stays through the polynomial. */
-static LLVMValueRef tanh_f32(struct lowering *l, LLVMValueRef x) {
+static LLVMValueRef tanh_f32(struct lowering *l, LLVMValueRef x)
+{
     LLVMBuilderRef b = l->builder;
     LLVMValueRef magnitude = value_intrinsic(l, "llvm.fabs", l->f32, &x, 1);
-    LLVMValueRef power =
-        ptx_unary(l, PTX_EX2_FLUSH, l->f32, LLVMBuildFMul(b, magnitude, real(x, 2.0 * 1.442695040888963407), ""));
+    LLVMValueRef power = ptx_unary(l, PTX_EX2_FLUSH, l->f32,
+                                   LLVMBuildFMul(b, magnitude, real(x, 2.0 * 1.442695040888963407), ""));
     LLVMValueRef inverse = ptx_unary(l, PTX_RCP_APPROX, l->f32, LLVMBuildFAdd(b, power, real(x, 1.0), ""));
     LLVMValueRef far[3] = {inverse, real(x, -2.0), real(x, 1.0)};
     LLVMValueRef large = with_sign(l, IR_F32, value_intrinsic(l, "llvm.fma", l->f32, far, 3), x);
@@ -62,12 +65,14 @@ static LLVMValueRef tanh_f32(struct lowering *l, LLVMValueRef x) {
     return LLVMBuildSelect(b, near, small, large, "");
 }
 
-static LLVMValueRef exp2_f32(struct lowering *l, LLVMValueRef x) {
+static LLVMValueRef exp2_f32(struct lowering *l, LLVMValueRef x)
+{
     bool flush = ir_number(l->operation, IR_ATTRIBUTE_FLUSH, 0) != 0;
     return ptx_unary(l, flush ? PTX_EX2_FLUSH : PTX_EX2, l->f32, x);
 }
 
-static LLVMValueRef function_f32(struct lowering *l, enum ir_math function, LLVMValueRef x) {
+static LLVMValueRef function_f32(struct lowering *l, enum ir_math function, LLVMValueRef x)
+{
     switch (function) {
     case IR_MATH_EXP: return exp_f32(l, x);
     case IR_MATH_EXP2: return exp2_f32(l, x);
@@ -79,7 +84,8 @@ static LLVMValueRef function_f32(struct lowering *l, enum ir_math function, LLVM
     }
 }
 
-static LLVMValueRef function_f64(struct lowering *l, enum ir_math function, LLVMValueRef x) {
+static LLVMValueRef function_f64(struct lowering *l, enum ir_math function, LLVMValueRef x)
+{
     switch (function) {
     case IR_MATH_SQRT: return ptx_unary(l, PTX_SQRT_F64, l->f64, x);
     case IR_MATH_RCP: return ptx_unary(l, PTX_RCP_F64, l->f64, x);
@@ -88,7 +94,8 @@ static LLVMValueRef function_f64(struct lowering *l, enum ir_math function, LLVM
 }
 
 static LLVMValueRef function_wide(struct lowering *l, enum ir_math function, enum ir_element element, LLVMValueRef x,
-                                  LLVMValueRef y) {
+                                  LLVMValueRef y)
+{
     LLVMTypeRef type = LLVMTypeOf(x);
     switch (function) {
     case IR_MATH_FLOOR: return value_intrinsic(l, "llvm.floor", type, &x, 1);
@@ -107,7 +114,8 @@ static LLVMValueRef function_wide(struct lowering *l, enum ir_math function, enu
     return result;
 }
 
-void lower_math(struct lowering *l, struct ir_operation *operation) {
+void lower_math(struct lowering *l, struct ir_operation *operation)
+{
     enum ir_math function = (enum ir_math)ir_number(operation, IR_ATTRIBUTE_FUNCTION, 0);
     enum ir_element element = operation->operands[0]->type->element;
     enum ir_element wide = element == IR_F64 ? IR_F64 : IR_F32;
@@ -115,7 +123,8 @@ void lower_math(struct lowering *l, struct ir_operation *operation) {
     int count = value_registers(operation->results[0]->type);
     for (int i = 0; i < count; i++) {
         LLVMValueRef x = value_register(l, operation->operands[0], i), y = NULL;
-        if (element != wide) x = cast_to_f32(l, element, x);
+        if (element != wide)
+            x = cast_to_f32(l, element, x);
         if (function == IR_MATH_ISNAN) {
             LLVMValueRef nan = LLVMBuildFCmp(l->builder, LLVMRealUNO, x, x, "");
             enum ir_element to = operation->results[0]->type->element;
@@ -124,7 +133,8 @@ void lower_math(struct lowering *l, struct ir_operation *operation) {
         }
         if (operation->operand_count > 1) {
             y = value_register(l, operation->operands[1], i);
-            if (element != wide) y = cast_to_f32(l, element, y);
+            if (element != wide)
+                y = cast_to_f32(l, element, y);
         }
         LLVMValueRef result = function_wide(l, function, wide, x, y);
         out[i] = element == wide ? result : cast_value(l, IR_F32, element, result, IR_ROUND_RTNE, false);
@@ -136,7 +146,8 @@ void lower_math(struct lowering *l, struct ir_operation *operation) {
 enum { PHILOX_ROUNDS = 10, PHILOX_TOGETHER = 8 };
 
 /* { …  mov.b64 {%k0, %k1}, $S;  add.u32 %k2, %k0, …;  add.u32 %k3, %k1, …;  … */
-static void philox_open(struct buffer *text, int seed) {
+static void philox_open(struct buffer *text, int seed)
+{
     static const uint32_t step[2] = {0x9E3779B9, 0xBB67AE85};
     buffer_printf(text, "{ .reg .b32 %%k<%d>, %%x<4>, %%low<2>, %%high<2>; .reg .b64 %%w<2>;", 2 * PHILOX_ROUNDS);
     buffer_printf(text, "\n\tmov.b64 {%%k0, %%k1}, $%d;", seed);
@@ -145,7 +156,8 @@ static void philox_open(struct buffer *text, int seed) {
 }
 
 /* The words of an element: of operand `counter` to results `first` and up. */
-static void philox_element(struct buffer *text, int first, int counter) {
+static void philox_element(struct buffer *text, int first, int counter)
+{
     static const uint32_t multiplier[2] = {0xD2511F53, 0xCD9E8D57};
     buffer_printf(text, "\n\tmov.b64 {%%x0, %%x1}, $%d;\n\tmov.u32 %%x2, 0;\n\tmov.u32 %%x3, 0;", counter);
     for (int round = 0; round < PHILOX_ROUNDS; round++) {
@@ -157,12 +169,13 @@ static void philox_element(struct buffer *text, int first, int counter) {
                           1 - i, 2 * i, 2 * i, 2 * round + i);
         buffer_puts(text, "\n\tmov.u32 %x1, %low1;\n\tmov.u32 %x3, %low0;");
     }
-    for (int w = 0; w < 4; w++) buffer_printf(text, "\n\tmov.u32 $%d, %%x%d;", first + w, w);
+    for (int w = 0; w < 4; w++)
+        buffer_printf(text, "\n\tmov.u32 $%d, %%x%d;", first + w, w);
 }
 
 /* words[4 * i + w]: word w of element i. */
-static void philox(struct lowering *l, LLVMValueRef seed, const LLVMValueRef *counters, int count,
-                   LLVMValueRef *words) {
+static void philox(struct lowering *l, LLVMValueRef seed, const LLVMValueRef *counters, int count, LLVMValueRef *words)
+{
     struct buffer text = {0}, constraints = {0};
     LLVMTypeRef members[4 * PHILOX_TOGETHER];
     LLVMValueRef arguments[1 + PHILOX_TOGETHER] = {seed};
@@ -176,17 +189,21 @@ static void philox(struct lowering *l, LLVMValueRef seed, const LLVMValueRef *co
         members[i] = l->i32;
         buffer_printf(&constraints, "%s=&r", i ? "," : "");
     }
-    for (int i = 0; i <= count; i++) buffer_puts(&constraints, ",l");
+    for (int i = 0; i <= count; i++)
+        buffer_puts(&constraints, ",l");
     LLVMTypeRef type = LLVMStructTypeInContext(l->context, members, (unsigned)(4 * count), false);
     LLVMValueRef all = ptx_text(l, text.data, constraints.data, type, arguments, 1 + count, false);
-    for (int i = 0; i < 4 * count; i++) words[i] = LLVMBuildExtractValue(l->builder, all, (unsigned)i, "");
+    for (int i = 0; i < 4 * count; i++)
+        words[i] = LLVMBuildExtractValue(l->builder, all, (unsigned)i, "");
     buffer_free(&text);
     buffer_free(&constraints);
 }
 
-void lower_philox(struct lowering *l, struct ir_operation *operation) {
+void lower_philox(struct lowering *l, struct ir_operation *operation)
+{
     LLVMValueRef *out[4];
-    for (int w = 0; w < 4; w++) out[w] = value_define(l, operation->results[w]);
+    for (int w = 0; w < 4; w++)
+        out[w] = value_define(l, operation->results[w]);
     const struct ir_value *seed = operation->operands[0], *counter = operation->operands[1];
     int count = value_registers(operation->results[0]->type);
     LLVMValueRef key = value_wide(l, seed->type->element, value_register(l, seed, 0));
@@ -196,6 +213,7 @@ void lower_philox(struct lowering *l, struct ir_operation *operation) {
         for (int i = 0; i < together; i++)
             counters[i] = value_wide(l, counter->type->element, value_register(l, counter, first + i));
         philox(l, key, counters, together, words);
-        for (int i = 0; i < 4 * together; i++) out[i % 4][first + i / 4] = words[i];
+        for (int i = 0; i < 4 * together; i++)
+            out[i % 4][first + i / 4] = words[i];
     }
 }

@@ -5,11 +5,13 @@
 #include "targets/nvptx/lower.h"
 
 /* What an access moves: `words` of `unit` bytes, `each` elements in one, element 0 lowest. */
-struct memory_shape { int unit, words, each; };
+struct memory_shape {
+    int unit, words, each;
+};
 struct memory_shape memory_shape(enum ir_element element, int count);
 LLVMTypeRef memory_word_type(const struct lowering *l, struct memory_shape shape);
-char memory_word_letter(struct memory_shape shape);         /* of its registers, in constraints */
-const char *memory_word_name(struct memory_shape shape);    /* b32 … */
+char memory_word_letter(struct memory_shape shape);      /* of its registers, in constraints */
+const char *memory_word_name(struct memory_shape shape); /* b32 … */
 void memory_pack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *values,
                  LLVMValueRef *words);
 void memory_unpack(struct lowering *l, enum ir_element element, struct memory_shape shape, const LLVMValueRef *words,
@@ -23,25 +25,29 @@ void memory_store(struct lowering *l, enum ir_element element, const char *cache
                   int count, LLVMValueRef predicate, const LLVMValueRef *values);
 
 /* The address that was made last, from which the next one is made: its block and its register parts by dimension. */
-struct reach_chain { LLVMBasicBlockRef block; LLVMValueRef address; int number[IR_MAX_RANK]; };
+struct reach_chain {
+    LLVMBasicBlockRef block;
+    LLVMValueRef address;
+    int number[IR_MAX_RANK];
+};
 
 /* How a tile reaches a place of a view. */
 struct reach {
     struct ir_access access;
     const struct view *view;
-    const struct ir_type *type;         /* of the tile */
-    enum ir_element element;            /* of the view: what lies in memory */
-    int tile_dimension[IR_MAX_RANK];    /* by dimension of the view: where it stands in the tile; -1 for a point */
-    int gather_first;                   /* first tile dimension of the gathered shape */
-    LLVMValueRef address;               /* of the thread, without its register parts */
-    LLVMValueRef usable;                /* i1 or NULL: what no register changes (presence, points) */
+    const struct ir_type *type;      /* of the tile */
+    enum ir_element element;         /* of the view: what lies in memory */
+    int tile_dimension[IR_MAX_RANK]; /* by dimension of the view: where it stands in the tile; -1 for a point */
+    int gather_first;                /* first tile dimension of the gathered shape */
+    LLVMValueRef address;            /* of the thread, without its register parts */
+    LLVMValueRef usable;             /* i1 or NULL: what no register changes (presence, points) */
     LLVMValueRef limit[IR_MAX_RANK]; /* i32, by dimension of the view: coordinates from low to below limit are inside;
                                         NULL: all */
-    LLVMValueRef low[IR_MAX_RANK];      /* i32 or NULL: 0 */
-    int contiguous;                     /* dimension of the view with stride 1 that the tile runs along, or -1 */
-    struct layout_vector vector;        /* registers that may go together; size 1: none */
-    LLVMValueRef whole;                 /* i1: no vector straddles the limit; NULL: always so */
-    struct reach_chain *chain;          /* NULL: every register's address is made from the thread's */
+    LLVMValueRef low[IR_MAX_RANK];   /* i32 or NULL: 0 */
+    int contiguous;                  /* dimension of the view with stride 1 that the tile runs along, or -1 */
+    struct layout_vector vector;     /* registers that may go together; size 1: none */
+    LLVMValueRef whole;              /* i1: no vector straddles the limit; NULL: always so */
+    struct reach_chain *chain;       /* NULL: every register's address is made from the thread's */
 };
 void reach_plan(struct lowering *l, const struct ir_operation *operation, struct reach *reach);
 /* The same where the elements lie as in a tile of the given type, whose registers stand for what a thread moves. */
@@ -53,7 +59,10 @@ LLVMValueRef reach_address(struct lowering *l, const struct reach *reach, int re
 LLVMValueRef reach_inside(struct lowering *l, const struct reach *reach, int reg);
 /* What a register adds to the thread's coordinates, and to its address: the immediate offset that reach_address gives
  * and `step` times the stride, in elements.  false: not everything is such a sum. */
-struct reach_parts { int coordinate[IR_MAX_RANK], step[IR_MAX_RANK]; int64_t offset; };
+struct reach_parts {
+    int coordinate[IR_MAX_RANK], step[IR_MAX_RANK];
+    int64_t offset;
+};
 bool reach_parts_of(const struct reach *reach, int reg, struct reach_parts *parts);
 /* a AND b, where NULL is true. */
 LLVMValueRef reach_both(struct lowering *l, LLVMValueRef a, LLVMValueRef b);

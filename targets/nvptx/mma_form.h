@@ -14,7 +14,10 @@
 enum mma_form { MMA_AS_IT_IS, MMA_NEAREST, MMA_HIGH, MMA_FINITE, MMA_LOW, MMA_EVEN, MMA_ODD, MMA_FORMS };
 
 /* Words of A and of B that an instruction takes: `count` forms of those of the same place, one behind the other. */
-struct mma_words { int count; enum mma_form form[2][2]; };
+struct mma_words {
+    int count;
+    enum mma_form form[2][2];
+};
 /* The instructions of one place: 16 x 8 sums and `reach` of k.  Types as PTX calls them. */
 struct mma_instruction {
     int k, reach, count;

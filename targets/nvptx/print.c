@@ -5,7 +5,8 @@
 
 /* ---- lines of all blocks ---- */
 
-static void number_blocks(struct printer *p) {
+static void number_blocks(struct printer *p)
+{
     p->block_count = (int)LLVMCountBasicBlocks(p->function);
     p->blocks = ARENA_ARRAY(p->arena, struct print_block, p->block_count);
     int i = 0;
@@ -16,13 +17,16 @@ static void number_blocks(struct printer *p) {
 }
 
 /* A way into the phi's block comes from where others begin, too. */
-static bool is_forked(LLVMValueRef phi) {
+static bool is_forked(LLVMValueRef phi)
+{
     for (unsigned i = 0; i < LLVMCountIncoming(phi); i++)
-        if (LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(phi, i))) > 1) return true;
+        if (LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(phi, i))) > 1)
+            return true;
     return false;
 }
 
-static void phi_line(struct printer *p, LLVMValueRef phi, int part, struct print_operand to) {
+static void phi_line(struct printer *p, LLVMValueRef phi, int part, struct print_operand to)
+{
     int count = (int)LLVMCountIncoming(phi);
     struct print_operand *operands = ARENA_ARRAY(p->arena, struct print_operand, count + 1);
     int *targets = ARENA_ARRAY(p->arena, int, count);
@@ -39,7 +43,8 @@ static void phi_line(struct printer *p, LLVMValueRef phi, int part, struct print
  *
  *     new = phi …      the number that came
  *     x = new          the phi                 (left out where they share a register after all) */
-static LLVMValueRef phi_lines(struct printer *p, LLVMValueRef at) {
+static LLVMValueRef phi_lines(struct printer *p, LLVMValueRef at)
+{
     VECTOR(struct print_operand) taken = {0};
     for (; at && LLVMGetInstructionOpcode(at) == LLVMPHI; at = LLVMGetNextInstruction(at)) {
         const struct print_value of = *print_value(p, at);
@@ -59,7 +64,8 @@ static LLVMValueRef phi_lines(struct printer *p, LLVMValueRef at) {
     return at;
 }
 
-static void end_line(struct printer *p, LLVMValueRef end) {
+static void end_line(struct printer *p, LLVMValueRef end)
+{
     struct print_operand *conditions = ARENA_ARRAY(p->arena, struct print_operand, LLVMGetNumOperands(end) + 1);
     int *targets = ARENA_ARRAY(p->arena, int, LLVMGetNumOperands(end) + 1), count = 0;
     switch (LLVMGetInstructionOpcode(end)) {
@@ -75,7 +81,8 @@ static void end_line(struct printer *p, LLVMValueRef end) {
     case LLVMSwitch: {
         LLVMValueRef value = LLVMGetOperand(end, 0);
         enum print_class class = print_class_of(LLVMTypeOf(value));
-        if (class != CLASS_32 && class != CLASS_64) p->failed = true;
+        if (class != CLASS_32 && class != CLASS_64)
+            p->failed = true;
         const char *text = class == CLASS_64 ? "setp.eq.s64 $0, $1, $2;" : "setp.eq.s32 $0, $1, $2;";
         for (unsigned i = 1; i < LLVMGetNumSuccessors(end); i++) {
             struct print_operand number = print_read(p, LLVMGetOperand(end, 2 * i), true);
@@ -96,7 +103,8 @@ static void end_line(struct printer *p, LLVMValueRef end) {
 }
 
 /* Where shared memory begins, and tensor maps: in front of all. */
-static void entry_lines(struct printer *p) {
+static void entry_lines(struct printer *p)
+{
     struct print_operand start = print_fresh(p, CLASS_64), word = print_fresh(p, CLASS_32);
     p->shared = start.variable;
     p->shared_word = word.variable;
@@ -112,55 +120,67 @@ static void entry_lines(struct printer *p) {
     }
 }
 
-static void block_lines(struct printer *p, int number) {
+static void block_lines(struct printer *p, int number)
+{
     struct print_block *block = &p->blocks[number];
     p->block = number;
     p->place = NULL;
     p->constants.count = 0;
     block->first = p->lines.count;
     LLVMValueRef at = LLVMGetFirstInstruction(block->block), end = LLVMGetBasicBlockTerminator(block->block);
-    if (number == 0) entry_lines(p);
+    if (number == 0)
+        entry_lines(p);
     at = phi_lines(p, at);
     for (; at && at != end && !p->failed; at = LLVMGetNextInstruction(at)) {
         p->place = LLVMInstructionGetDebugLoc(at);
         print_instruction(p, at);
     }
     p->place = LLVMInstructionGetDebugLoc(end);
-    if (!p->failed) end_line(p, end);
+    if (!p->failed)
+        end_line(p, end);
     block->last = p->lines.count - 1;
 }
 
-static void note_before(struct printer *p) {
+static void note_before(struct printer *p)
+{
     int *counts = ARENA_ARRAY(p->arena, int, p->block_count);
     for (int pass = 0; pass < 2; pass++)
         for (int b = 0; b < p->block_count; b++) {
             const struct print_line *end = &p->lines.data[p->blocks[b].last];
             for (int t = 0; t < end->target_count; t++) {
                 struct print_block *to = &p->blocks[end->targets[t]];
-                if (pass == 0) counts[end->targets[t]]++;
-                else if (!to->before) to->before = ARENA_ARRAY(p->arena, int, counts[end->targets[t]]);
-                if (pass == 1) to->before[to->before_count++] = b;
+                if (pass == 0)
+                    counts[end->targets[t]]++;
+                else if (!to->before)
+                    to->before = ARENA_ARRAY(p->arena, int, counts[end->targets[t]]);
+                if (pass == 1)
+                    to->before[to->before_count++] = b;
             }
         }
 }
 
 /* ---- printing ---- */
 
-static void put_operand(struct printer *p, struct print_operand operand) {
+static void put_operand(struct printer *p, struct print_operand operand)
+{
     static const char *const prefix[CLASS_COUNT] = {"%p", "%rs", "%r", "%rd"};
     if (operand.variable < 0) {
-        if (!operand.text) p->failed = true;
-        else buffer_puts(p->out, operand.text);
+        if (!operand.text)
+            p->failed = true;
+        else
+            buffer_puts(p->out, operand.text);
         return;
     }
     struct print_variable *leader = &p->variables.data[print_leader(p, operand.variable)];
-    if (!leader->number) leader->number = ++p->counts[leader->class];
+    if (!leader->number)
+        leader->number = ++p->counts[leader->class];
     buffer_puts(p->out, prefix[leader->class]);
     buffer_puts(p->out, print_number(p, leader->number).text);
 }
 
 /* The text with $0, $1 … replaced. */
-static void put_text(struct printer *p, const struct print_line *line) {
+static void put_text(struct printer *p, const struct print_line *line)
+{
     const char *at = line->text, *next;
     buffer_putc(p->out, '\t');
     while ((next = strchr(at, '$'))) {
@@ -171,37 +191,48 @@ static void put_text(struct printer *p, const struct print_line *line) {
             continue;
         }
         int number = 0;
-        if (*at < '0' || *at > '9') p->failed = true;
-        while (*at >= '0' && *at <= '9') number = 10 * number + (*at++ - '0');
-        if (number >= line->count) p->failed = true;
-        else put_operand(p, line->operands[number]);
+        if (*at < '0' || *at > '9')
+            p->failed = true;
+        while (*at >= '0' && *at <= '9')
+            number = 10 * number + (*at++ - '0');
+        if (number >= line->count)
+            p->failed = true;
+        else
+            put_operand(p, line->operands[number]);
     }
     buffer_puts(p->out, at);
     buffer_putc(p->out, '\n');
 }
 
-struct copy { struct print_operand to, from; };
+struct copy {
+    struct print_operand to, from;
+};
 typedef VECTOR(struct copy) copies;
 
-static void add_copy(struct printer *p, copies *list, struct print_operand to, struct print_operand from) {
-    if (!print_same_register(p, to, from)) vector_push(p->arena, list, ((struct copy){to, from}));
+static void add_copy(struct printer *p, copies *list, struct print_operand to, struct print_operand from)
+{
+    if (!print_same_register(p, to, from))
+        vector_push(p->arena, list, ((struct copy){to, from}));
 }
 
-static void put_copy(struct printer *p, struct print_operand to, struct print_operand from) {
+static void put_copy(struct printer *p, struct print_operand to, struct print_operand from)
+{
     struct print_operand operands[2] = {to, from};
     const char *text = print_moves[p->variables.data[to.variable].class];
     put_text(p, &(struct print_line){.text = text, .operands = operands, .count = 2});
 }
 
 /* All at once: first what nobody reads any more is written; a ring goes through another register. */
-static void put_copies(struct printer *p, copies *list) {
+static void put_copies(struct printer *p, copies *list)
+{
     while (list->count) {
         int free = -1;
         for (int i = 0; i < list->count && free < 0; i++) {
             bool is_read = false;
             for (int j = 0; j < list->count; j++)
                 is_read |= j != i && print_same_register(p, list->data[i].to, list->data[j].from);
-            if (!is_read) free = i;
+            if (!is_read)
+                free = i;
         }
         if (free >= 0) {
             put_copy(p, list->data[free].to, list->data[free].from);
@@ -212,18 +243,22 @@ static void put_copies(struct printer *p, copies *list) {
         struct print_operand other = print_fresh(p, p->variables.data[kept.variable].class);
         put_copy(p, other, kept);
         for (int j = 0; j < list->count; j++)
-            if (print_same_register(p, list->data[j].from, kept)) list->data[j].from = other;
+            if (print_same_register(p, list->data[j].from, kept))
+                list->data[j].from = other;
     }
 }
 
-static void copies_of_text(struct printer *p, const struct print_line *line) {
+static void copies_of_text(struct printer *p, const struct print_line *line)
+{
     copies list = {0};
     for (int i = line->written; i < line->count && line->ties; i++)
-        if (line->ties[i] >= 0) add_copy(p, &list, line->operands[line->ties[i]], line->operands[i]);
+        if (line->ties[i] >= 0)
+            add_copy(p, &list, line->operands[line->ties[i]], line->operands[i]);
     put_copies(p, &list);
 }
 
-static void copies_between(struct printer *p, int from, int to, copies *list) {
+static void copies_between(struct printer *p, int from, int to, copies *list)
+{
     for (int i = p->blocks[to].first; p->lines.data[i].kind == LINE_PHI; i++) {
         const struct print_line *phi = &p->lines.data[i];
         for (int o = 1; o < phi->count && !phi->dropped; o++)
@@ -234,15 +269,18 @@ static void copies_between(struct printer *p, int from, int to, copies *list) {
     }
 }
 
-static void put_label(struct printer *p, int block, int edge) {
+static void put_label(struct printer *p, int block, int edge)
+{
     buffer_puts(p->out, "$L__BB0_");
     buffer_puts(p->out, print_number(p, block).text);
-    if (edge < 0) return;
+    if (edge < 0)
+        return;
     buffer_putc(p->out, '_');
     buffer_puts(p->out, print_number(p, edge).text);
 }
 
-static void put_jump(struct printer *p, const struct print_operand *when, bool unless, int block, int edge) {
+static void put_jump(struct printer *p, const struct print_operand *when, bool unless, int block, int edge)
+{
     buffer_putc(p->out, '\t');
     if (when) {
         buffer_puts(p->out, unless ? "@!" : "@");
@@ -255,49 +293,62 @@ static void put_jump(struct printer *p, const struct print_operand *when, bool u
 }
 
 /* What block `to` takes may be written before block b asks whether to go there: nobody else sees it. */
-static bool written_early(struct printer *p, int b, int to, int other, const copies *list) {
+static bool written_early(struct printer *p, int b, int to, int other, const copies *list)
+{
     const struct print_line *end = &p->lines.data[p->blocks[b].last];
     copies others = {0};
     copies_between(p, b, other, &others);
-    if (to == other) return false;
+    if (to == other)
+        return false;
     for (int i = 0; i < list->count; i++) {
         struct print_operand written = list->data[i].to;
-        if (print_live_at(p, written, 4 * p->blocks[other].first)) return false;
-        if (print_same_register(p, written, end->operands[0])) return false;
+        if (print_live_at(p, written, 4 * p->blocks[other].first))
+            return false;
+        if (print_same_register(p, written, end->operands[0]))
+            return false;
         for (int j = 0; j < others.count; j++)
-            if (print_same_register(p, written, others.data[j].from)) return false;
+            if (print_same_register(p, written, others.data[j].from))
+                return false;
     }
     return true;
 }
 
 /* A jump where the condition holds, or does not, over what the way without it takes. */
-static void put_fork(struct printer *p, int b) {
+static void put_fork(struct printer *p, int b)
+{
     const struct print_line *end = &p->lines.data[p->blocks[b].last];
     copies list[2] = {{0}, {0}};
     int order[2] = {0, 1};
-    for (int t = 0; t < 2; t++) copies_between(p, b, end->targets[t], &list[t]);
+    for (int t = 0; t < 2; t++)
+        copies_between(p, b, end->targets[t], &list[t]);
     int first = end->targets[1] <= b ? 1 : 0; /* what goes round a loop */
     for (int i = 0, done = 0; i < 2 && !done; i++) {
         int t = i ? 1 - first : first;
-        if (!list[t].count || !written_early(p, b, end->targets[t], end->targets[1 - t], &list[t])) continue;
+        if (!list[t].count || !written_early(p, b, end->targets[t], end->targets[1 - t], &list[t]))
+            continue;
         put_copies(p, &list[t]);
         done = 1;
     }
-    if (!list[1].count && (list[0].count || end->targets[0] == b + 1)) order[0] = 1, order[1] = 0;
+    if (!list[1].count && (list[0].count || end->targets[0] == b + 1))
+        order[0] = 1, order[1] = 0;
     int jumped = end->targets[order[0]], other = end->targets[order[1]];
     bool place = list[order[0]].count > 0;
     put_jump(p, &end->operands[0], order[0] == 1, place ? b : jumped, place ? 0 : -1);
     put_copies(p, &list[order[1]]);
-    if (other != b + 1 || place) put_jump(p, NULL, false, other, -1);
-    if (!place) return;
+    if (other != b + 1 || place)
+        put_jump(p, NULL, false, other, -1);
+    if (!place)
+        return;
     put_label(p, b, 0);
     buffer_puts(p->out, ":\n");
     put_copies(p, &list[order[0]]);
-    if (jumped != b + 1) put_jump(p, NULL, false, jumped, -1);
+    if (jumped != b + 1)
+        put_jump(p, NULL, false, jumped, -1);
 }
 
 /* Jumps at the end of block b; what phis take is written on the way, in places of their own where several lead on. */
-static void put_end(struct printer *p, int b) {
+static void put_end(struct printer *p, int b)
+{
     const struct print_line *end = &p->lines.data[p->blocks[b].last];
     int last = end->target_count - 1;
     bool places = false;
@@ -319,11 +370,13 @@ static void put_end(struct printer *p, int b) {
     list.count = 0;
     copies_between(p, b, end->targets[last], &list);
     put_copies(p, &list);
-    if (end->targets[last] != b + 1 || places) put_jump(p, NULL, false, end->targets[last], -1);
+    if (end->targets[last] != b + 1 || places)
+        put_jump(p, NULL, false, end->targets[last], -1);
     for (int t = 0; t < last && places; t++) {
         list.count = 0;
         copies_between(p, b, end->targets[t], &list);
-        if (!list.count) continue;
+        if (!list.count)
+            continue;
         put_label(p, b, t);
         buffer_puts(p->out, ":\n");
         put_copies(p, &list);
@@ -331,7 +384,8 @@ static void put_end(struct printer *p, int b) {
     }
 }
 
-static void put_body(struct printer *p) {
+static void put_body(struct printer *p)
+{
     for (int b = 0; b < p->block_count; b++) {
         if (b > 0) {
             put_label(p, b, -1);
@@ -339,11 +393,14 @@ static void put_body(struct printer *p) {
         }
         for (int i = p->blocks[b].first; i < p->blocks[b].last; i++) {
             const struct print_line *line = &p->lines.data[i];
-            if (line->dropped || line->kind == LINE_PHI) continue;
-            if (line->kind == LINE_COPY && print_same_register(p, line->operands[0], line->operands[1])) continue;
+            if (line->dropped || line->kind == LINE_PHI)
+                continue;
+            if (line->kind == LINE_COPY && print_same_register(p, line->operands[0], line->operands[1]))
+                continue;
             line_text_place(p->line_text, line->place, p->out);
             copies_of_text(p, line);
-            if (*line->text) put_text(p, line);
+            if (*line->text)
+                put_text(p, line);
         }
         line_text_place(p->line_text, p->lines.data[p->blocks[b].last].place, p->out);
         put_end(p, b);
@@ -352,13 +409,15 @@ static void put_body(struct printer *p) {
 
 /* ---- the head ---- */
 
-static int64_t annotation(struct printer *p, const char *name) {
+static int64_t annotation(struct printer *p, const char *name)
+{
     unsigned count = LLVMGetNamedMetadataNumOperands(p->l->module, "nvvm.annotations");
     LLVMValueRef *nodes = ARENA_ARRAY(p->arena, LLVMValueRef, count + 1), parts[3];
     LLVMGetNamedMetadataOperands(p->l->module, "nvvm.annotations", nodes);
     for (unsigned i = 0; i < count; i++) {
         unsigned size;
-        if (LLVMGetMDNodeNumOperands(nodes[i]) != 3) continue;
+        if (LLVMGetMDNodeNumOperands(nodes[i]) != 3)
+            continue;
         LLVMGetMDNodeOperands(nodes[i], parts);
         const char *text = LLVMGetMDString(parts[1], &size);
         if (text && size == strlen(name) && !memcmp(text, name, size) && LLVMIsAConstantInt(parts[2]))
@@ -367,7 +426,8 @@ static int64_t annotation(struct printer *p, const char *name) {
     return 0;
 }
 
-static void put_head(struct printer *p, struct buffer *out) {
+static void put_head(struct printer *p, struct buffer *out)
+{
     const char *name = p->l->function->name;
     buffer_printf(out, "//\n// Made by tilecc\n//\n\n.version %s\n.target %s\n.address_size 64\n\n",
                   p->l->row->ptx_version, p->l->row->name);
@@ -387,22 +447,27 @@ static void put_head(struct printer *p, struct buffer *out) {
                       (unsigned long long)LLVMGetEnumAttributeValue(at), name, i, size);
     }
     buffer_printf(out, "\n)\n.maxntid %lld, 1, 1\n", (long long)annotation(p, "maxntidx"));
-    if (annotation(p, "minctasm")) buffer_printf(out, ".minnctapersm %lld\n", (long long)annotation(p, "minctasm"));
-    if (annotation(p, "maxnreg")) buffer_printf(out, ".maxnreg %lld\n", (long long)annotation(p, "maxnreg"));
+    if (annotation(p, "minctasm"))
+        buffer_printf(out, ".minnctapersm %lld\n", (long long)annotation(p, "minctasm"));
+    if (annotation(p, "maxnreg"))
+        buffer_printf(out, ".maxnreg %lld\n", (long long)annotation(p, "maxnreg"));
     buffer_puts(out, "{\n");
     static const char *const kinds[CLASS_COUNT] = {"pred \t%p", "b16 \t%rs", "b32 \t%r", "b64 \t%rd"};
     for (int c = 0; c < CLASS_COUNT; c++)
-        if (p->counts[c]) buffer_printf(out, "\t.reg .%s<%d>;\n", kinds[c], p->counts[c] + 1);
+        if (p->counts[c])
+            buffer_printf(out, "\t.reg .%s<%d>;\n", kinds[c], p->counts[c] + 1);
     line_text_function(p->line_text, out);
     buffer_puts(out, "\n");
 }
 
-bool print_module(struct lowering *l, LLVMTargetDataRef data, struct buffer *out) {
+bool print_module(struct lowering *l, LLVMTargetDataRef data, struct buffer *out)
+{
     struct buffer body = {0};
     struct printer p = {.l = l, .arena = arena_create(), .data = data, .function = l->kernel, .out = &body};
     p.line_text = line_text_open(l, p.arena);
     number_blocks(&p);
-    for (int b = 0; b < p.block_count && !p.failed; b++) block_lines(&p, b);
+    for (int b = 0; b < p.block_count && !p.failed; b++)
+        block_lines(&p, b);
     if (!p.failed) {
         note_before(&p);
         print_drop_unused(&p);
@@ -410,7 +475,8 @@ bool print_module(struct lowering *l, LLVMTargetDataRef data, struct buffer *out
         put_body(&p);
     }
     struct buffer head = {0};
-    if (!p.failed) put_head(&p, &head);
+    if (!p.failed)
+        put_head(&p, &head);
     if (!p.failed) {
         buffer_append(out, head.data, head.size);
         buffer_append(out, body.data, body.size);

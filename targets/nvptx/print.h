@@ -17,19 +17,29 @@
 enum print_class { CLASS_PREDICATE, CLASS_16, CLASS_32, CLASS_64, CLASS_COUNT, CLASS_NONE };
 
 /* A variable, or where that is -1 a constant of LLVM (to be put as `text`, which may be NULL yet). */
-struct print_operand { int variable; LLVMValueRef constant; const char *text; };
+struct print_operand {
+    int variable;
+    LLVMValueRef constant;
+    const char *text;
+};
 
-struct print_value { LLVMValueRef value; struct print_operand *parts; int count; };
+struct print_value {
+    LLVMValueRef value;
+    struct print_operand *parts;
+    int count;
+};
 
-struct print_interval { int from, to; };
+struct print_interval {
+    int from, to;
+};
 
 struct print_variable {
     enum print_class class;
-    int line;                          /* that writes it; -1: none yet */
+    int line; /* that writes it; -1: none yet */
     int uses;
-    int leader;                        /* shares its register; itself: it leads */
-    int number;                        /* of a leader's register, from 1; 0: none yet */
-    bool candidate;                    /* may share */
+    int leader;                         /* shares its register; itself: it leads */
+    int number;                         /* of a leader's register, from 1; 0: none yet */
+    bool candidate;                     /* may share */
     VECTOR(struct print_interval) live; /* of a leader: of all that share; sorted */
 };
 
@@ -40,44 +50,47 @@ struct print_line {
     enum print_kind kind;
     const char *text;
     struct print_operand *operands;
-    int written, count;                /* the first `written` of `count` are written */
-    const int *ties;                   /* by operand read: operand written that has the same register, or -1; NULL */
-    const int *targets;                /* LINE_PHI: the block that each operand read comes from;
+    int written, count; /* the first `written` of `count` are written */
+    const int *ties;    /* by operand read: operand written that has the same register, or -1; NULL */
+    const int *targets; /* LINE_PHI: the block that each operand read comes from;
                                         * LINE_END: where to go where operand i holds, and last: else (none: return) */
     int target_count;
-    LLVMMetadataRef place;             /* in the sources, or NULL */
-    bool early;                        /* writes before everything is read */
+    LLVMMetadataRef place; /* in the sources, or NULL */
+    bool early;            /* writes before everything is read */
     bool dropped;
 };
 
 struct print_block {
     LLVMBasicBlockRef block;
-    int first, last;                   /* lines; the last one is LINE_END */
+    int first, last; /* lines; the last one is LINE_END */
     int *before;
     int before_count;
     bool labelled;
 };
 
-struct print_constant { LLVMValueRef value; int variable; };
+struct print_constant {
+    LLVMValueRef value;
+    int variable;
+};
 
 struct printer {
     struct lowering *l;
     struct arena *arena;
     LLVMTargetDataRef data;
     LLVMValueRef function;
-    bool failed;                       /* something is not known here: LLVM prints it */
-    struct print_value *table;         /* by LLVMValueRef: looked up, never walked */
+    bool failed;               /* something is not known here: LLVM prints it */
+    struct print_value *table; /* by LLVMValueRef: looked up, never walked */
     int table_size, table_count;
     VECTOR(struct print_variable) variables;
     VECTOR(struct print_line) lines;
     VECTOR(struct print_constant) constants; /* that the block has in registers */
     struct print_block *blocks;
     int block_count, block;
-    int *line_block;                   /* by line */
-    int shared, shared_word;           /* variables: start of shared memory in 64 and in 32 bits */
+    int *line_block;         /* by line */
+    int shared, shared_word; /* variables: start of shared memory in 64 and in 32 bits */
     int counts[CLASS_COUNT];
-    struct line_text *line_text;       /* or NULL */
-    LLVMMetadataRef place;             /* of the instruction that lines are made for */
+    struct line_text *line_text; /* or NULL */
+    LLVMMetadataRef place;       /* of the instruction that lines are made for */
     struct buffer *out;
 };
 

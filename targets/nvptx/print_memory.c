@@ -4,9 +4,12 @@
 enum { SPACE_GLOBAL = 1, SPACE_SHARED = 3 };
 
 /* How many registers of which width an access moves, `each` numbers in one: 8 x i16 are .v4.b32. */
-struct shape { int registers, width, each, element; };
+struct shape {
+    int registers, width, each, element;
+};
 
-static int bits_of(LLVMTypeRef type) {
+static int bits_of(LLVMTypeRef type)
+{
     switch (print_class_of(type)) {
     case CLASS_16: return LLVMGetTypeKind(type) == LLVMIntegerTypeKind ? (int)LLVMGetIntTypeWidth(type) : 16;
     case CLASS_32: return 32;
@@ -15,32 +18,39 @@ static int bits_of(LLVMTypeRef type) {
     }
 }
 
-static bool shape_of(struct printer *p, LLVMTypeRef type, unsigned alignment, struct shape *shape) {
+static bool shape_of(struct printer *p, LLVMTypeRef type, unsigned alignment, struct shape *shape)
+{
     enum print_class class;
     int count = print_parts_of(p, type, &class);
     LLVMTypeRef element = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
     int bits = count > 1 || class != CLASS_32 ? bits_of(element) : 32;
     int bytes = bits * count / 8;
-    if (!bits || bytes > 16 || (bytes & (bytes - 1)) || (int)alignment < bytes) return false;
+    if (!bits || bytes > 16 || (bytes & (bytes - 1)) || (int)alignment < bytes)
+        return false;
     *shape = (struct shape){.registers = count, .width = bits, .each = 1, .element = bits};
     if (count > 4 || (count > 1 && bits < 16)) {
-        if (bytes < 4) return false;
+        if (bytes < 4)
+            return false;
         *shape = (struct shape){.registers = bytes / 4, .width = 32, .each = 32 / bits, .element = bits};
     }
     return true;
 }
 
 /* base + offset as the text of an address, whose base is operand `number`. */
-static const char *address_text(struct printer *p, const char *base, int64_t offset) {
-    if (!offset) return print_join(p, "[", base, "]", "");
+static const char *address_text(struct printer *p, const char *base, int64_t offset)
+{
+    if (!offset)
+        return print_join(p, "[", base, "]", "");
     return print_join(p, "[", base, "+", print_join(p, print_number(p, offset).text, "]", "", ""));
 }
 
 /* Takes constant distances off a pointer. */
-static LLVMValueRef strip(const struct printer *p, LLVMValueRef pointer, int64_t *offset) {
+static LLVMValueRef strip(const struct printer *p, LLVMValueRef pointer, int64_t *offset)
+{
     int64_t more;
     while (LLVMIsAGetElementPtrInst(pointer) && LLVMGetNumOperands(pointer) == 2) {
-        if (LLVMGetGEPSourceElementType(pointer) != p->l->i8) break;
+        if (LLVMGetGEPSourceElementType(pointer) != p->l->i8)
+            break;
         if (!print_constant_number(LLVMGetOperand(pointer, 1), &more) || more < INT32_MIN / 2 || more > INT32_MAX / 2)
             break;
         *offset += more;
@@ -51,12 +61,14 @@ static LLVMValueRef strip(const struct printer *p, LLVMValueRef pointer, int64_t
 
 /* The address as text and, where it has a register, that; "": not known. */
 static const char *address_of(struct printer *p, LLVMValueRef pointer, const char *operand, struct print_operand *base,
-                              const char **space) {
+                              const char **space)
+{
     int64_t offset = 0, start;
     unsigned number = LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
     pointer = strip(p, pointer, &offset);
     *base = print_text("");
-    if (offset < INT32_MIN || offset > INT32_MAX) p->failed = true;
+    if (offset < INT32_MIN || offset > INT32_MAX)
+        p->failed = true;
     *space = number == SPACE_SHARED ? ".shared" : ".global";
     if (pointer == LLVMGetParam(p->function, 0)) {
         *space = ".param";
@@ -64,19 +76,22 @@ static const char *address_of(struct printer *p, LLVMValueRef pointer, const cha
     }
     if (number == SPACE_SHARED && print_shared_offset(pointer, &start))
         return address_text(p, "tile_shared", start + offset);
-    if (number != SPACE_SHARED && number != SPACE_GLOBAL) p->failed = true;
+    if (number != SPACE_SHARED && number != SPACE_GLOBAL)
+        p->failed = true;
     *base = print_register(p, pointer, 0);
     return address_text(p, operand, offset);
 }
 
-static const char *access_text(struct printer *p, const char *name, const char *space, const struct shape *shape) {
+static const char *access_text(struct printer *p, const char *name, const char *space, const struct shape *shape)
+{
     static const char *const vectors[] = {"", "", ".v2", "", ".v4"};
     static const char *const widths[] = {".b8 ", ".b16 ", ".b32 ", ".b64 "};
     int width = shape->width == 8 ? 0 : shape->width == 16 ? 1 : shape->width == 32 ? 2 : 3;
     return print_join(p, name, space, vectors[shape->registers], widths[width]);
 }
 
-static const char *list_text(const struct shape *shape, int first) {
+static const char *list_text(const struct shape *shape, int first)
+{
     static const char *const lists[2][5] = {{"", "$0", "{$0, $1}", "", "{$0, $1, $2, $3}"},
                                             {"", "$1", "{$1, $2}", "", "{$1, $2, $3, $4}"}};
     return lists[first][shape->registers];
@@ -84,7 +99,8 @@ static const char *list_text(const struct shape *shape, int first) {
 
 /* The numbers in one register of 32 bits. */
 static void take_apart(struct printer *p, struct print_operand word, const struct shape *shape,
-                       const struct print_operand *parts) {
+                       const struct print_operand *parts)
+{
     if (shape->each == 2) {
         print_line(p, LINE_TEXT, "mov.b32 {$0, $1}, $2;", 2, (struct print_operand[]){parts[0], parts[1], word}, 3);
         return;
@@ -94,7 +110,8 @@ static void take_apart(struct printer *p, struct print_operand word, const struc
     print_pure(p, "shr.u16 $0, $1, $2;", parts[3], parts[2], print_text("8"));
 }
 
-void print_load(struct printer *p, LLVMValueRef value) {
+void print_load(struct printer *p, LLVMValueRef value)
+{
     struct shape shape;
     struct print_operand operands[6], base;
     const char *space;
@@ -109,7 +126,8 @@ void print_load(struct printer *p, LLVMValueRef value) {
     for (int i = 0; i < shape.registers; i++)
         operands[i] = shape.each == 1 ? of.parts[i] : print_fresh(p, CLASS_32);
     int count = shape.registers;
-    if (base.variable >= 0) operands[count++] = base;
+    if (base.variable >= 0)
+        operands[count++] = base;
     const char *text = print_join(p, access_text(p, "ld", space, &shape), list_text(&shape, 0), ", ",
                                   print_join(p, address, ";", "", ""));
     print_line(p, *space == '.' && space[1] == 'p' ? LINE_TEXT : LINE_EFFECT, text, shape.registers, operands, count);
@@ -118,7 +136,8 @@ void print_load(struct printer *p, LLVMValueRef value) {
 }
 
 /* Two numbers of 8 bits in a register of 16. */
-static struct print_operand join_bytes(struct printer *p, struct print_operand low, struct print_operand high) {
+static struct print_operand join_bytes(struct printer *p, struct print_operand low, struct print_operand high)
+{
     struct print_operand cut = print_fresh(p, CLASS_16), moved = print_fresh(p, CLASS_16);
     struct print_operand both = print_fresh(p, CLASS_16);
     print_pure(p, "and.b16 $0, $1, $2;", cut, low, print_text("255"));
@@ -127,9 +146,11 @@ static struct print_operand join_bytes(struct printer *p, struct print_operand l
     return both;
 }
 
-static struct print_operand join_parts(struct printer *p, LLVMValueRef value, int first, const struct shape *shape) {
+static struct print_operand join_parts(struct printer *p, LLVMValueRef value, int first, const struct shape *shape)
+{
     struct print_operand part[4], to = print_fresh(p, CLASS_32);
-    for (int i = 0; i < shape->each; i++) part[i] = print_register(p, value, first + i);
+    for (int i = 0; i < shape->each; i++)
+        part[i] = print_register(p, value, first + i);
     if (shape->each == 4) {
         part[0] = join_bytes(p, part[0], part[1]);
         part[1] = join_bytes(p, part[2], part[3]);
@@ -138,7 +159,8 @@ static struct print_operand join_parts(struct printer *p, LLVMValueRef value, in
     return to;
 }
 
-void print_store(struct printer *p, LLVMValueRef instruction) {
+void print_store(struct printer *p, LLVMValueRef instruction)
+{
     struct shape shape;
     struct print_operand operands[6], base;
     const char *space;
@@ -149,7 +171,8 @@ void print_store(struct printer *p, LLVMValueRef instruction) {
         return;
     }
     const char *address = address_of(p, LLVMGetOperand(instruction, 1), "$0", &base, &space);
-    if (base.variable < 0) base = print_text("0"); /* takes its place among the operands */
+    if (base.variable < 0)
+        base = print_text("0"); /* takes its place among the operands */
     operands[0] = base;
     for (int i = 0; i < shape.registers; i++)
         operands[1 + i] = shape.each == 1 ? print_register(p, value, i) : join_parts(p, value, i * shape.each, &shape);
@@ -158,14 +181,16 @@ void print_store(struct printer *p, LLVMValueRef instruction) {
     print_line(p, LINE_EFFECT, text, 0, operands, 1 + shape.registers);
 }
 
-void print_element_pointer(struct printer *p, LLVMValueRef value) {
+void print_element_pointer(struct printer *p, LLVMValueRef value)
+{
     LLVMValueRef base = LLVMGetOperand(value, 0);
     if (LLVMGetNumOperands(value) != 2 || LLVMGetGEPSourceElementType(value) != p->l->i8 ||
         LLVMTypeOf(LLVMGetOperand(value, 1)) != p->l->i64) {
         p->failed = true;
         return;
     }
-    if (base == LLVMGetParam(p->function, 0)) return; /* loads take it as a name */
+    if (base == LLVMGetParam(p->function, 0))
+        return; /* loads take it as a name */
     print_pure(p, "add.s64 $0, $1, $2;", print_part(p, value, 0), print_register(p, base, 0),
                print_read(p, LLVMGetOperand(value, 1), true));
 }

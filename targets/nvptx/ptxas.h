@@ -5,7 +5,10 @@
 #include "targets/target.h"
 
 /* Bytes a thread, registers a thread; frame and registers are -1 where nothing was said of them. */
-struct ptxas_usage { long long frame, stores, loads; int registers; };
+struct ptxas_usage {
+    long long frame, stores, loads;
+    int registers;
+};
 struct ptxas_usage ptxas_read_usage(const char *notes);
 /* More than four registers, which nobody can help and no clock shows. */
 bool ptxas_spills(const struct ptxas_usage *usage);

@@ -7,25 +7,28 @@
  * may round only where r is subnormal, and then a t beyond r is merely not subtracted. */
 #include "targets/nvptx/lower.h"
 
-static LLVMValueRef magnitude(LLVMBuilderRef b, LLVMValueRef value, LLVMTypeRef bits, uint64_t mask) {
+static LLVMValueRef magnitude(LLVMBuilderRef b, LLVMValueRef value, LLVMTypeRef bits, uint64_t mask)
+{
     LLVMValueRef integer = LLVMBuildAnd(b, LLVMBuildBitCast(b, value, bits, ""), LLVMConstInt(bits, mask, false), "");
     return LLVMBuildBitCast(b, integer, LLVMTypeOf(value), "");
 }
 
-static LLVMValueRef with_sign(LLVMBuilderRef b, LLVMValueRef value, LLVMValueRef like, LLVMTypeRef bits,
-                              uint64_t mask) {
+static LLVMValueRef with_sign(LLVMBuilderRef b, LLVMValueRef value, LLVMValueRef like, LLVMTypeRef bits, uint64_t mask)
+{
     LLVMValueRef sign = LLVMBuildAnd(b, LLVMBuildBitCast(b, like, bits, ""), LLVMConstInt(bits, ~mask, false), "");
     LLVMValueRef both = LLVMBuildOr(b, LLVMBuildBitCast(b, value, bits, ""), sign, "");
     return LLVMBuildBitCast(b, both, LLVMTypeOf(value), "");
 }
 
-static void write_body(struct lowering *l, LLVMValueRef function, bool wide) {
+static void write_body(struct lowering *l, LLVMValueRef function, bool wide)
+{
     LLVMBuilderRef b = LLVMCreateBuilderInContext(l->context);
     LLVMTypeRef real = wide ? l->f64 : l->f32, bits = wide ? l->i64 : l->i32;
     uint64_t mask = wide ? UINT64_C(0x7fffffffffffffff) : UINT64_C(0x7fffffff);
     LLVMBasicBlockRef block[7];
     static const char *const names[] = {"entry", "nan", "start", "grow", "grown", "shrink", "done"};
-    for (int i = 0; i < 7; i++) block[i] = LLVMAppendBasicBlockInContext(l->context, function, names[i]);
+    for (int i = 0; i < 7; i++)
+        block[i] = LLVMAppendBasicBlockInContext(l->context, function, names[i]);
     LLVMPositionBuilderAtEnd(b, block[0]);
     LLVMValueRef x = LLVMGetParam(function, 0), half = LLVMConstReal(real, 0.5), two = LLVMConstReal(real, 2.0);
     LLVMValueRef ax = magnitude(b, x, bits, mask), ay = magnitude(b, LLVMGetParam(function, 1), bits, mask);
@@ -59,7 +62,8 @@ static void write_body(struct lowering *l, LLVMValueRef function, bool wide) {
     LLVMDisposeBuilder(b);
 }
 
-LLVMValueRef lower_float_remainder(struct lowering *l, LLVMValueRef a, LLVMValueRef b) {
+LLVMValueRef lower_float_remainder(struct lowering *l, LLVMValueRef a, LLVMValueRef b)
+{
     bool wide = LLVMTypeOf(a) == l->f64;
     LLVMTypeRef real = wide ? l->f64 : l->f32, type = LLVMFunctionType(real, (LLVMTypeRef[]){real, real}, 2, false);
     const char *name = wide ? "tile_fmod_f64" : "tile_fmod_f32";

@@ -16,9 +16,12 @@
  * a branch. */
 #include "targets/nvptx/lower.h"
 
-struct survey { bool tiles, buffers, roles, wgmma, mma, copies; };
+struct survey {
+    bool tiles, buffers, roles, wgmma, mma, copies;
+};
 
-static void look_at(struct ir_operation *operation, void *context) {
+static void look_at(struct ir_operation *operation, void *context)
+{
     struct survey *survey = context;
     survey->mma |= ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_MMA;
     switch (operation->opcode) {
@@ -29,7 +32,8 @@ static void look_at(struct ir_operation *operation, void *context) {
     case OP_DOT_ASYNC:
         if (ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA)
             survey->wgmma = true;
-        else survey->buffers = true; /* mma.sync reads as ordinary loads do */
+        else
+            survey->buffers = true; /* mma.sync reads as ordinary loads do */
         survey->tiles = true;
         break;
     case OP_BARRIER: survey->tiles = true; break;
@@ -45,14 +49,16 @@ static void look_at(struct ir_operation *operation, void *context) {
     }
 }
 
-static struct survey survey_of(struct ir_block *block) {
+static struct survey survey_of(struct ir_block *block)
+{
     struct survey survey = {0};
     ir_walk(block, look_at, &survey);
     return survey;
 }
 
 static LLVMValueRef in_prologue(struct lowering *l, enum ptx_row row, LLVMTypeRef type, const LLVMValueRef *arguments,
-                                int count, const char *const *words) {
+                                int count, const char *const *words)
+{
     LLVMBuilderRef keep = l->builder;
     l->builder = l->entry;
     LLVMValueRef value = ptx_emit(l, row, type, arguments, count, words);
@@ -60,23 +66,28 @@ static LLVMValueRef in_prologue(struct lowering *l, enum ptx_row row, LLVMTypeRe
     return value;
 }
 
-void roles_open(struct lowering *l) {
+void roles_open(struct lowering *l)
+{
     struct survey survey = survey_of(l->function->body);
     l->role = -1;
     l->warps = l->function->warps;
     l->warps_meet = survey.buffers;
     l->wgmma = survey.wgmma;
-    if (survey.roles || survey.wgmma) l->warp = in_prologue(l, PTX_WARP_UNIFORM, l->i32, &l->warp, 1, NULL);
+    if (survey.roles || survey.wgmma)
+        l->warp = in_prologue(l, PTX_WARP_UNIFORM, l->i32, &l->warp, 1, NULL);
 }
 
-int roles_registers_at_start(const struct lowering *l) {
+int roles_registers_at_start(const struct lowering *l)
+{
     int blocks = l->function->persistent > 1 ? l->function->persistent : 1;
     int each = l->row->registers / (32 * l->function->warps * blocks) / 8 * 8;
     return each > 255 ? 255 : each;
 }
 
-static void set_registers(struct lowering *l, int64_t registers, int64_t warps) {
-    if (registers <= 0) return;
+static void set_registers(struct lowering *l, int64_t registers, int64_t warps)
+{
+    if (registers <= 0)
+        return;
     if (registers % 8 || registers < 24 || registers > 256 || warps % 4)
         die("a role of %lld warps cannot have %lld registers a thread", (long long)warps, (long long)registers);
     const char *words[2] = {registers > roles_registers_at_start(l) ? "inc" : "dec",
@@ -85,7 +96,8 @@ static void set_registers(struct lowering *l, int64_t registers, int64_t warps) 
 }
 
 /* The role's own numbers; a role of one thread is thread 0 of itself. */
-static void number_threads(struct lowering *l) {
+static void number_threads(struct lowering *l)
+{
     if (l->one_thread) {
         l->thread = l->lane = l->warp = value_i32(l, 0);
     } else if (l->first_warp) {
@@ -95,10 +107,12 @@ static void number_threads(struct lowering *l) {
 }
 
 /* A prologue at this place; what lower_block restores at its end. */
-static void number_anew(struct lowering *l) {
+static void number_anew(struct lowering *l)
+{
     LLVMBasicBlockRef numbers = value_block(l, "numbers"), behind = value_block(l, "behind");
     LLVMBuildBr(l->builder, numbers);
-    if (l->numbered_here) LLVMDisposeBuilder(l->entry);
+    if (l->numbered_here)
+        LLVMDisposeBuilder(l->entry);
     l->numbered_here = true;
     l->entry = LLVMCreateBuilderInContext(l->context);
     LLVMPositionBuilderAtEnd(l->entry, numbers);
@@ -107,7 +121,8 @@ static void number_anew(struct lowering *l) {
     l->thread = in_prologue(l, PTX_THREAD, l->i32, NULL, 0, NULL);
     l->lane = LLVMBuildAnd(l->entry, l->thread, value_i32(l, 31), "");
     l->warp = LLVMBuildLShr(l->entry, l->thread, value_i32(l, 5), "");
-    if (l->wgmma) l->warp = in_prologue(l, PTX_WARP_UNIFORM, l->i32, &l->warp, 1, NULL);
+    if (l->wgmma)
+        l->warp = in_prologue(l, PTX_WARP_UNIFORM, l->i32, &l->warp, 1, NULL);
     number_threads(l);
     l->coordinates = NULL;
 }
@@ -116,36 +131,47 @@ static void number_anew(struct lowering *l) {
  * what this one computed, and the old numbers beside new ones would take registers.  (ptxas spills 24 bytes in
  * attention on sm_80 with new numbers between its loops, 92 without in a product whose last iteration is a loop of its
  * own.) */
-static bool is_gone_on_with(const struct ir_operation *loop) {
+static bool is_gone_on_with(const struct ir_operation *loop)
+{
     bool rows = false;
     for (const struct ir_operation *op = loop->next; op; op = op->next) {
-        if (op->opcode != OP_FOR || !survey_of(op->regions[0]).mma) continue;
+        if (op->opcode != OP_FOR || !survey_of(op->regions[0]).mma)
+            continue;
         for (int i = 0; i < op->result_count; i++)
             rows |= op->results[i]->type->kind == IR_TILE && op->results[i]->type->rank == 1;
     }
     return rows;
 }
 
-void role_behind_loop(struct lowering *l, struct ir_operation *loop) {
-    if (l->one_thread || l->per_element) return;
+void role_behind_loop(struct lowering *l, struct ir_operation *loop)
+{
+    if (l->one_thread || l->per_element)
+        return;
     struct survey survey = survey_of(loop->regions[0]);
-    if (survey.wgmma || (survey.mma && !is_gone_on_with(loop))) number_anew(l);
+    if (survey.wgmma || (survey.mma && !is_gone_on_with(loop)))
+        number_anew(l);
 }
 
-void role_in_loop(struct lowering *l, struct ir_block *body) {
+void role_in_loop(struct lowering *l, struct ir_block *body)
+{
     l->numbered_here = false;
-    if (l->wgmma || l->one_thread || l->per_element) return;
+    if (l->wgmma || l->one_thread || l->per_element)
+        return;
     for (const struct ir_operation *op = body->first; op; op = op->next) {
-        if (op->opcode != OP_FOR) continue;
+        if (op->opcode != OP_FOR)
+            continue;
         struct survey survey = survey_of(op->regions[0]);
-        if (!survey.mma || !survey.copies) continue;
+        if (!survey.mma || !survey.copies)
+            continue;
         number_anew(l);
         return;
     }
 }
 
-void role_restore(struct lowering *l, const struct lowering *before) {
-    if (l->entry == before->entry) return;
+void role_restore(struct lowering *l, const struct lowering *before)
+{
+    if (l->entry == before->entry)
+        return;
     LLVMDisposeBuilder(l->entry);
     l->entry = before->entry;
     l->thread = before->thread;
@@ -155,7 +181,8 @@ void role_restore(struct lowering *l, const struct lowering *before) {
 }
 
 static void lower_role(struct lowering *l, struct ir_block *region, int role, int64_t first_warp, int64_t warps,
-                       int64_t registers, LLVMBasicBlockRef end) {
+                       int64_t registers, LLVMBasicBlockRef end)
+{
     struct lowering outer = *l;
     struct survey survey = survey_of(region);
     LLVMBuilderRef b = l->builder;
@@ -196,20 +223,25 @@ static void lower_role(struct lowering *l, struct ir_block *region, int role, in
     l->warp = outer.warp;
 }
 
-void lower_roles(struct lowering *l, struct ir_operation *operation) {
+void lower_roles(struct lowering *l, struct ir_operation *operation)
+{
     LLVMBuilderRef b = l->builder;
     const struct ir_attribute *warps = ir_attribute(operation, IR_ATTRIBUTE_ROLE_WARPS),
                               *registers = ir_attribute(operation, IR_ATTRIBUTE_ROLE_REGISTERS);
     LLVMBasicBlockRef end = value_block(l, "end");
     int64_t first = 0;
-    if (l->role >= 0) die("roles inside a role");
+    if (l->role >= 0)
+        die("roles inside a role");
     /* Without it ptxas may not know the registers at the start, and then ignores setmaxnreg. */
-    if (registers) kernel_annotate(l, "minctasm", l->function->persistent > 1 ? l->function->persistent : 1);
-    if (!warps || warps->count != operation->region_count) die("roles without their warps");
+    if (registers)
+        kernel_annotate(l, "minctasm", l->function->persistent > 1 ? l->function->persistent : 1);
+    if (!warps || warps->count != operation->region_count)
+        die("roles without their warps");
     for (int i = 0; i < operation->region_count; i++) {
         int64_t behind = first + warps->list[i];
         LLVMBasicBlockRef other = NULL;
-        if (behind > l->function->warps) die("the roles of %s have more warps than it", l->function->name);
+        if (behind > l->function->warps)
+            die("the roles of %s have more warps than it", l->function->name);
         if (behind < l->function->warps) {
             LLVMBasicBlockRef arm = value_block(l, "arm");
             other = i + 1 < operation->region_count ? value_block(l, "other") : end;
@@ -218,15 +250,18 @@ void lower_roles(struct lowering *l, struct ir_operation *operation) {
         }
         lower_role(l, operation->regions[i], i, first, warps->list[i],
                    registers && i < registers->count ? registers->list[i] : 0, end);
-        if (!other && i + 1 < operation->region_count) die("a role without warps");
-        if (other) LLVMPositionBuilderAtEnd(b, other);
+        if (!other && i + 1 < operation->region_count)
+            die("a role without warps");
+        if (other)
+            LLVMPositionBuilderAtEnd(b, other);
         first = behind;
     }
     LLVMPositionBuilderAtEnd(b, end);
 }
 
 /* With an id and a count of warps the barrier is one of several that the same threads may use. */
-void lower_barrier(struct lowering *l, struct ir_operation *operation) {
+void lower_barrier(struct lowering *l, struct ir_operation *operation)
+{
     int64_t id = ir_number(operation, IR_ATTRIBUTE_BARRIER_ID, 0);
     if (id == 0) {
         ptx_barrier(l);
@@ -238,8 +273,10 @@ void lower_barrier(struct lowering *l, struct ir_operation *operation) {
     ptx_emit(l, PTX_BARRIER_OF, l->nothing, NULL, 0, words);
 }
 
-bool role_is_single(const struct lowering *l, const struct ir_operation *operation) {
-    if (l->one_thread) return false;
+bool role_is_single(const struct lowering *l, const struct ir_operation *operation)
+{
+    if (l->one_thread)
+        return false;
     switch (operation->opcode) {
     case OP_MBARRIER:
     case OP_MBARRIER_READY:
@@ -252,16 +289,20 @@ bool role_is_single(const struct lowering *l, const struct ir_operation *operati
     }
 }
 
-void role_single_begin(struct lowering *l) {
-    if (l->single || l->one_thread) return;
+void role_single_begin(struct lowering *l)
+{
+    if (l->single || l->one_thread)
+        return;
     LLVMBasicBlockRef only = value_block(l, "one");
     l->single = value_block(l, "all");
     LLVMBuildCondBr(l->builder, coordinate_first_thread(l), only, l->single);
     LLVMPositionBuilderAtEnd(l->builder, only);
 }
 
-void role_single_end(struct lowering *l) {
-    if (!l->single) return;
+void role_single_end(struct lowering *l)
+{
+    if (!l->single)
+        return;
     LLVMBuildBr(l->builder, l->single);
     LLVMPositionBuilderAtEnd(l->builder, l->single);
     l->single = NULL;

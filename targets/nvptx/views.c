@@ -2,7 +2,8 @@
 #include "base/plant.h"
 #include "targets/nvptx/lower.h"
 
-LLVMValueRef view_slot(struct lowering *l, int slot) {
+LLVMValueRef view_slot(struct lowering *l, int slot)
+{
     LLVMValueRef index = value_i64(l, slot);
     LLVMValueRef address = LLVMBuildGEP2(l->entry, l->i64, l->slots, &index, 1, "");
     LLVMValueRef load = LLVMBuildLoad2(l->entry, l->i64, address, "");
@@ -10,17 +11,21 @@ LLVMValueRef view_slot(struct lowering *l, int slot) {
     return load;
 }
 
-static LLVMValueRef known_or_slot(struct lowering *l, int64_t known, int slot) {
+static LLVMValueRef known_or_slot(struct lowering *l, int64_t known, int slot)
+{
     return known == IR_DYNAMIC ? view_slot(l, slot) : value_i64(l, known);
 }
 
-static int64_t low_bit(int64_t number, int64_t most) {
-    if (number == 0) return most;
+static int64_t low_bit(int64_t number, int64_t most)
+{
+    if (number == 0)
+        return most;
     return int64_min(most, number & -number);
 }
 
 void view_of_argument(struct lowering *l, const struct ir_value *argument, const struct ir_argument_fact *fact,
-                      int first_slot) {
+                      int first_slot)
+{
     const struct ir_type *type = argument->type;
     struct view *view = ARENA_NEW(l->arena, struct view);
     view->data = LLVMBuildIntToPtr(l->entry, view_slot(l, first_slot), l->pointer, "");
@@ -32,20 +37,24 @@ void view_of_argument(struct lowering *l, const struct ir_value *argument, const
         view->stride[d] = known_or_slot(l, type->stride[d], first_slot + 1 + type->rank + d);
         int64_t stride = type->stride[d], extent = type->extent[d];
         view->stride_multiple[d] = stride != IR_DYNAMIC ? low_bit(stride, 1 << 20)
-                                                        : fact ? int64_max(1, fact->stride_multiple[d]) : 1;
+                                   : fact               ? int64_max(1, fact->stride_multiple[d])
+                                                        : 1;
         view->extent_multiple[d] = extent != IR_DYNAMIC ? low_bit(extent, 1 << 20)
-                                                        : fact ? int64_max(1, fact->extent_multiple[d]) : 1;
+                                   : fact               ? int64_max(1, fact->extent_multiple[d])
+                                                        : 1;
     }
     l->values[argument->id].view = view;
 }
 
-static LLVMValueRef clamp(struct lowering *l, LLVMValueRef value, LLVMValueRef least, LLVMValueRef most) {
+static LLVMValueRef clamp(struct lowering *l, LLVMValueRef value, LLVMValueRef least, LLVMValueRef most)
+{
     LLVMValueRef low[2] = {value, least};
     LLVMValueRef high[2] = {value_intrinsic(l, "llvm.smax", l->i64, low, 2), most};
     return value_intrinsic(l, "llvm.smin", l->i64, high, 2);
 }
 
-static void lower_subview(struct lowering *l, struct ir_operation *operation) {
+static void lower_subview(struct lowering *l, struct ir_operation *operation)
+{
     LLVMBuilderRef b = l->builder;
     const struct ir_value *source = operation->operands[0];
     const struct view *from = value_of(l, source)->view;
@@ -75,17 +84,17 @@ static void lower_subview(struct lowering *l, struct ir_operation *operation) {
                                                                   : LLVMBuildSub(b, stop, start, "");
             view->stride[kept] = from->stride[d];
             view->stride_multiple[kept] = from->stride_multiple[d];
-            view->extent_multiple[kept] =
-                type->extent[kept] != IR_DYNAMIC
-                    ? low_bit(type->extent[kept], 1 << 20)
-                    : int64_min(start_divisor, PLANTED(nvptx_part_multiple_of_whole)
-                                                   ? from->extent_multiple[d]
-                                                   : int64_min(fact_divisor(l, stop_value), from->extent_multiple[d]));
+            view->extent_multiple[kept] = type->extent[kept] != IR_DYNAMIC
+                                              ? low_bit(type->extent[kept], 1 << 20)
+                                              : int64_min(start_divisor, PLANTED(nvptx_part_multiple_of_whole)
+                                                                             ? from->extent_multiple[d]
+                                                                             : int64_min(fact_divisor(l, stop_value),
+                                                                                         from->extent_multiple[d]));
             kept++;
         }
         offset = LLVMBuildAdd(b, offset, LLVMBuildMul(b, start, from->stride[d], ""), "");
-        view->alignment =
-            int64_min(view->alignment, low_bit(start_divisor * from->stride_multiple[d] * bytes, 1 << 20));
+        view->alignment = int64_min(view->alignment,
+                                    low_bit(start_divisor * from->stride_multiple[d] * bytes, 1 << 20));
     }
     LLVMValueRef distance = LLVMBuildMul(b, offset, value_i64(l, bytes), "");
     view->data = LLVMBuildGEP2(b, l->i8, from->data, &distance, 1, "");
@@ -93,7 +102,8 @@ static void lower_subview(struct lowering *l, struct ir_operation *operation) {
     l->values[operation->results[0]->id].view = view;
 }
 
-static void lower_view_permute(struct lowering *l, struct ir_operation *operation) {
+static void lower_view_permute(struct lowering *l, struct ir_operation *operation)
+{
     const struct view *from = value_of(l, operation->operands[0])->view;
     const struct ir_attribute *order = ir_attribute(operation, IR_ATTRIBUTE_PERMUTATION);
     struct view *view = ARENA_NEW(l->arena, struct view);
@@ -108,7 +118,8 @@ static void lower_view_permute(struct lowering *l, struct ir_operation *operatio
     l->values[operation->results[0]->id].view = view;
 }
 
-void lower_view_operation(struct lowering *l, struct ir_operation *operation) {
+void lower_view_operation(struct lowering *l, struct ir_operation *operation)
+{
     if (operation->opcode == OP_SUBVIEW) {
         lower_subview(l, operation);
         return;

@@ -45,19 +45,22 @@ static long double rcp_long(long double x) { return 1.0L / x; }
 static long double sigmoid_long(long double x) { return 1.0L / (1.0L + expl(-x)); }
 
 /* Views are passed by address, so all views of rank 1 look alike to a call through `void *`. */
-#define CALLS(kernel, count)                                                              \
-    {                                                                                     \
-        (call##count *)(void (*)(void))kernel##_f32, (call##count *)(void (*)(void))kernel##_f64,     \
-            (call##count *)(void (*)(void))kernel##_f16, (call##count *)(void (*)(void))kernel##_bf16 \
+#define CALLS(kernel, count)                                                                   \
+    {(call##count *)(void (*)(void))kernel##_f32, (call##count *)(void (*)(void))kernel##_f64, \
+     (call##count *)(void (*)(void))kernel##_f16, (call##count *)(void (*)(void))kernel##_bf16}
+#define LIBM(name)                                                           \
+    {                                                                        \
+        #name, name, name##l, NULL, CALLS(accuracy_##name##_of, 1), { NULL } \
     }
-#define LIBM(name) {#name, name, name##l, NULL, CALLS(accuracy_##name##_of, 1), {NULL}}
-#define OURS(name) {#name, name##_double, name##_long, NULL, CALLS(accuracy_##name##_of, 1), {NULL}}
+#define OURS(name)                                                                        \
+    {                                                                                     \
+        #name, name##_double, name##_long, NULL, CALLS(accuracy_##name##_of, 1), { NULL } \
+    }
 #define TWO(name) {#name, NULL, NULL, name##l, {NULL}, CALLS(accuracy_##name##_of, 2)}
 static const struct function functions[] = {
-    LIBM(exp),  LIBM(exp2), LIBM(expm1), LIBM(log),  LIBM(log2),  LIBM(log1p), LIBM(sin),   LIBM(cos),
-    LIBM(tan),  LIBM(asin), LIBM(acos),  LIBM(atan), LIBM(sinh),  LIBM(cosh),  LIBM(tanh),  LIBM(erf),
-    LIBM(sqrt), OURS(rsqrt), OURS(rcp),  OURS(sigmoid), TWO(pow), TWO(atan2),
-    TWO(fdiv),
+    LIBM(exp),  LIBM(exp2),  LIBM(expm1), LIBM(log),     LIBM(log2), LIBM(log1p), LIBM(sin),  LIBM(cos),
+    LIBM(tan),  LIBM(asin),  LIBM(acos),  LIBM(atan),    LIBM(sinh), LIBM(cosh),  LIBM(tanh), LIBM(erf),
+    LIBM(sqrt), OURS(rsqrt), OURS(rcp),   OURS(sigmoid), TWO(pow),   TWO(atan2),  TWO(fdiv),
 };
 
 /* ---- memory ---- */

@@ -40,9 +40,9 @@ static double any_double(void)
     if (bits >> 52 & 1) /* few bits: sums that end in a tie */
         fraction &= ~(UINT64_C(0xfffffffffffff) >> (bits >> 53 & 63) % 53);
     switch (random_bits() >> 20 & 15) {
-    case 0: return from_bits(sign | fraction);                            /* denormal or zero */
-    case 1: return from_bits(sign | fraction >> (bits >> 40 & 63) % 53);  /* a small one */
-    case 2: return from_bits(sign | UINT64_C(0x7fe) << 52 | fraction);    /* near the largest */
+    case 0: return from_bits(sign | fraction);                           /* denormal or zero */
+    case 1: return from_bits(sign | fraction >> (bits >> 40 & 63) % 53); /* a small one */
+    case 2: return from_bits(sign | UINT64_C(0x7fe) << 52 | fraction);   /* near the largest */
     case 3: return from_bits(sign | UINT64_C(0x7ff) << 52 | (fraction & 1) << 51);
     case 4: return from_bits(sign);
     case 5:
@@ -60,9 +60,7 @@ static double third_double(double a, double b)
     uint64_t bits;
     switch (random_bits() >> 20 & 7) {
     case 0: return -product;
-    case 1:
-        memcpy(&bits, &product, sizeof bits);
-        return -from_bits(bits + (random_bits() >> 30 & 7) - 4);
+    case 1: memcpy(&bits, &product, sizeof bits); return -from_bits(bits + (random_bits() >> 30 & 7) - 4);
     case 2: return product * ldexp(1.0, (int)(random_bits() >> 30 & 127) - 64);
     case 3: return -product * ldexp(1.0, (int)(random_bits() >> 30 & 127) - 64);
     default: return any_double();
@@ -81,10 +79,7 @@ static float any_float(void)
     }
 }
 
-static int same(const void *x, const void *y, size_t size, int both_nan)
-{
-    return both_nan || memcmp(x, y, size) == 0;
-}
+static int same(const void *x, const void *y, size_t size, int both_nan) { return both_nan || memcmp(x, y, size) == 0; }
 
 static void check(int status)
 {

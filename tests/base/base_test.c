@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 static int failures;
-#define CHECK(condition)                                                                                               \
+#define CHECK(condition) \
     ((condition) ? (void)0 : (void)(failures++, fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition)))
 
-static void test_arena(void) {
+static void test_arena(void)
+{
     struct arena *arena = arena_create();
     unsigned char *objects[2000];
     for (size_t i = 0; i < 2000; i++) {
@@ -24,20 +25,25 @@ static void test_arena(void) {
         }
     }
     for (size_t i = 0; i < 2000; i++)
-        for (size_t k = 0; k < i * 37 % 5000; k++) CHECK(objects[i][k] == (unsigned char)i);
+        for (size_t k = 0; k < i * 37 % 5000; k++)
+            CHECK(objects[i][k] == (unsigned char)i);
     CHECK(arena_alloc(arena, 0) != arena_alloc(arena, 0));
     CHECK(strcmp(arena_printf(arena, "%d-%s", 7, "x"), "7-x") == 0);
     CHECK(strcmp(arena_substring(arena, "abcdef", 3), "abc") == 0);
     VECTOR(int) numbers = {0};
-    for (int i = 0; i < 10000; i++) vector_push(arena, &numbers, i);
+    for (int i = 0; i < 10000; i++)
+        vector_push(arena, &numbers, i);
     CHECK(numbers.count == 10000);
-    for (int i = 0; i < numbers.count; i++) CHECK(numbers.data[i] == i);
+    for (int i = 0; i < numbers.count; i++)
+        CHECK(numbers.data[i] == i);
     arena_destroy(arena);
 }
 
-static void test_buffer(void) {
+static void test_buffer(void)
+{
     struct buffer buffer = {0};
-    for (int i = 0; i < 1000; i++) buffer_printf(&buffer, "%d,", i);
+    for (int i = 0; i < 1000; i++)
+        buffer_printf(&buffer, "%d,", i);
     CHECK(buffer.size == 3890 && buffer.data[buffer.size] == '\0');
     buffer_append(&buffer, "a\0b", 3);
     CHECK(buffer.size == 3893 && memcmp(buffer.data + 3890, "a\0b", 4) == 0);
@@ -45,11 +51,13 @@ static void test_buffer(void) {
     CHECK(buffer.data == NULL && buffer.size == 0);
 }
 
-static void test_intern(void) {
+static void test_intern(void)
+{
     struct arena *arena = arena_create();
     struct intern_table *table = intern_create(arena);
     const char *first[3000];
-    for (int i = 0; i < 3000; i++) first[i] = intern(table, arena_printf(arena, "name%d", i));
+    for (int i = 0; i < 3000; i++)
+        first[i] = intern(table, arena_printf(arena, "name%d", i));
     for (int i = 0; i < 3000; i++) {
         CHECK(intern(table, arena_printf(arena, "name%d", i)) == first[i]);
         CHECK(i == 0 || first[i] != first[i - 1]);
@@ -59,7 +67,8 @@ static void test_intern(void) {
     arena_destroy(arena);
 }
 
-static bool has(const char *path, const char *text) {
+static bool has(const char *path, const char *text)
+{
     struct buffer bytes = {0};
     bool same = file_read(path, 0, &bytes) && strcmp(bytes.data, text) == 0;
     buffer_free(&bytes);
@@ -68,7 +77,8 @@ static bool has(const char *path, const char *text) {
 
 static int hidden_files(void) { return system("ls -A | grep -q '^\\.tilecc-'") == 0; }
 
-static void test_outputs(void) {
+static void test_outputs(void)
+{
     struct arena *arena = arena_create();
     const char *failed = NULL;
     struct output_set *set = output_set_create(arena);
@@ -101,7 +111,8 @@ static void test_outputs(void) {
     arena_destroy(arena);
 }
 
-static void test_reading(void) {
+static void test_reading(void)
+{
     struct buffer bytes = {0};
     CHECK(!file_read("folder", 0, &bytes) && errno == EISDIR);
     CHECK(!file_read("missing", 0, &bytes) && errno == ENOENT);
@@ -110,9 +121,11 @@ static void test_reading(void) {
     buffer_free(&bytes);
 }
 
-int main(void) {
+int main(void)
+{
     char directory[] = "base_test.XXXXXX";
-    if (!mkdtemp(directory) || chdir(directory) != 0) return 2;
+    if (!mkdtemp(directory) || chdir(directory) != 0)
+        return 2;
     test_arena();
     test_buffer();
     test_intern();

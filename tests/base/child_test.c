@@ -8,32 +8,40 @@
 #include <unistd.h>
 
 static int failures;
-#define CHECK(condition)                                                                                               \
+#define CHECK(condition) \
     ((condition) ? (void)0 : (void)(failures++, fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition)))
 
-static void free_result(struct child_result *result) {
+static void free_result(struct child_result *result)
+{
     buffer_free(&result->output);
     buffer_free(&result->errors);
 }
 
-static int work(void *context, int task, struct buffer *out) {
+static int work(void *context, int task, struct buffer *out)
+{
     (void)context;
-    if (task == 3) raise(SIGKILL);
+    if (task == 3)
+        raise(SIGKILL);
     if (task == 5)
-        for (;;) sleep(1);
-    for (int i = 0; i < 50000; i++) buffer_printf(out, "%d ", task);
+        for (;;)
+            sleep(1);
+    for (int i = 0; i < 50000; i++)
+        buffer_printf(out, "%d ", task);
     fprintf(stderr, "task %d", task);
     return task;
 }
 
-static void test_workers(int jobs) {
+static void test_workers(int jobs)
+{
     struct child_result done[9];
     workers_run(work, NULL, 9, jobs, (struct child_limits){.seconds = 1}, done);
     for (int i = 0; i < 9; i++) {
         char text[16];
         snprintf(text, sizeof text, "task %d", i);
-        if (i == 3) CHECK(done[i].signal == SIGKILL && done[i].exit_code == -1 && !done[i].timed_out);
-        else if (i == 5) CHECK(done[i].timed_out && done[i].signal == SIGKILL);
+        if (i == 3)
+            CHECK(done[i].signal == SIGKILL && done[i].exit_code == -1 && !done[i].timed_out);
+        else if (i == 5)
+            CHECK(done[i].timed_out && done[i].signal == SIGKILL);
         else
             CHECK(done[i].exit_code == i && done[i].output.size == 100000 && done[i].output.data[0] == '0' + i &&
                   strcmp(done[i].errors.data, text) == 0);
@@ -42,12 +50,14 @@ static void test_workers(int jobs) {
 }
 
 static bool run(const char *script, const void *input, size_t size, struct child_limits limits,
-                struct child_result *result) {
+                struct child_result *result)
+{
     const char *argv[] = {"/bin/sh", "-c", script, NULL};
     return child_run(argv, NULL, input, size, limits, result);
 }
 
-static void test_tools(void) {
+static void test_tools(void)
+{
     struct child_result result;
     size_t size = 3000000;
     char *input = malloc(size);
@@ -84,7 +94,8 @@ static void test_tools(void) {
 }
 
 /* A descendant that keeps the pipes open must neither block us nor outlive the tool. */
-static void test_descendant(void) {
+static void test_descendant(void)
+{
     struct child_result result;
     time_t begin = time(NULL);
     CHECK(run("/bin/sleep 60 & echo done", NULL, 0, (struct child_limits){.seconds = 30}, &result));
@@ -92,7 +103,8 @@ static void test_descendant(void) {
     free_result(&result);
 }
 
-int main(void) {
+int main(void)
+{
     setenv("SECRET", "1", 1);
     test_workers(1);
     test_workers(4);

@@ -6,21 +6,25 @@
 #include <string.h>
 
 static int failures;
-#define CHECK(condition)                                                                                               \
+#define CHECK(condition) \
     ((condition) ? (void)0 : (void)(failures++, fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition)))
 
 /* Those that came since `shown`. */
-static char *printed(struct diagnostics *diagnostics, bool json) {
+static char *printed(struct diagnostics *diagnostics, bool json)
+{
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
-    if (json) diag_print_json(diagnostics, file);
-    else diag_print(diagnostics, file, false);
+    if (json)
+        diag_print_json(diagnostics, file);
+    else
+        diag_print(diagnostics, file, false);
     fclose(file);
     return text;
 }
 
-static void check_text(struct diagnostics *diagnostics, bool json, const char *expected) {
+static void check_text(struct diagnostics *diagnostics, bool json, const char *expected)
+{
     diagnostics->shown = NULL;
     char *text = printed(diagnostics, json);
     if (strcmp(text, expected) != 0) {
@@ -30,19 +34,21 @@ static void check_text(struct diagnostics *diagnostics, bool json, const char *e
     free(text);
 }
 
-static struct source make_source(const char *text) {
+static struct source make_source(const char *text)
+{
     return (struct source){.name = "k.tile", .text = text, .size = strlen(text)};
 }
 
-static void test_carets(struct arena *arena) {
+static void test_carets(struct arena *arena)
+{
     struct source source = make_source("\tab\xe4\xb8\xad cde\xff = x\r\nsecond\n");
     struct diagnostics *d = diagnostics_create(arena);
-    struct diagnostic *first =
-        diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 8, 11, NULL}, "bad \033[1m%s", "thing");
+    struct diagnostic *first = diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 8, 11, NULL},
+                                           "bad \033[1m%s", "thing");
     diag_note(d, first, (struct location){&source, 2, 7, 7, NULL}, "here it ends");
     diag_fixit(d, first, (struct location){&source, 1, 8, 11, NULL}, "f(x)");
-    CHECK(diag_report(d, DIAGNOSTIC_E0101,
-                      (struct location){&source, 1, 8, 11, NULL}, "bad \033[1m%s", "thing") == first);
+    CHECK(diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 8, 11, NULL}, "bad \033[1m%s", "thing") ==
+          first);
     CHECK(d->errors == 1);
     check_text(d, false,
                "k.tile:1:8: error: bad <U+001B>[1mthing [E0101]\n"
@@ -64,11 +70,13 @@ static void test_carets(struct arena *arena) {
 }
 
 /* What is true for many instances: a few under the caret, all in JSON, each once.  An insertion has no width. */
-static void test_instances(struct arena *arena) {
+static void test_instances(struct arena *arena)
+{
     struct source source = make_source("line\n");
     struct diagnostics *d = diagnostics_create(arena);
     struct diagnostic *first = diag_report(d, DIAGNOSTIC_W1202, (struct location){&source, 1, 1, 3, NULL}, "spills");
-    for (int i = 0; i < 14; i++) diag_instance(d, first, arena_printf(arena, "k[%d]", i / 2));
+    for (int i = 0; i < 14; i++)
+        diag_instance(d, first, arena_printf(arena, "k[%d]", i / 2));
     diag_fixit(d, first, (struct location){&source, 1, 3, 3, NULL}, ";");
     check_text(d, false,
                "k.tile:1:1: warning: spills [-Wspills]\n    1 | line\n      | ^~\n"
@@ -82,7 +90,8 @@ static void test_instances(struct arena *arena) {
 }
 
 /* What was shown is not shown again. */
-static void test_shown_once(struct arena *arena) {
+static void test_shown_once(struct arena *arena)
+{
     struct source source = make_source("line\n");
     struct diagnostics *d = diagnostics_create(arena);
     diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 1, 3, NULL}, "first");
@@ -94,14 +103,16 @@ static void test_shown_once(struct arena *arena) {
     free(last);
 }
 
-static void test_bidi(struct arena *arena) {
+static void test_bidi(struct arena *arena)
+{
     struct source source = make_source("a \xe2\x80\xae b\n");
     struct diagnostics *d = diagnostics_create(arena);
     diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 7, 8, NULL}, "x");
     check_text(d, false, "k.tile:1:7: error: x [E0101]\n    1 | a <U+202E> b\n      |            ^\n");
 }
 
-static void test_long_line(struct arena *arena) {
+static void test_long_line(struct arena *arena)
+{
     char *text = arena_alloc(arena, 1000001);
     memset(text, 'y', 1000000);
     struct source source = make_source(text);
@@ -112,7 +123,8 @@ static void test_long_line(struct arena *arena) {
     free(out);
 }
 
-static void test_counting(struct arena *arena) {
+static void test_counting(struct arena *arena)
+{
     struct source source = make_source("one\ntwo\n");
     struct diagnostics *d = diagnostics_create(arena);
     d->limit = 2;
@@ -130,7 +142,8 @@ static void test_counting(struct arena *arena) {
     free(out);
 }
 
-static void test_unicode(void) {
+static void test_unicode(void)
+{
     int length;
     CHECK(unicode_decode("\xc0\x80", 2, &length) == -1);     /* overlong */
     CHECK(unicode_decode("\xed\xa0\x80", 3, &length) == -1); /* surrogate */
@@ -140,7 +153,8 @@ static void test_unicode(void) {
     CHECK(unicode_width(0x4e2d) == 2 && unicode_width(0x301) == 0 && unicode_width('a') == 1);
 }
 
-int main(void) {
+int main(void)
+{
     struct arena *arena = arena_create();
     test_carets(arena);
     test_instances(arena);

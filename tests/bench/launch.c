@@ -26,9 +26,10 @@ struct driver {
     int (*synchronize)(void);
     int (*module_load)(void **, const void *);
     int (*get_function)(void **, void *, const char *);
-    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
-    int (*encode)(void *, int, unsigned, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *, int, int,
-                  int, int);
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+                  void **);
+    int (*encode)(void *, int, unsigned, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *,
+                  int, int, int, int);
 };
 
 static void need(int status, const char *what)
@@ -106,12 +107,13 @@ static double encode_cost(const struct driver *d, uint64_t memory)
 {
     static double costs[BATCHES];
     static _Alignas(64) char map[128];
-    uint64_t extents[2] = { 64, 128 }, strides[1] = { 128 };
-    uint32_t box[2] = { 64, 128 }, steps[2] = { 1, 1 };
+    uint64_t extents[2] = {64, 128}, strides[1] = {128};
+    uint32_t box[2] = {64, 128}, steps[2] = {1, 1};
     for (int batch = 0; batch < BATCHES; batch++) {
         double start = now();
         for (int i = 0; i < CALLS; i++)
-            need(d->encode(map, 9, 2, (void *)(uintptr_t)memory, extents, strides, box, steps, 0, 3, 3, 0), "cuTensorMapEncodeTiled");
+            need(d->encode(map, 9, 2, (void *)(uintptr_t)memory, extents, strides, box, steps, 0, 3, 3, 0),
+                 "cuTensorMapEncodeTiled");
         costs[batch] = (now() - start) / CALLS;
     }
     return median(costs);
@@ -122,8 +124,8 @@ static double product_cost(const struct driver *d, uint64_t memory, int places)
 {
     static double costs[BATCHES];
     tile_bf16 *base = (tile_bf16 *)(uintptr_t)memory;
-    struct tile_bf16_2 a = { base, { 128, 64 }, { 64, 1 } }, b = { base + (PLACES << 13), { 64, 128 }, { 128, 1 } };
-    struct tile_bf16_2 c = { base + ((PLACES + 1) << 13), { 128, 128 }, { 128, 1 } };
+    struct tile_bf16_2 a = {base, {128, 64}, {64, 1}}, b = {base + (PLACES << 13), {64, 128}, {128, 1}};
+    struct tile_bf16_2 c = {base + ((PLACES + 1) << 13), {128, 128}, {128, 1}};
     int place = 0;
     for (int batch = -2; batch < BATCHES; batch++) { /* two to warm up */
         need(d->synchronize(), "cuCtxSynchronize");
@@ -141,11 +143,11 @@ static double product_cost(const struct driver *d, uint64_t memory, int places)
 
 static int maps_of_product(uint64_t memory)
 {
-    struct tile_bf16_2 a = { (tile_bf16 *)(uintptr_t)memory, { 128, 64 }, { 64, 1 } }, b = a, c = a;
+    struct tile_bf16_2 a = {(tile_bf16 *)(uintptr_t)memory, {128, 64}, {64, 1}}, b = a, c = a;
     struct tile_kernel_info info;
     b.data += 1 << 14;
-    b = (struct tile_bf16_2){ b.data, { 64, 128 }, { 128, 1 } };
-    c = (struct tile_bf16_2){ b.data + (1 << 14), { 128, 128 }, { 128, 1 } };
+    b = (struct tile_bf16_2){b.data, {64, 128}, {128, 1}};
+    c = (struct tile_bf16_2){b.data + (1 << 14), {128, 128}, {128, 1}};
     need(product_query(NULL, &a, &b, &c, &info), "product_query");
     return info.maps;
 }
@@ -169,10 +171,11 @@ int main(int count, char **arguments)
     need(d.get_function(&function, module, arguments[2]), "cuModuleGetFunction");
 
     tile_bf16 *base = (tile_bf16 *)(uintptr_t)memory;
-    struct tile_bf16_2 a = { base, { 64, 64 }, { 64, 1 } }, b = { base + 32768, { 64, 64 }, { 64, 1 } };
-    struct tile_bf16_2 c = { base + 65536, { 64, 64 }, { 64, 1 } };
-    uint64_t slots[64] = { memory, 64, 64, 64, 1, memory + 65536, 64, 64, 64, 1, memory + 131072, 64, 64, 64, 1, 0, 1, 0 };
-    void *parameters[1] = { slots };
+    struct tile_bf16_2 a = {base, {64, 64}, {64, 1}}, b = {base + 32768, {64, 64}, {64, 1}};
+    struct tile_bf16_2 c = {base + 65536, {64, 64}, {64, 1}};
+    uint64_t slots[64] = {memory, 64, 64, 64, 1, memory + 65536, 64, 64, 64, 1, memory + 131072, 64, 64,
+                          64,     1,  0,  1,  0};
+    void *parameters[1] = {slots};
     struct tile_kernel_info info;
     need(noop_bf16_query(NULL, &a, &b, &c, 1.0f, &info), "noop_bf16_query");
     unsigned threads = (unsigned)info.threads;
@@ -195,11 +198,13 @@ int main(int count, char **arguments)
         ours[batch] = (middle - start) / CALLS;
     }
     double our_median = median(ours), bare_median = median(bare);
-    double kept = product_cost(&d, memory, 1), fresh = product_cost(&d, memory, PLACES), encode = encode_cost(&d, memory);
-    printf("{\"ours_ns\": %.0f, \"bare_ns\": %.0f, \"ratio\": %.3f, \"ours_p10\": %.0f, \"ours_p90\": %.0f, \"bare_p10\": %.0f, "
-           "\"bare_p90\": %.0f, \"maps\": %d, \"kept_maps_ns\": %.0f, \"kept_maps_ratio\": %.3f, \"new_map_ns\": %.0f, "
-           "\"encode_ns\": %.0f}\n", our_median, bare_median, our_median / bare_median, ours[BATCHES / 10],
-           ours[BATCHES * 9 / 10], bare[BATCHES / 10], bare[BATCHES * 9 / 10], maps_of_product(memory), kept, kept / bare_median,
-           fresh, encode);
+    double kept = product_cost(&d, memory, 1), fresh = product_cost(&d, memory, PLACES),
+           encode = encode_cost(&d, memory);
+    printf(
+        "{\"ours_ns\": %.0f, \"bare_ns\": %.0f, \"ratio\": %.3f, \"ours_p10\": %.0f, \"ours_p90\": %.0f, \"bare_p10\": %.0f, "
+        "\"bare_p90\": %.0f, \"maps\": %d, \"kept_maps_ns\": %.0f, \"kept_maps_ratio\": %.3f, \"new_map_ns\": %.0f, "
+        "\"encode_ns\": %.0f}\n",
+        our_median, bare_median, our_median / bare_median, ours[BATCHES / 10], ours[BATCHES * 9 / 10],
+        bare[BATCHES / 10], bare[BATCHES * 9 / 10], maps_of_product(memory), kept, kept / bare_median, fresh, encode);
     return 0;
 }

@@ -5,7 +5,8 @@
 
 static int failures;
 
-static enum exit_code code_of(enum diagnostic_code first, enum diagnostic_code second) {
+static enum exit_code code_of(enum diagnostic_code first, enum diagnostic_code second)
+{
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
     struct compilation compilation = {.arena = arena, .diagnostics = diagnostics};
@@ -16,15 +17,18 @@ static enum exit_code code_of(enum diagnostic_code first, enum diagnostic_code s
     return code;
 }
 
-static void expect(enum diagnostic_code first, enum diagnostic_code second, enum exit_code wanted) {
+static void expect(enum diagnostic_code first, enum diagnostic_code second, enum exit_code wanted)
+{
     enum exit_code found = code_of(first, second);
-    if (found == wanted) return;
+    if (found == wanted)
+        return;
     failures++;
     fprintf(stderr, "%s and %s: exit code %d, not %d\n", diagnostic_info[first].code, diagnostic_info[second].code,
             (int)found, (int)wanted);
 }
 
-int main(void) {
+int main(void)
+{
     expect(DIAGNOSTIC_E0201, DIAGNOSTIC_E0301, EXIT_SOURCE);
     expect(DIAGNOSTIC_E0414, DIAGNOSTIC_E0301, EXIT_SOURCE);
     expect(DIAGNOSTIC_E0201, DIAGNOSTIC_E0801, EXIT_FILE);

@@ -25,7 +25,9 @@ static double attend(const struct exec_tensor *q, const struct exec_tensor *k, c
     for (int64_t j = 0; j < visible; j++)
         for (int d = 0; d < D; d++)
             o[d] += exp((score[j] - (most > -INFINITY ? most : 0.0)) * scale) *
-                    (sum > 0.0 ? exec_before(v, (keys + j) * D + d) / sum : sum != sum ? NAN : 0.0);
+                    (sum > 0.0    ? exec_before(v, (keys + j) * D + d) / sum
+                     : sum != sum ? NAN
+                                  : 0.0);
     free(score);
     return sum > 0.0 ? most * scale + log(sum) : -INFINITY;
 }

@@ -501,8 +501,8 @@ int exec_space_open(struct exec_case *c, struct exec_space *space, int64_t bytes
         if (gpu.allocate(&base, (size_t)bytes) == 0)
             space->base = (void *)(uintptr_t)base;
     } else {
-        void *base =
-            mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *base = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                          0);
         space->base = base == MAP_FAILED ? NULL : base;
     }
     if (!space->base)

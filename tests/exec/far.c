@@ -115,9 +115,9 @@ static void run_cube(struct exec_case *c)
 enum { PLACES = 21, INSIDE = 17 };
 static struct exec_tensor *places(struct exec_case *c, int64_t n, struct tile_i64_1 *view)
 {
-    const int64_t at[PLACES] = {n - 1,     0,         far31,     far31 - 1, far31 + 1, far32, far32 - 1,
-                                far32 + 1, 5,         far31 + 5, far32 + 5, 17,        n - 2, far31 / 2,
-                                far31 * 3 / 2, far32 + 40, 40,   n,         -1,        -far31, n + far32};
+    const int64_t at[PLACES] = {n - 1,         0,          far31,     far31 - 1, far31 + 1, far32,  far32 - 1,
+                                far32 + 1,     5,          far31 + 5, far32 + 5, 17,        n - 2,  far31 / 2,
+                                far31 * 3 / 2, far32 + 40, 40,        n,         -1,        -far31, n + far32};
     int64_t count = PLACES;
     struct exec_tensor *tensor = exec_input(c, EXEC_I64, 1, &count);
     for (int64_t i = 0; i < PLACES; i++)

@@ -13,31 +13,31 @@ static double activated(int f, double x)
     }
 }
 
-#define MATMUL(type, TYPE, tolerance)                                                                              \
-    static void run_##type(struct exec_case *c, int f)                                                             \
-    {                                                                                                              \
-        int64_t m = c->extent[0], n = c->extent[1], k = c->extent[2];                                              \
-        struct exec_tensor *a = exec_strided(c, EXEC_##TYPE, 2, (int64_t[]){m, k}, 0);                             \
-        c->columns_first = !c->columns_first;                                                                      \
-        struct exec_tensor *b = exec_strided(c, EXEC_##TYPE, 2, (int64_t[]){k, n}, 0),                             \
-                           *bias = exec_input(c, EXEC_F32, 1, &n),                                                 \
-                           *r = exec_output(c, EXEC_##TYPE, 2, (int64_t[]){m, n});                                 \
-        struct tile_##type##_2 va, vb, vr;                                                                         \
-        struct tile_f32_1 vbias;                                                                                   \
-        f = c->special ? TILE_ACT_NONE : f;                                                                        \
-        EXEC_BIND(va, a);                                                                                          \
-        EXEC_BIND(vb, b);                                                                                          \
-        EXEC_BIND(vbias, bias);                                                                                    \
-        EXEC_BIND(vr, r);                                                                                          \
-        exec_called(c, matmul_##type##_##type(c->stream, &va, &vb, c->gaps ? NULL : &vbias, &vr, f));              \
-        for (int64_t i = 0; i < m; i++)                                                                            \
-            for (int64_t j = 0; j < n; j++) {                                                                      \
-                double sum = 0.0;                                                                                  \
-                for (int64_t l = 0; l < k; l++)                                                                    \
-                    sum += exec_before(a, i * k + l) * exec_before(b, l * n + j);                                  \
-                sum += c->gaps ? 0.0 : exec_before(bias, j);                                                       \
-                exec_expect(c, r, i *n + j, activated(f, sum), tolerance);                                         \
-            }                                                                                                      \
+#define MATMUL(type, TYPE, tolerance)                                                                 \
+    static void run_##type(struct exec_case *c, int f)                                                \
+    {                                                                                                 \
+        int64_t m = c->extent[0], n = c->extent[1], k = c->extent[2];                                 \
+        struct exec_tensor *a = exec_strided(c, EXEC_##TYPE, 2, (int64_t[]){m, k}, 0);                \
+        c->columns_first = !c->columns_first;                                                         \
+        struct exec_tensor *b = exec_strided(c, EXEC_##TYPE, 2, (int64_t[]){k, n}, 0),                \
+                           *bias = exec_input(c, EXEC_F32, 1, &n),                                    \
+                           *r = exec_output(c, EXEC_##TYPE, 2, (int64_t[]){m, n});                    \
+        struct tile_##type##_2 va, vb, vr;                                                            \
+        struct tile_f32_1 vbias;                                                                      \
+        f = c->special ? TILE_ACT_NONE : f;                                                           \
+        EXEC_BIND(va, a);                                                                             \
+        EXEC_BIND(vb, b);                                                                             \
+        EXEC_BIND(vbias, bias);                                                                       \
+        EXEC_BIND(vr, r);                                                                             \
+        exec_called(c, matmul_##type##_##type(c->stream, &va, &vb, c->gaps ? NULL : &vbias, &vr, f)); \
+        for (int64_t i = 0; i < m; i++)                                                               \
+            for (int64_t j = 0; j < n; j++) {                                                         \
+                double sum = 0.0;                                                                     \
+                for (int64_t l = 0; l < k; l++)                                                       \
+                    sum += exec_before(a, i * k + l) * exec_before(b, l * n + j);                     \
+                sum += c->gaps ? 0.0 : exec_before(bias, j);                                          \
+                exec_expect(c, r, i *n + j, activated(f, sum), tolerance);                            \
+            }                                                                                         \
     }
 MATMUL(f16, F16, 2e-3)
 MATMUL(f32, F32, 1e-4)

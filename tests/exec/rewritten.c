@@ -6,7 +6,9 @@
     2, (int64_t[]) { m, n }
 
 /* Sums of one output in f64; the rows and columns of each factor. */
-struct factors { struct exec_tensor *a, *b; };
+struct factors {
+    struct exec_tensor *a, *b;
+};
 
 /* b lies as [K, N], or [N, K] when `turned`. */
 static double product(const struct factors *f, int64_t row, int64_t column, int64_t n, int64_t k, int turned)
@@ -32,23 +34,23 @@ static void check(struct exec_case *c, const struct factors *f, const struct exe
         exec_expect(c, r, i, product(f, i / n, i % n, n, k, turned), tolerance);
 }
 
-#define BOUND(type, name, tensor)  \
-    struct tile_##type##_2 name; \
+#define BOUND(type, name, tensor) \
+    struct tile_##type##_2 name;  \
     EXEC_BIND(name, tensor)
 #define EXTENTS int64_t m = c->extent[0], n = c->extent[1], k = c->extent[2]
 
 /* c = a @ b in one more form: kernel, type of the factors, of c, how b lies, tolerance. */
-#define PLAIN(name, kernel, type, TYPE, out, OUT, turned, tolerance)                     \
-    static void run_##name(struct exec_case *c)                                          \
-    {                                                                                    \
-        EXTENTS;                                                                         \
-        struct factors f = make(c, EXEC_##TYPE, m, n, k, turned);                        \
-        struct exec_tensor *r = exec_output(c, EXEC_##OUT, TWO(m, n));                   \
-        BOUND(type, va, f.a);                                                            \
-        BOUND(type, vb, f.b);                                                            \
-        BOUND(out, vr, r);                                                               \
-        exec_called(c, rewritten_##kernel(c->stream, &va, &vb, &vr));                    \
-        check(c, &f, r, n, k, turned, tolerance);                                        \
+#define PLAIN(name, kernel, type, TYPE, out, OUT, turned, tolerance)   \
+    static void run_##name(struct exec_case *c)                        \
+    {                                                                  \
+        EXTENTS;                                                       \
+        struct factors f = make(c, EXEC_##TYPE, m, n, k, turned);      \
+        struct exec_tensor *r = exec_output(c, EXEC_##OUT, TWO(m, n)); \
+        BOUND(type, va, f.a);                                          \
+        BOUND(type, vb, f.b);                                          \
+        BOUND(out, vr, r);                                             \
+        exec_called(c, rewritten_##kernel(c->stream, &va, &vb, &vr));  \
+        check(c, &f, r, n, k, turned, tolerance);                      \
     }
 PLAIN(reversed, reversed, bf16, BF16, bf16, BF16, 0, 8e-3)
 PLAIN(whiled, whiled, bf16, BF16, bf16, BF16, 0, 8e-3)
@@ -91,7 +93,7 @@ static void run_sequence(struct exec_case *c)
 static void run_shared(struct exec_case *c)
 {
     EXTENTS;
-    struct factors f = make(c, EXEC_BF16, m, n, k, 0), g = { f.a, exec_input(c, EXEC_BF16, TWO(k, n)) };
+    struct factors f = make(c, EXEC_BF16, m, n, k, 0), g = {f.a, exec_input(c, EXEC_BF16, TWO(k, n))};
     struct exec_tensor *r = exec_output(c, EXEC_BF16, TWO(m, n)), *s = exec_output(c, EXEC_BF16, TWO(m, n));
     BOUND(bf16, va, f.a);
     BOUND(bf16, vb, f.b);
@@ -137,7 +139,7 @@ static void run_extra(struct exec_case *c)
     EXTENTS;
     struct factors f = make(c, EXEC_BF16, m, n, k, 1);
     struct exec_tensor *r = exec_output(c, EXEC_BF16, TWO(m, n)), *w = exec_output(c, EXEC_F32, TWO(m, n)),
-                       *total = exec_output(c, EXEC_F32, 1, (int64_t[]){ m });
+                       *total = exec_output(c, EXEC_F32, 1, (int64_t[]){m});
     struct tile_f32_1 vt;
     BOUND(bf16, va, f.a);
     BOUND(bf16, vb, f.b);
@@ -174,9 +176,9 @@ static void run_flat(struct exec_case *c)
 static void run_batch(struct exec_case *c)
 {
     int64_t z = c->extent[0], m = c->extent[1], n = c->extent[2], k = c->extent[3];
-    struct exec_tensor *a = exec_input(c, EXEC_BF16, 3, (int64_t[]){ z, m, k }),
-                       *b = exec_input(c, EXEC_BF16, 3, (int64_t[]){ z, k, n });
-    struct exec_tensor *r = exec_output(c, EXEC_BF16, 3, (int64_t[]){ z, m, n });
+    struct exec_tensor *a = exec_input(c, EXEC_BF16, 3, (int64_t[]){z, m, k}),
+                       *b = exec_input(c, EXEC_BF16, 3, (int64_t[]){z, k, n});
+    struct exec_tensor *r = exec_output(c, EXEC_BF16, 3, (int64_t[]){z, m, n});
     struct tile_bf16_3 va, vb, vr;
     EXEC_BIND(va, a);
     EXEC_BIND(vb, b);
@@ -244,7 +246,7 @@ static void run_mixed(struct exec_case *c)
 {
     EXTENTS;
     struct exec_tensor *a = exec_input(c, EXEC_F16, TWO(m, k)), *b = exec_input(c, EXEC_BF16, TWO(k, n)),
-                       *s = exec_input(c, EXEC_F32, 1, (int64_t[]){ k }), *r = exec_output(c, EXEC_F32, TWO(m, n));
+                       *s = exec_input(c, EXEC_F32, 1, (int64_t[]){k}), *r = exec_output(c, EXEC_F32, TWO(m, n));
     struct tile_f32_1 vs;
     BOUND(f16, va, a);
     BOUND(bf16, vb, b);
@@ -262,16 +264,25 @@ static void run_mixed(struct exec_case *c)
 }
 
 static const struct exec_test tests[] = {
-    {"reversed", run_reversed, 3, {50, 40, 70}, 0}, {"whiled", run_whiled, 3, {50, 40, 70}, 0},
-    {"two", run_two, 3, {50, 40, 70}, 0},           {"shared", run_shared, 3, {50, 40, 70}, 0},
-    {"swapped", run_swapped, 3, {50, 40, 70}, 0},   {"extra", run_extra, 3, {40, 50, 70}, 0},
+    {"reversed", run_reversed, 3, {50, 40, 70}, 0},
+    {"whiled", run_whiled, 3, {50, 40, 70}, 0},
+    {"two", run_two, 3, {50, 40, 70}, 0},
+    {"shared", run_shared, 3, {50, 40, 70}, 0},
+    {"swapped", run_swapped, 3, {50, 40, 70}, 0},
+    {"extra", run_extra, 3, {40, 50, 70}, 0},
     {"turned", run_turned, 3, {50, 40, 70}, 0},
-    {"flat", run_flat, 3, {50, 40, 70}, 0},         {"batch", run_batch, 4, {2, 30, 40, 50}, 0},
-    {"branched", run_branched, 3, {50, 40, 70}, 0}, {"sequence", run_sequence, 4, {40, 30, 70, 50}, 0},
-    {"nested", run_nested, 3, {50, 40, 70}, 0},     {"added", run_added, 3, {50, 40, 70}, 0},
-    {"stored", run_stored, 3, {50, 40, 70}, 0},     {"helped", run_helped, 3, {50, 40, 70}, 0},
-    {"bytes", run_bytes, 3, {50, 40, 70}, 0},       {"f8e4m3", run_f8e4m3, 3, {50, 40, 70}, 0},
-    {"f8e5m2", run_f8e5m2, 3, {50, 40, 70}, 0},     {"mixed", run_mixed, 3, {50, 40, 70}, 0},
+    {"flat", run_flat, 3, {50, 40, 70}, 0},
+    {"batch", run_batch, 4, {2, 30, 40, 50}, 0},
+    {"branched", run_branched, 3, {50, 40, 70}, 0},
+    {"sequence", run_sequence, 4, {40, 30, 70, 50}, 0},
+    {"nested", run_nested, 3, {50, 40, 70}, 0},
+    {"added", run_added, 3, {50, 40, 70}, 0},
+    {"stored", run_stored, 3, {50, 40, 70}, 0},
+    {"helped", run_helped, 3, {50, 40, 70}, 0},
+    {"bytes", run_bytes, 3, {50, 40, 70}, 0},
+    {"f8e4m3", run_f8e4m3, 3, {50, 40, 70}, 0},
+    {"f8e5m2", run_f8e5m2, 3, {50, 40, 70}, 0},
+    {"mixed", run_mixed, 3, {50, 40, 70}, 0},
 };
 
 int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }

@@ -34,8 +34,9 @@ static void put_counts(FILE *out, const struct campaign *campaign, const struct 
     time_t now = time(NULL);
     const char *slash = program ? strrchr(program, '/') : NULL;
     strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
-    fprintf(out, "{\"date\": \"%s\", \"tool\": \"%s%s\", \"seed\": %llu, \"seconds\": %.0f, \"programs\": %lld, "
-                 "\"runs\": %lld, \"refused\": %lld, \"findings\": %lld, \"jobs\": %d, \"version\": \"%s\"}\n",
+    fprintf(out,
+            "{\"date\": \"%s\", \"tool\": \"%s%s\", \"seed\": %llu, \"seconds\": %.0f, \"programs\": %lld, "
+            "\"runs\": %lld, \"refused\": %lld, \"findings\": %lld, \"jobs\": %d, \"version\": \"%s\"}\n",
             day, program ? "" : "campaign ", program ? slash ? slash + 1 : program : campaign->name,
             (unsigned long long)campaign->first, counts->seconds, (long long)counts->programs, (long long)counts->runs,
             (long long)counts->refused, (long long)counts->findings, campaign->jobs, variable("VERSION", "not told"));
@@ -51,10 +52,14 @@ int main(int count, char **arguments)
             kind = &fuzz_kinds[i];
     if (!kind)
         return usage();
-    struct campaign campaign = {.name = kind->name, .folder = variable("FOLDER", NULL),
-                                .first = strtoull(arguments[2], NULL, 0), .count = strtoull(arguments[3], NULL, 0),
-                                .seconds = atoi(variable("TIME", "0")), .jobs = atoi(variable("JOBS", "0")),
-                                .work = kind->work, .open = kind->open,
+    struct campaign campaign = {.name = kind->name,
+                                .folder = variable("FOLDER", NULL),
+                                .first = strtoull(arguments[2], NULL, 0),
+                                .count = strtoull(arguments[3], NULL, 0),
+                                .seconds = atoi(variable("TIME", "0")),
+                                .jobs = atoi(variable("JOBS", "0")),
+                                .work = kind->work,
+                                .open = kind->open,
                                 .context = count > 4 ? arguments[4] : NULL};
     campaign.once_more = !strcmp(kind->name, "compile");
     campaign.unit_seconds = campaign.once_more ? 120 : 0;

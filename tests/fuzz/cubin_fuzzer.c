@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 /* The bytes end where their memory does, so that reading one too many is found. */
-static bool read_exactly(struct arena *arena, const uint8_t *data, size_t size) {
+static bool read_exactly(struct arena *arena, const uint8_t *data, size_t size)
+{
     int architecture = -1, count = -1;
     struct cubin_kernel *kernels = NULL;
     const char *problem = NULL;
@@ -14,11 +15,14 @@ static bool read_exactly(struct arena *arena, const uint8_t *data, size_t size) 
     memcpy(exact, data, size);
     bool good = cubin_read(arena, exact, size, &architecture, &count, &kernels, &problem);
     free(exact);
-    if (good != (problem == NULL)) abort();
-    if (good && (count < 1 || architecture < 0 || architecture > 255)) abort();
+    if (good != (problem == NULL))
+        abort();
+    if (good && (count < 1 || architecture < 0 || architecture > 255))
+        abort();
     for (int i = 0; good && i < count; i++) {
         const struct cubin_kernel *k = &kernels[i];
-        if (k->registers < 1 || k->registers > 255 || k->threads < 0 || k->threads > 1024) abort();
+        if (k->registers < 1 || k->registers > 255 || k->threads < 0 || k->threads > 1024)
+            abort();
         if (k->shared_bytes < 0 || k->shared_bytes > INT32_MAX || k->local_bytes < 0 || strlen(k->symbol) > size)
             abort();
     }
@@ -26,14 +30,17 @@ static bool read_exactly(struct arena *arena, const uint8_t *data, size_t size) 
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     struct arena *arena = arena_create();
     if (read_exactly(arena, data, size)) {
-        if (read_exactly(arena, data, size - 1)) abort();
+        if (read_exactly(arena, data, size - 1))
+            abort();
         uint8_t *longer = malloc(size + 1);
         memcpy(longer, data, size);
         longer[size] = 0;
-        if (read_exactly(arena, longer, size + 1)) abort();
+        if (read_exactly(arena, longer, size + 1))
+            abort();
         free(longer);
     }
     arena_destroy(arena);

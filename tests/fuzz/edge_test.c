@@ -18,8 +18,8 @@ static bool run(enum fuzz_edge kind, uint64_t first, uint64_t count, bool print)
     for (uint64_t seed = first; seed < first + count && failures < 8; seed++) {
         uint64_t target = kind == FUZZ_EDGE_PRODUCT ? seed : seed / 3; /* elements go with the seed, too */
         struct buffer text = {0}, reason = {0};
-        struct judge judge = {.kind = JUDGE_GPU, .target = targets[target % 5], .raw = seed % 5 == 4,
-                              .printed = seed % 4 != 3};
+        struct judge judge = {
+            .kind = JUDGE_GPU, .target = targets[target % 5], .raw = seed % 5 == 4, .printed = seed % 4 != 3};
         fuzz_generate_edge(&text, kind, seed);
         if (print)
             fputs(text.data, stdout);
@@ -35,7 +35,8 @@ static bool run(enum fuzz_edge kind, uint64_t first, uint64_t count, bool print)
         buffer_free(&reason);
     }
     printf("{\"tool\": \"edge_test %s\", \"first\": %llu, \"programs\": %llu, \"failures\": %d, "
-           "\"refused\": %d}\n", kinds[kind], (unsigned long long)first, (unsigned long long)count, failures, refused);
+           "\"refused\": %d}\n",
+           kinds[kind], (unsigned long long)first, (unsigned long long)count, failures, refused);
     return failures == 0 && refused * 10 <= (int)count;
 }
 

@@ -91,8 +91,8 @@ static void check_program(uint64_t seed)
     struct facts *facts = facts_create(arena, program->function);
     struct fuzz_memory *memory = fuzz_memory_create(program);
     struct interp_problem problem;
-    struct interp_options options = {.memory_count = memory->count, .memories = memory->memories,
-                                     .step_limit = 40000000, .seed = seed};
+    struct interp_options options = {
+        .memory_count = memory->count, .memories = memory->memories, .step_limit = 40000000, .seed = seed};
     memcpy(options.grid, program->grid, sizeof options.grid);
     facts_watch(facts, &options);
     bool good = interp_run(program->function, program->argument_count, memory->arguments, &options, NULL, &problem);

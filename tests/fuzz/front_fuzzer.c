@@ -10,7 +10,8 @@
 static const char *target_name(int target) { return target == 0 ? "cpu" : "sm_80"; }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     static const int targets[] = {0};
     struct arena *arena = arena_create();
     char *text = malloc(size + 1);
@@ -28,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     };
     options.diagnostics->limit = 20;
     struct kernel_module *module = front_compile(&options, &source, NULL, NULL);
-    if (!module && options.diagnostics->errors == 0) abort();
+    if (!module && options.diagnostics->errors == 0)
+        abort();
     for (int i = 0; module && i < module->entries.count; i++) {
         const struct kernel_entry *entry = &module->entries.data[i];
         for (int k = 0; k < entry->variants.count; k++)

@@ -31,7 +31,8 @@ static struct judge choose(uint64_t seed, struct arena *arena, struct buffer *te
         fuzz_generate_product(text, seed);
         judge.target = targets[seed / 16 % 4];
         break;
-    case 4: case 5: fuzz_generate_loop(text, seed); break;
+    case 4:
+    case 5: fuzz_generate_loop(text, seed); break;
     case 6: fuzz_generate_row(text, seed); break;
     default: fuzz_print_program(text, fuzz_generate(ir_context_create(arena), arena, seed, fuzz_limits_mixed(seed)));
     }
@@ -115,6 +116,6 @@ int main(int count, char **arguments)
     arguments += kind != MIXED;
     if (count == 3 && !kind && strtoull(arguments[1], NULL, 0) == 0)
         return !check_file(arguments[1], arguments[2]);
-    return !run(count > 1 ? strtoull(arguments[1], NULL, 0) : 1, count > 2 ? strtoull(arguments[2], NULL, 0) : 40,
-                kind, count > 3 ? arguments[3] : NULL, count > 4);
+    return !run(count > 1 ? strtoull(arguments[1], NULL, 0) : 1, count > 2 ? strtoull(arguments[2], NULL, 0) : 40, kind,
+                count > 3 ? arguments[3] : NULL, count > 4);
 }

@@ -14,7 +14,7 @@
 struct example {
     const char *file, *spec, *values;
     double tolerance;
-    int changes;                         /* of how many places one is changed; 0: none */
+    int changes; /* of how many places one is changed; 0: none */
 };
 static const struct example examples[] = {
     {"examples/matmul.tile", "matmul<bf16,bf16>", "M=200 N=320 K=152 f=0 bias=0", 0, 0},
@@ -36,8 +36,13 @@ static const struct example examples[] = {
     {"tests/fuzz/hopper.tile", "told", "L=200 B=2 S=300 N=8", 0.02, 0},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples, SCHEDULES = 5, MOST_STEPS = 4000000 };
-struct score { int made, reported; };
-struct totals { int programs, failures, places; struct score scores[PTX_CHANGES]; };
+struct score {
+    int made, reported;
+};
+struct totals {
+    int programs, failures, places;
+    struct score scores[PTX_CHANGES];
+};
 
 /* What chooses the order of threads and copies, see ptx_run.c and ptx_bulk.c. */
 static uint64_t schedule(uint64_t number) { return number * 13 + number % 2 * 4; }

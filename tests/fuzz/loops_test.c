@@ -10,9 +10,14 @@
 #include "targets/target.h"
 
 enum reached { REACHED_COUNTED, REACHED_TOGETHER, REACHED_AHEAD, REACHED_STAGED, REACHED_COUNT };
-static const char *const reached_name[REACHED_COUNT] = { "counted", "together", "ahead", "staged" };
-struct counts { int programs, failures, reached[REACHED_COUNT]; int64_t runs; };
-struct seen { int whiles, loops, undefined, rings; };
+static const char *const reached_name[REACHED_COUNT] = {"counted", "together", "ahead", "staged"};
+struct counts {
+    int programs, failures, reached[REACHED_COUNT];
+    int64_t runs;
+};
+struct seen {
+    int whiles, loops, undefined, rings;
+};
 
 static void look(struct ir_operation *op, void *context)
 {
@@ -27,20 +32,20 @@ static void check(uint64_t seed, const char *target, struct counts *counts)
 {
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
-    struct buffer text = { 0 }, reason = { 0 };
+    struct buffer text = {0}, reason = {0};
     struct fuzz_memory *reference = NULL;
     const struct target_row *row = &target_rows[target_find(target)];
     fuzz_generate_loop(&text, seed);
-    struct source source = { .name = "program", .text = text.data, .size = text.size };
+    struct source source = {.name = "program", .text = text.data, .size = text.size};
     struct fuzz_program *program = fuzz_read_program(ir_context_create(arena), arena, diagnostics, &source);
-    struct seen before = { 0 }, after = { 0 };
-    struct judge judge = { .kind = JUDGE_PASSES, .isa = -1, .target = target,
-                           .passes = fuzz_pipeline_text(arena, row, 2) };
+    struct seen before = {0}, after = {0};
+    struct judge judge = {
+        .kind = JUDGE_PASSES, .isa = -1, .target = target, .passes = fuzz_pipeline_text(arena, row, 2)};
     if (program)
         ir_walk(program->function->body, look, &before);
     if (!program)
-        buffer_printf(&reason, "program: %s", diagnostics->first ? diagnostics->first->text :
-                      "its arguments are missing");
+        buffer_printf(&reason, "program: %s",
+                      diagnostics->first ? diagnostics->first->text : "its arguments are missing");
     else if (fuzz_is_sound(program, arena, &reference, &reason))
         fuzz_run_passes(&judge, program, arena, reference, &counts->runs, &reason);
     if (program)
@@ -63,13 +68,13 @@ static void check(uint64_t seed, const char *target, struct counts *counts)
 
 int main(int count, char **arguments)
 {
-    static const char *const targets[] = { "sm_80", "sm_90a", "cpu", "sm_75" };
+    static const char *const targets[] = {"sm_80", "sm_90a", "cpu", "sm_75"};
     uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1;
     uint64_t programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 100;
-    struct counts counts = { 0 };
+    struct counts counts = {0};
     for (uint64_t seed = first; seed < first + programs && counts.failures < 5; seed++) {
         if (count > 3) {
-            struct buffer text = { 0 };
+            struct buffer text = {0};
             fuzz_generate_loop(&text, seed);
             fputs(text.data, stdout);
             buffer_free(&text);

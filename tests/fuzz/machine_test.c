@@ -10,11 +10,23 @@
 #include "support/generate_product.h"
 #include "targets/target.h"
 
-enum reached { REACHED_ROLES, REACHED_TMA_STORE, REACHED_CP_ASYNC, REACHED_MMA, REACHED_WGMMA, REACHED_REGISTERS,
-               REACHED_PENDING, REACHED_CLUSTER, REACHED_COUNT };
-static const char *const reached_name[REACHED_COUNT] = { "roles", "tma_store", "cp_async", "mma", "wgmma",
-                                                         "buffer_store", "dot_wait pending", "cluster" };
-struct counts { int programs, failures, reached[REACHED_COUNT]; int64_t runs; };
+enum reached {
+    REACHED_ROLES,
+    REACHED_TMA_STORE,
+    REACHED_CP_ASYNC,
+    REACHED_MMA,
+    REACHED_WGMMA,
+    REACHED_REGISTERS,
+    REACHED_PENDING,
+    REACHED_CLUSTER,
+    REACHED_COUNT
+};
+static const char *const reached_name[REACHED_COUNT] = {"roles", "tma_store",    "cp_async",         "mma",
+                                                        "wgmma", "buffer_store", "dot_wait pending", "cluster"};
+struct counts {
+    int programs, failures, reached[REACHED_COUNT];
+    int64_t runs;
+};
 
 static void look(struct ir_operation *op, void *context)
 {
@@ -35,18 +47,18 @@ static void check(uint64_t seed, const char *target, struct counts *counts)
 {
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
-    struct buffer text = { 0 }, reason = { 0 };
+    struct buffer text = {0}, reason = {0};
     struct fuzz_memory *reference = NULL;
     const struct target_row *row = &target_rows[target_find(target)];
     fuzz_generate_product(&text, seed);
-    struct source source = { .name = "program", .text = text.data, .size = text.size };
+    struct source source = {.name = "program", .text = text.data, .size = text.size};
     struct fuzz_program *program = fuzz_read_program(ir_context_create(arena), arena, diagnostics, &source);
-    bool seen[REACHED_COUNT] = { false };
-    struct judge judge = { .kind = JUDGE_PASSES, .isa = -1, .target = target,
-                           .passes = fuzz_pipeline_text(arena, row, seed % 5 ? 2 : 1) };
+    bool seen[REACHED_COUNT] = {false};
+    struct judge judge = {
+        .kind = JUDGE_PASSES, .isa = -1, .target = target, .passes = fuzz_pipeline_text(arena, row, seed % 5 ? 2 : 1)};
     if (!program)
-        buffer_printf(&reason, "program: %s", diagnostics->first ? diagnostics->first->text :
-                      "its arguments are missing");
+        buffer_printf(&reason, "program: %s",
+                      diagnostics->first ? diagnostics->first->text : "its arguments are missing");
     else if (fuzz_is_sound(program, arena, &reference, &reason))
         fuzz_run_passes(&judge, program, arena, reference, &counts->runs, &reason);
     if (program)
@@ -66,9 +78,11 @@ static void check(uint64_t seed, const char *target, struct counts *counts)
 }
 
 /* What a few programs have, and what goes with it. */
-static const char *const rare[][2] = { { "for multiply(1)", "persistent" }, { "stride_multiple(4", "dot" },
-                                       { "atomic action(add)", "cluster(2)" }, { "%tile_t", "dot" },
-                                       { "extent_multiple", "dot" } };
+static const char *const rare[][2] = {{"for multiply(1)", "persistent"},
+                                      {"stride_multiple(4", "dot"},
+                                      {"atomic action(add)", "cluster(2)"},
+                                      {"%tile_t", "dot"},
+                                      {"extent_multiple", "dot"}};
 enum { RARE_COUNT = sizeof rare / sizeof rare[0], OF_EACH = 5 };
 
 static void check_rare(uint64_t first, struct counts *counts)
@@ -77,7 +91,7 @@ static void check_rare(uint64_t first, struct counts *counts)
     for (int i = 0; i < RARE_COUNT; i++)
         left[i] = OF_EACH;
     for (uint64_t seed = first; all > 0; seed++) {
-        struct buffer text = { 0 };
+        struct buffer text = {0};
         bool has = false;
         fuzz_generate_product(&text, seed);
         for (int i = 0; i < RARE_COUNT; i++)
@@ -94,13 +108,13 @@ static void check_rare(uint64_t first, struct counts *counts)
 
 int main(int count, char **arguments)
 {
-    static const char *const targets[] = { "sm_80", "sm_90a", "sm_75", "sm_89", "sm_90a", "sm_120a", "sm_90a" };
+    static const char *const targets[] = {"sm_80", "sm_90a", "sm_75", "sm_89", "sm_90a", "sm_120a", "sm_90a"};
     uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1;
     uint64_t programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 60;
-    struct counts counts = { 0 };
+    struct counts counts = {0};
     for (uint64_t seed = first; seed < first + programs && counts.failures < 5; seed++) {
         if (count > 3) {
-            struct buffer text = { 0 };
+            struct buffer text = {0};
             fuzz_generate_product(&text, seed);
             fputs(text.data, stdout);
             buffer_free(&text);

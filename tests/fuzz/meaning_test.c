@@ -11,7 +11,9 @@
 #include "ir/verify.h"
 #include "support/meaning.h"
 
-struct counts { int skipped, failures; };
+struct counts {
+    int skipped, failures;
+};
 
 static const char *target_name(int target)
 {
@@ -23,8 +25,12 @@ static const struct kernel_module *compile(struct arena *arena, const struct buf
 {
     static const int target = 0;
     struct diagnostics *diagnostics = diagnostics_create(arena);
-    struct front_options options = {.arena = arena, .context = ir_context_create(arena), .diagnostics = diagnostics,
-                                    .target_count = 1, .targets = &target, .target_name = target_name,
+    struct front_options options = {.arena = arena,
+                                    .context = ir_context_create(arena),
+                                    .diagnostics = diagnostics,
+                                    .target_count = 1,
+                                    .targets = &target,
+                                    .target_name = target_name,
                                     .strict_fp = true};
     struct source *source = ARENA_NEW(arena, struct source);
     *source = (struct source){.name = "k.tile", .text = text->data, .size = text->size};
@@ -95,8 +101,8 @@ static void check_variant(const struct meaning *m, const struct meaning *after, 
 {
     struct interp_memory memories[MEANING_INPUTS + 1];
     struct interp_argument arguments[MEANING_INPUTS + 5] = {0};
-    struct interp_options options = {.memory_count = m->inputs + 1, .memories = memories, .grid = {1, 1},
-                                     .step_limit = 10000000};
+    struct interp_options options = {
+        .memory_count = m->inputs + 1, .memories = memories, .grid = {1, 1}, .step_limit = 10000000};
     struct interp_problem trouble;
     int count = 0;
     for (int i = 0; i < call->entry->parameters.count; i++) {
@@ -138,7 +144,9 @@ static void check_entry(const struct meaning *m, const struct kernel_entry *entr
                         struct buffer *problem)
 {
     struct host_argument arguments[MEANING_INPUTS + 5] = {0};
-    struct host_call call = {.arena = arena, .entry = entry, .arguments = arguments,
+    struct host_call call = {.arena = arena,
+                             .entry = entry,
+                             .arguments = arguments,
                              .names = ARENA_ARRAY(arena, int64_t, entry->names.count + 1),
                              .keys = ARENA_ARRAY(arena, int64_t, entry->keys.count + 1)};
     struct meaning *after = ARENA_NEW(arena, struct meaning);

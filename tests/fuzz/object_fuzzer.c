@@ -8,21 +8,25 @@
 
 static bool complained;
 
-void driver_error(const struct options *options, const char *format, ...) {
+void driver_error(const struct options *options, const char *format, ...)
+{
     (void)options;
     complained = *format != '\0';
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     static FILE *nowhere;
-    if (!nowhere) nowhere = freopen("/dev/null", "w", stdout);
+    if (!nowhere)
+        nowhere = freopen("/dev/null", "w", stdout);
     struct arena *arena = arena_create();
     struct buffer exact = {.data = malloc(size ? size : 1), .size = size}; /* no byte behind the end */
     memcpy(exact.data, data, size);
     complained = false;
     int code = print_object("fuzz.o", &exact, arena);
-    if (complained != (code != EXIT_OK)) abort();
+    if (complained != (code != EXIT_OK))
+        abort();
     buffer_free(&exact);
     arena_destroy(arena);
     return 0;

@@ -25,7 +25,7 @@ static bool write_file(const char *path, const struct buffer *data)
 
 static bool write_bundle(const struct fuzz_emit *job, const char *folder, struct arena *arena)
 {
-    struct buffer object = { 0 }, plan = { 0 }, report = { 0 };
+    struct buffer object = {0}, plan = {0}, report = {0};
     int skipped = 0;
     bool good = fuzz_emit(job, &object, &plan, &skipped, &report);
     if (report.size)
@@ -47,7 +47,7 @@ static int shell(struct arena *arena, const char *format, const char *a, const c
 
 static bool run_slice(struct arena *arena, const char *host_triple)
 {
-    static const char *const targets[] = { "cpu" };
+    static const char *const targets[] = {"cpu"};
     char *folder = arena_printf(arena, "%s/tilecc-fuzz-XXXXXX", variable("TMPDIR", "/tmp"));
     struct fuzz_emit job = {.first = 1,
                             .count = 40,
@@ -67,7 +67,7 @@ static bool run_slice(struct arena *arena, const char *host_triple)
                               compiler, compiler),
                  folder, build, source) == 0 &&
            good;
-    static const char *const levels[] = { "baseline", "avx2", "avx512" };
+    static const char *const levels[] = {"baseline", "avx2", "avx512"};
     for (int i = 0; i < 3; i++) {
         bool there = i == 0 || (i == 1 ? __builtin_cpu_supports("avx2") : __builtin_cpu_supports("avx512f"));
         if (!there) {

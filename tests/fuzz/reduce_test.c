@@ -26,7 +26,11 @@ static void check(bool good, const char *what, const char *detail)
 
 /* ---- mistakes ---- */
 
-struct rewrite { enum ir_opcode opcode; bool (*change)(struct ir_operation *op); bool any; };
+struct rewrite {
+    enum ir_opcode opcode;
+    bool (*change)(struct ir_operation *op);
+    bool any;
+};
 
 static void visit(struct ir_operation *op, void *context)
 {

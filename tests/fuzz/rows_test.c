@@ -7,8 +7,13 @@
 #include "support/generate_row.h"
 #include "targets/target.h"
 
-struct seen { int stores, held; };
-struct counts { int programs, failures, pieces, held; int64_t runs; };
+struct seen {
+    int stores, held;
+};
+struct counts {
+    int programs, failures, pieces, held;
+    int64_t runs;
+};
 
 static void look(struct ir_operation *op, void *context)
 {
@@ -21,14 +26,16 @@ static void check(uint64_t seed, const char *target, struct counts *counts)
 {
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
-    struct buffer text = { 0 }, reason = { 0 };
+    struct buffer text = {0}, reason = {0};
     struct fuzz_memory *reference = NULL;
-    struct seen before = { 0 }, after = { 0 };
+    struct seen before = {0}, after = {0};
     fuzz_generate_row(&text, seed);
-    struct source source = { .name = "program", .text = text.data, .size = text.size };
+    struct source source = {.name = "program", .text = text.data, .size = text.size};
     struct fuzz_program *program = fuzz_read_program(ir_context_create(arena), arena, diagnostics, &source);
-    struct judge judge = { .kind = JUDGE_PASSES, .isa = -1, .target = target,
-                           .passes = fuzz_pipeline_text(arena, &target_rows[target_find(target)], 2) };
+    struct judge judge = {.kind = JUDGE_PASSES,
+                          .isa = -1,
+                          .target = target,
+                          .passes = fuzz_pipeline_text(arena, &target_rows[target_find(target)], 2)};
     if (!program) {
         buffer_printf(&reason, "program: %s", diagnostics->first ? diagnostics->first->text : "it has no arguments");
     } else {
@@ -53,15 +60,16 @@ static void check(uint64_t seed, const char *target, struct counts *counts)
 
 int main(int count, char **arguments)
 {
-    static const char *const targets[] = { "sm_90a", "sm_80" };
+    static const char *const targets[] = {"sm_90a", "sm_80"};
     uint64_t first = count > 1 ? strtoull(arguments[1], NULL, 0) : 1;
     uint64_t programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 12;
-    struct counts counts = { 0 };
+    struct counts counts = {0};
     for (uint64_t seed = first; seed < first + programs && counts.failures < 5; seed++)
         check(seed, targets[seed % 2], &counts);
     printf("{\"tool\": \"rows_test\", \"first\": %llu, \"programs\": %d, \"runs\": %lld, \"failures\": %d, "
-           "\"pieces\": %d, \"held\": %d}\n", (unsigned long long)first, counts.programs, (long long)counts.runs,
-           counts.failures, counts.pieces, counts.held);
+           "\"pieces\": %d, \"held\": %d}\n",
+           (unsigned long long)first, counts.programs, (long long)counts.runs, counts.failures, counts.pieces,
+           counts.held);
     bool missed = programs >= 12 && (!counts.pieces || !counts.held);
     return counts.failures != 0 || missed;
 }

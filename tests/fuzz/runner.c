@@ -15,15 +15,31 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PROGRAM_SECONDS = 30, MAX_ARGUMENTS = 16, RED_ZONE = 256, MOST_WINDOWS = 8, FLOAT_ARGUMENTS = 8,
-       INTEGER_ARGUMENTS = 16 };
+enum {
+    PROGRAM_SECONDS = 30,
+    MAX_ARGUMENTS = 16,
+    RED_ZONE = 256,
+    MOST_WINDOWS = 8,
+    FLOAT_ARGUMENTS = 8,
+    INTEGER_ARGUMENTS = 16
+};
 
 /* alias: 1 + the earlier argument in whose memory, `offset` bytes from its start, this one lies.  Of `bytes` the
  * windows hold content and are compared; the others are 0. */
-struct argument { uint32_t kind, element, rank, absent, alias, windows; int64_t bytes; uint64_t bits;
-                  int64_t extent[8], stride[8], offset, window_bytes, window[MOST_WINDOWS];
-                  const unsigned char *first, *expected; unsigned char *memory; };
-struct program { char symbol[33]; uint64_t seed; uint32_t count; struct argument arguments[MAX_ARGUMENTS]; };
+struct argument {
+    uint32_t kind, element, rank, absent, alias, windows;
+    int64_t bytes;
+    uint64_t bits;
+    int64_t extent[8], stride[8], offset, window_bytes, window[MOST_WINDOWS];
+    const unsigned char *first, *expected;
+    unsigned char *memory;
+};
+struct program {
+    char symbol[33];
+    uint64_t seed;
+    uint32_t count;
+    struct argument arguments[MAX_ARGUMENTS];
+};
 
 /* ---- memory, on the host or through the driver ---- */
 
@@ -169,13 +185,16 @@ typedef int entry_function(void *stream, uint64_t, uint64_t, uint64_t, uint64_t,
                            uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double,
                            double, double, double, double, double, double, double);
 
-struct view { void *data; int64_t numbers[16]; };
+struct view {
+    void *data;
+    int64_t numbers[16];
+};
 
 static int call(entry_function *entry, struct program *program)
 {
     struct view views[MAX_ARGUMENTS];
-    uint64_t integers[INTEGER_ARGUMENTS] = { 0 };
-    double floats[FLOAT_ARGUMENTS] = { 0 };
+    uint64_t integers[INTEGER_ARGUMENTS] = {0};
+    double floats[FLOAT_ARGUMENTS] = {0};
     int integer_count = 0, float_count = 0;
     for (uint32_t i = 0; i < program->count; i++) {
         struct argument *a = &program->arguments[i];
@@ -201,9 +220,15 @@ static int call(entry_function *entry, struct program *program)
 static int is_nan(uint32_t element, const unsigned char *at)
 {
     uint64_t bits = 0;
-    static const struct { int bytes; uint64_t magnitude, infinity; } formats[6] = {
-        { 2, 0x7fff, 0x7c00 }, { 2, 0x7fff, 0x7f80 }, { 4, 0x7fffffff, 0x7f800000 },
-        { 8, UINT64_C(0x7fffffffffffffff), UINT64_C(0x7ff0000000000000) }, { 1, 0x7f, 0x7e }, { 1, 0x7f, 0x7c } };
+    static const struct {
+        int bytes;
+        uint64_t magnitude, infinity;
+    } formats[6] = {{2, 0x7fff, 0x7c00},
+                    {2, 0x7fff, 0x7f80},
+                    {4, 0x7fffffff, 0x7f800000},
+                    {8, UINT64_C(0x7fffffffffffffff), UINT64_C(0x7ff0000000000000)},
+                    {1, 0x7f, 0x7e},
+                    {1, 0x7f, 0x7c}};
     if (element < 9 || element > 14)
         return 0;
     memcpy(&bits, at, (size_t)formats[element - 9].bytes);
@@ -212,7 +237,7 @@ static int is_nan(uint32_t element, const unsigned char *at)
 
 static int element_bytes(uint32_t element)
 {
-    static const unsigned char bytes[] = { 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 1, 1, 8, 8 };
+    static const unsigned char bytes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 1, 1, 8, 8};
     return element < sizeof bytes ? bytes[element] : 1;
 }
 
@@ -237,9 +262,9 @@ static int compare(const struct program *program, uint32_t which, const unsigned
         memcpy(&left, got + RED_ZONE + first, (size_t)size);
         memcpy(&right, a->expected + first, (size_t)size);
         printf("%s: argument %" PRIu32 " element %" PRId64 ": got %" PRIx64 ", expected %" PRIx64 ", %" PRId64
-               " of %" PRId64 " differ\n", program->symbol, which,
-               (a->window[first / a->window_bytes] + first % a->window_bytes) / size, left, right, differ,
-               content / size);
+               " of %" PRId64 " differ\n",
+               program->symbol, which, (a->window[first / a->window_bytes] + first % a->window_bytes) / size, left,
+               right, differ, content / size);
     }
     return !differ;
 }

@@ -24,9 +24,8 @@ static bool run_kernel(const struct ir_function *function, uint64_t seed, int ru
     for (int i = 0; i < 12 * FACTS_MOST_EXTENT; i++)
         content[i] = i * 7 % 23 - 9;
     arguments[FACTS_ARGUMENTS - 2].data = arguments[FACTS_ARGUMENTS - 1].data = content;
-    arguments[FACTS_ARGUMENTS] = (struct interp_argument){.data = results,
-                                                          .extent = {FACTS_PROGRAMS * FACTS_RESULTS, 8, 8},
-                                                          .stride = {64, 8, 1}};
+    arguments[FACTS_ARGUMENTS] = (struct interp_argument){
+        .data = results, .extent = {FACTS_PROGRAMS * FACTS_RESULTS, 8, 8}, .stride = {64, 8, 1}};
     struct interp_memory memories[2] = {{content, sizeof content, NULL, true, "content"},
                                         {results, sizeof got, NULL, false, "results"}};
     options.memory_count = 2;
@@ -83,7 +82,8 @@ static void check(uint64_t seed)
     if (sound) {
         check_passes(seed, &text, alone[seed % (sizeof alone / sizeof *alone)]);
         check_passes(seed, &text, "count_loops,narrow");
-        check_passes(seed, &text, "simplify,cse,dce,count_loops,licm,unroll,simplify,cse,dce,peel,simplify,cse,dce,"
+        check_passes(seed, &text,
+                     "simplify,cse,dce,count_loops,licm,unroll,simplify,cse,dce,peel,simplify,cse,dce,"
                      "licm,bounds,narrow,simplify,cse,dce");
     }
     buffer_free(&text);

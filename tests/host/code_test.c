@@ -179,9 +179,16 @@ static int64_t run(const struct host_code *code, int32_t start, const struct wor
     };
     struct tile_rt_variant variant = {.grid = &start, .function = nothing, .text = ""};
     struct tile_rt_target target = {"cpu-baseline", TILE_RT_TARGET_cpu, 0, 0, 1, &variant};
-    struct tile_rt_kernel kernel = {.abi = TILE_RT_ABI, .parameter_count = 5, .grid_rank = 1, .target_count = 1,
-                                    .slot_count = 5, .name = "k", .parameters = parameters, .targets = &target,
-                                    .code = code->words.data, .load_name = "k_load"};
+    struct tile_rt_kernel kernel = {.abi = TILE_RT_ABI,
+                                    .parameter_count = 5,
+                                    .grid_rank = 1,
+                                    .target_count = 1,
+                                    .slot_count = 5,
+                                    .name = "k",
+                                    .parameters = parameters,
+                                    .targets = &target,
+                                    .code = code->words.data,
+                                    .load_name = "k_load"};
     int32_t small = (int32_t)w->scalars[2];
     float single = (float)w->reals[1];
     const void *arguments[5] = {&w->scalars[0], &w->scalars[1], &small, &w->reals[0], &single};

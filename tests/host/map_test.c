@@ -7,12 +7,12 @@
 #include <string.h>
 
 static int failures;
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
+#define CHECK(condition)                                                            \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
             fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            failures++; \
-        } \
+            failures++;                                                             \
+        }                                                                           \
     } while (0)
 
 /* Fields of the structures in tile_rt.h, by number. */
@@ -48,24 +48,37 @@ static LLVMValueRef describe(struct arena *arena, LLVMContextRef llvm, struct di
     struct kernel_entry entry = {.symbol = "k", .kernel = "k"};
     struct kernel_variant variant = {.target = row_named("sm_90a")};
     struct kernel_image image = {.target = variant.target, .name = "k.sm_90a", .size = 4};
-    struct host_builder builder = {.options = &options, .arena = arena, .kernels = &kernels, .llvm = llvm,
+    struct host_builder builder = {.options = &options,
+                                   .arena = arena,
+                                   .kernels = &kernels,
+                                   .llvm = llvm,
                                    .module = LLVMModuleCreateWithNameInContext("k", llvm),
-                                   .pointer = LLVMPointerTypeInContext(llvm, 0), .i8 = LLVMInt8TypeInContext(llvm),
-                                   .i16 = LLVMInt16TypeInContext(llvm), .i32 = LLVMInt32TypeInContext(llvm),
+                                   .pointer = LLVMPointerTypeInContext(llvm, 0),
+                                   .i8 = LLVMInt8TypeInContext(llvm),
+                                   .i16 = LLVMInt16TypeInContext(llvm),
+                                   .i32 = LLVMInt32TypeInContext(llvm),
                                    .i64 = LLVMInt64TypeInContext(llvm)};
     static const enum kernel_parameter_kind kinds[] = {KERNEL_KEY, KERNEL_VIEW, KERNEL_KEY, KERNEL_SCALAR, KERNEL_VIEW};
     LLVMValueRef nothing = LLVMConstNull(builder.pointer), result;
     LLVMSetDataLayout(builder.module, "e-m:e-i64:64-i128:128-n8:16:32:64-S128");
     for (int i = 0; i < 5; i++) {
-        struct kernel_parameter parameter = {.name = "p", .kind = kinds[i], .element = IR_BF16,
-                                             .rank = kinds[i] == KERNEL_VIEW ? 2 : 0, .binds = {-1, -1},
+        struct kernel_parameter parameter = {.name = "p",
+                                             .kind = kinds[i],
+                                             .element = IR_BF16,
+                                             .rank = kinds[i] == KERNEL_VIEW ? 2 : 0,
+                                             .binds = {-1, -1},
                                              .static_extent = {64, 64}};
         vector_push(arena, &entry.parameters, parameter);
     }
     vector_push(arena, &kernels.images, image);
     builder.images = &nothing;
-    variant.gpu = (struct kernel_gpu_code){.symbol = "k", .threads = 384, .registers = 168, .cluster = 1,
-                                           .persistent = 1, .map_count = count, .maps = maps};
+    variant.gpu = (struct kernel_gpu_code){.symbol = "k",
+                                           .threads = 384,
+                                           .registers = 168,
+                                           .cluster = 1,
+                                           .persistent = 1,
+                                           .map_count = count,
+                                           .maps = maps};
     vector_push(arena, &entry.variants, variant);
     result = host_descriptor(&builder, &entry, NULL);
     *failed = builder.failed;

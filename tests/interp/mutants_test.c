@@ -31,7 +31,11 @@ struct kernel {
 };
 #include "mutants_kernels.h"
 
-struct memory { struct interp_memory memory; unsigned char *before, *want; enum ir_element element; };
+struct memory {
+    struct interp_memory memory;
+    unsigned char *before, *want;
+    enum ir_element element;
+};
 struct setting {
     const struct kernel *kernel;
     const struct target_row *target;
@@ -40,10 +44,19 @@ struct setting {
     struct interp_argument arguments[MOST_ARGUMENTS];
     struct memory memories[MOST_ARGUMENTS];
 };
-enum finder { FINDER_VERIFIER, FINDER_CHECKER, FINDER_INTERPRETER, FINDER_RESULT, FINDER_HARMLESS, FINDER_NOBODY,
-             FINDER_COUNT };
+enum finder {
+    FINDER_VERIFIER,
+    FINDER_CHECKER,
+    FINDER_INTERPRETER,
+    FINDER_RESULT,
+    FINDER_HARMLESS,
+    FINDER_NOBODY,
+    FINDER_COUNT
+};
 static const char *const finder_text[] = {"verifier", "checker", "interpreter", "results", "harmless", "nobody"};
-struct score { int count[FINDER_COUNT], of_kind[MUTATION_KIND_COUNT][FINDER_COUNT]; };
+struct score {
+    int count[FINDER_COUNT], of_kind[MUTATION_KIND_COUNT][FINDER_COUNT];
+};
 
 /* ---- the kernel's last IR ---- */
 
@@ -125,8 +138,8 @@ static void make_view(struct setting *setting, const struct ir_type *type, const
     memory->before = malloc(size + 1);
     memory->want = malloc(size + 1);
     fill(memory, elements);
-    memory->memory = (struct interp_memory){.data = data, .size = size, .read_only = !type->writable,
-                                            .name = "argument"};
+    memory->memory = (struct interp_memory){
+        .data = data, .size = size, .read_only = !type->writable, .name = "argument"};
     memory->memory.written = type->readable ? NULL : malloc(size + 1);
     argument->data = data;
 }
@@ -163,15 +176,17 @@ static void free_arguments(struct setting *setting)
 
 /* first: the results are what is wanted from now on. */
 static enum finder interpret(struct setting *setting, const struct ir_function *function, bool first, int seeds,
-                             char *said,
-                             size_t size)
+                             char *said, size_t size)
 {
     static const int64_t blocks[] = {2, 1, 3};
     struct interp_memory memories[MOST_ARGUMENTS];
     for (int seed = 0; seed < seeds; seed++) {
-        struct interp_options options = {.memory_count = setting->memory_count, .memories = memories,
-                                         .seed = (uint64_t)seed, .ordered = true,
-                                         .step_limit = 400000, .blocks = blocks[(seed + seed / 3) % 3]};
+        struct interp_options options = {.memory_count = setting->memory_count,
+                                         .memories = memories,
+                                         .seed = (uint64_t)seed,
+                                         .ordered = true,
+                                         .step_limit = 400000,
+                                         .blocks = blocks[(seed + seed / 3) % 3]};
         struct interp_problem problem;
         memcpy(options.grid, setting->kernel->grid, sizeof setting->kernel->grid);
         for (int i = 0; i < setting->memory_count; i++) {
@@ -198,8 +213,7 @@ static enum finder interpret(struct setting *setting, const struct ir_function *
 }
 
 static enum finder judge(struct setting *setting, struct ir_function *function, struct diagnostics *diagnostics,
-                         bool first,
-                         int seeds, char *said, size_t size)
+                         bool first, int seeds, char *said, size_t size)
 {
     struct arena *arena = arena_create();
     struct pass_context context = {.arena = arena, .diagnostics = diagnostics, .target = setting->target};
@@ -242,8 +256,7 @@ static const char *simplified(const struct setting *setting, const struct mutati
 }
 
 static const char *why_harmless(const struct setting *setting, struct ir_function *function,
-                                const struct mutation *mutation,
-                                struct arena *arena)
+                                const struct mutation *mutation, struct arena *arena)
 {
     struct ir_function *changed = parse(setting, arena, diagnostics_create(arena));
     mutation_apply(changed, mutation);
@@ -317,10 +330,9 @@ static bool run_kernel(const struct kernel *kernel, bool tell, bool hurry, int s
         try_mutation(&setting, &list.data[i], tell, hurry, seeds, &score);
     int found = found_of(&score);
     printf("%-28s %4d of %4d found: %d verifier, %d checker, %d interpreter, %d results; %d harmless; %.1f s\n",
-           kernel->name,
-           found, list.count - score.count[FINDER_HARMLESS], score.count[FINDER_VERIFIER], score.count[FINDER_CHECKER],
-           score.count[FINDER_INTERPRETER], score.count[FINDER_RESULT], score.count[FINDER_HARMLESS],
-           (double)(clock() - begin) / CLOCKS_PER_SEC);
+           kernel->name, found, list.count - score.count[FINDER_HARMLESS], score.count[FINDER_VERIFIER],
+           score.count[FINDER_CHECKER], score.count[FINDER_INTERPRETER], score.count[FINDER_RESULT],
+           score.count[FINDER_HARMLESS], (double)(clock() - begin) / CLOCKS_PER_SEC);
     fflush(stdout);
     good = good && score.count[FINDER_NOBODY] == 0 && list.count > 0;
     for (int f = 0; f < FINDER_COUNT; f++)

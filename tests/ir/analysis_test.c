@@ -134,7 +134,9 @@ static void test_ranges(struct arena *arena)
 {
     struct ir_module *module = parse(arena, range_text);
     const struct ranges *ranges = ranges_analyse(module->first, arena);
-    static const struct { const char *name; int64_t low, high;
+    static const struct {
+        const char *name;
+        int64_t low, high;
     } wanted[] = {{"b", 0, 999},
                   {"i", 0, 63936},
                   {"e", 0, INT32_MAX},
@@ -270,9 +272,14 @@ static void test_choices(struct arena *arena)
     expect_range(ranges, module, "other", 5, 10);
     expect_range(ranges, module, "arm", 5, 10);
     expect_range(ranges, module, "second", 5, 10);
-    static const struct { const char *value, *at; int64_t low, high; } wanted[] = {
-        {"n", "one", INT32_MIN, INT32_MAX},  {"n", "none", 5, INT32_MAX},   {"m", "none", 10, INT32_MAX},
-        {"m", "both", INT32_MIN, 9},         {"o", "both", INT32_MIN, 10}};
+    static const struct {
+        const char *value, *at;
+        int64_t low, high;
+    } wanted[] = {{"n", "one", INT32_MIN, INT32_MAX},
+                  {"n", "none", 5, INT32_MAX},
+                  {"m", "none", 10, INT32_MAX},
+                  {"m", "both", INT32_MIN, 9},
+                  {"o", "both", INT32_MIN, 10}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         struct range range = range_at(ranges, find(module, wanted[i].value), find(module, wanted[i].at)->definition);
         checks++;
@@ -293,10 +300,10 @@ static const char divisibility_text[] = "kernel @k(%x: view<f32, [?, ?], [?, 1],
                                         "    %b = grid_index dimension(0) : index\n"
                                         "    %o = mul %b, %c64 : index\n"
                                         "    %o2 = add %o, %c24 : index\n"
-    "    %cut = cast %o : i8\n"
-    "    %truth = cast %o : bool\n"
-    "    %again = cast %truth : i32\n"
-    "    %full = cast saturate(1) %o : i8\n"
+                                        "    %cut = cast %o : i8\n"
+                                        "    %truth = cast %o : bool\n"
+                                        "    %again = cast %truth : i32\n"
+                                        "    %full = cast saturate(1) %o : i8\n"
                                         "    %st = stride dimension(0) %x : index\n"
                                         "    %ex = extent dimension(1) %x : index\n"
                                         "    %t = iota : index[128]\n"
@@ -466,11 +473,14 @@ static void test_uniformity(struct arena *arena)
                                             "    return\n"
                                             "}\n");
     const struct uniformities *table = uniformity_analyse(module->first, arena);
-    static const struct { const char *name; bool one, grid;
-    } wanted[] = {{"b", true, false},  {"c", true, true},  {"d", true, false}, {"s", true, true},   {"t", false, true},
-                  {"st", false, true}, {"ss", true, true}, {"v", true, false}, {"w", false, false}, {"r", true, false},
-                  {"a2", true, false}, /* instances run different numbers of rounds */
-                  {"chosen", true, false}};
+    static const struct {
+        const char *name;
+        bool one, grid;
+    } wanted[] = {
+        {"b", true, false},     {"c", true, true},   {"d", true, false},  {"s", true, true},
+        {"t", false, true},     {"st", false, true}, {"ss", true, true},  {"v", true, false},
+        {"w", false, false},    {"r", true, false},  {"a2", true, false}, /* instances run different numbers of rounds */
+        {"chosen", true, false}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         struct uniformity known = uniformity_of(table, find(module, wanted[i].name));
         checks++;
@@ -482,23 +492,24 @@ static void test_uniformity(struct arena *arena)
 /* Programs are numbered over the whole grid; what comes from buffers is not known. */
 static void test_machine(struct arena *arena)
 {
-    struct ir_module *module = parse(arena,
-                                     "kernel @k() grid(2) grid_limit(1000, 50) level(machine) warps(1) {\n"
-                                     "    %p = program : i32\n"
-                                     "    %c = program_count : index\n"
-                                     "    %b = block_count : i32\n"
-                                     "    %buffer = buffer : buffer<i32, [64], slots(1), #(64; offset a0:5)>\n"
-                                     "    %v = buffer_load %buffer : i32[64] #(64; register a0; lane a1:5)\n"
-                                     "    %u = undefined : i32[64] #(64; register a0; lane a1:5)\n"
-                                     "    return\n"
-                                     "}\n");
+    struct ir_module *module = parse(arena, "kernel @k() grid(2) grid_limit(1000, 50) level(machine) warps(1) {\n"
+                                            "    %p = program : i32\n"
+                                            "    %c = program_count : index\n"
+                                            "    %b = block_count : i32\n"
+                                            "    %buffer = buffer : buffer<i32, [64], slots(1), #(64; offset a0:5)>\n"
+                                            "    %v = buffer_load %buffer : i32[64] #(64; register a0; lane a1:5)\n"
+                                            "    %u = undefined : i32[64] #(64; register a0; lane a1:5)\n"
+                                            "    return\n"
+                                            "}\n");
     const struct ranges *ranges = ranges_analyse(module->first, arena);
     expect_range(ranges, module, "p", 0, 49999);
     expect_range(ranges, module, "c", 1, 50000);
     expect_range(ranges, module, "b", 1, 50000);
     expect_range(ranges, module, "v", INT32_MIN, INT32_MAX);
     const struct uniformities *table = uniformity_analyse(module->first, arena);
-    static const struct { const char *name; bool one, grid;
+    static const struct {
+        const char *name;
+        bool one, grid;
     } wanted[] = {{"p", true, false}, {"c", true, true}, {"b", true, true}, {"v", false, false}, {"u", false, false}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         struct uniformity known = uniformity_of(table, find(module, wanted[i].name));
@@ -521,10 +532,12 @@ static void test_aliasing(struct arena *arena)
                                      "    %pq = select %t, %p, %q2 : *f32\n"
                                      "    return\n"
                                      "}\n");
-    static const struct { const char *a, *b; bool may; } wanted[] = {
-        {"a", "b", true}, {"a", "r", false}, {"a", "a", true}, {"s", "r", true}, {"s", "a", false}, {"p", "a", true},
-        {"p", "r", false}, {"q2", "r", true}, {"q2", "p", false}, {"qp", "r", true}, {"qp", "p", true},
-        {"qp", "a", true}, {"pq", "r", true}, {"pq", "p", true}};
+    static const struct {
+        const char *a, *b;
+        bool may;
+    } wanted[] = {{"a", "b", true},  {"a", "r", false}, {"a", "a", true},  {"s", "r", true},   {"s", "a", false},
+                  {"p", "a", true},  {"p", "r", false}, {"q2", "r", true}, {"q2", "p", false}, {"qp", "r", true},
+                  {"qp", "p", true}, {"qp", "a", true}, {"pq", "r", true}, {"pq", "p", true}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         checks++;
         if (alias_may(find(module, wanted[i].a), find(module, wanted[i].b)) != wanted[i].may ||
@@ -536,7 +549,10 @@ static void test_aliasing(struct arena *arena)
 /* What code asks before it reads memory as never written, or early: all of a function counts, also what is inside. */
 static void test_settled(struct arena *arena)
 {
-    static const struct { const char *body; bool settled; } cases[] = {
+    static const struct {
+        const char *body;
+        bool settled;
+    } cases[] = {
         {"", true},
         {"store %y[%i], %v\n", true},
         {"store %x[%i], %v\n", false},
@@ -546,13 +562,15 @@ static void test_settled(struct arena *arena)
         {"%o = atomic action(add) order(acquire) scope(gpu) %y[%i], %v : f32\n", false},
         {"%o = atomic action(add) order(acq_rel) scope(gpu) %y[%i], %v : f32\n", false},
         {"if %b {\n    yield\n} else {\n    %o = atomic action(add) order(release) scope(gpu) %y[%i], %v : f32\n"
-         "    yield\n}\n", false},
+         "    yield\n}\n",
+         false},
         {"call callee(@other)\n", false},
         {"if %b {\n    call callee(@other)\n    yield\n} else {\n    yield\n}\n", false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *text = arena_printf(
-            arena, "kernel @k(%%x: view<f32, [?], [1], inout> {restrict}, %%y: view<f32, [?], [1], inout> {restrict}, "
-                   "%%i: index, %%v: f32, %%b: bool) grid(1) {\n%s    return\n}\nfunction @other() {\n    return\n}\n",
+            arena,
+            "kernel @k(%%x: view<f32, [?], [1], inout> {restrict}, %%y: view<f32, [?], [1], inout> {restrict}, "
+            "%%i: index, %%v: f32, %%b: bool) grid(1) {\n%s    return\n}\nfunction @other() {\n    return\n}\n",
             cases[i].body);
         struct ir_module *module = parse(arena, text);
         checks++;
@@ -622,9 +640,9 @@ static void test_found(struct arena *arena)
 int main(void)
 {
     static void (*const tests[])(struct arena *) = {
-        test_ranges,       test_ends,              test_assumptions, test_choices,
-        test_divisibility, test_assumed_multiples, test_turns,       test_uniformity,  test_machine,
-        test_aliasing,     test_settled,           test_arguments,   test_found,
+        test_ranges, test_ends,       test_assumptions, test_choices,  test_divisibility, test_assumed_multiples,
+        test_turns,  test_uniformity, test_machine,     test_aliasing, test_settled,      test_arguments,
+        test_found,
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct arena *arena = arena_create();

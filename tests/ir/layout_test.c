@@ -42,7 +42,7 @@ static int linear_index(const struct layout *layout, const int *coordinates)
 static int element_at(const struct layout *layout, int reg, int lane, int warp)
 {
     int coordinates[LAYOUT_RANK];
-    struct layout_position position = { { reg, lane, warp, 0, 0 } };
+    struct layout_position position = {{reg, lane, warp, 0, 0}};
     layout_coordinates(layout, &position, coordinates);
     return linear_index(layout, coordinates);
 }
@@ -57,7 +57,7 @@ static void coordinates_of(const struct layout *layout, int index, int *coordina
 
 static int evaluate(const struct layout_formula *formula, int lane, int warp)
 {
-    int parts[LAYOUT_INPUTS] = { 0, lane, warp, 0, 0 };
+    int parts[LAYOUT_INPUTS] = {0, lane, warp, 0, 0};
     uint32_t value = 0, sum = 0;
     for (int i = 0; i < formula->fields; i++) {
         const struct layout_field *field = &formula->field[i];
@@ -89,7 +89,7 @@ static void check_registers(const struct layout *layout)
         for (int lane = 0; lane < 32; lane++)
             for (int reg = 0; reg < layout_registers(layout); reg++) {
                 int coordinates[LAYOUT_RANK], atom_part, repeat_part;
-                struct layout_position position = { { reg, lane, warp, 0, 0 } };
+                struct layout_position position = {{reg, lane, warp, 0, 0}};
                 layout_coordinates(layout, &position, coordinates);
                 int index = linear_index(layout, coordinates);
                 check(index >= 0, "coordinates inside", layout);
@@ -143,7 +143,7 @@ static void check_text(const struct layout *layout)
 static const struct layout *random_layout(int bits0, int bits1, int r0, int r1, int warp_bits, int in_warps, bool unit)
 {
     for (;;) {
-        struct layout_spec spec = { .rank = 2, .repeat_in_warps = in_warps };
+        struct layout_spec spec = {.rank = 2, .repeat_in_warps = in_warps};
         int bits = bits0 + bits1, order[32];
         spec.atom[0] = 1 << bits0;
         spec.atom[1] = 1 << bits1;
@@ -187,8 +187,8 @@ static void run_shuffles(const struct layout_conversion *plan, int (*registers)[
 {
     static int held[4096][32], moved[4096][32];
     for (int repeat = 0; repeat < plan->repeats; repeat++) {
-        int (*from)[32] = registers + repeat * plan->from_atom_registers;
-        int (*to)[32] = result + repeat * plan->to_atom_registers;
+        int(*from)[32] = registers + repeat * plan->from_atom_registers;
+        int(*to)[32] = result + repeat * plan->to_atom_registers;
         memcpy(held, from, sizeof(int[32]) * (size_t)plan->from_atom_registers);
         for (int s = 0; s < plan->before_count; s++) {
             for (int i = 0; i < plan->from_atom_registers; i++)
@@ -262,9 +262,9 @@ static void transfer_round(const struct layout_conversion *plan, const struct la
                 check(offsets[lane] >= 0 && offsets[lane] + transfers->vector <= plan->scratch_elements, "scratch",
                       layout);
                 check(offsets[lane] % transfers->vector == 0, "aligned", layout);
-                if (store && (((uint32_t)lane & transfers->redundant_lanes) ||
-                              ((uint32_t)warp & transfers->redundant_warps) ||
-                              (transfers->redundant_groups && warp >> layout->bits[LAYOUT_WARP])))
+                if (store &&
+                    (((uint32_t)lane & transfers->redundant_lanes) || ((uint32_t)warp & transfers->redundant_warps) ||
+                     (transfers->redundant_groups && warp >> layout->bits[LAYOUT_WARP])))
                     continue;
                 for (int i = 0; i < transfers->vector; i++) {
                     int reg = transfer->registers[i], element = element_at(layout, reg, lane, warp);
@@ -276,7 +276,8 @@ static void transfer_round(const struct layout_conversion *plan, const struct la
             }
             if (warp == 0)
                 check(transfers->count * count_wavefronts(offsets, ~0u, bytes, transfers->vector) ==
-                          transfers->wavefronts, "wavefronts", layout);
+                          transfers->wavefronts,
+                      "wavefronts", layout);
         }
 }
 
@@ -286,19 +287,19 @@ static void check_cost(const struct layout_conversion *plan, const struct layout
     int shuffles = 0;
     for (int i = 0; i < plan->to_atom_registers; i++)
         shuffles += plan->repeats * (plan->shuffle[i].lane_xor != 0 || !plan->lane_map_identity);
-    int selects = plan->repeats * (plan->before_count * plan->from_atom_registers +
-                                   plan->after_count * plan->to_atom_registers);
+    int selects = plan->repeats *
+                  (plan->before_count * plan->from_atom_registers + plan->after_count * plan->to_atom_registers);
     check(plan->shuffles == shuffles && plan->selects == selects && plan->cost > 0, "cost of shuffles", to);
 }
 
 static enum layout_conversion_kind check_conversion(const struct layout *from, const struct layout *to, int bytes,
                                                     int64_t limit, bool through_shared, bool conflict_free)
 {
-    struct layout_conversion *plan =
-        (struct layout_conversion *)layout_conversion_plan(table, arena, from, to, bytes, limit);
+    struct layout_conversion *plan = (struct layout_conversion *)layout_conversion_plan(table, arena, from, to, bytes,
+                                                                                        limit);
     int warps = layout_warps(to), to_registers = layout_registers(to), from_registers = layout_registers(from);
-    int (*result)[32] = calloc((size_t)(warps * to_registers), sizeof *result);
-    int (*source)[32] = calloc((size_t)from_registers, sizeof *source);
+    int(*result)[32] = calloc((size_t)(warps * to_registers), sizeof *result);
+    int(*source)[32] = calloc((size_t)from_registers, sizeof *source);
     if (through_shared)
         check(plan->kind == CONVERT_SHARED, "expected the way through shared memory", to);
     if (plan->kind == CONVERT_SHARED) {
@@ -316,7 +317,7 @@ static enum layout_conversion_kind check_conversion(const struct layout *from, c
         }
     }
     for (int warp = 0; warp < warps && plan->kind != CONVERT_SHARED; warp++) {
-        int (*held)[32] = result + warp * to_registers;
+        int(*held)[32] = result + warp * to_registers;
         for (int reg = 0; reg < from_registers; reg++)
             for (int lane = 0; lane < 32; lane++)
                 source[reg][lane] = element_at(from, reg, lane, warp);
@@ -343,7 +344,7 @@ static enum layout_conversion_kind check_conversion(const struct layout *from, c
 
 static void test_random_conversions(void)
 {
-    int kinds[4] = { 0 };
+    int kinds[4] = {0};
     for (int round = 0; round < 400; round++) {
         int bits0 = 2 + random_below(4), bits1 = 2 + random_below(4), warp_bits = random_below(3);
         int r0 = 1 + 2 * random_below(2), r1 = 1 + 2 * random_below(3), in_warps = r0 > 1 && random_below(2) ? 0 : -1;
@@ -361,16 +362,15 @@ static void test_random_conversions(void)
         const struct layout *to = random_layout(3, from->atom_bits[1], 1, from->repeat[1], 0, -1, random_below(2));
         kinds[check_conversion(from, to, 4, 0, false, false)]++;
     }
-    check(kinds[CONVERT_NOTHING] > 0 && kinds[CONVERT_SHUFFLES] > 20 && kinds[CONVERT_SHARED] > 100,
-          "all kinds seen", NULL);
+    check(kinds[CONVERT_NOTHING] > 0 && kinds[CONVERT_SHUFFLES] > 20 && kinds[CONVERT_SHARED] > 100, "all kinds seen",
+          NULL);
 }
 
 /* Blocked along one dimension to blocked along the other: what a transpose needs; no bank conflict is allowed. */
 static void test_transposes(void)
 {
-    static const int extents[][2] = { { 64, 64 }, { 128, 32 }, { 32, 128 }, { 96, 64 }, { 64, 176 }, { 192, 16 },
-                                      { 128, 128 } };
-    static const int rows_first[2] = { 0, 1 }, columns_first[2] = { 1, 0 };
+    static const int extents[][2] = {{64, 64}, {128, 32}, {32, 128}, {96, 64}, {64, 176}, {192, 16}, {128, 128}};
+    static const int rows_first[2] = {0, 1}, columns_first[2] = {1, 0};
     for (int i = 0; i < (int)(sizeof extents / sizeof *extents); i++)
         for (int bytes = 1; bytes <= 8; bytes *= 2)
             for (int warps = 1; warps <= 8; warps *= 2) {
@@ -386,15 +386,14 @@ static void test_transposes(void)
                     check(vector.size * bytes == 16, "16 bytes a lane", a);
                 for (int k = 0; k < vector.size; k++)
                     check(element_at(a, layout_vector_register(&vector, 0, k), 3, 0) == element_at(a, 0, 3, 0) + k,
-                          "vector",
-                          a);
+                          "vector", a);
             }
 }
 
 /* Fragments of matrix instructions against the tables of the PTX manual. */
 static void test_fragments(void)
 {
-    int extent[2] = { 192, 176 };
+    int extent[2] = {192, 176};
     const struct layout *c = layout_wgmma_accumulator(table, extent, 12);
     check(c && layout_registers(c) == 88 && layout_warps(c) == 12 && c->warp_dimension == 0,
           "192x176 over 3 warpgroups", c);
@@ -406,10 +405,10 @@ static void test_fragments(void)
                 int row = 64 * (warp / 4) + 16 * (warp % 4) + lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
                 check(element_at(c, i, lane, warp) == row * 176 + column, "accumulator fragment", c);
             }
-    int tile[2] = { 16, 16 };
+    int tile[2] = {16, 16};
     const struct layout *a = layout_mma_operand(table, 2, tile, 0, 2, 1, 1);
     const struct layout *b = layout_mma_operand(table, 2, tile, 1, 2, 1, 1);
-    const struct layout *f8 = layout_mma_operand(table, 2, (int[]){ 16, 32 }, 0, 1, 1, 1);
+    const struct layout *f8 = layout_mma_operand(table, 2, (int[]){16, 32}, 0, 1, 1, 1);
     for (int lane = 0; lane < 32; lane++)
         for (int i = 0; i < 8; i++) {
             int row = lane / 4 + 8 * (i >> 1 & 1), column = 2 * (lane % 4) + (i & 1) + 8 * (i >> 2);
@@ -420,48 +419,46 @@ static void test_fragments(void)
             check(element_at(f8, i, lane, 0) == byte_row * 32 + byte_column, "A fragment of bytes", f8);
         }
     /* The accumulator of scores is the A operand of the next product: registers alone. */
-    int scores[2] = { 128, 64 };
+    int scores[2] = {128, 64};
     const struct layout *s = layout_wgmma_accumulator(table, scores, 8);
     const struct layout *p = layout_mma_operand(table, 2, scores, 0, 2, 8, 1);
     enum layout_conversion_kind kind = check_conversion(s, p, 2, 0, false, false);
     check(kind == CONVERT_NOTHING || kind == CONVERT_REGISTERS, "scores to operand", p);
-    const struct layout *m = layout_mma_accumulator(table, 2, (int[]){ 128, 96 }, 2, 2);
+    const struct layout *m = layout_mma_accumulator(table, 2, (int[]){128, 96}, 2, 2);
     check_registers(m);
     check(layout_registers(m) == 96, "mma accumulator", m);
-    check(!layout_wgmma_accumulator(table, (int[]){ 96, 64 }, 4), "96 rows are no wgmma", NULL);
-    check(!layout_wgmma_accumulator(table, (int[]){ 128, 64 }, 12), "128 rows over 3 warpgroups", NULL);
+    check(!layout_wgmma_accumulator(table, (int[]){96, 64}, 4), "96 rows are no wgmma", NULL);
+    check(!layout_wgmma_accumulator(table, (int[]){128, 64}, 12), "128 rows over 3 warpgroups", NULL);
 }
 
 static void test_shared(void)
 {
-    static const int swizzles[3] = { 128, 64, 32 };
+    static const int swizzles[3] = {128, 64, 32};
     for (int s = 0; s < 3; s++)
         for (int bytes = 1; bytes <= 4; bytes *= 2) {
-            int extent[2] = { 96, 2 * swizzles[s] / bytes };
+            int extent[2] = {96, 2 * swizzles[s] / bytes};
             const struct layout *layout = layout_swizzled(table, 2, extent, bytes, swizzles[s]);
             check(layout && layout_is_shared(layout), "swizzled", layout);
             check_text(layout);
             for (int offset = 0; offset < 16 * swizzles[s] / bytes; offset++) {
                 int coordinates[LAYOUT_RANK], byte = offset * bytes, plain;
-                struct layout_position position = { { 0, 0, 0, 0, offset } };
+                struct layout_position position = {{0, 0, 0, 0, offset}};
                 layout_coordinates(layout, &position, coordinates);
                 plain = byte ^ ((byte >> 3 & 0x70) & (swizzles[s] - 1)); /* the hardware's formula */
                 check(coordinates[0] == plain / swizzles[s] && coordinates[1] == plain % swizzles[s] / bytes,
-                      "TMA swizzle",
-                      layout);
+                      "TMA swizzle", layout);
                 struct layout_position back;
                 layout_find(layout, coordinates, &back);
                 check(back.part[LAYOUT_OFFSET] == offset, "offset", layout);
             }
         }
     /* Registers in and out of a swizzled tile: addresses by formula, conflicts by counting. */
-    int extent[2] = { 96, 64 }, order[2] = { 1, 0 };
+    int extent[2] = {96, 64}, order[2] = {1, 0};
     const struct layout *shared = layout_swizzled(table, 2, extent, 2, 128);
     const struct layout *registers = layout_blocked_default(table, 2, extent, order, 2, 4);
     const struct layout *plain = layout_linear(table, 2, extent, order);
-    const struct layout *tall = layout_blocked(table, 2, extent, (int[]){ 0, 1 }, 1, 4);
-    const struct layout *pairs[4][2] = { { registers, shared }, { registers, plain }, { tall, shared }, { tall,
-                                                                                                          plain } };
+    const struct layout *tall = layout_blocked(table, 2, extent, (int[]){0, 1}, 1, 4);
+    const struct layout *pairs[4][2] = {{registers, shared}, {registers, plain}, {tall, shared}, {tall, plain}};
     for (int i = 0; i < 4; i++) {
         const struct layout *r = pairs[i][0], *m = pairs[i][1];
         struct layout_formula formula;
@@ -472,10 +469,10 @@ static void test_shared(void)
             for (int warp = 0; warp < 4; warp++)
                 for (int lane = 0; lane < 32; lane++) {
                     int atom_part, repeat_part;
-                    struct layout_position position = { { 0 } };
+                    struct layout_position position = {{0}};
                     layout_memory_parts(r, m, reg, &atom_part, &repeat_part);
-                    int offset = (evaluate(&formula, lane, warp) ^ atom_part) + repeat_part + group_part(&formula,
-                                                                                                         warp);
+                    int offset = (evaluate(&formula, lane, warp) ^ atom_part) + repeat_part +
+                                 group_part(&formula, warp);
                     position.part[LAYOUT_OFFSET] = offset;
                     int coordinates[LAYOUT_RANK];
                     layout_coordinates(m, &position, coordinates);
@@ -505,7 +502,7 @@ static const struct layout *thin_of(const struct layout *layout, int axis)
 static int broadcast_from(const struct layout *thin, const struct layout *layout, int axis, int reg, int lane, int warp)
 {
     int coordinates[LAYOUT_RANK];
-    struct layout_position position = { { reg, lane, warp, 0, 0 } };
+    struct layout_position position = {{reg, lane, warp, 0, 0}};
     layout_coordinates(layout, &position, coordinates);
     coordinates[axis] = 0;
     int source = layout_register_at(thin, &position, coordinates);
@@ -551,7 +548,7 @@ static void test_dimensions(const struct layout *layout)
         check(1 << steps == 1 << layout->atom_bits[axis], "as many steps as bits", layout);
         char *seen = calloc((size_t)layout->extent[axis], 1);
         for (int set = 0; set < 1 << steps; set++) {
-            int part[3] = { 0, 3, 0 }, coordinate[2], start[2];
+            int part[3] = {0, 3, 0}, coordinate[2], start[2];
             coordinates_of(layout, element_at(layout, 0, 3, 0), start);
             for (int i = 0; i < steps; i++)
                 for (int k = 0; k < 3; k++)
@@ -562,11 +559,11 @@ static void test_dimensions(const struct layout *layout)
         }
         free(seen);
     }
-    const struct layout *turned = layout_permute(table, layout, (int[]){ 1, 0 });
-    check(layout_permute(table, turned, (int[]){ 1, 0 }) == layout, "permute twice", layout);
+    const struct layout *turned = layout_permute(table, layout, (int[]){1, 0});
+    check(layout_permute(table, turned, (int[]){1, 0}) == layout, "permute twice", layout);
     for (int lane = 0; lane < 32; lane += 5)
         for (int reg = 0; reg < layout_registers(turned); reg++) {
-            struct layout_position position = { { reg, lane, warps - 1, 0, 0 } };
+            struct layout_position position = {{reg, lane, warps - 1, 0, 0}};
             int coordinates[LAYOUT_RANK], swapped[2];
             layout_coordinates(turned, &position, coordinates);
             swapped[0] = coordinates[1];
@@ -578,8 +575,8 @@ static void test_dimensions(const struct layout *layout)
 /* Three dimensions with odd repeats, one of them perhaps over warps: what stays when one goes. */
 static void test_three_dimensions(void)
 {
-    static const int extents[][3] = { { 12, 10, 24 }, { 6, 96, 5 }, { 3, 64, 20 } };
-    static const int order[3] = { 2, 1, 0 };
+    static const int extents[][3] = {{12, 10, 24}, {6, 96, 5}, {3, 64, 20}};
+    static const int order[3] = {2, 1, 0};
     for (int i = 0; i < 3; i++)
         for (int warps = 1; warps <= 12; warps += warps == 4 ? 8 : 3) {
             const struct layout *layout = layout_blocked(table, 3, extents[i], order, 4, warps);
@@ -591,7 +588,7 @@ static void test_three_dimensions(void)
                 check(thin && layout_remove_dimension(table, thin, axis) == plane, "remove an extent of 1", thin);
                 for (int lane = 0; lane < 32; lane += 7)
                     for (int reg = 0; reg < layout_registers(layout); reg++) {
-                        int whole[3], part[3] = { 0 }, last = layout_warps(layout) - 1;
+                        int whole[3], part[3] = {0}, last = layout_warps(layout) - 1;
                         coordinates_of(layout, element_at(layout, reg, lane, last), whole);
                         coordinates_of(thin, broadcast_from(thin, layout, axis, reg, lane, last), part);
                         for (int d = 0; d < 3; d++)
@@ -606,12 +603,12 @@ static void test_three_dimensions(void)
                           layout);
                 }
             }
-            int turn[3] = { 2, 0, 1 }, back[3] = { 1, 2, 0 };
+            int turn[3] = {2, 0, 1}, back[3] = {1, 2, 0};
             const struct layout *turned = layout_permute(table, layout, turn);
             check(layout_permute(table, turned, back) == layout, "permute there and back", layout);
             check_registers(turned);
-            const struct layout *extended = layout_extend(table, layout, (int[]){ extents[i][0], 2 * extents[i][1],
-                                                                                 extents[i][2] });
+            const struct layout *extended = layout_extend(table, layout,
+                                                          (int[]){extents[i][0], 2 * extents[i][1], extents[i][2]});
             if (layout->warp_dimension == 1) {
                 check(!extended, "a repeat over warps is in the way", layout);
                 continue;
@@ -624,17 +621,17 @@ static void test_three_dimensions(void)
 /* Shared memory under names in another order: each element stays where it is, in text as well. */
 static void test_rename(void)
 {
-    static const int extents[][3] = { { 3, 48, 96 }, { 1, 24, 48 }, { 3, 40, 16 }, { 5, 16, 48 }, { 2, 32, 64 } };
-    static const int orders[][2][3] = { { { 0, 2, 1 }, { 0, 2, 1 } }, { { 2, 0, 1 }, { 1, 2, 0 } } };
+    static const int extents[][3] = {{3, 48, 96}, {1, 24, 48}, {3, 40, 16}, {5, 16, 48}, {2, 32, 64}};
+    static const int orders[][2][3] = {{{0, 2, 1}, {0, 2, 1}}, {{2, 0, 1}, {1, 2, 0}}};
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
         for (int k = 0; k < 2; k++) {
             const int *order = orders[k][0], *extent = extents[i];
-            const struct layout *layout = layout_linear(table, 3, extent, (int[]){ 2, 1, 0 });
+            const struct layout *layout = layout_linear(table, 3, extent, (int[]){2, 1, 0});
             const struct layout *named = layout_rename(table, layout, order);
             check(named && layout_rename(table, named, orders[k][1]) == layout, "rename there and back", layout);
             for (int at = 0; at < layout_size(layout); at++) {
                 int from[LAYOUT_RANK], to[LAYOUT_RANK];
-                struct layout_position position = { .part = { [LAYOUT_OFFSET] = at } }, found;
+                struct layout_position position = {.part = {[LAYOUT_OFFSET] = at}}, found;
                 layout_coordinates(layout, &position, from);
                 layout_coordinates(named, &position, to);
                 layout_find(named, to, &found);
@@ -650,15 +647,15 @@ static void test_rename(void)
 static void test_reshape(void)
 {
     static const int shapes[][2][4] = {
-        { { 96, 64 }, { 3, 32, 64, 0 } }, { { 96, 64 }, { 6144, 0 } }, { { 96, 64 }, { 6, 16, 8, 8 } },
-        { { 32, 16 }, { 16, 32 } }, { { 192, 8 }, { 12, 128 } }, { { 64, 3 }, { 32, 2, 3 } },
+        {{96, 64}, {3, 32, 64, 0}}, {{96, 64}, {6144, 0}}, {{96, 64}, {6, 16, 8, 8}},
+        {{32, 16}, {16, 32}},       {{192, 8}, {12, 128}}, {{64, 3}, {32, 2, 3}},
     };
     for (int i = 0; i < (int)(sizeof shapes / sizeof *shapes); i++)
         for (int trial = 0; trial < 10; trial++) {
             const int *extent = shapes[i][0], *to = shapes[i][1];
             int bits0 = __builtin_ctz((unsigned)extent[0]), bits1 = __builtin_ctz((unsigned)extent[1]), rank = 0;
-            const struct layout *layout =
-                random_layout(bits0, bits1, extent[0] >> bits0, extent[1] >> bits1, 2, trial % 2 ? 0 : -1, false);
+            const struct layout *layout = random_layout(bits0, bits1, extent[0] >> bits0, extent[1] >> bits1, 2,
+                                                        trial % 2 ? 0 : -1, false);
             while (rank < 4 && to[rank])
                 rank++;
             const struct layout *result = layout_reshape(table, layout, rank, to);
@@ -669,24 +666,24 @@ static void test_reshape(void)
             for (int warp = 0; warp < layout_warps(layout); warp++)
                 for (int lane = 0; lane < 32; lane++)
                     for (int reg = 0; reg < layout_registers(layout); reg++) {
-                        struct layout_position position = { { reg, lane, warp, 0, 0 } };
+                        struct layout_position position = {{reg, lane, warp, 0, 0}};
                         int coordinates[LAYOUT_RANK];
                         coordinates_of(result, element_at(layout, reg, lane, warp), coordinates);
                         check(layout_register_at(result, &position, coordinates) >= 0, "reshape stays in the thread",
                               layout);
                     }
         }
-    const struct layout *odd = layout_blocked(table, 2, (int[]){ 2, 3 }, (int[]){ 1, 0 }, 1, 1);
-    check(!layout_reshape(table, odd, 1, (int[]){ 6 }), "an odd factor inside", odd);
+    const struct layout *odd = layout_blocked(table, 2, (int[]){2, 3}, (int[]){1, 0}, 1, 1);
+    check(!layout_reshape(table, odd, 1, (int[]){6}), "an odd factor inside", odd);
 }
 
 static void test_normal_form(void)
 {
     /* One map, made from a small atom repeated and from a large one, is one layout. */
-    const struct layout *a = layout_wgmma_accumulator(table, (int[]){ 64, 96 }, 4);
-    struct layout_spec spec = { .rank = 2, .atom = { 64, 8 }, .repeat = { 1, 12 }, .repeat_in_warps = -1,
-                                .bits = { 2, 5, 2, 0, 0 } };
-    int reg[2][2] = { { 0, 1 }, { 8, 0 } }, lane[5][2] = { { 0, 2 }, { 0, 4 }, { 1, 0 }, { 2, 0 }, { 4, 0 } };
+    const struct layout *a = layout_wgmma_accumulator(table, (int[]){64, 96}, 4);
+    struct layout_spec spec = {
+        .rank = 2, .atom = {64, 8}, .repeat = {1, 12}, .repeat_in_warps = -1, .bits = {2, 5, 2, 0, 0}};
+    int reg[2][2] = {{0, 1}, {8, 0}}, lane[5][2] = {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}};
     for (int i = 0; i < 5; i++)
         for (int d = 0; d < 2; d++) {
             if (i < 2)
@@ -705,13 +702,24 @@ static void test_normal_form(void)
             check_registers(layout);
             check_text(layout);
         }
-    static const char *const wrong[] = { "", "#", "#(", "#(64", "#(64)", "#(3; register a0)", "#(8; register a0:3)",
-                                                           "#(8; lane a0:2; lane .)",
-                                         "#(8; register b0)", "#(8; register a0:2 a1)", "#(8; offset a0:2; lane .)",
-                                             "#(8; what a0)",
-                                         "#(99999999999; lane .)", "#(2*3@warp, 2*3@warp; lane a0 b0)",
-                                             "#(8; register a2:1)", "#(8; register a0:2; lane .; copies 1048576)",
-                                         "#(8*4096@warp; register a0:2; lane .)", "#(3*2097152; lane .)" };
+    static const char *const wrong[] = {"",
+                                        "#",
+                                        "#(",
+                                        "#(64",
+                                        "#(64)",
+                                        "#(3; register a0)",
+                                        "#(8; register a0:3)",
+                                        "#(8; lane a0:2; lane .)",
+                                        "#(8; register b0)",
+                                        "#(8; register a0:2 a1)",
+                                        "#(8; offset a0:2; lane .)",
+                                        "#(8; what a0)",
+                                        "#(99999999999; lane .)",
+                                        "#(2*3@warp, 2*3@warp; lane a0 b0)",
+                                        "#(8; register a2:1)",
+                                        "#(8; register a0:2; lane .; copies 1048576)",
+                                        "#(8*4096@warp; register a0:2; lane .)",
+                                        "#(3*2097152; lane .)"};
     for (int i = 0; i < (int)(sizeof wrong / sizeof *wrong); i++) {
         const char *cursor = wrong[i], *error;
         check(!layout_parse(table, &cursor, &error) && error, wrong[i], NULL);
@@ -729,8 +737,7 @@ int main(void)
     for (int trial = 0; trial < 60; trial++) {
         int r0 = 1 + random_below(6), in_warps = trial % 3 == 0 ? 0 : -1;
         test_dimensions(random_layout(1 + random_below(4), 1 + random_below(5), r0, 1 + random_below(6),
-                                      random_below(3),
-                                      in_warps, trial % 2));
+                                      random_below(3), in_warps, trial % 2));
     }
     test_three_dimensions();
     test_rename();

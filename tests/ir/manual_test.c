@@ -8,11 +8,20 @@
 #include "ir/verify.h"
 #include "passes/pass.h"
 
-static const struct { unsigned trait; const char *text; } traits[] = {
-    {IR_TRAIT_PURE, "pure"}, {IR_TRAIT_READ, "reads"}, {IR_TRAIT_WRITE, "writes"}, {IR_TRAIT_ATOMIC, "atomic"},
-    {IR_TRAIT_ELEMENTWISE, "elementwise"}, {IR_TRAIT_COMMUTATIVE, "commutative"}, {IR_TRAIT_TERMINATOR, "terminator"},
-    {IR_TRAIT_LOOP, "loop"}, {IR_TRAIT_SYNC, "meets"}, {IR_TRAIT_SHARED_READ, "reads buffers"},
-    {IR_TRAIT_SHARED_WRITE, "writes buffers"}};
+static const struct {
+    unsigned trait;
+    const char *text;
+} traits[] = {{IR_TRAIT_PURE, "pure"},
+              {IR_TRAIT_READ, "reads"},
+              {IR_TRAIT_WRITE, "writes"},
+              {IR_TRAIT_ATOMIC, "atomic"},
+              {IR_TRAIT_ELEMENTWISE, "elementwise"},
+              {IR_TRAIT_COMMUTATIVE, "commutative"},
+              {IR_TRAIT_TERMINATOR, "terminator"},
+              {IR_TRAIT_LOOP, "loop"},
+              {IR_TRAIT_SYNC, "meets"},
+              {IR_TRAIT_SHARED_READ, "reads buffers"},
+              {IR_TRAIT_SHARED_WRITE, "writes buffers"}};
 
 static void count(struct buffer *out, const char *what, int least, int most)
 {

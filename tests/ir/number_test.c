@@ -23,7 +23,8 @@ static void round_trip(enum ir_element element)
         if (isnan(value))
             expect(isnan(ir_bits_to_double(element, back)), "NaN stays", element, bits, value);
         else if (isinf(value) && element == IR_F8E5M2)
-            expect(ir_bits_to_double(element, back) == copysign(57344.0, value), "infinity saturates", element, bits, value);
+            expect(ir_bits_to_double(element, back) == copysign(57344.0, value), "infinity saturates", element, bits,
+                   value);
         else
             expect(back == bits, "round trip", element, bits, value);
     }
@@ -76,8 +77,8 @@ static void beside_halves(void)
 /* Around the ends of each kind of integer. */
 static void ends_of_integers(void)
 {
-    static const enum ir_element elements[] = { IR_I8, IR_U8, IR_I16, IR_U16, IR_I32, IR_U32, IR_I64, IR_U64 };
-    static const double beside[] = { -1, -0.75, -0.5, 0, 0.5, 0.75, 1 };
+    static const enum ir_element elements[] = {IR_I8, IR_U8, IR_I16, IR_U16, IR_I32, IR_U32, IR_I64, IR_U64};
+    static const double beside[] = {-1, -0.75, -0.5, 0, 0.5, 0.75, 1};
     for (int i = 0; i < 8; i++) {
         int bits = ir_element_info[elements[i]].bits, magnitude = bits - (i % 2 == 0);
         for (int end = -1; end <= 1; end++)
@@ -103,7 +104,7 @@ static long double rounded_to(int bits, int64_t integer)
 
 int main(void)
 {
-    static const enum ir_element small[] = { IR_F16, IR_BF16, IR_F8E4M3, IR_F8E5M2 };
+    static const enum ir_element small[] = {IR_F16, IR_BF16, IR_F8E4M3, IR_F8E5M2};
     for (int i = 0; i < 4; i++) {
         round_trip(small[i]);
         for (int k = 0; k < 300; k++)
@@ -129,7 +130,8 @@ int main(void)
     }
     beside_halves();
     ends_of_integers();
-    expect(ir_double_to_bits(IR_I8, 300.0) == 127 && (int64_t)ir_double_to_bits(IR_I8, -300.0) == -128, "i8 saturates", IR_I8, 0, 0);
+    expect(ir_double_to_bits(IR_I8, 300.0) == 127 && (int64_t)ir_double_to_bits(IR_I8, -300.0) == -128, "i8 saturates",
+           IR_I8, 0, 0);
     expect(ir_double_to_bits(IR_U64, -1.0) == 0 && ir_double_to_bits(IR_I64, NAN) == 0, "NaN is 0", IR_I64, 0, 0);
     expect(ir_double_to_bits(IR_I64, 1e30) == INT64_MAX, "i64 saturates", IR_I64, 0, 0);
     printf("%d failures\n", failures);

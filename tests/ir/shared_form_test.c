@@ -45,8 +45,8 @@ static void check_boxes(struct arena *arena, const struct ir_type *type, const s
                 coordinates[form->row] += row;
                 coordinates[form->contiguous] += column;
                 int64_t address = ((int64_t)i * rows + row) * width + column * bytes, index = 0;
-                good = good && shared_form_offset(layout, bytes, coordinates) ==
-                                   hardware_address(address, form->swizzle);
+                good = good &&
+                       shared_form_offset(layout, bytes, coordinates) == hardware_address(address, form->swizzle);
                 for (int d = 0; d < layout->rank; d++) {
                     good = good && coordinates[d] < layout->extent[d];
                     index = index * layout->extent[d] + coordinates[d];
@@ -81,27 +81,29 @@ static void check_filling(struct arena *arena, struct ir_context *context, enum 
     check(form->box_bytes == (int64_t)width * form->box[form->row], "the bytes of a box", name);
 }
 
-struct form_case { int rank, extent[3], contiguous, bytes, swizzle, box[3]; };
+struct form_case {
+    int rank, extent[3], contiguous, bytes, swizzle, box[3];
+};
 static const struct form_case form_cases[] = {
-    {2, {128, 64}, 1, 2, 128, {128, 64}},     /* one panel */
-    {2, {128, 128}, 1, 2, 128, {128, 64}},    /* two */
-    {2, {64, 256}, 0, 2, 128, {64, 256}},     /* the other dimension: rows are columns */
+    {2, {128, 64}, 1, 2, 128, {128, 64}},  /* one panel */
+    {2, {128, 128}, 1, 2, 128, {128, 64}}, /* two */
+    {2, {64, 256}, 0, 2, 128, {64, 256}},  /* the other dimension: rows are columns */
     {2, {128, 256}, 0, 2, 128, {64, 256}},
-    {2, {192, 64}, 1, 2, 128, {192, 64}},     /* rows repeat at once behind each other */
-    {2, {192, 128}, 1, 2, 128, {64, 64}},     /* panels lie between */
-    {2, {320, 64}, 1, 2, 128, {64, 64}},      /* more than 256 rows */
+    {2, {192, 64}, 1, 2, 128, {192, 64}}, /* rows repeat at once behind each other */
+    {2, {192, 128}, 1, 2, 128, {64, 64}}, /* panels lie between */
+    {2, {320, 64}, 1, 2, 128, {64, 64}},  /* more than 256 rows */
     {2, {512, 64}, 1, 2, 128, {256, 64}},
-    {2, {64, 192}, 1, 2, 128, {64, 64}},      /* panels repeat */
-    {2, {192, 192}, 1, 2, 128, {192, 64}},    /* both: rows innermost */
+    {2, {64, 192}, 1, 2, 128, {64, 64}},   /* panels repeat */
+    {2, {192, 192}, 1, 2, 128, {192, 64}}, /* both: rows innermost */
     {2, {192, 192}, 0, 2, 128, {64, 192}},
-    {2, {64, 96}, 1, 2, 64, {64, 32}},        /* three panels of 64 bytes */
+    {2, {64, 96}, 1, 2, 64, {64, 32}}, /* three panels of 64 bytes */
     {2, {96, 96}, 1, 2, 64, {96, 32}},
     {2, {128, 16}, 1, 2, 32, {128, 16}},
     {2, {128, 32}, 1, 2, 64, {128, 32}},
     {2, {16, 8}, 0, 2, 32, {16, 8}},
-    {2, {128, 128}, 1, 1, 128, {128, 128}},   /* bytes */
+    {2, {128, 128}, 1, 1, 128, {128, 128}}, /* bytes */
     {2, {128, 32}, 1, 1, 32, {128, 32}},
-    {2, {64, 64}, 1, 4, 128, {64, 32}},       /* words */
+    {2, {64, 64}, 1, 4, 128, {64, 32}}, /* words */
     {2, {64, 64}, 0, 4, 128, {32, 64}},
     {2, {192, 32}, 1, 4, 128, {192, 32}},
     {2, {64, 16}, 1, 8, 128, {64, 16}},
@@ -140,12 +142,12 @@ static void check_other_layouts(struct arena *arena, struct ir_context *context)
     struct shared_form form;
     static const int order[] = {1, 0};
     static const int wide[] = {64, 64}, narrow[] = {64, 8}, flat[] = {4, 64}, small[] = {64, 8}, thin[] = {4, 64};
-    check(!shared_form_of(table, layout_linear(table, 2, wide, order), 2, &form),
-          "linear rows", "are taken for swizzled");
-    check(!shared_form_of(table, layout_linear(table, 2, flat, order), 2, &form),
-          "four rows", "are taken for swizzled");
-    check(!shared_form_of(table, layout_linear(table, 1, wide, (const int[]){0}), 2, &form),
-          "one dimension", "is taken");
+    check(!shared_form_of(table, layout_linear(table, 2, wide, order), 2, &form), "linear rows",
+          "are taken for swizzled");
+    check(!shared_form_of(table, layout_linear(table, 2, flat, order), 2, &form), "four rows",
+          "are taken for swizzled");
+    check(!shared_form_of(table, layout_linear(table, 1, wide, (const int[]){0}), 2, &form), "one dimension",
+          "is taken");
     check(!shared_form_layout(table, 2, small, 2, 1), "rows of 16 bytes", "have a swizzle");
     check(!shared_form_layout(table, 2, thin, 2, 1), "four rows", "have a swizzle");
     const struct layout *rows = layout_linear(table, 2, narrow, order);
@@ -184,33 +186,91 @@ struct map_case {
 static const struct map_case map_cases[] = {
     {GOOD, "%i +: 64, %i +: 64", "bf16, [64, 64], slots(1), " SWIZZLED, NULL, 2, {1, 0}, {64, 64}},
     {"view<bf16, [4, ?, ?], [64, ?, 1], in> {align(128), stride_multiple(0, 256, 0), limit(2147483648)}",
-     "%i, %i +: 64, %i +: 64", "bf16, [64, 64], slots(1), " SWIZZLED, NULL, 3, {2, 1, 0}, {64, 64, 1}},
+     "%i, %i +: 64, %i +: 64",
+     "bf16, [64, 64], slots(1), " SWIZZLED,
+     NULL,
+     3,
+     {2, 1, 0},
+     {64, 64, 1}},
     {"view<bf16, [?, 4, ?], [1, 8, ?], in> {align(128), stride_multiple(0, 0, 8), limit(2147483648)}",
-     "%i +: 64, %i, %i +: 64", "bf16, [64, 64], slots(1), #(64, 64; offset a0:5 a3^b0 a4^b1 a5^b2 b3:5)", NULL, 3,
-     {0, 2, 1}, {64, 64, 1}},
-    {"view<bf16, [?, ?], [?, 1], in?> {align(16), stride_multiple(8, 0), limit(2147483648)}", "%i +: 64, %i +: 64",
-     "bf16, [64, 64], slots(1), " SWIZZLED, "may be absent", 0, {0}, {0}},
-    {"view<bf16, [?, ?], [?, 2], in> {align(16), stride_multiple(8, 0), limit(2147483648)}", "%i +: 64, %i +: 64",
-     "bf16, [64, 64], slots(1), " SWIZZLED, "has stride 1", 0, {0}, {0}},
-    {"view<bf16, [?, ?], [1, ?], in> {align(16), stride_multiple(0, 8), limit(2147483648)}", "%i +: 64, %i +: 64",
-     "bf16, [64, 64], slots(1), " SWIZZLED, "has stride 1", 0, {0}, {0}},
+     "%i +: 64, %i, %i +: 64",
+     "bf16, [64, 64], slots(1), #(64, 64; offset a0:5 a3^b0 a4^b1 a5^b2 b3:5)",
+     NULL,
+     3,
+     {0, 2, 1},
+     {64, 64, 1}},
+    {"view<bf16, [?, ?], [?, 1], in?> {align(16), stride_multiple(8, 0), limit(2147483648)}",
+     "%i +: 64, %i +: 64",
+     "bf16, [64, 64], slots(1), " SWIZZLED,
+     "may be absent",
+     0,
+     {0},
+     {0}},
+    {"view<bf16, [?, ?], [?, 2], in> {align(16), stride_multiple(8, 0), limit(2147483648)}",
+     "%i +: 64, %i +: 64",
+     "bf16, [64, 64], slots(1), " SWIZZLED,
+     "has stride 1",
+     0,
+     {0},
+     {0}},
+    {"view<bf16, [?, ?], [1, ?], in> {align(16), stride_multiple(0, 8), limit(2147483648)}",
+     "%i +: 64, %i +: 64",
+     "bf16, [64, 64], slots(1), " SWIZZLED,
+     "has stride 1",
+     0,
+     {0},
+     {0}},
     {GOOD, "%i +: 64, gather %t", "bf16, [64, 64], slots(1), " SWIZZLED, "gathers", 0, {0}, {0}},
-    {GOOD, "%i +: 64, %i +: 64", "bf16, [64, 64], slots(1), #(64, 64; offset b0:5 a0:5)", "as TMA fills it", 0,
-     {0}, {0}},
-    {GOOD, "%i +: 64, %i +: 64", "bf16, [64, 32], slots(1), #(64, 32; offset b0:4 a0:5)", "other extents", 0,
-     {0}, {0}},
-    {"view<index, [?, ?], [?, 1], in> {align(16), stride_multiple(8, 0), limit(2147483648)}", "%i +: 64, %i +: 64",
-     "index, [64, 64], slots(1), " SWIZZLED, "no tensor map has", 0, {0}, {0}},
+    {GOOD,
+     "%i +: 64, %i +: 64",
+     "bf16, [64, 64], slots(1), #(64, 64; offset b0:5 a0:5)",
+     "as TMA fills it",
+     0,
+     {0},
+     {0}},
+    {GOOD, "%i +: 64, %i +: 64", "bf16, [64, 32], slots(1), #(64, 32; offset b0:4 a0:5)", "other extents", 0, {0}, {0}},
+    {"view<index, [?, ?], [?, 1], in> {align(16), stride_multiple(8, 0), limit(2147483648)}",
+     "%i +: 64, %i +: 64",
+     "index, [64, 64], slots(1), " SWIZZLED,
+     "no tensor map has",
+     0,
+     {0},
+     {0}},
     {"view<bf16, [1, 1, 1, 1, ?, ?], [8, 8, 8, 8, ?, 1], in> {align(16), stride_multiple(0, 0, 0, 0, 8, 0)}",
-     "%i, %i, %i, %i, %i +: 64, %i +: 64", "bf16, [64, 64], slots(1), " SWIZZLED, "more than 5", 0, {0}, {0}},
-    {"view<bf16, [?, ?], [?, 1], in> {align(8), stride_multiple(8, 0), limit(2147483648)}", "%i +: 64, %i +: 64",
-     "bf16, [64, 64], slots(1), " SWIZZLED, "base", 0, {0}, {0}},
-    {"view<bf16, [?, ?], [?, 1], in> {align(16), stride_multiple(4, 0), limit(2147483648)}", "%i +: 64, %i +: 64",
-     "bf16, [64, 64], slots(1), " SWIZZLED, "a stride of the view", 0, {0}, {0}},
-    {"view<bf16, [?, ?], [100, 1], in> {align(16), stride_multiple(8, 0), limit(2147483648)}", "%i +: 64, %i +: 64",
-     "bf16, [64, 64], slots(1), " SWIZZLED, "a stride of the view", 0, {0}, {0}},
-    {"view<bf16, [?, ?], [?, 1], in> {align(16), stride_multiple(8, 0)}", "%i +: 64, %i +: 64",
-     "bf16, [64, 64], slots(1), " SWIZZLED, "2^31", 0, {0}, {0}},
+     "%i, %i, %i, %i, %i +: 64, %i +: 64",
+     "bf16, [64, 64], slots(1), " SWIZZLED,
+     "more than 5",
+     0,
+     {0},
+     {0}},
+    {"view<bf16, [?, ?], [?, 1], in> {align(8), stride_multiple(8, 0), limit(2147483648)}",
+     "%i +: 64, %i +: 64",
+     "bf16, [64, 64], slots(1), " SWIZZLED,
+     "base",
+     0,
+     {0},
+     {0}},
+    {"view<bf16, [?, ?], [?, 1], in> {align(16), stride_multiple(4, 0), limit(2147483648)}",
+     "%i +: 64, %i +: 64",
+     "bf16, [64, 64], slots(1), " SWIZZLED,
+     "a stride of the view",
+     0,
+     {0},
+     {0}},
+    {"view<bf16, [?, ?], [100, 1], in> {align(16), stride_multiple(8, 0), limit(2147483648)}",
+     "%i +: 64, %i +: 64",
+     "bf16, [64, 64], slots(1), " SWIZZLED,
+     "a stride of the view",
+     0,
+     {0},
+     {0}},
+    {"view<bf16, [?, ?], [?, 1], in> {align(16), stride_multiple(8, 0)}",
+     "%i +: 64, %i +: 64",
+     "bf16, [64, 64], slots(1), " SWIZZLED,
+     "2^31",
+     0,
+     {0},
+     {0}},
 };
 
 static void check_map(struct arena *arena, const struct map_case *c)
@@ -240,7 +300,8 @@ static void check_map(struct arena *arena, const struct map_case *c)
 /* Each map once, in the order of operations, those of roles included. */
 static void check_collection(struct arena *arena)
 {
-    const struct ir_module *module = parse(arena,
+    const struct ir_module *module = parse(
+        arena,
         "kernel @f(%a: " GOOD ", %c: " GOOD ", %i: i32) grid(1) level(machine) warps(2) {\n"
         "    %b = buffer : buffer<bf16, [64, 64], slots(1), " SWIZZLED ">\n"
         "    %d = buffer : buffer<bf16, [32, 64], slots(1), #(32, 64; offset b0:5 a0^b3 a1^b4 a2^b5 a3:4)>\n"
@@ -253,11 +314,11 @@ static void check_collection(struct arena *arena)
     check(count == 3, "collection", "three maps");
     check(count == 3 && maps[0].argument == 1 && maps[1].argument == 0 && maps[2].argument == 0, "collection", "order");
     check(count == 3 && maps[1].box[1] == 64 && maps[2].box[1] == 32, "collection", "boxes");
-    const struct ir_module *function = parse(arena,
-        "function @f(%a: view<bf16, [64, 64], [64, 1], in>, %i: i32) level(machine) {\n"
-        "    %b = buffer : buffer<bf16, [64, 64], slots(1), " SWIZZLED ">\n"
-        "    %m = mbarrier arrivals(1) : mbarrier<1>\n"
-        "    tma_load %a[%i +: 64, %i +: 64], %b, %m, %i\n    return\n}\n");
+    const struct ir_module *function = parse(
+        arena, "function @f(%a: view<bf16, [64, 64], [64, 1], in>, %i: i32) level(machine) {\n"
+               "    %b = buffer : buffer<bf16, [64, 64], slots(1), " SWIZZLED ">\n"
+               "    %m = mbarrier arrivals(1) : mbarrier<1>\n"
+               "    tma_load %a[%i +: 64, %i +: 64], %b, %m, %i\n    return\n}\n");
     struct tensor_map map;
     const char *reason;
     check(!tensor_map_of(function->first->body->first->next->next, &map, &reason) && strstr(reason, "no argument"),

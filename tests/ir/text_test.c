@@ -12,7 +12,10 @@
 #include "ir/verify.h"
 
 static int failures, cases;
-static struct { int count; char *line[1000]; } places; /* of messages: file, section, line and column of each */
+static struct {
+    int count;
+    char *line[1000];
+} places; /* of messages: file, section, line and column of each */
 
 static void fail(const char *where, const char *what)
 {
@@ -249,8 +252,10 @@ int main(int count, char **arguments)
 {
     const char *top = getenv("SRCDIR");
     char path[4096];
-    static const struct { const char *name; enum folder_kind kind; } folders[] = {
-        {"tests/ir/accept", ACCEPT}, {"tests/ir/reject", REJECT}, {"tests/passes", GOLDENS}};
+    static const struct {
+        const char *name;
+        enum folder_kind kind;
+    } folders[] = {{"tests/ir/accept", ACCEPT}, {"tests/ir/reject", REJECT}, {"tests/passes", GOLDENS}};
     for (int i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s/%s", top ? top : ".", folders[i].name);
         walk_folder(path, folders[i].kind);

@@ -10,16 +10,20 @@
 
 enum { MOST = 16 };
 struct example {
-    const char *name, *helpers, *body;  /* body of: kernel k(x: in T[N], y: inout T[N], n: i64) grid(g: 1) */
-    bool real;                          /* T is f32, else i64 */
-    int64_t n;                          /* the argument; x holds 0, 1, 2 … and y -1 before */
-    int count;                          /* elements of x and y */
+    const char *name, *helpers, *body; /* body of: kernel k(x: in T[N], y: inout T[N], n: i64) grid(g: 1) */
+    bool real;                         /* T is f32, else i64 */
+    int64_t n;                         /* the argument; x holds 0, 1, 2 … and y -1 before */
+    int count;                         /* elements of x and y */
     double wanted[MOST];
 };
 
 static const struct example examples[] = {
-    {"a literal is rounded once", "",
-     "y[0] = 1.00000017881393432617187499; y[1] = 1.00000017881393432617187501; y[2] = 0.1;", true, 0, 3,
+    {"a literal is rounded once",
+     "",
+     "y[0] = 1.00000017881393432617187499; y[1] = 1.00000017881393432617187501; y[2] = 0.1;",
+     true,
+     0,
+     3,
      {0x1.000002p0, 0x1.000004p0, 0x1.99999ap-4}},
     {"break", "", "var s = 0; for i in 0..100 { if (i == n) break; s += i; } y[0] = s;", false, 5, 1, {10}},
     {"continue", "", "var s = 0; for i in 0..10 { if (i % 2 == 0) continue; s += i; } y[0] = s;", false, 0, 1, {25}},
@@ -309,12 +313,14 @@ static const struct example examples[] = {
      {7}},
 };
 
-static const char *cpu_name(int target) {
+static const char *cpu_name(int target)
+{
     (void)target;
     return "cpu";
 }
 
-static struct kernel_module *compile(struct arena *arena, const struct example *x, struct diagnostics *diagnostics) {
+static struct kernel_module *compile(struct arena *arena, const struct example *x, struct diagnostics *diagnostics)
+{
     static const int targets[1] = {0};
     struct front_options *options = ARENA_NEW(arena, struct front_options);
     options->arena = arena;
@@ -332,7 +338,8 @@ static struct kernel_module *compile(struct arena *arena, const struct example *
     return front_compile(options, source, NULL, NULL);
 }
 
-static bool run(const struct example *x, const struct kernel_module *module, double *got) {
+static bool run(const struct example *x, const struct kernel_module *module, double *got)
+{
     int64_t integers[2][MOST];
     float reals[2][MOST];
     for (int i = 0; i < MOST; i++) {
@@ -357,17 +364,20 @@ static bool run(const struct example *x, const struct kernel_module *module, dou
         printf("%s: %s\n", x->name, problem.text);
         return false;
     }
-    for (int i = 0; i < x->count; i++) got[i] = x->real ? (double)reals[1][i] : (double)integers[1][i];
+    for (int i = 0; i < x->count; i++)
+        got[i] = x->real ? (double)reals[1][i] : (double)integers[1][i];
     return true;
 }
 
-static bool check(const struct example *x) {
+static bool check(const struct example *x)
+{
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
     struct kernel_module *module = compile(arena, x, diagnostics);
     double got[MOST];
     bool good = module != NULL;
-    if (!good) printf("%s: does not compile\n", x->name);
+    if (!good)
+        printf("%s: does not compile\n", x->name);
     for (int i = 0; good && i < module->entries.data[0].variants.count; i++)
         good = ir_verify_module(module->entries.data[0].variants.data[i].module, diagnostics);
     diag_print(diagnostics, stdout, false);
@@ -381,9 +391,12 @@ static bool check(const struct example *x) {
     return good;
 }
 
-int main(void) {
+int main(void)
+{
     int failures = 0;
-    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) failures += !check(&examples[i]);
-    if (failures) printf("%d of %d examples fail\n", failures, (int)(sizeof examples / sizeof *examples));
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        failures += !check(&examples[i]);
+    if (failures)
+        printf("%d of %d examples fail\n", failures, (int)(sizeof examples / sizeof *examples));
     return failures != 0;
 }

@@ -13,20 +13,23 @@
 enum { ROWS = 4, COLUMNS = 8, CELLS = ROWS * COLUMNS, INPUTS = 3 };
 __extension__ typedef __int128 whole;
 __extension__ typedef unsigned __int128 natural;
-struct cell { double real; whole number; };       /* by the element: bool and integers, or floats */
+struct cell {
+    double real;
+    whole number;
+}; /* by the element: bool and integers, or floats */
 enum takes { BOOLS = 1, SIGNED = 2, UNSIGNED = 4, FLOATS = 8, NARROW_FLOATS = 16 /* of 8 bits */ };
 enum { INTEGERS = SIGNED | UNSIGNED, NUMBERS = INTEGERS | FLOATS | NARROW_FLOATS, EVERYTHING = BOOLS | NUMBERS };
 enum result { SAME, TRUTH, WIDE /* as sums are */, PLACE /* i64 */, HALF /* f16 */, BYTE /* i8 */, RESULTS };
 enum form { EACH, ALONE /* x with itself */, MOVED /* elements of x to other places */, FOLDED };
 
 struct subject {
-    const char *text;                             /* %s: `, axis = k` or nothing */
+    const char *text; /* %s: `, axis = k` or nothing */
     int takes;
     enum result result;
     enum form form;
     struct cell (*model)(enum ir_element element, struct cell a, struct cell b, struct cell c);
-    int axes;                                     /* FOLDED: bit k: along axis k; bit 2: all */
-    int (*from)(int at);                          /* MOVED: -1: from nowhere */
+    int axes;            /* FOLDED: bit k: along axis k; bit 2: all */
+    int (*from)(int at); /* MOVED: -1: from nowhere */
 };
 
 /* ---- numbers ---- */
@@ -49,10 +52,10 @@ static whole wrapped(enum ir_element element, whole x)
 {
     int bits = ir_element_info[element].bits;
     natural low = (natural)x & (((natural)1 << bits) - 1);
-    return element == IR_BOOL        ? x != 0
-           : !ir_is_signed(element)  ? (whole)low
-           : low >> (bits - 1)       ? (whole)low - ((whole)1 << bits)
-                                     : (whole)low;
+    return element == IR_BOOL       ? x != 0
+           : !ir_is_signed(element) ? (whole)low
+           : low >> (bits - 1)      ? (whole)low - ((whole)1 << bits)
+                                    : (whole)low;
 }
 
 static struct cell of_real(enum ir_element element, double x) { return (struct cell){.real = rounded(element, x)}; }
@@ -85,9 +88,9 @@ static bool is_nan(enum ir_element e, struct cell a) { return is_float(e) && isn
 
 /* ---- what each subject gives ---- */
 
-#define MODEL(name)                                                                                                   \
-    static struct cell name(enum ir_element e, struct cell a, struct cell b, struct cell c)                           \
-    {                                                                                                                 \
+#define MODEL(name)                                                                         \
+    static struct cell name(enum ir_element e, struct cell a, struct cell b, struct cell c) \
+    {                                                                                       \
         (void)e, (void)a, (void)b, (void)c;
 #define END }
 
@@ -99,107 +102,88 @@ static struct cell extreme(enum ir_element e, struct cell a, struct cell b, bool
     bool below = less(e, a, b) || (is_float(e) && a.real == b.real && signbit(a.real) && !signbit(b.real));
     return below == most ? b : a;
 }
-MODEL(least) return extreme(e, a, b, false, false); END
-MODEL(most) return extreme(e, a, b, true, false); END
-MODEL(least_or_nan) return extreme(e, a, b, false, true); END
-MODEL(most_or_nan) return extreme(e, a, b, true, true); END
-MODEL(least_of_three) return least(e, least(e, a, b, c), c, c); END
-MODEL(most_of_three) return most_or_nan(e, most_or_nan(e, a, b, c), c, c); END
-MODEL(clamped) return least(e, most(e, a, b, c), c, c); END
-MODEL(clamped_or_nan) return least_or_nan(e, most_or_nan(e, a, b, c), c, c); END
-MODEL(size) return is_float(e) ? (struct cell){.real = fabs(a.real)} : of_whole(e, a.number < 0 ? -a.number : a.number);
+MODEL(least) return extreme(e, a, b, false, false);
+END MODEL(most) return extreme(e, a, b, true, false);
+END MODEL(least_or_nan) return extreme(e, a, b, false, true);
+END MODEL(most_or_nan) return extreme(e, a, b, true, true);
+END MODEL(least_of_three) return least(e, least(e, a, b, c), c, c);
+END MODEL(most_of_three) return most_or_nan(e, most_or_nan(e, a, b, c), c, c);
+END MODEL(clamped) return least(e, most(e, a, b, c), c, c);
+END MODEL(clamped_or_nan) return least_or_nan(e, most_or_nan(e, a, b, c), c, c);
+END MODEL(size) return is_float(e) ? (struct cell){.real = fabs(a.real)}
+                                   : of_whole(e, a.number < 0 ? -a.number : a.number);
+END MODEL(minus) return is_float(e) ? (struct cell){.real = -a.real} : of_whole(e, -a.number);
+END MODEL(sum) return is_float(e) ? of_real(e, a.real + b.real) : of_whole(e, a.number + b.number);
+END MODEL(difference) return is_float(e) ? of_real(e, a.real - b.real) : of_whole(e, a.number - b.number);
+END MODEL(product) return is_float(e) ? of_real(e, a.real *b.real)
+                                      : of_whole(e, (whole)((natural)a.number *(natural)b.number));
+END MODEL(quotient) return is_float(e) ? of_real(e, a.real / b.real)
+                                       : of_whole(e, b.number == 0 ? 0 : a.number / b.number);
+END MODEL(rest) return is_float(e) ? of_real(e, fmod(a.real, b.real))
+                                   : of_whole(e, b.number == 0 ? a.number : a.number % b.number);
+END MODEL(and_of) return of_whole(e, a.number & b.number);
+END MODEL(or_of) return of_whole(e, a.number | b.number);
+END MODEL(xor_of) return of_whole(e, a.number ^ b.number);
+END MODEL(turned) return of_whole(e, ~a.number);
+END MODEL(negated) return of_truth(!a.number);
+END MODEL(up_by) bool far = b.number < 0 || b.number >= ir_element_info[e].bits;
+return of_whole(e, far ? 0 : (whole)((natural)a.number << b.number));
+END MODEL(down_by) bool far = b.number < 0 || b.number >= ir_element_info[e].bits;
+return of_whole(e, far ? a.number < 0 ? -1 : 0 : a.number >> b.number);
+END MODEL(blocks)
+whole q = b.number ? a.number / b.number : 0, r = b.number ? a.number % b.number : 0;
+return of_whole(e, q + (r != 0 && (r > 0) == (b.number > 0)));
+END MODEL(log_of)
+int bits = -1;
+for (whole n = a.number; n > 0; n >>= 1)
+    bits++;
+return of_whole(e, bits);
+END MODEL(upper_half)
+int bits = ir_element_info[e].bits;
+whole p = ir_is_signed(e) ? a.number * b.number : (whole)((natural)a.number * (natural)b.number);
+return of_whole(e, ir_is_signed(e) ? p >> bits : (whole)((natural)p >> bits));
+END MODEL(ones)
+int count = 0;
+for (int i = 0; i < ir_element_info[e].bits; i++)
+    count += (int)(a.number >> i & 1);
+return of_whole(e, count);
+END MODEL(zeros_above)
+int count = 0;
+for (int i = ir_element_info[e].bits - 1; i >= 0 && !(a.number >> i & 1); i--)
+    count++;
+return of_whole(e, count);
+END MODEL(chosen) return less(e, a, b) ? a : c;
+END MODEL(is_less) return of_truth(less(e, a, b));
+END MODEL(is_more) return of_truth(less(e, b, a));
+END MODEL(is_same) return of_truth(is_float(e) ? a.real == b.real : a.number == b.number);
+END MODEL(is_other) return of_truth(is_float(e) ? a.real != b.real : a.number != b.number);
+END MODEL(is_no_more) return of_truth(is_float(e) ? a.real <= b.real : a.number <= b.number);
+END MODEL(is_no_less) return of_truth(is_float(e) ? a.real >= b.real : a.number >= b.number);
+END MODEL(has_nan) return of_truth(isnan(a.real));
+END MODEL(has_infinity) return of_truth(isinf(a.real));
+END MODEL(has_number) return of_truth(isfinite(a.real));
+END MODEL(with_sign) return (struct cell){.real = copysign(a.real, b.real)};
+END MODEL(floored) return (struct cell){.real = floor(a.real)};
+END MODEL(ceiled) return (struct cell){.real = ceil(a.real)};
+END MODEL(cut) return (struct cell){.real = trunc(a.real)};
+END MODEL(whole_near) return (struct cell){.real = nearbyint(a.real)};
+END MODEL(root) return of_real(e, e == IR_F32 ? (double)sqrtf((float)a.real) : sqrt(a.real));
+END MODEL(turned_over) return of_real(e, 1 / a.real);
+END MODEL(together) return e == IR_F64 ? (struct cell){.real = fma(a.real, b.real, c.real)}
+: e == IR_F32 ? (struct cell){.real = (double)fmaf((float)a.real, (float)b.real, (float)c.real)}
+              : of_real(e, (double)((long double)a.real *b.real + c.real));
+END MODEL(lowest_of) if (is_float(e)) return (struct cell){.real = e == IR_F8E4M3 ? -448 : -(double)INFINITY};
+return (struct cell){.number = ir_is_signed(e) ? -((whole)1 << (ir_element_info[e].bits - 1)) : 0};
+END MODEL(highest_of) if (is_float(e)) return (struct cell){.real = e == IR_F8E4M3 ? 448 : (double)INFINITY};
+return (struct cell){.number = ((whole)1 << (ir_element_info[e].bits - ir_is_signed(e))) - 1};
+END MODEL(nothing) return (struct cell){0};
+END MODEL(left) return a;
+END MODEL(right) return b;
 END
-MODEL(minus) return is_float(e) ? (struct cell){.real = -a.real} : of_whole(e, -a.number); END
-MODEL(sum) return is_float(e) ? of_real(e, a.real + b.real) : of_whole(e, a.number + b.number); END
-MODEL(difference) return is_float(e) ? of_real(e, a.real - b.real) : of_whole(e, a.number - b.number); END
-MODEL(product)
-    return is_float(e) ? of_real(e, a.real * b.real)
-                       : of_whole(e, (whole)((natural)a.number * (natural)b.number));
-END
-MODEL(quotient)
-    return is_float(e) ? of_real(e, a.real / b.real) : of_whole(e, b.number == 0 ? 0 : a.number / b.number);
-END
-MODEL(rest)
-    return is_float(e) ? of_real(e, fmod(a.real, b.real)) : of_whole(e, b.number == 0 ? a.number : a.number % b.number);
-END
-MODEL(and_of) return of_whole(e, a.number & b.number); END
-MODEL(or_of) return of_whole(e, a.number | b.number); END
-MODEL(xor_of) return of_whole(e, a.number ^ b.number); END
-MODEL(turned) return of_whole(e, ~a.number); END
-MODEL(negated) return of_truth(!a.number); END
-MODEL(up_by)
-    bool far = b.number < 0 || b.number >= ir_element_info[e].bits;
-    return of_whole(e, far ? 0 : (whole)((natural)a.number << b.number));
-END
-MODEL(down_by)
-    bool far = b.number < 0 || b.number >= ir_element_info[e].bits;
-    return of_whole(e, far ? a.number < 0 ? -1 : 0 : a.number >> b.number);
-END
-MODEL(blocks)
-    whole q = b.number ? a.number / b.number : 0, r = b.number ? a.number % b.number : 0;
-    return of_whole(e, q + (r != 0 && (r > 0) == (b.number > 0)));
-END
-MODEL(log_of)
-    int bits = -1;
-    for (whole n = a.number; n > 0; n >>= 1)
-        bits++;
-    return of_whole(e, bits);
-END
-MODEL(upper_half)
-    int bits = ir_element_info[e].bits;
-    whole p = ir_is_signed(e) ? a.number * b.number : (whole)((natural)a.number * (natural)b.number);
-    return of_whole(e, ir_is_signed(e) ? p >> bits : (whole)((natural)p >> bits));
-END
-MODEL(ones)
-    int count = 0;
-    for (int i = 0; i < ir_element_info[e].bits; i++)
-        count += (int)(a.number >> i & 1);
-    return of_whole(e, count);
-END
-MODEL(zeros_above)
-    int count = 0;
-    for (int i = ir_element_info[e].bits - 1; i >= 0 && !(a.number >> i & 1); i--)
-        count++;
-    return of_whole(e, count);
-END
-MODEL(chosen) return less(e, a, b) ? a : c; END
-MODEL(is_less) return of_truth(less(e, a, b)); END
-MODEL(is_more) return of_truth(less(e, b, a)); END
-MODEL(is_same) return of_truth(is_float(e) ? a.real == b.real : a.number == b.number); END
-MODEL(is_other) return of_truth(is_float(e) ? a.real != b.real : a.number != b.number); END
-MODEL(is_no_more) return of_truth(is_float(e) ? a.real <= b.real : a.number <= b.number); END
-MODEL(is_no_less) return of_truth(is_float(e) ? a.real >= b.real : a.number >= b.number); END
-MODEL(has_nan) return of_truth(isnan(a.real)); END
-MODEL(has_infinity) return of_truth(isinf(a.real)); END
-MODEL(has_number) return of_truth(isfinite(a.real)); END
-MODEL(with_sign) return (struct cell){.real = copysign(a.real, b.real)}; END
-MODEL(floored) return (struct cell){.real = floor(a.real)}; END
-MODEL(ceiled) return (struct cell){.real = ceil(a.real)}; END
-MODEL(cut) return (struct cell){.real = trunc(a.real)}; END
-MODEL(whole_near) return (struct cell){.real = nearbyint(a.real)}; END
-MODEL(root) return of_real(e, e == IR_F32 ? (double)sqrtf((float)a.real) : sqrt(a.real)); END
-MODEL(turned_over) return of_real(e, 1 / a.real); END
-MODEL(together)
-    return e == IR_F64 ? (struct cell){.real = fma(a.real, b.real, c.real)}
-           : e == IR_F32 ? (struct cell){.real = (double)fmaf((float)a.real, (float)b.real, (float)c.real)}
-                         : of_real(e, (double)((long double)a.real * b.real + c.real));
-END
-MODEL(lowest_of)
-    if (is_float(e))
-        return (struct cell){.real = e == IR_F8E4M3 ? -448 : -(double)INFINITY};
-    return (struct cell){.number = ir_is_signed(e) ? -((whole)1 << (ir_element_info[e].bits - 1)) : 0};
-END
-MODEL(highest_of)
-    if (is_float(e))
-        return (struct cell){.real = e == IR_F8E4M3 ? 448 : (double)INFINITY};
-    return (struct cell){.number = ((whole)1 << (ir_element_info[e].bits - ir_is_signed(e))) - 1};
-END
-MODEL(nothing) return (struct cell){0}; END
-MODEL(left) return a; END
-MODEL(right) return b; END
 
-/* To f16, by a rounding of C's own: the result has no more than 11 digits, and none below 2^-24. */
-static struct cell to_half(enum ir_element e, struct cell a, int direction)
+    /* To f16, by a rounding of C's own: the result has no more than 11 digits, and none below 2^-24. */
+    static struct cell
+    to_half(enum ir_element e, struct cell a, int direction)
 {
     double x = is_float(e) ? a.real : 0, size, unit, down;
     int exponent;
@@ -226,24 +210,27 @@ static struct cell to_half(enum ir_element e, struct cell a, int direction)
         down = away ? (double)INFINITY : 65504;
     return (struct cell){.real = negative ? -down : down};
 }
-MODEL(half_cut) return to_half(e, a, 0); END
-MODEL(half_up) return to_half(e, a, 1); END
-MODEL(half_down) return to_half(e, a, -1); END
-MODEL(half_near) return (struct cell){.real = rounded(IR_F16, is_float(e) ? a.real : (double)a.number)}; END
-MODEL(byte_of) return of_whole(IR_I8, a.number); END
-MODEL(byte_near) return of_whole(IR_I8, a.number < -128 ? -128 : a.number > 127 ? 127 : a.number); END
-MODEL(byte_of_real)
-    double x = isnan(a.real) ? 0 : trunc(a.real);
-    return of_whole(IR_I8, x < -128 ? -128 : x > 127 ? 127 : (whole)x);
+MODEL(half_cut) return to_half(e, a, 0);
+END MODEL(half_up) return to_half(e, a, 1);
+END MODEL(half_down) return to_half(e, a, -1);
+END MODEL(half_near) return (struct cell){.real = rounded(IR_F16, is_float(e) ? a.real : (double)a.number)};
+END MODEL(byte_of) return of_whole(IR_I8, a.number);
+END MODEL(byte_near) return of_whole(IR_I8, a.number < -128 ? -128 : a.number > 127 ? 127 : a.number);
+END MODEL(byte_of_real)
+double x = isnan(a.real) ? 0 : trunc(a.real);
+return of_whole(IR_I8, x < -128 ? -128 : x > 127 ? 127 : (whole)x);
+END MODEL(byte_of_near)
+double x = isnan(a.real) ? 0 : nearbyint(a.real);
+return of_whole(IR_I8, x < -128 ? -128 : x > 127 ? 127 : (whole)x);
+END MODEL(one_unless) return less(e, a, b) ? a : (struct cell){1, 1};
 END
-MODEL(byte_of_near)
-    double x = isnan(a.real) ? 0 : nearbyint(a.real);
-    return of_whole(IR_I8, x < -128 ? -128 : x > 127 ? 127 : (whole)x);
-END
-MODEL(one_unless) return less(e, a, b) ? a : (struct cell){1, 1}; END
 
-static int of_turned(int at) { return at % COLUMNS * ROWS + at / COLUMNS; }          /* an 8 x 4 */
-static int of_permuted(int at) { return at % 4 * 4 + at / 4 % 2 * 16 + at / 8; }     /* [d][b][c] of a 2 x 4 x 4 */
+    static int
+    of_turned(int at)
+{
+    return at % COLUMNS * ROWS + at / COLUMNS;
+}                                                                                /* an 8 x 4 */
+static int of_permuted(int at) { return at % 4 * 4 + at / 4 % 2 * 16 + at / 8; } /* [d][b][c] of a 2 x 4 x 4 */
 static int of_column(int at) { return at / COLUMNS * COLUMNS + 3; }
 static int of_row(int at) { return 2 * COLUMNS + at % COLUMNS; }
 static int of_part(int at) { return COLUMNS * (2 + at / COLUMNS % 2) + 4 + at % 4; } /* the last 2 x 4, four times */
@@ -252,105 +239,109 @@ static int of_shifted(int at)
     int row = at / COLUMNS + 1, column = at % COLUMNS - 2;
     return row < ROWS && column >= 0 ? row * COLUMNS + column : -1;
 }
-MODEL(itself) return a; END /* b is true where the place is inside */
-MODEL(one_outside) return b.number ? a : (struct cell){1, 1}; END
-MODEL(zero_unless) return less(e, a, b) ? a : (struct cell){0}; END
-MODEL(is_there) return b; END
+MODEL(itself) return a;
+END /* b is true where the place is inside */
+        MODEL(one_outside) return b.number
+    ? a
+    : (struct cell){1, 1};
+END MODEL(zero_unless) return less(e, a, b) ? a : (struct cell){0};
+END MODEL(is_there) return b;
+END
 
-static const struct subject subjects[] = {
-    {"min(x, y)", NUMBERS, SAME, EACH, least, 0, NULL},
-    {"max(x, y)", NUMBERS, SAME, EACH, most, 0, NULL},
-    {"min(x, y, nan = skip)", NUMBERS, SAME, EACH, least, 0, NULL},
-    {"min(x, y, nan = propagate)", NUMBERS, SAME, EACH, least_or_nan, 0, NULL},
-    {"max(x, y, nan = propagate)", NUMBERS, SAME, EACH, most_or_nan, 0, NULL},
-    {"min(x, y, z)", NUMBERS, SAME, EACH, least_of_three, 0, NULL},
-    {"max(x, y, z, nan = propagate)", NUMBERS, SAME, EACH, most_of_three, 0, NULL},
-    {"clamp(x, y, z)", NUMBERS, SAME, EACH, clamped, 0, NULL},
-    {"clamp(x, y, z, nan = propagate)", NUMBERS, SAME, EACH, clamped_or_nan, 0, NULL},
-    {"abs(x)", NUMBERS, SAME, EACH, size, 0, NULL},
-    {"-x", INTEGERS | FLOATS, SAME, EACH, minus, 0, NULL},
-    {"x + y", INTEGERS | FLOATS, SAME, EACH, sum, 0, NULL},
-    {"x - y", INTEGERS | FLOATS, SAME, EACH, difference, 0, NULL},
-    {"x * y", INTEGERS | FLOATS, SAME, EACH, product, 0, NULL},
-    {"x / y", INTEGERS | FLOATS, SAME, EACH, quotient, 0, NULL},
-    {"fdiv(x, y)", FLOATS, SAME, EACH, quotient, 0, NULL},
-    {"x % y", INTEGERS | FLOATS, SAME, EACH, rest, 0, NULL},
-    {"x & y", INTEGERS, SAME, EACH, and_of, 0, NULL},
-    {"x | y", INTEGERS, SAME, EACH, or_of, 0, NULL},
-    {"x ^ y", INTEGERS, SAME, EACH, xor_of, 0, NULL},
-    {"x and y", BOOLS, SAME, EACH, and_of, 0, NULL},
-    {"x or y", BOOLS, SAME, EACH, or_of, 0, NULL},
-    {"not x", BOOLS, SAME, EACH, negated, 0, NULL},
-    {"~x", INTEGERS, SAME, EACH, turned, 0, NULL},
-    {"x << y", INTEGERS, SAME, EACH, up_by, 0, NULL},
-    {"x >> y", INTEGERS, SAME, EACH, down_by, 0, NULL},
-    {"cdiv(x, y)", INTEGERS, SAME, EACH, blocks, 0, NULL},
-    {"ilog2(x)", INTEGERS, SAME, EACH, log_of, 0, NULL},
-    {"mulhi(x, y)", INTEGERS, SAME, EACH, upper_half, 0, NULL},
-    {"popcount(x)", INTEGERS, SAME, EACH, ones, 0, NULL},
-    {"clz(x)", INTEGERS, SAME, EACH, zeros_above, 0, NULL},
-    {"where(x < y, x, z)", NUMBERS, SAME, EACH, chosen, 0, NULL},
-    {"x < y", NUMBERS, TRUTH, EACH, is_less, 0, NULL},
-    {"x > y", NUMBERS, TRUTH, EACH, is_more, 0, NULL},
-    {"x <= y", NUMBERS, TRUTH, EACH, is_no_more, 0, NULL},
-    {"x >= y", NUMBERS, TRUTH, EACH, is_no_less, 0, NULL},
-    {"x == y", EVERYTHING, TRUTH, EACH, is_same, 0, NULL},
-    {"x != y", EVERYTHING, TRUTH, EACH, is_other, 0, NULL},
-    {"x == x", EVERYTHING, TRUTH, ALONE, is_same, 0, NULL},
-    {"isnan(x)", FLOATS, TRUTH, EACH, has_nan, 0, NULL},
-    {"isinf(x)", FLOATS, TRUTH, EACH, has_infinity, 0, NULL},
-    {"isfinite(x)", FLOATS, TRUTH, EACH, has_number, 0, NULL},
-    {"copysign(x, y)", FLOATS, SAME, EACH, with_sign, 0, NULL},
-    {"floor(x)", FLOATS, SAME, EACH, floored, 0, NULL},
-    {"ceil(x)", FLOATS, SAME, EACH, ceiled, 0, NULL},
-    {"trunc(x)", FLOATS, SAME, EACH, cut, 0, NULL},
-    {"round(x)", FLOATS, SAME, EACH, whole_near, 0, NULL},
-    {"sqrt(x)", FLOATS, SAME, EACH, root, 0, NULL},
-    {"rcp(x)", FLOATS, SAME, EACH, turned_over, 0, NULL},
-    {"fma(x, y, z)", FLOATS, SAME, EACH, together, 0, NULL},
-    {"broadcast(lowest(T), 4, 8)", INTEGERS | FLOATS, SAME, EACH, lowest_of, 0, NULL},
-    {"broadcast(highest(T), 4, 8)", INTEGERS | FLOATS, SAME, EACH, highest_of, 0, NULL},
-    {"zeros(T[4, 8])", NUMBERS, SAME, EACH, nothing, 0, NULL},
-    {"min(x%s)", NUMBERS, SAME, FOLDED, least, 7, NULL},
-    {"max(x%s)", NUMBERS, SAME, FOLDED, most, 7, NULL},
-    {"min(x%s, nan = skip)", NUMBERS, SAME, FOLDED, least, 7, NULL},
-    {"min(x%s, nan = propagate)", NUMBERS, SAME, FOLDED, least_or_nan, 7, NULL},
-    {"max(x%s, nan = propagate)", NUMBERS, SAME, FOLDED, most_or_nan, 7, NULL},
-    {"sum(x%s)", INTEGERS | FLOATS | BOOLS, WIDE, FOLDED, sum, 7, NULL},
-    {"sum(x%s, fixed = true)", INTEGERS | FLOATS, WIDE, FOLDED, sum, 7, NULL},
-    {"product(x%s)", INTEGERS, WIDE, FOLDED, product, 7, NULL},
-    {"xor_sum(x%s)", INTEGERS, SAME, FOLDED, xor_of, 7, NULL},
-    {"any(x%s)", BOOLS, SAME, FOLDED, or_of, 7, NULL},
-    {"all(x%s)", BOOLS, SAME, FOLDED, and_of, 7, NULL},
-    {"argmax(x%s)", NUMBERS, PLACE, FOLDED, most, 3, NULL},
-    {"argmin(x%s)", NUMBERS, PLACE, FOLDED, least, 3, NULL},
-    {"reduce(x, first%s)", NUMBERS, SAME, FOLDED, left, 3, NULL},
-    {"reduce(x, last%s)", NUMBERS, SAME, FOLDED, right, 3, NULL},
-    {"trans(reshape(x, 8, 4))", EVERYTHING, SAME, MOVED, itself, 0, of_turned},
-    {"reshape(permute(reshape(x, 2, 4, 4), 2, 0, 1), 4, 8)", EVERYTHING, SAME, MOVED, itself, 0, of_permuted},
-    {"broadcast(x[:, 3][:, None], 4, 8)", EVERYTHING, SAME, MOVED, itself, 0, of_column},
-    {"broadcast(x[2, :][None, :], 4, 8)", EVERYTHING, SAME, MOVED, itself, 0, of_row},
-    {"reshape(broadcast(x[2 +: 2, 4 +: 4][None, :, None, :], 2, 2, 2, 4), 4, 8)", EVERYTHING, SAME, MOVED, itself, 0,
-     of_part},
-    {"load(a[1 +: 4, -2 +: 8])", EVERYTHING, SAME, MOVED, itself, 0, of_shifted},
-    {"load(a[1 +: 4, -2 +: 8], other = 1)", INTEGERS, SAME, MOVED, one_outside, 0, of_shifted},
-    {"load(a[1 +: 4, -2 +: 8], other = 1.0)", FLOATS, SAME, MOVED, one_outside, 0, of_shifted},
-    {"load(a[:, :], other = z, mask = x < y)", NUMBERS, SAME, EACH, chosen, 0, NULL},
-    {"load(a[:, :], other = 1, mask = x < y)", INTEGERS, SAME, EACH, one_unless, 0, NULL},
-    {"load(a[:, :], mask = x < y)", NUMBERS, SAME, EACH, zero_unless, 0, NULL},
-    {"inside(a[1 +: 4, -2 +: 8])", EVERYTHING, TRUTH, MOVED, is_there, 0, of_shifted},
-    {"cast(x, f16, round = rtz)", INTEGERS, HALF, EACH, half_cut, 0, NULL},
-    {"cast(x, f16, round = rtp)", INTEGERS, HALF, EACH, half_up, 0, NULL},
-    {"cast(x, f16, round = rtn)", INTEGERS, HALF, EACH, half_down, 0, NULL},
-    {"cast(x, f16, round = rtne)", INTEGERS, HALF, EACH, half_near, 0, NULL},
-    {"cast(x, f16, round = rtz)", FLOATS, HALF, EACH, half_cut, 0, NULL},
-    {"cast(x, f16, round = rtp)", FLOATS, HALF, EACH, half_up, 0, NULL},
-    {"cast(x, f16, round = rtn)", FLOATS, HALF, EACH, half_down, 0, NULL},
-    {"f16(x)", FLOATS, HALF, EACH, half_near, 0, NULL},
-    {"i8(x)", INTEGERS, BYTE, EACH, byte_of, 0, NULL},
-    {"cast(x, i8, saturate = true)", INTEGERS, BYTE, EACH, byte_near, 0, NULL},
-    {"i8(x)", FLOATS, BYTE, EACH, byte_of_real, 0, NULL},
-    {"cast(x, i8, round = rtne)", FLOATS, BYTE, EACH, byte_of_near, 0, NULL},
+    static const struct subject subjects[] = {
+        {"min(x, y)", NUMBERS, SAME, EACH, least, 0, NULL},
+        {"max(x, y)", NUMBERS, SAME, EACH, most, 0, NULL},
+        {"min(x, y, nan = skip)", NUMBERS, SAME, EACH, least, 0, NULL},
+        {"min(x, y, nan = propagate)", NUMBERS, SAME, EACH, least_or_nan, 0, NULL},
+        {"max(x, y, nan = propagate)", NUMBERS, SAME, EACH, most_or_nan, 0, NULL},
+        {"min(x, y, z)", NUMBERS, SAME, EACH, least_of_three, 0, NULL},
+        {"max(x, y, z, nan = propagate)", NUMBERS, SAME, EACH, most_of_three, 0, NULL},
+        {"clamp(x, y, z)", NUMBERS, SAME, EACH, clamped, 0, NULL},
+        {"clamp(x, y, z, nan = propagate)", NUMBERS, SAME, EACH, clamped_or_nan, 0, NULL},
+        {"abs(x)", NUMBERS, SAME, EACH, size, 0, NULL},
+        {"-x", INTEGERS | FLOATS, SAME, EACH, minus, 0, NULL},
+        {"x + y", INTEGERS | FLOATS, SAME, EACH, sum, 0, NULL},
+        {"x - y", INTEGERS | FLOATS, SAME, EACH, difference, 0, NULL},
+        {"x * y", INTEGERS | FLOATS, SAME, EACH, product, 0, NULL},
+        {"x / y", INTEGERS | FLOATS, SAME, EACH, quotient, 0, NULL},
+        {"fdiv(x, y)", FLOATS, SAME, EACH, quotient, 0, NULL},
+        {"x % y", INTEGERS | FLOATS, SAME, EACH, rest, 0, NULL},
+        {"x & y", INTEGERS, SAME, EACH, and_of, 0, NULL},
+        {"x | y", INTEGERS, SAME, EACH, or_of, 0, NULL},
+        {"x ^ y", INTEGERS, SAME, EACH, xor_of, 0, NULL},
+        {"x and y", BOOLS, SAME, EACH, and_of, 0, NULL},
+        {"x or y", BOOLS, SAME, EACH, or_of, 0, NULL},
+        {"not x", BOOLS, SAME, EACH, negated, 0, NULL},
+        {"~x", INTEGERS, SAME, EACH, turned, 0, NULL},
+        {"x << y", INTEGERS, SAME, EACH, up_by, 0, NULL},
+        {"x >> y", INTEGERS, SAME, EACH, down_by, 0, NULL},
+        {"cdiv(x, y)", INTEGERS, SAME, EACH, blocks, 0, NULL},
+        {"ilog2(x)", INTEGERS, SAME, EACH, log_of, 0, NULL},
+        {"mulhi(x, y)", INTEGERS, SAME, EACH, upper_half, 0, NULL},
+        {"popcount(x)", INTEGERS, SAME, EACH, ones, 0, NULL},
+        {"clz(x)", INTEGERS, SAME, EACH, zeros_above, 0, NULL},
+        {"where(x < y, x, z)", NUMBERS, SAME, EACH, chosen, 0, NULL},
+        {"x < y", NUMBERS, TRUTH, EACH, is_less, 0, NULL},
+        {"x > y", NUMBERS, TRUTH, EACH, is_more, 0, NULL},
+        {"x <= y", NUMBERS, TRUTH, EACH, is_no_more, 0, NULL},
+        {"x >= y", NUMBERS, TRUTH, EACH, is_no_less, 0, NULL},
+        {"x == y", EVERYTHING, TRUTH, EACH, is_same, 0, NULL},
+        {"x != y", EVERYTHING, TRUTH, EACH, is_other, 0, NULL},
+        {"x == x", EVERYTHING, TRUTH, ALONE, is_same, 0, NULL},
+        {"isnan(x)", FLOATS, TRUTH, EACH, has_nan, 0, NULL},
+        {"isinf(x)", FLOATS, TRUTH, EACH, has_infinity, 0, NULL},
+        {"isfinite(x)", FLOATS, TRUTH, EACH, has_number, 0, NULL},
+        {"copysign(x, y)", FLOATS, SAME, EACH, with_sign, 0, NULL},
+        {"floor(x)", FLOATS, SAME, EACH, floored, 0, NULL},
+        {"ceil(x)", FLOATS, SAME, EACH, ceiled, 0, NULL},
+        {"trunc(x)", FLOATS, SAME, EACH, cut, 0, NULL},
+        {"round(x)", FLOATS, SAME, EACH, whole_near, 0, NULL},
+        {"sqrt(x)", FLOATS, SAME, EACH, root, 0, NULL},
+        {"rcp(x)", FLOATS, SAME, EACH, turned_over, 0, NULL},
+        {"fma(x, y, z)", FLOATS, SAME, EACH, together, 0, NULL},
+        {"broadcast(lowest(T), 4, 8)", INTEGERS | FLOATS, SAME, EACH, lowest_of, 0, NULL},
+        {"broadcast(highest(T), 4, 8)", INTEGERS | FLOATS, SAME, EACH, highest_of, 0, NULL},
+        {"zeros(T[4, 8])", NUMBERS, SAME, EACH, nothing, 0, NULL},
+        {"min(x%s)", NUMBERS, SAME, FOLDED, least, 7, NULL},
+        {"max(x%s)", NUMBERS, SAME, FOLDED, most, 7, NULL},
+        {"min(x%s, nan = skip)", NUMBERS, SAME, FOLDED, least, 7, NULL},
+        {"min(x%s, nan = propagate)", NUMBERS, SAME, FOLDED, least_or_nan, 7, NULL},
+        {"max(x%s, nan = propagate)", NUMBERS, SAME, FOLDED, most_or_nan, 7, NULL},
+        {"sum(x%s)", INTEGERS | FLOATS | BOOLS, WIDE, FOLDED, sum, 7, NULL},
+        {"sum(x%s, fixed = true)", INTEGERS | FLOATS, WIDE, FOLDED, sum, 7, NULL},
+        {"product(x%s)", INTEGERS, WIDE, FOLDED, product, 7, NULL},
+        {"xor_sum(x%s)", INTEGERS, SAME, FOLDED, xor_of, 7, NULL},
+        {"any(x%s)", BOOLS, SAME, FOLDED, or_of, 7, NULL},
+        {"all(x%s)", BOOLS, SAME, FOLDED, and_of, 7, NULL},
+        {"argmax(x%s)", NUMBERS, PLACE, FOLDED, most, 3, NULL},
+        {"argmin(x%s)", NUMBERS, PLACE, FOLDED, least, 3, NULL},
+        {"reduce(x, first%s)", NUMBERS, SAME, FOLDED, left, 3, NULL},
+        {"reduce(x, last%s)", NUMBERS, SAME, FOLDED, right, 3, NULL},
+        {"trans(reshape(x, 8, 4))", EVERYTHING, SAME, MOVED, itself, 0, of_turned},
+        {"reshape(permute(reshape(x, 2, 4, 4), 2, 0, 1), 4, 8)", EVERYTHING, SAME, MOVED, itself, 0, of_permuted},
+        {"broadcast(x[:, 3][:, None], 4, 8)", EVERYTHING, SAME, MOVED, itself, 0, of_column},
+        {"broadcast(x[2, :][None, :], 4, 8)", EVERYTHING, SAME, MOVED, itself, 0, of_row},
+        {"reshape(broadcast(x[2 +: 2, 4 +: 4][None, :, None, :], 2, 2, 2, 4), 4, 8)", EVERYTHING, SAME, MOVED, itself,
+         0, of_part},
+        {"load(a[1 +: 4, -2 +: 8])", EVERYTHING, SAME, MOVED, itself, 0, of_shifted},
+        {"load(a[1 +: 4, -2 +: 8], other = 1)", INTEGERS, SAME, MOVED, one_outside, 0, of_shifted},
+        {"load(a[1 +: 4, -2 +: 8], other = 1.0)", FLOATS, SAME, MOVED, one_outside, 0, of_shifted},
+        {"load(a[:, :], other = z, mask = x < y)", NUMBERS, SAME, EACH, chosen, 0, NULL},
+        {"load(a[:, :], other = 1, mask = x < y)", INTEGERS, SAME, EACH, one_unless, 0, NULL},
+        {"load(a[:, :], mask = x < y)", NUMBERS, SAME, EACH, zero_unless, 0, NULL},
+        {"inside(a[1 +: 4, -2 +: 8])", EVERYTHING, TRUTH, MOVED, is_there, 0, of_shifted},
+        {"cast(x, f16, round = rtz)", INTEGERS, HALF, EACH, half_cut, 0, NULL},
+        {"cast(x, f16, round = rtp)", INTEGERS, HALF, EACH, half_up, 0, NULL},
+        {"cast(x, f16, round = rtn)", INTEGERS, HALF, EACH, half_down, 0, NULL},
+        {"cast(x, f16, round = rtne)", INTEGERS, HALF, EACH, half_near, 0, NULL},
+        {"cast(x, f16, round = rtz)", FLOATS, HALF, EACH, half_cut, 0, NULL},
+        {"cast(x, f16, round = rtp)", FLOATS, HALF, EACH, half_up, 0, NULL},
+        {"cast(x, f16, round = rtn)", FLOATS, HALF, EACH, half_down, 0, NULL},
+        {"f16(x)", FLOATS, HALF, EACH, half_near, 0, NULL},
+        {"i8(x)", INTEGERS, BYTE, EACH, byte_of, 0, NULL},
+        {"cast(x, i8, saturate = true)", INTEGERS, BYTE, EACH, byte_near, 0, NULL},
+        {"i8(x)", FLOATS, BYTE, EACH, byte_of_real, 0, NULL},
+        {"cast(x, i8, round = rtne)", FLOATS, BYTE, EACH, byte_of_near, 0, NULL},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
@@ -381,8 +372,8 @@ static int kind_of(enum ir_element element)
     return element == IR_BOOL ? BOOLS : ir_is_signed(element) ? SIGNED : UNSIGNED;
 }
 
-static const char result_names[] = {[SAME] = 's', [TRUTH] = 't', [WIDE] = 'w', [PLACE] = 'p', [HALF] = 'h',
-                                    [BYTE] = 'i'};
+static const char result_names[] = {
+    [SAME] = 's', [TRUTH] = 't', [WIDE] = 'w', [PLACE] = 'p', [HALF] = 'h', [BYTE] = 'i'};
 
 /* Rows of the results are numbered by subject and, of those that fold, by axis (2: all). */
 static int row_of(int subject, int axis) { return subject * 3 + axis; }
@@ -448,8 +439,8 @@ static void compare(struct test *t, int number, int axis, int at, struct cell wa
     if (same_cell(element, got, wanted) || t->failures++ > 20)
         return;
     if (is_float(element))
-        printf("%s of %s, axis %d, element %d: %.17g, not %.17g\n", s->text, ir_element_info[t->element].text, axis,
-               at, got.real, wanted.real);
+        printf("%s of %s, axis %d, element %d: %.17g, not %.17g\n", s->text, ir_element_info[t->element].text, axis, at,
+               got.real, wanted.real);
     else
         printf("%s of %s, axis %d, element %d: %lld, not %lld\n", s->text, ir_element_info[t->element].text, axis, at,
                (long long)got.number, (long long)wanted.number);
@@ -503,7 +494,8 @@ static void check_fold(struct test *t, int number, int axis)
             }
         if (s->result == WIDE && is_float(element) && all.real == 0) /* of zeros: either sign */
             all.real = 0 * read_cell(element, t->got->arguments[INPUTS + WIDE].data,
-                                     row_of(number, axis) * CELLS + (axis == 1 ? l * COLUMNS : l)).real;
+                                     row_of(number, axis) * CELLS + (axis == 1 ? l * COLUMNS : l))
+                               .real;
         if (s->result == PLACE)
             all.number = best;
         compare(t, number, axis, axis == 1 ? l * COLUMNS : l, all);
@@ -547,8 +539,8 @@ static void check_seed(struct test *t, uint64_t seed, bool as_code)
         check_values(t);
     }
     if (as_code) { /* of this processor; from here on the function is another one */
-        struct judge judge = {.kind = JUDGE_CPU, .isa = (int)(t->element % (enum ir_element)fuzz_cpu_levels()),
-                              .code_level = 1};
+        struct judge judge = {
+            .kind = JUDGE_CPU, .isa = (int)(t->element % (enum ir_element)fuzz_cpu_levels()), .code_level = 1};
         fuzz_judge_cpu(&judge, program, memory, &runs, &reason);
         if (reason.size) {
             printf("%s, seed %llu: %s\n", ir_element_info[t->element].text, (unsigned long long)seed, reason.data);

@@ -11,7 +11,9 @@
 #include "targets/target.h"
 
 enum { MOST_OPERATIONS = 800 };
-struct expected { int action, order, scope, cache; }; /* -1: not such an operation */
+struct expected {
+    int action, order, scope, cache;
+}; /* -1: not such an operation */
 struct test {
     struct buffer text;
     struct expected wanted[MOST_OPERATIONS];
@@ -23,11 +25,11 @@ struct test {
 static const char *const orders[] = {IR_ORDERS(X)}, *const scopes[] = {IR_SCOPES(X)}, *const caches[] = {IR_CACHES(X)};
 #undef X
 enum { CAS = IR_ACTION_COUNT /* beside the actions */ };
-static const char *const functions[] = {
-    [IR_ACTION_ADD] = "atomic_add", [IR_ACTION_MIN] = "atomic_min", [IR_ACTION_MAX] = "atomic_max",
-    [IR_ACTION_AND] = "atomic_and", [IR_ACTION_OR] = "atomic_or", [IR_ACTION_XOR] = "atomic_xor",
-    [IR_ACTION_EXCHANGE] = "atomic_xchg", [IR_ACTION_LOAD] = "atomic_load", [IR_ACTION_STORE] = "atomic_store",
-    [CAS] = "atomic_cas"};
+static const char *const functions[] = {[IR_ACTION_ADD] = "atomic_add",       [IR_ACTION_MIN] = "atomic_min",
+                                        [IR_ACTION_MAX] = "atomic_max",       [IR_ACTION_AND] = "atomic_and",
+                                        [IR_ACTION_OR] = "atomic_or",         [IR_ACTION_XOR] = "atomic_xor",
+                                        [IR_ACTION_EXCHANGE] = "atomic_xchg", [IR_ACTION_LOAD] = "atomic_load",
+                                        [IR_ACTION_STORE] = "atomic_store",   [CAS] = "atomic_cas"};
 
 /* Of which the order may be left out. */
 static bool may_say_nothing(int action) { return action < IR_ACTION_EXCHANGE; }
@@ -70,8 +72,9 @@ static void put_all(struct test *t)
                     if (order < 0 ? may_say_nothing(action) : may_be(action, order))
                         put_atomic(t, action, order, scope, target);
     for (int cache = 0; cache < IR_CACHE_COUNT; cache++) {
-        buffer_printf(&t->text, "    store(v[16 +: 4], load(v[8 +: 4], cache = %s), cache = %s);\n"
-                                "    store(q + iota(4), load(q + 8 + iota(4), cache = %s), cache = %s);\n",
+        buffer_printf(&t->text,
+                      "    store(v[16 +: 4], load(v[8 +: 4], cache = %s), cache = %s);\n"
+                      "    store(q + iota(4), load(q + 8 + iota(4), cache = %s), cache = %s);\n",
                       caches[cache], caches[(cache + 1) % IR_CACHE_COUNT], caches[cache],
                       caches[(cache + 2) % IR_CACHE_COUNT]);
         for (int i = 0; i < 4; i++)
@@ -123,8 +126,12 @@ static void check(struct test *t, const char *name)
     struct diagnostics *diagnostics = diagnostics_create(arena);
     int target = target_find(name);
     struct ir_context *context = ir_context_create(arena);
-    struct front_options options = {.arena = arena, .context = context, .diagnostics = diagnostics, .target_count = 1,
-                                    .targets = &target, .target_name = target_name};
+    struct front_options options = {.arena = arena,
+                                    .context = context,
+                                    .diagnostics = diagnostics,
+                                    .target_count = 1,
+                                    .targets = &target,
+                                    .target_name = target_name};
     struct source source = {.name = "options.tile", .text = t->text.data, .size = t->text.size};
     const struct kernel_module *module = front_compile(&options, &source, NULL, NULL);
     if (!module || diagnostics->errors) {
@@ -134,8 +141,11 @@ static void check(struct test *t, const char *name)
         return;
     }
     struct ir_function *function = module->entries.data[0].variants.data[0].function;
-    struct pass_context passes = {.arena = arena, .diagnostics = diagnostics, .target = &target_rows[target],
-                                  .name = "pipeline", .math_function = fuzz_math_function,
+    struct pass_context passes = {.arena = arena,
+                                  .diagnostics = diagnostics,
+                                  .target = &target_rows[target],
+                                  .name = "pipeline",
+                                  .math_function = fuzz_math_function,
                                   .math_context = fuzz_math_context(arena, context, diagnostics)};
     struct pass_run run = {0};
     look_at(t, function, "the front end");

@@ -32,7 +32,8 @@ static const struct example examples[] = {
 static const char *target_name(int target) { return target ? "sm_90a" : "cpu"; }
 
 static struct kernel_module *compile(struct arena *arena, const char *text, int target_count,
-                                     struct diagnostics *diagnostics) {
+                                     struct diagnostics *diagnostics)
+{
     static const int targets[2] = {0, 1};
     struct front_options *options = ARENA_NEW(arena, struct front_options);
     options->arena = arena;
@@ -48,8 +49,8 @@ static struct kernel_module *compile(struct arena *arena, const char *text, int 
 
 /* Values as a caller would pass them: x is rows x columns with one element of padding a row when the variant allows it.
  */
-static int64_t evaluate(const struct kernel_entry *entry, const struct kernel_expression *tree,
-                        const struct example *x) {
+static int64_t evaluate(const struct kernel_entry *entry, const struct kernel_expression *tree, const struct example *x)
+{
     switch (tree->op) {
     case KERNEL_HOST_CONSTANT: return tree->number;
     case KERNEL_HOST_NAME: return strcmp(entry->names.data[tree->number].name, "M") == 0 ? x->rows : x->columns;
@@ -58,19 +59,27 @@ static int64_t evaluate(const struct kernel_entry *entry, const struct kernel_ex
     case KERNEL_HOST_STRIDE: return tree->dimension ? 1 : x->columns;
     case KERNEL_HOST_PRESENT: return 0;
     case KERNEL_HOST_CELL:
-        if (!tree->cells->condition) return evaluate(entry, tree->cells->start[tree->number], x);
+        if (!tree->cells->condition)
+            return evaluate(entry, tree->cells->start[tree->number], x);
         printf("a loop where its turns are written out\n");
         exit(1);
     default: break;
     }
     int64_t a = evaluate(entry, tree->operand[0], x);
-    if (tree->op == KERNEL_HOST_SELECT) return evaluate(entry, tree->operand[a ? 1 : 2], x);
-    if (tree->op == KERNEL_HOST_NOT) return !a;
-    if (tree->op == KERNEL_HOST_NEG) return -a;
-    if (tree->op == KERNEL_HOST_ABS) return a < 0 ? -a : a;
-    if (tree->op == KERNEL_HOST_ILOG2) return log2_floor((uint64_t)a);
-    if (tree->op == KERNEL_HOST_AND) return a && evaluate(entry, tree->operand[1], x);
-    if (tree->op == KERNEL_HOST_OR) return a || evaluate(entry, tree->operand[1], x);
+    if (tree->op == KERNEL_HOST_SELECT)
+        return evaluate(entry, tree->operand[a ? 1 : 2], x);
+    if (tree->op == KERNEL_HOST_NOT)
+        return !a;
+    if (tree->op == KERNEL_HOST_NEG)
+        return -a;
+    if (tree->op == KERNEL_HOST_ABS)
+        return a < 0 ? -a : a;
+    if (tree->op == KERNEL_HOST_ILOG2)
+        return log2_floor((uint64_t)a);
+    if (tree->op == KERNEL_HOST_AND)
+        return a && evaluate(entry, tree->operand[1], x);
+    if (tree->op == KERNEL_HOST_OR)
+        return a || evaluate(entry, tree->operand[1], x);
     int64_t b = evaluate(entry, tree->operand[1], x);
     switch (tree->op) {
     case KERNEL_HOST_ADD: return a + b;
@@ -98,7 +107,8 @@ static int64_t evaluate(const struct kernel_entry *entry, const struct kernel_ex
     exit(1);
 }
 
-static bool check_grid(const struct example *x) {
+static bool check_grid(const struct example *x)
+{
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
     bool is_enum = strstr(x->helpers, "enum") != NULL;
@@ -111,20 +121,23 @@ static bool check_grid(const struct example *x) {
         const struct kernel_entry *entry = &module->entries.data[0];
         int64_t got = evaluate(entry, entry->variants.data[0].grid[0], x);
         good = got == x->wanted;
-        if (!good) printf("%s: %lld, not %lld\n", x->grid, (long long)got, (long long)x->wanted);
+        if (!good)
+            printf("%s: %lld, not %lld\n", x->grid, (long long)got, (long long)x->wanted);
     }
     arena_destroy(arena);
     return good;
 }
 
 /* Numbers of variants, and that removed combinations are gone. */
-static bool check_count(const char *text, int target_count, int entries, int variants) {
+static bool check_count(const char *text, int target_count, int entries, int variants)
+{
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
     struct kernel_module *module = compile(arena, text, target_count, diagnostics);
     int found = 0;
     diag_print(diagnostics, stdout, false);
-    for (int i = 0; module && i < module->entries.count; i++) found += module->entries.data[i].variants.count;
+    for (int i = 0; module && i < module->entries.count; i++)
+        found += module->entries.data[i].variants.count;
     bool good = module && module->entries.count == entries && found == variants;
     if (!good)
         printf("%d entries with %d variants, not %d with %d: %s\n", module ? module->entries.count : 0, found, entries,
@@ -132,15 +145,18 @@ static bool check_count(const char *text, int target_count, int entries, int var
     for (int i = 0; good && i < entries; i++) {
         const struct kernel_entry *entry = &module->entries.data[i];
         good = entry->variants.data[entry->variants.count - 1].predicate == NULL;
-        if (!good) printf("the last variant is not general: %s\n", text);
+        if (!good)
+            printf("the last variant is not general: %s\n", text);
     }
     arena_destroy(arena);
     return good;
 }
 
-int main(void) {
+int main(void)
+{
     int failures = 0;
-    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) failures += !check_grid(&examples[i]);
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        failures += !check_grid(&examples[i]);
     /* a GPU alone: aligned and general */
     failures += !check_count("kernel k(x: inout f32[N]) grid(g: 1) {}", 1, 1, 2);
     failures += !check_count("kernel k(x: i32) grid(g: 1) {}", 1, 1, 1);
@@ -161,8 +177,9 @@ int main(void) {
     failures += !check_count("kernel k<A: {1, 2, 4}, B: bool>(x: inout f32[N]) requires(not B or A > 1) grid(g: 1) {}",
                              1, 1, 10);
     /* a key that stands as an extent is deduced; derived keys multiply */
-    failures +=
-        !check_count("kernel k<D: {8, 16}>(x: inout f32[N, D]) const(B: 16..=64 step *2 >= N) grid(g: 1) {}", 1, 1, 12);
-    if (failures) printf("%d failures\n", failures);
+    failures += !check_count("kernel k<D: {8, 16}>(x: inout f32[N, D]) const(B: 16..=64 step *2 >= N) grid(g: 1) {}", 1,
+                             1, 12);
+    if (failures)
+        printf("%d failures\n", failures);
     return failures != 0;
 }

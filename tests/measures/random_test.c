@@ -20,7 +20,9 @@
 #include "targets/nvptx/assemble.h"
 
 enum { HEAD = 28, MOST_TOLD = 12 };
-struct line { uint32_t checksum[CHANGE_COUNT]; };
+struct line {
+    uint32_t checksum[CHANGE_COUNT];
+};
 
 static uint32_t checksum(const struct buffer *text)
 {
@@ -79,7 +81,9 @@ static const char built_by[] = "built by clang, ";
 #else
 static const char built_by[] = "built by gcc, ";
 #endif
-struct version { char text[64]; };
+struct version {
+    char text[64];
+};
 static struct version version_now(void)
 {
     struct version version;
@@ -96,9 +100,13 @@ static int print_head(char *out, size_t size, const struct program_kind *kind, i
 }
 
 /* All lines in their order, to `use` with the maker of their kind; false from it ends that. */
-struct report { FILE *file; bool same_llvm; int most, changed, skipped, lines; };
-typedef bool use_line(struct report *report, struct change_maker *maker, const struct program_kind *kind,
-                      int first, int count);
+struct report {
+    FILE *file;
+    bool same_llvm;
+    int most, changed, skipped, lines;
+};
+typedef bool use_line(struct report *report, struct change_maker *maker, const struct program_kind *kind, int first,
+                      int count);
 
 static void walk_lines(struct report *report, use_line *use)
 {
@@ -115,8 +123,8 @@ static void walk_lines(struct report *report, use_line *use)
     }
 }
 
-static bool print_line(struct report *report, struct change_maker *maker, const struct program_kind *kind,
-                       int first, int count)
+static bool print_line(struct report *report, struct change_maker *maker, const struct program_kind *kind, int first,
+                       int count)
 {
     char head[128];
     struct line line = count_line(maker, kind, first, count);
@@ -161,8 +169,8 @@ static bool find_line(FILE *file, const char *head, struct line *line)
 }
 
 /* Other files than those that were counted are not compared; other programs of a generator have to be counted anew. */
-static bool compare_line(struct report *report, struct change_maker *maker, const struct program_kind *kind,
-                         int first, int count)
+static bool compare_line(struct report *report, struct change_maker *maker, const struct program_kind *kind, int first,
+                         int count)
 {
     char head[128];
     struct line known, now;

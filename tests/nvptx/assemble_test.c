@@ -21,7 +21,8 @@ struct setting {
     struct target_options options;
 };
 
-static struct setting open_setting(const char *ptxas) {
+static struct setting open_setting(const char *ptxas)
+{
     struct setting s = {.arena = arena_create()};
     s.diagnostics = diagnostics_create(s.arena);
     s.context = ir_context_create(s.arena);
@@ -36,9 +37,13 @@ static struct setting open_setting(const char *ptxas) {
     return s;
 }
 
-static bool run_passes(struct setting *s, struct ir_function *function, int target) {
+static bool run_passes(struct setting *s, struct ir_function *function, int target)
+{
     struct pass_context context = {
-        .arena = s->arena, .diagnostics = s->diagnostics, .target = &target_rows[target], .name = "test",
+        .arena = s->arena,
+        .diagnostics = s->diagnostics,
+        .target = &target_rows[target],
+        .name = "test",
         .math_function = fuzz_math_function,
         .math_context = fuzz_math_context(s->arena, function->module->context, s->diagnostics)};
     struct pass_run run = {.passes = NULL};
@@ -46,20 +51,24 @@ static bool run_passes(struct setting *s, struct ir_function *function, int targ
     return pass_run_all(&run, function, &context);
 }
 
-static void fail(struct setting *s, const char *what, int target) {
+static void fail(struct setting *s, const char *what, int target)
+{
     printf("%s, %s:\n", what, target_rows[target].name);
     diag_print(s->diagnostics, stdout, false);
     failures++;
 }
 
-static int count_text(const char *text, const char *part) {
+static int count_text(const char *text, const char *part)
+{
     int count = 0;
-    for (; text && (text = strstr(text, part)) != NULL; text += strlen(part)) count++;
+    for (; text && (text = strstr(text, part)) != NULL; text += strlen(part))
+        count++;
     return count;
 }
 
 /* Compiles one text for one target.  wide: so many 128-bit loads and stores at least. */
-static void check_text(const char *ptxas, const char *what, const char *text, int target, int wide) {
+static void check_text(const char *ptxas, const char *what, const char *text, int target, int wide)
+{
     struct setting s = open_setting(ptxas);
     struct source source = {what, text, strlen(text), NULL};
     struct ir_module *module = ir_parse_module(s.context, s.arena, s.diagnostics, &source);
@@ -76,12 +85,14 @@ static void check_text(const char *ptxas, const char *what, const char *text, in
             fail(&s, arena_printf(s.arena, "%s spills %lld bytes", what, (long long)variant.gpu.local_bytes), target);
         if (count_text(ptx, "v4.b32") < wide)
             fail(&s, arena_printf(s.arena, "%s has no 128-bit accesses", what), target);
-        if (!count_text(ptx, ".loc")) fail(&s, arena_printf(s.arena, "%s has no lines", what), target);
+        if (!count_text(ptx, ".loc"))
+            fail(&s, arena_printf(s.arena, "%s has no lines", what), target);
     }
     arena_destroy(s.arena);
 }
 
-static void check_random(const char *ptxas, uint64_t seed, int target) {
+static void check_random(const char *ptxas, uint64_t seed, int target)
+{
     struct setting s = open_setting(ptxas);
     struct fuzz_program *program = fuzz_generate(s.context, s.arena, seed, (struct fuzz_limits){0});
     struct kernel_module images = {.source_name = "random"};
@@ -95,8 +106,8 @@ static void check_random(const char *ptxas, uint64_t seed, int target) {
 
 static bool is_gpu(int target) { return target_rows[target].kind == TARGET_NVPTX; }
 
-#define ROW_VIEW(type, way)                                                                                            \
-    "view<" type ", [?, ?], [?, 1], " way                                                                              \
+#define ROW_VIEW(type, way)               \
+    "view<" type ", [?, ?], [?, 1], " way \
     "> {align(16), stride_multiple(8, 1), extent_multiple(1, 8), limit(2147483648)}"
 
 static const char saxpy[] =
@@ -157,7 +168,8 @@ static const char product[] = "kernel @product(%%a: view<%s, [?, ?], [?, ?], in>
                               "        %%d = dot %%ta, %%tb, %%s : %s[32, 32] @3:9\n        yield %%d\n    }\n"
                               "    store %%c[%%m +: 32, %%n +: 32], %%acc\n    return\n}\n";
 
-static void check_products(const char *ptxas) {
+static void check_products(const char *ptxas)
+{
     static const char *const types[][2] = {{"f16", "f32"},    {"bf16", "f32"},   {"f32", "f32"}, {"f64", "f64"},
                                            {"f8e4m3", "f32"}, {"f8e5m2", "f32"}, {"i8", "i32"},  {"u8", "i32"}};
     for (int i = 0; i < (int)(sizeof types / sizeof *types); i++) {
@@ -174,7 +186,8 @@ static void check_products(const char *ptxas) {
 }
 
 /* One kernel that converts tiles of an element to every other, with each rounding of floats. */
-static void check_casts(const char *ptxas) {
+static void check_casts(const char *ptxas)
+{
     static const char *const rows[] = {"sm_75", "sm_80", "sm_89", "sm_120a"};
     for (int from = 0; from < IR_POINTER; from++) {
         struct buffer text = {0};
@@ -183,7 +196,10 @@ static void check_casts(const char *ptxas) {
         for (int to = 0; to < IR_POINTER; to++)
             buffer_printf(&text, ", %%y%d: view<%s, [?], [1], out> {align(16)}", to, ir_element_info[to].text);
         buffer_printf(&text, ") grid(1) {\n    %%z = constant value(0) : index\n    %%o = constant value(%s) : %s\n",
-                      ir_is_float((enum ir_element)from) ? "0.0" : from == IR_BOOL ? "false" : "0", f);
+                      ir_is_float((enum ir_element)from) ? "0.0"
+                      : from == IR_BOOL                  ? "false"
+                                                         : "0",
+                      f);
         buffer_printf(&text, "    %%v = load %%x[%%z +: 512], %%o : %s[512] @1:1\n", f);
         for (int to = 0; to < IR_POINTER; to++) {
             const char *t = ir_element_info[to].text;
@@ -192,7 +208,8 @@ static void check_casts(const char *ptxas) {
                            ir_element_info[to].bits < ir_element_info[from].bits;
             bool saturates = from != IR_BOOL && to != IR_BOOL && !ir_is_float((enum ir_element)from) &&
                              !ir_is_float((enum ir_element)to);
-            if (from == to) continue;
+            if (from == to)
+                continue;
             for (int r = 0; r < (narrows ? 4 : 1); r++) {
                 buffer_printf(&text, "    %%c%d_%d = cast %s%%v : %s[512]\n", to, r, extra[r], t);
                 buffer_printf(&text, "    store %%y%d[%%z +: 512], %%c%d_%d\n", to, to, r);
@@ -204,20 +221,23 @@ static void check_casts(const char *ptxas) {
         }
         buffer_puts(&text, "    return\n}\n");
         for (int r = 0; r < 4; r++)
-            if ((from + r) % 2 == 0) check_text(ptxas, f, text.data, target_find(rows[r]), 0);
+            if ((from + r) % 2 == 0)
+                check_text(ptxas, f, text.data, target_find(rows[r]), 0);
         buffer_free(&text);
     }
 }
 
 /* Each action on each element, tile and scalar, each order and scope, old values used. */
-static void check_atomics(const char *ptxas) {
+static void check_atomics(const char *ptxas)
+{
     static const char *const rows[] = {"sm_75", "sm_80", "sm_90a", "sm_103a"};
     static const char *const actions[] = {"add", "min", "max", "and", "or", "xor", "exchange", "load", "store"};
     static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel"};
     static const char *const scopes[] = {"gpu", "system", "block"};
     for (int element = 0; element < IR_POINTER; element++) {
         enum ir_element id = (enum ir_element)element;
-        if (id == IR_BOOL || id == IR_F8E4M3 || id == IR_F8E5M2) continue;
+        if (id == IR_BOOL || id == IR_F8E4M3 || id == IR_F8E5M2)
+            continue;
         const char *e = ir_element_info[element].text, *one = ir_is_float(id) ? "1.0" : "1";
         struct buffer text = {0};
         buffer_printf(
@@ -227,7 +247,8 @@ static void check_atomics(const char *ptxas) {
                       "value(%s) : %s\n",
                       one, e, one, e);
         for (int a = 0; a < 9; a++) {
-            if (ir_is_float(id) && a >= 3 && a <= 5) continue;
+            if (ir_is_float(id) && a >= 3 && a <= 5)
+                continue;
             const char *order = a == 7   ? orders[element % 2]
                                 : a == 8 ? orders[2 * (element % 2)]
                                          : orders[(a + element) % 4];
@@ -236,19 +257,22 @@ static void check_atomics(const char *ptxas) {
                           actions[a], order, scopes[(a + element) % 3], e);
             buffer_printf(&text, "    %%u%d = atomic action(%s) order(%s) %%x[%%z], %%s : %s\n", a, actions[a], order,
                           e);
-            if (a == 8) continue;
+            if (a == 8)
+                continue;
             buffer_printf(&text, "    store %%y[%%z +: 64], %%t%d\n    store %%y[%%z], %%u%d\n", a, a);
         }
         buffer_printf(
             &text,
             "    %%c = atomic_cas order(acq_rel) %%x[%%z], %%s, %%s : %s\n    store %%y[%%z], %%c\n    return\n}\n", e);
         check_text(ptxas, e, text.data, target_find(rows[element % 4]), 0);
-        if (element % 3 == 0) check_text(ptxas, e, text.data, target_find(rows[(element + 1) % 4]), 0);
+        if (element % 3 == 0)
+            check_text(ptxas, e, text.data, target_find(rows[(element + 1) % 4]), 0);
         buffer_free(&text);
     }
 }
 
-int main(int count, char **arguments) {
+int main(int count, char **arguments)
+{
     const char *ptxas = getenv("PTXAS");
     if (!ptxas || !*ptxas) {
         printf("no ptxas: nothing to check\n");
@@ -259,9 +283,11 @@ int main(int count, char **arguments) {
     for (uint64_t i = 0, target = 1; i < programs && failures < 5;
          i++, target = target % (uint64_t)(target_row_count - 1) + 1)
         check_random(ptxas, first + i, (int)target);
-    if (count > 1) return failures != 0;
+    if (count > 1)
+        return failures != 0;
     for (int t = 0; t < target_row_count; t++) {
-        if (!is_gpu(t)) continue;
+        if (!is_gpu(t))
+            continue;
         check_text(ptxas, "saxpy", saxpy, t, 6);
         check_text(ptxas, "softmax", softmax, t, 4);
         check_text(ptxas, "layernorm", layernorm, t, 4);

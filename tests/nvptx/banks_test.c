@@ -33,15 +33,15 @@ static void check_panel(struct layout_table *table, const int *extent, int warps
 
 static void check_copy(struct layout_table *table, const int *extent, int bytes, int contiguous, int warps)
 {
-    int order[2] = { contiguous, 1 - contiguous };
+    int order[2] = {contiguous, 1 - contiguous};
     const struct layout *chunks = layout_blocked_default(table, 2, extent, order, bytes, warps);
     compare("copy", extent, bytes, warps, chunks, shared_form_layout(table, 2, extent, bytes, contiguous));
 }
 
 int main(void)
 {
-    static const int panels[][2] = { { 64, 64 }, { 128, 64 }, { 256, 64 }, { 64, 32 }, { 128, 32 } };
-    static const int extents[][2] = { { 128, 64 }, { 64, 128 }, { 128, 128 }, { 256, 64 }, { 64, 256 }, { 64, 64 } };
+    static const int panels[][2] = {{64, 64}, {128, 64}, {256, 64}, {64, 32}, {128, 32}};
+    static const int extents[][2] = {{128, 64}, {64, 128}, {128, 128}, {256, 64}, {64, 256}, {64, 64}};
     struct arena *arena = arena_create();
     struct layout_table *table = layout_table_create(arena);
     for (size_t i = 0; i < sizeof panels / sizeof *panels; i++)

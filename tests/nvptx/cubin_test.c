@@ -8,14 +8,14 @@
 #include "targets/target.h"
 
 static int failures;
-#define CHECK(condition, ...)                                                                                          \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            printf("%s:%d: ", __FILE__, __LINE__);                                                                     \
-            printf(__VA_ARGS__);                                                                                       \
-            printf("\n");                                                                                              \
-            failures++;                                                                                                \
-        }                                                                                                              \
+#define CHECK(condition, ...)                      \
+    do {                                           \
+        if (!(condition)) {                        \
+            printf("%s:%d: ", __FILE__, __LINE__); \
+            printf(__VA_ARGS__);                   \
+            printf("\n");                          \
+            failures++;                            \
+        }                                          \
     } while (0)
 
 static const char body[] =
@@ -24,7 +24,8 @@ static const char body[] =
     "st.global.u32 [%d1], %r2;\nret;\n}\n";
 
 /* Two kernels with 4000 and 96 bytes of static shared memory. */
-static bool assemble(const char *ptxas, const struct target_row *row, struct buffer *cubin) {
+static bool assemble(const char *ptxas, const struct target_row *row, struct buffer *cubin)
+{
     struct buffer text = {0};
     char architecture[32];
     snprintf(architecture, sizeof architecture, "-arch=%s", row->name);
@@ -37,7 +38,8 @@ static bool assemble(const char *ptxas, const struct target_row *row, struct buf
     const char *arguments[] = {ptxas, architecture, "/dev/stdin", "-o", "/dev/stdout", NULL};
     struct child_result result;
     bool good = child_run(arguments, NULL, text.data, text.size, (struct child_limits){.seconds = 60}, &result);
-    if (good) buffer_append(cubin, result.output.data, result.output.size);
+    if (good)
+        buffer_append(cubin, result.output.data, result.output.size);
     CHECK(good, "ptxas refuses %s: %s", row->name, result.errors.data ? result.errors.data : "");
     buffer_free(&result.output);
     buffer_free(&result.errors);
@@ -46,7 +48,8 @@ static bool assemble(const char *ptxas, const struct target_row *row, struct buf
 }
 
 /* Reads a copy that ends where the memory does, so that sanitizers see a byte too far. */
-static bool read_copy(const char *data, size_t size, int *architecture, int *count, struct cubin_kernel *first) {
+static bool read_copy(const char *data, size_t size, int *architecture, int *count, struct cubin_kernel *first)
+{
     struct arena *arena = arena_create();
     char *copy = malloc(size ? size : 1);
     struct cubin_kernel *kernels = NULL;
@@ -54,18 +57,21 @@ static bool read_copy(const char *data, size_t size, int *architecture, int *cou
     memcpy(copy, data, size);
     bool good = cubin_read(arena, copy, size, architecture, count, &kernels, &problem);
     CHECK(good || problem, "refused without a reason");
-    if (good) *first = kernels[0];
+    if (good)
+        *first = kernels[0];
     first->symbol = good ? (strcmp(kernels[0].symbol, "kernel0") == 0 ? "kernel0" : "other") : NULL;
     free(copy);
     arena_destroy(arena);
     return good;
 }
 
-static void check_row(const char *ptxas, const struct target_row *row, bool thorough) {
+static void check_row(const char *ptxas, const struct target_row *row, bool thorough)
+{
     struct buffer cubin = {0};
     int architecture = 0, count = 0;
     struct cubin_kernel kernel;
-    if (!assemble(ptxas, row, &cubin)) return;
+    if (!assemble(ptxas, row, &cubin))
+        return;
     bool good = read_copy(cubin.data, cubin.size, &architecture, &count, &kernel);
     CHECK(good, "%s: a good cubin is refused", row->name);
     if (good) {
@@ -90,7 +96,8 @@ static void check_row(const char *ptxas, const struct target_row *row, bool thor
             state ^= state << 13, state ^= state >> 7, state ^= state << 17;
             size_t at = (size_t)(state >> 20) % cubin.size;
             /* Half of the changes go to the header and the section table, where offsets and sizes are. */
-            if (state & 1) at = state & 2 ? at % 64 : cubin.size - 1 - at % 1200;
+            if (state & 1)
+                at = state & 2 ? at % 64 : cubin.size - 1 - at % 1200;
             copy[at] = (char)(state >> 8);
         }
         read_copy(copy, cubin.size, &architecture, &count, &kernel);
@@ -99,7 +106,8 @@ static void check_row(const char *ptxas, const struct target_row *row, bool thor
     buffer_free(&cubin);
 }
 
-int main(void) {
+int main(void)
+{
     const char *ptxas = getenv("PTXAS");
     int architecture, count;
     struct cubin_kernel kernel;

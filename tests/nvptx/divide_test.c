@@ -17,43 +17,53 @@ static const char program[] =
     "    %%c = splat %%b : f32[512]\n    %%d = div %%a, %%c : f32[512]\n    %%e = cast %%d : bf16[512]\n"
     "    store %%q[%%zero +: 512], %%%c\n    return\n}\n";
 
-static const float divisors[] = {3,        -3,       1,        -1,         0.1f,       -7e5f,    0x1.fffffep0f,
-                                 0x1p-30f, 0x1p50f,  -0x1p50f, 0x1p-140f, -0x1p-149f, INFINITY, -0x1.fffffep0f,
-                                 -0x1p-30f, -INFINITY, NAN,     0,          -0.0f};
-static const float special[] = {0,        -0.0f,     INFINITY,  -INFINITY, NAN,       0x1p-149f, -0x1p-126f,
+static const float divisors[] = {3,         -3,        1,        -1,        0.1f,       -7e5f,    0x1.fffffep0f,
+                                 0x1p-30f,  0x1p50f,   -0x1p50f, 0x1p-140f, -0x1p-149f, INFINITY, -0x1.fffffep0f,
+                                 -0x1p-30f, -INFINITY, NAN,      0,         -0.0f};
+static const float special[] = {0,        -0.0f,     INFINITY,  -INFINITY, NAN,      0x1p-149f, -0x1p-126f,
                                 0x1p100f, -0x1p127f, 0x1p-100f, 1,         0x1p-80f, 0x1.8p84f};
 
-struct data { float x[COUNT], s, q[COUNT]; uint16_t half[COUNT]; bool is_half; };
+struct data {
+    float x[COUNT], s, q[COUNT];
+    uint16_t half[COUNT];
+    bool is_half;
+};
 
 /* Numbers between -64 and 64 among zeros of both signs; in some runs of 16 one that is none of these. */
-static void fill(struct data *data, uint32_t seed) {
+static void fill(struct data *data, uint32_t seed)
+{
     enum { SPECIAL = sizeof special / sizeof *special };
     for (int i = 0; i < COUNT; i++) {
         seed = seed * 1664525u + 1013904223u;
         float number = (float)((int32_t)seed / 32) / 0x1p20f;
         data->x[i] = seed >> 28 == 0 ? 0.0f : seed >> 28 == 1 ? -0.0f : number;
-        if (i >= COUNT / 4 && seed % 64 < 7) data->x[i] = special[(seed >> 8) % SPECIAL];
+        if (i >= COUNT / 4 && seed % 64 < 7)
+            data->x[i] = special[(seed >> 8) % SPECIAL];
     }
 }
 
 static bool same(float a, float b) { return (isnan(a) && isnan(b)) || !memcmp(&a, &b, sizeof a); }
 
 /* A bf16 as the f32 of which it is the upper half, and an f32 rounded to one. */
-static float of_half(uint16_t half) {
+static float of_half(uint16_t half)
+{
     uint32_t bits = (uint32_t)half << 16;
     float number;
     memcpy(&number, &bits, sizeof number);
     return number;
 }
 
-static float to_half(float number) {
+static float to_half(float number)
+{
     uint32_t bits;
     memcpy(&bits, &number, sizeof bits);
-    if (!isnan(number)) bits += 0x7fff + (bits >> 16 & 1);
+    if (!isnan(number))
+        bits += 0x7fff + (bits >> 16 & 1);
     return of_half((uint16_t)(bits >> 16));
 }
 
-static int wrong(const struct data *data, const char *row) {
+static int wrong(const struct data *data, const char *row)
+{
     int count = 0;
     for (int i = 0; i < COUNT; i++) {
         float quotient = data->x[i] / data->s, wanted = data->is_half ? to_half(quotient) : quotient;
@@ -64,11 +74,21 @@ static int wrong(const struct data *data, const char *row) {
     return count;
 }
 
-static int check(const char *row, bool is_half, bool printed) {
+static int check(const char *row, bool is_half, bool printed)
+{
     struct arena *arena = arena_create();
     struct data data = {.is_half = is_half};
-    uint64_t slots[] = {(uint64_t)(uintptr_t)data.x, COUNT, 1, (uint64_t)(uintptr_t)&data.s, 1, 1,
-                        (uint64_t)(uintptr_t)(is_half ? (void *)data.half : data.q), COUNT, 1, 1, 0};
+    uint64_t slots[] = {(uint64_t)(uintptr_t)data.x,
+                        COUNT,
+                        1,
+                        (uint64_t)(uintptr_t)&data.s,
+                        1,
+                        1,
+                        (uint64_t)(uintptr_t)(is_half ? (void *)data.half : data.q),
+                        COUNT,
+                        1,
+                        1,
+                        0};
     struct ptx_memory memory = {(unsigned char *)&data, sizeof data, false, false};
     const char *ir = arena_printf(arena, program, is_half ? "bf16" : "f32", is_half ? 'e' : 'd');
     struct run_text *text = run_text_make(arena, ir, row, printed);
@@ -82,7 +102,8 @@ static int check(const char *row, bool is_half, bool printed) {
     return failures;
 }
 
-int main(void) {
+int main(void)
+{
     nvptx_begin();
     int failures = 0;
     for (int way = 0; way < 4; way++) /* of elements and of printing */

@@ -23,7 +23,8 @@ enum { KERNELS = 8, FIRST_SEED = 4000 };
 static int failures, branches, found, found_without;
 
 /* Standard output of a program, or NULL. */
-static const char *output_of(struct arena *arena, const char *const *arguments) {
+static const char *output_of(struct arena *arena, const char *const *arguments)
+{
     struct child_limits limits = {.seconds = 60, .output_bytes = 64u << 20};
     struct child_result result = {0};
     const char *text = NULL;
@@ -35,20 +36,23 @@ static const char *output_of(struct arena *arena, const char *const *arguments) 
 }
 
 /* The text less what makes lanes meet. */
-static const char *without_places(struct arena *arena, const char *text) {
+static const char *without_places(struct arena *arena, const char *text)
+{
     struct buffer out = {0};
     for (const char *line = text, *end; *line; line = end) {
         end = line + strcspn(line, "\n");
         end += *end == '\n';
         const char *alone = arena_substring(arena, line, (size_t)(end - line));
-        if (!strstr(alone, "BSSY") && !strstr(alone, "BSYNC") && !strstr(alone, "WARPSYNC")) buffer_puts(&out, alone);
+        if (!strstr(alone, "BSSY") && !strstr(alone, "BSYNC") && !strstr(alone, "WARPSYNC"))
+            buffer_puts(&out, alone);
     }
     const char *kept = arena_substring(arena, out.data ? out.data : "", out.size);
     buffer_free(&out);
     return kept;
 }
 
-static void look(struct arena *arena, const char *name, const char *cubin) {
+static void look(struct arena *arena, const char *name, const char *cubin)
+{
     struct buffer told = {0};
     int unused = 0;
     const char *text = output_of(arena, (const char *[]){getenv("NVDISASM"), "-c", cubin, NULL});
@@ -60,25 +64,29 @@ static void look(struct arena *arena, const char *name, const char *cubin) {
     found_without += sass_find_parted(arena, without_places(arena, text), &told, &unused);
     told.size = 0;
     int here = sass_find_parted(arena, text, &told, &branches);
-    if (here) printf("%s: %.*s", name, (int)told.size, told.data);
+    if (here)
+        printf("%s: %.*s", name, (int)told.size, told.data);
     found += here;
     buffer_free(&told);
 }
 
 /* The text of a random kernel for a row of targets; NULL: none. */
-static char *make_ptx(struct arena *arena, uint64_t seed, const char *row, int optimization) {
+static char *make_ptx(struct arena *arena, uint64_t seed, const char *row, int optimization)
+{
     struct diagnostics *diagnostics = diagnostics_create(arena);
     struct ir_context *context = ir_context_create(arena);
     const struct target_row *target = &target_rows[target_find(row)];
-    struct target_options options = {.arena = arena, .context = context, .diagnostics = diagnostics,
-                                     .optimization = optimization, .jobs = 1};
+    struct target_options options = {
+        .arena = arena, .context = context, .diagnostics = diagnostics, .optimization = optimization, .jobs = 1};
     struct pass_context passes = {.arena = arena, .diagnostics = diagnostics, .target = target, .name = "random"};
     struct pass_run run = {0};
     struct buffer text = {0}, ptx = {0};
     int64_t shared_bytes;
     char *kept = NULL;
-    if (seed % 5 == 4) fuzz_generate_row(&text, seed);
-    else fuzz_generate_product(&text, seed);
+    if (seed % 5 == 4)
+        fuzz_generate_row(&text, seed);
+    else
+        fuzz_generate_product(&text, seed);
     struct source source = {"random", text.data, text.size, NULL};
     struct ir_module *module = ir_parse_module(context, arena, diagnostics, &source);
     run.passes = pass_pipeline(target, optimization, &run.count);
@@ -90,27 +98,32 @@ static char *make_ptx(struct arena *arena, uint64_t seed, const char *row, int o
     return kept;
 }
 
-static void write_text(const char *path, const char *text) {
+static void write_text(const char *path, const char *text)
+{
     FILE *file = fopen(path, "wb");
-    if (!file || fputs(text, file) < 0 || fclose(file)) die("%s: %s", path, strerror(errno));
+    if (!file || fputs(text, file) < 0 || fclose(file))
+        die("%s: %s", path, strerror(errno));
 }
 
 /* False: ptxas does not take it. */
-static bool check(uint64_t seed, const char *row) {
+static bool check(uint64_t seed, const char *row)
+{
     struct arena *arena = arena_create();
     char *ptx = make_ptx(arena, seed, row, seed % 2 ? 2 : 1), name[64], folder[512];
     bool looked = false;
     const char *where = getenv("TMPDIR");
     snprintf(name, sizeof name, "seed %llu for %s", (unsigned long long)seed, row);
     snprintf(folder, sizeof folder, "%s/tilecc-test-XXXXXX", where && *where ? where : "/tmp");
-    if (!mkdtemp(folder)) die("%s: %s", folder, strerror(errno));
+    if (!mkdtemp(folder))
+        die("%s: %s", folder, strerror(errno));
     const char *text = arena_printf(arena, "%s/k.ptx", folder), *cubin = arena_printf(arena, "%s/k.cubin", folder);
     const char *arch = arena_printf(arena, "-arch=%s", strcmp(row, "sm_75") ? row : "sm_80");
     if (ptx) {
         write_text(text, ptx);
         looked = output_of(arena, (const char *[]){getenv("PTXAS"), arch, text, "-o", cubin, NULL}) != NULL;
         looked &= !access(cubin, R_OK);
-        if (looked) look(arena, name, cubin);
+        if (looked)
+            look(arena, name, cubin);
     }
     unlink(text);
     unlink(cubin);
@@ -119,7 +132,8 @@ static bool check(uint64_t seed, const char *row) {
     return looked;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     static const char *const rows[] = {"sm_80", "sm_90a", "sm_75"};
     bool given = argc == 4 && !strcmp(argv[1], "--seeds"), files = argc > 1 && !given;
     uint64_t first = given ? strtoull(argv[2], NULL, 0) : FIRST_SEED, looked = 0;
@@ -134,7 +148,8 @@ int main(int argc, char **argv) {
         look(arena, argv[i], argv[i]);
         arena_destroy(arena);
     }
-    for (uint64_t seed = first; seed < first + count && !files; seed++) looked += check(seed, rows[seed % 3]);
+    for (uint64_t seed = first; seed < first + count && !files; seed++)
+        looked += check(seed, rows[seed % 3]);
     printf("%d codes, %d branches of lanes, %d without a place to meet; %d were there none\n", (int)looked, branches,
            found, found_without);
     return failures || found || (!files && (looked < count / 2 || !found_without));

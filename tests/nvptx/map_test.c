@@ -9,7 +9,12 @@
 
 enum { MOST = 4096 };
 
-struct data { int32_t x[MOST]; int64_t y[MOST]; int32_t z[MOST]; int64_t w[MOST]; };
+struct data {
+    int32_t x[MOST];
+    int64_t y[MOST];
+    int32_t z[MOST];
+    int64_t w[MOST];
+};
 
 /* z = x and w = y behind `rounds` rounds, in each of which either takes from the other. */
 static void compute(int32_t x, int64_t y, int rounds, int32_t *z, int64_t *w)
@@ -27,21 +32,24 @@ static void compute(int32_t x, int64_t y, int rounds, int32_t *z, int64_t *w)
 static const char *text_of(struct arena *arena, int elements, int rounds, int warps)
 {
     struct buffer text = {0};
-    buffer_printf(&text, "kernel @map(%%x: view<i32, [%d], [1], in>, %%y: view<i64, [%d], [1], in>, "
-                         "%%z: view<i32, [%d], [1], out>, %%w: view<i64, [%d], [1], out>) grid(1) warps(%d) {\n"
-                         "    %%c = constant value(0) : index\n    %%n = constant value(0) : i32\n"
-                         "    %%m = constant value(0) : i64\n    %%three = constant value(3) : i32\n"
-                         "    %%five = constant value(5) : i64\n"
-                         "    %%a = load %%x[%%c +: %d], %%n : i32[%d]\n    %%b = load %%y[%%c +: %d], %%m : i64[%d]\n"
-                         "    %%r, %%s = map %%a, %%b, %%three, %%five (%%a0: i32, %%b0: i64, %%t: i32, %%f: i64) {\n",
+    buffer_printf(&text,
+                  "kernel @map(%%x: view<i32, [%d], [1], in>, %%y: view<i64, [%d], [1], in>, "
+                  "%%z: view<i32, [%d], [1], out>, %%w: view<i64, [%d], [1], out>) grid(1) warps(%d) {\n"
+                  "    %%c = constant value(0) : index\n    %%n = constant value(0) : i32\n"
+                  "    %%m = constant value(0) : i64\n    %%three = constant value(3) : i32\n"
+                  "    %%five = constant value(5) : i64\n"
+                  "    %%a = load %%x[%%c +: %d], %%n : i32[%d]\n    %%b = load %%y[%%c +: %d], %%m : i64[%d]\n"
+                  "    %%r, %%s = map %%a, %%b, %%three, %%five (%%a0: i32, %%b0: i64, %%t: i32, %%f: i64) {\n",
                   elements, elements, elements, elements, warps, elements, elements, elements, elements);
     for (int i = 0; i < rounds; i++)
-        buffer_printf(&text, "        %%p%d = mul %%a%d, %%t : i32\n        %%q%d = cast %%b%d : i32\n"
-                             "        %%a%d = add %%p%d, %%q%d : i32\n        %%u%d = mul %%b%d, %%f : i64\n"
-                             "        %%v%d = cast %%a%d : i64\n        %%b%d = xor %%u%d, %%v%d : i64\n",
+        buffer_printf(&text,
+                      "        %%p%d = mul %%a%d, %%t : i32\n        %%q%d = cast %%b%d : i32\n"
+                      "        %%a%d = add %%p%d, %%q%d : i32\n        %%u%d = mul %%b%d, %%f : i64\n"
+                      "        %%v%d = cast %%a%d : i64\n        %%b%d = xor %%u%d, %%v%d : i64\n",
                       i, i, i, i, i + 1, i, i, i, i, i, i + 1, i + 1, i, i);
-    buffer_printf(&text, "        yield %%a%d, %%b%d\n    } : i32[%d], i64[%d]\n    store %%z[%%c +: %d], %%r\n"
-                         "    store %%w[%%c +: %d], %%s\n    return\n}\n",
+    buffer_printf(&text,
+                  "        yield %%a%d, %%b%d\n    } : i32[%d], i64[%d]\n    store %%z[%%c +: %d], %%r\n"
+                  "    store %%w[%%c +: %d], %%s\n    return\n}\n",
                   rounds, rounds, elements, elements, elements, elements);
     const char *kept = arena_substring(arena, text.data, text.size);
     buffer_free(&text);
@@ -59,8 +67,20 @@ static int check(int elements, int rounds, int warps, bool printed)
         data.w[i] = 0;
     }
     uint64_t n = (uint64_t)elements;
-    uint64_t slots[] = {(uint64_t)(uintptr_t)data.x, n, 1, (uint64_t)(uintptr_t)data.y, n, 1,
-                        (uint64_t)(uintptr_t)data.z, n, 1, (uint64_t)(uintptr_t)data.w, n, 1, 1, 0};
+    uint64_t slots[] = {(uint64_t)(uintptr_t)data.x,
+                        n,
+                        1,
+                        (uint64_t)(uintptr_t)data.y,
+                        n,
+                        1,
+                        (uint64_t)(uintptr_t)data.z,
+                        n,
+                        1,
+                        (uint64_t)(uintptr_t)data.w,
+                        n,
+                        1,
+                        1,
+                        0};
     struct ptx_memory memory = {(unsigned char *)&data, sizeof data, false, false};
     struct run_text *text = run_text_make(arena, text_of(arena, elements, rounds, warps), "sm_80", printed);
     int failures = !text || !run_text_once(arena, text, slots, sizeof slots / sizeof *slots, memory), wrong = 0;
@@ -78,12 +98,13 @@ static int check(int elements, int rounds, int warps, bool printed)
 
 int main(void)
 {
-    static const struct { int elements, rounds, warps; } cases[] = {
-        {64, 4, 1},     /* written out */
-        {512, 40, 1},   /* 16 registers: a queue that moves on by groups */
-        {1024, 40, 1},  /* 32 registers: in two steps */
-        {768, 60, 1},   /* 24 registers, groups of fewer */
-        {1024, 100, 2}, {1280, 30, 1}};
+    static const struct {
+        int elements, rounds, warps;
+    } cases[] = {{64, 4, 1},    /* written out */
+                 {512, 40, 1},  /* 16 registers: a queue that moves on by groups */
+                 {1024, 40, 1}, /* 32 registers: in two steps */
+                 {768, 60, 1},  /* 24 registers, groups of fewer */
+                 {1024, 100, 2}, {1280, 30, 1}};
     int failures = 0;
     nvptx_begin();
     /* Counts of registers, odd ones too, that groups of each size divide or not: a round is six operations. */

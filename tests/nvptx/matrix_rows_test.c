@@ -12,7 +12,7 @@ static int failures;
 
 static void coordinates_of(const struct layout *layout, int reg, int lane, int warp, int *coordinates)
 {
-    struct layout_position position = { { [LAYOUT_REGISTER] = reg, [LAYOUT_LANE] = lane, [LAYOUT_WARP] = warp } };
+    struct layout_position position = {{[LAYOUT_REGISTER] = reg, [LAYOUT_LANE] = lane, [LAYOUT_WARP] = warp}};
     layout_coordinates(layout, &position, coordinates);
 }
 
@@ -47,7 +47,7 @@ static int compare_lane(const struct layout *layout, const struct layout *rows, 
 static void check(struct layout_table *table, int operand, int m, int n, int bytes, int warps_m, int warps_n,
                   bool transposed)
 {
-    int extent[2] = { m, n }, matrix_bits = 0, wrong = 0, checked = 0, ideal = 0;
+    int extent[2] = {m, n}, matrix_bits = 0, wrong = 0, checked = 0, ideal = 0;
     const struct layout *layout = layout_mma_operand(table, 2, extent, operand, bytes, warps_m, warps_n);
     const struct layout *rows = layout ? matrix_rows(table, layout, bytes, transposed, &matrix_bits) : NULL;
     if (!rows) {
@@ -72,8 +72,8 @@ static void check(struct layout_table *table, int operand, int m, int n, int byt
 
 int main(void)
 {
-    static const int grids[][2] = { { 1, 1 }, { 2, 2 }, { 4, 2 }, { 8, 1 }, { 1, 4 }, { 4, 1 } };
-    static const int extents[][2] = { { 128, 64 }, { 64, 128 }, { 128, 128 }, { 256, 32 }, { 128, 96 }, { 192, 64 } };
+    static const int grids[][2] = {{1, 1}, {2, 2}, {4, 2}, {8, 1}, {1, 4}, {4, 1}};
+    static const int extents[][2] = {{128, 64}, {64, 128}, {128, 128}, {256, 32}, {128, 96}, {192, 64}};
     struct arena *arena = arena_create();
     struct layout_table *table = layout_table_create(arena);
     for (size_t g = 0; g < sizeof grids / sizeof *grids; g++)

@@ -25,10 +25,15 @@ struct chunk {
 };
 
 /* What is made for one line of the table. */
-struct family { const char *name; int64_t expressions, before; int64_t after[3]; struct chunk chunk; };
+struct family {
+    const char *name;
+    int64_t expressions, before;
+    int64_t after[3];
+    struct chunk chunk;
+};
 
-static const char *const pass_names[3] = { "simplify", "fold", "cse" };
-static uint64_t contents[2 * ELEMENTS][LANES];      /* of x and y: the bits as memory has them */
+static const char *const pass_names[3] = {"simplify", "fold", "cse"};
+static uint64_t contents[2 * ELEMENTS][LANES]; /* of x and y: the bits as memory has them */
 static FILE *table;
 static int failures;
 
@@ -36,10 +41,12 @@ static int failures;
 
 static uint64_t interesting(enum ir_element e, unsigned number)
 {
-    static const double floats[] = { 0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -2.5, 1e-3, 7.0, 100.0, -100.0, 448.0, 6e4,
-                                     1e-7, 1e30, 3e9, -3e9, 1e300, 255.0, 256.0, 1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0 };
-    static const int64_t integers[] = { 0, 1, -1, 2, -2, 3, 5, 7, 8, 31, 32, 63, 64, 100, 127, -128, 128, 255, 32767,
-                                        -32768, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN };
+    static const double floats[] = {0.0,  -0.0, 1.0,   -1.0,   0.5,   2.0,       3.0,        -2.5,
+                                    1e-3, 7.0,  100.0, -100.0, 448.0, 6e4,       1e-7,       1e30,
+                                    3e9,  -3e9, 1e300, 255.0,  256.0, 1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0};
+    static const int64_t integers[] = {0,   1,   -1,    2,      -2,        3,         5,         7,
+                                       8,   31,  32,    63,     64,        100,       127,       -128,
+                                       128, 255, 32767, -32768, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
     int bits = ir_element_info[e].bits;
     if (ir_is_float(e))
         return ir_double_to_bits(e, floats[number % (sizeof floats / sizeof *floats)]);
@@ -73,10 +80,10 @@ static void open_chunk(struct chunk *c)
     memset(c, 0, sizeof *c);
     c->arena = arena_create();
     struct ir_module *module = ir_module_create(ir_context_create(c->arena), c->arena);
-    c->function = ir_function_create(module, "expressions", (struct location){ 0 });
-    c->builder = (struct ir_builder){ .module = module, .block = c->function->body };
+    c->function = ir_function_create(module, "expressions", (struct location){0});
+    c->builder = (struct ir_builder){.module = module, .block = c->function->body};
     for (int i = 0; i < 2 * ELEMENTS; i++) {
-        struct ir_type type = { .kind = IR_VIEW, .element = (enum ir_element)(i / 2), .rank = 1, .readable = true };
+        struct ir_type type = {.kind = IR_VIEW, .element = (enum ir_element)(i / 2), .rank = 1, .readable = true};
         type.extent[0] = LANES;
         type.stride[0] = 1;
         c->view[i] = ir_block_argument(c->function->body, ir_type_intern(module->context, &type), NULL);
@@ -87,7 +94,7 @@ static struct ir_value *load(struct chunk *c, int argument)
 {
     const struct ir_type *type = tile(c, (enum ir_element)(argument / 2));
     struct ir_context *context = c->function->module->context;
-    struct ir_value *operands[3] = { c->view[argument] };
+    struct ir_value *operands[3] = {c->view[argument]};
     int64_t place = LANES;
     operands[1] = ir_constant_int(&c->builder, ir_type_scalar(context, IR_INDEX), 0);
     operands[2] = ir_constant_bits(&c->builder, ir_type_scalar(context, type->element), 0);
@@ -121,7 +128,7 @@ static int64_t operations_in(const struct ir_function *function)
 
 static void print_expression(const struct ir_value *value, int depth)
 {
-    struct buffer text = { 0 };
+    struct buffer text = {0};
     const struct ir_operation *op = value->definition;
     if (!op || depth > 4)
         return;
@@ -134,9 +141,9 @@ static void print_expression(const struct ir_value *value, int depth)
 
 static void run(const struct ir_function *function, uint64_t (*results)[LANES], int count)
 {
-    struct interp_argument arguments[2 * ELEMENTS] = { 0 };
-    struct interp_memory memory = { contents, sizeof contents, NULL, true, "contents" };
-    struct interp_options options = { .memory_count = 1, .memories = &memory };
+    struct interp_argument arguments[2 * ELEMENTS] = {0};
+    struct interp_memory memory = {contents, sizeof contents, NULL, true, "contents"};
+    struct interp_options options = {.memory_count = 1, .memories = &memory};
     struct interp_problem problem;
     uint64_t *rows[CHUNK];
     for (int i = 0; i < 2 * ELEMENTS; i++) {
@@ -193,9 +200,9 @@ static void close_chunk(struct family *family)
     family->before += operations_in(c->function);
     for (int p = 0; p < 3; p++) {
         struct ir_function *work = ir_function_clone(c->function->module, c->function, "work");
-        const struct pass_info *passes[2] = { pass_find(pass_names[p]), dce };
-        struct pass_context context = { .arena = c->arena, .diagnostics = diagnostics };
-        struct pass_run pass_run = { .passes = passes, .count = 2 };
+        const struct pass_info *passes[2] = {pass_find(pass_names[p]), dce};
+        struct pass_context context = {.arena = c->arena, .diagnostics = diagnostics};
+        struct pass_run pass_run = {.passes = passes, .count = 2};
         if (!pass_run_all(&pass_run, work, &context))
             die("%s failed", pass_names[p]);
         run(work, got, c->count);
@@ -238,16 +245,16 @@ static bool is_possible(enum ir_opcode opcode, enum ir_element e)
     return e == IR_BOOL ? bits : integer || !(bits || integers_only);
 }
 
-static const enum ir_opcode binary[] = { OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_REM, OP_MIN, OP_MAX, OP_AND, OP_OR,
-                                         OP_XOR, OP_SHL, OP_SHR, OP_MULHI };
-static const enum ir_opcode unary[] = { OP_NEG, OP_ABS, OP_NOT, OP_POPCOUNT, OP_CLZ };
+static const enum ir_opcode binary[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_REM, OP_MIN,  OP_MAX,
+                                        OP_AND, OP_OR,  OP_XOR, OP_SHL, OP_SHR, OP_MULHI};
+static const enum ir_opcode unary[] = {OP_NEG, OP_ABS, OP_NOT, OP_POPCOUNT, OP_CLZ};
 enum { BINARY = sizeof binary / sizeof *binary, UNARY = sizeof unary / sizeof *unary, LEAVES = 12 };
 
 /* Leaf 0 is x, 1 is y, the others are constants. */
 static struct ir_value *leaf(struct chunk *c, enum ir_element e, int number)
 {
-    static const double floats[LEAVES] = { 0, 0, 0.0, -0.0, 1.0, -1.0, 2.0, 0.25, 3.0, 1.0 / 0.0, 0.0 / 0.0, 1e-300 };
-    static const int64_t integers[LEAVES] = { 0, 0, 0, 1, -1, 2, 8, 3, 127, -128, 31, INT64_MIN };
+    static const double floats[LEAVES] = {0, 0, 0.0, -0.0, 1.0, -1.0, 2.0, 0.25, 3.0, 1.0 / 0.0, 0.0 / 0.0, 1e-300};
+    static const int64_t integers[LEAVES] = {0, 0, 0, 1, -1, 2, 8, 3, 127, -128, 31, INT64_MIN};
     if (number < 2)
         return number ? y_of(c, e) : x_of(c, e);
     return ir_is_float(e) ? ir_constant_float(&c->builder, tile(c, e), floats[number])
@@ -338,7 +345,8 @@ static void two_deep(struct family *family, enum ir_element e)
 static struct ir_value *condition(struct chunk *c, enum ir_element e, int number)
 {
     struct ir_value *plain = x_of(c, IR_BOOL);
-    return number == 0 ? plain : number == 1 ? ir_unary(&c->builder, OP_NOT, plain)
+    return number == 0   ? plain
+           : number == 1 ? ir_unary(&c->builder, OP_NOT, plain)
            : number == 2 ? ir_compare(&c->builder, IR_PREDICATE_LT, x_of(c, e), y_of(c, e))
                          : ir_constant_int(&c->builder, tile(c, IR_BOOL), number == 3);
 }
@@ -379,7 +387,8 @@ static void conversions(struct family *family, enum ir_element from)
         for (int to = 0; to < ELEMENTS; to++)
             for (int how = 0; how < 5; how++) { /* plain; first or second saturates; first or second cuts */
                 struct chunk *c = room(family, 1);
-                struct ir_value *between = convert(c, x_of(c, from), (enum ir_element)middle, how % 2 ? how / 2 + 1 : 0);
+                struct ir_value *between = convert(c, x_of(c, from), (enum ir_element)middle,
+                                                   how % 2 ? how / 2 + 1 : 0);
                 add(c, convert(c, between, (enum ir_element)to, how && how % 2 == 0 ? how / 2 : 0));
             }
     for (int number = 0; number < LEAVES; number++)
@@ -405,22 +414,24 @@ static void conversions(struct family *family, enum ir_element from)
 
 static void check_all(void)
 {
-    static const enum ir_element deep[] = { IR_BOOL, IR_I8, IR_I32, IR_U32, IR_INDEX, IR_F32, IR_F8E5M2 };
-    static const struct { const char *name; void (*make)(struct family *, enum ir_element); } kinds[] = {
-        { "one deep", one_deep }, { "choices", choices }, { "conversions", conversions } };
+    static const enum ir_element deep[] = {IR_BOOL, IR_I8, IR_I32, IR_U32, IR_INDEX, IR_F32, IR_F8E5M2};
+    static const struct {
+        const char *name;
+        void (*make)(struct family *, enum ir_element);
+    } kinds[] = {{"one deep", one_deep}, {"choices", choices}, {"conversions", conversions}};
     fprintf(table, "what,expressions,operations,simplify,fold,cse\n");
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         for (int e = 0; e < ELEMENTS; e++) {
             char name[64];
             snprintf(name, sizeof name, "%s %s", kinds[k].name, ir_element_info[e].text);
-            struct family family = { .name = name };
+            struct family family = {.name = name};
             kinds[k].make(&family, (enum ir_element)e);
             close_family(&family);
         }
     for (size_t i = 0; i < sizeof deep / sizeof *deep; i++) {
         char name[64];
         snprintf(name, sizeof name, "two deep %s", ir_element_info[deep[i]].text);
-        struct family family = { .name = name };
+        struct family family = {.name = name};
         two_deep(&family, deep[i]);
         close_family(&family);
     }

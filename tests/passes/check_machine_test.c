@@ -188,62 +188,61 @@ static const char scratch[] =
     "}\n";
 
 /* Three roles that do nothing, with their registers; two named barriers; a wait for one thing, hidden by one for another. */
-static const char three[] =
-    "kernel @three(%x: view<f32, [?], [1], in>) grid(1) level(machine) warps(12) {\n"
-    "    roles role_warps(4, 4, 4) role_registers(160, 160, 40) {\n"
-    "        yield\n"
-    "    } {\n"
-    "        yield\n"
-    "    } {\n"
-    "        yield\n"
-    "    }\n"
-    "    return\n"
-    "}\n";
-static const char named[] =
-    "kernel @named(%a: view<bf16, [?, ?], [?, 1], in> " FACTS "}) grid(1) level(machine) warps(8) shared(8192) {\n"
-    "    %B = buffer shared_offset(0) shared_bytes(8192) : " SLOT "\n"
-    "    %n0 = constant value(0) : index\n"
-    "    %zero = constant value(0.0) : bf16\n"
-    "    roles role_warps(4, 4) role_registers(0, 0) {\n"
-    "        %t = load %a[%n0 +: 64, %n0 +: 64], %zero : " NARROW "\n"
-    "        buffer_store %t, %B\n"
-    "        barrier id(8) warps(8)\n"
-    "        yield\n"
-    "    } {\n"
-    "        barrier id(8) warps(8) // reader\n"
-    "        %u = buffer_load %B : " NARROW "\n"
-    "        yield\n"
-    "    }\n"
-    "    return\n"
-    "}\n";
+static const char three[] = "kernel @three(%x: view<f32, [?], [1], in>) grid(1) level(machine) warps(12) {\n"
+                            "    roles role_warps(4, 4, 4) role_registers(160, 160, 40) {\n"
+                            "        yield\n"
+                            "    } {\n"
+                            "        yield\n"
+                            "    } {\n"
+                            "        yield\n"
+                            "    }\n"
+                            "    return\n"
+                            "}\n";
+static const char named[] = "kernel @named(%a: view<bf16, [?, ?], [?, 1], in> " FACTS
+                            "}) grid(1) level(machine) warps(8) shared(8192) {\n"
+                            "    %B = buffer shared_offset(0) shared_bytes(8192) : " SLOT "\n"
+                            "    %n0 = constant value(0) : index\n"
+                            "    %zero = constant value(0.0) : bf16\n"
+                            "    roles role_warps(4, 4) role_registers(0, 0) {\n"
+                            "        %t = load %a[%n0 +: 64, %n0 +: 64], %zero : " NARROW "\n"
+                            "        buffer_store %t, %B\n"
+                            "        barrier id(8) warps(8)\n"
+                            "        yield\n"
+                            "    } {\n"
+                            "        barrier id(8) warps(8) // reader\n"
+                            "        %u = buffer_load %B : " NARROW "\n"
+                            "        yield\n"
+                            "    }\n"
+                            "    return\n"
+                            "}\n";
 /* q comes once, k behind it; the consumer waits for each. */
-static const char factors[] =
-    "kernel @factors(%a: view<bf16, [?, ?], [?, 1], in> " FACTS "}, %c: view<f32, [?, ?], [?, 1], out>) grid(1) "
-    "level(machine) warps(8) shared(17408) {\n"
-    "    %q = buffer shared_offset(0) shared_bytes(8192) : " SLOT "\n"
-    "    %k = buffer shared_offset(8192) shared_bytes(8192) : " SLOT "\n"
-    "    %q_full = mbarrier shared_offset(16384) arrivals(1) : mbarrier<1>\n"
-    "    %k_full = mbarrier shared_offset(16392) arrivals(1) : mbarrier<1>\n"
-    "    mbarrier_ready\n"
-    "    %zero = constant value(0) : i32\n"
-    "    %n0 = constant value(0) : index\n"
-    "    roles role_warps(4, 4) role_registers(232, 40) {\n"
-    "        %none = constant value(0.0) : " ACCUMULATOR "\n"
-    "        mbarrier_wait %q_full, %zero, %zero\n"
-    "        mbarrier_wait %k_full, %zero, %zero\n"
-    "        %d = dot_async instruction(wgmma) %q, %k, %none : " ACCUMULATOR "\n"
-    "        %done = dot_wait pending(0) %d : " ACCUMULATOR "\n"
-    "        store %c[%n0 +: 64, %n0 +: 64], %done\n"
-    "        yield\n"
-    "    } {\n"
-    "        mbarrier_expect bytes(8192) %q_full, %zero\n"
-    "        tma_load %a[%n0 +: 64, %n0 +: 64], %q, %q_full, %zero\n"
-    "        mbarrier_expect bytes(8192) %k_full, %zero\n"
-    "        tma_load %a[%n0 +: 64, %n0 +: 64], %k, %k_full, %zero\n"
-    "        yield\n"
-    "    }\n"
-    "    return\n"
-    "}\n";
+static const char factors[] = "kernel @factors(%a: view<bf16, [?, ?], [?, 1], in> " FACTS
+                              "}, %c: view<f32, [?, ?], [?, 1], out>) grid(1) "
+                              "level(machine) warps(8) shared(17408) {\n"
+                              "    %q = buffer shared_offset(0) shared_bytes(8192) : " SLOT "\n"
+                              "    %k = buffer shared_offset(8192) shared_bytes(8192) : " SLOT "\n"
+                              "    %q_full = mbarrier shared_offset(16384) arrivals(1) : mbarrier<1>\n"
+                              "    %k_full = mbarrier shared_offset(16392) arrivals(1) : mbarrier<1>\n"
+                              "    mbarrier_ready\n"
+                              "    %zero = constant value(0) : i32\n"
+                              "    %n0 = constant value(0) : index\n"
+                              "    roles role_warps(4, 4) role_registers(232, 40) {\n"
+                              "        %none = constant value(0.0) : " ACCUMULATOR "\n"
+                              "        mbarrier_wait %q_full, %zero, %zero\n"
+                              "        mbarrier_wait %k_full, %zero, %zero\n"
+                              "        %d = dot_async instruction(wgmma) %q, %k, %none : " ACCUMULATOR "\n"
+                              "        %done = dot_wait pending(0) %d : " ACCUMULATOR "\n"
+                              "        store %c[%n0 +: 64, %n0 +: 64], %done\n"
+                              "        yield\n"
+                              "    } {\n"
+                              "        mbarrier_expect bytes(8192) %q_full, %zero\n"
+                              "        tma_load %a[%n0 +: 64, %n0 +: 64], %q, %q_full, %zero\n"
+                              "        mbarrier_expect bytes(8192) %k_full, %zero\n"
+                              "        tma_load %a[%n0 +: 64, %n0 +: 64], %k, %k_full, %zero\n"
+                              "        yield\n"
+                              "    }\n"
+                              "    return\n"
+                              "}\n";
 /* A role of two warpgroups that take turns, one load after the other: with one slot and the wait inside the turn, the second
  * warpgroup would have to let go of what it can only read in its turn. */
 static const char rounds[] =
@@ -283,7 +282,10 @@ static const char rounds[] =
     "    return\n"
     "}\n";
 
-struct change { const char *program, *line, *by; const char *says; }; /* by NULL: the line is dropped; says NULL: "
+struct change {
+    const char *program, *line, *by;
+    const char *says;
+}; /* by NULL: the line is dropped; says NULL: "
     "good */
 static const struct change changes[] = {
     {product, NULL, NULL, NULL},
@@ -296,9 +298,10 @@ static const struct change changes[] = {
     {factors, NULL, NULL, NULL},
     {rounds, NULL, NULL, NULL},
     /* fences */
-    {staged, "        %d = dot_async", "        barrier\n        buffer_store %t, %B\n        barrier\n        %d = dot_async",
-     "without fence_async"},
-    {product, "            fence_async\n", NULL, "`tma_store %c[%row +: 64, %n0 +: 64], %out` reads shared memory "
+    {staged, "        %d = dot_async",
+     "        barrier\n        buffer_store %t, %B\n        barrier\n        %d = dot_async", "without fence_async"},
+    {product, "            fence_async\n", NULL,
+     "`tma_store %c[%row +: 64, %n0 +: 64], %out` reads shared memory "
      "that ordinary stores wrote without fence_async"},
     {staged, "        fence_async\n", NULL, "`%d = dot_async"},
     {staged, "        fence_async\n        barrier // second\n", "        barrier\n        fence_async\n",
@@ -309,8 +312,8 @@ static const struct change changes[] = {
      "waits for a phase that never ends"},
     {product, "%phase2 = select %wraps, %other, %phase : i32", "%phase2 = select %wraps, %phase, %other : i32",
      "[E1006]"},
-    {product, "%gphase2 = select %uwraps, %gother, %gphase : i32",
-     "%gphase2 = select %uwraps, %gphase, %gother : i32", "[E1006]"},
+    {product, "%gphase2 = select %uwraps, %gother, %gphase : i32", "%gphase2 = select %uwraps, %gphase, %gother : i32",
+     "[E1006]"},
     {product, "yield %s1, %f1\n", "yield %zero, %zero\n", "[E1006]"},
     {product, "yield %u1, %g1\n", "yield %u1, %zero\n", "[E1006]"},
     /* waits */
@@ -329,13 +332,16 @@ static const struct change changes[] = {
     {copies, "        cp_commit\n", NULL, "[E1006]"},
     {factors, "        mbarrier_wait %q_full, %zero, %zero\n", NULL, "reads shared memory before it is sure"},
     {factors, "        mbarrier_wait %k_full, %zero, %zero\n", NULL, "reads shared memory before it is sure"},
-    {copies, "    cp_wait pending(0) // the last\n    barrier // the last\n    %rows = reduce axis(0) kind(add) "
+    {copies,
+     "    cp_wait pending(0) // the last\n    barrier // the last\n    %rows = reduce axis(0) kind(add) "
      "shared_offset(0) shared_bytes(4096) %acc : f32[64] #(64; register a0 a3:5; lane a1:2 .3; warp .2)\n"
-     "    store %c[%n0 +: 64], %rows\n", NULL, "may still be on its way when the block ends"},
+     "    store %c[%n0 +: 64], %rows\n",
+     NULL, "may still be on its way when the block ends"},
     {factors, "dot_wait pending(0)", "dot_wait pending(1)", "uses the result of a product that nobody has waited for"},
     {product, "            tma_store %c[%row +: 64, %n0 +: 64], %out\n            tma_commit\n",
      "            mbarrier_expect bytes(8192) %full, %zero\n"
-     "            tma_load %a[%row +: 64, %n0 +: 64], %out, %full, %zero\n", "may arrive too early"},
+     "            tma_load %a[%row +: 64, %n0 +: 64], %out, %full, %zero\n",
+     "may arrive too early"},
     /* barriers */
     {product, "            tma_wait pending(0)\n            barrier\n", "            tma_wait pending(0)\n",
      "`buffer_store %narrow, %out` writes shared memory that is read"},
@@ -356,23 +362,27 @@ static const struct change changes[] = {
     {product, "expect bytes(8192)", "expect bytes(8320)", "128 bytes fewer come than were announced"},
     {product, "expect bytes(8192)", "expect bytes(4096)", "4096 bytes more come than were announced"},
     {product, "                mbarrier_expect bytes(8192) %full, %uslot\n", NULL, "0 of 1 arrivals came"},
-    {product, "                tma_load %a[%row2 +: 64, %k2 +: 64], %B, %full, %uslot\n", NULL, "8192 bytes fewer "
+    {product, "                tma_load %a[%row2 +: 64, %k2 +: 64], %B, %full, %uslot\n", NULL,
+     "8192 bytes fewer "
      "come"},
-    {product, "                mbarrier_wait %empty, %uslot, %free\n                mbarrier_expect bytes(8192) %full, %uslot\n",
+    {product,
+     "                mbarrier_wait %empty, %uslot, %free\n                mbarrier_expect bytes(8192) %full, %uslot\n",
      "                mbarrier_expect bytes(8192) %full, %uslot\n                mbarrier_wait %empty, %uslot, %free\n",
      "may arrive too early"},
-    {product, "                mbarrier_arrive %empty, %slot\n", "                mbarrier_arrive %empty, %two\n", "[E1004]"},
+    {product, "                mbarrier_arrive %empty, %slot\n", "                mbarrier_arrive %empty, %two\n",
+     "[E1004]"},
     {product, "%two = constant value(2)", "%two = constant value(3)", "uses mbarrier 2 of 2"},
     /* order */
     {product, "                mbarrier_arrive %empty, %slot\n", "", "0 of 4 arrivals came"},
-    {product, "                %done = dot_wait pending(0) %d : " ACCUMULATOR "\n                mbarrier_arrive "
+    {product,
+     "                %done = dot_wait pending(0) %d : " ACCUMULATOR "\n                mbarrier_arrive "
      "%empty, %slot\n",
      "                mbarrier_arrive %empty, %slot\n"
      "                %done = dot_wait pending(0) %d : " ACCUMULATOR "\n",
      "writes shared memory that is read by an operation that may not be over"},
     /* rings and places */
-    {product, "%wraps = compare predicate(eq) %next, %two : bool",
-     "%wraps = compare predicate(gt) %next, %two : bool", "[E1006]"},
+    {product, "%wraps = compare predicate(eq) %next, %two : bool", "%wraps = compare predicate(gt) %next, %two : bool",
+     "[E1006]"},
     {product, "shared_offset(16384)", "shared_offset(15360)", "[E1006]"},
     {product, "shared_offset(16384)", "shared_offset(16896)", "where swizzles do"},
     {product, "shared(25600)", "shared(24576)", "lies behind the 24576 bytes"},
@@ -390,7 +400,8 @@ static const struct change changes[] = {
     {product, "shared_bytes(16384)", "shared_bytes(8192)", "has room for 8192 bytes and needs 16384"},
     {product, "buffer shared_offset(16384) shared_bytes(8192)", "buffer shared_offset(8192) shared_bytes(8192)",
      "bytes of shared memory that another object still has"},
-    {copies, "    cp_commit\n    %acc", "    cp_commit\n    cp_wait pending(0)\n    barrier\n    %early = reduce axis(0) kind(add) "
+    {copies, "    cp_commit\n    %acc",
+     "    cp_commit\n    cp_wait pending(0)\n    barrier\n    %early = reduce axis(0) kind(add) "
      "shared_offset(0) shared_bytes(4096) %none : f32[64] #(64; register a0 a3:5; lane a1:2 .3; warp .2)\n    barrier\n    %acc",
      "reads a buffer whose bytes another object has overwritten"},
     {named, "        buffer_store %t, %B\n", NULL, "reads a slot of a buffer that nobody has written"},
@@ -398,14 +409,18 @@ static const struct change changes[] = {
     {named, "        barrier id(8) warps(8) // reader\n", "        barrier id(9) warps(8)\n",
      "waits at a barrier that not all its warps come to"},
     /* turns */
-    {rounds, "            turn_pass\n            mbarrier_arrive %empty, %zero\n            %other = xor %phase, %one : i32\n",
+    {rounds,
+     "            turn_pass\n            mbarrier_arrive %empty, %zero\n            %other = xor %phase, %one : i32\n",
      "            %other = xor %phase, %one : i32\n            mbarrier_arrive %empty, %zero\n            mbarrier_wait %full, "
-     "%zero, %other\n            turn_pass\n", "[E1006]"},
+     "%zero, %other\n            turn_pass\n",
+     "[E1006]"},
     {rounds, "            turn_pass\n            mbarrier_arrive %empty, %zero\n",
      "            mbarrier_arrive %empty, %zero\n            mbarrier_wait %empty, %zero, %phase\n            turn_pass\n",
      "waits for a turn that another warpgroup does not hand on"},
-    {turns, "        turn_pass\n        barrier\n", "        turn_pass\n        turn_take\n        turn_pass\n        barrier\n", NULL},
-    {turns, "        yield\n    }\n    return", "        yield\n    }\n    turn_take\n    return", "a turn that is never handed on"},
+    {turns, "        turn_pass\n        barrier\n",
+     "        turn_pass\n        turn_take\n        turn_pass\n        barrier\n", NULL},
+    {turns, "        yield\n    }\n    return", "        yield\n    }\n    turn_take\n    return",
+     "a turn that is never handed on"},
     {turns, "    turn_start\n", NULL, "nothing started"},
     {turns, "        turn_take\n", NULL, "was not taken"},
     {turns, "        turn_pass\n", NULL, "lets all warps meet while one warpgroup has the turn"},
@@ -453,14 +468,16 @@ static void check(const struct change *change)
         diag_print(diagnostics, stdout, false);
     for (const struct diagnostic *d = diagnostics->first; d; d = d->next) {
         const char *code = d->code == DIAGNOSTIC_E1006 ? "[E1006]" : d->code == DIAGNOSTIC_E1004 ? "[E1004]" : "";
-        said |= change->says && (!strcmp(code, change->says) ||
-                                 (d->code == DIAGNOSTIC_E1006 && strstr(d->text, change->says)));
+        said |= change->says &&
+                (!strcmp(code, change->says) || (d->code == DIAGNOSTIC_E1006 && strstr(d->text, change->says)));
     }
     cases++;
     if (!text || good != !change->says || (change->says && !said)) {
         failures++;
         printf("change of `%s`: %s\n", change->line ? change->line : "nothing",
-               !text ? "the line is not there" : good ? "is not found" : "is not said as it should be");
+               !text  ? "the line is not there"
+               : good ? "is not found"
+                      : "is not said as it should be");
         diag_print(diagnostics, stdout, false);
     }
     arena_destroy(arena);

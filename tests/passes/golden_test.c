@@ -51,7 +51,11 @@ static bool line_holds(const char *line, size_t size, const char *text)
     return good;
 }
 
-struct lines { const char *text[4096]; size_t size[4096]; int count; };
+struct lines {
+    const char *text[4096];
+    size_t size[4096];
+    int count;
+};
 
 static void split(const char *text, struct lines *lines)
 {
@@ -99,9 +103,9 @@ static void check_output(const char *path, const struct lines *input, const stru
         }
         if (!check && !next && i < input->count)
             continue;
-        int found = check ? find_line(output, at, output->count, check)
-                    : next ? find_line(output, at, at + 1 < output->count ? at + 1 : output->count,
-                                       next) : output->count;
+        int found = check  ? find_line(output, at, output->count, check)
+                    : next ? find_line(output, at, at + 1 < output->count ? at + 1 : output->count, next)
+                           : output->count;
         if (found < 0) {
             fail(path, i + 1, "this is not in the output");
             found = at;
@@ -135,16 +139,21 @@ static bool same_text(const struct buffer *a, const struct buffer *b)
 }
 
 /* Whether a pass says truly that it changed a function: --print-after shows that, and passes run again for it. */
-struct watched { const char *path; struct ir_module *module; struct buffer text; };
+struct watched {
+    const char *path;
+    struct ir_module *module;
+    struct buffer text;
+};
 
 static void compare_with_word(const struct pass_info *pass, struct ir_function *function, bool changed, void *context)
 {
     struct watched *watched = context;
-    struct buffer now = { 0 };
+    struct buffer now = {0};
     ir_print_module(&now, watched->module, false);
     if (changed == same_text(&watched->text, &now)) {
-        fail(watched->path, 0, changed ? "a pass says that it changed what it left as it was" :
-             "a pass changed what it says that it left as it was");
+        fail(watched->path, 0,
+             changed ? "a pass says that it changed what it left as it was"
+                     : "a pass changed what it says that it left as it was");
         printf("    %s, @%s\n", pass->name, function->name);
     }
     buffer_free(&watched->text);
@@ -155,11 +164,10 @@ static void compare_with_word(const struct pass_info *pass, struct ir_function *
 static void run_passes(const char *path, const struct pass_info *const *passes, int count, struct ir_module *module,
                        struct pass_context *context, struct buffer *before)
 {
-    struct watched watched = { .path = path, .module = module };
+    struct watched watched = {.path = path, .module = module};
     ir_print_module(&watched.text, module, false);
     for (int i = 0; i < count && passes[i]; i++) {
-        struct pass_run run = { .passes = &passes[i], .count = 1, .after = compare_with_word,
-                                .after_context = &watched };
+        struct pass_run run = {.passes = &passes[i], .count = 1, .after = compare_with_word, .after_context = &watched};
         if (i == count - 1)
             ir_print_module(before, module, false);
         for (struct ir_function *function = module->first; function; function = function->next)
@@ -171,8 +179,8 @@ static void run_passes(const char *path, const struct pass_info *const *passes, 
 
 static bool is_needed(const struct pass_info *pass)
 {
-    static const char *const names[] = { "allocate_shared", "expand_math", "insert_barriers", "pipeline_copies",
-                                         "settle_knobs" };
+    static const char *const names[] = {"allocate_shared", "expand_math", "insert_barriers", "pipeline_copies",
+                                        "settle_knobs"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(pass->name, names[i]) == 0)
             return true;
@@ -183,14 +191,14 @@ static bool is_needed(const struct pass_info *pass)
 static void run_without_fuel(const char *path, struct ir_context *context, const struct source *source,
                              const struct pass_info *const *passes, int count, struct pass_context pass_context)
 {
-    struct buffer before = { 0 }, after = { 0 };
+    struct buffer before = {0}, after = {0};
     int64_t none = 0;
     struct ir_module *module = ir_parse_module(context, pass_context.arena, pass_context.diagnostics, source);
     run_passes(path, passes, count - 1, module, &pass_context, &before);
     before.size = 0;
     ir_print_module(&before, module, false);
     pass_context.fuel = &none;
-    struct buffer last = { 0 };
+    struct buffer last = {0};
     run_passes(path, passes + count - 1, 1, module, &pass_context, &last);
     ir_print_module(&after, module, false);
     if (!same_text(&before, &after))
@@ -206,7 +214,7 @@ static bool run_file(const char *path, const char *pass, bool *unchanged_wanted)
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
     struct ir_context *context = ir_context_create(arena);
-    struct buffer text = { 0 }, before = { 0 }, after = { 0 };
+    struct buffer text = {0}, before = {0}, after = {0};
     struct lines *input = malloc(sizeof *input), *output = malloc(sizeof *output);
     const struct pass_info *passes[32];
     const struct target_row *target = NULL;
@@ -216,7 +224,7 @@ static bool run_file(const char *path, const char *pass, bool *unchanged_wanted)
     if (!file_read(path, 0, &text))
         fail(path, 0, "cannot be read");
     buffer_putc(&text, '\0');
-    struct source source = { path, text.data, text.size - 1, NULL };
+    struct source source = {path, text.data, text.size - 1, NULL};
     split(text.data, input);
     for (int i = 0; i < input->count; i++) {
         char *names = directive(input, i, "RUN:"), *unchanged = directive(input, i, "UNCHANGED");
@@ -237,8 +245,8 @@ static bool run_file(const char *path, const char *pass, bool *unchanged_wanted)
         fail(path, 1, "the last pass of RUN is not the folder's");
     struct ir_module *module = ir_parse_module(context, arena, diagnostics, &source);
     if (module && ir_verify_module(module, diagnostics)) {
-        struct pass_context pass_context = { .arena = arena, .diagnostics = diagnostics, .target = target,
-                                             .math_function = math_function };
+        struct pass_context pass_context = {
+            .arena = arena, .diagnostics = diagnostics, .target = target, .math_function = math_function};
         run_passes(path, passes, count, module, &pass_context, &before);
         ir_print_module(&after, module, false);
         changed = !same_text(&before, &after);

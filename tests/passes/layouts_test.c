@@ -14,7 +14,7 @@ static const char *program_text;
 
 static void fail(const struct ir_operation *op, const char *what)
 {
-    struct buffer text = { 0 };
+    struct buffer text = {0};
     if (failures++ < 10) {
         ir_print_operation(&text, op);
         buffer_putc(&text, '\0');
@@ -110,7 +110,7 @@ static void check_local(const struct ir_operation *op, int operand, const struct
         int same = -2;
         for (int warp = 0; warp < layout_warps(result); warp++)
             for (int lane = 0; lane < 32; lane += 1 + lane % 3) {
-                struct layout_position thread = { { reg, lane, warp, 0, 0 } };
+                struct layout_position thread = {{reg, lane, warp, 0, 0}};
                 int coordinates[LAYOUT_RANK], wanted[LAYOUT_RANK];
                 layout_coordinates(result, &thread, coordinates);
                 element(op, operand, coordinates, wanted);
@@ -118,7 +118,7 @@ static void check_local(const struct ir_operation *op, int operand, const struct
                 for (int d = 0; d < source->rank; d++)
                     if (wanted[d] < 0) { /* any place along the axis: the thread must hold a row's element */
                         for (int r = 0; r < layout_registers(source) && found < 0; r++) {
-                            struct layout_position there = { { r, lane, warp, 0, 0 } };
+                            struct layout_position there = {{r, lane, warp, 0, 0}};
                             int have[LAYOUT_RANK];
                             bool row = true;
                             layout_coordinates(source, &there, have);
@@ -186,14 +186,18 @@ static void check_block(const struct ir_block *block)
 
 /* ---- random programs ---- */
 
-struct writer { struct ir_builder builder; struct ir_context *context; struct ir_value *zero, *element, *view, *out; };
+struct writer {
+    struct ir_builder builder;
+    struct ir_context *context;
+    struct ir_value *zero, *element, *view, *out;
+};
 
-static const int extents[] = { 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64 };
+static const int extents[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 
 static struct ir_value *tile_load(struct writer *w, int64_t rows, int64_t columns)
 {
-    int64_t place[2] = { rows, columns }, extent[2] = { rows, columns };
-    struct ir_value *operands[4] = { w->view, w->zero, w->zero, w->element };
+    int64_t place[2] = {rows, columns}, extent[2] = {rows, columns};
+    struct ir_value *operands[4] = {w->view, w->zero, w->zero, w->element};
     const struct ir_type *type = ir_type_tile(w->context, IR_F32, 2, extent);
     struct ir_operation *op = ir_build(&w->builder, OP_LOAD, 4, operands, 1, &type);
     ir_set_list(op, IR_ATTRIBUTE_PLACE, 2, place);
@@ -202,15 +206,15 @@ static struct ir_value *tile_load(struct writer *w, int64_t rows, int64_t column
 
 static void tile_store(struct writer *w, struct ir_value *value)
 {
-    int64_t place[2] = { value->type->extent[0], value->type->extent[1] };
-    struct ir_value *operands[4] = { w->out, w->zero, w->zero, value };
+    int64_t place[2] = {value->type->extent[0], value->type->extent[1]};
+    struct ir_value *operands[4] = {w->out, w->zero, w->zero, value};
     struct ir_operation *op = ir_build(&w->builder, OP_STORE, 4, operands, 0, NULL);
     ir_set_list(op, IR_ATTRIBUTE_PLACE, 2, place);
 }
 
 static struct ir_value *reduce_row(struct writer *w, struct ir_value *value, int axis)
 {
-    int64_t extent[1] = { value->type->extent[!axis] };
+    int64_t extent[1] = {value->type->extent[!axis]};
     const struct ir_type *type = ir_type_tile(w->context, IR_F32, 1, extent);
     struct ir_operation *op = ir_build(&w->builder, OP_REDUCE, 1, &value, 1, &type);
     ir_set_number(op, IR_ATTRIBUTE_AXIS, axis);
@@ -220,7 +224,7 @@ static struct ir_value *reduce_row(struct writer *w, struct ir_value *value, int
 
 static struct ir_value *reshape_to(struct writer *w, struct ir_value *value, int64_t rows, int64_t columns)
 {
-    int64_t extent[2] = { rows, columns };
+    int64_t extent[2] = {rows, columns};
     return ir_build_value(&w->builder, OP_RESHAPE, ir_type_tile(w->context, value->type->element, 2, extent), 1,
                           &value);
 }
@@ -236,9 +240,9 @@ static struct ir_value *step(struct writer *w, struct ir_value *value)
         return ir_binary(&w->builder, OP_SUB, value, ir_broadcast(&w->builder, row, 2, value->type->extent));
     }
     case 1: {
-        int64_t order[2] = { 1, 0 }, extent[2] = { columns, rows };
-        struct ir_value *turned =
-            ir_build_value(&w->builder, OP_PERMUTE, ir_type_tile(w->context, IR_F32, 2, extent), 1, &value);
+        int64_t order[2] = {1, 0}, extent[2] = {columns, rows};
+        struct ir_value *turned = ir_build_value(&w->builder, OP_PERMUTE, ir_type_tile(w->context, IR_F32, 2, extent),
+                                                 1, &value);
         ir_set_list(turned->definition, IR_ATTRIBUTE_PERMUTATION, 2, order);
         return turned;
     }
@@ -249,12 +253,10 @@ static struct ir_value *step(struct writer *w, struct ir_value *value)
                 factor = extents[i];
         return reshape_to(w, value, factor, total / factor);
     }
-    case 3:
-        return ir_math(&w->builder, IR_MATH_EXP, value, NULL);
-    case 4:
-        return ir_binary(&w->builder, OP_ADD, value, tile_load(w, rows, columns));
+    case 3: return ir_math(&w->builder, IR_MATH_EXP, value, NULL);
+    case 4: return ir_binary(&w->builder, OP_ADD, value, tile_load(w, rows, columns));
     case 5: { /* a mask of counters */
-        int64_t extent[1] = { columns };
+        int64_t extent[1] = {columns};
         struct ir_value *i = ir_build_value(&w->builder, OP_IOTA, ir_type_tile(w->context, IR_INDEX, 1, extent), 0,
                                             NULL);
         i = ir_broadcast(&w->builder, reshape_to(w, i, 1, columns), 2, value->type->extent);
@@ -263,34 +265,35 @@ static struct ir_value *step(struct writer *w, struct ir_value *value)
         return ir_select(&w->builder, mask, value, ir_broadcast(&w->builder, w->element, 2, value->type->extent));
     }
     case 6: {
-        int64_t start[2] = { 0, 0 }, extent[2] = { rows, columns };
+        int64_t start[2] = {0, 0}, extent[2] = {rows, columns};
         int d = random_below(2), divide = extent[d] % 3 == 0 ? 3 : extent[d] % 2 == 0 ? 2 : 1;
         extent[d] /= divide;
         start[d] = extent[d] * random_below(divide);
-        struct ir_value *part =
-            ir_build_value(&w->builder, OP_EXTRACT, ir_type_tile(w->context, IR_F32, 2, extent), 1, &value);
+        struct ir_value *part = ir_build_value(&w->builder, OP_EXTRACT, ir_type_tile(w->context, IR_F32, 2, extent), 1,
+                                               &value);
         ir_set_list(part->definition, IR_ATTRIBUTE_START, 2, start);
         return part;
     }
-    default:
-        tile_store(w, value);
-        return value;
+    default: tile_store(w, value); return value;
     }
 }
 
 static void run_program(int seed)
 {
-    static const char *const names[] = { "assign_layouts", "coalesce", "remove_conversions", "cse", "dce",
-                                         "allocate_shared",
-                                         "insert_barriers" };
+    static const char *const names[] = {"assign_layouts",  "coalesce",       "remove_conversions", "cse", "dce",
+                                        "allocate_shared", "insert_barriers"};
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
     struct ir_context *context = ir_context_create(arena);
     struct ir_module *module = ir_module_create(context, arena);
-    struct ir_function *function = ir_function_create(module, "program", (struct location){ 0 });
-    struct ir_type view = { .kind = IR_VIEW, .element = IR_F32, .rank = 2, .extent = { IR_DYNAMIC, IR_DYNAMIC },
-                            .stride = { IR_DYNAMIC, 1 }, .readable = true };
-    static const int warps[] = { 0, 1, 2, 4, 8, 12 };
+    struct ir_function *function = ir_function_create(module, "program", (struct location){0});
+    struct ir_type view = {.kind = IR_VIEW,
+                           .element = IR_F32,
+                           .rank = 2,
+                           .extent = {IR_DYNAMIC, IR_DYNAMIC},
+                           .stride = {IR_DYNAMIC, 1},
+                           .readable = true};
+    static const int warps[] = {0, 1, 2, 4, 8, 12};
     random_state = (uint32_t)seed * 2654435761u + 1;
     function->is_kernel = true;
     function->grid_rank = 1;
@@ -305,12 +308,11 @@ static void run_program(int seed)
     view.stride[0] = IR_DYNAMIC;
     view.stride[1] = 1;
     struct ir_value *out = ir_block_argument(function->body, ir_type_intern(context, &view), "y");
-    struct ir_argument_fact fact = { .base_alignment = random_below(2) ? 16 : 4, .stride_multiple = { 4, 4 },
-                                     .restricted = true };
+    struct ir_argument_fact fact = {
+        .base_alignment = random_below(2) ? 16 : 4, .stride_multiple = {4, 4}, .restricted = true};
     vector_push(arena, &function->facts, fact);
     vector_push(arena, &function->facts, fact);
-    struct writer w = { .builder = { module, function->body, NULL, { 0 } }, .context = context, .view = in,
-                        .out = out };
+    struct writer w = {.builder = {module, function->body, NULL, {0}}, .context = context, .view = in, .out = out};
     w.zero = ir_constant_int(&w.builder, ir_type_scalar(context, IR_INDEX), 0);
     w.element = ir_constant_float(&w.builder, ir_type_scalar(context, IR_F32), 0.5);
     struct ir_value *value = tile_load(&w, extents[random_below(12)], extents[random_below(12)]);
@@ -318,12 +320,12 @@ static void run_program(int seed)
         value = step(&w, value);
     tile_store(&w, value);
     ir_build(&w.builder, OP_RETURN, 0, NULL, 0, NULL);
-    struct buffer text = { 0 };
-    struct pass_context pass_context = { .arena = arena, .diagnostics = diagnostics };
+    struct buffer text = {0};
+    struct pass_context pass_context = {.arena = arena, .diagnostics = diagnostics};
     bool good = ir_verify_module(module, diagnostics);
     for (int i = 0; i < (int)(sizeof names / sizeof *names) && good; i++) {
         const struct pass_info *pass = pass_find(names[i]);
-        struct pass_run run = { .passes = &pass, .count = 1 };
+        struct pass_run run = {.passes = &pass, .count = 1};
         good = pass_run_all(&run, function, &pass_context);
         text.size = 0;
         ir_print_module(&text, module, false);

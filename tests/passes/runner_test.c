@@ -37,8 +37,8 @@ static void setting_open(struct setting *setting)
     static const struct source source = {"test", text, sizeof text - 1, NULL};
     setting->arena = arena_create();
     setting->diagnostics = diagnostics_create(setting->arena);
-    setting->function = ir_parse_module(ir_context_create(setting->arena), setting->arena, setting->diagnostics,
-                                        &source)->first;
+    setting->function =
+        ir_parse_module(ir_context_create(setting->arena), setting->arena, setting->diagnostics, &source)->first;
     setting->context = (struct pass_context){.arena = setting->arena, .diagnostics = setting->diagnostics};
 }
 
@@ -111,8 +111,8 @@ static void test_audit(void)
 #endif
     struct setting setting;
     const struct pass_info claims = {"claims", IR_LEVEL_VALUE, IR_LEVEL_VALUE, 0, ANALYSIS_RANGE, "", grow_constant};
-    const struct pass_info claims_less = {"claims_less", IR_LEVEL_VALUE, IR_LEVEL_VALUE, 0, ANALYSIS_DIVISIBILITY,
-                                           "", grow_constant};
+    const struct pass_info claims_less = {"claims_less", IR_LEVEL_VALUE, IR_LEVEL_VALUE, 0, ANALYSIS_DIVISIBILITY, "",
+                                          grow_constant};
     const struct pass_info honest = {"honest", IR_LEVEL_VALUE, IR_LEVEL_VALUE, 0, 0, "", grow_constant};
     setting_open(&setting);
     expect(run(&setting, &claims) == !audited, "debug builds audit kept ranges");
@@ -213,7 +213,8 @@ static void test_pipelines(void)
     for (int level = 0; level < 3; level++)
         for (int g = 0; g < 3; g++)
             expect(runs(gpus[g], level, &pass_table[PASS_insert_barriers]) &&
-                   runs(gpus[g], level, &pass_table[PASS_check_machine]), "barriers, and who checks them");
+                       runs(gpus[g], level, &pass_table[PASS_check_machine]),
+                   "barriers, and who checks them");
 }
 
 int main(void)

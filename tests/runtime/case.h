@@ -11,24 +11,24 @@
 
 static int failures;
 
-#define EXPECT(condition)                                                                                              \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            failures++;                                                                                                \
-            fprintf(stderr, "%s:%d: not so: %s (last error: %s)\n", __FILE__, __LINE__, #condition,                    \
-                    tile_last_error());                                                                                \
-        }                                                                                                              \
+#define EXPECT(condition)                                                                           \
+    do {                                                                                            \
+        if (!(condition)) {                                                                         \
+            failures++;                                                                             \
+            fprintf(stderr, "%s:%d: not so: %s (last error: %s)\n", __FILE__, __LINE__, #condition, \
+                    tile_last_error());                                                             \
+        }                                                                                           \
     } while (0)
 
 /* The call gives this status, and on an error a text with this part. */
-#define EXPECT_STATUS(call, wanted, part)                                                                              \
-    do {                                                                                                               \
-        int status_ = (call);                                                                                          \
-        if (status_ != (wanted) || (status_ != TILE_OK && strstr(tile_last_error(), part) == NULL)) {                  \
-            failures++;                                                                                                \
-            fprintf(stderr, "%s:%d: %s gives %d (%s), wanted %d with \"%s\"\n", __FILE__, __LINE__, #call, status_,    \
-                    tile_last_error(), (int)(wanted), part);                                                           \
-        }                                                                                                              \
+#define EXPECT_STATUS(call, wanted, part)                                                                           \
+    do {                                                                                                            \
+        int status_ = (call);                                                                                       \
+        if (status_ != (wanted) || (status_ != TILE_OK && strstr(tile_last_error(), part) == NULL)) {               \
+            failures++;                                                                                             \
+            fprintf(stderr, "%s:%d: %s gives %d (%s), wanted %d with \"%s\"\n", __FILE__, __LINE__, #call, status_, \
+                    tile_last_error(), (int)(wanted), part);                                                        \
+        }                                                                                                           \
     } while (0)
 
 struct test_case {

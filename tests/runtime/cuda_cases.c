@@ -261,10 +261,18 @@ static int launch_with_ptx(const struct tile_rt_target *targets, uint32_t count)
 static void ptx(void)
 {
     static struct tile_rt_state states[2];
-    static const struct tile_rt_variant text80[] = {{.state = &states[0], .image = "cubin, no: PTX of 80", .symbol = "t",
-                                                     .text = "", .threads = 128, SCALE_COMMON}};
-    static const struct tile_rt_variant text90[] = {{.state = &states[1], .image = "cubin, no: PTX of 90", .symbol = "t",
-                                                     .text = "", .threads = 128, SCALE_COMMON}};
+    static const struct tile_rt_variant text80[] = {{.state = &states[0],
+                                                     .image = "cubin, no: PTX of 80",
+                                                     .symbol = "t",
+                                                     .text = "",
+                                                     .threads = 128,
+                                                     SCALE_COMMON}};
+    static const struct tile_rt_variant text90[] = {{.state = &states[1],
+                                                     .image = "cubin, no: PTX of 90",
+                                                     .symbol = "t",
+                                                     .text = "",
+                                                     .threads = 128,
+                                                     SCALE_COMMON}};
     static const struct tile_rt_target targets[] = {
         {"compute_80", TILE_RT_TARGET_ptx, 80, 0, 1, text80},
         {"compute_90a", TILE_RT_TARGET_ptx, 90, 'a', 1, text90},
@@ -280,7 +288,8 @@ static void ptx(void)
             open_fake();
             cuda->architecture[0] = architectures[i];
             if (wanted[i] == NULL)
-                EXPECT_STATUS(launch_with_ptx(targets, counts[i]), TILE_ERR_NO_IMAGE, "compute_80, compute_90a, sm_90a");
+                EXPECT_STATUS(launch_with_ptx(targets, counts[i]), TILE_ERR_NO_IMAGE,
+                              "compute_80, compute_90a, sm_90a");
             else
                 EXPECT_STATUS(launch_with_ptx(targets, counts[i]), TILE_OK, "");
             EXPECT(cuda->last.function == wanted[i]);
@@ -396,10 +405,15 @@ static void little_shared_memory(void)
 
 static void launch_codes(void)
 {
-    static const struct { int code, status; } rows[] = {
-        {701, TILE_ERR_OOM}, {2, TILE_ERR_OOM}, {700, TILE_ERR_CONTEXT_LOST}, {719, TILE_ERR_CONTEXT_LOST},
-        {716, TILE_ERR_CONTEXT_LOST}, {702, TILE_ERR_CONTEXT_LOST}, {1, TILE_ERR_DRIVER}, {400, TILE_ERR_DRIVER},
-        {912, TILE_ERR_DRIVER}, {4, TILE_ERR_NO_DRIVER}, {209, TILE_ERR_BAD_IMAGE}, {901, TILE_ERR_CAPTURE},
+    static const struct {
+        int code, status;
+    } rows[] = {
+        {701, TILE_ERR_OOM},          {2, TILE_ERR_OOM},
+        {700, TILE_ERR_CONTEXT_LOST}, {719, TILE_ERR_CONTEXT_LOST},
+        {716, TILE_ERR_CONTEXT_LOST}, {702, TILE_ERR_CONTEXT_LOST},
+        {1, TILE_ERR_DRIVER},         {400, TILE_ERR_DRIVER},
+        {912, TILE_ERR_DRIVER},       {4, TILE_ERR_NO_DRIVER},
+        {209, TILE_ERR_BAD_IMAGE},    {901, TILE_ERR_CAPTURE},
     };
     open_fake();
     for (int i = 0; i < 12; i++) {
@@ -731,16 +745,54 @@ int main(int count, char **arguments)
 {
     static const struct test_case none[] = {CASE(no_driver), CASE(no_driver_wrong_argument)};
     static const struct test_case new[] = {
-        CASE(stub_library), CASE(init_fails), CASE(version_fails), CASE(launch), CASE(hot_path), CASE(null_stream),
-        CASE(no_context), CASE(auto_init), CASE(auto_init_fails), CASE(empty_grid), CASE(split_grid), CASE(two_devices),
-        CASE(other_context_is_current), CASE(context_reused), CASE(no_image), CASE(architecture_choice),
-        CASE(architecture_newer), CASE(architecture_family), CASE(ptx), CASE(force_architecture), CASE(query), CASE(device_sync),
-        CASE(verbose), CASE(image_refused), CASE(kernel_missing), CASE(load_no_memory), CASE(attribute_fails),
-        CASE(device_query_fails), CASE(little_shared_memory), CASE(launch_codes), CASE(destroyed_context),
-        CASE(wrong_stream), CASE(id_fails), CASE(capture_relaxed), CASE(capture_refused), CASE(load_then_capture),
-        CASE(load_without_context), CASE(report), CASE(report_of_graph), CASE(report_fails), CASE(report_threads), CASE(unload),
-        CASE(unload_forgets_failures), CASE(unload_fails),
-        CASE(unload_after_driver), CASE(many_threads), CASE(errors_of_threads), CASE(fork_after_use),
+        CASE(stub_library),
+        CASE(init_fails),
+        CASE(version_fails),
+        CASE(launch),
+        CASE(hot_path),
+        CASE(null_stream),
+        CASE(no_context),
+        CASE(auto_init),
+        CASE(auto_init_fails),
+        CASE(empty_grid),
+        CASE(split_grid),
+        CASE(two_devices),
+        CASE(other_context_is_current),
+        CASE(context_reused),
+        CASE(no_image),
+        CASE(architecture_choice),
+        CASE(architecture_newer),
+        CASE(architecture_family),
+        CASE(ptx),
+        CASE(force_architecture),
+        CASE(query),
+        CASE(device_sync),
+        CASE(verbose),
+        CASE(image_refused),
+        CASE(kernel_missing),
+        CASE(load_no_memory),
+        CASE(attribute_fails),
+        CASE(device_query_fails),
+        CASE(little_shared_memory),
+        CASE(launch_codes),
+        CASE(destroyed_context),
+        CASE(wrong_stream),
+        CASE(id_fails),
+        CASE(capture_relaxed),
+        CASE(capture_refused),
+        CASE(load_then_capture),
+        CASE(load_without_context),
+        CASE(report),
+        CASE(report_of_graph),
+        CASE(report_fails),
+        CASE(report_threads),
+        CASE(unload),
+        CASE(unload_forgets_failures),
+        CASE(unload_fails),
+        CASE(unload_after_driver),
+        CASE(many_threads),
+        CASE(errors_of_threads),
+        CASE(fork_after_use),
         CASE(fork_before_use),
     };
     static const struct test_case old[] = {CASE(old_launch), CASE(old_contexts), CASE(old_cluster), CASE(old_refused),

@@ -4,10 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct fake_cuda state = {.version = 13000, .architecture = {90, 80}, .shared_optin = 232448, .slot_count = 9,
+static struct fake_cuda state = {.version = 13000,
+                                 .architecture = {90, 80},
+                                 .shared_optin = 232448,
+                                 .slot_count = 9,
                                  .primary = {{0, 1001, 0}, {1, 1002, 0}}};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct { const char *name; int calls; } counters[FAKE_FUNCTIONS];
+static struct {
+    const char *name;
+    int calls;
+} counters[FAKE_FUNCTIONS];
 static __thread struct fake_context *current[8];
 static __thread int depth;
 static __thread int capture_mode; /* 0 global, 2 relaxed */
@@ -42,16 +48,26 @@ static int scripted(const char *function)
     return result;
 }
 
-#define BEGIN                                  \
-    int result;                                \
-    pthread_mutex_lock(&lock);                 \
+#define BEGIN                  \
+    int result;                \
+    pthread_mutex_lock(&lock); \
     result = scripted(__func__)
-#define END                                    \
-    pthread_mutex_unlock(&lock);               \
+#define END                      \
+    pthread_mutex_unlock(&lock); \
     return result
 
-int cuInit(unsigned flags) { BEGIN; (void)flags; END; }
-int cuDriverGetVersion(int *version) { BEGIN; *version = state.version; END; }
+int cuInit(unsigned flags)
+{
+    BEGIN;
+    (void)flags;
+    END;
+}
+int cuDriverGetVersion(int *version)
+{
+    BEGIN;
+    *version = state.version;
+    END;
+}
 
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
@@ -74,7 +90,12 @@ int cuDevicePrimaryCtxRetain(void **context, int device)
     END;
 }
 
-int cuCtxGetCurrent(void **context) { BEGIN; *context = current[depth]; END; }
+int cuCtxGetCurrent(void **context)
+{
+    BEGIN;
+    *context = current[depth];
+    END;
+}
 
 int cuCtxGetDevice(int *device)
 {
@@ -114,7 +135,13 @@ int cuStreamGetCtx(void *stream, void **context)
     END;
 }
 
-int cuStreamSynchronize(void *stream) { BEGIN; (void)stream; state.synchronized++; END; }
+int cuStreamSynchronize(void *stream)
+{
+    BEGIN;
+    (void)stream;
+    state.synchronized++;
+    END;
+}
 
 int cuThreadExchangeStreamCaptureMode(int *mode)
 {
@@ -196,7 +223,13 @@ int cuModuleUnload(void *module)
     END;
 }
 
-int cuModuleGetFunction(void **function, void *module, const char *name) { BEGIN; (void)name; *function = module; END; }
+int cuModuleGetFunction(void **function, void *module, const char *name)
+{
+    BEGIN;
+    (void)name;
+    *function = module;
+    END;
+}
 int cuFuncGetAttribute(int *value, int attribute, void *function)
 {
     BEGIN;
@@ -240,16 +273,30 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
     (void)extra;
     if (result == 0)
         result = launched(
-            (struct fake_launch){{x, y, z}, {block_x, block_y, block_z}, shared, 1, stream, function, {0}, {{0}}, 0, 0, 0},
-                          parameters);
+            (struct fake_launch){
+                {x, y, z}, {block_x, block_y, block_z}, shared, 1, stream, function, {0}, {{0}}, 0, 0, 0},
+            parameters);
     END;
 }
 
-int cuGetErrorName(int error, const char **text) { (void)error; *text = "CUDA_ERROR_FAKE"; return 0; }
-int cuGetErrorString(int error, const char **text) { (void)error; *text = "made up"; return 0; }
+int cuGetErrorName(int error, const char **text)
+{
+    (void)error;
+    *text = "CUDA_ERROR_FAKE";
+    return 0;
+}
+int cuGetErrorString(int error, const char **text)
+{
+    (void)error;
+    *text = "made up";
+    return 0;
+}
 
 #ifndef FAKE_OLD
-struct attribute { int id, padding; unsigned words[16]; };
+struct attribute {
+    int id, padding;
+    unsigned words[16];
+};
 struct config {
     unsigned grid[3], block[3], shared;
     void *stream;
@@ -258,12 +305,12 @@ struct config {
 };
 
 int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, void *address, const uint64_t *extents,
-                           const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave, int swizzle,
-                           int promotion, int beyond)
+                           const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
+                           int swizzle, int promotion, int beyond)
 {
     BEGIN;
-    struct fake_encode call = {state.encode_count + 1, type, interleave, swizzle, promotion, beyond, rank,
-                               (uint64_t)(uintptr_t)address, {0}, {0}, {0}, {0}};
+    struct fake_encode call = {state.encode_count + 1,       type, interleave, swizzle, promotion, beyond, rank,
+                               (uint64_t)(uintptr_t)address, {0},  {0},        {0},     {0}};
     state.unaligned_maps += (uintptr_t)map % 64 != 0;
     for (unsigned i = 0; i < rank && i < 5; i++) {
         call.extents[i] = extents[i];
@@ -305,8 +352,20 @@ int cuLibraryLoadData(void **library, const void *code, int *options, void **val
     *library = (void *)(uintptr_t)code;
     END;
 }
-int cuLibraryUnload(void *library) { BEGIN; (void)library; state.unloads += result == 0; END; }
-int cuLibraryGetKernel(void **kernel, void *library, const char *name) { BEGIN; (void)name; *kernel = library; END; }
+int cuLibraryUnload(void *library)
+{
+    BEGIN;
+    (void)library;
+    state.unloads += result == 0;
+    END;
+}
+int cuLibraryGetKernel(void **kernel, void *library, const char *name)
+{
+    BEGIN;
+    (void)name;
+    *kernel = library;
+    END;
+}
 int cuKernelGetFunction(void **function, void *kernel)
 {
     BEGIN;
@@ -330,7 +389,15 @@ int cuLaunchKernelEx(const struct config *config, void *function, void **paramet
     BEGIN;
     struct fake_launch launch = {{config->grid[0], config->grid[1], config->grid[2]},
                                  {config->block[0], config->block[1], config->block[2]},
-                                 config->shared, 1, config->stream, function, {0}, {{0}}, 0, 0, 0};
+                                 config->shared,
+                                 1,
+                                 config->stream,
+                                 function,
+                                 {0},
+                                 {{0}},
+                                 0,
+                                 0,
+                                 0};
     (void)extra;
     launch.attributes = (int)config->attribute_count;
     for (unsigned i = 0; i < config->attribute_count; i++) {

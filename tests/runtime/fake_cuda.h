@@ -8,8 +8,15 @@
 enum { FAKE_FUNCTIONS = 48, FAKE_SLOTS = 64, FAKE_DEVICES = 2, FAKE_MAPS = 4, FAKE_ENCODES = 16 };
 
 /* A context and a stream are pointers to these. */
-struct fake_context { int device; unsigned long long id; int destroyed; };
-struct fake_stream { struct fake_context *context; int capturing; };
+struct fake_context {
+    int device;
+    unsigned long long id;
+    int destroyed;
+};
+struct fake_stream {
+    struct fake_context *context;
+    int capturing;
+};
 
 struct fake_script {
     const char *function;
@@ -38,19 +45,19 @@ struct fake_cuda {
     int version;                    /* cuDriverGetVersion */
     int architecture[FAKE_DEVICES]; /* 10 * major + minor */
     int shared_optin;
-    int global_capture;             /* a capture in global mode goes on in some thread */
+    int global_capture; /* a capture in global mode goes on in some thread */
     int launches, loads, unloads, primaries, attributes, synchronized; /* how often */
-    int unsafe_in_capture;          /* how often something was loaded while that was forbidden: the capture is lost */
-    int64_t blocks;                 /* sum over launches */
+    int unsafe_in_capture; /* how often something was loaded while that was forbidden: the capture is lost */
+    int64_t blocks;        /* sum over launches */
     struct fake_launch last;
     struct fake_encode encodes[FAKE_ENCODES]; /* the first ones */
     int encode_count, unaligned_maps;
-    int map_count;                  /* how many maps a kernel's parameters have behind the slots */
-    uint64_t bases[16];             /* slot `base_slot` of the first launches */
+    int map_count;      /* how many maps a kernel's parameters have behind the slots */
+    uint64_t bases[16]; /* slot `base_slot` of the first launches */
     int base_slot;
-    int report_slot;                /* where a kernel's parameters have the address of its report; 0: nowhere */
-    uint64_t report;                /* what each launch writes there, unless 0 */
-    int slot_count;                 /* how many slots a kernel's parameters have */
+    int report_slot; /* where a kernel's parameters have the address of its report; 0: nowhere */
+    uint64_t report; /* what each launch writes there, unless 0 */
+    int slot_count;  /* how many slots a kernel's parameters have */
     struct fake_context primary[FAKE_DEVICES];
 };
 /* Exported by the library. */

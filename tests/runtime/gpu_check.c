@@ -19,26 +19,26 @@
 enum { ELEMENTS = 1 << 20, RELAXED = 2 };
 
 /* name, name of the symbol, parameters */
-#define DRIVER(X)                                                                                                      \
-    X(init, cuInit, (unsigned))                                                                                        \
-    X(count_devices, cuDeviceGetCount, (int *))                                                                        \
-    X(attribute, cuDeviceGetAttribute, (int *, int, int))                                                              \
-    X(retain, cuDevicePrimaryCtxRetain, (void **, int))                                                                \
-    X(reset, cuDevicePrimaryCtxReset_v2, (int))                                                                        \
-    X(get_current, cuCtxGetCurrent, (void **))                                                                         \
-    X(set_current, cuCtxSetCurrent, (void *))                                                                          \
-    X(synchronize, cuCtxSynchronize, (void))                                                                           \
-    X(create_context, cuCtxCreate_v2, (void **, unsigned, int))                                                        \
-    X(destroy_context, cuCtxDestroy_v2, (void *))                                                                      \
-    X(allocate, cuMemAlloc_v2, (uintptr_t *, size_t))                                                                  \
-    X(to_gpu, cuMemcpyHtoD_v2, (uintptr_t, const void *, size_t))                                                      \
-    X(from_gpu, cuMemcpyDtoH_v2, (void *, uintptr_t, size_t))                                                          \
-    X(fill, cuMemsetD32_v2, (uintptr_t, unsigned, size_t))                                                             \
-    X(create_stream, cuStreamCreate, (struct CUstream_st **, unsigned))                                                \
-    X(wait, cuStreamSynchronize, (struct CUstream_st *))                                                               \
-    X(begin_capture, cuStreamBeginCapture_v2, (struct CUstream_st *, int))                                             \
-    X(end_capture, cuStreamEndCapture, (struct CUstream_st *, void **))                                                \
-    X(instantiate, cuGraphInstantiateWithFlags, (void **, void *, unsigned long long))                                 \
+#define DRIVER(X)                                                                      \
+    X(init, cuInit, (unsigned))                                                        \
+    X(count_devices, cuDeviceGetCount, (int *))                                        \
+    X(attribute, cuDeviceGetAttribute, (int *, int, int))                              \
+    X(retain, cuDevicePrimaryCtxRetain, (void **, int))                                \
+    X(reset, cuDevicePrimaryCtxReset_v2, (int))                                        \
+    X(get_current, cuCtxGetCurrent, (void **))                                         \
+    X(set_current, cuCtxSetCurrent, (void *))                                          \
+    X(synchronize, cuCtxSynchronize, (void))                                           \
+    X(create_context, cuCtxCreate_v2, (void **, unsigned, int))                        \
+    X(destroy_context, cuCtxDestroy_v2, (void *))                                      \
+    X(allocate, cuMemAlloc_v2, (uintptr_t *, size_t))                                  \
+    X(to_gpu, cuMemcpyHtoD_v2, (uintptr_t, const void *, size_t))                      \
+    X(from_gpu, cuMemcpyDtoH_v2, (void *, uintptr_t, size_t))                          \
+    X(fill, cuMemsetD32_v2, (uintptr_t, unsigned, size_t))                             \
+    X(create_stream, cuStreamCreate, (struct CUstream_st **, unsigned))                \
+    X(wait, cuStreamSynchronize, (struct CUstream_st *))                               \
+    X(begin_capture, cuStreamBeginCapture_v2, (struct CUstream_st *, int))             \
+    X(end_capture, cuStreamEndCapture, (struct CUstream_st *, void **))                \
+    X(instantiate, cuGraphInstantiateWithFlags, (void **, void *, unsigned long long)) \
     X(launch_graph, cuGraphLaunch, (void *, struct CUstream_st *))
 
 static struct {
@@ -59,10 +59,10 @@ static int open_driver(void)
     int major = 0, minor = 0;
     if (library == NULL)
         return 0;
-#define X(name, symbol, parameters)                \
-    address = dlsym(library, #symbol);             \
-    if (address == NULL)                           \
-        return 0;                                  \
+#define X(name, symbol, parameters)    \
+    address = dlsym(library, #symbol); \
+    if (address == NULL)               \
+        return 0;                      \
     memcpy(&cu.name, &address, sizeof address);
     DRIVER(X)
 #undef X
@@ -318,8 +318,7 @@ static void checks(void)
     begin();
     EXPECT_STATUS(picked(NULL, 98), TILE_OK, "");
     EXPECT(cu.from_gpu(host, y_data, 16) == 0 && host[2] == 198.0f && host[3] == 196.0f);
-    EXPECT_STATUS(picked(NULL, 100), TILE_ERR_CHECK,
-                  "places lie in x does not hold in program 3");
+    EXPECT_STATUS(picked(NULL, 100), TILE_ERR_CHECK, "places lie in x does not hold in program 3");
     EXPECT_STATUS(picked(NULL, 1), TILE_OK, "");
     DRIVER_OK(cu.create_stream(&stream, 1));
     struct tile_f32_1 x = view(x_data, 100), y = view(y_data, 4);
@@ -573,11 +572,32 @@ static void options_in_turn(void)
 int main(int count, char **parameters)
 {
     static const struct test_case cases[] = {
-        CASE(launches), CASE(arguments), CASE(other_architecture), CASE(no_current_context), CASE(capture_global),
-        CASE(capture_thread), CASE(capture_relaxed), CASE(capture_loaded), CASE(threads), CASE(large_grids),
-        CASE(lost_context), CASE(primary_reset), CASE(other_contexts), CASE(forked), CASE(query), CASE(variants), CASE(options),
+        CASE(launches),
+        CASE(arguments),
+        CASE(other_architecture),
+        CASE(no_current_context),
+        CASE(capture_global),
+        CASE(capture_thread),
+        CASE(capture_relaxed),
+        CASE(capture_loaded),
+        CASE(threads),
+        CASE(large_grids),
+        CASE(lost_context),
+        CASE(primary_reset),
+        CASE(other_contexts),
+        CASE(forked),
+        CASE(query),
+        CASE(variants),
+        CASE(options),
         CASE(options_in_turn),
-        CASE(unload), CASE(later_architecture), CASE(later_architecture_refused), CASE(checks), CASE(two_devices), CASE(two_devices_threads), CASE(two_devices_capture), CASE(two_devices_lost),
+        CASE(unload),
+        CASE(later_architecture),
+        CASE(later_architecture_refused),
+        CASE(checks),
+        CASE(two_devices),
+        CASE(two_devices_threads),
+        CASE(two_devices_capture),
+        CASE(two_devices_lost),
     };
     pid_t child = fork();
     int status = 0;

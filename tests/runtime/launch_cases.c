@@ -12,10 +12,7 @@ static struct fake_context context0 = {0, 11, 0}, context1 = {1, 22, 0};
 static struct fake_stream stream0 = {&context0, 0}, stream1 = {&context1, 0}; /* sm_90 and sm_80 */
 static float data[2][600];
 
-static void open_fake(void)
-{
-    cuda = fake_open();
-}
+static void open_fake(void) { cuda = fake_open(); }
 
 static struct CUstream_st *cu(struct fake_stream *stream) { return (struct CUstream_st *)stream; }
 
@@ -182,8 +179,8 @@ static void options_older_device(void)
 static void options_older_code(void)
 {
     static struct tile_rt_state state;
-    static const struct tile_rt_variant text[] = {{.state = &state, .image = "cubin, no: PTX of 80", .symbol = "t",
-                                                   .text = "", .threads = 128, SCALE_COMMON}};
+    static const struct tile_rt_variant text[] = {
+        {.state = &state, .image = "cubin, no: PTX of 80", .symbol = "t", .text = "", .threads = 128, SCALE_COMMON}};
     static const struct tile_rt_target target = {"compute_80", TILE_RT_TARGET_ptx, 80, 0, 1, text};
     static struct tile_rt_kernel kernel;
     struct tile_launch_options options = sized();
@@ -210,7 +207,10 @@ static void options_split_grid(void)
 }
 static void options_wrong(void)
 {
-    struct { struct tile_launch_options known; uint64_t later; } newer = {sized(), 0};
+    struct {
+        struct tile_launch_options known;
+        uint64_t later;
+    } newer = {sized(), 0};
     struct tile_launch_options options = {0, 0, -1, 0};
     EXPECT_STATUS(with(TILE_CPU, 0, &options), TILE_ERR_ARG, "scale: the launch options do not say their size");
     options.size = 4;
@@ -303,8 +303,9 @@ static void profile(void)
     EXPECT_STATUS(with(cu(&stream0), 0, NULL), TILE_OK, "");
     at = contents(profile_name);
     EXPECT(strncmp(at, "[\n", 2) == 0);
-    at = record(at + 2, "scale", "\"target\":\"sm_90a\",\"variant\":0,\"facts\":\"x and y on 16 bytes\",\"device\":0,"
-                                 "\"grid\":[2],\"programs\":2,\"threads\":128");
+    at = record(at + 2, "scale",
+                "\"target\":\"sm_90a\",\"variant\":0,\"facts\":\"x and y on 16 bytes\",\"device\":0,"
+                "\"grid\":[2],\"programs\":2,\"threads\":128");
     EXPECT(at != NULL && strcmp(at, "]\n") == 0); /* whole after each */
     EXPECT_STATUS(variant(cu(&stream1), 1, 0), TILE_OK, "");
     EXPECT_STATUS(variant(cu(&stream1), 1, 7), TILE_ERR_ARG, "variant 7");
@@ -312,8 +313,9 @@ static void profile(void)
     EXPECT_STATUS(with(cu(&stream1), 1, NULL), TILE_ERR_DRIVER, "cuLaunchKernelEx gives 1");
     at = contents(profile_name);
     EXPECT(strstr(at, "}},\n{") != NULL && strstr(at, "\"status\":7}}\n]\n") != NULL);
-    at = record(strchr(at + 2, '\n') + 1, "scale", "\"target\":\"sm_80\",\"variant\":0,\"facts\":\"\",\"device\":1,"
-                                                   "\"grid\":[2],\"programs\":2,\"threads\":128");
+    at = record(strchr(at + 2, '\n') + 1, "scale",
+                "\"target\":\"sm_80\",\"variant\":0,\"facts\":\"\",\"device\":1,"
+                "\"grid\":[2],\"programs\":2,\"threads\":128");
     EXPECT(at != NULL);
     library = dlopen("libnvToolsExt.so.1", RTLD_NOW | RTLD_NOLOAD);
     address = library ? dlsym(library, "fake_nvtx") : NULL;
@@ -405,22 +407,33 @@ static void profile_threads(void)
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     for (at = contents(profile_name) + 2; at != NULL && at[0] == '{'; records++)
-        at = record(at, "scale", "\"target\":\"sm_90a\",\"variant\":1,\"facts\":\"\",\"device\":0,\"grid\":[2],"
-                                 "\"programs\":2,\"threads\":256");
+        at = record(at, "scale",
+                    "\"target\":\"sm_90a\",\"variant\":1,\"facts\":\"\",\"device\":0,\"grid\":[2],"
+                    "\"programs\":2,\"threads\":256");
     EXPECT(records == 20 && at != NULL && strcmp(at, "]\n") == 0);
     unlink(profile_name);
 }
 
 int main(int count, char **arguments)
 {
-    static const struct test_case none[] = {CASE(variant_key), CASE(variant_on_processor), CASE(options_on_processor),
-                                            CASE(options_wrong), CASE(profile_on_processor),
-                                            CASE(profile_refused), CASE(profile_no_file), CASE(profile_fork)};
+    static const struct test_case none[] = {
+        CASE(variant_key),          CASE(variant_on_processor), CASE(options_on_processor), CASE(options_wrong),
+        CASE(profile_on_processor), CASE(profile_refused),      CASE(profile_no_file),      CASE(profile_fork)};
     static const struct test_case new[] = {
-        CASE(variant_named), CASE(variant_does_not_fit), CASE(variant_absent), CASE(variant_and_environment),
-        CASE(variant_checks), CASE(options_empty), CASE(options_set), CASE(options_variant), CASE(options_older_device),
+        CASE(variant_named),
+        CASE(variant_does_not_fit),
+        CASE(variant_absent),
+        CASE(variant_and_environment),
+        CASE(variant_checks),
+        CASE(options_empty),
+        CASE(options_set),
+        CASE(options_variant),
+        CASE(options_older_device),
         CASE(options_older_code),
-        CASE(options_split_grid), CASE(options_refused), CASE(profile), CASE(profile_threads),
+        CASE(options_split_grid),
+        CASE(options_refused),
+        CASE(profile),
+        CASE(profile_threads),
     };
     static const struct test_case old[] = {CASE(variant_checks), CASE(old_options)};
     const char *group = count > 1 ? arguments[1] : "", *only = count > 2 ? arguments[2] : NULL;

@@ -15,49 +15,93 @@ static int (*calls)(const char *);
 /* product(a: in strided huge bf16[M, K], q: in? strided f16[Z, H, L, D], n: i64) grid(n)
  * slots: a 0..4, q 5..13, n 14, grid 15, base 16 */
 static const int32_t product_code[] = {
-    OP(name, 0), OP(end, 0), OP(name, 1), OP(end, 0), OP(name, 2), OP(end, 0), OP(name, 3), OP(end, 0),
-    OP(name, 4), OP(end, 0), OP(name, 5), OP(end, 0), OP(scalar, 2), OP(end, 0),
+    OP(name, 0), OP(end, 0),  OP(name, 1), OP(end, 0),  OP(name, 2), OP(end, 0),    OP(name, 3),
+    OP(end, 0),  OP(name, 4), OP(end, 0),  OP(name, 5), OP(end, 0),  OP(scalar, 2), OP(end, 0),
 };
 static const struct tile_rt_expression product_a[] = {{0, 0, "M"}, {2, 0, "K"}};
 static const struct tile_rt_expression product_q[] = {{4, 0, "Z"}, {6, 0, "H"}, {8, 0, "L"}, {10, 0, "D"}};
-static struct tile_rt_parameter product_parameters[] = { /* not constant: a case has one written */
-    {.name = "a", .kind = TILE_RT_PARAMETER_view, .type = TILE_RT_TYPE_bf16, .rank = 2, .direction = TILE_RT_IN,
-     .flags = TILE_RT_STRIDED | TILE_RT_HUGE, .extents = product_a},
-    {.name = "q", .kind = TILE_RT_PARAMETER_view, .type = TILE_RT_TYPE_f16, .rank = 4, .direction = TILE_RT_IN,
-     .flags = TILE_RT_STRIDED | TILE_RT_OPTIONAL, .extents = product_q},
+static struct tile_rt_parameter product_parameters[] = {
+    /* not constant: a case has one written */
+    {.name = "a",
+     .kind = TILE_RT_PARAMETER_view,
+     .type = TILE_RT_TYPE_bf16,
+     .rank = 2,
+     .direction = TILE_RT_IN,
+     .flags = TILE_RT_STRIDED | TILE_RT_HUGE,
+     .extents = product_a},
+    {.name = "q",
+     .kind = TILE_RT_PARAMETER_view,
+     .type = TILE_RT_TYPE_f16,
+     .rank = 4,
+     .direction = TILE_RT_IN,
+     .flags = TILE_RT_STRIDED | TILE_RT_OPTIONAL,
+     .extents = product_q},
     {.name = "n", .kind = TILE_RT_PARAMETER_scalar, .type = TILE_RT_TYPE_i64},
 };
 static const struct tile_rt_binder product_binders[] = {{0, 0, 0, 1, 0}, {0, 1, 0, 1, 0}, {1, 0, 0, 1, 0},
                                                         {1, 1, 0, 1, 0}, {1, 2, 0, 1, 0}, {1, 3, 0, 1, 0}};
-#define NAME(i, letter)                                                                               \
-    {.text = letter, .kind = TILE_RT_NAME_extent, .binder_count = 1, .binders = &product_binders[i],  \
+#define NAME(i, letter)              \
+    {.text = letter,                 \
+     .kind = TILE_RT_NAME_extent,    \
+     .binder_count = 1,              \
+     .binders = &product_binders[i], \
      .bound = {-1, 0, ""}}
 static const struct tile_rt_name product_names[] = {NAME(0, "M"), NAME(1, "K"), NAME(2, "Z"),
                                                     NAME(3, "H"), NAME(4, "L"), NAME(5, "D")};
 static const int32_t product_grid[] = {12};
 static const struct tile_rt_map product_maps[] = {
     {.parameter = 0, .swizzle = 128, .type = TILE_RT_TYPE_bf16, .rank = 2, .dimension = {1, 0}, .box = {64, 128}},
-    {.parameter = 1, .swizzle = 64, .type = TILE_RT_TYPE_f16, .rank = 4, .dimension = {3, 2, 1, 0},
+    {.parameter = 1,
+     .swizzle = 64,
+     .type = TILE_RT_TYPE_f16,
+     .rank = 4,
+     .dimension = {3, 2, 1, 0},
      .box = {32, 192, 1, 2}},
 };
 static struct tile_rt_state product_states[2];
 /* Not constant: cases turn its knobs. */
 static struct tile_rt_variant product_variants[] = {
-    {.state = &product_states[0], .grid = product_grid, .image = cubin_90a_fast, .image_size = 64, .symbol = "fast",
-     .text = "maps", .threads = 384, .registers = 168, .map_count = 2, .maps = product_maps},
-    {.state = &product_states[1], .grid = product_grid, .image = cubin_90a, .image_size = 64, .symbol = "plain",
-     .text = "", .threads = 128, .registers = 32},
+    {.state = &product_states[0],
+     .grid = product_grid,
+     .image = cubin_90a_fast,
+     .image_size = 64,
+     .symbol = "fast",
+     .text = "maps",
+     .threads = 384,
+     .registers = 168,
+     .map_count = 2,
+     .maps = product_maps},
+    {.state = &product_states[1],
+     .grid = product_grid,
+     .image = cubin_90a,
+     .image_size = 64,
+     .symbol = "plain",
+     .text = "",
+     .threads = 128,
+     .registers = 32},
 };
 static struct tile_rt_target product_targets[] = {
     {"sm_90a", TILE_RT_TARGET_cuda, 90, 'a', 2, product_variants},
 };
 static const struct tile_rt_kernel product_kernel = {
-    .abi = TILE_RT_ABI, .parameter_count = 3, .name_count = 6, .grid_rank = 1, .target_count = 1, .slot_count = 15,
-    .name = "product", .parameters = product_parameters, .names = product_names, .targets = product_targets,
-    .code = product_code, .load_name = "product_load",
+    .abi = TILE_RT_ABI,
+    .parameter_count = 3,
+    .name_count = 6,
+    .grid_rank = 1,
+    .target_count = 1,
+    .slot_count = 15,
+    .name = "product",
+    .parameters = product_parameters,
+    .names = product_names,
+    .targets = product_targets,
+    .code = product_code,
+    .load_name = "product_load",
 };
 
-struct view4 { void *data; int64_t extent[4], stride[4]; };
+struct view4 {
+    void *data;
+    int64_t extent[4], stride[4];
+};
 static struct view2 a;
 static struct view4 q;
 static int64_t n;
@@ -137,11 +181,14 @@ static void encode(void)
 /* Every type and swizzle as the driver numbers them. */
 static void types(void)
 {
-    static const struct { int type, number, size; } rows[] = {
-        {TILE_RT_TYPE_bool, 0, 1}, {TILE_RT_TYPE_i8, 0, 1}, {TILE_RT_TYPE_u8, 0, 1}, {TILE_RT_TYPE_i16, 1, 2},
-        {TILE_RT_TYPE_u16, 1, 2}, {TILE_RT_TYPE_i32, 3, 4}, {TILE_RT_TYPE_u32, 2, 4}, {TILE_RT_TYPE_i64, 5, 8},
-        {TILE_RT_TYPE_u64, 4, 8}, {TILE_RT_TYPE_f16, 6, 2}, {TILE_RT_TYPE_bf16, 9, 2}, {TILE_RT_TYPE_f32, 7, 4},
-        {TILE_RT_TYPE_f64, 8, 8}, {TILE_RT_TYPE_f8e4m3, 0, 1}, {TILE_RT_TYPE_f8e5m2, 0, 1},
+    static const struct {
+        int type, number, size;
+    } rows[] = {
+        {TILE_RT_TYPE_bool, 0, 1},    {TILE_RT_TYPE_i8, 0, 1},     {TILE_RT_TYPE_u8, 0, 1},
+        {TILE_RT_TYPE_i16, 1, 2},     {TILE_RT_TYPE_u16, 1, 2},    {TILE_RT_TYPE_i32, 3, 4},
+        {TILE_RT_TYPE_u32, 2, 4},     {TILE_RT_TYPE_i64, 5, 8},    {TILE_RT_TYPE_u64, 4, 8},
+        {TILE_RT_TYPE_f16, 6, 2},     {TILE_RT_TYPE_bf16, 9, 2},   {TILE_RT_TYPE_f32, 7, 4},
+        {TILE_RT_TYPE_f64, 8, 8},     {TILE_RT_TYPE_f8e4m3, 0, 1}, {TILE_RT_TYPE_f8e5m2, 0, 1},
         {TILE_RT_TYPE_pointer, 4, 8},
     };
     static const int swizzles[4][2] = {{0, 0}, {32, 1}, {64, 2}, {128, 3}};
@@ -383,9 +430,13 @@ static void two_devices(void)
 
 static void persistent(void)
 {
-    static const struct { int blocks, cluster; int64_t programs, grid; } rows[] = {
-        {1, 1, 5, 5}, {1, 1, 132, 132}, {1, 1, 133, 132}, {2, 1, 1000, 264}, {1, 2, 131, 132}, {1, 2, 1, 2},
-        {1, 8, 1000, 128}, {3, 16, 397, 384}, {1, 16, 3, 16}, {1, 1, INT64_C(1) << 33, 132}, {0, 2, 5, 6},
+    static const struct {
+        int blocks, cluster;
+        int64_t programs, grid;
+    } rows[] = {
+        {1, 1, 5, 5}, {1, 1, 132, 132},  {1, 1, 133, 132},  {2, 1, 1000, 264}, {1, 2, 131, 132},
+        {1, 2, 1, 2}, {1, 8, 1000, 128}, {3, 16, 397, 384}, {1, 16, 3, 16},    {1, 1, INT64_C(1) << 33, 132},
+        {0, 2, 5, 6},
     };
     begin();
     for (int i = 0; i < 11; i++) {
@@ -467,11 +518,13 @@ static int print_costs(void)
 int main(int count, char **arguments)
 {
     static const struct test_case new[] = {
-        CASE(encode), CASE(types), CASE(one_element), CASE(limits), CASE(unfit_views), CASE(rows_end_within_16_bytes),
-        CASE(driver_refuses),
-        CASE(empty_views), CASE(absent_view), CASE(forced_variant), CASE(said), CASE(kept), CASE(crowded),
-        CASE(threads),
-        CASE(two_devices), CASE(persistent), CASE(split), CASE(information), CASE(other_version),
+        CASE(encode),         CASE(types),       CASE(one_element),
+        CASE(limits),         CASE(unfit_views), CASE(rows_end_within_16_bytes),
+        CASE(driver_refuses), CASE(empty_views), CASE(absent_view),
+        CASE(forced_variant), CASE(said),        CASE(kept),
+        CASE(crowded),        CASE(threads),     CASE(two_devices),
+        CASE(persistent),     CASE(split),       CASE(information),
+        CASE(other_version),
     };
     static const struct test_case old[] = {CASE(old_driver)};
     const char *group = count > 1 ? arguments[1] : "", *only = count > 2 ? arguments[2] : NULL;

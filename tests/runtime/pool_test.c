@@ -51,8 +51,16 @@ static const struct tile_rt_target targets[] = {
     {"cpu-baseline", TILE_RT_TARGET_cpu, TILE_RT_ISA_baseline, 0, 1, variants}};
 /* n is a parameter of the grid only in name: it has a slot too. */
 static const struct tile_rt_kernel kernel = {
-    .abi = TILE_RT_ABI, .parameter_count = 2, .grid_rank = 1, .target_count = 1, .slot_count = 2, .name = "mark",
-    .parameters = parameters, .targets = targets, .code = code, .load_name = "mark_load",
+    .abi = TILE_RT_ABI,
+    .parameter_count = 2,
+    .grid_rank = 1,
+    .target_count = 1,
+    .slot_count = 2,
+    .name = "mark",
+    .parameters = parameters,
+    .targets = targets,
+    .code = code,
+    .load_name = "mark_load",
 };
 
 static const struct tile_rt_variant slow_variants[] = {
@@ -60,8 +68,16 @@ static const struct tile_rt_variant slow_variants[] = {
 static const struct tile_rt_target slow_targets[] = {
     {"cpu-baseline", TILE_RT_TARGET_cpu, TILE_RT_ISA_baseline, 0, 1, slow_variants}};
 static const struct tile_rt_kernel slow_kernel = {
-    .abi = TILE_RT_ABI, .parameter_count = 2, .grid_rank = 1, .target_count = 1, .slot_count = 2, .name = "mark_slowly",
-    .parameters = parameters, .targets = slow_targets, .code = code, .load_name = "mark_load",
+    .abi = TILE_RT_ABI,
+    .parameter_count = 2,
+    .grid_rank = 1,
+    .target_count = 1,
+    .slot_count = 2,
+    .name = "mark_slowly",
+    .parameters = parameters,
+    .targets = slow_targets,
+    .code = code,
+    .load_name = "mark_load",
 };
 
 static int launch_of(const struct tile_rt_kernel *what, struct record *record, int64_t n)
@@ -278,9 +294,9 @@ static void float_state(void)
 int main(int count, char **arguments)
 {
     static const struct test_case cases[] = {
-        CASE(sizes), CASE(one_thread), CASE(many_threads), CASE(bursts), CASE(after_sleep), CASE(many_callers),
-        CASE(fork_before), CASE(fork_after), CASE(errno_kept), CASE(signals), CASE(float_state),
-        CASE(short_lived_threads),
+        CASE(sizes),       CASE(one_thread),   CASE(many_threads), CASE(bursts),
+        CASE(after_sleep), CASE(many_callers), CASE(fork_before),  CASE(fork_after),
+        CASE(errno_kept),  CASE(signals),      CASE(float_state),  CASE(short_lived_threads),
     };
     return run_cases(cases, (int)(sizeof cases / sizeof cases[0]), count > 1 ? arguments[1] : NULL);
 }

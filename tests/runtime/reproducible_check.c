@@ -61,7 +61,9 @@ static void fetch(void *data, void *there, size_t bytes)
 
 /* ---- the model ---- */
 
-struct pair { float value, weight; };
+struct pair {
+    float value, weight;
+};
 typedef struct pair combine(struct pair a, struct pair b);
 static struct pair sum_of(struct pair a, struct pair b) { return (struct pair){a.value + b.value, 0}; }
 static struct pair product_of(struct pair a, struct pair b) { return (struct pair){a.value * b.value, 0}; }

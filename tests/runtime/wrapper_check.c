@@ -42,13 +42,16 @@ static void bound(void)
     EXPECT_STATUS(wrapper_bound(TILE_CPU, &vx, &vz, &out), TILE_OK, "");
     EXPECT(n64[0] == 7 && n64[1] == 3);
     vz.extent[0] = 13;
-    EXPECT_STATUS(wrapper_bound(TILE_CPU, &vx, &vz, &out), TILE_ERR_ARG, "extent 0 of z is 13, but it must be a multiple of 4");
+    EXPECT_STATUS(wrapper_bound(TILE_CPU, &vx, &vz, &out), TILE_ERR_ARG,
+                  "extent 0 of z is 13, but it must be a multiple of 4");
     vz.extent[0] = 12, vx.extent[0] = 0;
     EXPECT_STATUS(wrapper_bound(TILE_CPU, &vx, &vz, &out), TILE_ERR_ARG, "makes n negative");
 }
 static void derived(void)
 {
-    static const struct { int64_t columns, block; } rows[] = {{1, 16}, {16, 16}, {17, 64}, {256, 256}};
+    static const struct {
+        int64_t columns, block;
+    } rows[] = {{1, 16}, {16, 16}, {17, 64}, {256, 256}};
     struct tile_i64_1 out = tile_i64_1_row_major(n64, 3);
     for (int i = 0; i < 4096; i++)
         x[i] = 1.0f;
@@ -63,9 +66,13 @@ static void derived(void)
 }
 static void above(void)
 {
-    static const struct { int64_t rows, keys; int e; int64_t b, c; } calls[] = {
-        {8, 2, 2, 16, 8},    {9, 2, 5, 16, 1024},   {17, 2, 2, 128, 64},    {128, 2, 5, 128, 1024},
-        {12, 3, 3, 24, 12},  {24, 3, 5, 24, 1024},  {25, 3, 3, 192, 96},    {192, 3, 5, 192, 1024},
+    static const struct {
+        int64_t rows, keys;
+        int e;
+        int64_t b, c;
+    } calls[] = {
+        {8, 2, 2, 16, 8},   {9, 2, 5, 16, 1024},  {17, 2, 2, 128, 64}, {128, 2, 5, 128, 1024},
+        {12, 3, 3, 24, 12}, {24, 3, 5, 24, 1024}, {25, 3, 3, 192, 96}, {192, 3, 5, 192, 1024},
     };
     struct tile_i64_1 out = tile_i64_1_row_major(n64, 4);
     struct tile_kernel_info info;
@@ -79,7 +86,8 @@ static void above(void)
     EXPECT_STATUS(wrapper_above_f32(TILE_CPU, &in, &out, 3), TILE_ERR_ARG,
                   "no member of B: {24, 192} where D is 3 is at least N, which is 193");
     in = tile_f32_2_row_major(x, 17, 2);
-    EXPECT_STATUS(wrapper_above_f32(TILE_CPU, &in, &out, 3), TILE_ERR_ARG, "E is 3, which is not in {2, 5} where D is 2");
+    EXPECT_STATUS(wrapper_above_f32(TILE_CPU, &in, &out, 3), TILE_ERR_ARG,
+                  "E is 3, which is not in {2, 5} where D is 2");
     EXPECT_STATUS(wrapper_above_f32_query(TILE_CPU, &in, &out, 5, &info), TILE_OK, "");
     struct tile_f64_2 wide = tile_f64_2_row_major((double *)n64, 0, 2);
     EXPECT_STATUS(wrapper_above_f64(TILE_CPU, &wide, &out, 5), TILE_ERR_ARG,
@@ -181,8 +189,8 @@ static void pointer(void)
 int main(int count, char **arguments)
 {
     static const struct test_case cases[] = {
-        CASE(optional), CASE(extents), CASE(bound), CASE(derived), CASE(above), CASE(keyed),
-        CASE(strides),  CASE(scalars), CASE(order), CASE(pointer),
+        CASE(optional), CASE(extents), CASE(bound),   CASE(derived), CASE(above),
+        CASE(keyed),    CASE(strides), CASE(scalars), CASE(order),   CASE(pointer),
     };
     return run_cases(cases, (int)(sizeof cases / sizeof cases[0]), count > 1 ? arguments[1] : NULL);
 }

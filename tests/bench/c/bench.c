@@ -21,7 +21,7 @@ struct shape {
     int64_t rows, columns;
 };
 /* In the caches of the first and the second level, in the third, beyond; and extents that are no powers of two. */
-static const struct shape shapes[] = {{2, 1024},   {16, 1024},   {64, 1024},   {256, 1024}, {64, 4096},
+static const struct shape shapes[] = {{2, 1024},   {16, 1024},   {64, 1024},   {256, 1024},  {64, 4096},
                                       {16, 16384}, {1000, 1000}, {4096, 1024}, {16384, 2048}};
 enum { MOST_ROUNDS = 64 };
 static const double sample_seconds = 50e-6, warm_seconds = 2e-3, side_seconds = 8e-3;

@@ -26,7 +26,9 @@ void fault_begin(void);
 /* Removes them; the number of failures, for main. */
 int fault_end(void);
 /* Memory that all processes of the test share, zeroed by fault_begin. */
-struct fault_page { long calls, fired, failures, cases; };
+struct fault_page {
+    long calls, fired, failures, cases;
+};
 extern struct fault_page *fault_page;
 
 /* In a fresh process: everything that it says goes to one file; then it is up to the caller. */

@@ -50,7 +50,7 @@ struct fuzz_schedule fuzz_schedule_of(uint64_t chunk, int number)
         {"sm_80", "sm_90", 2, 2, 3, -1, 0},
     };
     static const struct fuzz_schedule in_turn[] = {
-        {"sm_75", "sm_90", 2, 4, 1, 0, 0}, {"sm_89", "sm_90", 2, 1, 2, 0, 0},  {"sm_90", "sm_90", 2, 4, 2, 0, 2},
+        {"sm_75", "sm_90", 2, 4, 1, 0, 0},   {"sm_89", "sm_90", 2, 1, 2, 0, 0},   {"sm_90", "sm_90", 2, 4, 2, 0, 2},
         {"sm_90a", "sm_90a", 1, 4, 2, 0, 2}, {"sm_90a", "sm_90a", 0, 2, 0, 0, 0}, {"sm_86", "sm_90", 2, 8, 2, 0, 0},
     };
     return number < 3 ? always[number] : in_turn[chunk % (sizeof in_turn / sizeof *in_turn)];
@@ -164,8 +164,11 @@ static bool make_variant(struct chunk *c, const struct fuzz_program *program, st
         variant.grid[d] = fuzz_constant_expression(c->arena, program->grid[d]);
     struct pass_run run = {0};
     run.passes = pass_pipeline(&target_rows[c->row], s->optimization, &run.count);
-    struct pass_context context = {.arena = c->arena, .diagnostics = c->diagnostics, .target = &target_rows[c->row],
-                                   .name = "pipeline", .math_function = fuzz_math_function,
+    struct pass_context context = {.arena = c->arena,
+                                   .diagnostics = c->diagnostics,
+                                   .target = &target_rows[c->row],
+                                   .name = "pipeline",
+                                   .math_function = fuzz_math_function,
                                    .math_context = fuzz_math_context(c->arena, c->context, c->diagnostics)};
     if (!pass_run_all(&run, function, &context))
         return false;
@@ -329,8 +332,8 @@ static bool fill_gpu_code(struct chunk *c, struct code *code, const struct cubin
                                             .persistent = f->persistent > 0 ? f->persistent : 0};
     variant->gpu.map_count = tensor_map_collect(c->arena, variant->function, &maps);
     variant->gpu.maps = maps;
-    code->dropped =
-        kernel->registers * 32 * f->warps > target_rows[c->assembled].registers; /* as the compiler refuses it */
+    code->dropped = kernel->registers * 32 * f->warps >
+                    target_rows[c->assembled].registers; /* as the compiler refuses it */
     return true;
 }
 
@@ -369,8 +372,8 @@ static bool write_file(const char *path, const struct buffer *data)
 
 static bool link_library(struct chunk *c, uint64_t chunk, const struct buffer *object)
 {
-    char *stem =
-        arena_printf(c->arena, "%s/bundle/%06llu-%d", c->campaign->folder, (unsigned long long)chunk, c->number);
+    char *stem = arena_printf(c->arena, "%s/bundle/%06llu-%d", c->campaign->folder, (unsigned long long)chunk,
+                              c->number);
     char *path = arena_printf(c->arena, "%s.o", stem);
     if (!write_file(path, object))
         return false;

@@ -9,8 +9,10 @@
 
 enum { FUZZ_CHUNK = 64, FUZZ_SCHEDULES = 4 };
 /* What a schedule changes; 0 leaves a knob as the program has it. */
-struct fuzz_schedule { const char *target, *assembled /* for this one; its text is the target's */;
-                       int optimization, warps, stages, persistent, cluster; };
+struct fuzz_schedule {
+    const char *target, *assembled /* for this one; its text is the target's */;
+    int optimization, warps, stages, persistent, cluster;
+};
 struct fuzz_schedule fuzz_schedule_of(uint64_t chunk, int number);
 /* One schedule of one chunk: unit = FUZZ_SCHEDULES * chunk + schedule. */
 campaign_function fuzz_bundle_compile, fuzz_bundle_run;

@@ -18,7 +18,7 @@
 enum { POLL_MICROSECONDS = 5000, MOST_TOLD = 4000 };
 
 struct campaign_board {
-    _Atomic(uint64_t) next;          /* unit to take */
+    _Atomic(uint64_t) next; /* unit to take */
     _Atomic(int64_t) findings;
     _Atomic(int) stop, skipped_count;
     uint64_t skipped[CAMPAIGN_MOST_SKIPPED];
@@ -117,7 +117,11 @@ static void work_on_units(struct campaign *campaign, struct campaign_seat *seat,
 
 /* ---- the parent ---- */
 
-struct pool { struct campaign *campaign; int64_t end; int errors[CAMPAIGN_MOST_JOBS]; };
+struct pool {
+    struct campaign *campaign;
+    int64_t end;
+    int errors[CAMPAIGN_MOST_JOBS];
+};
 
 static void start(struct pool *pool, int number)
 {
@@ -170,8 +174,8 @@ static bool look_after(struct pool *pool, int number)
     if (WIFSIGNALED(status) || WEXITSTATUS(status))
         tell_end(pool, number, status);
     seat->started = 0;
-    bool more =
-        seat->again || (campaign->board->next < campaign->count && (!pool->end || now_in_milliseconds() < pool->end));
+    bool more = seat->again ||
+                (campaign->board->next < campaign->count && (!pool->end || now_in_milliseconds() < pool->end));
     if (more)
         start(pool, number);
     else

@@ -13,15 +13,23 @@
 enum { LARGEST_CORPUS = 64 << 20, COMPRESSION = 19 };
 static const uint64_t FIRST_STATE = 0x9e3779b97f4a7c15u;
 
-struct input { const char *data; size_t size; };
-struct corpus { struct arena *arena; VECTOR(struct input) inputs; };
+struct input {
+    const char *data;
+    size_t size;
+};
+struct corpus {
+    struct arena *arena;
+    VECTOR(struct input) inputs;
+};
 
-static bool complain(const char *path) {
+static bool complain(const char *path)
+{
     fprintf(stderr, "%s: %s\n", path, strerror(errno));
     return false;
 }
 
-static bool split(struct corpus *corpus, const char *at, size_t bytes) {
+static bool split(struct corpus *corpus, const char *at, size_t bytes)
+{
     for (const char *end = at + bytes; at < end;) {
         char *behind;
         size_t size = strtoul(at, &behind, 10);
@@ -34,9 +42,11 @@ static bool split(struct corpus *corpus, const char *at, size_t bytes) {
     return true;
 }
 
-static bool load(struct corpus *corpus, const char *path) {
+static bool load(struct corpus *corpus, const char *path)
+{
     struct buffer bytes = {0};
-    if (!file_read(path, 0, &bytes)) return complain(path);
+    if (!file_read(path, 0, &bytes))
+        return complain(path);
     unsigned long long size = ZSTD_getFrameContentSize(bytes.data, bytes.size);
     char *text = size <= LARGEST_CORPUS ? arena_alloc(corpus->arena, (size_t)size + 1) : NULL;
     bool good = text && ZSTD_decompress(text, (size_t)size, bytes.data, bytes.size) == size;
@@ -44,14 +54,17 @@ static bool load(struct corpus *corpus, const char *path) {
     return (good && split(corpus, text, (size_t)size)) || (fprintf(stderr, "%s: damaged\n", path), false);
 }
 
-static bool write_file(const char *path, const void *data, size_t size) {
+static bool write_file(const char *path, const void *data, size_t size)
+{
     FILE *file = fopen(path, "wb");
-    if (!file) return complain(path);
+    if (!file)
+        return complain(path);
     bool written = fwrite(data, 1, size, file) == size;
     return (fclose(file) == 0 && written) || complain(path);
 }
 
-static bool unpack(struct corpus *corpus, const char *folder) {
+static bool unpack(struct corpus *corpus, const char *folder)
+{
     for (int i = 0; i < corpus->inputs.count; i++)
         if (!write_file(arena_printf(corpus->arena, "%s/%05d", folder, i), corpus->inputs.data[i].data,
                         corpus->inputs.data[i].size))
@@ -59,20 +72,26 @@ static bool unpack(struct corpus *corpus, const char *folder) {
     return true;
 }
 
-static int compare_inputs(const void *a, const void *b) {
+static int compare_inputs(const void *a, const void *b)
+{
     const struct input *x = a, *y = b;
-    if (x->size != y->size) return x->size < y->size ? -1 : 1;
+    if (x->size != y->size)
+        return x->size < y->size ? -1 : 1;
     return memcmp(x->data, y->data, x->size);
 }
 
 /* By size and bytes, so that the order is the content's. */
-static bool pack(struct corpus *corpus, const char *folder, const char *path) {
+static bool pack(struct corpus *corpus, const char *folder, const char *path)
+{
     DIR *directory = opendir(folder);
-    if (!directory) return complain(folder);
+    if (!directory)
+        return complain(folder);
     for (struct dirent *entry; (entry = readdir(directory));) {
         struct buffer bytes = {0};
-        if (entry->d_name[0] == '.') continue;
-        if (!file_read(arena_printf(corpus->arena, "%s/%s", folder, entry->d_name), 0, &bytes)) return complain(folder);
+        if (entry->d_name[0] == '.')
+            continue;
+        if (!file_read(arena_printf(corpus->arena, "%s/%s", folder, entry->d_name), 0, &bytes))
+            return complain(folder);
         struct input input = {arena_substring(corpus->arena, bytes.data, bytes.size), bytes.size};
         vector_push(corpus->arena, &corpus->inputs, input);
         buffer_free(&bytes);
@@ -90,21 +109,25 @@ static bool pack(struct corpus *corpus, const char *folder, const char *path) {
     char *packed = arena_alloc(corpus->arena, bound);
     size_t size = ZSTD_compress(packed, bound, out.data ? out.data : "", out.size, COMPRESSION);
     buffer_free(&out);
-    if (ZSTD_isError(size)) die("compression: %s", ZSTD_getErrorName(size));
+    if (ZSTD_isError(size))
+        die("compression: %s", ZSTD_getErrorName(size));
     return write_file(path, packed, size);
 }
 
-static uint64_t next_random(uint64_t *state) {
+static uint64_t next_random(uint64_t *state)
+{
     *state ^= *state << 13, *state ^= *state >> 7, *state ^= *state << 17;
     return *state;
 }
 
 /* Cuts, doubles, overwrites or moves a stretch of the input, or brings one from another, up to four times. */
 static void run_changed(const struct corpus *corpus, const struct input *input, uint64_t *state,
-                        int (*run)(const uint8_t *data, size_t size)) {
+                        int (*run)(const uint8_t *data, size_t size))
+{
     size_t size = input->size, room = 2 * size + 256;
     uint8_t *copy = malloc(room);
-    if (!copy) memory_exhausted();
+    if (!copy)
+        memory_exhausted();
     memcpy(copy, input->data, size);
     for (int times = 1 + (int)(next_random(state) % 4); times > 0 && size > 1 && size + 64 <= room; times--) {
         const struct input *other = &corpus->inputs.data[next_random(state) % (uint64_t)corpus->inputs.count];
@@ -126,12 +149,14 @@ static void run_changed(const struct corpus *corpus, const struct input *input, 
     free(copy);
 }
 
-static bool replay(const struct corpus *corpus, int changes, int (*run)(const uint8_t *data, size_t size)) {
+static bool replay(const struct corpus *corpus, int changes, int (*run)(const uint8_t *data, size_t size))
+{
     uint64_t state = FIRST_STATE;
     for (int i = 0; i < corpus->inputs.count; i++) {
         const struct input *input = &corpus->inputs.data[i];
         run((const uint8_t *)input->data, input->size);
-        for (int k = 0; k < changes; k++) run_changed(corpus, input, &state, run);
+        for (int k = 0; k < changes; k++)
+            run_changed(corpus, input, &state, run);
     }
     fprintf(stderr, "%d inputs, each in %d changed forms\n", corpus->inputs.count, changes);
     return corpus->inputs.count > 0;
@@ -140,10 +165,12 @@ static bool replay(const struct corpus *corpus, int changes, int (*run)(const ui
 /* Each seed is one input, whatever ran before.  What ends the program is behind the last seed that was told, at most
  * 1,000 on. */
 static bool run_seeds(const struct corpus *corpus, uint64_t first, uint64_t count,
-                      int (*run)(const uint8_t *data, size_t size)) {
+                      int (*run)(const uint8_t *data, size_t size))
+{
     for (uint64_t seed = first; seed < first + count && corpus->inputs.count; seed++) {
         uint64_t state = (seed + 1) * FIRST_STATE;
-        if ((seed - first) % 1000 == 0) fprintf(stderr, "\rseed %llu", (unsigned long long)seed);
+        if ((seed - first) % 1000 == 0)
+            fprintf(stderr, "\rseed %llu", (unsigned long long)seed);
         next_random(&state), next_random(&state);
         run_changed(corpus, &corpus->inputs.data[next_random(&state) % (uint64_t)corpus->inputs.count], &state, run);
     }
@@ -163,12 +190,14 @@ int corpus_main(const char *name, int (*run)(const uint8_t *data, size_t size), 
     } else if (count == 2) {
         struct buffer bytes = {0};
         good = file_read(arguments[1], 0, &bytes) || complain(arguments[1]);
-        if (good) run((const uint8_t *)bytes.data, bytes.size);
+        if (good)
+            run((const uint8_t *)bytes.data, bytes.size);
         buffer_free(&bytes);
     } else if ((good = load(&corpus, path))) {
         if (count == 4)
             good = run_seeds(&corpus, strtoull(arguments[2], NULL, 10), strtoull(arguments[3], NULL, 10), run);
-        else good = count == 3 ? unpack(&corpus, arguments[2]) : replay(&corpus, changes, run);
+        else
+            good = count == 3 ? unpack(&corpus, arguments[2]) : replay(&corpus, changes, run);
     }
     arena_destroy(corpus.arena);
     return !good;

@@ -208,10 +208,13 @@ void fuzz_judge_cpu(const struct judge *judge, struct fuzz_program *program, con
     struct arena *arena = arena_create();
     struct diagnostics *diagnostics = diagnostics_create(arena);
     const struct target_row *row = &target_rows[target_find("cpu")];
-    struct pass_context context = {.arena = arena, .diagnostics = diagnostics, .target = row, .name = "pipeline",
-                                   .math_function = fuzz_math_function,
-                                   .math_context = judge->math ? judge->math :
-                                                   fuzz_math_context(arena, program->module->context, diagnostics)};
+    struct pass_context context = {
+        .arena = arena,
+        .diagnostics = diagnostics,
+        .target = row,
+        .name = "pipeline",
+        .math_function = fuzz_math_function,
+        .math_context = judge->math ? judge->math : fuzz_math_context(arena, program->module->context, diagnostics)};
     struct pass_run run = {0};
     run.passes = pass_pipeline(row, judge->raw ? 0 : 2, &run.count);
     if (!pass_run_all(&run, program->function, &context)) {

@@ -167,8 +167,8 @@ bool fuzz_check_seed(uint64_t seed, struct fuzz_limits limits, struct fuzz_count
 bool fuzz_find_failure(const char *text, size_t size, struct arena *arena, struct judge *judge)
 {
     struct source source = {.name = "program", .text = text, .size = size};
-    struct fuzz_program *program =
-        fuzz_read_program(ir_context_create(arena), arena, diagnostics_create(arena), &source);
+    struct fuzz_program *program = fuzz_read_program(ir_context_create(arena), arena, diagnostics_create(arena),
+                                                     &source);
     if (!program)
         return false;
     for (int i = 0;; i++) {

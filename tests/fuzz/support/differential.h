@@ -6,7 +6,10 @@
 #include "judge.h"
 #include "table.h"
 
-struct fuzz_counts { int64_t programs, runs; struct fuzz_table *table; };
+struct fuzz_counts {
+    int64_t programs, runs;
+    struct fuzz_table *table;
+};
 /* True: all agree.  False: `report` names the seed, the pass and the kind of the difference, and holds the program. */
 bool fuzz_check_seed(uint64_t seed, struct fuzz_limits limits, struct fuzz_counts *counts, struct buffer *report);
 /* Way `number` (from 0) that a program with this seed goes through the passes; false: there is none. */

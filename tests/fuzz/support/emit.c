@@ -41,7 +41,7 @@ static void describe_view(struct arena *arena, struct kernel_entry *entry, int w
             parameter->extent[d] = fuzz_constant_expression(arena, type->extent[d]);
             continue;
         }
-        struct kernel_name name = { arena_printf(arena, "n%d_%d", which, d), which, d, 1, 0 };
+        struct kernel_name name = {arena_printf(arena, "n%d_%d", which, d), which, d, 1, 0};
         parameter->binds[d] = entry->names.count;
         parameter->extent[d] = name_expression(arena, entry->names.count, name.name);
         vector_push(arena, &entry->names, name);
@@ -86,7 +86,7 @@ static bool add_variant(const struct fuzz_emit *job, struct arena *arena, const 
     variant.key_values = ARENA_ARRAY(arena, int64_t, 1);
     for (int d = 0; d < variant.grid_rank; d++)
         variant.grid[d] = fuzz_constant_expression(arena, program->grid[d]);
-    struct pass_run run = { 0 };
+    struct pass_run run = {0};
     run.passes = pass_pipeline(&target_rows[target], job->optimization, &run.count);
     struct pass_context context = {.arena = arena,
                                    .diagnostics = diagnostics,
@@ -166,12 +166,12 @@ struct emitter {
 static bool add_program(struct emitter *e, struct ir_context *context, uint64_t seed)
 {
     struct fuzz_program *program = fuzz_generate(context, e->arena, seed, e->job->limits);
-    struct kernel_entry entry = { 0 };
+    struct kernel_entry entry = {0};
     struct interp_problem problem;
     struct fuzz_memory *reference;
-    struct buffer reason = { 0 };
-    bool sound =
-        fuzz_is_sound(program, e->arena, &reference, &reason); /* else its results hang on an order that is free */
+    struct buffer reason = {0};
+    bool sound = fuzz_is_sound(program, e->arena, &reference,
+                               &reason); /* else its results hang on an order that is free */
     if (reference)
         fuzz_memory_free(reference);
     if (!sound)
@@ -206,12 +206,12 @@ static bool add_program(struct emitter *e, struct ir_context *context, uint64_t 
 /* Code for the GPU variants, one call a target. */
 static bool compile_gpu(struct emitter *e, const struct target_options *options)
 {
-    VECTOR(struct nvptx_task) tasks = { 0 };
+    VECTOR(struct nvptx_task) tasks = {0};
     for (int i = 0; i < e->kernels->entries.count; i++) {
         struct kernel_entry *entry = &e->kernels->entries.data[i];
         for (int v = 0; v < entry->variants.count; v++)
             if (target_rows[entry->variants.data[v].target].kind == TARGET_NVPTX) {
-                struct nvptx_task task = { entry, &entry->variants.data[v] };
+                struct nvptx_task task = {entry, &entry->variants.data[v]};
                 vector_push(e->arena, &tasks, task);
             }
     }
@@ -223,8 +223,8 @@ bool fuzz_emit(const struct fuzz_emit *job, struct buffer *object, struct buffer
 {
     struct arena *arena = arena_create();
     struct ir_context *context = ir_context_create(arena);
-    struct kernel_module kernels = { .source_name = "fuzz", .stem = "fuzz" };
-    struct emitter e = { job, arena, &kernels, diagnostics_create(arena), plan, report, 0, skipped };
+    struct kernel_module kernels = {.source_name = "fuzz", .stem = "fuzz"};
+    struct emitter e = {job, arena, &kernels, diagnostics_create(arena), plan, report, 0, skipped};
     struct target_options options = {.arena = arena,
                                      .context = context,
                                      .diagnostics = e.diagnostics,

@@ -13,8 +13,10 @@
 /* Programs of `count` seeds from `first` for the given target rows ("cpu", "sm_90a", …); false: `report` says what
  * failed.  `skipped` counts programs that a target refused with a diagnostic (their text goes to report, too). */
 struct fuzz_emit {
-    uint64_t first; int count;
-    int target_count; const char *const *targets;
+    uint64_t first;
+    int count;
+    int target_count;
+    const char *const *targets;
     int optimization;
     const char *ptxas, *host_triple;
     struct fuzz_limits limits;

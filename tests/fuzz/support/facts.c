@@ -8,7 +8,11 @@
 #include "passes/memory_access.h"
 
 /* What a value was when its instance first had it, for those that every instance must have alike. */
-struct first { uint64_t hash; int64_t instance; bool known; };
+struct first {
+    uint64_t hash;
+    int64_t instance;
+    bool known;
+};
 struct facts {
     struct arena *arena;
     const struct ir_function *function;
@@ -25,10 +29,16 @@ struct facts {
 struct facts *facts_create(struct arena *arena, const struct ir_function *function)
 {
     struct facts *facts = ARENA_NEW(arena, struct facts);
-    *facts = (struct facts){arena, function, ranges_analyse(function, arena), divisibility_analyse(function, arena),
+    *facts = (struct facts){arena,
+                            function,
+                            ranges_analyse(function, arena),
+                            divisibility_analyse(function, arena),
                             uniformity_analyse(function, arena),
                             ARENA_ARRAY(arena, struct first, function->next_value_id),
-                            ARENA_ARRAY(arena, int64_t, function->next_value_id), {0}, 0, NULL};
+                            ARENA_ARRAY(arena, int64_t, function->next_value_id),
+                            {0},
+                            0,
+                            NULL};
     return facts;
 }
 
@@ -277,9 +287,9 @@ void facts_print(const struct fact_table *table, FILE *file)
         const struct fact_sums *s = &table->of[i];
         if (s->values || s->range_bits)
             fprintf(file, "%s,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld\n",
-                    i < OP_COUNT ? ir_op_info[i].text : "arguments", (long long)s->values,
-                    (long long)s->range_bits, (long long)s->multiple, (long long)s->contiguity,
-                    (long long)s->constancy, (long long)s->one_value, (long long)s->same_grid, (long long)s->ends,
-                    (long long)s->linear, (long long)s->divisor, (long long)s->inside);
+                    i < OP_COUNT ? ir_op_info[i].text : "arguments", (long long)s->values, (long long)s->range_bits,
+                    (long long)s->multiple, (long long)s->contiguity, (long long)s->constancy, (long long)s->one_value,
+                    (long long)s->same_grid, (long long)s->ends, (long long)s->linear, (long long)s->divisor,
+                    (long long)s->inside);
     }
 }

@@ -11,7 +11,9 @@
 struct fact_sums {
     int64_t values, range_bits, multiple, contiguity, constancy, one_value, same_grid, ends, linear, divisor, inside;
 };
-struct fact_table { struct fact_sums of[OP_COUNT + 1]; /* the last: arguments of functions and regions */ };
+struct fact_table {
+    struct fact_sums of[OP_COUNT + 1]; /* the last: arguments of functions and regions */
+};
 void facts_count(struct fact_table *table, const struct ir_function *function);
 void facts_print(const struct fact_table *table, FILE *file);
 

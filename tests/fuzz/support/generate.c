@@ -19,7 +19,7 @@ double fuzz_limit(enum ir_element element)
 enum ir_element fuzz_element(struct generator *g)
 {
     if (random_chance(&g->random, 35)) /* the elements most kernels use */
-        return (const enum ir_element[]){ IR_F32, IR_INDEX, IR_I32, IR_F16 }[random_below(&g->random, 4)];
+        return (const enum ir_element[]){IR_F32, IR_INDEX, IR_I32, IR_F16}[random_below(&g->random, 4)];
     return (enum ir_element)random_below(&g->random, IR_POINTER);
 }
 
@@ -40,7 +40,7 @@ const struct ir_type *fuzz_type(struct generator *g, enum ir_element element)
 
 void fuzz_know(struct generator *g, struct ir_value *value, double bound, bool exact)
 {
-    struct known known = { value, bound, exact || !ir_is_float(value->type->element) };
+    struct known known = {value, bound, exact || !ir_is_float(value->type->element)};
     vector_push(g->arena, &g->pool, known);
 }
 
@@ -73,7 +73,7 @@ struct known fuzz_of_type(struct generator *g, const struct ir_type *type, bool 
         if (known->value->type == type && (known->exact || !exact))
             return *known;
     }
-    struct known made = { .exact = true };
+    struct known made = {.exact = true};
     if (type->rank > 0 && random_chance(&g->random, 50)) {
         made = fuzz_of_type(g, ir_type_with_shape(g->context, type, 0, NULL), exact);
         made.value = ir_broadcast(&g->builder, made.value, type->rank, type->extent);
@@ -147,8 +147,8 @@ static void make_grid(struct generator *g)
         }
         struct ir_operation *size = ir_build(&g->builder, OP_GRID_SIZE, 0, NULL, 1, &index);
         ir_set_number(size, IR_ATTRIBUTE_DIMENSION, d);
-        linear =
-            ir_binary(&g->builder, OP_ADD, ir_binary(&g->builder, OP_MUL, linear, size->results[0]), at->results[0]);
+        linear = ir_binary(&g->builder, OP_ADD, ir_binary(&g->builder, OP_MUL, linear, size->results[0]),
+                           at->results[0]);
     }
     g->row_block = linear;
     fuzz_know(g, linear, 0, true);
@@ -156,8 +156,8 @@ static void make_grid(struct generator *g)
 
 struct fuzz_limits fuzz_limits_mixed(uint64_t seed)
 {
-    struct random random = { ~seed };
-    struct fuzz_limits limits = { 0 };
+    struct random random = {~seed};
+    struct fuzz_limits limits = {0};
     int dice = random_below(&random, 100);
     if (dice < 86) {
         limits.statements = random_between(&random, 2, 12);
@@ -176,8 +176,8 @@ struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *are
     struct fuzz_program *program = ARENA_NEW(arena, struct fuzz_program);
     struct generator g = {.random = {seed}, .arena = arena, .context = context, .program = program, .limits = limits};
     if (!g.limits.statements)
-        g.limits.statements =
-            random_chance(&g.random, 25) ? random_between(&g.random, 2, 8) : random_between(&g.random, 14, 50);
+        g.limits.statements = random_chance(&g.random, 25) ? random_between(&g.random, 2, 8)
+                                                           : random_between(&g.random, 14, 50);
     if (!g.limits.max_rank)
         g.limits.max_rank = 3;
     if (!g.limits.max_elements)
@@ -186,9 +186,9 @@ struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *are
         g.limits.most_extent = 37;
     program->seed = seed;
     program->module = ir_module_create(context, arena);
-    program->function = ir_function_create(program->module, "fuzz", (struct location){ 0 });
+    program->function = ir_function_create(program->module, "fuzz", (struct location){0});
     program->function->is_kernel = true;
-    g.builder = (struct ir_builder){ .module = program->module, .block = program->function->body };
+    g.builder = (struct ir_builder){.module = program->module, .block = program->function->body};
     fuzz_make_arguments(&g);
     make_grid(&g);
     fuzz_make_facts(&g);

@@ -11,10 +11,12 @@
 #include "ir/ir.h"
 
 /* ---- numbers from a seed ---- */
-struct random { uint64_t state; };
+struct random {
+    uint64_t state;
+};
 uint64_t random_next(struct random *random);
-int random_below(struct random *random, int limit);              /* 0 … limit-1 */
-int random_between(struct random *random, int low, int high);    /* both ends included */
+int random_below(struct random *random, int limit);           /* 0 … limit-1 */
+int random_between(struct random *random, int low, int high); /* both ends included */
 bool random_chance(struct random *random, int percent);
 
 /* ---- a program ---- */
@@ -26,18 +28,18 @@ enum {
 enum fuzz_content { FUZZ_SMALL_INTEGERS, FUZZ_WILD /* any bits: NaN, inf, -0, subnormals */, FUZZ_POISON };
 struct fuzz_argument {
     const struct ir_type *type;
-    int alias;                       /* 1 + the earlier argument whose memory it is, too; 0: none */
-    int64_t offset;                  /* of its first element in there */
-    bool absent, output, atomic;     /* views; output: instance n owns rows [n*block, (n+1)*block) of dimension 0 */
+    int alias;                   /* 1 + the earlier argument whose memory it is, too; 0: none */
+    int64_t offset;              /* of its first element in there */
+    bool absent, output, atomic; /* views; output: instance n owns rows [n*block, (n+1)*block) of dimension 0 */
     int64_t block;
     enum fuzz_content content;
     int64_t extent[IR_MAX_RANK], stride[IR_MAX_RANK];
-    int64_t elements;                /* that the allocation holds, from its first on */
-    int windows;                     /* pieces of a large allocation that hold content and are compared; the others
+    int64_t elements; /* that the allocation holds, from its first on */
+    int windows;      /* pieces of a large allocation that hold content and are compared; the others
                                       * are 0 at first.  0: all of it is */
     int64_t window[FUZZ_MOST_WINDOWS], window_elements; /* where each starts */
-    uint64_t fill;                   /* seed of the first content */
-    uint64_t bits;                   /* scalars */
+    uint64_t fill;                                      /* seed of the first content */
+    uint64_t bits;                                      /* scalars */
 };
 struct fuzz_program {
     struct ir_module *module;
@@ -45,8 +47,8 @@ struct fuzz_program {
     int argument_count;
     struct fuzz_argument arguments[FUZZ_MAX_ARGUMENTS];
     int64_t grid[IR_MAX_RANK];
-    bool ordered;                    /* its function holds the barriers that global memory needs (interp.h) */
-    int helpers;                     /* functions made so far, for their names */
+    bool ordered; /* its function holds the barriers that global memory needs (interp.h) */
+    int helpers;  /* functions made so far, for their names */
     uint64_t seed;
 };
 /* Sizes and what may appear; zero is a good default for all. */
@@ -64,13 +66,17 @@ struct fuzz_program *fuzz_generate(struct ir_context *context, struct arena *are
 /* ---- inside the generator ---- */
 /* A value that later operations may use.  Floats: |value| <= bound and integral when exact; other elements: always
  * exact. */
-struct known { struct ir_value *value; double bound; bool exact; };
+struct known {
+    struct ir_value *value;
+    double bound;
+    bool exact;
+};
 /* A view that may be read (anywhere), or written in the instance's own rows. */
 struct known_view {
     struct ir_value *value;
     int argument;
     bool own_rows, atomic, read_only;
-    bool mine;                       /* a part that no other instance touches: written anywhere */
+    bool mine; /* a part that no other instance touches: written anywhere */
     double bound;
     bool exact;
     int64_t block;
@@ -92,16 +98,16 @@ struct generator {
     struct ir_builder builder;
     VECTOR(struct known) pool;
     VECTOR(struct known_view) views;
-    struct ir_value *row_block;      /* linear instance number, index scalar */
-    struct ir_value *digest;         /* what nothing else uses is added up here; NULL: nowhere */
+    struct ir_value *row_block; /* linear instance number, index scalar */
+    struct ir_value *digest;    /* what nothing else uses is added up here; NULL: nowhere */
     int digest_slots;
-    struct known_product product;    /* a: NULL when there is none */
-    int depth;                       /* of control flow */
-    bool pure;                       /* inside functions, maps and combining regions: no memory, no grid */
-    bool scalars_only;               /* inside map and combining regions */
+    struct known_product product; /* a: NULL when there is none */
+    int depth;                    /* of control flow */
+    bool pure;                    /* inside functions, maps and combining regions: no memory, no grid */
+    bool scalars_only;            /* inside map and combining regions */
 };
-double fuzz_limit(enum ir_element element); /* largest bound that keeps integers exact with room to spare */
-enum ir_element fuzz_element(struct generator *g);                /* any element but pointers */
+double fuzz_limit(enum ir_element element);        /* largest bound that keeps integers exact with room to spare */
+enum ir_element fuzz_element(struct generator *g); /* any element but pointers */
 const struct ir_type *fuzz_type(struct generator *g, enum ir_element element); /* any shape */
 void fuzz_know(struct generator *g, struct ir_value *value, double bound, bool exact);
 struct ir_value *fuzz_constant(struct generator *g, const struct ir_type *type, double *bound);
@@ -110,8 +116,8 @@ struct known fuzz_of_type(struct generator *g, const struct ir_type *type, bool 
 /* Any known tile (rank 0 included) that the test accepts (NULL: all); false when a few tries found none. */
 bool fuzz_any(struct generator *g, bool (*accept)(const struct ir_type *type), struct known *out);
 struct ir_value *fuzz_index_scalar(struct generator *g, int low,
-                                   int high);                     /* an index near [low, high], often computed */
-void fuzz_pure_statement(struct generator *g);                    /* one operation without memory */
+                                   int high);  /* an index near [low, high], often computed */
+void fuzz_pure_statement(struct generator *g); /* one operation without memory */
 void fuzz_memory_statement(struct generator *g);
 void fuzz_flow_statement(struct generator *g);
 void fuzz_statements(struct generator *g, int count);

@@ -99,7 +99,7 @@ static void add_view(struct generator *g, bool output, bool atomic)
     struct fuzz_program *p = g->program;
     int number = p->argument_count;
     struct fuzz_argument *argument = &p->arguments[number];
-    struct ir_type type = { .kind = IR_VIEW, .readable = true, .writable = output || atomic };
+    struct ir_type type = {.kind = IR_VIEW, .readable = true, .writable = output || atomic};
     type.element = (enum ir_element)random_below(&g->random, IR_POINTER);
     while (atomic && type.element == IR_BOOL)
         type.element = (enum ir_element)random_below(&g->random, IR_POINTER);
@@ -220,7 +220,7 @@ void fuzz_make_arguments(struct generator *g)
 /* A number that divides this one; 0: nothing is said. */
 static int64_t divisor(struct generator *g, int64_t number)
 {
-    int64_t guess = random_chance(&g->random, 60) ? INT64_C(1) << random_between(&g->random, 1, 6)
+    int64_t guess = random_chance(&g->random, 60)                 ? INT64_C(1) << random_between(&g->random, 1, 6)
                     : number > 0 && random_chance(&g->random, 40) ? number
                                                                   : random_between(&g->random, 2, 9);
     return random_chance(&g->random, 40) && number % guess == 0 ? guess : 0;

@@ -56,8 +56,8 @@ static void compare_and_swap(struct generator *g, const struct known_view *view,
     struct known expected = fuzz_of_type(g, type, true);
     if (random_chance(&g->random, 60)) { /* what is there */
         struct ir_value *other = ir_constant_int(&g->builder, type, 0);
-        expected =
-            (struct known){fuzz_access(g, OP_LOAD, place, 1, &other, type)->results[0], view->bound, view->exact};
+        expected = (struct known){fuzz_access(g, OP_LOAD, place, 1, &other, type)->results[0], view->bound,
+                                  view->exact};
     }
     struct ir_value *extra[3] = {expected.value, fuzz_storable(g, view, type), fuzz_mask(g, place)};
     struct ir_operation *made = fuzz_access(g, OP_ATOMIC_CAS, place, 3, extra, type);
@@ -72,8 +72,8 @@ void fuzz_atomic(struct generator *g, const struct known_view *view)
         return;
     struct place place;
     fuzz_make_place(g, view, !view->atomic, &place);
-    const struct ir_type *type =
-        ir_type_with_shape(g->context, ir_type_scalar(g->context, element), place.result_rank, place.shape);
+    const struct ir_type *type = ir_type_with_shape(g->context, ir_type_scalar(g->context, element), place.result_rank,
+                                                    place.shape);
     if (!view->atomic && random_chance(&g->random, 40)) {
         compare_and_swap(g, view, &place, type);
         return;
@@ -90,23 +90,27 @@ void fuzz_atomic(struct generator *g, const struct known_view *view)
 /* ---- pointers ---- */
 
 /* A tile of addresses in an argument, and for which of them there is an element; mask NULL: for all. */
-struct addresses { struct ir_value *pointer, *mask; int rank; int64_t length; };
+struct addresses {
+    struct ir_value *pointer, *mask;
+    int rank;
+    int64_t length;
+};
 
 static struct ir_value *start_of(struct generator *g, const struct known_view *view, int rank, int64_t length)
 {
     bool written = view->value->type->writable;
-    const struct ir_type *type =
-        ir_type_pointer(g->context, view->value->type->element, !written || random_chance(&g->random, 10));
+    const struct ir_type *type = ir_type_pointer(g->context, view->value->type->element,
+                                                 !written || random_chance(&g->random, 10));
     if (written && (view->own_rows || view->atomic))
         type = ir_type_pointer(g->context, view->value->type->element, false);
-    struct ir_value *base = ir_build_value(&g->builder, OP_VIEW_POINTER, type, 1, (struct ir_value *[]){ view->value });
+    struct ir_value *base = ir_build_value(&g->builder, OP_VIEW_POINTER, type, 1, (struct ir_value *[]){view->value});
     fuzz_know(g, base, 0, true);
     return ir_broadcast(&g->builder, base, rank, &length);
 }
 
 static struct ir_value *add(struct generator *g, struct ir_value *base, struct ir_value *offset)
 {
-    return ir_build_value(&g->builder, OP_POINTER_ADD, base->type, 2, (struct ir_value *[]){ base, offset });
+    return ir_build_value(&g->builder, OP_POINTER_ADD, base->type, 2, (struct ir_value *[]){base, offset});
 }
 
 /* Anywhere in an argument's memory. */
@@ -138,12 +142,12 @@ static void own_addresses(struct generator *g, const struct known_view *view, st
         skip = 0;
     if (vector && out->rank && out->length > argument->block)
         out->length = argument->block;
-    struct ir_value *row =
-        ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, g->row_block, fuzz_index(g, argument->block)), fuzz_index(g, skip));
+    struct ir_value *row = ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, g->row_block, fuzz_index(g, argument->block)),
+                                     fuzz_index(g, skip));
     for (int d = 1; d < last; d++)
         fixed += random_below(&g->random, (int)argument->extent[d]) * argument->stride[d];
-    struct ir_value *count =
-        ir_broadcast(b, fuzz_index(g, random_below(&g->random, (int)argument->extent[last])), out->rank, &out->length);
+    struct ir_value *count = ir_broadcast(b, fuzz_index(g, random_below(&g->random, (int)argument->extent[last])),
+                                          out->rank, &out->length);
     if (out->rank)
         count = ir_build_value(b, OP_IOTA, ir_type_tile(g->context, IR_INDEX, 1, &out->length), 0, NULL);
     struct ir_value *rows = ir_broadcast(b, row, out->rank, &out->length), *offset;
@@ -180,14 +184,14 @@ static void play(struct generator *g, struct addresses *at)
     struct ir_value *one = ir_constant_int(&g->builder, ir_type_tile(g->context, IR_INDEX, at->rank, &at->length),
                                            random_below(&g->random, 3));
     struct ir_value *near = add(g, at->pointer, one);
-    struct ir_value *less =
-        ir_compare(&g->builder, (enum ir_predicate)random_below(&g->random, IR_PREDICATE_COUNT), at->pointer, near);
+    struct ir_value *less = ir_compare(&g->builder, (enum ir_predicate)random_below(&g->random, IR_PREDICATE_COUNT),
+                                       at->pointer, near);
     fuzz_know(g, less, 0, true);
     at->pointer = ir_select(&g->builder, less, at->pointer, at->pointer);
     if (random_chance(&g->random, 40)) {
         static const enum ir_element elements[] = {IR_U64, IR_I64, IR_INDEX, IR_F64};
-        const struct ir_type *type =
-            ir_type_tile(g->context, elements[random_below(&g->random, 4)], at->rank, &at->length);
+        const struct ir_type *type = ir_type_tile(g->context, elements[random_below(&g->random, 4)], at->rank,
+                                                  &at->length);
         struct ir_value *bits = ir_build_value(&g->builder, OP_BITCAST, type, 1, &at->pointer);
         at->pointer = ir_build_value(&g->builder, OP_BITCAST, at->pointer->type, 1, &bits);
     }

@@ -56,8 +56,13 @@ static struct ir_value *add_view(struct generator *g, enum ir_element element, i
     int64_t pitch = columns + (random_chance(&g->random, 50)   ? 0
                                : random_chance(&g->random, 50) ? 8
                                                                : random_between(&g->random, 1, 9));
-    struct ir_type type = {.kind = IR_VIEW, .element = element, .rank = 2, .extent = {IR_DYNAMIC, IR_DYNAMIC},
-                           .stride = {IR_DYNAMIC, 1}, .readable = true, .writable = output};
+    struct ir_type type = {.kind = IR_VIEW,
+                           .element = element,
+                           .rank = 2,
+                           .extent = {IR_DYNAMIC, IR_DYNAMIC},
+                           .stride = {IR_DYNAMIC, 1},
+                           .readable = true,
+                           .writable = output};
     p->arguments[p->argument_count] = (struct fuzz_argument){.type = ir_type_intern(g->context, &type),
                                                              .output = output,
                                                              .block = block,
@@ -81,8 +86,8 @@ void fuzz_make_product(struct generator *g)
     p->n = INT64_C(8) << random_below(&g->random, 3);
     p->k = INT64_C(8) << random_below(&g->random, 3);
     p->transposed = random_chance(&g->random, 40);
-    int64_t depth =
-        random_chance(&g->random, 40) ? p->k * random_between(&g->random, 1, 4) : random_between(&g->random, 0, 75);
+    int64_t depth = random_chance(&g->random, 40) ? p->k * random_between(&g->random, 1, 4)
+                                                  : random_between(&g->random, 0, 75);
     int64_t rows = random_between(&g->random, 1, 60), columns = random_between(&g->random, 1, (int)p->n + 9);
     p->argument = g->program->argument_count;
     p->a = add_view(g, p->element, rows, depth, false, 1, "a");
@@ -107,8 +112,8 @@ static struct ir_value *slice(struct generator *g, struct ir_value *view, struct
     ir_set_list(loaded->definition, IR_ATTRIBUTE_PLACE, 2, place);
     if (!swapped)
         return loaded;
-    struct ir_value *turned =
-        ir_build_value(b, OP_PERMUTE, ir_type_tile(g->context, view->type->element, 2, shape), 1, &loaded);
+    struct ir_value *turned = ir_build_value(b, OP_PERMUTE, ir_type_tile(g->context, view->type->element, 2, shape), 1,
+                                             &loaded);
     ir_set_list(turned->definition, IR_ATTRIBUTE_PERMUTATION, 2, order);
     return turned;
 }
@@ -125,7 +130,11 @@ static struct ir_value *product(struct generator *g, struct ir_value *a, struct 
                                          : ir_binary(&g->builder, OP_ADD, sum, made);
 }
 
-struct loop { struct ir_operation *op; struct ir_value *variable, *carried[2]; struct ir_builder outside; };
+struct loop {
+    struct ir_operation *op;
+    struct ir_value *variable, *carried[2];
+    struct ir_builder outside;
+};
 
 /* for k = 0 to the views' depth step p->k */
 static void begin(struct generator *g, struct loop *loop, int count, struct ir_value *const *initial)
@@ -205,8 +214,8 @@ static void plain_loop(struct generator *g)
         ir_set_list(y->definition, IR_ATTRIBUTE_PERMUTATION, 2, order);
         next[1] = product(g, x, y, loop.carried[1]);
     } else if (two) {
-        struct ir_value *other =
-            slice(g, p->a, fuzz_index(g, random_below(&g->random, 5)), loop.variable, p->m, p->k, false);
+        struct ir_value *other = slice(g, p->a, fuzz_index(g, random_below(&g->random, 5)), loop.variable, p->m, p->k,
+                                       false);
         next[1] = product(g, other, right, loop.carried[1]);
     }
     end(g, &loop, two ? 2 : 1, next);

@@ -26,7 +26,7 @@ struct chain {
     struct random random;
     struct buffer *out;
     enum ir_element element;
-    const char *type; /* of the element */
+    const char *type;                  /* of the element */
     int bits, length, next, row, from; /* from: number of the value that is looked at */
 };
 #define CHAIN_FACTS "{align(16), limit(2147483648), restrict}"
@@ -134,8 +134,8 @@ static int produce_whole(struct chain *c, int way)
     case 8: return binary(c, "mulhi", 0, 1);
     case 9: return choose_of(c, compare(c, "lt", 0, 1), binary(c, "add", 0, 1), binary(c, "sub", 0, 1));
     case 10: return unary(c, "abs", binary(c, "sub", 1, 0), c->element);
-    case 11: return unary(c, "bitcast", unary(c, "bitcast", binary(c, "add", 1, 1), other_sign(c->element)),
-                          c->element);
+    case 11:
+        return unary(c, "bitcast", unary(c, "bitcast", binary(c, "add", 1, 1), other_sign(c->element)), c->element);
     case 12: { /* what a wider one holds */
         enum ir_element wide = c->bits < 32 ? IR_I32 : IR_I64, element = c->element;
         if (c->bits == 64)
@@ -165,9 +165,10 @@ static void keep_casts(struct chain *c, int value)
 
 static void consume_whole(struct chain *c, int value)
 {
-    static const char *const both[] = {"div", "rem", "min", "max", "mulhi", "shr"},
-                      *const predicates[] = {"lt", "le", "gt", "ge", "eq", "ne"},
-                      *const alone[] = {"abs", "popcount", "clz"};
+    static const char *const both[] = {"div", "rem", "min", "max", "mulhi", "shr"}, *const predicates[] = {"lt", "le",
+                                                                                                           "gt", "ge",
+                                                                                                           "eq", "ne"},
+                             *const alone[] = {"abs", "popcount", "clz"};
     static const int divisors[] = {1, 2, 3, 4, 7, 10, 16, 100, 127};
     for (int i = 0; i < 6; i++) {
         keep(c, binary(c, both[i], value, i == 5 ? binary(c, "and", 1, constant(c, c->bits - 1)) : 1), c->element);
@@ -198,8 +199,8 @@ static void consume_whole(struct chain *c, int value)
 
 static int produce_real(struct chain *c, int way)
 {
-    static const char *const both[] = {"add", "sub", "mul", "div", "min", "max", "min nan(propagate)",
-                                       "max nan(propagate)"};
+    static const char *const both[] = {
+        "add", "sub", "mul", "div", "min", "max", "min nan(propagate)", "max nan(propagate)"};
     if (way < 8)
         return binary(c, both[way], way % 2, 1 - way % 2);
     if (way < 10)
@@ -212,9 +213,9 @@ static int produce_real(struct chain *c, int way)
 
 static void consume_real(struct chain *c, int value)
 {
-    static const char *const both[] = {"add", "sub", "mul", "div", "min", "max", "min nan(propagate)",
-                                       "max nan(propagate)"},
-                      *const predicates[] = {"lt", "le", "gt", "ge", "eq", "ne"};
+    static const char *const both[] =
+        {"add", "sub", "mul", "div", "min", "max", "min nan(propagate)", "max nan(propagate)"},
+                             *const predicates[] = {"lt", "le", "gt", "ge", "eq", "ne"};
     for (int i = 0; i < 8; i++)
         keep(c, i % 2 ? binary(c, both[i], value, 1) : binary(c, both[i], 0, value), c->element);
     for (int i = 0; i < 6; i++)
@@ -232,21 +233,23 @@ static void add_specials(struct chain *c)
 {
     enum { SPECIALS = 3 };
     static const double others[] = {-INFINITY, -0.0, 0.0, 1.0, -1.0, 65504.0, 0x1p31, -0x1p-14};
-    buffer_printf(c->out, "%%number = iota : i32[%d]\n%%seven = constant value(7) : i32[%d]\n"
-                          "%%eighth = and %%number, %%seven : i32[%d]\n", c->length, c->length, c->length);
+    buffer_printf(c->out,
+                  "%%number = iota : i32[%d]\n%%seven = constant value(7) : i32[%d]\n"
+                  "%%eighth = and %%number, %%seven : i32[%d]\n",
+                  c->length, c->length, c->length);
     for (int n = 0; n < 2 * SPECIALS; n++) {
         int input = n / SPECIALS, i = n % SPECIALS;
         double number = i == 0 ? NAN : i == 1 ? INFINITY : others[random_below(&c->random, 8)];
         char made[NAME];
         snprintf(made, sizeof made, i < SPECIALS - 1 ? "w%d%d" : "v%d", input, i + 1);
-        buffer_printf(c->out, "%%at%d = constant value(%d) : i32[%d]\n"
-                              "%%one%d = compare predicate(eq) %%eighth, %%at%d : bool[%d]\n"
-                              "%%special%d = constant value(bits(0x%llx)) : %s[%d]\n"
-                              "%%%s = select %%one%d, %%special%d, %%w%d%d : %s[%d]\n",
+        buffer_printf(c->out,
+                      "%%at%d = constant value(%d) : i32[%d]\n"
+                      "%%one%d = compare predicate(eq) %%eighth, %%at%d : bool[%d]\n"
+                      "%%special%d = constant value(bits(0x%llx)) : %s[%d]\n"
+                      "%%%s = select %%one%d, %%special%d, %%w%d%d : %s[%d]\n",
                       n, random_below(&c->random, 8), c->length, n, n, c->length, n,
                       (unsigned long long)ir_double_to_bits(c->element, number), c->type, c->length, made, n, n, input,
-                      i,
-                      c->type, c->length);
+                      i, c->type, c->length);
     }
 }
 
@@ -281,12 +284,14 @@ static void put_chain(struct buffer *out, struct random *random, uint64_t seed)
                       (unsigned long long)seed + (unsigned)i);
     buffer_printf(out, "// view extent %d %d stride %d 1 elements %d block %d content 0 fill 1 output\n", c->row,
                   c->length, c->length, c->row * c->length, c->row);
-    buffer_printf(out, "kernel @fuzz(%%x: view<%s, [?], [1], in> " CHAIN_FACTS ", %%y: view<%s, [?], [1], in> "
-                  CHAIN_FACTS ", %%z: view<i64, [?, %d], [?, 1], inout> " CHAIN_FACTS ") grid(1) warps(1) strict_fp {\n"
+    buffer_printf(out,
+                  "kernel @fuzz(%%x: view<%s, [?], [1], in> " CHAIN_FACTS ", %%y: view<%s, [?], [1], in> " CHAIN_FACTS
+                  ", %%z: view<i64, [?, %d], [?, 1], inout> " CHAIN_FACTS ") grid(1) warps(1) strict_fp {\n"
                   "%%nought = constant value(0) : index\n%%none = constant value(bits(0x0)) : %s\n"
                   "%%%s = load %%x[%%nought +: %d], %%none : %s[%d]\n"
                   "%%%s = load %%y[%%nought +: %d], %%none : %s[%d]\n"
-                  "%s", c->type, c->type, c->length, c->type, is_real ? "w00" : "v0", c->length, c->type, c->length,
+                  "%s",
+                  c->type, c->type, c->length, c->type, is_real ? "w00" : "v0", c->length, c->type, c->length,
                   is_real ? "w10" : "v1", c->length, c->type, c->length, body.data);
     buffer_free(&body);
 }
@@ -294,7 +299,11 @@ static void put_chain(struct buffer *out, struct random *random, uint64_t seed)
 /* ---- views ---- */
 
 /* A view or a part: `extent` what there may be of it, for the choice of places. */
-struct part { char name[NAME]; int rank, extent[2]; bool written, optional; };
+struct part {
+    char name[NAME];
+    int rank, extent[2];
+    bool written, optional;
+};
 struct viewing {
     struct random random;
     struct buffer *out;
@@ -317,8 +326,9 @@ static int number(struct viewing *v, int64_t value)
     }
     while (by < 32 && value % (2 * by) == 0 && chance(v, v->aligned ? 95 : 75))
         by *= 2;
-    buffer_printf(v->out, "%%by%d = constant value(%d) : index\n%%units%d = constant value(%lld) : index\n"
-                          "%%some%d = add %%hidden, %%units%d : index\n%%i%d = mul %%some%d, %%by%d : index\n",
+    buffer_printf(v->out,
+                  "%%by%d = constant value(%d) : index\n%%units%d = constant value(%lld) : index\n"
+                  "%%some%d = add %%hidden, %%units%d : index\n%%i%d = mul %%some%d, %%by%d : index\n",
                   n, by, n, (long long)(value / by), n, n, n, n, n);
     return n;
 }
@@ -378,7 +388,10 @@ static void cut(struct viewing *v)
 }
 
 /* A place: its text behind the name of the view, and the shape that comes out. */
-struct spot { char text[80]; int rank, extent[2], elements; };
+struct spot {
+    char text[80];
+    int rank, extent[2], elements;
+};
 
 static void add_dimension(struct spot *spot, int index, int length)
 {
@@ -400,15 +413,17 @@ static void add_gather(struct viewing *v, struct spot *spot, int extent, int len
     if (distinct || chance(v, 50)) {
         int step = random_between(&v->random, 1, 3), from = random_between(&v->random, -20, extent < 60 ? extent : 60);
         step = chance(v, 40) ? -step : step;
-        buffer_printf(v->out, "%%n%d = iota : i64[%d]\n%%step%d = constant value(%d) : i64[%d]\n"
-                              "%%turn%d = mul %%n%d, %%step%d : i64[%d]\n%%first%d = constant value(%d) : index\n"
-                              "%%from%d = add %%first%d, %%hidden : index\n%%wide%d = cast %%from%d : i64\n"
-                              "%%base%d = splat %%wide%d : i64[%d]\n%%long%d = add %%turn%d, %%base%d : i64[%d]\n",
+        buffer_printf(v->out,
+                      "%%n%d = iota : i64[%d]\n%%step%d = constant value(%d) : i64[%d]\n"
+                      "%%turn%d = mul %%n%d, %%step%d : i64[%d]\n%%first%d = constant value(%d) : index\n"
+                      "%%from%d = add %%first%d, %%hidden : index\n%%wide%d = cast %%from%d : i64\n"
+                      "%%base%d = splat %%wide%d : i64[%d]\n%%long%d = add %%turn%d, %%base%d : i64[%d]\n",
                       n, length, n, step, length, n, n, n, length, n, from, n, n, n, n, n, n, length, n, n, n, length);
     } else { /* what memory holds */
-        buffer_printf(v->out, "%%first%d = constant value(%d) : index\n"
-                              "%%read%d = load %%g[%%first%d +: %d], %%no : i32[%d]\n"
-                              "%%long%d = cast %%read%d : i64[%d]\n",
+        buffer_printf(v->out,
+                      "%%first%d = constant value(%d) : index\n"
+                      "%%read%d = load %%g[%%first%d +: %d], %%no : i32[%d]\n"
+                      "%%long%d = cast %%read%d : i64[%d]\n",
                       n, random_below(&v->random, 200), n, n, length, length, n, n, length);
     }
     bool narrow = strcmp(type, "i64") != 0;
@@ -422,8 +437,9 @@ static void add_gather(struct viewing *v, struct spot *spot, int extent, int len
 static struct spot choose_spot(struct viewing *v, const struct part *part, bool distinct)
 {
     struct spot spot = {.elements = 1};
-    int length = 32 << random_below(&v->random, 4), way = random_below(&v->random,
-        part->rank == 1 ? 6 : v->aligned ? 5 : 10);
+    int length = 32 << random_below(&v->random, 4), way = random_below(&v->random, part->rank == 1 ? 6
+                                                                                   : v->aligned    ? 5
+                                                                                                   : 10);
     int last = part->rank - 1, first = part->rank == 2 ? number(v, any_place(v, part->extent[0], false)) : 0;
     if (part->rank == 1 ? way > 3 : way > 7) { /* by indexes */
         bool both = part->rank == 2 && chance(v, 50);
@@ -471,9 +487,10 @@ static const char *mask(struct viewing *v, const struct spot *spot, char text[NA
     text[0] = '\0';
     if (!spot->rank || chance(v, 50))
         return text;
-    buffer_printf(v->out, "%%count%d = iota : i32[%d]\n%%power%d = constant value(%d) : i32[%d]\n"
-                          "%%part%d_ = and %%count%d, %%power%d : i32[%d]\n%%which%d = constant value(%d) : i32[%d]\n"
-                          "%%flat%d = compare predicate(%s) %%part%d_, %%which%d : bool[%d]\n",
+    buffer_printf(v->out,
+                  "%%count%d = iota : i32[%d]\n%%power%d = constant value(%d) : i32[%d]\n"
+                  "%%part%d_ = and %%count%d, %%power%d : i32[%d]\n%%which%d = constant value(%d) : i32[%d]\n"
+                  "%%flat%d = compare predicate(%s) %%part%d_, %%which%d : bool[%d]\n",
                   n, spot->elements, n, chance(v, 30) ? power : power - 1, spot->elements, n, n, n, spot->elements, n,
                   chance(v, 50) ? power - 1 : random_below(&v->random, power), spot->elements, n,
                   chance(v, 70) ? "eq" : "ne", n, n, spot->elements);
@@ -510,13 +527,15 @@ static void read_part(struct viewing *v, const struct part *part)
     char shape[NAME], masked[NAME];
     int n = v->next++;
     if (chance(v, 15)) { /* what is there, and how much */
-        buffer_printf(v->out, "%%there%d = inside %%%s[%s] : bool%s\n%%long%d = extent dimension(%d) %%%s : index\n"
-                              "%%less%d = cast %%long%d : %s\n", n, part->name, spot.text, shape_text(&spot, shape), n,
-                      part->rank - 1, part->name, n, n, v->type);
+        buffer_printf(v->out,
+                      "%%there%d = inside %%%s[%s] : bool%s\n%%long%d = extent dimension(%d) %%%s : index\n"
+                      "%%less%d = cast %%long%d : %s\n",
+                      n, part->name, spot.text, shape_text(&spot, shape), n, part->rank - 1, part->name, n, n, v->type);
         if (spot.rank)
-            buffer_printf(v->out, "%%all%d = splat %%less%d : %s%s\n%%other%d = constant value(bits(0x0)) : %s%s\n"
-                                  "%%v%d = select %%there%d, %%all%d, %%other%d : %s%s\n", n, n, v->type, shape, n,
-                          v->type, shape, n, n, n, n, v->type, shape);
+            buffer_printf(v->out,
+                          "%%all%d = splat %%less%d : %s%s\n%%other%d = constant value(bits(0x0)) : %s%s\n"
+                          "%%v%d = select %%there%d, %%all%d, %%other%d : %s%s\n",
+                          n, n, v->type, shape, n, v->type, shape, n, n, n, n, v->type, shape);
         else
             buffer_printf(v->out, "%%v%d = select %%there%d, %%less%d, %%none : %s\n", n, n, n, v->type);
         put_row(v, "v", n, &spot);
@@ -545,10 +564,10 @@ static void write_part(struct viewing *v, const struct part *part)
     mask(v, &spot, masked);
     shape_text(&spot, shape);
     if (spot.rank) {
-        buffer_printf(v->out, "%%at%d = constant value(%d) : index\n"
-                              "%%flat%d = load %%x[%%at%d +: %d], %%odd : %s[%d]\n", n, random_below(&v->random,
-                                  9) * 4, n,
-                      n, spot.elements, v->type, spot.elements);
+        buffer_printf(v->out,
+                      "%%at%d = constant value(%d) : index\n"
+                      "%%flat%d = load %%x[%%at%d +: %d], %%odd : %s[%d]\n",
+                      n, random_below(&v->random, 9) * 4, n, n, spot.elements, v->type, spot.elements);
         shape_of_line(v, "flat", "new", n, v->type, &spot);
     } else {
         buffer_printf(v->out, "%%new%d = select %%yes, %%odd, %%none : %s\n", n, v->type);
@@ -576,12 +595,10 @@ static void add_view(struct viewing *v, const char *name, int rank, bool written
     bool told = chance(v, 80);
     if (rank == 1)
         buffer_printf(v->out, "// view extent %d stride 1 elements %d block %d content 1 fill %d%s\n", length,
-                      length + 3,
-                      length, fill, written ? " output" : "");
+                      length + 3, length, fill, written ? " output" : "");
     else
         buffer_printf(v->out, "// view extent %d %d stride %d 1 elements %d block %d content 1 fill %d%s\n", rows,
-                      length,
-                      pitch, rows * pitch, rows, fill, written ? " output" : "");
+                      length, pitch, rows * pitch, rows, fill, written ? " output" : "");
     buffer_printf(parameters, "%%%s: view<%s, %s, %s> {align(16), limit(2147483648), restrict", name, v->type,
                   strides_of(rank), written ? "inout" : "in");
     if (rank == 2 && told)
@@ -613,10 +630,12 @@ static void put_views(struct buffer *out, struct random *random, uint64_t seed)
             read_part(v, part);
     }
     int rows = v->row ? v->row : 1;
-    buffer_printf(out, "// view extent 256 stride 1 elements 256 block 256 content %d fill 5\n"
-                       "// view extent %d %d stride %d 1 elements %d block %d content 0 fill 6 output\n",
+    buffer_printf(out,
+                  "// view extent 256 stride 1 elements 256 block 256 content %d fill 5\n"
+                  "// view extent %d %d stride %d 1 elements %d block %d content 0 fill 6 output\n",
                   random_chance(&v->random, 20), rows, MOST_EXTENT, MOST_EXTENT, rows * MOST_EXTENT, rows);
-    buffer_printf(out, "kernel @fuzz(%s%%g: view<i32, [?], [1], in> {limit(2147483648), restrict}, "
+    buffer_printf(out,
+                  "kernel @fuzz(%s%%g: view<i32, [?], [1], in> {limit(2147483648), restrict}, "
                   "%%z: view<%s, [?, %d], [?, 1], inout> {align(16), stride_multiple(256, 0), limit(2147483648), "
                   "restrict}) "
                   "grid(1) warps(%d) strict_fp {\n"

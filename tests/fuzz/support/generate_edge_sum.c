@@ -22,8 +22,8 @@ struct fold {
     struct buffer *out, region, head, parameters;
     enum ir_element element[MOST_OPERANDS];
     int content[MOST_OPERANDS], count;
-    char kind[40];                     /* of a reduction without a region */
-    int rows, columns, axis, warps;    /* rows 0: the tile has one dimension */
+    char kind[40];                  /* of a reduction without a region */
+    int rows, columns, axis, warps; /* rows 0: the tile has one dimension */
     bool permuted;
 };
 
@@ -66,13 +66,14 @@ static void add_place(struct fold *f)
 {
     enum ir_element value = any_element(f), place = any_whole(f);
     int i = operand(f, value, !ir_is_float(value)), j = operand(f, place, true);
-    buffer_printf(&f->region, "    %%more%d = compare predicate(gt) %%l%d, %%r%d : bool\n"
-                              "    %%same%d = compare predicate(eq) %%l%d, %%r%d : bool\n"
-                              "    %%front%d = compare predicate(lt) %%l%d, %%r%d : bool\n"
-                              "    %%both%d = and %%same%d, %%front%d : bool\n"
-                              "    %%left%d = or %%more%d, %%both%d : bool\n"
-                              "    %%o%d = select %%left%d, %%l%d, %%r%d : %s\n"
-                              "    %%o%d = select %%left%d, %%l%d, %%r%d : %s\n",
+    buffer_printf(&f->region,
+                  "    %%more%d = compare predicate(gt) %%l%d, %%r%d : bool\n"
+                  "    %%same%d = compare predicate(eq) %%l%d, %%r%d : bool\n"
+                  "    %%front%d = compare predicate(lt) %%l%d, %%r%d : bool\n"
+                  "    %%both%d = and %%same%d, %%front%d : bool\n"
+                  "    %%left%d = or %%more%d, %%both%d : bool\n"
+                  "    %%o%d = select %%left%d, %%l%d, %%r%d : %s\n"
+                  "    %%o%d = select %%left%d, %%l%d, %%r%d : %s\n",
                   i, i, i, i, i, i, i, j, j, i, i, i, i, i, i, i, i, i, i, name_of(value), j, i, j, j, name_of(place));
 }
 
@@ -82,8 +83,10 @@ static void add_affine(struct fold *f)
     enum ir_element element = any_whole(f);
     int i = operand(f, element, true), j = operand(f, element, true);
     const char *type = name_of(element);
-    buffer_printf(&f->region, "    %%o%d = mul %%l%d, %%r%d : %s\n    %%times%d = mul %%l%d, %%r%d : %s\n"
-                              "    %%o%d = add %%times%d, %%r%d : %s\n", i, i, i, type, i, j, i, type, j, i, j, type);
+    buffer_printf(&f->region,
+                  "    %%o%d = mul %%l%d, %%r%d : %s\n    %%times%d = mul %%l%d, %%r%d : %s\n"
+                  "    %%o%d = add %%times%d, %%r%d : %s\n",
+                  i, i, i, type, i, j, i, type, j, i, j, type);
 }
 
 /* The last one whose flag is even, or the first of all. */
@@ -92,9 +95,10 @@ static void add_last(struct fold *f)
     enum ir_element flag = any_whole(f), value = any_element(f);
     int i = operand(f, flag, true), j = operand(f, value, true);
     const char *type = name_of(flag);
-    buffer_printf(&f->region, "    %%one%d = constant value(1) : %s\n    %%low%d = and %%r%d, %%one%d : %s\n"
-                              "    %%odd%d = compare predicate(eq) %%low%d, %%one%d : bool\n"
-                              "    %%o%d = and %%l%d, %%r%d : %s\n    %%o%d = select %%odd%d, %%l%d, %%r%d : %s\n",
+    buffer_printf(&f->region,
+                  "    %%one%d = constant value(1) : %s\n    %%low%d = and %%r%d, %%one%d : %s\n"
+                  "    %%odd%d = compare predicate(eq) %%low%d, %%one%d : bool\n"
+                  "    %%o%d = and %%l%d, %%r%d : %s\n    %%o%d = select %%odd%d, %%l%d, %%r%d : %s\n",
                   i, type, i, i, i, type, i, i, i, i, i, i, type, j, i, j, j, name_of(value));
 }
 
@@ -113,11 +117,12 @@ static void add_view(struct fold *f, const char *name, int number, enum ir_eleme
 {
     bool output = name[0] != 'x';
     buffer_printf(&f->head, "// view extent %d %d stride %d 1 elements %d block %d content %d fill %d%s\n", rows,
-                  columns,
-                  columns, rows * columns, rows, content, number, output ? " output" : "");
-    buffer_printf(&f->parameters, "%s%%%s%d: view<%s, [?, ?], [?, 1], %s> {align(16), stride_multiple(%d, 0), "
-                  "limit(2147483648), restrict}", f->parameters.size ? ", " : "", name, number, name_of(element),
-                  output ? "inout" : "in", columns & -columns);
+                  columns, columns, rows * columns, rows, content, number, output ? " output" : "");
+    buffer_printf(&f->parameters,
+                  "%s%%%s%d: view<%s, [?, ?], [?, 1], %s> {align(16), stride_multiple(%d, 0), "
+                  "limit(2147483648), restrict}",
+                  f->parameters.size ? ", " : "", name, number, name_of(element), output ? "inout" : "in",
+                  columns & -columns);
 }
 
 static void load_operands(struct fold *f)
@@ -133,10 +138,11 @@ static void load_operands(struct fold *f)
             buffer_printf(f->out, "%%v%d = load %%x%d[%%c, %%c +: %d], %%none%d : %s[%d]\n", i, i, f->columns, i, type,
                           f->columns);
         else if (turns)
-            buffer_printf(f->out, "%%w%d = load %%x%d[%%c +: %d, %%c +: %d], %%none%d : %s%s\n"
-                                  "%%v%d = permute permutation(1, 0) %%w%d : %s%s\n", i, i, f->columns, f->rows, i,
-                                  type,
-                          shape_of(f->columns, f->rows, turned), i, i, type, shape_of(f->rows, f->columns, shape));
+            buffer_printf(f->out,
+                          "%%w%d = load %%x%d[%%c +: %d, %%c +: %d], %%none%d : %s%s\n"
+                          "%%v%d = permute permutation(1, 0) %%w%d : %s%s\n",
+                          i, i, f->columns, f->rows, i, type, shape_of(f->columns, f->rows, turned), i, i, type,
+                          shape_of(f->rows, f->columns, shape));
         else
             buffer_printf(f->out, "%%v%d = load %%x%d[%%c +: %d, %%c +: %d], %%none%d : %s%s\n", i, i, f->rows,
                           f->columns, i, type, shape_of(f->rows, f->columns, shape));
@@ -239,7 +245,10 @@ void fuzz_edge_fold(struct buffer *out, struct random *random, uint64_t seed)
 
 /* ---- products ---- */
 
-struct product { enum ir_element a, b, sum; const char *precision; };
+struct product {
+    enum ir_element a, b, sum;
+    const char *precision;
+};
 
 /* Of a batch where there is one: "[2, 16, 8]", and the place of all of it. */
 static void describe(int batch, int rows, int columns, char shape[40], char place[64])
@@ -276,22 +285,23 @@ static void put_factor(struct buffer *out, struct random *random, const char *na
     if (!period)
         return;
     int count = random_between(random, 1, 3);
-    buffer_printf(out, "%%line_%s = iota : i32[%d]\n%%all_%s = reshape %%line_%s : i32%s\n"
-                       "%%period_%s = constant value(%d) : i32%s\n%%rest_%s = rem %%all_%s, %%period_%s : i32%s\n",
+    buffer_printf(out,
+                  "%%line_%s = iota : i32[%d]\n%%all_%s = reshape %%line_%s : i32%s\n"
+                  "%%period_%s = constant value(%d) : i32%s\n%%rest_%s = rem %%all_%s, %%period_%s : i32%s\n",
                   name, all, name, name, shape, name, period, shape, name, name, name, shape);
     for (int i = 0; i < count; i++)
-        buffer_printf(out, "%%at_%s%d = constant value(%d) : i32%s\n"
-                           "%%here_%s%d = compare predicate(eq) %%rest_%s, %%at_%s%d : bool%s\n"
-                           "%%special_%s%d = constant value(bits(0x%llx)) : %s%s\n"
-                           "%%%s%s = select %%here_%s%d, %%special_%s%d, %%%s%d : %s%s\n",
+        buffer_printf(out,
+                      "%%at_%s%d = constant value(%d) : i32%s\n"
+                      "%%here_%s%d = compare predicate(eq) %%rest_%s, %%at_%s%d : bool%s\n"
+                      "%%special_%s%d = constant value(bits(0x%llx)) : %s%s\n"
+                      "%%%s%s = select %%here_%s%d, %%special_%s%d, %%%s%d : %s%s\n",
                       name, i, random_below(random, period), shape, name, i, name, name, i, shape, name, i,
                       (unsigned long long)bits_of(element, special[random_below(random, 6)]), type, shape, name,
                       i + 1 < count ? number[i] : "", name, i, name, i, name, i, type, shape);
 }
 
 static void put_view(struct buffer *out, struct buffer *parameters, const char *name, enum ir_element element,
-                     int batch,
-                     int rows, int columns, int content)
+                     int batch, int rows, int columns, int content)
 {
     bool output = name[0] == 'd';
     char lead[24] = "", stride[24] = "";
@@ -301,22 +311,30 @@ static void put_view(struct buffer *out, struct buffer *parameters, const char *
     }
     buffer_printf(out, "// view extent %s%d %d stride %s%d 1 elements %d block %d content %d fill %d%s\n", lead, rows,
                   columns, stride, columns, (batch ? batch : 1) * rows * columns, batch ? batch : rows, content,
-                  name[0],
-                  output ? " output" : "");
-    buffer_printf(parameters, "%s%%%s: view<%s, [%s?, ?], [%s?, 1], %s> {align(16), stride_multiple(%s8, 0), "
-                  "limit(2147483648), restrict}", parameters->size ? ", " : "", name, name_of(element),
-                  batch ? "?, " : "",
-                  batch ? "?, " : "", output ? "inout" : "in", batch ? "8, " : "");
+                  name[0], output ? " output" : "");
+    buffer_printf(parameters,
+                  "%s%%%s: view<%s, [%s?, ?], [%s?, 1], %s> {align(16), stride_multiple(%s8, 0), "
+                  "limit(2147483648), restrict}",
+                  parameters->size ? ", " : "", name, name_of(element), batch ? "?, " : "", batch ? "?, " : "",
+                  output ? "inout" : "in", batch ? "8, " : "");
 }
 
 void fuzz_edge_product(struct buffer *out, struct random *random, uint64_t seed)
 {
-    static const struct product products[] = {
-        {IR_F32, IR_F32, IR_F32, "precision(tf32x3) "}, {IR_F16, IR_F16, IR_F32, ""}, {IR_BF16, IR_BF16, IR_F32, ""},
-        {IR_F32, IR_F32, IR_F32, "precision(tf32) "}, {IR_F8E4M3, IR_F8E4M3, IR_F32, ""}, {IR_I8, IR_I8, IR_I32, ""},
-        {IR_F32, IR_F32, IR_F32, "precision(tf32x3) "}, {IR_F16, IR_F16, IR_F32, ""}, {IR_BF16, IR_BF16, IR_F32, ""},
-        {IR_F8E5M2, IR_F8E5M2, IR_F32, ""}, {IR_F32, IR_F32, IR_F32, ""}, {IR_U8, IR_U8, IR_I32, ""},
-        {IR_F8E4M3, IR_F8E5M2, IR_F32, ""}, {IR_F64, IR_F64, IR_F64, ""}};
+    static const struct product products[] = {{IR_F32, IR_F32, IR_F32, "precision(tf32x3) "},
+                                              {IR_F16, IR_F16, IR_F32, ""},
+                                              {IR_BF16, IR_BF16, IR_F32, ""},
+                                              {IR_F32, IR_F32, IR_F32, "precision(tf32) "},
+                                              {IR_F8E4M3, IR_F8E4M3, IR_F32, ""},
+                                              {IR_I8, IR_I8, IR_I32, ""},
+                                              {IR_F32, IR_F32, IR_F32, "precision(tf32x3) "},
+                                              {IR_F16, IR_F16, IR_F32, ""},
+                                              {IR_BF16, IR_BF16, IR_F32, ""},
+                                              {IR_F8E5M2, IR_F8E5M2, IR_F32, ""},
+                                              {IR_F32, IR_F32, IR_F32, ""},
+                                              {IR_U8, IR_U8, IR_I32, ""},
+                                              {IR_F8E4M3, IR_F8E5M2, IR_F32, ""},
+                                              {IR_F64, IR_F64, IR_F64, ""}};
     enum { PRODUCTS = sizeof products / sizeof *products };
     const struct product *p = &products[seed % PRODUCTS];
     struct buffer body = {0}, parameters = {0};
@@ -324,8 +342,8 @@ void fuzz_edge_product(struct buffer *out, struct random *random, uint64_t seed)
     bool half = p->a == IR_F16 || p->a == IR_BF16; /* what a warpgroup multiplies, by rows of 64 */
     int warps = half && random_chance(random, 75) ? 4 : 1 << random_below(random, 3);
     int batch = random_chance(random, half || *p->precision ? 10 : 25) ? 2 << random_below(random, 2) : 0;
-    int m = half && warps == 4 && !batch ? random_chance(random, 70) ? 128 : 64 : 16 << random_below(random,
-        batch ? 2 : 4);
+    int m = half && warps == 4 && !batch ? random_chance(random, 70) ? 128 : 64
+                                         : 16 << random_below(random, batch ? 2 : 4);
     int n = 8 << random_below(random, batch ? 2 : 3), k = 16 << random_below(random, batch ? 2 : 3);
     char shape[40], place[64];
     describe(batch, m, n, shape, place);
@@ -344,8 +362,7 @@ void fuzz_edge_product(struct buffer *out, struct random *random, uint64_t seed)
         buffer_printf(&body, "%%none_c = constant value(bits(0x0)) : %s\n%%c0 = load %%cm[%s], %%none_c : %s%s\n",
                       name_of(p->sum), place, name_of(p->sum), shape);
     buffer_printf(&body, "%%d = dot %s%%a, %%b, %%c0 : %s%s\nstore %%dm[%s], %%d\n", p->precision, name_of(p->sum),
-                  shape,
-                  place);
+                  shape, place);
     buffer_printf(out, "kernel @fuzz(%s) grid(1) warps(%d) strict_fp {\n%%c = constant value(0) : index\n%s",
                   parameters.data, warps, body.data);
     buffer_free(&body);

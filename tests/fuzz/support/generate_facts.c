@@ -8,14 +8,20 @@
 #include "ir/verify.h"
 
 enum { MOST_VALUES = 400, DEPTH = 3 };
-struct shape { int rank, extent[2]; };
-struct value { int number; enum ir_element element; struct shape shape; };
+struct shape {
+    int rank, extent[2];
+};
+struct value {
+    int number;
+    enum ir_element element;
+    struct shape shape;
+};
 struct maker {
     struct random random;
     struct buffer *out;
     struct value values[MOST_VALUES];
     int count, next, depth, indent;
-    bool results; /* of a kernel that stores what it computes */
+    bool results;         /* of a kernel that stores what it computes */
     struct value ends[4]; /* what the last of the `while`s left, stored as well: a wrong count is seen there alone */
     int end_count;
 };
@@ -23,7 +29,10 @@ static const enum ir_element elements[] = {IR_I8, IR_U8, IR_I16, IR_I32, IR_U32,
 static const struct shape shapes[] = {{1, {8, 0}}, {1, {6, 0}}, {2, {4, 8}}, {2, {1, 8}}, {2, {4, 1}}, {2, {2, 6}}};
 
 /* What the arguments are known to be: %a0 and %a1 in ranges, %a2 a multiple, %a3 anything, two views. */
-struct known_arguments { int64_t low[2], high[2]; int multiple, limit, extent_multiple; };
+struct known_arguments {
+    int64_t low[2], high[2];
+    int multiple, limit, extent_multiple;
+};
 static struct known_arguments known_arguments(uint64_t seed)
 {
     struct random random = {seed * 7 + 1};
@@ -184,7 +193,7 @@ static struct value condition(struct maker *m, struct shape shape)
 
 static void arithmetic(struct maker *m)
 {
-    static const char *const words[] = {"add", "sub", "mul", "div", "rem", "min",   "max", "and",
+    static const char *const words[] = {"add", "sub", "mul", "div", "rem",   "min", "max", "and",
                                         "or",  "xor", "shl", "shr", "mulhi", "add", "sub", "mul"};
     static const char *const unary[] = {"neg", "abs", "not", "popcount", "clz"};
     struct value a = number(m);
@@ -261,7 +270,8 @@ static void reshape(struct maker *m)
     struct shape to = a.shape;
     char text[64];
     switch (random_below(&m->random, 6)) {
-    case 0: case 1: /* a scalar is spread */
+    case 0:
+    case 1: /* a scalar is spread */
         if (a.shape.rank == 0) {
             snprintf(text, sizeof text, "splat %%v%d", a.number);
             make(m, a.element, shapes[random_below(&m->random, 6)], text);
@@ -283,7 +293,7 @@ static void reshape(struct maker *m)
             return;
         if (a.shape.rank == 1)
             to = random_chance(&m->random, 50) || a.shape.extent[0] % 2 ? (struct shape){2, {1, a.shape.extent[0]}}
-                                               : (struct shape){2, {a.shape.extent[0] / 2, 2}};
+                                                                        : (struct shape){2, {a.shape.extent[0] / 2, 2}};
         else
             to = (struct shape){1, {a.shape.extent[0] * a.shape.extent[1], 0}};
         snprintf(text, sizeof text, "reshape %%v%d", a.number);
@@ -398,8 +408,8 @@ static void loop(struct maker *m)
     for (int i = 0; i < 2; i++)
         ends[i] = random_chance(&m->random, 50) ? constant(m, element, scalar, random_between(&m->random, least, 20))
                                                 : bounded(m, element, least, 20);
-    step = down        ? constant(m, element, scalar, -random_between(&m->random, 1, 4))
-           : multiply  ? constant(m, element, scalar, random_between(&m->random, 2, 4))
+    step = down                            ? constant(m, element, scalar, -random_between(&m->random, 1, 4))
+           : multiply                      ? constant(m, element, scalar, random_between(&m->random, 2, 4))
            : random_chance(&m->random, 70) ? constant(m, element, scalar, random_between(&m->random, 1, 6))
                                            : bounded(m, element, 1, 5);
     struct value first = of_type(m, like.element, like.shape);
@@ -454,9 +464,11 @@ static void open_loop(struct maker *m)
         first_number = is_down ? random_between(&m->random, 8, 24) : random_between(&m->random, -40, -10);
     struct value start = constant(m, element, scalar, first_number);
     int low = !is_down ? 0 : is_unsigned ? 4 : -9, high = !is_down ? 20 : is_unsigned ? 9 : 0;
-    struct value end = random_chance(&m->random, 50)
-                           ? constant(m, compared, scalar, !is_down ? 20 : is_unsigned ? 5 : -3)
-                           : bounded(m, compared, low, high);
+    struct value end = random_chance(&m->random, 50) ? constant(m, compared, scalar,
+                                                                !is_down      ? 20
+                                                                : is_unsigned ? 5
+                                                                              : -3)
+                                                     : bounded(m, compared, low, high);
     int by = random_chance(&m->random, 70) ? 1 : random_between(&m->random, 2, 4);
     bool jumps = (by > 1 || *word == 'm') && random_chance(&m->random, 80); /* over a number that ends it */
     int kind = random_below(&m->random, jumps || turns ? 2 : 3);
@@ -515,7 +527,10 @@ static struct value plus(struct maker *m, struct value a, int64_t number)
 }
 
 /* A view and the dimension that is read along: one of the arguments, a part of it, or either turned. */
-struct seen { int number, along; bool of_x, is_argument; };
+struct seen {
+    int number, along;
+    bool of_x, is_argument;
+};
 
 static const char *seen_name(const struct seen *seen, char *name)
 {
@@ -582,18 +597,19 @@ static struct seen choose_view(struct maker *m)
 static void load(struct maker *m, const struct seen *seen, struct value start, int width)
 {
     char text[96], name[16];
-    struct shape shape = !seen->of_x ? (struct shape){1, {width, 0}}
-                                     : seen->along ? (struct shape){2, {4, width}} : (struct shape){2, {width, 4}};
+    struct shape shape = !seen->of_x   ? (struct shape){1, {width, 0}}
+                         : seen->along ? (struct shape){2, {4, width}}
+                                       : (struct shape){2, {width, 4}};
     struct value other = constant(m, IR_I32, shape, 7);
     if (!seen->of_x) {
         snprintf(text, sizeof text, "load %s[%%v%d +: %d], %%v%d", seen_name(seen, name), start.number, width,
                  other.number);
     } else {
         struct value column = constant_index(m, 0, 9);
-        snprintf(text, sizeof text, seen->along ? "load %s[%%v%d +: 4, %%v%d +: %d], %%v%d"
-                                                : "load %s[%%v%d +: %d, %%v%d +: 4], %%v%d",
-                 seen_name(seen, name), seen->along ? column.number : start.number,
-                 seen->along ? start.number : width, seen->along ? width : column.number, other.number);
+        snprintf(text, sizeof text,
+                 seen->along ? "load %s[%%v%d +: 4, %%v%d +: %d], %%v%d" : "load %s[%%v%d +: %d, %%v%d +: 4], %%v%d",
+                 seen_name(seen, name), seen->along ? column.number : start.number, seen->along ? start.number : width,
+                 seen->along ? width : column.number, other.number);
     }
     make(m, IR_I32, shape, text);
 }
@@ -793,10 +809,11 @@ void facts_generate(struct buffer *out, uint64_t seed, bool results)
 {
     struct known_arguments known = known_arguments(seed);
     struct maker m = {.random = {seed}, .out = out, .indent = 1, .results = results};
-    buffer_printf(out, "kernel @k(%%v0: i32, %%v1: index, %%v2: index, %%v3: u8, %%x: view<i32, [?, 12], [12, 1], in> "
-                       "{align(16), extent_multiple(%d, 0), limit(%d)}, %%y: view<i32, [?], [1], in>%s) grid(2) "
-                       "grid_limit(5, 0) {\n", known.extent_multiple, known.limit,
-                       results ? ", %z: view<i64, [?, 8, 8], [64, 8, 1], out>" : "");
+    buffer_printf(out,
+                  "kernel @k(%%v0: i32, %%v1: index, %%v2: index, %%v3: u8, %%x: view<i32, [?, 12], [12, 1], in> "
+                  "{align(16), extent_multiple(%d, 0), limit(%d)}, %%y: view<i32, [?], [1], in>%s) grid(2) "
+                  "grid_limit(5, 0) {\n",
+                  known.extent_multiple, known.limit, results ? ", %z: view<i64, [?, 8, 8], [64, 8, 1], out>" : "");
     assumptions(&m, seed);
     for (int i = 0; i < 24; i++)
         statement(&m);

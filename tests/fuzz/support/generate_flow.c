@@ -3,7 +3,12 @@
 
 /* Carried values keep a promise through every iteration: integers none, floats |v| <= an eighth of the limit, kept
  * by clamping. */
-struct carried { const struct ir_type *type; struct ir_value *initial; double bound; bool exact; };
+struct carried {
+    const struct ir_type *type;
+    struct ir_value *initial;
+    double bound;
+    bool exact;
+};
 enum { MAX_CARRIED = 3 };
 
 struct ir_value *fuzz_clamp(struct generator *g, struct ir_value *value, double bound)
@@ -21,7 +26,7 @@ static int choose_carried(struct generator *g, struct carried *carried)
         if (!fuzz_any(g, NULL, &initial))
             initial = fuzz_of_type(g, fuzz_type(g, IR_I32), false);
         const struct ir_type *type = initial.value->type;
-        carried[i] = (struct carried){ type, initial.value, 0, true };
+        carried[i] = (struct carried){type, initial.value, 0, true};
         if (ir_is_float(type->element)) {
             carried[i].exact = initial.exact;
             carried[i].bound = fuzz_limit(type->element) / 8 < 1 ? 1 : fuzz_limit(type->element) / 8;
@@ -41,11 +46,14 @@ static struct ir_value *next_value(struct generator *g, const struct carried *ca
 }
 
 /* Enters a region: what is known outside stays known inside, what is made inside is forgotten behind. */
-struct scope { struct ir_builder builder; int known, views; };
+struct scope {
+    struct ir_builder builder;
+    int known, views;
+};
 static struct scope enter(struct generator *g, struct ir_block *block)
 {
-    struct scope scope = { g->builder, g->pool.count, g->views.count };
-    g->builder = (struct ir_builder){ .module = g->builder.module, .block = block };
+    struct scope scope = {g->builder, g->pool.count, g->views.count};
+    g->builder = (struct ir_builder){.module = g->builder.module, .block = block};
     g->depth++;
     return scope;
 }
@@ -149,7 +157,7 @@ static void make_while(struct generator *g)
 {
     struct carried carried[MAX_CARRIED];
     struct ir_value *operands[1 + MAX_CARRIED];
-    const struct ir_type *types[1 + MAX_CARRIED] = { ir_type_scalar(g->context, IR_INDEX) };
+    const struct ir_type *types[1 + MAX_CARRIED] = {ir_type_scalar(g->context, IR_INDEX)};
     int count = choose_carried(g, carried);
     operands[0] = ir_constant_int(&g->builder, types[0], random_below(&g->random, 4));
     for (int i = 0; i < count; i++) {
@@ -172,15 +180,15 @@ static void make_while(struct generator *g)
         int n = 0;
         fuzz_statements(g, r ? body_size(g) : random_below(&g->random, 2));
         if (r == 0) {
-            struct ir_value *more =
-                ir_compare(&g->builder, IR_PREDICATE_GT, counter[0], ir_constant_int(&g->builder, types[0], 0));
+            struct ir_value *more = ir_compare(&g->builder, IR_PREDICATE_GT, counter[0],
+                                               ir_constant_int(&g->builder, types[0], 0));
             if (random_chance(&g->random, 50))
                 more = ir_binary(&g->builder, OP_AND, more,
                                  fuzz_of_type(g, ir_type_scalar(g->context, IR_BOOL), false).value);
             values[n++] = more;
         }
-        values[n++] =
-            r ? ir_binary(&g->builder, OP_SUB, counter[1], ir_constant_int(&g->builder, types[0], 1)) : counter[0];
+        values[n++] = r ? ir_binary(&g->builder, OP_SUB, counter[1], ir_constant_int(&g->builder, types[0], 1))
+                        : counter[0];
         for (int i = 0; i < count; i++)
             values[n++] = next_value(g, &carried[i]);
         ir_build(&g->builder, r ? OP_YIELD : OP_CONDITION, n, values, 0, NULL);
@@ -194,8 +202,10 @@ static void make_while(struct generator *g)
 void fuzz_flow_statement(struct generator *g)
 {
     switch (random_below(&g->random, 5)) {
-    case 0: case 1: make_if(g); return;
-    case 2: case 3: make_for(g); return;
+    case 0:
+    case 1: make_if(g); return;
+    case 2:
+    case 3: make_for(g); return;
     default: make_while(g); return;
     }
 }

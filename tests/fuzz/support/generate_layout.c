@@ -18,15 +18,17 @@
 
 enum { MOST_RANK = 3, MOST_REGISTERS = 64, MOST_VIEWS = 6, TRIES = 200 };
 
-struct shape { int rank, extent[LAYOUT_RANK]; };
+struct shape {
+    int rank, extent[LAYOUT_RANK];
+};
 /* BY_COLUMNS: the last dimension but one lies together; TURNED: its argument has the last two swapped, too. */
 enum view_order { BY_ROWS, BY_COLUMNS, TURNED };
 struct view {
-    struct shape shape;       /* of what there is, in the tile's dimensions */
+    struct shape shape; /* of what there is, in the tile's dimensions */
     enum view_order order;
-    bool output, odd;         /* odd: rows begin anywhere */
-    int from[MOST_RANK];      /* where the tile begins */
-    int rows, row;            /* of a dimension in front, of which the tile has one row; 0: there is none */
+    bool output, odd;    /* odd: rows begin anywhere */
+    int from[MOST_RANK]; /* where the tile begins */
+    int rows, row;       /* of a dimension in front, of which the tile has one row; 0: there is none */
     int64_t stride[MOST_RANK], row_stride;
 };
 struct layout_program {
@@ -35,14 +37,14 @@ struct layout_program {
     struct layout_table *table;
     struct buffer body;
     const char *element;
-    bool real, sums;          /* floating point; sums are exact */
-    bool large;               /* a conversion needs more shared memory than it takes at once */
-    bool aligned;             /* most places are multiples of vectors, and most statements are loads */
-    int warp_bits, groups;    /* groups of 1 << warp_bits warps: 1 or 3 */
-    int next;                 /* number for names */
-    struct shape shape;       /* of the value that is there */
+    bool real, sums;       /* floating point; sums are exact */
+    bool large;            /* a conversion needs more shared memory than it takes at once */
+    bool aligned;          /* most places are multiples of vectors, and most statements are loads */
+    int warp_bits, groups; /* groups of 1 << warp_bits warps: 1 or 3 */
+    int next;              /* number for names */
+    struct shape shape;    /* of the value that is there */
     const struct layout *layout;
-    bool plain;               /* each column of the layout is one bit, or none */
+    bool plain; /* each column of the layout is one bit, or none */
     int value;
     struct view views[MOST_VIEWS];
     int view_count;
@@ -153,10 +155,7 @@ static const char *type_text(struct layout_program *p, const char *element, cons
 
 /* ---- statements ---- */
 
-static int contiguous_dimension(const struct view *view)
-{
-    return view->shape.rank - (view->order == BY_ROWS ? 1 : 2);
-}
+static int contiguous_dimension(const struct view *view) { return view->shape.rank - (view->order == BY_ROWS ? 1 : 2); }
 
 static int random_start(struct layout_program *p, int extent)
 {
@@ -206,8 +205,9 @@ static const char *index_of(struct layout_program *p, int value)
     }
     while (by < 32 && value % (2 * by) == 0 && chance(p, 75))
         by *= 2;
-    buffer_printf(&p->body, "%%by%d = constant value(%d) : index\n%%units%d = constant value(%d) : index\n"
-                            "%%some%d = add %%hidden, %%units%d : index\n%%s%d = mul %%some%d, %%by%d : index\n",
+    buffer_printf(&p->body,
+                  "%%by%d = constant value(%d) : index\n%%units%d = constant value(%d) : index\n"
+                  "%%some%d = add %%hidden, %%units%d : index\n%%s%d = mul %%some%d, %%by%d : index\n",
                   n, by, n, value / by, n, n, n, n, n);
     if (value < 0 || chance(p, 50))
         return arena_printf(p->arena, "%%s%d", n);
@@ -304,10 +304,11 @@ static int load(struct layout_program *p, int view, bool mask)
         return n;
     int chosen = p->next++;
     where = place(p, view, &p->shape);
-    buffer_printf(&p->body, "%%inside%d = inside %s : %s\n%%far%d = constant value(5%s) : %s\n"
-                            "%%v%d = select %%inside%d, %%v%d, %%far%d : %s\n", chosen, where,
-                  type_text(p, "bool", &p->shape, p->layout), chosen, p->real ? ".0" : "", type, chosen, chosen, n,
-                  chosen, type);
+    buffer_printf(&p->body,
+                  "%%inside%d = inside %s : %s\n%%far%d = constant value(5%s) : %s\n"
+                  "%%v%d = select %%inside%d, %%v%d, %%far%d : %s\n",
+                  chosen, where, type_text(p, "bool", &p->shape, p->layout), chosen, p->real ? ".0" : "", type, chosen,
+                  chosen, n, chosen, type);
     return chosen;
 }
 
@@ -490,8 +491,9 @@ static const struct layout *ordered_layout(struct layout_program *p, int axis)
         return NULL;
     for (int d = 0; d < p->shape.rank; d++)
         for (bit = 1; d != axis && bit < spec.atom[d]; bit *= 2) {
-            int input = left[LAYOUT_LANE] && chance(p, 70) ? LAYOUT_LANE
-                                                           : left[LAYOUT_WARP] && chance(p, 70) ? LAYOUT_WARP : 0;
+            int input = left[LAYOUT_LANE] && chance(p, 70)   ? LAYOUT_LANE
+                        : left[LAYOUT_WARP] && chance(p, 70) ? LAYOUT_WARP
+                                                             : 0;
             if (input == LAYOUT_REGISTER && spec.bits[input] == LAYOUT_BITS)
                 return NULL;
             int at = input == LAYOUT_REGISTER ? spec.bits[input]++ : spec.bits[input] - left[input]--;
@@ -521,11 +523,11 @@ static void reduce_in_order(struct layout_program *p)
             left.extent[left.rank++] = p->shape.extent[d];
     buffer_printf(&p->body, "%%v%d = convert_layout %%v%d : %s\n", turned, p->value,
                   type_text(p, p->element, &p->shape, layout));
-    buffer_printf(&p->body, "%%v%d = reduce axis(%d) kind(region) fixed(1) %%v%d (%%l%d: %s, %%r%d: %s) {\n"
-                            "    %%d%d = sub %%l%d, %%r%d : %s\n    yield %%d%d\n} : %s\n",
+    buffer_printf(&p->body,
+                  "%%v%d = reduce axis(%d) kind(region) fixed(1) %%v%d (%%l%d: %s, %%r%d: %s) {\n"
+                  "    %%d%d = sub %%l%d, %%r%d : %s\n    yield %%d%d\n} : %s\n",
                   n, axis, turned, n, p->element, n, p->element, n, n, n, p->element, n,
-                  type_text(p, p->element, &left,
-                            left.rank ? layout_remove_dimension(p->table, layout, axis) : NULL));
+                  type_text(p, p->element, &left, left.rank ? layout_remove_dimension(p->table, layout, axis) : NULL));
     store(p, n, &left);
 }
 
@@ -562,9 +564,11 @@ static void reduce(struct layout_program *p)
 
 static void choose(struct layout_program *p)
 {
-    static const struct { const char *name; bool real, sums; } elements[] = {
-        {"i32", false, true}, {"f32", true, true},  {"u8", false, true},  {"f16", true, false},
-        {"i64", false, true}, {"bf16", true, false}, {"i16", false, true}, {"f64", true, true}};
+    static const struct {
+        const char *name;
+        bool real, sums;
+    } elements[] = {{"i32", false, true}, {"f32", true, true},   {"u8", false, true},  {"f16", true, false},
+                    {"i64", false, true}, {"bf16", true, false}, {"i16", false, true}, {"f64", true, true}};
     int which = random_below(&p->random, 8), odd = 0;
     p->aligned = chance(p, 30);
     p->large = !p->aligned && chance(p, 8);
@@ -607,8 +611,9 @@ static void put_view(struct layout_program *p, struct buffer *out, int index, st
         stride[rank++] = view->row_stride;
     }
     for (int d = 0; d < view->shape.rank; d++) {
-        int left = view->shape.rank - d, from = view->order == TURNED && left == 2 ? d + 1
-                                                : view->order == TURNED && left == 1 ? d - 1 : d;
+        int left = view->shape.rank - d, from = view->order == TURNED && left == 2   ? d + 1
+                                                : view->order == TURNED && left == 1 ? d - 1
+                                                                                     : d;
         extent[rank] = view->shape.extent[from];
         stride[rank++] = view->stride[from];
     }
@@ -676,9 +681,10 @@ void fuzz_generate_layout(struct buffer *out, uint64_t seed)
         put_view(p, out, i, &parameters);
     const struct view *view = &p->views[0];
     int length = view->rows ? view->rows : view->shape.extent[view->order == TURNED && view->shape.rank == 2];
-    buffer_printf(out, "kernel @fuzz(%s) grid(1) level(schedule) warps(%d) {\n%%c = constant value(0) : index\n"
-                       "%%long = extent dimension(0) %%x0 : index\n%%known = constant value(%d) : index\n"
-                       "%%hidden = sub %%long, %%known : index\n",
+    buffer_printf(out,
+                  "kernel @fuzz(%s) grid(1) level(schedule) warps(%d) {\n%%c = constant value(0) : index\n"
+                  "%%long = extent dimension(0) %%x0 : index\n%%known = constant value(%d) : index\n"
+                  "%%hidden = sub %%long, %%known : index\n",
                   parameters.data, p->groups << p->warp_bits, length);
     buffer_append(out, p->body.data, p->body.size);
     buffer_puts(out, "return\n}\n");

@@ -15,12 +15,12 @@ struct loop_program {
     enum form form;
     int tile, step;
     int64_t rows, length;
-    bool wide;                /* registers do not hold two tiles: they go through shared memory where they can */
-    bool carries_place;       /* a place that goes with the loop, by a step of its own */
-    bool shared;              /* what the loop writes is read by another view of the same memory */
-    bool fixed;               /* lengths are known when it is compiled, and the loop ends with the row */
-    int next, views;          /* number for names, views so far */
-    char sum[16];             /* name of the running sum */
+    bool wide;          /* registers do not hold two tiles: they go through shared memory where they can */
+    bool carries_place; /* a place that goes with the loop, by a step of its own */
+    bool shared;        /* what the loop writes is read by another view of the same memory */
+    bool fixed;         /* lengths are known when it is compiled, and the loop ends with the row */
+    int next, views;    /* number for names, views so far */
+    char sum[16];       /* name of the running sum */
 };
 
 static bool chance(struct loop_program *p, int percent) { return random_chance(&p->random, percent); }
@@ -40,25 +40,32 @@ static void add_view(struct loop_program *p, const char *name, const char *eleme
     buffer_printf(p->out, "// view extent %lld %lld stride %lld 1 elements %lld block 1 content 0 fill %d%s\n",
                   (long long)rows, (long long)columns, (long long)pitch, (long long)int64_max(1, pitch * rows),
                   p->next++, words[use]);
-    buffer_printf(parameters, "%s%%%s: view<%s, [?, %s], [?, 1], %s> {align(16), stride_multiple(4, 0), "
-                  "limit(2147483648)%s}", parameters->size ? ", " : "", name, element, extent,
-                  directions[use], use == USE_SHARED ? "" : ", restrict");
+    buffer_printf(parameters,
+                  "%s%%%s: view<%s, [?, %s], [?, 1], %s> {align(16), stride_multiple(4, 0), "
+                  "limit(2147483648)%s}",
+                  parameters->size ? ", " : "", name, element, extent, directions[use],
+                  use == USE_SHARED ? "" : ", restrict");
     if (use != USE_SHARED)
         return;
-    buffer_printf(p->out, "// view extent %lld %lld stride %lld 1 elements %lld block 1 content 0 fill 0 "
-                  "alias %d offset 0\n", (long long)rows, (long long)columns, (long long)pitch,
-                  (long long)int64_max(1, pitch * rows), number - 1);
-    buffer_printf(parameters, ", %%%s2: view<%s, [?, %s], [?, 1], in> {align(16), stride_multiple(4, 0), "
-                  "limit(2147483648)}", name, element, extent);
+    buffer_printf(p->out,
+                  "// view extent %lld %lld stride %lld 1 elements %lld block 1 content 0 fill 0 "
+                  "alias %d offset 0\n",
+                  (long long)rows, (long long)columns, (long long)pitch, (long long)int64_max(1, pitch * rows),
+                  number - 1);
+    buffer_printf(parameters,
+                  ", %%%s2: view<%s, [?, %s], [?, 1], in> {align(16), stride_multiple(4, 0), "
+                  "limit(2147483648)}",
+                  name, element, extent);
 }
 
 /* The sum grows by a tile and stays small. */
 static void add_up(struct loop_program *p, const char *value)
 {
     int n = p->next++;
-    buffer_printf(p->out, "%%t%d = add %%%s, %%%s : f32[%d]\n%%u%d = min %%t%d, %%most : f32[%d]\n"
-                          "%%s%d = max %%u%d, %%least : f32[%d]\n", n, p->sum, value, p->tile, n, n, p->tile, n, n,
-                  p->tile);
+    buffer_printf(p->out,
+                  "%%t%d = add %%%s, %%%s : f32[%d]\n%%u%d = min %%t%d, %%most : f32[%d]\n"
+                  "%%s%d = max %%u%d, %%least : f32[%d]\n",
+                  n, p->sum, value, p->tile, n, n, p->tile, n, n, p->tile);
     snprintf(p->sum, sizeof p->sum, "s%d", n);
 }
 
@@ -74,10 +81,11 @@ static void load_slice(struct loop_program *p, const char *view, const char *row
                   n);
     const char *at = "p";
     if (chance(p, p->wide ? 5 : 20)) {
-        buffer_printf(p->out, "%%i%d = iota : index[%d]\n%%w%d = splat %%%s : index[%d]\n"
-                              "%%m%d = compare predicate(lt) %%i%d, %%w%d : bool[%d]\n"
-                              "%%%s = load %%%s[%%%s, %%%s%d +: %d], %%other, %%m%d : f32[%d]\n", n, p->tile, n, place,
-                      p->tile, n, n, n, p->tile, name, view, row, at, n, p->tile, n, p->tile);
+        buffer_printf(p->out,
+                      "%%i%d = iota : index[%d]\n%%w%d = splat %%%s : index[%d]\n"
+                      "%%m%d = compare predicate(lt) %%i%d, %%w%d : bool[%d]\n"
+                      "%%%s = load %%%s[%%%s, %%%s%d +: %d], %%other, %%m%d : f32[%d]\n",
+                      n, p->tile, n, place, p->tile, n, n, n, p->tile, name, view, row, at, n, p->tile, n, p->tile);
     } else {
         buffer_printf(p->out, "%%%s = load %%%s[%%%s, %%%s%d +: %d], %%other : f32[%d]\n", name, view, row, at, n,
                       p->tile, p->tile);
@@ -91,9 +99,10 @@ static void load_gathered(struct loop_program *p, const char *place)
     int n = p->next++;
     char name[16];
     snprintf(name, sizeof name, "v%d", n);
-    buffer_printf(p->out, "%%id%d = load %%ids[%%row, %%%s], %%no : i32\n%%r%d = cast %%id%d : index\n"
-                          "%%%s = load %%x[%%r%d, %%nought +: %d], %%other : f32[%d]\n", n, place, n, n, name, n,
-                  p->tile, p->tile);
+    buffer_printf(p->out,
+                  "%%id%d = load %%ids[%%row, %%%s], %%no : i32\n%%r%d = cast %%id%d : index\n"
+                  "%%%s = load %%x[%%r%d, %%nought +: %d], %%other : f32[%d]\n",
+                  n, place, n, n, name, n, p->tile, p->tile);
     add_up(p, name);
 }
 
@@ -107,17 +116,22 @@ static void statement(struct loop_program *p, const char *place)
 {
     int n = p->next++;
     switch (random_below(&p->random, 10)) {
-    case 0: case 1: case 2: load_slice(p, chance(p, 85) ? "x" : "none", "row", place); return;
-    case 3: case 4: load_gathered(p, place); return;
+    case 0:
+    case 1:
+    case 2: load_slice(p, chance(p, 85) ? "x" : "none", "row", place); return;
+    case 3:
+    case 4: load_gathered(p, place); return;
     case 5: load_slice(p, p->shared ? "z2" : "z", "row", place); return;
     case 6: buffer_printf(p->out, "store %%z[%%row, %%%s +: %d], %%%s\n", place, p->tile, p->sum); return;
-    case 7: buffer_printf(p->out, "%%h%d = atomic action(add) order(%s) scope(gpu) %%h[%%row, %%nought], %%one : i32\n",
-                          n, chance(p, 70) ? "relaxed" : "acq_rel"); return;
+    case 7:
+        buffer_printf(p->out, "%%h%d = atomic action(add) order(%s) scope(gpu) %%h[%%row, %%nought], %%one : i32\n", n,
+                      chance(p, 70) ? "relaxed" : "acq_rel");
+        return;
     case 8: {
         char name[16];
         snprintf(name, sizeof name, "c%d", n);
-        buffer_printf(p->out, "%%e%d = load %%x[%%row, %%%s], %%single : f32\n%%%s = splat %%e%d : f32[%d]\n", n,
-                      place, name, n, p->tile);
+        buffer_printf(p->out, "%%e%d = load %%x[%%row, %%%s], %%single : f32\n%%%s = splat %%e%d : f32[%d]\n", n, place,
+                      name, n, p->tile);
         add_up(p, name);
         return;
     }
@@ -171,8 +185,10 @@ static void write_while(struct loop_program *p)
                   p->carries_place ? ", %last" : "", down ? "end" : "first", p->carries_place ? ", %second" : "",
                   p->tile, carried);
     buffer_printf(p->out, "%%go = compare predicate(%s) %%at0, %%%s : bool\ncondition %%go, %%acc0, %%at0%s\n",
-                  down ? chance(p, 50) ? "gt" : "ge" : chance(p, 70) ? "lt" : "le", down ? "first" : "end",
-                  p->carries_place ? ", %along0" : "");
+                  down            ? chance(p, 50) ? "gt" : "ge"
+                  : chance(p, 70) ? "lt"
+                                  : "le",
+                  down ? "first" : "end", p->carries_place ? ", %along0" : "");
     buffer_printf(p->out, "} do (%%acc: f32[%d], %%at: index%s) {\n", p->tile,
                   p->carries_place ? ", %along: index" : "");
     body(p, "at");
@@ -196,23 +212,25 @@ static void prelude(struct loop_program *p)
                   "%%row = grid_index dimension(0) : index\n%%long = extent dimension(1) %%x : index\n"
                   "%%less = constant value(%d) : index\n%%end = sub %%long, %%less : index\n",
                   down ? -p->step : p->step, chance(p, 20) ? -own : own,
-                  p->wide ? chance(p, 70) ? 0 : -8 * random_between(&p->random, 1, 9)
-                  : p->fixed ? 0 : chance(p, 25) ? -random_between(&p->random, 1, p->tile)
-                                               : random_between(&p->random, 0, chance(p, 80) ? 0 : 5),
+                  p->wide         ? chance(p, 70) ? 0 : -8 * random_between(&p->random, 1, 9)
+                          : p->fixed ? 0
+                  : chance(p, 25) ? -random_between(&p->random, 1, p->tile)
+                                  : random_between(&p->random, 0, chance(p, 80) ? 0 : 5),
                   random_between(&p->random, 0, 9),
                   p->fixed && !down ? 0 : random_between(&p->random, down ? 1 : -3, 5));
-    buffer_printf(p->out, "%%no = constant value(0) : i32\n%%one = constant value(1) : i32\n"
-                          "%%other = constant value(%d.0) : f32\n%%single = constant value(2.0) : f32\n"
-                          "%%most = constant value(64.0) : f32[%d]\n%%least = constant value(-64.0) : f32[%d]\n"
-                          "%%start = constant value(%d.0) : f32[%d]\n",
+    buffer_printf(p->out,
+                  "%%no = constant value(0) : i32\n%%one = constant value(1) : i32\n"
+                  "%%other = constant value(%d.0) : f32\n%%single = constant value(2.0) : f32\n"
+                  "%%most = constant value(64.0) : f32[%d]\n%%least = constant value(-64.0) : f32[%d]\n"
+                  "%%start = constant value(%d.0) : f32[%d]\n",
                   chance(p, 70) || p->wide ? 0 : 3, p->tile, p->tile, random_between(&p->random, 0, 1), p->tile);
 }
 
 void fuzz_generate_loop(struct buffer *out, uint64_t seed)
 {
-    static const int tiles[] = { 32, 64, 128, 256, 512 }, warps[] = { 0, 1, 2, 4 };
-    struct loop_program program = { .random = { seed }, .out = out }, *p = &program;
-    struct buffer parameters = { 0 };
+    static const int tiles[] = {32, 64, 128, 256, 512}, warps[] = {0, 1, 2, 4};
+    struct loop_program program = {.random = {seed}, .out = out}, *p = &program;
+    struct buffer parameters = {0};
     p->form = (enum form)random_below(&p->random, FORM_COUNT);
     p->tile = tiles[random_below(&p->random, 5)];
     p->wide = seed % 6 == 1;
@@ -251,8 +269,10 @@ void fuzz_generate_loop(struct buffer *out, uint64_t seed)
         write_while(p);
     buffer_printf(out, "store %%y[%%row, %%nought +: %d], %%total\n", p->tile);
     if (p->carries_place || p->form > FORM_DOWN)
-        buffer_printf(out, "%%seen = cast %%%s : f32\n%%behind = constant value(%d) : index\n"
-                           "store %%y[%%row, %%behind], %%seen\n", p->carries_place ? "last" : "reached", p->tile);
+        buffer_printf(out,
+                      "%%seen = cast %%%s : f32\n%%behind = constant value(%d) : index\n"
+                      "store %%y[%%row, %%behind], %%seen\n",
+                      p->carries_place ? "last" : "reached", p->tile);
     buffer_puts(out, "return\n}\n");
     buffer_free(&parameters);
 }

@@ -59,19 +59,20 @@ void fuzz_make_place(struct generator *g, const struct known_view *view, bool di
 {
     const struct ir_type *type = view->value->type;
     int64_t room = g->limits.max_elements;
-    *place = (struct place){ .operand = { view->value }, .rank = type->rank };
+    *place = (struct place){.operand = {view->value}, .rank = type->rank};
     int first = 0;
     if (view->own_rows) {
         own_rows(g, view, place);
         first = 1;
         room /= place->result_rank ? place->shape[0] : 1;
     }
-    int gathers =
-        !distinct && random_chance(&g->random, 30) ? random_between(&g->random, 1, type->rank - first > 1 ? 2 : 1) : 0;
+    int gathers = !distinct && random_chance(&g->random, 30)
+                      ? random_between(&g->random, 1, type->rank - first > 1 ? 2 : 1)
+                      : 0;
     int gather_at = gathers && type->rank - first >= gathers
                         ? first + random_below(&g->random, type->rank - first - gathers + 1)
                         : -1;
-    int64_t gather_shape[2] = { small_power(g, room), 1 };
+    int64_t gather_shape[2] = {small_power(g, room), 1};
     int gather_rank = random_chance(&g->random, 75) ? 1 : 2;
     for (int d = first; d < type->rank; d++) {
         if (gather_at >= 0 && d >= gather_at && d < gather_at + gathers) {
@@ -197,7 +198,7 @@ static struct ir_value *extent_of(struct generator *g, struct ir_value *view, in
 static void subview(struct generator *g, const struct known_view *view)
 {
     const struct ir_type *type = view->value->type;
-    struct ir_value *operands[1 + 2 * IR_MAX_RANK] = { view->value };
+    struct ir_value *operands[1 + 2 * IR_MAX_RANK] = {view->value};
     struct ir_type made = *type;
     int64_t drop = 0;
     made.rank = 0;
@@ -221,8 +222,8 @@ static void subview(struct generator *g, const struct known_view *view)
     }
     made.optional = made.optional || drop;
     struct known_view known = *view;
-    known.value =
-        ir_build_value(&g->builder, OP_SUBVIEW, ir_type_intern(g->context, &made), 1 + 2 * type->rank, operands);
+    known.value = ir_build_value(&g->builder, OP_SUBVIEW, ir_type_intern(g->context, &made), 1 + 2 * type->rank,
+                                 operands);
     ir_set_number(known.value->definition, IR_ATTRIBUTE_DROP, drop);
     vector_push(g->arena, &g->views, known);
 }
@@ -252,20 +253,20 @@ static void view_permute(struct generator *g, const struct known_view *view)
 static void own_part(struct generator *g, const struct known_view *view)
 {
     const struct ir_type *type = view->value->type;
-    struct ir_value *operands[1 + 2 * IR_MAX_RANK] = { view->value };
+    struct ir_value *operands[1 + 2 * IR_MAX_RANK] = {view->value};
     struct ir_type made = *type;
     struct ir_value *start = ir_binary(&g->builder, OP_MUL, g->row_block, fuzz_index(g, view->block));
     for (int d = 0; d < type->rank; d++) {
         operands[1 + 2 * d] = d ? fuzz_index_scalar(g, -2, 6) : start;
-        operands[2 + 2 * d] =
-            d ? fuzz_index_scalar(g, 4, 40) : ir_binary(&g->builder, OP_ADD, start, fuzz_index(g, view->block));
+        operands[2 + 2 * d] = d ? fuzz_index_scalar(g, 4, 40)
+                                : ir_binary(&g->builder, OP_ADD, start, fuzz_index(g, view->block));
         made.extent[d] = IR_DYNAMIC;
     }
     struct known_view known = *view;
     known.own_rows = false;
     known.mine = true;
-    known.value =
-        ir_build_value(&g->builder, OP_SUBVIEW, ir_type_intern(g->context, &made), 1 + 2 * type->rank, operands);
+    known.value = ir_build_value(&g->builder, OP_SUBVIEW, ir_type_intern(g->context, &made), 1 + 2 * type->rank,
+                                 operands);
     vector_push(g->arena, &g->views, known);
 }
 
@@ -273,14 +274,14 @@ static void ask(struct generator *g, const struct known_view *view)
 {
     if (random_chance(&g->random, 25)) {
         const struct ir_type *type = ir_type_scalar(g->context, IR_BOOL);
-        fuzz_know(g, ir_build_value(&g->builder, OP_PRESENT, type, 1, (struct ir_value *[]){ view->value }), 0, true);
+        fuzz_know(g, ir_build_value(&g->builder, OP_PRESENT, type, 1, (struct ir_value *[]){view->value}), 0, true);
         return;
     }
     enum ir_opcode opcode = random_chance(&g->random, 60) ? OP_EXTENT : OP_STRIDE;
     static const enum ir_element elements[] = {IR_INDEX, IR_INDEX, IR_INDEX, IR_I8,  IR_I16, IR_I32,
                                                IR_I64,   IR_U8,    IR_U16,   IR_U32, IR_U64};
     const struct ir_type *type = ir_type_scalar(g->context, elements[random_below(&g->random, 11)]);
-    struct ir_value *made = ir_build_value(&g->builder, opcode, type, 1, (struct ir_value *[]){ view->value });
+    struct ir_value *made = ir_build_value(&g->builder, opcode, type, 1, (struct ir_value *[]){view->value});
     ir_set_number(made->definition, IR_ATTRIBUTE_DIMENSION, random_below(&g->random, view->value->type->rank));
     fuzz_know(g, made, 0, true);
 }
@@ -302,8 +303,8 @@ static void assume(struct generator *g, const struct known_view *view)
         static const enum ir_predicate true_of_equals[] = {IR_PREDICATE_EQ, IR_PREDICATE_LE, IR_PREDICATE_GE};
         int d = random_below(&g->random, argument->type->rank);
         bool extent = random_chance(&g->random, 70);
-        left =
-            ir_build_value(&g->builder, extent ? OP_EXTENT : OP_STRIDE, index, 1, (struct ir_value *[]){view->value});
+        left = ir_build_value(&g->builder, extent ? OP_EXTENT : OP_STRIDE, index, 1,
+                              (struct ir_value *[]){view->value});
         ir_set_number(left->definition, IR_ATTRIBUTE_DIMENSION, d);
         right = fuzz_index(g, extent ? argument->extent[d] : argument->stride[d]);
         predicate = true_of_equals[random_below(&g->random, 3)];
@@ -333,7 +334,8 @@ static bool fits(const struct generator *g, const struct known_view *view, enum 
         return direct && view->value->type->element != IR_POINTER && !view->read_only &&
                !g->program->arguments[view->argument].windows;
     case LOAD: return !view->atomic;
-    case SUBVIEW: case PERMUTE: return !view->atomic && !view->own_rows;
+    case SUBVIEW:
+    case PERMUTE: return !view->atomic && !view->own_rows;
     case OWN_PART: return view->own_rows;
     default: return !view->atomic;
     }
@@ -346,8 +348,8 @@ void fuzz_memory_statement(struct generator *g)
         ATOMIC,     ATOMIC,     ATOMIC,     ATOMIC,     ATOMIC,     BY_POINTER, BY_POINTER, BY_POINTER,
         BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER, BY_POINTER,
         BY_POINTER, BY_POINTER, ASK,        ASK,        SUBVIEW,    SUBVIEW,    PERMUTE,    OWN_PART};
-    enum kind kind =
-        g->limits.no_memory_tricks ? LOAD : kinds[random_below(&g->random, (int)(sizeof kinds / sizeof *kinds))];
+    enum kind kind = g->limits.no_memory_tricks ? LOAD
+                                                : kinds[random_below(&g->random, (int)(sizeof kinds / sizeof *kinds))];
     struct known_view view = g->views.data[random_below(&g->random, g->views.count)]; /* a copy: the vector may move */
     bool written = kind == BY_POINTER && random_chance(&g->random, 85); /* where pointers may do more than read */
     for (int tries = 0; tries < 16 && (!fits(g, &view, kind) || (written && !view.own_rows && !view.atomic)); tries++)

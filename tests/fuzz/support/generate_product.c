@@ -25,8 +25,8 @@ struct product_program {
     bool stacked, falls;      /* matrices lie behind others; products are taken from the sum */
     const char *lead, *place; /* the index of a matrix in its stack, with a comma; where in the depth a slice begins */
     struct buffer *out;
-    const char *element;      /* of the factors */
-    int m, n, k;              /* of the tile */
+    const char *element; /* of the factors */
+    int m, n, k;         /* of the tile */
     int64_t rows, columns, depth;
     bool a_by_columns, b_by_columns, c_is_narrow, biased, summed, two, chained, computed, odd_load, guarded;
     bool counts_down, by_step, narrow_count, free_start; /* counts_down by_step: the variable itself goes back */
@@ -35,11 +35,11 @@ struct product_program {
     bool thin, counted, added; /* rows of 8 bytes; a loop that multiplies in the epilogue; c is added to by atomics */
     bool led;                  /* a tile says which rows of a are read */
     bool whole;                /* extents are multiples of the tile's, and known to be of powers of two */
-    const char *again;        /* what c is read by: its own name, or that of a view of the same memory */
+    const char *again;         /* what c is read by: its own name, or that of a view of the same memory */
     int views, c_number;
     int64_t c_pitch;
-    int inner;                /* attention: depth of the first product */
-    int next;                 /* number for names */
+    int inner; /* attention: depth of the first product */
+    int next;  /* number for names */
 };
 
 /* The power of two, 256 at most, that divides an extent; 0: nothing is known. */
@@ -49,8 +49,7 @@ static int known_multiple(const struct product_program *p, int64_t extent)
 }
 
 static void add_view(struct product_program *p, const char *name, const char *element, int64_t rows, int64_t columns,
-                     bool by_columns,
-                     const char *direction, struct buffer *head, struct buffer *parameters)
+                     bool by_columns, const char *direction, struct buffer *head, struct buffer *parameters)
 {
     int64_t width = by_columns ? rows : columns, other = by_columns ? columns : rows;
     int chunk = p->thin ? 4 : 8;
@@ -60,10 +59,9 @@ static void add_view(struct product_program *p, const char *name, const char *el
     buffer_printf(head, " %lld %lld stride", (long long)rows, (long long)columns);
     if (stacked)
         buffer_printf(head, " %lld", (long long)(pitch * other));
-    buffer_printf(head, " %lld %lld elements %lld block 1 content 0 fill %d%s\n",
-                  (long long)(by_columns ? 1 : pitch), (long long)(by_columns ? pitch : 1),
-                  (long long)int64_max(1, pitch * other * (stacked ? 2 : 1)), p->next++,
-                  strcmp(direction, "inout") == 0 ? " output" : "");
+    buffer_printf(head, " %lld %lld elements %lld block 1 content 0 fill %d%s\n", (long long)(by_columns ? 1 : pitch),
+                  (long long)(by_columns ? pitch : 1), (long long)int64_max(1, pitch * other * (stacked ? 2 : 1)),
+                  p->next++, strcmp(direction, "inout") == 0 ? " output" : "");
     bool is_c = !strcmp(name, "c"), shared = is_c && strcmp(p->again, "c") != 0;
     char multiples[64] = "";
     if (p->whole)
@@ -74,12 +72,18 @@ static void add_view(struct product_program *p, const char *name, const char *el
         p->c_number = p->views;
         p->c_pitch = pitch;
     }
-    buffer_printf(parameters, "%s%%%s: view<%s, [%s?, ?], [%s%s], %s> {align(16), stride_multiple(%s%s), "
-                  "limit(2147483648)%s%s}", parameters->size ? ", " : "", name, element, stacked ? "?, " : "",
-                  stacked ? "?, " : "", by_columns ? "1, ?" : "?, 1", direction,
-                  !stacked ? "" : p->thin ? "4, " : "8, ",
-                  by_columns ? p->thin ? "0, 4" : "0, 8" : p->thin ? "4, 0" : "8, 0", multiples,
-                  shared ? "" : ", restrict");
+    buffer_printf(parameters,
+                  "%s%%%s: view<%s, [%s?, ?], [%s%s], %s> {align(16), stride_multiple(%s%s), "
+                  "limit(2147483648)%s%s}",
+                  parameters->size ? ", " : "", name, element, stacked ? "?, " : "", stacked ? "?, " : "",
+                  by_columns ? "1, ?" : "?, 1", direction,
+                  !stacked  ? ""
+                  : p->thin ? "4, "
+                            : "8, ",
+                  by_columns ? p->thin ? "0, 4" : "0, 8"
+                  : p->thin  ? "4, 0"
+                             : "8, 0",
+                  multiples, shared ? "" : ", restrict");
 }
 
 /* The memory of c once more, to be read. */
@@ -91,9 +95,10 @@ static void add_again(struct product_program *p, const char *element, struct buf
         buffer_printf(head, " %lld", (long long)(p->c_pitch * p->rows));
     buffer_printf(head, " %lld 1 elements %lld block 1 content 0 fill 0 alias %d offset 0\n", (long long)p->c_pitch,
                   (long long)int64_max(1, p->c_pitch * p->rows * (p->stacked ? 2 : 1)), p->c_number);
-    buffer_printf(parameters, ", %%%s: view<%s, [%s?, ?], [%s?, 1], in> {align(16), stride_multiple(%s8, 0), "
-                  "limit(2147483648)}", p->again, element, p->stacked ? "?, " : "", p->stacked ? "?, " : "",
-                  p->stacked ? "8, " : "");
+    buffer_printf(parameters,
+                  ", %%%s: view<%s, [%s?, ?], [%s?, 1], in> {align(16), stride_multiple(%s8, 0), "
+                  "limit(2147483648)}",
+                  p->again, element, p->stacked ? "?, " : "", p->stacked ? "?, " : "", p->stacked ? "8, " : "");
 }
 
 /* -8 .. 8, whatever it was. */
@@ -102,14 +107,13 @@ static void clamp(struct product_program *p, const char *to, const char *from, c
     int n = p->next++;
     buffer_printf(p->out, "%%low%d = constant value(-8.0) : %s\n%%high%d = constant value(8.0) : %s\n", n, type, n,
                   type);
-    buffer_printf(p->out, "%%above%d = max %%%s, %%low%d : %s\n%%%s = min %%above%d, %%high%d : %s\n", n, from, n,
-                  type, to, n, n, type);
+    buffer_printf(p->out, "%%above%d = max %%%s, %%low%d : %s\n%%%s = min %%above%d, %%high%d : %s\n", n, from, n, type,
+                  to, n, n, type);
 }
 
 /* A factor of rows x columns from the view at these indexes: as it lies, or the transpose of the other order. */
 static void factor(struct product_program *p, const char *name, const char *view, const char *row, int rows,
-                   const char *column,
-                   int columns, bool transposed)
+                   const char *column, int columns, bool transposed)
 {
     int n = p->next++;
     buffer_printf(p->out, "%%zero%d = constant value(0.0) : %s\n", n, p->element);
@@ -191,19 +195,21 @@ static void body(struct product_program *p)
     if (p->odd_load) {
         buffer_printf(p->out,
                       "%%none = constant value(0.0) : f32\n"
-                      "%%line = load %%e[%%at, %%column +: %d], %%none : f32[%d]\n", p->n, p->n);
+                      "%%line = load %%e[%%at, %%column +: %d], %%none : f32[%d]\n",
+                      p->n, p->n);
         buffer_printf(p->out,
                       "%%lines = reshape %%line : f32[1, %d]\n%%wide = broadcast %%lines : %s\n"
-                      "%%s4 = add %%%s, %%wide : %s\n", p->n,
-                      type, sum, type);
+                      "%%s4 = add %%%s, %%wide : %s\n",
+                      p->n, type, sum, type);
         sum = "s4";
     }
     if (p->guarded) {
         buffer_printf(p->out,
                       "%%rest = sub %%depth, %%at : index\n%%last = compare predicate(lt) %%rest, %%step : bool\n"
-                              "%%s5 = if %%last {\n%%two5 = constant value(2.0) : %s\n"
-                              "%%twice = add %%%s, %%two5 : %s\nyield %%twice\n"
-                              "} else {\nyield %%%s\n} : %s\n", type, sum, type, sum, type);
+                      "%%s5 = if %%last {\n%%two5 = constant value(2.0) : %s\n"
+                      "%%twice = add %%%s, %%two5 : %s\nyield %%twice\n"
+                      "} else {\nyield %%%s\n} : %s\n",
+                      type, sum, type, sum, type);
         sum = "s5";
     }
     clamp(p, "kept", sum, type);
@@ -220,9 +226,10 @@ static void attention_body(struct product_program *p)
     factor(p, "y", "b", "nought", p->inner, "at", p->k, true);
     buffer_printf(p->out, "%%fresh = constant value(0.0) : %s\n%%s = dot %%x, %%y, %%fresh : %s\n", scores, scores);
     if (p->reduced) {
-        buffer_printf(p->out, "%%peak = reduce axis(1) kind(max) %%s : f32[%d]\n%%peaks = reshape %%peak : f32[%d, 1]\n"
-                              "%%wide = broadcast %%peaks : %s\n%%below = sub %%s, %%wide : %s\n",
-                              p->m, p->m, scores, scores);
+        buffer_printf(p->out,
+                      "%%peak = reduce axis(1) kind(max) %%s : f32[%d]\n%%peaks = reshape %%peak : f32[%d, 1]\n"
+                      "%%wide = broadcast %%peaks : %s\n%%below = sub %%s, %%wide : %s\n",
+                      p->m, p->m, scores, scores);
         score = "below";
     }
     clamp(p, "small", score, scores);
@@ -242,40 +249,47 @@ static void loop(struct product_program *p)
     if (p->attention)
         factor(p, "x", "a", p->led ? "row_x" : "row", p->m, "nought", p->inner, false);
     if (p->in_place) /* what the output holds is added to */
-        buffer_printf(p->out, "%%none_c = constant value(0.0) : f32\n"
-                              "%%start = load %%%s[%s%%row +: %d, %%column +: %d], %%none_c : f32[%d, %d]\n",
-                              p->again, p->lead, p->m, p->n, p->m, p->n);
+        buffer_printf(p->out,
+                      "%%none_c = constant value(0.0) : f32\n"
+                      "%%start = load %%%s[%s%%row +: %d, %%column +: %d], %%none_c : f32[%d, %d]\n",
+                      p->again, p->lead, p->m, p->n, p->m, p->n);
     else
         buffer_printf(p->out, "%%start = constant value(%d.0) : f32[%d, %d]\n",
                       random_chance(&p->random, p->falls ? 25 : 70) ? 0 : 3, p->m, p->n);
     if (p->by_while) {
-        buffer_printf(p->out, "%%ended, %%total = while %%nought, %%start (%%here: index, %%so_far: f32[%d, %d]) {\n"
-                              "%%more = compare predicate(lt) %%here, %%depth : bool\n"
-                              "condition %%more, %%here, %%so_far\n"
-                              "} do (%%at: index, %%acc: f32[%d, %d]) {\n", p->m, p->n, p->m, p->n);
+        buffer_printf(p->out,
+                      "%%ended, %%total = while %%nought, %%start (%%here: index, %%so_far: f32[%d, %d]) {\n"
+                      "%%more = compare predicate(lt) %%here, %%depth : bool\n"
+                      "condition %%more, %%here, %%so_far\n"
+                      "} do (%%at: index, %%acc: f32[%d, %d]) {\n",
+                      p->m, p->n, p->m, p->n);
     } else if (!p->counts_down) {
         buffer_printf(p->out,
                       "%%total = for %%at: index = %%nought to %%depth step %%step "
-                      "iter(%%acc: f32[%d, %d] = %%start) {\n", p->m, p->n);
+                      "iter(%%acc: f32[%d, %d] = %%start) {\n",
+                      p->m, p->n);
     } else if (p->by_step) {
         const char *type = p->narrow_count ? "i32" : "index";
-        buffer_printf(p->out, "%%round = constant value(%d) : index\n%%padded = add %%depth, %%round : index\n"
-                              "%%steps = div %%padded, %%step : index\n%%minus = constant value(-1) : index\n"
-                              "%%less = add %%steps, %%minus : index\n%%final = mul %%less, %%step : index\n"
-                              "%%last_at = cast %%final : %s\n%%below_all = constant value(-1) : %s\n"
-                              "%%step_back = constant value(%d) : %s\n"
-                              "%%total = for %%%s: %s = %%last_at to %%below_all step %%step_back "
-                              "iter(%%acc: f32[%d, %d] = %%start) {\n", p->k - 1, type, type, -p->k, type,
-                      p->narrow_count ? "turn" : "at", type, p->m, p->n);
+        buffer_printf(p->out,
+                      "%%round = constant value(%d) : index\n%%padded = add %%depth, %%round : index\n"
+                      "%%steps = div %%padded, %%step : index\n%%minus = constant value(-1) : index\n"
+                      "%%less = add %%steps, %%minus : index\n%%final = mul %%less, %%step : index\n"
+                      "%%last_at = cast %%final : %s\n%%below_all = constant value(-1) : %s\n"
+                      "%%step_back = constant value(%d) : %s\n"
+                      "%%total = for %%%s: %s = %%last_at to %%below_all step %%step_back "
+                      "iter(%%acc: f32[%d, %d] = %%start) {\n",
+                      p->k - 1, type, type, -p->k, type, p->narrow_count ? "turn" : "at", type, p->m, p->n);
         if (p->narrow_count)
             buffer_puts(p->out, "%at = cast %turn : index\n");
     } else { /* counts steps, and goes through the depth from its end */
-        buffer_printf(p->out, "%%round = constant value(%d) : index\n%%padded = add %%depth, %%round : index\n"
-                              "%%steps = div %%padded, %%step : index\n%%unit = constant value(1) : index\n"
-                              "%%total = for %%turn: index = %%nought to %%steps step %%unit "
-                              "iter(%%acc: f32[%d, %d] = %%start) {\n"
-                              "%%left = sub %%steps, %%turn : index\n%%before = sub %%left, %%unit : index\n"
-                              "%%at = mul %%before, %%step : index\n", p->k - 1, p->m, p->n);
+        buffer_printf(p->out,
+                      "%%round = constant value(%d) : index\n%%padded = add %%depth, %%round : index\n"
+                      "%%steps = div %%padded, %%step : index\n%%unit = constant value(1) : index\n"
+                      "%%total = for %%turn: index = %%nought to %%steps step %%unit "
+                      "iter(%%acc: f32[%d, %d] = %%start) {\n"
+                      "%%left = sub %%steps, %%turn : index\n%%before = sub %%left, %%unit : index\n"
+                      "%%at = mul %%before, %%step : index\n",
+                      p->k - 1, p->m, p->n);
     }
     if (p->attention)
         attention_body(p);
@@ -291,19 +305,24 @@ static void loop(struct product_program *p)
 static void branched_bias(struct product_program *p, const char *to, const char *from, const char *type)
 {
     bool inner = random_chance(&p->random, 40), cheap = random_chance(&p->random, 50);
-    buffer_printf(p->out, "%%last_b = constant value(%d) : index\n"
-                          "%%asked = compare predicate(lt) %%gn, %%last_b : bool\n"
-                          "%%level = splat %%none_z0 : %s\n%%shared_b = %s %%%s, %%level : %s\n%%%s = if %%asked {\n",
+    buffer_printf(p->out,
+                  "%%last_b = constant value(%d) : index\n"
+                  "%%asked = compare predicate(lt) %%gn, %%last_b : bool\n"
+                  "%%level = splat %%none_z0 : %s\n%%shared_b = %s %%%s, %%level : %s\n%%%s = if %%asked {\n",
                   random_below(&p->random, 3), type, cheap ? "max" : "add", from, type, to);
-    buffer_printf(p->out, "%%far = add %%column, %%nought : index\n"
-                          "%%line_b = load %%e[%%nought, %%far +: %d], %%none_z0 : f32[%d]\n"
-                          "%%lines_b = reshape %%line_b : f32[1, %d]\n%%wide_b = broadcast %%lines_b : %s\n"
-                          "%%with_b = add %%shared_b, %%wide_b : %s\n", p->n, p->n, p->n, type, type);
+    buffer_printf(p->out,
+                  "%%far = add %%column, %%nought : index\n"
+                  "%%line_b = load %%e[%%nought, %%far +: %d], %%none_z0 : f32[%d]\n"
+                  "%%lines_b = reshape %%line_b : f32[1, %d]\n%%wide_b = broadcast %%lines_b : %s\n"
+                  "%%with_b = add %%shared_b, %%wide_b : %s\n",
+                  p->n, p->n, p->n, type, type);
     if (inner)
-        buffer_printf(p->out, "%%none_m = constant value(0) : index\n"
-                              "%%deeper = compare predicate(gt) %%gm, %%none_m : bool\n%%deep = if %%deeper {\n"
-                              "%%again_b = add %%with_b, %%wide_b : %s\n%%lower_b = sub %%again_b, %%%s : %s\n"
-                              "yield %%lower_b\n} else {\nyield %%with_b\n} : %s\n", type, from, type, type);
+        buffer_printf(p->out,
+                      "%%none_m = constant value(0) : index\n"
+                      "%%deeper = compare predicate(gt) %%gm, %%none_m : bool\n%%deep = if %%deeper {\n"
+                      "%%again_b = add %%with_b, %%wide_b : %s\n%%lower_b = sub %%again_b, %%%s : %s\n"
+                      "yield %%lower_b\n} else {\nyield %%with_b\n} : %s\n",
+                      type, from, type, type);
     buffer_printf(p->out, "yield %%%s\n} else {\nyield %%shared_b\n} : %s\n", inner ? "deep" : "with_b", type);
 }
 
@@ -315,20 +334,23 @@ static void second_output(struct product_program *p, const char *value, const ch
     if (p->c_is_narrow)
         buffer_printf(p->out, "store %%o[%s%%row +: %d, %%column +: %d], %%neg_o\n", p->lead, p->m, p->n);
     else
-        buffer_printf(p->out, "%%thin_o = cast %%neg_o : %s[%d, %d]\n"
-                              "store %%o[%s%%row +: %d, %%column +: %d], %%thin_o\n",
+        buffer_printf(p->out,
+                      "%%thin_o = cast %%neg_o : %s[%d, %d]\n"
+                      "store %%o[%s%%row +: %d, %%column +: %d], %%thin_o\n",
                       p->element, p->m, p->n, p->lead, p->m, p->n);
 }
 
 /* How often the depth can be halved, by a loop that multiplies. */
 static void count_doublings(struct product_program *p, const char *to, const char *from, const char *type)
 {
-    buffer_printf(p->out, "%%unit_d = constant value(1) : index\n%%two_d = constant value(%d) : index\n"
-                          "%%none_d = constant value(0.0) : f32\n%%one_d = constant value(1.0) : f32\n"
-                          "%%doublings = for multiply(1) %%power: index = %%unit_d to %%depth step %%two_d "
-                          "iter(%%so_often: f32 = %%none_d) {\n%%once_more = add %%so_often, %%one_d : f32\n"
-                          "yield %%once_more\n}\n%%level_d = splat %%doublings : %s\n"
-                          "%%%s = add %%%s, %%level_d : %s\n", random_between(&p->random, 2, 3), type, to, from, type);
+    buffer_printf(p->out,
+                  "%%unit_d = constant value(1) : index\n%%two_d = constant value(%d) : index\n"
+                  "%%none_d = constant value(0.0) : f32\n%%one_d = constant value(1.0) : f32\n"
+                  "%%doublings = for multiply(1) %%power: index = %%unit_d to %%depth step %%two_d "
+                  "iter(%%so_often: f32 = %%none_d) {\n%%once_more = add %%so_often, %%one_d : f32\n"
+                  "yield %%once_more\n}\n%%level_d = splat %%doublings : %s\n"
+                  "%%%s = add %%%s, %%level_d : %s\n",
+                  random_between(&p->random, 2, 3), type, to, from, type);
 }
 
 static void epilogue(struct product_program *p)
@@ -341,11 +363,12 @@ static void epilogue(struct product_program *p)
         value = "doubled_so";
     }
     if (p->biased) {
-        buffer_printf(p->out, "%%none_b = constant value(0.0) : f32\n%%first = constant value(0) : index\n"
-                              "%%bias = load %%e[%%first, %%column +: %d], %%none_b : f32[%d]\n"
-                              "%%biases = reshape %%bias : f32[1, %d]\n"
-                              "%%biased = broadcast %%biases : %s\n%%with = add %%%s, %%biased : %s\n",
-                              p->n, p->n, p->n, type, value, type);
+        buffer_printf(p->out,
+                      "%%none_b = constant value(0.0) : f32\n%%first = constant value(0) : index\n"
+                      "%%bias = load %%e[%%first, %%column +: %d], %%none_b : f32[%d]\n"
+                      "%%biases = reshape %%bias : f32[1, %d]\n"
+                      "%%biased = broadcast %%biases : %s\n%%with = add %%%s, %%biased : %s\n",
+                      p->n, p->n, p->n, type, value, type);
         value = "with";
     }
     if (p->branched) {
@@ -360,7 +383,8 @@ static void epilogue(struct product_program *p)
         buffer_printf(p->out,
                       "%%sums = reduce axis(1) kind(add) %%bounded : f32[%d]\n"
                       "%%place = grid_index dimension(1) : index\n"
-                              "store %%r[%%place, %%row +: %d], %%sums\n", p->m, p->m);
+                      "store %%r[%%place, %%row +: %d], %%sums\n",
+                      p->m, p->m);
     }
     if (p->c_is_narrow) {
         clamp(p, "fits", value, type);
@@ -377,9 +401,10 @@ static void epilogue(struct product_program *p)
         buffer_printf(p->out,
                       "%%none_z = constant value(0.0) : %s\n"
                       "%%back = load %%%s[%s%%row +: %d, %%column +: %d], %%none_z : %s[%d, %d]\n"
-                              "%%doubled = add %%back, %%back : %s[%d, %d]\n"
-                              "store %%out[%s%%row +: %d, %%column +: %d], %%doubled\n", element, p->again,
-                      p->lead, p->m, p->n, element, p->m, p->n, element, p->m, p->n, p->lead, p->m, p->n);
+                      "%%doubled = add %%back, %%back : %s[%d, %d]\n"
+                      "store %%out[%s%%row +: %d, %%column +: %d], %%doubled\n",
+                      element, p->again, p->lead, p->m, p->n, element, p->m, p->n, element, p->m, p->n, p->lead, p->m,
+                      p->n);
     }
 }
 
@@ -387,18 +412,22 @@ static void epilogue(struct product_program *p)
 static void open_around(struct product_program *p)
 {
     if (p->around == AROUND_IF)
-        buffer_printf(p->out, "%%behind = constant value(%d) : index\n"
-                              "%%is_done = compare predicate(lt) %%gm, %%behind : bool\nif %%is_done {\n",
+        buffer_printf(p->out,
+                      "%%behind = constant value(%d) : index\n"
+                      "%%is_done = compare predicate(lt) %%gm, %%behind : bool\nif %%is_done {\n",
                       random_between(&p->random, 1, 2));
     if (p->around == AROUND_FOR)
-        buffer_printf(p->out, "%%tours = constant value(%d) : index\n%%each = constant value(1) : index\n"
-                              "%%behind = for %%tour: index = %%nought to %%tours step %%each "
-                              "iter(%%row: index = %%first_row) {\n", p->turns);
+        buffer_printf(p->out,
+                      "%%tours = constant value(%d) : index\n%%each = constant value(1) : index\n"
+                      "%%behind = for %%tour: index = %%nought to %%tours step %%each "
+                      "iter(%%row: index = %%first_row) {\n",
+                      p->turns);
     if (p->around == AROUND_WHILE)
-        buffer_printf(p->out, "%%tours = constant value(%d) : index\n%%two_a = constant value(2) : index\n"
-                              "%%none_left, %%behind = while %%tours, %%first_row (%%left_a: index, %%at_a: index) {\n"
-                              "%%go_on = compare predicate(gt) %%left_a, %%nought : bool\n"
-                              "condition %%go_on, %%left_a, %%at_a\n} do (%%left_b: index, %%row: index) {\n",
+        buffer_printf(p->out,
+                      "%%tours = constant value(%d) : index\n%%two_a = constant value(2) : index\n"
+                      "%%none_left, %%behind = while %%tours, %%first_row (%%left_a: index, %%at_a: index) {\n"
+                      "%%go_on = compare predicate(gt) %%left_a, %%nought : bool\n"
+                      "condition %%go_on, %%left_a, %%at_a\n} do (%%left_b: index, %%row: index) {\n",
                       (1 << p->turns) - 1);
 }
 
@@ -416,11 +445,13 @@ static void close_around(struct product_program *p)
 
 static void find_rows(struct product_program *p)
 {
-    buffer_printf(p->out, "%%none_t = constant value(0) : i32\n"
-                          "%%tile_t = load %%t[%%nought, %%gm +: 4], %%none_t : i32[4]\n"
-                          "%%largest_t = reduce axis(0) kind(max) %%tile_t : i32\n"
-                          "%%end_t = constant value(%d) : i32\n%%below_t = min %%largest_t, %%end_t : i32\n"
-                          "%%above_t = max %%below_t, %%none_t : i32\n%%row_x = cast %%above_t : index\n", p->m);
+    buffer_printf(p->out,
+                  "%%none_t = constant value(0) : i32\n"
+                  "%%tile_t = load %%t[%%nought, %%gm +: 4], %%none_t : i32[4]\n"
+                  "%%largest_t = reduce axis(0) kind(max) %%tile_t : i32\n"
+                  "%%end_t = constant value(%d) : i32\n%%below_t = min %%largest_t, %%end_t : i32\n"
+                  "%%above_t = max %%below_t, %%none_t : i32\n%%row_x = cast %%above_t : index\n",
+                  p->m);
 }
 
 /* At times next to a multiple of the tile, where ends are met or missed by one. */
@@ -434,8 +465,8 @@ static int64_t near_multiple(struct random *random, int64_t extent, int64_t tile
 /* Tiles of odd multiples of powers of two, transposed: the first as it is loaded, the second by the third view. */
 static void choose_uneven(struct product_program *p)
 {
-    struct random random = { p->random.state ^ UINT64_C(0x756e6576656e) };
-    static const int m[] = { 48, 64, 96, 192 }, n[] = { 24, 48, 48, 96 }, k[] = { 48, 48, 96, 80 };
+    struct random random = {p->random.state ^ UINT64_C(0x756e6576656e)};
+    static const int m[] = {48, 64, 96, 192}, n[] = {24, 48, 48, 96}, k[] = {48, 48, 96, 80};
     if (p->wide || p->attention || !random_chance(&random, 12))
         return;
     p->m = m[random_below(&random, 4)];
@@ -453,7 +484,7 @@ static void choose_uneven(struct product_program *p)
  * do nothing beside: of those passes make the most. */
 static void choose_places(struct product_program *p)
 {
-    struct random random = { p->random.state ^ UINT64_C(0x706c61636573) };
+    struct random random = {p->random.state ^ UINT64_C(0x706c61636573)};
     bool bare = random_chance(&random, 30) && !p->wide && !p->attention;
     p->stacked = random_chance(&random, 12);
     p->lead = p->stacked ? "%lead, " : "";
@@ -469,7 +500,7 @@ static void choose_places(struct product_program *p)
 
 static void choose_around(struct product_program *p)
 {
-    struct random random = { p->random.state ^ UINT64_C(0x61726f756e64) };
+    struct random random = {p->random.state ^ UINT64_C(0x61726f756e64)};
     p->turns = 1;
     if (!random_chance(&random, 15))
         return;
@@ -480,7 +511,7 @@ static void choose_around(struct product_program *p)
 
 static void choose_rare(struct product_program *p)
 {
-    struct random random = { p->random.state ^ UINT64_C(0x72617265) };
+    struct random random = {p->random.state ^ UINT64_C(0x72617265)};
     p->thin = random_chance(&random, 8) && !p->stacked && !strcmp(p->again, "c");
     p->counted = random_chance(&random, 8);
     p->added = random_chance(&random, 10) && !p->in_place && !p->read_back;
@@ -497,7 +528,7 @@ static void choose_rare(struct product_program *p)
 static void choose(struct product_program *p)
 {
     struct random *random = &p->random;
-    static const int m[] = { 64, 64, 128, 32, 16 }, n[] = { 16, 32, 64, 24, 8 }, k[] = { 16, 32, 64, 32, 16 };
+    static const int m[] = {64, 64, 128, 32, 16}, n[] = {16, 32, 64, 24, 8}, k[] = {16, 32, 64, 32, 16};
     p->element = random_chance(random, 50) ? "bf16" : "f16";
     p->m = m[random_below(random, 5)];
     p->n = n[random_below(random, 5)];
@@ -553,8 +584,8 @@ static void choose(struct product_program *p)
 
 static void generate(struct buffer *out, uint64_t seed, int multiple)
 {
-    struct product_program program = { .random = { seed }, .out = out }, *p = &program;
-    struct buffer parameters = { 0 };
+    struct product_program program = {.random = {seed}, .out = out}, *p = &program;
+    struct buffer parameters = {0};
     choose(p);
     p->columns = ceiling_divide(p->columns, multiple) * multiple;
     int64_t across = ceiling_divide(p->rows, p->m * p->turns), down = ceiling_divide(p->columns, p->n);
@@ -584,7 +615,7 @@ static void generate(struct buffer *out, uint64_t seed, int multiple)
         add_view(p, "o", p->c_is_narrow ? "f32" : p->element, p->rows, p->columns, false, "inout", out, &parameters);
     if (p->read_back)
         add_view(p, "out", p->c_is_narrow ? p->element : "f32", p->rows, p->columns, false, "inout", out, &parameters);
-    static const int warps[] = { 0, 0, 4, 4, 8 };
+    static const int warps[] = {0, 0, 4, 4, 8};
     int count = warps[random_below(&p->random, 5)], stages = random_below(&p->random, 5);
     buffer_printf(out, "kernel @fuzz(%s) grid(2) level(value)", parameters.data);
     if (count)
@@ -598,10 +629,10 @@ static void generate(struct buffer *out, uint64_t seed, int multiple)
     buffer_printf(out,
                   " {\n%%nought = constant value(0) : index\n%%step = constant value(%d) : index\n"
                   "%%height = constant value(%d) : index\n"
-                       "%%width = constant value(%d) : index\n%%gm = grid_index dimension(0) : index\n"
-                       "%%gn = grid_index dimension(1) : index\n"
-                       "%%%s = mul %%gm, %%height : index\n%%column = mul %%gn, %%width : index\n"
-                       "%%depth = extent dimension(%d) %%%s : index\n%%lead = constant value(1) : index\n",
+                  "%%width = constant value(%d) : index\n%%gm = grid_index dimension(0) : index\n"
+                  "%%gn = grid_index dimension(1) : index\n"
+                  "%%%s = mul %%gm, %%height : index\n%%column = mul %%gn, %%width : index\n"
+                  "%%depth = extent dimension(%d) %%%s : index\n%%lead = constant value(1) : index\n",
                   p->k, p->m * p->turns, p->n,
                   p->around == AROUND_FOR || p->around == AROUND_WHILE ? "first_row" : "row",
                   (p->attention || p->a_turned ? 0 : 1) + p->stacked, p->attention ? "b" : "a");

@@ -15,8 +15,8 @@ static struct known any_or_new(struct generator *g, bool (*accept)(const struct 
     if (random_chance(&g->random, 55) && fuzz_any(g, accept, &out))
         return out;
     if (!g->scalars_only && (accept == is_tile || accept == is_vector_up) && random_chance(&g->random, 28)) {
-        const struct ir_type *pointer =
-            ir_type_pointer(g->context, (enum ir_element)random_below(&g->random, IR_POINTER), true);
+        const struct ir_type *pointer = ir_type_pointer(g->context,
+                                                        (enum ir_element)random_below(&g->random, IR_POINTER), true);
         const struct ir_type *shape = fuzz_type(g, IR_I32);
         if (accept(shape))
             return fuzz_of_type(g, ir_type_with_shape(g->context, pointer, shape->rank, shape->extent), false);
@@ -50,7 +50,7 @@ static void integer_binary(struct generator *g)
 
 static void bool_operation(struct generator *g)
 {
-    static const enum ir_opcode opcodes[] = { OP_AND, OP_OR, OP_XOR };
+    static const enum ir_opcode opcodes[] = {OP_AND, OP_OR, OP_XOR};
     const struct ir_type *type = fuzz_type(g, IR_BOOL);
     struct ir_value *a = fuzz_of_type(g, type, false).value, *b = fuzz_of_type(g, type, false).value;
     struct ir_value *made = random_chance(&g->random, 25)
@@ -62,8 +62,8 @@ static void bool_operation(struct generator *g)
 static void float_binary(struct generator *g)
 {
     struct known a = any_or_new(g, is_real), b = fuzz_of_type(g, a.value->type, false);
-    enum ir_opcode opcode =
-        (const enum ir_opcode[]){OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MIN, OP_MAX, OP_REM}[random_below(&g->random, 7)];
+    enum ir_opcode opcode = (const enum ir_opcode[]){
+        OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MIN, OP_MAX, OP_REM}[random_below(&g->random, 7)];
     enum ir_element element = a.value->type->element;
     if (opcode == OP_MIN || opcode == OP_MAX) {
         struct ir_value *made = ir_binary(&g->builder, opcode, a.value, b.value);
@@ -88,7 +88,7 @@ static void unary(struct generator *g)
     } else if (ir_is_float(element)) {
         fuzz_know(g, ir_unary(&g->builder, random_chance(&g->random, 50) ? OP_NEG : OP_ABS, a.value), a.bound, a.exact);
     } else {
-        static const enum ir_opcode opcodes[] = { OP_NEG, OP_ABS, OP_NOT, OP_POPCOUNT, OP_CLZ };
+        static const enum ir_opcode opcodes[] = {OP_NEG, OP_ABS, OP_NOT, OP_POPCOUNT, OP_CLZ};
         fuzz_know(g, ir_unary(&g->builder, opcodes[random_below(&g->random, 5)], a.value), 0, true);
     }
 }
@@ -96,8 +96,8 @@ static void unary(struct generator *g)
 /* Functions whose result is correctly rounded on every target. */
 static void exact_math(struct generator *g)
 {
-    static const enum ir_math functions[] = { IR_MATH_SQRT, IR_MATH_FLOOR, IR_MATH_CEIL, IR_MATH_TRUNC, IR_MATH_ROUND,
-                                              IR_MATH_ISNAN, IR_MATH_COPYSIGN };
+    static const enum ir_math functions[] = {IR_MATH_SQRT,  IR_MATH_FLOOR, IR_MATH_CEIL,    IR_MATH_TRUNC,
+                                             IR_MATH_ROUND, IR_MATH_ISNAN, IR_MATH_COPYSIGN};
     struct known a = any_or_new(g, is_real);
     enum ir_math function = functions[random_below(&g->random, 7)];
     struct ir_value *second = function == IR_MATH_COPYSIGN ? fuzz_of_type(g, a.value->type, true).value : NULL;
@@ -173,8 +173,10 @@ static void bounded_math(struct generator *g)
     if (!keeps_away(function, two, threshold))
         return;
     struct ir_value *made = ir_math(&g->builder, function, x, y);
-    fuzz_know(g, ir_compare(&g->builder, random_chance(&g->random, 50) ? IR_PREDICATE_GT : IR_PREDICATE_LE, made,
-                            ir_constant_float(&g->builder, type, threshold)), 0, true);
+    fuzz_know(g,
+              ir_compare(&g->builder, random_chance(&g->random, 50) ? IR_PREDICATE_GT : IR_PREDICATE_LE, made,
+                         ir_constant_float(&g->builder, type, threshold)),
+              0, true);
 }
 
 static void math(struct generator *g)
@@ -192,7 +194,7 @@ static void fma_operation(struct generator *g)
     double bound = a.bound * b.bound + c.bound;
     if (!a.exact || bound > fuzz_limit(a.value->type->element))
         return;
-    struct ir_value *operands[3] = { a.value, b.value, c.value };
+    struct ir_value *operands[3] = {a.value, b.value, c.value};
     fuzz_know(g, ir_build_value(&g->builder, OP_FMA, a.value->type, 3, operands), bound, true);
 }
 
@@ -205,8 +207,8 @@ static void compare_or_select(struct generator *g)
         fuzz_know(g, ir_compare(&g->builder, predicate, a.value, b.value), 0, true);
         return;
     }
-    const struct ir_type *condition =
-        random_chance(&g->random, 25) ? ir_type_scalar(g->context, IR_BOOL) : fuzz_like(g, IR_BOOL, a.value->type);
+    const struct ir_type *condition = random_chance(&g->random, 25) ? ir_type_scalar(g->context, IR_BOOL)
+                                                                    : fuzz_like(g, IR_BOOL, a.value->type);
     struct ir_value *c = fuzz_of_type(g, condition, false).value;
     fuzz_know(g, ir_select(&g->builder, c, a.value, b.value), a.bound > b.bound ? a.bound : b.bound,
               a.exact && b.exact);
@@ -303,8 +305,8 @@ static void permute(struct generator *g)
     }
     for (int d = 0; d < type->rank; d++)
         shape[d] = type->extent[order[d]];
-    struct ir_value *made =
-        ir_build_value(&g->builder, OP_PERMUTE, ir_type_with_shape(g->context, type, type->rank, shape), 1, &a.value);
+    struct ir_value *made = ir_build_value(&g->builder, OP_PERMUTE,
+                                           ir_type_with_shape(g->context, type, type->rank, shape), 1, &a.value);
     ir_set_list(made->definition, IR_ATTRIBUTE_PERMUTATION, type->rank, order);
     fuzz_know(g, made, a.bound, a.exact);
 }
@@ -318,8 +320,8 @@ static void extract(struct generator *g)
         shape[d] = int64_max(1, type->extent[d] >> random_below(&g->random, 3));
         start[d] = shape[d] * random_below(&g->random, (int)(type->extent[d] / shape[d]));
     }
-    struct ir_value *made =
-        ir_build_value(&g->builder, OP_EXTRACT, ir_type_with_shape(g->context, type, type->rank, shape), 1, &a.value);
+    struct ir_value *made = ir_build_value(&g->builder, OP_EXTRACT,
+                                           ir_type_with_shape(g->context, type, type->rank, shape), 1, &a.value);
     ir_set_list(made->definition, IR_ATTRIBUTE_START, type->rank, start);
     fuzz_know(g, made, a.bound, a.exact);
 }
@@ -346,7 +348,7 @@ static void reduce(struct generator *g)
     if (type->element == IR_POINTER)
         return;
     if (type->element == IR_BOOL) {
-        kind = (const enum ir_reduce_kind[]){ IR_REDUCE_AND, IR_REDUCE_OR, IR_REDUCE_XOR }[random_below(&g->random, 3)];
+        kind = (const enum ir_reduce_kind[]){IR_REDUCE_AND, IR_REDUCE_OR, IR_REDUCE_XOR}[random_below(&g->random, 3)];
     } else if (ir_is_float(type->element)) {
         kind = (const enum ir_reduce_kind[]){IR_REDUCE_ADD, IR_REDUCE_MIN, IR_REDUCE_MAX,
                                              IR_REDUCE_MUL}[random_below(&g->random, 4)];
@@ -381,9 +383,9 @@ static void reduce(struct generator *g)
 static void philox(struct generator *g)
 {
     const struct ir_type *scalar = ir_type_scalar(g->context, IR_U64), *counter = fuzz_type(g, IR_U64);
-    struct ir_value *operands[2] = { fuzz_of_type(g, scalar, false).value, fuzz_of_type(g, counter, false).value };
+    struct ir_value *operands[2] = {fuzz_of_type(g, scalar, false).value, fuzz_of_type(g, counter, false).value};
     const struct ir_type *word = ir_type_with_element(g->context, counter, IR_U32);
-    const struct ir_type *results[4] = { word, word, word, word };
+    const struct ir_type *results[4] = {word, word, word, word};
     struct ir_operation *made = ir_build(&g->builder, OP_PHILOX, 2, operands, 4, results);
     for (int i = 0; i < 4; i++)
         fuzz_know(g, made->results[i], 0, true);
@@ -405,7 +407,7 @@ static void grid(struct generator *g)
 static void inside_scope(struct generator *g, struct ir_block *block, struct generator *kept)
 {
     *kept = *g;
-    g->builder = (struct ir_builder){ .module = g->builder.module, .block = block };
+    g->builder = (struct ir_builder){.module = g->builder.module, .block = block};
     g->pool.data = NULL;
     g->pool.count = g->pool.capacity = 0;
     g->pure = g->scalars_only = true;
@@ -424,8 +426,8 @@ static void map(struct generator *g)
         return;
     struct known a = any_or_new(g, is_tile);
     int count = random_between(&g->random, 1, 3), results = random_between(&g->random, 1, 2);
-    struct known operands[3] = { a };
-    struct ir_value *values[3] = { a.value };
+    struct known operands[3] = {a};
+    struct ir_value *values[3] = {a.value};
     for (int i = 1; i < count; i++) {
         operands[i] = fuzz_of_type(g, fuzz_like(g, fuzz_element(g), a.value->type), false);
         values[i] = operands[i].value;
@@ -457,14 +459,14 @@ static void map(struct generator *g)
 static void combine(struct generator *g, int which, struct ir_value *const *v, struct ir_value **out)
 {
     struct ir_builder *b = &g->builder;
-    if (which == 0) {        /* larger key with its companion, ties to the left */
+    if (which == 0) { /* larger key with its companion, ties to the left */
         struct ir_value *right = ir_compare(b, IR_PREDICATE_GT, v[2], v[0]);
         out[0] = ir_select(b, right, v[2], v[0]);
         out[1] = ir_select(b, right, v[3], v[1]);
     } else if (which == 1) { /* affine maps, left first: x -> (x*a + b)*c + d */
         out[0] = ir_binary(b, OP_MUL, v[0], v[2]);
         out[1] = ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, v[1], v[2]), v[3]);
-    } else {                 /* first and last */
+    } else { /* first and last */
         out[0] = v[0];
         out[1] = v[3];
     }
@@ -482,9 +484,9 @@ void fuzz_reduce_region(struct generator *g)
         which = 2;
     const struct ir_type *other = which == 1 ? type : fuzz_like(g, fuzz_element(g), type);
     struct known b = fuzz_of_type(g, other, false);
-    const struct ir_type *results[2] = { without_axis(g, type, axis), without_axis(g, other, axis) };
-    struct ir_operation *made =
-        ir_build(&g->builder, OP_REDUCE, 2, (struct ir_value *[]){a.value, b.value}, 2, results);
+    const struct ir_type *results[2] = {without_axis(g, type, axis), without_axis(g, other, axis)};
+    struct ir_operation *made = ir_build(&g->builder, OP_REDUCE, 2, (struct ir_value *[]){a.value, b.value}, 2,
+                                         results);
     ir_set_number(made, IR_ATTRIBUTE_AXIS, axis);
     ir_set_number(made, IR_ATTRIBUTE_KIND, IR_REDUCE_REGION);
     if (random_chance(&g->random, 30))
@@ -510,7 +512,7 @@ static void call(struct generator *g)
         return;
     char name[24];
     snprintf(name, sizeof name, "helper%d", g->program->helpers++);
-    struct ir_function *function = ir_function_create(g->program->module, name, (struct location){ 0 });
+    struct ir_function *function = ir_function_create(g->program->module, name, (struct location){0});
     int count = random_between(&g->random, 1, 3), results = random_between(&g->random, 1, 2);
     struct known operands[3], yielded[2];
     struct ir_value *values[3], *out[2];
@@ -544,15 +546,36 @@ typedef void statement(struct generator *g);
 
 void fuzz_pure_statement(struct generator *g)
 {
-    static statement *const any_rank[] = {
-        integer_binary, integer_binary, integer_binary, bool_operation, float_binary, float_binary, unary, unary,
-        unary, math, math, math, math, fma_operation, compare_or_select, compare_or_select, compare_or_select,
-        compare_or_select, integer_binary, float_binary, cast, cast, cast, cast, cast, bitcast, bitcast
-    };
+    static statement *const any_rank[] = {integer_binary,
+                                          integer_binary,
+                                          integer_binary,
+                                          bool_operation,
+                                          float_binary,
+                                          float_binary,
+                                          unary,
+                                          unary,
+                                          unary,
+                                          math,
+                                          math,
+                                          math,
+                                          math,
+                                          fma_operation,
+                                          compare_or_select,
+                                          compare_or_select,
+                                          compare_or_select,
+                                          compare_or_select,
+                                          integer_binary,
+                                          float_binary,
+                                          cast,
+                                          cast,
+                                          cast,
+                                          cast,
+                                          cast,
+                                          bitcast,
+                                          bitcast};
     static statement *const with_tiles[] = {
-        iota, expand, reshape, permute, extract, reduce, reduce, reduce, fuzz_reduce_region, fuzz_dot, fuzz_dot,
-        fuzz_dot, philox, map, call, grid
-    };
+        iota,     expand,   reshape,  permute, extract, reduce, reduce, reduce, fuzz_reduce_region,
+        fuzz_dot, fuzz_dot, fuzz_dot, philox,  map,     call,   grid};
     if (g->scalars_only || random_chance(&g->random, 62))
         any_rank[random_below(&g->random, (int)(sizeof any_rank / sizeof *any_rank))](g);
     else

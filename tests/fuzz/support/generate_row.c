@@ -12,18 +12,18 @@ enum { MOST_VALUES = 12, BOUND = 64 };
 struct row_program {
     struct random random;
     struct buffer *out;
-    const char *narrow;       /* element of the views in memory */
-    const char *from;         /* the view that the row is in */
-    int height, width;        /* of the tile; height 0: it has one dimension */
+    const char *narrow; /* element of the views in memory */
+    const char *from;   /* the view that the row is in */
+    int height, width;  /* of the tile; height 0: it has one dimension */
     int warps;
     int64_t length;
-    bool fixed;               /* lengths are known when it is compiled */
-    int beyond;               /* how many elements more the outputs have */
-    bool classes;             /* lengths are known to be equal */
+    bool fixed;   /* lengths are known when it is compiled */
+    int beyond;   /* how many elements more the outputs have */
+    bool classes; /* lengths are known to be equal */
     bool masked;
-    bool single;              /* views are the row itself; there is one instance */
-    int next;                 /* number for names */
-    char tile[24], line[24];  /* behind the element, in types: of the tile, of what a reduction gives */
+    bool single;             /* views are the row itself; there is one instance */
+    int next;                /* number for names */
+    char tile[24], line[24]; /* behind the element, in types: of the tile, of what a reduction gives */
     char value[MOST_VALUES][16];
     int value_count;
     char divisor[16], power[16];
@@ -41,12 +41,13 @@ static void add_view(struct row_program *p, const char *name, const char *elemen
     if (p->fixed)
         snprintf(extent, sizeof extent, "%lld", (long long)length);
     snprintf(facts, sizeof facts, "limit(2147483648)%s, restrict",
-             !p->classes ? "" : p->single ? ", extent_class(1)" : ", extent_class(0, 1)");
+             !p->classes ? ""
+             : p->single ? ", extent_class(1)"
+                         : ", extent_class(0, 1)");
     const char *direction = is_output ? "inout" : "in";
     if (p->single) {
         buffer_printf(p->out, "// view extent %lld stride 1 elements %lld block %lld content 0 fill %d%s\n",
-                      (long long)length, (long long)pitch, (long long)length, p->next++,
-                      is_output ? " output" : "");
+                      (long long)length, (long long)pitch, (long long)length, p->next++, is_output ? " output" : "");
         buffer_printf(parameters, "%s%%%s: view<%s, [%s], [1], %s> {align(16), %s}", parameters->size ? ", " : "", name,
                       element, extent, direction, facts);
         return;
@@ -87,8 +88,9 @@ static const char *any(struct row_program *p)
 static void clamp(struct row_program *p, const char *to, const char *from, int low, int high, const char *shape)
 {
     int n = p->next++;
-    buffer_printf(p->out, "%%l%d = constant value(%d.0) : f32%s\n%%g%d = constant value(%d.0) : f32%s\n"
-                          "%%a%d = max %%%s, %%l%d : f32%s\n%%%s = min %%a%d, %%g%d : f32%s\n",
+    buffer_printf(p->out,
+                  "%%l%d = constant value(%d.0) : f32%s\n%%g%d = constant value(%d.0) : f32%s\n"
+                  "%%a%d = max %%%s, %%l%d : f32%s\n%%%s = min %%a%d, %%g%d : f32%s\n",
                   n, low, shape, n, high, shape, n, from, n, shape, to, n, n, shape);
 }
 
@@ -106,9 +108,10 @@ static void load(struct row_program *p, const char *view, const char *element, b
     else
         buffer_printf(p->out, "%%f%d = cast %%x%d : f32%s\n", n, n, p->tile);
     if (selects)
-        buffer_printf(p->out, "%%m%d = inside %%%s[%s] : bool%s\n%%e%d = constant value(%d.0) : f32%s\n"
-                              "%%v%d = select %%m%d, %%f%d, %%e%d : f32%s\n", n, view, at, p->tile, n,
-                      chance(p, 50) ? -9 : 1, p->tile, n, n, n, n, p->tile);
+        buffer_printf(p->out,
+                      "%%m%d = inside %%%s[%s] : bool%s\n%%e%d = constant value(%d.0) : f32%s\n"
+                      "%%v%d = select %%m%d, %%f%d, %%e%d : f32%s\n",
+                      n, view, at, p->tile, n, chance(p, 50) ? -9 : 1, p->tile, n, n, n, n, p->tile);
     else
         buffer_printf(p->out, "%%v%d = sub %%zeros, %%f%d : f32%s\n", n, n, p->tile); /* never -0 */
     know(p, n);
@@ -117,7 +120,7 @@ static void load(struct row_program *p, const char *view, const char *element, b
 /* One or two operations on rows. */
 static void compute(struct row_program *p)
 {
-    static const char *const two[] = { "add", "sub", "mul", "max", "min", "add", "sub" };
+    static const char *const two[] = {"add", "sub", "mul", "max", "min", "add", "sub"};
     int n = p->next++, dice = random_below(&p->random, 10);
     char made[16], to[16];
     snprintf(made, sizeof made, "c%d", n);
@@ -130,13 +133,15 @@ static void compute(struct row_program *p)
     else if (dice == 7)
         buffer_printf(p->out, "%%%s = abs %%%s : f32%s\n", made, any(p), p->tile);
     else if (dice == 8 && !p->height)
-        buffer_printf(p->out, "%%i%d = iota : i32%s\n%%k%d = constant value(7) : i32%s\n"
-                              "%%j%d = and %%i%d, %%k%d : i32%s\n%%%s = cast %%j%d : f32%s\n",
+        buffer_printf(p->out,
+                      "%%i%d = iota : i32%s\n%%k%d = constant value(7) : i32%s\n"
+                      "%%j%d = and %%i%d, %%k%d : i32%s\n%%%s = cast %%j%d : f32%s\n",
                       n, p->tile, n, p->tile, n, n, n, p->tile, made, n, p->tile);
     else
-        buffer_printf(p->out, "%%q%d = compare predicate(lt) %%%s, %%%s : bool%s\n"
-                              "%%%s = select %%q%d, %%%s, %%%s : f32%s\n", n, any(p), any(p), p->tile, made, n,
-                      any(p), any(p), p->tile);
+        buffer_printf(p->out,
+                      "%%q%d = compare predicate(lt) %%%s, %%%s : bool%s\n"
+                      "%%%s = select %%q%d, %%%s, %%%s : f32%s\n",
+                      n, any(p), any(p), p->tile, made, n, any(p), any(p), p->tile);
     clamp(p, to, made, -BOUND, BOUND, p->tile);
     know(p, n);
 }
@@ -149,13 +154,13 @@ static void spread(struct row_program *p, const char *to, const char *from)
         buffer_printf(p->out, "%%%s = splat %%%s : f32%s\n", to, from, p->tile);
         return;
     }
-    buffer_printf(p->out, "%%h%d = reshape %%%s : f32[%d, 1]\n%%%s = broadcast %%h%d : f32%s\n", n, from, p->height,
-                  to, n, p->tile);
+    buffer_printf(p->out, "%%h%d = reshape %%%s : f32[%d, 1]\n%%%s = broadcast %%h%d : f32%s\n", n, from, p->height, to,
+                  n, p->tile);
 }
 
 static void reduce(struct row_program *p)
 {
-    static const char *const kinds[] = { "max", "add", "min", "add" };
+    static const char *const kinds[] = {"max", "add", "min", "add"};
     int n = p->next++, axis = p->height ? 1 : 0;
     char from[16], sum[16], small[16], to[16];
     snprintf(sum, sizeof sum, "r%d", n);
@@ -166,17 +171,19 @@ static void reduce(struct row_program *p)
         clamp(p, from, any(p), -2, 4, p->tile);
         snprintf(p->power, sizeof p->power, "p%d", n);
         snprintf(p->divisor, sizeof p->divisor, "d%d", n);
-        buffer_printf(p->out, "%%%s = math function(exp2) %%%s : f32%s\n"
-                              "%%%s = reduce axis(%d) kind(add) %%%s : f32%s\n", p->power, from, p->tile, sum,
-                      axis, p->power, p->line);
+        buffer_printf(p->out,
+                      "%%%s = math function(exp2) %%%s : f32%s\n"
+                      "%%%s = reduce axis(%d) kind(add) %%%s : f32%s\n",
+                      p->power, from, p->tile, sum, axis, p->power, p->line);
         spread(p, p->divisor, sum);
         return;
     }
     if (chance(p, 15)) { /* integers, by their bits */
-        static const char *const bits[] = { "and", "or", "xor", "min" };
-        buffer_printf(p->out, "%%w%d = cast %%%s : i32%s\n%%z%d = reduce axis(%d) kind(%s) %%w%d : i32%s\n"
-                              "%%%s = cast %%z%d : f32%s\n", n, any(p), p->tile, n, axis,
-                      bits[random_below(&p->random, 4)], n, p->line, sum, n, p->line);
+        static const char *const bits[] = {"and", "or", "xor", "min"};
+        buffer_printf(p->out,
+                      "%%w%d = cast %%%s : i32%s\n%%z%d = reduce axis(%d) kind(%s) %%w%d : i32%s\n"
+                      "%%%s = cast %%z%d : f32%s\n",
+                      n, any(p), p->tile, n, axis, bits[random_below(&p->random, 4)], n, p->line, sum, n, p->line);
     } else {
         buffer_printf(p->out, "%%%s = reduce axis(%d) kind(%s) %%%s : f32%s\n", sum, axis,
                       kinds[random_below(&p->random, 4)], any(p), p->line);
@@ -216,8 +223,8 @@ static void store(struct row_program *p, const char *view, const char *element)
 /* Mostly a tile that few threads hold in many registers: it is interpreted soon. */
 static void choose(struct row_program *p)
 {
-    static const char *const elements[] = { "bf16", "f16", "f32" };
-    static const int a_thread[] = { 32, 64, 128, 128, 256, 256 };
+    static const char *const elements[] = {"bf16", "f16", "f32"};
+    static const int a_thread[] = {32, 64, 128, 128, 256, 256};
     bool large = chance(p, 4);
     p->narrow = elements[random_below(&p->random, 3)];
     p->warps = large ? 16 : 1 << (chance(p, 25) ? random_below(&p->random, 3) : 0);
@@ -227,7 +234,7 @@ static void choose(struct row_program *p)
     if (p->height)
         p->width /= p->height;
     p->length = chance(p, 40) ? p->width : random_between(&p->random, chance(p, 20) ? 1 : p->width / 2, p->width + 9);
-    struct random random = { p->random.state ^ UINT64_C(0x6c656e677468) };
+    struct random random = {p->random.state ^ UINT64_C(0x6c656e677468)};
     p->fixed = chance(p, 40);
     p->beyond = random_chance(&random, 25) ? random_between(&random, 1, 40) : 0;
     p->classes = !p->fixed && !p->beyond && random_chance(&random, 50);
@@ -261,8 +268,8 @@ static void body(struct row_program *p, bool has_weights, bool has_bias, bool ha
 
 void fuzz_generate_row(struct buffer *out, uint64_t seed)
 {
-    struct row_program program = { .random = { seed }, .out = out }, *p = &program;
-    struct buffer parameters = { 0 };
+    struct row_program program = {.random = {seed}, .out = out}, *p = &program;
+    struct buffer parameters = {0};
     choose(p);
     bool in_place = chance(p, 30), has_weights = chance(p, 35), has_bias = chance(p, 35), has_second = chance(p, 25);
     p->from = in_place ? "y" : "x";
@@ -277,9 +284,11 @@ void fuzz_generate_row(struct buffer *out, uint64_t seed)
         add_view(p, "z", "f32", true, &parameters);
     add_view(p, "y", p->narrow, true, &parameters);
     buffer_printf(out, "kernel @fuzz(%s) grid(1) level(value) warps(%d) {\n", parameters.data, p->warps);
-    buffer_printf(out, "%%nought = constant value(0) : index\n%%tall = constant value(%d) : index\n"
-                       "%%which = grid_index dimension(0) : index\n%%row = mul %%which, %%tall : index\n"
-                       "%%zeros = constant value(0.0) : f32%s\n", p->height ? p->height : 1, p->tile);
+    buffer_printf(out,
+                  "%%nought = constant value(0) : index\n%%tall = constant value(%d) : index\n"
+                  "%%which = grid_index dimension(0) : index\n%%row = mul %%which, %%tall : index\n"
+                  "%%zeros = constant value(0.0) : f32%s\n",
+                  p->height ? p->height : 1, p->tile);
     body(p, has_weights, has_bias, has_second);
     buffer_puts(out, "return\n}\n");
     buffer_free(&parameters);

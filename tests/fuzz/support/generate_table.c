@@ -8,7 +8,12 @@
 #include "generate_table.h"
 
 enum { LENGTH = 64, SLOTS = 64, INPUTS = 3, LOOPS = 12 };
-struct table_program { struct random random; struct buffer *out; enum ir_element element; int next, slot; };
+struct table_program {
+    struct random random;
+    struct buffer *out;
+    enum ir_element element;
+    int next, slot;
+};
 
 static const char *name_of(enum ir_element element) { return ir_element_info[element].text; }
 
@@ -16,9 +21,10 @@ static const char *name_of(enum ir_element element) { return ir_element_info[ele
 static void write_whole(struct table_program *p, int n)
 {
     int power = random_below(&p->random, 64), from = random_between(&p->random, -LENGTH, 0);
-    buffer_printf(p->out, "%%base%d = constant value(%llu) : u64[%d]\n%%near%d = bitcast %%base%d : i64[%d]\n"
-                          "%%off%d = constant value(%d) : i64[%d]\n%%at%d = add %%near%d, %%off%d : i64[%d]\n"
-                          "%%whole%d = add %%at%d, %%count : i64[%d]\n",
+    buffer_printf(p->out,
+                  "%%base%d = constant value(%llu) : u64[%d]\n%%near%d = bitcast %%base%d : i64[%d]\n"
+                  "%%off%d = constant value(%d) : i64[%d]\n%%at%d = add %%near%d, %%off%d : i64[%d]\n"
+                  "%%whole%d = add %%at%d, %%count : i64[%d]\n",
                   n, 1ULL << power, LENGTH, n, n, LENGTH, n, from, LENGTH, n, n, n, LENGTH, n, n, LENGTH);
 }
 
@@ -30,22 +36,25 @@ static void write_real(struct table_program *p, int n)
     int base = bases[random_below(&p->random, 9)], power = powers[random_below(&p->random, 14)];
     double scale = __builtin_ldexp(random_chance(&p->random, 50) ? 1 : -1, power);
     double more = random_chance(&p->random, 30) ? __builtin_ldexp(1, power - 40) : 0;
-    buffer_printf(p->out, "%%from%d = constant value(%d) : i64[%d]\n%%sum%d = add %%count, %%from%d : i64[%d]\n"
-                          "%%plain%d = cast %%sum%d : f64[%d]\n%%scale%d = constant value(bits(0x%llx)) : f64[%d]\n"
-                          "%%scaled%d = mul %%plain%d, %%scale%d : f64[%d]\n"
-                          "%%more%d = constant value(bits(0x%llx)) : f64[%d]\n"
-                          "%%real%d = add %%scaled%d, %%more%d : f64[%d]\n",
-                  n, base, LENGTH, n, n, LENGTH, n, n, LENGTH, n,
-                  (unsigned long long)ir_double_to_bits(IR_F64, scale), LENGTH, n, n, n, LENGTH, n,
-                  (unsigned long long)ir_double_to_bits(IR_F64, more), LENGTH, n, n, n, LENGTH);
+    buffer_printf(p->out,
+                  "%%from%d = constant value(%d) : i64[%d]\n%%sum%d = add %%count, %%from%d : i64[%d]\n"
+                  "%%plain%d = cast %%sum%d : f64[%d]\n%%scale%d = constant value(bits(0x%llx)) : f64[%d]\n"
+                  "%%scaled%d = mul %%plain%d, %%scale%d : f64[%d]\n"
+                  "%%more%d = constant value(bits(0x%llx)) : f64[%d]\n"
+                  "%%real%d = add %%scaled%d, %%more%d : f64[%d]\n",
+                  n, base, LENGTH, n, n, LENGTH, n, n, LENGTH, n, (unsigned long long)ir_double_to_bits(IR_F64, scale),
+                  LENGTH, n, n, n, LENGTH, n, (unsigned long long)ir_double_to_bits(IR_F64, more), LENGTH, n, n, n,
+                  LENGTH);
 }
 
 /* Inputs %in0 … of the element: the view's wild bits, then edges. */
 static void write_inputs(struct table_program *p)
 {
     const char *name = name_of(p->element);
-    buffer_printf(p->out, "%%none = constant value(bits(0x0)) : %s\n"
-                          "%%in0 = load %%x[%%nought +: %d], %%none : %s[%d]\n", name, LENGTH, name, LENGTH);
+    buffer_printf(p->out,
+                  "%%none = constant value(bits(0x0)) : %s\n"
+                  "%%in0 = load %%x[%%nought +: %d], %%none : %s[%d]\n",
+                  name, LENGTH, name, LENGTH);
     for (int i = 1; i < INPUTS; i++) {
         bool real = ir_is_float(p->element), same = p->element == (real ? IR_F64 : IR_I64);
         if (real)
@@ -66,24 +75,28 @@ static void keep(struct table_program *p, const char *value, enum ir_element ele
     const char *name = name_of(element), *from = value;
     char plain[24];
     if (ir_is_float(element)) {
-        buffer_printf(p->out, "%%isnan%d = compare predicate(ne) %%%s, %%%s : bool[%d]\n"
-                              "%%zero%d = constant value(0.0) : %s[%d]\n"
-                              "%%number%d = select %%isnan%d, %%zero%d, %%%s : %s[%d]\n"
-                              "%%raw%d = bitcast %%number%d : %s[%d]\n",
+        buffer_printf(p->out,
+                      "%%isnan%d = compare predicate(ne) %%%s, %%%s : bool[%d]\n"
+                      "%%zero%d = constant value(0.0) : %s[%d]\n"
+                      "%%number%d = select %%isnan%d, %%zero%d, %%%s : %s[%d]\n"
+                      "%%raw%d = bitcast %%number%d : %s[%d]\n",
                       n, value, value, LENGTH, n, name, LENGTH, n, n, n, value, name, LENGTH, n, n,
                       bits[ir_element_info[element].bits], LENGTH);
         snprintf(plain, sizeof plain, "raw%d", n);
         from = plain;
     }
-    buffer_printf(p->out, element == IR_I64 || element == IR_F64 ? "%%bits%d = add %%%s, %%zeros_i64 : i64[%d]\n"
-                                                                 : "%%bits%d = cast %%%s : i64[%d]\n",
+    buffer_printf(p->out,
+                  element == IR_I64 || element == IR_F64 ? "%%bits%d = add %%%s, %%zeros_i64 : i64[%d]\n"
+                                                         : "%%bits%d = cast %%%s : i64[%d]\n",
                   n, from, LENGTH);
-    buffer_printf(p->out, "%%upper%d = shr %%bits%d, %%half : i64[%d]\n"
-                          "%%long%d = xor %%bits%d, %%upper%d : i64[%d]\n",
+    buffer_printf(p->out,
+                  "%%upper%d = shr %%bits%d, %%half : i64[%d]\n"
+                  "%%long%d = xor %%bits%d, %%upper%d : i64[%d]\n",
                   n, n, LENGTH, n, n, n, LENGTH);
-    buffer_printf(p->out, "%%weighed%d = mul %%long%d, %%weights : i64[%d]\n"
-                          "%%kept%d = reduce axis(0) kind(add) %%weighed%d : i64\n"
-                          "%%slot%d = constant value(%d) : index\nstore %%digest[%%nought, %%slot%d], %%kept%d\n",
+    buffer_printf(p->out,
+                  "%%weighed%d = mul %%long%d, %%weights : i64[%d]\n"
+                  "%%kept%d = reduce axis(0) kind(add) %%weighed%d : i64\n"
+                  "%%slot%d = constant value(%d) : index\nstore %%digest[%%nought, %%slot%d], %%kept%d\n",
                   n, n, LENGTH, n, n, n, p->slot++, n, n);
 }
 
@@ -171,16 +184,18 @@ static void write_places(struct table_program *p)
     for (int side = 0; side < 2; side++) {
         int64_t low = 1 - (most >> random_below(&p->random, 2));
         int64_t high = (most >> random_below(&p->random, 2)) - more - 1;
-        buffer_printf(p->out, "%%low%d_%d = constant value(%lld) : %s[%d]\n"
-                              "%%high%d_%d = constant value(%lld) : %s[%d]\n"
-                              "%%least%d_%d = max %%of%d_%d, %%low%d_%d : %s[%d]\n"
-                              "%%place%d_%d = min %%least%d_%d, %%high%d_%d : %s[%d]\n",
-                      n, side, (long long)low, name, LENGTH, n, side, (long long)high, name, LENGTH, n, side,
-                      n, side, n, side, name, LENGTH, n, side, n, side, n, side, name, LENGTH);
+        buffer_printf(p->out,
+                      "%%low%d_%d = constant value(%lld) : %s[%d]\n"
+                      "%%high%d_%d = constant value(%lld) : %s[%d]\n"
+                      "%%least%d_%d = max %%of%d_%d, %%low%d_%d : %s[%d]\n"
+                      "%%place%d_%d = min %%least%d_%d, %%high%d_%d : %s[%d]\n",
+                      n, side, (long long)low, name, LENGTH, n, side, (long long)high, name, LENGTH, n, side, n, side,
+                      n, side, name, LENGTH, n, side, n, side, n, side, name, LENGTH);
     }
     snprintf(value, sizeof value, "apart%d", n);
-    buffer_printf(p->out, "%%more%d = constant value(%lld) : %s[%d]\n%%behind%d = add %%place%d_0, %%more%d : %s[%d]\n"
-                          "%%%s = compare predicate(%s) %%behind%d, %%place%d_1 : bool[%d]\n",
+    buffer_printf(p->out,
+                  "%%more%d = constant value(%lld) : %s[%d]\n%%behind%d = add %%place%d_0, %%more%d : %s[%d]\n"
+                  "%%%s = compare predicate(%s) %%behind%d, %%place%d_1 : bool[%d]\n",
                   n, (long long)more, name, LENGTH, n, n, n, name, LENGTH, value,
                   predicates[random_below(&p->random, 4)], n, n, LENGTH);
     keep(p, value, IR_BOOL);
@@ -202,13 +217,14 @@ static void write_reduction(struct table_program *p, const char *attributes, enu
     snprintf(from, sizeof from, "in%d", random_below(&p->random, INPUTS));
     if (reduced != ALL) {
         snprintf(from, sizeof from, "equal%d", n);
-        buffer_printf(p->out, "%%which%d = constant value(%d) : index\n%%any%d = load %%x[%%which%d], %%none : %s\n"
-                              "%%not%d = %s %%any%d : %s\n%%equal%d = splat %%%s%d : %s[%d]\n",
+        buffer_printf(p->out,
+                      "%%which%d = constant value(%d) : index\n%%any%d = load %%x[%%which%d], %%none : %s\n"
+                      "%%not%d = %s %%any%d : %s\n%%equal%d = splat %%%s%d : %s[%d]\n",
                       n, random_below(&p->random, LENGTH), n, n, name, n, ir_is_float(p->element) ? "neg" : "not", n,
                       name, n, reduced == EQUAL ? "any" : "not", n, name, LENGTH);
     }
-    buffer_printf(p->out, "%%one%d = reduce axis(0) %s %%%s : %s\n%%%s = splat %%one%d : %s[%d]\n", n, attributes,
-                  from, name, value, n, name, LENGTH);
+    buffer_printf(p->out, "%%one%d = reduce axis(0) %s %%%s : %s\n%%%s = splat %%one%d : %s[%d]\n", n, attributes, from,
+                  name, value, n, name, LENGTH);
     keep(p, value, p->element);
 }
 
@@ -216,7 +232,7 @@ static void write_arithmetic(struct table_program *p)
 {
     static const char *const both[] = {"add", "sub", "mul", "div", "rem", "min", "max"};
     static const char *const whole[] = {"and", "or", "xor", "mulhi"}, *const real[] = {"min nan(propagate)",
-                                                                                      "max nan(propagate)"};
+                                                                                       "max nan(propagate)"};
     static const char *const predicates[] = {"eq", "ne", "lt", "le", "gt", "ge"};
     bool is_real = ir_is_float(p->element);
     for (int i = 0; i < 7; i++)
@@ -286,8 +302,8 @@ static void write_loop(struct table_program *p)
     bool is_signed = ir_is_signed(p->element), multiplies = random_chance(&p->random, 25);
     bool down = is_signed && !multiplies && random_chance(&p->random, 40);
     int64_t high = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - is_signed)) - 1, low = is_signed ? -high - 1 : 0;
-    int64_t way = random_between(&p->random, 0, most), near = random_chance(&p->random, 50) ? 0
-                                                              : random_between(&p->random, 1, 9);
+    int64_t way = random_between(&p->random, 0, most),
+            near = random_chance(&p->random, 50) ? 0 : random_between(&p->random, 1, 9);
     int64_t step = random_chance(&p->random, 30) ? 1 + way / 3 : random_between(&p->random, 1 + most / 20, most);
     int64_t end = down ? low + near : high - near, start = down ? end + way : end - way;
     if (multiplies) {
@@ -302,9 +318,10 @@ static void write_loop(struct table_program *p)
     buffer_printf(p->out, "%%start%d to %%end%d step %%step%d iter(%%sum%d: i64 = %%no) {\n", n, n, n, n);
     bool same = p->element == IR_I64;
     buffer_printf(p->out, same ? "%%number%d = add %%at%d, %%no : i64\n" : "%%number%d = cast %%at%d : i64\n", n, n);
-    buffer_printf(p->out, "%%times%d = mul %%sum%d, %%weight : i64\n%%more%d = add %%times%d, %%number%d : i64\n"
-                          "yield %%more%d\n}\n%%slot%d = constant value(%d) : index\n"
-                          "store %%digest[%%nought, %%slot%d], %%turns%d\n",
+    buffer_printf(p->out,
+                  "%%times%d = mul %%sum%d, %%weight : i64\n%%more%d = add %%times%d, %%number%d : i64\n"
+                  "yield %%more%d\n}\n%%slot%d = constant value(%d) : index\n"
+                  "store %%digest[%%nought, %%slot%d], %%turns%d\n",
                   n, n, n, n, n, n, n, p->slot++, n, n);
 }
 
@@ -312,38 +329,44 @@ static void write_loop(struct table_program *p)
 static void write_loops(struct table_program *p)
 {
     const char *type = name_of(p->element);
-    buffer_printf(p->out, "%%no = constant value(0) : i64\n%%weight = constant value(5) : i64\n"
-                          "%%plain = constant value(0) : %s\n%%long = extent dimension(0) %%x : index\n"
-                          "%%length = constant value(%d) : index\n%%rest = sub %%long, %%length : index\n"
-                          "%%hidden = cast %%rest : %s\n", type, LENGTH, type);
+    buffer_printf(p->out,
+                  "%%no = constant value(0) : i64\n%%weight = constant value(5) : i64\n"
+                  "%%plain = constant value(0) : %s\n%%long = extent dimension(0) %%x : index\n"
+                  "%%length = constant value(%d) : index\n%%rest = sub %%long, %%length : index\n"
+                  "%%hidden = cast %%rest : %s\n",
+                  type, LENGTH, type);
     for (int i = 0; i < LOOPS; i++)
         write_loop(p);
 }
 
 void fuzz_generate_table(struct buffer *out, uint64_t seed)
 {
-    static const enum ir_element elements[] = {IR_I8, IR_U8, IR_I16, IR_U16, IR_I32, IR_U32, IR_I64, IR_U64, IR_F16,
-                                               IR_BF16, IR_F32, IR_F64, IR_F8E4M3, IR_F8E5M2};
+    static const enum ir_element elements[] = {IR_I8,  IR_U8,  IR_I16,  IR_U16, IR_I32, IR_U32,    IR_I64,
+                                               IR_U64, IR_F16, IR_BF16, IR_F32, IR_F64, IR_F8E4M3, IR_F8E5M2};
     struct table_program program = {.random = {seed}, .out = out}, *p = &program;
     p->element = elements[seed % 14];
     const char *name = name_of(p->element);
-    buffer_printf(out, "// seed %llu\n// grid 1\n// view extent %d stride 1 elements %d block %d content 1 fill %llu\n"
-                       "// view extent %d stride 1 elements %d block %d content 1 fill %llu output\n"
-                       "// view extent 1 %d stride %d 1 elements %d block 1 content 0 fill 1 output\n",
+    buffer_printf(out,
+                  "// seed %llu\n// grid 1\n// view extent %d stride 1 elements %d block %d content 1 fill %llu\n"
+                  "// view extent %d stride 1 elements %d block %d content 1 fill %llu output\n"
+                  "// view extent 1 %d stride %d 1 elements %d block 1 content 0 fill 1 output\n",
                   (unsigned long long)seed, LENGTH, LENGTH, LENGTH, (unsigned long long)seed, LENGTH, LENGTH, LENGTH,
                   (unsigned long long)seed + 1, SLOTS, SLOTS, SLOTS);
     const char *facts = "{limit(2147483648), restrict}";
-    buffer_printf(out, "kernel @fuzz(%%x: view<%s, [?], [1], in> %s, %%y: view<%s, [?], [1], inout> %s, "
-                       "%%digest: view<i64, [?, %d], [?, 1], inout> %s) grid(1) warps(%d) {\n",
+    buffer_printf(out,
+                  "kernel @fuzz(%%x: view<%s, [?], [1], in> %s, %%y: view<%s, [?], [1], inout> %s, "
+                  "%%digest: view<i64, [?, %d], [?, 1], inout> %s) grid(1) warps(%d) {\n",
                   name, facts, name, facts, SLOTS, facts, 1 << random_below(&p->random, 3));
-    buffer_printf(out, "%%nought = constant value(0) : index\n%%count = iota : i64[%d]\n"
-                       "%%zeros_i64 = constant value(0) : i64[%d]\n%%three = constant value(3) : i64[%d]\n"
-                       "%%weights = add %%count, %%three : i64[%d]\n%%half = constant value(31) : i64[%d]\n"
-                       "%%zeros = constant value(%s) : %s[%d]\n",
+    buffer_printf(out,
+                  "%%nought = constant value(0) : index\n%%count = iota : i64[%d]\n"
+                  "%%zeros_i64 = constant value(0) : i64[%d]\n%%three = constant value(3) : i64[%d]\n"
+                  "%%weights = add %%count, %%three : i64[%d]\n%%half = constant value(31) : i64[%d]\n"
+                  "%%zeros = constant value(%s) : %s[%d]\n",
                   LENGTH, LENGTH, LENGTH, LENGTH, LENGTH, ir_is_float(p->element) ? "-0.0" : "0", name, LENGTH);
     write_inputs(p);
     switch (seed / 14 % 4) {
-    case 0: case 1: write_casts(p); break;
+    case 0:
+    case 1: write_casts(p); break;
     case 2: write_arithmetic(p); break;
     default: write_atomics(p);
     }

@@ -9,7 +9,11 @@
 
 enum { BLOCK = 256, LENGTHS = 2, MOST_READ = 16, MOST_DEPTH = 2 };
 
-struct touch_view { const char *element; int bits; bool real, narrow /* sums would be rounded */; };
+struct touch_view {
+    const char *element;
+    int bits;
+    bool real, narrow /* sums would be rounded */;
+};
 struct touch_program {
     struct random random;
     struct buffer *out;
@@ -54,7 +58,11 @@ static int number(struct touch_program *p, int shape)
 /* ---- places ---- */
 
 enum form { SLICE, GATHER, POINTER, SQUARE, FORMS };
-struct touched { enum form form; char place[64], type[24]; int mask; };
+struct touched {
+    enum form form;
+    char place[64], type[24];
+    int mask;
+};
 
 /* In the instance's block, moved by a number and by what the loop's variable brings. */
 static int start(struct touch_program *p, int room)
@@ -101,16 +109,18 @@ static void choose_place(struct touch_program *p, int view, int shape, struct to
         int n = permutation(p, length), rows = 1 << random_between(&p->random, 1, 3);
         if (t->form == SQUARE)
             snprintf(t->type, sizeof t->type, "[%d, %d]", rows, length / rows);
-        buffer_printf(p->out, "%%u%d = view_pointer %%x%d : *%s\n%%y%d = splat %%u%d : *%s%s\n"
-                              "%%f%d = reshape %%t%d : index%s\n%%z%d = pointer_add %%y%d, %%f%d : *%s%s\n",
+        buffer_printf(p->out,
+                      "%%u%d = view_pointer %%x%d : *%s\n%%y%d = splat %%u%d : *%s%s\n"
+                      "%%f%d = reshape %%t%d : index%s\n%%z%d = pointer_add %%y%d, %%f%d : *%s%s\n",
                       n, view, element, n, n, element, t->type, n, n, t->type, n, n, n, element, t->type);
         snprintf(t->place, sizeof t->place, "%%z%d", n);
     }
     t->mask = -1;
     if (chance(p, 25)) {
         int n = number(p, shape), m = p->next++;
-        buffer_printf(p->out, "%%c%d = constant value(%d) : i64[%d]\n"
-                              "%%m%d = compare predicate(lt) %%w%d, %%c%d : bool[%d]\n",
+        buffer_printf(p->out,
+                      "%%c%d = constant value(%d) : i64[%d]\n"
+                      "%%m%d = compare predicate(lt) %%w%d, %%c%d : bool[%d]\n",
                       m, random_below(&p->random, 16), length, m, n, m, length);
         if (t->form == SQUARE)
             buffer_printf(p->out, "%%n%d = reshape %%m%d : bool%s\n", m, m, t->type);
@@ -184,7 +194,10 @@ static void act(struct touch_program *p, int view, int shape)
     choose_place(p, view, shape, &t);
     bool swaps = chance(p, 25);
     int expected = swaps ? brought(p, view, shape, &t) : 0, from = brought(p, view, shape, &t), n = p->next++;
-    buffer_printf(p->out, "%%r%d = %s%s", n, by_pointer(&t) ? "pointer_" : swaps ? "atomic_" : "",
+    buffer_printf(p->out, "%%r%d = %s%s", n,
+                  by_pointer(&t) ? "pointer_"
+                  : swaps        ? "atomic_"
+                                 : "",
                   swaps ? "cas" : "atomic");
     if (!swaps)
         buffer_printf(p->out, " action(%s)", action_for(p, &p->views[view]));
@@ -206,9 +219,10 @@ static void look(struct touch_program *p, const int *first)
     for (int shape = 0; shape < LENGTHS; shape++) {
         for (int i = first[shape]; i < p->read_count[shape]; i++) {
             int n = p->next++, length = p->length[shape];
-            buffer_printf(p->out, "%%c%d = constant value(3) : i64[%d]\n%%d%d = mul %%s%d, %%c%d : i64[%d]\n"
-                                  "%%s%d = add %%d%d, %%v%d : i64[%d]\n", n, length, n, p->sum[shape], n, length, n, n,
-                          p->read[shape][i], length);
+            buffer_printf(p->out,
+                          "%%c%d = constant value(3) : i64[%d]\n%%d%d = mul %%s%d, %%c%d : i64[%d]\n"
+                          "%%s%d = add %%d%d, %%v%d : i64[%d]\n",
+                          n, length, n, p->sum[shape], n, length, n, n, p->read[shape][i], length);
             p->sum[shape] = n;
         }
         p->read_count[shape] = first[shape];
@@ -226,8 +240,9 @@ static void loop(struct touch_program *p)
 {
     int before[LENGTHS] = {p->sum[0], p->sum[1]}, outer = p->variable, n = p->next;
     p->next += 4;
-    buffer_printf(p->out, "%%s%d, %%s%d = for %%k%d: index = %%nought to %%%s step %%one "
-                          "iter(%%s%d: i64[%d] = %%s%d, %%s%d: i64[%d] = %%s%d) {\n",
+    buffer_printf(p->out,
+                  "%%s%d, %%s%d = for %%k%d: index = %%nought to %%%s step %%one "
+                  "iter(%%s%d: i64[%d] = %%s%d, %%s%d: i64[%d] = %%s%d) {\n",
                   n, n + 1, n, chance(p, 70) ? "three" : "two", n + 2, p->length[0], before[0], n + 3, p->length[1],
                   before[1]);
     p->variable = n;
@@ -314,10 +329,12 @@ static void put_views(struct touch_program *p, uint64_t seed)
                       restrict_both ? " {restrict}" : "");
     buffer_printf(p->out, "%%digest: view<i64, [?, 64], [?, 1], inout> {restrict}) grid(1) level(value) warps(%d) {\n",
                   1 << random_between(&p->random, 1, 3));
-    buffer_printf(p->out, "%%nought = constant value(0) : index\n%%one = constant value(1) : index\n"
-                          "%%two = constant value(2) : index\n%%three = constant value(3) : index\n"
-                          "%%which0 = grid_index dimension(0) : index\n%%size = constant value(%d) : index\n"
-                          "%%base = mul %%which0, %%size : index\n", BLOCK);
+    buffer_printf(p->out,
+                  "%%nought = constant value(0) : index\n%%one = constant value(1) : index\n"
+                  "%%two = constant value(2) : index\n%%three = constant value(3) : index\n"
+                  "%%which0 = grid_index dimension(0) : index\n%%size = constant value(%d) : index\n"
+                  "%%base = mul %%which0, %%size : index\n",
+                  BLOCK);
 }
 
 void fuzz_generate_touch(struct buffer *out, uint64_t seed)
@@ -332,10 +349,11 @@ void fuzz_generate_touch(struct buffer *out, uint64_t seed)
     block(p, random_between(&p->random, 3, 9));
     for (int shape = 0; shape < LENGTHS; shape++) {
         int n = p->next++, length = p->length[shape];
-        buffer_printf(out, "%%c%d = constant value(7) : i64[%d]\n%%i%d = iota : i64[%d]\n"
-                           "%%o%d = add %%i%d, %%c%d : i64[%d]\n%%w%d = mul %%s%d, %%o%d : i64[%d]\n"
-                           "%%r%d = reduce axis(0) kind(add) %%w%d : i64\n"
-                           "%%p%d = constant value(%d) : index\nstore %%digest[%%which0, %%p%d], %%r%d\n",
+        buffer_printf(out,
+                      "%%c%d = constant value(7) : i64[%d]\n%%i%d = iota : i64[%d]\n"
+                      "%%o%d = add %%i%d, %%c%d : i64[%d]\n%%w%d = mul %%s%d, %%o%d : i64[%d]\n"
+                      "%%r%d = reduce axis(0) kind(add) %%w%d : i64\n"
+                      "%%p%d = constant value(%d) : index\nstore %%digest[%%which0, %%p%d], %%r%d\n",
                       n, length, n, length, n, n, n, length, n, p->sum[shape], n, length, n, n, n, shape, n, n);
     }
     buffer_puts(out, "return\n}\n");

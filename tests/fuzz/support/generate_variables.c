@@ -10,9 +10,16 @@
 
 #include <string.h>
 
-enum { MOST_VARIABLES = 8, MOST_DEPTH = 3, SCALARS = 2 /* i32, behind the tiles */, FIRST_KEPT = 4,
-       ROWS = FIRST_KEPT + MOST_VARIABLES };
-struct variables { int name[MOST_VARIABLES]; };  /* which value each holds: %v of this number */
+enum {
+    MOST_VARIABLES = 8,
+    MOST_DEPTH = 3,
+    SCALARS = 2 /* i32, behind the tiles */,
+    FIRST_KEPT = 4,
+    ROWS = FIRST_KEPT + MOST_VARIABLES
+};
+struct variables {
+    int name[MOST_VARIABLES];
+}; /* which value each holds: %v of this number */
 struct variables_program {
     struct random random;
     struct buffer *out;
@@ -100,8 +107,9 @@ static void move_elements(struct variables_program *p, int to)
         buffer_printf(p->out, "%%v%d = permute permutation(1, 0) %%v%d : %s\n", made, from, type);
     } else {
         int part = 2 << below(p, 2), rest = p->extent / part;
-        buffer_printf(p->out, "%%s%d = reshape %%v%d : %s[%d, %d]\n"
-                              "%%t%d = permute permutation(1, 0) %%s%d : %s[%d, %d]\n%%v%d = reshape %%t%d : %s\n",
+        buffer_printf(p->out,
+                      "%%s%d = reshape %%v%d : %s[%d, %d]\n"
+                      "%%t%d = permute permutation(1, 0) %%s%d : %s[%d, %d]\n%%v%d = reshape %%t%d : %s\n",
                       made, from, element, part, rest, made, made, element, rest, part, made, made, type);
     }
     p->now.name[to] = made;
@@ -110,7 +118,9 @@ static void move_elements(struct variables_program *p, int to)
 /* ---- functions on elements ---- */
 
 enum { MOST_SCALARS = 24 };
-struct scalars { int value[MOST_SCALARS], count; }; /* of one element: %v of these numbers */
+struct scalars {
+    int value[MOST_SCALARS], count;
+}; /* of one element: %v of these numbers */
 
 static int any_scalar(struct variables_program *p, const struct scalars *known)
 {
@@ -128,8 +138,8 @@ static void compute_scalar(struct variables_program *p, const char *element, str
     static const char *const integers[] = {"add", "sub", "xor", "min", "max", "mul"};
     static const char *const reals[] = {"min", "max", "add", "sub"};
     const char *word = element[0] == 'f' ? reals[below(p, 4)] : integers[below(p, 6)];
-    buffer_printf(p->out, "%%v%d = %s %%v%d, %%v%d : %s\n", p->next, word, any_scalar(p, known),
-                  any_scalar(p, known), element);
+    buffer_printf(p->out, "%%v%d = %s %%v%d, %%v%d : %s\n", p->next, word, any_scalar(p, known), any_scalar(p, known),
+                  element);
     know_scalar(known, p->next++);
 }
 
@@ -241,8 +251,8 @@ static int condition(struct variables_program *p)
     int n = p->next++, scalar = p->now.name[p->tiles + below(p, SCALARS)];
     bool bit = chance(p, 60);
     if (bit)
-        buffer_printf(p->out, "%%j%d = constant value(%d) : i32\n%%q%d = and %%v%d, %%j%d : i32\n", n,
-                      1 << below(p, 3), n, scalar, n);
+        buffer_printf(p->out, "%%j%d = constant value(%d) : i32\n%%q%d = and %%v%d, %%j%d : i32\n", n, 1 << below(p, 3),
+                      n, scalar, n);
     buffer_printf(p->out, "%%k%d = constant value(%d) : i32\n%%b%d = compare predicate(%s) %%%c%d, %%k%d : bool\n", n,
                   bit ? 0 : below(p, 9) - 4, n, predicates[bit ? 2 : below(p, 3)], bit ? 'q' : 'v', bit ? n : scalar,
                   n);

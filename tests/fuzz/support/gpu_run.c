@@ -17,8 +17,8 @@ static bool make_map(const struct tensor_map *map, const struct interp_argument 
 {
     int bytes = ir_element_info[map->element].bits / 8;
     bool empty = false;
-    *out = (struct ptx_map){.address = (uint64_t)(uintptr_t)argument->data, .rank = map->rank, .bytes = bytes,
-                            .swizzle = map->swizzle};
+    *out = (struct ptx_map){
+        .address = (uint64_t)(uintptr_t)argument->data, .rank = map->rank, .bytes = bytes, .swizzle = map->swizzle};
     for (int d = 0; d < map->rank; d++) {
         int64_t extent = argument->extent[map->dimension[d]], stride = argument->stride[map->dimension[d]];
         out->extent[d] = extent;
@@ -67,8 +67,8 @@ static void list_memories(struct arena *arena, const struct fuzz_program *progra
 {
     struct ptx_memory *made = ARENA_ARRAY(arena, struct ptx_memory, memory->count + 1);
     for (int i = 0; i < memory->count; i++) {
-        made[i] = (struct ptx_memory){memory->memories[i].data, memory->memories[i].size,
-                                      memory->memories[i].read_only, false};
+        made[i] = (struct ptx_memory){memory->memories[i].data, memory->memories[i].size, memory->memories[i].read_only,
+                                      false};
         for (int k = 0; k < program->argument_count; k++)
             made[i].commutes |= program->arguments[k].atomic && memory->arguments[k].data == made[i].data;
     }
@@ -85,8 +85,12 @@ bool fuzz_gpu_run(struct fuzz_program *program, const struct fuzz_gpu_code *code
     struct fuzz_memory *got = fuzz_memory_create(program);
     uint64_t *slots = ARENA_ARRAY(arena, uint64_t, FUZZ_MOST_SLOTS);
     int64_t programs, most = MULTIPROCESSORS;
-    struct ptx_launch launch = {.slots = slots, .shared_bytes = code->shared_bytes, .seed = program->seed,
-                                .most_steps = most_steps, .ran = code->ran, .cluster = program->function->cluster};
+    struct ptx_launch launch = {.slots = slots,
+                                .shared_bytes = code->shared_bytes,
+                                .seed = program->seed,
+                                .most_steps = most_steps,
+                                .ran = code->ran,
+                                .cluster = program->function->cluster};
     launch.slot_count = fuzz_fill_slots(program, got, slots, &programs);
     launch.blocks = (int)(program->function->persistent && programs > most ? most : programs);
     if (launch.cluster > 1)
@@ -115,7 +119,7 @@ static void choose_passes(const struct judge *judge, const struct target_row *ro
 {
     int count;
     const struct pass_info *const *all = pass_pipeline(row, judge->raw ? 0 : 2, &count),
-                           **kept = ARENA_ARRAY(arena, const struct pass_info *, count);
+                                  **kept = ARENA_ARRAY(arena, const struct pass_info *, count);
     enum ir_level level = program->function->level;
     for (int i = 0; i < count; i++) {
         if (all[i]->in != all[i]->out && level > all[i]->in)
@@ -131,13 +135,20 @@ bool fuzz_gpu_make(const struct judge *judge, struct fuzz_program *program, stru
 {
     struct diagnostics *diagnostics = diagnostics_create(arena);
     const struct target_row *row = &target_rows[target_find(judge->target ? judge->target : "sm_80")];
-    struct target_options options = {.arena = arena, .context = program->module->context, .diagnostics = diagnostics,
-                                     .optimization = judge->raw ? 0 : 2, .jobs = 1, .strict_fp = true,
+    struct target_options options = {.arena = arena,
+                                     .context = program->module->context,
+                                     .diagnostics = diagnostics,
+                                     .optimization = judge->raw ? 0 : 2,
+                                     .jobs = 1,
+                                     .strict_fp = true,
                                      .llvm_prints = !judge->printed && program->function->next_value_id % 4 == 0};
-    struct pass_context context = {.arena = arena, .diagnostics = diagnostics, .target = row, .name = "pipeline",
-                                   .math_function = fuzz_math_function,
-                                   .math_context = judge->math ? judge->math :
-                                                   fuzz_math_context(arena, program->module->context, diagnostics)};
+    struct pass_context context = {
+        .arena = arena,
+        .diagnostics = diagnostics,
+        .target = row,
+        .name = "pipeline",
+        .math_function = fuzz_math_function,
+        .math_context = judge->math ? judge->math : fuzz_math_context(arena, program->module->context, diagnostics)};
     struct pass_run passes = {0};
     choose_passes(judge, row, program, arena, &passes);
     if (pass_run_all(&passes, program->function, &context) &&
@@ -153,8 +164,7 @@ static struct fuzz_program *general(struct fuzz_program *program, struct arena *
 {
     struct source *source = ARENA_NEW(arena, struct source);
     *source = (struct source){.name = "general", .text = text->data, .size = text->size};
-    struct fuzz_program *made =
-        fuzz_read_program(program->module->context, arena, diagnostics_create(arena), source);
+    struct fuzz_program *made = fuzz_read_program(program->module->context, arena, diagnostics_create(arena), source);
     if (!made)
         die("a program that was printed cannot be read");
     for (int i = 0; i < made->function->facts.count; i++) {

@@ -133,7 +133,10 @@ bool fuzz_is_sound(struct fuzz_program *program, struct arena *arena, struct fuz
 
 /* ---- passes ---- */
 
-struct fuzz_math { struct front_options options; struct ir_module *kept; };
+struct fuzz_math {
+    struct front_options options;
+    struct ir_module *kept;
+};
 
 struct fuzz_math *fuzz_math_context(struct arena *arena, struct ir_context *context, struct diagnostics *diagnostics)
 {
@@ -160,7 +163,11 @@ struct ir_function *fuzz_math_function(void *context, struct ir_module *module, 
     return here || !known ? here : ir_function_clone(module, known, known->name);
 }
 
-struct comparison { struct fuzz_program *program; const struct fuzz_memory *reference; struct buffer *reason; };
+struct comparison {
+    struct fuzz_program *program;
+    const struct fuzz_memory *reference;
+    struct buffer *reason;
+};
 
 /* Views are the same or they do not overlap, which is what barriers count on; the generator also makes names for a part
  * of another view's rows. */
@@ -170,8 +177,8 @@ static bool keeps_apart(const struct fuzz_program *program)
         const struct fuzz_argument *part = &program->arguments[i];
         const struct fuzz_argument *whole = part->alias ? &program->arguments[part->alias - 1] : part;
         if (part != whole && (part->offset || part->type->rank != whole->type->rank ||
-                            memcmp(part->extent, whole->extent, sizeof part->extent) != 0 ||
-                            memcmp(part->stride, whole->stride, sizeof part->stride) != 0))
+                              memcmp(part->extent, whole->extent, sizeof part->extent) != 0 ||
+                              memcmp(part->stride, whole->stride, sizeof part->stride) != 0))
             return false;
     }
     return true;
@@ -200,8 +207,8 @@ void fuzz_run_passes(const struct judge *judge, struct fuzz_program *program, st
     struct diagnostics *diagnostics = diagnostics_create(arena);
     int64_t fuel = judge->fuel;
     struct comparison comparison = {program, reference, reason};
-    struct fuzz_math *math =
-        judge->math ? judge->math : fuzz_math_context(arena, program->module->context, diagnostics);
+    struct fuzz_math *math = judge->math ? judge->math
+                                         : fuzz_math_context(arena, program->module->context, diagnostics);
     bool good = true;
     uint64_t before = fuzz_fingerprint(program->module);
     if (!pass_parse_list(arena, judge->passes, &passes, &count, &unknown) || (judge->target && target < 0)) {
@@ -209,9 +216,11 @@ void fuzz_run_passes(const struct judge *judge, struct fuzz_program *program, st
         good = false;
     }
     for (int i = 0; i < count && good; i++) {
-        struct pass_context context = {.arena = arena, .diagnostics = diagnostics,
+        struct pass_context context = {.arena = arena,
+                                       .diagnostics = diagnostics,
                                        .target = target >= 0 ? &target_rows[target] : NULL,
-                                       .fuel = fuel && i == count - 1 ? &fuel : NULL, .name = passes[i]->name,
+                                       .fuel = fuel && i == count - 1 ? &fuel : NULL,
+                                       .name = passes[i]->name,
                                        .math_function = fuzz_math_function,
                                        .math_context = math};
         struct pass_run run = {.passes = &passes[i], .count = 1};
@@ -266,7 +275,11 @@ void fuzz_judge_passes(const struct judge *judge, struct fuzz_program *program, 
 
 /* ---- processes ---- */
 
-struct work { const struct judge *judge; const char *text; size_t size; };
+struct work {
+    const struct judge *judge;
+    const char *text;
+    size_t size;
+};
 
 static int judge_here(void *context, int task, struct buffer *out)
 {

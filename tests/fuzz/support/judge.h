@@ -6,28 +6,28 @@
 #include "generate.h"
 
 enum judge_kind {
-    JUDGE_PASSES,  /* the interpreter after each pass of a list */
-    JUDGE_CPU,     /* machine code of this processor */
-    JUDGE_GPU,     /* the text for a GPU, run by support/ptx.h */
-    JUDGE_COMMAND  /* whatever a command of the user says */
+    JUDGE_PASSES, /* the interpreter after each pass of a list */
+    JUDGE_CPU,    /* machine code of this processor */
+    JUDGE_GPU,    /* the text for a GPU, run by support/ptx.h */
+    JUDGE_COMMAND /* whatever a command of the user says */
 };
 struct fuzz_math;
 struct judge {
     enum judge_kind kind;
-    const char *passes;  /* "simplify,licm", run in this order; NULL: every way that differential_test goes */
+    const char *passes; /* "simplify,licm", run in this order; NULL: every way that differential_test goes */
     /* A pass behind the list that may be wrong; for the reducer's own test. */
     bool (*planted)(struct ir_function *function);
-    const char *target;  /* row of the target table that the passes work for; NULL: none */
-    int64_t fuel;        /* rewrites that the last pass may do; 0: no limit */
-    int isa;             /* JUDGE_CPU: -1 all that this machine has */
-    bool raw;            /* JUDGE_CPU, JUDGE_GPU: through the pipeline of -O0 */
-    bool printed;        /* JUDGE_GPU: never by LLVM's back end, which otherwise prints one program in four */
-    int code_level;      /* JUDGE_CPU: of LLVM: 0: 2, as tilecc has it; else the level + 1 */
-    bool trusted;        /* the program is taken to be sound; only when something fails it is asked */
+    const char *target;     /* row of the target table that the passes work for; NULL: none */
+    int64_t fuel;           /* rewrites that the last pass may do; 0: no limit */
+    int isa;                /* JUDGE_CPU: -1 all that this machine has */
+    bool raw;               /* JUDGE_CPU, JUDGE_GPU: through the pipeline of -O0 */
+    bool printed;           /* JUDGE_GPU: never by LLVM's back end, which otherwise prints one program in four */
+    int code_level;         /* JUDGE_CPU: of LLVM: 0: 2, as tilecc has it; else the level + 1 */
+    bool trusted;           /* the program is taken to be sound; only when something fails it is asked */
     struct fuzz_math *math; /* of the program's context; NULL: each pass reads the library anew */
-    const char *command; /* gets the file as its last argument; 0 is good */
-    bool announce;       /* names each pass on standard error before it runs, for blame when it crashes */
-    int seconds;         /* for one judgement; 0: 60 */
+    const char *command;    /* gets the file as its last argument; 0 is good */
+    bool announce;          /* names each pass on standard error before it runs, for blame when it crashes */
+    int seconds;            /* for one judgement; 0: 60 */
 };
 /* Writes the reason; nothing when nothing is wrong.  Reasons that begin with "program:" say that the text itself is
  * no sound program: it cannot be read, breaks a rule, touches what it may not, or depends on the order of instances

@@ -18,7 +18,12 @@
 
 /* What programs of one worker share: types, names and the library's functions, made anew before they grow large. */
 enum { PROGRAMS_A_SESSION = 2000, ASKED_IN_EIGHT = 1 };
-struct session { struct arena *arena; struct ir_context *context; struct fuzz_math *math; int programs; };
+struct session {
+    struct arena *arena;
+    struct ir_context *context;
+    struct fuzz_math *math;
+    int programs;
+};
 
 static void *open_session(struct campaign *campaign)
 {

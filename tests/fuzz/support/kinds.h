@@ -3,7 +3,11 @@
 #define TILECC_FUZZ_KINDS_H
 #include "campaign.h"
 
-struct kind { const char *name, *help; campaign_function *work; void *(*open)(struct campaign *campaign); };
+struct kind {
+    const char *name, *help;
+    campaign_function *work;
+    void *(*open)(struct campaign *campaign);
+};
 extern const struct kind fuzz_kinds[];
 extern const int fuzz_kind_count;
 

@@ -11,30 +11,72 @@ enum {
     MEANING_RANK = 3,
     MEANING_SLOTS = 400,
     MEANING_VIEWS = 24,
-    MEANING_ARRAY = 64,    /* elements of one argument */
-    MEANING_INPUTS = 4,    /* views; the output stands behind them */
+    MEANING_ARRAY = 64, /* elements of one argument */
+    MEANING_INPUTS = 4, /* views; the output stands behind them */
     MEANING_OPERANDS = 4,
 };
 
-struct meaning_shape { int rank, extent[MEANING_RANK]; };
+struct meaning_shape {
+    int rank, extent[MEANING_RANK];
+};
 /* Integers of every type as i64 (u64: its bits), bool 0 or 1; floats as double. */
-union meaning_cell { int64_t integer; double real; };
-struct meaning_tile { union meaning_cell at[MEANING_ELEMENTS]; };
+union meaning_cell {
+    int64_t integer;
+    double real;
+};
+struct meaning_tile {
+    union meaning_cell at[MEANING_ELEMENTS];
+};
 
 enum meaning_kind {
-    MEANING_LITERAL, MEANING_VARIABLE, MEANING_NEGATE, MEANING_TURN /* ~ */, MEANING_NOT, MEANING_BINARY,
-    MEANING_COMPARE, MEANING_AND, MEANING_OR, MEANING_CHOOSE /* ?: */, MEANING_WHERE, MEANING_CONVERT,
-    MEANING_SATURATE, MEANING_WIDEN /* by itself: nothing is written */, MEANING_MIN, MEANING_MAX, MEANING_CLAMP,
-    MEANING_ABS, MEANING_CDIV, MEANING_ILOG2, MEANING_CALL, MEANING_READ, MEANING_LOAD, MEANING_INSIDE,
-    MEANING_EXTENT, MEANING_STRIDE, MEANING_PRESENT, MEANING_IOTA, MEANING_STRETCH, MEANING_BROADCAST,
-    MEANING_RESHAPE, MEANING_PERMUTE, MEANING_PART /* t[...] */, MEANING_SUM, MEANING_LEAST, MEANING_MOST,
-    MEANING_ANY, MEANING_ALL, MEANING_ARGUMENT_OF_MOST, MEANING_ARGUMENT_OF_LEAST, MEANING_FOLD /* reduce(x, f) */,
-    MEANING_PRODUCT /* @ */, MEANING_BITCAST
+    MEANING_LITERAL,
+    MEANING_VARIABLE,
+    MEANING_NEGATE,
+    MEANING_TURN /* ~ */,
+    MEANING_NOT,
+    MEANING_BINARY,
+    MEANING_COMPARE,
+    MEANING_AND,
+    MEANING_OR,
+    MEANING_CHOOSE /* ?: */,
+    MEANING_WHERE,
+    MEANING_CONVERT,
+    MEANING_SATURATE,
+    MEANING_WIDEN /* by itself: nothing is written */,
+    MEANING_MIN,
+    MEANING_MAX,
+    MEANING_CLAMP,
+    MEANING_ABS,
+    MEANING_CDIV,
+    MEANING_ILOG2,
+    MEANING_CALL,
+    MEANING_READ,
+    MEANING_LOAD,
+    MEANING_INSIDE,
+    MEANING_EXTENT,
+    MEANING_STRIDE,
+    MEANING_PRESENT,
+    MEANING_IOTA,
+    MEANING_STRETCH,
+    MEANING_BROADCAST,
+    MEANING_RESHAPE,
+    MEANING_PERMUTE,
+    MEANING_PART /* t[...] */,
+    MEANING_SUM,
+    MEANING_LEAST,
+    MEANING_MOST,
+    MEANING_ANY,
+    MEANING_ALL,
+    MEANING_ARGUMENT_OF_MOST,
+    MEANING_ARGUMENT_OF_LEAST,
+    MEANING_FOLD /* reduce(x, f) */,
+    MEANING_PRODUCT /* @ */,
+    MEANING_BITCAST
 };
 enum meaning_place_kind { PLACE_AT, PLACE_PART, PLACE_ALL, PLACE_GATHER };
 struct meaning_node;
 struct meaning_place {
-    int view, rank;                                  /* number of the view, of its dimensions */
+    int view, rank; /* number of the view, of its dimensions */
     enum meaning_place_kind kind[2];
     struct meaning_node *index[2];
     int size[2];
@@ -43,67 +85,89 @@ struct meaning_node {
     enum meaning_kind kind;
     enum ir_element element;
     struct meaning_shape shape;
-    char sign[4];                                    /* BINARY, COMPARE: as written */
+    char sign[4]; /* BINARY, COMPARE: as written */
     struct meaning_node *operand[MEANING_OPERANDS];
-    union meaning_cell value;                        /* LITERAL */
-    bool constant;                                   /* known when compiling */
-    bool bare;                                       /* LITERAL: takes its type from what it meets */
-    const char *name;                                /* VARIABLE; LITERAL: of a const, or NULL */
-    int slot;                                        /* VARIABLE */
-    int axis;                                        /* -1: all; of extents and strides, too */
-    bool propagates;                                 /* MIN and its kin: NaN */
-    int order[MEANING_RANK];                         /* PERMUTE; PART: -2 a new extent, -1 all, else which element */
+    union meaning_cell value; /* LITERAL */
+    bool constant;            /* known when compiling */
+    bool bare;                /* LITERAL: takes its type from what it meets */
+    const char *name;         /* VARIABLE; LITERAL: of a const, or NULL */
+    int slot;                 /* VARIABLE */
+    int axis;                 /* -1: all; of extents and strides, too */
+    bool propagates;          /* MIN and its kin: NaN */
+    int order[MEANING_RANK];  /* PERMUTE; PART: -2 a new extent, -1 all, else which element */
     struct meaning_function *function;
     struct meaning_place *place;
 };
 
 enum meaning_statement_kind {
-    MEANING_LET, MEANING_VAR, MEANING_ASSIGN, MEANING_UPDATE /* a += e */, MEANING_SWAP /* a, b = e, f */,
-    MEANING_STORE, MEANING_STORE_UPDATE, MEANING_STORE_MASKED, MEANING_ATOMIC, MEANING_IF, MEANING_FOR,
-    MEANING_STATIC_FOR, MEANING_WHILE, MEANING_BREAK, MEANING_CONTINUE, MEANING_RETURN, MEANING_BLOCK,
-    MEANING_TAKE_APART /* let a, b = f(x) */, MEANING_SUBVIEW, MEANING_TURN_VIEW
+    MEANING_LET,
+    MEANING_VAR,
+    MEANING_ASSIGN,
+    MEANING_UPDATE /* a += e */,
+    MEANING_SWAP /* a, b = e, f */,
+    MEANING_STORE,
+    MEANING_STORE_UPDATE,
+    MEANING_STORE_MASKED,
+    MEANING_ATOMIC,
+    MEANING_IF,
+    MEANING_FOR,
+    MEANING_STATIC_FOR,
+    MEANING_WHILE,
+    MEANING_BREAK,
+    MEANING_CONTINUE,
+    MEANING_RETURN,
+    MEANING_BLOCK,
+    MEANING_TAKE_APART /* let a, b = f(x) */,
+    MEANING_SUBVIEW,
+    MEANING_TURN_VIEW
 };
-struct meaning_body { VECTOR(struct meaning_statement *) statements; };
+struct meaning_body {
+    VECTOR(struct meaning_statement *) statements;
+};
 struct meaning_statement {
     enum meaning_statement_kind kind;
-    int slot, second;                                /* what is declared or assigned; views: which */
+    int slot, second; /* what is declared or assigned; views: which */
     const char *name, *other_name;
-    enum ir_element element;                         /* of what is declared, with its type written if `typed` */
+    enum ir_element element; /* of what is declared, with its type written if `typed` */
     bool typed;
     char sign[4];
-    struct meaning_node *value[3];                   /* IF: the condition; FOR: from, to */
+    struct meaning_node *value[3]; /* IF: the condition; FOR: from, to */
     struct meaning_place *place;
-    int64_t step;                                    /* FOR */
+    int64_t step; /* FOR */
     bool multiplies;
-    int parent;                                      /* SUBVIEW: of which view */
-    enum meaning_place_kind kinds[2];                /* and for each dimension AT with value[0], or PART */
-    struct meaning_node *low[2], *high[2];           /* NULL: not written */
+    int parent;                            /* SUBVIEW: of which view */
+    enum meaning_place_kind kinds[2];      /* and for each dimension AT with value[0], or PART */
+    struct meaning_node *low[2], *high[2]; /* NULL: not written */
     struct meaning_body body, otherwise;
 };
 struct meaning_function {
     const char *name;
     int parameters, slot[MEANING_OPERANDS], results;
     enum ir_element element[MEANING_OPERANDS], result[2];
-    bool constant[MEANING_OPERANDS];                 /* const n */
-    bool for_host;                                   /* const fn of i64 alone */
-    int view;                                        /* number of its parameter that is a view, or -1 */
+    bool constant[MEANING_OPERANDS]; /* const n */
+    bool for_host;                   /* const fn of i64 alone */
+    int view;                        /* number of its parameter that is a view, or -1 */
     enum ir_element view_element;
     int view_rank;
     struct meaning_body body;
 };
-struct meaning_view {                                /* one name */
+struct meaning_view { /* one name */
     const char *name;
     enum ir_element element;
-    int rank, array;                                 /* of a parameter: which argument, else -1 */
+    int rank, array; /* of a parameter: which argument, else -1 */
     bool optional, strided, writable;
-    int64_t fixed[2];                                /* extents known when compiling, or 0 */
+    int64_t fixed[2]; /* extents known when compiling, or 0 */
 };
 struct meaning_argument {
     int64_t extent[2], stride[2];
     bool absent;
     union meaning_cell cell[MEANING_ARRAY];
 };
-struct meaning_constant { const char *name; struct meaning_node *value; bool typed; };
+struct meaning_constant {
+    const char *name;
+    struct meaning_node *value;
+    bool typed;
+};
 
 struct meaning {
     struct arena *arena;
@@ -113,14 +177,16 @@ struct meaning {
     int view_count, slot_count, scalar_count;
     struct meaning_view views[MEANING_VIEWS];
     struct meaning_argument arguments[MEANING_INPUTS + 1];
-    int inputs;                                      /* views 0 ... are read, view `inputs` is written */
+    int inputs; /* views 0 ... are read, view `inputs` is written */
     int scalar_slot[4];
     enum ir_element scalar_element[4];
     const char *scalar_name[4];
     union meaning_cell scalar[4];
-    struct meaning_node *grid[2], *requires, *specialize;
+    struct meaning_node *grid[2], *
+        requires, *
+                specialize;
     struct meaning_body body;
-    bool fails;                                      /* `requires` is false of these arguments */
+    bool fails; /* `requires` is false of these arguments */
 };
 
 /* for_code: one instance, over integers alone, so that any two ways to run it agree bit for bit. */

@@ -34,9 +34,8 @@ static const struct meaning_variable *declare(struct maker *k, enum ir_element e
         }
     }
     int slot = k->m->slot_count < MEANING_SLOTS - 1 ? k->m->slot_count++ : MEANING_SLOTS - 1;
-    k->scope.variables[k->scope.variable_count++] =
-        (struct meaning_variable){.name = name, .slot = slot, .element = element, .shape = shape,
-                                  .assignable = assignable};
+    k->scope.variables[k->scope.variable_count++] = (struct meaning_variable){
+        .name = name, .slot = slot, .element = element, .shape = shape, .assignable = assignable};
     return &k->scope.variables[k->scope.variable_count - 1];
 }
 
@@ -124,10 +123,11 @@ static void make_store(struct maker *k, struct meaning_body *body)
     struct meaning_node *value = meaning_make_expression(k, view->element, shape, 0);
     bool updates = chance(k, 50), masked = chance(k, 25),
          atomic = updates && !ir_is_float(view->element) && ir_element_info[view->element].bits >= 32 && chance(k, 25);
-    struct meaning_statement *s = add(k, body, atomic    ? MEANING_ATOMIC
-                                               : masked  ? MEANING_STORE_MASKED
-                                               : updates ? MEANING_STORE_UPDATE
-                                                         : MEANING_STORE);
+    struct meaning_statement *s = add(k, body,
+                                      atomic    ? MEANING_ATOMIC
+                                      : masked  ? MEANING_STORE_MASKED
+                                      : updates ? MEANING_STORE_UPDATE
+                                                : MEANING_STORE);
     s->place = place;
     s->value[0] = value;
     if (masked)
@@ -238,8 +238,8 @@ static void make_loop(struct maker *k, struct meaning_body *body)
 static int new_view(struct maker *k, const char *prefix, enum ir_element element, int rank)
 {
     int number = k->m->view_count++;
-    k->m->views[number] = (struct meaning_view){.name = meaning_make_name(k, prefix), .element = element, .rank = rank,
-                                                .array = -1};
+    k->m->views[number] = (struct meaning_view){
+        .name = meaning_make_name(k, prefix), .element = element, .rank = rank, .array = -1};
     return number;
 }
 
@@ -369,9 +369,11 @@ static void make_function(struct maker *k)
         f->element[i] = meaning_make_element(k);
         f->constant[i] = !f->for_host && i && f->element[i] == IR_I64 && chance(k, 30);
         f->slot[i] = k->m->slot_count++;
-        k->scope.variables[k->scope.variable_count++] =
-            (struct meaning_variable){.name = arena_printf(k->arena, "p%d", f->slot[i]), .slot = f->slot[i],
-                                      .element = f->element[i], .constant = f->constant[i]};
+        k->scope.variables[k->scope.variable_count++] = (struct meaning_variable){
+            .name = arena_printf(k->arena, "p%d", f->slot[i]),
+            .slot = f->slot[i],
+            .element = f->element[i],
+            .constant = f->constant[i]};
     }
     for (int i = random_below(k->random, 4); i > 0; i--)
         make_statement(k, &f->body);
@@ -400,8 +402,7 @@ static void make_constants(struct maker *k)
         int64_t number;
         if (!typed && !meaning_host_value(k->m, value, &number))
             continue;
-        vector_push(k->arena, &k->m->constants,
-                    ((struct meaning_constant){meaning_make_name(k, "C"), value, typed}));
+        vector_push(k->arena, &k->m->constants, ((struct meaning_constant){meaning_make_name(k, "C"), value, typed}));
     }
     k->host = k->in_function = false;
 }
@@ -419,9 +420,9 @@ static void fill(struct maker *k, int number)
 static void make_argument(struct maker *k, int number, bool written)
 {
     struct meaning_argument *argument = &k->m->arguments[number];
-    struct meaning_view *view = &k->m->views[new_view(
-        k, written ? "y" : "x", !written && chance(k, 12) ? IR_BOOL : meaning_make_element(k),
-        random_between(k->random, 1, 2))];
+    struct meaning_view *view =
+        &k->m->views[new_view(k, written ? "y" : "x", !written && chance(k, 12) ? IR_BOOL : meaning_make_element(k),
+                              random_between(k->random, 1, 2))];
     view->array = number;
     view->writable = written;
     view->optional = !written && number && chance(k, 25);
@@ -462,8 +463,8 @@ static void make_scalars(struct maker *k)
             k->m->scalar[i] = meaning_make_literal(k, element)->value;
         if (ir_is_float(element) && chance(k, 25))
             k->m->scalar[i].real = (double)NAN;
-        k->scope.variables[k->scope.variable_count++] =
-            (struct meaning_variable){.name = name, .slot = k->m->scalar_slot[i], .element = element};
+        k->scope.variables[k->scope.variable_count++] = (struct meaning_variable){
+            .name = name, .slot = k->m->scalar_slot[i], .element = element};
     }
 }
 
@@ -572,12 +573,12 @@ void meaning_make(struct meaning *m, struct arena *arena, uint64_t seed, bool fo
     k->scope = *views;
     make_scalars(k);
     for (int i = 0; i < 2; i++)
-        m->grid[i] = for_code          ? meaning_make_number(k, 1)
-                     : chance(k, 40) ? usual_count(k)
-                                     : host_expression(k, IR_I64);
+        m->grid[i] = for_code ? meaning_make_number(k, 1) : chance(k, 40) ? usual_count(k) : host_expression(k, IR_I64);
     int64_t holds = 1;
     if (!for_code && chance(k, 40)) {
-        m->requires = host_expression(k, IR_BOOL);
+        m->
+            requires
+        = host_expression(k, IR_BOOL);
         meaning_host_value(m, m->requires, &holds);
         m->fails = !holds;
     }

@@ -26,10 +26,7 @@ struct meaning_node *meaning_make_node(struct maker *k, enum meaning_kind kind, 
     return node;
 }
 
-enum ir_element meaning_make_element(struct maker *k)
-{
-    return k->host ? IR_I64 : k->palette[below(k, 4)];
-}
+enum ir_element meaning_make_element(struct maker *k) { return k->host ? IR_I64 : k->palette[below(k, 4)]; }
 
 struct meaning_shape meaning_make_shape(struct maker *k)
 {
@@ -96,8 +93,8 @@ struct meaning_node *meaning_make_literal(struct maker *k, enum ir_element eleme
 
 struct meaning_node *meaning_make_variable(struct maker *k, const struct meaning_variable *variable)
 {
-    struct meaning_node *node =
-        meaning_make_node(k, MEANING_VARIABLE, variable->element, variable->shape, NULL, NULL, NULL);
+    struct meaning_node *node = meaning_make_node(k, MEANING_VARIABLE, variable->element, variable->shape, NULL, NULL,
+                                                  NULL);
     node->name = variable->name;
     node->slot = variable->slot;
     node->constant = variable->constant;
@@ -185,8 +182,8 @@ static struct meaning_node *shift(struct maker *k, enum ir_element element, stru
 
 static struct meaning_node *arithmetic(struct maker *k, enum ir_element element, struct meaning_shape shape, int depth)
 {
-    static const char *const integers[] = {"+", "-", "*", "/", "%", "&", "|", "^"},
-                            *const reals[] = {"+", "-", "*", "/", "%"};
+    static const char *const integers[] = {"+", "-", "*", "/", "%", "&", "|", "^"}, *const reals[] = {"+", "-", "*",
+                                                                                                      "/", "%"};
     if (!ir_is_float(element) && chance(k, 20))
         return shift(k, element, shape, depth);
     struct meaning_node *node = pair(k, MEANING_BINARY, element, element, shape, depth);
@@ -250,8 +247,7 @@ static struct meaning_node *choose(struct maker *k, enum ir_element element, str
     bool where = !k->host && chance(k, 50);
     struct meaning_node *condition = meaning_make_expression(
                             k, IR_BOOL, where ? meaning_make_part_shape(k, shape) : scalar, depth + 1),
-                        *a = meaning_make_expression(k, element, shape, depth + 1),
-                        *b = NULL;
+                        *a = meaning_make_expression(k, element, shape, depth + 1), *b = NULL;
     if (where) /* of ?: only the arm taken counts when its condition is known, so both are of one type */
         b = beside(k, a, meaning_make_part_shape(k, shape), true, depth + 1);
     else
@@ -268,12 +264,11 @@ static struct meaning_node *convert(struct maker *k, enum ir_element element, st
         return meaning_make_literal(k, element);
     bool alike = from != IR_BOOL && ir_element_info[from].bits == ir_element_info[element].bits && !ir_is_float(from) &&
                  !ir_is_float(element);
-    enum meaning_kind kind = a->constant            ? MEANING_CONVERT
-                             : saturates            ? MEANING_SATURATE
+    enum meaning_kind kind = a->constant              ? MEANING_CONVERT
+                             : saturates              ? MEANING_SATURATE
                              : alike && chance(k, 30) ? MEANING_BITCAST
-                                                    : MEANING_CONVERT;
-    return a->constant ? meaning_make_literal(k, element)
-                       : meaning_make_node(k, kind, element, shape, a, NULL, NULL);
+                                                      : MEANING_CONVERT;
+    return a->constant ? meaning_make_literal(k, element) : meaning_make_node(k, kind, element, shape, a, NULL, NULL);
 }
 
 static struct meaning_node *library(struct maker *k, enum ir_element element, struct meaning_shape shape, int depth)
@@ -330,10 +325,10 @@ static struct meaning_node *call(struct maker *k, enum ir_element element, struc
             *node->place = (struct meaning_place){.view = fitting};
         }
         for (int i = 0; i < f->parameters; i++) {
-            node->operand[i] = f->constant[i] ? meaning_make_number(k, below(k, 9))
-                                              : meaning_make_expression(k, f->element[i],
-                                                                        i ? meaning_make_part_shape(k, shape) : shape,
-                                                                        depth + 1);
+            node->operand[i] = f->constant[i]
+                                   ? meaning_make_number(k, below(k, 9))
+                                   : meaning_make_expression(k, f->element[i],
+                                                             i ? meaning_make_part_shape(k, shape) : shape, depth + 1);
             all_constant = all_constant && node->operand[i]->constant;
         }
         if (all_constant && f->view < 0)

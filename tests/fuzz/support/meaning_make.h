@@ -13,7 +13,7 @@ struct meaning_variable {
 struct meaning_scope {
     int variable_count, view_count;
     struct meaning_variable variables[MEANING_SLOTS];
-    int views[MEANING_VIEWS];     /* numbers of those that have a name here */
+    int views[MEANING_VIEWS]; /* numbers of those that have a name here */
 };
 struct maker {
     struct meaning *m;
@@ -21,18 +21,18 @@ struct maker {
     struct arena *arena;
     struct meaning_scope scope;
     enum ir_element palette[4];
-    bool host;                    /* i64 and bool as the wrapper computes them */
-    bool in_function, memory;     /* memory: views may be read */
+    bool host;                /* i64 and bool as the wrapper computes them */
+    bool in_function, memory; /* memory: views may be read */
     const struct meaning_function *function;
-    int depth, block;             /* of statements; the first variable of the innermost block */
-    bool in_loop;                 /* `break` may stand here */
+    int depth, block; /* of statements; the first variable of the innermost block */
+    bool in_loop;     /* `break` may stand here */
     int names;
-    int reads;                    /* that the current one is an index of */
+    int reads; /* that the current one is an index of */
 };
 struct meaning_node *meaning_make_expression(struct maker *k, enum ir_element element, struct meaning_shape shape,
                                              int depth);
 struct meaning_node *meaning_make_literal(struct maker *k, enum ir_element element);
-struct meaning_node *meaning_make_number(struct maker *k, int64_t value);    /* i64, as it stands */
+struct meaning_node *meaning_make_number(struct maker *k, int64_t value); /* i64, as it stands */
 struct meaning_node *meaning_make_node(struct maker *k, enum meaning_kind kind, enum ir_element element,
                                        struct meaning_shape shape, struct meaning_node *a, struct meaning_node *b,
                                        struct meaning_node *c);
@@ -42,7 +42,7 @@ struct meaning_node *meaning_make_small(struct maker *k, int low, int high); /* 
 struct meaning_place *meaning_make_place(struct maker *k, int view, struct meaning_shape shape, bool written);
 struct meaning_node *meaning_make_extent(struct maker *k, int view, int dimension);
 struct meaning_shape meaning_make_shape(struct maker *k);
-enum ir_element meaning_make_element(struct maker *k);                       /* a number */
+enum ir_element meaning_make_element(struct maker *k); /* a number */
 enum ir_element meaning_sum_element(enum ir_element element);
 const char *meaning_make_name(struct maker *k, const char *prefix);
 /* What can stand where it is stretched to this shape. */

@@ -9,7 +9,11 @@ __extension__ typedef __int128 wide;
 
 enum { MOST_STEPS = 60000 };
 enum leaving { STAYS, BREAKS, CONTINUES, RETURNS };
-struct view_value { int array; int64_t offset, extent[2], stride[2]; bool absent; };
+struct view_value {
+    int array;
+    int64_t offset, extent[2], stride[2];
+    bool absent;
+};
 struct runner {
     const struct meaning *m;
     struct meaning_argument *arguments;
@@ -18,7 +22,7 @@ struct runner {
     union meaning_cell result[2]; /* of the function that returned last */
     const struct meaning_function *function;
     long steps;
-    bool host, overflow;          /* arithmetic of i64 that must not overflow */
+    bool host, overflow; /* arithmetic of i64 that must not overflow */
 };
 
 static void evaluate(struct runner *r, const struct meaning_node *node, struct meaning_tile *out);
@@ -185,7 +189,7 @@ static union meaning_cell converted(enum ir_element from, enum ir_element to, un
         wide number = from == IR_U64 ? (wide)(uint64_t)value.integer : value.integer;
         int bits = ir_element_info[to].bits;
         wide low = ir_is_signed(to) ? -((wide)1 << (bits - 1)) : 0,
-                 high = ((wide)1 << (ir_is_signed(to) ? bits - 1 : bits)) - 1;
+             high = ((wide)1 << (ir_is_signed(to) ? bits - 1 : bits)) - 1;
         out.integer = (int64_t)(number < low ? low : number > high ? high : number);
     }
     return meaning_fit(to, out);
@@ -206,7 +210,11 @@ static union meaning_cell bits_as(enum ir_element from, enum ir_element to, unio
 
 /* ---- memory ---- */
 
-struct spots { int count; struct meaning_shape shape; int64_t at[MEANING_ELEMENTS]; /* -1: outside */ };
+struct spots {
+    int count;
+    struct meaning_shape shape;
+    int64_t at[MEANING_ELEMENTS]; /* -1: outside */
+};
 
 static int64_t index_of(enum ir_element element, int64_t value)
 {
@@ -323,14 +331,17 @@ static void reduce(struct runner *r, const struct meaning_node *node, const stru
                 case MEANING_MOST: value = least_or_most(node, true, value, next); break;
                 case MEANING_ANY: value.integer |= next.integer; break;
                 case MEANING_ALL: value.integer &= next.integer; break;
-                case MEANING_ARGUMENT_OF_LEAST: case MEANING_ARGUMENT_OF_MOST:
+                case MEANING_ARGUMENT_OF_LEAST:
+                case MEANING_ARGUMENT_OF_MOST:
                     if (order(source->element, next, value) == (node->kind == MEANING_ARGUMENT_OF_MOST ? 1 : -1)) {
                         value = next;
                         best = n;
                     }
                     break;
-                default: value = node->sign[0] == 'l' ? value : node->sign[0] == 'r' ? next
-                                 : binary(r, node->element, node->sign, value, next);
+                default:
+                    value = node->sign[0] == 'l'   ? value
+                            : node->sign[0] == 'r' ? next
+                                                   : binary(r, node->element, node->sign, value, next);
                 }
             }
             out->at[i * inner + k] = value;
@@ -430,7 +441,8 @@ static union meaning_cell one_element(struct runner *r, const struct meaning_nod
     case MEANING_AND: out.integer = a.integer & b.integer; break;
     case MEANING_OR: out.integer = a.integer | b.integer; break;
     case MEANING_WHERE: return a.integer ? b : c;
-    case MEANING_CONVERT: case MEANING_WIDEN: return converted(from, element, a, false);
+    case MEANING_CONVERT:
+    case MEANING_WIDEN: return converted(from, element, a, false);
     case MEANING_SATURATE: return converted(from, element, a, true);
     case MEANING_BITCAST: return bits_as(from, element, a);
     case MEANING_MIN: return least_or_most(node, false, a, b);
@@ -444,7 +456,7 @@ static union meaning_cell one_element(struct runner *r, const struct meaning_nod
         break;
     case MEANING_CDIV: {
         wide x = element == IR_U64 ? (wide)(uint64_t)a.integer : a.integer,
-                 y = element == IR_U64 ? (wide)(uint64_t)b.integer : b.integer;
+             y = element == IR_U64 ? (wide)(uint64_t)b.integer : b.integer;
         out.integer = y == 0 ? 0 : host_narrow(r, x / y + (x % y != 0 && (x < 0) == (y < 0)));
         break;
     }
@@ -474,7 +486,8 @@ static bool evaluate_whole(struct runner *r, const struct meaning_node *node, st
         evaluate(r, node->operand[0], &a);
         evaluate(r, node->operand[a.at[0].integer ? 1 : 2], out);
         return true;
-    case MEANING_AND: case MEANING_OR:
+    case MEANING_AND:
+    case MEANING_OR:
         if (node->shape.rank > 0)
             return false;
         evaluate(r, node->operand[0], out);
@@ -482,7 +495,9 @@ static bool evaluate_whole(struct runner *r, const struct meaning_node *node, st
             evaluate(r, node->operand[1], out);
         return true;
     case MEANING_CALL: call(r, node, out, NULL); return true;
-    case MEANING_READ: case MEANING_LOAD: case MEANING_INSIDE: read_place(r, node, out); return true;
+    case MEANING_READ:
+    case MEANING_LOAD:
+    case MEANING_INSIDE: read_place(r, node, out); return true;
     case MEANING_EXTENT: out->at[0].integer = view->extent[node->axis]; return true;
     case MEANING_STRIDE: out->at[0].integer = view->stride[node->axis]; return true;
     case MEANING_PRESENT: out->at[0].integer = !view->absent; return true;
@@ -491,10 +506,22 @@ static bool evaluate_whole(struct runner *r, const struct meaning_node *node, st
             out->at[i].integer = i;
         return true;
     case MEANING_RESHAPE: evaluate(r, node->operand[0], out); return true;
-    case MEANING_PERMUTE: evaluate(r, node->operand[0], &a); permute(node, &a, out); return true;
-    case MEANING_PART: evaluate(r, node->operand[0], &a); take_part(node, &a, out); return true;
-    case MEANING_SUM: case MEANING_LEAST: case MEANING_MOST: case MEANING_ANY: case MEANING_ALL:
-    case MEANING_ARGUMENT_OF_MOST: case MEANING_ARGUMENT_OF_LEAST: case MEANING_FOLD:
+    case MEANING_PERMUTE:
+        evaluate(r, node->operand[0], &a);
+        permute(node, &a, out);
+        return true;
+    case MEANING_PART:
+        evaluate(r, node->operand[0], &a);
+        take_part(node, &a, out);
+        return true;
+    case MEANING_SUM:
+    case MEANING_LEAST:
+    case MEANING_MOST:
+    case MEANING_ANY:
+    case MEANING_ALL:
+    case MEANING_ARGUMENT_OF_MOST:
+    case MEANING_ARGUMENT_OF_LEAST:
+    case MEANING_FOLD:
         evaluate(r, node->operand[0], &a);
         reduce(r, node, &a, out);
         return true;
@@ -540,10 +567,11 @@ static void write_place(struct runner *r, const struct meaning_statement *s)
         if (spots.at[i] < 0 || (s->value[1] && !mask.at[stretched(spots.shape, s->value[1]->shape, i)].integer))
             continue;
         union meaning_cell new = value.at[stretched(spots.shape, s->value[0]->shape, i)];
-        r->arguments[r->view[s->place->view].array].cell[spots.at[i]] =
-            s->kind == MEANING_STORE_UPDATE || s->kind == MEANING_ATOMIC
-                ? binary(r, view->element, s->sign, before.at[i], new)
-                : new;
+        r->arguments[r->view[s->place->view].array].cell[spots.at[i]] = s->kind == MEANING_STORE_UPDATE ||
+                                                                                s->kind == MEANING_ATOMIC
+                                                                            ? binary(r, view->element, s->sign,
+                                                                                     before.at[i], new)
+                                                                            : new;
     }
     if (s->kind == MEANING_ATOMIC)
         r->slot[s->slot] = before;
@@ -625,21 +653,26 @@ static enum leaving run_statement(struct runner *r, const struct meaning_stateme
 {
     struct meaning_tile a, b;
     switch (s->kind) {
-    case MEANING_LET: case MEANING_VAR: evaluate(r, s->value[0], &a); r->slot[s->slot] = a; return STAYS;
-    case MEANING_ASSIGN: case MEANING_UPDATE: assign(r, s); return STAYS;
+    case MEANING_LET:
+    case MEANING_VAR:
+        evaluate(r, s->value[0], &a);
+        r->slot[s->slot] = a;
+        return STAYS;
+    case MEANING_ASSIGN:
+    case MEANING_UPDATE: assign(r, s); return STAYS;
     case MEANING_SWAP:
         evaluate(r, s->value[0], &a);
         evaluate(r, s->value[1], &b);
         r->slot[s->slot] = a;
         r->slot[s->second] = b;
         return STAYS;
-    case MEANING_STORE: case MEANING_STORE_UPDATE: case MEANING_STORE_MASKED: case MEANING_ATOMIC:
-        write_place(r, s);
-        return STAYS;
-    case MEANING_IF:
-        evaluate(r, s->value[0], &a);
-        return run_body(r, a.at[0].integer ? &s->body : &s->otherwise);
-    case MEANING_FOR: case MEANING_STATIC_FOR: return run_loop(r, s);
+    case MEANING_STORE:
+    case MEANING_STORE_UPDATE:
+    case MEANING_STORE_MASKED:
+    case MEANING_ATOMIC: write_place(r, s); return STAYS;
+    case MEANING_IF: evaluate(r, s->value[0], &a); return run_body(r, a.at[0].integer ? &s->body : &s->otherwise);
+    case MEANING_FOR:
+    case MEANING_STATIC_FOR: return run_loop(r, s);
     case MEANING_WHILE:
         for (;;) {
             evaluate(r, s->value[0], &a);

@@ -8,7 +8,11 @@
 
 enum { CHOICE, OR, AND, NOT, COMPARISON, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, SIGN, ATOM };
 
-struct printer { const struct meaning *m; struct buffer *out; int indent; };
+struct printer {
+    const struct meaning *m;
+    struct buffer *out;
+    int indent;
+};
 
 static void print(struct printer *p, const struct meaning_node *node, int least);
 
@@ -21,7 +25,8 @@ static int level_of(const struct meaning_node *node)
         return !node->bare || node->name                                                       ? ATOM
                : (ir_is_float(node->element) ? node->value.real < 0 : node->value.integer < 0) ? SIGN
                                                                                                : ATOM;
-    case MEANING_NEGATE: case MEANING_TURN: return SIGN;
+    case MEANING_NEGATE:
+    case MEANING_TURN: return SIGN;
     case MEANING_NOT: return NOT;
     case MEANING_COMPARE: return COMPARISON;
     case MEANING_AND: return AND;
@@ -34,8 +39,10 @@ static int level_of(const struct meaning_node *node)
         case '|': return BIT_OR;
         case '^': return BIT_XOR;
         case '&': return BIT_AND;
-        case '<': case '>': return SHIFT;
-        case '+': case '-': return SUM;
+        case '<':
+        case '>': return SHIFT;
+        case '+':
+        case '-': return SUM;
         default: return PRODUCT;
         }
     default: return ATOM;
@@ -137,11 +144,12 @@ static void print_reduction(struct printer *p, const struct meaning_node *node)
     static const char *const names[] = {"sum", "min", "max", "any", "all", "argmax", "argmin", "reduce"};
     print_list(p, names[node->kind - MEANING_SUM], node);
     if (node->kind == MEANING_FOLD)
-        buffer_printf(p->out, ", fold_%s", node->sign[0] == 'l'   ? "left"
-                                           : node->sign[0] == 'r' ? "right"
-                                           : node->sign[0] == '^' ? "xor"
-                                           : node->sign[0] == '+' ? "add"
-                                                                  : "mul");
+        buffer_printf(p->out, ", fold_%s",
+                      node->sign[0] == 'l'   ? "left"
+                      : node->sign[0] == 'r' ? "right"
+                      : node->sign[0] == '^' ? "xor"
+                      : node->sign[0] == '+' ? "add"
+                                             : "mul");
     if (node->axis >= 0)
         buffer_printf(p->out, ", axis = %d", node->axis);
     buffer_puts(p->out, node->propagates ? ", nan = propagate)" : ")");
@@ -158,11 +166,15 @@ static void print_operator(struct printer *p, const struct meaning_node *node)
 {
     int level = level_of(node);
     switch (node->kind) {
-    case MEANING_NEGATE: case MEANING_TURN:
+    case MEANING_NEGATE:
+    case MEANING_TURN:
         buffer_putc(p->out, node->kind == MEANING_NEGATE ? '-' : '~');
         print(p, node->operand[0], node->operand[0]->kind == MEANING_TURN ? SIGN : ATOM);
         break;
-    case MEANING_NOT: buffer_puts(p->out, "not "); print(p, node->operand[0], NOT); break;
+    case MEANING_NOT:
+        buffer_puts(p->out, "not ");
+        print(p, node->operand[0], NOT);
+        break;
     case MEANING_COMPARE: print_two(p, node, node->sign, level + 1, level + 1); break;
     case MEANING_AND: print_two(p, node, "and", level, level + 1); break;
     case MEANING_OR: print_two(p, node, "or", level, level + 1); break;
@@ -180,9 +192,9 @@ static void print_operator(struct printer *p, const struct meaning_node *node)
 
 static void print_atom(struct printer *p, const struct meaning_node *node)
 {
-    static const char *const names[] = {[MEANING_WHERE] = "where", [MEANING_MIN] = "min", [MEANING_MAX] = "max",
-                                        [MEANING_CLAMP] = "clamp", [MEANING_ABS] = "abs", [MEANING_CDIV] = "cdiv",
-                                        [MEANING_ILOG2] = "ilog2"};
+    static const char *const names[] = {
+        [MEANING_WHERE] = "where", [MEANING_MIN] = "min",   [MEANING_MAX] = "max",    [MEANING_CLAMP] = "clamp",
+        [MEANING_ABS] = "abs",     [MEANING_CDIV] = "cdiv", [MEANING_ILOG2] = "ilog2"};
     switch (node->kind) {
     case MEANING_LITERAL:
         if (node->name || node->bare || node->element == IR_BOOL) {
@@ -199,7 +211,8 @@ static void print_atom(struct printer *p, const struct meaning_node *node)
     case MEANING_VARIABLE: buffer_puts(p->out, node->name); return;
     case MEANING_CALL: print_call(p, node); return;
     case MEANING_READ: print_place(p, node->place); return;
-    case MEANING_INSIDE: case MEANING_LOAD:
+    case MEANING_INSIDE:
+    case MEANING_LOAD:
         buffer_puts(p->out, node->kind == MEANING_LOAD ? "load(" : "inside(");
         print_place(p, node->place);
         for (int i = 0; i < 2; i++)
@@ -209,29 +222,37 @@ static void print_atom(struct printer *p, const struct meaning_node *node)
             }
         buffer_puts(p->out, ")");
         return;
-    case MEANING_EXTENT: case MEANING_STRIDE:
+    case MEANING_EXTENT:
+    case MEANING_STRIDE:
         buffer_printf(p->out, "%s.%s[%d]", p->m->views[node->place->view].name,
                       node->kind == MEANING_EXTENT ? "extent" : "stride", node->axis);
         return;
     case MEANING_PRESENT: buffer_puts(p->out, p->m->views[node->place->view].name); return;
     case MEANING_IOTA: buffer_printf(p->out, "iota(%d)", node->shape.extent[0]); return;
-    case MEANING_CONVERT: case MEANING_STRETCH:
+    case MEANING_CONVERT:
+    case MEANING_STRETCH:
         print_type(p, node->element, node->kind == MEANING_STRETCH ? node->shape : (struct meaning_shape){0});
         print_list(p, "", node);
         buffer_puts(p->out, ")");
         return;
-    case MEANING_SATURATE: case MEANING_BITCAST:
+    case MEANING_SATURATE:
+    case MEANING_BITCAST:
         print_list(p, node->kind == MEANING_SATURATE ? "cast" : "bitcast", node);
         buffer_printf(p->out, ", %s%s)", type_text(node->element),
                       node->kind == MEANING_SATURATE ? ", saturate = true" : "");
         return;
-    case MEANING_BROADCAST: case MEANING_RESHAPE: case MEANING_PERMUTE: case MEANING_PART:
-        print_shapes(p, node);
-        return;
-    case MEANING_SUM: case MEANING_LEAST: case MEANING_MOST: case MEANING_ANY: case MEANING_ALL:
-    case MEANING_ARGUMENT_OF_MOST: case MEANING_ARGUMENT_OF_LEAST: case MEANING_FOLD:
-        print_reduction(p, node);
-        return;
+    case MEANING_BROADCAST:
+    case MEANING_RESHAPE:
+    case MEANING_PERMUTE:
+    case MEANING_PART: print_shapes(p, node); return;
+    case MEANING_SUM:
+    case MEANING_LEAST:
+    case MEANING_MOST:
+    case MEANING_ANY:
+    case MEANING_ALL:
+    case MEANING_ARGUMENT_OF_MOST:
+    case MEANING_ARGUMENT_OF_LEAST:
+    case MEANING_FOLD: print_reduction(p, node); return;
     default:
         print_list(p, names[node->kind], node);
         buffer_puts(p->out, node->propagates ? ", nan = propagate)" : ")");
@@ -344,8 +365,10 @@ static void print_statement(struct printer *p, const struct meaning_statement *s
 {
     new_line(p);
     switch (s->kind) {
-    case MEANING_LET: case MEANING_VAR: print_declaration(p, s); return;
-    case MEANING_ASSIGN: case MEANING_UPDATE:
+    case MEANING_LET:
+    case MEANING_VAR: print_declaration(p, s); return;
+    case MEANING_ASSIGN:
+    case MEANING_UPDATE:
         buffer_printf(p->out, "%s %s= ", s->name, s->kind == MEANING_UPDATE ? s->sign : "");
         print(p, s->value[0], CHOICE);
         buffer_puts(p->out, ";");
@@ -357,9 +380,10 @@ static void print_statement(struct printer *p, const struct meaning_statement *s
         print(p, s->value[1], CHOICE);
         buffer_puts(p->out, ";");
         return;
-    case MEANING_STORE: case MEANING_STORE_UPDATE: case MEANING_STORE_MASKED: case MEANING_ATOMIC:
-        print_store(p, s);
-        return;
+    case MEANING_STORE:
+    case MEANING_STORE_UPDATE:
+    case MEANING_STORE_MASKED:
+    case MEANING_ATOMIC: print_store(p, s); return;
     case MEANING_IF:
         buffer_puts(p->out, "if (");
         print(p, s->value[0], CHOICE);
@@ -370,7 +394,8 @@ static void print_statement(struct printer *p, const struct meaning_statement *s
             print_body(p, &s->otherwise);
         }
         return;
-    case MEANING_FOR: case MEANING_STATIC_FOR: print_loop(p, s); return;
+    case MEANING_FOR:
+    case MEANING_STATIC_FOR: print_loop(p, s); return;
     case MEANING_WHILE:
         buffer_puts(p->out, "while (");
         print(p, s->value[0], CHOICE);

@@ -30,10 +30,9 @@ static void print_argument(struct buffer *out, const struct fuzz_argument *argum
     buffer_puts(out, " stride");
     for (int d = 0; d < argument->type->rank; d++)
         buffer_printf(out, " %" PRId64, argument->stride[d]);
-    buffer_printf(out, " elements %" PRId64 " block %" PRId64 " content %d fill %" PRIu64 "%s%s%s",
-                  argument->elements, argument->block, (int)argument->content, argument->fill,
-                  argument->output ? " output" : "", argument->atomic ? " atomic" : "",
-                  argument->absent ? " absent" : "");
+    buffer_printf(out, " elements %" PRId64 " block %" PRId64 " content %d fill %" PRIu64 "%s%s%s", argument->elements,
+                  argument->block, (int)argument->content, argument->fill, argument->output ? " output" : "",
+                  argument->atomic ? " atomic" : "", argument->absent ? " absent" : "");
     if (argument->alias)
         buffer_printf(out, " alias %d offset %" PRId64, argument->alias, argument->offset);
     if (argument->windows)
@@ -56,7 +55,9 @@ void fuzz_print_program(struct buffer *out, const struct fuzz_program *program)
 
 /* ---- and back ---- */
 
-struct reader { const char *at, *end; };
+struct reader {
+    const char *at, *end;
+};
 
 static bool word(struct reader *reader, const char *text)
 {
@@ -78,8 +79,8 @@ static int numbers(struct reader *reader, int64_t *out, int most)
         if (reader->at == reader->end || ((*reader->at < '0' || *reader->at > '9') && *reader->at != '-'))
             break;
         char *behind;
-        out[count++] =
-            *reader->at == '-' ? strtoll(reader->at, &behind, 10) : (int64_t)strtoull(reader->at, &behind, 10);
+        out[count++] = *reader->at == '-' ? strtoll(reader->at, &behind, 10)
+                                          : (int64_t)strtoull(reader->at, &behind, 10);
         reader->at = behind;
     }
     return count;
@@ -123,7 +124,7 @@ struct fuzz_program *fuzz_read_program(struct ir_context *context, struct arena 
 {
     struct fuzz_program *program = ARENA_NEW(arena, struct fuzz_program);
     const char *end = source->text + source->size;
-    for (struct reader line = { source->text, NULL }; line.at < end; line.at = line.end + 1) {
+    for (struct reader line = {source->text, NULL}; line.at < end; line.at = line.end + 1) {
         const char *newline = memchr(line.at, '\n', (size_t)(end - line.at));
         line.end = newline ? newline : end;
         if (!word(&line, "// "))

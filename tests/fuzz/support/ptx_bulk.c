@@ -12,8 +12,7 @@ struct box {
 };
 
 /* The operand [map, {coordinates}]. */
-static bool read_box(struct machine *m, struct thread *t, const struct ptx_operand *operand, int rank,
-                     struct box *box)
+static bool read_box(struct machine *m, struct thread *t, const struct ptx_operand *operand, int rank, struct box *box)
 {
     uint64_t at = ptx_address_of(t, operand) - PTX_MAPS;
     if (at % 128 || at / 128 >= (uint64_t)m->launch->map_count)
@@ -37,8 +36,10 @@ static bool read_box(struct machine *m, struct thread *t, const struct ptx_opera
 /* Where byte `i` of the box lies in shared memory, from its start at `offset` on. */
 static uint64_t swizzled(const struct box *box, uint64_t offset, int i)
 {
-    uint64_t place = offset + (uint64_t)i, bits = box->map->swizzle == 128 ? 0x70 : box->map->swizzle == 64 ? 0x30
-                                                : box->map->swizzle == 32 ? 0x10 : 0;
+    uint64_t place = offset + (uint64_t)i, bits = box->map->swizzle == 128  ? 0x70
+                                                  : box->map->swizzle == 64 ? 0x30
+                                                  : box->map->swizzle == 32 ? 0x10
+                                                                            : 0;
     return place ^ (place >> 3 & bits);
 }
 
@@ -74,8 +75,8 @@ static void land(struct machine *m, const struct landing *landing)
 {
     const struct mbarrier *barrier = &m->blocks[landing->block].mbarriers[landing->mbarrier];
     memcpy(m->blocks[landing->block].shared + landing->to, landing->data, (size_t)landing->bytes);
-    ptx_land(m, landing->block, landing->to, landing->bytes,
-             ptx_mbarrier_agent(m, landing->block, landing->mbarrier), barrier->phase + 1);
+    ptx_land(m, landing->block, landing->to, landing->bytes, ptx_mbarrier_agent(m, landing->block, landing->mbarrier),
+             barrier->phase + 1);
     ptx_mbarrier_complete(m, landing->block, landing->mbarrier, landing->bytes);
 }
 
@@ -171,8 +172,8 @@ static bool store(struct machine *m, struct thread *t, const struct ptx_instruct
             continue;
         int bytes = (int)(last - first) * box.map->bytes;
         for (int i = 0; i < bytes; i++)
-            data[i] = m->blocks[block].shared[swizzled(&box, offset,
-                                                       row * box.row_bytes + (int)first * box.map->bytes + i)];
+            data[i] =
+                m->blocks[block].shared[swizzled(&box, offset, row * box.row_bytes + (int)first * box.map->bytes + i)];
         if (!ptx_global_write(m, t, address, bytes, data, PTX_BULK, &actor))
             return false;
     }

@@ -61,8 +61,10 @@ static enum ir_element element_of(struct ptx_type type)
     switch (type.kind) {
     case 'f': return type.bits == 16 ? IR_F16 : type.bits == 32 ? IR_F32 : IR_F64;
     case 'F': return IR_F16;
-    case 'y': case 'Y': return IR_BF16;
-    case 'q': case 'Q': return IR_F8E4M3;
+    case 'y':
+    case 'Y': return IR_BF16;
+    case 'q':
+    case 'Q': return IR_F8E4M3;
     default: return IR_F8E5M2;
     }
 }
@@ -72,8 +74,9 @@ double ptx_number(struct ptx_type type, uint64_t bits)
     if (type.kind == 't')
         return f32_of(bits & ~UINT64_C(0x1fff));
     enum ir_element element = element_of(type);
-    return element == IR_F32 ? f32_of(bits) : element == IR_F64 ? f64_of(bits)
-                             : ir_bits_to_double(element, bits & mask_of(ir_element_info[element].bits));
+    return element == IR_F32   ? f32_of(bits)
+           : element == IR_F64 ? f64_of(bits)
+                               : ir_bits_to_double(element, bits & mask_of(ir_element_info[element].bits));
 }
 
 /* A NaN of 16 bits is 0x7fff. */
@@ -141,12 +144,14 @@ static uint64_t compute_f32(const struct ptx_instruction *in, double x, double y
     case PTX_sub: result = a - b; break;
     case PTX_mul: result = a * b; break;
     case PTX_div: result = a / b; break;
-    case PTX_fma: case PTX_mad: result = fmaf(a, b, c); break;
+    case PTX_fma:
+    case PTX_mad: result = fmaf(a, b, c); break;
     case PTX_sqrt: result = sqrtf(a); break;
     case PTX_rcp: result = 1.0f / a; break;
     case PTX_rsqrt: result = (float)(1.0 / sqrt((double)a)); break;
     case PTX_ex2: result = (float)exp2((double)a); break;
-    case PTX_min: case PTX_max: result = (float)extreme(a, b, in->opcode == PTX_min, in->keeps_nan); break;
+    case PTX_min:
+    case PTX_max: result = (float)extreme(a, b, in->opcode == PTX_min, in->keeps_nan); break;
     default: break;
     }
     round_by(before);
@@ -165,10 +170,12 @@ static uint64_t compute_f64(const struct ptx_instruction *in, double x, double y
     case PTX_sub: result = a - b; break;
     case PTX_mul: result = a * b; break;
     case PTX_div: result = a / b; break;
-    case PTX_fma: case PTX_mad: result = fma(a, b, z); break;
+    case PTX_fma:
+    case PTX_mad: result = fma(a, b, z); break;
     case PTX_sqrt: result = sqrt(a); break;
     case PTX_rcp: result = 1.0 / a; break;
-    case PTX_min: case PTX_max: result = extreme(a, b, in->opcode == PTX_min, in->keeps_nan); break;
+    case PTX_min:
+    case PTX_max: result = extreme(a, b, in->opcode == PTX_min, in->keeps_nan); break;
     default: break;
     }
     round_by(before);
@@ -196,13 +203,23 @@ static bool compute_float(const struct ptx_instruction *in, const uint64_t *bits
     switch (in->opcode) {
     case PTX_neg: *out = bits[0] ^ UINT64_C(1) << (type.bits - 1); return true;
     case PTX_abs: *out = bits[0] & mask_of(type.bits - 1); return true;
-    case PTX_add: case PTX_sub: case PTX_mul: case PTX_fma: case PTX_min: case PTX_max: case PTX_div: case PTX_mad:
-    case PTX_sqrt: case PTX_rcp: case PTX_rsqrt: case PTX_ex2: break;
+    case PTX_add:
+    case PTX_sub:
+    case PTX_mul:
+    case PTX_fma:
+    case PTX_min:
+    case PTX_max:
+    case PTX_div:
+    case PTX_mad:
+    case PTX_sqrt:
+    case PTX_rcp:
+    case PTX_rsqrt:
+    case PTX_ex2: break;
     default: return false;
     }
-    *out = type.bits == 32 ? compute_f32(in, number[0], number[1], number[2])
-         : type.bits == 64 ? compute_f64(in, number[0], number[1], number[2])
-                           : compute_narrow(in, number[0], number[1], number[2]);
+    *out = type.bits == 32   ? compute_f32(in, number[0], number[1], number[2])
+           : type.bits == 64 ? compute_f64(in, number[0], number[1], number[2])
+                             : compute_narrow(in, number[0], number[1], number[2]);
     return true;
 }
 
@@ -308,7 +325,8 @@ static bool compute_integer(const struct ptx_instruction *in, const uint64_t *v,
     case PTX_sub: *out = a - b; break;
     case PTX_mul: *out = product(in, a, b); break;
     case PTX_mad: *out = product(in, a, b) + c; break;
-    case PTX_div: case PTX_rem: *out = quotient(in, a, b); break;
+    case PTX_div:
+    case PTX_rem: *out = quotient(in, a, b); break;
     case PTX_min: *out = less_integer(in->type, b, a) ? b : a; break;
     case PTX_max: *out = less_integer(in->type, a, b) ? b : a; break;
     case PTX_and: *out = a & b; break;
@@ -317,7 +335,8 @@ static bool compute_integer(const struct ptx_instruction *in, const uint64_t *v,
     case PTX_not: *out = ~a; break;
     case PTX_neg: *out = 0 - a; break;
     case PTX_abs: *out = signed_of(a, bits) < 0 ? 0 - a : a; break;
-    case PTX_shl: case PTX_shr: *out = shifted(in, a, b); break;
+    case PTX_shl:
+    case PTX_shr: *out = shifted(in, a, b); break;
     case PTX_shf: *out = funnel(in, a, b, c); break;
     case PTX_bfe: *out = bit_field(in, a, b, c); break;
     case PTX_bfi: { /* a into b at c, d bits */
@@ -354,8 +373,8 @@ static bool compare(const struct ptx_instruction *in, uint64_t a, uint64_t b, bo
         less = less_integer(in->type, a, b);
         equal = a == b;
     }
-    static const char *const names[] = {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu",
-                                        "num", "nan", "lo", "ls", "hi", "hs"};
+    static const char *const names[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge", "equ", "neu", "ltu",
+                                        "leu", "gtu", "geu", "num", "nan", "lo", "ls",  "hi",  "hs"};
     int number = 0;
     while (number < 18 && strcmp(names[number], word) != 0)
         number++;
@@ -381,8 +400,10 @@ static bool compare(const struct ptx_instruction *in, uint64_t a, uint64_t b, bo
 /* A NaN becomes 0, or the highest bit alone where either side has 64 bits (PTX ISA, cvt). */
 static uint64_t to_integer(struct ptx_type to, struct ptx_type from, double number, char round)
 {
-    double whole = round == 'n' ? nearbyint(number) : round == 'm' ? floor(number) : round == 'p' ? ceil(number)
-                                                                                               : trunc(number);
+    double whole = round == 'n'   ? nearbyint(number)
+                   : round == 'm' ? floor(number)
+                   : round == 'p' ? ceil(number)
+                                  : trunc(number);
     bool is_signed = to.kind == 's';
     double most = ldexp(1, to.bits - is_signed), least = is_signed ? -most : 0;
     if (number != number)
@@ -410,8 +431,10 @@ static uint64_t from_integer(const struct ptx_instruction *in, struct ptx_type t
 static uint64_t from_float(const struct ptx_instruction *in, struct ptx_type to, double number)
 {
     if (in->integral) {
-        double whole = in->round == 'n' ? nearbyint(number) : in->round == 'm' ? floor(number)
-                     : in->round == 'p' ? ceil(number) : trunc(number);
+        double whole = in->round == 'n'   ? nearbyint(number)
+                       : in->round == 'm' ? floor(number)
+                       : in->round == 'p' ? ceil(number)
+                                          : trunc(number);
         number = whole == 0 ? copysign(0, number) : whole;
     }
     if (to.bits == 64)
@@ -433,8 +456,7 @@ static bool convert_pair(struct ptx_type to, struct ptx_type from, const uint64_
     enum ir_element element = element_of(to);
     uint64_t half[2];
     for (int i = 0; i < 2; i++) {
-        double number = from.kind == 'f' ? ptx_number(from, v[1 - i])
-                                         : ptx_number(from, v[0] >> i * from.bits / 2);
+        double number = from.kind == 'f' ? ptx_number(from, v[1 - i]) : ptx_number(from, v[0] >> i * from.bits / 2);
         half[i] = narrow(element, number) & mask_of(width);
     }
     *out = half[0] | half[1] << width;
@@ -485,7 +507,8 @@ bool ptx_compute(const struct ptx_instruction *in, const uint64_t *v, uint64_t *
     case PTX_cvt: return convert(in, v, out);
     case PTX_setp: *out = compare(in, v[0], v[1], &known); return known && in->operand_count == 3;
     case PTX_selp: *out = v[2] & 1 ? v[0] : v[1]; return true;
-    case PTX_cvta: case PTX_mov: *out = v[0]; return true;
+    case PTX_cvta:
+    case PTX_mov: *out = v[0]; return true;
     default: break;
     }
     if (in->type.kind == 'F' || in->type.kind == 'Y')
@@ -495,8 +518,11 @@ bool ptx_compute(const struct ptx_instruction *in, const uint64_t *v, uint64_t *
 
 bool ptx_combine(const struct ptx_instruction *in, uint64_t old, uint64_t value, uint64_t second, uint64_t *result)
 {
-    static const struct { const char *word; enum ptx_opcode opcode; } actions[] = {
-        {"add", PTX_add}, {"min", PTX_min}, {"max", PTX_max}, {"and", PTX_and}, {"or", PTX_or}, {"xor", PTX_xor}};
+    static const struct {
+        const char *word;
+        enum ptx_opcode opcode;
+    } actions[] = {{"add", PTX_add}, {"min", PTX_min}, {"max", PTX_max},
+                   {"and", PTX_and}, {"or", PTX_or},   {"xor", PTX_xor}};
     struct ptx_instruction plain = *in;
     uint64_t operands[4] = {old, value};
     if (ptx_has(in, "exch")) {

@@ -10,8 +10,16 @@
 
 enum { PAGE = 64 };
 /* Acts: readers that change the byte in one and the same way; `kind` says which. */
-struct touched { struct shadow plain; int acts; const char *kind; };
-struct ptx_page { uint64_t address; struct ptx_page *next; struct touched bytes[PAGE]; };
+struct touched {
+    struct shadow plain;
+    int acts;
+    const char *kind;
+};
+struct ptx_page {
+    uint64_t address;
+    struct ptx_page *next;
+    struct touched bytes[PAGE];
+};
 
 void ptx_global_open(struct machine *m)
 {
@@ -60,8 +68,9 @@ static bool follows_write(struct machine *m, const struct thread *t, const struc
     const struct shadow *last = &byte->plain;
     return last->writer == NOBODY || ptx_is_done(m, actor, last->writer, last->time) ||
            block_of(m, last->writer) != block_of(m, actor->agent) ||
-           ptx_stop(m, t, reads ? "reads global memory without a barrier behind the write"
-                                : "writes global memory that another wrote, without a barrier between");
+           ptx_stop(m, t,
+                    reads ? "reads global memory without a barrier behind the write"
+                          : "writes global memory that another wrote, without a barrier between");
 }
 
 static bool follows_touch(struct machine *m, const struct thread *t, int readers, const struct actor *actor)
@@ -179,8 +188,8 @@ bool ptx_global_is_constant(struct machine *m, const struct thread *t, uint64_t 
 
 /* Bulk stores may bring the same twice, and are there at once or at the end; threads that hold copies may write the
  * same over each other. */
-bool ptx_global_write(struct machine *m, const struct thread *t, uint64_t address, int bytes,
-                      const unsigned char *data, int how, const struct actor *actor)
+bool ptx_global_write(struct machine *m, const struct thread *t, uint64_t address, int bytes, const unsigned char *data,
+                      int how, const struct actor *actor)
 {
     int number = owner(m, t, address, bytes, true, how);
     if (number < 0)
@@ -241,7 +250,7 @@ bool ptx_word_touch(struct machine *m, const struct thread *t, uint64_t address,
         if (!byte_at(m, address + (uint64_t)i, &memory) || memory->read_only)
             continue;
         struct touched *byte = touched_at(m, address + (uint64_t)i);
-        bool good = touch == PTX_READS                     ? note_read(m, t, byte, &actor)
+        bool good = touch == PTX_READS                      ? note_read(m, t, byte, &actor)
                     : touch == PTX_ACTS || memory->commutes ? note_act(m, t, byte, &actor, memory->commutes ? "" : kind)
                                                             : note_write(m, t, byte, &actor);
         if (!good)
@@ -298,8 +307,8 @@ static bool is_read_behind(const struct ptx_function *function, int at, int reg,
         been[at] = true;
         if (reads(in, reg))
             return true;
-        if (in->guard < 0 && (in->opcode == PTX_exit || in->opcode == PTX_ret ||
-                              (has_result(in) && names(&in->operands[0], reg))))
+        if (in->guard < 0 &&
+            (in->opcode == PTX_exit || in->opcode == PTX_ret || (has_result(in) && names(&in->operands[0], reg))))
             return false;
         if (in->opcode == PTX_bra && is_read_behind(function, in->target, reg, been))
             return true;

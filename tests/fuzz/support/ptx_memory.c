@@ -118,9 +118,9 @@ bool ptx_access(struct machine *m, struct thread *t, const struct ptx_instructio
     uint64_t address = ptx_address_of(t, place), word = 0;
     if (loads && !shared && ptx_has(in, "relaxed")) {
         bool good = ptx_word_read(m, t, address, bytes, &word) &&
-                    (is_of_byte(m, in) || ptx_word_touch(m, t, address, bytes,
-                                                         m->launch->commuting_loops & bytes ? PTX_ACTS : PTX_READS,
-                                                         by_swaps));
+                    (is_of_byte(m, in) ||
+                     ptx_word_touch(m, t, address, bytes, m->launch->commuting_loops & bytes ? PTX_ACTS : PTX_READS,
+                                    by_swaps));
         ptx_set(m, t, value, word, in->type.bits);
         return good;
     }
@@ -128,8 +128,9 @@ bool ptx_access(struct machine *m, struct thread *t, const struct ptx_instructio
         return false;
     unsigned char bits[64];
     struct actor actor = ptx_actor(m, t);
-    const unsigned char *from = !loads ? NULL : shared ? ptx_shared_read(m, t, address, bytes * in->vector)
-                                : ptx_global_read(m, t, address, bytes * in->vector, PTX_ORDINARY, &actor);
+    const unsigned char *from = !loads   ? NULL
+                                : shared ? ptx_shared_read(m, t, address, bytes * in->vector)
+                                         : ptx_global_read(m, t, address, bytes * in->vector, PTX_ORDINARY, &actor);
     if (!from && loads)
         return false;
     for (int i = 0; i < in->vector; i++) {
@@ -189,8 +190,8 @@ bool ptx_copy_async(struct machine *m, struct thread *t, const struct ptx_instru
         return wait_for_groups(m, t, in->operand_count ? (int64_t)in->operands[0].number : 0);
     if (ptx_has(in, "wait_all"))
         return wait_for_groups(m, t, -1);
-    struct flight flight = {.to = ptx_address_of(t, &in->operands[0]), .bytes = (int)in->operands[2].number,
-                            .group = t->groups};
+    struct flight flight = {
+        .to = ptx_address_of(t, &in->operands[0]), .bytes = (int)in->operands[2].number, .group = t->groups};
     uint64_t read = (uint64_t)flight.bytes, offset;
     int block;
     if (in->operand_count > 3) {

@@ -5,9 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct name { const char *name; int number; };
-struct group { const char *name; int count, first; }; /* count > 0: name0 … name(count - 1), else the name itself */
-struct scope { int code, labels, registers; };       /* where it begins */
+struct name {
+    const char *name;
+    int number;
+};
+struct group {
+    const char *name;
+    int count, first;
+}; /* count > 0: name0 … name(count - 1), else the name itself */
+struct scope {
+    int code, labels, registers;
+}; /* where it begins */
 struct reading {
     struct arena *arena;
     struct ptx_module *module;
@@ -15,7 +23,7 @@ struct reading {
     VECTOR(struct group) registers;
     VECTOR(struct name) labels;
     VECTOR(struct scope) scopes;
-    int line;                                        /* of the statement, from 0 on */
+    int line; /* of the statement, from 0 on */
     struct buffer *problem;
 };
 
@@ -81,8 +89,8 @@ static int find_register(const struct reading *r, const char *name)
 
 /* ---- operands ---- */
 
-static const char *const specials[] = {"%tid.x", "%ctaid.x", "%ntid.x", "%nctaid.x", "%laneid", "%cluster_ctarank",
-                                       "%warpid"};
+static const char *const specials[] = {"%tid.x",  "%ctaid.x",         "%ntid.x", "%nctaid.x",
+                                       "%laneid", "%cluster_ctarank", "%warpid"};
 
 static bool read_number(const char *text, uint64_t *number)
 {
@@ -183,9 +191,12 @@ static bool read_operand(struct reading *r, char *text, struct ptx_operand *oper
 
 static bool read_type(const char *word, struct ptx_type *type)
 {
-    static const struct { const char *word; struct ptx_type type; } others[] = {
-        {"pred", {'p', 1}}, {"f16x2", {'F', 32}}, {"bf16x2", {'Y', 32}}, {"bf16", {'y', 16}}, {"tf32", {'t', 32}},
-        {"e4m3x2", {'Q', 16}}, {"e5m2x2", {'R', 16}}, {"e4m3", {'q', 8}}, {"e5m2", {'r', 8}}, {"u16x2", {'U', 32}}};
+    static const struct {
+        const char *word;
+        struct ptx_type type;
+    } others[] = {{"pred", {'p', 1}},  {"f16x2", {'F', 32}},  {"bf16x2", {'Y', 32}}, {"bf16", {'y', 16}},
+                  {"tf32", {'t', 32}}, {"e4m3x2", {'Q', 16}}, {"e5m2x2", {'R', 16}}, {"e4m3", {'q', 8}},
+                  {"e5m2", {'r', 8}},  {"u16x2", {'U', 32}}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(word, others[i].word) == 0) {
             *type = others[i].type;
@@ -250,8 +261,8 @@ static bool read_opcode(struct reading *r, char *text, struct ptx_instruction *i
 
 static bool read_instruction(struct reading *r, char *text)
 {
-    struct ptx_instruction in = {.guard = -1, .target = -1, .vector = 1, .line = r->line,
-                                 .text = arena_string(r->arena, text)};
+    struct ptx_instruction in = {
+        .guard = -1, .target = -1, .vector = 1, .line = r->line, .text = arena_string(r->arena, text)};
     if (text[0] == '@') {
         size_t size = strcspn(text, " \t");
         in.unless = text[1] == '!';

@@ -9,8 +9,7 @@ bool ptx_stop(struct machine *m, const struct thread *t, const char *what)
 {
     if (!m->problem->size)
         buffer_printf(m->problem, "ptx: %s: block %d, thread %d: %s", what, m->first_block + (t ? t->block : 0),
-                      t ? t->id : -1,
-                      t && t->at < t->function->code.count ? t->function->code.data[t->at].text : "");
+                      t ? t->id : -1, t && t->at < t->function->code.count ? t->function->code.data[t->at].text : "");
     return false;
 }
 
@@ -104,8 +103,7 @@ static bool call(struct machine *m, struct thread *t, const struct ptx_instructi
     for (int i = 0; i < m->module->functions.count; i++)
         if (in->operand_count == 3 && name->name && strcmp(m->module->functions.data[i].name, name->name) == 0)
             function = &m->module->functions.data[i];
-    if (!function || t->depth == MOST_DEPTH || in->operands[0].count != 1 ||
-        given->count != function->parameter_count)
+    if (!function || t->depth == MOST_DEPTH || in->operands[0].count != 1 || given->count != function->parameter_count)
         return ptx_stop(m, t, "a call that is not understood");
     for (int i = 0; i < given->count; i++) {
         uint64_t *from = parameter(t, given->list[i].name), *to = parameter(t, function->parameters[i]);
@@ -172,8 +170,11 @@ static bool move(struct machine *m, struct thread *t, const struct ptx_instructi
 static bool compute(struct machine *m, struct thread *t, const struct ptx_instruction *in)
 {
     uint64_t values[4] = {0}, result;
-    int bits = in->opcode == PTX_cvt ? (in->source.kind == 's' ? 64 : in->source.bits) : in->opcode == PTX_setp ? 1
-             : in->wide ? 2 * in->type.bits : in->opcode == PTX_popc || in->opcode == PTX_clz ? 32 : in->type.bits;
+    int bits = in->opcode == PTX_cvt                             ? (in->source.kind == 's' ? 64 : in->source.bits)
+               : in->opcode == PTX_setp                          ? 1
+               : in->wide                                        ? 2 * in->type.bits
+               : in->opcode == PTX_popc || in->opcode == PTX_clz ? 32
+                                                                 : in->type.bits;
     for (int i = 0; i < 4 && i + 1 < in->operand_count; i++) {
         values[i] = ptx_operand_value(m, t, &in->operands[i + 1]);
         bool whole = in->wide && i == 2; /* the summand of mad.wide */
@@ -202,11 +203,14 @@ static bool step(struct machine *m, struct thread *t)
     case PTX_exit: good = finish(m, t); break;
     case PTX_ret: good = leave(m, t); break;
     case PTX_call: good = call(m, t, in); break;
-    case PTX_ld: case PTX_st: good = ptx_access(m, t, in); break;
-    case PTX_atom: case PTX_red: good = ptx_act(m, t, in); break;
+    case PTX_ld:
+    case PTX_st: good = ptx_access(m, t, in); break;
+    case PTX_atom:
+    case PTX_red: good = ptx_act(m, t, in); break;
     case PTX_cp: good = ptx_copy_async(m, t, in); break;
     case PTX_mov: good = move(m, t, in); break;
-    case PTX_fence: case PTX_membar: good = ptx_fence(m, t, in); break;
+    case PTX_fence:
+    case PTX_membar: good = ptx_fence(m, t, in); break;
     case PTX_mapa: good = ptx_map_address(m, t, in); break;
     case PTX_griddepcontrol: break;
     case PTX_prefetch:
@@ -220,7 +224,13 @@ static bool step(struct machine *m, struct thread *t)
         if (t->state == AT_PHASE)
             return true;
         break;
-    case PTX_bar: case PTX_barrier: case PTX_shfl: case PTX_mma: case PTX_ldmatrix: case PTX_stmatrix: case PTX_elect:
+    case PTX_bar:
+    case PTX_barrier:
+    case PTX_shfl:
+    case PTX_mma:
+    case PTX_ldmatrix:
+    case PTX_stmatrix:
+    case PTX_elect:
     case PTX_setmaxnreg: t->state = AT_WARP; return true;
     case PTX_wgmma: t->state = strcmp(in->words[0], "mma_async") == 0 ? AT_GROUP : AT_WARP; return true;
     default: good = compute(m, t, in); break;
@@ -382,8 +392,13 @@ static void open_blocks(struct machine *m)
         for (int r = 0; r < kernel->register_count; r++)
             registers[r] = NEVER_SET;
         memset(marks, 0, sizeof *marks * (size_t)kernel->register_count);
-        *t = (struct thread){.number = i, .id = i % m->threads, .block = i / m->threads, .function = kernel,
-                             .registers = registers, .first_registers = registers, .marks = marks,
+        *t = (struct thread){.number = i,
+                             .id = i % m->threads,
+                             .block = i / m->threads,
+                             .function = kernel,
+                             .registers = registers,
+                             .first_registers = registers,
+                             .marks = marks,
                              .first_marks = marks};
         ptx_knows(m, t)[i] = 1;
     }
@@ -401,7 +416,7 @@ static void make_blocks(struct machine *m)
         for (int i = 0; i < NAMED_BARRIERS; i++)
             m->blocks[b].barriers[i].clock = ARENA_ARRAY(m->arena, uint32_t, clock);
     }
-    m->clocks = ARENA_ARRAY(m->arena, uint32_t, clock * (size_t)m->all_threads);
+    m->clocks = ARENA_ARRAY(m->arena, uint32_t, clock *(size_t)m->all_threads);
     m->scratch = ARENA_ARRAY(m->arena, uint32_t, clock);
     m->warps = ARENA_ARRAY(m->arena, struct warp, m->all_threads / 32 + 1);
     m->a = ARENA_ARRAY(m->arena, double, 64 * 32);
@@ -421,7 +436,11 @@ static void make_blocks(struct machine *m)
 bool ptx_run(struct arena *arena, const struct ptx_module *module, const struct ptx_launch *launch,
              struct buffer *problem)
 {
-    struct machine m = {.arena = arena, .module = module, .launch = launch, .problem = problem, .kernel = -1,
+    struct machine m = {.arena = arena,
+                        .module = module,
+                        .launch = launch,
+                        .problem = problem,
+                        .kernel = -1,
                         .cluster = launch->cluster > 1 ? launch->cluster : 1};
     for (int i = 0; i < module->functions.count; i++)
         if (module->functions.data[i].threads > 1)

@@ -11,28 +11,48 @@
 
 enum {
     PTX_SHARED_START = 1024,
-    PTX_WINDOW = 1 << 24,                /* block b of a cluster: addresses from (b + 1) << 24 on */
-    MOST_PARAMETERS = 16, MOST_BULK = 4 /* threads of a block that store */,
-    NAMED_BARRIERS = 16, PTX_PAGE_LISTS = 4096, NOBODY = -1, ON_ITS_WAY = -2, IS_MBARRIER = -3
+    PTX_WINDOW = 1 << 24, /* block b of a cluster: addresses from (b + 1) << 24 on */
+    MOST_PARAMETERS = 16,
+    MOST_BULK = 4 /* threads of a block that store */,
+    NAMED_BARRIERS = 16,
+    PTX_PAGE_LISTS = 4096,
+    NOBODY = -1,
+    ON_ITS_WAY = -2,
+    IS_MBARRIER = -3
 };
 #define PTX_MAPS UINT64_C(0x7e0000000000) /* addresses of tensor maps, 128 bytes each */
 
 /* Of a byte.  Readers: the first of a list, -1: none, or -2 - the number of a table with the times of all agents, where
  * there are many. */
-struct shadow { int writer; uint32_t time; int readers; };
-struct reader { int agent; uint32_t time; int next; };
+struct shadow {
+    int writer;
+    uint32_t time;
+    int readers;
+};
+struct reader {
+    int agent;
+    uint32_t time;
+    int next;
+};
 /* Who touches memory, what it knows; seen: NULL for ordinary accesses. */
-struct actor { int agent; uint32_t time; const uint32_t *knows, *seen; };
+struct actor {
+    int agent;
+    uint32_t time;
+    const uint32_t *knows, *seen;
+};
 
-struct named_barrier { int threads, arrived; uint32_t *clock; };
+struct named_barrier {
+    int threads, arrived;
+    uint32_t *clock;
+};
 struct mbarrier {
     uint64_t place;
     int count, pending, maker;
-    int64_t bytes;                       /* that the phase still waits for */
+    int64_t bytes; /* that the phase still waits for */
     uint32_t phase, made;
-    bool shown;                          /* by a fence of its maker, to copies and to those who meet as a cluster */
-    int shown_in;                        /* how often the cluster had met by then */
-    uint32_t *collects, *done;           /* clocks: of who arrived; of the last phase that ended */
+    bool shown;                /* by a fence of its maker, to copies and to those who meet as a cluster */
+    int shown_in;              /* how often the cluster had met by then */
+    uint32_t *collects, *done; /* clocks: of who arrived; of the last phase that ended */
 };
 struct block {
     unsigned char *shared;
@@ -42,13 +62,32 @@ struct block {
     int mbarrier_count, bulk_count, registers; /* registers: given back by setmaxnreg */
 };
 /* Of a warp: registers of each thread; wgmma: fences so far, groups closed. */
-struct warp { int registers; uint32_t fences, groups; };
+struct warp {
+    int registers;
+    uint32_t fences, groups;
+};
 
-struct flight { uint64_t to; int bytes; int64_t group; unsigned char data[16]; };
+struct flight {
+    uint64_t to;
+    int bytes;
+    int64_t group;
+    unsigned char data[16];
+};
 /* A bulk load on its way: to block `block`, where it tells the mbarrier. */
-struct landing { int block, mbarrier; uint64_t to; int bytes; unsigned char *data; };
+struct landing {
+    int block, mbarrier;
+    uint64_t to;
+    int bytes;
+    unsigned char *data;
+};
 
-struct frame { const struct ptx_function *function; uint64_t *registers; uint32_t *marks; int at; const char *result; };
+struct frame {
+    const struct ptx_function *function;
+    uint64_t *registers;
+    uint32_t *marks;
+    int at;
+    const char *result;
+};
 enum thread_state { RUNS, AT_WARP, AT_GROUP, AT_BARRIER, AT_PHASE, AT_CLUSTER, DONE };
 /* A register's mark: what was done to it last, in the low bits, and when: fences of the warp, or the group of products
  * that reads or writes it. */
@@ -60,17 +99,20 @@ struct thread {
     const struct ptx_function *function;
     uint64_t *registers, *first_registers;
     uint32_t *marks, *first_marks;
-    struct { const char *name; uint64_t value; } parameters[MOST_PARAMETERS];
+    struct {
+        const char *name;
+        uint64_t value;
+    } parameters[MOST_PARAMETERS];
     struct frame frames[4];
-    int64_t groups;                      /* of cp.async, closed so far */
+    int64_t groups; /* of cp.async, closed so far */
     VECTOR(struct flight) flights;
-    struct mbarrier *waits;              /* AT_PHASE: for the phase of this parity */
+    struct mbarrier *waits; /* AT_PHASE: for the phase of this parity */
     uint32_t parity;
-    int barrier;                         /* AT_BARRIER */
-    uint32_t products, products_begun;   /* groups of products: waited for, the last one with something in it */
-    int bulk;                            /* agent of its bulk stores; 0: none yet */
-    uint32_t bulk_groups, bulk_begun;    /* closed; the last one with something in it */
-    int meetings;                        /* of the cluster, seen */
+    int barrier;                       /* AT_BARRIER */
+    uint32_t products, products_begun; /* groups of products: waited for, the last one with something in it */
+    int bulk;                          /* agent of its bulk stores; 0: none yet */
+    uint32_t bulk_groups, bulk_begun;  /* closed; the last one with something in it */
+    int meetings;                      /* of the cluster, seen */
 };
 struct machine {
     struct arena *arena;
@@ -78,26 +120,26 @@ struct machine {
     const struct ptx_launch *launch;
     struct buffer *problem;
     int kernel, first_block, cluster, threads /* of a block */, all_threads, agents;
-    int most_mbarriers;                  /* of a block */
-    int products;                        /* the first warp's agent: of products, each warp waits for its own part */
+    int most_mbarriers; /* of a block */
+    int products;       /* the first warp's agent: of products, each warp waits for its own part */
     int *order;
     int64_t steps;
     uint64_t random;
     struct thread *all;
     struct block *blocks;
     struct warp *warps;
-    uint32_t *clocks, *scratch;          /* of each thread: knows, seen */
+    uint32_t *clocks, *scratch; /* of each thread: knows, seen */
     VECTOR(struct reader) readers;
     int free_reader;
-    VECTOR(uint32_t *) tables;           /* of readers */
+    VECTOR(uint32_t *) tables; /* of readers */
     VECTOR(int) free_tables;
     VECTOR(struct landing) landings;
     int cluster_arrived, cluster_meetings;
     /* Of each memory, by byte: PTX_ORDINARY, PTX_BULK; what a bulk store brings.  NULL: not looked at. */
     unsigned char **written, **coming;
     struct ptx_page *pages[PTX_PAGE_LISTS], *free_pages; /* who touched global memory: ptx_global.c */
-    bool *looked_at;                     /* atomics of the kernel whose results something reads */
-    double *a, *b;                       /* factors of a product */
+    bool *looked_at;                                     /* atomics of the kernel whose results something reads */
+    double *a, *b;                                       /* factors of a product */
 };
 enum { PTX_ORDINARY = 1, PTX_BULK = 2 };
 
@@ -128,8 +170,7 @@ void ptx_free_readers(struct machine *machine, int *readers);
 /* The bytes at an address of shared memory; NULL: the thread may not. `alignment`: a power of two. */
 bool ptx_shared_place(struct machine *machine, const struct thread *thread, uint64_t address, int bytes, int alignment,
                       int *block, uint64_t *offset);
-const unsigned char *ptx_shared_read(struct machine *machine, const struct thread *thread, uint64_t address,
-                                     int bytes);
+const unsigned char *ptx_shared_read(struct machine *machine, const struct thread *thread, uint64_t address, int bytes);
 bool ptx_shared_write(struct machine *machine, const struct thread *thread, uint64_t address, int bytes,
                       const unsigned char *data);
 bool ptx_note_read(struct machine *machine, const struct thread *thread, int block, uint64_t offset, int bytes,

@@ -66,13 +66,15 @@ static bool follows_writer(struct machine *m, const struct thread *t, const stru
     if (shadow->writer == NOBODY)
         return !reads || ptx_stop(m, t, "reads shared memory that nobody wrote");
     if (shadow->writer == ON_ITS_WAY)
-        return ptx_stop(m, t, reads ? "reads shared memory that a copy on its way will write"
-                                    : "writes shared memory that a copy on its way will write");
+        return ptx_stop(m, t,
+                        reads ? "reads shared memory that a copy on its way will write"
+                              : "writes shared memory that a copy on its way will write");
     if (shadow->writer == IS_MBARRIER)
         return ptx_stop(m, t, "touches an mbarrier");
     if (!ptx_is_done(m, actor, shadow->writer, shadow->time))
-        return ptx_stop(m, t, reads ? "reads shared memory without a barrier behind the write"
-                                    : "writes shared memory that another touched, without a barrier between");
+        return ptx_stop(m, t,
+                        reads ? "reads shared memory without a barrier behind the write"
+                              : "writes shared memory that another touched, without a barrier between");
     if (actor->seen && shadow->writer < m->all_threads && actor->seen[shadow->writer] < shadow->time)
         return ptx_stop(m, t, "touches what was written by ordinary stores, without a proxy fence between");
     return true;
@@ -161,13 +163,12 @@ static bool follows_reader(struct machine *m, const struct thread *t, const stru
                            uint32_t time)
 {
     return time == 0 || ptx_is_done(m, actor, agent, time) ||
-           ptx_stop(m, t, agent < m->all_threads
-                              ? "writes shared memory that another touched, without a barrier between"
-                              : "writes shared memory that a product or a store on its way reads");
+           ptx_stop(m, t,
+                    agent < m->all_threads ? "writes shared memory that another touched, without a barrier between"
+                                           : "writes shared memory that a product or a store on its way reads");
 }
 
-static bool follows_readers(struct machine *m, const struct thread *t, struct shadow *shadow,
-                            const struct actor *actor)
+static bool follows_readers(struct machine *m, const struct thread *t, struct shadow *shadow, const struct actor *actor)
 {
     if (shadow->readers < -1) {
         int number = -2 - shadow->readers;
@@ -218,8 +219,8 @@ void ptx_land(struct machine *m, int block, uint64_t offset, int bytes, int agen
 
 /* ---- ordinary accesses ---- */
 
-bool ptx_shared_place(struct machine *m, const struct thread *t, uint64_t address, int bytes, int alignment,
-                      int *block, uint64_t *offset)
+bool ptx_shared_place(struct machine *m, const struct thread *t, uint64_t address, int bytes, int alignment, int *block,
+                      uint64_t *offset)
 {
     *block = t->block;
     if (address >= PTX_WINDOW) {
@@ -245,8 +246,7 @@ const unsigned char *ptx_shared_read(struct machine *m, const struct thread *t, 
 }
 
 /* Threads that hold copies may write the same over each other. */
-bool ptx_shared_write(struct machine *m, const struct thread *t, uint64_t address, int bytes,
-                      const unsigned char *data)
+bool ptx_shared_write(struct machine *m, const struct thread *t, uint64_t address, int bytes, const unsigned char *data)
 {
     struct actor actor = ptx_actor(m, t);
     int block;

@@ -91,9 +91,11 @@ static bool elect(struct machine *m, struct thread *threads, const struct ptx_in
 
 static bool type_of(const char *word, struct ptx_type *type)
 {
-    static const struct { const char *word; struct ptx_type type; } known[] = {
-        {"f16", {'f', 16}}, {"bf16", {'y', 16}}, {"tf32", {'t', 32}}, {"e4m3", {'q', 8}}, {"e5m2", {'r', 8}},
-        {"s8", {'s', 8}}, {"u8", {'u', 8}}, {"f32", {'f', 32}}, {"s32", {'s', 32}}};
+    static const struct {
+        const char *word;
+        struct ptx_type type;
+    } known[] = {{"f16", {'f', 16}}, {"bf16", {'y', 16}}, {"tf32", {'t', 32}}, {"e4m3", {'q', 8}}, {"e5m2", {'r', 8}},
+                 {"s8", {'s', 8}},   {"u8", {'u', 8}},    {"f32", {'f', 32}},  {"s32", {'s', 32}}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].word, word) == 0) {
             *type = known[i].type;
@@ -131,8 +133,8 @@ static bool multiply(struct machine *m, struct thread *threads, const struct ptx
         }
         for (int i = 0; i < in->operands[2].count * each; i++) {
             int reg = i / each, at = lane % 4 * each + i % each + reg * 4 * each;
-            b[at][lane / 4] =
-                element(types[2], ptx_operand_value(m, &threads[lane], &in->operands[2].list[reg]), i % each);
+            b[at][lane / 4] = element(types[2], ptx_operand_value(m, &threads[lane], &in->operands[2].list[reg]),
+                                      i % each);
         }
     }
     for (int lane = 0; lane < 32; lane++)

@@ -83,8 +83,8 @@ static bool make(struct machine *m, struct thread *t, const struct ptx_instructi
     uint32_t *collects = made->collects, *done = made->done;
     size_t size = 2 * (size_t)m->agents;
     struct actor actor = ptx_actor(m, t);
-    *made = (struct mbarrier){.place = offset, .count = (int)count, .pending = (int)count, .maker = t->number,
-                              .made = actor.time};
+    *made = (struct mbarrier){
+        .place = offset, .count = (int)count, .pending = (int)count, .maker = t->number, .made = actor.time};
     made->collects = collects ? collects : ARENA_ARRAY(m->arena, uint32_t, size);
     made->done = done ? done : ARENA_ARRAY(m->arena, uint32_t, size);
     memset(made->collects, 0, size * sizeof *collects);

@@ -11,7 +11,7 @@ enum { GROUP_THREADS = 128, ROWS = 64, MOST_COLUMNS = 256, STEP_BYTES = 32 };
 struct product {
     const struct ptx_instruction *in;
     struct thread *threads;
-    int columns, steps;                  /* steps: elements of k */
+    int columns, steps; /* steps: elements of k */
     struct ptx_type a_type, b_type;
     bool integer, adds, a_by_columns, b_by_columns;
     uint32_t group;
@@ -19,9 +19,11 @@ struct product {
 
 static bool read_type(const char *word, struct ptx_type *type)
 {
-    static const struct { const char *word; struct ptx_type type; } known[] = {
-        {"f16", {'f', 16}}, {"bf16", {'y', 16}}, {"tf32", {'t', 32}}, {"e4m3", {'q', 8}}, {"e5m2", {'r', 8}},
-        {"s8", {'s', 8}}, {"u8", {'u', 8}}};
+    static const struct {
+        const char *word;
+        struct ptx_type type;
+    } known[] = {{"f16", {'f', 16}}, {"bf16", {'y', 16}}, {"tf32", {'t', 32}}, {"e4m3", {'q', 8}},
+                 {"e5m2", {'r', 8}}, {"s8", {'s', 8}},    {"u8", {'u', 8}}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].word, word) == 0) {
             *type = known[i].type;
@@ -31,8 +33,7 @@ static bool read_type(const char *word, struct ptx_type *type)
 }
 
 /* {results}, a or {a}, b, adds[, 1, 1][, transposes of a][, of b] */
-static bool read_product(struct machine *m, struct thread *threads, const struct ptx_instruction *in,
-                         struct product *p)
+static bool read_product(struct machine *m, struct thread *threads, const struct ptx_instruction *in, struct product *p)
 {
     *p = (struct product){.in = in, .threads = threads};
     bool shape = in->word_count == 7 && sscanf(in->words[3], "m64n%dk%d", &p->columns, &p->steps) == 2 &&
@@ -106,7 +107,10 @@ static void know_least(struct machine *m, const struct thread *threads)
     }
 }
 
-struct descriptor { uint64_t start, leading, stride; int swizzle; };
+struct descriptor {
+    uint64_t start, leading, stride;
+    int swizzle;
+};
 
 /* Byte `along` of k of a row where rows run along k: eight rows of the swizzle's width, or of 16 bytes, together. */
 static uint64_t place_along(const struct descriptor *d, int row, int along)
@@ -196,8 +200,8 @@ static bool multiply(struct machine *m, struct thread *threads, const struct ptx
     know_least(m, threads);
     if (in->operands[1].place == PTX_LIST)
         read_registers(&p, m->a);
-    else if (!read_shared(m, &p, ptx_operand_value(m, threads, &in->operands[1]), p.a_type, ROWS, p.a_by_columns,
-                          ROWS, m->a))
+    else if (!read_shared(m, &p, ptx_operand_value(m, threads, &in->operands[1]), p.a_type, ROWS, p.a_by_columns, ROWS,
+                          m->a))
         return false;
     if (!read_shared(m, &p, ptx_operand_value(m, threads, &in->operands[2]), p.b_type, p.columns, p.b_by_columns,
                      MOST_COLUMNS, m->b))

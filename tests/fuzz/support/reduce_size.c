@@ -19,7 +19,10 @@ static void visit_block(const struct ir_block *block, visit_type *visit, void *c
     }
 }
 
-struct extents { int count; int64_t value[MOST_EXTENTS]; };
+struct extents {
+    int count;
+    int64_t value[MOST_EXTENTS];
+};
 
 static void collect(const struct ir_type **type, void *context)
 {
@@ -33,7 +36,10 @@ static void collect(const struct ir_type **type, void *context)
     }
 }
 
-struct replacement { struct ir_context *context; int64_t from, to; /* from 0: all above 1 are halved */ };
+struct replacement {
+    struct ir_context *context;
+    int64_t from, to; /* from 0: all above 1 are halved */
+};
 
 static int64_t replaced(const struct replacement *r, int64_t extent)
 {

@@ -49,8 +49,7 @@ static void fill_window(const struct fuzz_argument *argument, struct random *ran
             bits = 0;
         else if (argument->content == FUZZ_SMALL_INTEGERS)
             bits = ir_int_to_bits(
-                element,
-                random_between(random, ir_is_float(element) || ir_is_signed(element) ? -largest : 0, largest));
+                element, random_between(random, ir_is_float(element) || ir_is_signed(element) ? -largest : 0, largest));
         else if (argument->content == FUZZ_WILD && random_chance(random, 20))
             bits = special_bits(element, random);
         memcpy(data + (size_t)i * size, &bits, size);
@@ -86,14 +85,15 @@ struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program)
             out->data = (unsigned char *)memory->arguments[argument->alias - 1].data + (size_t)argument->offset * width;
             continue;
         }
-        out->data = argument->windows ? fuzz_map(size) :
-                    aligned_alloc(FUZZ_ALIGNMENT, (size + FUZZ_ALIGNMENT) / FUZZ_ALIGNMENT * FUZZ_ALIGNMENT);
+        out->data = argument->windows
+                        ? fuzz_map(size)
+                        : aligned_alloc(FUZZ_ALIGNMENT, (size + FUZZ_ALIGNMENT) / FUZZ_ALIGNMENT * FUZZ_ALIGNMENT);
         if (!out->data)
             die("no memory");
         fill(argument, out->data);
         memory->mapped[memory->count] = argument->windows ? size : 0;
-        memory->memories[memory->count++] =
-            (struct interp_memory){out->data, size, NULL, !argument->output && !argument->atomic, "view"};
+        memory->memories[memory->count++] = (struct interp_memory){out->data, size, NULL,
+                                                                   !argument->output && !argument->atomic, "view"};
     }
     return memory;
 }

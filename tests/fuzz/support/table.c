@@ -356,7 +356,7 @@ static bool is_possible(struct search *s, const struct fuzz_row *row, enum ir_el
     if (row->opcode == OP_MATH)
         most = info->most;
     else if (row->opcode == OP_CONDITION)
-        most = 2; /* the condition itself, and a carried value */
+        most = 2;                                        /* the condition itself, and a carried value */
     else if (info->attributes >> IR_ATTRIBUTE_PLACE & 1) /* the view, one index, and what stands behind */
         most = least = row->opcode == OP_ATOMIC_CAS ? 4 : row->opcode == OP_INSIDE ? 2 : 3;
     else if (row->opcode == OP_SUBVIEW)
@@ -424,10 +424,11 @@ void fuzz_table_print(const struct fuzz_table *table, int64_t least, FILE *out)
     for (int i = 0; i < table->count; i++)
         for (int e = 0; e < IR_ELEMENT_COUNT; e++)
             possible += table->rows[i].possible[e];
-    fprintf(out, "# Operations and elements in random programs\n\n"
-                 "Made by `make fuzz-table`: %lld programs, %lld operations.  "
-                 "`·`: the verifier allows no such operation.\n"
-                 "%d cells are possible; %d of them are below %lld.\n\n| operation |",
+    fprintf(out,
+            "# Operations and elements in random programs\n\n"
+            "Made by `make fuzz-table`: %lld programs, %lld operations.  "
+            "`·`: the verifier allows no such operation.\n"
+            "%d cells are possible; %d of them are below %lld.\n\n| operation |",
             (long long)table->programs, (long long)table->operations, possible, fuzz_table_missing(table, least, NULL),
             (long long)least);
     for (int e = 0; e < IR_ELEMENT_COUNT; e++)

@@ -10,13 +10,17 @@
 
 struct fuzz_row {
     enum ir_opcode opcode;
-    int key;             /* an attribute, or -1: none, or ROW_TO, ROW_FACTOR */
-    int64_t value;       /* of the attribute, or the element; -1: any that is not 0 */
+    int key;       /* an attribute, or -1: none, or ROW_TO, ROW_FACTOR */
+    int64_t value; /* of the attribute, or the element; -1: any that is not 0 */
     bool possible[IR_ELEMENT_COUNT];
     int64_t count[IR_ELEMENT_COUNT];
 };
 enum { ROW_TO = IR_ATTRIBUTE_COUNT, ROW_FACTOR };
-struct fuzz_table { int count; struct fuzz_row *rows; int64_t programs, operations; };
+struct fuzz_table {
+    int count;
+    struct fuzz_row *rows;
+    int64_t programs, operations;
+};
 
 struct fuzz_table *fuzz_table_create(struct arena *arena); /* possible cells asked from the verifier */
 void fuzz_table_count(struct fuzz_table *table, const struct fuzz_program *program);

@@ -9,8 +9,18 @@
 enum shape { SCALAR, TILE, SHAPES };
 enum { MOST_VARIABLES = 40, MOST_FUNCTIONS = 6, MOST_DEPTH = 4 };
 
-struct variable { char name[12]; enum ir_element element; enum shape shape; bool generic, assignable; };
-struct function { char name[12]; enum ir_element element; bool generic; int parameters; };
+struct variable {
+    char name[12];
+    enum ir_element element;
+    enum shape shape;
+    bool generic, assignable;
+};
+struct function {
+    char name[12];
+    enum ir_element element;
+    bool generic;
+    int parameters;
+};
 struct writer {
     struct random random;
     struct buffer *out;
@@ -18,13 +28,13 @@ struct writer {
     int count, next, indent, loops;
     struct function functions[MOST_FUNCTIONS];
     int function_count;
-    bool in_function;            /* no tiles, no views */
+    bool in_function; /* no tiles, no views */
     char views[6][12];
     enum ir_element view_element[6];
     bool view_optional[6];
     int view_count;
-    enum ir_element palette[4];  /* what most things of one source are made of */
-    bool row;                    /* views have two dimensions, and tiles go along the second one */
+    enum ir_element palette[4]; /* what most things of one source are made of */
+    bool row;                   /* views have two dimensions, and tiles go along the second one */
 };
 
 static const enum ir_element numbers[] = {IR_I8,  IR_I16, IR_I32, IR_I64,  IR_U8,  IR_U16,

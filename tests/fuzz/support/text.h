@@ -11,16 +11,16 @@ void fuzz_make_text(struct buffer *out, uint64_t seed);
  * results. */
 struct text_programs {
     VECTOR(struct fuzz_program *) programs;
-    VECTOR(int) entries;                     /* which entry each belongs to */
+    VECTOR(int) entries; /* which entry each belongs to */
 };
 /* Which instances of a source, and with what arguments. */
 struct text_request {
     const char *text;
     size_t size;
-    uint64_t seed;           /* of what nothing else says */
-    const char *target;      /* row of the target table; NULL: cpu */
-    const char *spec;        /* as --spec has it; NULL: all */
-    const char *values;      /* "M=200 K=64 scale=1 b=turned": extents, numbers, views with the order of their strides
+    uint64_t seed;      /* of what nothing else says */
+    const char *target; /* row of the target table; NULL: cpu */
+    const char *spec;   /* as --spec has it; NULL: all */
+    const char *values; /* "M=200 K=64 scale=1 b=turned": extents, numbers, views with the order of their strides
                               * turned; NULL: none */
 };
 bool fuzz_text_instances(const struct text_request *request, struct ir_context *context, struct arena *arena,
@@ -30,6 +30,8 @@ bool fuzz_text_programs(const char *text, size_t size, uint64_t seed, struct ir_
                         struct text_programs *out, struct buffer *problem);
 /* Each instance through one way of the passes or the processor, alone: in a process of its own; instances of an
  * entry against each other.  `out` has what is wrong and the source. */
-struct fuzz_text_counts { int64_t programs, instances, unsound; };
+struct fuzz_text_counts {
+    int64_t programs, instances, unsound;
+};
 bool fuzz_check_text(uint64_t seed, bool alone, struct fuzz_text_counts *counts, struct buffer *out);
 #endif

@@ -17,8 +17,8 @@ static void judge_here(const struct judge *judge, const struct buffer *text, str
 {
     struct arena *arena = arena_create();
     struct source source = {.name = "program", .text = text->data, .size = text->size};
-    struct fuzz_program *program =
-        fuzz_read_program(ir_context_create(arena), arena, diagnostics_create(arena), &source);
+    struct fuzz_program *program = fuzz_read_program(ir_context_create(arena), arena, diagnostics_create(arena),
+                                                     &source);
     int64_t runs = 0;
     if (program)
         fuzz_judge_passes(judge, program, &runs, reason);

@@ -41,7 +41,8 @@ static void make_arguments(const struct kernel_entry *entry, uint64_t seed, cons
     int64_t wide = 0; /* a key that covers an extent: rows may be as long as the instances are */
     for (int k = 0; any && k < entry->keys.count; k++) {
         const struct kernel_set *set = &entry->keys.data[k].sets[0];
-        if (entry->keys.data[k].at_least) wide = int64_min(4200, set->values[set->count - 1]);
+        if (entry->keys.data[k].at_least)
+            wide = int64_min(4200, set->values[set->count - 1]);
     }
     for (int i = 0; i < entry->names.count; i++)
         names[i] = random_chance(&random, 10) ? random_below(&random, 2) : random_between(&random, 1, i ? 5 : LARGEST);
@@ -67,7 +68,7 @@ static void make_arguments(const struct kernel_entry *entry, uint64_t seed, cons
             const struct kernel_expression *extent = p->extent[d];
             const struct kernel_key *key = extent && extent->op == KERNEL_HOST_KEY ? &entry->keys.data[extent->number]
                                                                                    : NULL;
-            arguments[i].extent[d] = p->binds[d] >= 0                ? names[p->binds[d]]
+            arguments[i].extent[d] = p->binds[d] >= 0                 ? names[p->binds[d]]
                                      : extent->op == KERNEL_HOST_NAME ? names[extent->number]
                                      : key && key->name_index >= 0    ? names[key->name_index]
                                                                       : p->static_extent[d];
@@ -76,8 +77,8 @@ static void make_arguments(const struct kernel_entry *entry, uint64_t seed, cons
         }
         if (value && strncmp(value, "turned", 6) == 0)
             turn(&arguments[i], p->rank);
-        arguments[i].data =
-            arguments[i].present ? (void *)(uintptr_t)FUZZ_ALIGNMENT : NULL; /* only asked how it is aligned */
+        arguments[i].data = arguments[i].present ? (void *)(uintptr_t)FUZZ_ALIGNMENT
+                                                 : NULL; /* only asked how it is aligned */
     }
 }
 
@@ -139,11 +140,17 @@ bool fuzz_text_instances(const struct text_request *request, struct ir_context *
     struct source *source = ARENA_NEW(arena, struct source);
     struct diagnostics *diagnostics = diagnostics_create(arena);
     int target = target_find(request->target ? request->target : "cpu");
-    struct front_options options = {.arena = arena, .context = context, .diagnostics = diagnostics, .target_count = 1,
-                                    .targets = &target, .target_name = target_name, .spec_count = request->spec != NULL,
-                                    .specs = &request->spec, .strict_fp = true};
-    *source = (struct source){.name = "random.tile", .text = arena_copy(arena, request->text, request->size),
-                              .size = request->size};
+    struct front_options options = {.arena = arena,
+                                    .context = context,
+                                    .diagnostics = diagnostics,
+                                    .target_count = 1,
+                                    .targets = &target,
+                                    .target_name = target_name,
+                                    .spec_count = request->spec != NULL,
+                                    .specs = &request->spec,
+                                    .strict_fp = true};
+    *source = (struct source){
+        .name = "random.tile", .text = arena_copy(arena, request->text, request->size), .size = request->size};
     const struct kernel_module *module = front_compile(&options, source, NULL, NULL);
     if (!module || diagnostics->errors) {
         const struct diagnostic *d = diagnostics->first;

@@ -77,7 +77,10 @@ bool mutation_fold(const struct ir_value *value, int64_t *number)
     return true;
 }
 
-struct uses { const struct ir_value *barrier; bool once; };
+struct uses {
+    const struct ir_value *barrier;
+    bool once;
+};
 
 static void look_at_use(struct ir_operation *op, void *data)
 {
@@ -109,7 +112,7 @@ static const char *first_wait(const struct ir_operation *op)
     for (const struct ir_operation *inner = op; inner && inner->opcode != OP_ROLES; inner = inner->block->parent)
         for (const struct ir_operation *old = inner->previous; old; old = old->previous)
             if (old->opcode == OP_MBARRIER_WAIT ? old->operands[0] == op->operands[0]
-                : mutation_contains(old, OP_MBARRIER_WAIT))
+                                                : mutation_contains(old, OP_MBARRIER_WAIT))
                 return NULL;
     return "the first wait, for the phase that a new mbarrier has behind it, is sure of nothing";
 }
@@ -165,7 +168,10 @@ static const char *swapped(struct ir_function *function, struct ir_operation *op
 
 /* ---- turns ---- */
 
-struct count { enum ir_opcode opcode; int found; };
+struct count {
+    enum ir_opcode opcode;
+    int found;
+};
 
 static void count_operation(struct ir_operation *op, void *data)
 {
@@ -219,7 +225,10 @@ static const char *dropped(struct ir_function *function, const struct ir_operati
 /* ---- conditions that are always true ---- */
 
 /* A number that a value is not greater than: another value and a distance from it. */
-struct bound { const struct ir_value *value; int64_t distance; };
+struct bound {
+    const struct ir_value *value;
+    int64_t distance;
+};
 
 static struct bound take_apart(const struct ir_value *value)
 {
@@ -272,7 +281,8 @@ const char *mutation_harmless(struct ir_function *function, struct ir_function *
     switch (mutation->kind) {
     case MUTATION_SWAPPED: return swapped(function, op);
     case MUTATION_DROP: return dropped(function, op);
-    case MUTATION_FEWER_ARRIVALS: case MUTATION_MORE_ARRIVALS: return never_waits(function, op);
+    case MUTATION_FEWER_ARRIVALS:
+    case MUTATION_MORE_ARRIVALS: return never_waits(function, op);
     case MUTATION_MORE_PENDING: return waited(op);
     case MUTATION_NEXT_SLOT: return first_wait(op);
     case MUTATION_SECOND_OPERAND:

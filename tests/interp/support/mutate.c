@@ -13,7 +13,10 @@ const char *const mutation_text[MUTATION_KIND_COUNT] = {
 
 /* ---- what numbers say which slot is meant ---- */
 
-struct numbers { struct ir_function *function; bool *feeds; /* by id of a value */ };
+struct numbers {
+    struct ir_function *function;
+    bool *feeds; /* by id of a value */
+};
 
 static void feed(struct numbers *n, const struct ir_value *value);
 
@@ -71,7 +74,12 @@ static void find_numbers(struct ir_operation *op, void *data)
 
 /* ---- the list ---- */
 
-struct collection { struct arena *arena; mutation_list *list; const struct numbers *numbers; int number; };
+struct collection {
+    struct arena *arena;
+    mutation_list *list;
+    const struct numbers *numbers;
+    int number;
+};
 
 static void add_at(struct collection *c, enum mutation_kind kind, int operand)
 {
@@ -83,12 +91,23 @@ static void add(struct collection *c, enum mutation_kind kind) { add_at(c, kind,
 static bool synchronises(const struct ir_operation *op)
 {
     switch (op->opcode) {
-    case OP_BARRIER: case OP_WAIT: case OP_DOT_WAIT: case OP_FENCE_ASYNC: case OP_MBARRIER_READY: case OP_MBARRIER_WAIT:
-    case OP_MBARRIER_ARRIVE: case OP_MBARRIER_EXPECT: case OP_CLUSTER_BARRIER: case OP_CP_WAIT: case OP_CP_COMMIT:
-    case OP_TMA_WAIT: case OP_TMA_COMMIT: case OP_TURN_START: case OP_TURN_TAKE: case OP_TURN_PASS:
-        return true;
-    default:
-        return false;
+    case OP_BARRIER:
+    case OP_WAIT:
+    case OP_DOT_WAIT:
+    case OP_FENCE_ASYNC:
+    case OP_MBARRIER_READY:
+    case OP_MBARRIER_WAIT:
+    case OP_MBARRIER_ARRIVE:
+    case OP_MBARRIER_EXPECT:
+    case OP_CLUSTER_BARRIER:
+    case OP_CP_WAIT:
+    case OP_CP_COMMIT:
+    case OP_TMA_WAIT:
+    case OP_TMA_COMMIT:
+    case OP_TURN_START:
+    case OP_TURN_TAKE:
+    case OP_TURN_PASS: return true;
+    default: return false;
     }
 }
 
@@ -121,12 +140,12 @@ struct ir_operation *mutation_swap_partner(const struct ir_operation *op)
 static int slots_of(const struct ir_operation *op)
 {
     switch (op->opcode) {
-    case OP_SLOT: case OP_MBARRIER_WAIT: case OP_MBARRIER_ARRIVE: case OP_MBARRIER_EXPECT:
-        return op->operands[0]->type->slots;
-    case OP_TMA_LOAD:
-        return op->operands[op->operand_count - 2]->type->slots;
-    default:
-        return 1;
+    case OP_SLOT:
+    case OP_MBARRIER_WAIT:
+    case OP_MBARRIER_ARRIVE:
+    case OP_MBARRIER_EXPECT: return op->operands[0]->type->slots;
+    case OP_TMA_LOAD: return op->operands[op->operand_count - 2]->type->slots;
+    default: return 1;
     }
 }
 
@@ -197,7 +216,10 @@ void mutation_collect(struct arena *arena, struct ir_function *function, mutatio
 
 /* ---- making them ---- */
 
-struct search { int left; struct ir_operation *found; };
+struct search {
+    int left;
+    struct ir_operation *found;
+};
 
 static void search(struct ir_operation *op, void *data)
 {
@@ -272,9 +294,9 @@ void mutation_apply(struct ir_function *function, const struct mutation *mutatio
     case MUTATION_FEWER_ARRIVALS: add_to_number(op, IR_ATTRIBUTE_ARRIVALS, -1); return;
     case MUTATION_MORE_ARRIVALS: add_to_number(op, IR_ATTRIBUTE_ARRIVALS, 1); return;
     case MUTATION_NEXT_SLOT: next_slot(op); return;
-    case MUTATION_FIRST_OPERAND: case MUTATION_SECOND_OPERAND: case MUTATION_THIRD_OPERAND:
-        instead(op, (int)(mutation->kind - MUTATION_FIRST_OPERAND));
-        return;
+    case MUTATION_FIRST_OPERAND:
+    case MUTATION_SECOND_OPERAND:
+    case MUTATION_THIRD_OPERAND: instead(op, (int)(mutation->kind - MUTATION_FIRST_OPERAND)); return;
     case MUTATION_NEGATED:
         ir_set_number(op, IR_ATTRIBUTE_PREDICATE, other[ir_number(op, IR_ATTRIBUTE_PREDICATE, 0)]);
         return;

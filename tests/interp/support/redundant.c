@@ -13,7 +13,7 @@ enum { MOST_TOUCHED = 256, RING_STEP = 1024 };
 
 struct touched {
     const struct ir_operation *op;
-    const struct ir_value *view;  /* global memory, or NULL: shared memory, these bytes */
+    const struct ir_value *view; /* global memory, or NULL: shared memory, these bytes */
     int64_t from, to;
     bool write;
 };
@@ -21,7 +21,7 @@ struct path {
     struct touched list[MOST_TOUCHED];
     int count;
     bool backward, copies_alone;
-    enum ir_opcode stop[2];       /* the path ends there; OP_BARRIER: wherever threads meet */
+    enum ir_opcode stop[2]; /* the path ends there; OP_BARRIER: wherever threads meet */
 };
 
 /* ---- what an operation touches ---- */
@@ -49,7 +49,12 @@ static void put_buffer(struct path *path, const struct ir_operation *op, const s
                                from + (one ? slot * step + bytes : step * type->slots), write});
 }
 
-struct everywhere { struct path *path; const struct ir_operation *op; enum ir_opcode opcode; bool write; };
+struct everywhere {
+    struct path *path;
+    const struct ir_operation *op;
+    enum ir_opcode opcode;
+    bool write;
+};
 
 static void put_everywhere(struct ir_operation *op, void *data)
 {
@@ -218,8 +223,8 @@ static bool own_elements(const struct ir_operation *a, const struct ir_operation
             return false;
         bool known = mutation_distance(x.index[d], y.index[d], &distance);
         same = same && known && distance == 0;
-        disjoint = disjoint || (known && (distance >= int64_max(1, x.place[d]) ||
-                                          -distance >= int64_max(1, x.place[d])));
+        disjoint = disjoint ||
+                   (known && (distance >= int64_max(1, x.place[d]) || -distance >= int64_max(1, x.place[d])));
     }
     return same || disjoint;
 }
@@ -340,9 +345,10 @@ static bool all_straight(const struct ir_block *block, const struct ir_block *st
         bool stores = op->opcode == OP_TMA_STORE || op->opcode == OP_TMA_COMMIT;
         int64_t slot;
         const struct ir_operation *buffer = stores && op->operand_count
-            ? op->operands[op->operand_count - 1]->definition : NULL;
-        if (stores && (block != straight ||
-                       (buffer && buffer->opcode == OP_SLOT && !mutation_fold(buffer->operands[1], &slot))))
+                                                ? op->operands[op->operand_count - 1]->definition
+                                                : NULL;
+        if (stores &&
+            (block != straight || (buffer && buffer->opcode == OP_SLOT && !mutation_fold(buffer->operands[1], &slot))))
             return false;
         if (op->opcode == OP_TMA_WAIT && block != straight && block->parent && block->parent->opcode != OP_ROLES)
             return false;

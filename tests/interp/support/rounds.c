@@ -7,7 +7,12 @@ enum { MOST_TERMS = 12, DEPTH = 24, MOST_ROUNDS = 2 };
 
 /* ---- sums ---- */
 
-struct sum { int count; const struct ir_value *term[MOST_TERMS]; int64_t factor[MOST_TERMS], constant; bool good; };
+struct sum {
+    int count;
+    const struct ir_value *term[MOST_TERMS];
+    int64_t factor[MOST_TERMS], constant;
+    bool good;
+};
 
 /* Extents and indexes are far from the ends of 32 bits: casts change nothing. */
 static const struct ir_value *uncast(const struct ir_value *value)
@@ -175,7 +180,10 @@ static bool in_first_round(const struct ir_value *value, const struct ir_operati
     }
 }
 
-struct find { int left; struct ir_operation *found; };
+struct find {
+    int left;
+    struct ir_operation *found;
+};
 
 static void find_loop(struct ir_operation *op, void *data)
 {
@@ -201,8 +209,8 @@ const char *rounds_harmless(struct ir_function *function, struct ir_function *ch
     int number, rounds;
     struct ir_operation *loop = loop_of(function, op, &number);
     rounds = most_rounds(loop);
-    if (!rounds || (op->opcode != OP_YIELD && (op->result_count != 1 ||
-                                               !is_for_next_round(op->results[0], op->block))) ||
+    if (!rounds ||
+        (op->opcode != OP_YIELD && (op->result_count != 1 || !is_for_next_round(op->results[0], op->block))) ||
         (op->opcode == OP_YIELD && loop->results[mutation->operand]->uses))
         return NULL;
     if (rounds == 1)
@@ -232,8 +240,8 @@ static int later_rounds(const struct ir_operation *op, const struct ir_value *ba
         for (const struct ir_operation *next = op->next; next; next = next->next) {
             bool arrives = false;
             for (const struct ir_use *use = barrier->uses; use; use = use->next)
-                arrives |= use->user->opcode == OP_MBARRIER_ARRIVE && (use->user == next ||
-                                                                       use->user->block->parent == next);
+                arrives |= use->user->opcode == OP_MBARRIER_ARRIVE &&
+                           (use->user == next || use->user->block->parent == next);
             int most = next->opcode == OP_FOR ? most_rounds(next) : 1;
             if (arrives && (!most || next->opcode == OP_WHILE))
                 return -1;
@@ -307,7 +315,8 @@ const char *rounds_told_again(const struct ir_operation *wait)
             return NULL;
     }
     return wait->opcode == OP_DOT_WAIT && arrivals
-               ? "who waits for the arrivals behind it waits for later ones of the same round, too" : NULL;
+               ? "who waits for the arrivals behind it waits for later ones of the same round, too"
+               : NULL;
 }
 
 /* What is waited for was sent in the same round: the arrival is for a round of the ring that comes later. */

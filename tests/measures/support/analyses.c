@@ -117,7 +117,9 @@ static void put_block(struct analyses *a, const struct ir_block *block)
 void analyses_print(struct buffer *out, const struct ir_function *function)
 {
     struct arena *arena = arena_create();
-    struct analyses a = {.out = out, .function = function, .ranges = ranges_analyse(function, arena),
+    struct analyses a = {.out = out,
+                         .function = function,
+                         .ranges = ranges_analyse(function, arena),
                          .divisibilities = divisibility_analyse(function, arena),
                          .uniformities = uniformity_analyse(function, arena)};
     put_block(&a, function->body);

@@ -23,9 +23,9 @@
 
 enum { TARGETS = CHANGE_SM_120A - CHANGE_CPU + 1, SINGLE_PASSES = 3, MOST_REGISTERS = 512 };
 
-const char *const change_names[CHANGE_COUNT] = {"source", "program", "analyses", "passes",  "cpu",   "sm_75", "sm_80",
-                                                "sm_90a", "sm_120a", "remarks", "header", "nvptx", "ptx",   "x86",
-                                                "aarch64"};
+const char *const change_names[CHANGE_COUNT] = {"source", "program", "analyses", "passes",  "cpu",
+                                                "sm_75",  "sm_80",   "sm_90a",   "sm_120a", "remarks",
+                                                "header", "nvptx",   "ptx",      "x86",     "aarch64"};
 
 struct change_maker {
     struct arena *arena;
@@ -33,8 +33,8 @@ struct change_maker {
     struct front_options front;
     struct front *library;
     struct ir_module *functions; /* of the library, each made once and copied from then on */
-    bool readable;            /* LLVM's IR is printed as text */
-    char *layout;             /* of memory, all GPUs': LLVM's text */
+    bool readable;               /* LLVM's IR is printed as text */
+    char *layout;                /* of memory, all GPUs': LLVM's text */
 };
 
 struct change_maker *change_maker_open(bool readable)
@@ -45,15 +45,16 @@ struct change_maker *change_maker_open(bool readable)
     maker->readable = readable;
     maker->context = ir_context_create(arena);
     maker->functions = ir_module_create(maker->context, arena);
-    maker->front = (struct front_options){.arena = arena, .context = maker->context, .library = &maker->library,
-                                            .diagnostics = diagnostics_create(arena)};
+    maker->front = (struct front_options){.arena = arena,
+                                          .context = maker->context,
+                                          .library = &maker->library,
+                                          .diagnostics = diagnostics_create(arena)};
     LLVMTargetRef target;
     char *problem = NULL;
     if (LLVMGetTargetFromTriple("nvptx64-nvidia-cuda", &target, &problem))
         die("%s", problem);
-    LLVMTargetMachineRef machine =
-        LLVMCreateTargetMachine(target, "nvptx64-nvidia-cuda", "sm_80", "", LLVMCodeGenLevelNone, LLVMRelocDefault,
-                                LLVMCodeModelDefault);
+    LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
+        target, "nvptx64-nvidia-cuda", "sm_80", "", LLVMCodeGenLevelNone, LLVMRelocDefault, LLVMCodeModelDefault);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
     maker->layout = LLVMCopyStringRepOfTargetData(layout);
     LLVMDisposeTargetData(layout);
@@ -94,8 +95,8 @@ static struct change change_begin(struct change_maker *maker, const struct ir_mo
                                   const struct target_row *row, struct change_texts *texts)
 {
     struct arena *arena = arena_create();
-    struct change change = {maker, arena, ir_module_create(maker->context, arena), diagnostics_create(arena), row,
-                            texts};
+    struct change change = {maker, arena, ir_module_create(maker->context, arena), diagnostics_create(arena),
+                            row,   texts};
     for (const struct ir_function *each = module->first; each; each = each->next)
         ir_function_clone(change.module, each, each->name);
     return change;
@@ -118,9 +119,14 @@ static void change_end(struct change *change)
 static bool run_list(struct change *change, struct ir_function *function, const struct pass_info *const *passes,
                      int count, int64_t fuel)
 {
-    struct pass_context context = {.arena = change->arena, .diagnostics = change->diagnostics, .target = change->row,
-                                   .remarks = true, .name = "pipeline", .math_function = math_function,
-                                   .math_context = change->maker, .fuel = fuel ? &fuel : NULL};
+    struct pass_context context = {.arena = change->arena,
+                                   .diagnostics = change->diagnostics,
+                                   .target = change->row,
+                                   .remarks = true,
+                                   .name = "pipeline",
+                                   .math_function = math_function,
+                                   .math_context = change->maker,
+                                   .fuel = fuel ? &fuel : NULL};
     struct pass_run run = {.passes = passes, .count = count};
     return pass_run_all(&run, function, &context);
 }
@@ -130,7 +136,7 @@ static bool run_pipeline(struct change *change, struct ir_function *function, in
 {
     int count, kept = 0;
     const struct pass_info *const *all = pass_pipeline(change->row, level, &count),
-                           **left = ARENA_ARRAY(change->arena, const struct pass_info *, count);
+                                  **left = ARENA_ARRAY(change->arena, const struct pass_info *, count);
     enum ir_level at = function->level;
     for (int i = 0; i < count; i++) {
         if (all[i]->in != all[i]->out && at > all[i]->in)
@@ -204,8 +210,8 @@ static void add_ptx(struct change *change, struct lowering *l)
 {
     struct buffer *out = &change->texts->of[CHANGE_PTX];
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error =
-        LLVMRunPasses(l->module, "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)", NULL, options);
+    LLVMErrorRef error = LLVMRunPasses(l->module, "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)",
+                                       NULL, options);
     if (error)
         die("LLVM: %s", LLVMGetErrorMessage(error));
     LLVMDisposePassBuilderOptions(options);
@@ -219,8 +225,11 @@ static void add_ptx(struct change *change, struct lowering *l)
 /* Large tiles take too long for what they tell. */
 static void add_gpu_code(struct change *change, struct ir_function *function, bool with_ptx)
 {
-    struct target_options options = {.arena = change->arena, .context = change->maker->context,
-                                     .diagnostics = change->diagnostics, .optimization = 2, .jobs = 1,
+    struct target_options options = {.arena = change->arena,
+                                     .context = change->maker->context,
+                                     .diagnostics = change->diagnostics,
+                                     .optimization = 2,
+                                     .jobs = 1,
                                      .strict_fp = true};
     struct lowering l = {.arena = change->arena, .options = &options, .row = change->row, .function = function};
     int registers = 0;
@@ -243,7 +252,11 @@ static void add_gpu_code(struct change *change, struct ir_function *function, bo
 
 static void add_cpu_code(struct change *change, struct ir_function *function, struct change_options asked)
 {
-    static const struct { const char *triple; enum cpu_isa isa; enum change_column column; } levels[] = {
+    static const struct {
+        const char *triple;
+        enum cpu_isa isa;
+        enum change_column column;
+    } levels[] = {
         {"x86_64-unknown-linux-gnu", CPU_BASELINE, CHANGE_X86},
         {"x86_64-unknown-linux-gnu", CPU_WIDEST, CHANGE_X86},
         {"aarch64-unknown-linux-gnu", CPU_BASELINE, CHANGE_ARM},
@@ -251,8 +264,11 @@ static void add_cpu_code(struct change *change, struct ir_function *function, st
     for (int i = 0; i < (int)(sizeof levels / sizeof *levels); i++) {
         if (asked.some && (asked.seed + (uint64_t)i) % 2)
             continue;
-        struct target_options options = {.arena = change->arena, .context = change->maker->context,
-                                         .diagnostics = change->diagnostics, .strict_fp = true, .optimization = 2,
+        struct target_options options = {.arena = change->arena,
+                                         .context = change->maker->context,
+                                         .diagnostics = change->diagnostics,
+                                         .strict_fp = true,
+                                         .optimization = 2,
                                          .host_triple = levels[i].triple};
         struct kernel_variant variant = {.module = change->module, .function = function};
         struct buffer *out = &change->texts->of[levels[i].column];
@@ -271,8 +287,7 @@ static void add_target(struct change_maker *maker, const struct ir_module *modul
                        struct change_options asked, struct change_texts *texts)
 {
     int level = asked.raw || asked.seed % 10 == 6 ? 0 : asked.seed % 10 == 3 ? 1 : 2;
-    struct change change =
-        change_begin(maker, module, &target_rows[target_find(change_names[column])], texts);
+    struct change change = change_begin(maker, module, &target_rows[target_find(change_names[column])], texts);
     for (struct ir_function *f = change.module->first, *next; f; f = next) {
         next = f->next; /* the library's functions come behind */
         if (!f->is_kernel || (change.row->kind == TARGET_CPU && f->level != IR_LEVEL_VALUE))

@@ -10,13 +10,28 @@
  * What follows is LLVM's IR as lowering makes it, before any pass of LLVM, and of every fourth PTX printed
  * behind few passes, without LLVM's back end. */
 enum change_column {
-    CHANGE_SOURCE, CHANGE_PROGRAM, CHANGE_ANALYSES, CHANGE_PASSES, CHANGE_CPU, CHANGE_SM_75, CHANGE_SM_80,
-    CHANGE_SM_90A, CHANGE_SM_120A, CHANGE_REMARKS, CHANGE_HEADER, CHANGE_NVPTX, CHANGE_PTX, CHANGE_X86, CHANGE_ARM,
+    CHANGE_SOURCE,
+    CHANGE_PROGRAM,
+    CHANGE_ANALYSES,
+    CHANGE_PASSES,
+    CHANGE_CPU,
+    CHANGE_SM_75,
+    CHANGE_SM_80,
+    CHANGE_SM_90A,
+    CHANGE_SM_120A,
+    CHANGE_REMARKS,
+    CHANGE_HEADER,
+    CHANGE_NVPTX,
+    CHANGE_PTX,
+    CHANGE_X86,
+    CHANGE_ARM,
     CHANGE_COUNT,
     CHANGE_OF_LLVM = CHANGE_NVPTX /* from here on another LLVM may say it otherwise */
 };
 extern const char *const change_names[CHANGE_COUNT];
-struct change_texts { struct buffer of[CHANGE_COUNT]; };
+struct change_texts {
+    struct buffer of[CHANGE_COUNT];
+};
 
 /* What programs share: the context of their IR, the library's functions, LLVM's machines. */
 struct change_maker;
@@ -27,7 +42,11 @@ struct ir_context *change_maker_context(struct change_maker *maker);
 /* Adds what becomes of the module's kernels to the texts.  The seed chooses the pipelines' levels and the random
  * orders; `raw`: only what -O0 does; `some`: for every second GPU and processor, as the seed says; `target` (NULL: all)
  * alone. */
-struct change_options { uint64_t seed; bool raw, some; const char *target; };
+struct change_options {
+    uint64_t seed;
+    bool raw, some;
+    const char *target;
+};
 void change_add(struct change_maker *maker, const struct ir_module *module, struct change_options options,
                 struct change_texts *texts);
 #endif

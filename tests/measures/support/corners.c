@@ -10,11 +10,17 @@
 
 enum { MOST_RANK = 3, MOST_VALUES = 160, MOST_VIEWS = 10, PALETTE = 3, TRIES = 200 };
 
-struct shape { int rank, extent[MOST_RANK]; };
-struct value { int number; enum ir_element element; struct shape shape; };
+struct shape {
+    int rank, extent[MOST_RANK];
+};
+struct value {
+    int number;
+    enum ir_element element;
+    struct shape shape;
+};
 struct view {
     enum ir_element element;
-    int number, rank;         /* %x and the number */
+    int number, rank; /* %x and the number */
     const char *rights;
     bool read, written, absent;
     bool fixed[MOST_RANK], one[MOST_RANK]; /* the extent is 64, the stride 1 */
@@ -77,8 +83,32 @@ static struct value end(struct corner *c, int number, enum ir_element element, s
 static uint64_t edge(struct corner *c, enum ir_element element)
 {
     static const double reals[] = {0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 3.0, 0.1, 1e10, -65504.0, 448.0, 1e-40, 7.0};
-    static const int64_t integers[] = {0, 0, 1, -1, 2, 3, 4, 5, 7, 8, 16, 31, 32, 33, 63, 64, -8, 127, 128, 255, 1000,
-                                       INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 0x20000000000001,
+    static const int64_t integers[] = {0,
+                                       0,
+                                       1,
+                                       -1,
+                                       2,
+                                       3,
+                                       4,
+                                       5,
+                                       7,
+                                       8,
+                                       16,
+                                       31,
+                                       32,
+                                       33,
+                                       63,
+                                       64,
+                                       -8,
+                                       127,
+                                       128,
+                                       255,
+                                       1000,
+                                       INT32_MAX,
+                                       INT32_MIN,
+                                       INT64_MAX,
+                                       INT64_MIN,
+                                       0x20000000000001,
                                        0x4000004000000001};
     if (element == IR_BOOL)
         return (uint64_t)below(c, 2);
@@ -153,8 +183,8 @@ static struct value of_any_type(struct corner *c)
 
 static void binary(struct corner *c)
 {
-    static const char *const all[] = {"add", "sub", "mul", "div", "rem", "min", "max", "and", "or", "xor", "shl", "shr",
-                                      "mulhi"};
+    static const char *const all[] = {"add", "sub", "mul", "div", "rem", "min",  "max",
+                                      "and", "or",  "xor", "shl", "shr", "mulhi"};
     struct value a = chance(c, 60) ? any(c) : of_any_type(c);
     int first = a.element == IR_BOOL ? 7 : 0, most = a.element == IR_BOOL ? 10 : ir_is_float(a.element) ? 7 : 13;
     struct value b = chance(c, 30) ? constant(c, a.element, a.shape) : of_type(c, a.element, a.shape);
@@ -168,8 +198,8 @@ static void binary(struct corner *c)
 
 static void unary(struct corner *c)
 {
-    static const char *const maths[] = {"exp", "log", "sqrt", "floor", "ceil", "trunc", "round", "rcp", "exp2", "tanh",
-                                        "sin", "isnan"};
+    static const char *const maths[] = {"exp",   "log", "sqrt", "floor", "ceil", "trunc",
+                                        "round", "rcp", "exp2", "tanh",  "sin",  "isnan"};
     struct value a = chance(c, 70) ? any(c) : of_any_type(c);
     bool real = ir_is_float(a.element);
     int dice = below(c, real ? 6 : 4);
@@ -341,7 +371,10 @@ static void part(struct corner *c)
 /* ---- memory ---- */
 
 /* `%x2[%v3, %v4 +: 8, gather %v5]`; the shape that comes out.  What it needs is written before. */
-struct corner_place { char text[256]; struct shape shape; };
+struct corner_place {
+    char text[256];
+    struct shape shape;
+};
 
 static struct corner_place place_in(struct corner *c, int view, const struct shape *wanted)
 {
@@ -509,8 +542,7 @@ static void branch(struct corner *c)
     for (int arm = 0; arm < 2; arm++) {
         kept = c->count;
         statements(c, 1 + below(c, 3));
-        buffer_printf(c->out, "yield %%v%d\n%s", of_type(c, like.element, like.shape).number,
-                      arm ? "}" : "} else {\n");
+        buffer_printf(c->out, "yield %%v%d\n%s", of_type(c, like.element, like.shape).number, arm ? "}" : "} else {\n");
         c->count = kept;
         c->view_count = views;
     }
@@ -663,21 +695,36 @@ static void statements(struct corner *c, int count)
     c->depth++;
     for (int i = 0; i < count; i++) {
         int dice = below(c, 100);
-        if (dice < 20) binary(c);
-        else if (dice < 26) unary(c);
-        else if (dice < 32) compare(c);
-        else if (dice < 38) choose(c);
-        else if (dice < 46) cast(c);
-        else if (dice < 54) reshape(c);
-        else if (dice < 57) ask_view(c);
-        else if (dice < 61) part(c);
-        else if (dice < 64) reach(c);
-        else if (dice < 67) far(c);
-        else if (dice < 76) load(c);
-        else if (dice < 89) store(c);
-        else if (c->depth < 4 && dice < 92) branch(c);
-        else if (c->depth < 4 && dice < 96) loop(c);
-        else if (c->depth < 4) walk(c);
+        if (dice < 20)
+            binary(c);
+        else if (dice < 26)
+            unary(c);
+        else if (dice < 32)
+            compare(c);
+        else if (dice < 38)
+            choose(c);
+        else if (dice < 46)
+            cast(c);
+        else if (dice < 54)
+            reshape(c);
+        else if (dice < 57)
+            ask_view(c);
+        else if (dice < 61)
+            part(c);
+        else if (dice < 64)
+            reach(c);
+        else if (dice < 67)
+            far(c);
+        else if (dice < 76)
+            load(c);
+        else if (dice < 89)
+            store(c);
+        else if (c->depth < 4 && dice < 92)
+            branch(c);
+        else if (c->depth < 4 && dice < 96)
+            loop(c);
+        else if (c->depth < 4)
+            walk(c);
     }
     c->depth--;
 }
@@ -689,7 +736,10 @@ static void put_parameter(struct corner *c)
     static const char *const rights[] = {"in", "in", "in", "inout", "inout", "out", "inout"};
     static const char *const lists[] = {"stride_multiple", "extent_multiple", "extent_class"};
     int right = below(c, 7);
-    struct view view = {.number = c->next_view++, .rights = rights[right], .read = right != 5, .written = right >= 3,
+    struct view view = {.number = c->next_view++,
+                        .rights = rights[right],
+                        .read = right != 5,
+                        .written = right >= 3,
                         .absent = (right == 2 || right == 6)};
     view.element = c->palette[below(c, PALETTE)];
     view.rank = 1 + below(c, MOST_RANK);
@@ -716,8 +766,9 @@ static void put_parameter(struct corner *c)
 
 static void write_kernel(struct corner *c)
 {
-    static const struct shape shapes[] = {{1, {64}}, {1, {32}}, {1, {256}}, {1, {48}}, {1, {7}}, {2, {16, 32}},
-                                          {2, {8, 64}}, {2, {3, 40}}, {3, {2, 8, 16}}, {3, {4, 3, 8}}, {1, {1024}}};
+    static const struct shape shapes[] = {{1, {64}},       {1, {32}},      {1, {256}},   {1, {48}},
+                                          {1, {7}},        {2, {16, 32}},  {2, {8, 64}}, {2, {3, 40}},
+                                          {3, {2, 8, 16}}, {3, {4, 3, 8}}, {1, {1024}}};
     static const enum ir_element common[] = {IR_F32, IR_F16, IR_BF16, IR_I32, IR_I8, IR_F32};
     static const int warps[] = {0, 0, 1, 2, 3, 4, 6, 8};
     for (int i = 0; i < PALETTE; i++)

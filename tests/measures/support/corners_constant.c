@@ -9,8 +9,28 @@ enum { OPERATIONS = 40 };
 static void put_constant(struct random *random, struct buffer *out, int number, enum ir_element element)
 {
     static const double reals[] = {0.0, -0.0, 0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 3.0, 0.1, 1e10, -65504.0, 1e-40};
-    static const int64_t integers[] = {0, 1, -1, 2, 3, 7, 8, 31, 32, 33, 63, 64, -8, 127, 128, 255, INT32_MAX,
-                                       INT32_MIN, INT64_MAX, INT64_MIN, 0x20000000000001, 0x4000004000000001};
+    static const int64_t integers[] = {0,
+                                       1,
+                                       -1,
+                                       2,
+                                       3,
+                                       7,
+                                       8,
+                                       31,
+                                       32,
+                                       33,
+                                       63,
+                                       64,
+                                       -8,
+                                       127,
+                                       128,
+                                       255,
+                                       INT32_MAX,
+                                       INT32_MIN,
+                                       INT64_MAX,
+                                       INT64_MIN,
+                                       0x20000000000001,
+                                       0x4000004000000001};
     buffer_printf(out, "%%c%d = constant value(", number);
     if (element == IR_BOOL) {
         buffer_puts(out, random_chance(random, 50) ? "true" : "false");
@@ -34,8 +54,8 @@ static void put_constant(struct random *random, struct buffer *out, int number, 
 
 static void put_operation(struct random *random, struct buffer *out, int n, enum ir_element element, int a, int b)
 {
-    static const char *const binary[] = {"min", "max", "add", "sub", "mul", "div", "rem", "and", "or", "xor", "shl",
-                                         "shr", "mulhi"};
+    static const char *const binary[] = {"min", "max", "add", "sub", "mul", "div",  "rem",
+                                         "and", "or",  "xor", "shl", "shr", "mulhi"};
     static const char *const predicates[] = {"eq", "ne", "lt", "le", "gt", "ge"};
     static const char *const rounds[] = {"", "", " round(rtz)", " round(rtp)", " round(rtn)"};
     static const char *const unary[] = {"neg", "abs", "not", "popcount", "clz"};
@@ -70,8 +90,10 @@ void corners_generate_constants(struct buffer *out, uint64_t seed)
     struct random random = {seed ^ 0x636f6e7374616e74};
     enum ir_element element = (enum ir_element)(seed % IR_POINTER);
     const char *name = ir_element_info[element].text;
-    buffer_printf(out, "kernel @fuzz(%%x: view<%s, [?], [1], in> {limit(2147483648), restrict}, %%y: view<f64, [?], "
-                       "[1], inout> {limit(2147483648), restrict}) grid(1) {\n", name);
+    buffer_printf(out,
+                  "kernel @fuzz(%%x: view<%s, [?], [1], in> {limit(2147483648), restrict}, %%y: view<f64, [?], "
+                  "[1], inout> {limit(2147483648), restrict}) grid(1) {\n",
+                  name);
     for (int n = 0; n < OPERATIONS; n++) {
         int a = 2 * n, b = 2 * n + 1;
         if (ir_is_float(element) && n % 5 == 0) { /* zeros of both signs, one as often in front as the other */

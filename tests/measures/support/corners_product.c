@@ -8,14 +8,18 @@
 
 enum { TRIES = 60 };
 
-struct factor { const char *name, *element; int high, wide; bool turned, twice, masked, computed, optional; };
+struct factor {
+    const char *name, *element;
+    int high, wide;
+    bool turned, twice, masked, computed, optional;
+};
 struct product {
     struct random random;
     struct buffer *out;
     const char *sum, *stored, *precision;
     int m, n, k, next;
     struct factor factors[2];
-    bool planes;              /* the output has a dimension more, in front or between */
+    bool planes; /* the output has a dimension more, in front or between */
     bool acquires;
 };
 
@@ -24,11 +28,18 @@ static bool chance(struct product *p, int percent) { return random_chance(&p->ra
 
 static void choose(struct product *p)
 {
-    static const struct { const char *a, *b, *sum, *stored, *precision; } elements[] = {
-        {"bf16", "bf16", "f32", "bf16", ""}, {"f16", "f16", "f32", "f16", ""},
-        {"f32", "f32", "f32", "f32", " precision(tf32)"}, {"f32", "f32", "f32", "f32", " precision(ieee)"},
-        {"i8", "i8", "i32", "i8", ""}, {"u8", "u8", "i32", "i32", ""}, {"f8e4m3", "f8e4m3", "f32", "f16", ""},
-        {"f8e5m2", "f8e4m3", "f32", "bf16", " promote(128)"}, {"f64", "f64", "f64", "f64", ""},
+    static const struct {
+        const char *a, *b, *sum, *stored, *precision;
+    } elements[] = {
+        {"bf16", "bf16", "f32", "bf16", ""},
+        {"f16", "f16", "f32", "f16", ""},
+        {"f32", "f32", "f32", "f32", " precision(tf32)"},
+        {"f32", "f32", "f32", "f32", " precision(ieee)"},
+        {"i8", "i8", "i32", "i8", ""},
+        {"u8", "u8", "i32", "i32", ""},
+        {"f8e4m3", "f8e4m3", "f32", "f16", ""},
+        {"f8e5m2", "f8e4m3", "f32", "bf16", " promote(128)"},
+        {"f64", "f64", "f64", "f64", ""},
         {"bf16", "bf16", "f32", "f32", ""},
     };
     static const int extents[] = {16, 32, 64, 64, 128, 8}, depths[] = {16, 32, 64, 64};
@@ -45,8 +56,10 @@ static void choose(struct product *p)
     }
     for (int i = 0; i < 2; i++) {
         struct factor *f = &p->factors[i];
-        *f = (struct factor){.name = i ? "b" : "a", .element = i ? elements[e].b : elements[e].a,
-                             .high = i ? p->k : p->m, .wide = i ? p->n : p->k};
+        *f = (struct factor){.name = i ? "b" : "a",
+                             .element = i ? elements[e].b : elements[e].a,
+                             .high = i ? p->k : p->m,
+                             .wide = i ? p->n : p->k};
         f->turned = chance(p, 25);
         f->twice = chance(p, 12);
         f->masked = chance(p, 12);
@@ -65,16 +78,21 @@ static void write_head(struct product *p)
         const struct factor *f = &p->factors[i];
         int multiple = chance(p, 80) ? 16 : 4;
         const char *strides = chance(p, 85) ? "[?, 1]" : "[1, ?]", *multiples = chance(p, 85) ? "16, 0" : "0, 16";
-        buffer_printf(p->out, "%%%s: view<%s, [?, ?], %s, in%s> {align(%d), stride_multiple(%s), "
-                              "limit(2147483648)%s}, ", f->name, f->element, strides, f->optional ? "?" : "", multiple,
-                      multiples, chance(p, 85) ? ", restrict" : "");
+        buffer_printf(p->out,
+                      "%%%s: view<%s, [?, ?], %s, in%s> {align(%d), stride_multiple(%s), "
+                      "limit(2147483648)%s}, ",
+                      f->name, f->element, strides, f->optional ? "?" : "", multiple, multiples,
+                      chance(p, 85) ? ", restrict" : "");
     }
-    buffer_printf(p->out, "%%e: view<%s, [?], [1], in?> {limit(2147483648)}, %%flag: view<i32, [?], [1], inout> "
-                          "{limit(2147483648)}, ", p->sum);
+    buffer_printf(p->out,
+                  "%%e: view<%s, [?], [1], in?> {limit(2147483648)}, %%flag: view<i32, [?], [1], inout> "
+                  "{limit(2147483648)}, ",
+                  p->sum);
     int alignment = chance(p, 80) ? 16 : 2;
-    buffer_printf(p->out, "%%c: view<%s, [%s?, ?], [%s?, 1], inout> {align(%d), stride_multiple(%s8, 0), "
-                          "limit(2147483648)%s}, %%n: index, %%s: %s) grid(2)", p->stored, p->planes ? "?, " : "",
-                  p->planes ? "?, " : "", alignment, p->planes ? "8, " : "",
+    buffer_printf(p->out,
+                  "%%c: view<%s, [%s?, ?], [%s?, 1], inout> {align(%d), stride_multiple(%s8, 0), "
+                  "limit(2147483648)%s}, %%n: index, %%s: %s) grid(2)",
+                  p->stored, p->planes ? "?, " : "", p->planes ? "?, " : "", alignment, p->planes ? "8, " : "",
                   chance(p, 85) ? ", restrict" : "", p->sum);
     int count = warps[below(p, 8)];
     if (count)
@@ -133,9 +151,10 @@ static void write_loop(struct product *p)
     int from = chance(p, 80) ? 0 : p->k * below(p, 3) - p->k;
     buffer_printf(p->out, "%%start = constant value(%s%s) : %s[%d, %d]\n%%zero = constant value(0%s) : %s[%d, %d]\n",
                   starts[below(p, 6)], point, p->sum, p->m, p->n, point, p->sum, p->m, p->n);
-    buffer_printf(p->out, "%%from = constant value(%d) : index\n%%step = constant value(%d) : index\n"
-                          "%%depth = extent dimension(%d) %%a : index\n%%few = constant value(%d) : index\n", from,
-                  down ? -p->k : p->k, p->factors[0].turned ? 0 : 1, p->k * (1 + below(p, 4)));
+    buffer_printf(p->out,
+                  "%%from = constant value(%d) : index\n%%step = constant value(%d) : index\n"
+                  "%%depth = extent dimension(%d) %%a : index\n%%few = constant value(%d) : index\n",
+                  from, down ? -p->k : p->k, p->factors[0].turned ? 0 : 1, p->k * (1 + below(p, 4)));
     const char *end = chance(p, 70) ? "depth" : chance(p, 50) ? "few" : "n";
     buffer_printf(p->out, "%%sum = for %%k: index = %%%s to %%%s step %%step iter(%%acc: %s[%d, %d] = %%start) {\n",
                   down ? end : "from", down ? "from" : end, p->sum, p->m, p->n);
@@ -146,7 +165,10 @@ static void write_loop(struct product *p)
     write_factor(p, &p->factors[1]);
     int b = p->next++;
     buffer_printf(p->out, "%%more = dot%s %%fa%d, %%fb%d, %s : %s[%d, %d]\n", p->precision, a, b,
-                  !apart ? "%acc" : chance(p, 80) ? "%zero" : "%start", p->sum, p->m, p->n);
+                  !apart          ? "%acc"
+                  : chance(p, 80) ? "%zero"
+                                  : "%start",
+                  p->sum, p->m, p->n);
     if (apart)
         buffer_printf(p->out, "%%next = %s %%acc, %%more : %s[%d, %d]\nyield %%next\n}\n",
                       chance(p, 60) ? "add" : "sub", p->sum, p->m, p->n);
@@ -164,9 +186,10 @@ static int write_epilogue(struct product *p)
         int dice = p->n > 128 && last == 0 ? 4 : below(p, 5), to = last + 1;
         if (dice == 4) {
             bool again = chance(p, 60); /* what it takes is wanted behind it */
-            buffer_printf(p->out, "%%%s%d = map %%r%d (%%e%d: %s) {\n%%q%d = mul %%e%d, %%e%d : %s\nyield %%q%d\n} : "
-                                  "%s[%d, %d]\n", again ? "m" : "r", to, last, to, p->sum, to, to, to, p->sum, to,
-                          p->sum, p->m, p->n);
+            buffer_printf(p->out,
+                          "%%%s%d = map %%r%d (%%e%d: %s) {\n%%q%d = mul %%e%d, %%e%d : %s\nyield %%q%d\n} : "
+                          "%s[%d, %d]\n",
+                          again ? "m" : "r", to, last, to, p->sum, to, to, to, p->sum, to, p->sum, p->m, p->n);
             if (again)
                 buffer_printf(p->out, "%%r%d = mul %%r%d, %%m%d : %s[%d, %d]\n", to, last, to, p->sum, p->m, p->n);
             continue;
@@ -178,13 +201,15 @@ static int write_epilogue(struct product *p)
         if (dice == 1)
             buffer_printf(p->out, "%%g%d = splat %%s : %s[%d, %d]\n", to, p->sum, p->m, p->n);
         else if (dice == 2)
-            buffer_printf(p->out, "%%v%d = load %%e[%%column +: %d], %%s : %s[%d]\n%%w%d = reshape %%v%d : %s[1, %d]\n"
-                                  "%%g%d = broadcast %%w%d : %s[%d, %d]\n", to, p->n, p->sum, p->n, to, to, p->sum,
-                          p->n, to, to, p->sum, p->m, p->n);
+            buffer_printf(p->out,
+                          "%%v%d = load %%e[%%column +: %d], %%s : %s[%d]\n%%w%d = reshape %%v%d : %s[1, %d]\n"
+                          "%%g%d = broadcast %%w%d : %s[%d, %d]\n",
+                          to, p->n, p->sum, p->n, to, to, p->sum, p->n, to, to, p->sum, p->m, p->n);
         else
-            buffer_printf(p->out, "%%v%d = reduce axis(1) kind(max) %%r%d : %s[%d]\n%%w%d = reshape %%v%d : %s[%d, 1]\n"
-                                  "%%g%d = broadcast %%w%d : %s[%d, %d]\n", to, last, p->sum, p->m, to, to, p->sum,
-                          p->m, to, to, p->sum, p->m, p->n);
+            buffer_printf(p->out,
+                          "%%v%d = reduce axis(1) kind(max) %%r%d : %s[%d]\n%%w%d = reshape %%v%d : %s[%d, 1]\n"
+                          "%%g%d = broadcast %%w%d : %s[%d, %d]\n",
+                          to, last, p->sum, p->m, to, to, p->sum, p->m, to, to, p->sum, p->m, p->n);
         buffer_printf(p->out, "%%r%d = %s %%r%d, %%g%d : %s[%d, %d]\n", to, binary[below(p, 5)], last, to, p->sum, p->m,
                       p->n);
     }
@@ -195,10 +220,12 @@ static void write_kernel(struct product *p)
 {
     choose(p);
     write_head(p);
-    buffer_printf(p->out, "%%gm = grid_index dimension(0) : index\n%%gn = grid_index dimension(1) : index\n"
-                          "%%high = constant value(%d) : index\n%%wide = constant value(%d) : index\n"
-                          "%%row = mul %%gm, %%high : index\n%%column = mul %%gn, %%wide : index\n"
-                          "%%lane = constant value(0) : i32\n", p->m, p->n);
+    buffer_printf(p->out,
+                  "%%gm = grid_index dimension(0) : index\n%%gn = grid_index dimension(1) : index\n"
+                  "%%high = constant value(%d) : index\n%%wide = constant value(%d) : index\n"
+                  "%%row = mul %%gm, %%high : index\n%%column = mul %%gn, %%wide : index\n"
+                  "%%lane = constant value(0) : i32\n",
+                  p->m, p->n);
     write_loop(p);
     int last = write_epilogue(p);
     bool between = p->planes && chance(p, 50);
@@ -206,9 +233,10 @@ static void write_kernel(struct product *p)
     buffer_printf(p->out, p->planes && !between ? "%%gm, %%row +: %d, " : "%%row +: %d, ", p->m);
     buffer_printf(p->out, between ? "%%gm, %%column +: %d], %%t\n" : "%%column +: %d], %%t\n", p->n);
     if (chance(p, 35)) /* it is wanted once more */
-        buffer_printf(p->out, "%%total = reduce axis(0) kind(add) %%r%d : %s[%d]\n%%u = cast %%total : %s[%d]\n"
-                              "store %%c[%s%%gm, %%column +: %d], %%u\n", last, p->sum, p->n, p->stored, p->n,
-                      p->planes ? "%gn, " : "", p->n);
+        buffer_printf(p->out,
+                      "%%total = reduce axis(0) kind(add) %%r%d : %s[%d]\n%%u = cast %%total : %s[%d]\n"
+                      "store %%c[%s%%gm, %%column +: %d], %%u\n",
+                      last, p->sum, p->n, p->stored, p->n, p->planes ? "%gn, " : "", p->n);
     buffer_puts(p->out, "return\n}\n");
 }
 

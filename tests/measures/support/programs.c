@@ -35,8 +35,8 @@ static void print_random(struct buffer *out, uint64_t seed, struct fuzz_limits l
 
 static void generate_small(struct buffer *out, uint64_t seed)
 {
-    struct fuzz_limits limits = {.statements = 1 + (int)(seed % 7), .max_elements = INT64_C(4) << seed % 5,
-                                 .most_extent = 9};
+    struct fuzz_limits limits = {
+        .statements = 1 + (int)(seed % 7), .max_elements = INT64_C(4) << seed % 5, .most_extent = 9};
     print_random(out, seed, limits);
 }
 
@@ -165,9 +165,13 @@ static void add_source(struct change_maker *maker, const struct source *source, 
     static const char *const gpus[] = {"sm_80", "sm_90a", "sm_75", "sm_120a"};
     const int targets[] = {target_find("cpu"), target_find(gpus[seed % 4])};
     struct diagnostics *diagnostics = diagnostics_create(arena);
-    struct front_options options = {.arena = arena, .context = change_maker_context(maker),
-                                    .diagnostics = diagnostics, .target_count = 2, .targets = targets,
-                                    .target_name = target_name, .strict_fp = seed % 2};
+    struct front_options options = {.arena = arena,
+                                    .context = change_maker_context(maker),
+                                    .diagnostics = diagnostics,
+                                    .target_count = 2,
+                                    .targets = targets,
+                                    .target_name = target_name,
+                                    .strict_fp = seed % 2};
     const struct kernel_module *module = front_compile(&options, source, NULL, NULL);
     for (const struct diagnostic *d = diagnostics->first; d; d = d->next)
         buffer_printf(&texts->of[CHANGE_REMARKS], "%s %d:%d: %s\n", diagnostic_info[d->code].code, d->at.line,
@@ -210,8 +214,7 @@ static bool is_for_hopper(const struct ir_module *module, const struct buffer *t
     return late;
 }
 
-void program_add(struct change_maker *maker, const struct program_kind *kind, int number,
-                 struct change_texts *texts)
+void program_add(struct change_maker *maker, const struct program_kind *kind, int number, struct change_texts *texts)
 {
     struct arena *arena = arena_create();
     struct buffer text = {0};
@@ -220,8 +223,7 @@ void program_add(struct change_maker *maker, const struct program_kind *kind, in
         die("%s has no program %d", kind->name, number);
     buffer_append(&texts->of[CHANGE_SOURCE], text.data, text.size);
     struct source source = {.name = "program", .text = text.data, .size = text.size};
-    struct change_options options = {.seed = (uint64_t)number, .some = kind->some,
-                                     .raw = kind->raw && number % 4};
+    struct change_options options = {.seed = (uint64_t)number, .some = kind->some, .raw = kind->raw && number % 4};
     if (kind->is_source) {
         add_source(maker, &source, (uint64_t)number, arena, texts);
     } else {

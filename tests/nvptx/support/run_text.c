@@ -10,7 +10,10 @@
 #include "passes/pass.h"
 #include "targets/nvptx/assemble.h"
 
-struct run_text { const struct ptx_module *ptx; int64_t shared_bytes; };
+struct run_text {
+    const struct ptx_module *ptx;
+    int64_t shared_bytes;
+};
 
 struct run_text *run_text_make(struct arena *arena, const char *ir, const char *row, bool printed)
 {
@@ -18,9 +21,16 @@ struct run_text *run_text_make(struct arena *arena, const char *ir, const char *
     struct ir_context *context = ir_context_create(arena);
     struct source source = {"test", ir, strlen(ir), NULL};
     const struct target_row *target = &target_rows[target_find(row)];
-    struct target_options options = {.arena = arena, .context = context, .diagnostics = diagnostics, .optimization = 2,
-                                     .jobs = 1, .llvm_prints = !printed};
-    struct pass_context passes = {.arena = arena, .diagnostics = diagnostics, .target = target, .name = "test",
+    struct target_options options = {.arena = arena,
+                                     .context = context,
+                                     .diagnostics = diagnostics,
+                                     .optimization = 2,
+                                     .jobs = 1,
+                                     .llvm_prints = !printed};
+    struct pass_context passes = {.arena = arena,
+                                  .diagnostics = diagnostics,
+                                  .target = target,
+                                  .name = "test",
                                   .math_function = fuzz_math_function,
                                   .math_context = fuzz_math_context(arena, context, diagnostics)};
     struct pass_run pipeline = {0};
@@ -42,8 +52,12 @@ struct run_text *run_text_make(struct arena *arena, const char *ir, const char *
 bool run_text_once(struct arena *arena, const struct run_text *text, const uint64_t *slots, int slot_count,
                    struct ptx_memory memory)
 {
-    struct ptx_launch launch = {.slots = slots, .slot_count = slot_count, .blocks = 1,
-                                .shared_bytes = text->shared_bytes, .memories = &memory, .memory_count = 1};
+    struct ptx_launch launch = {.slots = slots,
+                                .slot_count = slot_count,
+                                .blocks = 1,
+                                .shared_bytes = text->shared_bytes,
+                                .memories = &memory,
+                                .memory_count = 1};
     struct buffer problem = {0};
     bool ran = ptx_run(arena, text->ptx, &launch, &problem);
     if (!ran)
