@@ -4,7 +4,7 @@
  *     bison -Wall -Werror -d -o grammar-tile.tab.c  $srcdir/grammar/tile.y      gives also grammar-tile.tab.h
  *     flex  -o grammar-tile.lex.c $srcdir/grammar/tile.l
  * and compile both with -I. (the build folder) and -I$srcdir/src; the generated C is not -Wconversion clean.
- * src/front/token_stream.c and syntax_error.c include grammar-tile.tab.h too.
+ * src/front/syntax/token_stream.c and syntax_error.c include grammar-tile.tab.h too.
  *
  * What keeps it free of conflicts, and must stay true:
  *  1. Generic brackets < > occur in declarations only.  A call passes compile-time values as ordinary
@@ -35,7 +35,7 @@
 %param {struct parser *parser}
 
 %code requires {
-#include "front/parser.h"
+#include "front/syntax/parser.h"
 }
 
 %code provides {

@@ -3,7 +3,7 @@
  * analyses. */
 #include "passes/audit.h"
 
-#include "ir/analysis.h"
+#include "ir/facts/analysis.h"
 
 struct pass_audit {
     struct arena *arena;

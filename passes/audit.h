@@ -2,7 +2,7 @@
  * (TILECC_DEBUG). */
 #ifndef TILECC_PASSES_AUDIT_H
 #define TILECC_PASSES_AUDIT_H
-#include "passes/pass.h"
+#include "passes/run.h"
 
 struct pass_audit;
 /* NULL when there is nothing to audit. */

@@ -1,5 +1,5 @@
 /* The pipelines: which passes run in which order, in one place. */
-#include "passes/pass.h"
+#include "passes/run.h"
 #include "targets/target.h"
 
 #define RUN(name) &pass_table[PASS_##name]
@@ -11,15 +11,16 @@
 #define VALUE_LEVEL                                                                                           \
     REQUIRED, CLEAN_UP, RUN(direct_views), RUN(count_loops), RUN(fuse_dot), RUN(licm), RUN(unroll), CLEAN_UP, \
         RUN(peel), CLEAN_UP, RUN(licm), RUN(bounds), RUN(narrow), CLEAN_UP
-/* Layouts: choose, improve, then place what converting needs.  No cse behind stream: it computes again on purpose. */
-#define SCHEDULE_QUICK \
-    RUN(pick), RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
-#define SCHEDULE_LEVEL                                                                                              \
-    RUN(pick), RUN(read_once), RUN(assign_layouts), RUN(stage_operands), RUN(dce), RUN(coalesce),                   \
-        RUN(remove_conversions), RUN(cse), RUN(licm), RUN(stage_loads), RUN(overlap), RUN(specialise),              \
-        RUN(pipeline_copies), RUN(fuse_map), RUN(cse), RUN(dce), RUN(keep_in_flight), RUN(read_ahead),              \
-        RUN(split_copies), RUN(split_stores), RUN(schedule), RUN(dce), RUN(stream), RUN(dce), RUN(allocate_shared), \
-        RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
+/* Layouts: choose, improve, then place what converting needs.  No cse behind split_wide_tiles: it computes again on purpose. */
+#define SCHEDULE_QUICK                                                                                         \
+    RUN(extract_elements), RUN(assign_layouts), RUN(allocate_shared), RUN(insert_barriers), RUN(settle_knobs), \
+        RUN(check_machine)
+#define SCHEDULE_LEVEL                                                                                           \
+    RUN(extract_elements), RUN(read_once), RUN(assign_layouts), RUN(buffer_operands), RUN(dce), RUN(coalesce),   \
+        RUN(remove_conversions), RUN(cse), RUN(licm), RUN(buffer_loads), RUN(overlap_products), RUN(specialise), \
+        RUN(prefetch_copies), RUN(fuse_map), RUN(cse), RUN(dce), RUN(keep_in_flight), RUN(prefetch_fragments),   \
+        RUN(split_copies), RUN(split_stores), RUN(prefetch_loads), RUN(dce), RUN(split_wide_tiles), RUN(dce),    \
+        RUN(allocate_shared), RUN(insert_barriers), RUN(settle_knobs), RUN(check_machine)
 
 static const struct pass_info *const cpu_none[] = {REQUIRED};
 static const struct pass_info *const cpu_quick[] = {REQUIRED, CLEAN_UP};

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "driver/options.h"
 #include "driver/tools.h"
-#include "passes/pass.h"
+#include "passes/run.h"
 #include "targets/target.h"
 
 enum { LARGEST_SOURCE = 16 << 20 };

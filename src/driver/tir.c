@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 static bool lower_all(struct compilation *compilation, struct ir_module *module)
 {

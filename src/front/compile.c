@@ -1,5 +1,5 @@
 /* front_compile: reads the sources, declares what they name, checks what no kernel uses, and compiles the kernels. */
-#include "front/elaborate.h"
+#include "front/values/elaborate.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #include <ucontext.h>
 
 #include "interp/frame.h"
-#include "ir/layout.h"
+#include "ir/layout/layout.h"
 
 enum { MACHINE_MOST_WARPS = 64, MACHINE_MOST_BLOCKS = 8 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "interp/machine.h"
-#include "ir/shared_form.h"
+#include "ir/facts/shared_form.h"
 
 /* ---- bytes move ---- */
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/layout.h"
+#include "ir/layout/layout.h"
 
 enum { DEPTH_LIMIT = 200, LIST_LIMIT = 64, EXTENT_LIMIT = 1 << 30, SLOT_LIMIT = 64 };
 

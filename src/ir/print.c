@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/layout.h"
+#include "ir/layout/layout.h"
 
 const struct ir_attribute_info ir_attribute_info[IR_ATTRIBUTE_COUNT] = {
 #define ATTRIBUTE(id, text, kind) [IR_ATTRIBUTE_##id] = {text, IR_KIND_##kind},

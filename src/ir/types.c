@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ir/ir.h"
-#include "ir/layout.h"
+#include "ir/layout/layout.h"
 
 const struct ir_element_info ir_element_info[IR_ELEMENT_COUNT] = {
 #define ELEMENT(id, text, bits, class) [IR_##id] = {text, bits, IR_CLASS_##class},

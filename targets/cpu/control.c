@@ -2,7 +2,7 @@
  * carried tile has one, which the initial value gives up when nobody else needs it, and which the body's last operation
  * on it fills in place when the plan shows that the old value is dead. */
 #include "base/plant.h"
-#include "ir/analysis.h"
+#include "ir/facts/analysis.h"
 #include "targets/cpu/emit.h"
 
 #define B e->builder

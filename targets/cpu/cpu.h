@@ -1,7 +1,7 @@
 /* CPU code from Value IR, into an LLVM module that targets/host owns. */
 #ifndef TILECC_CPU_H
 #define TILECC_CPU_H
-#include "targets/host/lines.h"
+#include "targets/common/lines.h"
 #include "targets/target.h"
 #include <llvm-c/Core.h>
 

@@ -6,7 +6,7 @@
  * A variant's predicate is a conjunction.  Its parts become facts, which variants share: the run time evaluates each at
  * most once a call and compares a mask.  Parts that only say a key's value are told by the list of key values already.
  */
-#include "ir/shared_form.h"
+#include "ir/facts/shared_form.h"
 #include "targets/host/host.h"
 #include <llvm-c/Target.h>
 #include <string.h>

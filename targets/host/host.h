@@ -11,7 +11,7 @@
 #ifndef TILECC_HOST_H
 #define TILECC_HOST_H
 #include "runtime-stub/tile_rt.h"
-#include "targets/host/lines.h"
+#include "targets/common/lines.h"
 #include "targets/target.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>

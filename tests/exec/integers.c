@@ -101,8 +101,9 @@ static int64_t high(enum exec_type type, int64_t x, int64_t y)
     })
 WHOLE(i8, I8)
 WHOLE(i16, I16)
-WHOLE(i32, I32) WHOLE(i64, I64) WHOLE(u8, U8) WHOLE(u16, U16) WHOLE(u32, U32) WHOLE(u64, U64) BITS(i8, I8)
-    BITS(i32, I32) BITS(i64, I64) BITS(u16, U16) BITS(u32, U32) BITS(u64, U64)
+WHOLE(i32, I32)
+WHOLE(i64, I64) WHOLE(u8, U8) WHOLE(u16, U16) WHOLE(u32, U32) WHOLE(u64, U64) BITS(i8, I8) BITS(i32, I32) BITS(i64, I64)
+    BITS(u16, U16) BITS(u32, U32) BITS(u64, U64)
 
         static void run_flags(struct exec_case *c)
 {

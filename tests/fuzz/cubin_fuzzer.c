@@ -1,7 +1,7 @@
 /* Any bytes as a cubin: the reader must refuse with a reason or describe kernels that a device could have, and what it
  * accepts it must refuse when the last byte is missing or one follows.  Not part of make check;
  * `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
-#include "targets/nvptx/cubin.c"
+#include "targets/nvptx/assemble/cubin.c"
 
 #include <stdlib.h>
 

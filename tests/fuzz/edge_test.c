@@ -6,7 +6,7 @@
 
 #include "support/generate_edge.h"
 #include "support/judge.h"
-#include "targets/nvptx/assemble.h"
+#include "targets/nvptx/assemble/assemble.h"
 
 static const char *const kinds[FUZZ_EDGE_COUNT] = {"chain", "view", "fold", "product"};
 static const uint64_t programs[FUZZ_EDGE_COUNT] = {28, 32, 44, 42};

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "passes/pass.h"
+#include "passes/run.h"
 #include "support/facts.h"
 #include "support/generate.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "support/differential.h"
-#include "targets/nvptx/assemble.h"
+#include "targets/nvptx/assemble/assemble.h"
 
 static bool check(const char *path)
 {

@@ -2,7 +2,7 @@
  * the verifier refuses.  Not part of make check;
  * `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
 #include "front/front.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 #include <stdlib.h>
 #include <string.h>

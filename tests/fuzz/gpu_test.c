@@ -14,7 +14,7 @@
 #include "support/generate_row.h"
 #include "support/generate_table.h"
 #include "support/judge.h"
-#include "targets/nvptx/assemble.h"
+#include "targets/nvptx/assemble/assemble.h"
 
 static const char *const targets[] = {"sm_80", "sm_90a", "sm_75", "sm_89"};
 

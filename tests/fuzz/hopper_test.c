@@ -9,7 +9,7 @@
 #include "support/judge.h"
 #include "support/ptx_change.h"
 #include "support/text.h"
-#include "targets/nvptx/assemble.h"
+#include "targets/nvptx/assemble/assemble.h"
 
 struct example {
     const char *file, *spec, *values;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "ir/text.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
+#include "ir/verify/verify.h"
+#include "passes/run.h"
 
 static struct ir_module *parse(struct arena *arena, const char *text, size_t size)
 {

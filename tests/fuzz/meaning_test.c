@@ -8,7 +8,7 @@
 #include "driver/host_value.h"
 #include "front/front.h"
 #include "interp/interp.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "support/meaning.h"
 
 struct counts {

@@ -1,6 +1,6 @@
 /* Any bytes as an object for `tilecc info`: it must refuse with words or print, and read nothing outside.  Not part of
  * make check; `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
-#include "targets/nvptx/cubin.c"
+#include "targets/nvptx/assemble/cubin.c"
 #include "driver/info.c"
 #include "driver/info_instances.c"
 

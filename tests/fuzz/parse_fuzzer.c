@@ -1,7 +1,7 @@
 /* Any bytes as source: the parser must report and return, and what it accepts must print to something that it accepts
  * again with the same print.  Not part of make check;
  * `make fuzz` builds it with a clang that has libFuzzer and runs it (tests/fuzz/long-run). */
-#include "front/ast.h"
+#include "front/syntax/ast.h"
 
 #include <stdlib.h>
 #include <string.h>

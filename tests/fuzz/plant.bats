@@ -3,7 +3,7 @@
 
 load ../cli/helper
 
-sites() { grep -ho 'PLANTED([a-z_0-9]*)' "$SRCDIR"/src/*/*.c "$SRCDIR"/passes/*.c "$SRCDIR"/targets/*/*.c | sort; }
+sites() { grep -rho --include='*.c' 'PLANTED([a-z_0-9]*)' "$SRCDIR/src" "$SRCDIR/passes" "$SRCDIR/targets" | sort; }
 names() { sed -n 's/^PLANT(\([a-z_0-9]*\),.*/\1/p' "$SRCDIR/src/base/plant.def" | sort; }
 
 @test "each planted bug stands in one place of the compiler, and each place is listed" {

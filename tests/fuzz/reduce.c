@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "support/differential.h"
 #include "support/reduce.h"
-#include "targets/nvptx/assemble.h"
+#include "targets/nvptx/assemble/assemble.h"
 
 static void usage(void)
 {

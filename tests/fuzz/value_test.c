@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "passes/pass.h"
+#include "passes/run.h"
 #include "support/facts.h"
 
 enum { RUNS = 3, KERNELS = 300, NUMBERS = FACTS_PROGRAMS * FACTS_RESULTS * 64, MOST_STEPS = 20000 };

@@ -6,7 +6,7 @@
 
 #include "support/differential.h"
 #include "support/generate_variables.h"
-#include "targets/nvptx/assemble.h"
+#include "targets/nvptx/assemble/assemble.h"
 #include "targets/target.h"
 
 static const char *const targets[] = {"sm_80", "sm_90a", "sm_75", "sm_120a"};

@@ -1,6 +1,6 @@
 /* The descriptor of a GPU variant with tensor maps: each map names the entry's parameter, not the IR function's
  * argument, which keys have none of; and more maps than a launch takes are reported. */
-#include "ir/shared_form.h"
+#include "ir/facts/shared_form.h"
 #include "runtime-stub/tile_rt.h"
 #include "targets/host/host.h"
 #include <llvm-c/Core.h>

@@ -6,7 +6,7 @@
 #include "interp/interp.h"
 int main(void) { struct interp_problem p; return interp_run(0, 0, 0, 0, 0, &p); }
 END
-    for file in "$SRCDIR"/src/interp/*.c "$SRCDIR"/src/base/*.c "$SRCDIR"/src/ir/*.c "$BATS_TEST_TMPDIR/main.c"; do
+    for file in "$SRCDIR"/src/interp/*.c "$SRCDIR"/src/base/*.c "$SRCDIR"/src/ir/*.c "$SRCDIR"/src/ir/*/*.c "$BATS_TEST_TMPDIR/main.c"; do
         ${CC:-cc} -std=c11 -D_GNU_SOURCE -O0 -I"$SRCDIR/src" -I"$SRCDIR" -c "$file" \
             -o "$BATS_TEST_TMPDIR/$(echo "$file" | tr '/ ' '__').o"
     done

@@ -16,8 +16,8 @@
 
 #include "interp/interp.h"
 #include "ir/text.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
+#include "ir/verify/verify.h"
+#include "passes/run.h"
 #include "support/mutate.h"
 #include "targets/target.h"
 

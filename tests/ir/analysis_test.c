@@ -1,10 +1,10 @@
 /* The analyses on small functions: what they must know, and what they must not claim. */
 #include <string.h>
 
-#include "ir/alias.h"
-#include "ir/analysis.h"
+#include "ir/facts/alias.h"
+#include "ir/facts/analysis.h"
 #include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 static int failures, checks;
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/layout.h"
+#include "ir/layout/layout.h"
 
 static struct arena *arena;
 static struct layout_table *table;

@@ -5,8 +5,8 @@
 
 #include "base/file.h"
 #include "ir/text.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
+#include "ir/verify/verify.h"
+#include "passes/run.h"
 
 static const struct {
     unsigned trait;

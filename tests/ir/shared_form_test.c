@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/shared_form.h"
+#include "ir/facts/shared_form.h"
 #include "ir/text.h"
 
 static int checks, failures;

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 static int failures, cases;
 static struct {

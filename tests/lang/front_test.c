@@ -2,7 +2,7 @@
  * view `y` of i64 or f32, whose result is written out by hand.  No pass and no code generator is involved. */
 #include "front/front.h"
 #include "interp/interp.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -229,7 +229,7 @@ END
     of_turned(int at)
 {
     return at % COLUMNS * ROWS + at / COLUMNS;
-}                                                                                /* an 8 x 4 */
+} /* an 8 x 4 */
 static int of_permuted(int at) { return at % 4 * 4 + at / 4 % 2 * 16 + at / 8; } /* [d][b][c] of a 2 x 4 x 4 */
 static int of_column(int at) { return at / COLUMNS * COLUMNS + 3; }
 static int of_row(int at) { return 2 * COLUMNS + at % COLUMNS; }

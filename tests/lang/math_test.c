@@ -2,7 +2,7 @@
  * arguments.  The functions run in the interpreter, so the test needs no code generator. */
 #include "front/front.h"
 #include "interp/interp.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 
 #include "front/front.h"
 #include "fuzz/support/judge.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
+#include "ir/verify/verify.h"
+#include "passes/run.h"
 #include "targets/target.h"
 
 enum { MOST_OPERATIONS = 800 };

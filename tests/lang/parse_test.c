@@ -2,7 +2,7 @@
  * and over those files of tests/lang/reject whose errors the parser finds.  Their first lines say what must be
  * reported, in order and nothing else:  // EXPECT: E0112 at 3:7 Also: every error has a page of at least two
  * sentences. */
-#include "front/ast.h"
+#include "front/syntax/ast.h"
 #include "base/file.h"
 
 #include <dirent.h>

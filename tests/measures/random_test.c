@@ -17,7 +17,7 @@
 
 #include "support/changes.h"
 #include "support/programs.h"
-#include "targets/nvptx/assemble.h"
+#include "targets/nvptx/assemble/assemble.h"
 
 enum { HEAD = 28, MOST_TOLD = 12 };
 struct line {

@@ -8,8 +8,8 @@
 #include "../fuzz/support/generate.h"
 #include "../fuzz/support/judge.h"
 #include "ir/text.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
+#include "ir/verify/verify.h"
+#include "passes/run.h"
 #include "targets/target.h"
 
 static int failures;

@@ -3,8 +3,8 @@
  * ldmatrix.) */
 #include <stdio.h>
 
-#include "ir/shared_form.h"
-#include "targets/nvptx/matrix_rows.h"
+#include "ir/facts/shared_form.h"
+#include "targets/nvptx/lower/matrix_rows.h"
 
 static int failures, checked;
 

@@ -14,10 +14,10 @@
 #include "fuzz/support/generate_product.h"
 #include "fuzz/support/generate_row.h"
 #include "ir/text.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
+#include "ir/verify/verify.h"
+#include "passes/run.h"
 #include "support/sass.h"
-#include "targets/nvptx/assemble.h"
+#include "targets/nvptx/assemble/assemble.h"
 
 enum { KERNELS = 8, FIRST_SEED = 4000 };
 static int failures, branches, found, found_without;

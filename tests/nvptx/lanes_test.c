@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "ir/text.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
-#include "targets/nvptx/assemble.h"
+#include "ir/verify/verify.h"
+#include "passes/run.h"
+#include "targets/nvptx/assemble/assemble.h"
 
 static int failures;
 

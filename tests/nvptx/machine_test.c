@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "ir/shared_form.h"
+#include "ir/facts/shared_form.h"
 #include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "support/machine_product.h"
 #include "targets/target.h"
 

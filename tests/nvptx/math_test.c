@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "support/run_text.h"
-#include "targets/nvptx/assemble.h"
+#include "targets/nvptx/assemble/assemble.h"
 
 enum { COUNT = 256 };
 

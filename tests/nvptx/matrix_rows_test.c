@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/shared_form.h"
-#include "targets/nvptx/matrix_rows.h"
+#include "ir/facts/shared_form.h"
+#include "targets/nvptx/lower/matrix_rows.h"
 
 static int failures;
 

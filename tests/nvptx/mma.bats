@@ -104,9 +104,9 @@ loop() { awk '/^\.L/ { if (hmma) exit; n = 0 } { line[n++] = $0 } /HMMA/ { hmma 
 }
 
 @test "a remark tells what became of each loop" {
-    run "$TILECC" -arch=sm_80 -Rpass=pipeline --spec 'matmul<bf16, bf16>' --emit=ptx "$SRCDIR/examples/matmul.tile"
+    run "$TILECC" -arch=sm_80 -Rpass=prefetch_copies --spec 'matmul<bf16, bf16>' --emit=ptx "$SRCDIR/examples/matmul.tile"
     [[ $output == *"2 copies of this loop run 3 iterations ahead, in 4 slots"* ]]
-    run "$TILECC" -arch=sm_80 -Rpass=pipeline --spec backwards --emit=ptx "$products" # a while that counts
+    run "$TILECC" -arch=sm_80 -Rpass=prefetch_copies --spec backwards --emit=ptx "$products" # a while that counts
     [[ $output == *"2 copies of this loop run"* ]]
     sed -n '/^kernel backwards/,/^}/p' "$products" | sed 's/k -= 32/k = k \/ 2 - 1/' >halves.tile
     run "$TILECC" -arch=sm_80 -Rpass --emit=ptx halves.tile

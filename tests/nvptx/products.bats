@@ -211,8 +211,8 @@ nothing() {
     [ -n "${NVDISASM-}" ] || skip "no nvdisasm"
     for kernel in two shared; do
         "$TILECC" -arch=sm_80 -Rpass --spec "$kernel" --emit=ptx "$rewritten" 2>remarks
-        remarked "$kernel" 'pipeline_copies: [34] copies of this loop run 2 .* in 3 slots'
-        remarked "$kernel" 'read_ahead: fragments of the next .* are read before this one ends'
+        remarked "$kernel" 'prefetch_copies: [34] copies of this loop run 2 .* in 3 slots'
+        remarked "$kernel" 'prefetch_fragments: fragments of the next .* are read before this one ends'
         "$PTXAS" -arch=sm_80 "rewritten_$kernel.0.sm_80.ptx" -o out.cubin
         hot_loops
         nothing loop.1 LDL STL 'LDG\.' STG STS
@@ -245,7 +245,7 @@ remarked() {
     "$TILECC" -arch=sm_90a -Rpass --spec 'added' --emit=ptx "$rewritten" 2>remarks
     remarked added 'rewritten\.tile:143:5: remark: specialise: this store does not go through shared memory: something'
     "$TILECC" -arch=sm_90a -Rpass --spec 'helped' --emit=ptx "$rewritten" 2>remarks
-    remarked helped 'rewritten\.tile:164:21: remark: stage_operands: this factor is read through registers: .*masked'
+    remarked helped 'rewritten\.tile:164:21: remark: buffer_operands: this factor is read through registers: .*masked'
     "$TILECC" -arch=sm_90a -Rpass --spec 'bytes' --emit=ptx "$rewritten" 2>remarks
     remarked bytes 'rewritten\.tile:176:16: remark: choose_product: this product is computed by mma\.sync'
     for arch in sm_80 sm_90a; do # the tile is the author's

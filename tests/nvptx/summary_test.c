@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "ir/text.h"
-#include "ir/verify.h"
-#include "targets/nvptx/assemble.h"
+#include "ir/verify/verify.h"
+#include "targets/nvptx/assemble/assemble.h"
 
 struct product {
     int m, n, k;

@@ -9,8 +9,8 @@
 
 #include "interp/interp.h"
 #include "ir/text.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
+#include "ir/verify/verify.h"
+#include "passes/run.h"
 
 enum { LANES = 24, CHUNK = 400, ELEMENTS = IR_POINTER };
 

@@ -147,7 +147,7 @@ EOF
       "$TILECC" --passes=check_machine early.tir -o out.tir 2>&1 || true
     } > said
     # the literals that reach check_report, or that it puts together: in each the longest part without a conversion
-    cat "$SRCDIR"/passes/check_machine*.c | tr '\n' ' ' | sed 's/" *"//g' |
+    cat "$SRCDIR"/passes/check/*.c | tr '\n' ' ' | sed 's/" *"//g' |
         grep -oE '(check_report\([^;]*;|return (arena_printf\([^;]*)?"[^;]*;|(fewer|more) come")' | grep -oE '"[^"]*"' | tr -d '"' |
         awk '{ n = split($0, part, /%[lds]*|\\n/); best = ""; for (i = 1; i <= n; i++) if (length(part[i]) > length(best)) best = part[i]
                if (length(best) > 8) print best }' | sort -u > messages

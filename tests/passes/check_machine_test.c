@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "ir/text.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
+#include "ir/verify/verify.h"
+#include "passes/run.h"
 #include "targets/target.h"
 
 static int cases, failures;

@@ -18,8 +18,8 @@
 
 #include "base/file.h"
 #include "ir/text.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
+#include "ir/verify/verify.h"
+#include "passes/run.h"
 #include "targets/target.h"
 
 static int failures, files;
@@ -179,7 +179,7 @@ static void run_passes(const char *path, const struct pass_info *const *passes, 
 
 static bool is_needed(const struct pass_info *pass)
 {
-    static const char *const names[] = {"allocate_shared", "expand_math", "insert_barriers", "pipeline_copies",
+    static const char *const names[] = {"allocate_shared", "expand_math", "insert_barriers", "prefetch_copies",
                                         "settle_knobs"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(pass->name, names[i]) == 0)

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/layout.h"
+#include "ir/layout/layout.h"
 #include "ir/text.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
+#include "ir/verify/verify.h"
+#include "passes/run.h"
 
 static int checks, failures;
 static const char *program_text;

@@ -49,7 +49,7 @@ check() { # list, targets
     for pass in bounds cse dce expand_math fuse_dot licm narrow peel simplify unroll; do
         grep -q "\b$pass\b" cpu && grep -q "\b$pass\b" gpu || { echo "$pass"; return 1; }
     done
-    for pass in allocate_shared assign_layouts coalesce insert_barriers remove_conversions stream; do
+    for pass in allocate_shared assign_layouts coalesce insert_barriers remove_conversions split_wide_tiles; do
         grep -q "\b$pass\b" gpu || { echo "$pass"; return 1; }
     done
 }

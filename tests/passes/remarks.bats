@@ -35,29 +35,29 @@ slice='a[m*64 +: 64, k +: 64]'
     local what='this factor is read through registers:'
     for arch in sm_80 sm_90a; do
         product "$slice"
-        lacks $arch stage_operands "$what"
+        lacks $arch buffer_operands "$what"
         product "load($slice, other = 1.0)"
-        gives $arch stage_operands "$what what lies outside the view is not zero"
+        gives $arch buffer_operands "$what what lies outside the view is not zero"
         product "load($slice, mask = (k + iota(64))[None, :] != 7)"
-        gives $arch stage_operands "$what it is masked"
+        gives $arch buffer_operands "$what it is masked"
         product 'a[rows, k +: 64]' '' 'c[rows, n*64 +: 64] = acc;' 'let rows = M - 1 - (m*64 + iota(64));'
-        gives $arch stage_operands "$what it gathers"
+        gives $arch buffer_operands "$what it gathers"
     done
     product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[0 .. M - 1, ..];'
-    lacks sm_80 stage_operands "$what"
-    gives sm_90a stage_operands "$what its view is not a parameter of the kernel"
+    lacks sm_80 buffer_operands "$what"
+    gives sm_90a buffer_operands "$what its view is not a parameter of the kernel"
     sed -i 's/b\[k +: 64, n/rest[k +: 64, n/; s/let sub/let rest = b[.., 0 .. N - 1]; &/' k.tile
-    lacks sm_90a stage_operands "$what" # TMA would bring neither: all threads copy
+    lacks sm_90a buffer_operands "$what" # TMA would bring neither: all threads copy
     gives sm_90a specialise 'no producer of its own: the view is no argument of the kernel'
     product 'w[m*64 +: 64, k +: 64]' ', w: inout f16[M, K]' "c[m*64 +: 64, n*64 +: 64] = acc; w[m*64 +: 64, 0 +: 64] = f16(acc);"
-    gives sm_90a stage_operands "$what the kernel may write what it reads"
+    gives sm_90a buffer_operands "$what the kernel may write what it reads"
     product "$slice" ', lock: inout i32[1]' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'while (atomic_load(lock[0], order = acquire) == 0) {}'
-    lacks sm_90a stage_operands "$what"
+    lacks sm_90a buffer_operands "$what"
     gives sm_90a specialise 'no producer of its own: the kernel waits for others that may write what it reads'
     product 'o[m*64 +: 64, k +: 64]' ', o: in? f16[M, K]'
-    gives sm_90a stage_operands "$what the view may be absent"
+    gives sm_90a buffer_operands "$what the view may be absent"
     product 'o[0, 0, 0, 0, m*64 +: 64, k +: 64]' ', o: in f16[1, 1, 1, 1, M, K]'
-    gives sm_90a stage_operands "$what the view has more than 5 dimensions"
+    gives sm_90a buffer_operands "$what the view has more than 5 dimensions"
 }
 
 @test "why a store does not go through shared memory" {
@@ -77,23 +77,23 @@ slice='a[m*64 +: 64, k +: 64]'
 
 @test "why copies do not run ahead" {
     product 'a[m*64 +: 64, at[k/64]*64 +: 64]' ', at: in i64[Q]'
-    gives sm_80 pipeline_copies 'this copy is waited for where it stands: where it reads depends on more than the loop'"'"'s variable'
+    gives sm_80 prefetch_copies 'this copy is waited for where it stands: where it reads depends on more than the loop'"'"'s variable'
     product 'w[m*64 +: 64, k +: 64]' ', w: inout f16[M, K]'
     sed -i 's/^        acc += \(.*\);/    {\n        acc += \1;\n        w[m*64 +: 64, k +: 64] = f16(acc);\n    }/' k.tile
-    gives sm_80 pipeline_copies 'this copy is waited for where it stands: the loop may write what it reads'
+    gives sm_80 prefetch_copies 'this copy is waited for where it stands: the loop may write what it reads'
     product "$slice"
     sed -i 's/for k in 0..K step 64/for k in 64..K step *2/' k.tile
-    gives sm_80 pipeline_copies 'copies wait in this loop: its step multiplies'
+    gives sm_80 prefetch_copies 'copies wait in this loop: its step multiplies'
     product "$slice"
-    lacks sm_80 pipeline_copies 'wait'
+    lacks sm_80 prefetch_copies 'wait'
 }
 
 @test "how many slots a ring gets, and why" {
     local hide='an iteration takes 512 cycles, a copy 1512, so that 4 hide it;'
     product "$slice"
-    gives sm_80 pipeline_copies "2 copies of this loop run 3 iterations ahead, in 4 slots: $hide more would bring nothing"
+    gives sm_80 prefetch_copies "2 copies of this loop run 3 iterations ahead, in 4 slots: $hide more would bring nothing"
     sed -i 's/^{/    tune(stages: 2..=4 = 2)\n{/' k.tile
-    gives sm_80 pipeline_copies "2 copies of this loop run 1 iteration ahead, in 2 slots: $hide the schedule asks for no more"
+    gives sm_80 prefetch_copies "2 copies of this loop run 1 iteration ahead, in 2 slots: $hide the schedule asks for no more"
     product "$slice"
     hide='an iteration takes 512 cycles, a copy 1512, so that 4 hide it;'
     gives sm_90a specialise "a producer brings this by TMA: 8 slots of 16384 bytes: $hide more would bring nothing"
@@ -113,19 +113,19 @@ END
     }
     local all='for j in 0..N step 16384'
     rows '' "$all acc += x[m, j +: 16384];"
-    gives sm_80 stage_loads "$what its iterations may be few; with stages = 3 (tune) they would, and an iteration would take 2048 cycles instead of 2976"
+    gives sm_80 buffer_loads "$what its iterations may be few; with stages = 3 (tune) they would, and an iteration would take 2048 cycles instead of 2976"
     rows '' "$all acc += x[m, j +: 16384];" 'tune(stages: 2..=4 = 3)'
-    lacks sm_80 stage_loads "$what"
-    gives sm_80 stage_loads 'this load goes through shared memory, to run ahead: loads of another iteration would take 32 registers and there are 16; an iteration takes 2048 cycles instead of 2976'
-    gives sm_90a pipeline_copies '1 copy of this loop runs 2 iterations ahead, in 3 slots: an iteration takes 2048 cycles, a copy 3048, so that 3 hide it; the schedule asks for no more'
+    lacks sm_80 buffer_loads "$what"
+    gives sm_80 buffer_loads 'this load goes through shared memory, to run ahead: loads of another iteration would take 32 registers and there are 16; an iteration takes 2048 cycles instead of 2976'
+    gives sm_90a prefetch_copies '1 copy of this loop runs 2 iterations ahead, in 3 slots: an iteration takes 2048 cycles, a copy 3048, so that 3 hide it; the schedule asks for no more'
     rows '' 'for j in 0..262144 step 16384 acc += x[m, j +: 16384];'
-    lacks sm_80 stage_loads "$what"
+    lacks sm_80 buffer_loads "$what"
     rows '' "$all acc += load(x[m, j +: 16384], other = 1.0);" 'tune(stages: 2..=4 = 3)'
-    gives sm_80 stage_loads "$what what lies outside the view is not zero"
+    gives sm_80 buffer_loads "$what what lies outside the view is not zero"
     rows 'at: in i64[Q]' "$all acc += x[m, at[j/16384]*16384 +: 16384];" 'tune(stages: 2..=4 = 3)'
-    gives sm_80 stage_loads "$what where it reads depends on more than the loop's variable"
+    gives sm_80 buffer_loads "$what where it reads depends on more than the loop's variable"
     rows '' 'for j in 1..N step *2 acc += x[m, j*16384 +: 16384];' 'tune(stages: 2..=4 = 3)'
-    gives sm_80 stage_loads "$what its step multiplies"
+    gives sm_80 buffer_loads "$what its step multiplies"
 }
 
 @test "loads beside a loop in a loop" {
@@ -140,8 +140,8 @@ kernel k(x: in f32[M, N], y: inout f32[M, N], z: in f32[Q]) grid(p: 1)
     }
 }
 END
-    gives sm_80 schedule 'this load stays where it is: its loop holds another, whose length is not known'
-    gives sm_80 schedule '4 iterations of this loop make their loads together, in 16 registers'
+    gives sm_80 prefetch_loads 'this load stays where it is: its loop holds another, whose length is not known'
+    gives sm_80 prefetch_loads '4 iterations of this loop make their loads together, in 16 registers'
 }
 
 @test "what is gained by overlapping products" {
@@ -158,9 +158,9 @@ kernel k(q: in bf16[L, 64], k: in bf16[S, 64], v: in bf16[S, 64], o: out bf16[L,
 END
     }
     chained exp2
-    gives sm_90a overlap 'the second product of each iteration runs beside the first one of the next: an iteration takes 602 cycles instead of 730'
+    gives sm_90a overlap_products 'the second product of each iteration runs beside the first one of the next: an iteration takes 602 cycles instead of 730'
     chained ''
-    gives sm_90a overlap 'products of two iterations are not overlapped: an iteration would take 512 cycles instead of 518'
+    gives sm_90a overlap_products 'products of two iterations are not overlapped: an iteration would take 512 cycles instead of 518'
 }
 
 @test "why blocks of a cluster do not work together" {
@@ -191,7 +191,7 @@ END
     local done='fragments of the next iteration are read before this one ends'
     local not='fragments of this product are not read an iteration ahead:'
     product "$slice"
-    gives sm_80 read_ahead "$done"
+    gives sm_80 prefetch_fragments "$done"
     # rows that are summed behind the loop do not change how its product is spread over warps
     cat >k.tile <<'END'
 kernel k(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N], r: out f32[M]) grid(m: cdiv(M, 128), n: cdiv(N, 256))
@@ -203,7 +203,7 @@ kernel k(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N], r: out f32[M]) g
     if (n == 0) r[m*128 +: 128] = sum(acc, axis = 1);
 }
 END
-    gives sm_80 read_ahead "$done"
+    gives sm_80 prefetch_fragments "$done"
     cat >k.tile <<'END'
 kernel k(a: in bf16[M, K], b: in bf16[K, N], d: in bf16[K, N], c: out bf16[M, N], e: out bf16[M, N])
     grid(m: cdiv(M, 128), n: cdiv(N, 128))
@@ -219,5 +219,5 @@ kernel k(a: in bf16[M, K], b: in bf16[K, N], d: in bf16[K, N], c: out bf16[M, N]
     e[m*128 +: 128, n*128 +: 128] = bf16(other);
 }
 END
-    gives sm_80 read_ahead "$done"
+    gives sm_80 prefetch_fragments "$done"
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ir/text.h"
-#include "passes/pass.h"
+#include "passes/run.h"
 #include "targets/target.h"
 
 static int failures;
@@ -206,7 +206,7 @@ static void test_pipelines(void)
             if (!runs(gpus[g], 2, pass))
                 expect(false, pass->name);
         bool for_gpus = pass == &pass_table[PASS_choose_product] || pass == &pass_table[PASS_read_once] ||
-                        pass == &pass_table[PASS_pick];
+                        pass == &pass_table[PASS_extract_elements];
         if (value && !for_gpus)
             expect(runs("cpu", 2, pass), pass->name);
     }

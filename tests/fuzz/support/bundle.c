@@ -13,10 +13,10 @@
 #include "generate_loop.h"
 #include "generate_product.h"
 #include "generate_row.h"
-#include "ir/shared_form.h"
+#include "ir/facts/shared_form.h"
 #include "judge.h"
-#include "passes/pass.h"
-#include "targets/nvptx/assemble.h"
+#include "passes/run.h"
+#include "targets/nvptx/assemble/assemble.h"
 
 /* What a chunk becomes under one schedule. */
 struct code {

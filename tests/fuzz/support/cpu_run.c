@@ -11,7 +11,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "judge.h"
-#include "passes/pass.h"
+#include "passes/run.h"
 #include "targets/cpu/cpu.h"
 
 typedef void code_function(const uint64_t *slots, int64_t begin, int64_t end, void *scratch);

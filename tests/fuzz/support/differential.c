@@ -5,7 +5,7 @@
 
 #include "differential.h"
 #include "ir/text.h"
-#include "passes/pass.h"
+#include "passes/run.h"
 #include "table.h"
 #include "targets/target.h"
 

@@ -4,7 +4,7 @@
 #include "emit.h"
 #include "judge.h"
 #include "ir/text.h"
-#include "passes/pass.h"
+#include "passes/run.h"
 
 const struct kernel_expression *fuzz_constant_expression(struct arena *arena, int64_t number)
 {

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "ir/analysis.h"
-#include "passes/linear.h"
-#include "passes/memory_access.h"
+#include "ir/facts/analysis.h"
+#include "ir/facts/linear.h"
+#include "passes/layout/memory_access.h"
 
 /* What a value was when its instance first had it, for those that every instance must have alike. */
 struct first {

@@ -5,7 +5,7 @@
 #include "facts.h"
 #include "generate.h"
 #include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 enum { MOST_VALUES = 400, DEPTH = 3 };
 struct shape {

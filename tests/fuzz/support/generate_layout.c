@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#include "ir/layout.h"
+#include "ir/layout/layout.h"
 
 enum { MOST_RANK = 3, MOST_REGISTERS = 64, MOST_VIEWS = 6, TRIES = 200 };
 

@@ -1,4 +1,4 @@
-/* Random programs round products: what choose_product, stage_operands, specialise and pipeline_copies work on. */
+/* Random programs round products: what choose_product, buffer_operands, specialise and prefetch_copies work on. */
 #ifndef TILECC_FUZZ_GENERATE_PRODUCT_H
 #define TILECC_FUZZ_GENERATE_PRODUCT_H
 #include "generate.h"

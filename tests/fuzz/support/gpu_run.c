@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/shared_form.h"
+#include "ir/facts/shared_form.h"
 #include "judge.h"
-#include "passes/pass.h"
+#include "passes/run.h"
 #include "ptx.h"
-#include "targets/nvptx/assemble.h"
+#include "targets/nvptx/assemble/assemble.h"
 #include "targets/target.h"
 
 static const char no_map[] = "code for these arguments is not there yet: no tensor map fits them";

@@ -8,8 +8,8 @@
 #include "base/child.h"
 #include "base/file.h"
 #include "front/front.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
+#include "ir/verify/verify.h"
+#include "passes/run.h"
 #include "targets/target.h"
 
 void fuzz_put_kind(struct buffer *out, const char *sentence)

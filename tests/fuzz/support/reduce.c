@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 struct reducer {
     const struct judge *judge;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 /* ---- rows ---- */
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "ir/alias.h"
+#include "ir/facts/alias.h"
 
 enum { MOST_TOUCHED = 256, RING_STEP = 1024 };
 

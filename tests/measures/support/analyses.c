@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
-#include "ir/alias.h"
-#include "ir/analysis.h"
-#include "passes/linear.h"
+#include "ir/facts/alias.h"
+#include "ir/facts/analysis.h"
+#include "ir/facts/linear.h"
 
 enum { MOST_ACCESSES = 40 };
 

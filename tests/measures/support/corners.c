@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "tests/fuzz/support/generate.h"
 
 enum { MOST_RANK = 3, MOST_VALUES = 160, MOST_VIEWS = 10, PALETTE = 3, TRIES = 200 };

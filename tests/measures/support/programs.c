@@ -10,7 +10,7 @@
 #include "driver/header.h"
 #include "front/front.h"
 #include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "targets/target.h"
 #include "tests/fuzz/support/facts.h"
 #include "tests/fuzz/support/generate.h"

@@ -11,8 +11,8 @@
  */
 #include "machine_product.h"
 
-#include "ir/layout.h"
-#include "ir/shared_form.h"
+#include "ir/layout/layout.h"
+#include "ir/facts/shared_form.h"
 
 struct texts {
     const char *a_tile, *a, *b, *a_factor, *b_factor, *sum, *panel, *panel_sum;

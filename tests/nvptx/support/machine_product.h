@@ -2,7 +2,7 @@
 #ifndef TILECC_TEST_MACHINE_PRODUCT_H
 #define TILECC_TEST_MACHINE_PRODUCT_H
 #include "base/base.h"
-#include "ir/layout.h"
+#include "ir/layout/layout.h"
 
 struct machine_product {
     const char *element, *sum, *out; /* of the factors, the accumulator and the result */

@@ -6,9 +6,9 @@
 
 #include "../../fuzz/support/judge.h"
 #include "ir/text.h"
-#include "ir/verify.h"
-#include "passes/pass.h"
-#include "targets/nvptx/assemble.h"
+#include "ir/verify/verify.h"
+#include "passes/run.h"
+#include "targets/nvptx/assemble/assemble.h"
 
 struct run_text {
     const struct ptx_module *ptx;

@@ -1,0 +1,46 @@
+/* What several passes do to loops.  See rewrite.h. */
+#include "passes/base/rewrite.h"
+
+static void move_body(struct ir_block *from, struct ir_block *to, int count, const struct ir_type *const *types,
+                      const char *const *names)
+{
+    for (int i = 0; i < from->arguments.count; i++) {
+        struct ir_value *argument = from->arguments.data[i];
+        ir_replace_uses(argument, ir_block_argument(to, argument->type, argument->name));
+    }
+    for (int i = 0; i < count; i++)
+        ir_block_argument(to, types[i], names ? names[i] : NULL);
+    while (from->first)
+        ir_move_to_end(from->first, to);
+}
+
+struct ir_operation *rewrite_carry(struct arena *arena, struct ir_operation *loop, int count,
+                                   struct ir_value *const *initial, const char *const *names)
+{
+    struct ir_builder builder = rewrite_before(loop);
+    int operands = loop->operand_count, results = loop->result_count;
+    struct ir_value **values = ARENA_ARRAY(arena, struct ir_value *, operands + count);
+    const struct ir_type **types = ARENA_ARRAY(arena, const struct ir_type *, results + count);
+    for (int i = 0; i < operands + count; i++)
+        values[i] = i < operands ? loop->operands[i] : initial[i - operands];
+    for (int i = 0; i < results + count; i++)
+        types[i] = i < results ? loop->results[i]->type : initial[i - results]->type;
+    struct ir_operation *made = ir_build(&builder, loop->opcode, operands + count, values, results + count, types);
+    if (ir_attribute(loop, IR_ATTRIBUTE_UNROLL))
+        ir_set_number(made, IR_ATTRIBUTE_UNROLL, ir_number(loop, IR_ATTRIBUTE_UNROLL, 0));
+    if (ir_attribute(loop, IR_ATTRIBUTE_MULTIPLY))
+        ir_set_number(made, IR_ATTRIBUTE_MULTIPLY, ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0));
+    for (int r = 0; r < loop->region_count; r++)
+        move_body(loop->regions[r], made->regions[r], count, types + results, names);
+    if (loop->opcode == OP_WHILE) { /* its first region hands them on */
+        const struct ir_block *test = made->regions[0];
+        for (int i = 0; i < count; i++)
+            ir_add_operand(ir_terminator(test), test->arguments.data[operands + i]);
+    }
+    for (int i = 0; i < results; i++) {
+        made->results[i]->name = loop->results[i]->name;
+        ir_replace_uses(loop->results[i], made->results[i]);
+    }
+    ir_remove(loop);
+    return made;
+}

@@ -1,0 +1,25 @@
+/* Small things that most passes need. */
+#ifndef TILECC_PASSES_REWRITE_H
+#define TILECC_PASSES_REWRITE_H
+#include "ir/query.h"
+
+/* Builds in front of an operation, under its place in the source. */
+static inline struct ir_builder rewrite_before(struct ir_operation *op)
+{
+    return (struct ir_builder){.module = op->block->function->module, .block = op->block, .before = op, .at = op->at};
+}
+static inline struct ir_context *rewrite_context(const struct ir_operation *op)
+{
+    return op->block->function->module->context;
+}
+
+/* The same `for` or `while` with `count` more carried values, at the end of the old ones: they start as `initial`, and
+ * the body, which is moved over, has yet to yield them.  Names may be NULL.  The old loop is gone. */
+struct ir_operation *rewrite_carry(struct arena *arena, struct ir_operation *loop, int count,
+                                   struct ir_value *const *initial, const char *const *names);
+
+/* Computes an operation whose operands are constants (each one number for the whole tile): the bits that fill its
+ * result, as the program itself would compute them on every target.  False: not all constant, or the result is a NaN
+ * (whose bits differ between targets) or belongs to a function that targets approximate. */
+bool fold_operation(const struct ir_operation *operation, uint64_t *bits);
+#endif

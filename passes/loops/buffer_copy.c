@@ -1,0 +1,90 @@
+/* What asynchronous copies can bring.  See buffer_copy.h. */
+#include "passes/loops/buffer_copy.h"
+
+#include "base/plant.h"
+#include "ir/facts/alias.h"
+#include "passes/layout/memory_access.h"
+#include "passes/loops/prefetch_copies.h"
+#include "passes/base/rewrite.h"
+
+static const struct ir_value *argument_view(const struct ir_value *view)
+{
+    return view->definition || view->block->parent ? NULL : view;
+}
+
+bool buffer_copy_possible(const struct target_row *target, const struct ir_operation *load, int *contiguous,
+                          const char **reason)
+{
+    struct ir_access access;
+    uint64_t bits;
+    int dimension = 0;
+    (void)target;
+    *contiguous = -1;
+    if (!ir_access_of(load, &access) || load->results[0]->type->rank != 2) {
+        *reason = "it is not a slice with two dimensions";
+        return false;
+    }
+    if (access.mask) {
+        *reason = "it is masked";
+        return false;
+    }
+    if (!access.other || !ir_constant_of(access.other, &bits) || bits != 0) {
+        *reason = "what lies outside the view is not zero";
+        return false;
+    }
+    for (int d = 0; d < access.rank; d++) {
+        if (access.place[d] == IR_GATHER) {
+            *reason = "it gathers";
+            return false;
+        }
+        if (access.place[d] > 0) {
+            if (access.view->type->stride[d] == 1)
+                *contiguous = dimension;
+            dimension++;
+        }
+    }
+    if (*contiguous < 0)
+        *reason = "neither dimension is known to be contiguous";
+    return *contiguous >= 0;
+}
+
+const char *buffer_producer_problem(const struct ir_operation *reader)
+{
+    const struct ir_function *function = reader->block->function;
+    if (alias_is_written(function, reader->operands[0]))
+        return "the kernel may write what it reads";
+    if (alias_follows_acquire(reader) || alias_function_waits(function))
+        return "the kernel waits for others that may write what it reads";
+    return NULL;
+}
+
+const char *buffer_start_problem(const struct ir_access *access, const struct tensor_map *map)
+{
+    enum { CHUNK = 16 };
+    const struct ir_value *start = access->index[map->dimension[0]];
+    if (memory_divisor(start) * (ir_element_info[map->element].bits / 8) % CHUNK && !PLANTED(tma_begins_anywhere))
+        return "its start along the contiguous dimension is not known to be a multiple of 16 bytes, as a clause such as "
+               "requires(start % 8 == 0), or assume(), could tell";
+    return NULL;
+}
+
+bool buffer_copy_fits(const struct target_row *target, const struct ir_operation *dot, const struct ir_operation *load,
+                      const struct ir_type *buffer, const char **reason)
+{
+    struct ir_access access;
+    struct tensor_map map;
+    ir_access_of(load, &access);
+    if (!buffer_has_roles(target) || ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA) {
+        if (!copies_copy_bytes(load))
+            *reason = "strides and starts are not known to be multiples of 4 bytes";
+        return copies_copy_bytes(load) > 0;
+    }
+    if (!argument_view(access.view)) {
+        *reason = "its view is not a parameter of the kernel";
+        return false;
+    }
+    *reason = buffer_producer_problem(load);
+    if (!*reason && tensor_map_for(access.view, access.rank, access.place, buffer, &map, reason))
+        *reason = buffer_start_problem(&access, &map);
+    return !*reason;
+}

@@ -1,0 +1,549 @@
+/* buffer_operands: the factors of products that matrix instructions compute move to buffers in shared memory.
+ *
+ *     %a = load %x[%i +: 128, %k +: 64], %zero             %b likewise
+ *     %c = dot instruction(wgmma) %a, %b, %acc
+ * becomes
+ *     %A = buffer : buffer<bf16, [128, 64], slots(1), #…>       in front of everything, %B likewise
+ *     %s = copy_async %x[%i +: 128, %k +: 64], %A               where the load stood
+ *     wait %s, %t
+ *     %d = dot_async instruction(wgmma) %A, %B, %acc
+ *     %c = dot_wait pending(0) %d
+ *
+ * On targets with TMA a copy is one that TMA can do, which a producer brings; only where it can do none of the
+ * kernel's, as none of parts of views whose ends are read from memory, all threads copy by cp.async.
+ *
+ * A transposed factor is a buffer_permute of the buffer that the untransposed tile was copied to.  A factor that is
+ * computed, or that no copy can bring, is stored from registers; a first one that is computed stays there, in the
+ * instruction's own layout.  Loads with other uses are read back from the buffer.
+ *
+ * An accumulator that is zero is not added (a fourth operand says so).  One that goes round a loop enters it as zeros:
+ * left undefined for the first iteration to overwrite, its registers would be taken from the program before on, all
+ * through that one's stores, and a loop that never ran would need a select for each behind it.
+ *
+ * Right as the program is still sequential: what is written to a buffer is complete before it is read (wait, barrier)
+ * and read before it is written again (dot_wait; insert_barriers).  Loops side by side use one buffer in turn. */
+#include "base/plant.h"
+#include "ir/facts/alias.h"
+#include "passes/loops/loop_plan.h"
+#include "passes/layout/memory_access.h"
+#include "ir/facts/layout_rules.h"
+#include "passes/base/pass.h"
+#include "passes/loops/prefetch_copies.h"
+#include "passes/layout/product_layout.h"
+#include "passes/base/rewrite.h"
+#include "passes/loops/buffer_copy.h"
+
+enum {
+    SHARED_SLACK = 8192,  /* for scratch of other operations */
+    MOST_REGISTERS = 255, /* of a thread */
+    NARROW_ROW = 16,      /* bytes */
+    WIDEST_COPY = 16      /* bytes, of cp.async */
+};
+
+struct ring {
+    struct ir_value *buffer;
+    struct ir_block *block;
+    bool unfenced; /* filled by ordinary stores that nothing asynchronous follows: no copies go there */
+};
+struct stored {
+    struct ir_value *value, *buffer;
+};
+struct copied {
+    struct ir_operation *load;
+    struct ir_value *buffer, *token;
+};
+struct staging {
+    struct pass_context *context;
+    struct ir_function *function;
+    struct layout_adapter adapter;
+    VECTOR(struct ir_operation *) dots;
+    VECTOR(struct ring) rings;
+    VECTOR(struct copied) copies;
+    VECTOR(struct stored) stored; /* outside of loops, for more than one product perhaps */
+    bool changed;
+    bool by_threads; /* TMA can bring no factor of this kernel, so that no producer is lost where cp.async does */
+};
+
+/* Where a factor comes from: itself or its transpose. */
+struct factor_source {
+    struct ir_value *origin;
+    bool transposed;
+};
+
+/* How a factor will be brought to the instruction. */
+struct plan {
+    enum { KEEP_IN_REGISTERS, COPY, STORE } how;
+    struct factor_source source;
+    const struct ir_type *buffer;   /* of the origin */
+    const struct layout *registers; /* KEEP_IN_REGISTERS */
+};
+
+static void collect(struct ir_operation *op, void *data)
+{
+    struct staging *s = data;
+    if (op->opcode == OP_DOT && ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) != IR_INSTRUCTION_FMA)
+        vector_push(s->context->arena, &s->dots, op);
+}
+
+static struct factor_source source_of(struct ir_value *value)
+{
+    struct factor_source source = {value, false};
+    for (;;) {
+        const struct ir_operation *op = source.origin->definition;
+        if (op && op->opcode == OP_PERMUTE && op->results[0]->type->rank == 2) {
+            bool again = source.transposed && !PLANTED(stage_operand_transposed_once);
+            source.transposed = again ^ (ir_attribute(op, IR_ATTRIBUTE_PERMUTATION)->list[0] == 1);
+            source.origin = op->operands[0];
+        } else if (op && op->opcode == OP_CONVERT_LAYOUT) {
+            source.origin = op->operands[0];
+        } else {
+            return source;
+        }
+    }
+}
+
+/* ---- plans ---- */
+
+static const struct ir_type *buffer_type(const struct staging *s, const struct ir_type *tile, int contiguous)
+{
+    int extent[2] = {(int)tile->extent[0], (int)tile->extent[1]};
+    int bytes = ir_element_info[tile->element].bits / 8;
+    const struct layout *layout = shared_form_layout(s->adapter.table, 2, extent, bytes, contiguous);
+    return layout ? ir_type_buffer(s->function->module->context, tile->element, 2, tile->extent, layout, 1) : NULL;
+}
+
+/* Rows of 16 bytes, for mma.sync: where neither dimension is a multiple of 32 bytes. */
+static const struct ir_type *narrow_buffer_type(const struct staging *s, const struct ir_type *tile, int contiguous)
+{
+    static const int swap[2] = {1, 0};
+    int extent[2] = {(int)tile->extent[1 - contiguous], (int)tile->extent[contiguous]};
+    int bytes = ir_element_info[tile->element].bits / 8;
+    const struct layout *layout = layout_swizzled(s->adapter.table, 2, extent, bytes, NARROW_ROW);
+    if (layout && contiguous == 0)
+        layout = layout_rename(s->adapter.table, layout, swap);
+    return layout ? ir_type_buffer(s->function->module->context, tile->element, 2, tile->extent, layout, 1) : NULL;
+}
+
+static bool plan_copy(const struct staging *s, const struct ir_operation *dot, struct plan *plan)
+{
+    const struct ir_operation *load = plan->source.origin->definition;
+    const char *reason = NULL;
+    int contiguous;
+    if (!load || load->opcode != OP_LOAD)
+        return false;
+    if (buffer_copy_possible(s->context->target, load, &contiguous, &reason)) {
+        plan->buffer = buffer_type(s, load->results[0]->type, contiguous);
+        if (plan->buffer && (buffer_copy_fits(s->context->target, dot, load, plan->buffer, &reason) ||
+                             (s->by_threads && copies_copy_bytes(load) == WIDEST_COPY))) {
+            plan->how = COPY;
+            return true;
+        }
+        if (!reason)
+            reason = "its extents are too small for the rows that matrix instructions read";
+    }
+    pass_remark(s->context, load->at, "this factor is read through registers: %s", reason ? reason : "");
+    return false;
+}
+
+/* The dimension along which a thread holds neighbours: it is stored in the widest pieces. */
+static int widest_dimension(const struct ir_type *tile)
+{
+    int bytes = ir_element_info[tile->element].bits / 8;
+    if (!tile->layout)
+        return 1;
+    return layout_vector(tile->layout, 0, 16 / bytes).size <= layout_vector(tile->layout, 1, 16 / bytes).size;
+}
+
+/* The block in which the factor's buffer is filled. */
+static struct ir_block *filled_in(const struct plan *plan, const struct ir_operation *dot)
+{
+    const struct ir_value *value = plan->source.origin;
+    return value->definition ? value->block : dot->block;
+}
+
+static bool keep_factor(const struct staging *s, const struct ir_operation *dot, struct plan *plan)
+{
+    plan->registers = product_factor(s->adapter.table, dot, 0, dot->results[0]->type->layout);
+    plan->how = KEEP_IN_REGISTERS;
+    return plan->registers != NULL;
+}
+
+static bool plan_factor(const struct staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
+{
+    plan->source = source_of(dot->operands[factor]);
+    if (plan_copy(s, dot, plan))
+        return true;
+    const struct ir_operation *origin = plan->source.origin->definition;
+    bool loaded = origin && origin->opcode == OP_LOAD; /* such a one goes through shared memory anyway */
+    if (factor == 0 && !loaded && keep_factor(s, dot, plan))
+        return true;
+    if (!loaded)
+        plan->source = (struct factor_source){dot->operands[factor], false};
+    const struct ir_type *tile = plan->source.origin->type;
+    int first = widest_dimension(tile);
+    plan->how = STORE;
+    plan->buffer = buffer_type(s, tile, first);
+    if (!plan->buffer)
+        plan->buffer = buffer_type(s, tile, 1 - first);
+    if (!plan->buffer && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_MMA)
+        plan->buffer = narrow_buffer_type(s, tile, first);
+    if (!plan->buffer && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_MMA)
+        plan->buffer = narrow_buffer_type(s, tile, 1 - first);
+    return plan->buffer != NULL;
+}
+
+/* ---- buffers ---- */
+
+static bool holds(const struct ir_block *outer, const struct ir_block *inner)
+{
+    for (; inner; inner = inner->parent ? inner->parent->block : NULL)
+        if (inner == outer)
+            return true;
+    return false;
+}
+
+static int64_t bytes_taken(const struct staging *s)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < s->rings.count; i++)
+        bytes += ir_type_bytes(s->rings.data[i].buffer->type);
+    return bytes;
+}
+
+static bool has_room(const struct staging *s, const struct ir_type *type)
+{
+    return bytes_taken(s) + ir_type_bytes(type) <= s->context->target->shared_bytes - SHARED_SLACK;
+}
+
+/* Stored where no fence_async comes behind. */
+static bool is_unfenced(const struct plan *plan, const struct ir_operation *dot)
+{
+    return plan->how == STORE && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA;
+}
+
+/* A ring that may hold one more factor, filled in the same way: one of another loop, side by side with this; where room
+ * is scarce also one that is filled and read in the same block, one factor after the other. */
+static struct ring *reusable(struct staging *s, const struct plan *plan, const struct ir_operation *dot,
+                             const struct ir_block *block, bool scarce)
+{
+    for (int i = 0; i < s->rings.count; i++) {
+        struct ring *old = &s->rings.data[i];
+        bool beside = !holds(old->block, block) && !holds(block, old->block);
+        if (old->buffer->type == plan->buffer && old->unfenced == is_unfenced(plan, dot) &&
+            (beside || (scarce && old->block == block)))
+            return old;
+    }
+    return NULL;
+}
+
+static struct ir_value *make_buffer(struct staging *s, const struct plan *plan, const struct ir_operation *dot,
+                                    struct ir_block *block, struct location at)
+{
+    struct ring *old = reusable(s, plan, dot, block, !has_room(s, plan->buffer));
+    if (old) {
+        old->block = block;
+        return old->buffer;
+    }
+    struct ir_builder front = {
+        .module = s->function->module, .block = s->function->body, .before = s->function->body->first, .at = at};
+    struct ring ring = {ir_build_value(&front, OP_BUFFER, plan->buffer, 0, NULL), block, is_unfenced(plan, dot)};
+    vector_push(s->context->arena, &s->rings, ring);
+    return ring.buffer;
+}
+
+static void build_wait(struct ir_builder *builder, int count, struct ir_value *const *tokens)
+{
+    ir_build(builder, OP_WAIT, count, tokens, 0, NULL);
+}
+
+/* Nothing but this product looks at the loaded tile. */
+static bool feeds_only(const struct ir_value *value, const struct ir_operation *dot)
+{
+    for (const struct ir_use *use = value->uses; use; use = use->next) {
+        const struct ir_operation *user = use->user;
+        bool passes_on = user->opcode == OP_CONVERT_LAYOUT || user->opcode == OP_PERMUTE;
+        if (user != dot && !(passes_on && feeds_only(user->results[0], dot)))
+            return false;
+    }
+    return true;
+}
+
+static bool is_factor_only(const struct ir_value *value)
+{
+    for (const struct ir_use *use = value->uses; use; use = use->next) {
+        const struct ir_operation *user = use->user;
+        bool factor = user->opcode == OP_DOT && use->index < 2 && ir_attribute(user, IR_ATTRIBUTE_INSTRUCTION);
+        bool passes_on = user->opcode == OP_CONVERT_LAYOUT || user->opcode == OP_PERMUTE;
+        if (!factor && !(passes_on && is_factor_only(user->results[0])))
+            return false;
+    }
+    return true;
+}
+
+/* The buffer that holds the factor already, for another product. */
+static struct ir_value *find_stored(const struct staging *s, const struct plan *plan)
+{
+    for (int i = 0; plan->how == COPY && i < s->copies.count; i++)
+        if (s->copies.data[i].load == plan->source.origin->definition)
+            return s->copies.data[i].buffer;
+    for (int i = 0; plan->how == STORE && i < s->stored.count; i++)
+        if (s->stored.data[i].value == plan->source.origin && s->stored.data[i].buffer->type == plan->buffer)
+            return s->stored.data[i].buffer;
+    return NULL;
+}
+
+/* The copy that takes the place of a load; its token when nobody has waited for it yet. */
+static struct ir_value *copy_load(struct staging *s, const struct plan *plan, const struct ir_operation *dot,
+                                  struct ir_value **token)
+{
+    struct ir_operation *load = plan->source.origin->definition;
+    *token = NULL;
+    if (find_stored(s, plan))
+        return find_stored(s, plan);
+    struct ir_access access;
+    ir_access_of(load, &access);
+    struct ir_value *buffer = make_buffer(s, plan, dot, load->block, load->at);
+    struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, access.rank + 2);
+    operands[0] = access.view;
+    for (int d = 0; d < access.rank; d++)
+        operands[1 + d] = access.index[d];
+    operands[1 + access.rank] = buffer;
+    struct ir_builder builder = rewrite_before(load);
+    const struct ir_type *type = ir_type_token(s->function->module->context);
+    struct ir_operation *copy = ir_build(&builder, OP_COPY_ASYNC, access.rank + 2, operands, 1, &type);
+    ir_set_list(copy, IR_ATTRIBUTE_PLACE, access.rank, access.place);
+    if (ir_attribute(load, IR_ATTRIBUTE_INSIDE))
+        ir_set_number(copy, IR_ATTRIBUTE_INSIDE, ir_number(load, IR_ATTRIBUTE_INSIDE, 0));
+    if (ir_attribute(load, IR_ATTRIBUTE_CACHE))
+        ir_set_number(copy, IR_ATTRIBUTE_CACHE, ir_number(load, IR_ATTRIBUTE_CACHE, 0));
+    struct copied copied = {load, buffer, copy->results[0]};
+    vector_push(s->context->arena, &s->copies, copied);
+    if (load->block == dot->block && feeds_only(load->results[0], dot)) {
+        *token = copied.token;
+        return buffer;
+    }
+    build_wait(&builder, 1, &copied.token);
+    if (!is_factor_only(load->results[0])) { /* others read the tile back */
+        struct ir_value *tile = ir_build_value(&builder, OP_BUFFER_LOAD, load->results[0]->type, 1, &buffer);
+        ir_replace_uses(load->results[0], tile);
+    }
+    return buffer;
+}
+
+/* One that comes from in front of the loop is stored there. */
+static struct ir_value *store_factor(struct staging *s, const struct plan *plan, struct ir_operation *dot)
+{
+    struct ir_value *value = plan->source.origin;
+    if (find_stored(s, plan))
+        return find_stored(s, plan);
+    struct ir_block *block = filled_in(plan, dot);
+    struct ir_value *buffer = make_buffer(s, plan, dot, block, dot->at);
+    struct ir_builder builder = rewrite_before(dot);
+    if (block != dot->block) {
+        builder.block = block;
+        builder.before = value->definition->next;
+        vector_push(s->context->arena, &s->stored, ((struct stored){value, buffer}));
+    }
+    ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
+    ir_build(&builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){value, buffer}, 0, NULL);
+    if (ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA) /* it reads as asynchronous copies do */
+        ir_build(&builder, OP_FENCE_ASYNC, 0, NULL, 0, NULL);
+    ir_build(&builder, OP_BARRIER, 0, NULL, 0, NULL);
+    return buffer;
+}
+
+static struct ir_value *transpose(struct staging *s, struct ir_operation *before, struct ir_value *buffer)
+{
+    static const int64_t swapped[2] = {1, 0};
+    static const int order[2] = {1, 0};
+    const struct ir_type *type = buffer->type;
+    int64_t extent[2] = {type->extent[1], type->extent[0]};
+    const struct layout *layout = layout_rename(s->adapter.table, type->layout, order);
+    struct ir_builder builder = rewrite_before(before);
+    const struct ir_type *result = ir_type_buffer(s->function->module->context, type->element, 2, extent, layout, 1);
+    struct ir_value *value = ir_build_value(&builder, OP_BUFFER_PERMUTE, result, 1, &buffer);
+    ir_set_list(value->definition, IR_ATTRIBUTE_PERMUTATION, 2, swapped);
+    return value;
+}
+
+static struct ir_value *bring_factor(struct staging *s, struct ir_operation *dot, int factor, const struct plan *plan,
+                                     struct ir_value **token)
+{
+    struct ir_builder builder = rewrite_before(dot);
+    struct ir_value *buffer;
+    *token = NULL;
+    switch (plan->how) {
+    case KEEP_IN_REGISTERS: return layout_adapt(&s->adapter, &builder, dot->operands[factor], plan->registers);
+    case COPY: buffer = copy_load(s, plan, dot, token); break;
+    default: buffer = store_factor(s, plan, dot); break;
+    }
+    return plan->source.transposed ? transpose(s, dot, buffer) : buffer;
+}
+
+/* ---- accumulators that are zero ---- */
+
+static bool is_zero(const struct ir_value *value)
+{
+    uint64_t bits;
+    return ir_constant_of(value, &bits) && bits == 0;
+}
+
+/* Returns the fourth operand, or NULL: the accumulator is added always. */
+static struct ir_value *start_from_nothing(struct staging *s, struct ir_operation *dot, struct ir_value **accumulator)
+{
+    struct ir_builder builder = rewrite_before(dot);
+    *accumulator = dot->operands[2];
+    if (!is_zero(*accumulator))
+        return NULL;
+    *accumulator = ir_build_value(&builder, OP_UNDEFINED, (*accumulator)->type, 0, NULL);
+    return ir_constant_int(&builder, ir_type_scalar(s->function->module->context, IR_BOOL), 0);
+}
+
+/* ---- factors that wait in registers ---- */
+
+static bool is_clobbered_before(const struct ir_operation *load, const struct ir_operation *dot)
+{
+    if (alias_is_settled(load->block->function, load->operands[0]))
+        return false;
+    for (const struct ir_operation *op = load->next; op && op != dot; op = op->next)
+        if (alias_clobbers(op, load))
+            return true;
+    return false;
+}
+
+/* One use, by the product or by what turns or converts for it alone. */
+static bool is_for_product_alone(const struct ir_operation *op, const struct ir_operation *dot)
+{
+    const struct ir_use *use = op->results[0]->uses;
+    if (!use || use->next)
+        return false;
+    bool passes_on = use->user->opcode == OP_CONVERT_LAYOUT || use->user->opcode == OP_PERMUTE;
+    return use->user == dot || (passes_on && use->user->block == dot->block && is_for_product_alone(use->user, dot));
+}
+
+static void move_to_product(struct ir_operation *op, struct ir_operation *dot)
+{
+    for (struct ir_operation *next; op != dot; op = next) {
+        next = op->results[0]->uses->user;
+        ir_move_before(op, dot);
+    }
+}
+
+/* Loads of factors that go through registers come after the product in front, where all that the block loads at its top
+ * does not fit into registers beside its sums:
+ *
+ *     load a, b, c, d    store a, b    dot    store c, d    dot
+ * becomes
+ *     load a, b    store a, b    dot    load c, d    store c, d    dot */
+static void load_later(struct staging *s, struct ir_operation *dot, const struct plan *plan)
+{
+    if (loop_plan_pressure(s->context->arena, dot->block) <= MOST_REGISTERS)
+        return;
+    for (int i = 0; i < 2; i++) {
+        struct ir_operation *load = plan[i].source.origin->definition;
+        if (plan[i].how == STORE && load && load->opcode == OP_LOAD && load->block == dot->block &&
+            is_for_product_alone(load, dot) && !is_clobbered_before(load, dot))
+            move_to_product(load, dot);
+    }
+}
+
+/* ---- products ---- */
+
+static void give_up(struct staging *s, struct ir_operation *dot, const char *reason)
+{
+    pass_warn(s->context, DIAGNOSTIC_W1203, dot->at, "this product is computed by multiply-adds after all: %s", reason);
+    ir_remove_attribute(dot, IR_ATTRIBUTE_INSTRUCTION);
+    s->changed = true;
+}
+
+static bool fits(struct staging *s, const struct ir_operation *dot, const struct plan *plan)
+{
+    bool needed = plan[0].how != KEEP_IN_REGISTERS && !find_stored(s, &plan[0]);
+    bool same = needed && plan[0].buffer == plan[1].buffer; /* both are filled for this product */
+    int64_t more = 0;
+    for (int i = 0; i < 2; i++) {
+        bool there = !(i && same) && reusable(s, &plan[i], dot, filled_in(&plan[i], dot), true);
+        if (plan[i].how != KEEP_IN_REGISTERS && !there && !find_stored(s, &plan[i]))
+            more += ir_type_bytes(plan[i].buffer);
+    }
+    return bytes_taken(s) + more <= s->context->target->shared_bytes - SHARED_SLACK;
+}
+
+static void stage(struct staging *s, struct ir_operation *dot)
+{
+    bool wgmma = ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA;
+    struct plan plan[2];
+    if (!product_takes(s->adapter.table, dot, dot->results[0]->type->layout, s->adapter.warps)) {
+        give_up(s, dot, "its accumulator has another layout");
+        return;
+    }
+    if (!plan_factor(s, dot, 0, &plan[0]) || !plan_factor(s, dot, 1, &plan[1])) {
+        give_up(s, dot, "a factor is too small for shared memory's rows");
+        return;
+    }
+    if (!fits(s, dot, plan) && !(plan[0].how == STORE && keep_factor(s, dot, &plan[0]) && fits(s, dot, plan))) {
+        give_up(s, dot, "its factors do not fit into shared memory beside the others");
+        return;
+    }
+    if (!pass_fuel(s->context))
+        return;
+    struct ir_value *operands[4], *tokens[2];
+    load_later(s, dot, plan);
+    for (int i = 0; i < 2; i++)
+        operands[i] = bring_factor(s, dot, i, &plan[i], &tokens[i]);
+    struct ir_builder builder = rewrite_before(dot);
+    struct ir_value *waited[2];
+    int waits = 0;
+    for (int i = 0; i < 2; i++)
+        if (tokens[i])
+            waited[waits++] = tokens[i];
+    if (waits)
+        build_wait(&builder, waits, waited);
+    operands[3] = NULL;
+    operands[2] = dot->operands[2];
+    if (wgmma)
+        operands[3] = start_from_nothing(s, dot, &operands[2]);
+    const struct ir_type *type = dot->results[0]->type;
+    struct ir_operation *async = ir_build(&builder, OP_DOT_ASYNC, operands[3] ? 4 : 3, operands, 1, &type);
+    ir_set_number(async, IR_ATTRIBUTE_INSTRUCTION, ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0));
+    static const enum ir_attribute_key kept[] = {IR_ATTRIBUTE_PRECISION, IR_ATTRIBUTE_PROMOTE};
+    for (int i = 0; i < 2; i++)
+        if (ir_attribute(dot, kept[i]))
+            ir_set_number(async, kept[i], ir_number(dot, kept[i], 0));
+    struct ir_operation *wait = ir_build(&builder, OP_DOT_WAIT, 1, &async->results[0], 1, &type);
+    ir_set_number(wait, IR_ATTRIBUTE_PENDING, 0);
+    wait->results[0]->name = dot->results[0]->name;
+    ir_replace_uses(dot->results[0], wait->results[0]);
+    ir_remove(dot);
+    s->changed = true;
+}
+
+/* Whether some factor can come by TMA: then a producer brings all that do, and others go through registers. */
+static bool has_bulk_copy(const struct staging *s)
+{
+    for (int i = 0; i < 2 * s->dots.count; i++) {
+        const struct ir_operation *dot = s->dots.data[i / 2];
+        const struct ir_operation *load = source_of(dot->operands[i % 2]).origin->definition;
+        const struct ir_type *buffer;
+        const char *reason;
+        int contiguous;
+        if (ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA && load && load->opcode == OP_LOAD &&
+            buffer_copy_possible(s->context->target, load, &contiguous, &reason) &&
+            (buffer = buffer_type(s, load->results[0]->type, contiguous)) &&
+            buffer_copy_fits(s->context->target, dot, load, buffer, &reason))
+            return true;
+    }
+    return false;
+}
+
+bool pass_buffer_operands(struct ir_function *function, struct pass_context *context)
+{
+    struct staging s = {.context = context, .function = function};
+    s.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
+                                        function->warps};
+    ir_walk(function->body, collect, &s);
+    s.by_threads = buffer_has_roles(context->target) && !has_bulk_copy(&s);
+    for (int i = 0; i < s.dots.count; i++)
+        stage(&s, s.dots.data[i]);
+    return s.changed;
+}

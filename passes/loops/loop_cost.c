@@ -1,0 +1,236 @@
+/* What operations cost, for loop_plan: a table of latencies and of the time that a multiprocessor's issue or tensor
+ * cores are busy.  The numbers are of Ampere and Hopper, rounded; what matters is which of two is the greater. */
+#include "ir/layout/layout.h"
+#include "passes/base/rewrite.h"
+#include "passes/loops/prefetch_loads.h"
+#include "targets/target.h"
+
+enum {
+    GLOBAL_LATENCY = 600,
+    SHARED_LATENCY = 30,
+    BARRIER_LATENCY = 40,
+    ALU_LATENCY = 4,
+    MATH_LATENCY = 20,
+    ATOMIC_LATENCY = 700,
+    PRODUCT_LATENCY = 30,
+    PRODUCT_ISSUE = 16,
+    SHUFFLE_LATENCY = 25,
+    UNKNOWN_TRIPS = 8,
+    PRODUCT_REGISTERS = 48 /* fragments on their way from shared memory */
+};
+
+static int words(const struct ir_type *type)
+{
+    int bits = ir_element_info[type->element].bits;
+    int64_t elements = type->rank && type->layout ? layout_registers(type->layout) : ir_type_elements(type);
+    return (int)((elements * (bits < 16 ? 16 : bits) + 31) / 32);
+}
+
+/* A tile whose elements are others' registers, or numbers in the code. */
+static bool is_free(const struct ir_operation *op)
+{
+    switch (op->opcode) {
+    case OP_CONSTANT:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT:
+    case OP_UNDEFINED:
+    case OP_SLOT:
+    case OP_BUFFER_PERMUTE:
+    case OP_BUFFER_PART:
+    case OP_BUFFER:
+    case OP_IOTA: return true;
+    default: return false;
+    }
+}
+
+/* Elements of fewer than 32 bits take a register each: they are seldom packed where they are carried round a loop. */
+int prefetch_registers(const struct ir_value *value)
+{
+    const struct ir_type *type = value->type;
+    if (type->kind != IR_TILE || type->rank == 0 || !type->layout || (value->definition && is_free(value->definition)))
+        return 0;
+    return layout_registers(type->layout) * (ir_element_info[type->element].bits > 32 ? 2 : 1);
+}
+
+/* The tile whose work it is: a result, or what is written. */
+static const struct ir_type *worked_on(const struct ir_operation *op)
+{
+    const struct ir_type *widest = NULL;
+    for (int i = 0; i < op->result_count + op->operand_count; i++) {
+        const struct ir_type *type = i < op->result_count ? op->results[i]->type
+                                                          : op->operands[i - op->result_count]->type;
+        if (type->kind == IR_TILE && type->rank > 0 && (!widest || words(type) > words(widest)))
+            widest = type;
+    }
+    return widest;
+}
+
+static double product_cycles(const struct ir_operation *op, const struct target_row *target)
+{
+    const struct ir_type *a = op->operands[0]->type, *sum = op->results[0]->type;
+    double work = 2.0 * (double)ir_type_elements(sum) * (double)a->extent[a->rank - 1];
+    double each = 256; /* floating-point operations a cycle */
+    if (ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) != IR_INSTRUCTION_FMA)
+        each = target && (target->flags & TARGET_WGMMA) ? 4096 : 2048;
+    return work / each;
+}
+
+static struct loop_cost takes(double issue, double latency) { return (struct loop_cost){issue, latency, 0}; }
+
+static double cost_of_block(const struct ir_block *block, const struct target_row *target)
+{
+    double sum = 0;
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        struct loop_cost cost = loop_cost_of(op, target);
+        sum += cost.issue + cost.tensor;
+    }
+    return sum;
+}
+
+struct loop_cost loop_cost_of(const struct ir_operation *op, const struct target_row *target)
+{
+    const struct ir_type *tile = worked_on(op);
+    /* instructions of each scheduler's warps */
+    double warps = op->block->function->warps > 4 ? op->block->function->warps / 4.0 : 1;
+    double work = tile ? words(tile) * warps : 1;
+    if (is_free(op))
+        return takes(0, 0);
+    switch (op->opcode) {
+    case OP_DOT:
+    case OP_DOT_ASYNC: {
+        double cycles = product_cycles(op, target);
+        bool asynchronous = ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA;
+        return asynchronous ? (struct loop_cost){PRODUCT_ISSUE, PRODUCT_LATENCY, cycles}
+                            : takes(cycles, PRODUCT_LATENCY);
+    }
+    case OP_DOT_WAIT: return takes(1, PRODUCT_LATENCY);
+    case OP_LOAD:
+    case OP_POINTER_LOAD: return takes(work / 2 + 4, GLOBAL_LATENCY);
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS:
+    case OP_POINTER_ATOMIC:
+    case OP_POINTER_CAS: return takes(4 * work, ATOMIC_LATENCY);
+    case OP_STORE:
+    case OP_POINTER_STORE: return takes(work + 4, 0);
+    case OP_CP_ASYNC:
+    case OP_COPY_ASYNC: { /* 16 bytes of each lane at a time */
+        int64_t bytes = ir_type_bytes(op->operands[op->operand_count - 1]->type);
+        return takes((double)bytes / 512 + 4, 0);
+    }
+    case OP_BUFFER_LOAD:
+    case OP_BUFFER_STORE: return takes(work, SHARED_LATENCY);
+    case OP_CONVERT_LAYOUT: return takes(2 * work, 2 * SHARED_LATENCY);
+    case OP_REDUCE: return takes(2 * work + 10, 5 * SHUFFLE_LATENCY);
+    case OP_MATH: return takes(6 * work, MATH_LATENCY);
+    case OP_DIV:
+    case OP_REM: return takes(10 * work, 10 * ALU_LATENCY);
+    case OP_PHILOX: return takes(60 * work, 10 * ALU_LATENCY);
+    case OP_MAP: return takes(cost_of_block(op->regions[0], target) * work, MATH_LATENCY);
+    case OP_BARRIER:
+    case OP_CP_WAIT:
+    case OP_MBARRIER_WAIT: return takes(2, BARRIER_LATENCY);
+    default: break;
+    }
+    struct loop_cost cost = takes(tile ? work : 2, ALU_LATENCY);
+    for (int r = 0; r < op->region_count; r++)
+        cost.issue += cost_of_block(op->regions[r], target);
+    if (ir_has_trait(op, IR_TRAIT_LOOP))
+        cost.issue *= UNKNOWN_TRIPS;
+    return cost;
+}
+
+/* ---- registers ---- */
+
+/* The value whose registers this one shares. */
+static const struct ir_value *origin(const struct ir_value *value)
+{
+    while (value->definition && value->definition->operand_count == 1 && is_free(value->definition) &&
+           value->type->kind == IR_TILE)
+        value = value->definition->operands[0];
+    return value;
+}
+
+struct counting {
+    int *last; /* by value id: number of the last operation that uses it; 0: none */
+    int number;
+    VECTOR(const struct ir_value *) seen;
+    struct arena *arena;
+};
+
+static void count_use(struct counting *c, const struct ir_value *value)
+{
+    value = origin(value);
+    if (!prefetch_registers(value))
+        return;
+    if (!c->last[value->id])
+        vector_push(c->arena, &c->seen, value);
+    c->last[value->id] = c->number;
+}
+
+static void count_uses(struct ir_operation *op, void *data)
+{
+    for (int i = 0; i < op->operand_count; i++)
+        count_use(data, op->operands[i]);
+}
+
+/* What an operation needs beside its operands and results while it works. */
+static int registers_within(struct arena *arena, const struct ir_operation *op);
+
+/* Registers that are taken while each of the block's operations works, in text order. */
+static int *pressure_of(struct arena *arena, const struct ir_block *block, int *count)
+{
+    struct counting c = {.arena = arena};
+    *count = 0;
+    c.last = ARENA_ARRAY(arena, int, block->function->next_value_id);
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        c.number = ++*count;
+        for (int i = 0; i < op->operand_count; i++)
+            count_use(&c, op->operands[i]);
+        for (int r = 0; r < op->region_count; r++)
+            ir_walk(op->regions[r], count_uses, &c);
+    }
+    int *change = ARENA_ARRAY(arena, int, *count + 2), live = 0, number = 0;
+    for (int i = 0; i < c.seen.count; i++) {
+        const struct ir_value *value = c.seen.data[i];
+        int from = 0, to = c.last[value->id];
+        if (value->block == block && value->definition)
+            for (const struct ir_operation *op = value->definition; op; op = op->previous)
+                from++;
+        else if (!schedule_is_inside(block, value))
+            to = *count; /* from outside: again in the next iteration */
+        else if (value->block != block)
+            continue; /* counted where it is made */
+        change[from] += prefetch_registers(value);
+        change[to] -= prefetch_registers(value);
+    }
+    int *taken = ARENA_ARRAY(arena, int, *count + 1);
+    for (const struct ir_operation *op = block->first; op; op = op->next, number++) {
+        live += change[number];
+        taken[number] = (int)int64_max(live, live + change[number + 1]) + registers_within(arena, op);
+    }
+    return taken;
+}
+
+static int registers_within(struct arena *arena, const struct ir_operation *op)
+{
+    int most = 0, count;
+    bool matrix = ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_MMA;
+    bool plain = op->opcode == OP_DOT && !ir_attribute(op, IR_ATTRIBUTE_INSTRUCTION);
+    if (matrix || plain)
+        return PRODUCT_REGISTERS;
+    for (int r = 0; r < op->region_count; r++) {
+        const int *inner = pressure_of(arena, op->regions[r], &count);
+        for (int i = 0; i < count; i++)
+            most = (int)int64_max(most, inner[i]);
+    }
+    return most;
+}
+
+int *prefetch_pressure(struct arena *arena, const struct ir_block *body)
+{
+    int count;
+    return pressure_of(arena, body, &count);
+}

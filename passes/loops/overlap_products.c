@@ -1,0 +1,513 @@
+/* overlap_products: a product that waits for vector work moves into the next iteration, where it runs beside that iteration's
+ * first product, so that tensor cores have work while softmax and the like are computed.
+ *
+ *     for %j = %lo to %hi iter(%acc = %zero, %m = …) {
+ *         wait K     %s = dot_async %q, K        %s1 = dot_wait %s
+ *         … %p, %f, %m2 from %s1 …
+ *         wait V     %o = dot_async %p, V, %acc * %f     %acc2 = dot_wait %o
+ *         yield %acc2, %m2
+ *     }
+ * becomes
+ *     if %lo < %hi {
+ *         wait K     … first half with %j = %lo: %p0, %y0 = %zero * %f …
+ *         for %j = %lo + step to %hi iter(%p1 = %p0, %y1 = %y0, %m = …) {
+ *             wait K     %s = dot_async %q, K
+ *             wait V     %o = dot_async %p1, V, %y1         the iteration before
+ *             %s1 = dot_wait pending(1) %s
+ *             … %p, %f, %m2 from %s1 …
+ *             %acc = dot_wait pending(0) %o
+ *             … %p as a factor, %acc * %f …                 not before: registers of the product on its way
+ *             yield …
+ *         }
+ *         wait V     %o = dot_async …, V, …                  the last iteration
+ *         yield …
+ *     } else { yield %zero, … }
+ *
+ * This is software pipelining with two stages: the second product and what only it needs (its copies) form the second
+ * stage, everything else the first.  Right because every operation of an iteration still sees the values of that
+ * iteration: those of the first stage that the second needs are carried.  Copies move behind later ones of other
+ * buffers; nothing writes what they read (stage_copy).
+ *
+ * Where several warpgroups work, they take turns at issuing the two products: one multiplies while the other does its
+ * vector work (ping-pong).
+ *
+ * Not where no producer can copy: the copies of the second stage would be those of the iteration before, for which
+ * prefetch_copies has no place, and threads that all meet at copies cannot take turns.
+ *
+ * Done where loop_plan says that an iteration gets shorter by it: the less of the second product there is, or of work
+ * beside the two, the less is gained.  Not done to the loop that peel split off for the last iterations, which is
+ * short. */
+#include "base/plant.h"
+#include "passes/loops/loop_plan.h"
+#include "passes/base/pass.h"
+#include "passes/base/rewrite.h"
+#include "passes/loops/specialise.h"
+#include "passes/loops/buffer_copy.h"
+
+/* Registers of a thread of consumers and how many of them fragments may take, by warpgroups: the rest is for everything
+ * else, maxima and sums of rows, places, and what the vector work has in flight. */
+static const struct {
+    int registers, fragments;
+} budgets[] = {{240, 192}, {232, 192}, {160, 128}};
+
+/* Of its cycles in order an iteration must take less than this part. */
+static const double WORTH_IT = 0.98;
+
+struct rotation {
+    struct pass_context *context;
+    struct ir_function *function;
+    struct ir_operation *loop;
+    struct ir_operation *first, *first_wait;   /* the product that stays, and its dot_wait */
+    struct ir_operation *second, *second_wait; /* the product that moves */
+    int accumulator;                           /* the carried value that it makes */
+    int value_count;
+    bool *later;                        /* by position in the body: in the second stage */
+    bool *tail;                         /* in the first stage, but behind the wait for the second product */
+    VECTOR(struct ir_operation *) body; /* in order, without the terminator */
+    VECTOR(struct ir_value *) crossing; /* of the first stage, used by the second */
+};
+
+static int position(const struct rotation *r, const struct ir_operation *op)
+{
+    for (int i = 0; i < r->body.count; i++)
+        if (r->body.data[i] == op)
+            return i;
+    return -1;
+}
+
+static bool uses_result(const struct ir_operation *op, const struct ir_operation *of)
+{
+    for (int i = 0; i < of->result_count; i++)
+        if (ir_uses(op, of->results[i]))
+            return true;
+    return false;
+}
+
+/* Marks operations of the body that need, directly or not, an operation marked or `value`. */
+static void mark_needing(const struct rotation *r, bool *marked, const struct ir_value *value)
+{
+    for (int i = 0; i < r->body.count; i++) {
+        bool needs = value && ir_uses(r->body.data[i], value);
+        for (int k = 0; k < i && !needs; k++)
+            needs = marked[k] && uses_result(r->body.data[i], r->body.data[k]);
+        marked[i] |= needs;
+    }
+}
+
+static struct ir_operation *wait_of(const struct ir_operation *dot)
+{
+    const struct ir_use *use = dot->results[0]->uses;
+    struct ir_operation *wait = use && !use->next ? use->user : NULL;
+    return wait && wait->opcode == OP_DOT_WAIT && wait->operand_count == 1 && wait->block == dot->block ? wait : NULL;
+}
+
+static bool is_asynchronous(const struct ir_operation *op)
+{
+    return op->opcode == OP_DOT_ASYNC &&
+           ir_number(op, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA;
+}
+
+static bool find_products(struct rotation *r)
+{
+    for (struct ir_operation *op = r->loop->regions[0]->first; op && op->next; op = op->next) {
+        vector_push(r->context->arena, &r->body, op);
+        if (!is_asynchronous(op))
+            continue;
+        if (r->second) /* more than two: which would stay is not clear */
+            return false;
+        if (r->first)
+            r->second = op;
+        else
+            r->first = op;
+    }
+    if (!r->second)
+        return false;
+    r->first_wait = wait_of(r->first);
+    r->second_wait = wait_of(r->second);
+    return r->first_wait && r->second_wait;
+}
+
+/* The second product's result is carried and used for nothing else; the first one does not need it, and the second
+ * needs the first. */
+static bool is_chain(struct rotation *r)
+{
+    const struct ir_value *result = r->second_wait->results[0];
+    const struct ir_operation *yield = ir_terminator(r->loop->regions[0]);
+    if (!result->uses || result->uses->next || result->uses->user != yield)
+        return false;
+    r->accumulator = result->uses->index;
+    const struct ir_value *carried = r->loop->regions[0]->arguments.data[1 + r->accumulator];
+    bool *marked = ARENA_ARRAY(r->context->arena, bool, r->body.count);
+    mark_needing(r, marked, carried);
+    if (marked[position(r, r->first)])
+        return false;
+    for (int i = 0; i < yield->operand_count; i++) /* nothing else that is carried comes from it */
+        if (i != r->accumulator && yield->operands[i]->definition && position(r, yield->operands[i]->definition) >= 0 &&
+            marked[position(r, yield->operands[i]->definition)])
+            return false;
+    bool *after = ARENA_ARRAY(r->context->arena, bool, r->body.count);
+    after[position(r, r->first_wait)] = true;
+    mark_needing(r, after, NULL);
+    return after[position(r, r->second)];
+}
+
+/* ---- stages ---- */
+
+static struct ir_value *buffer_behind(struct ir_value *value)
+{
+    while (value->definition &&
+           (value->definition->opcode == OP_BUFFER_PERMUTE || value->definition->opcode == OP_BUFFER_PART))
+        value = value->definition->operands[0];
+    return value;
+}
+
+/* The copy into a buffer, and the wait for it, when they serve the second product alone. */
+static bool move_copy(struct rotation *r, struct ir_value *buffer)
+{
+    for (int i = 0; i < r->body.count; i++) {
+        struct ir_operation *op = r->body.data[i];
+        if (op->opcode != OP_COPY_ASYNC || op->operands[op->operand_count - 1] != buffer)
+            continue;
+        const struct ir_use *use = op->results[0]->uses;
+        if (!use || use->next || use->user->opcode != OP_WAIT || use->user->operand_count != 1)
+            return false;
+        r->later[i] = true;
+        r->later[position(r, use->user)] = true;
+    }
+    return true;
+}
+
+/* In the loop, by any of its names: these may stand in front of it. */
+static bool used_by_others(const struct rotation *r, const struct ir_value *buffer, const struct ir_operation *than)
+{
+    for (const struct ir_use *use = buffer->uses; use; use = use->next) {
+        const struct ir_operation *user = use->user;
+        bool form = user->opcode == OP_BUFFER_PERMUTE || user->opcode == OP_BUFFER_PART;
+        bool other = user != than && user->opcode != OP_COPY_ASYNC;
+        if (form ? used_by_others(r, user->results[0], than) : other && ir_ancestor_in(r->loop->regions[0], user))
+            return true;
+    }
+    return false;
+}
+
+static bool split_stages(struct rotation *r)
+{
+    int count = r->body.count;
+    r->later = ARENA_ARRAY(r->context->arena, bool, count);
+    r->tail = ARENA_ARRAY(r->context->arena, bool, count);
+    r->later[position(r, r->second)] = r->later[position(r, r->second_wait)] = true;
+    for (int i = 0; i < 2; i++) {
+        struct ir_value *factor = r->second->operands[i];
+        if (factor->type->kind != IR_BUFFER)
+            continue;
+        struct ir_value *buffer = buffer_behind(factor);
+        if (used_by_others(r, buffer, r->second) || !move_copy(r, buffer))
+            return false;
+        for (const struct ir_value *value = factor; value != buffer; value = value->definition->operands[0])
+            if (position(r, value->definition) >= 0)
+                r->later[position(r, value->definition)] = true;
+    }
+    for (int i = 0; i < count; i++) { /* stores and barriers keep their places, which are not ours to change */
+        const struct ir_operation *op = r->body.data[i];
+        bool ours = r->later[i] || op == r->first || op == r->first_wait || op->opcode == OP_COPY_ASYNC ||
+                    op->opcode == OP_WAIT;
+        if (!ours && ir_has_effect(op))
+            return false;
+    }
+    /* Behind the wait: what needs the accumulator, and the conversions that end in the product's own factor. */
+    mark_needing(r, r->tail, r->loop->regions[0]->arguments.data[1 + r->accumulator]);
+    for (struct ir_value *value = r->second->operands[0]; value->type->kind == IR_TILE && value->definition;
+         value = value->definition->operands[0]) {
+        int at = position(r, value->definition);
+        bool conversion = value->definition->opcode == OP_CAST || value->definition->opcode == OP_CONVERT_LAYOUT;
+        if (at < 0 || !conversion || !value->uses || value->uses->next)
+            break;
+        r->tail[at] = true;
+    }
+    for (int i = 0; i < count; i++)
+        if (r->later[i])
+            r->tail[i] = false;
+    return true;
+}
+
+/* The first product's accumulator, the second's and its factor in registers live at one time. */
+static int64_t fragment_registers(const struct rotation *r)
+{
+    const struct ir_type *factor = r->second->operands[0]->type;
+    int64_t threads = 32 * (int64_t)r->function->warps;
+    int64_t words = ir_type_elements(r->first->results[0]->type) + ir_type_elements(r->second->results[0]->type);
+    if (factor->kind == IR_TILE)
+        words += ir_type_elements(factor) * ir_element_info[factor->element].bits / 32;
+    return words / threads;
+}
+
+/* Cycles of an iteration, in order and overlapped: tensor cores work on the second product while warps do what stands
+ * between the two. */
+static void predict(const struct rotation *r, double *in_order, double *overlapped)
+{
+    struct loop_plan plan = loop_plan_make(r->context->arena, r->context->target, r->loop->regions[0],
+                                           loop_plan_copies_ahead, NULL);
+    double work = plan.chain - plan.tensor, second = plan.operations[position(r, r->second)].cost.tensor;
+    *in_order = plan.iteration;
+    *overlapped = plan.chain - (second < work ? second : work);
+    *overlapped = *overlapped > plan.tensor ? *overlapped : plan.tensor;
+    *overlapped = *overlapped > plan.memory ? *overlapped : plan.memory;
+}
+
+static void find_crossing(struct rotation *r)
+{
+    const struct ir_block *block = r->loop->regions[0];
+    for (int i = 0; i < r->body.count; i++) {
+        const struct ir_operation *op = r->body.data[i];
+        for (int k = 0; r->later[i] && k < op->operand_count; k++) {
+            struct ir_value *value = op->operands[k];
+            bool inside = value->block == block && !(value->definition && r->later[position(r, value->definition)]);
+            for (int c = 0; c < r->crossing.count; c++)
+                inside &= r->crossing.data[c] != value;
+            if (inside)
+                vector_push(r->context->arena, &r->crossing, value);
+        }
+    }
+}
+
+/* ---- building ---- */
+
+static struct ir_value *mapped(struct ir_value **map, struct ir_value *value)
+{
+    return map[value->id] ? map[value->id] : value;
+}
+
+enum part { HEAD, TAIL, LATER };
+
+static bool in_part(const struct rotation *r, int i, enum part part)
+{
+    return part == LATER ? r->later[i] : !r->later[i] && r->tail[i] == (part == TAIL);
+}
+
+/* Operations of the first stage that the first product needs, up to its issue. */
+static void mark_lead(const struct rotation *r, bool *lead)
+{
+    lead[position(r, r->first)] = true;
+    for (int i = position(r, r->first); i >= 0; i--)
+        for (int k = 0; lead[i] && k < i; k++) {
+            bool copies = r->body.data[i]->opcode == OP_DOT_ASYNC &&
+                          (r->body.data[k]->opcode == OP_WAIT || r->body.data[k]->opcode == OP_COPY_ASYNC);
+            if (!r->later[k] && (copies || uses_result(r->body.data[i], r->body.data[k])))
+                lead[k] = true;
+        }
+}
+
+static void clone_part(const struct rotation *r, struct ir_builder *builder, struct ir_value **map, enum part part)
+{
+    for (int i = 0; i < r->body.count; i++)
+        if (in_part(r, i, part))
+            ir_clone(builder, r->body.data[i], map);
+}
+
+/* The values that the second stage of the next iteration needs, then the carried ones but the accumulator. */
+static int collect_carried(const struct rotation *r, struct ir_value **map, struct ir_value **values)
+{
+    const struct ir_operation *yield = ir_terminator(r->loop->regions[0]);
+    int count = 0;
+    for (int c = 0; c < r->crossing.count; c++)
+        values[count++] = mapped(map, r->crossing.data[c]);
+    for (int i = 0; i < yield->operand_count; i++)
+        if (i != r->accumulator)
+            values[count++] = mapped(map, yield->operands[i]);
+    return count;
+}
+
+/* Maps the body's view of carried values to `values` as collect_carried orders them. */
+static void map_carried(const struct rotation *r, struct ir_value **map, struct ir_value *const *values)
+{
+    const struct ir_block *block = r->loop->regions[0];
+    int count = r->crossing.count;
+    for (int i = 1; i < block->arguments.count; i++)
+        if (i - 1 != r->accumulator)
+            map[block->arguments.data[i]->id] = values[count++];
+}
+
+static void map_crossing(const struct rotation *r, struct ir_value **map, struct ir_value *const *values)
+{
+    for (int c = 0; c < r->crossing.count; c++)
+        map[r->crossing.data[c]->id] = values[c];
+}
+
+static struct ir_value **new_map(const struct rotation *r)
+{
+    return ARENA_ARRAY(r->context->arena, struct ir_value *, r->value_count);
+}
+
+/* The steady loop's body at the builder: the first product, then the second one of the iteration before, then the rest
+ * of the first stage. */
+static void build_steady(const struct rotation *r, struct ir_builder *builder, struct ir_block *made)
+{
+    const struct ir_block *block = r->loop->regions[0];
+    int carried = r->crossing.count + block->arguments.count - 2;
+    struct ir_value **map = new_map(r), **before = new_map(r), **arguments = made->arguments.data + 1;
+    struct ir_value **values = ARENA_ARRAY(r->context->arena, struct ir_value *, carried + 1);
+    bool *lead = ARENA_ARRAY(r->context->arena, bool, r->body.count);
+    map[block->arguments.data[0]->id] = made->arguments.data[0];
+    map_carried(r, map, arguments);
+    map_crossing(r, before, arguments);
+    mark_lead(r, lead);
+    bool turns = r->function->warps >= 8 && r->function->warps % 4 == 0;
+    for (int i = 0; i < r->body.count; i++)
+        if (in_part(r, i, HEAD) && lead[i]) {
+            if (turns && r->body.data[i] == r->first)
+                ir_build(builder, OP_TURN_TAKE, 0, NULL, 0, NULL);
+            ir_clone(builder, r->body.data[i], map);
+        }
+    for (int i = 0; i < r->body.count; i++)
+        if (r->later[i] && r->body.data[i] != r->second_wait)
+            ir_clone(builder, r->body.data[i], before);
+    if (turns)
+        ir_build(builder, OP_TURN_PASS, 0, NULL, 0, NULL);
+    for (int i = 0; i < r->body.count; i++)
+        if (in_part(r, i, HEAD) && !lead[i]) {
+            struct ir_operation *copy = ir_clone(builder, r->body.data[i], map);
+            if (r->body.data[i] == r->first_wait)
+                ir_set_number(copy, IR_ATTRIBUTE_PENDING, 1);
+        }
+    struct ir_operation *wait = ir_clone(builder, r->second_wait, before);
+    map[block->arguments.data[1 + r->accumulator]->id] = wait->results[0];
+    clone_part(r, builder, map, TAIL);
+    int count = collect_carried(r, map, values);
+    ir_build(builder, OP_YIELD, count, values, 0, NULL);
+}
+
+static void rotate(struct rotation *r)
+{
+    struct ir_operation *loop = r->loop;
+    const struct ir_block *block = loop->regions[0];
+    struct ir_builder builder = rewrite_before(loop);
+    int carried = r->crossing.count + loop->result_count - 1, count;
+    struct ir_value **values = ARENA_ARRAY(r->context->arena, struct ir_value *, carried + 4);
+    const struct ir_type **types = ARENA_ARRAY(r->context->arena, const struct ir_type *,
+                                               carried + loop->result_count + 1);
+    int64_t step;
+    bool down = ir_constant_integer(loop->operands[2], &step) && step < 0;
+    struct ir_value *some = ir_compare(
+        &builder, down && !PLANTED(overlap_none_where_step_is_down) ? IR_PREDICATE_GT : IR_PREDICATE_LT,
+        loop->operands[0], loop->operands[1]);
+    for (int i = 0; i < loop->result_count; i++)
+        types[i] = loop->results[i]->type;
+    struct ir_operation *guard = ir_build(&builder, OP_IF, 1, &some, loop->result_count, types);
+    /* none */
+    struct ir_builder none = {.module = builder.module, .block = guard->regions[1], .at = loop->at};
+    ir_build(&none, OP_YIELD, loop->result_count, loop->operands + 3, 0, NULL);
+    /* the first iteration's first stage */
+    struct ir_builder inner = {.module = builder.module, .block = guard->regions[0], .at = loop->at};
+    struct ir_value **map = new_map(r);
+    map[block->arguments.data[0]->id] = loop->operands[0];
+    for (int i = 0; i < loop->result_count; i++)
+        map[block->arguments.data[1 + i]->id] = loop->operands[3 + i];
+    clone_part(r, &inner, map, HEAD);
+    clone_part(r, &inner, map, TAIL);
+    inner.at = loop->at;
+    values[0] = ir_binary(&inner, OP_ADD, loop->operands[0], loop->operands[2]);
+    values[1] = loop->operands[1];
+    values[2] = loop->operands[2];
+    count = collect_carried(r, map, values + 3);
+    for (int i = 0; i < count; i++)
+        types[i] = values[3 + i]->type;
+    struct ir_operation *steady = ir_build(&inner, OP_FOR, 3 + count, values, count, types);
+    ir_block_argument(steady->regions[0], block->arguments.data[0]->type, block->arguments.data[0]->name);
+    for (int i = 0; i < count; i++)
+        ir_block_argument(steady->regions[0], types[i], NULL);
+    struct ir_builder body = {.module = builder.module, .block = steady->regions[0], .at = loop->at};
+    build_steady(r, &body, steady->regions[0]);
+    /* the last iteration's second stage */
+    map = new_map(r);
+    map_crossing(r, map, steady->results);
+    clone_part(r, &inner, map, LATER);
+    int next = r->crossing.count;
+    for (int i = 0; i < loop->result_count; i++)
+        values[i] = i == r->accumulator ? mapped(map, r->second_wait->results[0]) : steady->results[next++];
+    inner.at = loop->at;
+    ir_build(&inner, OP_YIELD, loop->result_count, values, 0, NULL);
+    for (int i = 0; i < loop->result_count; i++)
+        ir_replace_uses(loop->results[i], guard->results[i]);
+    ir_remove(loop);
+}
+
+/* ---- loops ---- */
+
+struct visiting {
+    struct pass_context *context;
+    struct ir_function *function;
+    const struct ir_block *rotated;
+    const char *obstacle; /* why no producer can copy; NULL: one can */
+    bool changed, turns;
+};
+
+static void visit(struct ir_operation *op, void *data)
+{
+    struct visiting *v = data;
+    struct rotation r = {.context = v->context, .function = v->function, .loop = op};
+    if (op->opcode != OP_FOR || ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0) || v->rotated == op->block)
+        return;
+    r.value_count = v->function->next_value_id;
+    if (!find_products(&r) || !is_chain(&r))
+        return;
+    if (v->obstacle) {
+        pass_remark(v->context, op->at,
+                    "products of two iterations are not overlapped: no producer can bring what "
+                    "they read, %s",
+                    v->obstacle);
+        return;
+    }
+    if (!split_stages(&r)) {
+        pass_remark(v->context, op->at,
+                    "products of two iterations are not overlapped: the second one's factors are "
+                    "used or written elsewhere in the loop");
+        return;
+    }
+    int groups = v->function->warps / 4, budget = groups < 1 ? 0 : groups > 3 ? 2 : groups - 1;
+    int64_t fragments = fragment_registers(&r);
+    if (fragments > budgets[budget].fragments) {
+        pass_remark(v->context, op->at,
+                    "products of two iterations are not overlapped: a thread has no registers for "
+                    "both, they take %lld of %d and the rest needs %d",
+                    (long long)fragments, budgets[budget].registers,
+                    budgets[budget].registers - budgets[budget].fragments);
+        return;
+    }
+    double in_order, overlapped;
+    predict(&r, &in_order, &overlapped);
+    if (overlapped > WORTH_IT * in_order) {
+        pass_remark(v->context, op->at,
+                    "products of two iterations are not overlapped: an iteration would take %.0f "
+                    "cycles instead of %.0f",
+                    overlapped, in_order);
+        return;
+    }
+    if (!pass_fuel(v->context))
+        return;
+    find_crossing(&r);
+    pass_remark(v->context, op->at,
+                "the second product of each iteration runs beside the first one of the next: an "
+                "iteration takes %.0f cycles instead of %.0f",
+                overlapped, in_order);
+    v->rotated = op->block;
+    v->changed = true;
+    if (!v->turns) {
+        struct ir_builder front = {.module = v->function->module,
+                                   .block = v->function->body,
+                                   .before = v->function->body->first,
+                                   .at = op->at};
+        ir_build(&front, OP_TURN_START, 0, NULL, 0, NULL);
+        v->turns = true;
+    }
+    rotate(&r);
+}
+
+bool pass_overlap_products(struct ir_function *function, struct pass_context *context)
+{
+    struct visiting v = {.context = context, .function = function};
+    if (buffer_has_roles(context->target)) {
+        v.obstacle = outline_obstacle(function, context);
+        ir_walk(function->body, visit, &v);
+    }
+    return v.changed;
+}

@@ -1,0 +1,349 @@
+/* How far ahead prefetch_loads makes each load: a model of one block that issues in order, backwards from when results are
+ * wanted, within the registers that there are. */
+#include "passes/layout/memory_access.h"
+#include "passes/base/rewrite.h"
+#include "passes/loops/prefetch_loads.h"
+
+#include <string.h>
+
+enum {
+    MOST_SHIFTED = 32, /* registers that change places in each iteration, where a load is more than one ahead */
+    FEW_REGISTERS = 8,
+    MOST_TOGETHER = 4,
+    MOST_OPERATIONS = 80,
+    SPARE_TOGETHER = 24,
+    ENOUGH_BYTES = 32 * 1024 /* on their way to a multiprocessor keep its share of the memory busy */
+};
+
+/* ---- when values are wanted ---- */
+
+struct user {
+    int position;
+    const struct user *next;
+};
+struct timing {
+    struct loop_plan plan;
+    double *wanted;            /* by position: its operands; of one that runs ahead, before 0 */
+    const struct user **users; /* by position: where its results are used */
+    uint64_t **needs;          /* by position: a bit for each load whose result it, or what it uses, comes from */
+    uint64_t **needed;         /* by load: the loads that need it */
+    int words;                 /* of such a set */
+    VECTOR(int) moving;        /* loads, and what may stand where they stand; in text order */
+};
+
+static bool is_ahead(const struct ir_operation *op, const void *context) { return prefetch_plans(context, op); }
+
+static bool has_bit(const uint64_t *set, int bit) { return set[bit / 64] >> bit % 64 & 1; }
+
+struct finding {
+    struct arena *arena;
+    struct timing *timing;
+    const int *made; /* by value id: one more than the position that makes it; 0: none of the body */
+    int position;
+};
+
+/* What lies in regions counts as what holds it. */
+static void add_user(struct ir_operation *op, void *data)
+{
+    struct finding *f = data;
+    for (int i = 0; i < op->operand_count; i++) {
+        int maker = f->made[op->operands[i]->id] - 1;
+        if (maker < 0 || (f->timing->users[maker] && f->timing->users[maker]->position == f->position))
+            continue;
+        struct user *user = ARENA_NEW(f->arena, struct user);
+        *user = (struct user){f->position, f->timing->users[maker]};
+        f->timing->users[maker] = user;
+    }
+}
+
+static void find_users(const struct prefetch *s, struct timing *t)
+{
+    struct arena *arena = s->context->arena;
+    int *made = ARENA_ARRAY(arena, int, s->function->next_value_id), next = 0;
+    t->users = ARENA_ARRAY(arena, const struct user *, t->plan.count);
+    t->needs = ARENA_ARRAY(arena, uint64_t *, t->plan.count);
+    t->words = s->loads.count / 64 + 1;
+    for (int i = 0; i < t->plan.count; i++) {
+        struct ir_operation *op = t->plan.operations[i].operation;
+        struct finding finding = {arena, t, made, i};
+        t->needs[i] = ARENA_ARRAY(arena, uint64_t, t->words);
+        for (int k = 0; k < op->operand_count; k++) {
+            int maker = made[op->operands[k]->id] - 1;
+            for (int w = 0; maker >= 0 && w < t->words; w++)
+                t->needs[i][w] |= t->needs[maker][w];
+        }
+        if (next < s->loads.count && s->loads.data[next].load == op) {
+            t->needs[i][next / 64] |= (uint64_t)1 << next % 64;
+            next++;
+        }
+        add_user(op, &finding);
+        for (int r = 0; r < op->region_count; r++)
+            ir_walk(op->regions[r], add_user, &finding);
+        for (int r = 0; r < op->result_count; r++)
+            made[op->results[r]->id] = i + 1;
+    }
+    t->needed = ARENA_ARRAY(arena, uint64_t *, s->loads.count);
+    for (int i = 0; i < s->loads.count; i++)
+        t->needed[i] = ARENA_ARRAY(arena, uint64_t, t->words);
+    for (int i = 0; i < s->loads.count; i++)
+        for (int k = 0; k < i; k++)
+            if (has_bit(t->needs[s->loads.data[i].position], k))
+                t->needed[k][i / 64] |= (uint64_t)1 << i % 64;
+}
+
+/* Loads that can run ahead are there from the start.  What only serves loads may stand where they stand: with anything
+ * else, what an operation wants stays when it starts. */
+static void run_model(const struct prefetch *s, struct timing *t)
+{
+    t->plan = loop_plan_make(s->context->arena, s->context->target, s->body, is_ahead, s);
+    t->wanted = ARENA_ARRAY(s->context->arena, double, t->plan.count);
+    find_users(s, t);
+    bool *moves = ARENA_ARRAY(s->context->arena, bool, t->plan.count);
+    int next = s->loads.count - 1;
+    for (int i = t->plan.count - 1; i >= 0; i--) {
+        const struct ir_operation *op = t->plan.operations[i].operation;
+        bool load = next >= 0 && s->loads.data[next].load == op, serves = false;
+        for (const struct user *user = t->users[i]; user; user = user->next)
+            serves |= moves[user->position];
+        t->wanted[i] = t->plan.operations[i].start;
+        moves[i] = load || (serves && prefetch_is_plain(op));
+        next -= load;
+    }
+    for (int i = 0; i < t->plan.count; i++)
+        if (moves[i])
+            vector_push(s->context->arena, &t->moving, i);
+}
+
+/* When the first user wants the value of the operation at `position`. */
+static double first_wanted(const struct timing *t, int position)
+{
+    double first = t->plan.iteration;
+    for (const struct user *user = t->users[position]; user; user = user->next)
+        if (t->wanted[user->position] < first)
+            first = t->wanted[user->position];
+    return first;
+}
+
+/* Backwards: what an operation wants, its operands must give in time. */
+static void choose_distances(struct prefetch *s, struct timing *t)
+{
+    int next = s->loads.count - 1;
+    for (int m = t->moving.count - 1; m >= 0; m--) {
+        int i = t->moving.data[m];
+        const struct ir_operation *op = t->plan.operations[i].operation;
+        double first = first_wanted(t, i);
+        t->wanted[i] = t->plan.operations[i].start;
+        if (next < 0 || s->loads.data[next].load != op) {
+            /* an operation that only serves loads ahead stands where they stand */
+            if (first < t->plan.operations[i].start)
+                t->wanted[i] = first;
+            continue;
+        }
+        struct scheduled_load *load = &s->loads.data[next--];
+        struct loop_cost cost = t->plan.operations[i].cost;
+        load->distance = 0;
+        load->early = load->late = false;
+        if (t->plan.operations[i].start + cost.latency <= first || load->most < 0)
+            continue;
+        double beyond = cost.latency - first; /* when made at the top of the iteration */
+        while (load->distance < load->most && load->distance * t->plan.iteration < beyond)
+            load->distance++;
+        load->early = load->distance == 0;
+        while (load->distance > 1 && load->distance * load->registers > MOST_SHIFTED)
+            load->distance--;
+        t->wanted[i] = -load->distance * t->plan.iteration;
+    }
+}
+
+/* A load whose place another load gives follows that one; where that is not as far ahead as both need, each gets half
+ * of what there is. */
+static void follow_places(struct prefetch *s, const struct timing *t)
+{
+    s->distance = 0;
+    for (int i = 0; i < s->loads.count; i++) {
+        struct scheduled_load *load = &s->loads.data[i];
+        for (int k = 0; k < i; k++) {
+            const struct scheduled_load *place = &s->loads.data[k];
+            if (!has_bit(t->needs[load->position], k))
+                continue;
+            double latency = t->plan.operations[place->position].cost.latency;
+            int most = place->distance;
+            if ((most - load->distance) * t->plan.iteration < latency)
+                most /= 2;
+            if (load->distance > most) {
+                load->distance = most;
+                load->early = most == 0;
+            }
+            if (place->distance == 0 && !place->early)
+                load->early = false;
+        }
+        if (load->distance > s->distance)
+            s->distance = load->distance;
+    }
+}
+
+/* ---- registers ---- */
+
+/* Behind its last use of the iteration before, if what follows there covers the latency, or where registers are short a
+ * part of it that is worth it. */
+static bool make_late(struct prefetch *s, const struct timing *t, struct scheduled_load *load)
+{
+    int last = -1;
+    const uint64_t *needs = t->needs[load->position], *needed = t->needed[load - s->loads.data];
+    for (int i = 0; i < s->loads.count; i++) { /* those that it needs, or that need it, stand at the top */
+        const struct scheduled_load *other = &s->loads.data[i];
+        if (other != load && ((other->late && has_bit(needs, i)) || (other->distance > 0 && has_bit(needed, i))))
+            return false;
+    }
+    for (const struct user *user = t->users[load->position]; user; user = user->next)
+        last = user->position > last ? user->position : last;
+    if (last < 0 || last >= t->plan.count - 1)
+        return false;
+    double left = t->plan.iteration - t->plan.operations[last].start - t->plan.operations[last].cost.issue;
+    if ((load->short_of_registers ? 4 : 1) * left < t->plan.operations[load->position].cost.latency)
+        return false;
+    load->late = true;
+    load->behind = t->plan.operations[last].operation;
+    load->behind_position = last;
+    return true;
+}
+
+/* Registers that loads take beyond those of the loop as it was, while each operation works: a load was made at its
+ * place, and died behind its last use there. */
+static void count_ahead(const struct prefetch *s, const struct timing *t, int *ahead)
+{
+    int count = t->plan.count;
+    memset(ahead, 0, ((size_t)count + 1) * sizeof *ahead);
+    for (int k = 0; k < s->loads.count; k++) {
+        const struct scheduled_load *load = &s->loads.data[k];
+        ahead[0] += (load->distance * !load->late + 1) * load->registers;
+        ahead[load->position] -= load->registers;
+        if (load->late)
+            ahead[load->behind_position + 1] += load->registers;
+    }
+    for (int i = 1; i < count; i++)
+        ahead[i] += ahead[i - 1];
+}
+
+/* The most registers that are missing anywhere; `ahead` is scratch. */
+static int missing_registers(const struct prefetch *s, const struct timing *t, const int *taken, int most, int *ahead)
+{
+    int missing = 0;
+    count_ahead(s, t, ahead);
+    for (int i = 0; i < t->plan.count; i++)
+        if (ahead[i] && taken[i] + ahead[i] - most > missing)
+            missing = taken[i] + ahead[i] - most;
+    return missing;
+}
+
+/* Takes a step back from the load that costs most; false: none costs anything. */
+static bool step_back(struct prefetch *s)
+{
+    struct scheduled_load *widest = NULL;
+    int cost = 0;
+    for (int i = 0; i < s->loads.count; i++) {
+        struct scheduled_load *load = &s->loads.data[i];
+        int each = (load->distance + load->early) * load->registers;
+        if (each > cost) {
+            widest = load;
+            cost = each;
+        }
+    }
+    if (!widest)
+        return false;
+    widest->problem = "there are no registers for it";
+    if (widest->distance == 1 && !widest->short_of_registers)
+        widest->short_of_registers = true;
+    else
+        widest->most = widest->distance - 1;
+    return true;
+}
+
+static void choose(struct prefetch *s, struct timing *t)
+{
+    choose_distances(s, t);
+    follow_places(s, t);
+    for (int i = 0; i < s->loads.count; i++) {
+        struct scheduled_load *load = &s->loads.data[i];
+        if (load->distance == 1 && (load->registers >= FEW_REGISTERS || load->short_of_registers))
+            make_late(s, t, load);
+    }
+}
+
+/* Whether registers are missing even where all loads that take any stay: no step back would help. */
+static bool is_hopeless(struct prefetch *s, const struct timing *t, const int *taken, int most, int *ahead)
+{
+    for (int i = 0; i < s->loads.count; i++) {
+        s->loads.data[i].distance = 0;
+        s->loads.data[i].early = s->loads.data[i].late = false;
+    }
+    return missing_registers(s, t, taken, most, ahead) > 0;
+}
+
+/* Distances that the registers can pay for. */
+static void fit_registers(struct prefetch *s, struct timing *t, const int *taken)
+{
+    int most = loop_plan_registers(s->function, s->loop, s->body) - LOOP_PLAN_SPARE;
+    int *ahead = ARENA_ARRAY(s->context->arena, int, t->plan.count + 1);
+    if (is_hopeless(s, t, taken, most, ahead)) {
+        choose(s, t);
+        for (int i = 0; i < s->loads.count; i++)
+            if (s->loads.data[i].registers && (s->loads.data[i].distance || s->loads.data[i].early)) {
+                s->loads.data[i].problem = "there are no registers for it";
+                s->loads.data[i].most = -1;
+            }
+    }
+    do
+        choose(s, t);
+    while (missing_registers(s, t, taken, most, ahead) && step_back(s));
+}
+
+static double latency_of(const struct prefetch *s, int load)
+{
+    return loop_cost_of(s->loads.data[load].load, s->context->target).latency;
+}
+
+/* How many iterations together cover the latency of their loads, and have registers for them: a power of two.  No more
+ * than it takes to keep memory busy: the registers are other blocks' too. */
+static int choose_together(struct prefetch *s, const struct timing *t, const int *taken)
+{
+    int room = loop_plan_registers(s->function, s->loop, s->body) - SPARE_TOGETHER;
+    int registers = 0, most = 0, together = 1;
+    int stages = s->function->stages > 0 && s->function->stages < MOST_TOGETHER ? s->function->stages : MOST_TOGETHER;
+    double latency = 0;
+    for (int i = 0; i < t->plan.count; i++)
+        most = (int)int64_max(most, taken[i]);
+    for (int i = 0; i < s->loads.count; i++) {
+        registers += s->loads.data[i].registers;
+        latency = latency_of(s, i) > latency ? latency_of(s, i) : latency;
+    }
+    if (t->plan.count > MOST_OPERATIONS || 2 * t->plan.iteration > latency)
+        return 1;
+    int64_t bytes = (int64_t)registers * 4 * 32 * s->function->warps; /* of a block */
+    while (2 * together <= stages && together * t->plan.iteration < latency && together * bytes < ENOUGH_BYTES &&
+           most + (2 * together - 1) * registers <= room)
+        together *= 2;
+    return together;
+}
+
+void prefetch_plan(struct prefetch *s)
+{
+    struct timing timing = {0};
+    const int *taken = prefetch_pressure(s->context->arena, s->body);
+    run_model(s, &timing);
+    int together = choose_together(s, &timing, taken);
+    while (together > 1 && !prefetch_can_be_together(s, together))
+        together /= 2;
+    s->together = together;
+    if (together > 1)
+        return;
+    for (int i = 0; i < s->loads.count; i++) { /* what changes places in each iteration waits for what is on its way */
+        struct scheduled_load *load = &s->loads.data[i];
+        if (s->loop->opcode == OP_WHILE || 2 * timing.plan.iteration >= latency_of(s, i))
+            continue;
+        load->most = -1;
+        load->problem = "iterations are too short to carry it round; what they load, registers or ranges do not allow "
+                        "more of them together";
+    }
+    fit_registers(s, &timing, taken);
+}

@@ -1,0 +1,526 @@
+/* specialise: from the Schedule to the Machine level on targets with TMA.  The function is split into a producer, one
+ * thread that brings factors to shared memory, and consumers, which compute:
+ *
+ *     %A = buffer …
+ *     for %k … {
+ *         %t = copy_async %a[…], %A      wait %t
+ *         … %A …
+ *     }
+ * becomes
+ *     %A = buffer … slots(4)             %full = mbarrier …   %empty = mbarrier …   mbarrier_ready
+ *     roles role_warps(8, 4) role_registers(232, 40) {
+ *         for %k … { mbarrier_wait %full …   … slot of %A …   mbarrier_arrive %empty … }
+ *     } {
+ *         for %k … { mbarrier_wait %empty …   mbarrier_expect %full …   tma_load %a[…], slot of %A, %full … }
+ *     }
+ *
+ * Copies that one wait waits for share a ring of slots; the producer runs ahead as far as there are slots, also into
+ * the next program where blocks are persistent, so that loads go on under the stores of the program before.
+ *
+ * Right because both roles walk through the same loops and branches (specialise_slice: these depend on nothing that
+ * only one of them has), so that the n-th filling of a ring meets the n-th wait for it; a slot is written again only
+ * after every warp of the consumers has said that it is through with it; and no copy reads what the kernel writes.
+ *
+ * Blocks walk over programs (persistent) where all programs take equally long; where the work grows along a grid
+ * dimension the longest come first and the hardware hands them out. */
+#include "passes/loops/specialise.h"
+#include "base/plant.h"
+
+#include <string.h>
+
+#include "ir/facts/scratch.h"
+#include "passes/base/rewrite.h"
+#include "passes/loops/buffer_copy.h"
+
+enum { SHARED_SLACK = 2048, SMALL_SCRATCH = 4096 + 256, PRODUCER_WARPS = 4, RASTER = 8 };
+
+/* ---- channels and rings ---- */
+
+/* Values through which a buffer is looked at: itself, other forms of it, products on their way. */
+struct looks {
+    VECTOR(const struct ir_value *) values;
+};
+
+static void add_looks(struct arena *arena, struct looks *looks, const struct ir_operation *op)
+{
+    bool passes_on = op->opcode == OP_BUFFER_PERMUTE || op->opcode == OP_BUFFER_PART || op->opcode == OP_SLOT ||
+                     op->opcode == OP_DOT_ASYNC;
+    if (passes_on)
+        vector_push(arena, &looks->values, op->results[0]);
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
+            for (int i = 0; i < looks->values.count; i++)
+                if (ir_uses(inner, looks->values.data[i])) {
+                    add_looks(arena, looks, inner);
+                    break;
+                }
+}
+
+/* Up to the next time that the ring is filled. */
+static void find_release(struct outline *o, struct channel *channel)
+{
+    struct looks looks = {0};
+    struct ring *ring = &o->rings.data[channel->ring];
+    for (int i = 0; i < ring->buffers.count; i++)
+        vector_push(o->context->arena, &looks.values, (const struct ir_value *)ring->buffers.data[i]);
+    channel->release = channel->wait;
+    for (struct ir_operation *op = channel->wait->next; op && !outline_holds_ring(o, op, channel->ring); op = op->next)
+        for (int i = 0; i < looks.values.count; i++)
+            if (ir_uses(op, looks.values.data[i])) {
+                bool seen = PLANTED(slot_released_at_first_look) && channel->release != channel->wait;
+                if (outline_channel(o, op) < 0 && op->opcode != OP_COPY_ASYNC && !seen)
+                    channel->release = op;
+                add_looks(o->context->arena, &looks, op);
+                break;
+            }
+}
+
+static struct ir_value *buffer_of(const struct ir_operation *copy) { return copy->operands[copy->operand_count - 1]; }
+
+static bool has_buffer(const struct ring *ring, const struct ir_value *buffer)
+{
+    for (int i = 0; i < ring->buffers.count; i++)
+        if (ring->buffers.data[i] == buffer)
+            return true;
+    return false;
+}
+
+/* The ring of a channel's buffers: all of an old one's or none. */
+static bool find_ring(struct outline *o, struct channel *channel)
+{
+    struct ring made = {0};
+    for (int i = 0; i < channel->copies.count; i++) {
+        struct ir_value *buffer = buffer_of(channel->copies.data[i]);
+        if (has_buffer(&made, buffer))
+            return false;
+        vector_push(o->context->arena, &made.buffers, buffer);
+        made.bytes += ir_type_bytes(buffer->type);
+        made.room += scratch_ring_bytes(buffer->type);
+    }
+    for (const struct ir_block *block = channel->wait->block; block->parent; block = block->parent->block)
+        made.in_loop |= ir_has_trait(block->parent, IR_TRAIT_LOOP);
+    for (int r = 0; r < o->rings.count; r++) {
+        const struct ring *ring = &o->rings.data[r];
+        int shared = 0;
+        for (int i = 0; i < made.buffers.count; i++)
+            shared += has_buffer(ring, made.buffers.data[i]);
+        if (shared && (shared != made.buffers.count || shared != ring->buffers.count))
+            return false;
+        if (shared) {
+            channel->ring = r;
+            o->rings.data[r].in_loop |= made.in_loop;
+            return true;
+        }
+    }
+    channel->ring = o->rings.count;
+    vector_push(o->context->arena, &o->rings, made);
+    return true;
+}
+
+static void fail(struct outline *o, const struct ir_operation *op, const char *problem)
+{
+    if (!o->problem) {
+        o->problem = problem;
+        o->problem_at = op->at;
+    }
+}
+
+static void find_channel(struct ir_operation *op, void *data)
+{
+    struct outline *o = data;
+    struct tensor_map map;
+    const char *reason;
+    if (op->opcode == OP_ROLES || op->opcode == OP_MBARRIER)
+        fail(o, op, "it has roles already");
+    if (op->opcode != OP_WAIT)
+        return;
+    struct channel channel = {.wait = op};
+    for (int i = 0; i < op->operand_count; i++) {
+        struct ir_operation *copy = op->operands[i]->definition;
+        struct ir_access access;
+        if (!copy || copy->opcode != OP_COPY_ASYNC || copy->block != op->block || copy->results[0]->uses->next) {
+            fail(o, op, "a wait is not for copies that stand beside it");
+            return;
+        }
+        ir_access_of(copy, &access);
+        reason = buffer_producer_problem(copy);
+        if (!reason && tensor_map_for(access.view, access.rank, access.place, access.buffer->type, &map, &reason))
+            reason = buffer_start_problem(&access, &map);
+        if (reason) {
+            fail(o, copy, reason);
+            return;
+        }
+        vector_push(o->context->arena, &channel.copies, copy);
+    }
+    if (!find_ring(o, &channel)) {
+        fail(o, op, "its buffers are filled together with others elsewhere");
+        return;
+    }
+    vector_push(o->context->arena, &o->channels, channel);
+}
+
+/* Other forms of a buffer are made in front of each use, behind the wait that says which slot is meant.  All are
+ * gathered first, since a walk would meet the new ones, too; the last first, so that a form of a form follows its
+ * user. */
+struct forms {
+    struct arena *arena;
+    VECTOR(struct ir_operation *) all;
+};
+
+static void gather_form(struct ir_operation *op, void *data)
+{
+    struct forms *forms = data;
+    if (op->opcode == OP_BUFFER_PERMUTE || op->opcode == OP_BUFFER_PART)
+        vector_push(forms->arena, &forms->all, op);
+}
+
+static void sink_form(struct ir_operation *op)
+{
+    while (op->results[0]->uses) {
+        struct ir_operation *user = op->results[0]->uses->user;
+        int index = op->results[0]->uses->index;
+        struct ir_builder builder = rewrite_before(user);
+        struct ir_operation *form = ir_build(&builder, op->opcode, 1, op->operands, 1, &op->results[0]->type);
+        enum ir_attribute_key key = op->opcode == OP_BUFFER_PART ? IR_ATTRIBUTE_START : IR_ATTRIBUTE_PERMUTATION;
+        const struct ir_attribute *list = ir_attribute(op, key);
+        ir_set_list(form, key, list->count, list->list);
+        ir_set_operand(user, index, form->results[0]);
+    }
+    ir_remove(op);
+}
+
+static void sink_forms(struct ir_function *function, struct arena *arena)
+{
+    struct forms forms = {.arena = arena};
+    ir_walk(function->body, gather_form, &forms);
+    for (int i = forms.all.count; i-- > 0;)
+        sink_form(forms.all.data[i]);
+}
+
+/* ---- how many slots ---- */
+
+struct scratching {
+    struct outline *o;
+    int64_t most;
+};
+
+static void measure_scratch(struct ir_operation *op, void *data)
+{
+    struct scratching *s = data;
+    struct arena *arena = s->o->context->arena;
+    bool stored = op->opcode == OP_CONVERT_LAYOUT && op->results[0]->uses;
+    for (const struct ir_use *use = stored ? op->results[0]->uses : NULL; use; use = use->next)
+        stored &= outline_staged(s->o, use->user) != NULL;
+    if (!stored)
+        s->most = int64_max(s->most, scratch_bytes(ir_context_layouts(rewrite_context(op)), arena, op));
+}
+
+static const struct ir_block *loop_body_of(const struct ir_operation *op)
+{
+    const struct ir_block *block = op->block;
+    while (block->parent && !ir_has_trait(block->parent, IR_TRAIT_LOOP))
+        block = block->parent->block;
+    return block->parent ? block : NULL;
+}
+
+/* The slots that each ring's loops want: the greatest number of its channels. */
+static void plan_rings(struct outline *o)
+{
+    for (int c = 0; c < o->channels.count; c++) {
+        const struct channel *channel = &o->channels.data[c];
+        struct ring *ring = &o->rings.data[channel->ring];
+        const struct ir_block *body = loop_body_of(channel->wait);
+        if (!body)
+            continue;
+        struct loop_plan plan = loop_plan_make(o->context->arena, o->context->target, body, loop_plan_copies_ahead,
+                                               NULL);
+        int from = loop_plan_position(&plan, channel->wait), to = loop_plan_position(&plan, channel->release);
+        double busy = 0; /* from the wait for it to the end of its last reader */
+        if (from >= 0 && to >= 0)
+            busy = plan.operations[to].start + plan.operations[to].cost.issue - plan.operations[from].start;
+        struct ring_plan one = loop_plan_ring(&plan, ring->room, busy, true, o->function->stages);
+        if (one.most > ring->plan.most || one.wanted > ring->plan.wanted)
+            ring->plan = one;
+    }
+}
+
+static bool share_room(struct outline *o, int64_t room)
+{
+    struct ring_plan **plans = ARENA_ARRAY(o->context->arena, struct ring_plan *, o->rings.count + 1);
+    int count = 0;
+    for (int r = 0; r < o->rings.count; r++)
+        if (o->rings.data[r].in_loop)
+            plans[count++] = &o->rings.data[r].plan;
+    return loop_plan_share(plans, count, room);
+}
+
+/* The slots of the first ring in a loop that has use for more; 0: there is none, or it does not fit. */
+static int slots_to_gain(struct outline *o, int64_t room)
+{
+    int least = 0;
+    if (room < 0 || !share_room(o, room))
+        return 0;
+    for (int r = 0; r < o->rings.count; r++) {
+        const struct ring *ring = &o->rings.data[r];
+        if (ring->in_loop && (!least || ring->plan.slots < least))
+            least = ring->plan.slots;
+    }
+    return least;
+}
+
+/* Slots for each ring in a loop, by latency and by the room there is. */
+static bool choose_slots(struct outline *o)
+{
+    struct scratching scratch = {.o = o};
+    ir_walk(o->function->body, measure_scratch, &scratch);
+    int64_t room = o->context->target->shared_bytes - SHARED_SLACK;
+    if (scratch.most) /* small scratch stays while the next one is used */
+        room -= scratch.most + int64_min(scratch.most, SMALL_SCRATCH);
+    for (struct ir_operation *op = o->function->body->first; op; op = op->next) /* those that no copy fills */
+        if (op->opcode == OP_BUFFER) {
+            bool filled = false;
+            for (int r = 0; r < o->rings.count; r++)
+                filled |= has_buffer(&o->rings.data[r], op->results[0]);
+            room -= filled ? 0 : scratch_ring_bytes(op->results[0]->type) * op->results[0]->type->slots;
+        }
+    for (int r = 0; r < o->rings.count; r++)
+        room -= o->rings.data[r].in_loop ? 0 : o->rings.data[r].room;
+    plan_rings(o);
+    int64_t spare = outline_spare_staging(o);
+    if (spare && (room < 0 || slots_to_gain(o, room + spare) > slots_to_gain(o, room))) { /* loads before stores */
+        outline_save_staging(o);
+        room += spare;
+    }
+    if (room < 0 || !share_room(o, room)) {
+        fail(o, o->function->body->first, "its buffers do not fit into shared memory");
+        return false;
+    }
+    for (int r = 0; r < o->rings.count; r++)
+        o->rings.data[r].slots = o->rings.data[r].in_loop ? o->rings.data[r].plan.slots : 1;
+    return true;
+}
+
+/* ---- the order of programs ---- */
+
+static bool depends_on(const struct ir_value *value, int dimension) { return outline_direction(value, dimension) != 0; }
+
+/* Loops with channels whose number of iterations grows (1) or shrinks (-1) along a dimension. */
+static int uneven_along(const struct outline *o, int dimension)
+{
+    int direction = 0;
+    for (int c = 0; c < o->channels.count; c++)
+        for (const struct ir_block *block = o->channels.data[c].wait->block; block->parent;
+             block = block->parent->block) {
+            const struct ir_operation *loop = block->parent;
+            if (loop->opcode != OP_FOR)
+                continue;
+            int lower = outline_direction(loop->operands[0], dimension);
+            int upper = outline_direction(loop->operands[1], dimension);
+            if (upper == 1 && lower == 0)
+                direction = 1;
+            else if (upper != 0 || lower != 0)
+                direction = direction ? direction : -1;
+        }
+    return direction;
+}
+
+/* Programs that differ in dimension 0 alone share some copies, and those that differ in dimension 1 alone share others:
+ * both kinds should run together. */
+static bool shares_both_ways(const struct outline *o)
+{
+    bool only_first = false, only_second = false;
+    for (int c = 0; c < o->channels.count; c++)
+        for (int i = 0; i < o->channels.data[c].copies.count; i++) {
+            const struct ir_operation *copy = o->channels.data[c].copies.data[i];
+            bool first = false, second = false;
+            for (int k = 1; k + 1 < copy->operand_count; k++) {
+                first |= depends_on(copy->operands[k], 0);
+                second |= depends_on(copy->operands[k], 1);
+            }
+            only_first |= first && !second;
+            only_second |= second && !first;
+        }
+    return only_first && only_second;
+}
+
+static void order_programs(struct outline *o)
+{
+    struct ir_function *function = o->function;
+    int uneven = 0;
+    for (int d = 0; d < function->grid_rank && !uneven; d++)
+        uneven = uneven_along(o, d);
+    o->persistent = function->grid_rank > 0 && (function->persistent ? function->persistent > 0 : !uneven);
+    o->reversed = uneven == 1;
+    o->raster = function->raster > 0 ? function->raster : 1;
+    if (function->raster == 0 && function->grid_rank >= 2 && shares_both_ways(o))
+        o->raster = RASTER;
+}
+
+/* ---- building ---- */
+
+static struct ir_value *build_mbarrier(struct outline *o, struct ir_builder *builder, int slots, int arrivals)
+{
+    const struct ir_type *type = ir_type_mbarrier(o->function->module->context, slots);
+    struct ir_value *value = ir_build_value(builder, OP_MBARRIER, type, 0, NULL);
+    ir_set_number(value->definition, IR_ATTRIBUTE_ARRIVALS, arrivals);
+    return value;
+}
+
+static void build_rings(struct outline *o, struct ir_builder *builder, int consumer_warps)
+{
+    for (int r = 0; r < o->rings.count; r++) {
+        struct ring *ring = &o->rings.data[r];
+        for (int i = 0; i < ring->buffers.count; i++) {
+            struct ir_type type = *ring->buffers.data[i]->type;
+            type.slots = ring->slots;
+            builder->at = ring->buffers.data[i]->definition->at;
+            struct ir_value *made = ir_build_value(builder, OP_BUFFER,
+                                                   ir_type_intern(o->function->module->context, &type), 0, NULL);
+            vector_push(o->context->arena, &ring->made, made);
+        }
+        ring->full = build_mbarrier(o, builder, ring->slots, 1);
+        ring->empty = build_mbarrier(o, builder, ring->slots, consumer_warps * (ring->shared ? o->cluster : 1));
+    }
+    ir_build(builder, OP_MBARRIER_READY, 0, NULL, 0, NULL);
+    if (o->cluster > 1)
+        ir_build(builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
+}
+
+/* Registers of a thread of the consumers and of the producer: what 64 K registers give, in steps of 8.  0: as many as it
+ * starts with.  Where maxnreg lets threads start with less, the block has no 64 K to share out, and consumers would wait
+ * for more for ever. */
+static void registers_of(const struct ir_function *function, int64_t *registers)
+{
+    static const int64_t table[3][2] = {{240, 40}, {232, 40}, {160, 32}};
+    int groups = function->warps / 4, most = function->max_registers;
+    bool shared_out = groups >= 1 && groups <= 3 && function->warps % 4 == 0 &&
+                      (!most || most >= 65536 / 32 / (function->warps + PRODUCER_WARPS) / 8 * 8);
+    for (int i = 0; i < 2; i++)
+        registers[i] = !shared_out ? 0 : most ? int64_min(table[groups - 1][i], most / 8 * 8) : table[groups - 1][i];
+}
+
+static void remove_source(struct outline *o)
+{
+    struct ir_block *body = o->function->body;
+    for (struct ir_operation *op = ir_terminator(body)->previous, *previous; op; op = previous) {
+        previous = op->previous;
+        bool kept = op->opcode == OP_ROLES || op->opcode == OP_MBARRIER || op->opcode == OP_MBARRIER_READY ||
+                    op->opcode == OP_CLUSTER_BARRIER || (op->opcode == OP_BUFFER && op->results[0]->uses);
+        if (!kept)
+            ir_remove(op);
+    }
+}
+
+static void build_roles(struct outline *o)
+{
+    struct ir_function *function = o->function;
+    struct ir_operation *last = ir_terminator(function->body);
+    struct ir_builder builder = rewrite_before(last);
+    int64_t warps[2] = {function->warps, PRODUCER_WARPS}, registers[2];
+    o->last = last->previous;
+    registers_of(function, registers);
+    build_rings(o, &builder, function->warps);
+    builder.at = function->at;
+    struct ir_operation *roles = ir_build_regions(&builder, OP_ROLES, 2);
+    ir_set_list(roles, IR_ATTRIBUTE_ROLE_WARPS, 2, warps);
+    ir_set_list(roles, IR_ATTRIBUTE_ROLE_REGISTERS, 2, registers);
+    for (int role = 0; role < 2; role++) {
+        struct ir_builder inner = {.module = function->module, .block = roles->regions[role], .at = function->at};
+        outline_emit(o, role == 1, &inner);
+    }
+    if (o->cluster > 1)
+        ir_build(&builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
+    remove_source(o);
+    function->warps += PRODUCER_WARPS;
+    if (function->persistent > 1)
+        pass_remark(o->context, function->at,
+                    "persistent = %d becomes 1: a multiprocessor holds the rings and registers of one block",
+                    function->persistent);
+    function->persistent = o->persistent ? 1 : 0;
+    function->raster = 0;
+}
+
+static void report(const struct outline *o)
+{
+    for (int c = 0; c < o->channels.count; c++) {
+        const struct channel *channel = &o->channels.data[c];
+        const struct ring *ring = &o->rings.data[channel->ring];
+        pass_remark(o->context, channel->copies.data[0]->at,
+                    "a producer brings this by TMA: %d slot%s of %lld bytes: %s", ring->slots,
+                    ring->slots == 1 ? "" : "s", (long long)ring->bytes,
+                    ring->in_loop ? loop_plan_reason(o->context->arena, &ring->plan, o->function->stages)
+                                  : "it is brought once a program");
+    }
+    pass_remark(o->context, o->function->at, "%d warps are consumers beside a producer; programs %s%s",
+                o->function->warps, o->persistent ? "are walked over by persistent blocks" : "have a block each",
+                o->reversed     ? ", the longest first"
+                : o->raster > 1 ? ", in a raster"
+                                : "");
+}
+
+/* What a producer would do; false: there is nothing, or a problem. */
+static bool find_work(struct outline *o)
+{
+    if (!buffer_has_roles(o->context->target) || !o->function->is_kernel || o->function->warps % 4)
+        return false;
+    ir_walk(o->function->body, find_channel, o);
+    o->value_count = o->function->next_value_id;
+    o->needed = ARENA_ARRAY(o->context->arena, bool, o->value_count);
+    return !o->problem && o->channels.count > 0 && outline_slice(o);
+}
+
+const char *outline_obstacle(struct ir_function *function, struct pass_context *context)
+{
+    struct outline o = {.function = function, .context = context, .value_count = 0};
+    find_work(&o);
+    return o.problem;
+}
+
+/* False: it stays one program of all threads. */
+static bool split(struct ir_function *function, struct pass_context *context)
+{
+    struct outline o = {.function = function, .context = context, .value_count = 0};
+    if (!find_work(&o) || !pass_fuel(context)) {
+        if (o.problem || o.channels.count > 0)
+            pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem ? o.problem : "out of fuel");
+        return false;
+    }
+    sink_forms(function, context->arena);
+    outline_plan_stores(&o);
+    for (int i = 0; i < o.channels.count; i++)
+        find_release(&o, &o.channels.data[i]);
+    if (!choose_slots(&o)) {
+        for (struct ir_operation *op = function->body->first, *next; op; op = next) {
+            next = op->next;
+            if (op->opcode == OP_BUFFER && outline_is_staging(&o, op->results[0]))
+                ir_remove(op);
+        }
+        pass_remark(context, o.problem_at, "no producer of its own: %s", o.problem);
+        return false;
+    }
+    /* What was made since the slice, such as staging, the producer does not need. */
+    bool *needed = ARENA_ARRAY(context->arena, bool, function->next_value_id);
+    memcpy(needed, o.needed, sizeof *needed * (size_t)o.value_count);
+    o.needed = needed;
+    o.value_count = function->next_value_id;
+    order_programs(&o);
+    outline_choose_cluster(&o);
+    report(&o);
+    build_roles(&o);
+    return true;
+}
+
+static void drop_turn(struct ir_operation *op, void *data)
+{
+    (void)data;
+    if (op->opcode == OP_TURN_START || op->opcode == OP_TURN_TAKE || op->opcode == OP_TURN_PASS)
+        ir_remove(op);
+}
+
+bool pass_specialise(struct ir_function *function, struct pass_context *context)
+{
+    function->level = IR_LEVEL_MACHINE; /* which is a change whatever else happens */
+    if (!split(function, context)) /* copies are waited for by all threads together, also by those that have no turn */
+        ir_walk(function->body, drop_turn, NULL);
+    return true;
+}

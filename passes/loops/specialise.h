@@ -1,0 +1,88 @@
+/* Splitting a function into roles: what the files of `specialise` share.  See specialise.c. */
+#ifndef TILECC_SPECIALISE_H
+#define TILECC_SPECIALISE_H
+#include "ir/ir.h"
+#include "passes/loops/loop_plan.h"
+#include "passes/base/pass.h"
+
+/* Buffers that are filled and emptied together, over and over: slots in turn, two mbarriers a slot. */
+struct ring {
+    VECTOR(struct ir_value *) buffers; /* of the source; slots 1 */
+    VECTOR(struct ir_value *) made;    /* their rings of `slots` */
+    int64_t bytes, room;               /* of one slot: what is copied, and what it takes */
+    struct ring_plan plan;             /* where it is filled in a loop */
+    int slots;
+    bool in_loop;
+    bool shared;                   /* the blocks of a cluster fill it together */
+    struct ir_value *full, *empty; /* mbarriers */
+};
+/* A wait of the source, the copies that it waits for, and the last operation of its block that looks at what they
+ * brought. */
+struct channel {
+    struct ir_operation *wait, *release;
+    VECTOR(struct ir_operation *) copies;
+    int ring;
+};
+/* A store that goes through shared memory: `count` panels of `width` columns. */
+struct staged_store {
+    struct ir_operation *store;
+    struct ir_value *ring; /* a buffer; stores of one shape share it */
+    const struct ir_type *buffer, *part;
+    int count, width;
+};
+struct outline {
+    struct ir_function *function;
+    struct pass_context *context;
+    VECTOR(struct ring) rings;
+    VECTOR(struct channel) channels;
+    struct ir_operation *last; /* of the source's body; what is built stands behind it */
+    bool *needed;              /* by value id: the producer computes it too */
+    int value_count;
+    const char *problem; /* why the function stays in one piece */
+    struct location problem_at;
+    /* stores through shared memory */
+    VECTOR(struct staged_store) staged;
+    /* the order of programs */
+    bool persistent, reversed;
+    int raster;                     /* programs of dimension 0 side by side; 1: as they are numbered */
+    int cluster, cluster_dimension; /* blocks that work together, neighbours along a grid dimension; 1: none */
+};
+
+/* specialise.c: why the copies of a function cannot be a producer's; NULL: they can, or there are none.  Whether its
+ * buffers fit is not asked. */
+const char *outline_obstacle(struct ir_function *function, struct pass_context *context);
+
+/* specialise_slice.c: what the producer must compute.  False: problem says why it cannot. */
+bool outline_slice(struct outline *o);
+/* How a scalar moves when grid index `dimension` grows: 1 up, -1 down, 0 not at all, 2 unknown. */
+int outline_direction(const struct ir_value *value, int dimension);
+
+/* specialise_emit.c: the body of a role at the builder's point, which is moved to its end. */
+void outline_emit(struct outline *o, bool producer, struct ir_builder *builder);
+
+/* specialise_cluster.c: reads function->cluster and sets it to what is done, 0 for single blocks. */
+void outline_choose_cluster(struct outline *o);
+bool outline_is_shared(const struct outline *o, const struct ir_operation *copy);
+
+/* specialise_store.c */
+struct ir_value *outline_unconverted(struct ir_value *value); /* looks through convert_layout */
+void outline_plan_stores(struct outline *o);
+bool outline_is_staging(const struct outline *o, const struct ir_value *buffer);
+/* Bytes that are free when rings of stores, all but the first, have a single slot; and that done. */
+int64_t outline_spare_staging(const struct outline *o);
+void outline_save_staging(struct outline *o);
+const struct staged_store *outline_staged(const struct outline *o, const struct ir_operation *store); /* or NULL */
+/* The store with operands (view, indexes) already mapped; copies[id] is the copy of a value of the source, or NULL. */
+void outline_emit_store(struct outline *o, struct ir_builder *builder, const struct staged_store *staged,
+                        struct ir_value *const *copies, struct ir_value *const *operands);
+
+static inline int outline_channel(const struct outline *o, const struct ir_operation *wait)
+{
+    for (int i = 0; i < o->channels.count; i++)
+        if (o->channels.data[i].wait == wait)
+            return i;
+    return -1;
+}
+/* Whether an operation holds a wait of the ring (any ring: -1), itself or inside. */
+bool outline_holds_ring(const struct outline *o, const struct ir_operation *op, int ring);
+#endif

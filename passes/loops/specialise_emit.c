@@ -1,0 +1,513 @@
+/* The bodies of roles.  Both walk over the source's body in its order, and over its loops and branches; each ring's
+ * (slot, phase) is carried through them as two i32 scalars.
+ *
+ * The producer computes only what outline_slice marked.  At a wait of the source it fills the ring's slot:
+ *     mbarrier_wait %empty[%slot], 1 - %phase       the consumer has let it go
+ *     mbarrier_expect bytes(n) %full[%slot]
+ *     tma_load … (each copy of the channel)
+ * The consumer computes everything else.  At the wait it waits for the slot, and behind the last operation that looks
+ * at it gives it back:
+ *     mbarrier_wait %full[%slot], %phase
+ *     …
+ *     mbarrier_arrive %empty[%slot]
+ * Then the slot is the next one, and the phase the other one when the ring starts again. */
+#include "base/plant.h"
+#include "passes/base/rewrite.h"
+#include "passes/loops/specialise.h"
+
+struct ring_state {
+    struct ir_value *slot, *phase;
+};
+struct role {
+    struct outline *o;
+    bool producer;
+    struct ir_builder builder;
+    struct ir_value **map;    /* by id of the source's values */
+    struct ring_state *state; /* by ring */
+    const struct ir_type *i32, *index;
+    struct ir_value *rank; /* of the block in its cluster */
+};
+
+static struct ir_value *mapped(const struct role *r, struct ir_value *value)
+{
+    return value->id < r->o->value_count && r->map[value->id] ? r->map[value->id] : value;
+}
+
+static struct ir_value *number(struct role *r, int64_t value) { return ir_constant_int(&r->builder, r->i32, value); }
+
+static void build(struct role *r, enum ir_opcode opcode, int count, struct ir_value *const *operands)
+{
+    ir_build(&r->builder, opcode, count, operands, 0, NULL);
+}
+
+/* ---- rings ---- */
+
+static void advance(struct role *r, int ring)
+{
+    struct ring_state *state = &r->state[ring];
+    int slots = r->o->rings.data[ring].slots;
+    if (slots == 1) {
+        state->phase = ir_binary(&r->builder, OP_XOR, state->phase, number(r, 1));
+        return;
+    }
+    struct ir_value *next = ir_binary(&r->builder, OP_ADD, state->slot, number(r, 1));
+    int end = slots + PLANTED(ring_turns_late);
+    struct ir_value *wraps = ir_compare(&r->builder, IR_PREDICATE_EQ, next, number(r, end));
+    struct ir_value *other = ir_binary(&r->builder, OP_XOR, state->phase, number(r, 1));
+    state->slot = ir_select(&r->builder, wraps, number(r, 0), next);
+    if (!PLANTED(ring_phase_never_turns))
+        state->phase = ir_select(&r->builder, wraps, other, state->phase);
+}
+
+static struct ir_value *slot_of(struct role *r, const struct ring *ring, int buffer, const struct ring_state *state)
+{
+    struct ir_value *made = ring->made.data[buffer];
+    if (ring->slots == 1)
+        return made;
+    return ir_build_value(&r->builder, OP_SLOT, ring->buffers.data[buffer]->type, 2,
+                          (struct ir_value *[]){made, state->slot});
+}
+
+static void map_slots(struct role *r, const struct ring *ring, const struct ring_state *state)
+{
+    for (int i = 0; i < ring->buffers.count; i++)
+        r->map[ring->buffers.data[i]->id] = slot_of(r, ring, i, state);
+}
+
+static void build_copy(struct role *r, const struct ir_operation *copy, const struct ring *ring,
+                       const struct ring_state *state)
+{
+    int count = copy->operand_count;
+    struct ir_value **operands = ARENA_ARRAY(r->o->context->arena, struct ir_value *, count + 2);
+    for (int i = 0; i < count; i++)
+        operands[i] = mapped(r, copy->operands[i]);
+    operands[count] = ring->full;
+    operands[count + 1] = state->slot;
+    struct ir_operation *tma = ir_build(&r->builder, OP_TMA_LOAD, count + 2, operands, 0, NULL);
+    const struct ir_attribute *place = ir_attribute(copy, IR_ATTRIBUTE_PLACE);
+    ir_set_list(tma, IR_ATTRIBUTE_PLACE, place->count, place->list);
+    if (outline_is_shared(r->o, copy))
+        ir_set_number(tma, IR_ATTRIBUTE_MULTICAST, r->o->cluster);
+}
+
+static void fill(struct role *r, const struct channel *channel)
+{
+    const struct ring *ring = &r->o->rings.data[channel->ring];
+    struct ring_state *state = &r->state[channel->ring];
+    r->builder.at = channel->copies.data[0]->at;
+    struct ir_value *empty = ir_binary(&r->builder, OP_XOR, state->phase, number(r, 1));
+    if (!PLANTED(ring_filled_before_empty))
+        build(r, OP_MBARRIER_WAIT, 3, (struct ir_value *[]){ring->empty, state->slot, empty});
+    struct ir_operation *expect = ir_build(&r->builder, OP_MBARRIER_EXPECT, 2,
+                                           (struct ir_value *[]){ring->full, state->slot}, 0, NULL);
+    ir_set_number(expect, IR_ATTRIBUTE_BYTES, PLANTED(ring_expects_half) ? ring->bytes / 2 : ring->bytes);
+    map_slots(r, ring, state);
+    for (int i = 0; i < channel->copies.count; i++)
+        build_copy(r, channel->copies.data[i], ring, state);
+    advance(r, channel->ring);
+}
+
+static void acquire(struct role *r, const struct channel *channel)
+{
+    const struct ring *ring = &r->o->rings.data[channel->ring];
+    const struct ring_state *state = &r->state[channel->ring];
+    r->builder.at = channel->wait->at;
+    if (!PLANTED(ring_read_before_full))
+        build(r, OP_MBARRIER_WAIT, 3, (struct ir_value *[]){ring->full, state->slot, state->phase});
+    map_slots(r, ring, state);
+}
+
+static void release(struct role *r, const struct channel *channel)
+{
+    const struct ring *ring = &r->o->rings.data[channel->ring];
+    struct ir_operation *arrive = ir_build(&r->builder, OP_MBARRIER_ARRIVE, 2,
+                                           (struct ir_value *[]){ring->empty, r->state[channel->ring].slot}, 0, NULL);
+    if (ring->shared)
+        ir_set_number(arrive, IR_ATTRIBUTE_CLUSTER, r->o->cluster);
+    advance(r, channel->ring);
+}
+
+/* ---- control flow ---- */
+
+bool outline_holds_ring(const struct outline *o, const struct ir_operation *op, int ring)
+{
+    int channel = op->opcode == OP_WAIT ? outline_channel(o, op) : -1;
+    if (channel >= 0 && (ring < 0 || o->channels.data[channel].ring == ring))
+        return true;
+    for (int i = 0; i < op->region_count; i++)
+        for (const struct ir_operation *inner = op->regions[i]->first; inner; inner = inner->next)
+            if (outline_holds_ring(o, inner, ring))
+                return true;
+    return false;
+}
+
+static void emit_block(struct role *r, struct ir_block *block);
+
+/* The values that an operation passes on, and the rings that it carries besides. */
+struct passing {
+    int count, *index, rings, *ring;
+};
+
+static struct passing passing_of(const struct role *r, const struct ir_operation *op)
+{
+    const struct outline *o = r->o;
+    struct passing p = {0, ARENA_ARRAY(o->context->arena, int, op->result_count + 1), 0,
+                        ARENA_ARRAY(o->context->arena, int, o->rings.count + 1)};
+    for (int i = 0; i < op->result_count; i++)
+        if (!r->producer || o->needed[op->results[i]->id])
+            p.index[p.count++] = i;
+    for (int ring = 0; ring < o->rings.count; ring++)
+        if (outline_holds_ring(o, op, ring))
+            p.ring[p.rings++] = ring;
+    return p;
+}
+
+/* Appends the rings' state to a list of values. */
+static int add_state(const struct role *r, const struct passing *p, struct ir_value **values, int count)
+{
+    for (int i = 0; i < p->rings; i++) {
+        values[count++] = r->state[p->ring[i]].slot;
+        values[count++] = r->state[p->ring[i]].phase;
+    }
+    return count;
+}
+
+static void take_state(struct role *r, const struct passing *p, struct ir_value *const *values)
+{
+    for (int i = 0; i < p->rings; i++)
+        r->state[p->ring[i]] = (struct ring_state){values[2 * i], values[2 * i + 1]};
+}
+
+/* Arguments of a region: `skipped` ones that stand in front (a loop's variable), the values passed on, the state. */
+static void make_arguments(struct role *r, const struct passing *p, const struct ir_block *source, int skipped,
+                           struct ir_block *block)
+{
+    for (int i = 0; i < skipped; i++)
+        r->map[source->arguments.data[i]->id] = ir_block_argument(block, source->arguments.data[i]->type,
+                                                                  source->arguments.data[i]->name);
+    for (int i = 0; i < p->count; i++) {
+        const struct ir_value *old = source->arguments.data[skipped + p->index[i]];
+        r->map[old->id] = ir_block_argument(block, old->type, old->name);
+    }
+    for (int i = 0; i < p->rings; i++) {
+        struct ir_value *slot = ir_block_argument(block, r->i32, "slot");
+        r->state[p->ring[i]] = (struct ring_state){slot, ir_block_argument(block, r->i32, "phase")};
+    }
+}
+
+/* The terminator of a region: `skipped` operands as they are, the values passed on, the state. */
+static void end_region(struct role *r, const struct passing *p, const struct ir_operation *terminator, int skipped)
+{
+    struct ir_value **values = ARENA_ARRAY(r->o->context->arena, struct ir_value *,
+                                           skipped + p->count + 2 * p->rings + 1);
+    int count = 0;
+    for (int i = 0; i < skipped; i++)
+        values[count++] = mapped(r, terminator->operands[i]);
+    for (int i = 0; i < p->count; i++)
+        values[count++] = mapped(r, terminator->operands[skipped + p->index[i]]);
+    count = add_state(r, p, values, count);
+    r->builder.at = terminator->at;
+    build(r, terminator->opcode, count, values);
+}
+
+static void emit_region(struct role *r, const struct passing *p, const struct ir_operation *source, int region,
+                        struct ir_operation *made, int arguments_before, int operands_before)
+{
+    struct ir_builder outer = r->builder;
+    r->builder.block = made->regions[region];
+    r->builder.before = NULL;
+    if (source->opcode != OP_IF)
+        make_arguments(r, p, source->regions[region], arguments_before, made->regions[region]);
+    emit_block(r, source->regions[region]);
+    end_region(r, p, ir_terminator(source->regions[region]), operands_before);
+    r->builder = outer;
+}
+
+static void emit_control(struct role *r, const struct ir_operation *op)
+{
+    struct arena *arena = r->o->context->arena;
+    struct passing p = passing_of(r, op);
+    int first = op->opcode == OP_FOR ? 3 : op->opcode == OP_IF ? 1 : 0, count = 0;
+    struct ir_value **operands = ARENA_ARRAY(arena, struct ir_value *, first + p.count + 2 * p.rings + 1);
+    const struct ir_type **types = ARENA_ARRAY(arena, const struct ir_type *, p.count + 2 * p.rings + 1);
+    for (int i = 0; i < first; i++)
+        operands[count++] = mapped(r, op->operands[i]);
+    for (int i = 0; i < p.count; i++) {
+        types[i] = op->results[p.index[i]]->type;
+        if (op->opcode != OP_IF)
+            operands[count++] = mapped(r, op->operands[first + p.index[i]]);
+    }
+    for (int i = 0; i < 2 * p.rings; i++)
+        types[p.count + i] = r->i32;
+    if (op->opcode != OP_IF)
+        count = add_state(r, &p, operands, count);
+    r->builder.at = op->at;
+    struct ir_operation *made = ir_build(&r->builder, op->opcode, count, operands, p.count + 2 * p.rings, types);
+    if (ir_attribute(op, IR_ATTRIBUTE_MULTIPLY))
+        ir_set_number(made, IR_ATTRIBUTE_MULTIPLY, ir_number(op, IR_ATTRIBUTE_MULTIPLY, 0));
+    struct ring_state *before = arena_copy(arena, r->state, sizeof *before * (size_t)(r->o->rings.count + 1));
+    for (int region = 0; region < op->region_count; region++) {
+        for (int i = 0; i < r->o->rings.count && !PLANTED(ring_state_of_other_branch); i++)
+            r->state[i] = before[i];
+        bool condition = op->opcode == OP_WHILE && region == 0;
+        emit_region(r, &p, op, region, made, op->opcode == OP_FOR ? 1 : 0, condition ? 1 : 0);
+    }
+    for (int i = 0; i < r->o->rings.count; i++)
+        r->state[i] = before[i];
+    for (int i = 0; i < p.count; i++) {
+        r->map[op->results[p.index[i]]->id] = made->results[i];
+        made->results[i]->name = op->results[p.index[i]]->name;
+    }
+    take_state(r, &p, made->results + p.count);
+}
+
+/* ---- operations ---- */
+
+static bool is_wanted(const struct role *r, const struct ir_operation *op)
+{
+    for (int i = 0; i < op->result_count; i++)
+        if (r->o->needed[op->results[i]->id])
+            return true;
+    return false;
+}
+
+static bool is_control(const struct ir_operation *op)
+{
+    return op->opcode == OP_FOR || op->opcode == OP_WHILE || op->opcode == OP_IF;
+}
+
+static void emit_staged(struct role *r, const struct staged_store *staged)
+{
+    const struct ir_operation *op = staged->store;
+    struct ir_access access;
+    ir_access_of(op, &access);
+    struct ir_value **operands = ARENA_ARRAY(r->o->context->arena, struct ir_value *, access.rank + 1);
+    for (int i = 0; i <= access.rank; i++)
+        operands[i] = mapped(r, op->operands[i]);
+    r->builder.at = op->at;
+    outline_emit_store(r->o, &r->builder, staged, r->map, operands);
+}
+
+static void emit_operation(struct role *r, struct ir_operation *op)
+{
+    int channel = op->opcode == OP_WAIT ? outline_channel(r->o, op) : -1;
+    const struct staged_store *staged = op->opcode == OP_STORE ? outline_staged(r->o, op) : NULL;
+    if (op->opcode == OP_BUFFER || op->opcode == OP_COPY_ASYNC || op->opcode == OP_TURN_START)
+        return;
+    if (channel >= 0) {
+        if (r->producer)
+            fill(r, &r->o->channels.data[channel]);
+        else
+            acquire(r, &r->o->channels.data[channel]);
+        return;
+    }
+    if (r->producer && !is_wanted(r, op) && !outline_holds_ring(r->o, op, -1))
+        return;
+    if (is_control(op))
+        emit_control(r, op);
+    else if (staged)
+        emit_staged(r, staged);
+    else if (!(op->opcode == OP_GRID_INDEX && r->map[op->results[0]->id]))
+        ir_clone(&r->builder, op, r->map);
+}
+
+static void emit_block(struct role *r, struct ir_block *block)
+{
+    for (struct ir_operation *op = block->first; op; op = op->next) {
+        if (ir_has_trait(op, IR_TRAIT_TERMINATOR))
+            return;
+        emit_operation(r, op);
+        for (int c = 0; c < r->o->channels.count && !r->producer; c++)
+            if (r->o->channels.data[c].release == op)
+                release(r, &r->o->channels.data[c]);
+        if (op == r->o->last)
+            return;
+    }
+}
+
+/* ---- programs ---- */
+
+static struct ir_value *index_number(struct role *r, int64_t value)
+{
+    return ir_constant_int(&r->builder, r->index, value);
+}
+
+static struct ir_value *grid_size(struct role *r, int dimension)
+{
+    struct ir_value *size = ir_build_value(&r->builder, OP_GRID_SIZE, r->index, 0, NULL);
+    ir_set_number(size->definition, IR_ATTRIBUTE_DIMENSION, dimension);
+    return size;
+}
+
+/* Of the grid that programs, or with clusters the pairs of them, are walked over by. */
+static struct ir_value *walked_size(struct role *r, int dimension)
+{
+    struct ir_value *size = grid_size(r, dimension);
+    int blocks = r->o->cluster;
+    if (blocks == 1 || dimension != r->o->cluster_dimension)
+        return size;
+    size = ir_binary(&r->builder, OP_ADD, size, index_number(r, blocks - 1));
+    return ir_binary(&r->builder, OP_DIV, size, index_number(r, blocks));
+}
+
+static struct ir_value *walked_count(struct role *r)
+{
+    if (r->o->cluster == 1)
+        return ir_build_value(&r->builder, OP_PROGRAM_COUNT, r->index, 0, NULL);
+    struct ir_value *count = walked_size(r, 0);
+    for (int d = 1; d < r->o->function->grid_rank; d++)
+        count = ir_binary(&r->builder, OP_MUL, count, walked_size(r, d));
+    return count;
+}
+
+/* From the place of a pair to that of this block's program; of a last pair that is half empty both take the first. */
+static struct ir_value *own_place(struct role *r, struct ir_value *pair)
+{
+    struct ir_builder *b = &r->builder;
+    struct ir_value *last = ir_binary(b, OP_SUB, grid_size(r, r->o->cluster_dimension), index_number(r, 1));
+    struct ir_value *first = ir_binary(b, OP_MUL, pair, index_number(r, r->o->cluster));
+    if (PLANTED(cluster_runs_past_odd_end))
+        return ir_binary(b, OP_ADD, first, r->rank);
+    return ir_binary(b, OP_MIN, ir_binary(b, OP_ADD, first, r->rank), last);
+}
+
+/* What is known to fit 32 bits goes through them, so that it takes one register while programs run. */
+static struct ir_value *within_limit(struct role *r, struct ir_value *coordinate, int dimension)
+{
+    int64_t limit = r->o->function->grid_limit[dimension];
+    if (limit < 1 || limit > INT32_MAX)
+        return coordinate;
+    return ir_cast(&r->builder, ir_cast(&r->builder, coordinate, IR_U32), IR_INDEX);
+}
+
+struct mapping {
+    struct role *role;
+    struct ir_value **coordinate;
+};
+
+static void map_grid_index(struct ir_operation *op, void *data)
+{
+    struct mapping *m = data;
+    if (op->opcode != OP_GRID_INDEX)
+        return;
+    struct ir_value *value = m->coordinate[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];
+    m->role->map[op->results[0]->id] = ir_cast(&m->role->builder, value, op->results[0]->type->element);
+}
+
+/* Coordinates in the grid of program number p.  With raster R, programs go down R of dimension 0 before the next of
+ * dimension 1, so that programs that run together share what they read. */
+static void place_program(struct role *r, struct ir_value *p)
+{
+    struct ir_builder *b = &r->builder;
+    struct ir_function *function = r->o->function;
+    struct ir_value *coordinate[IR_MAX_RANK], *rest = p;
+    int rank = function->grid_rank, first = 0;
+    if (r->o->reversed) {
+        int64_t behind = PLANTED(reversed_programs_off_by_one) ? 0 : 1;
+        rest = ir_binary(b, OP_SUB, ir_binary(b, OP_SUB, walked_count(r), index_number(r, behind)), p);
+    }
+    int raster = r->o->cluster > 1 && r->o->cluster_dimension == 0 ? r->o->raster / r->o->cluster : r->o->raster;
+    if (raster > 1 && rank >= 2) {
+        struct ir_value *rows = walked_size(r, 0), *columns = walked_size(r, 1), *wide = index_number(r, raster);
+        struct ir_value *plane = rest;
+        if (rank > 2) {
+            struct ir_value *area = ir_binary(b, OP_MUL, rows, columns);
+            plane = ir_binary(b, OP_REM, rest, area);
+            rest = ir_binary(b, OP_DIV, rest, area);
+        }
+        struct ir_value *group = ir_binary(b, OP_MUL, wide, columns);
+        struct ir_value *start = ir_binary(b, OP_MUL, ir_binary(b, OP_DIV, plane, group), wide);
+        struct ir_value *height = ir_binary(b, OP_MIN, ir_binary(b, OP_SUB, rows, start), wide);
+        if (PLANTED(raster_forgets_short_group))
+            height = wide;
+        struct ir_value *inside = ir_binary(b, OP_REM, plane, group);
+        coordinate[0] = ir_binary(b, OP_ADD, start, ir_binary(b, OP_REM, inside, height));
+        coordinate[1] = ir_binary(b, OP_DIV, inside, height);
+        first = 2;
+    }
+    for (int d = first; d < rank; d++) {
+        coordinate[d] = rest;
+        if (d + 1 < rank) {
+            struct ir_value *size = walked_size(r, d);
+            coordinate[d] = ir_binary(b, OP_REM, rest, size);
+            rest = ir_binary(b, OP_DIV, rest, size);
+        }
+    }
+    if (r->o->cluster > 1)
+        coordinate[r->o->cluster_dimension] = own_place(r, coordinate[r->o->cluster_dimension]);
+    for (int d = 0; d < rank; d++)
+        coordinate[d] = within_limit(r, coordinate[d], d);
+    struct mapping mapping = {r, coordinate};
+    ir_walk(function->body, map_grid_index, &mapping);
+}
+
+static void finish_stores(struct role *r)
+{
+    if (r->producer || r->o->staged.count == 0)
+        return;
+    struct ir_operation *wait = ir_build(&r->builder, OP_TMA_WAIT, 0, NULL, 0, NULL);
+    ir_set_number(wait, IR_ATTRIBUTE_PENDING, 0);
+}
+
+static void emit_programs(struct role *r, struct ir_block *source)
+{
+    struct arena *arena = r->o->context->arena;
+    int rings = r->o->rings.count, count = 0;
+    struct ir_value **operands = ARENA_ARRAY(arena, struct ir_value *, 3 + 2 * rings);
+    const struct ir_type **types = ARENA_ARRAY(arena, const struct ir_type *, 2 * rings + 1);
+    struct ir_value *first = ir_build_value(&r->builder, OP_PROGRAM, r->index, 0, NULL);
+    struct ir_value *total = walked_count(r), *step = ir_build_value(&r->builder, OP_BLOCK_COUNT, r->index, 0, NULL);
+    if (r->o->cluster > 1) {
+        struct ir_value *blocks = index_number(r, r->o->cluster);
+        r->rank = ir_binary(&r->builder, OP_REM, first, blocks);
+        first = ir_binary(&r->builder, OP_DIV, first, blocks);
+        step = ir_binary(&r->builder, OP_DIV, step, blocks);
+    }
+    operands[count++] = first;
+    operands[count++] = total;
+    operands[count++] = step;
+    struct passing p = {0, NULL, 0, ARENA_ARRAY(arena, int, rings + 1)};
+    for (int i = 0; i < rings; i++) {
+        p.ring[p.rings++] = i;
+        types[2 * i] = types[2 * i + 1] = r->i32;
+    }
+    count = add_state(r, &p, operands, count);
+    struct ir_operation *loop = ir_build(&r->builder, OP_FOR, count, operands, 2 * rings, types);
+    struct ir_builder outer = r->builder;
+    r->builder.block = loop->regions[0];
+    r->builder.before = NULL;
+    struct ir_value *program = ir_block_argument(loop->regions[0], r->index, "program");
+    make_arguments(r, &p, loop->regions[0], 0, loop->regions[0]);
+    place_program(r, program);
+    emit_block(r, source);
+    count = add_state(r, &p, operands, 0);
+    build(r, OP_YIELD, count, operands);
+    r->builder = outer;
+}
+
+void outline_emit(struct outline *o, bool producer, struct ir_builder *builder)
+{
+    struct ir_context *types = o->function->module->context;
+    struct role r = {.o = o,
+                     .producer = producer,
+                     .builder = *builder,
+                     .i32 = ir_type_scalar(types, IR_I32),
+                     .index = ir_type_scalar(types, IR_INDEX)};
+    r.map = ARENA_ARRAY(o->context->arena, struct ir_value *, o->value_count);
+    r.state = ARENA_ARRAY(o->context->arena, struct ring_state, o->rings.count + 1);
+    for (int i = 0; i < o->rings.count; i++)
+        r.state[i] = (struct ring_state){number(&r, 0), number(&r, 0)};
+    for (const struct ir_operation *op = o->function->body->first; op && !producer; op = op->next)
+        if (op->opcode == OP_TURN_START) /* once, in front of all programs */
+            build(&r, OP_TURN_START, 0, NULL);
+    if (o->persistent) {
+        emit_programs(&r, o->function->body);
+    } else {
+        if (o->reversed || o->raster > 1)
+            place_program(&r, ir_build_value(&r.builder, OP_PROGRAM, r.index, 0, NULL));
+        emit_block(&r, o->function->body);
+    }
+    finish_stores(&r);
+    build(&r, OP_YIELD, 0, NULL);
+    *builder = r.builder;
+}

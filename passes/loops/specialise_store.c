@@ -1,0 +1,317 @@
+/* Stores of whole tiles in a function with roles: panels of a tile go to shared memory, in turn through a small ring,
+ * and from there to memory by TMA while the next panel is written, and while the next program's factors already come.
+ *
+ *     store %c[%i, %j], %v : bf16[128, 256]
+ * becomes, for each 64 columns p of it, with slot p % 2 of the ring,
+ *     tma_wait pending(1)          the store before last has read its slot
+ *     barrier
+ *     %p = part [0, 64*p +: 64] of %v, computed here (panel.h)
+ *     buffer_store %p, %slot
+ *     fence_async
+ *     barrier
+ *     tma_store %c[%i, %j + 64*p], %slot
+ *     tma_commit
+ *
+ * The number of slots divides the number of panels, so that the turns go on from one program to the next; groups of
+ * stores end in order, so that rings of several shapes may take turns too.  A tile whose columns lie in different
+ * warps, as those of a transposed accumulator do, has wider panels: as many columns as give every warp its part, in
+ * several boxes.  Rings of further shapes have a single slot where that leaves room for another stage of loads.  Only
+ * where nothing else in the kernel touches the view, since nothing orders TMA against ordinary accesses. */
+#include "base/plant.h"
+#include "ir/facts/alias.h"
+#include "ir/facts/scratch.h"
+#include "ir/facts/shared_form.h"
+#include "passes/layout/tile_part.h"
+#include "passes/base/rewrite.h"
+#include "passes/loops/specialise.h"
+#include "passes/loops/buffer_copy.h"
+
+enum { PANEL_BYTES = 128, MOST_PANEL_BYTES = 65536 };
+
+struct ir_value *outline_unconverted(struct ir_value *value)
+{
+    while (value->definition && value->definition->opcode == OP_CONVERT_LAYOUT)
+        value = value->definition->operands[0];
+    return value;
+}
+
+static int bytes_of(const struct ir_type *type) { return ir_element_info[type->element].bits / 8; }
+
+struct touching {
+    const struct ir_operation *store;
+    const struct ir_value *view;
+    bool found;
+};
+
+static void find_touch(struct ir_operation *op, void *data)
+{
+    struct touching *t = data;
+    bool memory = ir_has_trait(op, IR_TRAIT_READ | IR_TRAIT_WRITE | IR_TRAIT_ATOMIC) && op->opcode != OP_ASSUME;
+    if (op != t->store && memory && op->operand_count && alias_may(op->operands[0], t->view))
+        t->found = true;
+}
+
+/* The view's dimension that the tile's last dimension runs along. */
+static int last_dimension(const struct ir_access *access)
+{
+    int d = access->rank - 1;
+    while (d >= 0 && access->place[d] <= 0)
+        d--;
+    return d;
+}
+
+/* The layout of so many columns of the tile, or NULL: not every warp has a part of them. */
+static const struct layout *part_layout(struct layout_table *table, const struct ir_type *tile, int columns)
+{
+    int count = (int)tile->extent[1] / columns;
+    return count == 1 ? tile->layout : layout_shrink(table, tile->layout, 1, count);
+}
+
+/* How far an index goes from one iteration of the loop to the next, at least; 0: that is not known, or nowhere. */
+static int64_t distance(const struct ir_value *index, const struct ir_operation *loop)
+{
+    const struct ir_operation *op = index->definition;
+    int64_t number;
+    if (loop->opcode != OP_FOR || !ir_is_inside(index, loop))
+        return 0;
+    if (index == loop->regions[0]->arguments.data[0]) {
+        bool grows = ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) != 0;
+        bool known = !grows && ir_constant_integer(loop->operands[2], &number) && number > INT64_MIN;
+        return known ? int64_max(number, -number) : 0;
+    }
+    if (!op || ir_element_info[index->type->element].bits < 64) /* what wraps comes back to where it was */
+        return 0;
+    if (op->opcode == OP_MUL && ir_constant_integer(op->operands[1], &number) && number > 0 && number < 1 << 20)
+        return int64_min(distance(op->operands[0], loop), 1 << 20) * number;
+    if (op->opcode == OP_ADD || op->opcode == OP_SUB)
+        for (int i = 0; i < 2; i++)
+            if (!ir_is_inside(op->operands[1 - i], loop))
+                return distance(op->operands[i], loop);
+    return 0;
+}
+
+/* Nothing orders two stores by TMA: what waits between them waits for shared memory.  So each iteration of each loop
+ * around has to store elsewhere, along a dimension of its own. */
+static bool stores_elsewhere(const struct ir_operation *store, const struct ir_access *access)
+{
+    uint32_t used = 0;
+    for (const struct ir_operation *loop = store->block->parent; loop; loop = loop->block->parent) {
+        int found = -1;
+        if (!ir_has_trait(loop, IR_TRAIT_LOOP))
+            continue;
+        for (int d = 0; d < access->rank && found < 0; d++)
+            if (!(used >> d & 1) && distance(access->index[d], loop) >= int64_max(access->place[d], 1))
+                found = d;
+        if (found < 0)
+            return PLANTED(turns_store_by_tma);
+        used |= UINT32_C(1) << found;
+    }
+    return true;
+}
+
+static bool plan_panels(const struct outline *o, const struct ir_operation *store, struct staged_store *panels,
+                        const char **reason)
+{
+    struct ir_access access;
+    struct ir_context *types = o->function->module->context;
+    struct layout_table *table = ir_context_layouts(types);
+    struct tensor_map map;
+    *reason = "it is no slice with two dimensions";
+    if (!ir_access_of(store, &access) || !access.value || access.value->type->rank != 2)
+        return false;
+    if (access.mask) {
+        *reason = "it is masked";
+        return false;
+    }
+    const struct ir_type *tile = outline_unconverted(access.value)->type;
+    int last = last_dimension(&access), bytes = bytes_of(tile), columns = (int)tile->extent[1];
+    if (access.view->definition || access.view->block->parent || access.view->type->stride[last] != 1) {
+        *reason = "its view is no parameter with a contiguous last dimension";
+        return false;
+    }
+    for (int d = 0; d < access.rank; d++)
+        if (access.place[d] == IR_GATHER) {
+            *reason = "it scatters";
+            return false;
+        }
+    panels->width = columns < PANEL_BYTES / bytes ? columns : PANEL_BYTES / bytes;
+    *reason = "its extents do not divide into panels";
+    if (columns % panels->width || !is_power_of_two(columns / panels->width) || !tile->layout)
+        return false;
+    const struct layout *part = part_layout(table, tile, panels->width);
+    while (!part && (panels->width *= 2) * tile->extent[0] * bytes <= MOST_PANEL_BYTES && panels->width <= columns)
+        part = part_layout(table, tile, panels->width);
+    if (!part)
+        return false;
+    panels->count = columns / panels->width;
+    int extent[2] = {(int)tile->extent[0], panels->width};
+    int64_t wide[2] = {extent[0], extent[1]};
+    const struct layout *shared = shared_form_layout(table, 2, extent, bytes, 1);
+    if (!shared)
+        return false;
+    int slots = panels->count % 2 ? 1 : 2;
+    panels->buffer = ir_type_buffer(types, tile->element, 2, wide, shared, slots);
+    panels->part = ir_type_with_layout(types, ir_type_with_shape(types, tile, 2, wide), part);
+    int64_t place[IR_MAX_RANK];
+    for (int d = 0; d < access.rank; d++)
+        place[d] = d == last ? panels->width : access.place[d];
+    if (tensor_map_for(access.view, access.rank, place, panels->buffer, &map, reason))
+        *reason = buffer_start_problem(&access, &map);
+    if (*reason)
+        return false;
+    if (!stores_elsewhere(store, &access)) {
+        *reason = "iterations of a loop may store to the same place";
+        return false;
+    }
+    if (alias_precedes_release(store)) {
+        *reason = "the kernel tells others that it has written, by an atomic or a call";
+        return false;
+    }
+    struct touching touching = {store, access.view, false};
+    ir_walk(o->function->body, find_touch, &touching);
+    *reason = "something else in the kernel may touch the same memory";
+    return !touching.found;
+}
+
+/* A ring that has the shape already. */
+static struct ir_value *find_staging(const struct outline *o, struct staged_store *panels)
+{
+    for (int i = 0; i < o->staged.count; i++) {
+        const struct ir_type *old = o->staged.data[i].buffer;
+        if (old->layout == panels->buffer->layout && old->element == panels->buffer->element &&
+            (panels->count % old->slots == 0 || PLANTED(staged_slots_any_panels))) {
+            panels->buffer = old;
+            return o->staged.data[i].ring;
+        }
+    }
+    return NULL;
+}
+
+int64_t outline_spare_staging(const struct outline *o)
+{
+    int64_t bytes = 0;
+    const struct ir_value *seen = o->staged.count ? o->staged.data[0].ring : NULL;
+    for (int i = 0; i < o->staged.count; i++) {
+        const struct ir_value *ring = o->staged.data[i].ring;
+        bool first = ring != seen && ring->type->slots > 1;
+        for (int k = 0; k < i; k++)
+            first &= o->staged.data[k].ring != ring;
+        bytes += first ? scratch_ring_bytes(ring->type) * (ring->type->slots - 1) : 0;
+    }
+    return bytes;
+}
+
+void outline_save_staging(struct outline *o)
+{
+    for (int i = 0; i < o->staged.count; i++) {
+        struct staged_store *staged = &o->staged.data[i];
+        if (staged->ring == o->staged.data[0].ring)
+            continue;
+        struct ir_type single = *staged->buffer;
+        single.slots = 1;
+        staged->ring->type = staged->buffer = ir_type_intern(o->function->module->context, &single);
+    }
+}
+
+static void consider(struct ir_operation *op, void *data)
+{
+    struct outline *o = data;
+    struct staged_store panels = {.store = op};
+    const char *reason;
+    if (op->opcode != OP_STORE)
+        return;
+    bool possible = plan_panels(o, op, &panels, &reason);
+    if (!possible) {
+        struct ir_access access;
+        if (ir_access_of(op, &access) && access.value && access.value->type->rank >= 2)
+            pass_remark(o->context, op->at, "this store does not go through shared memory: %s", reason);
+        return;
+    }
+    panels.ring = find_staging(o, &panels);
+    if (!panels.ring) {
+        struct ir_builder front = {.module = o->function->module,
+                                   .block = o->function->body,
+                                   .before = o->function->body->first,
+                                   .at = op->at};
+        panels.ring = ir_build_value(&front, OP_BUFFER, panels.buffer, 0, NULL);
+    }
+    vector_push(o->context->arena, &o->staged, panels);
+    pass_remark(o->context, op->at, "this store goes through shared memory in %d panel%s", panels.count,
+                panels.count == 1 ? "" : "s");
+}
+
+void outline_plan_stores(struct outline *o) { ir_walk(o->function->body, consider, o); }
+
+bool outline_is_staging(const struct outline *o, const struct ir_value *buffer)
+{
+    for (int i = 0; i < o->staged.count; i++)
+        if (o->staged.data[i].ring == buffer)
+            return true;
+    return false;
+}
+
+const struct staged_store *outline_staged(const struct outline *o, const struct ir_operation *store)
+{
+    for (int i = 0; i < o->staged.count; i++)
+        if (o->staged.data[i].store == store)
+            return &o->staged.data[i];
+    return NULL;
+}
+
+static void build_number(struct ir_builder *builder, enum ir_opcode opcode, int64_t pending)
+{
+    struct ir_operation *op = ir_build(builder, opcode, 0, NULL, 0, NULL);
+    if (pending >= 0)
+        ir_set_number(op, IR_ATTRIBUTE_PENDING, pending);
+}
+
+void outline_emit_store(struct outline *o, struct ir_builder *builder, const struct staged_store *staged,
+                        struct ir_value *const *copies, struct ir_value *const *operands)
+{
+    struct ir_access access;
+    struct staged_store panels = *staged;
+    struct ir_context *types = o->function->module->context;
+    ir_access_of(staged->store, &access);
+    int last = last_dimension(&access), slots = panels.buffer->slots;
+    const struct ir_type *one = ir_type_buffer(types, panels.buffer->element, 2, panels.buffer->extent,
+                                               panels.buffer->layout, 1);
+    struct ir_value **arguments = ARENA_ARRAY(o->context->arena, struct ir_value *, access.rank + 2);
+    int64_t *place = ARENA_ARRAY(o->context->arena, int64_t, access.rank);
+    for (int d = 0; d < access.rank; d++)
+        place[d] = d == last ? panels.width : access.place[d];
+    struct tile_part panel = {.axis = 1, .length = panels.width, .layout = panels.part->layout};
+    panel.adapter = (struct layout_adapter){o->function->module, ir_context_layouts(types), o->context->arena,
+                                            o->function->warps};
+    struct ir_value *source = outline_unconverted(access.value), *value = copies[source->id];
+    if (!value)
+        value = source;
+    tile_part_open(&panel, o->function, source, copies, o->value_count);
+    for (int p = 0; p < panels.count; p++) {
+        int64_t start[2] = {0, (int64_t)p * panels.width};
+        build_number(builder, OP_TMA_WAIT, slots - 1 + PLANTED(store_waits_for_one_less));
+        build_number(builder, OP_BARRIER, -1);
+        struct ir_value *part = value, *slot = panels.ring;
+        if (panels.count > 1) {
+            panel.start = start[1];
+            part = tile_part_of(&panel, builder, value);
+        }
+        if (slots > 1) {
+            struct ir_value *index = ir_constant_int(builder, ir_type_scalar(types, IR_I32), p % slots);
+            slot = ir_build_value(builder, OP_SLOT, one, 2, (struct ir_value *[]){panels.ring, index});
+        }
+        ir_build(builder, OP_BUFFER_STORE, 2, (struct ir_value *[]){part, slot}, 0, NULL);
+        if (!PLANTED(store_without_fence))
+            build_number(builder, OP_FENCE_ASYNC, -1);
+        build_number(builder, OP_BARRIER, -1);
+        for (int d = 0; d <= access.rank; d++)
+            arguments[d] = operands[d];
+        if (p > 0) {
+            struct ir_value *moved = ir_constant_int(builder, operands[1 + last]->type, start[1]);
+            arguments[1 + last] = ir_binary(builder, OP_ADD, operands[1 + last], moved);
+        }
+        arguments[1 + access.rank] = slot;
+        struct ir_operation *tma = ir_build(builder, OP_TMA_STORE, access.rank + 2, arguments, 0, NULL);
+        ir_set_list(tma, IR_ATTRIBUTE_PLACE, access.rank, place);
+        build_number(builder, OP_TMA_COMMIT, -1);
+    }
+}

@@ -1,0 +1,63 @@
+/* What a schedule asks for and no pass has done.
+ *
+ *     kernel @k(…) grid(2) level(schedule) warps(8) persistent(1) raster(8)   →   kernel @k(…) … warps(8)
+ *
+ * Knobs that a pass does are done before this one: persistent blocks take the next program by block_count, and a raster
+ * is arithmetic on the program's number.  A launch believes what the function says, so that nothing that is left may
+ * stay: fewer blocks than programs would leave programs out.  So no fuel is asked for. */
+#include "ir/ir.h"
+#include "passes/base/pass.h"
+
+static bool has(const struct ir_block *block, enum ir_opcode opcode)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        if (op->opcode == opcode)
+            return true;
+        for (int i = 0; i < op->region_count; i++)
+            if (has(op->regions[i], opcode))
+                return true;
+    }
+    return false;
+}
+
+static int most_slots(const struct ir_block *block)
+{
+    int most = 1;
+    for (const struct ir_operation *op = block->first; op; op = op->next)
+        if (op->opcode == OP_BUFFER && op->results[0]->type->slots > most)
+            most = op->results[0]->type->slots;
+    return most;
+}
+
+/* `least`: the first value that asks for something. */
+static bool drop(struct ir_function *function, struct pass_context *context, int *knob, int least, const char *name,
+                 const char *why)
+{
+    if (*knob == 0)
+        return false;
+    if (*knob >= least)
+        pass_idle_knob(context, function->at, name, *knob, "%s", why);
+    *knob = 0;
+    return true;
+}
+
+bool pass_settle_knobs(struct ir_function *function, struct pass_context *context)
+{
+    bool changed = false;
+    if (!has(function->body, OP_BLOCK_COUNT))
+        changed |= drop(function, context, &function->persistent, 1, "persistent",
+                        "only code with a producer and consumers walks over programs");
+    changed |= drop(function, context, &function->raster, 2, "raster",
+                    "only code with a producer and consumers orders its programs");
+    if (!has(function->body, OP_CLUSTER_BARRIER))
+        changed |= drop(function, context, &function->cluster, 2, "cluster",
+                        "only code with a producer and consumers lets blocks work together");
+    changed |= drop(function, context, &function->split_k, 2, "split_k", "no pass splits a sum over programs");
+    int slots = most_slots(function->body);
+    if (function->stages > 1 && slots == 1)
+        pass_idle_knob(context, function->at, "stages", function->stages,
+                       "no loop brings tiles ahead into shared memory");
+    else if (function->stages > slots)
+        pass_idle_knob(context, function->at, "stages", function->stages, "%d fit into shared memory", slots);
+    return changed;
+}

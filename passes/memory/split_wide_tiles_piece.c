@@ -1,0 +1,411 @@
+/* Pieces of tiles for split_wide_tiles.c: computed again from their sources, read again, or taken out of what is kept. */
+#include "base/plant.h"
+#include "ir/facts/alias.h"
+#include "ir/facts/scratch.h"
+#include "passes/base/rewrite.h"
+#include "passes/memory/split_wide_tiles.h"
+#include "targets/target.h"
+
+enum { DEPTH = 24, SHARED_SLACK = 4096 }; /* operations on a path; shared memory for the scratch of reductions */
+
+/* ---- loads that may go down to the store ---- */
+
+int wide_tile_view_dimension(const struct wide_tile *s, const struct ir_access *access)
+{
+    int tile = 0;
+    for (int d = 0; d < access->rank; d++) {
+        if (access->place[d] == IR_GATHER)
+            return -1;
+        if (access->place[d] > 0 && tile++ == s->dimension)
+            return d;
+    }
+    return -1;
+}
+
+/* Piece by piece the store overwrites what the load reads only where it has been read. */
+static bool same_elements(const struct ir_access *a, const struct ir_access *b)
+{
+    bool arguments = !a->view->definition && !b->view->definition && !a->view->block->parent && !b->view->block->parent;
+    if (a->rank != b->rank || (a->view != b->view && !arguments))
+        return false;
+    for (int d = 0; d < a->rank; d++)
+        if (a->place[d] != b->place[d] || (a->index[d] != b->index[d] && !PLANTED(stream_sinks_past_other_rows)))
+            return false;
+    return true;
+}
+
+static bool can_sink(const struct wide_tile *s, const struct ir_operation *op)
+{
+    struct ir_access load, store;
+    if (!ir_access_of(op, &load) || wide_tile_view_dimension(s, &load) < 0)
+        return false;
+    if (op->opcode == OP_INSIDE)
+        return true;
+    if (op->opcode != OP_LOAD || op->block != s->at->block)
+        return false;
+    for (const struct ir_operation *between = op; between != s->last;) {
+        between = between->next;
+        if (alias_clobbers(between, op) && !PLANTED(stream_reads_after_store))
+            return false;
+    }
+    if (s->at->opcode == OP_REDUCE)
+        return true;
+    return ir_access_of(s->at, &store) && (!alias_may(store.view, load.view) || same_elements(&store, &load));
+}
+
+int wide_tile_waits(const struct wide_tile *s, const struct ir_operation *load)
+{
+    int reductions = 0;
+    for (const struct ir_operation *op = load->next; op && op != s->at; op = op->next)
+        reductions += op->opcode == OP_REDUCE;
+    return reductions;
+}
+
+/* ---- tiles that stay in shared memory ---- */
+
+static struct ir_value *held_buffer(const struct wide_tile *s, const struct ir_operation *load)
+{
+    for (int i = 0; i < s->held.count; i++)
+        if (s->held.data[i].load == load)
+            return s->held.data[i].buffer;
+    return NULL;
+}
+
+static int64_t bytes_taken(const struct wide_tile *s)
+{
+    int64_t bytes = SHARED_SLACK;
+    for (const struct ir_operation *op = s->function->body->first; op; op = op->next)
+        if (op->opcode == OP_BUFFER)
+            bytes += scratch_slot_bytes(op->results[0]->type) * op->results[0]->type->slots;
+    return bytes;
+}
+
+static const struct ir_type *held_type(const struct wide_tile *s, const struct ir_type *tile)
+{
+    int extent[LAYOUT_RANK], order[LAYOUT_RANK];
+    for (int d = 0; d < tile->rank; d++) {
+        extent[d] = (int)tile->extent[d];
+        order[d] = tile->rank - 1 - d;
+    }
+    return ir_type_buffer(s->adapter.module->context, tile->element, tile->rank, tile->extent,
+                          layout_linear(s->adapter.table, tile->rank, extent, order), 1);
+}
+
+/* Behind a reduction the tile is wanted again, and shared memory has room for it.  Pieces come back to the threads that
+ * hold them, or others: barriers are somebody else's care. */
+bool wide_tile_can_hold(const struct wide_tile *s, const struct ir_operation *load)
+{
+    const struct ir_type *tile = load->results[0]->type;
+    int extent[LAYOUT_RANK];
+    if (held_buffer(s, load))
+        return true;
+    if (!s->context->target || load->block != s->at->block || !wide_tile_waits(s, load) || !tile->layout)
+        return false;
+    for (const struct ir_operation *around = load->block->parent; around; around = around->block->parent)
+        if (around->opcode == OP_ROLES)
+            return false;
+    for (int d = 0; d < tile->rank; d++)
+        extent[d] = (int)tile->extent[d];
+    return layout_extend(s->adapter.table, s->piece, extent) &&
+           (bytes_taken(s) + ir_type_bytes(tile)) * s->blocks <= s->context->target->shared_bytes;
+}
+
+/* The buffer of a tile, which is put there where it is loaded. */
+static struct ir_value *hold(struct wide_tile *s, struct ir_operation *load)
+{
+    struct ir_value *buffer = held_buffer(s, load), *tile = load->results[0];
+    if (buffer)
+        return buffer;
+    struct ir_builder front = {
+        .module = s->adapter.module, .block = s->function->body, .before = s->function->body->first, .at = load->at};
+    buffer = ir_build_value(&front, OP_BUFFER, held_type(s, tile->type), 0, NULL);
+    struct ir_builder behind = {
+        .module = s->adapter.module, .block = load->block, .before = load->next, .at = load->at};
+    ir_build(&behind, OP_BUFFER_STORE, 2, (struct ir_value *[]){tile, buffer}, 0, NULL);
+    vector_push(s->context->arena, &s->held, ((struct wide_held){load, buffer}));
+    pass_remark(s->context, load->at, "the tile stays in shared memory, %lld bytes",
+                (long long)ir_type_bytes(tile->type));
+    return buffer;
+}
+
+/* ---- what a piece is made from ---- */
+
+int64_t wide_tile_registers(const struct wide_tile *s)
+{
+    return int64_min(65536 / (32 * (int64_t)s->adapter.warps * s->blocks), 255);
+}
+
+bool wide_tile_too_much(const struct wide_tile *s, int64_t bytes) { return 2 * bytes > 4 * wide_tile_registers(s); }
+
+static int64_t bytes_in_thread(const struct ir_value *tile)
+{
+    return layout_registers(tile->type->layout) * (ir_element_info[tile->type->element].bits / 8);
+}
+
+/* Loads on the way to a value that no reduction has stood behind yet, each once. */
+static void find_in_flight(struct wide_tile *s, const struct ir_value *value, int depth)
+{
+    const struct ir_operation *op = value->definition;
+    if (!layout_rule_has(value) || !op || op->result_count != 1 || depth > DEPTH)
+        return;
+    if (op->opcode == OP_LOAD && !wide_tile_waits(s, op)) {
+        for (int i = 0; i < s->kept.count; i++)
+            if (s->kept.data[i] == value)
+                return;
+        vector_push(s->context->arena, &s->kept, op->results[0]);
+    }
+    for (int i = 0; i < op->operand_count && ir_has_trait(op, IR_TRAIT_ELEMENTWISE); i++)
+        find_in_flight(s, op->operands[i], depth + 1);
+}
+
+int64_t wide_tile_in_flight(struct wide_tile *s, const struct ir_value *value)
+{
+    int64_t bytes = 0;
+    s->kept.count = 0;
+    find_in_flight(s, value, 1);
+    for (int i = 0; i < s->kept.count; i++)
+        bytes += bytes_in_thread(s->kept.data[i]);
+    return s->kept.count > 1 ? bytes + bytes_in_thread(value) / s->pieces : bytes;
+}
+
+/* A load of which each piece is read alone, from the view or from what is held of it.  In front of a reduction that
+ * nothing waits for, all loads had better be in flight at once, if they fit together. */
+static bool is_read_again(const struct wide_tile *s, const struct ir_operation *load, bool alone)
+{
+    bool once = alone && stream_used_once(load->results[0]);
+    if (s->at->opcode == OP_REDUCE && !wide_tile_waits(s, load))
+        return s->again && can_sink(s, load) && wide_tile_too_much(s, s->in_flight);
+    if (held_buffer(s, load))
+        return true;
+    return (once && can_sink(s, load)) || (s->again && s->reload && (wide_tile_can_hold(s, load) || can_sink(s, load)));
+}
+
+static bool is_source(const struct ir_operation *op)
+{
+    return op && (op->opcode == OP_CONSTANT || op->opcode == OP_SPLAT || op->opcode == OP_IOTA);
+}
+
+bool wide_tile_is_computed(const struct wide_tile *s, const struct ir_value *value, int depth, bool alone)
+{
+    const struct ir_operation *op = value->definition;
+    if (!op || op->result_count != 1 || op->region_count || depth > DEPTH)
+        return false;
+    if (is_source(op))
+        return true;
+    if (op->opcode == OP_LOAD)
+        return is_read_again(s, op, alone);
+    if (op->opcode == OP_INSIDE)
+        return can_sink(s, op);
+    return ir_has_trait(op, IR_TRAIT_ELEMENTWISE) && op->opcode != OP_POINTER_ADD &&
+           ((alone && stream_used_once(value)) || s->again || layout_rule_cheap(value));
+}
+
+/* ---- making a piece ---- */
+
+const struct ir_type *wide_tile_piece_type(const struct wide_tile *s, const struct ir_type *type)
+{
+    int64_t extent[IR_MAX_RANK];
+    for (int d = 0; d < type->rank; d++)
+        extent[d] = d == s->dimension ? s->length : type->extent[d];
+    struct ir_context *context = s->adapter.module->context;
+    return ir_type_with_layout(context, ir_type_with_shape(context, type, type->rank, extent), s->piece);
+}
+
+static struct ir_value *moved_index(struct ir_builder *builder, struct ir_value *index, int64_t by)
+{
+    int64_t start;
+    if (by == 0)
+        return index;
+    if (ir_constant_integer(index, &start))
+        return ir_constant_int(builder, index->type, start + by);
+    return ir_binary(builder, OP_ADD, index, ir_constant_int(builder, index->type, by));
+}
+
+static void copy_attributes(const struct wide_tile *s, struct ir_operation *to, const struct ir_operation *from)
+{
+    struct ir_attribute **link = &to->attributes;
+    for (const struct ir_attribute *attribute = from->attributes; attribute; attribute = attribute->next) {
+        *link = arena_copy(s->adapter.module->arena, attribute, sizeof *attribute);
+        link = &(*link)->next;
+    }
+    *link = NULL;
+}
+
+/* What an operation's piece is made from: pieces of tiles, scalars as they are. */
+static void make_operands(struct wide_tile *s, struct ir_builder *builder, const struct ir_operation *op,
+                          struct ir_value **operands, int number, int depth, bool alone)
+{
+    for (int i = 0; i < op->operand_count; i++) {
+        struct ir_value *operand = op->operands[i];
+        operands[i] = layout_rule_has(operand) ? wide_tile_make_piece(s, builder, operand, number, depth + 1, alone)
+                                               : operand;
+    }
+}
+
+struct ir_operation *wide_tile_piece_of_access(struct wide_tile *s, struct ir_builder *builder, struct ir_operation *op,
+                                               int number, int depth, bool alone)
+{
+    struct ir_access access;
+    ir_access_of(op, &access);
+    int dimension = wide_tile_view_dimension(s, &access);
+    struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count);
+    int64_t place[IR_MAX_RANK];
+    make_operands(s, builder, op, operands, number, depth, alone);
+    operands[1 + dimension] = moved_index(builder, operands[1 + dimension], number * s->length);
+    const struct ir_type *type = op->result_count ? wide_tile_piece_type(s, op->results[0]->type) : NULL;
+    struct ir_operation *piece = ir_build(builder, op->opcode, op->operand_count, operands, op->result_count, &type);
+    copy_attributes(s, piece, op);
+    for (int d = 0; d < access.rank; d++)
+        place[d] = d == dimension ? s->length : access.place[d];
+    ir_set_list(piece, IR_ATTRIBUTE_PLACE, access.rank, place);
+    return piece;
+}
+
+/* Extents that are equal whenever the kernel runs. */
+static bool same_extent(const struct wide_tile *s, const struct ir_value *a, const struct ir_value *b, int dimension)
+{
+    const struct ir_argument_fact *facts = s->function->facts.data;
+    int64_t known = a->type->extent[dimension];
+    if (known != IR_DYNAMIC || b->type->extent[dimension] != IR_DYNAMIC)
+        return PLANTED(stream_piece_same_view_name) || known == b->type->extent[dimension];
+    return a->index < s->function->facts.count && b->index < s->function->facts.count &&
+           facts[a->index].extent_class[dimension] &&
+           facts[a->index].extent_class[dimension] == facts[b->index].extent_class[dimension];
+}
+
+/* select (inside %x[%i +: n]), a, b   on its way to   store %y[%i +: n]   where x and y are as long: what is not a is
+ * not stored. */
+static bool is_masked_by_store(const struct wide_tile *s, const struct ir_operation *op)
+{
+    struct ir_access inside, store;
+    const struct ir_operation *mask = op->opcode == OP_SELECT ? op->operands[0]->definition : NULL;
+    if (!mask || mask->opcode != OP_INSIDE || s->at->opcode != OP_STORE || !ir_access_of(mask, &inside) ||
+        !ir_access_of(s->at, &store) || inside.view->type->optional || !same_elements(&inside, &store))
+        return false;
+    for (int d = 0; d < inside.rank; d++)
+        if (inside.view->definition || store.view->definition || !same_extent(s, inside.view, store.view, d))
+            return false;
+    return true;
+}
+
+static void set_start(const struct wide_tile *s, struct ir_operation *op, const struct ir_type *whole, int number)
+{
+    int64_t start[IR_MAX_RANK] = {0};
+    start[s->dimension] = number * s->length;
+    ir_set_list(op, IR_ATTRIBUTE_START, whole->rank, start);
+}
+
+/* Whether a piece of a loaded tile comes from shared memory. */
+static bool is_from_held(const struct wide_tile *s, const struct ir_operation *load, bool alone)
+{
+    return !(alone && stream_used_once(load->results[0]) && can_sink(s, load)) && wide_tile_can_hold(s, load);
+}
+
+static struct ir_value *held_piece(struct wide_tile *s, struct ir_builder *builder, struct ir_operation *load,
+                                   int number)
+{
+    struct ir_value *buffer = hold(s, load), *whole = load->results[0];
+    struct ir_value *piece = ir_build_value(builder, OP_BUFFER_LOAD, wide_tile_piece_type(s, whole->type), 1, &buffer);
+    set_start(s, piece->definition, whole->type, number);
+    return piece;
+}
+
+static struct ir_value *compute_piece(struct wide_tile *s, struct ir_builder *builder, struct ir_value *value,
+                                      int number, int depth, bool alone)
+{
+    struct ir_operation *op = value->definition;
+    const struct ir_type *type = wide_tile_piece_type(s, value->type);
+    if (op->opcode == OP_LOAD && is_from_held(s, op, alone))
+        return held_piece(s, builder, op, number);
+    if (op->opcode == OP_LOAD && !alone) /* others read it, too: it had better stay in the caches */
+        ir_remove_attribute(op, IR_ATTRIBUTE_CACHE);
+    if (op->opcode == OP_LOAD || op->opcode == OP_INSIDE)
+        return wide_tile_piece_of_access(s, builder, op, number, depth, alone)->results[0];
+    if (op->opcode == OP_IOTA) {
+        int64_t first = PLANTED(stream_counts_from_zero) ? 0 : number * s->length;
+        struct ir_value *start = ir_constant_int(builder, type, first);
+        return ir_binary(builder, OP_ADD, ir_build_value(builder, OP_IOTA, type, 0, NULL), start);
+    }
+    bool whole = s->whole && op->opcode == OP_SELECT && op->operands[0]->definition == s->whole;
+    if ((whole || is_masked_by_store(s, op)) && layout_rule_has(op->operands[1]))
+        return wide_tile_make_piece(s, builder, op->operands[1], number, depth + 1, alone);
+    struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, op->operand_count + 1);
+    make_operands(s, builder, op, operands, number, depth, alone);
+    struct ir_operation *piece = ir_build(builder, op->opcode, op->operand_count, operands, 1, &type);
+    copy_attributes(s, piece, op);
+    return piece->results[0];
+}
+
+static struct ir_value *find_piece(const struct wide_tile *s, const struct wide_piece *pieces, int count,
+                                   const struct ir_value *value, int number)
+{
+    for (int i = 0; i < count; i++)
+        if (pieces[i].whole == value && pieces[i].number == number && pieces[i].piece->block == s->at->block &&
+            pieces[i].piece->type == wide_tile_piece_type(s, value->type))
+            return pieces[i].piece;
+    return NULL;
+}
+
+/* Whether all that the load needs is there in front of the reduction that it would be read ahead of. */
+static bool stands_in_front(const struct wide_tile *s, const struct ir_operation *load)
+{
+    for (const struct ir_operation *op = s->front; op; op = op->next)
+        for (int i = 0; i < load->operand_count; i++)
+            if (load->operands[i]->definition == op)
+                return false;
+    return true;
+}
+
+/* Loads in front of the operation at hand alone are read ahead: those that other operations read would be read before
+ * what they wait for. */
+void wide_tile_read_piece(struct wide_tile *s, struct ir_builder *builder, struct ir_value *value, int number,
+                          int depth, bool alone)
+{
+    struct ir_operation *op = value->definition;
+    if (!layout_rule_has(value) || find_piece(s, s->pieces_kept.data, s->pieces_kept.count, value, number) ||
+        !wide_tile_is_computed(s, value, depth, alone))
+        return;
+    if (op->opcode != OP_LOAD) {
+        for (int i = 0; i < op->operand_count; i++)
+            wide_tile_read_piece(s, builder, op->operands[i], number, depth + 1, alone && stream_used_once(value));
+    } else if (!is_from_held(s, op, alone) && stands_in_front(s, op) &&
+               !find_piece(s, s->pieces_read.data, s->pieces_read.count, value, number)) {
+        struct ir_value *piece = wide_tile_piece_of_access(s, builder, op, number, depth, alone)->results[0];
+        vector_push(s->context->arena, &s->pieces_read, ((struct wide_piece){value, piece, number}));
+    }
+}
+
+/* What a reduction computes dearly and others want, too, stays as long as there are registers: half of them. */
+static void keep_piece(struct wide_tile *s, struct ir_value *value, struct ir_value *piece, int number, bool alone)
+{
+    int64_t bytes = bytes_in_thread(piece);
+    bool shared = !alone || !stream_used_once(value);
+    bool dear = shared && value->definition->opcode == OP_MATH;
+    if (s->at->opcode != OP_REDUCE || piece->block != s->at->block || !dear || !s->roomy ||
+        wide_tile_too_much(s, s->bytes_kept + bytes))
+        return;
+    s->bytes_kept += bytes;
+    vector_push(s->context->arena, &s->pieces_kept, ((struct wide_piece){value, piece, number}));
+}
+
+struct ir_value *wide_tile_make_piece(struct wide_tile *s, struct ir_builder *builder, struct ir_value *value,
+                                      int number, int depth, bool alone)
+{
+    for (int i = 0; i < s->made.count; i++)
+        if (s->made.data[i].whole == value && s->made.data[i].number == number)
+            return s->made.data[i].piece;
+    struct ir_value *piece = find_piece(s, s->pieces_kept.data, s->pieces_kept.count, value, number);
+    if (!piece && s->at->opcode == OP_STORE)
+        piece = find_piece(s, s->pieces_read.data, s->pieces_read.count, value, number);
+    if (piece)
+        return piece;
+    if (wide_tile_is_computed(s, value, depth, alone)) {
+        piece = compute_piece(s, builder, value, number, depth, alone && stream_used_once(value));
+        keep_piece(s, value, piece, number, alone);
+    } else {
+        piece = ir_build_value(builder, OP_EXTRACT, wide_tile_piece_type(s, value->type), 1, &value);
+        set_start(s, piece->definition, value->type, number);
+    }
+    vector_push(s->context->arena, &s->made, ((struct wide_piece){value, piece, number}));
+    return piece;
+}

@@ -1,9 +1,0 @@
-/* What the files of narrow share. */
-#ifndef TILECC_PASSES_NARROW_H
-#define TILECC_PASSES_NARROW_H
-#include "ir/analysis.h"
-#include "passes/pass.h"
-
-/* narrow_offset.c: comparisons of places near each other, by their distance.  True: something changed. */
-bool narrow_offsets(struct ir_function *function, const struct ranges *ranges, struct pass_context *context);
-#endif

@@ -1,0 +1,316 @@
+/* Fold: an operation on constants becomes a constant.
+ *
+ *     %a = constant value(3) : i32            %a = constant value(3) : i32
+ *     %b = constant value(4) : i32     ->     %b = constant value(4) : i32
+ *     %c = add %a, %b : i32                   %c = constant value(7) : i32
+ *
+ * A constant tile is one number, so the same works for tiles of any size.  Right because the result has the very bits
+ * that the program would compute: integers wrap in 64 bits and are cut to their width; f32 and f64 are computed by the
+ * host's IEEE arithmetic, f16 and bf16 in f32 and rounded once, which for + - * / and sqrt is the same as rounding the
+ * exact result (24 >= 2*11 + 2 bits).  NaN results and functions that targets approximate are left alone. */
+#include <math.h>
+
+#include "base/plant.h"
+#include "passes/base/pass.h"
+#include "passes/base/rewrite.h"
+
+__extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 unsigned_wide;
+
+static int64_t signed_of(enum ir_element e, uint64_t bits) { return ir_bits_to_int(e, bits); }
+
+static bool is_small_float(enum ir_element e) { return ir_element_info[e].bits < 16; }
+
+/* Rounds a result computed in the element's working precision; false: a NaN. */
+static bool float_result(enum ir_element e, double value, uint64_t *bits)
+{
+    *bits = ir_double_to_bits(e, value);
+    return value == value;
+}
+
+/* min and max skip NaN unless told, and order -0 below +0. */
+static bool fold_float_extreme(const struct ir_operation *op, double a, double b, uint64_t *bits)
+{
+    bool propagate = ir_number(op, IR_ATTRIBUTE_NAN, IR_NAN_SKIP) == IR_NAN_PROPAGATE;
+    if (a != a || b != b) {
+        *bits = ir_double_to_bits(op->results[0]->type->element, a != a ? b : a);
+        return (!propagate || PLANTED(fold_loses_nan_in_min)) && !(a != a && b != b);
+    }
+    bool less = a < b || (a == b && signbit(a) && !signbit(b) && !PLANTED(fold_extreme_of_zeros));
+    *bits = ir_double_to_bits(op->results[0]->type->element, less == (op->opcode == OP_MIN) ? a : b);
+    return true;
+}
+
+static bool fold_float_binary(const struct ir_operation *op, enum ir_element e, double a, double b, uint64_t *bits)
+{
+    bool is_double = e == IR_F64;
+    float x = (float)a, y = (float)b;
+    switch (op->opcode) {
+    case OP_ADD: return float_result(e, is_double ? a + b : (double)(x + y), bits);
+    case OP_SUB: return float_result(e, is_double ? a - b : (double)(x - y), bits);
+    case OP_MUL: return float_result(e, is_double ? a * b : (double)(x * y), bits);
+    case OP_DIV: return float_result(e, is_double ? a / b : (double)(x / y), bits);
+    case OP_REM: return float_result(e, is_double ? fmod(a, b) : (double)fmodf(x, y), bits);
+    case OP_MIN:
+    case OP_MAX: return fold_float_extreme(op, a, b, bits);
+    default: return false;
+    }
+}
+
+static uint64_t shift(const struct ir_operation *op, enum ir_element e, uint64_t a, uint64_t amount)
+{
+    int width = ir_element_info[e].bits;
+    /* the amount is read as unsigned in its own width */
+    uint64_t by = width == 64 ? amount : amount & ((UINT64_C(1) << width) - 1);
+    if (PLANTED(fold_wraps_shift_distance))
+        by %= (uint64_t)width;
+    bool out = by >= (uint64_t)width;
+    if (op->opcode == OP_SHL)
+        return out ? 0 : a << by;
+    if (ir_is_signed(e))
+        return (uint64_t)((int64_t)a >> (out ? width - 1 : (int)by));
+    return out ? 0 : a >> by;
+}
+
+static uint64_t multiply_high(enum ir_element e, uint64_t a, uint64_t b)
+{
+    int width = ir_element_info[e].bits;
+    return ir_is_signed(e) ? (uint64_t)(((wide)(int64_t)a * (int64_t)b) >> width)
+                           : (uint64_t)(((unsigned_wide)a * b) >> width);
+}
+
+static uint64_t divide(enum ir_element e, uint64_t a, uint64_t b, bool remainder)
+{
+    if (b == 0)
+        return remainder ? a : 0;
+    if (!ir_is_signed(e))
+        return remainder ? a % b : a / b;
+    if ((int64_t)b == -1)
+        return remainder ? 0 : 0 - a;
+    bool lower = PLANTED(fold_floors_division) && (int64_t)(a ^ b) < 0 && (int64_t)a % (int64_t)b != 0;
+    return (uint64_t)(remainder ? (int64_t)a % (int64_t)b : (int64_t)a / (int64_t)b - lower);
+}
+
+/* Integers and bool; operands in canonical 64-bit form. */
+static bool fold_integer_binary(const struct ir_operation *op, enum ir_element e, uint64_t a, uint64_t b,
+                                uint64_t *bits)
+{
+    bool less = ir_is_signed(e) ? (int64_t)a < (int64_t)b : a < b;
+    uint64_t result;
+    switch (op->opcode) {
+    case OP_ADD: result = a + b; break;
+    case OP_SUB: result = a - b; break;
+    case OP_MUL: result = a * b; break;
+    case OP_DIV: result = divide(e, a, b, false); break;
+    case OP_REM: result = divide(e, a, b, true); break;
+    case OP_MIN: result = less ? a : b; break;
+    case OP_MAX: result = less ? b : a; break;
+    case OP_AND: result = a & b; break;
+    case OP_OR: result = a | b; break;
+    case OP_XOR: result = a ^ b; break;
+    case OP_SHL:
+    case OP_SHR: result = shift(op, e, a, b); break;
+    case OP_MULHI: result = multiply_high(e, a, b); break;
+    default: return false;
+    }
+    *bits = ir_int_to_bits(e, (int64_t)result);
+    return true;
+}
+
+static bool holds(int64_t predicate, bool less, bool equal, bool greater)
+{
+    switch (predicate) {
+    case IR_PREDICATE_EQ: return equal;
+    case IR_PREDICATE_NE: return !equal;
+    case IR_PREDICATE_LT: return less;
+    case IR_PREDICATE_LE: return less || equal;
+    case IR_PREDICATE_GT: return greater;
+    default: return greater || equal;
+    }
+}
+
+static uint64_t fold_compare(const struct ir_operation *op, enum ir_element e, uint64_t a, uint64_t b)
+{
+    int64_t predicate = ir_number(op, IR_ATTRIBUTE_PREDICATE, IR_PREDICATE_EQ);
+    if (ir_is_float(e)) {
+        double x = ir_bits_to_double(e, a), y = ir_bits_to_double(e, b);
+        return holds(predicate, x < y, x == y, x > y);
+    }
+    bool less = ir_is_signed(e) ? (int64_t)a < (int64_t)b : a < b;
+    return holds(predicate, less, a == b, !less && a != b);
+}
+
+static bool fold_unary(const struct ir_operation *op, enum ir_element e, uint64_t a, uint64_t *bits)
+{
+    int width = ir_element_info[e].bits;
+    uint64_t sign = UINT64_C(1) << (width - 1), mask = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
+    if (ir_is_float(e)) {
+        double value = ir_bits_to_double(e, a);
+        *bits = op->opcode == OP_NEG ? a ^ sign : a & ~sign;
+        return value == value && (op->opcode == OP_NEG || op->opcode == OP_ABS);
+    }
+    switch (op->opcode) {
+    case OP_NEG: *bits = ir_int_to_bits(e, (int64_t)(0 - a)); return true;
+    case OP_ABS: *bits = ir_int_to_bits(e, (int64_t)(ir_is_signed(e) && (int64_t)a < 0 ? 0 - a : a)); return true;
+    case OP_NOT: *bits = e == IR_BOOL ? !a : ir_int_to_bits(e, (int64_t)~a); return true;
+    case OP_POPCOUNT: *bits = (uint64_t)__builtin_popcountll(a & mask); return true;
+    case OP_CLZ: *bits = (uint64_t)(width - 1 - log2_floor(a & mask)); return true;
+    default: return false;
+    }
+}
+
+/* Rounding to an integral value and square root are exact on every target; the rest is approximated there. */
+static bool fold_math(const struct ir_operation *op, enum ir_element e, uint64_t a, uint64_t *bits)
+{
+    double value = ir_bits_to_double(e, a);
+    switch (ir_number(op, IR_ATTRIBUTE_FUNCTION, 0)) {
+    case IR_MATH_ISNAN: *bits = value != value; return true;
+    case IR_MATH_FLOOR: return float_result(e, floor(value), bits);
+    case IR_MATH_CEIL: return float_result(e, ceil(value), bits);
+    case IR_MATH_TRUNC: return float_result(e, trunc(value), bits);
+    case IR_MATH_SQRT: return float_result(e, e == IR_F64 ? sqrt(value) : (double)sqrtf((float)value), bits);
+    default: return false;
+    }
+}
+
+static bool integer_limits(enum ir_element e, int64_t *least, int64_t *most)
+{
+    int width = ir_element_info[e].bits;
+    if (!ir_is_integer(e) || e == IR_U64)
+        return false;
+    *most = ir_is_signed(e) ? (int64_t)((UINT64_C(1) << (width - 1)) - 1) : (int64_t)((UINT64_C(1) << width) - 1);
+    *least = ir_is_signed(e) ? -*most - 1 : 0;
+    return true;
+}
+
+static bool fold_cast(const struct ir_operation *op, enum ir_element from, enum ir_element to, uint64_t a,
+                      uint64_t *bits)
+{
+    int64_t least, most;
+    bool rounds = ir_attribute(op, IR_ATTRIBUTE_ROUND) && ir_number(op, IR_ATTRIBUTE_ROUND, 0) != IR_ROUND_RTNE;
+    bool saturates = ir_number(op, IR_ATTRIBUTE_SATURATE, 0) != 0;
+    if (ir_is_float(from)) {
+        double value = ir_bits_to_double(from, a);
+        if (to == IR_BOOL) {
+            *bits = value != 0.0;
+            return true;
+        }
+        *bits = ir_double_to_bits(to, value);
+        if (!ir_is_float(to))
+            return !rounds;
+        return value == value && !is_small_float(to) && !saturates &&
+               (!rounds || ir_bits_to_double(to, *bits) == value);
+    }
+    if (to == IR_BOOL) {
+        *bits = a != 0;
+        return true;
+    }
+    if (ir_is_float(to)) {
+        if (rounds || is_small_float(to) || (from == IR_U64 && a >> 63))
+            return false;
+        *bits = ir_int_to_bits(to, signed_of(from, a));
+        return true;
+    }
+    int64_t value = signed_of(from, a);
+    if (saturates) {
+        if ((from == IR_U64 && a >> 63) || !integer_limits(to, &least, &most))
+            return false;
+        value = int64_max(least, int64_min(most, value));
+    }
+    *bits = ir_int_to_bits(to, value);
+    return true;
+}
+
+static bool fold_bitcast(enum ir_element from, enum ir_element to, uint64_t a, uint64_t *bits)
+{
+    int width = ir_element_info[from].bits;
+    uint64_t raw = width == 64 ? a : a & ((UINT64_C(1) << width) - 1);
+    if (from == IR_POINTER || to == IR_POINTER || from == IR_BOOL || to == IR_BOOL)
+        return false;
+    *bits = ir_is_float(to) ? raw : ir_int_to_bits(to, (int64_t)raw);
+    return true;
+}
+
+static bool fold_fma(enum ir_element e, const uint64_t *operand, uint64_t *bits)
+{
+    double a = ir_bits_to_double(e, operand[0]), b = ir_bits_to_double(e, operand[1]),
+           c = ir_bits_to_double(e, operand[2]);
+    if (e == IR_F64)
+        return float_result(e, fma(a, b, c), bits);
+    return e == IR_F32 && float_result(e, (double)fmaf((float)a, (float)b, (float)c), bits);
+}
+
+bool fold_operation(const struct ir_operation *op, uint64_t *bits)
+{
+    uint64_t operand[3] = {0};
+    if (op->result_count != 1 || op->operand_count < 1 || op->operand_count > 3)
+        return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i]->type->kind != IR_TILE || !ir_constant_of(op->operands[i], &operand[i]))
+            return false;
+    enum ir_element e = op->operands[0]->type->element, to = op->results[0]->type->element;
+    bool is_float = ir_is_float(e);
+    switch (op->opcode) {
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT:
+    case OP_CONVERT_LAYOUT: *bits = operand[0]; return true;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_REM:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_SHR:
+    case OP_MULHI:
+        if (is_float)
+            return !is_small_float(e) &&
+                   fold_float_binary(op, e, ir_bits_to_double(e, operand[0]), ir_bits_to_double(e, operand[1]), bits);
+        return fold_integer_binary(op, e, operand[0], operand[1], bits);
+    case OP_NEG:
+    case OP_ABS:
+    case OP_NOT:
+    case OP_POPCOUNT:
+    case OP_CLZ: return fold_unary(op, e, operand[0], bits);
+    case OP_FMA: return fold_fma(e, operand, bits);
+    case OP_COMPARE: *bits = fold_compare(op, e, operand[0], operand[1]); return true;
+    case OP_SELECT: *bits = operand[0] ? operand[1] : operand[2]; return true;
+    case OP_CAST: return fold_cast(op, e, to, operand[0], bits);
+    case OP_BITCAST: return fold_bitcast(e, to, operand[0], bits);
+    case OP_MATH: return !is_small_float(e) && op->operand_count == 1 && fold_math(op, e, operand[0], bits);
+    default: return false;
+    }
+}
+
+struct folding {
+    struct pass_context *context;
+    bool changed;
+};
+
+static void visit(struct ir_operation *op, void *data)
+{
+    struct folding *folding = data;
+    uint64_t bits;
+    if (!fold_operation(op, &bits) || !pass_fuel(folding->context))
+        return;
+    struct ir_builder builder = rewrite_before(op);
+    struct ir_value *constant = ir_constant_bits(&builder, op->results[0]->type, bits);
+    constant->name = op->results[0]->name;
+    ir_replace_uses(op->results[0], constant);
+    ir_remove(op);
+    folding->changed = true;
+}
+
+bool pass_fold(struct ir_function *function, struct pass_context *context)
+{
+    struct folding folding = {.context = context};
+    ir_walk(function->body, visit, &folding);
+    return folding.changed;
+}

@@ -1,0 +1,240 @@
+/* Peel: a loop with an `if` whose condition holds only towards one end is split there, so that the longer part runs
+ * without it.
+ *
+ *     for %j = %lo to %hi step %s {             for %j = %lo to min(%hi, bound) step %s { A }
+ *         A                                ->   for %j = (first value behind that) to %hi step %s {
+ *         if %j + 64 > %n { B }                     A
+ *     }                                             if %j + 64 > %n { B }
+ *                                               }
+ *
+ * The condition is read as a sum of alternatives, each `variable + number  compared with  something from outside the
+ * loop`, perhaps with further conditions joined by `and`: then it is false for all values below (or from) a bound that
+ * is computed before the loop.  Values are visited in the same order and carried from one part to the other, so nothing
+ * changes but which of them asks. Ranges must show that the bound's own arithmetic cannot wrap.  Only where the guarded
+ * code works on tiles: a scalar `if` costs less than a second copy of the loop. */
+#include "base/plant.h"
+#include "ir/facts/linear.h"
+#include "passes/base/pass.h"
+#include "passes/base/rewrite.h"
+
+enum { SIZE_LIMIT = 1000 };
+
+struct peel {
+    struct pass_context *context;
+    const struct ranges *ranges;
+    struct ir_operation *loop;
+    const struct ir_value *variable;
+};
+
+static bool is_outside(const struct ir_value *value, const struct ir_operation *loop)
+{
+    for (const struct ir_block *block = value->block; block; block = block->parent ? block->parent->block : NULL)
+        if (block->parent == loop)
+            return false;
+    return true;
+}
+
+/* Small enough that sums of a few of them stay in the element. */
+static bool is_moderate(const struct peel *peel, const struct ir_value *value)
+{
+    int64_t limit = ir_element_info[value->type->element].bits == 64 ? INT64_C(1) << 60 : INT64_C(1) << 28;
+    struct range range = range_of(peel->ranges, value);
+    return range.low >= -limit && range.high <= limit;
+}
+
+/* Where a condition turns: it is false for values below base + offset (late), or for those from there on (early). */
+struct turn {
+    struct ir_value *base;
+    int64_t offset;
+};
+
+/* variable + a  predicate  b, b from outside. */
+static bool turn_of_compare(const struct peel *peel, const struct ir_operation *compare, bool holds, bool late,
+                            struct turn *turn)
+{
+    static const enum ir_predicate opposite[IR_PREDICATE_COUNT] = {IR_PREDICATE_NE, IR_PREDICATE_EQ, IR_PREDICATE_GE,
+                                                                   IR_PREDICATE_GT, IR_PREDICATE_LE, IR_PREDICATE_LT};
+    static const enum ir_predicate mirrored[IR_PREDICATE_COUNT] = {IR_PREDICATE_EQ, IR_PREDICATE_NE, IR_PREDICATE_GT,
+                                                                   IR_PREDICATE_GE, IR_PREDICATE_LT, IR_PREDICATE_LE};
+    int64_t predicate = ir_number(compare, IR_ATTRIBUTE_PREDICATE, 0);
+    if (compare->operands[0]->type != peel->variable->type)
+        return false;
+    predicate = holds ? predicate : (int64_t)opposite[predicate];
+    for (int side = 0; side < 2; side++) {
+        struct linear linear = linear_of(peel->ranges, compare->operands[side]);
+        struct ir_value *other = compare->operands[1 - side];
+        if (linear.term != peel->variable || (linear.scale != 1 && !PLANTED(peel_scaled_variable)) ||
+            !is_outside(other, peel->loop) || !is_moderate(peel, other) || linear.offset > INT32_MAX / 4 ||
+            linear.offset < INT32_MIN / 4)
+            continue;
+        int64_t seen = side == 0 ? predicate : (int64_t)mirrored[predicate];
+        turn->base = other;
+        turn->offset = -linear.offset;
+        if (late) { /* false for variable < base + offset */
+            turn->offset += (seen == IR_PREDICATE_GT) + PLANTED(peel_late_off_by_one);
+            return seen == IR_PREDICATE_GT || seen == IR_PREDICATE_GE;
+        }
+        turn->offset += seen == IR_PREDICATE_LE || seen == IR_PREDICATE_EQ; /* false for variable >= base + offset */
+        turn->offset -= PLANTED(peel_early_forgets_equal) && seen == IR_PREDICATE_LE;
+        bool at_start = seen == IR_PREDICATE_EQ && other == peel->loop->operands[0] && linear.offset == 0;
+        return seen == IR_PREDICATE_LT || seen == IR_PREDICATE_LE || at_start;
+    }
+    return false;
+}
+
+/* Builds the bound in front of the loop: with build NULL only tells whether there is one.  Alternatives must all turn,
+ * so the bound is the least (late) or greatest (early) of theirs; of conditions joined by `and` one is enough. */
+static bool bound_of(const struct peel *peel, const struct ir_value *condition, bool holds, bool late,
+                     struct ir_builder *build, struct ir_value **bound)
+{
+    const struct ir_operation *op = condition->definition;
+    if (!op || is_outside(condition, peel->loop))
+        return false;
+    if (op->opcode == OP_NOT)
+        return bound_of(peel, op->operands[0], !holds, late, build, bound);
+    bool is_or = op->opcode == (holds ? OP_OR : OP_AND), is_and = op->opcode == (holds ? OP_AND : OP_OR);
+    if (is_and)
+        return bound_of(peel, op->operands[0], holds, late, build, bound) ||
+               bound_of(peel, op->operands[1], holds, late, build, bound);
+    if (is_or) {
+        struct ir_value *a = NULL, *b = NULL;
+        if (!bound_of(peel, op->operands[0], holds, late, NULL, &a) ||
+            !bound_of(peel, op->operands[1], holds, late, NULL, &b))
+            return false;
+        if (!build)
+            return true;
+        bound_of(peel, op->operands[0], holds, late, build, &a);
+        bound_of(peel, op->operands[1], holds, late, build, &b);
+        *bound = ir_binary(build, late != PLANTED(peel_takes_other_bound) ? OP_MIN : OP_MAX, a, b);
+        return true;
+    }
+    struct turn turn;
+    if (op->opcode != OP_COMPARE || !turn_of_compare(peel, op, holds, late, &turn))
+        return false;
+    if (build)
+        *bound = ir_binary(build, OP_ADD, turn.base, ir_constant_int(build, turn.base->type, turn.offset));
+    return true;
+}
+
+static bool works_on_tiles(const struct ir_operation *op)
+{
+    for (int i = 0; i < op->result_count; i++)
+        if (op->results[i]->type->kind == IR_TILE && op->results[i]->type->rank > 0)
+            return true;
+    if (ir_has_trait(op, IR_TRAIT_READ | IR_TRAIT_WRITE | IR_TRAIT_ATOMIC))
+        return true;
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
+            if (works_on_tiles(inner))
+                return true;
+    return false;
+}
+
+static int operations_in(const struct ir_block *block)
+{
+    int count = 0;
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        count++;
+        for (int r = 0; r < op->region_count; r++)
+            count += operations_in(op->regions[r]);
+    }
+    return count;
+}
+
+static bool is_splittable(const struct peel *peel, int64_t *step)
+{
+    const struct ir_operation *loop = peel->loop;
+    if (loop->opcode != OP_FOR || ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) ||
+        !ir_is_signed(loop->operands[0]->type->element) ||
+        ir_element_info[loop->operands[0]->type->element].bits < 32 || !ir_constant_integer(loop->operands[2], step) ||
+        *step < 1 || *step > INT32_MAX / 8)
+        return false;
+    return is_moderate(peel, loop->operands[0]) && is_moderate(peel, loop->operands[1]) &&
+           operations_in(loop->regions[0]) <= SIZE_LIMIT;
+}
+
+/* The same place in another copy of the block. */
+static struct ir_operation *counterpart(const struct ir_operation *op, struct ir_block *block)
+{
+    struct ir_operation *other = block->first;
+    for (const struct ir_operation *each = op->block->first; each != op; each = each->next)
+        other = other->next;
+    return other;
+}
+
+static void make_false(struct ir_operation *condition)
+{
+    struct ir_builder builder = rewrite_before(condition);
+    ir_set_operand(condition, 0, ir_constant_int(&builder, condition->operands[0]->type, 0));
+}
+
+/* `bound` is where the first part ends. */
+static void split(struct ir_operation *loop, struct ir_operation *condition, struct ir_value *bound, int64_t step,
+                  bool late, struct arena *arena)
+{
+    struct ir_builder b = rewrite_before(loop);
+    const struct ir_type *type = loop->operands[0]->type;
+    struct ir_value *lower = loop->operands[0], *end = ir_binary(&b, OP_MIN, loop->operands[1], bound);
+    struct ir_value **map = ARENA_ARRAY(arena, struct ir_value *, loop->block->function->next_value_id + 1);
+    struct ir_operation *first = ir_clone(&b, loop, map);
+    ir_set_operand(first, 1, end);
+    /* the second part starts at lower + ceil(max(end - lower, 0) / step) * step */
+    struct ir_value *length = ir_binary(&b, OP_SUB, ir_binary(&b, OP_MAX, end, lower), lower);
+    if (step != 1) {
+        struct ir_value *by = ir_constant_int(&b, type, step);
+        struct ir_value *up = ir_constant_int(&b, type, PLANTED(peel_rounds_down) ? 0 : step - 1);
+        length = ir_binary(&b, OP_DIV, ir_binary(&b, OP_ADD, length, up), by);
+        length = ir_binary(&b, OP_MUL, length, by);
+    }
+    ir_set_operand(loop, 0, ir_binary(&b, OP_ADD, lower, length));
+    for (int i = 0; i < loop->result_count; i++)
+        ir_set_operand(loop, i + 3, first->results[i]);
+    make_false(late ? counterpart(condition, first->regions[0]) : condition);
+}
+
+static bool peel_loop(struct peel *peel)
+{
+    struct ir_operation *loop = peel->loop;
+    int64_t step;
+    if (!is_splittable(peel, &step))
+        return false;
+    for (struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
+        if (op->opcode != OP_IF || !works_on_tiles(op) || is_outside(op->operands[0], loop))
+            continue;
+        for (int late = 1; late >= 0; late--) {
+            struct ir_value *bound;
+            if (!bound_of(peel, op->operands[0], true, late, NULL, &bound) || !pass_fuel(peel->context))
+                continue;
+            struct ir_builder builder = rewrite_before(loop);
+            bound_of(peel, op->operands[0], true, late, &builder, &bound);
+            split(loop, op, bound, step, late, peel->context->arena);
+            pass_remark(peel->context, op->at, "the loop is split: its %s part runs without this `if`",
+                        late ? "first" : "last");
+            return true;
+        }
+        pass_remark(peel->context, op->at, "the loop is not split: this condition is not known to turn once");
+    }
+    return false;
+}
+
+static bool walk(struct ir_block *block, struct peel *peel)
+{
+    bool changed = false;
+    for (struct ir_operation *op = block->first, *next; op; op = next) {
+        next = op->next;
+        for (int r = 0; r < op->region_count; r++)
+            changed = walk(op->regions[r], peel) || changed;
+        if (op->opcode != OP_FOR)
+            continue;
+        peel->loop = op;
+        peel->variable = op->regions[0]->arguments.data[0];
+        changed = peel_loop(peel) || changed;
+    }
+    return changed;
+}
+
+bool pass_peel(struct ir_function *function, struct pass_context *context)
+{
+    struct peel peel = {.context = context, .ranges = ranges_analyse(function, context->arena)};
+    return walk(function->body, &peel);
+}

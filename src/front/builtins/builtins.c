@@ -1,0 +1,287 @@
+/* The table of functions that the language brings, and how their arguments are read. */
+#include "front/builtins/builtins.h"
+
+#include <string.h>
+
+static struct value build_absent(struct elaborator *e, struct call *call, int code)
+{
+    front_report(e, (enum diagnostic_code)code, call->at, "`%s` is not there yet", call->builtin->name);
+    return value_error(call->at);
+}
+
+#define MATH(name, function) {name, 1, 1, 0, "", build_math, IR_MATH_##function}
+#define ATOMIC(name, action) {"atomic_" name, 2, 2, 1, "mask order scope", build_atomic, IR_ACTION_##action}
+#define ABSENT(name, code) {name, 0, MOST_ARGUMENTS, ~0u, "*", build_absent, DIAGNOSTIC_##code}
+static const struct builtin builtins[] = {
+    MATH("exp", EXP),
+    MATH("exp2", EXP2),
+    MATH("expm1", EXPM1),
+    MATH("log", LOG),
+    MATH("log2", LOG2),
+    MATH("log1p", LOG1P),
+    MATH("sin", SIN),
+    MATH("cos", COS),
+    MATH("tan", TAN),
+    MATH("tanh", TANH),
+    MATH("erf", ERF),
+    MATH("sqrt", SQRT),
+    MATH("rsqrt", RSQRT),
+    MATH("rcp", RCP),
+    MATH("floor", FLOOR),
+    MATH("ceil", CEIL),
+    MATH("trunc", TRUNC),
+    MATH("round", ROUND),
+    MATH("atan", ATAN),
+    MATH("asin", ASIN),
+    MATH("acos", ACOS),
+    MATH("sinh", SINH),
+    MATH("cosh", COSH),
+    MATH("sigmoid", SIGMOID),
+    MATH("isnan", ISNAN),
+    {"fdiv", 2, 2, 0, "", build_fdiv, 0},
+    {"pow", 2, 2, 0, "", build_math2, IR_MATH_POW},
+    {"atan2", 2, 2, 0, "", build_math2, IR_MATH_ATAN2},
+    {"copysign", 2, 2, 0, "", build_math2, IR_MATH_COPYSIGN},
+    {"isinf", 1, 1, 0, "", build_class, 0},
+    {"isfinite", 1, 1, 0, "", build_class, 1},
+    {"min", 1, MOST_ARGUMENTS, 0, "axis nan fixed", build_min_max, 0},
+    {"max", 1, MOST_ARGUMENTS, 0, "axis nan fixed", build_min_max, 1},
+    {"abs", 1, 1, 0, "", build_abs, 0},
+    {"fma", 3, 3, 0, "", build_fma, 0},
+    {"clamp", 3, 3, 0, "nan", build_clamp, 0},
+    {"where", 3, 3, 0, "", build_where, 0},
+    {"cdiv", 2, 2, 0, "", build_cdiv, 0},
+    {"ilog2", 1, 1, 0, "", build_ilog2, 0},
+    {"mulhi", 2, 2, 0, "", build_bits, OP_MULHI},
+    {"popcount", 1, 1, 0, "", build_bits, OP_POPCOUNT},
+    {"clz", 1, 1, 0, "", build_bits, OP_CLZ},
+    {"sum", 1, 1, 0, "axis fixed", build_reduce_kind, IR_REDUCE_ADD},
+    {"product", 1, 1, 0, "axis fixed", build_reduce_kind, IR_REDUCE_MUL},
+    {"any", 1, 1, 0, "axis", build_reduce_kind, IR_REDUCE_OR},
+    {"all", 1, 1, 0, "axis", build_reduce_kind, IR_REDUCE_AND},
+    {"xor_sum", 1, 1, 0, "axis", build_reduce_kind, IR_REDUCE_XOR},
+    {"argmax", 1, 1, 0, "axis", build_arg, 1},
+    {"argmin", 1, 1, 0, "axis", build_arg, 0},
+    {"reduce", 2, 2, 2, "axis", build_reduce, 0},
+    {"dot", 2, 3, 0, "precision promote", build_dot, 0},
+    {"trans", 1, 1, 1, "", build_trans, 0},
+    {"permute", 2, MOST_ARGUMENTS, 1, "", build_permute, 0},
+    {"reshape", 2, MOST_ARGUMENTS, 0, "", build_reshape, 0},
+    {"broadcast", 2, MOST_ARGUMENTS, 0, "", build_broadcast, 0},
+    {"cast", 1, 2, 0, "round saturate", build_cast, 0},
+    {"bitcast", 2, 2, 0, "", build_bitcast, 0},
+    {"iota", 1, 1, 0, "", build_iota, 0},
+    {"zeros", 1, 1, 0, "", build_zeros, 0},
+    {"lowest", 1, 1, 0, "", build_limit, 0},
+    {"highest", 1, 1, 0, "", build_limit, 1},
+    {"rand", 2, 2, 0, "", build_random, 0},
+    {"rand4", 2, 2, 0, "", build_random, 1},
+    {"randint", 2, 2, 0, "", build_random, 2},
+    {"randint4", 2, 2, 0, "", build_random, 3},
+    {"randn", 2, 2, 0, "", build_random, 4},
+    {"load", 1, 3, 1, "other mask cache", build_load, 0},
+    {"store", 2, 3, 1, "mask cache", build_store, 0},
+    {"inside", 1, 1, 1, "", build_inside, 0},
+    ATOMIC("add", ADD),
+    ATOMIC("min", MIN),
+    ATOMIC("max", MAX),
+    ATOMIC("and", AND),
+    ATOMIC("or", OR),
+    ATOMIC("xor", XOR),
+    ATOMIC("xchg", EXCHANGE),
+    ATOMIC("store", STORE),
+    {"atomic_load", 1, 1, 1, "mask order scope", build_atomic, IR_ACTION_LOAD},
+    {"atomic_cas", 3, 3, 1, "mask order scope", build_atomic_cas, 0},
+    {"grid_size", 1, 1, 1, "", build_grid_size, 0},
+    {"sm_count", 0, 0, 0, "", build_sm_count, 0},
+    {"assume", 1, 1, 1, "", build_assume, 0},
+    {"assert", 1, 2, 1, "", build_assert, 0},
+    {"static_assert", 1, 2, 0, "", build_static_assert, 0},
+    ABSENT("scan", E0901),
+    ABSENT("cumsum", E0901),
+    ABSENT("cumprod", E0901),
+    ABSENT("sort", E0902),
+    ABSENT("topk", E0902),
+    ABSENT("histogram", E0903),
+    ABSENT("join", E0904),
+    ABSENT("split", E0904),
+    ABSENT("cat", E0904),
+    ABSENT("flip", E0904),
+    ABSENT("gather", E0904),
+    ABSENT("view", E0905),
+    ABSENT("split_dim", E0906),
+    ABSENT("merge_dims", E0906),
+    ABSENT("print", E0911),
+    ABSENT("asm", E0913),
+    ABSENT("dot_scaled", E0914),
+    ABSENT("prefetch", E0915),
+};
+enum { BUILTIN_COUNT = sizeof builtins / sizeof *builtins };
+
+const struct builtin *builtin_find(const char *name)
+{
+    for (int i = 0; i < BUILTIN_COUNT; i++)
+        if (strcmp(builtins[i].name, name) == 0)
+            return &builtins[i];
+    return NULL;
+}
+
+const char *builtin_nearest(const char *name, int *distance)
+{
+    const char *near = NULL;
+    for (int i = 0; i < BUILTIN_COUNT; i++) {
+        int d = spelling_distance(name, builtins[i].name, *distance);
+        if (d < *distance) {
+            *distance = d;
+            near = builtins[i].name;
+        }
+    }
+    return near;
+}
+
+/* ---- options ---- */
+
+const struct ast_expression *call_option(const struct call *call, const char *name)
+{
+    for (int i = 0; i < call->expression->arguments.count; i++) {
+        const struct ast_argument *a = call->expression->arguments.data[i];
+        if (a->name.text && strcmp(a->name.text, name) == 0)
+            return a->value;
+    }
+    return NULL;
+}
+
+bool call_option_value(struct elaborator *e, const struct call *call, const char *name, struct value *value)
+{
+    const struct ast_expression *written = call_option(call, name);
+    if (written)
+        *value = elaborate_value(e, written);
+    return written != NULL;
+}
+
+int call_option_word(struct elaborator *e, const struct call *call, const char *name, int count,
+                     const char *const *words, int otherwise)
+{
+    const struct ast_expression *written = call_option(call, name);
+    if (!written)
+        return otherwise;
+    struct buffer all = {0};
+    for (int i = 0; i < count; i++) {
+        if (written->kind == EXPRESSION_NAME && strcmp(written->name, words[i]) == 0) {
+            buffer_free(&all);
+            return i;
+        }
+        buffer_printf(&all, "%s`%s`", i ? ", " : "", words[i]);
+    }
+    front_report(e, DIAGNOSTIC_E0308, written->at, "`%s` is one of %s", name, all.data);
+    buffer_free(&all);
+    return -2;
+}
+
+bool call_option_integer(struct elaborator *e, const struct call *call, const char *name, int64_t *number, bool *given)
+{
+    const struct ast_expression *written = call_option(call, name);
+    wide_integer wide;
+    *given = written != NULL;
+    if (!written)
+        return true;
+    if (!elaborate_integer(e, written, name, &wide))
+        return false;
+    if (wide < -1000000 || wide > 1000000) {
+        front_report(e, DIAGNOSTIC_E0308, written->at, "`%s` is far out of range", name);
+        return false;
+    }
+    *number = (int64_t)wide;
+    return true;
+}
+
+struct value call_wrong(struct elaborator *e, const struct call *call, struct value v, const char *wanted)
+{
+    if (value_is_error(v))
+        return v;
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0306, v.at, "`%s` takes %s, not %s", call->builtin->name, wanted,
+                                        front_describe(e, v));
+    front_note_shape(e, d, v, "the argument");
+    return value_error(call->at);
+}
+
+static bool allows(const char *options, const char *name)
+{
+    size_t size = strlen(name);
+    if (options[0] == '*')
+        return true;
+    for (const char *at = options; (at = strstr(at, name)) != NULL; at += size)
+        if ((at == options || at[-1] == ' ') && (at[size] == 0 || at[size] == ' '))
+            return true;
+    return false;
+}
+
+static void report_option(struct elaborator *e, const struct builtin *builtin, const struct ast_argument *a)
+{
+    struct buffer options = {0};
+    for (const char *at = builtin->options; *at; at += strspn(at, " ")) {
+        size_t size = strcspn(at, " ");
+        buffer_printf(&options, "%s`%.*s`", options.size ? ", " : "", (int)size, at);
+        at += size;
+    }
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0307, a->at,
+                                        options.size ? "`%s` has no option `%s`; it has %s" : "`%s` has no option `%s`",
+                                        builtin->name, a->name.text, options.data);
+    if (allows(builtin->options, "axis"))
+        foreign_option(e, d, a->name.text, a->name.at);
+    buffer_free(&options);
+}
+
+static bool read_argument(struct elaborator *e, struct call *call, const struct builtin *builtin,
+                          const struct ast_argument *a)
+{
+    if (a->name.text) {
+        if (allows(builtin->options, a->name.text))
+            return true;
+        report_option(e, builtin, a);
+        return false;
+    }
+    if (call->count == builtin->most) {
+        struct diagnostic *d = front_report(e, DIAGNOSTIC_E0307, a->at, "`%s` takes %d argument%s", builtin->name,
+                                            builtin->most, builtin->most == 1 ? "" : "s");
+        if (allows(builtin->options, "axis")) {
+            struct location before = a->value->at;
+            before.end_column = before.column;
+            front_note(e, d, a->at, "the dimension is named, `axis = ...`");
+            front_fixit(e, d, before, "axis = ");
+        }
+        return false;
+    }
+    struct value v;
+    if (builtin->build == build_grid_size)
+        v = (struct value){.kind = VALUE_VOID, .at = a->value->at};
+    else
+        v = elaborate(e, a->value);
+    if (!(builtin->raw & (1u << call->count)) && v.kind != VALUE_TYPE)
+        v = value_read(e, v);
+    call->argument[call->count++] = v;
+    return v.kind != VALUE_ERROR;
+}
+
+struct value call_builtin(struct elaborator *e, const struct builtin *builtin, const struct ast_expression *expression)
+{
+    struct call call = {.expression = expression, .at = expression->at, .builtin = builtin};
+    if (builtin->build == build_absent)
+        return build_absent(e, &call, builtin->detail);
+    bool good = true;
+    for (int i = 0; i < expression->arguments.count; i++)
+        good = read_argument(e, &call, builtin, expression->arguments.data[i]) && good;
+    if (!good)
+        return value_error(expression->at);
+    if (call.count < builtin->least) {
+        front_report(e, DIAGNOSTIC_E0307, expression->at, "`%s` takes %s%d argument%s, and %d %s given", builtin->name,
+                     builtin->least == builtin->most ? "" : "at least ", builtin->least, builtin->least == 1 ? "" : "s",
+                     call.count, call.count == 1 ? "is" : "are");
+        return value_error(expression->at);
+    }
+    elaborate_at(e, expression->at);
+    struct value result = builtin->build(e, &call, builtin->detail);
+    if (!value_is_error(result))
+        result.at = expression->at;
+    return result;
+}

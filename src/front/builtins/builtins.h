@@ -1,0 +1,74 @@
+/* Functions that the language brings.  builtins.c holds the table and reads arguments; the others hold the functions by
+ * kind. */
+#ifndef TILECC_FRONT_BUILTINS_H
+#define TILECC_FRONT_BUILTINS_H
+#include "front/walk/control.h"
+
+enum { MOST_ARGUMENTS = 1 + IR_MAX_RANK }; /* a tile and its extents */
+/* One call with its arguments by position, read or not as the builtin says, and its named ones as written. */
+struct call {
+    const struct ast_expression *expression;
+    struct location at;
+    int count;
+    struct value argument[MOST_ARGUMENTS];
+    const struct builtin *builtin;
+};
+struct builtin {
+    const char *name;
+    int least, most;     /* arguments by position */
+    unsigned raw;        /* bit i: argument i is handed over unread */
+    const char *options; /* names allowed, separated by spaces */
+    struct value (*build)(struct elaborator *e, struct call *call, int detail);
+    int detail;
+};
+
+const struct ast_expression *call_option(const struct call *call, const char *name); /* as written, or NULL */
+bool call_option_value(struct elaborator *e, const struct call *call, const char *name,
+                       struct value *value); /* false: not given */
+/* The number of a word among `count` words; `otherwise` when not given; -2: reported. */
+int call_option_word(struct elaborator *e, const struct call *call, const char *name, int count,
+                     const char *const *words, int otherwise);
+/* A compile-time integer option; false: reported. */
+bool call_option_integer(struct elaborator *e, const struct call *call, const char *name, int64_t *number, bool *given);
+struct value call_wrong(struct elaborator *e, const struct call *call, struct value v, const char *wanted);
+
+struct value build_math(struct elaborator *e, struct call *call, int function);
+struct value build_math2(struct elaborator *e, struct call *call, int function);
+struct value build_min_max(struct elaborator *e, struct call *call, int maximum);
+struct value build_abs(struct elaborator *e, struct call *call, int detail);
+struct value build_fdiv(struct elaborator *e, struct call *call, int detail);
+struct value build_fma(struct elaborator *e, struct call *call, int detail);
+struct value build_clamp(struct elaborator *e, struct call *call, int detail);
+struct value build_where(struct elaborator *e, struct call *call, int detail);
+struct value build_cdiv(struct elaborator *e, struct call *call, int detail);
+struct value build_ilog2(struct elaborator *e, struct call *call, int detail);
+struct value build_bits(struct elaborator *e, struct call *call, int opcode);
+struct value build_class(struct elaborator *e, struct call *call, int finite);
+
+struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind);
+struct value build_reduce(struct elaborator *e, struct call *call, int detail);
+struct value build_arg(struct elaborator *e, struct call *call, int maximum);
+
+struct value build_dot(struct elaborator *e, struct call *call, int detail);
+struct value build_trans(struct elaborator *e, struct call *call, int detail);
+struct value build_permute(struct elaborator *e, struct call *call, int detail);
+struct value build_reshape(struct elaborator *e, struct call *call, int detail);
+struct value build_broadcast(struct elaborator *e, struct call *call, int detail);
+struct value build_cast(struct elaborator *e, struct call *call, int detail);
+struct value build_bitcast(struct elaborator *e, struct call *call, int detail);
+struct value build_iota(struct elaborator *e, struct call *call, int detail);
+struct value build_zeros(struct elaborator *e, struct call *call, int detail);
+struct value build_limit(struct elaborator *e, struct call *call, int highest);
+struct value build_random(struct elaborator *e, struct call *call, int kind);
+
+struct value build_load(struct elaborator *e, struct call *call, int detail);
+struct value build_store(struct elaborator *e, struct call *call, int detail);
+struct value build_inside(struct elaborator *e, struct call *call, int detail);
+struct value build_atomic(struct elaborator *e, struct call *call, int action);
+struct value build_atomic_cas(struct elaborator *e, struct call *call, int detail);
+struct value build_grid_size(struct elaborator *e, struct call *call, int detail);
+struct value build_sm_count(struct elaborator *e, struct call *call, int detail);
+struct value build_assert(struct elaborator *e, struct call *call, int detail);
+struct value build_assume(struct elaborator *e, struct call *call, int detail);
+struct value build_static_assert(struct elaborator *e, struct call *call, int detail);
+#endif

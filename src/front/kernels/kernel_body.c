@@ -1,0 +1,379 @@
+/* The IR function of one variant: arguments with their facts, what the wrapper has checked as `assume`, then the body.
+ */
+#include "front/kernels/kernel_plan.h"
+
+#include <string.h>
+
+struct body {
+    struct elaborator *e;
+    struct variant_plan *plan;
+    struct value *parameters; /* one a parameter of the source */
+};
+
+static const struct kernel_parameter *parameter_of(const struct body *b, int number)
+{
+    return &b->plan->entry->entry->parameters.data[number];
+}
+
+/* Elements in 16 bytes. */
+static int64_t vector_elements(const struct kernel_parameter *p)
+{
+    int bits = p->pointer_elements ? 64 : ir_element_info[p->element].bits;
+    return 128 / bits;
+}
+
+/* ---- arguments ---- */
+
+static int64_t known_extent(struct body *b, int number, int d)
+{
+    struct elaborator *e = b->e;
+    const struct kernel_parameter *p = parameter_of(b, number);
+    if (p->static_extent[d] != IR_DYNAMIC)
+        return p->static_extent[d];
+    const struct ast_expression *x =
+        b->plan->entry->kernel->declaration->parameters.data[number]->type->extents.data[d];
+    if (x->kind == EXPRESSION_NAME) {
+        struct binding *binding = scope_find(e, x->name);
+        return binding && binding->value.kind == VALUE_INTEGER ? (int64_t)binding->value.integer : IR_DYNAMIC;
+    }
+    e->muted++;
+    int errors = e->errors;
+    struct value v = elaborate_value(e, x); /* only keys and literals are bound now */
+    e->errors = errors;
+    e->muted--;
+    return v.kind == VALUE_INTEGER ? (int64_t)v.integer : IR_DYNAMIC;
+}
+
+static const struct ir_type *view_type(struct body *b, int number)
+{
+    const struct kernel_parameter *p = parameter_of(b, number);
+    struct ir_type type = {.kind = IR_VIEW,
+                           .element = p->pointer_elements ? IR_POINTER : p->element,
+                           .rank = p->rank,
+                           .optional = p->optional && b->plan->facts.presence[number] <= 0};
+    if (p->pointer_elements) {
+        type.pointee = p->element;
+        type.pointee_const = p->pointee_const;
+    }
+    type.writable = p->direction != KERNEL_IN;
+    type.readable = p->direction != KERNEL_OUT;
+    int64_t stride = 1;
+    for (int d = p->rank - 1; d >= 0; d--) {
+        type.extent[d] = known_extent(b, number, d);
+        type.stride[d] = IR_DYNAMIC;
+        if (p->packed)
+            type.stride[d] = stride;
+        if (stride != IR_DYNAMIC)
+            stride = type.extent[d] == IR_DYNAMIC ? IR_DYNAMIC : stride * int64_max(type.extent[d], 1);
+    }
+    if (!p->strided)
+        type.stride[p->rank - 1] = 1;
+    if (b->plan->facts.unit[number] >= 0)
+        type.stride[b->plan->facts.unit[number]] = 1;
+    return ir_type_intern(b->e->context, &type);
+}
+
+static const struct ir_type *argument_type(struct body *b, int number)
+{
+    const struct kernel_parameter *p = parameter_of(b, number);
+    if (p->kind == KERNEL_VIEW)
+        return view_type(b, number);
+    if (p->kind == KERNEL_POINTER)
+        return ir_type_pointer(b->e->context, p->element, p->pointee_const);
+    return ir_type_scalar(b->e->context, p->element);
+}
+
+static bool any_loose_pointer(const struct body *b)
+{
+    for (int i = 0; i < b->plan->entry->kernel->declaration->parameters.count; i++)
+        if (parameter_of(b, i)->kind == KERNEL_POINTER && !parameter_of(b, i)->restricted)
+            return true;
+    return false;
+}
+
+static bool is_restricted(const struct body *b, int number)
+{
+    const struct kernel_entry *entry = b->plan->entry->entry;
+    const struct kernel_parameter *p = &entry->parameters.data[number];
+    if (p->kind == KERNEL_POINTER)
+        return p->restricted;
+    for (int i = 0; i < entry->aliases.count; i++)
+        if (entry->aliases.data[i].a == number || entry->aliases.data[i].b == number)
+            return false;
+    return p->kind == KERNEL_VIEW && !any_loose_pointer(b);
+}
+
+static struct ir_argument_fact argument_fact(struct body *b, int number, const struct ir_type *type)
+{
+    const struct kernel_parameter *p = parameter_of(b, number);
+    struct ir_argument_fact fact = {.restricted = is_restricted(b, number)};
+    if (p->kind != KERNEL_VIEW && p->kind != KERNEL_POINTER)
+        return fact;
+    if (b->plan->facts.aligned)
+        fact.base_alignment = 16;
+    if (p->kind != KERNEL_VIEW)
+        return fact;
+    fact.extent_limit = p->huge ? 0 : (int64_t)1 << 31;
+    for (int d = 0; d < p->rank && b->plan->facts.aligned; d++)
+        if (type->stride[d] == IR_DYNAMIC)
+            fact.stride_multiple[d] = vector_elements(p);
+    return fact;
+}
+
+static const struct origin *declared_origin(struct elaborator *e, const struct ast_parameter *written)
+{
+    struct origin *origin = NULL;
+    for (int d = 0; d < written->type->extents.count; d++)
+        origin_add(e, &origin, d, written->type->extents.data[d]);
+    return origin;
+}
+
+static void make_arguments(struct body *b)
+{
+    struct elaborator *e = b->e;
+    const struct ast_declaration *d = b->plan->entry->kernel->declaration;
+    for (int i = 0; i < d->parameters.count; i++) {
+        const struct ast_parameter *written = d->parameters.data[i];
+        const struct ir_type *type = argument_type(b, i);
+        struct ir_value *argument = ir_block_argument(e->function->body, type, written->name.text);
+        vector_push(e->arena, &e->function->facts, argument_fact(b, i, type));
+        struct value v = value_run(argument, written->at);
+        if (type->kind == IR_VIEW) {
+            struct view_value *view = ARENA_NEW(e->arena, struct view_value);
+            *view = (struct view_value){.run = argument,
+                                        .number = i,
+                                        .rank = type->rank,
+                                        .name = written->name.text,
+                                        .parameter = written,
+                                        .declared_optional = written->is_optional,
+                                        .absent = b->plan->facts.presence[i] < 0,
+                                        .origin = declared_origin(e, written)};
+            v = (struct value){.kind = VALUE_VIEW, .at = written->at, .view = view};
+        } else if (parameter_of(b, i)->kind == KERNEL_ENUM) {
+            const struct type *declared = elaborate_type(e, written->type);
+            if (declared)
+                v.enumeration = declared->enumeration;
+        }
+        b->parameters[i] = v;
+    }
+}
+
+/* The argument behind those of the source: where failing checks are written. */
+static void make_report(struct body *b)
+{
+    struct elaborator *e = b->e;
+    const struct ir_argument_fact fact = {.base_alignment = 8, .restricted = true};
+    e->entry = b->plan->entry->entry;
+    if (!e->entry->reports)
+        return;
+    e->report = ir_block_argument(e->function->body, ir_type_pointer(e->context, IR_U64, false), "report");
+    vector_push(e->arena, &e->function->facts, fact);
+}
+
+/* ---- names ---- */
+
+static struct ir_value *name_value(struct body *b, const struct kernel_name *name)
+{
+    struct elaborator *e = b->e;
+    const struct ir_type *index = ir_type_scalar(e->context, IR_INDEX);
+    if (name->parameter < 0)
+        return ir_constant_int(&e->builder, index, 0);
+    struct value v = access_view_member(e, b->parameters[name->parameter].view, false,
+                                        value_integer(name->dimension, e->builder.at), e->builder.at);
+    struct ir_value *run = value_is_constant(v) ? value_materialize(e, v).run : v.run;
+    if (!run->name)
+        run->name = name->name;
+    if (name->add)
+        run = ir_binary(&e->builder, OP_SUB, run, ir_constant_int(&e->builder, index, name->add));
+    if (name->multiply != 1)
+        run = ir_binary(&e->builder, OP_DIV, run, ir_constant_int(&e->builder, index, name->multiply));
+    return run;
+}
+
+static void bind_names(struct body *b)
+{
+    struct elaborator *e = b->e;
+    const struct kernel_plan *kernel = b->plan->entry->kernel;
+    const struct kernel_entry *entry = b->plan->entry->entry;
+    for (int i = 0; i < kernel->declaration->parameters.count; i++)
+        scope_bind(e, BINDING_PARAMETER, kernel->declaration->parameters.data[i]->name, b->parameters[i]);
+    for (int i = 0; i < entry->names.count; i++) {
+        if (scope_find(e, entry->names.data[i].name))
+            continue; /* a key: known */
+        struct location at = entry->names.data[i].parameter >= 0
+                                 ? entry->parameters.data[entry->names.data[i].parameter].at
+                                 : entry->at;
+        struct value v = value_run(name_value(b, &entry->names.data[i]), at);
+        scope_bind(e, BINDING_EXTENT, (struct ast_name){entry->names.data[i].name, at}, v);
+    }
+    e->grid_rank = kernel->grid.count;
+    for (int i = 0; i < kernel->grid.count; i++) {
+        struct ir_value *run = ir_build_value(&e->builder, OP_GRID_INDEX, ir_type_scalar(e->context, IR_INDEX), 0,
+                                              NULL);
+        ir_set_number(run->definition, IR_ATTRIBUTE_DIMENSION, i);
+        run->name = kernel->grid.data[i]->name.text;
+        e->grid[i].name = run->name;
+        e->grid[i].dimension = i;
+        struct binding *hidden = scope_find(e, run->name);
+        if (hidden) {
+            struct diagnostic *d = front_report(e, DIAGNOSTIC_E0203, kernel->grid.data[i]->name.at,
+                                                "the grid name `%s` may not hide another name", run->name);
+            front_note(e, d, hidden->at, "`%s` comes from here", run->name);
+        }
+        scope_bind(e, BINDING_GRID, kernel->grid.data[i]->name, value_run(run, kernel->grid.data[i]->name.at));
+    }
+}
+
+/* ---- facts ---- */
+
+/* A condition, or an integer as an index, that the wrapper has computed, computed as it does: with i64 alone.  NULL:
+ * only the host can, or it is known. */
+static struct ir_value *compute_as_wrapper(struct elaborator *e, const struct ast_expression *x, bool is_condition)
+{
+    struct ir_block *saved;
+    int errors = e->errors;
+    e->muted++;
+    e->as_wrapper = true;
+    struct ir_block *block = region_begin(e, &saved);
+    struct value v = is_condition ? elaborate_condition(e, x, "a fact") : elaborate_value(e, x);
+    struct ir_value *run = is_condition ? v.run : convert_to_index(e, v, "a fact");
+    region_end(e, saved);
+    e->as_wrapper = false;
+    e->muted--;
+    bool good = e->errors == errors && (!is_condition || (v.kind == VALUE_RUN && run->type->rank == 0));
+    e->errors = errors;
+    if (!good)
+        return NULL;
+    region_splice(e, block);
+    return run;
+}
+
+static void assume_condition(struct elaborator *e, const struct ast_expression *condition)
+{
+    struct ir_value *holds = compute_as_wrapper(e, condition, true);
+    if (holds)
+        ir_build(&e->builder, OP_ASSUME, 1, &holds, 0, NULL);
+}
+
+static void assume_extent(struct body *b, int number, int d)
+{
+    struct elaborator *e = b->e;
+    const struct ast_expression *x =
+        b->plan->entry->kernel->declaration->parameters.data[number]->type->extents.data[d];
+    if (b->parameters[number].view->run->type->extent[d] != IR_DYNAMIC)
+        return;
+    struct value given = access_view_member(e, b->parameters[number].view, false, value_integer(d, x->at), x->at);
+    struct ir_value *declared = compute_as_wrapper(e, x, false);
+    if (!declared || given.kind != VALUE_RUN)
+        return;
+    struct ir_value *same = ir_compare(&e->builder, IR_PREDICATE_EQ, given.run, declared);
+    ir_build(&e->builder, OP_ASSUME, 1, &same, 0, NULL);
+}
+
+static void assume_facts(struct body *b)
+{
+    struct elaborator *e = b->e;
+    const struct kernel_plan *kernel = b->plan->entry->kernel;
+    for (int i = 0; i < kernel->declaration->parameters.count; i++)
+        for (int d = 0; b->parameters[i].kind == VALUE_VIEW && d < parameter_of(b, i)->rank; d++)
+            if (parameter_of(b, i)->binds[d] < 0)
+                assume_extent(b, i, d);
+    for (int i = 0; i < kernel->rows.count; i++) {
+        const struct row *row = &kernel->rows.data[i];
+        if (!row->least)
+            continue;
+        struct value member = elaborate_name(e, row->name.text, e->builder.at);
+        struct ir_value *least = compute_as_wrapper(e, row->least, false);
+        struct ir_value *run = convert_to_index(e, member, "`const`");
+        if (!least || !run)
+            continue;
+        struct ir_value *fits = ir_compare(&e->builder, IR_PREDICATE_LE, least, run);
+        ir_build(&e->builder, OP_ASSUME, 1, &fits, 0, NULL);
+    }
+    for (int i = 0; i < kernel->requirements.count; i++)
+        assume_condition(e, kernel->requirements.data[i].expression);
+    if (b->plan->facts.special >= 0) {
+        const struct special *special = &kernel->specials.data[b->plan->facts.special];
+        for (int i = 0; i < special->count; i++)
+            assume_condition(e, special->data[i].expression);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void bind_compile_time(struct body *b)
+{
+    struct elaborator *e = b->e;
+    const struct kernel_plan *kernel = b->plan->entry->kernel;
+    entry_bind_rows(e, b->plan->entry, b->plan->keys);
+    for (int i = 0; i < kernel->tuning.count; i++) {
+        struct value tuned = b->plan->tuned[i];
+        tuned.tuned = true;
+        scope_bind(e, BINDING_TUNE, (struct ast_name){kernel->tuning.data[i].name, kernel->tuning.data[i].at}, tuned);
+    }
+}
+
+static int knob(const struct variant_plan *plan, const char *name)
+{
+    const struct tuning *tuning = &plan->entry->kernel->tuning;
+    for (int i = 0; i < tuning->count; i++)
+        if (strcmp(tuning->data[i].name, name) == 0 && plan->tuned[i].kind == VALUE_INTEGER)
+            return (int)plan->tuned[i].integer;
+    return 0;
+}
+
+/* 0: the compiler chooses; -1: a block a program, whatever that is. */
+static int persistent_knob(const struct variant_plan *plan)
+{
+    const struct tuning *tuning = &plan->entry->kernel->tuning;
+    for (int i = 0; i < tuning->count; i++)
+        if (strcmp(tuning->data[i].name, "persistent") == 0 && plan->tuned[i].kind == VALUE_BOOL)
+            return plan->tuned[i].truth ? 1 : -1;
+    return 0;
+}
+
+/* What of the schedule the passes are told.  `consumers` counts warpgroups. */
+static void set_knobs(struct ir_function *function, const struct variant_plan *plan)
+{
+    int consumers = knob(plan, "consumers");
+    function->warps = knob(plan, "warps");
+    if (function->warps == 0 && consumers > 0)
+        function->warps = 4 * consumers;
+    function->stages = knob(plan, "stages");
+    function->max_registers = knob(plan, "maxnreg");
+    function->persistent = persistent_knob(plan);
+    function->raster = knob(plan, "raster");
+    function->cluster = knob(plan, "cluster");
+    function->split_k = knob(plan, "split_k");
+}
+
+struct ir_function *body_build(struct variant_plan *plan, struct ir_module *module, const char *name)
+{
+    const struct kernel_plan *kernel = plan->entry->kernel;
+    struct elaborator e;
+    struct body b = {&e, plan, ARENA_ARRAY(kernel->front->arena, struct value, kernel->declaration->parameters.count)};
+    elaborator_init(&e, kernel->front, kernel->file);
+    e.instance = plan_has_choices(kernel) ? plan->label : NULL;
+    e.function = ir_function_create(module, name, kernel->declaration->at);
+    e.function->is_kernel = true;
+    e.function->grid_rank = kernel->grid.count;
+    set_knobs(e.function, plan);
+    e.function->strict_fp = kernel->front->options->strict_fp;
+    e.builder = (struct ir_builder){module, e.function->body, NULL, kernel->declaration->at};
+    e.frame->declaration = kernel->declaration;
+    scope_push(&e, true);
+    bind_compile_time(&b);
+    make_arguments(&b);
+    make_report(&b);
+    bind_names(&b);
+    assume_facts(&b);
+    scope_push(&e, false);
+    elaborate_block(&e, &kernel->declaration->body->body, 0);
+    scope_pop(&e);
+    if (kernel->declaration->broken)
+        e.errors++;
+    e.builder.at = kernel->declaration->body->closing_at;
+    ir_build(&e.builder, OP_RETURN, 0, NULL, 0, NULL);
+    region_forget_abandoned(e.function);
+    return e.errors ? NULL : e.function;
+}

@@ -1,0 +1,110 @@
+/* A kernel on its way from its declaration to entries and variants: shared by signature.c, instance.c, kernel_body.c,
+ * schedule.c. */
+#ifndef TILECC_FRONT_KERNEL_PLAN_H
+#define TILECC_FRONT_KERNEL_PLAN_H
+#include "front/values/elaborate.h"
+
+/* A compile-time name of the head, in order: those of `< >`, then const(B: set >= least).  A set may use the names of
+ * rows above it:
+ *
+ *   kernel e<D: {2, 3}>(…) const(B: {D*8, D*64} >= N)      B: {16, 128} where D is 2, {24, 192} where D is 3 */
+struct row {
+    struct ast_name name;
+    struct location at;
+    const struct ast_domain *written;
+    const struct ast_expression *least; /* of `const`, whose sets are ascending; or NULL */
+    bool is_type;
+    bool *uses;           /* a row above: in its set, or in that of one that it uses; NULL: none */
+    struct domain domain; /* all values that it has, whatever the rows above are */
+};
+struct row_set {
+    const struct value *above;
+    struct domain domain;
+}; /* above: the rows that it uses, by number */
+struct row_sets {
+    struct row_set *data;
+    int count, capacity;
+};
+struct condition {
+    const struct ast_expression *expression;
+};
+struct special {
+    struct condition *data;
+    int count, capacity;
+}; /* one clause `specialize` */
+
+struct kernel_plan {
+    struct front *front;
+    struct file_scope *file;
+    const struct ast_declaration *declaration;
+    VECTOR(struct row) rows;
+    VECTOR(const struct ast_item *) grid;
+    VECTOR(struct condition) requirements;
+    VECTOR(struct special) specials;
+    struct tuning tuning;
+    VECTOR(struct kernel_alias) aliases;
+};
+
+/* An entry with its types, and how names are known in host expressions. */
+struct entry_plan {
+    struct kernel_plan *kernel;
+    struct kernel_entry *entry;
+    struct value *types;   /* one a row; VALUE_ERROR where it is a key */
+    int *key_of_row;       /* index into entry->keys, or -1 */
+    struct row_sets *sets; /* one a row; of a type: none */
+    const char *suffix;    /* "<f16>", for labels */
+    struct spec *spec;     /* whose instances are planned now, or NULL */
+};
+
+/* One variant: values of keys, schedule, facts. */
+struct facts {
+    int special; /* clause `specialize`, or -1 */
+    bool aligned;
+    int *unit;     /* per parameter: dimension whose stride is 1 besides the declared, or -1 */
+    int *presence; /* per parameter: 1 known to be there, -1 known to be absent, 0 not known */
+};
+struct variant_plan {
+    struct entry_plan *entry;
+    const struct spec *spec; /* that it is planned for, or NULL */
+    int target;
+    struct value *keys;  /* one a key */
+    struct value *tuned; /* one a knob */
+    struct facts facts;
+    const char *label;
+    int number;
+};
+
+bool plan_read(struct kernel_plan *plan);
+/* Reads the sets of a name and adds it to the rows. */
+void row_add(struct kernel_plan *plan, struct elaborator *e, struct row row);
+/* Its sets, one for each combination of the rows that it uses; `types`: those of an entry, or NULL.  False:
+ * reported. */
+bool row_list_sets(const struct kernel_plan *plan, struct elaborator *e, int row, const struct value *types,
+                   struct row_sets *sets);
+/* The one that holds for these values of the rows above. */
+const struct domain *row_domain(const struct kernel_plan *plan, int row, const struct row_sets *sets,
+                                const struct value *values);
+/* "D is 2 and C is true" of the rows that the row uses, types among them or not; "" when there are none. */
+const char *row_describe_above(const struct kernel_plan *plan, int row, const struct value *above, bool with_types);
+/* Whether instances differ in types, keys or specialisations, so that a message must say which one it means. */
+bool plan_has_choices(const struct kernel_plan *plan);
+/* Fills the entry; false: reported, or no such instance (*dropped). */
+bool entry_build(struct entry_plan *plan, bool *dropped);
+/* The rows: types, and keys as constants when `keys` is given, else as what the wrapper knows. */
+void entry_bind_rows(struct elaborator *e, const struct entry_plan *plan, const struct value *keys);
+/* Scope for host expressions: types, names, scalars, views, and keys as constants when `keys` is given. */
+void entry_host_scope(struct elaborator *e, const struct entry_plan *plan, const struct value *keys,
+                      const struct value *tuned);
+/* All facts that get an instance of their own, most special first; `e` is in the host scope. */
+int facts_list(struct elaborator *e, const struct entry_plan *plan, bool cpu, struct facts **facts);
+const char *variant_label(const struct variant_plan *plan); /* "softmax<f16>[B=1024] sm_90a aligned" */
+bool variant_build(struct variant_plan *plan, struct kernel_variant *variant);
+/* The IR function of a variant; NULL: reported. */
+struct ir_function *body_build(struct variant_plan *plan, struct ir_module *module, const char *name);
+const struct kernel_enum *describe_enumeration(struct front *front, const struct enumeration *enumeration);
+int64_t key_number(struct value v);
+/* Reports what -D and --spec ask of this kernel that cannot be meant. */
+void spec_check(struct kernel_plan *kernel, const struct spec *specs);
+/* Reports when `split_k`, listed at `at`, cannot be done to the kernel. */
+void split_check(struct elaborator *e, const struct ast_declaration *kernel, struct location at);
+#endif

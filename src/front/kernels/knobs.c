@@ -1,0 +1,530 @@
+/* Schedules: the knobs of `tune` with their sets, defaults and conditions, what `on`, -D and --spec (spec.c) say, and
+ * the choice of one value for each.  A build takes the defaults; where these do not meet the conditions, the first
+ * combination that does: with every written default and what `on` says if there is one, else with what `on` says, else
+ * any.  Where a written value gives way so, a warning names it. */
+#include "front/values/elaborate.h"
+
+#include <string.h>
+
+enum { MOST_TRIES = 200000 };
+
+/* The compiler's own names, and what a machine could make of a number for each.  Whether a kernel can take it is found
+ * later (settle_knobs). */
+static const struct known_knob {
+    const char *name;
+    bool is_bool;
+    int least, most;
+} known_knobs[] = {
+    {"warps", false, 1, 32},    {"stages", false, 1, 64},    {"consumers", false, 1, 7},   {"cluster", false, 1, 16},
+    {"persistent", true, 0, 0}, {"raster", false, 1, 65535}, {"split_k", false, 1, 65535}, {"maxnreg", false, 24, 255},
+};
+
+static const struct known_knob *find_known(const char *name)
+{
+    for (size_t i = 0; i < sizeof known_knobs / sizeof *known_knobs; i++)
+        if (strcmp(known_knobs[i].name, name) == 0)
+            return &known_knobs[i];
+    return NULL;
+}
+
+static bool is_known(const char *name) { return find_known(name) != NULL; }
+
+/* "`warps` = 64" and what it can be, where the value of one of the compiler's own names makes no sense; else NULL. */
+static const char *senseless(struct elaborator *e, const char *name, const struct value *value)
+{
+    const struct known_knob *known = find_known(name);
+    if (!known || (value->kind == VALUE_BOOL && known->is_bool) ||
+        (value->kind == VALUE_INTEGER && !known->is_bool && value->integer >= known->least &&
+         value->integer <= known->most))
+        return NULL;
+    struct buffer text = {0};
+    value_print_constant(&text, *value);
+    const char *said = known->is_bool ? arena_printf(e->arena, "`%s` is true or false, not %s", name, text.data)
+                                      : arena_printf(e->arena, "`%s` is a number from %d to %d, not %s", name,
+                                                     known->least, known->most, text.data);
+    buffer_free(&text);
+    return said;
+}
+
+static void add_knob(struct elaborator *e, struct tuning *tuning, const char *name, const struct ast_item *item)
+{
+    for (int i = 0; i < tuning->count; i++)
+        if (tuning->data[i].name == name) {
+            front_report(e, DIAGNOSTIC_E0202, item->at, "`%s` is already in `tune`", name);
+            return;
+        }
+    vector_push(e->arena, tuning, ((struct knob){name, item->at, item, is_known(name)}));
+}
+
+/* ---- names that nothing uses ---- */
+
+static bool is_word_character(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* How often the word stands in the lines from `first` to `last`. */
+static int count_word(const struct source *source, int first, int last, const char *word)
+{
+    size_t size = strlen(word);
+    int line = 1, count = 0;
+    const char *end = source->text + source->size;
+    for (const char *at = source->text; at < end && line <= last; at++) {
+        if (*at == '\n')
+            line++;
+        if (line < first || (size_t)(end - at) < size || memcmp(at, word, size))
+            continue;
+        bool begins = at == source->text || !is_word_character(at[-1]);
+        if (begins && (at + size == end || !is_word_character(at[size])))
+            count++;
+    }
+    return count;
+}
+
+/* A name that stands in `tune` and `on` alone chooses nothing.  Looks at the text, where comments count as uses:
+ * nothing is blamed that is used. */
+static void warn_of_unused(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning)
+{
+    enum { LARGE_SOURCE = 1 << 18 }; /* the time would go with the square of it */
+    for (int k = 0; k < tuning->count && kernel->at.source->size < LARGE_SOURCE; k++) {
+        const struct knob *knob = &tuning->data[k];
+        int mentions = 1;
+        for (int c = 0; c < kernel->clauses.count; c++)
+            for (int i = 0; kernel->clauses.data[c]->kind == CLAUSE_ON && i < kernel->clauses.data[c]->items.count; i++)
+                mentions += kernel->clauses.data[c]->items.data[i]->name.text == knob->name;
+        if (knob->known || !kernel->body || !knob->at.source ||
+            count_word(knob->at.source, kernel->at.line, kernel->body->closing_at.line, knob->name) > mentions)
+            continue;
+        struct diagnostic *d = diag_report(e->front->diagnostics, DIAGNOSTIC_W1008, knob->at,
+                                           "`%s` is used nowhere, so its value makes no difference", knob->name);
+        static const struct {
+            const char *foreign, *own;
+        } names[] = {{"num_warps", "warps"},
+                     {"num_stages", "stages"},
+                     {"num_ctas", "cluster"},
+                     {"num_consumer_groups", "consumers"}};
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (strcmp(knob->name, names[i].foreign) == 0)
+                front_note(e, d, knob->at, "the compiler's own name for it is `%s`", names[i].own);
+        for (size_t i = 0; i < sizeof known_knobs / sizeof *known_knobs; i++)
+            if (strlen(knob->name) > 3 && spelling_distance(knob->name, known_knobs[i].name, 3) < 3)
+                front_note(e, d, knob->at, "did you mean the compiler's own `%s`?", known_knobs[i].name);
+    }
+}
+
+void schedule_declare(struct elaborator *e, const struct ast_declaration *kernel, struct tuning *tuning)
+{
+    for (int c = 0; c < kernel->clauses.count; c++) {
+        const struct ast_clause *clause = kernel->clauses.data[c];
+        if (clause->kind != CLAUSE_TUNE)
+            continue;
+        for (int i = 0; i < clause->items.count; i++) {
+            const struct ast_item *item = clause->items.data[i];
+            if (item->kind == ITEM_DOMAIN)
+                add_knob(e, tuning, item->name.text, item);
+            else if (item->kind == ITEM_EXPRESSION && item->value->kind == EXPRESSION_NAME &&
+                     is_known(item->value->name))
+                add_knob(e, tuning, item->value->name, item);
+            else if (item->kind == ITEM_ASSIGN)
+                front_report(e, DIAGNOSTIC_E0403, item->at,
+                             "an item of `tune` is `name: set = default`; `name = value` belongs into `on`");
+        }
+    }
+    if (!kernel->broken)
+        warn_of_unused(e, kernel, tuning);
+}
+
+/* ---- choosing ---- */
+
+/* `on(sm_90, …)` holds for sm_90 and sm_90a, `on(sm_90a, …)` for that alone. */
+static bool target_matches(const char *written, const char *target)
+{
+    size_t size = strlen(written);
+    if (strncmp(written, target, size) != 0)
+        return false;
+    return target[size] == 0 || ((target[size] == 'a' || target[size] == 'f') && target[size + 1] == 0);
+}
+
+static bool target_name_good(const char *name)
+{
+    if (strcmp(name, "cpu") == 0)
+        return true;
+    if (strncmp(name, "sm_", 3) != 0)
+        return false;
+    size_t digits = strspn(name + 3, "0123456789");
+    const char *rest = name + 3 + digits;
+    return digits >= 2 && (*rest == 0 || ((*rest == 'a' || *rest == 'f') && rest[1] == 0));
+}
+
+static int find_knob(const struct tuning *tuning, const char *name)
+{
+    for (int i = 0; i < tuning->count; i++)
+        if (strcmp(tuning->data[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* The knobs' sets. */
+static bool check_members(struct elaborator *e, const struct knob *knob, const struct domain *set)
+{
+    for (int k = 0; k < set->count; k++) {
+        if (set->data[k].kind != VALUE_INTEGER && set->data[k].kind != VALUE_BOOL &&
+            set->data[k].kind != VALUE_ENUMERATOR) {
+            front_report(e, DIAGNOSTIC_E0407, knob->item->domain->at,
+                         "the values of a knob are integers, bools or members of an enum");
+            return false;
+        }
+        const char *wrong = senseless(e, knob->name, &set->data[k]);
+        if (wrong) {
+            front_report(e, DIAGNOSTIC_E0403, knob->item->domain->at, "%s", wrong);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_member(const struct domain *set, const struct value *value)
+{
+    return set->count == 0 || domain_has(set, *value);
+}
+
+/* Sets of all knobs.  A knob that the compiler knows, bare or with a set but no default, leaves the choice to it: 0. */
+static bool read_sets(struct elaborator *e, const struct tuning *tuning, struct domain *sets, struct value *values)
+{
+    for (int i = 0; i < tuning->count; i++) {
+        const struct ast_item *item = tuning->data[i].item;
+        sets[i] = (struct domain){0};
+        values[i] = value_integer(0, item->at);
+        if (item->kind != ITEM_DOMAIN)
+            continue;
+        if (!domain_evaluate(e, item->domain, tuning->data[i].name, &sets[i]))
+            return false;
+        if (sets[i].count == 0) {
+            front_report(e, DIAGNOSTIC_E0407, item->domain->at, "list the values of `%s`, such as `{64, 128}`",
+                         tuning->data[i].name);
+            return false;
+        }
+        if (!check_members(e, &tuning->data[i], &sets[i]))
+            return false;
+        if (!item->value && tuning->data[i].known)
+            continue;
+        values[i] = sets[i].data[0];
+        if (!item->value)
+            continue;
+        e->in_set = true;
+        values[i] = elaborate_value(e, item->value);
+        e->in_set = false;
+        if (value_is_error(values[i]))
+            return false;
+        if (!is_member(&sets[i], &values[i])) {
+            front_report(e, DIAGNOSTIC_E0403, item->value->at, "the default of `%s` is not in its set",
+                         tuning->data[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The target that an `on` names; NULL: reported. */
+static const char *read_on_target(struct elaborator *e, const struct ast_clause *clause)
+{
+    const struct ast_item *first = clause->items.count ? clause->items.data[0] : NULL;
+    bool (*is_target)(const char *) = e->front->options->is_target;
+    if (!first || first->kind != ITEM_EXPRESSION || first->value->kind != EXPRESSION_NAME ||
+        !target_name_good(first->value->name)) {
+        front_report(e, DIAGNOSTIC_E0403, first ? first->at : clause->at,
+                     "`on` begins with a target, such as `on(sm_90, BN = 256)` or `on(cpu, BM = 32)`");
+        return NULL;
+    }
+    if (is_target && !is_target(first->value->name)) {
+        front_report(e, DIAGNOSTIC_E0403, first->at, "there is no target `%s`; `tilecc --print-targets` lists them",
+                     first->value->name);
+        return NULL;
+    }
+    return first->value->name;
+}
+
+/* Whether an `on` for the same target before this clause gives the name a value, too. */
+static bool is_given_before(const struct ast_declaration *kernel, const struct ast_clause *clause, const char *target,
+                            const char *name)
+{
+    for (int c = 0; c < kernel->clauses.count && kernel->clauses.data[c] != clause; c++) {
+        const struct ast_clause *before = kernel->clauses.data[c];
+        const struct ast_item *first = before->items.count ? before->items.data[0] : NULL;
+        if (before->kind != CLAUSE_ON || !first || first->kind != ITEM_EXPRESSION ||
+            first->value->kind != EXPRESSION_NAME || strcmp(first->value->name, target) != 0)
+            continue;
+        for (int i = 1; i < before->items.count; i++)
+            if (before->items.data[i]->kind == ITEM_ASSIGN && before->items.data[i]->name.text == name)
+                return true;
+    }
+    return false;
+}
+
+static void read_on(struct elaborator *e, const struct ast_declaration *kernel, const struct ast_clause *clause,
+                    const struct tuning *tuning, const struct domain *sets, const char *target, struct value *values,
+                    bool *fixed)
+{
+    const char *named = read_on_target(e, clause);
+    if (!named)
+        return;
+    for (int i = 1; i < clause->items.count; i++) {
+        const struct ast_item *item = clause->items.data[i];
+        int knob = item->kind == ITEM_ASSIGN ? find_knob(tuning, item->name.text) : -1;
+        if (knob < 0) {
+            front_report(e, DIAGNOSTIC_E0403, item->at,
+                         item->kind == ITEM_ASSIGN ? "`%s` is not in `tune`" : "an item of `on` is `name = value`",
+                         item->name.text);
+            continue;
+        }
+        if (is_given_before(kernel, clause, named, item->name.text)) {
+            front_report(e, DIAGNOSTIC_E0403, item->at, "another `on` gives `%s` for %s, too", item->name.text, named);
+            continue;
+        }
+        struct value v = elaborate_value(e, item->value);
+        const char *wrong = value_is_error(v) ? NULL : senseless(e, tuning->data[knob].name, &v);
+        if (!value_is_error(v) && !value_is_constant(v))
+            front_report(e, DIAGNOSTIC_E0501, item->at, "the value of a knob is known when compiling");
+        else if (wrong)
+            front_report(e, DIAGNOSTIC_E0403, item->at, "%s", wrong);
+        else if (!value_is_error(v) && !is_member(&sets[knob], &v))
+            front_report(e, DIAGNOSTIC_E0403, item->at, "what `on` gives `%s` is not in its set", item->name.text);
+        else if (!value_is_error(v) && target_matches(named, target)) {
+            values[knob] = v;
+            fixed[knob] = true;
+        }
+    }
+}
+
+static void bind_values(struct elaborator *e, const struct tuning *tuning, const struct value *values)
+{
+    for (int i = 0; i < tuning->count; i++) {
+        struct binding *binding = scope_find(e, tuning->data[i].name);
+        if (!binding || binding->kind != BINDING_TUNE)
+            binding = scope_bind(e, BINDING_TUNE, (struct ast_name){tuning->data[i].name, tuning->data[i].at},
+                                 values[i]);
+        binding->value = values[i];
+        binding->value.at = tuning->data[i].at;
+    }
+}
+
+static bool is_condition(const struct ast_clause *clause, const struct ast_item *item)
+{
+    return clause->kind == CLAUSE_TUNE && item->kind == ITEM_EXPRESSION &&
+           !(item->value->kind == EXPRESSION_NAME && is_known(item->value->name));
+}
+
+/* 1: all conditions, or `only` that one, hold, 0: one does not, -1: reported. */
+static int conditions_hold(struct elaborator *e, const struct ast_declaration *kernel, const struct ast_item *only)
+{
+    for (int c = 0; c < kernel->clauses.count; c++) {
+        const struct ast_clause *clause = kernel->clauses.data[c];
+        for (int i = 0; i < clause->items.count; i++) {
+            const struct ast_item *item = clause->items.data[i];
+            if (!is_condition(clause, item) || (only && item != only))
+                continue;
+            struct value v = elaborate_condition(e, item->value, "a condition of `tune`");
+            if (value_is_error(v))
+                return -1;
+            if (v.kind != VALUE_BOOL) {
+                front_report(e, DIAGNOSTIC_E0501, item->at,
+                             "a condition of `tune` is known when compiling; extents and arguments are not");
+                return -1;
+            }
+            if (!v.truth)
+                return 0;
+        }
+    }
+    return 1;
+}
+
+/* All combinations in order, the last knob fastest, until the conditions, or `only` that one, hold. */
+static int search(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                  const struct domain *sets, const bool *fixed, struct value *values, const struct ast_item *only)
+{
+    int *at = ARENA_ARRAY(e->arena, int, tuning->count + 1);
+    for (int i = 0; i < tuning->count; i++)
+        if (!fixed[i] && sets[i].count)
+            values[i] = sets[i].data[0];
+    for (int tries = 0; tries < MOST_TRIES; tries++) {
+        bind_values(e, tuning, values);
+        int hold = conditions_hold(e, kernel, only);
+        if (hold != 0)
+            return hold;
+        int i = tuning->count - 1;
+        for (; i >= 0; i--) {
+            if (fixed[i] || sets[i].count == 0)
+                continue;
+            at[i] = at[i] + 1 < sets[i].count ? at[i] + 1 : 0;
+            values[i] = sets[i].data[at[i]];
+            if (at[i])
+                break;
+        }
+        if (i < 0)
+            return 0;
+    }
+    return 0;
+}
+
+/* No choice of the knobs that -D and --spec leave open meets the conditions.  Where the source alone has one, the
+ * command is to blame: says its words and the condition that they rule out. */
+static void report_conditions(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                              const struct domain *sets, const bool *fixed, struct value *values)
+{
+    struct buffer asked = {0};
+    struct location at = kernel->at;
+    const struct ast_item *broken = NULL;
+    for (int i = 0; i < tuning->count; i++) {
+        if (!fixed[i])
+            continue;
+        buffer_printf(&asked, "%s%s = ", asked.size ? ", " : "", tuning->data[i].name);
+        value_print_constant(&asked, values[i]);
+    }
+    for (int c = 0; c < kernel->clauses.count; c++) {
+        const struct ast_clause *clause = kernel->clauses.data[c];
+        if (clause->kind == CLAUSE_TUNE)
+            at = clause->at;
+        for (int i = 0; i < clause->items.count && !broken; i++)
+            if (is_condition(clause, clause->items.data[i]) &&
+                search(e, kernel, tuning, sets, fixed, values, clause->items.data[i]) == 0)
+                broken = clause->items.data[i];
+    }
+    bool *none = ARENA_ARRAY(e->arena, bool, tuning->count);
+    for (int i = 0; i < tuning->count; i++)
+        if (sets[i].count == 0)
+            values[i] = value_integer(0, tuning->data[i].at); /* what has no set: left open */
+    if (!asked.size || search(e, kernel, tuning, sets, none, values, NULL) != 1)
+        front_report(e, DIAGNOSTIC_E0405, at, "no combination of `tune` meets its conditions");
+    else if (broken)
+        front_report(e, DIAGNOSTIC_E0414, broken->at, "%s, as asked for on the command line, rules out `%s`",
+                     asked.data, front_source(e, broken->value));
+    else
+        front_report(e, DIAGNOSTIC_E0414, at,
+                     "with %s, as asked for on the command line, no values of the other names "
+                     "meet all conditions of `tune`",
+                     asked.data);
+    buffer_free(&asked);
+}
+
+/* Values that the source writes gave way, though the command asked for nothing: says which. */
+static void warn_of_defaults(struct elaborator *e, const struct tuning *tuning, const bool *written,
+                             const struct value *wanted, const struct value *taken)
+{
+    struct buffer before = {0}, after = {0};
+    struct location at = {0};
+    for (int i = 0; i < tuning->count; i++) {
+        if (!written[i] || value_same(wanted[i], taken[i]))
+            continue;
+        if (!before.size)
+            at = tuning->data[i].at;
+        buffer_printf(&before, "%s`%s` = ", before.size ? ", " : "", tuning->data[i].name);
+        value_print_constant(&before, wanted[i]);
+        buffer_printf(&after, "%s`%s` = ", after.size ? ", " : "", tuning->data[i].name);
+        value_print_constant(&after, taken[i]);
+    }
+    if (before.size)
+        front_report(e, DIAGNOSTIC_W1010, at, "nothing with %s meets the conditions of `tune`: %s instead", before.data,
+                     after.data);
+    buffer_free(&before);
+    buffer_free(&after);
+}
+
+/* The first combination that meets the conditions, where the defaults in `values` do not.  fixed: what `on` and the
+ * command say.  1, 0: none, -1: reported. */
+static int search_in_turn(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                          const struct domain *sets, const struct spec *spec, bool *fixed, struct value *values)
+{
+    struct value *wanted = ARENA_ARRAY(e->arena, struct value, tuning->count);
+    bool *written = ARENA_ARRAY(e->arena, bool, tuning->count), asked = false;
+    for (int i = 0; i < tuning->count; i++) {
+        wanted[i] = values[i];
+        written[i] = fixed[i] || (tuning->data[i].item->kind == ITEM_DOMAIN && tuning->data[i].item->value);
+    }
+    int hold = search(e, kernel, tuning, sets, written, values, NULL);
+    if (hold != 0)
+        return hold;
+    hold = search(e, kernel, tuning, sets, fixed, values, NULL);
+    for (int i = 0; i < tuning->count; i++) { /* what `on` says gives way before what -D says */
+        struct value ignored;
+        fixed[i] = spec_value(e->front, spec, tuning->data[i].name, &ignored);
+        asked = asked || fixed[i];
+    }
+    if (hold == 0)
+        hold = search(e, kernel, tuning, sets, fixed, values, NULL);
+    if (hold == 1 && !asked)
+        warn_of_defaults(e, tuning, written, wanted, values);
+    return hold;
+}
+
+/* A value from -D or --spec must be one that can be meant: a number or a bool, of the knob's set where it has one. */
+static void check_fixed(struct elaborator *e, const struct knob *knob, const struct domain *set,
+                        const struct value *value)
+{
+    const char *wrong = senseless(e, knob->name, value);
+    if (wrong)
+        front_report(e, DIAGNOSTIC_E0414, knob->at, "as asked for on the command line: %s", wrong);
+    if (wrong || is_member(set, value))
+        return;
+    struct buffer text = {0};
+    value_print_constant(&text, *value);
+    front_report(e, DIAGNOSTIC_E0414, knob->at, "`%s` = %s, as asked for on the command line, is not in its set",
+                 knob->name, text.data);
+    buffer_free(&text);
+}
+
+/* Partial sums would need memory that no launch has yet, so that a choice of more than one part is refused, whoever
+ * makes it; a set alone, from which nothing was chosen, is not. */
+static bool check_split(struct elaborator *e, const struct tuning *tuning, const struct spec *spec,
+                        const struct value *values)
+{
+    int at = find_knob(tuning, "split_k");
+    struct value ignored;
+    if (at < 0 || values[at].kind != VALUE_INTEGER || values[at].integer <= 1)
+        return true;
+    if (spec_value(e->front, spec, "split_k", &ignored))
+        front_report(e, DIAGNOSTIC_E0414, tuning->data[at].at,
+                     "`split_k` = %lld, as asked for on the command line: sums are not split over instances yet, and 1 "
+                     "is the only value",
+                     (long long)values[at].integer);
+    else
+        front_report(e, DIAGNOSTIC_E0912, tuning->data[at].at,
+                     "`split_k` = %lld is chosen here, and sums are not split over instances yet",
+                     (long long)values[at].integer);
+    return false;
+}
+
+bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                     const char *target, const struct spec *spec, struct value *values)
+{
+    struct domain *sets = ARENA_ARRAY(e->arena, struct domain, tuning->count);
+    bool *fixed = ARENA_ARRAY(e->arena, bool, tuning->count);
+    if (!read_sets(e, tuning, sets, values))
+        return false;
+    int errors = e->errors;
+    for (int exact = 0; exact < 2; exact++) /* `on(sm_90a, …)` after `on(sm_90, …)` */
+        for (int c = 0; c < kernel->clauses.count; c++) {
+            const struct ast_clause *clause = kernel->clauses.data[c];
+            if (clause->kind != CLAUSE_ON)
+                continue;
+            const struct ast_item *first = clause->items.count ? clause->items.data[0] : NULL;
+            bool is_exact = first && first->kind == ITEM_EXPRESSION && first->value->kind == EXPRESSION_NAME &&
+                            strcmp(first->value->name, target) == 0;
+            if (is_exact == (exact == 1))
+                read_on(e, kernel, clause, tuning, sets, target, values, fixed);
+        }
+    for (int i = 0; i < tuning->count; i++) {
+        if (!spec_value(e->front, spec, tuning->data[i].name, &values[i]))
+            continue;
+        fixed[i] = true;
+        check_fixed(e, &tuning->data[i], &sets[i], &values[i]);
+    }
+    if (errors != e->errors)
+        return false;
+    bind_values(e, tuning, values);
+    int hold = conditions_hold(e, kernel, NULL);
+    if (hold == 0)
+        hold = search_in_turn(e, kernel, tuning, sets, spec, fixed, values);
+    if (hold == 0)
+        report_conditions(e, kernel, tuning, sets, fixed, values);
+    return hold == 1 && check_split(e, tuning, spec, values);
+}

@@ -1,0 +1,152 @@
+/* Aliasing of views and pointers.  A view or pointer that is derived from an argument touches that argument's elements
+ * only, and a restricted argument shares none with any other (the wrapper checks it, or the author says it).  What
+ * comes through a region argument, a load or a choice has no known root and may be anything. */
+#include "base/plant.h"
+#include "ir/facts/alias.h"
+
+const struct ir_value *alias_root(const struct ir_value *value)
+{
+    while (value->definition) {
+        const struct ir_operation *op = value->definition;
+        switch (op->opcode) {
+        case OP_SUBVIEW:
+        case OP_VIEW_PERMUTE:
+        case OP_VIEW_POINTER:
+        case OP_POINTER_ADD:
+        case OP_SPLAT:
+        case OP_BROADCAST:
+        case OP_RESHAPE:
+        case OP_PERMUTE:
+        case OP_EXTRACT:
+        case OP_CONVERT_LAYOUT: value = op->operands[0]; break;
+        default: return NULL;
+        }
+    }
+    return value->block->parent ? NULL : value;
+}
+
+static bool is_restricted(const struct ir_value *argument)
+{
+    const struct ir_function *function = argument->block->function;
+    return argument->index < function->facts.count && function->facts.data[argument->index].restricted;
+}
+
+bool alias_may(const struct ir_value *a, const struct ir_value *b)
+{
+    const struct ir_value *root = alias_root(a), *other = alias_root(b);
+    if (root == other || !root || !other)
+        /* a value of unknown root may come from a restricted argument too */
+        return root == other ||
+               !(PLANTED(unknown_views_are_apart) || (PLANTED(alias_pointers_apart) && a->type->kind == IR_TILE));
+    return !PLANTED(arguments_never_overlap) && !is_restricted(root) && !is_restricted(other);
+}
+
+bool alias_orders(const struct ir_operation *op)
+{
+    if (ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC)
+        return ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED) != IR_ORDER_RELAXED &&
+               !PLANTED(acquire_orders_nothing);
+    return op->opcode == OP_CALL || (ir_op_info[op->opcode].traits & IR_TRAIT_SYNC);
+}
+
+bool alias_clobbers(const struct ir_operation *write, const struct ir_operation *load)
+{
+    if (alias_orders(write))
+        return true;
+    unsigned writing = IR_TRAIT_WRITE | (PLANTED(atomic_is_no_write) ? 0 : IR_TRAIT_ATOMIC);
+    bool writes = ir_op_info[write->opcode].traits & writing;
+    if (writes && write->opcode != OP_ASSUME && alias_may(write->operands[0], load->operands[0]))
+        return true;
+    for (int i = 0; i < write->region_count; i++)
+        for (const struct ir_operation *inner = write->regions[i]->first; inner; inner = inner->next)
+            if (alias_clobbers(inner, load))
+                return true;
+    return false;
+}
+
+static bool any_orders(const struct ir_block *block)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        bool atomic = ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC;
+        if (op->opcode == OP_CALL || (atomic && alias_orders(op)))
+            return true;
+        for (int i = 0; i < op->region_count; i++)
+            if (any_orders(op->regions[i]) && !PLANTED(settled_ignores_regions))
+                return true;
+    }
+    return false;
+}
+
+static bool any_writes(const struct ir_block *block, const struct ir_value *memory)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        bool writes = ir_op_info[op->opcode].traits & (IR_TRAIT_WRITE | IR_TRAIT_ATOMIC);
+        if (writes && op->opcode != OP_ASSUME && op->operand_count && alias_may(op->operands[0], memory))
+            return true;
+        for (int i = 0; i < op->region_count; i++)
+            if (any_writes(op->regions[i], memory))
+                return true;
+    }
+    return false;
+}
+
+/* ---- who comes first ---- */
+
+enum side { LEARNS, TELLS };
+
+static bool orders_so(const struct ir_operation *op, enum side side)
+{
+    bool atomic = ir_op_info[op->opcode].traits & IR_TRAIT_ATOMIC;
+    int64_t order = ir_number(op, IR_ATTRIBUTE_ORDER, IR_ORDER_RELAXED);
+    if (op->opcode == OP_CALL ||
+        (atomic && alias_orders(op) && order != (side == LEARNS ? IR_ORDER_RELEASE : IR_ORDER_ACQUIRE)))
+        return true;
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)
+            if (orders_so(inner, side))
+                return true;
+    return false;
+}
+
+/* Around the operation, in front of it or behind it: all of a loop is both. */
+static bool comes(const struct ir_operation *op, enum side side, bool in_front)
+{
+    for (; op; op = op->block->parent) {
+        const struct ir_operation *other = in_front ? op->previous : op->next;
+        for (; other; other = in_front ? other->previous : other->next)
+            if (orders_so(other, side))
+                return true;
+        const struct ir_operation *outer = op->block->parent;
+        if (outer && (outer->opcode == OP_FOR || outer->opcode == OP_WHILE) && orders_so(outer, side))
+            return true;
+    }
+    return false;
+}
+
+bool alias_follows_acquire(const struct ir_operation *op) { return comes(op, LEARNS, true); }
+
+bool alias_precedes_release(const struct ir_operation *op) { return comes(op, TELLS, false); }
+
+static bool any_waits(const struct ir_block *block)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        if (op->opcode == OP_WHILE && orders_so(op, LEARNS))
+            return true;
+        for (int r = 0; r < op->region_count; r++)
+            if (any_waits(op->regions[r]))
+                return true;
+    }
+    return false;
+}
+
+bool alias_function_waits(const struct ir_function *function) { return any_waits(function->body); }
+
+bool alias_is_written(const struct ir_function *function, const struct ir_value *memory)
+{
+    return any_writes(function->body, memory);
+}
+
+bool alias_is_settled(const struct ir_function *function, const struct ir_value *memory)
+{
+    return !any_orders(function->body) && !any_writes(function->body, memory);
+}

@@ -1,0 +1,77 @@
+/* see linear.h */
+#include "ir/facts/linear.h"
+
+static bool product_fits(struct range a, struct range b)
+{
+    int64_t unused;
+    return !__builtin_mul_overflow(a.low, b.low, &unused) && !__builtin_mul_overflow(a.low, b.high, &unused) &&
+           !__builtin_mul_overflow(a.high, b.low, &unused) && !__builtin_mul_overflow(a.high, b.high, &unused);
+}
+
+/* Whether op computes the number that it would in unlimited precision. */
+static bool does_not_wrap(const struct ranges *ranges, const struct ir_operation *op)
+{
+    struct range a = range_of(ranges, op->operands[0]), b = range_of(ranges, op->operands[1]), exact;
+    struct range whole = range_of_element(op->results[0]->type->element);
+    bool fits;
+    if (op->opcode == OP_ADD)
+        fits = !__builtin_add_overflow(a.low, b.low, &exact.low) &&
+               !__builtin_add_overflow(a.high, b.high, &exact.high);
+    else if (op->opcode == OP_SUB)
+        fits = !__builtin_sub_overflow(a.low, b.high, &exact.low) &&
+               !__builtin_sub_overflow(a.high, b.low, &exact.high);
+    else if (!product_fits(a, b))
+        fits = false;
+    else {
+        exact.low = int64_min(int64_min(a.low * b.low, a.low * b.high), int64_min(a.high * b.low, a.high * b.high));
+        exact.high = int64_max(int64_max(a.low * b.low, a.low * b.high), int64_max(a.high * b.low, a.high * b.high));
+        fits = true;
+    }
+    return fits && op->results[0]->type->element != IR_U64 && range_within(exact, whole);
+}
+
+/* Whether the cast gives the number that it takes.  Ranges of u64 are those of its bits as i64. */
+static bool keeps_number(const struct ranges *ranges, const struct ir_operation *cast)
+{
+    const struct ir_value *operand = cast->operands[0];
+    enum ir_element from = operand->type->element, to = cast->results[0]->type->element;
+    if (operand->type->kind != IR_TILE || !ir_is_integer(from))
+        return false;
+    struct range range = range_of(ranges, operand);
+    bool whole = from != IR_U64 && to != IR_U64;
+    return (whole || range.low >= 0) && range_within(range, range_of_element(to));
+}
+
+struct linear linear_of(const struct ranges *ranges, const struct ir_value *value)
+{
+    struct linear plain = {value, 1, 0};
+    const struct ir_operation *op = value->definition;
+    int64_t number;
+    if (ir_constant_integer(value, &number))
+        return (struct linear){NULL, 0, number};
+    if (!op)
+        return plain;
+    if (op->opcode == OP_CAST && keeps_number(ranges, op))
+        return linear_of(ranges, op->operands[0]);
+    if ((op->opcode != OP_ADD && op->opcode != OP_SUB && op->opcode != OP_MUL) || !does_not_wrap(ranges, op))
+        return plain;
+    struct linear a = linear_of(ranges, op->operands[0]), b = linear_of(ranges, op->operands[1]), out;
+    if (op->opcode == OP_MUL) {
+        struct linear factor = a.term ? b : a, other = a.term ? a : b;
+        if (factor.term || __builtin_mul_overflow(other.scale, factor.offset, &out.scale) ||
+            __builtin_mul_overflow(other.offset, factor.offset, &out.offset))
+            return plain;
+        out.term = other.term;
+        return out;
+    }
+    if (op->opcode == OP_SUB) {
+        if (b.term || b.offset == INT64_MIN)
+            return plain;
+        b.offset = -b.offset;
+    }
+    if ((a.term && b.term) || __builtin_add_overflow(a.offset, b.offset, &out.offset))
+        return plain;
+    out.term = a.term ? a.term : b.term;
+    out.scale = a.term ? a.scale : b.scale;
+    return out;
+}

@@ -1,0 +1,13 @@
+/* Integer values read as  scale * term + offset  where no step of their computation can wrap, by ranges. */
+#ifndef TILECC_PASSES_LINEAR_H
+#define TILECC_PASSES_LINEAR_H
+#include "ir/facts/analysis.h"
+
+/* scale * term + offset; term NULL: a number */
+struct linear {
+    const struct ir_value *term;
+    int64_t scale, offset;
+};
+
+struct linear linear_of(const struct ranges *ranges, const struct ir_value *value);
+#endif

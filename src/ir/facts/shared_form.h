@@ -1,0 +1,52 @@
+/* The form of shared memory that TMA fills and matrix instructions read, found in a layout; and the tensor maps that
+ * TMA operations ask the run time for.
+ *
+ * A buffer of this form is a row of *boxes*, each `box[row]` rows of `swizzle` bytes, in which the 16-byte chunk number
+ * is XORed with the row number's low bits (128: 3 bits, 64: 2, 32: 1).  Neighbours in a row are neighbours of the tile
+ * along `contiguous`.  A buffer without swizzle (0) has rows of 16 bytes. */
+#ifndef TILECC_IR_SHARED_FORM_H
+#define TILECC_IR_SHARED_FORM_H
+#include "ir/ir.h"
+#include "ir/layout/layout.h"
+
+struct shared_form {
+    int swizzle;          /* bytes: 128, 64, 32 */
+    int contiguous, row;  /* dimensions of the tile */
+    int box[LAYOUT_RANK]; /* extents of one box: 1 along other dimensions */
+    int64_t box_bytes;
+};
+/* False: the layout is not of this form.  bytes: of an element. */
+bool shared_form_of(struct layout_table *table, const struct layout *layout, int bytes, struct shared_form *form);
+/* The layout with this form, neighbours along `contiguous`, the widest swizzle that the extents allow.  NULL: none. */
+const struct layout *shared_form_layout(struct layout_table *table, int rank, const int *extent, int bytes,
+                                        int contiguous);
+/* Byte offset of an element in the buffer. */
+int64_t shared_form_offset(const struct layout *layout, int bytes, const int *coordinates);
+
+enum { TENSOR_MAP_RANK = 5 };
+/* What cuTensorMapEncodeTiled is told, but for what only the launch knows: address, extents, strides. */
+struct tensor_map {
+    int argument; /* of the function: a view */
+    enum ir_element element;
+    int rank;
+    int dimension[TENSOR_MAP_RANK]; /* of the view; the first is the contiguous one */
+    int box[TENSOR_MAP_RANK];       /* elements */
+    int swizzle;                    /* bytes */
+};
+/* The maps of a function, each once, in the order of its operations.  Returns their number. */
+int tensor_map_collect(struct arena *arena, const struct ir_function *function, struct tensor_map **maps);
+/* The map of one tma_load or tma_store.  False: the operation is not what TMA can do (*reason says why). */
+bool tensor_map_of(const struct ir_operation *operation, struct tensor_map *map, const char **reason);
+/* The same question for a place and a buffer type that are not an operation yet. */
+bool tensor_map_for(const struct ir_value *view, int rank, const int64_t *place, const struct ir_type *buffer,
+                    struct tensor_map *map, const char **reason);
+/* The boxes of a tma operation: for each, the tile coordinates of its first element.  Returns the number; starts has
+ * LAYOUT_RANK coordinates a box.  */
+int tensor_map_boxes(struct arena *arena, const struct ir_type *buffer, int (**starts)[LAYOUT_RANK]);
+/* Rows of a box where `blocks` blocks bring as many boxes of a buffer each: those of the form, or an even part of them.
+ * 0: the buffer cannot be divided so. */
+int tensor_map_shared_rows(const struct ir_type *buffer, int blocks);
+/* The boxes of a buffer as tensor_map_boxes lists them, of which each has so many rows: block b of `blocks` brings
+ * those from b * count / blocks on. */
+int tensor_map_shared_boxes(struct arena *arena, const struct ir_type *buffer, int blocks, int (**starts)[LAYOUT_RANK]);
+#endif

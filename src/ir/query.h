@@ -1,0 +1,56 @@
+/* Questions about operations and values that most rooms ask: traits, uses, and where one stands to another. */
+#ifndef TILECC_IR_QUERY_H
+#define TILECC_IR_QUERY_H
+#include "ir/ir.h"
+
+static inline bool ir_has_trait(const struct ir_operation *op, unsigned traits)
+{
+    return ir_op_info[op->opcode].traits & traits;
+}
+static inline bool ir_is_used(const struct ir_operation *op)
+{
+    for (int i = 0; i < op->result_count; i++)
+        if (op->results[i]->uses)
+            return true;
+    return false;
+}
+/* The operation of the block that `op` is or lies in; NULL: it lies elsewhere. */
+static inline struct ir_operation *ir_ancestor_in(const struct ir_block *block, const struct ir_operation *op)
+{
+    while (op && op->block != block)
+        op = op->block->parent;
+    return (struct ir_operation *)op;
+}
+/* Of one block: `second` is `first` or stands behind it. */
+static inline bool ir_comes_before(const struct ir_operation *first, const struct ir_operation *second)
+{
+    while (first && first != second)
+        first = first->next;
+    return first;
+}
+/* Whether a value is made by or in the operation's regions: an argument of theirs, or a result in them. */
+static inline bool ir_is_inside(const struct ir_value *value, const struct ir_operation *op)
+{
+    for (const struct ir_block *block = value->block; block; block = block->parent ? block->parent->block : NULL)
+        if (block->parent == op)
+            return true;
+    return false;
+}
+static inline bool ir_is_in_loop(const struct ir_operation *op)
+{
+    for (op = op->block->parent; op; op = op->block->parent)
+        if (ir_has_trait(op, IR_TRAIT_LOOP))
+            return true;
+    return false;
+}
+/* Regions that see only their own values (see ir/verify.c). */
+static inline bool ir_is_isolated(const struct ir_operation *op)
+{
+    return op->opcode == OP_MAP || op->opcode == OP_REDUCE;
+}
+/* The one constant that fills the whole of a constant tile. */
+static inline bool ir_is_constant(const struct ir_value *value)
+{
+    return value->definition && value->definition->opcode == OP_CONSTANT;
+}
+#endif

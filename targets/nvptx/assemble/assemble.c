@@ -1,0 +1,391 @@
+/* Kernels to cubins: a forked worker for each function and architecture makes PTX and feeds ptxas by pipes; what comes
+ * back is read by our own cubin_read before it is believed.  No temporary file, no shell.
+ *
+ * With line information ptxas puts the directory and the time of the source into the cubin.  So the worker stands in a
+ * directory that no longer exists and the .file names are relative: nothing is found, and the bytes are the same
+ * everywhere. */
+#include "targets/nvptx/assemble/assemble.h"
+
+#include "ir/facts/shared_form.h"
+#include "targets/nvptx/assemble/ptxas.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DONE = 0, USER_ERROR = 1, TOOL_FAILED = 3, PTXAS_SECONDS = 540, OWN_SECONDS = 60, MOST_LOCAL_BYTES = 512 << 10 };
+static const size_t cubin_limit = 256u << 20;
+
+static int tool_seconds(const struct target_options *options)
+{
+    return options->tool_seconds ? options->tool_seconds : PTXAS_SECONDS;
+}
+
+/* A worker waits for ptxas, perhaps twice, and has some time of its own. */
+static int worker_seconds(const struct target_options *options)
+{
+    int seconds = tool_seconds(options);
+    return seconds < (INT32_MAX - OWN_SECONDS) / 2 ? 2 * seconds + OWN_SECONDS : INT32_MAX;
+}
+
+struct job {
+    const struct target_options *options;
+    int count;
+    const struct nvptx_task *tasks;
+};
+
+/* What a worker sends home: this, then the PTX, then the cubin, then messages of ptxas. */
+struct reply {
+    int64_t shared_bytes, ptx_size, cubin_size;
+};
+
+static void leave_for_nowhere(void)
+{
+    char name[] = "/tmp/tilecc-XXXXXX";
+    if (!mkdtemp(name))
+        return;
+    if (chdir(name) != 0)
+        die("cannot enter a directory of our own");
+    rmdir(name);
+}
+
+/* A message that the parent reports: `code source line column text`.  It has the same sources at the same addresses. */
+static void send_message(const struct diagnostic *diagnostic)
+{
+    fprintf(stderr, "%d %" PRIuPTR " %d %d %d %s\n", (int)diagnostic->code, (uintptr_t)diagnostic->at.source,
+            diagnostic->at.line, diagnostic->at.column, diagnostic->at.end_column, diagnostic->text);
+}
+
+static int work(void *context, int task, struct buffer *out)
+{
+    const struct job *job = context;
+    const struct kernel_variant *variant = job->tasks[task].variant;
+    const struct target_row *row = &target_rows[variant->target];
+    struct target_options options = *job->options;
+    options.diagnostics = diagnostics_create(options.arena);
+    nvptx_begin();
+    struct reply reply = {0};
+    struct buffer ptx = {0};
+    if (!nvptx_make_ptx(&options, row, variant->function, false, &ptx, &reply.shared_bytes)) {
+        for (struct diagnostic *d = options.diagnostics->first; d; d = d->next)
+            send_message(d);
+        return USER_ERROR;
+    }
+    if (reply.shared_bytes > row->shared_bytes) {
+        struct diagnostic *d = diag_report(options.diagnostics, DIAGNOSTIC_E1201, variant->function->at,
+                                           "%s needs %lld bytes of shared memory, %s has %d",
+                                           variant->label ? variant->label : "a kernel", (long long)reply.shared_bytes,
+                                           row->name, row->shared_bytes);
+        send_message(d);
+        return USER_ERROR;
+    }
+    struct child_result result = {0};
+    if (options.line_info)
+        leave_for_nowhere();
+    struct child_limits limits = {.seconds = tool_seconds(&options), .output_bytes = cubin_limit};
+    int threads = 32 * variant->function->warps;
+    bool good = options.without_ptxas || ptxas_run(&options, row, threads, limits, &ptx, &result);
+    int reason = errno;
+    if (!good) {
+        if (result.not_started)
+            fprintf(stderr, "%s cannot be run: %s", options.ptxas, strerror(reason));
+        else if (result.timed_out)
+            fprintf(stderr, "it took longer than %d seconds", tool_seconds(&options));
+        else if (result.output_too_large)
+            fprintf(stderr, "it wrote more than %zu MiB", cubin_limit >> 20);
+        else if (result.signal)
+            fprintf(stderr, "it was ended by signal %d (%s)", result.signal, strsignal(result.signal));
+        else if (result.errors.size)
+            fwrite(result.errors.data, 1, result.errors.size, stderr);
+        else
+            fprintf(stderr, "it ended with code %d and no message", result.exit_code);
+        return TOOL_FAILED;
+    }
+    reply.ptx_size = (int64_t)ptx.size;
+    reply.cubin_size = (int64_t)result.output.size;
+    buffer_append(out, &reply, sizeof reply);
+    buffer_append(out, ptx.data, ptx.size);
+    if (result.output.size)
+        buffer_append(out, result.output.data, result.output.size);
+    if (result.errors.size)
+        buffer_append(out, result.errors.data, result.errors.size);
+    return DONE;
+}
+
+/* Replays what the worker reported under the right code and place. */
+static void relay_messages(const struct target_options *options, const struct nvptx_task *task, const char *text)
+{
+    struct location at = task->variant->function->at;
+    bool reported = false;
+    while (text && *text) {
+        int code, line, column, end, used = 0;
+        uintptr_t source;
+        const char *next = strchr(text, '\n');
+        size_t size = next ? (size_t)(next - text) : strlen(text);
+        if (sscanf(text, "%d %" SCNuPTR " %d %d %d %n", &code, &source, &line, &column, &end, &used) == 5 &&
+            code >= 0 && code < DIAGNOSTIC_COUNT && (size_t)used <= size) {
+            struct location place = {(const struct source *)source, line, column, end, NULL};
+            char *message = arena_substring(options->arena, text + used, size - (size_t)used);
+            diag_report(options->diagnostics, (enum diagnostic_code)code, line ? place : at, "%s", message);
+            reported = true;
+        }
+        text = next ? next + 1 : NULL;
+    }
+    if (!reported)
+        diag_report(options->diagnostics, DIAGNOSTIC_E1205, at, "the code generator gave up on %s without saying why",
+                    task->variant->function->name);
+}
+
+/* The first words of ptxas' complaint, on one line, without its own file names. */
+static char *short_complaint(const struct target_options *options, const struct buffer *errors)
+{
+    if (!errors->size)
+        return arena_string(options->arena, "no message");
+    size_t size = errors->size;
+    while (size && (errors->data[size - 1] == '\n' || errors->data[size - 1] == ' '))
+        size--;
+    if (size > 600)
+        size = 600;
+    char *text = arena_substring(options->arena, errors->data, size);
+    for (char *p = text; *p; p++)
+        if (*p == '\n' || *p == '\r')
+            *p = ';';
+    return text;
+}
+
+static bool report_failure(const struct target_options *options, const struct nvptx_task *task,
+                           const struct child_result *result)
+{
+    struct location at = task->variant->function->at;
+    const char *name = task->variant->label ? task->variant->label : task->variant->function->name;
+    worker_check_machine(result);
+    if (result->exit_code == USER_ERROR) {
+        relay_messages(options, task, result->errors.data);
+    } else if (result->exit_code == TOOL_FAILED) {
+        diag_report(options->diagnostics, DIAGNOSTIC_E1203, at, "ptxas failed on %s: %s", name,
+                    short_complaint(options, &result->errors));
+    } else if (result->timed_out) {
+        diag_report(options->diagnostics, DIAGNOSTIC_E1205, at, "code generation for %s took longer than %d seconds",
+                    name, worker_seconds(options));
+    } else {
+        diag_report(options->diagnostics, DIAGNOSTIC_E1205, at, "code generation for %s died (%s %d): %s", name,
+                    result->signal ? "signal" : "code", result->signal ? result->signal : result->exit_code,
+                    short_complaint(options, &result->errors));
+    }
+    return false;
+}
+
+/* Why the device could not run the kernel as the cubin describes it; NULL: it can.  ptxas itself takes shared memory
+ * beyond all bounds, and a damaged file may say anything. */
+static const char *find_excess(const struct target_options *options, const struct nvptx_task *task,
+                               const struct cubin_kernel *kernel, int64_t dynamic_bytes)
+{
+    const struct target_row *row = &target_rows[task->variant->target];
+    int threads = 32 * task->variant->function->warps;
+    if (kernel->threads && kernel->threads != threads)
+        return arena_printf(options->arena, "it is for %d threads instead of %d", kernel->threads, threads);
+    if (kernel->registers * threads > row->registers)
+        return arena_printf(options->arena, "it takes %d registers for each of %d threads", kernel->registers, threads);
+    if (dynamic_bytes < 0 || dynamic_bytes > row->shared_bytes ||
+        kernel->shared_bytes > row->shared_bytes - dynamic_bytes)
+        return arena_printf(options->arena, "it takes %lld bytes of shared memory",
+                            (long long)(kernel->shared_bytes + dynamic_bytes));
+    if (kernel->local_bytes > MOST_LOCAL_BYTES)
+        return arena_printf(options->arena, "it takes %lld bytes of local memory", (long long)kernel->local_bytes);
+    return NULL;
+}
+
+/* What ptxas says beside its output is for --resource-usage, but for warnings, which it also hides among the
+ * information: "Potential Performance Loss: wgmma.mma_async instructions are serialized". */
+static void relay_warnings(const struct target_options *options, const struct nvptx_task *task, const char *notes,
+                           size_t size)
+{
+    const char *name = task->variant->label ? task->variant->label : task->variant->function->name;
+    for (const char *line = notes, *end = notes + size, *next; line < end; line = next) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        next = newline ? newline + 1 : end;
+        size_t length = (size_t)((newline ? newline : end) - line);
+        char *text = arena_substring(options->arena, line, length < 600 ? length : 600);
+        if (strncmp(text, "ptxas", 5) != 0 || !(strstr(text, "warning") || strstr(text, "Performance Loss")))
+            continue;
+        const char *words = strchr(text, ':');
+        struct diagnostic *d = diag_report(options->diagnostics, DIAGNOSTIC_W1201, task->variant->function->at,
+                                           "ptxas warns about %s:%s", name, words ? words + 1 : text + 5);
+        if (strstr(text, "register resources"))
+            nvptx_explain_registers(options, d, task->variant);
+    }
+}
+
+/* A frame without spills holds arrays that the text asks for: tiles that a loop indexes. */
+static void read_spills(const struct target_options *options, const struct nvptx_task *task, const char *notes,
+                        size_t size)
+{
+    struct kernel_variant *variant = task->variant;
+    const char *name = variant->label ? variant->label : variant->function->name;
+    struct ptxas_usage usage = ptxas_read_usage(arena_substring(options->arena, notes, size));
+    if (usage.frame < 0)
+        return;
+    variant->gpu.spill_stores = usage.stores;
+    variant->gpu.spill_loads = usage.loads;
+    struct diagnostic *d;
+    if (ptxas_spills(&usage)) {
+        d = diag_report(options->diagnostics, DIAGNOSTIC_W1202, variant->function->at,
+                        "this kernel keeps registers in local memory");
+        diag_instance(options->diagnostics, d,
+                      arena_printf(options->arena, "%s: %lld bytes of spill stores, %lld of spill loads", name,
+                                   usage.stores, usage.loads));
+        nvptx_explain_registers(options, d, variant);
+    } else if (usage.frame && !usage.stores && !usage.loads) {
+        d = diag_report(options->diagnostics, DIAGNOSTIC_W1205, variant->function->at,
+                        "this kernel passes tiles through local memory");
+        diag_instance(options->diagnostics, d,
+                      arena_printf(options->arena, "%s: %lld bytes a thread", name, usage.frame));
+    }
+}
+
+/* Checks a reply and files it; the variant gets an image of its own. */
+static bool take_reply(const struct target_options *options, struct kernel_module *module,
+                       const struct nvptx_task *task, const struct child_result *result)
+{
+    struct kernel_variant *variant = task->variant;
+    const struct target_row *row = &target_rows[variant->target];
+    struct reply reply;
+    if (result->output.size < sizeof reply)
+        return report_failure(options, task, result);
+    memcpy(&reply, result->output.data, sizeof reply);
+    int64_t left = (int64_t)(result->output.size - sizeof reply);
+    if (reply.ptx_size < 0 || reply.ptx_size > left || reply.cubin_size < 0 || reply.cubin_size > left - reply.ptx_size)
+        return report_failure(options, task, result);
+    const char *ptx = result->output.data + sizeof reply, *cubin = ptx + reply.ptx_size;
+    const char *notes = cubin + reply.cubin_size, *problem = NULL;
+    int architecture = 0, count = 0;
+    struct cubin_kernel *kernels = NULL;
+    bool good = options->without_ptxas ||
+                cubin_read(options->arena, cubin, (size_t)reply.cubin_size, &architecture, &count, &kernels, &problem);
+    if (options->without_ptxas) {
+        kernels = ARENA_NEW(options->arena, struct cubin_kernel);
+        kernels->symbol = variant->function->name;
+        architecture = row->major * 10 + row->minor;
+        count = 1;
+    }
+    if (good && architecture != row->major * 10 + row->minor) {
+        good = false;
+        problem = arena_printf(options->arena, "it is for sm_%d", architecture);
+    }
+    if (good && (count != 1 || strcmp(kernels[0].symbol, variant->function->name) != 0)) {
+        good = false;
+        problem = "the kernel is not in it";
+    }
+    if (good) {
+        problem = find_excess(options, task, &kernels[0], reply.shared_bytes);
+        good = problem == NULL;
+    }
+    if (!good) {
+        diag_report(options->diagnostics, DIAGNOSTIC_E1204, variant->function->at,
+                    "ptxas wrote no usable cubin for %s, %s: %s", variant->function->name, row->name, problem);
+        return false;
+    }
+    variant->gpu = (struct kernel_gpu_code){
+        .image = module->images.count,
+        .symbol = variant->function->name,
+        .threads = 32 * variant->function->warps,
+        .registers = kernels[0].registers,
+        .cluster = variant->function->cluster > 1 ? variant->function->cluster : 1,
+        .shared_bytes = reply.shared_bytes,
+        .local_bytes = kernels[0].local_bytes,
+        .persistent = variant->function->persistent > 0 ? variant->function->persistent : 0};
+    struct tensor_map *maps = NULL;
+    variant->gpu.map_count = tensor_map_collect(options->arena, variant->function, &maps);
+    variant->gpu.maps = maps;
+    struct kernel_image image = {.target = variant->target,
+                                 .name = arena_printf(options->arena, "%s.%s", variant->function->name, row->name),
+                                 .data = arena_copy(options->arena, cubin, (size_t)reply.cubin_size),
+                                 .size = (size_t)reply.cubin_size};
+    size_t rest = result->output.size - (size_t)(notes - result->output.data);
+    relay_warnings(options, task, notes, rest);
+    if (options->want_ptx)
+        image.ptx = arena_substring(options->arena, ptx, (size_t)reply.ptx_size);
+    vector_push(options->arena, &module->images, image);
+    read_spills(options, task, notes, rest);
+    const char *name = variant->label ? variant->label : variant->function->name;
+    variant->gpu.summary = nvptx_summary(options->arena, variant->function, &variant->gpu);
+    diag_report(options->diagnostics, DIAGNOSTIC_R2003, variant->function->at, "instance: %s: %s", name,
+                variant->gpu.summary);
+    if (options->log && (options->verbose || options->resource_usage)) {
+        fprintf(options->log, "%s: %d threads, %s\n", name, variant->gpu.threads, variant->gpu.summary);
+        if (options->resource_usage && rest)
+            fwrite(notes, 1, rest, options->log);
+    }
+    return true;
+}
+
+bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count,
+                   const struct nvptx_task *tasks)
+{
+    if (count == 0)
+        return true;
+    if (!options->ptxas && !options->without_ptxas) {
+        diag_report(options->diagnostics, DIAGNOSTIC_E1202, tasks[0].variant->function->at,
+                    "%s needs ptxas, which was not found", target_rows[tasks[0].variant->target].name);
+        return false;
+    }
+    for (int i = 0; i < count && options->log && !options->without_ptxas && (options->dry_run || options->verbose); i++)
+        ptxas_print_command(options, &target_rows[tasks[i].variant->target], tasks[i].variant->function->name);
+    if (options->dry_run)
+        return true;
+    struct job job = {options, count, tasks};
+    struct child_result *done = ARENA_ARRAY(options->arena, struct child_result, count);
+    struct child_limits limits = {.seconds = worker_seconds(options), .output_bytes = 2 * cubin_limit};
+    workers_run(work, &job, count, options->jobs, limits, done);
+    bool good = true;
+    for (int i = 0; i < count; i++) {
+        bool sent = done[i].exit_code == DONE && !done[i].signal && !done[i].timed_out && !done[i].output_too_large;
+        good = (sent ? take_reply(options, module, &tasks[i], &done[i])
+                     : report_failure(options, &tasks[i], &done[i])) &&
+               good;
+        buffer_free(&done[i].output);
+        buffer_free(&done[i].errors);
+    }
+    return good;
+}
+
+struct text_job {
+    const struct target_options *options;
+    const struct nvptx_task *task;
+    bool llvm;
+};
+
+static int make_text(void *context, int task, struct buffer *out)
+{
+    const struct text_job *job = context;
+    struct target_options options = *job->options;
+    int64_t shared_bytes;
+    (void)task;
+    options.diagnostics = diagnostics_create(options.arena);
+    nvptx_begin();
+    const struct target_row *row = &target_rows[job->task->variant->target];
+    if (nvptx_make_ptx(&options, row, job->task->variant->function, job->llvm, out, &shared_bytes))
+        return DONE;
+    for (struct diagnostic *d = options.diagnostics->first; d; d = d->next)
+        send_message(d);
+    return USER_ERROR;
+}
+
+bool nvptx_emit_text(const struct target_options *options, const struct nvptx_task *task, bool llvm, struct buffer *out)
+{
+    struct text_job job = {options, task, llvm};
+    struct child_result done = {0};
+    struct child_limits limits = {.seconds = worker_seconds(options), .output_bytes = cubin_limit};
+    workers_run(make_text, &job, 1, 1, limits, &done);
+    bool good = done.exit_code == DONE && !done.signal && !done.timed_out;
+    if (good)
+        buffer_append(out, done.output.data, done.output.size);
+    else
+        report_failure(options, task, &done);
+    buffer_free(&done.output);
+    buffer_free(&done.errors);
+    return good;
+}

@@ -1,0 +1,353 @@
+/* What takes a thread's registers, for the notes of W1202 and of what ptxas says of registers: a walk over the last IR
+ * from its end to its start, in which a use makes a tile live and its definition ends that.
+ *
+ *     %s, %t = for … iter(%x: f32[128, 256] = …, %y: f32[128, 256] = …) {
+ *         %p = dot_async %A, %B, %x               %p and %y are there: 2 x 128 registers of each of 256 threads
+ *
+ * It is asked where whole tiles have to be there: at products, their waits, reductions and barriers.  In between ptxas
+ * orders the work on elements as it likes, and what it needs beside tiles (places in memory, fragments) only it knows:
+ * the number is the least that a thread must hold, and so what the note says is true.  The way out that it names is
+ * computed in the same way. */
+#include <string.h>
+
+#include "ir/layout/layout.h"
+#include "targets/nvptx/assemble/assemble.h"
+
+enum {
+    MOST_REGISTERS = 255,
+    REGISTER_STEP = 8,
+    OTHER_REGISTERS = 32,       /* what a kernel takes beside its tiles, at the least */
+    COMFORTABLE_REGISTERS = 48, /* and with which there were no spills */
+    MOST_GROUPS = 3,
+    MOST_PARTS = 8,
+    LEAST_EXTENT = 16
+};
+
+struct place {
+    const struct ir_operation *op;
+    const struct ir_value **live; /* by value id */
+    int registers, limit, warps;
+    bool in_role;
+};
+struct living {
+    struct arena *arena;
+    const struct ir_value **live; /* by value id, NULL: not live */
+    int values, registers, limit, warps;
+    bool in_role;
+    const struct ir_operation *loop;
+    struct place worst;
+};
+
+/* Its elements are registers of what it is made of, or numbers in the code. */
+static bool is_free(const struct ir_operation *op)
+{
+    switch (op->opcode) {
+    case OP_CONSTANT:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT:
+    case OP_UNDEFINED:
+    case OP_IOTA: return true;
+    default: return false;
+    }
+}
+
+static const struct ir_value *origin_of(const struct ir_value *value)
+{
+    while (value->definition && value->definition->operand_count == 1 && is_free(value->definition))
+        value = value->definition->operands[0];
+    return value;
+}
+
+/* Truth values are bits, or made again where they are needed. */
+static int registers_of(const struct ir_value *value)
+{
+    const struct ir_type *type = value->type;
+    if (type->kind != IR_TILE || type->rank == 0 || !type->layout || type->element == IR_BOOL ||
+        (value->definition && is_free(value->definition)))
+        return 0;
+    return (layout_registers(type->layout) * ir_element_info[type->element].bits + 31) / 32;
+}
+
+static void begin(struct living *l, const struct ir_value *value)
+{
+    value = origin_of(value);
+    if (!l->live[value->id])
+        l->registers += registers_of(value);
+    l->live[value->id] = value;
+}
+
+static void end(struct living *l, const struct ir_value *value)
+{
+    if (l->live[value->id])
+        l->registers -= registers_of(value);
+    l->live[value->id] = NULL;
+}
+
+static bool lies_in(const struct ir_value *value, const struct ir_operation *loop)
+{
+    const struct ir_block *block = value->block;
+    while (block && block->parent != loop)
+        block = block->parent ? block->parent->block : NULL;
+    return block;
+}
+
+static void begin_outside(struct ir_operation *op, void *data)
+{
+    struct living *l = data;
+    for (int i = 0; i < op->operand_count; i++) {
+        const struct ir_value *value = origin_of(op->operands[i]);
+        if (!lies_in(value, l->loop))
+            begin(l, value);
+    }
+}
+
+/* A product rather than the store behind it, where both are as bad. */
+static void look(struct living *l, const struct ir_operation *op)
+{
+    bool is_product = op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC;
+    bool is_whole = is_product || op->opcode == OP_DOT_WAIT || op->opcode == OP_REDUCE || op->opcode == OP_BARRIER;
+    int more = l->worst.op ? (l->registers - l->limit) - (l->worst.registers - l->worst.limit) : 1;
+    if (!is_whole || more < (is_product ? 0 : 1))
+        return;
+    const struct ir_value **copy = arena_copy(l->arena, l->live, (size_t)l->values * sizeof *l->live);
+    l->worst = (struct place){op, copy, l->registers, l->limit, l->warps, l->in_role};
+}
+
+static void walk(struct living *l, const struct ir_block *block);
+
+/* What is live in front is what any of the branches needs. */
+static void walk_branches(struct living *l, const struct ir_operation *op)
+{
+    size_t size = (size_t)l->values * sizeof *l->live;
+    const struct ir_value **behind = arena_copy(l->arena, l->live, size);
+    const struct ir_value **front = arena_copy(l->arena, l->live, size);
+    int registers = l->registers;
+    for (int r = 0; r < op->region_count; r++) {
+        memcpy(l->live, behind, size);
+        l->registers = registers;
+        walk(l, op->regions[r]);
+        for (int i = 0; i < l->values; i++)
+            if (l->live[i])
+                front[i] = l->live[i];
+    }
+    memset(l->live, 0, size);
+    l->registers = 0;
+    for (int i = 0; i < l->values; i++)
+        if (front[i])
+            begin(l, front[i]);
+}
+
+/* Each has registers of its own. */
+static void walk_roles(struct living *l, const struct ir_operation *op)
+{
+    const struct ir_attribute *warps = ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS);
+    const struct ir_attribute *registers = ir_attribute(op, IR_ATTRIBUTE_ROLE_REGISTERS);
+    int limit = l->limit, all = l->warps;
+    l->in_role = true;
+    for (int r = 0; r < op->region_count; r++) {
+        if (registers && r < registers->count && registers->list[r])
+            l->limit = (int)registers->list[r];
+        if (warps && r < warps->count)
+            l->warps = (int)warps->list[r];
+        walk(l, op->regions[r]);
+        memset(l->live, 0, (size_t)l->values * sizeof *l->live);
+        l->registers = 0;
+        l->limit = limit;
+        l->warps = all;
+    }
+    l->in_role = false;
+}
+
+static void walk(struct living *l, const struct ir_block *block)
+{
+    for (const struct ir_operation *op = block->last; op; op = op->previous) {
+        bool is_loop = ir_op_info[op->opcode].traits & IR_TRAIT_LOOP;
+        look(l, op);
+        for (int i = 0; i < op->result_count; i++)
+            end(l, op->results[i]);
+        l->loop = op;
+        for (int r = 0; is_loop && r < op->region_count; r++)
+            ir_walk(op->regions[r], begin_outside, l);
+        if (op->opcode == OP_ROLES)
+            walk_roles(l, op);
+        else if (is_loop)
+            for (int r = op->region_count - 1; r >= 0; r--)
+                walk(l, op->regions[r]);
+        else if (op->region_count && op->opcode != OP_MAP && op->opcode != OP_REDUCE)
+            walk_branches(l, op);
+        for (int i = 0; i < op->operand_count; i++)
+            begin(l, op->operands[i]);
+        look(l, op);
+    }
+    for (int i = 0; i < block->arguments.count; i++)
+        end(l, block->arguments.data[i]);
+}
+
+static struct place find_worst(struct arena *arena, const struct ir_function *function, const struct target_row *row)
+{
+    struct living l = {.arena = arena, .values = function->next_value_id + 1, .warps = function->warps};
+    l.live = ARENA_ARRAY(arena, const struct ir_value *, l.values);
+    l.limit = row->registers / (32 * function->warps) / REGISTER_STEP * REGISTER_STEP;
+    if (l.limit > MOST_REGISTERS)
+        l.limit = MOST_REGISTERS;
+    if (function->max_registers > 0 && function->max_registers < l.limit)
+        l.limit = function->max_registers;
+    walk(&l, function->body);
+    return l.worst;
+}
+
+/* ---- words ---- */
+
+struct group {
+    const struct ir_type *type;
+    int count, registers;
+};
+
+static bool is_same(const struct ir_type *a, const struct ir_type *b)
+{
+    return a->element == b->element && a->rank == b->rank &&
+           memcmp(a->extent, b->extent, (size_t)a->rank * sizeof *a->extent) == 0;
+}
+
+/* Live tiles of the same elements and extents together, those that take most in front. */
+static int group_tiles(const struct place *place, int values, struct group groups[MOST_GROUPS])
+{
+    struct group all[64];
+    int count = 0, best = 0;
+    for (int i = 0; i < values; i++) {
+        const struct ir_value *value = place->live[i];
+        int registers = value ? registers_of(value) : 0, g = 0;
+        if (!registers)
+            continue;
+        while (g < count && !is_same(all[g].type, value->type))
+            g++;
+        if (g == count && count == (int)(sizeof all / sizeof *all))
+            continue;
+        if (g == count)
+            all[count++] = (struct group){value->type, 0, 0};
+        all[g].count++;
+        all[g].registers += registers;
+    }
+    for (; best < MOST_GROUPS && best < count; best++) {
+        int most = best;
+        for (int g = best; g < count; g++)
+            if (all[g].registers > all[most].registers)
+                most = g;
+        struct group taken = all[most];
+        all[most] = all[best];
+        all[best] = groups[best] = taken;
+    }
+    return best;
+}
+
+static void print_tile(struct buffer *out, const struct ir_type *type, int dimension, int64_t extent)
+{
+    buffer_printf(out, "%s[", ir_element_info[type->element].text);
+    for (int d = 0; d < type->rank; d++)
+        buffer_printf(out, "%s%lld", d ? ", " : "", (long long)(d == dimension ? extent : type->extent[d]));
+    buffer_putc(out, ']');
+}
+
+/* The one knob that is this extent; NULL: none, or several. */
+static const char *knob_of(const struct kernel_variant *variant, int64_t extent)
+{
+    const char *name = NULL;
+    for (int i = 0; i < variant->knobs.count; i++) {
+        if (variant->knobs.data[i].value != extent)
+            continue;
+        if (name)
+            return NULL;
+        name = variant->knobs.data[i].name;
+    }
+    return name;
+}
+
+/* Registers that are taken where everything as long as the longest dimension has a part of it alone; of a square the
+ * sums alone, for then it is not known which of the two dimensions others have. */
+static int taken_with(const struct place *place, int values, const struct group *group, int dimension, int parts)
+{
+    int64_t extent = group->type->extent[dimension];
+    bool is_square = false;
+    int sum = 0;
+    for (int d = 0; d < group->type->rank; d++)
+        is_square |= d != dimension && group->type->extent[d] == extent;
+    for (int i = 0; i < values; i++) {
+        const struct ir_type *type = place->live[i] ? place->live[i]->type : NULL;
+        bool is_shorter = type && is_square && is_same(type, group->type);
+        for (int d = 0; type && !is_square && d < type->rank; d++)
+            is_shorter |= type->extent[d] == extent;
+        if (type)
+            sum += registers_of(place->live[i]) / (is_shorter ? parts : 1);
+    }
+    return sum;
+}
+
+/* What to write instead, computed for these tiles. */
+static void print_ways(struct buffer *out, const struct kernel_variant *variant, const struct target_row *row,
+                       const struct place *place, const struct group *group)
+{
+    const struct ir_type *type = group->type;
+    int values = variant->function->next_value_id + 1, longest = type->rank - 1, parts = 2;
+    int left = place->limit - COMFORTABLE_REGISTERS, others = place->registers - group->registers;
+    int each = group->registers / group->count, warps = 2 * place->warps;
+    for (int d = 0; d < type->rank; d++)
+        if (type->extent[d] > type->extent[longest])
+            longest = d;
+    int64_t extent = type->extent[longest];
+    while (parts < MOST_PARTS && extent / parts > LEAST_EXTENT &&
+           taken_with(place, values, group, longest, parts) > left)
+        parts *= 2;
+    const char *knob = knob_of(variant, extent);
+    buffer_puts(out, ": what helps is a smaller tile, such as ");
+    print_tile(out, type, longest, extent / parts);
+    if (knob)
+        buffer_printf(out, " by %s = %lld", knob, (long long)(extent / parts));
+    buffer_printf(out, " (then %d)", taken_with(place, values, group, longest, parts));
+    if (group->count > 1 && others + each <= left)
+        buffer_printf(out, ", or no more than %d of them at a time, as in one loop after the other",
+                      (left - others) / each);
+    if (!place->in_role && place->registers / 2 + COMFORTABLE_REGISTERS <= row->registers / (32 * warps))
+        buffer_printf(out, ", or warps = %d", warps);
+}
+
+static void print_held(struct buffer *out, const struct place *place, int count, const struct group *groups)
+{
+    for (int g = 0; g < count; g++) {
+        buffer_printf(out, "%s%d of ", g == 0 ? " (" : ", ", groups[g].count);
+        print_tile(out, groups[g].type, -1, 0);
+    }
+    buffer_puts(out, count == 0 ? "" : count == MOST_GROUPS ? ", ...)" : ")");
+    buffer_printf(out, " and has %d", place->limit);
+}
+
+void nvptx_explain_registers(const struct target_options *options, struct diagnostic *diagnostic,
+                             const struct kernel_variant *variant)
+{
+    const struct target_row *row = &target_rows[variant->target];
+    const struct ir_function *function = variant->function;
+    struct arena *arena = arena_create();
+    struct buffer text = {0};
+    struct group groups[MOST_GROUPS];
+    struct place place = find_worst(arena, function, row);
+    int count = place.op ? group_tiles(&place, function->next_value_id + 1, groups) : 0;
+    struct location at = place.op && place.op->at.line ? place.op->at : function->at;
+    if (count) {
+        buffer_printf(&text, "in %s a thread holds at least %d registers of tiles here",
+                      variant->label ? variant->label : function->name, place.registers);
+        print_held(&text, &place, count, groups);
+    }
+    if (count && place.registers + OTHER_REGISTERS > place.limit && function->max_registers != place.limit)
+        print_ways(&text, variant, row, &place, &groups[0]);
+    else
+        buffer_printf(&text,
+                      "%ssmaller tiles (a `tune` knob, -D or --spec), more `warps`, %sor fewer values alive at "
+                      "a time help",
+                      count ? ": " : "", function->max_registers > 0 ? "a larger `maxnreg`, " : "");
+    if (!diagnostic->notes)
+        diag_note(options->diagnostics, diagnostic, at, "%s", text.data);
+    buffer_free(&text);
+    arena_destroy(arena);
+}

@@ -1,0 +1,393 @@
+/* Arithmetic, element by element, with the meaning ops.def gives: integers wrap, x/0 = 0, shifts by the width or more
+ * give 0, min and max skip NaN unless told.  f16 and bf16 go through f32 where that rounds once (add, sub, mul, div);
+ * their fma is the machine's own. */
+#include "base/plant.h"
+#include "targets/nvptx/lower/divide.h"
+#include "targets/nvptx/lower/lower.h"
+
+static LLVMValueRef contract(struct lowering *l, LLVMValueRef value)
+{
+    bool rounded = l->operation && ir_number(l->operation, IR_ATTRIBUTE_ROUNDED, 0) != 0;
+    if (!rounded && !l->function->strict_fp && !l->options->strict_fp && LLVMIsAInstruction(value) &&
+        LLVMCanValueUseFastMathFlags(value))
+        LLVMSetFastMathFlags(value, LLVMFastMathAllowContract);
+    return value;
+}
+
+/* Floats that are computed in f32. */
+static bool computes_in_f32(enum ir_element element)
+{
+    return ir_is_float(element) && element != IR_F32 && element != IR_F64;
+}
+
+static LLVMValueRef integer_divide(struct lowering *l, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a,
+                                   LLVMValueRef b)
+{
+    LLVMBuilderRef builder = l->builder;
+    LLVMTypeRef type = LLVMTypeOf(a);
+    LLVMValueRef zero = LLVMConstInt(type, 0, false), one = LLVMConstInt(type, 1, false);
+    bool is_signed = ir_is_signed(element), constant = LLVMIsAConstantInt(b) != NULL;
+    /* x/0 = 0, x%0 = x; least/-1 wraps to least and leaves 0: divide by 1 and negate. */
+    bool may_be_zero = !constant || LLVMConstIntGetZExtValue(b) == 0;
+    bool may_be_minus = is_signed && (!constant || LLVMConstIntGetSExtValue(b) == -1);
+    LLVMValueRef divisor = b, is_zero = NULL, is_minus = NULL;
+    if (may_be_zero) {
+        is_zero = LLVMBuildICmp(builder, LLVMIntEQ, b, zero, "");
+        divisor = LLVMBuildSelect(builder, is_zero, one, divisor, "");
+    }
+    if (may_be_minus) {
+        is_minus = LLVMBuildICmp(builder, LLVMIntEQ, b, LLVMConstAllOnes(type), "");
+        divisor = LLVMBuildSelect(builder, is_minus, one, divisor, "");
+    }
+    LLVMValueRef result;
+    if (opcode == OP_DIV) {
+        result = is_signed ? LLVMBuildSDiv(builder, a, divisor, "") : LLVMBuildUDiv(builder, a, divisor, "");
+        if (is_minus)
+            result = LLVMBuildSelect(builder, is_minus, LLVMBuildNeg(builder, a, ""), result, "");
+        if (is_zero)
+            result = LLVMBuildSelect(builder, is_zero, zero, result, "");
+    } else {
+        result = is_signed ? LLVMBuildSRem(builder, a, divisor, "") : LLVMBuildURem(builder, a, divisor, "");
+        if (is_zero)
+            result = LLVMBuildSelect(builder, is_zero, a, result, "");
+    }
+    return result;
+}
+
+static LLVMValueRef shift(struct lowering *l, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a,
+                          LLVMValueRef by)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMTypeRef type = LLVMTypeOf(a);
+    unsigned width = LLVMGetIntTypeWidth(type);
+    LLVMValueRef last = LLVMConstInt(type, width - 1, false);
+    LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULE, by, last, "");
+    if (opcode == OP_SHR && ir_is_signed(element))
+        return LLVMBuildAShr(b, a, LLVMBuildSelect(b, inside, by, last, ""), "");
+    LLVMValueRef amount = LLVMBuildAnd(b, by, last, "");
+    LLVMValueRef shifted = opcode == OP_SHL ? LLVMBuildShl(b, a, amount, "") : LLVMBuildLShr(b, a, amount, "");
+    if (PLANTED(nvptx_shift_over_width))
+        return shifted;
+    return LLVMBuildSelect(b, inside, shifted, LLVMConstInt(type, 0, false), "");
+}
+
+static LLVMValueRef multiply_high(struct lowering *l, enum ir_element element, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMTypeRef type = LLVMTypeOf(a);
+    unsigned width = LLVMGetIntTypeWidth(type);
+    LLVMTypeRef wide = LLVMIntTypeInContext(l->context, 2 * width);
+    bool is_signed = ir_is_signed(element);
+    LLVMValueRef wide_a = is_signed ? LLVMBuildSExt(l->builder, a, wide, "") : LLVMBuildZExt(l->builder, a, wide, "");
+    LLVMValueRef wide_b = is_signed ? LLVMBuildSExt(l->builder, b, wide, "") : LLVMBuildZExt(l->builder, b, wide, "");
+    LLVMValueRef product = LLVMBuildMul(l->builder, wide_a, wide_b, "");
+    product = LLVMBuildLShr(l->builder, product, LLVMConstInt(wide, width, false), "");
+    return LLVMBuildTrunc(l->builder, product, type, "");
+}
+
+/* Floats: the machine's min skips NaN and orders the zeros.  f64 has the instruction too; NaN is put back where asked.
+ */
+static LLVMValueRef float_extreme(struct lowering *l, bool least, enum ir_element element, bool nan, LLVMValueRef a,
+                                  LLVMValueRef b)
+{
+    LLVMBuilderRef builder = l->builder;
+    LLVMValueRef arguments[2] = {a, b};
+    bool f64 = element == IR_F64;
+    if (!f64 && nan && l->row->major >= 8)
+        return ptx_emit(l, least ? PTX_MIN_NAN_F32 : PTX_MAX_NAN_F32, l->f32, arguments, 2, NULL);
+    enum ptx_row row = f64 ? (least ? PTX_MIN_F64 : PTX_MAX_F64) : (least ? PTX_MIN_F32 : PTX_MAX_F32);
+    LLVMValueRef result = ptx_emit(l, row, f64 ? l->f64 : l->f32, arguments, 2, NULL);
+    if (!nan)
+        return result;
+    LLVMValueRef unordered = LLVMBuildFCmp(builder, LLVMRealUNO, a, b, "");
+    LLVMValueRef quiet = LLVMConstReal(LLVMTypeOf(a), __builtin_nan(""));
+    return LLVMBuildSelect(builder, unordered, quiet, result, "");
+}
+
+static LLVMValueRef float_binary(struct lowering *l, enum ir_opcode opcode, enum ir_element element, bool nan,
+                                 LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBuilderRef builder = l->builder;
+    switch (opcode) {
+    case OP_ADD: return contract(l, LLVMBuildFAdd(builder, a, b, ""));
+    case OP_SUB: return contract(l, LLVMBuildFSub(builder, a, b, ""));
+    case OP_MUL: return contract(l, LLVMBuildFMul(builder, a, b, ""));
+    case OP_DIV:
+        if (element == IR_F64 || !l->operation || !ir_number(l->operation, IR_ATTRIBUTE_NEAR, 0))
+            return LLVMBuildFDiv(builder, a, b, "");
+        return ptx_emit(l, PTX_DIV_FULL, l->f32, (LLVMValueRef[]){a, b}, 2, NULL);
+    case OP_REM: return lower_float_remainder(l, a, b);
+    case OP_MIN: return float_extreme(l, true, element, nan, a, b);
+    case OP_MAX: return float_extreme(l, false, element, nan, a, b);
+    default: die("%s of floats", ir_op_info[opcode].text);
+    }
+}
+
+static LLVMValueRef integer_binary(struct lowering *l, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a,
+                                   LLVMValueRef b)
+{
+    LLVMBuilderRef builder = l->builder;
+    bool is_signed = ir_is_signed(element);
+    switch (opcode) {
+    case OP_ADD: return LLVMBuildAdd(builder, a, b, "");
+    case OP_SUB: return LLVMBuildSub(builder, a, b, "");
+    case OP_MUL: return LLVMBuildMul(builder, a, b, "");
+    case OP_DIV:
+    case OP_REM: return integer_divide(l, opcode, element, a, b);
+    case OP_MIN:
+        return LLVMBuildSelect(builder, LLVMBuildICmp(builder, is_signed ? LLVMIntSLT : LLVMIntULT, a, b, ""), a, b,
+                               "");
+    case OP_MAX:
+        return LLVMBuildSelect(builder, LLVMBuildICmp(builder, is_signed ? LLVMIntSGT : LLVMIntUGT, a, b, ""), a, b,
+                               "");
+    case OP_AND: return LLVMBuildAnd(builder, a, b, "");
+    case OP_OR: return LLVMBuildOr(builder, a, b, "");
+    case OP_XOR: return LLVMBuildXor(builder, a, b, "");
+    case OP_SHL:
+    case OP_SHR: return shift(l, opcode, element, a, b);
+    case OP_MULHI: return multiply_high(l, element, a, b);
+    default: die("%s of integers", ir_op_info[opcode].text);
+    }
+}
+
+/* What min and max chose keeps its bits, infinity too, which a cast would bring to the largest finite number.
+ * The upper byte of f16, in which f32 that came from e5m2 is exact. */
+static LLVMValueRef chosen_e5m2(struct lowering *l, LLVMValueRef f32)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef half = LLVMBuildBitCast(b, LLVMBuildFPTrunc(b, f32, l->f16, ""), l->i16, "");
+    return LLVMBuildTrunc(b, LLVMBuildLShr(b, half, LLVMConstInt(l->i16, 8, false), ""), l->i8, "");
+}
+
+static LLVMValueRef binary(struct lowering *l, enum ir_opcode opcode, enum ir_element element, bool nan, LLVMValueRef a,
+                           LLVMValueRef b)
+{
+    if (!ir_is_float(element))
+        return integer_binary(l, opcode, element, a, b);
+    if (!computes_in_f32(element))
+        return float_binary(l, opcode, element, nan, a, b);
+    LLVMValueRef result = float_binary(l, opcode, IR_F32, nan, cast_to_f32(l, element, a), cast_to_f32(l, element, b));
+    if (element == IR_F8E5M2 && (opcode == OP_MIN || opcode == OP_MAX))
+        return chosen_e5m2(l, result);
+    return cast_value(l, IR_F32, element, result, IR_ROUND_RTNE, false);
+}
+
+LLVMValueRef arithmetic_combine(struct lowering *l, enum ir_reduce_kind kind, enum ir_element element, bool nan,
+                                LLVMValueRef a, LLVMValueRef b)
+{
+    static const enum ir_opcode opcode[] = {
+        [IR_REDUCE_ADD] = OP_ADD, [IR_REDUCE_MUL] = OP_MUL, [IR_REDUCE_MIN] = OP_MIN, [IR_REDUCE_MAX] = OP_MAX,
+        [IR_REDUCE_AND] = OP_AND, [IR_REDUCE_OR] = OP_OR,   [IR_REDUCE_XOR] = OP_XOR};
+    if (kind >= IR_REDUCE_REGION)
+        die("a region is no single operation");
+    return binary(l, opcode[kind], element, nan, a, b);
+}
+
+/* bf16 before sm_80: the product is exact in f64; the sum is made odd when it is not exact, so that the one rounding
+ * that follows is right (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using
+ * rounding to odd"). */
+static LLVMValueRef fma_bf16_by_f64(struct lowering *l, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    LLVMBuilderRef builder = l->builder;
+    LLVMValueRef x = LLVMBuildFPExt(builder, cast_to_f32(l, IR_BF16, a), l->f64, "");
+    LLVMValueRef y = LLVMBuildFPExt(builder, cast_to_f32(l, IR_BF16, b), l->f64, "");
+    LLVMValueRef z = LLVMBuildFPExt(builder, cast_to_f32(l, IR_BF16, c), l->f64, "");
+    LLVMValueRef product = LLVMBuildFMul(builder, x, y, "");
+    LLVMValueRef arguments[2] = {product, z};
+    LLVMValueRef down = ptx_emit(l, PTX_ADD_RZ_F64, l->f64, arguments, 2, NULL);
+    LLVMValueRef sum = LLVMBuildFAdd(builder, product, z, "");
+    /* Inexact exactly when the two-sum error of the rounded sum is not zero. */
+    LLVMValueRef part = LLVMBuildFSub(builder, sum, product, "");
+    LLVMValueRef error = LLVMBuildFAdd(builder,
+                                       LLVMBuildFSub(builder, product, LLVMBuildFSub(builder, sum, part, ""), ""),
+                                       LLVMBuildFSub(builder, z, part, ""), "");
+    LLVMValueRef inexact = LLVMBuildFCmp(builder, LLVMRealONE, error, LLVMConstReal(l->f64, 0.0), "");
+    LLVMValueRef bits = LLVMBuildBitCast(builder, down, l->i64, "");
+    bits = LLVMBuildOr(builder, bits, LLVMBuildZExt(builder, inexact, l->i64, ""), "");
+    return cast_value(l, IR_F64, IR_BF16, LLVMBuildBitCast(builder, bits, l->f64, ""), IR_ROUND_RTNE, false);
+}
+
+static LLVMValueRef fused(struct lowering *l, enum ir_element element, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    LLVMBuilderRef builder = l->builder;
+    if (!ir_is_float(element))
+        return LLVMBuildAdd(builder, LLVMBuildMul(builder, a, b, ""), c, "");
+    LLVMValueRef arguments[3] = {a, b, c};
+    if (element == IR_BF16)
+        return l->row->flags & TARGET_BF16 ? ptx_emit(l, PTX_FMA_BF16, l->i16, arguments, 3, NULL)
+                                           : fma_bf16_by_f64(l, a, b, c);
+    if (element == IR_F16 || element == IR_F32 || element == IR_F64)
+        return value_intrinsic(l, "llvm.fma", lower_value_type(l, element), arguments, 3);
+    for (int i = 0; i < 3; i++)
+        arguments[i] = cast_to_f32(l, element, arguments[i]);
+    LLVMValueRef wide = value_intrinsic(l, "llvm.fma", l->f32, arguments, 3);
+    return cast_value(l, IR_F32, element, wide, IR_ROUND_RTNE, false);
+}
+
+static LLVMValueRef sign_mask(struct lowering *l, enum ir_element element)
+{
+    int bits = ir_element_info[element].bits;
+    LLVMTypeRef type = bits == 8 ? l->i8 : bits == 16 ? l->i16 : bits == 32 ? l->i32 : l->i64;
+    return LLVMConstInt(type, 1ULL << (bits - 1), false);
+}
+
+static LLVMValueRef unary(struct lowering *l, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a)
+{
+    LLVMBuilderRef b = l->builder;
+    if (ir_is_float(element)) {
+        if (element == IR_F32 || element == IR_F64) {
+            if (opcode == OP_NEG)
+                return LLVMBuildFNeg(b, a, "");
+            return value_intrinsic(l, "llvm.fabs", LLVMTypeOf(a), &a, 1);
+        }
+        LLVMValueRef bits = value_to_bits(l, element, a), mask = sign_mask(l, element);
+        bits = opcode == OP_NEG ? LLVMBuildXor(b, bits, mask, "")
+                                : LLVMBuildAnd(b, bits, LLVMBuildNot(b, mask, ""), "");
+        return value_from_bits(l, element, bits);
+    }
+    LLVMValueRef flags[2] = {a, value_i1(l, false)};
+    switch (opcode) {
+    case OP_NEG: return LLVMBuildNeg(b, a, "");
+    case OP_NOT: return LLVMBuildNot(b, a, "");
+    case OP_ABS: return ir_is_signed(element) ? value_intrinsic(l, "llvm.abs", LLVMTypeOf(a), flags, 2) : a;
+    case OP_POPCOUNT: return value_intrinsic(l, "llvm.ctpop", LLVMTypeOf(a), &a, 1);
+    case OP_CLZ: return value_intrinsic(l, "llvm.ctlz", LLVMTypeOf(a), flags, 2);
+    default: die("%s of one integer", ir_op_info[opcode].text);
+    }
+}
+
+static LLVMValueRef compare(struct lowering *l, enum ir_predicate predicate, enum ir_element element, LLVMValueRef a,
+                            LLVMValueRef b)
+{
+    static const LLVMRealPredicate real[] = {
+        [IR_PREDICATE_EQ] = LLVMRealOEQ, [IR_PREDICATE_NE] = LLVMRealUNE, [IR_PREDICATE_LT] = LLVMRealOLT,
+        [IR_PREDICATE_LE] = LLVMRealOLE, [IR_PREDICATE_GT] = LLVMRealOGT, [IR_PREDICATE_GE] = LLVMRealOGE};
+    static const LLVMIntPredicate sign[] = {
+        [IR_PREDICATE_EQ] = LLVMIntEQ,  [IR_PREDICATE_NE] = LLVMIntNE,  [IR_PREDICATE_LT] = LLVMIntSLT,
+        [IR_PREDICATE_LE] = LLVMIntSLE, [IR_PREDICATE_GT] = LLVMIntSGT, [IR_PREDICATE_GE] = LLVMIntSGE};
+    static const LLVMIntPredicate plain[] = {
+        [IR_PREDICATE_EQ] = LLVMIntEQ,  [IR_PREDICATE_NE] = LLVMIntNE,  [IR_PREDICATE_LT] = LLVMIntULT,
+        [IR_PREDICATE_LE] = LLVMIntULE, [IR_PREDICATE_GT] = LLVMIntUGT, [IR_PREDICATE_GE] = LLVMIntUGE};
+    if (ir_is_float(element)) {
+        if (computes_in_f32(element))
+            a = cast_to_f32(l, element, a), b = cast_to_f32(l, element, b);
+        return LLVMBuildFCmp(l->builder, real[predicate], a, b, "");
+    }
+    return LLVMBuildICmp(l->builder, ir_is_signed(element) ? sign[predicate] : plain[predicate], a, b, "");
+}
+
+/* Both far enough from the ends of i32 that their difference is in it. */
+static bool is_near_zero(const struct lowering *l, const struct ir_value *value)
+{
+    struct range range = range_of(l->ranges, value);
+    int part = PLANTED(nvptx_far_places_compared) ? 1 : 2;
+    return range.low > INT32_MIN / part && range.high < INT32_MAX / part;
+}
+
+/* Where a is a thread's place plus a number of the register, as in x + 8 < b: 8 < b - x, which has no sum for each
+ * register.  The difference is merged by LLVM. */
+static void compare_places(struct lowering *l, LLVMValueRef *a, LLVMValueRef *b)
+{
+    bool is_sum = LLVMIsAInstruction(*a) && LLVMGetInstructionOpcode(*a) == LLVMAdd;
+    if (!is_sum || !LLVMIsAConstantInt(LLVMGetOperand(*a, 1)))
+        return;
+    *b = LLVMBuildSub(l->builder, *b, LLVMGetOperand(*a, 0), "");
+    *a = LLVMGetOperand(*a, 1);
+}
+
+void lower_compare(struct lowering *l, struct ir_operation *operation)
+{
+    const struct ir_value *first = operation->operands[0], *second = operation->operands[1];
+    enum ir_predicate predicate = (enum ir_predicate)ir_number(operation, IR_ATTRIBUTE_PREDICATE, IR_PREDICATE_EQ);
+    LLVMValueRef *out = value_define(l, operation->results[0]);
+    bool places = first->type->element == IR_I32 && is_near_zero(l, first) && is_near_zero(l, second);
+    for (int i = 0; i < value_registers(operation->results[0]->type); i++) {
+        LLVMValueRef a = value_register(l, first, i), b = value_register(l, second, i);
+        if (places)
+            compare_places(l, &a, &b);
+        out[i] = compare(l, predicate, first->type->element, a, b);
+    }
+}
+
+/* Tiles of registers that end here: used by the operation alone. */
+static int tiles_that_end(const struct ir_operation *operation)
+{
+    int count = 0;
+    for (int i = 0; i < operation->operand_count; i++) {
+        const struct ir_value *operand = operation->operands[i];
+        count += operand->definition && value_registers(operand->type) > 1 && !operand->uses->next &&
+                 operand->definition->opcode != OP_CONSTANT && operand->definition->opcode != OP_SPLAT &&
+                 operand->definition->opcode != OP_IOTA && operand->definition->opcode != OP_BROADCAST;
+    }
+    return count;
+}
+
+/* Makes one wide tile of two or three, for somebody behind a load.  Where that load's vectors are whole or not LLVM
+ * sees a block of its own, and would put the work off behind it: two tiles would wait in registers instead of one. */
+static bool makes_room_for_load(const struct ir_operation *operation)
+{
+    enum { NEAR = 64, MANY = 8 };
+    const struct ir_use *use = operation->results[0]->uses;
+    bool loads = false;
+    if (value_registers(operation->results[0]->type) < MANY || !use || use->next ||
+        use->user->block != operation->block || tiles_that_end(operation) < 2)
+        return false;
+    const struct ir_operation *at = operation->next;
+    for (int i = 0; i < NEAR && at != use->user; i++, at = at->next)
+        loads |= at->opcode == OP_LOAD;
+    return loads && at == use->user;
+}
+
+/* Has the value computed here: an empty text that asks for it. */
+static LLVMValueRef compute_here(struct lowering *l, enum ir_element element, LLVMValueRef value)
+{
+    LLVMValueRef bits = value_to_bits(l, element, value);
+    unsigned width = LLVMGetIntTypeWidth(LLVMTypeOf(bits));
+    if (width < 16)
+        return value;
+    const char *constraints = width == 64 ? "=l,0" : width == 32 ? "=r,0" : "=h,0";
+    return value_from_bits(l, element, ptx_text(l, "", constraints, LLVMTypeOf(bits), &bits, 1, true));
+}
+
+/* In f32, rounded two at a time: where the halves go on together they are a word already. */
+static void binary_bf16(struct lowering *l, const struct ir_operation *operation, bool nan, LLVMValueRef *out,
+                        int count)
+{
+    LLVMValueRef *wide = value_array(l, count);
+    for (int i = 0; i < count; i++)
+        wide[i] = float_binary(l, operation->opcode, IR_F32, nan,
+                               cast_to_f32(l, IR_BF16, value_register(l, operation->operands[0], i)),
+                               cast_to_f32(l, IR_BF16, value_register(l, operation->operands[1], i)));
+    cast_all(l, IR_F32, IR_BF16, wide, out, count);
+}
+
+void lower_arithmetic(struct lowering *l, struct ir_operation *operation)
+{
+    struct ir_value *result = operation->results[0];
+    enum ir_element element = result->type->element;
+    bool nan = ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP) == IR_NAN_PROPAGATE;
+    LLVMValueRef *out = value_define(l, result);
+    int count = value_registers(result->type);
+    bool makes_room = makes_room_for_load(operation);
+    if (count >= 4 && divide_has_one_divisor(operation)) {
+        divide_all(l, operation, out, count);
+        return;
+    }
+    bool pairs = element == IR_BF16 && operation->operand_count == 2;
+    if (pairs)
+        binary_bf16(l, operation, nan, out, count);
+    for (int i = 0; i < count && !pairs; i++) {
+        LLVMValueRef a[3] = {0};
+        for (int o = 0; o < operation->operand_count && o < 3; o++)
+            a[o] = value_register(l, operation->operands[o], i);
+        if (operation->opcode == OP_SELECT)
+            out[i] = LLVMBuildSelect(l->builder, a[0], a[1], a[2], "");
+        else if (operation->operand_count == 3)
+            out[i] = fused(l, element, a[0], a[1], a[2]);
+        else if (operation->operand_count == 2)
+            out[i] = binary(l, operation->opcode, element, nan, a[0], a[1]);
+        else
+            out[i] = unary(l, operation->opcode, element, a[0]);
+    }
+    for (int i = 0; i < count && makes_room; i++)
+        out[i] = compute_here(l, element, out[i]);
+}

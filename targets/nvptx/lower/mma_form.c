@@ -1,0 +1,136 @@
+/* Words of mma.sync out of the factors' words.  See mma_form.h. */
+#include "targets/nvptx/lower/mma_form.h"
+
+#include "base/plant.h"
+#include "targets/product_choice.h"
+
+static const struct mma_words as_it_is[] = {{1, {{MMA_AS_IT_IS}, {MMA_AS_IT_IS}}}};
+static const struct mma_words nearest[] = {{1, {{MMA_NEAREST}, {MMA_NEAREST}}}};
+/* Small sums first. */
+static const struct mma_words three[] = {
+    {1, {{MMA_LOW}, {MMA_FINITE}}}, {1, {{MMA_FINITE}, {MMA_LOW}}}, {1, {{MMA_HIGH}, {MMA_HIGH}}}};
+static const struct mma_words halves[] = {{2, {{MMA_EVEN, MMA_ODD}, {MMA_EVEN, MMA_ODD}}}};
+static const struct mma_words quarters[] = {{1, {{MMA_EVEN}, {MMA_EVEN}}}, {1, {{MMA_ODD}, {MMA_ODD}}}};
+
+static const char *type_name(enum ir_element element)
+{
+    switch (element) {
+    case IR_BF16: return "bf16";
+    case IR_F16: return "f16";
+    case IR_F8E4M3: return "e4m3";
+    case IR_F8E5M2: return "e5m2";
+    case IR_I8: return "s8";
+    case IR_U8: return "u8";
+    case IR_F32: return "tf32";
+    default: die("no tensor core takes %s", ir_element_info[element].text);
+    }
+}
+
+struct mma_instruction mma_form_choose(struct lowering *l, const struct ir_operation *operation)
+{
+    struct product product = product_of(operation);
+    struct product_shape shape = product_shape(l->row, &product, IR_INSTRUCTION_MMA);
+    if (shape.m != 16)
+        die("mma of %s and %s", ir_element_info[product.a].text, ir_element_info[product.b].text);
+    int word = 16 / value_bytes(product.a);
+    struct mma_instruction by = {shape.k,
+                                 shape.k < word ? word : shape.k,
+                                 1,
+                                 as_it_is,
+                                 type_name(product.a),
+                                 type_name(product.b),
+                                 product.accumulator == IR_I32 ? "s32" : "f32"};
+    if (shape.by != product.a) {
+        by.a = by.b = type_name(shape.by);
+        by.words = shape.k == 16 ? halves : quarters;
+        by.count = shape.k == 16 ? 1 : 2;
+    } else if (product.a == IR_F32) {
+        by.words = product.precision == IR_PRECISION_TF32X3 ? three : nearest;
+        by.count = product.precision == IR_PRECISION_TF32X3 ? 3 : 1;
+    }
+    return by;
+}
+
+static LLVMValueRef is_beyond(struct lowering *l, LLVMValueRef word, uint32_t magnitude)
+{
+    LLVMValueRef bits = LLVMBuildAnd(l->builder, word, value_i32(l, 0x7fffffff), "");
+    return LLVMBuildICmp(l->builder, LLVMIntUGT, bits, value_i32(l, magnitude), "");
+}
+
+static LLVMValueRef cut(struct lowering *l, LLVMValueRef word)
+{
+    return LLVMBuildAnd(l->builder, word, value_i32(l, ~0x1fff), "");
+}
+
+/* tf32 keeps 10 bits of the mantissa, rounded to nearest even; the least bits of an infinity do not carry, those of NaN
+ * would. */
+static LLVMValueRef round_tf32(struct lowering *l, LLVMValueRef word)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, word, value_i32(l, 13), ""), value_i32(l, 1), "");
+    if (PLANTED(nvptx_tf32_rounds_half_up))
+        odd = value_i32(l, 1);
+    LLVMValueRef sum = LLVMBuildAdd(b, LLVMBuildAdd(b, word, odd, ""), value_i32(l, 0xfff), "");
+    LLVMValueRef nan = is_beyond(l, word, 0x7f800000);
+    return LLVMBuildSelect(b, nan, value_i32(l, 0x7fffe000), cut(l, sum), "");
+}
+
+/* Rounding the lower part, of 13 bits, up from the middle carries nowhere: it is far below the largest number. */
+static LLVMValueRef lower_part(struct lowering *l, LLVMValueRef word)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef whole = LLVMBuildBitCast(b, word, l->f32, ""), high = LLVMBuildBitCast(b, cut(l, word), l->f32, "");
+    LLVMValueRef rest = LLVMBuildBitCast(b, LLVMBuildFSub(b, whole, high, ""), l->i32, "");
+    LLVMValueRef rounded = cut(l, LLVMBuildAdd(b, rest, value_i32(l, 0x1000), ""));
+    return LLVMBuildSelect(b, is_beyond(l, word, 0x7f7fffff), value_i32(l, 0), rounded, "");
+}
+
+static LLVMValueRef pair_of(struct lowering *l, double number)
+{
+    LLVMValueRef both[2] = {LLVMConstReal(l->f16, number), LLVMConstReal(l->f16, number)};
+    return LLVMConstVector(both, 2);
+}
+
+/* Bytes of e4m3 to f16.  seeeemmm: eeeemmm goes to where f16 has the end of its exponent, and 2^(15 - 7) makes up for
+ * the bias; exact for subnormals too.  The largest pattern, and it alone, is NaN: 140 times 480 is beyond f16, 140 times
+ * 448 is not, and 0 times infinity is NaN. */
+static LLVMValueRef spread_bytes(struct lowering *l, LLVMValueRef word, bool odd)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMTypeRef pair = LLVMVectorType(l->f16, 2);
+    LLVMValueRef sign = odd ? word : LLVMBuildShl(b, word, value_i32(l, 8), "");
+    LLVMValueRef rest = odd ? LLVMBuildLShr(b, word, value_i32(l, 1), "") : LLVMBuildShl(b, word, value_i32(l, 7), "");
+    LLVMValueRef small = LLVMBuildOr(b, LLVMBuildAnd(b, rest, value_i32(l, 0x3f803f80), ""),
+                                     LLVMBuildAnd(b, sign, value_i32(l, 0x80008000), ""), "");
+    LLVMValueRef number = LLVMBuildBitCast(b, small, pair, "");
+    LLVMValueRef scaled = LLVMBuildFMul(b, number, pair_of(l, 256), "");
+    LLVMValueRef beyond = LLVMBuildFMul(b, number, pair_of(l, 256 * 140), "");
+    LLVMValueRef parts[3] = {beyond, pair_of(l, 0), scaled};
+    return LLVMBuildBitCast(b, value_intrinsic(l, "llvm.fma", pair, parts, 3), l->i32, "");
+}
+
+/* e5m2 is f16's upper byte. */
+static LLVMValueRef to_f16(struct lowering *l, enum ir_element element, LLVMValueRef word, bool odd)
+{
+    LLVMBuilderRef b = l->builder;
+    if (element == IR_F8E4M3)
+        return spread_bytes(l, word, odd);
+    if (!odd)
+        word = LLVMBuildShl(b, word, value_i32(l, 8), "");
+    return LLVMBuildAnd(b, word, value_i32(l, 0xff00ff00), "");
+}
+
+LLVMValueRef mma_form_make(struct lowering *l, enum ir_element element, LLVMValueRef word, enum mma_form form)
+{
+    switch (form) {
+    case MMA_NEAREST: return round_tf32(l, word);
+    case MMA_HIGH:
+        return LLVMBuildSelect(l->builder, is_beyond(l, word, 0x7f800000), value_i32(l, 0x7fffe000), cut(l, word), "");
+    case MMA_FINITE:
+        return LLVMBuildSelect(l->builder, is_beyond(l, word, 0x7f7fffff), value_i32(l, 0), cut(l, word), "");
+    case MMA_LOW: return lower_part(l, word);
+    case MMA_EVEN: return to_f16(l, element, word, false);
+    case MMA_ODD: return to_f16(l, element, word, true);
+    default: return word;
+    }
+}

@@ -1,0 +1,173 @@
+/* Tiles by TMA: one thread names a tensor map, where the box starts and where it lies in shared memory.
+ *
+ * A tensor map is a parameter of the kernel of 128 bytes (grid_constant: its address is that of the parameter, without
+ * it LLVM would copy it to local memory, where TMA does not look).  A buffer is a row of boxes, each an instruction.
+ * Starts are numbers of 64 bits and coordinates of 32.  Those that 32 bits do not hold become the least of these, which
+ * is outside and a multiple of 16 bytes, as a start along the contiguous dimension has to be. */
+#include "base/plant.h"
+#include "targets/nvptx/lower/lower.h"
+
+#include <string.h>
+
+enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64 };
+
+LLVMValueRef tma_map(struct lowering *l, int number) { return LLVMGetParam(l->kernel, (unsigned)(1 + number)); }
+
+static void add_attribute(struct lowering *l, unsigned parameter, const char *name, LLVMTypeRef type, uint64_t number)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(l->kernel, parameter,
+                            type ? LLVMCreateTypeAttribute(l->context, kind, type)
+                                 : LLVMCreateEnumAttribute(l->context, kind, number));
+}
+
+/* !{ptr @kernel, !"grid_constant", !{i32 2, i32 3, …}}: parameters count from 1. */
+void tma_declare(struct lowering *l)
+{
+    if (!l->map_count)
+        return;
+    LLVMMetadataRef *numbers = ARENA_ARRAY(l->arena, LLVMMetadataRef, l->map_count);
+    for (int i = 0; i < l->map_count; i++) {
+        unsigned parameter = (unsigned)(2 + i);
+        add_attribute(l, parameter, "byval", LLVMArrayType2(l->i8, MAP_BYTES), 0);
+        add_attribute(l, parameter, "align", NULL, MAP_ALIGNMENT);
+        numbers[i] = LLVMValueAsMetadata(value_i32(l, 2 + i));
+    }
+    LLVMMetadataRef parts[3] = {LLVMValueAsMetadata(l->kernel), LLVMMDStringInContext2(l->context, "grid_constant", 13),
+                                LLVMMDNodeInContext2(l->context, numbers, (size_t)l->map_count)};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(l->context, parts, 3);
+    LLVMAddNamedMetadataOperand(l->module, "nvvm.annotations", LLVMMetadataAsValue(l->context, node));
+}
+
+static bool same_map(const struct tensor_map *a, const struct tensor_map *b)
+{
+    if (a->argument != b->argument || a->element != b->element || a->rank != b->rank || a->swizzle != b->swizzle)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dimension[i] != b->dimension[i] || a->box[i] != b->box[i])
+            return false;
+    return true;
+}
+
+static LLVMValueRef map_of(struct lowering *l, const struct ir_operation *operation, struct tensor_map *map)
+{
+    const char *reason = NULL;
+    if (!tensor_map_of(operation, map, &reason))
+        die("%s: %s", ir_op_info[operation->opcode].text, reason);
+    for (int i = 0; i < l->map_count; i++)
+        if (same_map(&l->maps[i], map))
+            return tma_map(l, i);
+    die("a tensor map of %s was not collected", l->function->name);
+}
+
+/* The number that belongs to this block of the cluster: numbers[rank]. */
+static LLVMValueRef of_block(struct lowering *l, const int64_t *numbers, int blocks)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef value = value_i32(l, numbers[0]);
+    for (int i = 1; i < blocks; i++) {
+        if (numbers[i] == numbers[0])
+            continue;
+        LLVMValueRef here = LLVMBuildICmp(b, LLVMIntEQ, l->cluster_rank, value_i32(l, i), "");
+        value = LLVMBuildSelect(b, here, value_i32(l, numbers[i]), value, "");
+    }
+    return value;
+}
+
+/* Start of a box along a dimension of the view as i32; parts: from the start of the tile on, by block. */
+static LLVMValueRef coordinate(struct lowering *l, const struct ir_value *index, const int64_t *parts, int blocks)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMValueRef start = value_wide(l, index->type->element, value_register(l, index, 0));
+    LLVMValueRef part = of_block(l, parts, blocks);
+    LLVMValueRef sum = LLVMBuildAdd(b, start, LLVMBuildZExt(b, part, l->i64, ""), "");
+    int64_t most = parts[0];
+    for (int i = 1; i < blocks; i++)
+        most = int64_max(most, parts[i]);
+    struct range range = range_of(l->ranges, index);
+    bool fits = range.low >= INT32_MIN && range.high <= INT32_MAX - most;
+    if (fits || PLANTED(nvptx_tma_start_cut))
+        return LLVMBuildTrunc(b, sum, l->i32, "");
+    LLVMValueRef least = value_i64(l, INT32_MIN), low[2] = {sum, least};
+    LLVMValueRef far = LLVMBuildICmp(b, LLVMIntSGT, sum, value_i64(l, INT32_MAX), "");
+    LLVMValueRef near = LLVMBuildSelect(b, far, least, value_intrinsic(l, "llvm.smax", l->i64, low, 2), "");
+    return LLVMBuildTrunc(b, near, l->i32, "");
+}
+
+struct boxes {
+    struct ir_access access;
+    struct tensor_map map;
+    int tile_dimension[IR_MAX_RANK], blocks, count; /* boxes of each block */
+    int (*starts)[LAYOUT_RANK];
+};
+
+/* What one instruction says: shared address, map, [mbarrier, [mask of blocks,]] coordinates. */
+static void move_box(struct lowering *l, const struct boxes *x, int box, LLVMValueRef *arguments, int first,
+                     enum ptx_row row, const char *const *words)
+{
+    const struct ir_type *type = x->access.buffer->type;
+    int64_t *numbers = ARENA_ARRAY(l->arena, int64_t, x->blocks);
+    for (int i = 0; i < x->blocks; i++)
+        numbers[i] = shared_form_offset(type->layout, value_bytes(type->element), x->starts[box + i * x->count]);
+    LLVMValueRef place = buffer_start(l, x->access.buffer);
+    arguments[0] = LLVMBuildAdd(l->builder, place, of_block(l, numbers, x->blocks), "");
+    for (int m = 0; m < x->map.rank; m++) {
+        int d = x->map.dimension[m], t = x->tile_dimension[d];
+        for (int i = 0; i < x->blocks; i++)
+            numbers[i] = t < 0 ? 0 : x->starts[box + i * x->count][t];
+        arguments[first + m] = coordinate(l, x->access.index[d], numbers, x->blocks);
+    }
+    ptx_emit(l, row, l->nothing, arguments, first + x->map.rank, words);
+}
+
+/* One instruction a box.  With multicast each block moves its part of the boxes, to all of them. */
+static void transfer(struct lowering *l, struct ir_operation *operation)
+{
+    struct boxes x = {.blocks = (int)ir_number(operation, IR_ATTRIBUTE_MULTICAST, 1)};
+    bool load = operation->opcode == OP_TMA_LOAD;
+    if (!ir_access_of(operation, &x.access))
+        die("%s without a place", ir_op_info[operation->opcode].text);
+    if (x.blocks > 1 && !l->cluster_rank)
+        die("a multicast in a kernel without clusters");
+    int next = 0, first = 2;
+    for (int d = 0; d < x.access.rank; d++)
+        x.tile_dimension[d] = x.access.place[d] > 0 ? next++ : -1;
+    LLVMValueRef arguments[4 + TENSOR_MAP_RANK];
+    arguments[1] = map_of(l, operation, &x.map);
+    if (load) {
+        int last = operation->operand_count - 1;
+        LLVMValueRef index = buffer_index(l, operation->operands[last]);
+        LLVMValueRef distance = LLVMBuildMul(l->builder, index, value_i32(l, 8), "");
+        arguments[first++] = LLVMBuildAdd(l->builder, buffer_start(l, operation->operands[last - 1]), distance, "");
+    }
+    if (x.blocks > 1)
+        arguments[first++] = LLVMConstInt(l->i16, (1u << x.blocks) - 1, false);
+    struct buffer names = {0}, constraints = {0};
+    for (int i = 0; i < x.map.rank; i++) {
+        buffer_printf(&names, "%s$%d", i ? ", " : "", first + i);
+        buffer_puts(&constraints, ",r");
+    }
+    const char *words[3] = {arena_printf(l->arena, "%d", x.map.rank), names.data, constraints.data};
+    enum ptx_row row = x.blocks > 1 ? PTX_TMA_LOAD_MULTICAST : load ? PTX_TMA_LOAD : PTX_TMA_STORE;
+    x.count = tensor_map_shared_boxes(l->arena, x.access.buffer->type, x.blocks, &x.starts) / x.blocks;
+    for (int i = 0; i < x.count; i++)
+        move_box(l, &x, i, arguments, first, row, words);
+    buffer_free(&names);
+    buffer_free(&constraints);
+}
+
+void lower_tma(struct lowering *l, struct ir_operation *operation)
+{
+    const char *pending;
+    role_single_begin(l);
+    switch (operation->opcode) {
+    case OP_TMA_LOAD:
+    case OP_TMA_STORE: transfer(l, operation); return;
+    case OP_TMA_COMMIT: ptx_emit(l, PTX_TMA_COMMIT, l->nothing, NULL, 0, NULL); return;
+    case OP_TMA_WAIT:
+        pending = arena_printf(l->arena, "%lld", (long long)ir_number(operation, IR_ATTRIBUTE_PENDING, 0));
+        ptx_emit(l, PTX_TMA_WAIT, l->nothing, NULL, 0, &pending);
+        return;
+    default: die("%s is no transfer by TMA", ir_op_info[operation->opcode].text);
+    }
+}
