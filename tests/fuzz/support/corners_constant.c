@@ -91,9 +91,11 @@ void corners_generate_constants(struct buffer *out, uint64_t seed)
     enum ir_element element = (enum ir_element)(seed % IR_POINTER);
     const char *name = ir_element_info[element].text;
     buffer_printf(out,
+                  "// seed %llu\n// grid 1\n// view extent %d stride 1 elements %d block 1 content 0 fill 1\n"
+                  "// view extent %d stride 1 elements %d block %d content 0 fill 2 output\n"
                   "kernel @fuzz(%%x: view<%s, [?], [1], in> {limit(2147483648), restrict}, %%y: view<f64, [?], "
                   "[1], inout> {limit(2147483648), restrict}) grid(1) {\n",
-                  name);
+                  (unsigned long long)seed, OPERATIONS, OPERATIONS, OPERATIONS, OPERATIONS, OPERATIONS, name);
     for (int n = 0; n < OPERATIONS; n++) {
         int a = 2 * n, b = 2 * n + 1;
         if (ir_is_float(element) && n % 5 == 0) { /* zeros of both signs, one as often in front as the other */
