@@ -4,6 +4,7 @@
 load ../cli/helper
 
 sites() { grep -rho --include='*.c' 'PLANTED([a-z_0-9]*)' "$SRCDIR/src" "$SRCDIR/passes" "$SRCDIR/targets" | sort; }
+rooms() { sed -n 's/^PLANT(\([a-z_0-9]*\), "\([^"]*\)".*/\1|\2/p' "$SRCDIR/src/base/plant.def" | sort; }
 names() { sed -n 's/^PLANT(\([a-z_0-9]*\),.*/\1/p' "$SRCDIR/src/base/plant.def" | sort; }
 
 @test "each planted bug stands in one place of the compiler, and each place is listed" {
@@ -12,6 +13,26 @@ names() { sed -n 's/^PLANT(\([a-z_0-9]*\),.*/\1/p' "$SRCDIR/src/base/plant.def" 
     [ "$(wc -l <listed)" -ge 45 ]
     [ -z "$(uniq -d listed)" ]
     diff used listed
+}
+
+@test "the room of each planted bug is the folder that holds its place" {
+    (cd "$SRCDIR" && grep -ro --include='*.c' 'PLANTED([a-z_0-9]*)' src passes targets) |
+        sed 's,/[^/]*:PLANTED(\(.*\))$,|\1,' | awk -F '|' '{ print $2 "|" $1 }' | sort >held
+    rooms >said
+    diff held said
+}
+
+@test "mistakes drawn by chance stand in the rooms that are named" {
+    command -v python3 >/dev/null || skip "no python3"
+    mkdir copy
+    (cd "$SRCDIR" && tar cf - src passes targets) | tar xf - -C copy
+    python3 -B "$SRCDIR/tests/fuzz/mutate" copy 7 40 --rooms passes/loops src/ir targets/nvptx
+    sed -n 's/^PLANT(\(drawn_[a-z_0-9]*\), "\([^"]*\)".*/\1 \2/p' copy/src/base/plant.def >drawn
+    [ "$(wc -l <drawn)" = 40 ]
+    while read -r name room; do
+        case $room in passes/loops* | src/ir* | targets/nvptx*) ;; *) false ;; esac
+        [ "$(cat "copy/$room"/*.c | grep -c "PLANTED($name)")" = 1 ]
+    done <drawn
 }
 
 @test "the oracle holds no planted bug" {
@@ -44,8 +65,9 @@ END
 }
 
 @test "the table of the score has a row for each, and 95 of 100 are caught" {
-    sed -n 's/^| \([a-z_0-9]*\) | [a-z].*/\1/p' "$SRCDIR/tests/fuzz/PLANTED.md" | grep -vx bug | sort >rows
-    names >listed
+    grep -E '^\| [a-z_0-9]+ \| [a-z/]+ \|' "$SRCDIR/tests/fuzz/PLANTED.md" |
+        sed 's/^| \([a-z_0-9]*\) | \([a-z/]*\) |.*/\1|\2/' | grep -vx "bug|room" | sort >rows
+    rooms >listed
     diff rows listed
     missed=$(grep -c '\*\*nothing\*\*' "$SRCDIR/tests/fuzz/PLANTED.md" || :)
     [ $((missed * 20)) -le "$(wc -l <listed)" ]
