@@ -6,6 +6,11 @@
     python3 -B "$SRCDIR/tests/bench/unit.py"
 }
 
+@test "the tables of README.md are what table.py makes of the newest runs" {
+    command -v python3 >/dev/null || skip "no python3"
+    python3 -B "$SRCDIR/tests/bench/table.py" --check "$SRCDIR/README.md"
+}
+
 @test "every program of the bench is Python" {
     command -v python3 >/dev/null || skip "no python3"
     for program in "$SRCDIR"/tests/bench/*.py; do

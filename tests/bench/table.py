@@ -3,6 +3,8 @@
 Refuses files without GPU, driver, versions, commit, samples, clocks and power.
 
 usage: table.py [--plot FILE.svg] RESULTS.json [LATER.json …]
+       table.py --readme README.md      writes the tables that it marks anew, from the newest runs in results/ (readme.py)
+       table.py --check README.md       says what is other there
 """
 import argparse
 import json
@@ -14,28 +16,6 @@ from timing import median
 VERSIONS = {"ours": "tilecc", "sm_80": "tilecc, sm_80 text", "cublas": "cuBLAS", "cudnn": "cuDNN", "torch": "PyTorch",
             "inductor": "Inductor", "triton": "Triton", "flash": "PyTorch flash", "flex": "flex_attention", "plain": "tilecc, plain"}
 WHAT = ("kernel", "shape", "dtype", "layout", "mask")
-
-
-def from_states(result):
-    """Files of before clocks were read in every round: one reading before a row and one after."""
-    rows = []
-    for case in result["cases"]:
-        states = [[s.get(key) for key in ("clocks.sm", "clocks.mem", "power.draw", "temperature.gpu")] for s in case.get("state", [])]
-        states = [s for s in states if None not in s]
-        row = {"kernel": case["kernel"], "shape": case["shape"], "dtype": result["dtype"], "work": case["bytes"], "unit": "GB/s",
-               "errors": {"ours": case.get("error")}}
-        if case.get("failed"):
-            row["failed"] = case["failed"]
-        else:
-            samples = case.get("samples") or {}
-            row.update(samples=samples, clocks={name: states for name in samples})
-            peers = [name for name in samples if name != "ours"]
-            if peers and "ours" in samples:
-                times = {name: [median(r) for r in samples[name]] for name in samples}
-                rounds = range(len(times["ours"]))
-                row.update(baseline="best", ratios={"ours": [min(times[p][r] for p in peers) / times["ours"][r] for r in rounds]})
-        rows.append(row)
-    return rows
 
 
 def missing_of(result):
@@ -63,8 +43,6 @@ def missing_of(result):
 def load(path):
     with open(path) as file:
         result = json.load(file)
-    if "cases" in result:
-        result["rows"] = from_states(result)
     missing = missing_of(result)
     if missing:
         sys.exit(f"{path}: without {', '.join(missing)} there is no table")
@@ -168,8 +146,15 @@ def draw(results):
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--plot", help="SVG to write")
-    parser.add_argument("results", nargs="+")
+    parser.add_argument("--readme", help="Markdown whose tables are written anew")
+    parser.add_argument("--check", help="Markdown whose tables are compared")
+    parser.add_argument("results", nargs="*")
     options = parser.parse_args(arguments)
+    if options.readme or options.check:
+        import readme
+        sys.exit(readme.write(options.readme) if options.readme else readme.check(options.check))
+    if not options.results:
+        parser.error("which results?")
     results = [load(path) for path in options.results]
     print(document(results))
     if options.plot:

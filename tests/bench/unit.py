@@ -5,6 +5,7 @@ import copy
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -15,10 +16,12 @@ import check
 import compare
 import ours
 import plot
+import readme
 import table
 import timing
 
-STORED = [os.path.join(HERE, "results", f"2026-11-21-h200-{name}.json") for name in ("memory-bf16-1", "memory-bf16-2", "saxpy-bf16")]
+RESULTS = os.path.join(HERE, "results")
+README = os.path.join(HERE, "..", "..", "README.md")
 
 
 class FakeTensor:
@@ -216,14 +219,6 @@ class Tables(unittest.TestCase):
         result["commit"] = "unknown"
         self.assertIn("commit", self.refusal(result))
 
-    def test_stored(self):
-        text = table.document([table.load(path) for path in STORED])
-        self.assertIn("| softmax | 0.97 (2905) | 0.94 (3718) | 0.90 (3469) | 0.82 (2301) |", text)
-        self.assertIn("| saxpy | 1.00 (3542) | 1.00 (4143) | 1.00 (4271) | 0.99 (4320) |", text)
-        stripped = copy.deepcopy(json.load(open(STORED[0])))
-        del stripped["cases"][0]["state"]
-        self.assertIn("clocks", self.refusal(stripped))
-
     def test_plot(self):
         groups = [("matmul <4096>", "TFLOP/s", {"tilecc": 700.0, "cuBLAS": 350.0}), ("add", "GB/s", {"tilecc": 4000.0})]
         text = plot.bars("a & b", groups)
@@ -232,6 +227,81 @@ class Tables(unittest.TestCase):
         self.assertIn('width="620.0"', text)
         self.assertIn('width="310.0"', text)
         self.assertEqual(text.count('width="620.0"'), 2) # each unit has its own scale
+
+
+class Readme(unittest.TestCase):
+    """The tables of README.md are those of the newest runs."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.results = folder.name
+        for name in os.listdir(RESULTS):
+            os.symlink(os.path.join(RESULTS, name), os.path.join(self.results, name))
+
+    def check(self):
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            status = readme.check(README, self.results)
+        self.assertEqual(status != 0, bool(text.getvalue()))
+        return text.getvalue()
+
+    def add(self, old, new, change=lambda run: None):
+        """One more run: a copy of a table's newest."""
+        with open(os.path.join(RESULTS, readme.newest()[old][0][0])) as file:
+            run = json.load(file)
+        change(run)
+        with open(os.path.join(self.results, new), "w") as file:
+            json.dump(run, file)
+
+    def test_as_stored(self):
+        self.assertEqual(self.check(), "")
+
+    def test_newer_run(self):
+        def slower(run):
+            run["commit"] = "fedcba9"
+            for row in run["rows"]:
+                row["samples"]["ours"] = [[2 * sample for sample in one] for one in row["samples"]["ours"]]
+        for name in ("rows", "products", "attention"):
+            self.add(name, "2026-01-01-h200-older.json", slower)
+            self.assertEqual(self.check(), "")
+            self.add(name, f"2099-01-01-h200-{name}.json", slower)
+            said = self.check()
+            self.assertIn("fedcba9", said)
+            os.remove(os.path.join(self.results, f"2099-01-01-h200-{name}.json"))
+
+    def test_numbers_order_the_runs_of_a_day(self):
+        paths = ["2026-11-23-h200-memory-bf16.json", "2026-11-23-h200-memory-bf16-2.json", "2026-11-23-h200-memory-bf16-10.json",
+                 "2026-11-24-h200-memory-bf16.json"]
+        self.assertEqual(sorted(reversed(paths), key=readme.age), paths)
+
+    def test_what_is_no_run_of_a_table(self):
+        changes = {"an experiment": lambda run: run.update(what="other schedules"), "without its commit": lambda run: run.update(commit="unknown"),
+                   "a part": lambda run: run["rows"].pop(0), "with what failed": lambda run: run["rows"][0].update(failed="no code"),
+                   "without clocks": lambda run: run["rows"][0].pop("clocks")}
+        for change in changes.values():
+            self.add("rows", "2099-01-01-h200-rows.json", change)
+            self.assertEqual(self.check(), "")
+        os.remove(os.path.join(self.results, "2099-01-01-h200-rows.json"))
+
+    def test_wrong_results_are_told(self):
+        self.add("products", "2099-01-01-h200-products.json", lambda run: run["rows"][0]["errors"].update(ours=0.5))
+        self.assertIn("**wrong**", self.check())
+
+    def test_text_that_was_changed(self):
+        with open(README) as file:
+            text = file.read()
+        self.assertEqual(readme.replaced(text), text)
+        cell = re.search(r"\| softmax \| (\d)", text)
+        self.assertNotEqual(readme.replaced(text[:cell.start(1)] + "9" + text[cell.end(1):]), text[:cell.start(1)] + "9" + text[cell.end(1):])
+        with self.assertRaises(SystemExit):
+            readme.replaced(text.replace("<!-- end of attention -->", ""))
+
+    def test_what_is_kept(self):
+        shown = {name for files, _ in readme.newest().values() for name in files}
+        with open(os.path.join(RESULTS, "README.md")) as file:
+            listed = set(re.findall(r"^\| `([^`]*)` \|", file.read(), re.M))
+        self.assertEqual(listed & shown, set())
+        self.assertEqual(listed | shown, {name for name in os.listdir(RESULTS) if name.endswith(".json")})
 
 
 if __name__ == "__main__":
