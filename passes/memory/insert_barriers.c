@@ -107,7 +107,7 @@ static const struct ir_value *base_of(const struct ir_value *index, int64_t *num
     return index;
 }
 
-/* Parts of one dimension that lie side by side. */
+/* Parts of one dimension that lie side by side.  Indexes wrap at 64 bits, and so do their distances. */
 static bool apart(const struct ir_value *a, int64_t a_length, const struct ir_value *b, int64_t b_length,
                   const struct ir_operation *loop)
 {
@@ -115,7 +115,8 @@ static bool apart(const struct ir_value *a, int64_t a_length, const struct ir_va
     const struct ir_value *base = base_of(a, &first);
     if (base != base_of(b, &second) || (base && loop && ir_is_inside(base, loop)))
         return false;
-    return first < second ? first + a_length <= second : second + b_length <= first;
+    uint64_t ahead = (uint64_t)second - (uint64_t)first;
+    return ahead >= (uint64_t)a_length && 0 - ahead >= (uint64_t)b_length;
 }
 
 static bool is_argument(const struct ir_value *view) { return !view->definition && !view->block->parent; }
