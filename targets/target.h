@@ -3,6 +3,7 @@
 #ifndef TILECC_TARGET_H
 #define TILECC_TARGET_H
 #include "base/base.h"
+#include "base/times.h"
 #include "ir/ir.h"
 #include "ir/kernel.h"
 
@@ -51,13 +52,13 @@ struct target_options {
     bool line_info, debug, strict_fp;
     bool without_ptxas; /* there is none and no cubin is wanted: PTX alone, with nothing known of it */
     bool verbose, dry_run, want_ptx, want_llvm, resource_usage;
-    bool llvm_prints; /* PTX of all functions by LLVM's back end: for tests */
     int jobs;
     int tool_seconds; /* how long ptxas may take for one instance; 0: as --tool-timeout's default */
     int xptxas_count;
     const char *const *xptxas;
     const char *host_triple; /* "x86_64-unknown-linux-gnu" or "aarch64-unknown-linux-gnu" */
     FILE *log;               /* -v, --dryrun, --resource-usage */
+    struct times *times;     /* --time-report, or NULL */
     int prefix_map_count;
     const char *const *prefix_map; /* -ffile-prefix-map=old=new */
 };

@@ -86,7 +86,8 @@ static bool is_target(const char *name) { return target_find(name) >= 0; }
 
 static void set_up(struct compilation *compilation, const struct options *options, const char *path)
 {
-    *compilation = (struct compilation){.options = options, .arena = options->arena, .fuel = options->fuel};
+    *compilation = (struct compilation){
+        .options = options, .arena = options->arena, .fuel = options->fuel, .processor_begin = times_clock()};
     compilation->diagnostics = diagnostics_create(options->arena);
     compilation->context = ir_context_create(options->arena);
     compilation->outputs = output_set_create(options->arena);
@@ -134,6 +135,7 @@ static void set_up(struct compilation *compilation, const struct options *option
                                                   .xptxas = options->xptxas.data,
                                                   .host_triple = options->host_triple,
                                                   .log = stderr,
+                                                  .times = options->time_report ? times_open() : NULL,
                                                   .prefix_map_count = options->prefix_map.count,
                                                   .prefix_map = options->prefix_map.data};
 }

@@ -41,6 +41,7 @@ struct compilation {
     VECTOR(const char *) output_names;     /* in the order of the depfile's targets */
     struct written *written;               /* by the sources before this one */
     int64_t stage_time[STAGE_COUNT];       /* microseconds */
+    int64_t processor_begin;               /* times_clock when this source's turn came */
     struct interpretation *interpretation; /* of --interpret with a call */
     enum exit_code code;                   /* why it failed, when not for the source's errors */
 };

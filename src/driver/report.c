@@ -56,6 +56,12 @@ void report_filter_remarks(struct compilation *compilation)
     regfree(&pattern);
 }
 
+static void print_processor_time(const char *part, int64_t nanoseconds)
+{
+    fprintf(stderr, "processor time: %-15s %9.3f ms\n", part, (double)nanoseconds / 1e6);
+}
+
+/* How long each step took by the clock, and what each part took of all processors. */
 void report_times(const struct compilation *compilation)
 {
     static const char *const names[STAGE_COUNT] = {"front end", "passes", "GPU code", "object", "writing"};
@@ -65,6 +71,13 @@ void report_times(const struct compilation *compilation)
     for (int i = 0; i < STAGE_COUNT; i++)
         fprintf(stderr, "time: %-10s %9.3f ms\n", names[i], (double)compilation->stage_time[i] / 1000);
     fprintf(stderr, "time: %-10s %9.3f ms\n", "total", (double)total / 1000);
+    const struct times *times = compilation->target.times;
+    int64_t gpu = times_get(times, TIMES_LLVM_GPU), host = times_get(times, TIMES_LLVM_HOST);
+    print_processor_time("tilecc",
+                         times_clock() - compilation->processor_begin + times_get(times, TIMES_WORKERS) - gpu - host);
+    print_processor_time("LLVM, GPU code", gpu);
+    print_processor_time("LLVM, host code", host);
+    print_processor_time("ptxas", times_get(times, TIMES_TOOLS));
 }
 
 /* Of CPU code; the GPU's room says its own when the cubin is there. */

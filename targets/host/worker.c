@@ -59,9 +59,11 @@ static int finish(const struct host_task *task, struct host_builder *b, LLVMTarg
 {
     struct buffer bytes = {0};
     int code = 0;
+    int64_t from = times_clock();
     host_harden_functions(b);
     if (!b->failed)
         code = host_emit_module(b, machine, text, &bytes);
+    times_add_since(task->options->times, TIMES_LLVM_HOST, from);
     write_diagnostics(out, task->options->diagnostics, last);
     write_scratch(out, cpu, cpu_count);
     buffer_append(out, bytes.data, bytes.size);
@@ -80,12 +82,15 @@ static int work_part(void *context, int number, struct buffer *out)
     const struct host_task *task = context;
     struct host_builder b = {.options = task->options, .kernels = task->kernels, .arena = arena_create()};
     const struct diagnostic *last = task->options->diagnostics->last;
+    int64_t from = times_clock();
     LLVMTargetMachineRef machine = host_create_machine(task->options);
     int first = number * task->part_size, end = part_end(task, number);
     host_begin_module(&b, machine);
     for (int i = first; i < end && !b.failed; i++)
         host_add_cpu_code(&b, &task->cpu[i], true);
-    return finish(task, &b, machine, false, last, task->cpu + first, end - first, out);
+    int code = finish(task, &b, machine, false, last, task->cpu + first, end - first, out);
+    times_add_worker(task->options->times, from);
+    return code;
 }
 
 /* Everything else, or everything. */
@@ -94,6 +99,7 @@ static int work(void *context, int number, struct buffer *out)
     const struct host_task *task = context;
     struct host_builder b = {.options = task->options, .kernels = task->kernels, .arena = arena_create()};
     const struct diagnostic *last = task->options->diagnostics->last;
+    int64_t from = times_clock();
     LLVMTargetMachineRef machine = host_create_machine(task->options);
     (void)number;
     host_begin_module(&b, machine);
@@ -105,7 +111,9 @@ static int work(void *context, int number, struct buffer *out)
     }
     if (!b.failed)
         host_build_module(&b, task->cpu, task->cpu_count);
-    return finish(task, &b, machine, task->text, last, task->cpu, task->part_size ? 0 : task->cpu_count, out);
+    int code = finish(task, &b, machine, task->text, last, task->cpu, task->part_size ? 0 : task->cpu_count, out);
+    times_add_worker(task->options->times, from);
+    return code;
 }
 
 /* ---- parent ---- */

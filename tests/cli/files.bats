@@ -276,9 +276,20 @@ END
     grep -q '^what:' other.d
 }
 
+@test "the report of times tells tilecc, LLVM and ptxas apart" {
+    part() { awk -v part="$1" -F: '/^processor time/ { sub(/^ */, "", $2); if (index($2, part) == 1) { sub(/ ms$/, "", $2); sub(/.* /, "", $2); print $2 } }' times; }
+    tilecc -arch=cpu,sm_80 --time-report -o k.o k.tile 2>times
+    [ "$(grep -c '^processor time: ' times)" = 4 ]
+    for name in tilecc 'LLVM, GPU code' 'LLVM, host code' ptxas; do
+        awk -v t="$(part "$name")" 'BEGIN { exit !(t > 0.5) }' || { echo "$name"; cat times; return 1; }
+    done
+    tilecc -arch=sm_80 --emit=ptx --time-report -o - k.tile 2>times >text # a text alone: nothing is assembled
+    awk -v l="$(part 'LLVM, GPU code')" -v p="$(part ptxas)" -v h="$(part 'LLVM, host code')" 'BEGIN { exit !(l > 0.5 && p == 0 && h == 0) }'
+}
+
 @test "texts that are asked for count as GPU code in the report of times" {
     for kind in ptx llvm; do
         tilecc -arch=sm_80 --emit=$kind --time-report -o - k.tile 2>times >text
-        awk '/GPU code/ { gpu = $4 } /total/ { total = $3 } END { exit !(gpu > 2 && total >= gpu) }' times
+        awk '/^time: GPU code/ { gpu = $4 } /^time: total/ { total = $3 } END { exit !(gpu > 2 && total >= gpu) }' times
     done
 }

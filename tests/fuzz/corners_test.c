@@ -242,7 +242,7 @@ int main(int count, char **arguments)
 {
     struct counts counts = {0};
     bool print = count > 4 && !strcmp(arguments[4], "print");
-    nvptx_begin();
+    nvptx_begin(NULL);
     signal(SIGABRT, tell);
     signal(SIGSEGV, tell);
     signal(SIGTERM, tell); /* it takes too long */

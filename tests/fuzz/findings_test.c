@@ -57,7 +57,7 @@ static bool check(const char *path)
 int main(int count, char **arguments)
 {
     int failures = 0, files = 0;
-    nvptx_begin();
+    nvptx_begin(NULL);
     for (int i = 1; i < count; i++, files++)
         failures += !check(arguments[i]);
     if (count == 1) {

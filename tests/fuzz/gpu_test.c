@@ -106,7 +106,7 @@ static bool run(uint64_t first, uint64_t programs, enum kind kind, const char *t
 int main(int count, char **arguments)
 {
     enum kind kind = MIXED;
-    nvptx_begin();
+    nvptx_begin(NULL);
     if (count == 1)
         return !(run(1, 320, LAYOUTS, NULL, false) && run(1, 112, MIXED, NULL, false) &&
                  run(1, 40, PRODUCTS, NULL, false));

@@ -178,7 +178,7 @@ int main(int count, char **arguments)
 {
     struct totals totals = {0};
     int only = count > 1 ? atoi(arguments[1]) : -1;
-    nvptx_begin();
+    nvptx_begin(NULL);
     for (int i = 0; i < EXAMPLES; i++)
         if (only < 0 || i == only)
             run(&examples[i], count > 2, &totals);

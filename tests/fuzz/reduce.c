@@ -94,7 +94,7 @@ int main(int count, char **arguments)
         judge.command = command.data;
     }
     if (judge.kind == JUDGE_GPU)
-        nvptx_begin();
+        nvptx_begin(NULL);
     if (!load(file, &text)) {
         fprintf(stderr, "reduce: cannot read %s\n", file);
         return 2;

@@ -36,7 +36,7 @@ int main(int count, char **arguments)
     uint64_t programs = count > 2 ? strtoull(arguments[2], NULL, 0) : 60;
     const char *only = count > 3 ? arguments[3] : "";
     int failures = 0;
-    nvptx_begin();
+    nvptx_begin(NULL);
     for (uint64_t seed = first; seed < first + programs && failures < 5; seed++) {
         struct buffer text = {0};
         fuzz_generate_touch(&text, seed);

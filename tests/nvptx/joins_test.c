@@ -142,7 +142,7 @@ int main(int argc, char **argv)
         printf("no ptxas or no nvdisasm\n");
         return 0;
     }
-    nvptx_begin();
+    nvptx_begin(NULL);
     for (int i = 1; i < argc && files; i++, looked++) {
         struct arena *arena = arena_create();
         look(arena, argv[i], argv[i]);

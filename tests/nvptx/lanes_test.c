@@ -164,7 +164,7 @@ static void check_bound(const char *row)
 int main(void)
 {
     static const char *const rows[] = {"sm_75", "sm_80", "sm_90a"};
-    nvptx_begin();
+    nvptx_begin(NULL);
     check_extremes();
     for (int i = 0; i < 3; i++) {
         check_arms("ragged", ragged, rows[i], 4);

@@ -52,7 +52,7 @@ static bool is_near(float got, double wanted)
     return fabs((double)got - wanted) <= 2e-6 * fabs(wanted) + 0x1p-126;
 }
 
-static int check(const struct function *function, const char *row, bool printed)
+static int check(const struct function *function, const char *row)
 {
     struct arena *arena = arena_create();
     struct data data;
@@ -65,7 +65,7 @@ static int check(const struct function *function, const char *row, bool printed)
         function->name);
     uint64_t slots[] = {(uint64_t)(uintptr_t)data.x, COUNT, 1, (uint64_t)(uintptr_t)data.y, COUNT, 1, 1, 0};
     struct ptx_memory memory = {(unsigned char *)&data, sizeof data, false, false};
-    struct run_text *text = run_text_make(arena, ir, row, printed);
+    struct run_text *text = run_text_make(arena, ir, row);
     int failures = text == NULL, wrong = 0;
     fill(&data, function);
     failures = failures || !run_text_once(arena, text, slots, sizeof slots / sizeof *slots, memory);
@@ -82,9 +82,8 @@ static int check(const struct function *function, const char *row, bool printed)
 int main(void)
 {
     int failures = 0;
-    nvptx_begin();
+    nvptx_begin(NULL);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        for (int printed = 0; printed < 2; printed++)
-            failures += check(&functions[i], "sm_75", printed) + check(&functions[i], "sm_90a", printed);
+        failures += check(&functions[i], "sm_75") + check(&functions[i], "sm_90a");
     return failures != 0;
 }

@@ -59,14 +59,12 @@ static void send_message(const struct diagnostic *diagnostic)
             diagnostic->at.line, diagnostic->at.column, diagnostic->at.end_column, diagnostic->text);
 }
 
-static int work(void *context, int task, struct buffer *out)
+static int make_cubin(const struct job *job, int task, struct buffer *out)
 {
-    const struct job *job = context;
     const struct kernel_variant *variant = job->tasks[task].variant;
     const struct target_row *row = &target_rows[variant->target];
     struct target_options options = *job->options;
     options.diagnostics = diagnostics_create(options.arena);
-    nvptx_begin();
     struct reply reply = {0};
     struct buffer ptx = {0};
     if (!nvptx_make_ptx(&options, row, variant->function, false, &ptx, &reply.shared_bytes)) {
@@ -113,6 +111,23 @@ static int work(void *context, int task, struct buffer *out)
     if (result.errors.size)
         buffer_append(out, result.errors.data, result.errors.size);
     return DONE;
+}
+
+static void begin_llvm(const struct target_options *options, const struct ir_function *function)
+{
+    int64_t from = times_clock();
+    nvptx_begin(function);
+    times_add_since(options->times, TIMES_LLVM_GPU, from);
+}
+
+static int work(void *context, int task, struct buffer *out)
+{
+    const struct job *job = context;
+    int64_t from = times_clock();
+    begin_llvm(job->options, job->tasks[task].variant->function);
+    int code = make_cubin(job, task, out);
+    times_add_worker(job->options->times, from);
+    return code;
 }
 
 /* Replays what the worker reported under the right code and place. */
@@ -362,12 +377,14 @@ static int make_text(void *context, int task, struct buffer *out)
 {
     const struct text_job *job = context;
     struct target_options options = *job->options;
-    int64_t shared_bytes;
+    int64_t shared_bytes, from = times_clock();
     (void)task;
     options.diagnostics = diagnostics_create(options.arena);
-    nvptx_begin();
+    begin_llvm(&options, job->task->variant->function);
     const struct target_row *row = &target_rows[job->task->variant->target];
-    if (nvptx_make_ptx(&options, row, job->task->variant->function, job->llvm, out, &shared_bytes))
+    bool made = nvptx_make_ptx(&options, row, job->task->variant->function, job->llvm, out, &shared_bytes);
+    times_add_worker(options.times, from);
+    if (made)
         return DONE;
     for (struct diagnostic *d = options.diagnostics->first; d; d = d->next)
         send_message(d);

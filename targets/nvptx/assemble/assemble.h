@@ -3,8 +3,9 @@
 #define TILECC_NVPTX_ASSEMBLE_H
 #include "targets/target.h"
 
-/* Readies LLVM for nvptx_make_ptx: once in a process, because LLVM takes its options once. */
-void nvptx_begin(void);
+/* Readies LLVM for nvptx_make_ptx of the function (NULL: of any): once in a process, because LLVM takes its options
+ * once. */
+void nvptx_begin(const struct ir_function *function);
 /* PTX (or, with `llvm`, the optimised LLVM IR) of a function; *shared_bytes: the dynamic shared memory it needs. False:
  * reported in options->diagnostics. */
 bool nvptx_make_ptx(const struct target_options *options, const struct target_row *row, struct ir_function *function,

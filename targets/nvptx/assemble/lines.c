@@ -18,7 +18,6 @@ enum { MOST_FILES = 1 << 20 };
 
 struct line_text {
     struct lowering *l;
-    LLVMMetadataRef told;           /* the place of what was printed last */
     VECTOR(int) scopes;             /* of LLVM's files, by number; -1: none */
     VECTOR(const char *) files;     /* ours, from 1 */
     VECTOR(const char *) functions; /* whose names are wanted, from 0 */
@@ -68,15 +67,6 @@ static void put_place(struct line_text *t, const struct inlined_call *call, int 
     buffer_putc(out, '\n');
 }
 
-static void put_in_scope(struct line_text *t, const struct line_scope *scope, int row, int column, struct buffer *out)
-{
-    int file = file_number(t, scope->source);
-    if (row == 0)
-        buffer_printf(out, "\t.loc\t%d 0 0\n", file); /* no place: none known */
-    else
-        put_place(t, scope->call, file, row, column, out);
-}
-
 /* The files that LLVM names stand behind the code. */
 static void read_files(struct line_text *t, const char *text)
 {
@@ -106,13 +96,14 @@ static void put_line(struct line_text *t, const char *line, size_t size, struct 
                                          : NULL;
     if (!scope)
         die("LLVM printed %.40s", line);
-    put_in_scope(t, scope, row, column, out);
+    if (row == 0)
+        buffer_printf(out, "\t.loc\t%d 0 0\n", file_number(t, scope->source)); /* no place: none known */
+    else
+        put_place(t, scope->call, file_number(t, scope->source), row, column, out);
 }
 
-void line_text_tables(struct line_text *t, struct buffer *out)
+static void put_tables(struct line_text *t, struct buffer *out)
 {
-    if (!t)
-        return;
     for (int i = 0; i < t->files.count; i++)
         buffer_printf(out, "\t.file\t%d \"%s\"\n", i + 1, t->files.data[i]);
     if (!t->functions.count)
@@ -125,42 +116,6 @@ void line_text_tables(struct line_text *t, struct buffer *out)
         buffer_puts(out, "0\n");
     }
     buffer_puts(out, "\t}\n");
-}
-
-struct line_text *line_text_open(struct lowering *l, struct arena *arena)
-{
-    if (!l->lines)
-        return NULL;
-    struct line_text *t = ARENA_NEW(arena, struct line_text);
-    *t = (struct line_text){.l = l};
-    return t;
-}
-
-static const struct line_scope *scope_of(struct line_text *t, LLVMMetadataRef scope)
-{
-    unsigned size;
-    LLVMMetadataRef file = LLVMDIScopeGetFile(scope);
-    const char *directory = file ? LLVMDIFileGetDirectory(file, &size) : NULL;
-    return directory ? lines_scope(t->l->lines, atoi(arena_substring(t->l->arena, directory, size))) : NULL;
-}
-
-void line_text_function(struct line_text *t, struct buffer *out)
-{
-    LLVMMetadataRef function = t ? LLVMGetSubprogram(t->l->kernel) : NULL;
-    const struct line_scope *scope = function ? scope_of(t, function) : NULL;
-    if (scope)
-        put_in_scope(t, scope, (int)LLVMDISubprogramGetLine(function), 0, out);
-}
-
-void line_text_place(struct line_text *t, LLVMMetadataRef at, struct buffer *out)
-{
-    if (!t || !at || at == t->told)
-        return;
-    const struct line_scope *scope = scope_of(t, LLVMDILocationGetScope(at));
-    if (!scope)
-        die("a place without a scope");
-    put_in_scope(t, scope, (int)LLVMDILocationGetLine(at), (int)LLVMDILocationGetColumn(at), out);
-    t->told = at;
 }
 
 void lines_tell_calls(struct lowering *l, struct buffer *text)
@@ -177,7 +132,7 @@ void lines_tell_calls(struct lowering *l, struct buffer *text)
         put_line(&t, line, size, &out);
         line += size;
     }
-    line_text_tables(&t, &out);
+    put_tables(&t, &out);
     buffer_free(text);
     *text = out;
 }

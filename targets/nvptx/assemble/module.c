@@ -1,9 +1,8 @@
-/* From a lowered kernel to PTX text: LLVM's passes, then print.c; with -O0 and for what that does not know LLVM's NVPTX
- * back end, and the rewriting of .version and .target for architectures that LLVM 19 does not know.  Runs in a forked
- * worker: LLVM aborts on its own errors. */
+/* From a lowered kernel to PTX text: LLVM's passes, LLVM's NVPTX back end, and the rewriting of .version and .target for
+ * architectures that LLVM 19 does not know.  Runs in a forked worker: LLVM aborts on its own errors. */
 #include "targets/nvptx/assemble/assemble.h"
 #include "targets/nvptx/lower/lower.h"
-#include "targets/nvptx/assemble/print.h"
+#include "targets/nvptx/assemble/lines.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Support.h>
@@ -11,21 +10,41 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
-#include <stdlib.h>
 #include <string.h>
 
-/* What -O2 does that matters here, without its search for vectors and its unrolling: the tile IR has done those. */
+/* LLVM's passes, each kept for what it brings behind ptxas 13.0 (LLVM 19; 201 kernels of examples/ and of the bench for
+ * sm_80 and sm_90a each; bytes of machine code against this list, geometric mean and worst of a source):
+ *
+ *     none at all                 x 1.04 (rows of the bench x 1.06, saxpy x 1.14, one kernel x 1.33)
+ *     early-cse, simplifycfg      x 1.04, as above: what they bring is that the others are fast
+ *     without licm and gvn        x 1.04 (rows of the bench x 1.05, one kernel x 1.39; matmul x 1.04 for sm_80)
+ *     without gvn                 x 1.04 (the same but matmul x 1.02): addresses and masks that loads share
+ *     without licm                x 1.00 (matmul x 1.02 and 208 bytes more of spills for sm_80, attention x 1.01)
+ *     with adce; with instcombine and simplifycfg a second time:  x 1.00, and up to a tenth more of LLVM's time
+ *
+ * No list changes spills on sm_90a by more than 16 bytes in all.  Searching for vectors and unrolling are left out: the
+ * tile IR has done those. */
 static const char pipeline[] =
-    "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg,early-cse<memssa>,loop-simplify,lcssa,"
-    "loop-mssa(licm<allowspeculation>),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
-/* With products: long, and nothing is left to do for a second round. */
-static const char pipeline_for_products[] =
     "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa,"
-    "loop-mssa(licm<allowspeculation>),gvn,adce)";
+    "loop-mssa(licm<allowspeculation>),gvn)";
 /* Where accumulators fill the registers nothing is computed ahead: a number that is made in front of a loop and used
  * behind it would cost a register all through. */
 static const char pipeline_for_accumulators[] =
     "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
+
+static void find_wgmma(struct ir_operation *operation, void *found)
+{
+    if (operation->opcode == OP_DOT_ASYNC &&
+        ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) == IR_INSTRUCTION_WGMMA)
+        *(bool *)found = true;
+}
+
+static bool has_wgmma(const struct ir_function *function)
+{
+    bool found = false;
+    ir_walk(function->body, find_wgmma, &found);
+    return found;
+}
 
 /* LLVM's options.
  *
@@ -34,12 +53,22 @@ static const char pipeline_for_accumulators[] =
  * condition.  ptxas (13.0) then leaves out the point where the threads that load and those that do not meet again, and
  * lets both parts change the same uniform registers: what is stored behind it goes to wrong addresses.
  *
+ * -disable-lsr: the lowering makes addresses in loops from those before already.  LoopStrengthReduce on top of that takes
+ * time and brings nothing: on an H200 products and attention run 0.2 % faster without it, rows 0.1 %, and an unaligned
+ * product (777 x 1234 x 4320) 4 %.
+ *
+ * -disable-machine-licm, but not where products are wgmma: moving constants and addresses out of loops costs registers
+ * that mma.sync has no more (general attention for sm_80 spills 3036 bytes instead of 3544, the other kernels are the
+ * same to 0.3 %).  With wgmma attention runs 0.3 % slower without it on an H200, one cell 5 %.
+ *
  * -cgpp-huge-func=1: CodeGenPrepare would go through the whole function again for each block that it changed, and for
  * each inline text in it read the constraints anew.  Above this number of blocks it goes through what changed. */
-void nvptx_begin(void)
+void nvptx_begin(const struct ir_function *function)
 {
-    const char *arguments[] = {"tilecc", "-disable-early-taildup", "-cgpp-huge-func=1"};
-    LLVMParseCommandLineOptions(3, arguments, NULL);
+    const char *arguments[] = {"tilecc", "-disable-early-taildup", "-disable-lsr", "-cgpp-huge-func=1",
+                               "-disable-machine-licm"};
+    int count = (int)(sizeof arguments / sizeof *arguments);
+    LLVMParseCommandLineOptions(function && has_wgmma(function) ? count - 1 : count, arguments, NULL);
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
@@ -108,19 +137,6 @@ static void ask_for_numbers(LLVMModuleRef module)
             }
 }
 
-static void find_product(struct ir_operation *operation, void *context)
-{
-    if (operation->opcode == OP_DOT || operation->opcode == OP_DOT_ASYNC)
-        *(bool *)context = true;
-}
-
-static const char *choose_pipeline(const struct lowering *l)
-{
-    bool multiplies = false;
-    ir_walk(l->function->body, find_product, &multiplies);
-    return l->wgmma ? pipeline_for_accumulators : multiplies ? pipeline_for_products : pipeline;
-}
-
 static void run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *passes)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
@@ -142,17 +158,6 @@ static void print_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine, const 
     LLVMDisposeMemoryBuffer(memory);
     replace_directive(out, ".version ", row->ptx_version);
     replace_directive(out, ".target ", row->name);
-}
-
-/* After what ptxas does not do again: numbers wanted behind a branch alone are computed there, and 64 bits are divided
- * as 32 where these hold them.  False: something in it is not known to print.c. */
-static bool print_ourselves(struct lowering *l, LLVMTargetMachineRef machine, LLVMTargetDataRef data,
-                            struct buffer *out)
-{
-    if (l->options->llvm_prints || l->options->optimization == 0)
-        return false;
-    run_passes(l->module, machine, "require<profile-summary>,function(sink,codegenprepare)");
-    return print_module(l, data, out);
 }
 
 /* A thread has 255 registers and local memory behind them; code for many times as many takes minutes to make. */
@@ -204,21 +209,23 @@ bool nvptx_make_ptx(const struct target_options *options, const struct target_ro
     if (!nvptx_lower(&l))
         return false;
     *shared_bytes = l.shared_need;
+    int64_t from = times_clock();
     char *problem = NULL;
     if (LLVMVerifyModule(l.module, LLVMReturnStatusAction, &problem)) {
         die("the LLVM module of %s is wrong: %s", function->name, problem);
     }
     LLVMDisposeMessage(problem); /* an empty text where nothing is wrong */
     if (options->optimization > 0)
-        run_passes(l.module, machine, choose_pipeline(&l));
+        run_passes(l.module, machine, l.wgmma ? pipeline_for_accumulators : pipeline);
     if (llvm) {
         char *text = LLVMPrintModuleToString(l.module);
         buffer_puts(out, text);
         LLVMDisposeMessage(text);
-    } else if (!print_ourselves(&l, machine, data, out)) {
+    } else {
         print_ptx(l.module, machine, row, out);
         lines_tell_calls(&l, out);
     }
+    times_add_since(options->times, TIMES_LLVM_GPU, from);
     LLVMDisposeTargetData(data);
     LLVMDisposeTargetMachine(machine);
     LLVMDisposeModule(l.module);

@@ -40,6 +40,8 @@ struct product {
     struct factor factor[2];
     int steps;       /* of k */
     int blocks;      /* 16 x 8 blocks of a warp */
+    int piece;       /* so many of them are multiplied before the next */
+    bool by_rows;    /* in a piece */
     int (*block)[2]; /* row and column of lane 0 in warp 0 */
     LLVMValueRef *out;
 };
@@ -132,6 +134,9 @@ static int number_at(const struct factor *f, int row, int column)
     return *number;
 }
 
+/* What texts call the registers of a factor by. */
+static char letter_of(int operand) { return operand == 0 ? 'a' : 'b'; }
+
 /* Numbers of the words of a block of a factor at k, in the instruction's order: rows g, g + 8 of A, then the second
  * half of k. */
 static int gather_words(const struct product *p, int operand, int at, int k, int *numbers)
@@ -193,7 +198,7 @@ static void fetch_words(struct lowering *l, struct product *p, struct text *t, c
         int count = gather_words(p, operand, p->block[place->block][operand], place->step * p->by.reach, numbers);
         for (int i = 0; i < count; i++) {
             if (f->inside)
-                load_inside(l, t, f, "ab"[operand], numbers[i]);
+                load_inside(l, t, f, letter_of(operand), numbers[i]);
             else
                 make_word(l, f, MMA_AS_IT_IS, numbers[i]);
         }
@@ -225,7 +230,7 @@ static void write_product(struct lowering *l, struct product *p, struct text *t,
         int count = gather_words(p, operand, p->block[place->block][operand], place->step * p->by.reach, numbers);
         for (int i = 0; i < taken->count; i++) {
             buffer_puts(&t->body, i == 0 ? ", {" : ", ");
-            put_words(l, t, &p->factor[operand], "ab"[operand], taken -> form[operand][i], count, numbers);
+            put_words(l, t, &p->factor[operand], letter_of(operand), taken->form[operand][i], count, numbers);
         }
         buffer_puts(&t->body, "}");
     }
@@ -281,16 +286,34 @@ static void text_close(struct lowering *l, struct product *p, struct text *t)
 
 static int steps_together(const struct product *p) { return p->by.count < STEPS ? STEPS / p->by.count : 1; }
 
-/* Pieces of BLOCKS blocks at some steps of k, all blocks before the next steps; in a piece step by step. */
+/* A piece row by row: blocks of one row share a fragment of A at each step. */
+static void sort_by_rows(const struct product *p, struct place *piece, int count)
+{
+    for (int i = 1; i < count; i++)
+        for (int j = i; j > 0; j--) {
+            struct place *a = &piece[j - 1], *b = &piece[j], keep = *a;
+            int above = p->block[a->block][0], row = p->block[b->block][0];
+            if (row > above || (row == above && b->step >= a->step))
+                break;
+            *a = *b;
+            *b = keep;
+        }
+}
+
+/* Pieces of blocks at some steps of k, all blocks before the next steps; in a piece step by step, or row by row. */
 static struct place *order_products(struct lowering *l, const struct product *p)
 {
     struct place *order = ARENA_ARRAY(l->arena, struct place, p->steps * p->blocks), *next = order;
     int together = steps_together(p);
     for (int step = 0; step < p->steps; step += together)
-        for (int block = 0; block < p->blocks; block += BLOCKS)
+        for (int block = 0; block < p->blocks; block += p->piece) {
+            struct place *piece = next;
             for (int s = step; s < step + together && s < p->steps; s++)
-                for (int b = block; b < block + BLOCKS && b < p->blocks; b++)
+                for (int b = block; b < block + p->piece && b < p->blocks; b++)
                     *next++ = (struct place){b, s};
+            if (p->by_rows)
+                sort_by_rows(p, piece, (int)(next - piece));
+        }
     return order;
 }
 
@@ -314,7 +337,7 @@ static void declare_words(struct product *p, struct buffer *out)
     buffer_puts(out, "{");
     for (int operand = 0; operand < 2; operand++)
         if (p->factor[operand].inside)
-            buffer_printf(out, " .reg .b32 %%%c<%d>;", "ab"[operand], p -> factor[operand].fragment.words);
+            buffer_printf(out, " .reg .b32 %%%c<%d>;", letter_of(operand), p->factor[operand].fragment.words);
 }
 
 static bool reads_alone(const struct product *p)
@@ -325,14 +348,24 @@ static bool reads_alone(const struct product *p)
     return alone;
 }
 
+/* sm_90 multiplies floats of 8 bits as f16: ptxas makes two words of each word of A.  Those of one row serve its blocks in
+ * turn then, and a loop of 128 x 256 x 64 has 31 moves instead of 160 beside its 128 products (ptxas 13.0). */
+static void choose_order(struct product *p)
+{
+    enum ir_element element = p->factor[0].fragment.element;
+    p->by_rows = p->factor[0].inside && p->factor[1].inside && ir_is_float(element) && value_bytes(element) == 1;
+    p->piece = p->by_rows ? SPAN : BLOCKS;
+}
+
 static void multiply(struct lowering *l, struct product *p)
 {
+    bool inside = choose_inside(p);
+    choose_order(p);
     const struct place *order = order_products(l, p);
     int all = p->steps * p->blocks, fetched = 0, ahead = reads_alone(p) ? AHEAD_ALONE : AHEAD;
-    bool inside = choose_inside(p);
     struct text t = {0};
     for (int done = 0, together; done < all; done += together) {
-        int first = order[done].block, blocks = (int)int64_min(BLOCKS, p->blocks - first);
+        int first = order[done].block / p->piece * p->piece, blocks = (int)int64_min(p->piece, p->blocks - first);
         together = blocks * (int)int64_min(steps_together(p), p->steps - order[done].step);
         if (inside && first % SPAN == 0)
             t = text_open(l, p, (int)int64_min(SPAN, p->blocks - first), 0);

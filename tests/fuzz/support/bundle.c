@@ -68,7 +68,7 @@ void *fuzz_bundle_open(struct campaign *campaign)
     snprintf(path, sizeof path, "%s/bundle", campaign->folder);
     if (mkdir(path, 0777) != 0 && errno != EEXIST)
         die("cannot make %s: %s", path, strerror(errno));
-    nvptx_begin();
+    nvptx_begin(NULL);
     return NULL;
 }
 
@@ -436,7 +436,6 @@ void fuzz_bundle_compile(struct campaign *campaign, struct campaign_seat *seat, 
                                         .jobs = 1,
                                         .ptxas = variable("PTXAS", "/usr/local/cuda/bin/ptxas"),
                                         .optimization = c.schedule.optimization,
-                                        .llvm_prints = chunk % 4 == 0,
                                         .host_triple = "x86_64-unknown-linux-gnu"};
     if (c.number == 0)
         fuzz_plan_begin(&c.plan);

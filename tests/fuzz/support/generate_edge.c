@@ -31,9 +31,6 @@ struct chain {
 };
 #define CHAIN_FACTS "{align(16), limit(2147483648), restrict}"
 
-/* Print.c leaves a few operations of some widths to LLVM's back end, and with them the program. */
-static bool leave(struct chain *c) { return random_chance(&c->random, 20); }
-
 static int amount(struct chain *c) { return random_between(&c->random, 1, c->bits - 1); }
 
 /* %v<next> = ... : type[length] */
@@ -185,8 +182,7 @@ static void consume_whole(struct chain *c, int value)
          IR_BOOL);
     for (int i = 0; i < 3; i++)
         keep(c, unary(c, alone[i], value, c->element), c->element);
-    if (c->bits >= 32 || leave(c))
-        keep(c, rotated(c, value, amount(c), random_chance(&c->random, 50)), c->element);
+    keep(c, rotated(c, value, amount(c), random_chance(&c->random, 50)), c->element);
     int by = constant(c, amount(c));
     keep(c, binary(c, "shr", binary(c, "shl", value, by), by), c->element);
     enum ir_element element = c->element, other = other_sign(element);
@@ -220,8 +216,7 @@ static void consume_real(struct chain *c, int value)
         keep(c, i % 2 ? binary(c, both[i], value, 1) : binary(c, both[i], 0, value), c->element);
     for (int i = 0; i < 6; i++)
         keep(c, compare(c, predicates[i], value, random_below(&c->random, 2)), IR_BOOL);
-    if (c->element != IR_F16 || leave(c))
-        keep(c, unary(c, "abs", value, c->element), c->element);
+    keep(c, unary(c, "abs", value, c->element), c->element);
     keep(c, unary(c, "neg", value, c->element), c->element);
 }
 
@@ -268,8 +263,6 @@ static void put_chain(struct buffer *out, struct random *random, uint64_t seed)
     int ways = is_real ? 12 : 13, first = random_below(&c->random, ways);
     for (int i = 0; i < PRODUCERS; i++) {
         int way = (first + i * 5) % ways;
-        if (is_real ? way == 9 && c->element == IR_F16 : (way == 7 && c->bits < 32) || (way == 8 && c->bits == 64))
-            way = leave(c) ? way : 0;
         int value = is_real ? produce_real(c, way) : produce_whole(c, way);
         if (is_real)
             consume_real(c, value);

@@ -140,8 +140,7 @@ bool fuzz_gpu_make(const struct judge *judge, struct fuzz_program *program, stru
                                      .diagnostics = diagnostics,
                                      .optimization = judge->raw ? 0 : 2,
                                      .jobs = 1,
-                                     .strict_fp = true,
-                                     .llvm_prints = !judge->printed && program->function->next_value_id % 4 == 0};
+                                     .strict_fp = true};
     struct pass_context context = {
         .arena = arena,
         .diagnostics = diagnostics,

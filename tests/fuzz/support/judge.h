@@ -21,7 +21,6 @@ struct judge {
     int64_t fuel;           /* rewrites that the last pass may do; 0: no limit */
     int isa;                /* JUDGE_CPU: -1 all that this machine has */
     bool raw;               /* JUDGE_CPU, JUDGE_GPU: through the pipeline of -O0 */
-    bool printed;           /* JUDGE_GPU: never by LLVM's back end, which otherwise prints one program in four */
     int code_level;         /* JUDGE_CPU: of LLVM: 0: 2, as tilecc has it; else the level + 1 */
     bool trusted;           /* the program is taken to be sound; only when something fails it is asked */
     struct fuzz_math *math; /* of the program's context; NULL: each pass reads the library anew */

@@ -15,18 +15,14 @@ struct run_text {
     int64_t shared_bytes;
 };
 
-struct run_text *run_text_make(struct arena *arena, const char *ir, const char *row, bool printed)
+struct run_text *run_text_make(struct arena *arena, const char *ir, const char *row)
 {
     struct diagnostics *diagnostics = diagnostics_create(arena);
     struct ir_context *context = ir_context_create(arena);
     struct source source = {"test", ir, strlen(ir), NULL};
     const struct target_row *target = &target_rows[target_find(row)];
-    struct target_options options = {.arena = arena,
-                                     .context = context,
-                                     .diagnostics = diagnostics,
-                                     .optimization = 2,
-                                     .jobs = 1,
-                                     .llvm_prints = !printed};
+    struct target_options options = {
+        .arena = arena, .context = context, .diagnostics = diagnostics, .optimization = 2, .jobs = 1};
     struct pass_context passes = {.arena = arena,
                                   .diagnostics = diagnostics,
                                   .target = target,
