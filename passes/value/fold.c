@@ -240,6 +240,12 @@ static bool fold_fma(enum ir_element e, const uint64_t *operand, uint64_t *bits)
     return e == IR_F32 && float_result(e, (double)fmaf((float)a, (float)b, (float)c), bits);
 }
 
+static bool moves_elements(enum ir_opcode opcode)
+{
+    return opcode == OP_SPLAT || opcode == OP_BROADCAST || opcode == OP_RESHAPE || opcode == OP_PERMUTE ||
+           opcode == OP_EXTRACT || opcode == OP_CONVERT_LAYOUT;
+}
+
 bool fold_operation(const struct ir_operation *op, uint64_t *bits)
 {
     uint64_t operand[3] = {0};
@@ -250,13 +256,11 @@ bool fold_operation(const struct ir_operation *op, uint64_t *bits)
             return false;
     enum ir_element e = op->operands[0]->type->element, to = op->results[0]->type->element;
     bool is_float = ir_is_float(e);
+    if (moves_elements(op->opcode)) {
+        *bits = operand[0];
+        return true;
+    }
     switch (op->opcode) {
-    case OP_SPLAT:
-    case OP_BROADCAST:
-    case OP_RESHAPE:
-    case OP_PERMUTE:
-    case OP_EXTRACT:
-    case OP_CONVERT_LAYOUT: *bits = operand[0]; return true;
     case OP_ADD:
     case OP_SUB:
     case OP_MUL:
@@ -285,8 +289,13 @@ bool fold_operation(const struct ir_operation *op, uint64_t *bits)
     case OP_CAST: return fold_cast(op, e, to, operand[0], bits);
     case OP_BITCAST: return fold_bitcast(e, to, operand[0], bits);
     case OP_MATH: return !is_small_float(e) && op->operand_count == 1 && fold_math(op, e, operand[0], bits);
-    default: return false;
+    case OP_POINTER_ADD:
+#define OP(id, ...) case OP_##id:
+#define PER_ELEMENT(...)
+#include "ir/ops.def"
+    case OP_COUNT: return false;
     }
+    return false;
 }
 
 struct folding {

@@ -262,8 +262,14 @@ static void execute_one(struct frame *frame, const struct ir_operation *operatio
     case OP_BLOCK_COUNT:
         frame_cell(frame, operation->results[0])->bits[0] = (uint64_t)program_number(run, operation->opcode);
         return;
-    default: execute_elementwise(frame, operation); return;
+#define OP(...)
+#define PER_ELEMENT(id, ...) case OP_##id:
+#include "ir/ops.def"
+        execute_elementwise(frame, operation);
+        return;
+    case OP_COUNT: break;
     }
+    die("no such operation: %d", (int)operation->opcode);
 }
 
 /* Operations whose results take over what their regions or operands say of themselves. */

@@ -319,7 +319,10 @@ uint64_t scalar_compute(struct run *run, const struct ir_operation *operation, c
     }
     case OP_MATH: return math(operation, element, o);
     case OP_POINTER_ADD: return pointer_add(first, operation->operands[1]->type->element, o);
-    default: break;
+#define OP(id, ...) case OP_##id:
+#define PER_ELEMENT(...)
+#include "ir/ops.def"
+    case OP_COUNT: break;
     }
     interp_stop(run, operation, "'%s' has no meaning on single elements", ir_op_info[operation->opcode].text);
 }

@@ -203,8 +203,20 @@ enum ir_trait {
     IR_TRAIT_LOOP = 128,
     IR_TRAIT_SYNC = 256,
     IR_TRAIT_SHARED_READ = 512,
-    IR_TRAIT_SHARED_WRITE = 1024 /* of buffers */
+    IR_TRAIT_SHARED_WRITE = 1024, /* of buffers */
+    IR_TRAIT_BIT_COUNT = 2048
 };
+/* IR_TAKES(id, words, is it one): the elements of operands and result that a row of ops.def allows. */
+#define IR_TAKES(X)                                                                                \
+    X(ANY, "anything", true)                                                                       \
+    X(NUMBERS, "integers or floats", ir_is_integer(e) || ir_is_float(e))                           \
+    X(INTEGERS, "integers", ir_is_integer(e))                                                      \
+    X(WIDE_INTEGERS, "integers of 16 bits or more", ir_is_integer(e) && ir_element_info[e].bits > 8) \
+    X(BITS, "integers or bool", ir_is_integer(e) || e == IR_BOOL)                                  \
+    X(FLOATS, "floats", ir_is_float(e))
+#define X(id, words, test) IR_TAKES_##id,
+enum ir_takes { IR_TAKES(X) };
+#undef X
 enum ir_rule { /* columns of ops.def */
                IR_RULE_GIVEN,
                IR_RULE_SAME,
@@ -223,7 +235,6 @@ enum ir_rule { /* columns of ops.def */
 enum ir_opcode {
 #define OP(id, text, level, least, most, results, regions, traits, rule, attributes) OP_##id,
 #include "ir/ops.def"
-#undef OP
     OP_COUNT
 };
 struct ir_op_info {
@@ -233,8 +244,15 @@ struct ir_op_info {
     unsigned traits;
     enum ir_rule rule;
     uint64_t attributes; /* bit per enum ir_attribute_key */
+    enum ir_takes takes;
+    const char *name;      /* of the function of the language that it is, or NULL */
+    const char *intrinsic; /* of LLVM, with ? for the sign of the element, or NULL */
+    int false_arguments;   /* of the intrinsic, behind the operands */
 };
 extern const struct ir_op_info ir_op_info[OP_COUNT];
+bool ir_takes(enum ir_opcode opcode, enum ir_element e);
+const char *ir_takes_words(enum ir_opcode opcode);   /* "integers" */
+const char *ir_takes_problem(enum ir_opcode opcode); /* "the elements must be integers" */
 
 struct ir_operation;
 struct ir_block;

@@ -25,13 +25,65 @@ const struct ir_element_info ir_element_info[IR_ELEMENT_COUNT] = {
 #define SYNC IR_TRAIT_SYNC
 #define SHARED_READ IR_TRAIT_SHARED_READ
 #define SHARED_WRITE IR_TRAIT_SHARED_WRITE
+#define BIT_COUNT IR_TRAIT_BIT_COUNT
 #define A(key) (UINT64_C(1) << IR_ATTRIBUTE_##key)
 const struct ir_op_info ir_op_info[OP_COUNT] = {
-#define OP(id, text, level, least, most, results, regions, traits, rule, attributes) \
-    [OP_##id] = {text, level, least, most, results, regions, traits, IR_RULE_##rule, attributes},
+#define OP(id, text, level, least, most, results, regions, traits, rule, attributes)       \
+    [OP_##id] = {text,           level,      least,        most, results, regions, traits, \
+                 IR_RULE_##rule, attributes, IR_TAKES_ANY, NULL, NULL,    0},
+#define ON_ELEMENTS(id, text, operands, traits, elements, name, attributes, intrinsic, false_arguments) \
+    [OP_##id] = {text,                                                                                  \
+                 VALUE,                                                                                 \
+                 operands,                                                                              \
+                 operands,                                                                              \
+                 1,                                                                                     \
+                 0,                                                                                     \
+                 PURE | ELEMENTWISE | traits,                                                           \
+                 IR_RULE_SAME,                                                                          \
+                 attributes,                                                                            \
+                 IR_TAKES_##elements,                                                                   \
+                 name,                                                                                  \
+                 intrinsic,                                                                             \
+                 false_arguments},
+#define ARITHMETIC(id, text, operands, traits, elements, name, attributes) \
+    ON_ELEMENTS(id, text, operands, traits, elements, name, attributes, NULL, 0)
+#define INTRINSIC(id, text, operands, traits, elements, name, intrinsic, false_arguments) \
+    ON_ELEMENTS(id, text, operands, traits, elements, name, 0, intrinsic, false_arguments)
 #include "ir/ops.def"
-#undef OP
 };
+#define OP(...)
+#define PER_ELEMENT(...)
+#define ARITHMETIC(id, text, operands, ...) \
+    _Static_assert(operands >= 1 && operands <= 3, text ": interpreter, fold and targets take 1 to 3 operands");
+#include "ir/ops.def"
+
+bool ir_takes(enum ir_opcode opcode, enum ir_element e)
+{
+    switch (ir_op_info[opcode].takes) {
+#define X(id, words, test) \
+    case IR_TAKES_##id: return test;
+        IR_TAKES(X)
+#undef X
+    }
+    return false;
+}
+
+const char *ir_takes_words(enum ir_opcode opcode)
+{
+#define X(id, words, test) words,
+    static const char *const text[] = {IR_TAKES(X)};
+#undef X
+    return text[ir_op_info[opcode].takes];
+}
+
+const char *ir_takes_problem(enum ir_opcode opcode)
+{
+#define X(id, words, test) "the elements must be " words,
+    static const char *const text[] = {IR_TAKES(X)};
+#undef X
+    return text[ir_op_info[opcode].takes];
+}
+
 _Static_assert(IR_ATTRIBUTE_COUNT <= 64, "ir_op_info.attributes is a 64-bit set");
 
 struct ir_context {

@@ -2,6 +2,7 @@
  * Whatever LLVM leaves undefined (division by zero, wide shifts, conversions out of range) is defined here, by selects.
  */
 #include "base/plant.h"
+#include "targets/common/intrinsic.h"
 #include "targets/cpu/emit.h"
 #include <string.h>
 
@@ -179,8 +180,17 @@ LLVMValueRef cpu_binary(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_el
     case OP_SHL: return shifted(e, true, element, a, b);
     case OP_SHR: return shifted(e, false, element, a, b);
     case OP_MULHI: return multiply_high(e, element, a, b);
-    default: die("'%s' is no operation on two elements", ir_op_info[opcode].text);
+    case OP_NEG:
+    case OP_ABS:
+    case OP_NOT:
+    case OP_FMA:
+#define OP(id, ...) case OP_##id:
+#define ARITHMETIC(...)
+#define INTRINSIC(id, ...) case OP_##id:
+#include "ir/ops.def"
+    case OP_COUNT: break;
     }
+    die("'%s' is no operation on two elements", ir_op_info[opcode].text);
 }
 
 LLVMValueRef cpu_multiply_add(struct cpu_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c, bool is_float)
@@ -312,12 +322,15 @@ static LLVMValueRef pointer_sum(struct cpu_emitter *e, const struct ir_operation
     return LLVMBuildAdd(B, pointer, LLVMBuildMul(B, offset, cpu_int_like(type, bytes), ""), "");
 }
 
-static LLVMValueRef count_bits(struct cpu_emitter *e, bool leading, LLVMValueRef a)
+/* What LLVM has as an intrinsic. */
+static LLVMValueRef intrinsic(struct cpu_emitter *e, enum ir_opcode opcode, enum ir_element element,
+                              const LLVMValueRef *operands)
 {
-    LLVMTypeRef type = LLVMTypeOf(a);
-    if (!leading)
-        return cpu_unary_intrinsic(e, "llvm.ctpop", a);
-    return cpu_intrinsic(e, "llvm.ctlz", 1, &type, 2, (LLVMValueRef[]){a, LLVMConstInt(e->i1, 0, 0)});
+    LLVMValueRef wide[3];
+    for (int i = 0; i < ir_op_info[opcode].least; i++)
+        wide[i] = ir_is_float(element) ? cpu_widen(e, element, operands[i]) : operands[i];
+    LLVMValueRef result = intrinsic_call(e->module, B, opcode, element, wide);
+    return ir_is_float(element) ? cpu_narrow(e, result, element, IR_ROUND_RTNE, false) : result;
 }
 
 static LLVMValueRef math(struct cpu_emitter *e, const struct ir_operation *operation, enum ir_element element,
@@ -343,6 +356,10 @@ bool cpu_arithmetic(struct cpu_emitter *e, const struct ir_operation *operation,
     enum ir_element element = operation->operand_count ? operation->operands[0]->type->element : IR_I32;
     enum ir_element to = operation->results[0]->type->element;
     enum ir_nan nan = (enum ir_nan)ir_number(operation, IR_ATTRIBUTE_NAN, IR_NAN_SKIP);
+    if (operation->opcode == OP_PHILOX) {
+        philox(e, operands[0], operands[1], results);
+        return true;
+    }
     switch (operation->opcode) {
     case OP_ADD:
     case OP_SUB:
@@ -365,8 +382,12 @@ bool cpu_arithmetic(struct cpu_emitter *e, const struct ir_operation *operation,
     case OP_ABS: results[0] = negate_or_abs(e, operation->opcode == OP_NEG, element, operands[0]); return true;
     case OP_FMA: results[0] = cpu_fused(e, element, operands[0], operands[1], operands[2]); return true;
     case OP_NOT: results[0] = LLVMBuildNot(B, operands[0], ""); return true;
-    case OP_POPCOUNT:
-    case OP_CLZ: results[0] = count_bits(e, operation->opcode == OP_CLZ, operands[0]); return true;
+#define OP(...)
+#define ARITHMETIC(...)
+#define INTRINSIC(id, ...) case OP_##id:
+#include "ir/ops.def"
+        results[0] = intrinsic(e, operation->opcode, element, operands);
+        return true;
     case OP_COMPARE:
         results[0] = compare(e, (enum ir_predicate)ir_number(operation, IR_ATTRIBUTE_PREDICATE, 0), element,
                              operands[0], operands[1]);
@@ -386,8 +407,11 @@ bool cpu_arithmetic(struct cpu_emitter *e, const struct ir_operation *operation,
         return true;
     }
     case OP_MATH: results[0] = math(e, operation, element, operands); return true;
-    case OP_PHILOX: philox(e, operands[0], operands[1], results); return true;
     case OP_POINTER_ADD: results[0] = pointer_sum(e, operation, operands[0], operands[1]); return true;
-    default: return cpu_report(e, operation->at, ir_op_info[operation->opcode].text);
+#define OP(id, ...) case OP_##id:
+#define PER_ELEMENT(...)
+#include "ir/ops.def"
+    case OP_COUNT: break;
     }
+    return cpu_report(e, operation->at, ir_op_info[operation->opcode].text);
 }

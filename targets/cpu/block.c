@@ -257,9 +257,31 @@ static void emit_operation(struct cpu_emitter *e, const struct cpu_plan *plan, s
     case OP_WHILE:
     case OP_IF: cpu_emit_control(e, plan, operation, position); return;
     case OP_CALL: emit_call(e, operation, position); return;
-    case OP_CONVERT_LAYOUT:
-    case OP_BARRIER: cpu_report(e, operation->at, "an operation of the Schedule level"); return;
-    default: break;
+    case OP_CONSTANT:
+    case OP_IOTA:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXTRACT:
+    case OP_LOAD:
+    case OP_POINTER_LOAD:
+    case OP_INSIDE:
+    case OP_PHILOX:
+    case OP_MAP:
+    case OP_YIELD:
+    case OP_CONDITION:
+    case OP_RETURN:
+#define OP(...)
+#define PER_ELEMENT(id, ...) case OP_##id:
+#include "ir/ops.def"
+        break;
+#define VALUE_LEVEL(id)
+#define SCHEDULE_LEVEL(id) case OP_##id:
+#define MACHINE_LEVEL(id) case OP_##id:
+#define OP(id, text, level, ...) level##_LEVEL(id)
+#include "ir/ops.def"
+    case OP_COUNT: cpu_report(e, operation->at, "an operation below the Value level"); return;
     }
     if (operation->result_count == 0)
         return;

@@ -21,7 +21,8 @@ static const struct {
               {IR_TRAIT_LOOP, "loop"},
               {IR_TRAIT_SYNC, "meets"},
               {IR_TRAIT_SHARED_READ, "reads buffers"},
-              {IR_TRAIT_SHARED_WRITE, "writes buffers"}};
+              {IR_TRAIT_SHARED_WRITE, "writes buffers"},
+              {IR_TRAIT_BIT_COUNT, "bit count"}};
 
 static void count(struct buffer *out, const char *what, int least, int most)
 {
@@ -71,6 +72,22 @@ static void expect(const char *manual, const char *text)
         return;
     failures++;
     printf("man/tile-ir.7 lacks:\n%s\n", text);
+}
+
+/* Operations that the language has under a name, with their arguments. */
+static void check_names(const char *manual)
+{
+    for (int i = 0; i < OP_COUNT; i++) {
+        struct buffer call = {0};
+        const char *name = ir_op_info[i].name;
+        buffer_printf(&call, "%s(", name ? name : "");
+        const char *at = name ? strstr(manual, call.data) : "";
+        if (!at) {
+            failures++;
+            printf("man/tile-library.7 lacks `%s`\n", name);
+        }
+        buffer_free(&call);
+    }
 }
 
 static void check_operations(const char *manual, bool print)
@@ -132,21 +149,27 @@ static void check_nothing_else(const char *manual)
     }
 }
 
+static struct buffer read_page(const char *name)
+{
+    const char *top = getenv("SRCDIR");
+    struct buffer page = {0}, path = {0};
+    buffer_printf(&path, "%s/man/%s", top ? top : ".", name);
+    if (!file_read(path.data, 0, &page))
+        die("%s cannot be read", path.data);
+    buffer_puts(&page, "");
+    buffer_free(&path);
+    return page;
+}
+
 int main(int argc, char **argv)
 {
     bool print = argc > 1 && !strcmp(argv[1], "facts");
-    const char *top = getenv("SRCDIR");
-    struct buffer manual = {0}, path = {0};
-    buffer_printf(&path, "%s/man/tile-ir.7", top ? top : ".");
-    if (!print && !file_read(path.data, 0, &manual)) {
-        printf("%s cannot be read\n", path.data);
-        return 1;
-    }
-    buffer_puts(&manual, "");
+    struct buffer manual = read_page("tile-ir.7"), library = read_page("tile-library.7");
     check_operations(manual.data, print);
     check_attributes(manual.data, print);
     if (!print) {
         check_nothing_else(manual.data);
+        check_names(library.data);
         for (int i = 0; i < pass_count; i++) {
             struct buffer entry = {0};
             buffer_printf(&entry, ".TP\n.B %s\n%c%s.\n", pass_table[i].name, pass_table[i].help[0] - 'a' + 'A',
@@ -158,6 +181,6 @@ int main(int argc, char **argv)
             expect(manual.data, ir_element_info[i].text);
     }
     buffer_free(&manual);
-    buffer_free(&path);
+    buffer_free(&library);
     return failures != 0;
 }

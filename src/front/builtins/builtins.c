@@ -47,14 +47,10 @@ static const struct builtin builtins[] = {
     {"min", 1, MOST_ARGUMENTS, 0, "axis nan fixed", build_min_max, 0},
     {"max", 1, MOST_ARGUMENTS, 0, "axis nan fixed", build_min_max, 1},
     {"abs", 1, 1, 0, "", build_abs, 0},
-    {"fma", 3, 3, 0, "", build_fma, 0},
     {"clamp", 3, 3, 0, "nan", build_clamp, 0},
     {"where", 3, 3, 0, "", build_where, 0},
     {"cdiv", 2, 2, 0, "", build_cdiv, 0},
     {"ilog2", 1, 1, 0, "", build_ilog2, 0},
-    {"mulhi", 2, 2, 0, "", build_bits, OP_MULHI},
-    {"popcount", 1, 1, 0, "", build_bits, OP_POPCOUNT},
-    {"clz", 1, 1, 0, "", build_bits, OP_CLZ},
     {"sum", 1, 1, 0, "axis fixed", build_reduce_kind, IR_REDUCE_ADD},
     {"product", 1, 1, 0, "axis fixed", build_reduce_kind, IR_REDUCE_MUL},
     {"any", 1, 1, 0, "axis", build_reduce_kind, IR_REDUCE_OR},
@@ -115,13 +111,19 @@ static const struct builtin builtins[] = {
     ABSENT("asm", E0913),
     ABSENT("dot_scaled", E0914),
     ABSENT("prefetch", E0915),
+/* Operations of ops.def; those without a name in the language are none. */
+#define OP(...)
+#define PER_ELEMENT(...)
+#define ARITHMETIC(id, text, operands, traits, elements, name, ...) \
+    {name, operands, operands, 0, "", build_operation, OP_##id},
+#include "ir/ops.def"
 };
 enum { BUILTIN_COUNT = sizeof builtins / sizeof *builtins };
 
 const struct builtin *builtin_find(const char *name)
 {
     for (int i = 0; i < BUILTIN_COUNT; i++)
-        if (strcmp(builtins[i].name, name) == 0)
+        if (builtins[i].name && strcmp(builtins[i].name, name) == 0)
             return &builtins[i];
     return NULL;
 }
@@ -130,6 +132,8 @@ const char *builtin_nearest(const char *name, int *distance)
 {
     const char *near = NULL;
     for (int i = 0; i < BUILTIN_COUNT; i++) {
+        if (!builtins[i].name)
+            continue;
         int d = spelling_distance(name, builtins[i].name, *distance);
         if (d < *distance) {
             *distance = d;

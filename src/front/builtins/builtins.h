@@ -37,12 +37,11 @@ struct value build_math2(struct elaborator *e, struct call *call, int function);
 struct value build_min_max(struct elaborator *e, struct call *call, int maximum);
 struct value build_abs(struct elaborator *e, struct call *call, int detail);
 struct value build_fdiv(struct elaborator *e, struct call *call, int detail);
-struct value build_fma(struct elaborator *e, struct call *call, int detail);
 struct value build_clamp(struct elaborator *e, struct call *call, int detail);
 struct value build_where(struct elaborator *e, struct call *call, int detail);
 struct value build_cdiv(struct elaborator *e, struct call *call, int detail);
 struct value build_ilog2(struct elaborator *e, struct call *call, int detail);
-struct value build_bits(struct elaborator *e, struct call *call, int opcode);
+struct value build_operation(struct elaborator *e, struct call *call, int opcode);
 struct value build_class(struct elaborator *e, struct call *call, int finite);
 
 struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind);

@@ -72,11 +72,16 @@ struct value build_math(struct elaborator *e, struct call *call, int function)
     return with_origin(value_run(ir_math(&e->builder, (enum ir_math)function, v.run, NULL), call->at), v);
 }
 
-static bool unify_floats(struct elaborator *e, struct call *call, int count)
+static void literals_to_reals(struct call *call, int count)
 {
     for (int i = 0; i < count; i++)
         if (call->argument[i].kind == VALUE_INTEGER && call->argument[i].element == IR_ELEMENT_COUNT)
             call->argument[i] = value_real((double)call->argument[i].integer, call->argument[i].at);
+}
+
+static bool unify_floats(struct elaborator *e, struct call *call, int count)
+{
+    literals_to_reals(call, count);
     if (!can_build(e, call) || !convert_unify(e, count, call->argument, call->builtin->name, call->at))
         return false;
     if (ir_is_float(call->argument[0].run->type->element))
@@ -258,16 +263,6 @@ struct value build_fdiv(struct elaborator *e, struct call *call, int detail)
     return with_origin(value_run(run, call->at), call->argument[0]);
 }
 
-struct value build_fma(struct elaborator *e, struct call *call, int detail)
-{
-    (void)detail;
-    if (!unify_floats(e, call, 3))
-        return value_error(call->at);
-    struct ir_value *operands[3] = {call->argument[0].run, call->argument[1].run, call->argument[2].run};
-    return with_origin(value_run(ir_build_value(&e->builder, OP_FMA, operands[0]->type, 3, operands), call->at),
-                       call->argument[0]);
-}
-
 struct value build_where(struct elaborator *e, struct call *call, int detail)
 {
     (void)detail;
@@ -368,15 +363,21 @@ struct value build_ilog2(struct elaborator *e, struct call *call, int detail)
     return with_origin(value_run(log, call->at), v);
 }
 
-struct value build_bits(struct elaborator *e, struct call *call, int opcode)
+/* An operation that is a function of the language by its row in ops.def. */
+struct value build_operation(struct elaborator *e, struct call *call, int opcode)
 {
+    const struct ir_op_info *info = &ir_op_info[opcode];
+    struct ir_value *operands[MOST_ARGUMENTS];
+    if (info->takes == IR_TAKES_FLOATS)
+        literals_to_reals(call, call->count);
     if (!can_build(e, call) || !convert_unify(e, call->count, call->argument, call->builtin->name, call->at))
         return value_error(call->at);
-    struct ir_value *a = call->argument[0].run;
-    if (!ir_is_integer(a->type->element) || call->argument[0].enumeration)
-        return call_wrong(e, call, call->argument[0], "integers");
-    struct ir_value *operands[2] = {a, call->count > 1 ? call->argument[1].run : NULL};
+    if (!ir_takes((enum ir_opcode)opcode, call->argument[0].run->type->element) || call->argument[0].enumeration)
+        return call_wrong(e, call, call->argument[0], ir_takes_words((enum ir_opcode)opcode));
+    for (int i = 0; i < call->count; i++)
+        operands[i] = call->argument[i].run;
     return with_origin(
-        value_run(ir_build_value(&e->builder, (enum ir_opcode)opcode, a->type, call->count, operands), call->at),
+        value_run(ir_build_value(&e->builder, (enum ir_opcode)opcode, operands[0]->type, call->count, operands),
+                  call->at),
         call->argument[0]);
 }

@@ -267,7 +267,6 @@ static struct range evaluate(struct walker *walker, const struct ir_operation *o
     enum ir_element e = result->type->element;
     struct range whole = range_of_element(e), out = whole, a, b;
     int64_t number;
-    int width = ir_element_info[e].bits;
     bool good = true;
     switch (op->opcode) {
     case OP_CONSTANT:
@@ -297,10 +296,6 @@ static struct range evaluate(struct walker *walker, const struct ir_operation *o
     case OP_PROGRAM:
     case OP_PROGRAM_COUNT:
     case OP_BLOCK_COUNT: out = program(walker->function, op->opcode); break;
-    case OP_POPCOUNT:
-    case OP_CLZ:
-        width = ir_element_info[op->operands[0]->type->element].bits;
-        return meet(whole, (struct range){0, width});
     case OP_NEG: out = subtract((struct range){0, 0}, operand(walker, op, 0), &good); break;
     case OP_ABS:
         a = operand(walker, op, 0);
@@ -323,6 +318,8 @@ static struct range evaluate(struct walker *walker, const struct ir_operation *o
             return whole;
         return compare(ir_number(op, IR_ATTRIBUTE_PREDICATE, 0), a, b);
     default:
+        if (ir_op_info[op->opcode].traits & IR_TRAIT_BIT_COUNT)
+            return meet(whole, (struct range){0, ir_element_info[e].bits});
         if (op->operand_count != 2 || !has_range(op->operands[0]) || !has_range(op->operands[1]))
             return whole;
         a = operand(walker, op, 0);

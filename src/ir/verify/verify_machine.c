@@ -401,9 +401,17 @@ static const char *program_problem(const struct ir_operation *op)
     return verify_is_integer_scalar(op->results[0]) ? NULL : "the result is an index";
 }
 
+static const char *convert_layout_problem(const struct ir_type *from, const struct ir_type *to)
+{
+    return from->kind == IR_TILE && ir_type_same_shape(from, to) && verify_same_element(from, to)
+               ? NULL
+               : "operand and result differ in more than the layout";
+}
+
 const char *verify_schedule(const struct ir_operation *op)
 {
     switch (op->opcode) {
+    case OP_CONVERT_LAYOUT: return convert_layout_problem(op->operands[0]->type, op->results[0]->type);
     case OP_UNDEFINED: return verify_is_tile(op->results[0]) ? NULL : "the result is a tile";
     case OP_BARRIER: return barrier_problem(op);
     case OP_BUFFER: return buffer_problem(op);
@@ -420,8 +428,20 @@ const char *verify_schedule(const struct ir_operation *op)
         const char *problem = dot_wait_problem(op);
         return problem ? problem : pending_problem(op);
     }
-    default: return NULL;
+    case OP_TURN_START:
+    case OP_TURN_TAKE:
+    case OP_TURN_PASS:
+    case OP_FENCE_ASYNC: return NULL;
+#define VALUE_LEVEL(id) case OP_##id:
+#define SCHEDULE_LEVEL(id)
+#define MACHINE_LEVEL(id) case OP_##id:
+#define OP(id, text, level, ...) level##_LEVEL(id)
+#include "ir/ops.def"
+#undef SCHEDULE_LEVEL
+#undef MACHINE_LEVEL
+    case OP_COUNT: break;
     }
+    die("%s is no operation of the schedule level", ir_op_info[op->opcode].text);
 }
 
 const char *verify_machine(const struct ir_operation *op)
@@ -444,6 +464,14 @@ const char *verify_machine(const struct ir_operation *op)
     case OP_PROGRAM:
     case OP_PROGRAM_COUNT:
     case OP_BLOCK_COUNT: return program_problem(op);
-    default: return NULL;
+    case OP_MBARRIER_READY:
+    case OP_TMA_COMMIT:
+    case OP_CP_COMMIT: return NULL;
+#define SCHEDULE_LEVEL(id) case OP_##id:
+#define MACHINE_LEVEL(id)
+#define OP(id, text, level, ...) level##_LEVEL(id)
+#include "ir/ops.def"
+    case OP_COUNT: break;
     }
+    die("%s is no operation of the machine level", ir_op_info[op->opcode].text);
 }

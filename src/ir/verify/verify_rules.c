@@ -68,54 +68,26 @@ static bool is_pointee(const struct ir_type *type, const struct ir_type *pointer
 
 /* ---- arithmetic ---- */
 
-static const char *element_problem(const struct ir_operation *op)
-{
-    enum ir_element e = element_of(op->operands[0]);
-    bool integer = ir_is_integer(e), is_float = ir_is_float(e);
-    switch (op->opcode) {
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_DIV:
-    case OP_REM:
-    case OP_NEG:
-    case OP_MIN:
-    case OP_MAX:
-    case OP_ABS: return integer || is_float ? NULL : "the elements must be integers or floats";
-    case OP_AND:
-    case OP_OR:
-    case OP_XOR:
-    case OP_NOT: return integer || e == IR_BOOL ? NULL : "the elements must be integers or bool";
-    case OP_SHL:
-    case OP_SHR:
-    case OP_MULHI:
-    case OP_POPCOUNT:
-    case OP_CLZ: return integer ? NULL : "the elements must be integers";
-    case OP_FMA:
-    case OP_MATH: return is_float ? NULL : "the elements must be floats";
-    default: return NULL;
-    }
-}
-
 static const char *same_problem(const struct ir_operation *op)
 {
     for (int i = 0; i < op->operand_count; i++)
         if (!is_tile(op->operands[i]) || op->operands[i]->type != op->results[0]->type)
             return "operands and result must have one tile type";
-    return element_problem(op);
+    return ir_takes(op->opcode, element_of(op->results[0])) ? NULL : ir_takes_problem(op->opcode);
 }
 
 static const char *math_problem(const struct ir_operation *op)
 {
     int64_t function = ir_number(op, IR_ATTRIBUTE_FUNCTION, 0);
     bool two = function == IR_MATH_POW || function == IR_MATH_ATAN2 || function == IR_MATH_COPYSIGN;
+    const char *problem = NULL;
     if (op->operand_count != (two ? 2 : 1))
         return "wrong number of operands for this function";
     if (function != IR_MATH_ISNAN)
-        return same_problem(op);
-    if (!same_form(op->operands[0]->type, op->results[0]->type) || element_of(op->results[0]) != IR_BOOL)
-        return "isnan gives a bool tile of the operand's shape";
-    return element_problem(op);
+        problem = same_problem(op);
+    else if (!same_form(op->operands[0]->type, op->results[0]->type) || element_of(op->results[0]) != IR_BOOL)
+        problem = "isnan gives a bool tile of the operand's shape";
+    return problem || ir_is_float(element_of(op->operands[0])) ? problem : "the elements must be floats";
 }
 
 static const char *compare_problem(const struct ir_operation *op)
@@ -582,25 +554,11 @@ const char *ir_verify_rules(const struct ir_operation *op)
     case OP_PERMUTE:
     case OP_VIEW_PERMUTE: return permute_problem(op);
     case OP_EXTRACT: return extract_problem(op);
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_DIV:
-    case OP_REM:
-    case OP_NEG:
-    case OP_MIN:
-    case OP_MAX:
-    case OP_FMA:
-    case OP_ABS:
-    case OP_AND:
-    case OP_OR:
-    case OP_XOR:
-    case OP_NOT:
-    case OP_SHL:
-    case OP_SHR:
-    case OP_MULHI:
-    case OP_POPCOUNT:
-    case OP_CLZ: return same_problem(op);
+#define OP(...)
+#define PER_ELEMENT(...)
+#define ARITHMETIC(id, ...) case OP_##id:
+#include "ir/ops.def"
+        return same_problem(op);
     case OP_COMPARE: return compare_problem(op);
     case OP_SELECT: return select_problem(op);
     case OP_CAST:
@@ -635,14 +593,16 @@ const char *ir_verify_rules(const struct ir_operation *op)
             return "the condition is a bool scalar";
         return op->regions[0]->arguments.count || op->regions[1]->arguments.count ? "regions of if take nothing" : NULL;
     case OP_CALL: return call_problem(op);
-    case OP_CONVERT_LAYOUT:
-        return first->kind == IR_TILE && ir_type_same_shape(first, result) && same_element(first, result)
-                   ? NULL
-                   : "operand and result differ in more than the layout";
     case OP_YIELD:
     case OP_CONDITION:
-    case OP_RETURN:
-    case OP_COUNT: return NULL;
-    default: return ir_op_info[op->opcode].level == IR_LEVEL_MACHINE ? verify_machine(op) : verify_schedule(op);
+    case OP_RETURN: return NULL;
+#define VALUE_LEVEL(id)
+#define SCHEDULE_LEVEL(id) case OP_##id:
+#define MACHINE_LEVEL(id) case OP_##id:
+#define OP(id, text, level, ...) level##_LEVEL(id)
+#include "ir/ops.def"
+        return ir_op_info[op->opcode].level == IR_LEVEL_MACHINE ? verify_machine(op) : verify_schedule(op);
+    case OP_COUNT: break;
     }
+    die("no such operation: %d", (int)op->opcode);
 }

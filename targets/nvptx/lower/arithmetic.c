@@ -2,6 +2,7 @@
  * give 0, min and max skip NaN unless told.  f16 and bf16 go through f32 where that rounds once (add, sub, mul, div);
  * their fma is the machine's own. */
 #include "base/plant.h"
+#include "targets/common/intrinsic.h"
 #include "targets/nvptx/lower/divide.h"
 #include "targets/nvptx/lower/lower.h"
 
@@ -118,8 +119,23 @@ static LLVMValueRef float_binary(struct lowering *l, enum ir_opcode opcode, enum
     case OP_REM: return lower_float_remainder(l, a, b);
     case OP_MIN: return float_extreme(l, true, element, nan, a, b);
     case OP_MAX: return float_extreme(l, false, element, nan, a, b);
-    default: die("%s of floats", ir_op_info[opcode].text);
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_SHR:
+    case OP_MULHI:
+    case OP_NEG:
+    case OP_ABS:
+    case OP_NOT:
+    case OP_FMA:
+#define OP(id, ...) case OP_##id:
+#define ARITHMETIC(...)
+#define INTRINSIC(id, ...) case OP_##id:
+#include "ir/ops.def"
+    case OP_COUNT: break;
     }
+    die("%s of floats", ir_op_info[opcode].text);
 }
 
 static LLVMValueRef integer_binary(struct lowering *l, enum ir_opcode opcode, enum ir_element element, LLVMValueRef a,
@@ -145,8 +161,17 @@ static LLVMValueRef integer_binary(struct lowering *l, enum ir_opcode opcode, en
     case OP_SHL:
     case OP_SHR: return shift(l, opcode, element, a, b);
     case OP_MULHI: return multiply_high(l, element, a, b);
-    default: die("%s of integers", ir_op_info[opcode].text);
+    case OP_NEG:
+    case OP_ABS:
+    case OP_NOT:
+    case OP_FMA:
+#define OP(id, ...) case OP_##id:
+#define ARITHMETIC(...)
+#define INTRINSIC(id, ...) case OP_##id:
+#include "ir/ops.def"
+    case OP_COUNT: break;
     }
+    die("%s of integers", ir_op_info[opcode].text);
 }
 
 /* What min and max chose keeps its bits, infinity too, which a cast would bring to the largest finite number.
@@ -249,10 +274,61 @@ static LLVMValueRef unary(struct lowering *l, enum ir_opcode opcode, enum ir_ele
     case OP_NEG: return LLVMBuildNeg(b, a, "");
     case OP_NOT: return LLVMBuildNot(b, a, "");
     case OP_ABS: return ir_is_signed(element) ? value_intrinsic(l, "llvm.abs", LLVMTypeOf(a), flags, 2) : a;
-    case OP_POPCOUNT: return value_intrinsic(l, "llvm.ctpop", LLVMTypeOf(a), &a, 1);
-    case OP_CLZ: return value_intrinsic(l, "llvm.ctlz", LLVMTypeOf(a), flags, 2);
     default: die("%s of one integer", ir_op_info[opcode].text);
     }
+}
+
+/* What LLVM has as an intrinsic. */
+static LLVMValueRef intrinsic(struct lowering *l, enum ir_opcode opcode, enum ir_element element,
+                              const LLVMValueRef *operands)
+{
+    bool in_f32 = computes_in_f32(element);
+    LLVMValueRef wide[3];
+    for (int i = 0; i < ir_op_info[opcode].least; i++)
+        wide[i] = in_f32 ? cast_to_f32(l, element, operands[i]) : operands[i];
+    LLVMValueRef result = intrinsic_call(l->module, l->builder, opcode, element, wide);
+    return in_f32 ? cast_value(l, IR_F32, element, result, IR_ROUND_RTNE, false) : result;
+}
+
+/* One register of the result. */
+static LLVMValueRef compute(struct lowering *l, enum ir_opcode opcode, enum ir_element element, bool nan,
+                            const LLVMValueRef *operands)
+{
+    switch (opcode) {
+    case OP_SELECT: return LLVMBuildSelect(l->builder, operands[0], operands[1], operands[2], "");
+    case OP_FMA: return fused(l, element, operands[0], operands[1], operands[2]);
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_REM:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_SHR:
+    case OP_MULHI: return binary(l, opcode, element, nan, operands[0], operands[1]);
+    case OP_NEG:
+    case OP_ABS:
+    case OP_NOT: return unary(l, opcode, element, operands[0]);
+#define OP(...)
+#define ARITHMETIC(...)
+#define INTRINSIC(id, ...) case OP_##id:
+#include "ir/ops.def"
+        return intrinsic(l, opcode, element, operands);
+    case OP_COMPARE:
+    case OP_CAST:
+    case OP_BITCAST:
+    case OP_MATH:
+    case OP_POINTER_ADD:
+#define OP(id, ...) case OP_##id:
+#define PER_ELEMENT(...)
+#include "ir/ops.def"
+    case OP_COUNT: break;
+    }
+    die("%s of one register", ir_op_info[opcode].text);
 }
 
 static LLVMValueRef compare(struct lowering *l, enum ir_predicate predicate, enum ir_element element, LLVMValueRef a,
@@ -372,21 +448,14 @@ void lower_arithmetic(struct lowering *l, struct ir_operation *operation)
         divide_all(l, operation, out, count);
         return;
     }
-    bool pairs = element == IR_BF16 && operation->operand_count == 2;
+    bool pairs = element == IR_BF16 && operation->operand_count == 2 && !ir_op_info[operation->opcode].intrinsic;
     if (pairs)
         binary_bf16(l, operation, nan, out, count);
     for (int i = 0; i < count && !pairs; i++) {
         LLVMValueRef a[3] = {0};
         for (int o = 0; o < operation->operand_count && o < 3; o++)
             a[o] = value_register(l, operation->operands[o], i);
-        if (operation->opcode == OP_SELECT)
-            out[i] = LLVMBuildSelect(l->builder, a[0], a[1], a[2], "");
-        else if (operation->operand_count == 3)
-            out[i] = fused(l, element, a[0], a[1], a[2]);
-        else if (operation->operand_count == 2)
-            out[i] = binary(l, operation->opcode, element, nan, a[0], a[1]);
-        else
-            out[i] = unary(l, operation->opcode, element, a[0]);
+        out[i] = compute(l, operation->opcode, element, nan, a);
     }
     for (int i = 0; i < count && makes_room; i++)
         out[i] = compute_here(l, element, out[i]);

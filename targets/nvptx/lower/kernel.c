@@ -80,7 +80,6 @@ static void lower_product(struct lowering *l, struct ir_operation *operation)
 
 static void lower_operation(struct lowering *l, struct ir_operation *operation)
 {
-    const struct ir_op_info *info = &ir_op_info[operation->opcode];
     switch (operation->opcode) {
     case OP_CONSTANT: lower_constant(l, operation); return;
     case OP_IOTA:
@@ -154,12 +153,20 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation)
     case OP_CONVERT_LAYOUT: lower_convert(l, operation); return;
     case OP_BARRIER: lower_barrier(l, operation); return;
     case OP_RETURN: return;
-    default: break;
-    }
-    if (info->traits & IR_TRAIT_ELEMENTWISE)
+    case OP_SELECT:
+#define OP(...)
+#define PER_ELEMENT(...)
+#define ARITHMETIC(id, ...) case OP_##id:
+#include "ir/ops.def"
         lower_arithmetic(l, operation);
-    else
-        die("%s reaches the target", info->text);
+        return;
+    case OP_CALL:
+    case OP_YIELD:
+    case OP_CONDITION:
+    case OP_STORE_ASYNC:
+    case OP_COUNT: break;
+    }
+    die("%s reaches the target", ir_op_info[operation->opcode].text);
 }
 
 void lower_block(struct lowering *l, struct ir_block *block)
