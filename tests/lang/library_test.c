@@ -573,11 +573,28 @@ static int check_element(enum ir_element element, uint64_t first, uint64_t count
     return t.failures;
 }
 
+/* Every operation that is a function of the language stands in the table above. */
+static int check_table(void)
+{
+    int failures = 0;
+    for (int i = 0; i < OP_COUNT; i++) {
+        const char *name = ir_op_info[i].name;
+        bool found = !name;
+        for (int k = 0; k < SUBJECTS && !found; k++)
+            found = !strncmp(subjects[k].text, name, strlen(name)) && subjects[k].text[strlen(name)] == '(';
+        if (!found) {
+            printf("tests/lang/library_test.c has no subject of `%s`\n", name);
+            failures++;
+        }
+    }
+    return failures;
+}
+
 int main(int count, char **arguments)
 {
     uint64_t first = count > 2 ? strtoull(arguments[2], NULL, 0) : 1;
     uint64_t seeds = count > 3 ? strtoull(arguments[3], NULL, 0) : 8;
-    int failures = 0;
+    int failures = check_table();
     for (enum ir_element element = IR_BOOL; element < IR_INDEX; element++)
         if (count < 2 || !strcmp(arguments[1], ir_element_info[element].text))
             failures += check_element(element, first, seeds);

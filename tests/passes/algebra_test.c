@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/support/operations.h"
 #include "interp/interp.h"
 #include "ir/text.h"
 #include "ir/verify/verify.h"
@@ -237,18 +238,7 @@ static void close_family(struct family *family)
 
 /* ---- operations of an element ---- */
 
-static bool is_possible(enum ir_opcode opcode, enum ir_element e)
-{
-    bool integer = ir_is_integer(e), bits = opcode == OP_AND || opcode == OP_OR || opcode == OP_XOR || opcode == OP_NOT,
-         integers_only = opcode == OP_SHL || opcode == OP_SHR || opcode == OP_MULHI || opcode == OP_POPCOUNT ||
-                         opcode == OP_CLZ;
-    return e == IR_BOOL ? bits : integer || !(bits || integers_only);
-}
-
-static const enum ir_opcode binary[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_REM, OP_MIN,  OP_MAX,
-                                        OP_AND, OP_OR,  OP_XOR, OP_SHL, OP_SHR, OP_MULHI};
-static const enum ir_opcode unary[] = {OP_NEG, OP_ABS, OP_NOT, OP_POPCOUNT, OP_CLZ};
-enum { BINARY = sizeof binary / sizeof *binary, UNARY = sizeof unary / sizeof *unary, LEAVES = 12 };
+enum { LEAVES = 12 };
 
 /* Leaf 0 is x, 1 is y, the others are constants. */
 static struct ir_value *leaf(struct chunk *c, enum ir_element e, int number)
@@ -263,20 +253,25 @@ static struct ir_value *leaf(struct chunk *c, enum ir_element e, int number)
 
 static void one_deep(struct family *family, enum ir_element e)
 {
-    for (int u = 0; u < UNARY; u++)
-        for (int a = 0; a < LEAVES && is_possible(unary[u], e); a++) {
+    struct operations unary = operations_on(e, 1), binary = operations_on(e, 2), ternary = operations_on(e, 3);
+    for (int u = 0; u < unary.count; u++)
+        for (int a = 0; a < LEAVES; a++) {
             struct chunk *c = room(family, 1);
-            add(c, ir_unary(&c->builder, unary[u], leaf(c, e, a)));
+            add(c, ir_unary(&c->builder, unary.of[u], leaf(c, e, a)));
         }
     for (int a = 0; a < LEAVES; a++)
         for (int b = 0; b < LEAVES; b++) {
-            for (int o = 0; o < BINARY; o++)
-                if (is_possible(binary[o], e)) {
-                    struct chunk *c = room(family, 1);
-                    add(c, ir_binary(&c->builder, binary[o], leaf(c, e, a), leaf(c, e, b)));
-                    if (ir_is_float(e) && (binary[o] == OP_MIN || binary[o] == OP_MAX) && b % 2)
-                        ir_set_number(c->result[c->count - 1]->definition, IR_ATTRIBUTE_NAN, IR_NAN_PROPAGATE);
-                }
+            for (int o = 0; o < binary.count; o++) {
+                struct chunk *c = room(family, 1);
+                add(c, ir_binary(&c->builder, binary.of[o], leaf(c, e, a), leaf(c, e, b)));
+                if (ir_is_float(e) && (binary.of[o] == OP_MIN || binary.of[o] == OP_MAX) && b % 2)
+                    ir_set_number(c->result[c->count - 1]->definition, IR_ATTRIBUTE_NAN, IR_NAN_PROPAGATE);
+            }
+            for (int o = 0; o < ternary.count; o++) {
+                struct chunk *c = room(family, 1);
+                struct ir_value *operands[3] = {leaf(c, e, a), leaf(c, e, b), leaf(c, e, (a + b) % LEAVES)};
+                add(c, ir_build_value(&c->builder, ternary.of[o], tile(c, e), 3, operands));
+            }
             for (int p = 0; p < IR_PREDICATE_COUNT; p++) {
                 struct chunk *c = room(family, 2);
                 struct ir_value *is = ir_compare(&c->builder, (enum ir_predicate)p, leaf(c, e, a), leaf(c, e, b));
@@ -292,49 +287,39 @@ enum { FEW = 7 }; /* leaves, of the first */
 
 static int inner_count(enum ir_element e)
 {
-    int count = 0;
-    for (int u = 0; u < UNARY; u++)
-        count += is_possible(unary[u], e);
-    for (int o = 0; o < BINARY; o++)
-        count += is_possible(binary[o], e) ? 2 * FEW - 1 : 0;
-    return count;
+    return operations_on(e, 1).count + operations_on(e, 2).count * (2 * FEW - 1);
 }
 
 /* The inner expression of that number: of x alone, x and a leaf, a leaf and x. */
 static struct ir_value *inner(struct chunk *c, enum ir_element e, int number)
 {
-    for (int u = 0; u < UNARY; u++)
-        if (is_possible(unary[u], e) && number-- == 0)
-            return ir_unary(&c->builder, unary[u], x_of(c, e));
-    for (int o = 0; o < BINARY; o++) {
-        if (!is_possible(binary[o], e))
-            continue;
-        if (number < 2 * FEW - 1) {
-            bool turned = number >= FEW;
-            struct ir_value *other = leaf(c, e, turned ? number - FEW + 1 : number), *x = x_of(c, e);
-            return ir_binary(&c->builder, binary[o], turned ? other : x, turned ? x : other);
-        }
-        number -= 2 * FEW - 1;
-    }
-    die("there are only %d inner expressions", inner_count(e));
+    struct operations unary = operations_on(e, 1), binary = operations_on(e, 2);
+    struct ir_value *x = x_of(c, e);
+    if (number < unary.count)
+        return ir_unary(&c->builder, unary.of[number], x);
+    enum ir_opcode opcode = binary.of[(number - unary.count) / (2 * FEW - 1)];
+    int place = (number - unary.count) % (2 * FEW - 1);
+    bool turned = place >= FEW;
+    struct ir_value *other = leaf(c, e, turned ? place - FEW + 1 : place);
+    return ir_binary(&c->builder, opcode, turned ? other : x, turned ? x : other);
 }
 
 static void two_deep(struct family *family, enum ir_element e)
 {
+    struct operations unary = operations_on(e, 1), binary = operations_on(e, 2);
     int count = inner_count(e);
     for (int i = 0; i < count; i++) {
-        for (int u = 0; u < UNARY; u++)
-            if (is_possible(unary[u], e)) {
-                struct chunk *c = room(family, 1);
-                add(c, ir_unary(&c->builder, unary[u], inner(c, e, i)));
-            }
-        for (int o = 0; o < BINARY; o++)
-            for (int b = 0; b <= FEW && is_possible(binary[o], e); b++) {
+        for (int u = 0; u < unary.count; u++) {
+            struct chunk *c = room(family, 1);
+            add(c, ir_unary(&c->builder, unary.of[u], inner(c, e, i)));
+        }
+        for (int o = 0; o < binary.count; o++)
+            for (int b = 0; b <= FEW; b++) {
                 struct chunk *c = room(family, 2);
                 struct ir_value *made = inner(c, e, i), *other = b < FEW ? leaf(c, e, b) : made;
-                add(c, ir_binary(&c->builder, binary[o], made, other));
+                add(c, ir_binary(&c->builder, binary.of[o], made, other));
                 if (b < 2)
-                    add(c, ir_binary(&c->builder, binary[o], other, made));
+                    add(c, ir_binary(&c->builder, binary.of[o], other, made));
             }
     }
 }

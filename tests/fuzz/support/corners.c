@@ -7,6 +7,7 @@
 #include "ir/text.h"
 #include "ir/verify/verify.h"
 #include "tests/fuzz/support/generate.h"
+#include "tests/fuzz/support/operations.h"
 
 enum { MOST_RANK = 3, MOST_VALUES = 160, MOST_VIEWS = 10, PALETTE = 3, TRIES = 200 };
 
@@ -202,18 +203,16 @@ static void unary(struct corner *c)
                                         "round", "rcp", "exp2", "tanh",  "sin",  "isnan"};
     struct value a = chance(c, 70) ? any(c) : of_any_type(c);
     bool real = ir_is_float(a.element);
-    int dice = below(c, real ? 6 : 4);
-    if (a.element == IR_BOOL)
-        dice = 2;
-    static const char *const integers[] = {"neg", "abs", "not", "popcount"};
+    struct operations alone = operations_on(a.element, 1);
+    int dice = below(c, real ? 4 + alone.count : alone.count);
     const char *function = maths[below(c, 12)];
     if (real && !strcmp(function, "isnan"))
         function = "rsqrt";
     int number = begin(c);
-    if (real && dice > 1)
+    if (dice >= alone.count)
         buffer_printf(c->out, "math function(%s) %%v%d", function, a.number);
     else
-        buffer_printf(c->out, "%s %%v%d", integers[dice], a.number);
+        buffer_printf(c->out, "%s %%v%d", operations_text(&alone, dice), a.number);
     end(c, number, a.element, a.shape);
 }
 

@@ -3,6 +3,7 @@
 #include "corners.h"
 
 #include "tests/fuzz/support/generate.h"
+#include "tests/fuzz/support/operations.h"
 
 enum { OPERATIONS = 40 };
 
@@ -54,11 +55,9 @@ static void put_constant(struct random *random, struct buffer *out, int number, 
 
 static void put_operation(struct random *random, struct buffer *out, int n, enum ir_element element, int a, int b)
 {
-    static const char *const binary[] = {"min", "max", "add", "sub", "mul", "div",  "rem",
-                                         "and", "or",  "xor", "shl", "shr", "mulhi"};
     static const char *const predicates[] = {"eq", "ne", "lt", "le", "gt", "ge"};
     static const char *const rounds[] = {"", "", " round(rtz)", " round(rtp)", " round(rtn)"};
-    static const char *const unary[] = {"neg", "abs", "not", "popcount", "clz"};
+    struct operations alone = operations_on(element, 1), pairs = operations_on(element, 2);
     const char *name = ir_element_info[element].text;
     bool real = ir_is_float(element);
     int dice = random_below(random, 100);
@@ -74,13 +73,14 @@ static void put_operation(struct random *random, struct buffer *out, int n, enum
         buffer_printf(out, "%%b%d = compare predicate(%s) %%c%d, %%c%d : bool\n%%r%d = cast %%b%d : f64\n", n,
                       predicates[random_below(random, element == IR_BOOL ? 2 : 6)], a, b, n, n);
     } else if (dice < 55) {
-        const char *one = element == IR_BOOL ? "not" : unary[random_below(random, real ? 2 : 5)];
+        const char *one = operations_text(&alone, random_below(random, alone.count));
         buffer_printf(out, "%%b%d = %s %%c%d : %s\n%%r%d = cast %%b%d : f64\n", n, one, a, name, n, n);
     } else {
-        int which = element == IR_BOOL ? 7 + random_below(random, 3) : random_below(random, real ? 7 : 13);
-        const char *nan = real && which < 2 && random_chance(random, 50) ? " nan(propagate)" : "";
-        buffer_printf(out, "%%b%d = %s%s %%c%d, %%c%d : %s\n%%r%d = cast %%b%d : f64\n", n, binary[which], nan, a, b,
-                      name, n, n);
+        int which = random_below(random, pairs.count);
+        bool picks = pairs.of[which] == OP_MIN || pairs.of[which] == OP_MAX;
+        const char *nan = real && picks && random_chance(random, 50) ? " nan(propagate)" : "";
+        buffer_printf(out, "%%b%d = %s%s %%c%d, %%c%d : %s\n%%r%d = cast %%b%d : f64\n", n,
+                      operations_text(&pairs, which), nan, a, b, name, n, n);
     }
     buffer_printf(out, "%%i%d = constant value(%d) : index\nstore %%y[%%i%d], %%r%d\n", n, n, n, n);
 }

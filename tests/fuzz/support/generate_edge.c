@@ -8,6 +8,7 @@
  * is made or not, under every access: tiles, elements, gathers, stores, atomics, with masks of any pattern; rows whose
  * distance no vector divides.  An instance, the only one, does one after the other. */
 #include "generate_edge.h"
+#include "operations.h"
 
 #include <math.h>
 #include <string.h>
@@ -55,6 +56,13 @@ static int binary(struct chain *c, const char *operation, int a, int b)
     return define(c, text, c->element);
 }
 
+static int ternary(struct chain *c, const char *operation, int a, int b, int third)
+{
+    char text[80];
+    snprintf(text, sizeof text, "%s %%v%d, %%v%d, %%v%d", operation, a, b, third);
+    return define(c, text, c->element);
+}
+
 static int unary(struct chain *c, const char *operation, int a, enum ir_element element)
 {
     char text[80];
@@ -69,12 +77,7 @@ static int compare(struct chain *c, const char *predicate, int a, int b)
     return define(c, text, IR_BOOL);
 }
 
-static int choose_of(struct chain *c, int which, int a, int b)
-{
-    char text[80];
-    snprintf(text, sizeof text, "select %%v%d, %%v%d, %%v%d", which, a, b);
-    return define(c, text, c->element);
-}
+static int choose_of(struct chain *c, int which, int a, int b) { return ternary(c, "select", which, a, b); }
 
 static enum ir_element bits_of(enum ir_element element)
 {
@@ -162,10 +165,10 @@ static void keep_casts(struct chain *c, int value)
 
 static void consume_whole(struct chain *c, int value)
 {
-    static const char *const both[] = {"div", "rem", "min", "max", "mulhi", "shr"}, *const predicates[] = {"lt", "le",
-                                                                                                           "gt", "ge",
-                                                                                                           "eq", "ne"},
-                             *const alone[] = {"abs", "popcount", "clz"};
+    static const char *const both[] = {"div", "rem", "min", "max", "mulhi", "shr"};
+    static const char *const predicates[] = {"lt", "le", "gt", "ge", "eq", "ne"};
+    struct operations alone = operations_on(c->element, 1), pairs = operations_intrinsic(c->element, 2),
+                      threes = operations_intrinsic(c->element, 3);
     static const int divisors[] = {1, 2, 3, 4, 7, 10, 16, 100, 127};
     for (int i = 0; i < 6; i++) {
         keep(c, binary(c, both[i], value, i == 5 ? binary(c, "and", 1, constant(c, c->bits - 1)) : 1), c->element);
@@ -180,8 +183,13 @@ static void consume_whole(struct chain *c, int value)
     keep(c, compare(c, predicates[random_below(&c->random, 6)], value, 1), IR_BOOL);
     keep(c, compare(c, predicates[random_below(&c->random, 6)], value, constant(c, random_below(&c->random, 100))),
          IR_BOOL);
-    for (int i = 0; i < 3; i++)
-        keep(c, unary(c, alone[i], value, c->element), c->element);
+    for (int i = 0; i < alone.count; i++)
+        if (alone.of[i] != OP_NEG && alone.of[i] != OP_NOT) /* they wrap, as what produces does */
+            keep(c, unary(c, operations_text(&alone, i), value, c->element), c->element);
+    for (int i = 0; i < pairs.count; i++)
+        keep(c, binary(c, operations_text(&pairs, i), i % 2 ? 1 : value, i % 2 ? value : 1), c->element);
+    for (int i = 0; i < threes.count; i++)
+        keep(c, ternary(c, operations_text(&threes, i), value, 1, value), c->element);
     keep(c, rotated(c, value, amount(c), random_chance(&c->random, 50)), c->element);
     int by = constant(c, amount(c));
     keep(c, binary(c, "shr", binary(c, "shl", value, by), by), c->element);
@@ -218,6 +226,14 @@ static void consume_real(struct chain *c, int value)
         keep(c, compare(c, predicates[i], value, random_below(&c->random, 2)), IR_BOOL);
     keep(c, unary(c, "abs", value, c->element), c->element);
     keep(c, unary(c, "neg", value, c->element), c->element);
+    struct operations alone = operations_intrinsic(c->element, 1), pairs = operations_intrinsic(c->element, 2);
+    for (int i = 0; i < alone.count; i++)
+        keep(c, unary(c, operations_text(&alone, i), value, c->element), c->element);
+    if (pairs.count) { /* the sign of a NaN is free: none stands where an operation may look at it */
+        int number = choose_of(c, compare(c, "eq", 1, 1), 1, constant(c, 1));
+        for (int i = 0; i < pairs.count; i++)
+            keep(c, binary(c, operations_text(&pairs, i), value, number), c->element);
+    }
 }
 
 enum { PRODUCERS = 4 };

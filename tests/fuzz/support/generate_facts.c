@@ -6,6 +6,7 @@
 #include "generate.h"
 #include "ir/text.h"
 #include "ir/verify/verify.h"
+#include "operations.h"
 
 enum { MOST_VALUES = 400, DEPTH = 3 };
 struct shape {
@@ -191,22 +192,33 @@ static struct value condition(struct maker *m, struct shape shape)
     return c;
 }
 
+/* Makes `operation` of a and others of its type. */
+static void make_one(struct maker *m, const char *operation, struct value a, int operands)
+{
+    char text[96];
+    int length = snprintf(text, sizeof text, "%s %%v%d", operation, a.number);
+    for (int i = 1; i < operands; i++) {
+        struct value b = random_chance(&m->random, 40) ? constant(m, a.element, a.shape, small_number(m, a.element))
+                                                       : of_type(m, a.element, a.shape);
+        length += snprintf(text + length, sizeof text - (size_t)length, ", %%v%d", b.number);
+    }
+    make(m, a.element, a.shape, text);
+}
+
 static void arithmetic(struct maker *m)
 {
-    static const char *const words[] = {"add", "sub", "mul", "div", "rem",   "min", "max", "and",
-                                        "or",  "xor", "shl", "shr", "mulhi", "add", "sub", "mul"};
-    static const char *const unary[] = {"neg", "abs", "not", "popcount", "clz"};
+    static const char *const again[] = {"add", "sub", "mul"};
     struct value a = number(m);
-    char text[64];
+    struct operations alone = operations_on(a.element, 1), pairs = operations_on(a.element, 2),
+                      threes = operations_on(a.element, 3);
     if (random_chance(&m->random, 20)) {
-        snprintf(text, sizeof text, "%s %%v%d", unary[random_below(&m->random, 5)], a.number);
-        make(m, a.element, a.shape, text);
-        return;
+        make_one(m, operations_text(&alone, random_below(&m->random, alone.count)), a, 1);
+    } else if (threes.count && random_chance(&m->random, 10)) {
+        make_one(m, operations_text(&threes, random_below(&m->random, threes.count)), a, 3);
+    } else {
+        int which = random_below(&m->random, pairs.count + 3);
+        make_one(m, which < pairs.count ? operations_text(&pairs, which) : again[which - pairs.count], a, 2);
     }
-    struct value b = random_chance(&m->random, 40) ? constant(m, a.element, a.shape, small_number(m, a.element))
-                                                   : of_type(m, a.element, a.shape);
-    snprintf(text, sizeof text, "%s %%v%d, %%v%d", words[random_below(&m->random, 16)], a.number, b.number);
-    make(m, a.element, a.shape, text);
 }
 
 /* One side of a comparison of places: a scalar plus numbers that count by a step. */

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "generate.h"
+#include "operations.h"
 
 static bool is_real(const struct ir_type *type) { return ir_is_float(type->element); }
 static bool is_integral(const struct ir_type *type) { return ir_is_integer(type->element); }
@@ -35,13 +36,35 @@ static double float_bound(struct known a, enum ir_opcode opcode, struct known b)
     return opcode == OP_MUL ? a.bound * b.bound : a.bound + b.bound;
 }
 
+/* One of the operations that take a and so many operands of its type.  Of floats, nothing is known of the result. */
+static bool one_of(struct generator *g, const struct operations *operations, struct known a, int operands)
+{
+    struct ir_value *of[3] = {a.value};
+    if (!operations->count)
+        return false;
+    for (int i = 1; i < operands; i++)
+        of[i] = fuzz_of_type(g, a.value->type, true).value; /* no NaN, whose sign is free */
+    int number = operations->count > 1 ? random_below(&g->random, operations->count) : 0;
+    fuzz_know(g, ir_build_value(&g->builder, operations->of[number], a.value->type, operands, of), 0, false);
+    return true;
+}
+
+/* Floats that those below know no bound of, and operations of three operands: chosen now and then, where there are any. */
+static bool other_one(struct generator *g, struct known a, int operands)
+{
+    struct operations operations = operations_intrinsic(a.value->type->element, operands);
+    return operations.count && random_chance(&g->random, 20) && one_of(g, &operations, a, operands);
+}
+
 static void integer_binary(struct generator *g)
 {
-    static const enum ir_opcode opcodes[] = {OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_REM, OP_MIN,  OP_MAX,
-                                             OP_AND, OP_OR,  OP_XOR, OP_SHL, OP_SHR, OP_MULHI};
-    struct known a = any_or_new(g, is_integral), b = fuzz_of_type(g, a.value->type, false);
+    struct known a = any_or_new(g, is_integral);
+    struct operations operations = operations_on(a.value->type->element, 2);
+    if (other_one(g, a, 3))
+        return;
+    struct known b = fuzz_of_type(g, a.value->type, false);
     enum ir_opcode opcode = random_chance(&g->random, 20) ? (random_chance(&g->random, 50) ? OP_MIN : OP_MAX)
-                                                          : opcodes[random_below(&g->random, 13)];
+                                                          : operations.of[random_below(&g->random, operations.count)];
     struct ir_value *made = ir_binary(&g->builder, opcode, a.value, b.value);
     if ((opcode == OP_MIN || opcode == OP_MAX) && random_chance(&g->random, 80)) /* means nothing here */
         ir_set_number(made->definition, IR_ATTRIBUTE_NAN, random_below(&g->random, IR_NAN_COUNT));
@@ -61,7 +84,10 @@ static void bool_operation(struct generator *g)
 
 static void float_binary(struct generator *g)
 {
-    struct known a = any_or_new(g, is_real), b = fuzz_of_type(g, a.value->type, false);
+    struct known a = any_or_new(g, is_real);
+    if (other_one(g, a, 2))
+        return;
+    struct known b = fuzz_of_type(g, a.value->type, false);
     enum ir_opcode opcode = (const enum ir_opcode[]){
         OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MIN, OP_MAX, OP_REM}[random_below(&g->random, 7)];
     enum ir_element element = a.value->type->element;
@@ -83,13 +109,11 @@ static void unary(struct generator *g)
     enum ir_element element = a.value->type->element;
     if (element == IR_POINTER)
         return;
-    if (element == IR_BOOL) {
-        fuzz_know(g, ir_unary(&g->builder, OP_NOT, a.value), 0, true);
-    } else if (ir_is_float(element)) {
+    struct operations operations = operations_on(element, 1);
+    if (!ir_is_float(element)) {
+        one_of(g, &operations, a, 1);
+    } else if (!other_one(g, a, 1)) {
         fuzz_know(g, ir_unary(&g->builder, random_chance(&g->random, 50) ? OP_NEG : OP_ABS, a.value), a.bound, a.exact);
-    } else {
-        static const enum ir_opcode opcodes[] = {OP_NEG, OP_ABS, OP_NOT, OP_POPCOUNT, OP_CLZ};
-        fuzz_know(g, ir_unary(&g->builder, opcodes[random_below(&g->random, 5)], a.value), 0, true);
     }
 }
 
@@ -190,6 +214,8 @@ static void math(struct generator *g)
 static void fma_operation(struct generator *g)
 {
     struct known a = any_or_new(g, is_real);
+    if (other_one(g, a, 3))
+        return;
     struct known b = fuzz_of_type(g, a.value->type, true), c = fuzz_of_type(g, a.value->type, true);
     double bound = a.bound * b.bound + c.bound;
     if (!a.exact || bound > fuzz_limit(a.value->type->element))

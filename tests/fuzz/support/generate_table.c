@@ -6,6 +6,7 @@
  * Every operation is rounded once by itself, so that all that is right gives the same bits; a NaN's bits are free and
  * count as 0. */
 #include "generate_table.h"
+#include "operations.h"
 
 enum { LENGTH = 64, SLOTS = 64, INPUTS = 3, LOOPS = 12 };
 struct table_program {
@@ -132,14 +133,30 @@ static void write_binary(struct table_program *p, const char *operation, int a, 
     keep(p, value, p->element);
 }
 
-static void write_unary(struct table_program *p, const char *operation)
+/* Of random inputs; behind the first one a NaN, whose sign is free, is 0. */
+static void write_operation(struct table_program *p, const char *operation, int operands)
 {
-    char value[24];
+    const char *name = name_of(p->element);
+    char value[24], of[3][24];
     if (p->slot >= SLOTS)
         return;
-    snprintf(value, sizeof value, "made%d", p->next++);
-    buffer_printf(p->out, "%%%s = %s %%in%d : %s[%d]\n", value, operation, random_below(&p->random, INPUTS),
-                  name_of(p->element), LENGTH);
+    int n = p->next++;
+    for (int i = 0; i < operands; i++) {
+        int input = random_below(&p->random, INPUTS);
+        snprintf(of[i], sizeof of[i], "in%d", input);
+        if (i && ir_is_float(p->element)) {
+            snprintf(of[i], sizeof of[i], "real%d_%d", n, i);
+            buffer_printf(p->out,
+                          "%%is_%s = compare predicate(eq) %%in%d, %%in%d : bool[%d]\n"
+                          "%%%s = select %%is_%s, %%in%d, %%zeros : %s[%d]\n",
+                          of[i], input, input, LENGTH, of[i], of[i], input, name, LENGTH);
+        }
+    }
+    snprintf(value, sizeof value, "made%d", n);
+    buffer_printf(p->out, "%%%s = %s", value, operation);
+    for (int i = 0; i < operands; i++)
+        buffer_printf(p->out, "%s %%%s", i ? "," : "", of[i]);
+    buffer_printf(p->out, " : %s[%d]\n", name, LENGTH);
     keep(p, value, p->element);
 }
 
@@ -243,12 +260,13 @@ static void write_arithmetic(struct table_program *p)
         write_compare(p, predicates[i]);
     for (int i = 0; i < 4 && ir_is_signed(p->element) && !is_real; i++)
         write_places(p);
-    write_unary(p, "neg");
-    write_unary(p, "abs");
+    for (int operands = 1; operands <= 3; operands++) {
+        struct operations all = operands == 1 ? operations_on(p->element, 1)
+                                              : operations_intrinsic(p->element, operands);
+        for (int i = 0; i < all.count; i++)
+            write_operation(p, operations_text(&all, i), operands);
+    }
     if (!is_real) {
-        write_unary(p, "not");
-        write_unary(p, "popcount");
-        write_unary(p, "clz");
         write_shift(p, "shl");
         write_shift(p, "shr");
     }
