@@ -140,6 +140,16 @@ static uint64_t fold_compare(const struct ir_operation *op, enum ir_element e, u
     return holds(predicate, less, a == b, !less && a != b);
 }
 
+/* Halves are exchanged, then their halves, down to neighbours; the result stands in the upper bits. */
+static uint64_t reverse_bits(uint64_t a, int width)
+{
+    static const uint64_t lower[] = {0x00000000ffffffff, 0x0000ffff0000ffff, 0x00ff00ff00ff00ff,
+                                     0x0f0f0f0f0f0f0f0f, 0x3333333333333333, 0x5555555555555555};
+    for (int i = 0; i < 6; i++)
+        a = (a >> (32 >> i) & lower[i]) | (a & lower[i]) << (32 >> i);
+    return a >> (64 - width);
+}
+
 static bool fold_unary(const struct ir_operation *op, enum ir_element e, uint64_t a, uint64_t *bits)
 {
     int width = ir_element_info[e].bits;
@@ -155,6 +165,7 @@ static bool fold_unary(const struct ir_operation *op, enum ir_element e, uint64_
     case OP_NOT: *bits = e == IR_BOOL ? !a : ir_int_to_bits(e, (int64_t)~a); return true;
     case OP_POPCOUNT: *bits = (uint64_t)__builtin_popcountll(a & mask); return true;
     case OP_CLZ: *bits = (uint64_t)(width - 1 - log2_floor(a & mask)); return true;
+    case OP_BITREVERSE: *bits = ir_int_to_bits(e, (int64_t)reverse_bits(a, width)); return true;
     default: return false;
     }
 }
@@ -282,7 +293,8 @@ bool fold_operation(const struct ir_operation *op, uint64_t *bits)
     case OP_ABS:
     case OP_NOT:
     case OP_POPCOUNT:
-    case OP_CLZ: return fold_unary(op, e, operand[0], bits);
+    case OP_CLZ:
+    case OP_BITREVERSE: return fold_unary(op, e, operand[0], bits);
     case OP_FMA: return fold_fma(e, operand, bits);
     case OP_COMPARE: *bits = fold_compare(op, e, operand[0], operand[1]); return true;
     case OP_SELECT: *bits = operand[0] ? operand[1] : operand[2]; return true;

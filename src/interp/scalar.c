@@ -267,6 +267,15 @@ static uint64_t count_bits(enum ir_opcode opcode, enum ir_element element, uint6
     return (uint64_t)(bits - 1 - log2_floor(value));
 }
 
+static uint64_t reverse_bits(enum ir_element element, uint64_t a)
+{
+    int bits = ir_element_info[element].bits;
+    uint64_t reversed = 0;
+    for (int i = 0; i < bits; i++)
+        reversed |= (a >> i & 1) << (bits - 1 - i);
+    return wrap(element, reversed);
+}
+
 static uint64_t pointer_add(const struct ir_type *pointer, enum ir_element offset_element, const uint64_t *o)
 {
     int64_t bytes = ir_element_info[pointer->pointee].bits / 8;
@@ -306,6 +315,7 @@ uint64_t scalar_compute(struct run *run, const struct ir_operation *operation, c
     case OP_MULHI: return multiply_high(element, o[0], o[1]);
     case OP_POPCOUNT:
     case OP_CLZ: return count_bits(operation->opcode, element, o[0]);
+    case OP_BITREVERSE: return reverse_bits(element, o[0]);
     case OP_COMPARE:
         return compare((enum ir_predicate)ir_number(operation, IR_ATTRIBUTE_PREDICATE, 0), element, o[0], o[1]);
     case OP_SELECT: return o[0] ? o[1] : o[2];

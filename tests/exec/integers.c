@@ -102,10 +102,43 @@ static int64_t high(enum exec_type type, int64_t x, int64_t y)
 WHOLE(i8, I8)
 WHOLE(i16, I16)
 WHOLE(i32, I32)
-WHOLE(i64, I64) WHOLE(u8, U8) WHOLE(u16, U16) WHOLE(u32, U32) WHOLE(u64, U64) BITS(i8, I8) BITS(i32, I32) BITS(i64, I64)
-    BITS(u16, U16) BITS(u32, U32) BITS(u64, U64)
+WHOLE(i64, I64)
+WHOLE(u8, U8) WHOLE(u16, U16) WHOLE(u32, U32) WHOLE(u64, U64) BITS(i8, I8) BITS(i32, I32) BITS(i64, I64) BITS(u16, U16)
+    BITS(u32, U32) BITS(u64, U64)
 
-        static void run_flags(struct exec_case *c)
+        static uint64_t reverse(enum exec_type type, uint64_t x)
+{
+    uint64_t out = 0;
+    for (int i = 0; i < bits_of(type); i++, x >>= 1)
+        out = out << 1 | (x & 1);
+    return out;
+}
+
+#define REVERSED(type, TYPE, plain)                                                                           \
+    static void run_reversed_##type(struct exec_case *c)                                                      \
+    {                                                                                                         \
+        int64_t n = c->extent[0];                                                                             \
+        plain one = (plain)0x1234567890abcdef;                                                                \
+        struct exec_tensor *x = exec_input(c, EXEC_##TYPE, ONE(n)), *y = exec_output(c, EXEC_##TYPE, ONE(n)); \
+        struct tile_##type##_1 views[2];                                                                      \
+        EXEC_BIND(views[0], x);                                                                               \
+        EXEC_BIND(views[1], y);                                                                               \
+        exec_called(c, integers_reversed_##type(c->stream, views, views + 1, one));                           \
+        for (int64_t i = 0; i < n; i++)                                                                       \
+            exec_expect_int(c, y, i,                                                                          \
+                            wrap(EXEC_##TYPE, reverse(EXEC_##TYPE, (uint64_t)exec_before_int(x, i)) ^         \
+                                                  reverse(EXEC_##TYPE, (uint64_t)one)));                      \
+    }
+REVERSED(i8, I8, int8_t)
+REVERSED(i16, I16, int16_t)
+REVERSED(i32, I32, int32_t)
+REVERSED(i64, I64, int64_t)
+REVERSED(u8, U8, uint8_t)
+REVERSED(u16, U16, uint16_t)
+REVERSED(u32, U32, uint32_t)
+REVERSED(u64, U64, uint64_t)
+
+static void run_flags(struct exec_case *c)
 {
     int64_t n = c->extent[0];
     struct exec_tensor *t[5];
@@ -124,13 +157,28 @@ WHOLE(i64, I64) WHOLE(u8, U8) WHOLE(u16, U16) WHOLE(u32, U32) WHOLE(u64, U64) BI
 }
 
 static const struct exec_test tests[] = {
-    {"whole_i8", run_whole_i8, 1, {256}, 0},   {"whole_i16", run_whole_i16, 1, {256}, 0},
-    {"whole_i32", run_whole_i32, 1, {256}, 0}, {"whole_i64", run_whole_i64, 1, {256}, 0},
-    {"whole_u8", run_whole_u8, 1, {256}, 0},   {"whole_u16", run_whole_u16, 1, {256}, 0},
-    {"whole_u32", run_whole_u32, 1, {256}, 0}, {"whole_u64", run_whole_u64, 1, {256}, 0},
-    {"bits_i8", run_bits_i8, 1, {256}, 0},     {"bits_i32", run_bits_i32, 1, {256}, 0},
-    {"bits_i64", run_bits_i64, 1, {256}, 0},   {"bits_u16", run_bits_u16, 1, {256}, 0},
-    {"bits_u32", run_bits_u32, 1, {256}, 0},   {"bits_u64", run_bits_u64, 1, {256}, 0},
+    {"whole_i8", run_whole_i8, 1, {256}, 0},
+    {"whole_i16", run_whole_i16, 1, {256}, 0},
+    {"whole_i32", run_whole_i32, 1, {256}, 0},
+    {"whole_i64", run_whole_i64, 1, {256}, 0},
+    {"whole_u8", run_whole_u8, 1, {256}, 0},
+    {"whole_u16", run_whole_u16, 1, {256}, 0},
+    {"whole_u32", run_whole_u32, 1, {256}, 0},
+    {"whole_u64", run_whole_u64, 1, {256}, 0},
+    {"bits_i8", run_bits_i8, 1, {256}, 0},
+    {"bits_i32", run_bits_i32, 1, {256}, 0},
+    {"bits_i64", run_bits_i64, 1, {256}, 0},
+    {"bits_u16", run_bits_u16, 1, {256}, 0},
+    {"bits_u32", run_bits_u32, 1, {256}, 0},
+    {"bits_u64", run_bits_u64, 1, {256}, 0},
+    {"reversed_i8", run_reversed_i8, 1, {256}, 0},
+    {"reversed_i16", run_reversed_i16, 1, {256}, 0},
+    {"reversed_i32", run_reversed_i32, 1, {256}, 0},
+    {"reversed_i64", run_reversed_i64, 1, {256}, 0},
+    {"reversed_u8", run_reversed_u8, 1, {256}, 0},
+    {"reversed_u16", run_reversed_u16, 1, {256}, 0},
+    {"reversed_u32", run_reversed_u32, 1, {256}, 0},
+    {"reversed_u64", run_reversed_u64, 1, {256}, 0},
     {"flags", run_flags, 1, {256}, 0},
 };
 

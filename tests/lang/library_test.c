@@ -152,6 +152,11 @@ int count = 0;
 for (int i = ir_element_info[e].bits - 1; i >= 0 && !(a.number >> i & 1); i--)
     count++;
 return of_whole(e, count);
+END MODEL(turned_round)
+whole reversed = 0;
+for (int i = 0; i < ir_element_info[e].bits; i++)
+    reversed = reversed * 2 + (a.number >> i & 1);
+return of_whole(e, reversed);
 END MODEL(chosen) return less(e, a, b) ? a : c;
 END MODEL(is_less) return of_truth(less(e, a, b));
 END MODEL(is_more) return of_truth(less(e, b, a));
@@ -280,6 +285,7 @@ END
         {"mulhi(x, y)", INTEGERS, SAME, EACH, upper_half, 0, NULL},
         {"popcount(x)", INTEGERS, SAME, EACH, ones, 0, NULL},
         {"clz(x)", INTEGERS, SAME, EACH, zeros_above, 0, NULL},
+        {"bitreverse(x)", INTEGERS, SAME, EACH, turned_round, 0, NULL},
         {"where(x < y, x, z)", NUMBERS, SAME, EACH, chosen, 0, NULL},
         {"x < y", NUMBERS, TRUTH, EACH, is_less, 0, NULL},
         {"x > y", NUMBERS, TRUTH, EACH, is_more, 0, NULL},
