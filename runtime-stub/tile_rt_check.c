@@ -435,6 +435,23 @@ static int check_member(const struct tile_rt_call *call, const struct tile_rt_na
                         (long long)value, set->text);
 }
 
+/* Whether the source writes a number there, whose value would say the same again. */
+static int is_number(const char *text)
+{
+    text += *text == '-';
+    return *text && text[strspn(text, "0123456789")] == 0;
+}
+
+TILE_RT_COLD static int fail_set(const struct tile_rt_call *call, const struct tile_rt_name *name,
+                                 const struct tile_rt_set *set, int64_t bound)
+{
+    if (is_number(name->bound.text))
+        return tile_rt_fail(TILE_ERR_ARG, "%s: no member of %s: %s is at least %s", call->kernel->name, name->text,
+                            set->text, name->bound.text);
+    return tile_rt_fail(TILE_ERR_ARG, "%s: no member of %s: %s is at least %s, which is %lld", call->kernel->name,
+                        name->text, set->text, name->bound.text, (long long)bound);
+}
+
 static int derive_name(const struct tile_rt_call *call, const struct tile_rt_name *name, int64_t *value)
 {
     const struct tile_rt_set *set = find_set(call, name);
@@ -450,8 +467,7 @@ static int derive_name(const struct tile_rt_call *call, const struct tile_rt_nam
         }
     if (found)
         return TILE_OK;
-    return tile_rt_fail(TILE_ERR_ARG, "%s: no member of %s: %s is at least %s, which is %lld", call->kernel->name,
-                        name->text, set->text, name->bound.text, (long long)bound);
+    return fail_set(call, name, set, bound);
 }
 
 static int bind_names(struct tile_rt_call *call)
@@ -486,9 +502,13 @@ TILE_RT_COLD static int fail_extent(const struct tile_rt_call *call, unsigned in
                                     int64_t expected)
 {
     const struct tile_rt_parameter *parameter = &call->kernel->parameters[index];
+    const char *text = parameter->extents[dimension].text;
+    int64_t given = (int64_t)view_of(call, index)[1 + dimension];
+    if (is_number(text))
+        return tile_rt_fail(TILE_ERR_ARG, "%s: extent %u of %s is %lld, but it must be %lld", call->kernel->name,
+                            dimension, parameter->name, (long long)given, (long long)expected);
     return tile_rt_fail(TILE_ERR_ARG, "%s: extent %u of %s is %lld, but %s is %lld", call->kernel->name, dimension,
-                        parameter->name, (long long)view_of(call, index)[1 + dimension],
-                        parameter->extents[dimension].text, (long long)expected);
+                        parameter->name, (long long)given, text, (long long)expected);
 }
 
 /* Extents against their declarations; an absent view gets the declared ones. */

@@ -2,6 +2,7 @@
 #include "driver/host_value.h"
 
 #include <limits.h>
+#include <string.h>
 
 #include "base/plant.h"
 
@@ -215,6 +216,21 @@ static bool is_member(const struct kernel_set *set, int64_t value)
     return false;
 }
 
+/* Whether the source writes a number there, whose value would say the same again. */
+static bool is_number(const char *text)
+{
+    text += *text == '-';
+    return *text && text[strspn(text, "0123456789")] == 0;
+}
+
+static const char *set_problem(struct arena *arena, const char *key, const char *set, const char *text, int64_t bound)
+{
+    if (text && is_number(text))
+        return arena_printf(arena, "no member of %s: %s is at least %s", key, set, text);
+    return arena_printf(arena, "no member of %s: %s is at least %s, which is %lld", key, set, text ? text : "the bound",
+                        (long long)bound);
+}
+
 static const char *bind_keys(struct arena *arena, struct host_call *call)
 {
     for (int i = 0; i < call->entry->keys.count; i++) {
@@ -228,8 +244,7 @@ static const char *bind_keys(struct arena *arena, struct host_call *call)
             while (k < set->count && set->values[k] < bound)
                 k++;
             if (k == set->count)
-                return arena_printf(arena, "no member of %s: %s is at least %s, which is %lld", key->name, set->text,
-                                    key->at_least->text ? key->at_least->text : "the bound", (long long)bound);
+                return set_problem(arena, key->name, set->text, key->at_least->text, bound);
             *value = set->values[k];
             continue;
         }
@@ -278,6 +293,17 @@ static const char *bind_name(struct arena *arena, const struct host_call *call, 
     return NULL;
 }
 
+/* `text`: how the source writes the extent, or NULL; a number says all by itself. */
+static const char *extent_problem(struct arena *arena, const char *view, int dimension, int64_t given, const char *text,
+                                  int64_t expected)
+{
+    if (!text || is_number(text))
+        return arena_printf(arena, "extent %d of %s is %lld, but it must be %lld", dimension, view, (long long)given,
+                            (long long)expected);
+    return arena_printf(arena, "extent %d of %s is %lld, but %s is %lld", dimension, view, (long long)given, text,
+                        (long long)expected);
+}
+
 static const char *check_extents(struct arena *arena, const struct host_call *call)
 {
     for (int i = 0; i < call->entry->parameters.count; i++) {
@@ -289,9 +315,7 @@ static const char *check_extents(struct arena *arena, const struct host_call *ca
             if (!host_evaluate(call, p->extent[d], &expected))
                 return host_failure(call, p->extent[d], NULL);
             if (expected != call->arguments[i].extent[d])
-                return arena_printf(arena, "extent %d of %s is %lld, but %s is %lld", d, p->name,
-                                    (long long)call->arguments[i].extent[d],
-                                    p->extent[d]->text ? p->extent[d]->text : "what is declared", (long long)expected);
+                return extent_problem(arena, p->name, d, call->arguments[i].extent[d], p->extent[d]->text, expected);
         }
     }
     return NULL;

@@ -244,7 +244,7 @@ static void packed(void)
     good_mixed(), m.p.stride[0] = 4;
     EXPECT_STATUS(mixed(), TILE_ERR_ARG, "must be packed");
     good_mixed(), m.p.extent[1] = 4, m.p.stride[0] = 4;
-    EXPECT_STATUS(mixed(), TILE_ERR_ARG, "extent 1 of p is 4, but 3 is 3");
+    EXPECT_STATUS(mixed(), TILE_ERR_ARG, "extent 1 of p is 4, but it must be 3");
     good_mixed(), m.p.extent[0] = 2, m.p.stride[0] = 4;
     EXPECT_STATUS(mixed(), TILE_ERR_ARG, "must be packed");
     good_mixed(), m.p.extent[0] = 0;

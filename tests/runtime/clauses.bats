@@ -13,6 +13,13 @@ kernel special(n: u64, x: inout i64[N]) grid(i: 1) specialize(n > 5) { x[0] = n 
 kernel counted(n: u64, x: inout i64[N]) grid(i: n) { x[i] = 7; }
 kernel extent(n: u64, x: inout i64[n]) grid(i: 1) { x[0] = x.extent[0]; }
 kernel less(n: u32, x: inout i64[n - 5]) grid(i: 1) { x[0] = x.extent[0]; }
+kernel five(n: u32, x: inout i64[5]) grid(i: 1) { x[0] = x.extent[0]; }
+kernel hexadecimal(n: u32, x: inout i64[0x10]) grid(i: 1) { x[0] = x.extent[0]; }
+kernel sum(n: u32, x: inout i64[3 + 3]) grid(i: 1) { x[0] = x.extent[0]; }
+const W = 7;
+kernel named(n: u32, x: inout i64[W]) grid(i: 1) { x[0] = x.extent[0]; }
+kernel least(n: u32, x: inout i64[N]) const(B: {2, 8} >= 300) grid(i: 1) { x[0] = B; }
+kernel large(n: u32, x: inout i64[N]) const(B: {2, 8} >= n) grid(i: 1) { x[0] = B; }
 kernel half(h: f16, x: inout i64[N]) grid(i: 1) requires(h < 1.0) { x[0] = h < 1.0 ? 7 : 8; }
 kernel brain(h: bf16, x: inout i64[N]) grid(i: 1) requires(h < 1.0) { x[0] = h < 1.0 ? 7 : 8; }
 kernel tenth(h: f32, x: inout i64[N]) grid(i: 1) requires(h <= 0.1) { x[0] = h <= 0.1 ? 7 : 8; }
@@ -34,6 +41,13 @@ extent 9223372036854775812 n does not fit 64 bits
 extent 4 4
 less 9 4
 less 1 extent 0 of x is 4, but n - 5 is -4
+five 3 extent 0 of x is 4, but it must be 5
+hexadecimal 3 extent 0 of x is 4, but 0x10 is 16
+sum 3 extent 0 of x is 4, but 3 + 3 is 6
+named 3 extent 0 of x is 4, but W is 7
+least 3 no member of B: {2, 8} is at least 300.
+large 9 no member of B: {2, 8} is at least n, which is 9
+large 5 8
 half 0.99999 requires(h < 1.0) does not hold
 half 0.99 7
 brain 0.999 requires(h < 1.0) does not hold
@@ -59,6 +73,7 @@ as_expected() { # the answers, a line a case
     while read -r kernel argument expected && read -r answer <&3; do
         case $expected in
         ?) [ "$answer" = "$expected" ] ;;
+        *.) [[ $answer == *"${expected%.}" ]] ;;
         *) [[ $answer == *"$expected"* ]] ;;
         esac || { echo "$kernel($argument): $answer, not $expected"; bad=1; }
     done <cases 3<"$1"

@@ -158,7 +158,7 @@ static void scalars(void)
     EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 0, 0, 0, 1000, 1.0, 0, 0, &v), TILE_ERR_ARG, "requires(e < 1000)");
     v.extent[0] = 7;
     EXPECT_STATUS(wrapper_scalars(TILE_CPU, 0, 0, 0, 0, 0, 1.0, 0, 0, &v), TILE_ERR_ARG,
-                  "extent 0 of y is 7, but 8 is 8");
+                  "extent 0 of y is 7, but it must be 8");
 }
 static void order(void)
 {
