@@ -15,3 +15,37 @@
     count=$("$TILECC" -arch=cpu,sm_80,sm_90a -fsyntax-only "$SRCDIR/tests/lang/messages/instances.tile" 2>&1 | grep -c "is not known \[E0201\]")
     [ "$count" = 1 ]
 }
+
+@test "what notes on parts of tiles propose compiles, and does what was meant" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >parts.tile <<'END'
+kernel k(x: out f32[8], y: out f32[4, 8], j: i32) grid(i: 1) {
+    var t, u = f32(iota(8)) + 1.0, f32[4, 8](1);
+    t[2] = 50.0;
+    t[5] += f32(j) * 2.0;
+    t[j] = 70.0;
+    t[j - 4] -= 9.0;
+    u[2, 3] = 10.0;
+    u[1, :] = 20.0;
+    u[:, 7] *= 2.0;
+    u[j - 5, 4 +: 2] = 40.0;
+    x[:] = t;
+    y[:, :] = u;
+}
+END
+    for line in 3 4 5 6 7 8 9 10; do
+        "$TILECC" -fsyntax-only parts.tile >said 2>&1 && false
+        text=$(sed -n "s/^parts.tile:$line:[0-9]*: note: a tile is not changed.*: \`\(.*\)\`\$/\1/p" said | head -1)
+        [ -n "$text" ]
+        awk -v line=$line -v text="$text" '{ print NR == line ? text : $0 }' parts.tile >next
+        mv next parts.tile
+    done
+    "$TILECC" --interpret='k([8], [4, 8], 6)' parts.tile >out
+    diff out - <<'END'
+x[0] = 1 2 41 4 5 18 70 8
+y[0] = 1 1 1 1 1 1 1 2
+y[1] = 20 20 20 20 40 40 20 40
+y[2] = 1 1 1 10 1 1 1 2
+y[3] = 1 1 1 1 1 1 1 2
+END
+}

@@ -194,7 +194,14 @@ struct value value_read(struct elaborator *e,
 /* Integer known while compiling; false: reported. */
 bool elaborate_integer(struct elaborator *e, const struct ast_expression *expression, const char *what,
                        wide_integer *result);
-bool elaborate_tile_index(struct elaborator *e, const struct ast_expression *expression, wide_integer *result);
+/* `index`: one of those in `expression`, which indexes the tile `base`. */
+bool elaborate_tile_index(struct elaborator *e, struct value base, const struct ast_expression *expression,
+                          const struct ast_expression *index, wide_integer *result);
+/* tile_note.c: how to write what `target` of the statement means to do, and what an index known only when running. */
+void note_tile_assignment(struct elaborator *e, struct diagnostic *d, struct value base, const struct ast_statement *s,
+                          const struct ast_expression *target);
+void note_tile_element(struct elaborator *e, struct diagnostic *d, struct value base,
+                       const struct ast_expression *expression, const struct ast_expression *index);
 bool elaborate_extent(struct elaborator *e, const struct ast_expression *expression, int64_t *extent);
 
 /* n + c, n - c, c*n, n*c, which bind n where it stands alone nowhere: the name and its numbers; NULL: another. */

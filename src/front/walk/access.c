@@ -296,7 +296,8 @@ struct part {
     struct origin origin;
 };
 
-static bool tile_item(struct elaborator *e, struct value base, const struct ast_index *item, struct part *part)
+static bool tile_item(struct elaborator *e, struct value base, const struct ast_expression *expression,
+                      const struct ast_index *item, struct part *part)
 {
     const struct ir_type *type = base.run->type;
     if (part->rank >= IR_MAX_RANK) {
@@ -323,7 +324,7 @@ static bool tile_item(struct elaborator *e, struct value base, const struct ast_
         front_report(e, DIAGNOSTIC_E0312, item->at, "a tile has no sub-views; take a constant part with `a +: B`");
         return false;
     }
-    if (!elaborate_tile_index(e, item->value, &start))
+    if (!elaborate_tile_index(e, base, expression, item->value, &start))
         return false;
     if (item->kind == INDEX_SLICE && !elaborate_extent(e, item->size, &size))
         return false;
@@ -352,7 +353,7 @@ struct value tile_index(struct elaborator *e, struct value base, const struct as
     struct part part = {0};
     bool good = true;
     for (int i = 0; i < expression->indexes.count; i++)
-        good = tile_item(e, base, expression->indexes.data[i], &part) && good;
+        good = tile_item(e, base, expression, expression->indexes.data[i], &part) && good;
     if (!good)
         return value_error(expression->at);
     const struct ir_type *type = base.run->type;

@@ -472,17 +472,17 @@ static struct diagnostic *report_no_integer(struct elaborator *e, const struct a
                         v.kind == VALUE_RUN || v.kind == VALUE_HOST ? "known only when running" : front_describe(e, v));
 }
 
-bool elaborate_tile_index(struct elaborator *e, const struct ast_expression *expression, wide_integer *result)
+bool elaborate_tile_index(struct elaborator *e, struct value base, const struct ast_expression *expression,
+                          const struct ast_expression *index, wide_integer *result)
 {
-    struct value v = elaborate_value(e, expression);
+    struct value v = elaborate_value(e, index);
     if (v.kind == VALUE_INTEGER) {
         *result = v.integer;
         return true;
     }
-    struct diagnostic *d = report_no_integer(e, expression, v, "an index into a tile");
+    struct diagnostic *d = report_no_integer(e, index, v, "an index into a tile");
     if (v.kind == VALUE_RUN)
-        front_note(e, d, expression->at,
-                   "a view takes any index; the element n of a tile t of 8 is `sum(where(iota(8) == n, t, 0))`");
+        note_tile_element(e, d, base, expression, index);
     return false;
 }
 

@@ -185,8 +185,8 @@ static struct target find_target(struct elaborator *e, const struct ast_statemen
                                             "only variables and places of views are assigned, and this is %s",
                                             front_describe(e, v));
         if (v.kind == VALUE_RUN && expression->kind == EXPRESSION_INDEX)
-            front_note(e, d, expression->at,
-                       "a tile is not changed in part but made anew: `t = where(iota(8) == 0, value, t);`");
+            note_tile_assignment(e, d, expression->base->kind == EXPRESSION_NAME ? elaborate(e, expression->base) : v,
+                                 s, expression);
     }
     return target;
 }
