@@ -48,6 +48,27 @@ instances() { grep -c '^kernel @attention_f16__' all.tir; }
     expect 0 tilecc -arch=cpu -D B=512 --emit=tir -o all.tir --spec 'softmax<f16>' "$SRCDIR/examples/softmax.tile"
 }
 
+@test "a value of -D that some kernels cannot have: the note says how to ask for one kernel" {
+    cat >some.tile <<'END'
+kernel a(x: inout f32[N]) grid(i: cdiv(N, BM)) tune(BM: {64, 128} = 128) { x[i*BM +: BM] += 1.0; }
+kernel b(x: inout f32[N]) grid(i: cdiv(N, BM)) tune(BM: {32, 256} = 256) { x[i*BM +: BM] += 1.0; }
+kernel c(x: inout f32[N]) grid(i: 1) const(BM: {512} >= N) { x[i +: 1] += 1.0; }
+kernel d<BM: {16, 128}>(x: inout f32[N]) grid(i: cdiv(N, BM)) { x[i*BM +: BM] += 1.0; }
+END
+    expect 2 tilecc -arch=cpu -D BM=64 some.tile
+    [ "$(grep -c "note: -D is for all kernels that have the name, as \`a\` does; --spec 'a\[BM=64\]' is for one" <<<"$output")" = 3 ]
+    contains "and --spec 'd' keeps this one beside it"
+    expect 0 tilecc -arch=cpu --spec 'a[BM=64]' --spec b --spec c --spec d some.tile
+    expect 2 tilecc -arch=cpu --spec 'a[BM=32]' some.tile # asked for of one kernel
+    lacks "note: -D"
+    sed -i 1q some.tile
+    expect 2 tilecc -arch=cpu -D BM=32 some.tile # there is no other
+    lacks "note: -D"
+    echo 'kernel b(x: inout f32[N]) grid(i: N) tune(BN: {32} = 32) { x[i] = f32(BN); }' >>some.tile
+    expect 2 tilecc -arch=cpu -D BM=32 some.tile
+    lacks "note: -D"
+}
+
 @test "a spec names one of the instances that differ in facts, as messages do" {
     local softmax="$SRCDIR/examples/softmax.tile" spec='softmax<f16>[B=1024]'
     expect 2 tilecc -arch=sm_80 --emit=tir --spec "$spec" -o one.tir "$softmax"

@@ -457,8 +457,8 @@ static int search_in_turn(struct elaborator *e, const struct ast_declaration *ke
 }
 
 /* A value from -D or --spec must be one that can be meant: a number or a bool, of the knob's set where it has one. */
-static void check_fixed(struct elaborator *e, const struct knob *knob, const struct domain *set,
-                        const struct value *value)
+static void check_fixed(struct elaborator *e, const struct ast_declaration *kernel, const struct spec *spec,
+                        const struct knob *knob, const struct domain *set, const struct value *value)
 {
     const char *wrong = senseless(e, knob->name, value);
     if (wrong)
@@ -467,8 +467,11 @@ static void check_fixed(struct elaborator *e, const struct knob *knob, const str
         return;
     struct buffer text = {0};
     value_print_constant(&text, *value);
-    front_report(e, DIAGNOSTIC_E0414, knob->at, "`%s` = %s, as asked for on the command line, is not in its set",
-                 knob->name, text.data);
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0414, knob->at,
+                                        "`%s` = %s, as asked for on the command line, is not in its set", knob->name,
+                                        text.data);
+    if (!spec_has(spec, knob->name))
+        spec_note_define(e->front, d, kernel, knob->name);
     buffer_free(&text);
 }
 
@@ -516,7 +519,7 @@ bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel,
         if (!spec_value(e->front, spec, tuning->data[i].name, &values[i]))
             continue;
         fixed[i] = true;
-        check_fixed(e, &tuning->data[i], &sets[i], &values[i]);
+        check_fixed(e, kernel, spec, &tuning->data[i], &sets[i], &values[i]);
     }
     if (errors != e->errors)
         return false;

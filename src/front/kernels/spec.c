@@ -45,6 +45,14 @@ const char *spec_text(struct front *front, const struct spec *spec, const char *
     return NULL;
 }
 
+bool spec_has(const struct spec *spec, const char *name)
+{
+    for (int i = 0; spec && i < spec->items.count; i++)
+        if (strcmp(spec->items.data[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 bool spec_value(struct front *front, const struct spec *spec, const char *name, struct value *value)
 {
     const char *text = spec_text(front, spec, name);
@@ -178,6 +186,40 @@ static bool is_knob(const struct kernel_plan *kernel, const char *name)
     return false;
 }
 
+static bool has_name(const struct ast_declaration *kernel, const char *name)
+{
+    for (int i = 0; i < kernel->generics.count; i++)
+        if (strcmp(kernel->generics.data[i]->name.text, name) == 0)
+            return true;
+    for (int c = 0; c < kernel->clauses.count; c++)
+        for (int i = 0; i < kernel->clauses.data[c]->items.count; i++) {
+            const struct ast_clause *clause = kernel->clauses.data[c];
+            const struct ast_item *item = clause->items.data[i];
+            bool bare = item->kind == ITEM_EXPRESSION && item->value->kind == EXPRESSION_NAME;
+            if ((clause->kind == CLAUSE_TUNE || clause->kind == CLAUSE_CONST) &&
+                ((item->kind == ITEM_DOMAIN && strcmp(item->name.text, name) == 0) ||
+                 (clause->kind == CLAUSE_TUNE && bare && strcmp(item->value->name, name) == 0)))
+                return true;
+        }
+    return false;
+}
+
+void spec_note_define(struct front *front, struct diagnostic *d, const struct ast_declaration *kernel, const char *name)
+{
+    const char *text = NULL;
+    for (int i = 0; i < front->options->define_count; i++)
+        if (strcmp(front->options->defines[i].name, name) == 0)
+            text = front->options->defines[i].value;
+    for (struct global *g = front->main->first; g && text && d; g = g->next)
+        if (g->declaration->kind == DECLARATION_KERNEL && g->declaration != kernel && has_name(g->declaration, name)) {
+            diag_note(front->diagnostics, d, g->declaration->at,
+                      "-D is for all kernels that have the name, as `%s` does; --spec '%s[%s=%s]' is for one, and "
+                      "--spec '%s' keeps this one beside it",
+                      g->declaration->name.text, g->declaration->name.text, name, text, kernel->name.text);
+            return;
+        }
+}
+
 /* The sets of knobs are known for each instance apart: schedule.c looks there. */
 static void check_item(struct kernel_plan *kernel, const char *option, const char *name, const char *text)
 {
@@ -195,10 +237,13 @@ static void check_item(struct kernel_plan *kernel, const char *option, const cha
         buffer_puts(&all, i ? ", " : "");
         value_print_constant(&all, domain->data[i]);
     }
-    if (domain)
-        diag_report(diagnostics, DIAGNOSTIC_E0414, at, "%s: `%s` of `%s` is one of {%s%s}, not %s", option, name,
-                    kernel->declaration->name.text, all.data ? all.data : "", domain->count > 12 ? ", ..." : "", text);
-    else
+    if (domain) {
+        struct diagnostic *d = diag_report(
+            diagnostics, DIAGNOSTIC_E0414, at, "%s: `%s` of `%s` is one of {%s%s}, not %s", option, name,
+            kernel->declaration->name.text, all.data ? all.data : "", domain->count > 12 ? ", ..." : "", text);
+        if (option[1] == 'D')
+            spec_note_define(kernel->front, d, kernel->declaration, name);
+    } else
         diag_report(diagnostics, DIAGNOSTIC_E0414, at, "%s: `%s` of `%s` is a number or a bool, not '%s'", option, name,
                     kernel->declaration->name.text, text);
     buffer_free(&all);

@@ -357,6 +357,10 @@ bool spec_parse(struct front *front, struct spec **specs);
 /* What the spec, else -D, says a name is, as text (NULL: nothing) and as a number or bool (false: nothing such). */
 const char *spec_text(struct front *front, const struct spec *spec, const char *name);
 bool spec_value(struct front *front, const struct spec *spec, const char *name, struct value *value);
+bool spec_has(const struct spec *spec, const char *name); /* by --spec, and not by -D */
+/* To what -D gives this kernel in vain: where another has the name, too, how to ask for one alone. */
+void spec_note_define(struct front *front, struct diagnostic *d, const struct ast_declaration *kernel,
+                      const char *name);
 bool spec_has_facts(const struct spec *spec, const char *label); /* the label ends with them, or none are asked for */
 bool spec_means(const char *text, struct value member);          /* the member of a set that the text asks for */
 /* Values for all knobs in order, bound in the current scope; false: reported. */
