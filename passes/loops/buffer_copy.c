@@ -7,11 +7,6 @@
 #include "passes/loops/prefetch_copies.h"
 #include "passes/base/rewrite.h"
 
-static const struct ir_value *argument_view(const struct ir_value *view)
-{
-    return view->definition || view->block->parent ? NULL : view;
-}
-
 bool buffer_copy_possible(const struct target_row *target, const struct ir_operation *load, int *contiguous,
                           const char **reason)
 {
@@ -52,7 +47,7 @@ const char *buffer_producer_problem(const struct ir_operation *reader)
 {
     const struct ir_function *function = reader->block->function;
     if (alias_is_written(function, reader->operands[0]))
-        return "the kernel may write what it reads";
+        return alias_describe_write("the kernel", function->body, reader->operands[0]);
     if (alias_follows_acquire(reader) || alias_function_waits(function))
         return "the kernel waits for others that may write what it reads";
     return NULL;
@@ -79,11 +74,9 @@ bool buffer_copy_fits(const struct target_row *target, const struct ir_operation
             *reason = "strides and starts are not known to be multiples of 4 bytes";
         return copies_copy_bytes(load) > 0;
     }
-    if (!argument_view(access.view)) {
-        *reason = "its view is not a parameter of the kernel";
-        return false;
-    }
-    *reason = buffer_producer_problem(load);
+    *reason = tensor_map_view_problem(access.view);
+    if (!*reason)
+        *reason = buffer_producer_problem(load);
     if (!*reason && tensor_map_for(access.view, access.rank, access.place, buffer, &map, reason))
         *reason = buffer_start_problem(&access, &map);
     return !*reason;

@@ -147,7 +147,10 @@ const char *copies_source_problem(const struct ir_operation *loop, const struct 
     for (int i = 0; i < 1 + access.rank; i++)
         if (!is_movable(reader->operands[i], loop->regions[0], 0))
             return "where it reads depends on more than the loop's variable";
-    return is_written_in(loop->regions[0], access.view) ? "the loop may write what it reads" : NULL;
+    if (!is_written_in(loop->regions[0], access.view))
+        return NULL;
+    const char *why = alias_describe_write("the loop", loop->regions[0], access.view);
+    return why ? why : "the loop may write what it reads";
 }
 
 const char *copies_loop_problem(const struct ir_operation *loop)

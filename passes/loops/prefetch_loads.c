@@ -146,12 +146,22 @@ static bool is_clobbered(const struct prefetch *s, const struct ir_operation *lo
     return false;
 }
 
+static const char *why_clobbered(const struct prefetch *s, const struct ir_operation *load)
+{
+    for (int r = 0; r < s->loop->region_count; r++) {
+        const char *why = alias_describe_write("the loop", s->loop->regions[r], load->operands[0]);
+        if (why)
+            return why;
+    }
+    return "the loop may write what it reads";
+}
+
 static const char *problem_of_load(const struct prefetch *s, const struct ir_operation *load)
 {
     for (int i = 0; i < load->operand_count; i++)
         if (steps_to(s, s->body, load->operands[i]) == NEVER)
             return "where it reads depends on what the loop computes";
-    return is_clobbered(s, load) ? "the loop may write what it reads, or orders memory" : NULL;
+    return is_clobbered(s, load) ? why_clobbered(s, load) : NULL;
 }
 
 /* Why loads of the loop cannot run ahead at all, or NULL. */

@@ -237,7 +237,7 @@ static int missing_registers(const struct prefetch *s, const struct timing *t, c
 }
 
 /* Takes a step back from the load that costs most; false: none costs anything. */
-static bool step_back(struct prefetch *s)
+static bool step_back(struct prefetch *s, int missing, int most)
 {
     struct scheduled_load *widest = NULL;
     int cost = 0;
@@ -251,7 +251,9 @@ static bool step_back(struct prefetch *s)
     }
     if (!widest)
         return false;
-    widest->problem = "there are no registers for it";
+    widest->problem = arena_printf(s->context->arena,
+                                   "with it tiles would take %d registers at once, and the loop has %d for them",
+                                   missing + most, most);
     if (widest->distance == 1 && !widest->short_of_registers)
         widest->short_of_registers = true;
     else
@@ -270,14 +272,14 @@ static void choose(struct prefetch *s, struct timing *t)
     }
 }
 
-/* Whether registers are missing even where all loads that take any stay: no step back would help. */
-static bool is_hopeless(struct prefetch *s, const struct timing *t, const int *taken, int most, int *ahead)
+/* The registers that are missing even where all loads that take any stay: no step back would help. */
+static int missing_where_all_stay(struct prefetch *s, const struct timing *t, const int *taken, int most, int *ahead)
 {
     for (int i = 0; i < s->loads.count; i++) {
         s->loads.data[i].distance = 0;
         s->loads.data[i].early = s->loads.data[i].late = false;
     }
-    return missing_registers(s, t, taken, most, ahead) > 0;
+    return missing_registers(s, t, taken, most, ahead);
 }
 
 /* Distances that the registers can pay for. */
@@ -285,17 +287,22 @@ static void fit_registers(struct prefetch *s, struct timing *t, const int *taken
 {
     int most = loop_plan_registers(s->function, s->loop, s->body) - LOOP_PLAN_SPARE;
     int *ahead = ARENA_ARRAY(s->context->arena, int, t->plan.count + 1);
-    if (is_hopeless(s, t, taken, most, ahead)) {
+    int hopeless = missing_where_all_stay(s, t, taken, most, ahead);
+    if (hopeless) {
         choose(s, t);
         for (int i = 0; i < s->loads.count; i++)
             if (s->loads.data[i].registers && (s->loads.data[i].distance || s->loads.data[i].early)) {
-                s->loads.data[i].problem = "there are no registers for it";
+                s->loads.data[i].problem = arena_printf(
+                    s->context->arena, "without it tiles take %d registers at once, and the loop has %d for them",
+                    hopeless + most, most);
                 s->loads.data[i].most = -1;
             }
     }
-    do
+    int missing;
+    do {
         choose(s, t);
-    while (missing_registers(s, t, taken, most, ahead) && step_back(s));
+        missing = missing_registers(s, t, taken, most, ahead);
+    } while (missing && step_back(s, missing, most));
 }
 
 static double latency_of(const struct prefetch *s, int load)

@@ -125,10 +125,11 @@ static bool plan_panels(const struct outline *o, const struct ir_operation *stor
     }
     const struct ir_type *tile = outline_unconverted(access.value)->type;
     int last = last_dimension(&access), bytes = bytes_of(tile), columns = (int)tile->extent[1];
-    if (access.view->definition || access.view->block->parent || access.view->type->stride[last] != 1) {
-        *reason = "its view is no parameter with a contiguous last dimension";
+    *reason = tensor_map_view_problem(access.view);
+    if (!*reason && access.view->type->stride[last] != 1)
+        *reason = "its view's last dimension is not known to be contiguous";
+    if (*reason)
         return false;
-    }
     for (int d = 0; d < access.rank; d++)
         if (access.place[d] == IR_GATHER) {
             *reason = "it scatters";

@@ -50,6 +50,16 @@ static bool is_pure(const struct ir_operation *op)
     return true;
 }
 
+static const char *why_clobbered(const struct ir_operation *load, const struct ir_operation *loop)
+{
+    for (int r = 0; r < loop->region_count; r++) {
+        const char *why = alias_describe_write("the loop", loop->regions[r], load->operands[0]);
+        if (why)
+            return why;
+    }
+    return "the loop may write what it reads";
+}
+
 static bool may_move(const struct ir_operation *op, const struct ir_operation *loop, struct pass_context *context)
 {
     if (ir_has_trait(op, IR_TRAIT_TERMINATOR) || !operands_outside(op, loop, op))
@@ -60,7 +70,7 @@ static bool may_move(const struct ir_operation *op, const struct ir_operation *l
         return false;
     if (!alias_clobbers(loop, op) || PLANTED(licm_across_store))
         return true;
-    pass_remark(context, op->at, "the load stays in the loop: the loop may write what it reads, or orders memory");
+    pass_remark(context, op->at, "the load stays in the loop: %s", why_clobbered(op, loop));
     return false;
 }
 

@@ -45,12 +45,22 @@ slice='a[m*64 +: 64, k +: 64]'
     done
     product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[0 .. M - 1, ..];'
     lacks sm_80 buffer_operands "$what"
-    gives sm_90a buffer_operands "$what its view is not a parameter of the kernel"
+    gives sm_90a buffer_operands "$what the view is a part of another whose bounds are known only when running"
     sed -i 's/b\[k +: 64, n/rest[k +: 64, n/; s/let sub/let rest = b[.., 0 .. N - 1]; &/' k.tile
     lacks sm_90a buffer_operands "$what" # TMA would bring neither: all threads copy
-    gives sm_90a specialise 'no producer of its own: the view is no argument of the kernel'
+    gives sm_90a specialise 'no producer of its own: the view is a part of another whose bounds are known only when running'
+    product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[0 .. 4096, ..];'
+    gives sm_90a buffer_operands "$what the view is a part of another that ends elsewhere"
+    product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[4 .., 8 ..];'
+    lacks sm_90a buffer_operands "$what"
     product 'w[m*64 +: 64, k +: 64]' ', w: inout f16[M, K]' "c[m*64 +: 64, n*64 +: 64] = acc; w[m*64 +: 64, 0 +: 64] = f16(acc);"
     gives sm_90a buffer_operands "$what the kernel may write what it reads"
+    sed -i 's/w\[m\*64 +: 64, 0/a[m*64 +: 64, 0/; s/w\[m\*64/a[m*64/; s/a: in/a: inout/; s/w: inout/w: in/' k.tile
+    gives sm_90a buffer_operands "$what the kernel may write what it reads"
+    product "$slice" ', w: inout f16[M, K]' "c[m*64 +: 64, n*64 +: 64] = acc; w[m*64 +: 64, 0 +: 64] = f16(acc);"
+    lacks sm_90a buffer_operands "$what"
+    sed -i 's/ grid(/ alias(a, w) grid(/' k.tile
+    gives sm_90a buffer_operands "$what the kernel may write what it reads: by \`alias\` it may be the memory of \`w\`"
     product "$slice" ', lock: inout i32[1]' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'while (atomic_load(lock[0], order = acquire) == 0) {}'
     lacks sm_90a buffer_operands "$what"
     gives sm_90a specialise 'no producer of its own: the kernel waits for others that may write what it reads'
@@ -69,7 +79,7 @@ slice='a[m*64 +: 64, k +: 64]'
     product "$slice" '' 'c[M - 1 - (m*64 + iota(64)), n*64 +: 64] = acc;'
     gives sm_90a specialise "$what it scatters"
     product "$slice" ', t: out strided f32[M, N]' 't[m*64 +: 64, n*64 +: 64] = acc;'
-    gives sm_90a specialise "$what its view is no parameter with a contiguous last dimension"
+    gives sm_90a specialise "$what its view's last dimension is not known to be contiguous"
     product "$slice" '' 'c[m*64 +: 64, n*64 +: 64] = acc; atomic_store(flag[0], 1, order = release);' ''
     sed -i 's/c: out f32\[M, N\]/c: out f32[M, N], flag: inout i32[1]/' k.tile
     gives sm_90a specialise "$what the kernel tells others that it has written, by an atomic or a call"
@@ -126,6 +136,54 @@ END
     gives sm_80 buffer_loads "$what where it reads depends on more than the loop's variable"
     rows '' 'for j in 1..N step *2 acc += x[m, j*16384 +: 16384];' 'tune(stages: 2..=4 = 3)'
     gives sm_80 buffer_loads "$what its step multiplies"
+}
+
+@test "what a loop may write of what it reads, and what says so" {
+    local stays='this load stays where it is: the loop'
+    loop() { # PARAMETERS CLAUSE BODY
+        printf 'kernel k(%s) grid(i: 1) %s { for k in 0..n step 64 { %s } }\n' "$@" >k.tile
+    }
+    reasons() { # SUFFIX: of the load that stands in the loop, and of the one that would not
+        gives sm_80 prefetch_loads "$stays$1"
+        gives sm_80 licm "the load stays in the loop: the loop$1"
+    }
+    loop 'x: in f32[N], y: out f32[N], n: i32' '' 'y[k +: 64] = x[k +: 64] + x[0 +: 64];'
+    lacks sm_80 prefetch_loads "$stays"
+    lacks sm_80 licm 'the load stays'
+    loop 'x: in f32[N], y: inout f32[N], n: i32' 'alias(x, y)' 'y[k +: 64] = x[k +: 64] + x[0 +: 64];'
+    reasons ' may write what it reads: by `alias` it may be the memory of `y`'
+    loop 'x: in f32[N], other: inout f32[N], n: i32' 'alias(x, other)' 'atomic_add(other[k +: 64], x[k +: 64] + x[0 +: 64]);'
+    reasons ' may write what it reads: by `alias` it may be the memory of `other`'
+    loop 'x: inout f32[N], n: i32' '' 'x[k +: 64] = x[k +: 64] + x[0 +: 64];'
+    reasons ' may write what it reads'
+    loop 'x: inout f32[N], y: inout f32[N], n: i32' 'alias(x, y)' 'y[k +: 64] = x[k +: 64] + x[0 +: 64]; x[k +: 64] = 1.0;'
+    reasons ' may write what it reads'
+    loop 'x: *f32, y: *f32, n: i32' '' 'store(y + k + iota(64), load(x + iota(64) + k));'
+    gives sm_80 prefetch_loads "$stays may write what it reads: \`y\` may point there, as nothing says \`restrict\`"
+    loop 'x: in f32[N], y: out f32[N], f: inout i32[1], n: i32' '' 'y[k +: 64] = x[k +: 64] + x[0 +: 64]; atomic_add(f[0], 1, order = acq_rel);'
+    reasons ' orders memory'
+}
+
+@test "registers that loads ahead would take, and those that are there" {
+    wide() { # REGISTERS
+        cat >k.tile <<END
+kernel k(a: in strided f32[M, K], b: in strided f32[K, N], c: out f32[M, N]) grid(m: 1) tune(maxnreg: {$1} = $1)
+{
+    var acc = f32[64, 64](0);
+    for k in 0..K step 16 acc += a[0 +: 64, k +: 16] @ b[k +: 16, 0 +: 64];
+    c[0 +: 64, 0 +: 64] = acc;
+}
+END
+        remarks sm_80 prefetch_loads | grep -o 'tiles[a-z ]* take [0-9]* registers at once, and the loop has [0-9]* for them' >numbers || true
+    }
+    for registers in 56 64 96 128 168; do
+        wide $registers
+        while read -r _ _ _ taken _ _ _ _ _ _ there _; do
+            echo "$registers: $taken of $there" >>all
+            [ "$taken" -gt "$there" ] && [ "$there" = $((registers - 48)) ]
+        done < <(sed 's/would take/take/; s/tiles take/tiles of take/' numbers)
+    done
+    [ "$(wc -l <all)" -ge 3 ]
 }
 
 @test "loads beside a loop in a loop" {

@@ -150,3 +150,42 @@ bool alias_is_settled(const struct ir_function *function, const struct ir_value 
 {
     return !any_orders(function->body) && !any_writes(function->body, memory);
 }
+
+/* ---- what to say of it ---- */
+
+struct obstacle {
+    const struct ir_value *memory, *written; /* written: the nearest to `memory` that is found */
+    bool orders;
+};
+
+static void find_obstacle(struct obstacle *found, const struct ir_block *block)
+{
+    for (const struct ir_operation *op = block->first; op; op = op->next) {
+        bool writes = ir_op_info[op->opcode].traits & (IR_TRAIT_WRITE | IR_TRAIT_ATOMIC);
+        found->orders |= alias_orders(op);
+        if (writes && op->opcode != OP_ASSUME && op->operand_count && alias_may(op->operands[0], found->memory) &&
+            (!found->written || alias_root(op->operands[0]) == alias_root(found->memory)))
+            found->written = op->operands[0];
+        for (int i = 0; i < op->region_count; i++)
+            find_obstacle(found, op->regions[i]);
+    }
+}
+
+const char *alias_describe_write(const char *who, const struct ir_block *block, const struct ir_value *memory)
+{
+    struct arena *arena = block->function->module->arena;
+    struct obstacle found = {.memory = memory};
+    find_obstacle(&found, block);
+    if (!found.written)
+        return found.orders ? arena_printf(arena, "%s orders memory", who) : NULL;
+    const struct ir_value *root = alias_root(memory), *other = alias_root(found.written);
+    const char *text = arena_printf(arena, "%s may write what it reads", who);
+    if (root == other && root)
+        return text;
+    if (!root || !other)
+        return arena_printf(arena, "%s, through a pointer or a view that is chosen when running", text);
+    const char *name = other->name ? other->name : "another argument";
+    return root->type->kind == IR_VIEW && other->type->kind == IR_VIEW
+               ? arena_printf(arena, "%s: by `alias` it may be the memory of `%s`", text, name)
+               : arena_printf(arena, "%s: `%s` may point there, as nothing says `restrict`", text, name);
+}

@@ -35,6 +35,8 @@ struct tensor_map {
 };
 /* The maps of a function, each once, in the order of its operations.  Returns their number. */
 int tensor_map_collect(struct arena *arena, const struct ir_function *function, struct tensor_map **maps);
+/* Why a view is no argument of a kernel, of which a map could be made; NULL: it is one. */
+const char *tensor_map_view_problem(const struct ir_value *view);
 /* The map of one tma_load or tma_store.  False: the operation is not what TMA can do (*reason says why). */
 bool tensor_map_of(const struct ir_operation *operation, struct tensor_map *map, const char **reason);
 /* The same question for a place and a buffer type that are not an operation yet. */

@@ -47,6 +47,31 @@ static const char *place_problem(const struct ir_type *view, const int64_t *plac
     return kept == buffer->rank ? NULL : "the buffer has other extents than the place";
 }
 
+/* Of a part that could not be reached through the view behind it. */
+static const char *part_problem(const struct ir_operation *subview)
+{
+    int64_t end;
+    for (int i = 2; i < subview->operand_count; i += 2)
+        if (!(ir_number(subview, IR_ATTRIBUTE_DROP, 0) >> (i / 2 - 1) & 1) &&
+            ir_constant_integer(subview->operands[i], &end) && end != subview->operands[0]->type->extent[i / 2 - 1])
+            return "the view is a part of another that ends elsewhere";
+    return "the view is a part of another whose bounds are known only when running";
+}
+
+const char *tensor_map_view_problem(const struct ir_value *view)
+{
+    const struct ir_operation *op = view->definition;
+    while (op && op->opcode == OP_VIEW_PERMUTE)
+        op = op->operands[0]->definition;
+    if (op && op->opcode == OP_SUBVIEW)
+        return part_problem(op);
+    if (view->definition && !op)
+        return "the view is another with its dimensions turned";
+    if (op || view->block->parent)
+        return "which view it is, the program chooses when running";
+    return view->block->function->is_kernel ? NULL : "the view is no argument of the kernel";
+}
+
 static const char *problem_of(const struct ir_value *view, int rank, const int64_t *place, const struct ir_type *buffer,
                               struct tensor_map *map)
 {
@@ -54,7 +79,7 @@ static const char *problem_of(const struct ir_value *view, int rank, const int64
     struct shared_form form;
     int view_dimension[LAYOUT_RANK] = {0}, extent_in_box[IR_MAX_RANK];
     if (view->definition || view->block->parent || !view->block->function->is_kernel)
-        return "the view is no argument of the kernel";
+        return tensor_map_view_problem(view);
     if (type->optional)
         return "the view may be absent";
     if (rank > TENSOR_MAP_RANK)
