@@ -1,5 +1,6 @@
 /* Quotients by one number, as PTX run by the reader of PTX, against the processor's, bit for bit: signs of zeros,
- * numbers of any size, what has no value, as f32 and as bf16. */
+ * numbers of any size, what has no value, as f32 and as bf16; and numbers whose product with the reciprocal rounds to
+ * another bf16 than their quotient, alone at each place of a thread. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "support/run_text.h"
 #include "targets/nvptx/assemble/assemble.h"
 
-enum { COUNT = 512 };
+enum { COUNT = 512, TIE_RUNS = 48 };
 
 /* What is stored is %e, a cast of %d or %d itself. */
 static const char program[] =
@@ -27,6 +28,7 @@ struct data {
     float x[COUNT], s, q[COUNT];
     uint16_t half[COUNT];
     bool is_half;
+    int ties;
 };
 
 /* Numbers between -64 and 64 among zeros of both signs; in some runs of 16 one that is none of these. */
@@ -39,6 +41,51 @@ static void fill(struct data *data, uint32_t seed)
         data->x[i] = seed >> 28 == 0 ? 0.0f : seed >> 28 == 1 ? -0.0f : number;
         if (i >= COUNT / 4 && seed % 64 < 7)
             data->x[i] = special[(seed >> 8) % SPECIAL];
+    }
+}
+
+static float from_bits(uint32_t bits)
+{
+    float number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+static float to_half(float number);
+
+/* A number whose quotient by s lies at a tie of bf16, so that the product with 1/s falls on its other side; 0: none was
+ * found.  `tie` chooses the tie, of any exponent that the short way takes, subnormal ones too. */
+static float deceptive(float s, uint32_t tie)
+{
+    float quotient = from_bits((tie & 0x807f0000) | (20 + (tie >> 8) % 200) << 23 | 0x8000), reciprocal = 1 / s;
+    if (tie % 16 == 0)
+        quotient = from_bits((tie & 0x807f0000) | 0x8000);
+    float x = quotient * s;
+    if (!(fabsf(x) >= 0x1p-84f && fabsf(x) <= 0x1p84f))
+        return 0;
+    for (int i = 0; i < 8; i++)
+        x = nextafterf(x, 0);
+    for (int i = 0; i < 16; i++, x = nextafterf(x, 2 * x))
+        if (to_half(x * reciprocal) != to_half(x / s))
+            return x;
+    return 0;
+}
+
+static uint32_t next(uint32_t *seed) { return (*seed = *seed * 1664525u + 1013904223u) >> 4; }
+
+/* One number of sixteen is deceptive, by chance, and the others lie far from ties: so each is alone in its thread in
+ * some run. */
+static void fill_near_ties(struct data *data, uint32_t seed)
+{
+    for (int i = 0; i < COUNT; i++) {
+        data->x[i] = (float)(i % 5 - 2) * data->s;
+        if (next(&seed) % 16)
+            continue;
+        float x = 0;
+        for (int tries = 0; x == 0 && tries < 200; tries++)
+            x = deceptive(data->s, (uint32_t)(tries << 20) ^ next(&seed));
+        data->x[i] = x == 0 ? data->x[i] : x;
+        data->ties += x != 0;
     }
 }
 
@@ -97,6 +144,16 @@ static int check(const char *row, bool is_half)
         fill(&data, i);
         data.s = divisors[i];
         failures += !run_text_once(arena, text, slots, sizeof slots / sizeof *slots, memory) || wrong(&data, row);
+    }
+    for (uint32_t i = 0; i < TIE_RUNS && is_half && !failures; i++) {
+        data.s = i == 0 ? from_bits(0x3fd187f6) : from_bits(0x3f800000 + i * 0x59a6b7 + (i << 31));
+        fill_near_ties(&data, i);
+        data.x[0] = i == 0 ? from_bits(0x4021a664) : data.x[0];
+        failures += !run_text_once(arena, text, slots, sizeof slots / sizeof *slots, memory) || wrong(&data, row);
+    }
+    if (is_half && !failures && data.ties < TIE_RUNS * COUNT / 32) {
+        printf("%s: only %d numbers near ties\n", row, data.ties);
+        failures++;
     }
     arena_destroy(arena);
     return failures;
