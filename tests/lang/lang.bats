@@ -89,3 +89,15 @@ f16 -65519 -65520
 f32 3.4028235677973362e38 3.4028235677973367e38
 END
 }
+
+@test "precision = ieee changes nothing but for f32 under another default" {
+    cd "$BATS_TEST_TMPDIR"
+    for arch in cpu sm_80 sm_90a; do
+        cp "$SRCDIR/tests/lang/accept/one_precision.tile" k.tile
+        "$TILECC" -arch=$arch --emit=tir k.tile -o - | sed 's/@[0-9:]*//' >said
+        sed -i 's/, precision = ieee//' k.tile
+        ! grep precision k.tile
+        "$TILECC" -arch=$arch --emit=tir k.tile -o - | sed 's/@[0-9:]*//' >unsaid
+        cmp said unsaid
+    done
+}

@@ -4,8 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Options that would do nothing are mistakes.  False: reported. */
-static bool check_dot_options(struct elaborator *e, const struct call *call, int precision, bool has_promote,
+/* Options that would do nothing are mistakes, but for `ieee`, which says what all factors but those of f32 have
+ * anyway: a generic kernel writes it once.  False: reported. */
+static bool check_dot_options(struct elaborator *e, const struct call *call, int *precision, bool has_promote,
                               int64_t promote)
 {
     const struct value *a = &call->argument[0];
@@ -13,10 +14,12 @@ static bool check_dot_options(struct elaborator *e, const struct call *call, int
         return true; /* operate_dot says it */
     enum ir_element element = a->run->type->element;
     const char *text = ir_element_info[element].text;
-    if (precision >= 0 && element != IR_F32) {
+    if (*precision == IR_PRECISION_IEEE && element != IR_F32)
+        *precision = -1;
+    if (*precision >= 0 && element != IR_F32) {
         front_report(e, DIAGNOSTIC_E0316, call->at,
-                     "`precision` is for factors of f32, and these are %s; in a generic kernel write it under "
-                     "`if (T == f32)`",
+                     "a `precision` other than `ieee` is for factors of f32, and these are %s; in a generic kernel "
+                     "write it under `if (T == f32)`",
                      text);
         return false;
     }
@@ -43,7 +46,7 @@ struct value build_dot(struct elaborator *e, struct call *call, int detail)
     bool given;
     if (precision == -2 || !call_option_integer(e, call, "promote", &promote, &given))
         return value_error(call->at);
-    if (!check_dot_options(e, call, precision, given, promote))
+    if (!check_dot_options(e, call, &precision, given, promote))
         return value_error(call->at);
     return operate_dot(e, call->argument[0], call->argument[1], call->count > 2 ? &call->argument[2] : NULL, precision,
                        (int)promote, call->at);
