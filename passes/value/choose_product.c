@@ -18,7 +18,7 @@
 
 struct choosing {
     struct pass_context *context;
-    bool changed;
+    bool changed, by_mma;
 };
 
 static void flush_factor(struct choosing *c, const struct ir_value *value)
@@ -124,6 +124,23 @@ static void visit(struct ir_operation *op, void *data)
     report_extents(c, op, &product);
     report_sum(c, op);
     c->changed = true;
+    c->by_mma |= choice == IR_INSTRUCTION_MMA;
+}
+
+/* From sm_100 on there are better ways than those that are made for all targets from sm_80 on.  Said of the kernel, once
+ * for all of its products. */
+static void report_generation(struct choosing *c, const struct ir_function *function)
+{
+    enum { TCGEN05_FIRST = 10, TCGEN05_LAST = 11 };
+    int major = c->context->target->major;
+    if (!c->by_mma || major < TCGEN05_FIRST)
+        return;
+    pass_warn(c->context, DIAGNOSTIC_W1203, function->at,
+              major <= TCGEN05_LAST
+                  ? "the products of this kernel are computed by mma.sync and their factors brought by "
+                    "cp.async: tcgen05, which this target is made for, is not there yet"
+                  : "the factors of this kernel's products are brought by cp.async: for mma.sync, which "
+                    "this target has in place of tcgen05, TMA is not there yet");
 }
 
 bool pass_choose_product(struct ir_function *function, struct pass_context *context)
@@ -131,5 +148,7 @@ bool pass_choose_product(struct ir_function *function, struct pass_context *cont
     struct choosing c = {.context = context};
     if (context->target)
         ir_walk(function->body, visit, &c);
+    if (context->target && context->target->kind == TARGET_NVPTX)
+        report_generation(&c, function);
     return c.changed;
 }

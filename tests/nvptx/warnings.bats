@@ -102,6 +102,36 @@ TILE
     silent cpu 'product<f16>' -fsyntax-only
 }
 
+@test "W1203: from sm_100a on, once for a kernel, until tcgen05 is there" {
+    cat >two.tile <<'END'
+kernel two<T: {f16, bf16, f32}>(a: in T[M, K], b: in T[K, N], c: out f32[M, N], d: out f32[M, N])
+    grid(m: cdiv(M, 64), n: cdiv(N, 64))
+{
+    var x, y = f32[64, 64](0), f32[64, 64](0);
+    for k in 0..K step 32 {
+        x += dot(a[m*64 +: 64, k +: 32], b[k +: 32, n*64 +: 64]);
+        y += dot(a[m*64 +: 64, k +: 32] + 1.0, b[k +: 32, n*64 +: 64]);
+    }
+    c[m*64 +: 64, n*64 +: 64] = x;
+    d[m*64 +: 64, n*64 +: 64] = y;
+}
+kernel none(a: inout f16[N]) grid(i: cdiv(N, 64)) { a[i*64 +: 64] = exp(a[i*64 +: 64]); }
+END
+    for arch in sm_100a sm_100f sm_103a sm_110a sm_120a sm_121a; do
+        case $arch in sm_12*) what="TMA is not there yet" ;; *) what="tcgen05, which this target is made for, is not there yet" ;; esac
+        "$TILECC" -arch=$arch --dryrun -o two.o two.tile >log 2>&1
+        [ "$(grep -c warning: log)" -eq 1 ] || { cat log; false; }
+        grep -q "^two.tile:1:8: warning: .* mma.sync.*$what \[-Wslow-product\]$" log
+        [ "$(grep -c "= in two<b*f16> $arch" log)" -eq 4 ] # f32 is made of multiply-adds anywhere
+    done
+    "$TILECC" -arch=sm_100a,sm_90a --dryrun -o two.o two.tile 2>&1 | grep "= in" >log
+    ! grep sm_90a log
+    "$TILECC" -arch=sm_100a,sm_90a -Wno-slow-product -Werror --dryrun -o two.o two.tile
+    "$TILECC" -arch=sm_100a -Werror --spec none --dryrun -o two.o two.tile
+    run "$TILECC" -arch=sm_100a -Werror --spec 'two<f16>' --dryrun -o two.o two.tile
+    [ "$status" -eq 1 ]
+}
+
 @test "W1203 is turned off, and then a remark; -Werror makes it fail" {
     silent sm_90a batch -Wno-slow-product
     silent sm_90a batch -w
