@@ -77,7 +77,10 @@ struct product product_of(const struct ir_operation *dot)
     product.m = c->extent[c->rank - 2];
     product.n = c->extent[c->rank - 1];
     product.k = a->extent[a->rank - 1];
-    product.warps = dot->block && dot->block->function ? dot->block->function->warps : 0;
+    const struct ir_function *function = dot->block ? dot->block->function : NULL;
+    product.warps = function ? function->warps : 0;
+    if (function && product.warps == 0 && function->warps_among) /* a number of whole groups, if there may be one */
+        product.warps = ir_choose_among(function->warps_among, 4);
     return product;
 }
 

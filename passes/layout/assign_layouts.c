@@ -173,8 +173,20 @@ static void assign_operation(struct assignment *a, struct ir_operation *op)
 
 bool pass_assign_layouts(struct ir_function *function, struct pass_context *context)
 {
+    bool producer = context->target && buffer_has_roles(context->target);
     int asked = function->warps;
-    function->warps = layout_choose_warps(function, context->target && buffer_has_roles(context->target));
+    function->warps = layout_choose_warps(function, producer);
+    if (function
+            ->warps_among) { /* what it would choose, or the nearest that it may; in whole groups where it chose so */
+        const uint64_t groups = UINT64_C(0x1111111111111110);
+        bool whole = function->warps % 4 == 0 && (function->warps_among & groups);
+        asked = ir_choose_among(whole ? function->warps_among & groups : function->warps_among, function->warps);
+        function->warps_among = 0;
+        if (asked != function->warps) {
+            function->warps = asked;
+            function->warps = layout_choose_warps(function, producer);
+        }
+    }
     struct assignment a = {.context = context};
     a.choice = layout_choose(function, function->warps, context->arena);
     a.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,

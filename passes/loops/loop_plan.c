@@ -152,15 +152,18 @@ int loop_plan_residents_beside(const struct target_row *target, int blocks, int6
 
 double loop_plan_latency(int64_t bytes) { return COPY_LATENCY + (double)bytes / BYTES_A_CYCLE; }
 
-struct ring_plan loop_plan_ring(const struct loop_plan *plan, int64_t bytes, double busy, bool alone, int stages)
+struct ring_plan loop_plan_ring(const struct loop_plan *plan, int64_t bytes, double busy, bool alone,
+                                const struct ir_function *function)
 {
     struct ring_plan ring = {.iteration = plan->iteration, .bytes = bytes, .latency = loop_plan_latency(bytes)};
     double wanted = ceil((ring.latency + busy) / ring.iteration);
     ring.wanted = wanted < 2 ? 2 : wanted > MOST_SLOTS ? MOST_SLOTS : (int)wanted;
     ring.most = (int)(alone ? int64_max(FREE_SLOTS, int64_min(MOST_SLOTS, 2 * ring.wanted))
                             : int64_max(CHEAP_SLOTS, int64_min(MOST_SHARED, ring.wanted)));
-    if (stages > 0)
-        ring.most = stages;
+    ring.among = function->stages_among;
+    ring.most = ir_choose_among(ring.among, ring.most);
+    if (function->stages > 0)
+        ring.most = function->stages;
     return ring;
 }
 
@@ -186,6 +189,12 @@ bool loop_plan_share(struct ring_plan *const *rings, int count, int64_t room)
             more += slots < rings[r]->most;
         }
     }
+    for (int r = 0; r < count; r++) /* where there is no room for it, the next lower member of the set */
+        for (int slots = rings[r]->slots; slots > 0 && rings[r]->among; slots--)
+            if (rings[r]->among >> slots & 1) {
+                rings[r]->slots = slots;
+                break;
+            }
     return true;
 }
 

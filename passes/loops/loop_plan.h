@@ -67,6 +67,7 @@ struct ring_plan {
     int wanted;                /* slots that hide the latency */
     int most;                  /* what more than these would be good for is not known */
     int fit;                   /* that there is room for */
+    uint64_t among;            /* of which it is one, see struct ir_function; 0: any */
     int slots;                 /* what it gets: the least of most and fit */
     int parts;                 /* fillings an iteration, 0: one */
     int blocks;                /* that share the memory, 0: one */
@@ -74,8 +75,9 @@ struct ring_plan {
 /* Cycles from the start of copies of so many bytes until they are there. */
 double loop_plan_latency(int64_t bytes);
 /* Plans a ring that is filled once an iteration: a slot may be filled again `busy` cycles after its reader starts to
- * wait for it.  alone: no other block can have the memory that is left.  stages: what the program asks for, or 0. */
-struct ring_plan loop_plan_ring(const struct loop_plan *plan, int64_t bytes, double busy, bool alone, int stages);
+ * wait for it.  alone: no other block can have the memory that is left.  function: whose stages are asked for. */
+struct ring_plan loop_plan_ring(const struct loop_plan *plan, int64_t bytes, double busy, bool alone,
+                                const struct ir_function *function);
 /* Shares `room` bytes out: the same number of slots for each ring, but no more than it has use for.  False: there is no
  * room for one slot of each. */
 bool loop_plan_share(struct ring_plan *const *rings, int count, int64_t room);

@@ -266,7 +266,7 @@ static void plan_ring(struct pipelining *p, struct pipelined_loop *loop)
     for (int c = 0; c < loop->copies.count; c++)
         bytes += scratch_ring_bytes(loop->copies.data[c].buffer->type);
     plan.iteration /= loop->parts;
-    loop->ring = loop_plan_ring(&plan, bytes / loop->parts, plan.iteration, false, p->function->stages);
+    loop->ring = loop_plan_ring(&plan, bytes / loop->parts, plan.iteration, false, p->function);
     loop->ring.parts = loop->parts;
     if (!loop->asynchronous && loop->ring.most > 2)
         loop->ring.most = 2;

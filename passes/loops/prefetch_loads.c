@@ -216,7 +216,9 @@ static bool is_piecemeal(const struct ir_operation *load)
 
 static bool find_loads(struct prefetch *s)
 {
-    int most = s->function->stages > 0 ? s->function->stages - 1 : MOST_AHEAD, position = 0;
+    int stages = s->function->stages > 0 ? s->function->stages
+                                         : ir_choose_among(s->function->stages_among, MOST_AHEAD + 1);
+    int most = stages - 1, position = 0;
     bool any = false;
     for (const struct ir_operation *op = s->body->first; op; op = op->next)
         any |= is_load(op);

@@ -316,7 +316,9 @@ static int choose_together(struct prefetch *s, const struct timing *t, const int
 {
     int room = loop_plan_registers(s->function, s->loop, s->body) - SPARE_TOGETHER;
     int registers = 0, most = 0, together = 1;
-    int stages = s->function->stages > 0 && s->function->stages < MOST_TOGETHER ? s->function->stages : MOST_TOGETHER;
+    int asked = s->function->stages > 0 ? s->function->stages
+                                        : ir_choose_among(s->function->stages_among, MOST_TOGETHER);
+    int stages = asked < MOST_TOGETHER ? asked : MOST_TOGETHER;
     double latency = 0;
     for (int i = 0; i < t->plan.count; i++)
         most = (int)int64_max(most, taken[i]);

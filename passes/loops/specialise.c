@@ -238,7 +238,7 @@ static void plan_rings(struct outline *o)
         double busy = 0; /* from the wait for it to the end of its last reader */
         if (from >= 0 && to >= 0)
             busy = plan.operations[to].start + plan.operations[to].cost.issue - plan.operations[from].start;
-        struct ring_plan one = loop_plan_ring(&plan, ring->room, busy, true, o->function->stages);
+        struct ring_plan one = loop_plan_ring(&plan, ring->room, busy, true, o->function);
         if (one.most > ring->plan.most || one.wanted > ring->plan.wanted)
             ring->plan = one;
     }
@@ -354,6 +354,8 @@ static void order_programs(struct outline *o)
     o->raster = function->raster > 0 ? function->raster : 1;
     if (function->raster == 0 && function->grid_rank >= 2 && shares_both_ways(o))
         o->raster = RASTER;
+    if (function->raster == 0)
+        o->raster = ir_choose_among(function->raster_among, o->raster);
 }
 
 /* ---- building ---- */
@@ -438,6 +440,7 @@ static void build_roles(struct outline *o)
                     function->persistent);
     function->persistent = o->persistent ? 1 : 0;
     function->raster = 0;
+    function->raster_among = 0;
 }
 
 static void report(const struct outline *o)

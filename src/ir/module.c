@@ -76,6 +76,20 @@ struct ir_operation *ir_terminator(const struct ir_block *block)
     return last && (ir_op_info[last->opcode].traits & IR_TRAIT_TERMINATOR) ? last : NULL;
 }
 
+int ir_choose_among(uint64_t set, int number)
+{
+    for (int distance = 0; set && distance < 64; distance++)
+        for (int side = -1; side <= 1; side += 2) {
+            int member = number + side * distance;
+            if (member >= 0 && member < 64 && (set >> member & 1))
+                return member;
+        }
+    for (int member = 63; set && member >= 0; member--) /* far above all of them */
+        if (set >> member & 1)
+            return member;
+    return number;
+}
+
 struct ir_function *ir_function_clone(struct ir_module *module, const struct ir_function *function, const char *name)
 {
     struct ir_function *copy = ir_function_create(module, name, function->at);

@@ -670,6 +670,28 @@ static int bracketed(struct parser *parser, int least, int most)
     return value;
 }
 
+/* A number, or several: the set that the compiler chooses from. */
+static int number_or_set(struct parser *parser, int most, uint64_t *among)
+{
+    int first = 0;
+    parser_expect(parser, "(");
+    for (*among = 0; !parser->failed;) {
+        int number = parser_small_integer(parser, 0, most);
+        if (*among == 0)
+            first = number;
+        *among |= number < 64 ? UINT64_C(1) << number : 0;
+        if (!parser_accept(parser, ","))
+            break;
+        if (first >= 64)
+            parser_fail(parser, "a set has numbers up to 63");
+    }
+    parser_expect(parser, ")");
+    if (*among & (*among - 1))
+        return 0;
+    *among = 0;
+    return first;
+}
+
 static void parse_level(struct parser *parser, struct ir_function *function)
 {
     parser_expect(parser, "(");
@@ -698,15 +720,15 @@ static void parse_clauses(struct parser *parser, struct ir_function *function)
         else if (parser_accept(parser, "level"))
             parse_level(parser, function);
         else if (parser_accept(parser, "warps"))
-            function->warps = bracketed(parser, 0, 64);
+            function->warps = number_or_set(parser, 64, &function->warps_among);
         else if (parser_accept(parser, "stages"))
-            function->stages = bracketed(parser, 0, 64);
+            function->stages = number_or_set(parser, 64, &function->stages_among);
         else if (parser_accept(parser, "registers"))
             function->max_registers = bracketed(parser, 0, 255);
         else if (parser_accept(parser, "persistent"))
             function->persistent = bracketed(parser, -1, 64);
         else if (parser_accept(parser, "raster"))
-            function->raster = bracketed(parser, 0, INT16_MAX);
+            function->raster = number_or_set(parser, INT16_MAX, &function->raster_among);
         else if (parser_accept(parser, "cluster"))
             function->cluster = bracketed(parser, 0, 16);
         else if (parser_accept(parser, "split_k"))

@@ -580,6 +580,23 @@ static void print_grid_fact(struct buffer *out, const char *text, int rank, cons
     buffer_puts(out, any ? ")" : "");
 }
 
+/* A number, or the set that the compiler chooses from. */
+static void print_knob(struct buffer *out, const char *name, int number, uint64_t among)
+{
+    const char *separator = "(";
+    if (number)
+        buffer_printf(out, " %s(%d)", name, number);
+    else if (among)
+        buffer_printf(out, " %s", name);
+    for (int n = 0; !number && n < 64; n++)
+        if (among >> n & 1) {
+            buffer_printf(out, "%s%d", separator, n);
+            separator = ", ";
+        }
+    if (!number && among)
+        buffer_putc(out, ')');
+}
+
 static void print_grid(struct buffer *out, const struct ir_function *function)
 {
     int64_t class[IR_MAX_RANK];
@@ -616,16 +633,13 @@ void ir_print_function(struct buffer *out, const struct ir_function *function, b
         print_grid(out, function);
     if (function->level != IR_LEVEL_VALUE)
         buffer_printf(out, " level(%s)", ir_level_text(function->level));
-    if (function->warps)
-        buffer_printf(out, " warps(%d)", function->warps);
-    if (function->stages)
-        buffer_printf(out, " stages(%d)", function->stages);
+    print_knob(out, "warps", function->warps, function->warps_among);
+    print_knob(out, "stages", function->stages, function->stages_among);
     if (function->max_registers)
         buffer_printf(out, " registers(%d)", function->max_registers);
     if (function->persistent)
         buffer_printf(out, " persistent(%d)", function->persistent);
-    if (function->raster)
-        buffer_printf(out, " raster(%d)", function->raster);
+    print_knob(out, "raster", function->raster, function->raster_among);
     if (function->cluster)
         buffer_printf(out, " cluster(%d)", function->cluster);
     if (function->split_k)

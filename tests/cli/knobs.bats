@@ -20,7 +20,8 @@ header() { tilecc --emit=tir --passes=dce "$@" k.tile -o - | grep '^kernel'; }
     write
     header -arch=sm_80 >line
     grep -q ' stages(3) ' line || { cat line; false; }
-    ! grep -qE 'persistent|raster|cluster|split_k|warps|registers\(' line
+    ! grep -qE 'persistent|cluster|split_k|registers\(' line
+    grep -q ' warps(4, 8, 12) stages(3) raster(1, 4, 8) ' line || { cat line; false; }
 }
 
 @test "on, -D and --spec" {
@@ -29,6 +30,66 @@ header() { tilecc --emit=tir --passes=dce "$@" k.tile -o - | grep '^kernel'; }
     header -arch=sm_90a -D raster=4 -D cluster=2 -D maxnreg=64 | grep -q ' registers(64) persistent(1) raster(4) cluster(2)'
     header -arch=sm_90a --spec 'scale[persistent=false]' | grep -q ' persistent(-1) '
     header -arch=sm_80 -D persistent=true -D consumers=2 | grep -q ' warps(8) .*persistent(1)'
+}
+
+# chosen ARCH SET...: the machine IR of a product with these sets of the schedule
+product_of() {
+    printf 'kernel mm(a: in f16[M, K], b: in f16[K, N], c: out f16[M, N])\n    grid(m: cdiv(M, 128), n: cdiv(N, 128))\n    tune(%s)\n{\n' "$2" >mm.tile
+    printf '    var acc = f32[128, 128](0);\n    for k in 0..K step 64 acc += a[m*128 +: 128, k +: 64] @ b[k +: 64, n*128 +: 128];\n    c[m*128 +: 128, n*128 +: 128] = f16(acc);\n}\n' >>mm.tile
+    "$TILECC" -arch="$1" --dryrun -Rpass='specialise|assign|prefetch_copies' --spec 'mm' -o mm.o mm.tile >log 2>&1 || { cat log; return 1; }
+}
+says() { grep -q -- "$1" log || { cat mm.tile log; return 1; }; }
+
+@test "a set without a default: the compiler chooses among its members" {
+    product_of sm_90a 'stages: {2, 3}, persistent: {false}, consumers: {1}'
+    says ': 3 slots of 32768' && says ' 4 warps are consumers' && says 'programs have a block each'
+    product_of sm_90a 'stages: {3, 2}, persistent: {false, true}, consumers: {1, 2}'
+    says ': 3 slots of 32768' && says ' 8 warps are consumers' && says 'walked over by persistent blocks'
+    product_of sm_90a 'stages, persistent, consumers' # what it chooses by itself
+    grep -o '[0-9]* slots of 32768' log | head -1 >free
+    product_of sm_90a 'stages: 2..=12'
+    says "$(cat free)"
+    product_of sm_90a 'stages: {2, 40}' # no room for 40
+    says ': 2 slots of 32768'
+    product_of sm_90a 'stages: {4}' && says ': 4 slots of 32768'
+    product_of sm_90a 'raster: {2, 4}' && says 'in a raster'
+    product_of sm_90a 'raster: {1}' && ! grep 'in a raster' log
+    product_of sm_90a 'warps: {4, 6}' && says ' 4 warps are consumers'
+    product_of sm_90a 'warps: {1, 2}' && says 'warps = 2 has no effect here: the tiles go to 4' # they need as many
+    product_of sm_80 'warps: {4}' && says 'a program has 4 warps'
+    product_of sm_80 'warps: {2, 4, 16}, stages: {2}' && says 'a program has 4 warps' && says 'in 2 slots'
+    write
+    for warps in 1 2 4 8 16 32; do
+        sed -i "s/tune(.*)/tune(B: {128} = 128, warps: {$warps})/; /on(/d" k.tile
+        tilecc -arch=sm_80 --dryrun -Rpass=assign k.tile -o k.o >log 2>&1
+        grep -q "a program has $warps warp" log
+    done
+    sed -i 's/tune(.*)/tune(B: {128} = 128, warps: {4})/' k.tile
+    expect 2 tilecc -arch=sm_80 -D warps=1 --dryrun -o k.o k.tile
+    contains 'is not in its set' && contains '[E0414]'
+    expect 0 tilecc -arch=sm_80 -D warps=4 --dryrun -o k.o k.tile
+    sed -i 's/tune(.*)/tune(B: {64, 128}, warps: {8, 2, 4}, B * warps <= 256)/' k.tile # computed with: a value that meets it
+    header -arch=sm_80 | grep -q ' warps(2)'
+    sed -i 's/tune(.*)/tune(B: {128} = 128, maxnreg: {64, 128}, cluster: {1, 2}, raster: {1, 4}, stages: {2, 3}, warps: {1, 8})/' k.tile
+    header -arch=sm_80 | grep -q ' warps(1, 8) stages(2, 3) registers(128) raster(1, 4) {'
+}
+
+@test "split_k: a set with 1 is accepted, one without is E0912, -D is E0414" {
+    scale() { printf 'kernel f(x: in f32[N, K], y: out f32[N]) grid(i: N) tune(%s)%s { var s: f32 = 0.0; for k in 0..K s += x[i, k]; y[i] = s; }\n' "$1" "${2-}" >f.tile; }
+    for good in 'split_k: {1, 2, 4}' 'split_k: {2, 1}' 'split_k: {1}' split_k 'split_k: {1, 2} = 1'; do
+        scale "$good"
+        expect 0 tilecc -arch=cpu --dryrun -o f.o f.tile
+        expect 2 tilecc -arch=cpu -D split_k=2 --dryrun -o f.o f.tile
+        contains E0414 && lacks E0912
+    done
+    for bad in 'split_k: {2}' 'split_k: {4, 2}' 'split_k: {1, 2} = 2'; do
+        scale "$bad"
+        expect 1 tilecc -arch=cpu --dryrun -o f.o f.tile
+        contains E0912 && lacks E0414
+    done
+    scale 'split_k: {1, 2}' ' on(cpu, split_k = 2)'
+    expect 1 tilecc -arch=cpu --dryrun -o f.o f.tile
+    contains E0912
 }
 
 @test "what no pass does is dropped, and a remark says so" {

@@ -162,9 +162,10 @@ static void plan_variants(struct work *work, struct entry_plan *plan, const stru
     if (plan_has_choices(work->kernel))
         e.instance = name_choice(plan, keys, name);
     struct value *tuned = ARENA_ARRAY(front->arena, struct value, work->kernel->tuning.count);
+    uint64_t *among = ARENA_ARRAY(front->arena, uint64_t, work->kernel->tuning.count);
     scope_push(&e, false);
     entry_bind_rows(&e, plan, keys);
-    if (!schedule_choose(&e, work->kernel->declaration, &work->kernel->tuning, name, plan->spec, tuned))
+    if (!schedule_choose(&e, work->kernel->declaration, &work->kernel->tuning, name, plan->spec, tuned, among))
         return;
     scope_pop(&e);
     entry_host_scope(&e, plan, keys, tuned);
@@ -172,7 +173,7 @@ static void plan_variants(struct work *work, struct entry_plan *plan, const stru
     int count = facts_list(&e, plan, strcmp(name, "cpu") == 0, &facts), before = work->variants.count;
     for (int i = 0; i < count; i++) {
         struct variant_plan variant = {
-            .entry = plan, .spec = plan->spec, .target = target, .tuned = tuned, .facts = facts[i]};
+            .entry = plan, .spec = plan->spec, .target = target, .tuned = tuned, .among = among, .facts = facts[i]};
         variant.keys = arena_copy(front->arena, keys, sizeof(struct value) * (size_t)plan->entry->keys.count);
         variant.label = variant_label(&variant);
         if (!spec_has_facts(plan->spec, variant.label))

@@ -322,6 +322,16 @@ static int knob(const struct variant_plan *plan, const char *name)
     return 0;
 }
 
+static uint64_t knob_among(const struct variant_plan *plan, const char *name)
+{
+    const struct tuning *tuning = &plan->entry->kernel->tuning;
+    for (int i = 0; i < tuning->count; i++)
+        if (strcmp(tuning->data[i].name, name) == 0 && plan->tuned[i].kind == VALUE_INTEGER &&
+            plan->tuned[i].integer == 0)
+            return plan->among[i];
+    return 0;
+}
+
 /* 0: the compiler chooses; -1: a block a program, whatever that is. */
 static int persistent_knob(const struct variant_plan *plan)
 {
@@ -339,7 +349,13 @@ static void set_knobs(struct ir_function *function, const struct variant_plan *p
     function->warps = knob(plan, "warps");
     if (function->warps == 0 && consumers > 0)
         function->warps = 4 * consumers;
+    function->warps_among = function->warps ? 0 : knob_among(plan, "warps");
+    uint64_t groups = knob_among(plan, "consumers");
+    for (int n = 1; n < 16 && !function->warps && !knob_among(plan, "warps"); n++)
+        function->warps_among |= (groups >> n & 1) << 4 * n;
     function->stages = knob(plan, "stages");
+    function->stages_among = knob_among(plan, "stages");
+    function->raster_among = knob_among(plan, "raster");
     function->max_registers = knob(plan, "maxnreg");
     function->persistent = persistent_knob(plan);
     function->raster = knob(plan, "raster");

@@ -69,6 +69,7 @@ struct variant_plan {
     int target;
     struct value *keys;  /* one a key */
     struct value *tuned; /* one a knob */
+    uint64_t *among;     /* see schedule_choose */
     struct facts facts;
     const char *label;
     int number;

@@ -188,8 +188,61 @@ static bool is_member(const struct domain *set, const struct value *value)
     return set->count == 0 || domain_has(set, *value);
 }
 
-/* Sets of all knobs.  A knob that the compiler knows, bare or with a set but no default, leaves the choice to it: 0. */
-static bool read_sets(struct elaborator *e, const struct tuning *tuning, struct domain *sets, struct value *values)
+static bool is_condition(const struct ast_clause *clause, const struct ast_item *item)
+{
+    return clause->kind == CLAUSE_TUNE && item->kind == ITEM_EXPRESSION &&
+           !(item->value->kind == EXPRESSION_NAME && is_known(item->value->name));
+}
+
+static bool is_that_name(const char *name, bool called, void *wanted) { return !called && name == wanted; }
+
+/* Whether a clause computes with the name, which must have a value then. */
+static bool is_computed_with(const struct ast_declaration *kernel, const char *name)
+{
+    for (int c = 0; c < kernel->clauses.count; c++) {
+        const struct ast_clause *clause = kernel->clauses.data[c];
+        for (int i = 0; i < clause->items.count; i++) {
+            const struct ast_item *item = clause->items.data[i];
+            if ((clause->kind != CLAUSE_TUNE || is_condition(clause, item)) && item->value &&
+                ast_find_name(item->value, is_that_name, (void *)name))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* What the compiler takes of a set without a default, for a name of its own: 0, it finds the member later, from
+ * `among` where that is none of all. */
+static struct value choose_member(const char *name, const struct domain *set, uint64_t *among)
+{
+    struct value least = set->data[0], most = set->data[0], open = value_integer(0, set->data[0].at);
+    bool has_one = false;
+    uint64_t members = 0;
+    for (int i = 0; i < set->count && least.kind == VALUE_INTEGER; i++) {
+        const struct value *member = &set->data[i];
+        least = member->integer < least.integer ? *member : least;
+        most = member->integer > most.integer ? *member : most;
+        has_one = has_one || member->integer == 1;
+        members |= member->integer < 64 ? UINT64_C(1) << member->integer : 0;
+    }
+    if (set->count == 1)
+        return set->data[0];
+    if (strcmp(name, "persistent") == 0)
+        return open; /* both */
+    if (strcmp(name, "maxnreg") == 0)
+        return most;
+    if (strcmp(name, "cluster") == 0 || strcmp(name, "split_k") == 0)
+        return has_one ? open : least;
+    if (most.integer >= 64)
+        return set->data[0];
+    *among = members;
+    return open;
+}
+
+/* Sets of all knobs.  A knob that the compiler knows, bare or with a set but no default, leaves the choice to it: 0,
+ * with the set in `among`. */
+static bool read_sets(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                      struct domain *sets, struct value *values, uint64_t *among)
 {
     for (int i = 0; i < tuning->count; i++) {
         const struct ast_item *item = tuning->data[i].item;
@@ -206,8 +259,10 @@ static bool read_sets(struct elaborator *e, const struct tuning *tuning, struct 
         }
         if (!check_members(e, &tuning->data[i], &sets[i]))
             return false;
-        if (!item->value && tuning->data[i].known)
+        if (!item->value && tuning->data[i].known && !is_computed_with(kernel, tuning->data[i].name)) {
+            values[i] = choose_member(tuning->data[i].name, &sets[i], &among[i]);
             continue;
+        }
         values[i] = sets[i].data[0];
         if (!item->value)
             continue;
@@ -306,12 +361,6 @@ static void bind_values(struct elaborator *e, const struct tuning *tuning, const
         binding->value = values[i];
         binding->value.at = tuning->data[i].at;
     }
-}
-
-static bool is_condition(const struct ast_clause *clause, const struct ast_item *item)
-{
-    return clause->kind == CLAUSE_TUNE && item->kind == ITEM_EXPRESSION &&
-           !(item->value->kind == EXPRESSION_NAME && is_known(item->value->name));
 }
 
 /* 1: all conditions, or `only` that one, hold, 0: one does not, -1: reported. */
@@ -497,11 +546,11 @@ static bool check_split(struct elaborator *e, const struct tuning *tuning, const
 }
 
 bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
-                     const char *target, const struct spec *spec, struct value *values)
+                     const char *target, const struct spec *spec, struct value *values, uint64_t *among)
 {
     struct domain *sets = ARENA_ARRAY(e->arena, struct domain, tuning->count);
     bool *fixed = ARENA_ARRAY(e->arena, bool, tuning->count);
-    if (!read_sets(e, tuning, sets, values))
+    if (!read_sets(e, kernel, tuning, sets, values, among))
         return false;
     int errors = e->errors;
     for (int exact = 0; exact < 2; exact++) /* `on(sm_90a, …)` after `on(sm_90, …)` */

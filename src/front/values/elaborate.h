@@ -363,9 +363,10 @@ void spec_note_define(struct front *front, struct diagnostic *d, const struct as
                       const char *name);
 bool spec_has_facts(const struct spec *spec, const char *label); /* the label ends with them, or none are asked for */
 bool spec_means(const char *text, struct value member);          /* the member of a set that the text asks for */
-/* Values for all knobs in order, bound in the current scope; false: reported. */
+/* Values for all knobs in order, bound in the current scope; false: reported.  among: of a name of the schedule that has
+ * no value (0), the members that the compiler chooses from, a bit each, or 0: all. */
 bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
-                     const char *target, const struct spec *spec, struct value *values);
+                     const char *target, const struct spec *spec, struct value *values, uint64_t *among);
 
 struct front *front_open(const struct front_options *options);
 const char *library_text(const char *path, size_t *size);
