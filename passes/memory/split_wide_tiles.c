@@ -40,6 +40,7 @@
 
 enum { WIDE = 32, PIECE = 16, PIECES = 4 };            /* elements a thread, and their parts */
 enum { LARGE = 16, BLOCKS = 3, LEAST_REGISTERS = 40 }; /* warps of a block; blocks of a multiprocessor; a thread's */
+enum { SPARE = 24 };                                   /* registers of a thread for what is not a tile */
 
 /* How the pieces of an operation are made. */
 struct plan {
@@ -388,6 +389,21 @@ static struct plan *plan_all(struct wide_tile *s, int *count)
     return plans;
 }
 
+/* As many blocks as have registers for what is in the function now, behind what was split, too.  (On an H200, a row of
+ * 16384 on 512 threads, of which three blocks have 42 registers: with 16 of tiles nothing is spilled, with 24 some.) */
+static void cap_registers(struct wide_tile *s, struct location at)
+{
+    int living = wide_tile_living(s->context->arena, s->function);
+    while (s->blocks > 1 && living + SPARE > wide_tile_registers(s))
+        s->blocks--;
+    if (s->blocks < 2) {
+        pass_remark(s->context, at, "one block of a multiprocessor: tiles take %d registers at once", living);
+        return;
+    }
+    s->function->max_registers = (int)wide_tile_registers(s) / 8 * 8;
+    pass_remark(s->context, at, "registers for %d blocks of a multiprocessor", s->blocks);
+}
+
 bool pass_split_wide_tiles(struct ir_function *function, struct pass_context *context)
 {
     int count, done = 0;
@@ -401,9 +417,7 @@ bool pass_split_wide_tiles(struct ir_function *function, struct pass_context *co
             wide_tile_reduce(&s, &plans[done]);
         else
             wide_tile_store(&s, &plans[done]);
-    if (s.blocks > 1 && s.held.count) {
-        function->max_registers = (int)wide_tile_registers(&s) / 8 * 8;
-        pass_remark(context, plans[0].op->at, "registers for %d blocks of a multiprocessor", s.blocks);
-    }
+    if (s.blocks > 1 && s.held.count)
+        cap_registers(&s, plans[0].op->at);
     return done > 0;
 }

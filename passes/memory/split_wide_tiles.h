@@ -56,6 +56,8 @@ bool wide_tile_too_much(const struct wide_tile *s, int64_t bytes);
  * it. */
 bool wide_tile_is_computed(const struct wide_tile *s, const struct ir_value *value, int depth, bool alone);
 static inline bool stream_used_once(const struct ir_value *value) { return value->uses && !value->uses->next; }
+/* The most registers of a thread that tiles take where they have to be there whole (split_wide_tiles_living.c). */
+int wide_tile_living(struct arena *arena, const struct ir_function *function);
 /* The type of a piece of a tile. */
 const struct ir_type *wide_tile_piece_type(const struct wide_tile *s, const struct ir_type *type);
 /* Reads ahead, where the builder stands, what pieces of a value need from views. */
