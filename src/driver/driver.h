@@ -56,6 +56,8 @@ enum exit_code compile_tir(struct compilation *compilation);
 bool lower_check_names(const struct options *options);
 /* Runs --passes or the pipeline on every variant. */
 bool lower_module(struct compilation *compilation);
+/* merge_variants.c: leaves one of those variants whose code, behind all passes, is the same. */
+void merge_variants(struct arena *arena, struct kernel_entry *entry);
 /* instance: what remarks and warnings call it; knobs that do nothing are added to `idle`, if there is one. */
 bool lower_function(struct compilation *compilation, struct ir_function *function, const struct target_row *row,
                     const char *instance, struct idle_knobs *idle);

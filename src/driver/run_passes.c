@@ -231,6 +231,8 @@ bool lower_module(struct compilation *compilation)
             if (ok && target_rows[variant->target].kind != TARGET_CPU)
                 warn_of_length(compilation, entry->kernel, variant);
         }
+        if (ok && compilation->options->emit != EMIT_TIR && !compilation->options->interpret)
+            merge_variants(compilation->arena, entry);
     }
     warn_of_idle_knobs(compilation, &idle);
     return ok;

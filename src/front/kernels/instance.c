@@ -344,6 +344,7 @@ bool variant_build(struct variant_plan *plan, struct kernel_variant *variant)
     *variant = (struct kernel_variant){.target = plan->target, .key_values = values, .label = plan->label};
     bool good = fill_grid(&e, plan, variant);
     variant->predicate = predicate(&e, plan);
+    variant->special = plan->facts.special >= 0;
     fill_knobs(plan, variant);
     variant->module = ir_module_create(front->options->context, front->arena);
     const char *name = arena_printf(front->arena, "%s__%d", plan->entry->entry->symbol, plan->number);

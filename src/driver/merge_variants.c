@@ -1,0 +1,87 @@
+/* Variants of a kernel with the same code become one: a condition of `specialize` may say what is an automatic fact, or
+ * what makes no difference.
+ *
+ * It is asked behind all passes, of the text of the IR, the facts of the arguments included.  The later one stays, for
+ * the more special stand in front: calls that took the earlier come to it, or to one between that is right for them as
+ * well.  An automatic one has a predicate that says no more than the arguments' facts, which are equal; one of a clause
+ * gets the other's predicate besides its own. */
+#include <string.h>
+
+#include "driver/driver.h"
+#include "ir/text.h"
+
+static bool is_same_tree(const struct kernel_expression *a, const struct kernel_expression *b)
+{
+    if (a == b)
+        return true;
+    if (!a || !b || a->op != b->op || a->number != b->number || a->dimension != b->dimension || a->cells != b->cells)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!is_same_tree(a->operand[i], b->operand[i]))
+            return false;
+    return true;
+}
+
+/* The text of the variant's module, in which its function has no name of its own. */
+static void print_code(struct buffer *out, const struct kernel_variant *variant)
+{
+    const char *name = variant->function->name;
+    variant->function->name = "code";
+    ir_print_module(out, variant->module, false);
+    variant->function->name = name;
+}
+
+static bool is_alike(const struct kernel_entry *entry, const struct kernel_variant *a, const struct kernel_variant *b)
+{
+    if (a->target != b->target || a->grid_rank != b->grid_rank)
+        return false;
+    for (int i = 0; i < entry->keys.count; i++)
+        if (a->key_values[i] != b->key_values[i])
+            return false;
+    for (int d = 0; d < a->grid_rank; d++)
+        if (!is_same_tree(a->grid[d], b->grid[d]))
+            return false;
+    return true;
+}
+
+static void take_calls(struct arena *arena, struct kernel_variant *variant, const struct kernel_variant *gone)
+{
+    if (!variant->special || is_same_tree(variant->predicate, gone->predicate) || !variant->predicate)
+        return;
+    struct kernel_expression *either = ARENA_NEW(arena, struct kernel_expression);
+    *either = (struct kernel_expression){
+        .op = KERNEL_HOST_OR, .operand = {variant->predicate, gone->predicate}, .at = variant->predicate->at};
+    variant->predicate = gone->predicate ? either : NULL;
+}
+
+static bool is_same_text(const struct buffer *a, const struct buffer *b)
+{
+    return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
+}
+
+void merge_variants(struct arena *arena, struct kernel_entry *entry)
+{
+    int count = entry->variants.count, kept = 0;
+    struct kernel_variant *variants = entry->variants.data;
+    struct buffer *code = ARENA_ARRAY(arena, struct buffer, count + 1);
+    bool any = false;
+    for (int i = 0; i < count; i++)
+        any = any || variants[i].special;
+    if (!any)
+        return; /* automatic facts all differ */
+    for (int i = 0; i < count; i++)
+        print_code(&code[i], &variants[i]);
+    for (int i = 0; i < count; i++) {
+        bool served = false;
+        for (int k = i + 1; k < count && variants[i].special && !served; k++) {
+            served = is_same_text(&code[i], &code[k]) && is_alike(entry, &variants[i], &variants[k]);
+            if (served)
+                take_calls(arena, &variants[k], &variants[i]);
+        }
+        if (!served)
+            variants[kept++] = variants[i];
+    }
+    entry->variants.count = kept;
+    for (int i = 0; i < count; i++)
+        buffer_free(&code[i]);
+}

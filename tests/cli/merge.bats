@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# Instances of `specialize` whose code is that of another are made and stored once.
+
+load helper
+
+write() { # CLAUSES
+    cat >f.tile <<END
+kernel k(a: in strided f16[M, K], b: in strided f16[K, N], c: out f16[M, N])
+    grid(m: cdiv(M, 128), n: cdiv(N, 128))
+    $1
+{
+    var acc = f32[128, 128](0);
+    for k in 0..K step 32 acc += a[m*128 +: 128, k +: 32] @ b[k +: 32, n*128 +: 128];
+    c[m*128 +: 128, n*128 +: 128] = f16(acc);
+}
+kernel rows(x: in f32[M, N], y: out f32[M, N]) grid(i: M) $2 { y[i, 0 +: 64] = x[i, 0 +: 64] * 2.0; }
+END
+}
+# instances KERNEL COUNT: of sm_90a, with an image each
+instances() {
+    expect 0 tilecc -arch=sm_90a f.tile -o f.o
+    "$TILECC" info f.o >listed
+    sed -n "/^kernel  f_$1:/,/^kernel/p" listed | grep -q "sm_90a: $2 instances" || { cat listed; return 1; }
+    [ "$(grep -c "^image   f_$1__" listed)" = "$2" ] || { cat listed; return 1; }
+}
+
+@test "conditions that are automatic facts make no instance" {
+    write '' ''
+    instances k 5
+    size=$(stat -c %s f.o)
+    for clause in 'specialize(a.stride[1] == 1, b.stride[1] == 1)' \
+        'specialize(a.stride[1] == 1, b.stride[1] == 1) specialize(a.stride[1] == 1, b.stride[0] == 1)' \
+        'specialize(b.stride[0] == 1, a.stride[0] == 1) specialize(b.stride[0] == 1, a.stride[0] == 1)' \
+        'specialize(1 == a.stride[1])' 'specialize(a.stride[1] == 1) specialize(b.stride[1] == 1)'; do
+        write "$clause" ''
+        instances k 5 || { echo "$clause"; false; }
+        [ $(($(stat -c %s f.o) - size)) -le 256 ]
+    done
+}
+
+@test "conditions that the code makes use of make one, and those said twice one" {
+    write '' ''
+    instances rows 2
+    write '' 'specialize(N == 64)'
+    instances rows 3
+    write '' 'specialize(N == 64) specialize(64 == N) specialize(N == 64)'
+    instances rows 3
+    write 'specialize(K == 64)' ''
+    instances k 9
+}
+
+@test "the CPU's code is made once, too, and a call finds it" {
+    write 'specialize(a.stride[1] == 1, b.stride[1] == 1)' ''
+    expect 0 tilecc -arch=cpu f.tile -o f.o
+    "$TILECC" info f.o | sed -n '/^kernel  f_k:/,/^kernel/p' | grep -q 'cpu-baseline: 2 instances'
+    "$TILECC" -arch=cpu -Rpass=instance f.tile -o f.o 2>&1 | grep -c 'instance: k cpu' >count
+    [ "$(cat count)" = 2 ]
+}
+
+@test "an instance asked for by its name is made whatever others are" {
+    write 'specialize(a.stride[1] == 1, b.stride[1] == 1)' ''
+    expect 0 tilecc -arch=sm_90a --emit=ptx --spec 'k sm_90a special1 a.stride[1]=1 b.stride[1]=1 aligned' -o one.ptx f.tile
+    grep -q 'entry f_k__0' one.ptx
+}
