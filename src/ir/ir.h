@@ -14,14 +14,14 @@ enum { IR_MAX_RANK = 8 };
 
 /* ELEMENT(id, text, bits, class): class B bool, S signed, U unsigned, F float, I index (64-bit, narrows to 32), P
  * pointer. */
-#define IR_ELEMENTS(ELEMENT)                                                                                          \
-    ELEMENT(BOOL, "bool", 8, B)                                                                                       \
-    ELEMENT(I8, "i8", 8, S)                                                                                           \
-    ELEMENT(I16, "i16", 16, S)                                                                                        \
-    ELEMENT(I32, "i32", 32, S) ELEMENT(I64, "i64", 64, S) ELEMENT(U8, "u8", 8, U) ELEMENT(U16, "u16", 16, U)          \
-        ELEMENT(U32, "u32", 32, U) ELEMENT(U64, "u64", 64, U) ELEMENT(F16, "f16", 16, F) ELEMENT(BF16, "bf16", 16, F) \
-            ELEMENT(F32, "f32", 32, F) ELEMENT(F64, "f64", 64, F) ELEMENT(F8E4M3, "f8e4m3", 8, F)                     \
-                ELEMENT(F8E5M2, "f8e5m2", 8, F) ELEMENT(INDEX, "index", 64, I) ELEMENT(POINTER, "pointer", 64, P)
+#define IR_ELEMENTS(ELEMENT)                                                                                        \
+    ELEMENT(BOOL, "bool", 8, B)                                                                                     \
+    ELEMENT(I8, "i8", 8, S)                                                                                         \
+    ELEMENT(I16, "i16", 16, S) ELEMENT(I32, "i32", 32, S) ELEMENT(I64, "i64", 64, S) ELEMENT(U8, "u8", 8, U)        \
+        ELEMENT(U16, "u16", 16, U) ELEMENT(U32, "u32", 32, U) ELEMENT(U64, "u64", 64, U) ELEMENT(F16, "f16", 16, F) \
+            ELEMENT(BF16, "bf16", 16, F) ELEMENT(F32, "f32", 32, F) ELEMENT(F64, "f64", 64, F)                      \
+                ELEMENT(F8E4M3, "f8e4m3", 8, F) ELEMENT(F8E5M2, "f8e5m2", 8, F) ELEMENT(INDEX, "index", 64, I)      \
+                    ELEMENT(POINTER, "pointer", 64, P)
 enum ir_element {
 #define ELEMENT(id, text, bits, class) IR_##id,
     IR_ELEMENTS(ELEMENT)
@@ -95,28 +95,21 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
 #define IR_ATTRIBUTES(ATTRIBUTE)                                                                                       \
     ATTRIBUTE(VALUE, "value", NUMBER)                                                                                  \
     ATTRIBUTE(PERMUTATION, "permutation", LIST)                                                                        \
-    ATTRIBUTE(START, "start", LIST)                                                                                    \
-    ATTRIBUTE(NAN, "nan", INT) ATTRIBUTE(PREDICATE, "predicate", INT) ATTRIBUTE(ROUND, "round", INT)                   \
-        ATTRIBUTE(SATURATE, "saturate", INT) ATTRIBUTE(FUNCTION, "function", INT) ATTRIBUTE(AXIS, "axis", INT)         \
-            ATTRIBUTE(KIND, "kind", INT) ATTRIBUTE(FIXED, "fixed", INT) ATTRIBUTE(PRECISION, "precision", INT)         \
-                ATTRIBUTE(PROMOTE, "promote", INT) ATTRIBUTE(DIMENSION, "dimension", INT) ATTRIBUTE(DROP, "drop", INT) \
-                    ATTRIBUTE(PLACE, "place", LIST) ATTRIBUTE(INSIDE, "inside", INT) ATTRIBUTE(CACHE, "cache", INT)    \
-                        ATTRIBUTE(ACTION, "action", INT) ATTRIBUTE(ORDER, "order", INT) ATTRIBUTE(SCOPE, "scope", INT) \
-                            ATTRIBUTE(MULTIPLY, "multiply", INT) ATTRIBUTE(UNROLL, "unroll", INT)                      \
-                                ATTRIBUTE(CALLEE, "callee", NAME) ATTRIBUTE(SHARED_OFFSET, "shared_offset", INT)       \
-                                    ATTRIBUTE(SHARED_BYTES, "shared_bytes", INT)                                       \
-                                        ATTRIBUTE(INSTRUCTION, "instruction", INT)                                     \
-                                            ATTRIBUTE(ARRIVALS, "arrivals", INT) ATTRIBUTE(BYTES, "bytes", INT)        \
-                                                ATTRIBUTE(PENDING, "pending", INT)                                     \
-                                                    ATTRIBUTE(ROLE_WARPS, "role_warps", LIST)                          \
-                                                        ATTRIBUTE(ROLE_REGISTERS, "role_registers", LIST)              \
-                                                            ATTRIBUTE(BARRIER_ID, "id", INT)                           \
-                                                                ATTRIBUTE(BARRIER_WARPS, "warps", INT)                 \
-                                                                    ATTRIBUTE(FLUSH, "flush", INT)                     \
-                                                                        ATTRIBUTE(CLUSTER, "cluster", INT)             \
-                                                                            ATTRIBUTE(MULTICAST, "multicast", INT)     \
-                                                                                ATTRIBUTE(ROUNDED, "rounded", INT)     \
-                                                                                    ATTRIBUTE(NEAR, "near", INT)
+    ATTRIBUTE(START, "start", LIST) ATTRIBUTE(NAN, "nan", INT) ATTRIBUTE(PREDICATE, "predicate", INT) ATTRIBUTE(       \
+        ROUND, "round", INT) ATTRIBUTE(SATURATE, "saturate", INT) ATTRIBUTE(FUNCTION, "function", INT)                 \
+        ATTRIBUTE(AXIS, "axis", INT) ATTRIBUTE(KIND, "kind", INT) ATTRIBUTE(FIXED, "fixed", INT) ATTRIBUTE(            \
+            PRECISION, "precision", INT) ATTRIBUTE(PROMOTE, "promote", INT) ATTRIBUTE(DIMENSION, "dimension", INT)     \
+            ATTRIBUTE(DROP, "drop", INT) ATTRIBUTE(PLACE, "place", LIST) ATTRIBUTE(INSIDE, "inside", INT) ATTRIBUTE(   \
+                CACHE, "cache", INT) ATTRIBUTE(ACTION, "action", INT) ATTRIBUTE(ORDER, "order", INT)                   \
+                ATTRIBUTE(SCOPE, "scope", INT) ATTRIBUTE(MULTIPLY, "multiply", INT) ATTRIBUTE(UNROLL, "unroll", INT)   \
+                    ATTRIBUTE(CALLEE, "callee", NAME) ATTRIBUTE(SHARED_OFFSET, "shared_offset", INT)                   \
+                        ATTRIBUTE(SHARED_BYTES, "shared_bytes", INT) ATTRIBUTE(INSTRUCTION, "instruction", INT)        \
+                            ATTRIBUTE(ARRIVALS, "arrivals", INT) ATTRIBUTE(BYTES, "bytes", INT)                        \
+                                ATTRIBUTE(PENDING, "pending", INT) ATTRIBUTE(ROLE_WARPS, "role_warps", LIST)           \
+                                    ATTRIBUTE(ROLE_REGISTERS, "role_registers", LIST) ATTRIBUTE(BARRIER_ID, "id", INT) \
+                                        ATTRIBUTE(BARRIER_WARPS, "warps", INT) ATTRIBUTE(FLUSH, "flush", INT)          \
+                                            ATTRIBUTE(CLUSTER, "cluster", INT) ATTRIBUTE(MULTICAST, "multicast", INT)  \
+                                                ATTRIBUTE(ROUNDED, "rounded", INT) ATTRIBUTE(NEAR, "near", INT)
 enum ir_attribute_key {
 #define ATTRIBUTE(id, text, kind) IR_ATTRIBUTE_##id,
     IR_ATTRIBUTES(ATTRIBUTE)
@@ -155,12 +148,11 @@ enum { IR_POINT = 0, IR_GATHER = -1 }; /* entries of PLACE that are not a length
 #define IR_MATHS(X)                                                                                             \
     X(EXP, "exp")                                                                                               \
     X(EXP2, "exp2")                                                                                             \
-    X(EXPM1, "expm1")                                                                                           \
-    X(LOG, "log") X(LOG2, "log2") X(LOG1P, "log1p") X(SIN, "sin") X(COS, "cos") X(TAN, "tan") X(TANH, "tanh")   \
-        X(ERF, "erf") X(SQRT, "sqrt") X(RSQRT, "rsqrt") X(RCP, "rcp") X(FLOOR, "floor") X(CEIL, "ceil")         \
-            X(TRUNC, "trunc") X(ROUND, "round") X(POW, "pow") X(ATAN2, "atan2") X(ATAN, "atan") X(ASIN, "asin") \
-                X(ACOS, "acos") X(SINH, "sinh") X(COSH, "cosh") X(SIGMOID, "sigmoid") X(ISNAN, "isnan")         \
-                    X(COPYSIGN, "copysign")
+    X(EXPM1, "expm1") X(LOG, "log") X(LOG2, "log2") X(LOG1P, "log1p") X(SIN, "sin") X(COS, "cos") X(TAN, "tan") \
+        X(TANH, "tanh") X(ERF, "erf") X(SQRT, "sqrt") X(RSQRT, "rsqrt") X(RCP, "rcp") X(FLOOR, "floor")         \
+            X(CEIL, "ceil") X(TRUNC, "trunc") X(ROUND, "round") X(POW, "pow") X(ATAN2, "atan2") X(ATAN, "atan") \
+                X(ASIN, "asin") X(ACOS, "acos") X(SINH, "sinh") X(COSH, "cosh") X(SIGMOID, "sigmoid")           \
+                    X(ISNAN, "isnan") X(COPYSIGN, "copysign")
 /* How a product is computed: multiply-adds, mma.sync of each warp, wgmma of each four warps. */
 #define IR_INSTRUCTIONS(X) X(FMA, "fma") X(MMA, "mma") X(WGMMA, "wgmma")
 #define X(id, text) IR_PREDICATE_##id,
