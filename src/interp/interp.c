@@ -80,13 +80,13 @@ static void execute_for(struct frame *frame, const struct ir_operation *operatio
     int carried = operation->result_count;
     int64_t upper = integer_of(frame, operation->operands[1]), step = integer_of(frame, operation->operands[2]);
     bool multiply = ir_number(operation, IR_ATTRIBUTE_MULTIPLY, 0) != 0;
-    if (step == 0 || (multiply && step < 2))
-        interp_stop(frame->run, operation, "a loop with step %lld never ends", (long long)step);
     assign(frame, carried, operation->results, operation->operands + 3);
     int64_t i = integer_of(frame, operation->operands[0]);
     const struct ir_operation *lower = operation->operands[0]->definition;
     bool programs = frame->run->machine && lower && lower->opcode == OP_PROGRAM;
-    while (multiply || step > 0 ? i < upper : i > upper) {
+    while (multiply || step >= 0 ? i < upper : i > upper) {
+        if (step == 0 || (multiply && step < 2))
+            interp_stop(frame->run, operation, "a loop with step %lld never ends", (long long)step);
         frame_cell(frame, variable)->bits[0] = ir_int_to_bits(variable->type->element, i);
         assign(frame, carried, body->arguments.data + 1, operation->results);
         if (programs)

@@ -120,3 +120,74 @@ END
     said --checks --interpret='extents([7], [1])'
     [[ $output == *'instance 0: extent `2 * R` of parameter `m` of `even` does not hold' ]]
 }
+
+@test "a range that a caller's step does not advance is empty, and told" {
+    cat >steps.tile <<'END'
+fn turns(a: i64, s: i64) -> i64 {
+    var n = i64(0);
+    for i in a..20 step s + 1 n += 1;
+    return n;
+}
+kernel steps(a: i64, b: i64, s: i64, r: out i64[5]) grid(g: 1)
+{
+    r[0] = turns(a, s);
+    var n = i64(0);
+    for i in a..b step *s n += 1;
+    r[1] = n; n = 0;
+    for i in a..b step *2 n += 1;
+    r[2] = n; n = 0;
+    for i in a..b step s { n += 1; if (n > 9) break; }
+    r[3] = n; n = 0;
+    for i in a..b step *3 { n += 1; if (n > 9) break; }
+    r[4] = n;
+}
+END
+    said() { # options, what each call says
+        while read -r a b s expected; do
+            run timeout 60 "$TILECC" $1 --interpret="steps($a, $b, $s, [5])" steps.tile
+            [[ $output == *"$expected" ]] || { echo "$a $b $s: $output"; return 1; }
+        done
+    }
+    said '' <<'END'
+1 20 2 r[0] = 7 5 5 10 3
+0 20 2 r[0] = 7 0 0 10 0
+-4 20 2 r[0] = 8 0 0 10 0
+1 20 1 r[0] = 10 0 5 10 3
+1 20 0 r[0] = 19 0 5 0 3
+1 20 -1 r[0] = 0 0 5 0 3
+1 20 -2 r[0] = 0 0 5 0 3
+20 1 -1 r[0] = 0 0 0 0 0
+END
+    said --checks <<'END'
+1 20 2 r[0] = 7 5 5 10 3
+0 20 2 steps.tile:16:14: instance 0: the start a >= 1 of a range that multiplies does not hold
+0 0 2 r[0] = 7 0 0 0 0
+1 20 1 steps.tile:10:14: instance 0: the factor s >= 2 of a range does not hold
+1 20 -1 steps.tile:14:14: instance 0: the step s >= 1 of a range does not hold
+20 1 -1 steps.tile:14:14: instance 0: the step s >= 1 of a range does not hold
+END
+    cat >m2.c <<'END'
+#include "steps.h"
+#include <stdio.h>
+int main(void)
+{
+    int64_t r[5], cases[5][3] = {{1, 20, 2}, {0, 20, 2}, {1, 20, 0}, {20, 1, -1}, {-4, 20, -2}};
+    struct tile_i64_1 out = tile_i64_1_row_major(r, 5);
+    for (int k = 0; k < 5; k++) {
+        int status = steps(TILE_CPU, cases[k][0], cases[k][1], cases[k][2], &out);
+        printf("%d %d %d %d %d %d %s\n", status, (int)r[0], (int)r[1], (int)r[2], (int)r[3], (int)r[4],
+               status ? tile_last_error() : "");
+    }
+    return 0;
+}
+END
+    for options in -O2 -O0 --checks; do
+        "$TILECC" -arch=cpu $options -o steps.o steps.tile
+        ${CC:-cc} -std=c99 -Wall -Wextra -Werror -I. m2.c steps.o tile_rt.o -o m2 -ldl -lpthread
+        TILE_CPU_THREADS=1 timeout 60 ./m2 | sed -e 's/ *$//' >out
+        cut -d' ' -f2-6 out | diff - <(printf '%s\n' '7 5 5 10 3' '7 0 0 10 0' '19 0 5 0 3' '0 0 0 0 0' '0 0 0 0 0')
+    done
+    # the last check that did not hold is told
+    [ "$(cut -d' ' -f1 out | tr '\n' ' ')" = '0 14 14 14 14 ' ]
+    grep -q '^14 .*steps: steps.tile:[0-9]*:14: the start a >= 1 of a range that multiplies does not hold in program 0' out
+}

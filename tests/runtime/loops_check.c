@@ -73,6 +73,20 @@ static int64_t powers(int64_t n)
     return p;
 }
 
+static int64_t turns(int64_t n, int64_t by)
+{
+    int64_t count = 0;
+    for (int64_t i = n; i < 20 && by >= 1; i += by)
+        count++;
+    for (int64_t i = n; i < 20 && by >= 2 && n >= 1; i *= by)
+        count += 100;
+    for (int64_t i = n; i < 20 && n >= 1; i *= 2)
+        count += 10000;
+    if (n < 20 && by >= 2 && n >= 1)
+        count += 1000000;
+    return n >= 1 && by >= 2 && n * by < 20 && count <= 1000000 ? count + 1000000 : count;
+}
+
 static int64_t reference(int64_t which, int64_t n, int64_t m)
 {
     switch (which) {
@@ -105,6 +119,18 @@ static void values(void)
     EXPECT_STATUS(loops_value(TILE_CPU, 8, 5, 0, 2 + 40, &r), TILE_OK, "");
     EXPECT_STATUS(loops_value(TILE_CPU, 8, INT64_MAX - 1, 0, 11, &r), TILE_OK, "");
     EXPECT_STATUS(loops_value(TILE_CPU, 8, INT64_MAX, 0, 0, &r), TILE_OK, "");
+}
+
+static void steps(void)
+{
+    struct tile_i64_1 r = tile_i64_1_row_major(buffer, 2);
+    for (int64_t n = -5; n < 22; n++)
+        for (int64_t m = -2; m < 9; m++) {
+            int64_t wanted = turns(n, m - 3);
+            buffer[1] = -1;
+            EXPECT_STATUS(loops_value(TILE_CPU, 9, n, m, wanted, &r), TILE_OK, "");
+            EXPECT(buffer[1] == (wanted ? wanted : -1));
+        }
 }
 
 static void limits(void)
@@ -146,6 +172,6 @@ static void places(void)
 
 int main(int count, char **arguments)
 {
-    static const struct test_case cases[] = {CASE(values), CASE(limits), CASE(places)};
+    static const struct test_case cases[] = {CASE(values), CASE(steps), CASE(limits), CASE(places)};
     return run_cases(cases, (int)(sizeof cases / sizeof cases[0]), count > 1 ? arguments[1] : NULL);
 }

@@ -245,6 +245,22 @@ static bool is_number(struct elaborator *e, struct value bound)
     return false;
 }
 
+/* `to`, or `from` where a step that only the call tells would never come to `to`: as in loops of a kernel (loop.c). */
+static struct value end_if_advancing(struct elaborator *e, const struct host_turns *h, struct value from)
+{
+    struct location at = h->statement->at;
+    struct value advances = value_bool(true, at);
+    if (h->step.kind != VALUE_INTEGER)
+        advances = host_binary(e, OPERATOR_GREATER_EQUAL, h->step, number(h->multiply ? 2 : 1, h), at);
+    if (h->multiply && from.kind != VALUE_INTEGER) {
+        struct value starts = host_binary(e, OPERATOR_GREATER_EQUAL, from, number(1, h), at);
+        advances = advances.kind == VALUE_HOST ? host_binary(e, OPERATOR_AND, advances, starts, at) : starts;
+    }
+    if (advances.kind != VALUE_HOST)
+        return value_is_error(advances) ? advances : h->to;
+    return host_operate(e, KERNEL_HOST_SELECT, IR_I64, 3, (struct value[]){advances, h->to, from}, at);
+}
+
 void host_loop(struct elaborator *e, const struct ast_statement *statement, const struct loop_bounds *bounds)
 {
     struct host_turns h = {.statement = statement, .counts = bounds != NULL};
@@ -255,9 +271,13 @@ void host_loop(struct elaborator *e, const struct ast_statement *statement, cons
         h.step = host_keep(e, bounds->step);
         h.multiply = bounds->multiply;
         h.turn.name = "";
-        h.turn.value = bounds->from;
+        h.turn.value = host_keep(e, bounds->from);
     }
     bool good = !bounds || (is_number(e, bounds->from) && is_number(e, bounds->to) && is_number(e, bounds->step));
+    if (good && bounds) {
+        h.to = end_if_advancing(e, &h, h.turn.value);
+        good = !value_is_error(h.to);
+    }
     good = good && find_carried(e, &h) && enter(e, &h);
     struct value *after = carried_values(e, &h.carried);
     good = good && test_turn(e, &h) && take_body(e, &h, after);

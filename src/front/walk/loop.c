@@ -221,16 +221,80 @@ static bool read_bounds(struct elaborator *e, const struct ast_range *range, str
                      bounds->multiply ? "a factor of a range is 2 or more" : "the step of a range is not 0");
         return false;
     }
+    if (bounds->multiply && bounds->from.kind == VALUE_INTEGER && bounds->from.integer < 1) {
+        front_report(e, DIAGNOSTIC_E0507, range->at, "a range whose step multiplies starts at 1 or more");
+        return false;
+    }
+    return true;
+}
+
+/* The bounds of a loop that runs.  A step, or a start that is multiplied, that no constant gives could keep the variable
+ * where it is for ever, or turn it back:
+ *
+ *     for %k = %low to %high step %s    ->    for %k = %low to (%s >= 1 ? %high : %low) step %s
+ *
+ * so that such a range is empty, which every pass sees, and the loop itself is as it was. */
+struct run_bounds {
+    struct ir_value *low, *high, *step;
+};
+
+static struct ir_value *is_at_least(struct elaborator *e, struct ir_value *value, int64_t least)
+{
+    return ir_compare(&e->builder, IR_PREDICATE_GE, value, ir_constant_int(&e->builder, value->type, least));
+}
+
+/* Under --checks a range that would not advance is told; one whose start lies behind its end has no turns anyway. */
+static void check_range(struct elaborator *e, const struct ast_range *range, const struct loop_bounds *bounds,
+                        const struct run_bounds *run)
+{
+    struct arena *arena = e->front->arena;
+    if (bounds->step.kind != VALUE_INTEGER) {
+        int least = bounds->multiply ? 2 : 1;
+        check_build(e, value_run(is_at_least(e, run->step, least), range->at),
+                    arena_printf(arena, "the %s %s >= %d of a range", bounds->multiply ? "factor" : "step",
+                                 front_source(e, range->step), least),
+                    range->at);
+    }
+    if (bounds->multiply && bounds->from.kind != VALUE_INTEGER) {
+        struct ir_value *empty = ir_compare(&e->builder, IR_PREDICATE_GE, run->low, run->high);
+        check_build(e, value_run(ir_binary(&e->builder, OP_OR, is_at_least(e, run->low, 1), empty), range->at),
+                    arena_printf(arena, "the start %s >= 1 of a range that multiplies", front_source(e, range->from)),
+                    range->at);
+    }
+}
+
+static struct ir_value *end_if_advancing(struct elaborator *e, const struct loop_bounds *bounds,
+                                         const struct run_bounds *run)
+{
+    struct ir_value *advances = NULL;
+    if (bounds->step.kind != VALUE_INTEGER)
+        advances = is_at_least(e, run->step, bounds->multiply ? 2 : 1);
+    if (bounds->multiply && bounds->from.kind != VALUE_INTEGER) {
+        struct ir_value *starts = is_at_least(e, run->low, 1);
+        advances = advances ? ir_binary(&e->builder, OP_AND, advances, starts) : starts;
+    }
+    return advances ? ir_select(&e->builder, advances, run->high, run->low) : run->high;
+}
+
+static bool build_bounds(struct elaborator *e, const struct ast_range *range, const struct loop_bounds *bounds,
+                         struct run_bounds *run)
+{
+    run->low = convert_to_index(e, bounds->from, "the start of a range");
+    run->high = convert_to_index(e, bounds->to, "the end of a range");
+    run->step = convert_to_index(e, bounds->step, "the step of a range");
+    if (!run->low || !run->high || !run->step)
+        return false;
+    if (e->front->options->check_asserts)
+        check_range(e, range, bounds, run);
+    run->high = end_if_advancing(e, bounds, run);
     return true;
 }
 
 static void build_for(struct elaborator *e, const struct ast_statement *statement, const struct loop_bounds *bounds,
                       struct carried *carried)
 {
-    struct ir_value *low = convert_to_index(e, bounds->from, "the start of a range");
-    struct ir_value *high = convert_to_index(e, bounds->to, "the end of a range");
-    struct ir_value *step = convert_to_index(e, bounds->step, "the step of a range");
-    if (!low || !high || !step)
+    struct run_bounds run;
+    if (!build_bounds(e, statement->range, bounds, &run))
         return;
     struct slots slots = {0};
     prepare(e, carried, &slots, statement->at);
@@ -250,9 +314,9 @@ static void build_for(struct elaborator *e, const struct ast_statement *statemen
     struct ir_value **ends = ARENA_ARRAY(e->arena, struct ir_value *, slots.count);
     const struct ir_type **types = ARENA_ARRAY(e->arena, const struct ir_type *, slots.count);
     int count = 0;
-    operands[0] = low;
-    operands[1] = high;
-    operands[2] = step;
+    operands[0] = run.low;
+    operands[1] = run.high;
+    operands[2] = run.step;
     for (int i = 0; i < slots.count; i++) {
         struct slot *slot = &slots.data[i];
         if (slot->end == slot->argument) {
@@ -287,26 +351,25 @@ struct while_loop {
     const struct ast_statement *statement;
     struct carried *carried;
     struct loop_bounds bounds; /* of a `for` */
-    struct ir_value *low, *high, *step;
-    struct ir_value *highest, *lowest; /* of a `for` whose step multiplies: what still has a product */
-    struct binding turn;               /* of a `for`: the variable */
+    struct run_bounds run;     /* of a `for` */
+    struct ir_value *highest;  /* of a `for` whose step multiplies: what still has a product */
+    struct binding turn;       /* of a `for`: the variable */
     bool breaks;
 };
 
 /* The variable of a `for` in the next turn: the bound, which ends the loop, where the type does not have it.  The
- * limits of a step that multiplies stand before the loop. */
+ * limit of a step that multiplies stands before the loop. */
 static struct ir_value *next_turn(struct elaborator *e, const struct while_loop *w, struct ir_value *turn)
 {
     struct ir_builder *b = &e->builder;
-    struct ir_value *next = ir_binary(b, w->bounds.multiply ? OP_MUL : OP_ADD, turn, w->step), *over;
+    struct ir_value *next = ir_binary(b, w->bounds.multiply ? OP_MUL : OP_ADD, turn, w->run.step), *over;
     if (w->bounds.multiply)
-        over = ir_binary(b, OP_OR, ir_compare(b, IR_PREDICATE_GT, turn, w->highest),
-                         ir_compare(b, IR_PREDICATE_LT, turn, w->lowest));
+        over = ir_compare(b, IR_PREDICATE_GT, turn, w->highest);
     else {
         bool down = w->bounds.step.kind == VALUE_INTEGER && w->bounds.step.integer < 0;
         over = ir_compare(b, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, next, turn);
     }
-    return ir_select(b, over, w->high, next);
+    return ir_select(b, over, w->run.high, next);
 }
 
 /* The condition inside region 0: not broken, and the statement's own. */
@@ -316,8 +379,9 @@ static struct value while_condition(struct elaborator *e, struct while_loop *w)
     if (w->statement->kind == STATEMENT_FOR) {
         bool down = w->bounds.step.kind == VALUE_INTEGER && w->bounds.step.integer < 0;
         down &= !PLANTED(front_breaking_loop_counts_up);
-        own = value_run(ir_compare(&e->builder, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, w->turn.value.run, w->high),
-                        w->statement->at);
+        own = value_run(
+            ir_compare(&e->builder, down ? IR_PREDICATE_GT : IR_PREDICATE_LT, w->turn.value.run, w->run.high),
+            w->statement->at);
         return own;
     }
     own = elaborate_condition(e, w->statement->condition, "the condition of `while`");
@@ -499,10 +563,6 @@ static void unrolled_for(struct elaborator *e, const struct ast_statement *state
     }
     struct turns turns = {statement, bounds->from.integer, bounds->to.integer, bounds->step.integer, bounds->multiply,
                           0};
-    if (bounds->multiply && turns.now <= 0) {
-        front_report(e, DIAGNOSTIC_E0507, statement->range->at, "a range whose step multiplies starts at 1 or more");
-        return;
-    }
     take_turns(e, &turns);
 }
 
@@ -543,18 +603,13 @@ void control_for(struct elaborator *e, const struct ast_statement *statement)
         return;
     }
     struct while_loop w = {.statement = statement, .carried = &carried, .bounds = bounds, .breaks = true};
-    w.low = convert_to_index(e, bounds.from, "the start of a range");
-    w.high = convert_to_index(e, bounds.to, "the end of a range");
-    w.step = convert_to_index(e, bounds.step, "the step of a range");
-    if (w.low && w.high && w.step) {
+    if (build_bounds(e, statement->range, &bounds, &w.run)) {
         if (bounds.multiply) {
-            struct ir_value *most = ir_constant_int(&e->builder, w.step->type, INT64_MAX);
-            struct ir_value *least = ir_constant_int(&e->builder, w.step->type, INT64_MIN);
-            w.highest = ir_binary(&e->builder, OP_DIV, most, w.step);
-            w.lowest = ir_binary(&e->builder, OP_DIV, least, w.step);
+            struct ir_value *most = ir_constant_int(&e->builder, w.run.step->type, INT64_MAX);
+            w.highest = ir_binary(&e->builder, OP_DIV, most, w.run.step);
         }
         w.turn.name = statement->names.data[0].text;
-        w.turn.value = value_run(w.low, statement->at);
+        w.turn.value = value_run(w.run.low, statement->at);
         build_while(e, &w);
     }
     after_loop(e);
