@@ -198,3 +198,29 @@ nothing_runs() { ! grep -lzsx "$1" /proc/[0-9]*/cmdline; }
     expect 0 tilecc -arch=sm_80 -j1 --spec 'axpy[B=64]' --cuda-path="$PWD/toolkit" "${options[@]}" k.tile
     [ -z "$output" ]
 }
+
+@test "says the same of every kernel: that is told once, other words are told too" {
+    for k in a b c; do echo "kernel $k(x: inout f32[N]) grid(i: N) { x[i] = 1.0; }"; done >many.tile
+    mkdir -p toolkit/bin
+    rm -f toolkit/bin/ptxas
+    printf '#!/bin/sh\necho "no licence" >&2; exit 1\n' >toolkit/bin/ptxas
+    chmod 755 toolkit/bin/ptxas
+    run timeout 60 "$TILECC" --cuda-path="$PWD/toolkit" -arch=sm_80 -o many.o many.tile
+    [ "$status" = 5 ]
+    [ "$(grep -c 'error:' <<<"$output")" = 1 ]
+    contains 'no licence'
+    printf '#!/bin/sh\necho "refused $$" >&2; exit 1\n' >toolkit/bin/ptxas
+    run timeout 60 "$TILECC" --cuda-path="$PWD/toolkit" -arch=sm_80 -o many.o many.tile
+    [ "$(grep -c 'error:' <<<"$output")" -ge 3 ]
+}
+
+@test "a worker that ends with a code of somebody else is no error of the user's" {
+    echo 'kernel a(x: inout f32[N]) grid(i: N) { x[i] = 1.0; }' >one.tile
+    for code in 1 3 99; do
+        printf '#include <unistd.h>\nint prctl(int option, ...) { (void)option; _exit(%d); }\n' "$code" >end.c
+        ${CC:-cc} -shared -fPIC end.c -o end.so
+        ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD="$PWD/end.so" run timeout 60 "$TILECC" -arch=sm_80 \
+            --emit=ptx -o - one.tile
+        contains "died (code $code)"
+    done
+}

@@ -16,7 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DONE = 0, USER_ERROR = 1, TOOL_FAILED = 3, PTXAS_SECONDS = 540, OWN_SECONDS = 60, MOST_LOCAL_BYTES = 512 << 10 };
+/* How a worker ends.  Codes that nothing else takes: 1 is that of a sanitizer, 127 of a loader. */
+enum { DONE = 0, USER_ERROR = 91, TOOL_FAILED = 92 };
+enum { PTXAS_SECONDS = 540, OWN_SECONDS = 60, MOST_LOCAL_BYTES = 512 << 10 };
 static const size_t cubin_limit = 256u << 20;
 
 static int tool_seconds(const struct target_options *options)
@@ -337,6 +339,19 @@ static bool take_reply(const struct target_options *options, struct kernel_modul
     return true;
 }
 
+/* A tool that does not work at all says the same of every kernel: that is told once. */
+static bool is_told(const struct child_result *done, int number)
+{
+    const struct buffer *errors = &done[number].errors;
+    if (done[number].exit_code != TOOL_FAILED)
+        return false;
+    for (int i = 0; i < number; i++)
+        if (done[i].exit_code == TOOL_FAILED && done[i].errors.size == errors->size &&
+            (!errors->size || memcmp(done[i].errors.data, errors->data, errors->size) == 0))
+            return true;
+    return false;
+}
+
 bool nvptx_compile(const struct target_options *options, struct kernel_module *module, int count,
                    const struct nvptx_task *tasks)
 {
@@ -358,9 +373,12 @@ bool nvptx_compile(const struct target_options *options, struct kernel_module *m
     bool good = true;
     for (int i = 0; i < count; i++) {
         bool sent = done[i].exit_code == DONE && !done[i].signal && !done[i].timed_out && !done[i].output_too_large;
-        good = (sent ? take_reply(options, module, &tasks[i], &done[i])
-                     : report_failure(options, &tasks[i], &done[i])) &&
-               good;
+        if (sent)
+            good = take_reply(options, module, &tasks[i], &done[i]) && good;
+        else
+            good = is_told(done, i) ? false : report_failure(options, &tasks[i], &done[i]);
+    }
+    for (int i = 0; i < count; i++) {
         buffer_free(&done[i].output);
         buffer_free(&done[i].errors);
     }
