@@ -19,14 +19,6 @@
 #include "ir/facts/alias.h"
 #include "passes/base/rewrite.h"
 
-static bool is_visible(const struct ir_value *value, const struct ir_block *from)
-{
-    for (; from; from = from->parent ? from->parent->block : NULL)
-        if (from == value->block)
-            return true;
-    return false;
-}
-
 /* Where parts are made: a branch that is being made, in the one around it. */
 struct place {
     struct ir_builder builder;
@@ -38,7 +30,7 @@ struct place {
 /* The outermost place that the value is known at: what several branches use is made once, in front of them. */
 static struct place *place_of(struct place *place, const struct ir_value *value)
 {
-    while (place->outer && is_visible(value, place->outer->original))
+    while (place->outer && ir_block_holds(value->block, place->outer->original))
         place = place->outer;
     return place;
 }
@@ -69,7 +61,7 @@ static void forget(struct tile_part *p, int depth)
 /* A scalar, view or whole tile at a place; one that stands in a branch is made again. */
 static struct ir_value *scalar(struct tile_part *p, struct place *place, struct ir_value *value)
 {
-    if (is_visible(value, place->builder.block))
+    if (ir_block_holds(value->block, place->builder.block))
         return value;
     if (value->id < p->map_count && p->whole[value->id])
         return p->whole[value->id];
@@ -297,7 +289,7 @@ static struct ir_value *compute(struct tile_part *p, struct place *place, struct
         else if (op->opcode == OP_RESHAPE)
             wanted = layout_reshape(p->adapter.table, layout, small->rank, extent);
         operands[i] = inner < 0 ? operand : part(p, place, operand, inner, wanted);
-        if (inner < 0 && !is_visible(operand, builder->block))
+        if (inner < 0 && !ir_block_holds(operand->block, builder->block))
             operands[i] = scalar(p, place, operand);
         if (operands[i]->type->layout != wanted)
             operands[i] = layout_adapt(&p->adapter, builder, operands[i], wanted);

@@ -288,10 +288,7 @@ static const char *problem_of_gain(const struct staging *s, const struct candida
 
 static bool is_around(const struct ir_operation *outer, const struct ir_operation *inner)
 {
-    for (; inner; inner = inner->block->parent)
-        if (inner == outer)
-            return true;
-    return false;
+    return ir_ancestor_in(outer->block, inner) == outer;
 }
 
 /* A buffer that only loops beside this one use, or a new one. */

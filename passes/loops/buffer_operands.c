@@ -194,14 +194,6 @@ static bool plan_factor(const struct staging *s, const struct ir_operation *dot,
 
 /* ---- buffers ---- */
 
-static bool holds(const struct ir_block *outer, const struct ir_block *inner)
-{
-    for (; inner; inner = inner->parent ? inner->parent->block : NULL)
-        if (inner == outer)
-            return true;
-    return false;
-}
-
 static int64_t bytes_taken(const struct staging *s)
 {
     int64_t bytes = 0;
@@ -228,7 +220,7 @@ static struct ring *reusable(struct staging *s, const struct plan *plan, const s
 {
     for (int i = 0; i < s->rings.count; i++) {
         struct ring *old = &s->rings.data[i];
-        bool beside = !holds(old->block, block) && !holds(block, old->block);
+        bool beside = !ir_block_holds(old->block, block) && !ir_block_holds(block, old->block);
         if (old->buffer->type == plan->buffer && old->unfenced == is_unfenced(plan, dot) &&
             (beside || (scarce && old->block == block)))
             return old;

@@ -199,7 +199,7 @@ static int *pressure_of(struct arena *arena, const struct ir_block *block, int *
         if (value->block == block && value->definition)
             for (const struct ir_operation *op = value->definition; op; op = op->previous)
                 from++;
-        else if (!schedule_is_inside(block, value))
+        else if (!ir_block_holds(block, value->block))
             to = *count; /* from outside: again in the next iteration */
         else if (value->block != block)
             continue; /* counted where it is made */

@@ -53,19 +53,11 @@ int copies_copy_bytes(const struct ir_operation *load)
 
 /* ---- what can be copied ahead ---- */
 
-static bool is_in(const struct ir_block *block, const struct ir_block *inner)
-{
-    for (; inner; inner = inner->parent ? inner->parent->block : NULL)
-        if (inner == block)
-            return true;
-    return false;
-}
-
 /* Made of the loop's variable and of what comes from outside, by operations on scalars and views. */
 static bool is_movable(const struct ir_value *value, const struct ir_block *body, int depth)
 {
     const struct ir_operation *op = value->definition;
-    if (!is_in(body, value->block))
+    if (!ir_block_holds(body, value->block))
         return true;
     if (!op)
         return value->block == body && value->index == 0;
@@ -239,7 +231,7 @@ static bool lives_beside_rings(const struct pipelining *p, const struct ir_opera
     for (int i = 0; i < p->loops.count; i++) {
         const struct ir_operation *outer = lifetime_of(p->loops.data[i].loop);
         for (int r = 0; r < outer->region_count; r++)
-            if (is_in(outer->regions[r], op->block))
+            if (ir_block_holds(outer->regions[r], op->block))
                 return true;
     }
     return false;

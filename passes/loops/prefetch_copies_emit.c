@@ -30,19 +30,11 @@ static struct ir_value *constant_i32(struct ir_builder *builder, int64_t number)
 
 /* ---- values of other iterations ---- */
 
-static bool is_in(const struct ir_block *block, const struct ir_block *inner)
-{
-    for (; inner; inner = inner->parent ? inner->parent->block : NULL)
-        if (inner == block)
-            return true;
-    return false;
-}
-
 static bool depends(const struct ahead *ahead, const struct ir_value *value)
 {
     if (value == ahead->variable)
         return true;
-    if (!is_in(ahead->body, value->block) || !value->definition)
+    if (!ir_block_holds(ahead->body, value->block) || !value->definition)
         return false;
     for (int i = 0; i < value->definition->operand_count; i++)
         if (depends(ahead, value->definition->operands[i]))
@@ -55,7 +47,7 @@ static struct ir_value *make_again(struct ahead *ahead, struct ir_builder *build
     struct ir_value **map = ahead->map[inside];
     if (value == ahead->variable)
         return inside ? ahead->inside[0] : ahead->free[0];
-    if (!is_in(ahead->body, value->block))
+    if (!ir_block_holds(ahead->body, value->block))
         return value;
     if (map[value->id])
         return map[value->id];
@@ -287,7 +279,7 @@ static void read_from(struct ir_value *buffer, struct ir_value *slot, const stru
 {
     for (struct ir_use *use = buffer->uses, *next; use; use = next) {
         next = use->next;
-        if (is_in(body, use->user->block))
+        if (ir_block_holds(body, use->user->block))
             ir_set_operand(use->user, use->index, slot);
     }
 }

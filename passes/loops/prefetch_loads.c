@@ -65,7 +65,7 @@ bool prefetch_plans(const struct prefetch *s, const struct ir_operation *op)
  * outside, the loop's variable, steady arguments.  NEVER: it is not, or not so soon, computed ahead. */
 static int steps_to(const struct prefetch *s, const struct ir_block *block, const struct ir_value *value)
 {
-    if (!schedule_is_inside(block, value))
+    if (!ir_block_holds(block, value->block))
         return 0;
     if (!value->definition)
         return value->block == block && s->steady[value->index] ? 0 : NEVER;

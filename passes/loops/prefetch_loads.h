@@ -51,12 +51,4 @@ void prefetch_emit_together(struct prefetch *schedule);
  * iteration by id; values from `ids` on, and from outside, stay. */
 struct ir_value *prefetch_make_again(const struct ir_block *block, struct ir_builder *builder, struct ir_value **map,
                                      struct ir_value *value, int ids);
-
-static inline bool schedule_is_inside(const struct ir_block *block, const struct ir_value *value)
-{
-    for (const struct ir_block *inner = value->block; inner; inner = inner->parent ? inner->parent->block : NULL)
-        if (inner == block)
-            return true;
-    return false;
-}
 #endif

@@ -30,7 +30,7 @@ struct emission {
 struct ir_value *prefetch_make_again(const struct ir_block *block, struct ir_builder *builder, struct ir_value **map,
                                      struct ir_value *value, int ids)
 {
-    if (value->id >= ids || !schedule_is_inside(block, value))
+    if (value->id >= ids || !ir_block_holds(block, value->block))
         return value;
     if (map[value->id])
         return map[value->id];
@@ -100,7 +100,7 @@ static struct ir_value **map_of(const struct emission *e, struct ir_builder *bui
 static void need(struct emission *e, const struct ir_value *value, const struct ir_block *block)
 {
     const struct ir_operation *op = value->definition;
-    if (e->met[value->id] || !schedule_is_inside(block, value))
+    if (e->met[value->id] || !ir_block_holds(block, value->block))
         return;
     e->met[value->id] = true;
     for (int i = 0; op && i < op->operand_count; i++)

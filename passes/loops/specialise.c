@@ -97,8 +97,7 @@ static bool find_ring(struct outline *o, struct channel *channel)
         made.bytes += ir_type_bytes(buffer->type);
         made.room += scratch_ring_bytes(buffer->type);
     }
-    for (const struct ir_block *block = channel->wait->block; block->parent; block = block->parent->block)
-        made.in_loop |= ir_has_trait(block->parent, IR_TRAIT_LOOP);
+    made.in_loop = ir_is_in_loop(channel->wait);
     for (int r = 0; r < o->rings.count; r++) {
         const struct ring *ring = &o->rings.data[r];
         int shared = 0;

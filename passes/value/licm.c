@@ -15,20 +15,12 @@
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 
-static bool is_outside(const struct ir_value *value, const struct ir_operation *loop)
-{
-    for (const struct ir_block *block = value->block; block; block = block->parent ? block->parent->block : NULL)
-        if (block->parent == loop)
-            return false;
-    return true;
-}
-
 /* Operands of the operation and of all inside it, apart from what is made inside it. */
 static bool operands_outside(const struct ir_operation *op, const struct ir_operation *loop,
                              const struct ir_operation *whole)
 {
     for (int i = 0; i < op->operand_count; i++)
-        if (!is_outside(op->operands[i], loop) && is_outside(op->operands[i], whole))
+        if (ir_is_inside(op->operands[i], loop) && !ir_is_inside(op->operands[i], whole))
             return false;
     for (int r = 0; r < op->region_count; r++)
         for (const struct ir_operation *inner = op->regions[r]->first; inner; inner = inner->next)

@@ -26,14 +26,6 @@ struct peel {
     const struct ir_value *variable;
 };
 
-static bool is_outside(const struct ir_value *value, const struct ir_operation *loop)
-{
-    for (const struct ir_block *block = value->block; block; block = block->parent ? block->parent->block : NULL)
-        if (block->parent == loop)
-            return false;
-    return true;
-}
-
 /* Small enough that sums of a few of them stay in the element. */
 static bool is_moderate(const struct peel *peel, const struct ir_value *value)
 {
@@ -64,7 +56,7 @@ static bool turn_of_compare(const struct peel *peel, const struct ir_operation *
         struct linear linear = linear_of(peel->ranges, compare->operands[side]);
         struct ir_value *other = compare->operands[1 - side];
         if (linear.term != peel->variable || (linear.scale != 1 && !PLANTED(peel_scaled_variable)) ||
-            !is_outside(other, peel->loop) || !is_moderate(peel, other) || linear.offset > INT32_MAX / 4 ||
+            ir_is_inside(other, peel->loop) || !is_moderate(peel, other) || linear.offset > INT32_MAX / 4 ||
             linear.offset < INT32_MIN / 4)
             continue;
         int64_t seen = side == 0 ? predicate : (int64_t)mirrored[predicate];
@@ -88,7 +80,7 @@ static bool bound_of(const struct peel *peel, const struct ir_value *condition, 
                      struct ir_builder *build, struct ir_value **bound)
 {
     const struct ir_operation *op = condition->definition;
-    if (!op || is_outside(condition, peel->loop))
+    if (!op || !ir_is_inside(condition, peel->loop))
         return false;
     if (op->opcode == OP_NOT)
         return bound_of(peel, op->operands[0], !holds, late, build, bound);
@@ -199,7 +191,7 @@ static bool peel_loop(struct peel *peel)
     if (!is_splittable(peel, &step))
         return false;
     for (struct ir_operation *op = loop->regions[0]->first; op; op = op->next) {
-        if (op->opcode != OP_IF || !works_on_tiles(op) || is_outside(op->operands[0], loop))
+        if (op->opcode != OP_IF || !works_on_tiles(op) || !ir_is_inside(op->operands[0], loop))
             continue;
         for (int late = 1; late >= 0; late--) {
             struct ir_value *bound;

@@ -28,11 +28,18 @@ static inline bool ir_comes_before(const struct ir_operation *first, const struc
         first = first->next;
     return first;
 }
-/* Whether a value is made by or in the operation's regions: an argument of theirs, or a result in them. */
+/* Whether `inner` is `outer` or stands in a region of one of its operations. */
+static inline bool ir_block_holds(const struct ir_block *outer, const struct ir_block *inner)
+{
+    while (inner && inner != outer)
+        inner = inner->parent ? inner->parent->block : NULL;
+    return inner;
+}
+/* Whether a value is made in the operation's regions: an argument of theirs, or a result in them. */
 static inline bool ir_is_inside(const struct ir_value *value, const struct ir_operation *op)
 {
-    for (const struct ir_block *block = value->block; block; block = block->parent ? block->parent->block : NULL)
-        if (block->parent == op)
+    for (int r = 0; r < op->region_count; r++)
+        if (ir_block_holds(op->regions[r], value->block))
             return true;
     return false;
 }

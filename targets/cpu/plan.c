@@ -4,6 +4,7 @@
  *   consumer  backward: which cuts evaluate the value.  Dear values with several, or with one inside a loop, are kept
  *   last      backward: after which operation nothing can read the value or anything virtual made from it
  *   eager     a load that a later write may change before the last evaluation is done where it stands */
+#include "ir/query.h"
 #include "targets/cpu/emit.h"
 
 bool cpu_is_tile(const struct ir_value *value) { return value->type->kind == IR_TILE && value->type->rank > 0; }
@@ -27,8 +28,7 @@ bool cpu_reshape_is_trivial(const struct ir_operation *reshape)
 
 int cpu_plan_position(const struct cpu_plan *plan, const struct ir_operation *operation)
 {
-    while (operation && operation->block != plan->block)
-        operation = operation->block->parent;
+    operation = ir_ancestor_in(plan->block, operation);
     for (int i = 0; operation && i < plan->count; i++)
         if (plan->operations[i] == operation)
             return i;

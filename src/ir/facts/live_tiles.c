@@ -53,19 +53,11 @@ static void end(struct living *l, const struct ir_value *value)
     l->live[value->id] = false;
 }
 
-static bool lies_in(const struct ir_value *value, const struct ir_operation *loop)
-{
-    const struct ir_block *block = value->definition ? value->definition->block : value->block;
-    while (block && block->parent != loop)
-        block = block->parent ? block->parent->block : NULL;
-    return block;
-}
-
 static void begin_outside(struct ir_operation *op, void *data)
 {
     struct living *l = data;
     for (int i = 0; i < op->operand_count; i++)
-        if (!lies_in(op->operands[i], l->loop))
+        if (!ir_is_inside(op->operands[i], l->loop))
             begin(l, op->operands[i]);
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ir/layout/layout.h"
+#include "ir/query.h"
 #include "targets/nvptx/assemble/assemble.h"
 
 enum {
@@ -86,20 +87,12 @@ static void end(struct living *l, const struct ir_value *value)
     l->live[value->id] = NULL;
 }
 
-static bool lies_in(const struct ir_value *value, const struct ir_operation *loop)
-{
-    const struct ir_block *block = value->block;
-    while (block && block->parent != loop)
-        block = block->parent ? block->parent->block : NULL;
-    return block;
-}
-
 static void begin_outside(struct ir_operation *op, void *data)
 {
     struct living *l = data;
     for (int i = 0; i < op->operand_count; i++) {
         const struct ir_value *value = origin_of(op->operands[i]);
-        if (!lies_in(value, l->loop))
+        if (!ir_is_inside(value, l->loop))
             begin(l, value);
     }
 }

@@ -6,6 +6,7 @@
  * A coordinate c of dimension d is inside when start + c lies in [0, extent): low <= c < limit with low = clamp(-start)
  * and limit = clamp(extent - start), both made once and 32 bits wide, so that a register costs one comparison. */
 #include "base/plant.h"
+#include "ir/query.h"
 #include "targets/nvptx/lower/memory.h"
 
 LLVMValueRef reach_both(struct lowering *l, LLVMValueRef a, LLVMValueRef b)
@@ -132,14 +133,6 @@ static void plan_vector(struct lowering *l, const struct ir_operation *operation
     reach->whole = LLVMBuildOr(b, inside, even, "");
 }
 
-static bool is_in_loop(const struct ir_operation *operation)
-{
-    for (; operation; operation = operation->block->parent)
-        if (ir_op_info[operation->opcode].traits & IR_TRAIT_LOOP)
-            return true;
-    return false;
-}
-
 /* A copy that LLVM does not compute in front of a loop. */
 static LLVMValueRef stay(struct lowering *l, LLVMValueRef value)
 {
@@ -157,7 +150,7 @@ enum { FEW_ACCESSES = 2, MANY_ACCESSES = 16, MANY_MASKS = 8 };
  * bits of predicates in registers. */
 static void plan_many(struct lowering *l, const struct ir_operation *operation, struct reach *reach)
 {
-    int accesses = is_in_loop(operation) ? value_registers(reach->type) / reach->vector.size : 0;
+    int accesses = ir_is_in_loop(operation) ? value_registers(reach->type) / reach->vector.size : 0;
     bool masks = operation->opcode == OP_INSIDE && value_registers(reach->type) >= MANY_MASKS;
     if (accesses > FEW_ACCESSES) {
         reach->chain = ARENA_NEW(l->arena, struct reach_chain);

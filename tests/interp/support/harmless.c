@@ -2,6 +2,8 @@
  * function, not for one that was tried. */
 #include "redundant.h"
 
+#include "ir/query.h"
+
 /* ---- the end of shared memory's use ---- */
 
 static bool touches_shared(const struct ir_operation *op)
@@ -57,14 +59,6 @@ bool mutation_has_pending(const struct ir_function *function, enum ir_opcode wai
 
 /* ---- mbarriers that keep nobody waiting ---- */
 
-static bool in_loop(const struct ir_operation *op)
-{
-    for (op = op->block->parent; op; op = op->block->parent)
-        if (op->opcode == OP_FOR || op->opcode == OP_WHILE)
-            return true;
-    return false;
-}
-
 bool mutation_fold(const struct ir_value *value, int64_t *number)
 {
     const struct ir_operation *op = value->definition;
@@ -89,7 +83,7 @@ static void look_at_use(struct ir_operation *op, void *data)
     bool waits = op->opcode == OP_MBARRIER_WAIT, arrives = op->opcode == OP_MBARRIER_ARRIVE;
     for (int i = 0; i < op->operand_count; i++)
         if (op->operands[i] == u->barrier)
-            u->once = u->once && !in_loop(op) && (waits || arrives) &&
+            u->once = u->once && !ir_is_in_loop(op) && (waits || arrives) &&
                       (!waits || (mutation_fold(op->operands[2], &phase) && (phase & 1)));
 }
 
@@ -107,7 +101,7 @@ static const char *never_waits(struct ir_function *function, const struct ir_ope
 static const char *first_wait(const struct ir_operation *op)
 {
     int64_t phase;
-    if (op->opcode != OP_MBARRIER_WAIT || in_loop(op) || !mutation_fold(op->operands[2], &phase) || !(phase & 1))
+    if (op->opcode != OP_MBARRIER_WAIT || ir_is_in_loop(op) || !mutation_fold(op->operands[2], &phase) || !(phase & 1))
         return NULL;
     for (const struct ir_operation *inner = op; inner && inner->opcode != OP_ROLES; inner = inner->block->parent)
         for (const struct ir_operation *old = inner->previous; old; old = old->previous)
