@@ -36,6 +36,11 @@ struct target_row {
 };
 extern const struct target_row target_rows[];
 extern const int target_row_count;
+/* Registers of a multiprocessor; without a row, what every GPU has. */
+int target_registers(const struct target_row *row);
+enum { TARGET_THREAD_REGISTERS = 255 /* the most that a thread can name */, TARGET_REGISTER_STEP = 8 };
+/* Registers that each thread can have where so many warps share a multiprocessor: they are given out in steps. */
+int target_thread_registers(const struct target_row *row, int warps);
 int target_find(const char *name); /* index, or -1.  compute_XX is handled by the driver */
 /* Whether the target computes a mathematical function by itself within the language's bound; else expand_math writes it
  * out. */

@@ -19,6 +19,21 @@ int target_find(const char *name)
     return -1;
 }
 
+int target_registers(const struct target_row *row)
+{
+    int least = row ? row->registers : 0;
+    for (int i = 0; i < target_row_count && (!row || !row->registers); i++)
+        if (target_rows[i].registers && (!least || target_rows[i].registers < least))
+            least = target_rows[i].registers;
+    return least;
+}
+
+int target_thread_registers(const struct target_row *row, int warps)
+{
+    int each = target_registers(row) / (32 * (warps > 0 ? warps : 1)) / TARGET_REGISTER_STEP * TARGET_REGISTER_STEP;
+    return each < TARGET_THREAD_REGISTERS ? each : TARGET_THREAD_REGISTERS;
+}
+
 static const char *trust_text(enum target_trust trust)
 {
     switch (trust) {

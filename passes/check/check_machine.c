@@ -23,14 +23,7 @@
 #include "ir/text.h"
 #include "targets/target.h"
 
-enum {
-    STEPS = 60000,
-    MOST_REGISTERS = 64 * 1024,
-    REGISTER_STEP = 8,
-    LEAST_REGISTERS = 24,
-    OTHER_REGISTERS = 32,
-    SWIZZLE_ALIGNMENT = 1024
-};
+enum { STEPS = 60000, LEAST_REGISTERS = 24, OTHER_REGISTERS = 32, SWIZZLE_ALIGNMENT = 1024 };
 
 void check_report(struct check *check, const struct ir_operation *op, const struct ir_operation *other,
                   const char *format, ...)
@@ -135,13 +128,14 @@ static void check_registers(struct check *check, const struct ir_operation *role
     const struct ir_attribute *registers = ir_attribute(roles, IR_ATTRIBUTE_ROLE_REGISTERS);
     const struct target_row *target = check->context->target;
     const struct ir_function *function = roles->block->function;
-    int64_t sum = 0, most = target && target->registers ? target->registers : MOST_REGISTERS;
-    int64_t told = (int64_t)function->max_registers / REGISTER_STEP * REGISTER_STEP * 32 * function->warps;
+    int64_t sum = 0, most = target_registers(target);
+    int64_t told = (int64_t)function->max_registers / TARGET_REGISTER_STEP * TARGET_REGISTER_STEP * 32 *
+                   function->warps;
     if (told && told < most) /* what the block starts with is all that there is to share out */
         most = told;
     for (int i = 0; registers && i < registers->count; i++) {
         int64_t each = registers->list[i];
-        if (each && (each % REGISTER_STEP || each < LEAST_REGISTERS))
+        if (each && (each % TARGET_REGISTER_STEP || each < LEAST_REGISTERS))
             check_report(check, roles, NULL, "gives a role %lld registers: they come in steps of 8 from 24 on",
                          (long long)each);
         sum += each * warps->list[i] * 32;

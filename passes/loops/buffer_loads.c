@@ -32,13 +32,13 @@
 
 #include "passes/layout/memory_access.h"
 #include "passes/loops/prefetch_copies.h"
+#include "passes/base/budget.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/buffer_copy.h"
 
 enum {
     LEAST_BYTES = 8, /* of a thread's copy, at once */
     LEAST_SLOTS = 2,
-    SHARED_SLACK = 2048,
     ASKED_STAGES = 3,
     MOST_BLOCKS = 2,     /* more on a multiprocessor hide each other's latency */
     LEAST_ITERATIONS = 8 /* fewer do not pay for the trips through shared memory */
@@ -264,7 +264,8 @@ static const char *problem_of_gain(const struct staging *s, const struct candida
     struct loop_plan running = loop_plan_make(arena, target, body, is_any_load, NULL);
     double transfer = loop_plan_latency(c->all_bytes) - loop_plan_latency(0);
     int blocks = loop_plan_residents(s->function, target, taken + LOOP_PLAN_SPARE);
-    int staged = loop_plan_residents_beside(target, blocks, LEAST_SLOTS * ring_bytes + SHARED_SLACK);
+    int64_t beside = budget_shared_beside(budget_scratch(s->function, arena));
+    int staged = loop_plan_residents_beside(target, blocks, LEAST_SLOTS * ring_bytes + beside);
     if (!staged)
         return "two slots of its buffers do not fit into shared memory";
     if (blocks > MOST_BLOCKS && !s->function->stages)
@@ -339,7 +340,7 @@ static bool stage_loop(struct staging *s, struct ir_operation *loop)
     double before = 0, behind = 0;
     struct candidates c = find_candidates(s, loop, &reason);
     int taken = c.all_registers ? loop_plan_pressure(s->context->arena, loop->regions[0]) : 0;
-    int room = loop_plan_registers(s->function, loop, loop->regions[0]) - LOOP_PLAN_SPARE - taken;
+    int room = loop_plan_registers(s->function, s->context->target, loop, loop->regions[0]) - LOOP_PLAN_SPARE - taken;
     if (c.all_registers <= room || !c.all_registers)
         return false;
     int64_t bytes = choose_widest(&c, room);

@@ -27,6 +27,7 @@
 #include "passes/loops/loop_plan.h"
 #include "passes/layout/memory_access.h"
 #include "ir/facts/layout_rules.h"
+#include "passes/base/budget.h"
 #include "passes/base/pass.h"
 #include "passes/loops/prefetch_copies.h"
 #include "passes/layout/product_layout.h"
@@ -34,10 +35,8 @@
 #include "passes/loops/buffer_copy.h"
 
 enum {
-    SHARED_SLACK = 8192,  /* for scratch of other operations */
-    MOST_REGISTERS = 255, /* of a thread */
-    NARROW_ROW = 16,      /* bytes */
-    WIDEST_COPY = 16      /* bytes, of cp.async */
+    NARROW_ROW = 16, /* bytes */
+    WIDEST_COPY = 16 /* bytes, of cp.async */
 };
 
 struct ring {
@@ -56,6 +55,7 @@ struct staging {
     struct pass_context *context;
     struct ir_function *function;
     struct layout_adapter adapter;
+    int64_t scratch; /* bytes that one of its operations needs, at the most */
     VECTOR(struct ir_operation *) dots;
     VECTOR(struct ring) rings;
     VECTOR(struct copied) copies;
@@ -204,7 +204,7 @@ static int64_t bytes_taken(const struct staging *s)
 
 static bool has_room(const struct staging *s, const struct ir_type *type)
 {
-    return bytes_taken(s) + ir_type_bytes(type) <= s->context->target->shared_bytes - SHARED_SLACK;
+    return bytes_taken(s) + ir_type_bytes(type) <= s->context->target->shared_bytes - budget_shared_beside(s->scratch);
 }
 
 /* Stored where no fence_async comes behind. */
@@ -429,7 +429,7 @@ static void move_to_product(struct ir_operation *op, struct ir_operation *dot)
  *     load a, b    store a, b    dot    load c, d    store c, d    dot */
 static void load_later(struct staging *s, struct ir_operation *dot, const struct plan *plan)
 {
-    if (loop_plan_pressure(s->context->arena, dot->block) <= MOST_REGISTERS)
+    if (loop_plan_pressure(s->context->arena, dot->block) <= TARGET_THREAD_REGISTERS)
         return;
     for (int i = 0; i < 2; i++) {
         struct ir_operation *load = plan[i].source.origin->definition;
@@ -458,7 +458,7 @@ static bool fits(struct staging *s, const struct ir_operation *dot, const struct
         if (plan[i].how != KEEP_IN_REGISTERS && !there && !find_stored(s, &plan[i]))
             more += ir_type_bytes(plan[i].buffer);
     }
-    return bytes_taken(s) + more <= s->context->target->shared_bytes - SHARED_SLACK;
+    return bytes_taken(s) + more <= s->context->target->shared_bytes - budget_shared_beside(s->scratch);
 }
 
 static void stage(struct staging *s, struct ir_operation *dot)
@@ -530,7 +530,7 @@ static bool has_bulk_copy(const struct staging *s)
 
 bool pass_buffer_operands(struct ir_function *function, struct pass_context *context)
 {
-    struct staging s = {.context = context, .function = function};
+    struct staging s = {.context = context, .function = function, .scratch = budget_scratch(function, context->arena)};
     s.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
                                         function->warps};
     ir_walk(function->body, collect, &s);

@@ -16,8 +16,8 @@
 
 #include <math.h>
 
+#include "passes/base/budget.h"
 #include "passes/base/rewrite.h"
-#include "targets/target.h"
 
 enum {
     COPY_LATENCY = 1000, /* of a copy, on a loaded memory */
@@ -26,8 +26,7 @@ enum {
     MOST_SHARED = 8,
     FREE_SLOTS = 6,
     MOST_SLOTS = 16,
-    BUSY_WARPS = 16,
-    MOST_REGISTERS = 255
+    BUSY_WARPS = 16
 };
 
 static void place_operation(struct planned_operation *op, double *ready, double *clock, double *tensor_free)
@@ -92,36 +91,22 @@ int loop_plan_position(const struct loop_plan *plan, const struct ir_operation *
 
 /* ---- registers ---- */
 
-int loop_plan_role_registers(const struct ir_operation *operation)
-{
-    const struct ir_block *block = operation->block;
-    while (block->parent && block->parent->opcode != OP_ROLES)
-        block = block->parent->block;
-    const struct ir_attribute *list = block->parent ? ir_attribute(block->parent, IR_ATTRIBUTE_ROLE_REGISTERS) : NULL;
-    for (int i = 0; list && i < list->count; i++)
-        if (block->parent->regions[i] == block)
-            return (int)list->list[i];
-    return 0;
-}
-
-int loop_plan_registers(const struct ir_function *function, const struct ir_operation *loop,
-                        const struct ir_block *body)
+int loop_plan_registers(const struct ir_function *function, const struct target_row *target,
+                        const struct ir_operation *loop, const struct ir_block *body)
 {
     const struct ir_operation *parent = loop->block->parent;
-    int warps = function->warps, most = loop_plan_role_registers(loop), spare = 0;
+    int warps = function->warps, most = budget_role_registers(loop), spare = 0;
     for (; parent && parent->opcode != OP_ROLES; parent = parent->block->parent)
         if (ir_has_trait(parent, IR_TRAIT_LOOP))
             spare += LOOP_PLAN_SPARE / 2; /* for what the loops around need */
     bool products = false;
     for (const struct ir_operation *op = body->first; op; op = op->next)
         products |= op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC;
-    if (!most) {
-        int resident = parent || products || warps > BUSY_WARPS ? warps : BUSY_WARPS;
-        most = 65536 / 32 / (resident ? resident : 1);
-    }
+    if (!most)
+        most = target_thread_registers(target, parent || products || warps > BUSY_WARPS ? warps : BUSY_WARPS);
     if (function->max_registers > 0 && function->max_registers < most)
         most = function->max_registers;
-    return (most > MOST_REGISTERS ? MOST_REGISTERS : most) - spare;
+    return most - spare;
 }
 
 int loop_plan_pressure(struct arena *arena, const struct ir_block *body)
@@ -136,7 +121,7 @@ int loop_plan_pressure(struct arena *arena, const struct ir_block *body)
 int loop_plan_residents(const struct ir_function *function, const struct target_row *target, int registers)
 {
     int warps = function->warps > 0 ? function->warps : 1;
-    int blocks = target->registers / (32 * warps * (registers < MOST_REGISTERS ? registers : MOST_REGISTERS));
+    int blocks = target_registers(target) / (32 * warps * (int)int64_min(registers, TARGET_THREAD_REGISTERS));
     if (blocks > target->warps / warps)
         blocks = target->warps / warps;
     return blocks > 0 ? blocks : 1;

@@ -46,11 +46,9 @@ int loop_plan_position(const struct loop_plan *plan, const struct ir_operation *
 /* ---- registers ---- */
 
 enum { LOOP_PLAN_SPARE = 48 /* registers of a thread for what is not a tile */ };
-/* Registers of a thread of the role that holds the operation; 0: it is in no role, or no number was given. */
-int loop_plan_role_registers(const struct ir_operation *operation);
 /* Registers that a thread has for the loop. */
-int loop_plan_registers(const struct ir_function *function, const struct ir_operation *loop,
-                        const struct ir_block *body);
+int loop_plan_registers(const struct ir_function *function, const struct target_row *target,
+                        const struct ir_operation *loop, const struct ir_block *body);
 /* The most registers of a thread that tiles take anywhere in the body. */
 int loop_plan_pressure(struct arena *arena, const struct ir_block *body);
 /* Blocks on a multiprocessor whose threads have so many registers, one at least; and how many of them when each takes

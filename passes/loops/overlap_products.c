@@ -39,16 +39,11 @@
  * short. */
 #include "base/plant.h"
 #include "passes/loops/loop_plan.h"
+#include "passes/base/budget.h"
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/specialise.h"
 #include "passes/loops/buffer_copy.h"
-
-/* Registers of a thread of consumers and how many of them fragments may take, by warpgroups: the rest is for everything
- * else, maxima and sums of rows, places, and what the vector work has in flight. */
-static const struct {
-    int registers, fragments;
-} budgets[] = {{240, 192}, {232, 192}, {160, 128}};
 
 /* Of its cycles in order an iteration must take less than this part. */
 static const double WORTH_IT = 0.98;
@@ -463,14 +458,13 @@ static void visit(struct ir_operation *op, void *data)
                     "used or written elsewhere in the loop");
         return;
     }
-    int groups = v->function->warps / 4, budget = groups < 1 ? 0 : groups > 3 ? 2 : groups - 1;
+    const struct role_budget *budget = budget_of_roles(v->function->warps);
     int64_t fragments = fragment_registers(&r);
-    if (fragments > budgets[budget].fragments) {
+    if (fragments > budget->fragments) {
         pass_remark(v->context, op->at,
                     "products of two iterations are not overlapped: a thread has no registers for "
                     "both, they take %lld of %d and the rest needs %d",
-                    (long long)fragments, budgets[budget].registers,
-                    budgets[budget].registers - budgets[budget].fragments);
+                    (long long)fragments, budget->consumer, budget->consumer - budget->fragments);
         return;
     }
     double in_order, overlapped;

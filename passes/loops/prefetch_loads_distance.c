@@ -285,7 +285,7 @@ static int missing_where_all_stay(struct prefetch *s, const struct timing *t, co
 /* Distances that the registers can pay for. */
 static void fit_registers(struct prefetch *s, struct timing *t, const int *taken)
 {
-    int most = loop_plan_registers(s->function, s->loop, s->body) - LOOP_PLAN_SPARE;
+    int most = loop_plan_registers(s->function, s->context->target, s->loop, s->body) - LOOP_PLAN_SPARE;
     int *ahead = ARENA_ARRAY(s->context->arena, int, t->plan.count + 1);
     int hopeless = missing_where_all_stay(s, t, taken, most, ahead);
     if (hopeless) {
@@ -314,7 +314,7 @@ static double latency_of(const struct prefetch *s, int load)
  * than it takes to keep memory busy: the registers are other blocks' too. */
 static int choose_together(struct prefetch *s, const struct timing *t, const int *taken)
 {
-    int room = loop_plan_registers(s->function, s->loop, s->body) - SPARE_TOGETHER;
+    int room = loop_plan_registers(s->function, s->context->target, s->loop, s->body) - SPARE_TOGETHER;
     int registers = 0, most = 0, together = 1;
     int asked = s->function->stages > 0 ? s->function->stages
                                         : ir_choose_among(s->function->stages_among, MOST_TOGETHER);

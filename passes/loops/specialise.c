@@ -29,10 +29,11 @@
 #include <string.h>
 
 #include "ir/facts/scratch.h"
+#include "passes/base/budget.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/buffer_copy.h"
 
-enum { SHARED_SLACK = 2048, SMALL_SCRATCH = 4096 + 256, PRODUCER_WARPS = 4, RASTER = 8 };
+enum { RASTER = 8 };
 
 /* ---- channels and rings ---- */
 
@@ -272,9 +273,7 @@ static bool choose_slots(struct outline *o)
 {
     struct scratching scratch = {.o = o};
     ir_walk(o->function->body, measure_scratch, &scratch);
-    int64_t room = o->context->target->shared_bytes - SHARED_SLACK;
-    if (scratch.most) /* small scratch stays while the next one is used */
-        room -= scratch.most + int64_min(scratch.most, SMALL_SCRATCH);
+    int64_t room = o->context->target->shared_bytes - budget_shared_beside(scratch.most);
     for (struct ir_operation *op = o->function->body->first; op; op = op->next) /* those that no copy fills */
         if (op->opcode == OP_BUFFER) {
             bool filled = false;
@@ -387,17 +386,18 @@ static void build_rings(struct outline *o, struct ir_builder *builder, int consu
         ir_build(builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
 }
 
-/* Registers of a thread of the consumers and of the producer: what 64 K registers give, in steps of 8.  0: as many as it
- * starts with.  Where maxnreg lets threads start with less, the block has no 64 K to share out, and consumers would wait
- * for more for ever. */
-static void registers_of(const struct ir_function *function, int64_t *registers)
+/* Registers of a thread of the consumers and of the producer; 0: as many as it starts with.  Where maxnreg lets threads
+ * start with less, the block has not all of a multiprocessor's to share out, and consumers would wait for more for
+ * ever. */
+static void registers_of(const struct outline *o, int64_t *registers)
 {
-    static const int64_t table[3][2] = {{240, 40}, {232, 40}, {160, 32}};
-    int groups = function->warps / 4, most = function->max_registers;
-    bool shared_out = groups >= 1 && groups <= 3 && function->warps % 4 == 0 &&
-                      (!most || most >= 65536 / 32 / (function->warps + PRODUCER_WARPS) / 8 * 8);
-    for (int i = 0; i < 2; i++)
-        registers[i] = !shared_out ? 0 : most ? int64_min(table[groups - 1][i], most / 8 * 8) : table[groups - 1][i];
+    const struct role_budget *budget = budget_of_roles(o->function->warps);
+    int warps = o->function->warps, most = o->function->max_registers;
+    int start = target_thread_registers(o->context->target, warps + BUDGET_PRODUCER_WARPS);
+    bool shared_out = warps >= 4 && warps <= 12 && warps % 4 == 0 && (!most || most >= start);
+    int64_t each = most ? most / TARGET_REGISTER_STEP * TARGET_REGISTER_STEP : TARGET_THREAD_REGISTERS;
+    registers[0] = shared_out ? int64_min(budget->consumer, each) : 0;
+    registers[1] = shared_out ? int64_min(budget->producer, each) : 0;
 }
 
 static void remove_source(struct outline *o)
@@ -417,9 +417,9 @@ static void build_roles(struct outline *o)
     struct ir_function *function = o->function;
     struct ir_operation *last = ir_terminator(function->body);
     struct ir_builder builder = rewrite_before(last);
-    int64_t warps[2] = {function->warps, PRODUCER_WARPS}, registers[2];
+    int64_t warps[2] = {function->warps, BUDGET_PRODUCER_WARPS}, registers[2];
     o->last = last->previous;
-    registers_of(function, registers);
+    registers_of(o, registers);
     build_rings(o, &builder, function->warps);
     builder.at = function->at;
     struct ir_operation *roles = ir_build_regions(&builder, OP_ROLES, 2);
@@ -432,7 +432,7 @@ static void build_roles(struct outline *o)
     if (o->cluster > 1)
         ir_build(&builder, OP_CLUSTER_BARRIER, 0, NULL, 0, NULL);
     remove_source(o);
-    function->warps += PRODUCER_WARPS;
+    function->warps += BUDGET_PRODUCER_WARPS;
     if (function->persistent > 1)
         pass_remark(o->context, function->at,
                     "persistent = %d becomes 1: a multiprocessor holds the rings and registers of one block",

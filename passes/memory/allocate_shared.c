@@ -23,7 +23,7 @@
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 
-enum { SMALL = 4096, ALIGNMENT = 128, BUFFER_ALIGNMENT = 1024, MBARRIER_BYTES = 8 };
+enum { ALIGNMENT = 128, BUFFER_ALIGNMENT = 1024, MBARRIER_BYTES = 8 };
 
 /* What may still be on its way to or from a buffer. */
 enum flight { COPIES = 1, PRODUCTS = 2 };
@@ -230,10 +230,10 @@ static void place_scratch(struct ir_operation *op, void *context)
         }
         return;
     }
-    if (bytes <= SMALL && offset < a->live_end && offset + bytes > a->live_start)
+    if (bytes <= SCRATCH_SMALL_BYTES && offset < a->live_end && offset + bytes > a->live_start)
         offset = align(a->live_end, ALIGNMENT);
     a->live_start = offset;
-    a->live_end = bytes <= SMALL ? offset + bytes : offset;
+    a->live_end = bytes <= SCRATCH_SMALL_BYTES ? offset + bytes : offset;
     place(a, op, offset, bytes);
 }
 

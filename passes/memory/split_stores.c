@@ -15,13 +15,12 @@
  * last of it. */
 #include "base/plant.h"
 #include "ir/facts/layout_rules.h"
-#include "passes/loops/loop_plan.h"
+#include "passes/base/budget.h"
 #include "passes/layout/tile_part.h"
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 
 enum {
-    MOST_REGISTERS = 255,
     WORKING_REGISTERS = 64, /* for addresses and what a body computes with */
     PART_REGISTERS = 32,
     LOADED = 2,   /* of a word that waits for others to be loaded: itself and its address */
@@ -60,10 +59,10 @@ static int words_of(const struct ir_type *type)
 }
 
 /* Registers that a thread has where the store stands. */
-static int registers_of(const struct ir_function *function, const struct ir_operation *store)
+static int registers_of(const struct splitting *s, const struct ir_operation *store)
 {
-    int given = loop_plan_role_registers(store), each = 65536 / (32 * function->warps);
-    return given ? given : each < MOST_REGISTERS ? each : MOST_REGISTERS;
+    int given = budget_role_registers(store);
+    return given ? given : target_thread_registers(s->context->target, s->function->warps);
 }
 
 /* Whether `user` may run behind `op`, which uses the same value. */
@@ -171,7 +170,7 @@ static bool cut_along(struct splitting *s, struct cut *cut, int made, int room)
 static bool find_cut(struct splitting *s, struct cut *cut, struct tile_part *panel)
 {
     struct cut most = {.parts = 0};
-    cut->registers = registers_of(s->function, cut->store);
+    cut->registers = registers_of(s, cut->store);
     for (cut->axis = cut->source->type->rank - 1; cut->axis >= 0; cut->axis--) {
         panel->axis = cut->axis;
         struct weighing w = {.panel = panel, .seen = ARENA_ARRAY(s->context->arena, bool, panel->map_count)};

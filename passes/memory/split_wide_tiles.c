@@ -34,6 +34,7 @@
 #include "base/plant.h"
 #include "ir/facts/alias.h"
 #include "ir/facts/layout_rules.h"
+#include "passes/base/budget.h"
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 #include "passes/memory/split_wide_tiles.h"
@@ -407,7 +408,8 @@ static void cap_registers(struct wide_tile *s, struct location at)
 bool pass_split_wide_tiles(struct ir_function *function, struct pass_context *context)
 {
     int count, done = 0;
-    struct wide_tile s = {.context = context, .function = function, .blocks = 1};
+    struct wide_tile s = {
+        .context = context, .function = function, .blocks = 1, .scratch = budget_scratch(function, context->arena)};
     s.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
                                         function->warps};
     ir_walk(function->body, collect, &s);

@@ -18,6 +18,7 @@ struct wide_tile {
     struct layout_adapter adapter;
     struct pass_context *context;
     struct ir_function *function;
+    int64_t scratch;                     /* bytes that one of its operations needs, at the most */
     int blocks;                          /* of a multiprocessor that registers and shared memory are shared by */
     int most;                            /* elements of a piece that a thread holds; 0: a quarter of its own */
     struct ir_operation *at;             /* the store, or the reduce */

@@ -4,9 +4,9 @@
 #include "ir/facts/scratch.h"
 #include "passes/base/rewrite.h"
 #include "passes/memory/split_wide_tiles.h"
-#include "targets/target.h"
+#include "passes/base/budget.h"
 
-enum { DEPTH = 24, SHARED_SLACK = 4096 }; /* operations on a path; shared memory for the scratch of reductions */
+enum { DEPTH = 24 }; /* operations on a path */
 
 /* ---- loads that may go down to the store ---- */
 
@@ -73,7 +73,7 @@ static struct ir_value *held_buffer(const struct wide_tile *s, const struct ir_o
 
 static int64_t bytes_taken(const struct wide_tile *s)
 {
-    int64_t bytes = SHARED_SLACK;
+    int64_t bytes = budget_shared_beside(s->scratch);
     for (const struct ir_operation *op = s->function->body->first; op; op = op->next)
         if (op->opcode == OP_BUFFER)
             bytes += scratch_slot_bytes(op->results[0]->type) * op->results[0]->type->slots;
@@ -132,7 +132,7 @@ static struct ir_value *hold(struct wide_tile *s, struct ir_operation *load)
 
 int64_t wide_tile_registers(const struct wide_tile *s)
 {
-    return int64_min(65536 / (32 * (int64_t)s->adapter.warps * s->blocks), 255);
+    return target_thread_registers(s->context->target, s->adapter.warps * s->blocks);
 }
 
 bool wide_tile_too_much(const struct wide_tile *s, int64_t bytes) { return 2 * bytes > 4 * wide_tile_registers(s); }

@@ -10,8 +10,10 @@
 #include "ir/layout/layout.h"
 
 enum {
-    SCRATCH_ROUND_BYTES = 48 * 1024
-}; /* most for one conversion round or piece of a product: every architecture has it */
+    SCRATCH_ROUND_BYTES = 48 *
+                          1024, /* most for one conversion round or piece of a product: every architecture has it */
+    SCRATCH_SMALL_BYTES = 4096  /* no more than that stays apart from what the operation in front used */
+};
 
 /* 0: none.  convert_layout, reduce, dot, and atomics whose old value is used by threads that did not act. */
 int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const struct ir_operation *operation);

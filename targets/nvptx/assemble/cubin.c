@@ -188,7 +188,7 @@ static bool read_kernel(struct reader *r, uint32_t symbol, const char *name, str
     if (!registers)
         return fail(r, "a kernel's registers are not told");
     *kernel = (struct cubin_kernel){.symbol = name, .registers = (int)(word_at(registers + 4) & 0xffff)};
-    if (kernel->registers < 1 || kernel->registers > 255)
+    if (kernel->registers < 1 || kernel->registers > TARGET_THREAD_REGISTERS)
         return fail(r, "a kernel's registers are out of range");
     if (frame)
         kernel->local_bytes = word_at(frame + 4);

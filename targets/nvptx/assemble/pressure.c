@@ -15,8 +15,6 @@
 #include "targets/nvptx/assemble/assemble.h"
 
 enum {
-    MOST_REGISTERS = 255,
-    REGISTER_STEP = 8,
     OTHER_REGISTERS = 32,       /* what a kernel takes beside its tiles, at the least */
     COMFORTABLE_REGISTERS = 48, /* and with which there were no spills */
     MOST_GROUPS = 3,
@@ -183,9 +181,7 @@ static struct place find_worst(struct arena *arena, const struct ir_function *fu
 {
     struct living l = {.arena = arena, .values = function->next_value_id + 1, .warps = function->warps};
     l.live = ARENA_ARRAY(arena, const struct ir_value *, l.values);
-    l.limit = row->registers / (32 * function->warps) / REGISTER_STEP * REGISTER_STEP;
-    if (l.limit > MOST_REGISTERS)
-        l.limit = MOST_REGISTERS;
+    l.limit = target_thread_registers(row, function->warps);
     if (function->max_registers > 0 && function->max_registers < l.limit)
         l.limit = function->max_registers;
     walk(&l, function->body);
@@ -302,7 +298,7 @@ static void print_ways(struct buffer *out, const struct kernel_variant *variant,
     if (group->count > 1 && others + each <= left)
         buffer_printf(out, ", or no more than %d of them at a time, as in one loop after the other",
                       (left - others) / each);
-    if (!place->in_role && place->registers / 2 + COMFORTABLE_REGISTERS <= row->registers / (32 * warps))
+    if (!place->in_role && place->registers / 2 + COMFORTABLE_REGISTERS <= target_thread_registers(row, warps))
         buffer_printf(out, ", or warps = %d", warps);
 }
 

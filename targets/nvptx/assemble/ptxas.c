@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_ARGUMENTS = 64, ARCHITECTURE_SIZE = 64, FEW_BYTES = 32, MOST_REGISTERS = 255, REGISTERS_TOGETHER = 8 };
+enum { MOST_ARGUMENTS = 64, ARCHITECTURE_SIZE = 64, FEW_BYTES = 32 };
 
 /* The command line, ended by NULL; architecture holds the text of one argument. */
 static void put_arguments(const struct target_options *options, const struct target_row *row,
@@ -102,11 +102,9 @@ bool ptxas_run(const struct target_options *options, const struct target_row *ro
     if (!run_once(options, row, limits, ptx, result))
         return false;
     struct ptxas_usage usage = ptxas_read_usage(result->errors.size ? result->errors.data : "");
-    int most = row->registers / threads / REGISTERS_TOGETHER * REGISTERS_TOGETHER;
-    if (most > MOST_REGISTERS)
-        most = MOST_REGISTERS;
+    int most = target_thread_registers(row, threads / 32);
     struct buffer text = {0};
-    if (!ptxas_spills(&usage) || usage.registers < 0 || usage.registers + REGISTERS_TOGETHER > most ||
+    if (!ptxas_spills(&usage) || usage.registers < 0 || usage.registers + TARGET_REGISTER_STEP > most ||
         !allow_all_registers(options, ptx, &text))
         return true;
     struct child_result again = {0};

@@ -80,8 +80,7 @@ void roles_open(struct lowering *l)
 int roles_registers_at_start(const struct lowering *l)
 {
     int blocks = l->function->persistent > 1 ? l->function->persistent : 1;
-    int each = l->row->registers / (32 * l->function->warps * blocks) / 8 * 8;
-    return each > 255 ? 255 : each;
+    return target_thread_registers(l->row, l->function->warps * blocks);
 }
 
 static void set_registers(struct lowering *l, int64_t registers, int64_t warps)
