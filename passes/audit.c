@@ -10,7 +10,6 @@ struct pass_audit {
     unsigned keeps;
     const struct ranges *ranges;
     const struct divisibilities *divisibilities;
-    const struct uniformities *uniformities;
 };
 
 #ifdef TILECC_DEBUG
@@ -25,8 +24,6 @@ static void compute(struct pass_audit *audit, const struct ir_function *function
         audit->ranges = ranges_analyse(function, audit->arena);
     if (audit->keeps & ANALYSIS_DIVISIBILITY)
         audit->divisibilities = divisibility_analyse(function, audit->arena);
-    if (audit->keeps & ANALYSIS_UNIFORMITY)
-        audit->uniformities = uniformity_analyse(function, audit->arena);
 }
 
 struct pass_audit *pass_audit_begin(const struct pass_info *pass, const struct ir_function *function,
@@ -60,11 +57,6 @@ static const char *check_value(const struct pass_audit *before, const struct pas
     if (before->divisibilities && value->id < before->divisibilities->count &&
         !implies(divisibility_of(now->divisibilities, value), divisibility_of(before->divisibilities, value)))
         return "a divisibility was lost";
-    if (before->uniformities && value->id < before->uniformities->count) {
-        struct uniformity a = uniformity_of(before->uniformities, value), b = uniformity_of(now->uniformities, value);
-        if ((a.one_value && !b.one_value) || (a.same_grid && !b.same_grid))
-            return "a uniformity was lost";
-    }
     return NULL;
 }
 

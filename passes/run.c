@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "ir/facts/analysis.h"
 #include "ir/text.h"
 #include "ir/verify/verify.h"
 #include "passes/audit.h"
@@ -61,6 +62,7 @@ static bool run_one(const struct pass_info *pass, struct ir_function *function, 
     const char *outer_name = context->name;
     context->arena = arena_create();
     context->name = pass->name;
+    context->ranges = pass->needs & ANALYSIS_RANGE ? ranges_analyse(function, context->arena) : NULL;
     struct pass_audit *audit = pass_audit_begin(pass, function, context->arena);
     int errors = context->diagnostics->errors;
     *changed = pass->run(function, context);
@@ -87,6 +89,7 @@ static bool run_one(const struct pass_info *pass, struct ir_function *function, 
     }
     arena_destroy(context->arena);
     context->arena = outer;
+    context->ranges = NULL;
     context->name = outer_name;
     return good;
 }

@@ -4,18 +4,13 @@
 #define TILECC_PASSES_RUN_H
 #include "passes/base/pass.h"
 
-/* Analyses a pass may need or keep. */
-enum analysis {
-    ANALYSIS_NONE = 0,
-    ANALYSIS_RANGE = 1,
-    ANALYSIS_DIVISIBILITY = 2,
-    ANALYSIS_UNIFORMITY = 4,
-    ANALYSIS_ALL = 7
-};
+/* Analyses.  What a pass needs the runner computes in front of it (pass_context.ranges); what it keeps is still right
+ * behind it, which debug builds check (audit.h). */
+enum analysis { ANALYSIS_NONE = 0, ANALYSIS_RANGE = 1, ANALYSIS_DIVISIBILITY = 2, ANALYSIS_ALL = 3 };
 
 struct pass_info {
     const char *name;
-    enum ir_level in, out;
+    enum ir_level in, out; /* the first level at which it works; the level that it leads to, or the same */
     unsigned needs, keeps; /* bits of enum analysis */
     const char *help;
     pass_function *run;
@@ -44,6 +39,17 @@ struct pass_run {
     bool asked; /* by the user: that a pass does not fit is the command's mistake and not ours */
 };
 bool pass_run_all(const struct pass_run *run, struct ir_function *function, struct pass_context *context);
-/* The pipelines, readable in one place (passes/pipeline.c). */
-const struct pass_info *const *pass_pipeline(const struct target_row *target, int optimization, int *count);
+
+/* The page (pipeline.c): rows in the order in which they run. */
+struct pass_row {
+    enum pass_id pass;
+    enum ir_level level; /* of the function when the pass begins */
+    unsigned pipelines;  /* bits: PASS_PIPELINE of the kind of target and the level of optimisation, 0 to 2 */
+};
+#define PASS_PIPELINE(kind, optimization) (1u << (3 * (unsigned)(kind) + (unsigned)(optimization)))
+extern const struct pass_row pass_rows[];
+extern const int pass_row_count;
+/* The passes of one pipeline; target NULL: as for the CPU. */
+const struct pass_info *const *pass_pipeline(struct arena *arena, const struct target_row *target, int optimization,
+                                             int *count);
 #endif

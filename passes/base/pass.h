@@ -5,6 +5,7 @@
 #include "ir/ir.h"
 
 struct target_row; /* targets/target.h: facts only */
+struct ranges;     /* ir/facts/analysis.h */
 
 /* A knob of a function's schedule that did nothing. */
 struct idle_knob {
@@ -25,9 +26,10 @@ struct pass_context {
     const struct target_row *target; /* NULL: the Value level, no target */
     int64_t *fuel;                   /* rewrites left, or NULL: no limit */
     bool remarks;
-    const char *name;        /* of the pass that runs */
-    const char *instance;    /* what remarks and warnings call the function, or NULL */
-    struct idle_knobs *idle; /* where pass_idle_knob notes what it is told, or NULL */
+    const char *name;            /* of the pass that runs */
+    const char *instance;        /* what remarks and warnings call the function, or NULL */
+    const struct ranges *ranges; /* of the function as the pass finds it, if passes.def says that it needs them */
+    struct idle_knobs *idle;     /* where pass_idle_knob notes what it is told, or NULL */
     /* the std library's body of a math function, or NULL: for expand_math (front_math_function behind it) */
     struct ir_function *(*math_function)(void *context, struct ir_module *module, enum ir_math function,
                                          enum ir_element element);

@@ -315,7 +315,7 @@ static void find_classes(struct bounds *bounds, const struct ir_function *functi
 
 bool pass_bounds(struct ir_function *function, struct pass_context *context)
 {
-    struct bounds bounds = {.context = context, .ranges = ranges_analyse(function, context->arena)};
+    struct bounds bounds = {.context = context, .ranges = context->ranges};
     find_classes(&bounds, function);
     for (const struct ir_operation *op = function->body->first; op; op = op->next)
         if (op->opcode == OP_ASSUME)

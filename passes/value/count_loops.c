@@ -266,7 +266,7 @@ static void collect(struct ir_operation *op, void *data)
 
 bool pass_count_loops(struct ir_function *function, struct pass_context *context)
 {
-    struct counting c = {.context = context, .ranges = ranges_analyse(function, context->arena)};
+    struct counting c = {.context = context, .ranges = context->ranges};
     bool changed = false;
     ir_walk(function->body, collect, &c);
     for (int i = 0; i < c.loops.count; i++) {

@@ -244,7 +244,7 @@ static void collect(struct ir_operation *op, void *data)
 /* In text order, so that a view of a view of a view is reached step by step: an access of one after the other. */
 bool pass_direct_views(struct ir_function *function, struct pass_context *context)
 {
-    struct direct d = {.context = context, .ranges = ranges_analyse(function, context->arena)};
+    struct direct d = {.context = context, .ranges = context->ranges};
     ir_walk(function->body, collect, &d);
     for (int i = 0; i < d.operations.count; i++) {
         struct ir_operation *op = d.operations.data[i];

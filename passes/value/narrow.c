@@ -275,7 +275,7 @@ static void walk(struct narrowing *n, struct ir_block *block)
 
 bool pass_narrow(struct ir_function *function, struct pass_context *context)
 {
-    const struct ranges *ranges = ranges_analyse(function, context->arena);
+    const struct ranges *ranges = context->ranges;
     bool changed = narrow_offsets(function, ranges, context);
     if (changed)
         ranges = ranges_analyse(function, context->arena);

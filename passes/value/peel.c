@@ -227,6 +227,6 @@ static bool walk(struct ir_block *block, struct peel *peel)
 
 bool pass_peel(struct ir_function *function, struct pass_context *context)
 {
-    struct peel peel = {.context = context, .ranges = ranges_analyse(function, context->arena)};
+    struct peel peel = {.context = context, .ranges = context->ranges};
     return walk(function->body, &peel);
 }

@@ -184,7 +184,7 @@ static void collect(struct ir_operation *op, void *data)
 
 bool pass_read_once(struct ir_function *function, struct pass_context *context)
 {
-    struct read_once r = {.context = context, .ranges = ranges_analyse(function, context->arena)};
+    struct read_once r = {.context = context, .ranges = context->ranges};
     bool changed = false;
     if (!function->is_kernel)
         return false;

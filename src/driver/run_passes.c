@@ -177,7 +177,7 @@ bool lower_function(struct compilation *compilation, struct ir_function *functio
         run.count = list.passes.count;
         run.asked = true;
     } else {
-        run.passes = pass_pipeline(row, options->optimization, &run.count);
+        run.passes = pass_pipeline(compilation->arena, row, options->optimization, &run.count);
     }
     return pass_run_all(&run, function, &context);
 }

@@ -77,7 +77,7 @@ static void fail(const struct work *work, const char *what, const char *detail)
 static bool run_passes(struct work *work)
 {
     int count, level = work->seed % 10 == 6 ? 0 : work->seed % 10 == 3 ? 1 : 2;
-    struct pass_run run = {.passes = pass_pipeline(work->row, level, &count)};
+    struct pass_run run = {.passes = pass_pipeline(work->arena, work->row, level, &count)};
     struct pass_context context = {.arena = work->arena,
                                    .diagnostics = work->diagnostics,
                                    .target = work->row,

@@ -445,49 +445,7 @@ static void test_divisibility(struct arena *arena)
     expect_divisibility(table, module, "n", 0, 1, 1, 1);
 }
 
-/* ---- uniformity, aliasing ---- */
-
-static void test_uniformity(struct arena *arena)
-{
-    struct ir_module *module = parse(arena, "kernel @k(%x: view<f32, [?], [1], in>, %n: index, %z: f32) grid(1) {\n"
-                                            "    %b = grid_index dimension(0) : index\n"
-                                            "    %c = mul %n, %n : index\n"
-                                            "    %d = mul %n, %b : index\n"
-                                            "    %s = splat %c : index[8]\n"
-                                            "    %t = iota : index[8]\n"
-                                            "    %st = add %s, %t : index[8]\n"
-                                            "    %ss = add %s, %s : index[8]\n"
-                                            "    %v = load %x[%c], %z : f32\n"
-                                            "    %w = load %x[%c +: 8], %z : f32[8]\n"
-                                            "    %one = constant value(1) : index\n"
-                                            "    %r = for %k: index = %n to %b step %one iter(%a: index = %n) {\n"
-                                            "        %a2 = add %a, %one : index\n"
-                                            "        yield %a2\n"
-                                            "    }\n"
-                                            "    %first = compare predicate(lt) %b, %one : bool\n"
-                                            "    %chosen = if %first {\n"
-                                            "        yield %n\n"
-                                            "    } else {\n"
-                                            "        yield %one\n"
-                                            "    } : index\n"
-                                            "    return\n"
-                                            "}\n");
-    const struct uniformities *table = uniformity_analyse(module->first, arena);
-    static const struct {
-        const char *name;
-        bool one, grid;
-    } wanted[] = {
-        {"b", true, false},     {"c", true, true},   {"d", true, false},  {"s", true, true},
-        {"t", false, true},     {"st", false, true}, {"ss", true, true},  {"v", true, false},
-        {"w", false, false},    {"r", true, false},  {"a2", true, false}, /* instances run different numbers of rounds */
-        {"chosen", true, false}};
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        struct uniformity known = uniformity_of(table, find(module, wanted[i].name));
-        checks++;
-        if (known.one_value != wanted[i].one || known.same_grid != wanted[i].grid)
-            wrong("the uniformity", wanted[i].name);
-    }
-}
+/* ---- programs of the grid, aliasing ---- */
 
 /* Programs are numbered over the whole grid; what comes from buffers is not known. */
 static void test_machine(struct arena *arena)
@@ -506,17 +464,6 @@ static void test_machine(struct arena *arena)
     expect_range(ranges, module, "c", 1, 50000);
     expect_range(ranges, module, "b", 1, 50000);
     expect_range(ranges, module, "v", INT32_MIN, INT32_MAX);
-    const struct uniformities *table = uniformity_analyse(module->first, arena);
-    static const struct {
-        const char *name;
-        bool one, grid;
-    } wanted[] = {{"p", true, false}, {"c", true, true}, {"b", true, true}, {"v", false, false}, {"u", false, false}};
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        struct uniformity known = uniformity_of(table, find(module, wanted[i].name));
-        checks++;
-        if (known.one_value != wanted[i].one || known.same_grid != wanted[i].grid)
-            wrong("the uniformity", wanted[i].name);
-    }
 }
 
 static void test_aliasing(struct arena *arena)
@@ -640,9 +587,8 @@ static void test_found(struct arena *arena)
 int main(void)
 {
     static void (*const tests[])(struct arena *) = {
-        test_ranges, test_ends,       test_assumptions, test_choices,  test_divisibility, test_assumed_multiples,
-        test_turns,  test_uniformity, test_machine,     test_aliasing, test_settled,      test_arguments,
-        test_found,
+        test_ranges, test_ends,    test_assumptions, test_choices, test_divisibility, test_assumed_multiples,
+        test_turns,  test_machine, test_aliasing,    test_settled, test_arguments,    test_found,
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct arena *arena = arena_create();

@@ -149,7 +149,7 @@ static void check(struct test *t, const char *name)
                                   .math_context = fuzz_math_context(arena, context, diagnostics)};
     struct pass_run run = {0};
     look_at(t, function, "the front end");
-    run.passes = pass_pipeline(&target_rows[target], 2, &run.count);
+    run.passes = pass_pipeline(arena, &target_rows[target], 2, &run.count);
     if (!pass_run_all(&run, function, &passes)) {
         diag_print(diagnostics, stdout, false);
         t->failures++;

@@ -47,7 +47,7 @@ static bool run_passes(struct setting *s, struct ir_function *function, int targ
         .math_function = fuzz_math_function,
         .math_context = fuzz_math_context(s->arena, function->module->context, s->diagnostics)};
     struct pass_run run = {.passes = NULL};
-    run.passes = pass_pipeline(&target_rows[target], 2, &run.count);
+    run.passes = pass_pipeline(s->arena, &target_rows[target], 2, &run.count);
     return pass_run_all(&run, function, &context);
 }
 

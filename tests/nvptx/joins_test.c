@@ -89,7 +89,7 @@ static char *make_ptx(struct arena *arena, uint64_t seed, const char *row, int o
         fuzz_generate_product(&text, seed);
     struct source source = {"random", text.data, text.size, NULL};
     struct ir_module *module = ir_parse_module(context, arena, diagnostics, &source);
-    run.passes = pass_pipeline(target, optimization, &run.count);
+    run.passes = pass_pipeline(arena, target, optimization, &run.count);
     if (module && ir_verify_module(module, diagnostics) && pass_run_all(&run, module->first, &passes) &&
         nvptx_make_ptx(&options, target, module->first, false, &ptx, &shared_bytes))
         kept = arena_substring(arena, ptx.data, ptx.size);

@@ -29,7 +29,7 @@ static const char *ptx_of(struct arena *arena, const char *name, const char *tex
     struct buffer ptx = {0};
     int64_t shared_bytes;
     struct ir_module *module = ir_parse_module(context, arena, diagnostics, &source);
-    run.passes = pass_pipeline(target, 2, &run.count);
+    run.passes = pass_pipeline(arena, target, 2, &run.count);
     if (!module || !ir_verify_module(module, diagnostics) || !pass_run_all(&run, module->first, &passes) ||
         !nvptx_make_ptx(&options, target, module->first, false, &ptx, &shared_bytes)) {
         diag_print(diagnostics, stdout, false);

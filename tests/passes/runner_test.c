@@ -185,12 +185,71 @@ static void test_remarks(void)
 
 static bool runs(const char *target, int level, const struct pass_info *pass)
 {
+    struct arena *arena = arena_create();
     int count;
-    const struct pass_info *const *passes = pass_pipeline(&target_rows[target_find(target)], level, &count);
+    const struct pass_info *const *passes = pass_pipeline(arena, &target_rows[target_find(target)], level, &count);
+    bool found = false;
     for (int i = 0; i < count; i++)
-        if (passes[i] == pass)
-            return true;
-    return false;
+        found = found || passes[i] == pass;
+    arena_destroy(arena);
+    return found;
+}
+
+/* What the page says of levels is what the passes make of a function. */
+static void test_levels(void)
+{
+    for (int kind = TARGET_CPU; kind <= TARGET_NVPTX; kind++)
+        for (int optimization = 0; optimization < 3; optimization++) {
+            enum ir_level level = IR_LEVEL_VALUE;
+            for (int i = 0; i < pass_row_count; i++) {
+                const struct pass_info *pass = &pass_table[pass_rows[i].pass];
+                if (!(pass_rows[i].pipelines & PASS_PIPELINE(kind, optimization)))
+                    continue;
+                expect(pass_rows[i].level == level, pass->name);
+                expect(pass->in == pass->out ? level >= pass->in : level == pass->in, pass->name);
+                if (pass->in != pass->out)
+                    level = pass->out;
+            }
+            enum ir_level last = kind == TARGET_CPU ? IR_LEVEL_VALUE
+                                 : optimization     ? IR_LEVEL_MACHINE
+                                                    : IR_LEVEL_SCHEDULE;
+            expect(level == last, "the level that a pipeline ends at");
+        }
+}
+
+/* A pass that says by its change whether it was given ranges. */
+static bool sees_ranges(struct ir_function *function, struct pass_context *context)
+{
+    (void)function;
+    return context->ranges != NULL;
+}
+
+static void note_change(const struct pass_info *pass, struct ir_function *function, bool changed, void *seen)
+{
+    (void)pass;
+    (void)function;
+    *(bool *)seen = changed;
+}
+
+static bool has_ranges(struct setting *setting, const struct pass_info *pass)
+{
+    bool seen = false;
+    struct pass_run list = {.passes = &pass, .count = 1, .after = note_change, .after_context = &seen};
+    expect(pass_run_all(&list, setting->function, &setting->context), pass->name);
+    return seen;
+}
+
+/* The runner computes what a pass needs, and nothing else. */
+static void test_needs(void)
+{
+    struct setting setting;
+    setting_open(&setting);
+    const struct pass_info with = {"with", IR_LEVEL_VALUE, IR_LEVEL_VALUE, ANALYSIS_RANGE, 0, "", sees_ranges};
+    const struct pass_info without = {"without", IR_LEVEL_VALUE, IR_LEVEL_VALUE, 0, 0, "", sees_ranges};
+    expect(has_ranges(&setting, &with), "a pass that needs ranges has them");
+    expect(!has_ranges(&setting, &without), "one that does not need them has none");
+    expect(!setting.context.ranges, "and nobody has them behind it");
+    arena_destroy(setting.arena);
 }
 
 /* No pass is left out: simplify does what fold does, and those that know layouts are for GPUs. */
@@ -220,6 +279,8 @@ static void test_pipelines(void)
 int main(void)
 {
     test_pipelines();
+    test_levels();
+    test_needs();
     test_broken();
     test_audit();
     test_fuel();

@@ -52,15 +52,4 @@ const struct ir_value *divisibility_told(const struct ir_value *condition, int64
 const struct ir_value *divisibility_next(const struct ir_operation *loop, int number);
 struct divisibility divisibility_of(const struct divisibilities *table, const struct ir_value *value);
 
-/* ---- uniformity ---- */
-struct uniformity {
-    bool one_value; /* all elements are the same */
-    bool same_grid; /* the same in every instance of the grid: depends on arguments alone, not on memory */
-};
-struct uniformities {
-    int count;
-    struct uniformity *of;
-};
-const struct uniformities *uniformity_analyse(const struct ir_function *function, struct arena *arena);
-struct uniformity uniformity_of(const struct uniformities *table, const struct ir_value *value);
 #endif

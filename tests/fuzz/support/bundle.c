@@ -163,7 +163,7 @@ static bool make_variant(struct chunk *c, const struct fuzz_program *program, st
     for (int d = 0; d < variant.grid_rank; d++)
         variant.grid[d] = fuzz_constant_expression(c->arena, program->grid[d]);
     struct pass_run run = {0};
-    run.passes = pass_pipeline(&target_rows[c->row], s->optimization, &run.count);
+    run.passes = pass_pipeline(c->arena, &target_rows[c->row], s->optimization, &run.count);
     struct pass_context context = {.arena = c->arena,
                                    .diagnostics = c->diagnostics,
                                    .target = &target_rows[c->row],

@@ -216,7 +216,7 @@ void fuzz_judge_cpu(const struct judge *judge, struct fuzz_program *program, con
         .math_function = fuzz_math_function,
         .math_context = judge->math ? judge->math : fuzz_math_context(arena, program->module->context, diagnostics)};
     struct pass_run run = {0};
-    run.passes = pass_pipeline(row, judge->raw ? 0 : 2, &run.count);
+    run.passes = pass_pipeline(arena, row, judge->raw ? 0 : 2, &run.count);
     if (!pass_run_all(&run, program->function, &context)) {
         buffer_puts(reason, "cpu pipeline: ");
         fuzz_put_kind(reason, diagnostics->first ? diagnostics->first->text : "failed");

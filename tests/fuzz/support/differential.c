@@ -39,7 +39,7 @@ static const char *list_text(struct arena *arena, const struct pass_info *const 
 const char *fuzz_pipeline_text(struct arena *arena, const struct target_row *row, int level)
 {
     int count;
-    const struct pass_info *const *passes = pass_pipeline(row, level, &count);
+    const struct pass_info *const *passes = pass_pipeline(arena, row, level, &count);
     return list_text(arena, passes, count);
 }
 

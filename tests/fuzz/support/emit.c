@@ -87,7 +87,7 @@ static bool add_variant(const struct fuzz_emit *job, struct arena *arena, const 
     for (int d = 0; d < variant.grid_rank; d++)
         variant.grid[d] = fuzz_constant_expression(arena, program->grid[d]);
     struct pass_run run = {0};
-    run.passes = pass_pipeline(&target_rows[target], job->optimization, &run.count);
+    run.passes = pass_pipeline(arena, &target_rows[target], job->optimization, &run.count);
     struct pass_context context = {.arena = arena,
                                    .diagnostics = diagnostics,
                                    .target = &target_rows[target],

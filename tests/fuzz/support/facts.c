@@ -1,28 +1,18 @@
 /* Holds what is said of values against the values.  See facts.h. */
 #include "facts.h"
 
-#include <string.h>
-
 #include "ir/facts/analysis.h"
 #include "ir/facts/linear.h"
 #include "passes/layout/memory_access.h"
 
-/* What a value was when its instance first had it, for those that every instance must have alike. */
-struct first {
-    uint64_t hash;
-    int64_t instance;
-    bool known;
-};
 struct facts {
     struct arena *arena;
     const struct ir_function *function;
     const struct ranges *ranges;
     const struct divisibilities *divisibilities;
-    const struct uniformities *uniformities;
-    struct first *first; /* by value id */
-    int64_t *last;       /* by value id: what an integer scalar was when it was last seen */
-    int64_t bounds[3];   /* of the `for` that is about to run */
-    int shown;           /* of its operands */
+    int64_t *last;     /* by value id: what an integer scalar was when it was last seen */
+    int64_t bounds[3]; /* of the `for` that is about to run */
+    int shown;         /* of its operands */
     const char *wrong;
 };
 
@@ -33,8 +23,6 @@ struct facts *facts_create(struct arena *arena, const struct ir_function *functi
                             function,
                             ranges_analyse(function, arena),
                             divisibility_analyse(function, arena),
-                            uniformity_analyse(function, arena),
-                            ARENA_ARRAY(arena, struct first, function->next_value_id),
                             ARENA_ARRAY(arena, int64_t, function->next_value_id),
                             {0},
                             0,
@@ -102,38 +90,6 @@ static void check_groups(struct facts *facts, const struct ir_operation *at, con
     }
 }
 
-/* First in its instance is the same moment in all of them: under one loop at most, and under no `if` in it. */
-static bool comes_first_alike(const struct ir_value *value)
-{
-    bool looped = false, chosen = false;
-    for (const struct ir_block *block = value->block; block && block->parent; block = block->parent->block) {
-        bool loop = block->parent->opcode == OP_FOR || block->parent->opcode == OP_WHILE;
-        if (loop && (looped || chosen))
-            return false;
-        looped = looped || loop;
-        chosen = chosen || block->parent->opcode == OP_IF;
-    }
-    return true;
-}
-
-static void check_uniform(struct facts *facts, const struct ir_operation *at, const struct ir_value *value,
-                          const uint64_t *bits, int64_t instance)
-{
-    struct uniformity said = uniformity_of(facts->uniformities, value);
-    uint64_t hash = 0;
-    for (int64_t i = 0; i < ir_type_elements(value->type); i++) {
-        hash = hash * 31 + bits[i];
-        if (said.one_value && bits[i] != bits[0])
-            complain(facts, value, at, "one value", number_of(value, bits[0]), number_of(value, bits[i]));
-    }
-    struct first *first = &facts->first[value->id];
-    if (!said.same_grid || !comes_first_alike(value) || (first->known && first->instance == instance))
-        return;
-    if (first->known && first->hash != hash)
-        complain(facts, value, at, "the same in the grid", (int64_t)first->hash, (int64_t)hash);
-    *first = (struct first){hash, instance, true};
-}
-
 /* Of a `for` that is said to end: the number behind its last is one of its element. */
 static void check_end(struct facts *facts, const struct ir_operation *loop)
 {
@@ -184,13 +140,13 @@ static void look(void *watcher, const struct ir_operation *operation, const stru
                  const uint64_t *bits, bool made, int64_t instance)
 {
     struct facts *facts = watcher;
+    (void)instance;
     if (facts->wrong || !has_numbers(value) || operation->block->function != facts->function) /* one that is called */
         return;
     check_range(facts, operation, value, bits, made);
     struct divisibility said = divisibility_of(facts->divisibilities, value);
     for (int d = 0; d < (value->type->rank ? value->type->rank : 1); d++)
         check_groups(facts, operation, value, bits, d, &said);
-    check_uniform(facts, operation, value, bits, instance);
     if (value->type->rank == 0 && ir_is_integer(value->type->element))
         check_scalar(facts, operation, value, bits[0]);
     if (operation->opcode == OP_FOR && !made)
@@ -199,7 +155,6 @@ static void look(void *watcher, const struct ir_operation *operation, const stru
 
 void facts_watch(struct facts *facts, struct interp_options *options)
 {
-    memset(facts->first, 0, (size_t)facts->function->next_value_id * sizeof *facts->first);
     options->watch = look;
     options->watcher = facts;
 }
@@ -210,7 +165,6 @@ struct counting {
     struct fact_table *table;
     const struct ranges *ranges;
     const struct divisibilities *divisibilities;
-    const struct uniformities *uniformities;
 };
 
 static int bits_of(struct range range)
@@ -225,11 +179,8 @@ static void count_value(struct counting *c, const struct ir_value *value, const 
     if (value->type->kind != IR_TILE || !has_numbers(value))
         return;
     struct divisibility divisibility = divisibility_of(c->divisibilities, value);
-    struct uniformity uniformity = uniformity_of(c->uniformities, value);
     sums->values++;
     sums->range_bits += bits_of(range_of(c->ranges, value));
-    sums->one_value += uniformity.one_value;
-    sums->same_grid += uniformity.same_grid;
     if (value->type->rank == 0 && ir_is_integer(value->type->element)) {
         sums->linear += linear_of(c->ranges, value).term != value;
         sums->divisor += __builtin_ctzll((uint64_t)memory_divisor(value));
@@ -261,8 +212,7 @@ static void count_block(struct counting *c, const struct ir_block *block)
 void facts_count(struct fact_table *table, const struct ir_function *function)
 {
     struct arena *arena = arena_create();
-    struct counting c = {table, ranges_analyse(function, arena), divisibility_analyse(function, arena),
-                         uniformity_analyse(function, arena)};
+    struct counting c = {table, ranges_analyse(function, arena), divisibility_analyse(function, arena)};
     count_block(&c, function->body);
     arena_destroy(arena);
 }
@@ -281,15 +231,14 @@ void facts_count_inside(struct fact_table *table, const struct ir_function *func
 
 void facts_print(const struct fact_table *table, FILE *file)
 {
-    fprintf(file, "what,values,range bits,multiple,contiguity,constancy,one value,same grid,ends,linear,divisor,"
+    fprintf(file, "what,values,range bits,multiple,contiguity,constancy,ends,linear,divisor,"
                   "inside\n");
     for (int i = 0; i <= OP_COUNT; i++) {
         const struct fact_sums *s = &table->of[i];
         if (s->values || s->range_bits)
-            fprintf(file, "%s,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld\n",
+            fprintf(file, "%s,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld\n",
                     i < OP_COUNT ? ir_op_info[i].text : "arguments", (long long)s->values, (long long)s->range_bits,
-                    (long long)s->multiple, (long long)s->contiguity, (long long)s->constancy, (long long)s->one_value,
-                    (long long)s->same_grid, (long long)s->ends, (long long)s->linear, (long long)s->divisor,
-                    (long long)s->inside);
+                    (long long)s->multiple, (long long)s->contiguity, (long long)s->constancy, (long long)s->ends,
+                    (long long)s->linear, (long long)s->divisor, (long long)s->inside);
     }
 }

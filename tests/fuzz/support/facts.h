@@ -1,4 +1,4 @@
-/* What the analyses say of values (ranges, divisibility, uniformity, ends of loops, sums of a multiple and a number),
+/* What the analyses say of values (ranges, divisibility, ends of loops, sums of a multiple and a number),
  * held against what the values are when the interpreter runs the function. */
 #ifndef TILECC_FUZZ_FACTS_H
 #define TILECC_FUZZ_FACTS_H
@@ -9,7 +9,7 @@
 /* How much is said, by the operation that makes the values: sums over values, the more the better but for the bits of
  * ranges.  A rule that knows less, or more, changes a number. */
 struct fact_sums {
-    int64_t values, range_bits, multiple, contiguity, constancy, one_value, same_grid, ends, linear, divisor, inside;
+    int64_t values, range_bits, multiple, contiguity, constancy, ends, linear, divisor, inside;
 };
 struct fact_table {
     struct fact_sums of[OP_COUNT + 1]; /* the last: arguments of functions and regions */

@@ -118,7 +118,7 @@ static void choose_passes(const struct judge *judge, const struct target_row *ro
                           struct arena *arena, struct pass_run *run)
 {
     int count;
-    const struct pass_info *const *all = pass_pipeline(row, judge->raw ? 0 : 2, &count),
+    const struct pass_info *const *all = pass_pipeline(arena, row, judge->raw ? 0 : 2, &count),
                                   **kept = ARENA_ARRAY(arena, const struct pass_info *, count);
     enum ir_level level = program->function->level;
     for (int i = 0; i < count; i++) {

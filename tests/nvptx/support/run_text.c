@@ -33,7 +33,7 @@ struct run_text *run_text_make(struct arena *arena, const char *ir, const char *
     struct buffer ptx = {0}, problem = {0};
     struct run_text *text = ARENA_NEW(arena, struct run_text);
     struct ir_module *module = ir_parse_module(context, arena, diagnostics, &source);
-    pipeline.passes = pass_pipeline(target, 2, &pipeline.count);
+    pipeline.passes = pass_pipeline(arena, target, 2, &pipeline.count);
     if (module && ir_verify_module(module, diagnostics) && pass_run_all(&pipeline, module->first, &passes) &&
         nvptx_make_ptx(&options, target, module->first, false, &ptx, &text->shared_bytes))
         text->ptx = ptx_read(arena, arena_substring(arena, ptx.data, ptx.size), &problem);
