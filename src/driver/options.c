@@ -285,7 +285,7 @@ static bool add_warning(struct options *options, const char *text)
 static bool parse_f32_dot(struct options *options, const char *word)
 {
 #define X(id, text) text,
-    static const char *const words[] = {IR_PRECISIONS(X)};
+    static const char *const words[] = { IR_PRECISIONS(X) };
 #undef X
     for (int i = 0; i < IR_PRECISION_COUNT; i++)
         if (strcmp(words[i], word) == 0) {

@@ -14,14 +14,24 @@ enum { IR_MAX_RANK = 8 };
 
 /* ELEMENT(id, text, bits, class): class B bool, S signed, U unsigned, F float, I index (64-bit, narrows to 32), P
  * pointer. */
-#define IR_ELEMENTS(ELEMENT)                                                                                        \
-    ELEMENT(BOOL, "bool", 8, B)                                                                                     \
-    ELEMENT(I8, "i8", 8, S)                                                                                         \
-    ELEMENT(I16, "i16", 16, S) ELEMENT(I32, "i32", 32, S) ELEMENT(I64, "i64", 64, S) ELEMENT(U8, "u8", 8, U)        \
-        ELEMENT(U16, "u16", 16, U) ELEMENT(U32, "u32", 32, U) ELEMENT(U64, "u64", 64, U) ELEMENT(F16, "f16", 16, F) \
-            ELEMENT(BF16, "bf16", 16, F) ELEMENT(F32, "f32", 32, F) ELEMENT(F64, "f64", 64, F)                      \
-                ELEMENT(F8E4M3, "f8e4m3", 8, F) ELEMENT(F8E5M2, "f8e5m2", 8, F) ELEMENT(INDEX, "index", 64, I)      \
-                    ELEMENT(POINTER, "pointer", 64, P)
+#define IR_ELEMENTS(ELEMENT)        \
+    ELEMENT(BOOL, "bool", 8, B)     \
+    ELEMENT(I8, "i8", 8, S)         \
+    ELEMENT(I16, "i16", 16, S)      \
+    ELEMENT(I32, "i32", 32, S)      \
+    ELEMENT(I64, "i64", 64, S)      \
+    ELEMENT(U8, "u8", 8, U)         \
+    ELEMENT(U16, "u16", 16, U)      \
+    ELEMENT(U32, "u32", 32, U)      \
+    ELEMENT(U64, "u64", 64, U)      \
+    ELEMENT(F16, "f16", 16, F)      \
+    ELEMENT(BF16, "bf16", 16, F)    \
+    ELEMENT(F32, "f32", 32, F)      \
+    ELEMENT(F64, "f64", 64, F)      \
+    ELEMENT(F8E4M3, "f8e4m3", 8, F) \
+    ELEMENT(F8E5M2, "f8e5m2", 8, F) \
+    ELEMENT(INDEX, "index", 64, I)  \
+    ELEMENT(POINTER, "pointer", 64, P)
 enum ir_element {
 #define ELEMENT(id, text, bits, class) IR_##id,
     IR_ELEMENTS(ELEMENT)
@@ -92,24 +102,46 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
 /* ---- attributes ----------------------------------------------------------------------------------------------- */
 
 /* ATTRIBUTE(id, text, kind): INT one number or enum; LIST numbers; NUMBER bits of a constant; NAME interned text */
-#define IR_ATTRIBUTES(ATTRIBUTE)                                                                                       \
-    ATTRIBUTE(VALUE, "value", NUMBER)                                                                                  \
-    ATTRIBUTE(PERMUTATION, "permutation", LIST)                                                                        \
-    ATTRIBUTE(START, "start", LIST) ATTRIBUTE(NAN, "nan", INT) ATTRIBUTE(PREDICATE, "predicate", INT) ATTRIBUTE(       \
-        ROUND, "round", INT) ATTRIBUTE(SATURATE, "saturate", INT) ATTRIBUTE(FUNCTION, "function", INT)                 \
-        ATTRIBUTE(AXIS, "axis", INT) ATTRIBUTE(KIND, "kind", INT) ATTRIBUTE(FIXED, "fixed", INT) ATTRIBUTE(            \
-            PRECISION, "precision", INT) ATTRIBUTE(PROMOTE, "promote", INT) ATTRIBUTE(DIMENSION, "dimension", INT)     \
-            ATTRIBUTE(DROP, "drop", INT) ATTRIBUTE(PLACE, "place", LIST) ATTRIBUTE(INSIDE, "inside", INT) ATTRIBUTE(   \
-                CACHE, "cache", INT) ATTRIBUTE(ACTION, "action", INT) ATTRIBUTE(ORDER, "order", INT)                   \
-                ATTRIBUTE(SCOPE, "scope", INT) ATTRIBUTE(MULTIPLY, "multiply", INT) ATTRIBUTE(UNROLL, "unroll", INT)   \
-                    ATTRIBUTE(CALLEE, "callee", NAME) ATTRIBUTE(SHARED_OFFSET, "shared_offset", INT)                   \
-                        ATTRIBUTE(SHARED_BYTES, "shared_bytes", INT) ATTRIBUTE(INSTRUCTION, "instruction", INT)        \
-                            ATTRIBUTE(ARRIVALS, "arrivals", INT) ATTRIBUTE(BYTES, "bytes", INT)                        \
-                                ATTRIBUTE(PENDING, "pending", INT) ATTRIBUTE(ROLE_WARPS, "role_warps", LIST)           \
-                                    ATTRIBUTE(ROLE_REGISTERS, "role_registers", LIST) ATTRIBUTE(BARRIER_ID, "id", INT) \
-                                        ATTRIBUTE(BARRIER_WARPS, "warps", INT) ATTRIBUTE(FLUSH, "flush", INT)          \
-                                            ATTRIBUTE(CLUSTER, "cluster", INT) ATTRIBUTE(MULTICAST, "multicast", INT)  \
-                                                ATTRIBUTE(ROUNDED, "rounded", INT) ATTRIBUTE(NEAR, "near", INT)
+#define IR_ATTRIBUTES(ATTRIBUTE)                      \
+    ATTRIBUTE(VALUE, "value", NUMBER)                 \
+    ATTRIBUTE(PERMUTATION, "permutation", LIST)       \
+    ATTRIBUTE(START, "start", LIST)                   \
+    ATTRIBUTE(NAN, "nan", INT)                        \
+    ATTRIBUTE(PREDICATE, "predicate", INT)            \
+    ATTRIBUTE(ROUND, "round", INT)                    \
+    ATTRIBUTE(SATURATE, "saturate", INT)              \
+    ATTRIBUTE(FUNCTION, "function", INT)              \
+    ATTRIBUTE(AXIS, "axis", INT)                      \
+    ATTRIBUTE(KIND, "kind", INT)                      \
+    ATTRIBUTE(FIXED, "fixed", INT)                    \
+    ATTRIBUTE(PRECISION, "precision", INT)            \
+    ATTRIBUTE(PROMOTE, "promote", INT)                \
+    ATTRIBUTE(DIMENSION, "dimension", INT)            \
+    ATTRIBUTE(DROP, "drop", INT)                      \
+    ATTRIBUTE(PLACE, "place", LIST)                   \
+    ATTRIBUTE(INSIDE, "inside", INT)                  \
+    ATTRIBUTE(CACHE, "cache", INT)                    \
+    ATTRIBUTE(ACTION, "action", INT)                  \
+    ATTRIBUTE(ORDER, "order", INT)                    \
+    ATTRIBUTE(SCOPE, "scope", INT)                    \
+    ATTRIBUTE(MULTIPLY, "multiply", INT)              \
+    ATTRIBUTE(UNROLL, "unroll", INT)                  \
+    ATTRIBUTE(CALLEE, "callee", NAME)                 \
+    ATTRIBUTE(SHARED_OFFSET, "shared_offset", INT)    \
+    ATTRIBUTE(SHARED_BYTES, "shared_bytes", INT)      \
+    ATTRIBUTE(INSTRUCTION, "instruction", INT)        \
+    ATTRIBUTE(ARRIVALS, "arrivals", INT)              \
+    ATTRIBUTE(BYTES, "bytes", INT)                    \
+    ATTRIBUTE(PENDING, "pending", INT)                \
+    ATTRIBUTE(ROLE_WARPS, "role_warps", LIST)         \
+    ATTRIBUTE(ROLE_REGISTERS, "role_registers", LIST) \
+    ATTRIBUTE(BARRIER_ID, "id", INT)                  \
+    ATTRIBUTE(BARRIER_WARPS, "warps", INT)            \
+    ATTRIBUTE(FLUSH, "flush", INT)                    \
+    ATTRIBUTE(CLUSTER, "cluster", INT)                \
+    ATTRIBUTE(MULTICAST, "multicast", INT)            \
+    ATTRIBUTE(ROUNDED, "rounded", INT)                \
+    ATTRIBUTE(NEAR, "near", INT)
 enum ir_attribute_key {
 #define ATTRIBUTE(id, text, kind) IR_ATTRIBUTE_##id,
     IR_ATTRIBUTES(ATTRIBUTE)
@@ -131,30 +163,92 @@ struct ir_attribute {
 enum { IR_POINT = 0, IR_GATHER = -1 }; /* entries of PLACE that are not a length */
 
 /* Values of INT attributes; printed by these words. */
-#define IR_PREDICATES(X) X(EQ, "eq") X(NE, "ne") X(LT, "lt") X(LE, "le") X(GT, "gt") X(GE, "ge")
+#define IR_PREDICATES(X) \
+    X(EQ, "eq")          \
+    X(NE, "ne")          \
+    X(LT, "lt")          \
+    X(LE, "le")          \
+    X(GT, "gt")          \
+    X(GE, "ge")
 #define IR_KINDS(X) \
-    X(ADD, "add") X(MUL, "mul") X(MIN, "min") X(MAX, "max") X(AND, "and") X(OR, "or") X(XOR, "xor") X(REGION, "region")
-#define IR_ROUNDS(X) X(RTNE, "rtne") X(RTZ, "rtz") X(RTP, "rtp") X(RTN, "rtn")
-#define IR_PRECISIONS(X) X(IEEE, "ieee") X(TF32, "tf32") X(TF32X3, "tf32x3")
-#define IR_CACHES(X) X(ALL, "ca") X(GLOBAL, "cg") X(STREAMING, "cs")
-#define IR_ACTIONS(X) \
-    X(ADD, "add")     \
-    X(MIN, "min")     \
-    X(MAX, "max") X(AND, "and") X(OR, "or") X(XOR, "xor") X(EXCHANGE, "exchange") X(LOAD, "load") X(STORE, "store")
-#define IR_ORDERS(X) X(RELAXED, "relaxed") X(ACQUIRE, "acquire") X(RELEASE, "release") X(ACQ_REL, "acq_rel")
-#define IR_SCOPES(X) X(GPU, "gpu") X(SYSTEM, "system") X(BLOCK, "block")
-#define IR_NANS(X) X(SKIP, "skip") X(PROPAGATE, "propagate")
+    X(ADD, "add")   \
+    X(MUL, "mul")   \
+    X(MIN, "min")   \
+    X(MAX, "max")   \
+    X(AND, "and")   \
+    X(OR, "or")     \
+    X(XOR, "xor")   \
+    X(REGION, "region")
+#define IR_ROUNDS(X) \
+    X(RTNE, "rtne")  \
+    X(RTZ, "rtz")    \
+    X(RTP, "rtp")    \
+    X(RTN, "rtn")
+#define IR_PRECISIONS(X) \
+    X(IEEE, "ieee")      \
+    X(TF32, "tf32")      \
+    X(TF32X3, "tf32x3")
+#define IR_CACHES(X) \
+    X(ALL, "ca")     \
+    X(GLOBAL, "cg")  \
+    X(STREAMING, "cs")
+#define IR_ACTIONS(X)       \
+    X(ADD, "add")           \
+    X(MIN, "min")           \
+    X(MAX, "max")           \
+    X(AND, "and")           \
+    X(OR, "or")             \
+    X(XOR, "xor")           \
+    X(EXCHANGE, "exchange") \
+    X(LOAD, "load")         \
+    X(STORE, "store")
+#define IR_ORDERS(X)      \
+    X(RELAXED, "relaxed") \
+    X(ACQUIRE, "acquire") \
+    X(RELEASE, "release") \
+    X(ACQ_REL, "acq_rel")
+#define IR_SCOPES(X)    \
+    X(GPU, "gpu")       \
+    X(SYSTEM, "system") \
+    X(BLOCK, "block")
+#define IR_NANS(X)  \
+    X(SKIP, "skip") \
+    X(PROPAGATE, "propagate")
 /* MATH(id, text, operands): the functions of OP_MATH */
-#define IR_MATHS(X)                                                                                             \
-    X(EXP, "exp")                                                                                               \
-    X(EXP2, "exp2")                                                                                             \
-    X(EXPM1, "expm1") X(LOG, "log") X(LOG2, "log2") X(LOG1P, "log1p") X(SIN, "sin") X(COS, "cos") X(TAN, "tan") \
-        X(TANH, "tanh") X(ERF, "erf") X(SQRT, "sqrt") X(RSQRT, "rsqrt") X(RCP, "rcp") X(FLOOR, "floor")         \
-            X(CEIL, "ceil") X(TRUNC, "trunc") X(ROUND, "round") X(POW, "pow") X(ATAN2, "atan2") X(ATAN, "atan") \
-                X(ASIN, "asin") X(ACOS, "acos") X(SINH, "sinh") X(COSH, "cosh") X(SIGMOID, "sigmoid")           \
-                    X(ISNAN, "isnan") X(COPYSIGN, "copysign")
+#define IR_MATHS(X)       \
+    X(EXP, "exp")         \
+    X(EXP2, "exp2")       \
+    X(EXPM1, "expm1")     \
+    X(LOG, "log")         \
+    X(LOG2, "log2")       \
+    X(LOG1P, "log1p")     \
+    X(SIN, "sin")         \
+    X(COS, "cos")         \
+    X(TAN, "tan")         \
+    X(TANH, "tanh")       \
+    X(ERF, "erf")         \
+    X(SQRT, "sqrt")       \
+    X(RSQRT, "rsqrt")     \
+    X(RCP, "rcp")         \
+    X(FLOOR, "floor")     \
+    X(CEIL, "ceil")       \
+    X(TRUNC, "trunc")     \
+    X(ROUND, "round")     \
+    X(POW, "pow")         \
+    X(ATAN2, "atan2")     \
+    X(ATAN, "atan")       \
+    X(ASIN, "asin")       \
+    X(ACOS, "acos")       \
+    X(SINH, "sinh")       \
+    X(COSH, "cosh")       \
+    X(SIGMOID, "sigmoid") \
+    X(ISNAN, "isnan")     \
+    X(COPYSIGN, "copysign")
 /* How a product is computed: multiply-adds, mma.sync of each warp, wgmma of each four warps. */
-#define IR_INSTRUCTIONS(X) X(FMA, "fma") X(MMA, "mma") X(WGMMA, "wgmma")
+#define IR_INSTRUCTIONS(X) \
+    X(FMA, "fma")          \
+    X(MMA, "mma")          \
+    X(WGMMA, "wgmma")
 #define X(id, text) IR_PREDICATE_##id,
 enum ir_predicate { IR_PREDICATES(X) IR_PREDICATE_COUNT };
 #undef X
@@ -207,12 +301,12 @@ enum ir_trait {
     IR_TRAIT_BIT_COUNT = 2048
 };
 /* IR_TAKES(id, words, is it one): the elements of operands and result that a row of ops.def allows. */
-#define IR_TAKES(X)                                                                                \
-    X(ANY, "anything", true)                                                                       \
-    X(NUMBERS, "integers or floats", ir_is_integer(e) || ir_is_float(e))                           \
-    X(INTEGERS, "integers", ir_is_integer(e))                                                      \
+#define IR_TAKES(X)                                                                                  \
+    X(ANY, "anything", true)                                                                         \
+    X(NUMBERS, "integers or floats", ir_is_integer(e) || ir_is_float(e))                             \
+    X(INTEGERS, "integers", ir_is_integer(e))                                                        \
     X(WIDE_INTEGERS, "integers of 16 bits or more", ir_is_integer(e) && ir_element_info[e].bits > 8) \
-    X(BITS, "integers or bool", ir_is_integer(e) || e == IR_BOOL)                                  \
+    X(BITS, "integers or bool", ir_is_integer(e) || e == IR_BOOL)                                    \
     X(FLOATS, "floats", ir_is_float(e))
 #define X(id, words, test) IR_TAKES_##id,
 enum ir_takes { IR_TAKES(X) };

@@ -18,25 +18,52 @@
 
 /* ---- host expressions: evaluated by the wrapper before a launch; i64 (overflow is an error) and bool; comparisons of
  * float scalars on f64 ---- */
-#define KERNEL_HOST_OPS(X)                                                                                             \
-    X(CONSTANT, 0)       /* number */                                                                                  \
-    X(NAME, 0)           /* value of extent name `number` (index into entry->names) */                                 \
-    X(SCALAR, 0)         /* value of integer, bool or enum scalar parameter `number` */                                \
-    X(FLOAT_SCALAR, 0)   /* float scalar parameter `number`, only under FLOAT_ comparisons */                          \
-    X(FLOAT_CONSTANT, 0) /* number holds the bits of an f64 */                                                         \
-    X(EXTENT, 0)         /* extent `dimension` of view parameter `number` */                                           \
-    X(STRIDE, 0)         /* stride `dimension`, in elements */                                                         \
-    X(PRESENT, 0)        /* 1 when optional view parameter `number` is not NULL */                                     \
-    X(ALIGNED, 0)  /* 1 when the base of view or pointer `number` is a multiple of `dimension` bytes, or absent */     \
-    X(KEY, 0)      /* value of key `number` (index into entry->keys) */                                                \
-    X(SM_COUNT, 0) /* multiprocessors of the device; worker threads on the CPU */                                      \
-    X(ADD, 2)                                                                                                          \
-    X(SUB, 2)                                                                                                          \
-    X(MUL, 2) X(DIV, 2) X(REM, 2) X(MIN, 2) X(MAX, 2) X(CDIV, 2) X(NEG, 1) X(ABS, 1) X(SHL, 2) X(SHR, 2) X(BIT_AND, 2) \
-        X(BIT_OR, 2) X(BIT_XOR, 2) X(BIT_NOT, 1) X(ILOG2, 1) X(EQ, 2) X(NE, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2)     \
-            X(FLOAT_EQ, 2) X(FLOAT_NE, 2) X(FLOAT_LT, 2) X(FLOAT_LE, 2) X(FLOAT_GT, 2) X(FLOAT_GE, 2) X(NOT, 1)        \
-                X(AND, 2) X(OR, 2) /* short-circuit: the right side is not evaluated when the left decides */          \
-        X(SELECT, 3) X(CELL, 0)    /* cell `number` of `cells` */
+#define KERNEL_HOST_OPS(X)                                                                                         \
+    X(CONSTANT, 0)       /* number */                                                                              \
+    X(NAME, 0)           /* value of extent name `number` (index into entry->names) */                             \
+    X(SCALAR, 0)         /* value of integer, bool or enum scalar parameter `number` */                            \
+    X(FLOAT_SCALAR, 0)   /* float scalar parameter `number`, only under FLOAT_ comparisons */                      \
+    X(FLOAT_CONSTANT, 0) /* number holds the bits of an f64 */                                                     \
+    X(EXTENT, 0)         /* extent `dimension` of view parameter `number` */                                       \
+    X(STRIDE, 0)         /* stride `dimension`, in elements */                                                     \
+    X(PRESENT, 0)        /* 1 when optional view parameter `number` is not NULL */                                 \
+    X(ALIGNED, 0)  /* 1 when the base of view or pointer `number` is a multiple of `dimension` bytes, or absent */ \
+    X(KEY, 0)      /* value of key `number` (index into entry->keys) */                                            \
+    X(SM_COUNT, 0) /* multiprocessors of the device; worker threads on the CPU */                                  \
+    X(ADD, 2)                                                                                                      \
+    X(SUB, 2)                                                                                                      \
+    X(MUL, 2)                                                                                                      \
+    X(DIV, 2)                                                                                                      \
+    X(REM, 2)                                                                                                      \
+    X(MIN, 2)                                                                                                      \
+    X(MAX, 2)                                                                                                      \
+    X(CDIV, 2)                                                                                                     \
+    X(NEG, 1)                                                                                                      \
+    X(ABS, 1)                                                                                                      \
+    X(SHL, 2)                                                                                                      \
+    X(SHR, 2)                                                                                                      \
+    X(BIT_AND, 2)                                                                                                  \
+    X(BIT_OR, 2)                                                                                                   \
+    X(BIT_XOR, 2)                                                                                                  \
+    X(BIT_NOT, 1)                                                                                                  \
+    X(ILOG2, 1)                                                                                                    \
+    X(EQ, 2)                                                                                                       \
+    X(NE, 2)                                                                                                       \
+    X(LT, 2)                                                                                                       \
+    X(LE, 2)                                                                                                       \
+    X(GT, 2)                                                                                                       \
+    X(GE, 2)                                                                                                       \
+    X(FLOAT_EQ, 2)                                                                                                 \
+    X(FLOAT_NE, 2)                                                                                                 \
+    X(FLOAT_LT, 2)                                                                                                 \
+    X(FLOAT_LE, 2)                                                                                                 \
+    X(FLOAT_GT, 2)                                                                                                 \
+    X(FLOAT_GE, 2)                                                                                                 \
+    X(NOT, 1)                                                                                                      \
+    X(AND, 2)                                                                                                      \
+    X(OR, 2) /* short-circuit: the right side is not evaluated when the left decides */                            \
+    X(SELECT, 3)                                                                                                   \
+    X(CELL, 0) /* cell `number` of `cells` */
 enum kernel_host_op {
 #define X(id, operands) KERNEL_HOST_##id,
     KERNEL_HOST_OPS(X)

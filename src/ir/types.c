@@ -71,7 +71,7 @@ bool ir_takes(enum ir_opcode opcode, enum ir_element e)
 const char *ir_takes_words(enum ir_opcode opcode)
 {
 #define X(id, words, test) words,
-    static const char *const text[] = {IR_TAKES(X)};
+    static const char *const text[] = { IR_TAKES(X) };
 #undef X
     return text[ir_op_info[opcode].takes];
 }
@@ -79,7 +79,7 @@ const char *ir_takes_words(enum ir_opcode opcode)
 const char *ir_takes_problem(enum ir_opcode opcode)
 {
 #define X(id, words, test) "the elements must be " words,
-    static const char *const text[] = {IR_TAKES(X)};
+    static const char *const text[] = { IR_TAKES(X) };
 #undef X
     return text[ir_op_info[opcode].takes];
 }

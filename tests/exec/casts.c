@@ -152,9 +152,11 @@ static void run_to_integers(struct exec_case *c)
 FROM(i8, I8, 0)
 FROM(u16, U16, 0)
 FROM(i32, I32, 0)
-FROM(u32, U32, 0) FROM(i64, I64, 0) FROM(u64, U64, 1)
+FROM(u32, U32, 0)
+FROM(i64, I64, 0)
+FROM(u64, U64, 1)
 
-    static void run_same_bits(struct exec_case *c)
+static void run_same_bits(struct exec_case *c)
 {
     int64_t n = c->extent[0];
     struct exec_tensor *x = exec_input(c, EXEC_F32, ONE(n)), *y = exec_output(c, EXEC_U32, ONE(n)),

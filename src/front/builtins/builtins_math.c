@@ -153,7 +153,7 @@ static struct value host_call(struct elaborator *e, struct call *call, enum kern
 static int nan_option(struct elaborator *e, const struct call *call)
 {
 #define X(id, text) text,
-    static const char *const words[] = {IR_NANS(X)};
+    static const char *const words[] = { IR_NANS(X) };
 #undef X
     return call_option_word(e, call, "nan", IR_NAN_COUNT, words, IR_NAN_SKIP);
 }

@@ -6,7 +6,7 @@
 static int cache_option(struct elaborator *e, const struct call *call)
 {
 #define X(id, text) text,
-    static const char *const words[] = {IR_CACHES(X)};
+    static const char *const words[] = { IR_CACHES(X) };
 #undef X
     return call_option_word(e, call, "cache", IR_CACHE_COUNT, words, -1);
 }
@@ -214,8 +214,8 @@ static bool atomic_takes(int action, enum ir_element element)
 static bool order_options(struct elaborator *e, struct call *call, bool mandatory, struct atomic *a)
 {
 #define X(id, text) text,
-    static const char *const orders[] = {IR_ORDERS(X)};
-    static const char *const scopes[] = {IR_SCOPES(X)};
+    static const char *const orders[] = { IR_ORDERS(X) };
+    static const char *const scopes[] = { IR_SCOPES(X) };
 #undef X
     a->order = call_option_word(e, call, "order", IR_ORDER_COUNT, orders, mandatory ? -1 : IR_ORDER_RELAXED);
     a->scope = call_option_word(e, call, "scope", IR_SCOPE_COUNT, scopes, IR_SCOPE_GPU);

@@ -92,7 +92,7 @@ struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind
                           : kind == IR_REDUCE_XOR                       ? "a tile of integers"
                                                                         : "a tile of numbers");
 #define X(id, text) text,
-    static const char *const nans[] = {IR_NANS(X)};
+    static const char *const nans[] = { IR_NANS(X) };
 #undef X
     int nan = call_option_word(e, call, "nan", IR_NAN_COUNT, nans, IR_NAN_SKIP);
     struct value fixed = value_bool(false, call->at);

@@ -39,7 +39,7 @@ struct value build_dot(struct elaborator *e, struct call *call, int detail)
 {
     (void)detail;
 #define X(id, text) text,
-    static const char *const words[] = {IR_PRECISIONS(X)};
+    static const char *const words[] = { IR_PRECISIONS(X) };
 #undef X
     int precision = call_option_word(e, call, "precision", IR_PRECISION_COUNT, words, -1);
     int64_t promote = 0;
@@ -247,7 +247,7 @@ struct value build_cast(struct elaborator *e, struct call *call, int detail)
         return value_error(call->at);
     }
 #define X(id, text) text,
-    static const char *const words[] = {IR_ROUNDS(X)};
+    static const char *const words[] = { IR_ROUNDS(X) };
 #undef X
     int round = call_option_word(e, call, "round", IR_ROUND_COUNT, words, -1);
     struct value saturate = value_bool(false, call->at);

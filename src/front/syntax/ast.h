@@ -87,11 +87,22 @@ struct ast_declaration_list {
 /* ---- expressions ---------------------------------------------------------------------------------------------- */
 
 /* The scalar types, which are reserved words.  X(enumerator, word). */
-#define AST_SCALARS(X)                                                                                            \
-    X(BOOL, "bool")                                                                                               \
-    X(I8, "i8")                                                                                                   \
-    X(I16, "i16") X(I32, "i32") X(I64, "i64") X(U8, "u8") X(U16, "u16") X(U32, "u32") X(U64, "u64") X(F16, "f16") \
-        X(BF16, "bf16") X(F32, "f32") X(F64, "f64") X(F8E4M3, "f8e4m3") X(F8E5M2, "f8e5m2")
+#define AST_SCALARS(X)  \
+    X(BOOL, "bool")     \
+    X(I8, "i8")         \
+    X(I16, "i16")       \
+    X(I32, "i32")       \
+    X(I64, "i64")       \
+    X(U8, "u8")         \
+    X(U16, "u16")       \
+    X(U32, "u32")       \
+    X(U64, "u64")       \
+    X(F16, "f16")       \
+    X(BF16, "bf16")     \
+    X(F32, "f32")       \
+    X(F64, "f64")       \
+    X(F8E4M3, "f8e4m3") \
+    X(F8E5M2, "f8e5m2")
 enum ast_scalar {
 #define AST_SCALAR(name, word) AST_SCALAR_##name,
     AST_SCALARS(AST_SCALAR)
@@ -101,13 +112,29 @@ enum ast_scalar {
 const char *ast_scalar_word(enum ast_scalar scalar);
 
 /* Operators, with their spelling.  The arithmetic ones also stand in compound assignments (x += e is OPERATOR_ADD). */
-#define AST_OPERATORS(X)                                                                                               \
-    X(OR, "or")                                                                                                        \
-    X(AND, "and")                                                                                                      \
-    X(NOT, "not") X(EQUAL, "==") X(NOT_EQUAL, "!=") X(LESS, "<") X(GREATER, ">") X(LESS_EQUAL, "<=")                   \
-        X(GREATER_EQUAL, ">=") X(BIT_OR, "|") X(BIT_XOR, "^") X(BIT_AND, "&") X(SHIFT_LEFT, "<<") X(SHIFT_RIGHT, ">>") \
-            X(ADD, "+") X(SUBTRACT, "-") X(MULTIPLY, "*") X(DIVIDE, "/") X(REMAINDER, "%") X(MATRIX_MULTIPLY, "@")     \
-                X(NEGATE, "-") X(BIT_NOT, "~")
+#define AST_OPERATORS(X)    \
+    X(OR, "or")             \
+    X(AND, "and")           \
+    X(NOT, "not")           \
+    X(EQUAL, "==")          \
+    X(NOT_EQUAL, "!=")      \
+    X(LESS, "<")            \
+    X(GREATER, ">")         \
+    X(LESS_EQUAL, "<=")     \
+    X(GREATER_EQUAL, ">=")  \
+    X(BIT_OR, "|")          \
+    X(BIT_XOR, "^")         \
+    X(BIT_AND, "&")         \
+    X(SHIFT_LEFT, "<<")     \
+    X(SHIFT_RIGHT, ">>")    \
+    X(ADD, "+")             \
+    X(SUBTRACT, "-")        \
+    X(MULTIPLY, "*")        \
+    X(DIVIDE, "/")          \
+    X(REMAINDER, "%")       \
+    X(MATRIX_MULTIPLY, "@") \
+    X(NEGATE, "-")          \
+    X(BIT_NOT, "~")
 enum ast_operator {
 #define AST_OPERATOR(name, spelling) OPERATOR_##name,
     AST_OPERATORS(AST_OPERATOR)

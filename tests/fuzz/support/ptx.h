@@ -31,14 +31,64 @@ struct ptx_operand {
     struct ptx_operand *list;
 };
 enum { PTX_OPERANDS = 8, PTX_WORDS = 16, PTX_PARAMETERS = 24, PTX_MAP_RANK = 5 };
-#define PTX_OPCODES(X)                                                                                                 \
-    X(abs)                                                                                                             \
-    X(add)                                                                                                             \
-    X(and) X(atom) X(bar) X(barrier) X(bfe) X(bfi) X(bra) X(brev) X(call) X(clz) X(cp) X(cvt) X(cvta) X(div) X(elect)  \
-        X(ex2) X(exit) X(fence) X(fma) X(griddepcontrol) X(ld) X(ldmatrix) X(mad) X(mapa) X(max) X(mbarrier) X(membar) \
-            X(min) X(mma) X(mov) X(mul) X(neg) X(not) X(or) X(popc) X(prefetch) X(prmt) X(rcp) X(red) X(rem) X(ret)    \
-                X(rsqrt) X(selp) X(setmaxnreg) X(setp) X(shf) X(shfl) X(shl) X(shr) X(sqrt) X(st) X(stmatrix) X(sub)   \
-                    X(wgmma) X(xor)
+#define PTX_OPCODES(X) \
+    X(abs)             \
+    X(add)             \
+    X(and)             \
+    X(atom)            \
+    X(bar)             \
+    X(barrier)         \
+    X(bfe)             \
+    X(bfi)             \
+    X(bra)             \
+    X(brev)            \
+    X(call)            \
+    X(clz)             \
+    X(cp)              \
+    X(cvt)             \
+    X(cvta)            \
+    X(div)             \
+    X(elect)           \
+    X(ex2)             \
+    X(exit)            \
+    X(fence)           \
+    X(fma)             \
+    X(griddepcontrol)  \
+    X(ld)              \
+    X(ldmatrix)        \
+    X(mad)             \
+    X(mapa)            \
+    X(max)             \
+    X(mbarrier)        \
+    X(membar)          \
+    X(min)             \
+    X(mma)             \
+    X(mov)             \
+    X(mul)             \
+    X(neg)             \
+    X(not)             \
+    X(or)              \
+    X(popc)            \
+    X(prefetch)        \
+    X(prmt)            \
+    X(rcp)             \
+    X(red)             \
+    X(rem)             \
+    X(ret)             \
+    X(rsqrt)           \
+    X(selp)            \
+    X(setmaxnreg)      \
+    X(setp)            \
+    X(shf)             \
+    X(shfl)            \
+    X(shl)             \
+    X(shr)             \
+    X(sqrt)            \
+    X(st)              \
+    X(stmatrix)        \
+    X(sub)             \
+    X(wgmma)           \
+    X(xor)
 enum ptx_opcode {
 #define X(name) PTX_##name,
     PTX_OPCODES(X)

@@ -4,15 +4,24 @@
 #define TILECC_INTERP_MUTATE_H
 #include "ir/ir.h"
 
-#define MUTATIONS(X)                                                                                                 \
-    X(DROP, "dropped")                                                                                               \
-    X(MORE_PENDING, "one more may be pending")                                                                       \
-    X(FLIP_PHASE, "the other phase") X(FEWER_BYTES, "fewer bytes") X(MORE_BYTES, "more bytes")                       \
-        X(FEWER_ARRIVALS, "an arrival fewer") X(MORE_ARRIVALS, "an arrival more") X(NEXT_SLOT, "the next slot")      \
-            X(FIRST_OPERAND, "its first operand instead") X(SECOND_OPERAND, "its second operand instead")            \
-                X(THIRD_OPERAND, "its third operand instead") X(NEGATED, "the other answer") X(ONE_MORE, "one more") \
-                    X(NO_ADVANCE, "not carried on") X(ALONE, "for this block alone") X(UNCONDITIONAL, "always")      \
-                        X(SWAPPED, "behind the next operation")
+#define MUTATIONS(X)                                \
+    X(DROP, "dropped")                              \
+    X(MORE_PENDING, "one more may be pending")      \
+    X(FLIP_PHASE, "the other phase")                \
+    X(FEWER_BYTES, "fewer bytes")                   \
+    X(MORE_BYTES, "more bytes")                     \
+    X(FEWER_ARRIVALS, "an arrival fewer")           \
+    X(MORE_ARRIVALS, "an arrival more")             \
+    X(NEXT_SLOT, "the next slot")                   \
+    X(FIRST_OPERAND, "its first operand instead")   \
+    X(SECOND_OPERAND, "its second operand instead") \
+    X(THIRD_OPERAND, "its third operand instead")   \
+    X(NEGATED, "the other answer")                  \
+    X(ONE_MORE, "one more")                         \
+    X(NO_ADVANCE, "not carried on")                 \
+    X(ALONE, "for this block alone")                \
+    X(UNCONDITIONAL, "always")                      \
+    X(SWAPPED, "behind the next operation")
 enum mutation_kind {
 #define X(id, text) MUTATION_##id,
     MUTATIONS(X)
