@@ -1,27 +1,8 @@
 /* front_compile: reads the sources, declares what they name, checks what no kernel uses, and compiles the kernels. */
-#include "front/values/elaborate.h"
+#include "front/kernels/kernel_plan.h"
+#include "front/open.h"
 
 #include <string.h>
-
-void elaborator_init(struct elaborator *e, struct front *front, struct file_scope *file)
-{
-    _Static_assert((int)AST_SCALAR_BOOL == (int)IR_BOOL && (int)AST_SCALAR_U64 == (int)IR_U64 &&
-                       (int)AST_SCALAR_F8E5M2 == (int)IR_F8E5M2,
-                   "the scalar types of the tree and of the IR have one order");
-    *e = (struct elaborator){.front = front, .arena = front->arena, .context = front->options->context, .file = file};
-    e->frame = ARENA_NEW(front->arena, struct frame);
-    e->frame->file = file;
-    e->frame->returned.value = value_bool(false, (struct location){0});
-    e->frame->result.value.kind = VALUE_VOID;
-    e->frame->returned.name = e->frame->result.name = "";
-    scope_push(e, true);
-}
-
-void elaborate_at(struct elaborator *e, struct location at)
-{
-    at.inlined = e->frame->call;
-    e->builder.at = at;
-}
 
 static const char *stem_of(struct arena *arena, const char *path)
 {
@@ -31,24 +12,6 @@ static const char *stem_of(struct arena *arena, const char *path)
     if (size > 5 && strcmp(name + size - 5, ".tile") == 0)
         size -= 5;
     return arena_substring(arena, name, size);
-}
-
-struct front *front_open(const struct front_options *options)
-{
-    struct front *front = ARENA_NEW(options->arena, struct front);
-    front->options = options;
-    front->arena = options->arena;
-    front->names = ir_context_names(options->context);
-    front->diagnostics = options->diagnostics;
-    front->used_defines = ARENA_ARRAY(options->arena, bool, options->define_count);
-    front->parse.arena = options->arena;
-    front->parse.names = front->names;
-    front->parse.diagnostics = options->diagnostics;
-    front->parse.import_folders = options->includes;
-    front->parse.import_folder_count = options->include_count;
-    front->parse.library_text = library_text;
-    front->standard = declare_library(front, "std/std.tile");
-    return front;
 }
 
 /* Consts and enums are evaluated even when nothing uses them. */

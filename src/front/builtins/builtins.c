@@ -128,7 +128,7 @@ const struct builtin *builtin_find(const char *name)
     return NULL;
 }
 
-const char *builtin_nearest(const char *name, int *distance)
+static const char *builtin_nearest(const char *name, int *distance)
 {
     const char *near = NULL;
     for (int i = 0; i < BUILTIN_COUNT; i++) {
@@ -267,7 +267,8 @@ static bool read_argument(struct elaborator *e, struct call *call, const struct 
     return v.kind != VALUE_ERROR;
 }
 
-struct value call_builtin(struct elaborator *e, const struct builtin *builtin, const struct ast_expression *expression)
+static struct value call_builtin(struct elaborator *e, const struct builtin *builtin,
+                                 const struct ast_expression *expression)
 {
     struct call call = {.expression = expression, .at = expression->at, .builtin = builtin};
     if (builtin->build == build_absent)
@@ -289,3 +290,5 @@ struct value call_builtin(struct elaborator *e, const struct builtin *builtin, c
         result.at = expression->at;
     return result;
 }
+
+const struct builtin_functions builtin_functions = {builtin_find, builtin_nearest, call_builtin};

@@ -32,6 +32,10 @@ int call_option_word(struct elaborator *e, const struct call *call, const char *
 bool call_option_integer(struct elaborator *e, const struct call *call, const char *name, int64_t *number, bool *given);
 struct value call_wrong(struct elaborator *e, const struct call *call, struct value v, const char *wanted);
 
+/* NULL: the language brings none of that name. */
+const struct builtin *builtin_find(const char *name);
+extern const struct builtin_functions builtin_functions;
+
 struct value build_math(struct elaborator *e, struct call *call, int function);
 struct value build_math2(struct elaborator *e, struct call *call, int function);
 struct value build_min_max(struct elaborator *e, struct call *call, int maximum);

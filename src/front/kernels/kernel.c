@@ -165,7 +165,7 @@ static void plan_variants(struct work *work, struct entry_plan *plan, const stru
     uint64_t *among = ARENA_ARRAY(front->arena, uint64_t, work->kernel->tuning.count);
     scope_push(&e, false);
     entry_bind_rows(&e, plan, keys);
-    if (!schedule_choose(&e, work->kernel->declaration, &work->kernel->tuning, name, plan->spec, tuned, among))
+    if (!knobs_choose(&e, work->kernel->declaration, &work->kernel->tuning, name, plan->spec, tuned, among))
         return;
     scope_pop(&e);
     entry_host_scope(&e, plan, keys, tuned);

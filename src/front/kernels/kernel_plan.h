@@ -1,8 +1,49 @@
-/* A kernel on its way from its declaration to entries and variants: shared by signature.c, instance.c, kernel_body.c,
- * schedule.c. */
+/* A kernel on its way from its declaration to entries and variants: shared by the files of the room,
+ * and what the command line says of it. */
 #ifndef TILECC_FRONT_KERNEL_PLAN_H
 #define TILECC_FRONT_KERNEL_PLAN_H
-#include "front/values/elaborate.h"
+#include "front/walk/walk.h"
+
+struct knob { /* of tune */
+    const char *name;
+    struct location at;
+    const struct ast_item *item;
+    bool known; /* warps, stages, …: not a tile extent */
+};
+struct tuning {
+    struct knob *data;
+    int count, capacity;
+};
+void knobs_declare(struct elaborator *e, const struct ast_declaration *kernel, struct tuning *tuning);
+/* --spec 'softmax<f16>[B=1024, warps=4] aligned' */
+struct spec_item {
+    const char *name, *value;
+};
+struct spec {
+    const char *text;
+    const char *kernel;
+    VECTOR(const char *) types;
+    VECTOR(struct spec_item) items;
+    const char *facts; /* "aligned", or "sm_80 aligned" as labels have it; empty: all */
+    bool used;
+    struct spec *next;
+};
+bool spec_parse(struct front *front, struct spec **specs);
+/* What the spec, else -D, says a name is, as text (NULL: nothing) and as a number or bool (false: nothing such). */
+const char *spec_text(struct front *front, const struct spec *spec, const char *name);
+bool spec_value(struct front *front, const struct spec *spec, const char *name, struct value *value);
+bool spec_has(const struct spec *spec, const char *name); /* by --spec, and not by -D */
+/* To what -D gives this kernel in vain: where another has the name, too, how to ask for one alone. */
+void spec_note_define(struct front *front, struct diagnostic *d, const struct ast_declaration *kernel,
+                      const char *name);
+bool spec_has_facts(const struct spec *spec, const char *label); /* the label ends with them, or none are asked for */
+bool spec_means(const char *text, struct value member);          /* the member of a set that the text asks for */
+/* Values for all knobs in order, bound in the current scope; false: reported.  among: of a name of the schedule that has
+ * no value (0), the members that the compiler chooses from, a bit each, or 0: all. */
+bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                  const char *target, const struct spec *spec, struct value *values, uint64_t *among);
+
+void kernel_compile(struct front *front, struct global *kernel, struct spec *specs);
 
 /* A compile-time name of the head, in order: those of `< >`, then const(B: set >= least).  A set may use the names of
  * rows above it:
@@ -69,7 +110,7 @@ struct variant_plan {
     int target;
     struct value *keys;  /* one a key */
     struct value *tuned; /* one a knob */
-    uint64_t *among;     /* see schedule_choose */
+    uint64_t *among;     /* see knobs_choose */
     struct facts facts;
     const char *label;
     int number;

@@ -2,7 +2,7 @@
  * the choice of one value for each.  A build takes the defaults; where these do not meet the conditions, the first
  * combination that does: with every written default and what `on` says if there is one, else with what `on` says, else
  * any.  Where a written value gives way so, a warning names it. */
-#include "front/values/elaborate.h"
+#include "front/kernels/kernel_plan.h"
 
 #include <string.h>
 
@@ -112,7 +112,7 @@ static void warn_of_unused(struct elaborator *e, const struct ast_declaration *k
     }
 }
 
-void schedule_declare(struct elaborator *e, const struct ast_declaration *kernel, struct tuning *tuning)
+void knobs_declare(struct elaborator *e, const struct ast_declaration *kernel, struct tuning *tuning)
 {
     for (int c = 0; c < kernel->clauses.count; c++) {
         const struct ast_clause *clause = kernel->clauses.data[c];
@@ -545,8 +545,8 @@ static bool check_split(struct elaborator *e, const struct tuning *tuning, const
     return false;
 }
 
-bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
-                     const char *target, const struct spec *spec, struct value *values, uint64_t *among)
+bool knobs_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
+                  const char *target, const struct spec *spec, struct value *values, uint64_t *among)
 {
     struct domain *sets = ARENA_ARRAY(e->arena, struct domain, tuning->count);
     bool *fixed = ARENA_ARRAY(e->arena, bool, tuning->count);

@@ -1,4 +1,5 @@
 /* From a kernel's head to a C entry: parameters, the names that extents bind, dispatch keys, requirements. */
+#include "front/builtins/builtins.h"
 #include "front/kernels/kernel_plan.h"
 
 #include <ctype.h>
@@ -115,7 +116,7 @@ static void read_clauses(struct kernel_plan *plan, struct elaborator *e)
             clause_error(plan, DIAGNOSTIC_E0907, clause->at, "the clause `scratch` is not there yet");
             break;
         case CLAUSE_TUNE:
-        case CLAUSE_ON: break; /* schedule.c */
+        case CLAUSE_ON: break; /* knobs.c */
         }
     }
     if (!grid)
@@ -149,7 +150,7 @@ bool plan_read(struct kernel_plan *plan)
     elaborator_init(&e, plan->front, plan->file);
     read_generics(plan, &e);
     read_clauses(plan, &e);
-    schedule_declare(&e, plan->declaration, &plan->tuning);
+    knobs_declare(&e, plan->declaration, &plan->tuning);
     for (int i = 0; i < plan->tuning.count && !plan->declaration->broken; i++)
         if (strcmp(plan->tuning.data[i].name, "split_k") == 0)
             split_check(&e, plan->declaration, plan->tuning.data[i].at);
@@ -310,37 +311,6 @@ static void bind_name(struct entry_plan *plan, const char *name, int parameter, 
     entry->parameters.data[parameter].binds[dimension] = at;
 }
 
-static bool literal(const struct ast_expression *x, int64_t *number)
-{
-    if (x->kind != EXPRESSION_INTEGER || x->integer.value > INT32_MAX)
-        return false;
-    *number = (int64_t)x->integer.value;
-    return true;
-}
-
-const char *extent_split(const struct ast_expression *x, int64_t *multiply, int64_t *add)
-{
-    int64_t c = 0;
-    *multiply = 1;
-    *add = 0;
-    if (x->kind != EXPRESSION_BINARY)
-        return NULL;
-    bool left = x->left->kind == EXPRESSION_NAME && literal(x->right, &c);
-    bool right = x->right->kind == EXPRESSION_NAME && literal(x->left, &c);
-    if (!left && !right)
-        return NULL;
-    const char *name = left ? x->left->name : x->right->name;
-    if (x->operation == OPERATOR_ADD)
-        *add = c;
-    else if (x->operation == OPERATOR_SUBTRACT && left)
-        *add = -c;
-    else if (x->operation == OPERATOR_MULTIPLY && c > 0)
-        *multiply = c;
-    else
-        return NULL;
-    return name;
-}
-
 static void bind_names(struct entry_plan *plan)
 {
     const struct ast_declaration *d = plan->kernel->declaration;
@@ -353,7 +323,7 @@ static void bind_names(struct entry_plan *plan)
                 const struct ast_expression *x = d->parameters.data[p]->type->extents.data[k];
                 int64_t multiply = 1, add = 0;
                 const char *name = pass == 0 ? (x->kind == EXPRESSION_NAME ? x->name : NULL)
-                                             : extent_split(x, &multiply, &add);
+                                             : ast_split_sum(x, &multiply, &add);
                 if (!name || !is_extent_name(plan->kernel, name) || (pass == 1 && find_name(entry, name) >= 0))
                     continue;
                 bind_name(plan, name, p, k, multiply, add);

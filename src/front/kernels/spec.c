@@ -2,35 +2,7 @@
  * What names nothing or asks for what is not to be had is reported here, for it would be passed over otherwise. */
 #include "front/kernels/kernel_plan.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-
-bool define_read(const char *text, struct location at, struct value *value)
-{
-    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
-        *value = value_bool(text[0] == 't', at);
-        return true;
-    }
-    char *end;
-    errno = 0;
-    long long integer = strtoll(text, &end, 0);
-    if (*text && !*end && !errno) {
-        *value = value_integer(integer, at);
-        return true;
-    }
-    if (*text && !*end) { /* an integer that i64 does not hold: u64 may */
-        errno = 0;
-        unsigned long long large = strtoull(text, &end, 0);
-        *value = value_integer((wide_integer)large, at);
-        return !errno && !strchr(text, '-');
-    }
-    double real = strtod(text, &end);
-    if (!*text || *end)
-        return false;
-    *value = value_real(real, at);
-    return true;
-}
 
 const char *spec_text(struct front *front, const struct spec *spec, const char *name)
 {
@@ -56,7 +28,7 @@ bool spec_has(const struct spec *spec, const char *name)
 bool spec_value(struct front *front, const struct spec *spec, const char *name, struct value *value)
 {
     const char *text = spec_text(front, spec, name);
-    return text && define_read(text, (struct location){0}, value);
+    return text && constant_read(text, (struct location){0}, value);
 }
 
 bool spec_means(const char *text, struct value member)
@@ -66,7 +38,7 @@ bool spec_means(const char *text, struct value member)
     value_print_constant(&own, member); /* members of enums go by name, types as they are written */
     bool same = own.data && strcmp(own.data, text) == 0;
     buffer_free(&own);
-    if (same || member.kind == VALUE_TYPE || !define_read(text, (struct location){0}, &read))
+    if (same || member.kind == VALUE_TYPE || !constant_read(text, (struct location){0}, &read))
         return same;
     if (member.kind == VALUE_BOOL && read.kind == VALUE_BOOL)
         return member.truth == read.truth;
@@ -220,7 +192,7 @@ void spec_note_define(struct front *front, struct diagnostic *d, const struct as
         }
 }
 
-/* The sets of knobs are known for each instance apart: schedule.c looks there. */
+/* The sets of knobs are known for each instance apart: knobs.c looks there. */
 static void check_item(struct kernel_plan *kernel, const char *option, const char *name, const char *text)
 {
     struct diagnostics *diagnostics = kernel->front->diagnostics;
@@ -230,7 +202,7 @@ static void check_item(struct kernel_plan *kernel, const char *option, const cha
     for (int i = 0; domain && i < domain->count; i++)
         if (spec_means(text, domain->data[i]))
             return;
-    if (!domain && (!is_knob(kernel, name) || define_read(text, at, &ignored)))
+    if (!domain && (!is_knob(kernel, name) || constant_read(text, at, &ignored)))
         return;
     struct buffer all = {0};
     for (int i = 0; domain && i < domain->count && i < 12; i++) {

@@ -646,3 +646,34 @@ const struct ast_expression *ast_find_name(const struct ast_expression *expressi
 {
     return find_name(expression, false, is, context);
 }
+
+static bool is_small_literal(const struct ast_expression *x, int64_t *number)
+{
+    if (x->kind != EXPRESSION_INTEGER || x->integer.value > INT32_MAX)
+        return false;
+    *number = (int64_t)x->integer.value;
+    return true;
+}
+
+const char *ast_split_sum(const struct ast_expression *x, int64_t *multiply, int64_t *add)
+{
+    int64_t c = 0;
+    *multiply = 1;
+    *add = 0;
+    if (x->kind != EXPRESSION_BINARY)
+        return NULL;
+    bool left = x->left->kind == EXPRESSION_NAME && is_small_literal(x->right, &c);
+    bool right = x->right->kind == EXPRESSION_NAME && is_small_literal(x->left, &c);
+    if (!left && !right)
+        return NULL;
+    const char *name = left ? x->left->name : x->right->name;
+    if (x->operation == OPERATOR_ADD)
+        *add = c;
+    else if (x->operation == OPERATOR_SUBTRACT && left)
+        *add = -c;
+    else if (x->operation == OPERATOR_MULTIPLY && c > 0)
+        *multiply = c;
+    else
+        return NULL;
+    return name;
+}

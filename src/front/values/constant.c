@@ -3,6 +3,7 @@
 #include "base/plant.h"
 #include "front/values/elaborate.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -394,4 +395,30 @@ struct value constant_unary(struct elaborator *e, enum ast_operator operation, s
     front_report(e, DIAGNOSTIC_E0306, at, "`%s` does not take %s", ast_operator_spelling(operation),
                  front_describe(e, a));
     return value_error(at);
+}
+
+bool constant_read(const char *text, struct location at, struct value *value)
+{
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
+        *value = value_bool(text[0] == 't', at);
+        return true;
+    }
+    char *end;
+    errno = 0;
+    long long integer = strtoll(text, &end, 0);
+    if (*text && !*end && !errno) {
+        *value = value_integer(integer, at);
+        return true;
+    }
+    if (*text && !*end) { /* an integer that i64 does not hold: u64 may */
+        errno = 0;
+        unsigned long long large = strtoull(text, &end, 0);
+        *value = value_integer((wide_integer)large, at);
+        return !errno && !strchr(text, '-');
+    }
+    double real = strtod(text, &end);
+    if (!*text || *end)
+        return false;
+    *value = value_real(real, at);
+    return true;
 }

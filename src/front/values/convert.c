@@ -1,6 +1,6 @@
 /* Conversions.  Implicit ones are few: constants adapt to what they meet, integers of one signedness widen, scalars go
  * with all tiles, extents of 1 stretch.  Explicit ones are calls of types. */
-#include "front/walk/control.h"
+#include "front/values/elaborate.h"
 
 #include <string.h>
 

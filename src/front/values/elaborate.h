@@ -1,18 +1,27 @@
-/* What the files of the front end share: the compilation, file scopes, and the walk over one instance ("elaboration").
+/* The state that the files of the front end share: the compilation, and the walk over one instance ("elaboration"), with
+ * the functions on values that the walk calls.  The rooms of the front end, each of which knows only those before it:
  *
- *   compile.c    front_compile: sources, kernels, the result        declare.c   file scopes, imports, consts, enums
- *   signature.c  parameters, extents, entries                       schedule.c  tune, on, -D, --spec
- *   instance.c   variants, facts, predicates                        domain.c    sets of compile-time values
- *   rows.c       compile-time names of a kernel's head
- *   statement.c, control.c   statements, structured control flow    expression.c, operator.c, constant.c, convert.c
- *   access.c     views, places, sub-views, parts of tiles           memory.c    load store inside atomics
- *   call.c       functions, inlined                                 builtins*.c what the language brings
- *   host.c       trees for the wrapper                              library.c   src/std, front_math_function */
+ *   syntax/    from text to tree, with grammar/
+ *   values/    elaborator.c  how a walk begins; scopes     value.c, constant.c, convert.c, operator.c   values
+ *              host.c        trees for the wrapper         report.c, foreign.c                          errors
+ *   walk/      declare.c     files, consts, enums          domain.c      sets of compile-time values
+ *              expression.c, statement.c                   control.c, loop.c, join.c, host_loop.c       regions
+ *              access.c      views, places, sub-views      call.c        functions, inlined
+ *              check.c       checks when running         tile_note.c   what is said of parts of tiles
+ *   builtins/  the functions that the language brings; the walk reaches them through struct builtin_functions
+ *   kernels/   kernel.c      entries and instances         signature.c   parameters, extents, keys
+ *              rows.c        names of a kernel's head      instance.c    variants, facts, predicates
+ *              knobs.c       tune, on                      spec.c        -D, --spec
+ *              split.c       split_k                       kernel_body.c the IR function of a variant
+ *   ./         compile.c     front_compile                 math_function.c  front_math_function
+ *              open.c        src/std and the builtins, for both */
 #ifndef TILECC_FRONT_ELABORATE_H
 #define TILECC_FRONT_ELABORATE_H
 #include "front/front.h"
 #include "front/values/name_table.h"
 #include "front/values/value.h"
+
+struct elaborator;
 
 /* ---- one compilation ---- */
 
@@ -49,9 +58,16 @@ struct reported {
     struct location at;
     struct reported *next;
 };
+/* The functions that the language brings, as the walk asks for them: it calls them, and they call it. */
+struct builtin_functions {
+    const struct builtin *(*find)(const char *name);         /* NULL: there is none of that name */
+    const char *(*nearest)(const char *name, int *distance); /* one that is nearer than *distance, or NULL */
+    struct value (*call)(struct elaborator *e, const struct builtin *builtin, const struct ast_expression *call);
+};
 enum { REPORTED_BUCKETS = 4096 };
 struct front {
     const struct front_options *options;
+    const struct builtin_functions *builtins;
     struct arena *arena;
     struct intern_table *names;
     struct diagnostics *diagnostics;
@@ -64,20 +80,6 @@ struct front {
     int host_cells; /* how many were made */
     VECTOR(const struct enumeration *) enumerations;
 };
-
-/* The text of -D or --spec as a constant: an integer, a real, true or false. */
-bool define_read(const char *text, struct location at, struct value *value);
-bool declare_files(struct front *front, const struct ast_file *files);
-struct file_scope *declare_library(struct front *front, const char *path);
-struct global *declare_find(struct front *front, struct file_scope *file, const char *name, struct global **other);
-bool declare_by_author(const struct file_scope *file, const char *name);
-bool declare_is_lost(const struct file_scope *file, const char *name);
-/* The value of a const, a type for an enum; reports cycles. */
-struct value declare_value(struct front *front, struct global *global, struct location at);
-/* Spelling hint or NULL. */
-const char *declare_nearest(struct front *front, struct file_scope *file, const char *name, bool only_enums);
-struct global *declare_find_kernel(const struct file_scope *file, const char *name);
-int spelling_distance(const char *a, const char *b, int limit);
 
 /* ---- one walk ---- */
 
@@ -185,33 +187,6 @@ void scope_pop(struct elaborator *e);
 struct binding *scope_bind(struct elaborator *e, enum binding_kind kind, struct ast_name name, struct value value);
 struct binding *scope_find(struct elaborator *e, const char *name);
 
-/* expressions */
-struct value elaborate(struct elaborator *e, const struct ast_expression *expression); /* may be a place, a type, … */
-struct value elaborate_value(struct elaborator *e, const struct ast_expression *expression); /* places are read */
-struct value elaborate_name(struct elaborator *e, const char *name, struct location at);
-struct value value_read(struct elaborator *e,
-                        struct value v); /* a place is loaded; views, types and functions are errors */
-/* Integer known while compiling; false: reported. */
-bool elaborate_integer(struct elaborator *e, const struct ast_expression *expression, const char *what,
-                       wide_integer *result);
-/* `index`: one of those in `expression`, which indexes the tile `base`. */
-bool elaborate_tile_index(struct elaborator *e, struct value base, const struct ast_expression *expression,
-                          const struct ast_expression *index, wide_integer *result);
-/* tile_note.c: how to write what `target` of the statement means to do, and what an index known only when running. */
-void note_tile_assignment(struct elaborator *e, struct diagnostic *d, struct value base, const struct ast_statement *s,
-                          const struct ast_expression *target);
-void note_tile_element(struct elaborator *e, struct diagnostic *d, struct value base,
-                       const struct ast_expression *expression, const struct ast_expression *index);
-bool elaborate_extent(struct elaborator *e, const struct ast_expression *expression, int64_t *extent);
-
-/* n + c, n - c, c*n, n*c, which bind n where it stands alone nowhere: the name and its numbers; NULL: another. */
-const char *extent_split(const struct ast_expression *x, int64_t *multiply, int64_t *add);
-const struct type *elaborate_type(struct elaborator *e, const struct ast_type *type); /* NULL: reported */
-/* A run-time or compile-time condition: bool, presence, host; VALUE_ERROR when not. */
-struct value elaborate_condition(struct elaborator *e, const struct ast_expression *expression, const char *what);
-struct value elaborate_choice_condition(struct elaborator *e, const struct ast_expression *choice); /* of a `?:` */
-struct value condition_not(struct elaborator *e, struct value v);
-
 /* constants and conversions */
 /* Two number constants get one kind and one type. */
 bool constant_meet(struct elaborator *e, struct value *a, struct value *b);
@@ -220,6 +195,8 @@ struct value constant_binary(struct elaborator *e, enum ast_operator operation, 
 struct value constant_unary(struct elaborator *e, enum ast_operator operation, struct value a, struct location at);
 bool constant_fits(wide_integer number, enum ir_element element);
 void constant_warn_tuned(struct elaborator *e, struct value v); /* v becomes data */
+/* The text of -D or --spec: an integer, a real, true or false. */
+bool constant_read(const char *text, struct location at, struct value *value);
 struct value constant_to_element(struct elaborator *e, struct value v, enum ir_element element, bool convert);
 /* As an IR scalar: an adapting integer becomes index, a real f32, an enum i32. */
 struct value value_materialize(struct elaborator *e, struct value v);
@@ -242,6 +219,8 @@ struct ir_value *convert_to_index(struct elaborator *e, struct value v,
 /* Brings two or three values to one element and one shape.  False: reported. */
 bool convert_unify(struct elaborator *e, int count, struct value *values, const char *what, struct location at);
 bool convert_broadcast(struct elaborator *e, int count, struct value *values, const char *what, struct location at);
+bool convert_common_element(struct elaborator *e, int count, struct value *values, const char *what, struct location at,
+                            enum ir_element *element);
 bool element_same_language(enum ir_element a, enum ir_element b); /* i64 and index are one type */
 const struct ir_type *shape_like(struct elaborator *e, const struct ir_type *like, enum ir_element element);
 
@@ -271,104 +250,4 @@ const struct kernel_expression *host_guard_enter(struct elaborator *e, struct va
 const struct kernel_expression *host_tree(struct elaborator *e, struct value v, enum ir_element element,
                                           const struct ast_expression *source);
 
-/* views */
-struct value access_index(struct elaborator *e, struct value base, const struct ast_expression *expression);
-struct value access_load(struct elaborator *e, const struct place_value *place, struct value *other, struct value *mask,
-                         int cache, struct location at);
-void access_store(struct elaborator *e, struct value place, struct value v, struct value *mask, int cache,
-                  struct location at);
-struct value access_view_member(struct elaborator *e, const struct view_value *view, bool stride, struct value index,
-                                struct location at);
-struct value tile_index(struct elaborator *e, struct value base, const struct ast_expression *expression);
-
-/* calls */
-struct value call_function(struct elaborator *e, struct global *function, const struct ast_expression *call);
-struct value call_with_values(struct elaborator *e, struct global *function, int count, struct value *arguments,
-                              struct location at);
-/* With --checks: reports where the condition, known only when running, does not hold. */
-void check_build(struct elaborator *e, struct value condition, const char *text, struct location at);
-struct value call_builtin(struct elaborator *e, const struct builtin *builtin, const struct ast_expression *call);
-const struct builtin *builtin_find(const char *name);
-const char *builtin_nearest(const char *name, int *distance);
-
-/* statements; run returns when the rest is dead */
-void elaborate_block(struct elaborator *e, const struct ast_statement_list *list, int from);
-void elaborate_statement(struct elaborator *e, const struct ast_statement *statement);
-void assign_to_binding(struct elaborator *e, struct binding *binding, struct value value, struct location at);
-
-/* control.c: regions built apart, then joined */
-struct carried {
-    struct binding **data;
-    int count, capacity;
-};
-struct ir_block *region_begin(struct elaborator *e, struct ir_block **saved);
-/* When a function is complete: drops uses by blocks that were begun and not attached. */
-void region_forget_abandoned(struct ir_function *function);
-void region_end(struct elaborator *e, struct ir_block *saved);
-void region_splice(struct elaborator *e, struct ir_block *block); /* moves its operations to the current point */
-void carried_scan(struct elaborator *e, struct carried *carried, const struct ast_statement *statement);
-void carried_scan_list(struct elaborator *e, struct carried *carried, const struct ast_statement_list *list, int from);
-void carried_add(struct elaborator *e, struct carried *carried, struct binding *binding);
-void control_if(struct elaborator *e, const struct ast_statement *statement, const struct ast_statement_list *rest,
-                int from);
-void control_guard(struct elaborator *e, struct value keep, const struct ast_statement_list *rest, int from);
-void control_for(struct elaborator *e, const struct ast_statement *statement);
-void control_while(struct elaborator *e, const struct ast_statement *statement);
-struct value control_conditional(struct elaborator *e, const struct ast_expression *expression);
-struct value control_logical(struct elaborator *e, const struct ast_expression *expression);
-struct binding *control_guard_flag(struct elaborator *e);
-void control_jump(struct elaborator *e, const struct ast_statement *statement);
-
-/* ---- kernels ---- */
-
-struct domain {
-    struct value *data;
-    int count, capacity;
-};
-bool domain_evaluate(struct elaborator *e, const struct ast_domain *domain, const char *what, struct domain *out);
-bool domain_has(const struct domain *domain, struct value v);
-bool domain_evaluate_class(struct elaborator *e, const struct ast_domain *domain, struct domain *out);
-
-struct knob { /* of tune */
-    const char *name;
-    struct location at;
-    const struct ast_item *item;
-    bool known; /* warps, stages, …: not a tile extent */
-};
-struct tuning {
-    struct knob *data;
-    int count, capacity;
-};
-void schedule_declare(struct elaborator *e, const struct ast_declaration *kernel, struct tuning *tuning);
-/* --spec 'softmax<f16>[B=1024, warps=4] aligned' */
-struct spec_item {
-    const char *name, *value;
-};
-struct spec {
-    const char *text;
-    const char *kernel;
-    VECTOR(const char *) types;
-    VECTOR(struct spec_item) items;
-    const char *facts; /* "aligned", or "sm_80 aligned" as labels have it; empty: all */
-    bool used;
-    struct spec *next;
-};
-bool spec_parse(struct front *front, struct spec **specs);
-/* What the spec, else -D, says a name is, as text (NULL: nothing) and as a number or bool (false: nothing such). */
-const char *spec_text(struct front *front, const struct spec *spec, const char *name);
-bool spec_value(struct front *front, const struct spec *spec, const char *name, struct value *value);
-bool spec_has(const struct spec *spec, const char *name); /* by --spec, and not by -D */
-/* To what -D gives this kernel in vain: where another has the name, too, how to ask for one alone. */
-void spec_note_define(struct front *front, struct diagnostic *d, const struct ast_declaration *kernel,
-                      const char *name);
-bool spec_has_facts(const struct spec *spec, const char *label); /* the label ends with them, or none are asked for */
-bool spec_means(const char *text, struct value member);          /* the member of a set that the text asks for */
-/* Values for all knobs in order, bound in the current scope; false: reported.  among: of a name of the schedule that has
- * no value (0), the members that the compiler chooses from, a bit each, or 0: all. */
-bool schedule_choose(struct elaborator *e, const struct ast_declaration *kernel, const struct tuning *tuning,
-                     const char *target, const struct spec *spec, struct value *values, uint64_t *among);
-
-struct front *front_open(const struct front_options *options);
-const char *library_text(const char *path, size_t *size);
-void kernel_compile(struct front *front, struct global *kernel, struct spec *specs);
 #endif

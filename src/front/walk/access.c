@@ -1,7 +1,7 @@
 /* Indexing views.  An index list that covers every dimension without `..` is a place, read when it stands in an
  * expression and written left of `=`; one with `..` is a sub-view and reads nothing. */
 #include "base/plant.h"
-#include "front/values/elaborate.h"
+#include "front/walk/walk.h"
 
 #include <string.h>
 

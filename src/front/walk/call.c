@@ -106,7 +106,7 @@ static bool bind_split(struct matching *m, const struct ast_expression *written,
 {
     struct elaborator *e = m->e;
     int64_t multiply, add;
-    const char *name = extent_split(written, &multiply, &add);
+    const char *name = ast_split_sum(written, &multiply, &add);
     if (!name || !is_free(m, name) || is_parameter(m, name))
         return true;
     if (given.kind == VALUE_INTEGER && (given.integer < add || (given.integer - add) % multiply != 0)) {
@@ -128,7 +128,8 @@ static bool bind_split(struct matching *m, const struct ast_expression *written,
 /* A name of an extent that nothing told. */
 static bool is_untold(const char *name, bool called, void *matching)
 {
-    return !called && is_free(matching, name) && !is_parameter(matching, name) && !builtin_find(name);
+    const struct matching *m = matching;
+    return !called && is_free(m, name) && !is_parameter(m, name) && !m->e->front->builtins->find(name);
 }
 
 /* An extent of a parameter: a new name binds, anything else must agree. */

@@ -1,7 +1,7 @@
 /* Between join.c (regions and their results), control.c (branches) and loop.c (loops). */
 #ifndef TILECC_FRONT_CONTROL_H
 #define TILECC_FRONT_CONTROL_H
-#include "front/values/elaborate.h"
+#include "front/walk/walk.h"
 
 void region_attach(struct ir_operation *operation, int index, struct ir_block *block);
 bool region_is_speculable(const struct ir_block *block);
@@ -21,8 +21,6 @@ void control_when(struct elaborator *e, struct value keep, struct binding *flag,
                   void (*body)(struct elaborator *e, void *context), void *context, struct location at);
 /* A bool, presence of a view, or what elaborate_value gives. */
 struct value condition_value(struct elaborator *e, const struct ast_expression *expression);
-bool convert_common_element(struct elaborator *e, int count, struct value *values, const char *what, struct location at,
-                            enum ir_element *element);
 struct loop_bounds {
     struct value from, to, step;
     bool multiply;

@@ -1,5 +1,5 @@
 /* File scopes: what each file declares and sees, and the values of its consts, found when first asked for. */
-#include "front/values/elaborate.h"
+#include "front/walk/walk.h"
 
 #include <string.h>
 
@@ -162,7 +162,7 @@ static void check_clause_names(struct front *front, struct head *head, const str
 }
 
 /* Names of `< >`, parameters, and the names of `const` and `tune` stand in one block.  Twice in `tune` is reported by
- * schedule.c, grid names by kernel_body.c, which knows the extents, too.  Views of
+ * knobs.c, grid names by kernel_body.c, which knows the extents, too.  Views of
  * functions need extents as those of kernels do (signature.c).  True: nothing was reported. */
 static bool check_head(struct front *front, const struct ast_declaration *d)
 {
@@ -354,7 +354,7 @@ static bool define_of(struct elaborator *e, struct front *front, const struct gl
         if (strcmp(define->name, global->name) != 0)
             continue;
         front->used_defines[i] = true;
-        const char *problem = define_read(define->value, global->declaration->at, value)
+        const char *problem = constant_read(define->value, global->declaration->at, value)
                                   ? misfit(e, global->declaration, value)
                                   : "the value is not a number that i64 or u64 holds, `true` or `false`";
         if (problem)

@@ -115,7 +115,7 @@ static struct value report_unknown(struct elaborator *e, const char *name, struc
             }
         }
     int distance = best;
-    const char *builtin = is_type ? scalar_nearest(name, &distance) : builtin_nearest(name, &distance);
+    const char *builtin = is_type ? scalar_nearest(name, &distance) : e->front->builtins->nearest(name, &distance);
     if (!near)
         near = declare_nearest(e->front, e->file, name, is_type);
     if (builtin && (distance < best || !near))
@@ -222,7 +222,7 @@ static struct value find_name(struct elaborator *e, const char *name, struct loc
     for (int i = 0; e->file && i < e->file->modules.count; i++)
         if (e->file->modules.data[i].name == name)
             return (struct value){.kind = VALUE_MODULE, .at = at, .module = e->file->modules.data[i].scope};
-    const struct builtin *builtin = builtin_find(name);
+    const struct builtin *builtin = e->front->builtins->find(name);
     if (builtin)
         return (struct value){.kind = VALUE_BUILTIN, .at = at, .builtin = builtin};
     struct value special;
@@ -332,7 +332,7 @@ static struct value elaborate_member(struct elaborator *e, const struct ast_expr
                                         front_describe(e, base), name);
     if (base.kind != VALUE_TUPLE)
         foreign_member(e, d, name, (struct location){0});
-    if (d && !d->notes && builtin_find(name))
+    if (d && !d->notes && e->front->builtins->find(name))
         front_note(e, d, expression->operator_at, "functions stand before their argument: `%s(...)`", name);
     return value_error(expression->at);
 }
@@ -671,7 +671,7 @@ static void report_not_called(struct elaborator *e, const struct ast_expression 
     const char *name = base->kind == EXPRESSION_NAME ? base->name : NULL;
     const struct binding *binding = name ? scope_find(e, name) : NULL;
     struct global *other = NULL;
-    if (binding && (declare_find(e->front, e->file, name, &other) || builtin_find(name)))
+    if (binding && (declare_find(e->front, e->file, name, &other) || e->front->builtins->find(name)))
         front_note(e, d, binding->at, "here `%s` hides the function of that name", name);
 }
 
@@ -685,7 +685,7 @@ static struct value elaborate_call(struct elaborator *e, const struct ast_expres
                 elaborate(e, expression->arguments.data[i]->value);
         return callee;
     case VALUE_FUNCTION: return call_function(e, callee.function, expression);
-    case VALUE_BUILTIN: return call_builtin(e, callee.builtin, expression);
+    case VALUE_BUILTIN: return e->front->builtins->call(e, callee.builtin, expression);
     case VALUE_TYPE: break;
     default: report_not_called(e, expression->base, callee); return value_error(expression->at);
     }
@@ -694,7 +694,7 @@ static struct value elaborate_call(struct elaborator *e, const struct ast_expres
         return value_error(expression->at);
     }
     if (expression->arguments.count > 1 && callee.type->kind == TYPE_PLAIN && callee.type->plain->rank == 0)
-        return call_builtin(e, builtin_find("cast"), expression);
+        return e->front->builtins->call(e, e->front->builtins->find("cast"), expression);
     if (expression->arguments.count > 1) {
         front_report(e, DIAGNOSTIC_E0307, expression->at, "a conversion takes one value, as in `f32(x)`");
         return value_error(expression->at);

@@ -229,7 +229,8 @@ static void check_effect(struct elaborator *e, const struct ast_expression *call
 {
     const char *name = call->base->kind == EXPRESSION_NAME ? call->base->name : NULL;
     struct global *other = NULL;
-    bool brought = name && builtin_find(name) && !scope_find(e, name) && !declare_find(e->front, e->file, name, &other);
+    bool brought = name && e->front->builtins->find(name) && !scope_find(e, name) &&
+                   !declare_find(e->front, e->file, name, &other);
     if (!brought || v.kind == VALUE_VOID || value_is_error(v) || strncmp(name, "atomic_", 7) == 0)
         return;
     front_report(e, DIAGNOSTIC_E0110, call->at, "this statement computes a value and drops it");

@@ -2,7 +2,7 @@
  * running reads none of its elements.  They use the program's own names, extents and indexes:
  *
  *     t[2, j] = 5.0;    t = where(iota(4)[:, None] == 2 and iota(8)[None, :] == j, 5.0, t); */
-#include "front/values/elaborate.h"
+#include "front/walk/walk.h"
 
 /* "iota(8)[None, :]": the positions along a dimension of a tile. */
 static void print_positions(struct buffer *out, const struct ir_type *type, int dimension)

@@ -1,39 +1,8 @@
-/* The library written in the language itself, src/std: what every source sees without import, and the bodies of the
- * IR's math functions. */
-#include "front/walk/control.h"
-
-#include "base/embedded.h"
+/* front_math_function: the bodies of the IR's math functions, from the library written in the language itself. */
+#include "front/open.h"
+#include "front/walk/walk.h"
 
 #include <string.h>
-
-const char *library_text(const char *path, size_t *size)
-{
-    const char *name = strncmp(path, "std/", 4) == 0 ? path : NULL;
-    const struct embedded_file *file = name ? embedded_find(name) : NULL;
-    if (!file)
-        return NULL;
-    *size = file->size;
-    return (const char *)file->data;
-}
-
-struct file_scope *declare_library(struct front *front, const char *path)
-{
-    size_t size;
-    const char *text = library_text(path, &size);
-    if (!text)
-        die("the library has no %s", path);
-    struct source *source = ARENA_NEW(front->arena, struct source);
-    *source = (struct source){.name = path, .text = text, .size = size};
-    struct file_scope *last = front->last_file;
-    struct parse_context *parse = &front->parse;
-    struct ast_file *file = parse_program(parse, source);
-    if (file->has_errors) {
-        diag_print(front->diagnostics, stderr, false);
-        die("the library's %s has errors", path);
-    }
-    declare_files(front, file);
-    return last ? last->next : front->files;
-}
 
 static struct global *find_function(struct file_scope *scope, const char *name)
 {
@@ -72,7 +41,7 @@ static struct front *read_math(const struct front_options *options)
     *own = *options;
     own->define_count = 0;
     struct front *front = front_open(own);
-    front->main = declare_library(front, "std/math.tile");
+    front->main = front_read_library(front, "std/math.tile");
     return front;
 }
 

@@ -1,5 +1,5 @@
 /* Domains: the values that a compile-time name may take, in the order written, each once. */
-#include "front/values/elaborate.h"
+#include "front/walk/walk.h"
 
 #include <string.h>
 
