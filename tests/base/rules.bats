@@ -22,6 +22,62 @@ includes() { # room, allowed pattern
     [ -z "$found" ]
 }
 
+# "room room symbol" for each symbol that an object of one folder takes from another; the grammar and what it calls are one room.
+# Objects whose source is gone are left out.
+arrows() {
+    cd "$BUILDDIR/obj" || return 1
+    find src passes targets grammar -name '*.o' | while read -r object; do
+        case $object in grammar/*) ;; *) [ -e "$SRCDIR/${object%.o}.c" ] || continue ;; esac
+        echo "$object"
+    done | xargs nm -A | awk '
+        { room = $1; sub(/\.o:.*/, "", room); sub(/\/[^\/]*$/, "", room); if (room == "grammar") room = "src/front/syntax" }
+        $(NF - 1) ~ /^[TDRB]$/ { home[$NF] = room }
+        $(NF - 1) == "U" { used[room " " $NF] }
+        END {
+            for (use in used) {
+                split(use, part, " ")
+                if (part[2] in home && home[part[2]] != part[1]) print part[1], home[part[2]], part[2]
+            }
+        }' | sort
+}
+
+@test "arrows between folders go one way" {
+    arrows >"$BATS_TEST_TMPDIR/arrows"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/arrows")" -gt 1000 ]
+    cut -d ' ' -f 1,2 "$BATS_TEST_TMPDIR/arrows" | sort -u | tsort >"$BATS_TEST_TMPDIR/order" 2>"$BATS_TEST_TMPDIR/loop" || {
+        sed -n 's/^tsort: \([a-z].*\)/\1/p' "$BATS_TEST_TMPDIR/loop" | sort -u >"$BATS_TEST_TMPDIR/rooms"
+        echo "these folders use each other, by so many symbols, such as:"
+        awk 'NR == FNR { in_loop[$1]; next }
+            $1 in in_loop && $2 in in_loop { count[$1 " -> " $2]++; symbol[$1 " -> " $2] = $3 }
+            END { for (pair in count) print count[pair], pair, symbol[pair] }' \
+            "$BATS_TEST_TMPDIR/rooms" "$BATS_TEST_TMPDIR/arrows" | sort -n
+        return 1
+    }
+}
+
+@test "no folder with more than 45 files" {
+    found=$(cd "$SRCDIR" && find -L src passes targets -type f | sed 's,/[^/]*$,,' | sort | uniq -c | awk '$1 > 45')
+    echo "$found"
+    [ -z "$found" ]
+}
+
+# By the one style, a function is from a line `{` to the next line `}`, its head the line or lines before.
+@test "no function over 80 lines but a switch" {
+    found=$(sources | grep '\.c$' | tr '\n' '\0' | xargs -0 awk '
+        FNR == 1 || /^$/ { head = FNR + 1; from = "" }
+        /^\{$/ { from = head; has_switch = 0 }
+        /^    switch \(/ { has_switch = 1 }
+        /^\}$/ && from { if (FNR - from + 1 > 80 && !has_switch) print FILENAME ":" from ": " FNR - from + 1; from = "" }')
+    echo "$found"
+    [ -z "$found" ]
+}
+
+@test "all C is formatted by .clang-format" {
+    command -v clang-format-19 >/dev/null || skip "no clang-format-19"
+    find -L "$SRCDIR"/src "$SRCDIR"/passes "$SRCDIR"/targets "$SRCDIR"/runtime-stub "$SRCDIR"/tests "$SRCDIR"/examples \
+        -name '*.[ch]' -print0 | xargs -0 clang-format-19 --dry-run --Werror
+}
+
 @test "only the rooms of targets see LLVM" {
     found=$(sources | grep -v -E '/targets/(nvptx|cpu|host|common)/' | tr '\n' '\0' | xargs -0 grep -l 'llvm-c' || true)
     echo "$found"
