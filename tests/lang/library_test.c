@@ -321,6 +321,8 @@ END
         {"all(x%s)", BOOLS, SAME, FOLDED, and_of, 7, NULL},
         {"argmax(x%s)", NUMBERS, PLACE, FOLDED, most, 3, NULL},
         {"argmin(x%s)", NUMBERS, PLACE, FOLDED, least, 3, NULL},
+        {"argmax(x%s, nan = propagate)", NUMBERS, PLACE, FOLDED, most_or_nan, 3, NULL},
+        {"argmin(x%s, nan = propagate)", NUMBERS, PLACE, FOLDED, least_or_nan, 3, NULL},
         {"reduce(x, first%s)", NUMBERS, SAME, FOLDED, left, 3, NULL},
         {"reduce(x, last%s)", NUMBERS, SAME, FOLDED, right, 3, NULL},
         {"trans(reshape(x, 8, 4))", EVERYTHING, SAME, MOVED, itself, 0, of_turned},
@@ -491,10 +493,12 @@ static void check_fold(struct test *t, int number, int axis)
         int best = 0;
         all = line[0];
         for (int i = 1; i < count; i++)
-            if (s->result == PLACE) { /* NaN is behind all numbers, of equals the first one counts */
-                bool better = s->model == most ? less(t->element, line[best], line[i])
-                                               : less(t->element, line[i], line[best]);
-                best = better || (is_nan(t->element, line[best]) && !is_nan(t->element, line[i])) ? i : best;
+            if (s->result == PLACE) { /* NaN is behind all numbers or in front, of equals the first one counts */
+                bool largest = s->model == most || s->model == most_or_nan;
+                bool skips = s->model == most || s->model == least;
+                bool better = largest ? less(t->element, line[best], line[i]) : less(t->element, line[i], line[best]);
+                bool nan = is_nan(t->element, line[best]), other = is_nan(t->element, line[i]);
+                best = better || (nan != other && nan == skips) ? i : best;
             } else {
                 all = s->model(s->result == WIDE ? element : t->element, all, line[i], all);
             }

@@ -18,6 +18,15 @@ static bool read_axis(struct elaborator *e, const struct call *call, int rank, i
     return true;
 }
 
+/* An enum ir_nan; -2: reported. */
+static int read_nan(struct elaborator *e, const struct call *call)
+{
+#define X(id, text) text,
+    static const char *const nans[] = { IR_NANS(X) };
+#undef X
+    return call_option_word(e, call, "nan", IR_NAN_COUNT, nans, IR_NAN_SKIP);
+}
+
 static const struct ir_type *without_axis(struct elaborator *e, const struct ir_type *type, int axis)
 {
     int64_t extent[IR_MAX_RANK] = {0};
@@ -91,10 +100,7 @@ struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind
                           kind == IR_REDUCE_AND || kind == IR_REDUCE_OR ? "a tile of bool"
                           : kind == IR_REDUCE_XOR                       ? "a tile of integers"
                                                                         : "a tile of numbers");
-#define X(id, text) text,
-    static const char *const nans[] = { IR_NANS(X) };
-#undef X
-    int nan = call_option_word(e, call, "nan", IR_NAN_COUNT, nans, IR_NAN_SKIP);
+    int nan = read_nan(e, call);
     struct value fixed = value_bool(false, call->at);
     if (call_option_value(e, call, "fixed", &fixed) && fixed.kind != VALUE_BOOL && !value_is_error(fixed)) {
         front_report(e, DIAGNOSTIC_E0308, fixed.at, "`fixed` is true or false, known when compiling");
@@ -272,9 +278,10 @@ static struct ir_value *positions(struct elaborator *e, const struct ir_type *ty
     return ir_broadcast(&e->builder, run, type->rank, type->extent);
 }
 
-/* Takes the right side when it is strictly better, or the left is NaN and the right is not: ties go to the smaller
- * position. */
-static void build_arg_region(struct elaborator *e, struct ir_block *body, const struct ir_type *element, int maximum)
+/* Takes the right side when it is strictly better, or one of them is NaN and `nan` prefers the right one: ties go to the
+ * smaller position. */
+static void build_arg_region(struct elaborator *e, struct ir_block *body, const struct ir_type *element, int maximum,
+                             enum ir_nan nan)
 {
     const struct ir_type *index = ir_type_scalar(e->context, IR_INDEX);
     struct ir_value *left = ir_block_argument(body, element, "left"),
@@ -283,8 +290,10 @@ static void build_arg_region(struct elaborator *e, struct ir_block *body, const 
                     *right_at = ir_block_argument(body, index, "right_at");
     struct ir_value *better = ir_compare(&e->builder, maximum ? IR_PREDICATE_GT : IR_PREDICATE_LT, right, left);
     if (ir_is_float(element->element)) {
-        struct ir_value *lost = ir_compare(&e->builder, IR_PREDICATE_NE, left, left);
-        struct ir_value *fine = ir_compare(&e->builder, IR_PREDICATE_EQ, right, right);
+        bool skips = nan == IR_NAN_SKIP;
+        struct ir_value *lost = skips ? left : right, *fine = skips ? right : left;
+        lost = ir_compare(&e->builder, IR_PREDICATE_NE, lost, lost);
+        fine = ir_compare(&e->builder, IR_PREDICATE_EQ, fine, fine);
         better = ir_binary(&e->builder, OP_OR, better, ir_binary(&e->builder, OP_AND, lost, fine));
     }
     struct ir_value *yields[2] = {ir_select(&e->builder, better, right, left),
@@ -305,11 +314,14 @@ struct value build_arg(struct elaborator *e, struct call *call, int maximum)
         front_report(e, DIAGNOSTIC_E0309, call->at, "say which axis `%s` goes along: `axis = 0`", call->builtin->name);
         return value_error(call->at);
     }
+    int nan = read_nan(e, call);
+    if (nan == -2)
+        return value_error(call->at);
     if (!given)
         axis = 0;
     struct ir_value *operands[2] = {v.run, positions(e, v.run->type, (int)axis)};
     struct ir_block *saved, *body = region_begin(e, &saved);
-    build_arg_region(e, body, ir_type_with_shape(e->context, v.run->type, 0, NULL), maximum);
+    build_arg_region(e, body, ir_type_with_shape(e->context, v.run->type, 0, NULL), maximum, (enum ir_nan)nan);
     region_end(e, saved);
     struct ir_operation *operation = build_one(e, 2, operands, (int)axis, IR_REDUCE_REGION);
     region_attach(operation, 0, body);
