@@ -51,12 +51,11 @@ struct target_options {
     struct arena *arena;
     struct ir_context *context;
     struct diagnostics *diagnostics;
-    const char *ptxas;     /* absolute path; NULL: none found */
-    const char *libdevice; /* or NULL */
-    int optimization;      /* -O0 … -O3 */
+    const char *ptxas; /* absolute path; NULL: none found */
+    int optimization;  /* -O0 … -O3 */
     bool line_info, debug, strict_fp;
     bool without_ptxas; /* there is none and no cubin is wanted: PTX alone, with nothing known of it */
-    bool verbose, dry_run, want_ptx, want_llvm, resource_usage;
+    bool verbose, dry_run, want_ptx, resource_usage;
     int jobs;
     int tool_seconds; /* how long ptxas may take for one instance; 0: as --tool-timeout's default */
     int xptxas_count;

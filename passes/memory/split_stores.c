@@ -15,6 +15,7 @@
  * last of it. */
 #include "base/plant.h"
 #include "ir/facts/layout_rules.h"
+#include "ir/facts/registers.h"
 #include "passes/base/budget.h"
 #include "passes/layout/tile_part.h"
 #include "passes/base/pass.h"
@@ -51,12 +52,7 @@ static struct ir_value *unconverted(struct ir_value *value)
     return value;
 }
 
-/* Registers of 32 bits that a thread needs for it. */
-static int words_of(const struct ir_type *type)
-{
-    int bits = ir_element_info[type->element].bits;
-    return type->kind == IR_TILE && type->layout ? layout_registers(type->layout) * (bits > 32 ? 2 : 1) : 0;
-}
+static int words_of(const struct ir_type *type) { return registers_of_tile(type, REGISTERS_ELEMENTS); }
 
 /* Registers that a thread has where the store stands. */
 static int registers_of(const struct splitting *s, const struct ir_operation *store)

@@ -44,7 +44,7 @@ enum { LARGE = 16, BLOCKS = 3, LEAST_REGISTERS = 40 }; /* warps of a block; bloc
 enum { SPARE = 24 };                                   /* registers of a thread for what is not a tile */
 
 /* How the pieces of an operation are made. */
-struct plan {
+struct piece_plan {
     struct ir_operation *op;
     const struct layout *layout, *piece;
     int dimension, pieces;
@@ -120,13 +120,13 @@ static bool choose_pieces(struct wide_tile *s, const struct ir_type *type)
     return false;
 }
 
-static void keep_plan(struct wide_tile *s, struct plan *plan)
+static void keep_plan(struct wide_tile *s, struct piece_plan *plan)
 {
-    *plan = (struct plan){s->at,     s->layout,    s->piece, s->dimension, s->pieces,
-                          s->length, s->in_flight, s->again, s->reload,    s->again && s->reload && !s->crowded};
+    *plan = (struct piece_plan){s->at,     s->layout,    s->piece, s->dimension, s->pieces,
+                                s->length, s->in_flight, s->again, s->reload,    s->again && s->reload && !s->crowded};
 }
 
-static void take_plan(struct wide_tile *s, const struct plan *plan)
+static void take_plan(struct wide_tile *s, const struct piece_plan *plan)
 {
     s->at = plan->op;
     s->last = plan->op->previous;
@@ -141,7 +141,7 @@ static void take_plan(struct wide_tile *s, const struct plan *plan)
     s->roomy = plan->roomy;
 }
 
-static bool plan_store(struct wide_tile *s, struct ir_operation *op, struct plan *plan)
+static bool plan_store(struct wide_tile *s, struct ir_operation *op, struct piece_plan *plan)
 {
     struct ir_access access;
     if (op->opcode != OP_STORE || !ir_access_of(op, &access) || !layout_rule_has(access.value))
@@ -168,7 +168,7 @@ static bool plan_store(struct wide_tile *s, struct ir_operation *op, struct plan
 
 /* Pieces along the axis are combined element by element, each made when it is added: only one piece and the sum live
  * in registers at a time. */
-static bool plan_reduce(struct wide_tile *s, struct ir_operation *op, struct plan *plan)
+static bool plan_reduce(struct wide_tile *s, struct ir_operation *op, struct piece_plan *plan)
 {
     struct ir_value *value = op->operands[0];
     if (op->opcode != OP_REDUCE)
@@ -196,7 +196,7 @@ static bool plan_reduce(struct wide_tile *s, struct ir_operation *op, struct pla
  * exponentials would be computed again for it. */
 static int choose_blocks(struct wide_tile *s)
 {
-    struct plan plan;
+    struct piece_plan plan;
     if (!s->context->target || s->function->max_registers || s->adapter.warps < LARGE)
         return 1;
     for (s->blocks = BLOCKS; s->blocks > 1; s->blocks--)
@@ -239,7 +239,7 @@ static struct ir_operation *last_reduction(const struct wide_tile *s)
     return op && may_read_before(op, s->at) ? op : NULL;
 }
 
-static void wide_tile_store(struct wide_tile *s, const struct plan *plan)
+static void wide_tile_store(struct wide_tile *s, const struct piece_plan *plan)
 {
     take_plan(s, plan);
     struct ir_builder builder = rewrite_before(s->at);
@@ -353,7 +353,7 @@ static struct ir_value *sum_masked(struct wide_tile *s, struct ir_builder *build
     return branch->results[0];
 }
 
-static void wide_tile_reduce(struct wide_tile *s, const struct plan *plan)
+static void wide_tile_reduce(struct wide_tile *s, const struct piece_plan *plan)
 {
     struct ir_value *value = plan->op->operands[0];
     take_plan(s, plan);
@@ -374,9 +374,9 @@ static void collect(struct ir_operation *op, void *context)
 }
 
 /* Plans of all, each made while nothing is rewritten: who else needs a value shows what would be kept. */
-static struct plan *plan_all(struct wide_tile *s, int *count)
+static struct piece_plan *plan_all(struct wide_tile *s, int *count)
 {
-    struct plan *plans = ARENA_ARRAY(s->context->arena, struct plan, s->ops.count + 1);
+    struct piece_plan *plans = ARENA_ARRAY(s->context->arena, struct piece_plan, s->ops.count + 1);
     bool small = false; /* pieces, of which some are kept or read ahead */
     s->blocks = choose_blocks(s);
     for (int i = 0; i < s->ops.count; i++)
@@ -413,7 +413,7 @@ bool pass_split_wide_tiles(struct ir_function *function, struct pass_context *co
     s.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
                                         function->warps};
     ir_walk(function->body, collect, &s);
-    const struct plan *plans = plan_all(&s, &count);
+    const struct piece_plan *plans = plan_all(&s, &count);
     for (; done < count && pass_fuel(context); done++)
         if (plans[done].op->opcode == OP_REDUCE)
             wide_tile_reduce(&s, &plans[done]);

@@ -4,6 +4,7 @@
  *     %c = reduce %v          %d, loaded above and stored below, is there: all of its registers
  *
  * A cap of registers is right only if this fits, wherever it is: also behind what was split into pieces. */
+#include "ir/facts/registers.h"
 #include "ir/query.h"
 #include "passes/memory/split_wide_tiles.h"
 
@@ -24,17 +25,13 @@ static bool is_free(const struct ir_operation *op)
 {
     bool widens = op->opcode == OP_CAST && ir_element_info[op->operands[0]->type->element].bits <
                                                ir_element_info[op->results[0]->type->element].bits;
-    return widens || op->opcode == OP_BROADCAST || op->opcode == OP_RESHAPE || op->opcode == OP_PERMUTE ||
-           op->opcode == OP_EXTRACT || op->opcode == OP_SPLAT;
+    return op->operand_count == 1 && (widens || registers_are_shared(op));
 }
 
 static int registers_of(const struct ir_value *value)
 {
-    const struct ir_type *type = value->type;
-    if (type->kind != IR_TILE || type->rank == 0 || !type->layout || type->element == IR_BOOL ||
-        layout_rule_cheap(value))
-        return 0;
-    return (layout_registers(type->layout) * ir_element_info[type->element].bits + 31) / 32;
+    bool has_none = layout_rule_has(value) && layout_rule_cheap(value);
+    return has_none ? 0 : registers_of_tile(value->type, REGISTERS_PACKED);
 }
 
 static void use_at(struct lives *l, const struct ir_value *value, int position)

@@ -20,7 +20,7 @@
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 
-struct bounds {
+struct bounds_proof {
     struct pass_context *context;
     const struct ranges *ranges;
     int *class; /* of dimension d of argument a at a * IR_MAX_RANK + d: extents of one class are equal; 0: alone */
@@ -41,7 +41,7 @@ struct extent {
 };
 
 /* The view's extent along d as that of an argument, through permutations. */
-static struct extent extent_of(const struct bounds *bounds, const struct ir_value *view, int d)
+static struct extent extent_of(const struct bounds_proof *bounds, const struct ir_value *view, int d)
 {
     struct extent out = {.number = view->type->extent[d], .multiple = 1};
     const struct ir_function *function = view->block->function;
@@ -68,7 +68,7 @@ static bool same_extent(const struct extent *a, const struct extent *b)
 }
 
 /* Whether `value` is extent `wanted` plus *offset. */
-static bool is_extent_plus(const struct bounds *bounds, const struct ir_value *value, const struct extent *wanted,
+static bool is_extent_plus(const struct bounds_proof *bounds, const struct ir_value *value, const struct extent *wanted,
                            int64_t *offset)
 {
     struct linear linear = linear_of(bounds->ranges, value);
@@ -98,7 +98,7 @@ static bool may_be_absent(const struct ir_value *view)
 enum { MIN_DEPTH = 6 };
 
 /* upper <= extent + *offset, the least offset that is seen through minima; false: none. */
-static bool least_offset(const struct bounds *bounds, const struct ir_value *upper, const struct extent *extent,
+static bool least_offset(const struct bounds_proof *bounds, const struct ir_value *upper, const struct extent *extent,
                          int depth, int64_t *offset)
 {
     const struct ir_operation *op = upper->definition;
@@ -113,7 +113,7 @@ static bool least_offset(const struct bounds *bounds, const struct ir_value *upp
     return left || right;
 }
 
-static int64_t gap_of_loop(const struct bounds *bounds, const struct ir_value *term, int64_t scale,
+static int64_t gap_of_loop(const struct bounds_proof *bounds, const struct ir_value *term, int64_t scale,
                            const struct extent *extent)
 {
     const struct ir_operation *loop = term->block->parent;
@@ -130,7 +130,7 @@ static int64_t gap_of_loop(const struct bounds *bounds, const struct ir_value *t
     return whole_steps ? step : 1 - offset;
 }
 
-static int64_t gap_of_grid(const struct bounds *bounds, const struct ir_value *term, int64_t scale,
+static int64_t gap_of_grid(const struct bounds_proof *bounds, const struct ir_value *term, int64_t scale,
                            const struct extent *extent)
 {
     const struct ir_operation *op = term->definition;
@@ -144,7 +144,7 @@ static int64_t gap_of_grid(const struct bounds *bounds, const struct ir_value *t
 }
 
 /* From a condition that holds: scale * term + a < extent + b  (or <=, or mirrored). */
-static int64_t gap_of_condition(const struct bounds *bounds, const struct ir_value *condition, bool holds,
+static int64_t gap_of_condition(const struct bounds_proof *bounds, const struct ir_value *condition, bool holds,
                                 const struct linear *index, const struct extent *extent)
 {
     const struct ir_operation *op = condition->definition;
@@ -175,7 +175,7 @@ static int64_t gap_of_condition(const struct bounds *bounds, const struct ir_val
     return left.offset - offset + (strict ? 1 : 0);
 }
 
-static int64_t gap_around(const struct bounds *bounds, const struct ir_operation *at, const struct linear *index,
+static int64_t gap_around(const struct bounds_proof *bounds, const struct ir_operation *at, const struct linear *index,
                           const struct extent *extent)
 {
     int64_t gap = INT64_MIN;
@@ -192,8 +192,8 @@ static int64_t gap_around(const struct bounds *bounds, const struct ir_operation
 }
 
 /* index + length <= extent, and 0 <= index */
-static bool is_inside(const struct bounds *bounds, const struct ir_operation *op, const struct ir_value *view, int d,
-                      const struct ir_value *index, int64_t length)
+static bool is_inside(const struct bounds_proof *bounds, const struct ir_operation *op, const struct ir_value *view,
+                      int d, const struct ir_value *index, int64_t length)
 {
     struct range range = range_at(bounds->ranges, index, op);
     struct extent extent = extent_of(bounds, view, d);
@@ -216,7 +216,7 @@ static bool is_inside(const struct bounds *bounds, const struct ir_operation *op
 
 static void visit(struct ir_operation *op, void *data)
 {
-    struct bounds *bounds = data;
+    struct bounds_proof *bounds = data;
     struct ir_access access;
     if (!(ir_op_info[op->opcode].attributes >> IR_ATTRIBUTE_INSIDE & 1) || !ir_access_of(op, &access) ||
         may_be_absent(access.view))
@@ -247,7 +247,7 @@ static int slot_of(const struct ir_value *value)
     return op->operands[0]->index * IR_MAX_RANK + (int)ir_number(op, IR_ATTRIBUTE_DIMENSION, 0);
 }
 
-static void join(struct bounds *bounds, int slots, int a, int b, int *next)
+static void join(struct bounds_proof *bounds, int slots, int a, int b, int *next)
 {
     if (!bounds->class[a])
         bounds->class[a] = (*next)++;
@@ -261,7 +261,7 @@ static void join(struct bounds *bounds, int slots, int a, int b, int *next)
             bounds->grid_class[d] = wanted;
 }
 
-static void note_assumption(struct bounds *bounds, const struct ir_value *condition, int slots, int *next)
+static void note_assumption(struct bounds_proof *bounds, const struct ir_value *condition, int slots, int *next)
 {
     const struct ir_operation *op = condition->definition;
     int64_t zero, by;
@@ -284,7 +284,7 @@ static void note_assumption(struct bounds *bounds, const struct ir_value *condit
     bounds->multiple[bounds->class[a]] = int64_max(bounds->multiple[bounds->class[a]], by);
 }
 
-static void find_classes(struct bounds *bounds, const struct ir_function *function)
+static void find_classes(struct bounds_proof *bounds, const struct ir_function *function)
 {
     int slots = function->body->arguments.count * IR_MAX_RANK, next = 1;
     for (int i = 0; i < function->facts.count; i++)
@@ -315,7 +315,7 @@ static void find_classes(struct bounds *bounds, const struct ir_function *functi
 
 bool pass_bounds(struct ir_function *function, struct pass_context *context)
 {
-    struct bounds bounds = {.context = context, .ranges = context->ranges};
+    struct bounds_proof bounds = {.context = context, .ranges = context->ranges};
     find_classes(&bounds, function);
     for (const struct ir_operation *op = function->body->first; op; op = op->next)
         if (op->opcode == OP_ASSUME)

@@ -177,7 +177,7 @@ static void two_stretches(struct cpu_nest *nest, const struct cpu_point *point, 
     nest->lanes = lanes;
 }
 
-struct bounds {
+struct nest_bounds {
     LLVMValueRef start, stop, first, last, any_first, any_last;
     bool clipped;
 };
@@ -189,11 +189,11 @@ static LLVMValueRef clamp(struct cpu_emitter *e, LLVMValueRef value, LLVMValueRe
 
 /* [start, stop): lanes to run.  [first, last): inside every place.  Beyond [any_first, any_last): outside every place.
  */
-static struct bounds find_bounds(struct cpu_nest *nest)
+static struct nest_bounds find_bounds(struct cpu_nest *nest)
 {
     struct cpu_emitter *e = nest->e;
     LLVMValueRef zero = cpu_int(e, 0), extent = cpu_int(e, nest->extent[nest->lanes_dim]);
-    struct bounds b = {.start = zero, .stop = extent};
+    struct nest_bounds b = {.start = zero, .stop = extent};
     LLVMValueRef low = NULL, high = NULL, least = NULL, most = NULL;
     for (int i = 0; i < nest->accesses.count; i++) {
         const struct cpu_access *access = &nest->accesses.data[i];
@@ -219,7 +219,7 @@ static struct bounds find_bounds(struct cpu_nest *nest)
 static void emit_lanes(struct cpu_nest *nest, const struct cpu_point *point)
 {
     struct cpu_emitter *e = nest->e;
-    struct bounds b = find_bounds(nest);
+    struct nest_bounds b = find_bounds(nest);
     int64_t extent = nest->extent[nest->lanes_dim], lanes = nest->lanes, stride = lanes * nest->unroll;
     if (nest->in_order) {
         if (b.clipped)

@@ -10,7 +10,7 @@
  * computed in the same way. */
 #include <string.h>
 
-#include "ir/layout/layout.h"
+#include "ir/facts/registers.h"
 #include "ir/query.h"
 #include "targets/nvptx/assemble/assemble.h"
 
@@ -37,42 +37,15 @@ struct living {
     struct place worst;
 };
 
-/* Its elements are registers of what it is made of, or numbers in the code. */
-static bool is_free(const struct ir_operation *op)
-{
-    switch (op->opcode) {
-    case OP_CONSTANT:
-    case OP_SPLAT:
-    case OP_BROADCAST:
-    case OP_RESHAPE:
-    case OP_PERMUTE:
-    case OP_EXTRACT:
-    case OP_UNDEFINED:
-    case OP_IOTA: return true;
-    default: return false;
-    }
-}
-
-static const struct ir_value *origin_of(const struct ir_value *value)
-{
-    while (value->definition && value->definition->operand_count == 1 && is_free(value->definition))
-        value = value->definition->operands[0];
-    return value;
-}
-
-/* Truth values are bits, or made again where they are needed. */
 static int registers_of(const struct ir_value *value)
 {
-    const struct ir_type *type = value->type;
-    if (type->kind != IR_TILE || type->rank == 0 || !type->layout || type->element == IR_BOOL ||
-        (value->definition && is_free(value->definition)))
-        return 0;
-    return (layout_registers(type->layout) * ir_element_info[type->element].bits + 31) / 32;
+    bool is_shared = value->definition && registers_are_shared(value->definition);
+    return is_shared ? 0 : registers_of_tile(value->type, REGISTERS_PACKED);
 }
 
 static void begin(struct living *l, const struct ir_value *value)
 {
-    value = origin_of(value);
+    value = registers_origin(value);
     if (!l->live[value->id])
         l->registers += registers_of(value);
     l->live[value->id] = value;
@@ -89,7 +62,7 @@ static void begin_outside(struct ir_operation *op, void *data)
 {
     struct living *l = data;
     for (int i = 0; i < op->operand_count; i++) {
-        const struct ir_value *value = origin_of(op->operands[i]);
+        const struct ir_value *value = registers_origin(op->operands[i]);
         if (!ir_is_inside(value, l->loop))
             begin(l, value);
     }
