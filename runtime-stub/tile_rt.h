@@ -301,7 +301,8 @@ enum tile_rt_parameter_kind {
     TILE_RT_PARAMETER_scalar,  /* argument: pointer to the value, as wide as TILE_RT_TYPES says */
     TILE_RT_PARAMETER_pointer, /* argument: pointer to the pointer */
     TILE_RT_PARAMETER_enum,    /* argument: pointer to an int that is one of its values; slot: its 32 bits */
-    TILE_RT_PARAMETER_key      /* argument: pointer to an int; it is the value of name `name_index`; no slot */
+    TILE_RT_PARAMETER_key,     /* argument: pointer to an int; it is the value of name `name_index`; no slot */
+    TILE_RT_PARAMETER_struct /* argument: pointer to the struct, not NULL; its members are parameters behind it; no slot */
 };
 enum tile_rt_direction { TILE_RT_IN = 1, TILE_RT_OUT = 2, TILE_RT_INOUT = 3 };
 enum tile_rt_parameter_flags {

@@ -365,6 +365,10 @@ static int collect_arguments(struct tile_rt_call *call)
             *slot++ = (uint32_t)value;
             break;
         }
+        case TILE_RT_PARAMETER_struct:
+            if (call->arguments[i] == NULL)
+                status = tile_rt_fail(TILE_ERR_ARG, "%s: struct %s is NULL", kernel->name, parameter->name);
+            break;
         default: break;
         }
         if (status != TILE_OK)

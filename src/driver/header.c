@@ -1,9 +1,9 @@
 /* The C header of a module.  In order: what all headers share (copied from the run time's own header, which the
- * compiler carries), enums of the language, a struct and constructors for each kind of view, tile extents as #defines,
- * and the functions of each entry with their comments.
+ * compiler carries), enums and structs of the language, a struct and constructors for each kind of view, tile extents as
+ * #defines, and the functions of each entry with their comments.
  *
- * Each part that two headers may both have stands under a guard of its own.  An enum's guard carries a hash of its
- * members, so that two different enums of one name collide loudly and equal ones do not. */
+ * Each part that two headers may both have stands under a guard of its own.  The guard of an enum or a struct carries a
+ * hash of its members, so that two different ones of one name collide loudly and equal ones do not. */
 #include "driver/header.h"
 #include "base/embedded.h"
 #include "driver/header_names.h"
@@ -200,17 +200,21 @@ static void put_dlpack(struct buffer *out, struct view_kind kind)
                 "    return tensor;\n}\n#endif\n");
 }
 
-static void put_size_assert(struct buffer *out, struct view_kind kind)
+static void put_assert(struct buffer *out, const char *tag, int64_t size, const char *text)
 {
     static const char *const forms[] = {"#if defined(__cplusplus)\nstatic_assert(",
                                         "#elif __STDC_VERSION__ >= 201112L\n_Static_assert("};
-    for (int i = 0; i < 2; i++) {
-        buffer_printf(out, "%ssizeof(struct ", forms[i]);
-        put_tag(out, kind);
-        buffer_printf(out, ") == %d, \"a view is its pointer, extents and strides, 8 bytes each\");\n",
-                      8 + 16 * kind.rank);
-    }
+    for (int i = 0; i < 2; i++)
+        buffer_printf(out, "%ssizeof(struct %s) == %lld, \"%s\");\n", forms[i], tag, (long long)size, text);
     buffer_puts(out, "#endif\n");
+}
+
+static void put_size_assert(struct buffer *out, struct view_kind kind)
+{
+    struct buffer tag = {0};
+    put_tag(&tag, kind);
+    put_assert(out, tag.data, 8 + 16 * kind.rank, "a view is its pointer, extents and strides, 8 bytes each");
+    buffer_free(&tag);
 }
 
 static void put_view_kind(struct buffer *out, struct view_kind kind)
@@ -250,29 +254,39 @@ static void put_view_kinds(struct buffer *out, const struct kernel_module *modul
                 put_view_kind(out, (struct view_kind){(enum ir_element)element, rank});
 }
 
+/* #ifndef TILE_ENUM_TILE_MODE_89ABCDEF and so on, and the documentation. */
+static void begin_guarded(struct buffer *out, const char *kind, const char *c_name, uint32_t hash, const char *doc)
+{
+    struct buffer guard = {0}, is = {0};
+    buffer_puts(&is, "TILE_");
+    header_put_upper(&is, kind);
+    buffer_printf(&guard, "%s_", is.data);
+    header_put_upper(&guard, c_name);
+    buffer_printf(&guard, "_%08X", (unsigned)hash);
+    buffer_printf(out, "#ifndef %s\n#define %s 1\n", guard.data, guard.data);
+    buffer_printf(out, "#ifdef %s_IS_%s\n", is.data, c_name);
+    buffer_printf(out,
+                  "#error \"two headers declare different %ss %s: rename one where it is written, give one header "
+                  "another --prefix, or include them in two C files\"\n#endif\n#define %s_IS_%s 1\n",
+                  kind, c_name, is.data, c_name);
+    if (doc) {
+        buffer_puts(out, "/** ");
+        put_comment_text(out, doc, strlen(doc));
+        buffer_puts(out, " */\n");
+    }
+    buffer_free(&guard);
+    buffer_free(&is);
+}
+
 static void put_enum(struct buffer *out, const struct kernel_enum *enumeration)
 {
     uint32_t hash = hash_start;
-    struct buffer guard = {0};
     for (int i = 0; i < enumeration->count; i++) {
         char value[24];
         snprintf(value, sizeof value, "%lld", (long long)enumeration->values[i]);
         hash = hash_text(hash_text(hash, enumeration->members[i]), value);
     }
-    buffer_puts(&guard, "TILE_ENUM_");
-    header_put_upper(&guard, enumeration->c_name);
-    buffer_printf(&guard, "_%08X", (unsigned)hash);
-    buffer_printf(out, "#ifndef %s\n#define %s 1\n", guard.data, guard.data);
-    buffer_printf(out, "#ifdef TILE_ENUM_IS_%s\n", enumeration->c_name);
-    buffer_printf(out,
-                  "#error \"two headers declare different enums %s: rename one where it is written, give one header "
-                  "another --prefix, or include them in two C files\"\n#endif\n#define TILE_ENUM_IS_%s 1\n",
-                  enumeration->c_name, enumeration->c_name);
-    if (enumeration->doc) {
-        buffer_puts(out, "/** ");
-        put_comment_text(out, enumeration->doc, strlen(enumeration->doc));
-        buffer_puts(out, " */\n");
-    }
+    begin_guarded(out, "enum", enumeration->c_name, hash, enumeration->doc);
     buffer_printf(out, "enum %s {", enumeration->c_name);
     for (int i = 0; i < enumeration->count; i++) {
         buffer_puts(out, i ? ",\n    " : "\n    ");
@@ -280,7 +294,42 @@ static void put_enum(struct buffer *out, const struct kernel_enum *enumeration)
         buffer_printf(out, " = %lld", (long long)enumeration->values[i]);
     }
     buffer_puts(out, "\n};\n#endif\n\n");
-    buffer_free(&guard);
+}
+
+/* A value by itself, as a parameter or a member of a struct: type and name. */
+static void put_value(struct buffer *out, const struct kernel_parameter *value)
+{
+    const char *type = value->kind == KERNEL_ENUM      ? "int"
+                       : value->kind == KERNEL_POINTER ? element_type(value->element)
+                                                       : scalar_type(value->element);
+    if (value->kind == KERNEL_POINTER && value->element == IR_POINTER)
+        buffer_puts(out, value->pointee_const ? "void *const *" : "void **");
+    else if (value->kind == KERNEL_POINTER)
+        buffer_printf(out, "%s%s *", value->pointee_const ? "const " : "", type);
+    else
+        buffer_printf(out, "%s%s", type, type[strlen(type) - 1] == '*' ? "" : " ");
+    header_put_parameter_name(out, value->name);
+}
+
+/* The members are what parameters of their types are, laid out as C does. */
+static void put_struct(struct buffer *out, const struct kernel_struct *structure)
+{
+    struct buffer members = {0};
+    for (int i = 0; i < structure->count; i++) {
+        buffer_puts(&members, "    ");
+        put_value(&members, &structure->members[i]);
+        buffer_printf(&members, "; /* %s%s */\n", structure->members[i].kind == KERNEL_ENUM ? "enum " : "",
+                      structure->members[i].kind == KERNEL_ENUM ? structure->members[i].enumeration->c_name
+                      : structure->members[i].kind == KERNEL_POINTER
+                          ? "device or host memory, as the stream says"
+                          : ir_element_info[structure->members[i].element].text);
+    }
+    begin_guarded(out, "struct", structure->c_name, hash_text(hash_start, members.data), structure->doc);
+    buffer_printf(out, "struct %s {\n%s};\n", structure->c_name, members.data);
+    put_assert(out, structure->c_name, kernel_struct_offset(structure, structure->count),
+               "a struct is its members, laid out as C does");
+    buffer_puts(out, "#endif\n\n");
+    buffer_free(&members);
 }
 
 /* ---- entries ---------------------------------------------------------------------------------------------------- */
@@ -379,6 +428,7 @@ static void put_parameter_comment(struct buffer *out, const struct kernel_entry 
         buffer_printf(out, " pointer to %s%s", element, parameter->restricted ? ", overlaps nothing else" : "");
         break;
     case KERNEL_ENUM: buffer_printf(out, " an enum %s", parameter->enumeration->c_name); break;
+    case KERNEL_STRUCT: buffer_printf(out, " a struct %s, copied at the call", parameter->structure->c_name); break;
     case KERNEL_KEY: {
         const struct kernel_key *key = &entry->keys.data[parameter->key];
         buffer_puts(out, key->enumeration ? " an enum " : " one of");
@@ -405,7 +455,8 @@ static void put_entry_comment(struct buffer *out, const struct kernel_entry *ent
         buffer_puts(out, *doc ? "\n *" : "\n");
     }
     for (int p = 0; p < entry->parameters.count; p++)
-        put_parameter_comment(out, entry, p);
+        if (!entry->parameters.data[p].member_of)
+            put_parameter_comment(out, entry, p);
     for (int i = 0; i < entry->requirements.count; i++) {
         const char *text = entry->requirements.data[i]->text;
         if (!text)
@@ -420,25 +471,17 @@ static void put_entry_comment(struct buffer *out, const struct kernel_entry *ent
 /* One parameter of a prototype: type and name. */
 static void put_parameter(struct buffer *out, const struct kernel_parameter *parameter)
 {
-    const char *type = element_type(parameter->element);
     switch (parameter->kind) {
     case KERNEL_VIEW:
         buffer_puts(out, "const struct ");
         put_tag(out, view_kind(parameter));
         buffer_puts(out, " *");
         break;
-    case KERNEL_SCALAR:
-        type = scalar_type(parameter->element);
-        buffer_printf(out, "%s%s", type, type[strlen(type) - 1] == '*' ? "" : " ");
-        break;
-    case KERNEL_POINTER:
-        if (parameter->element == IR_POINTER)
-            buffer_puts(out, parameter->pointee_const ? "void *const *" : "void **");
-        else
-            buffer_printf(out, "%s%s *", parameter->pointee_const ? "const " : "", type);
-        break;
-    case KERNEL_ENUM:
+    case KERNEL_STRUCT: buffer_printf(out, "const struct %s *", parameter->structure->c_name); break;
     case KERNEL_KEY: buffer_puts(out, "int "); break;
+    case KERNEL_SCALAR:
+    case KERNEL_POINTER:
+    case KERNEL_ENUM: put_value(out, parameter); return;
     }
     header_put_parameter_name(out, parameter->name);
 }
@@ -455,6 +498,8 @@ static void put_prototype(struct buffer *out, const struct kernel_entry *entry, 
     buffer_puts(out, "struct CUstream_st *stream");
     for (int p = 0; p < entry->parameters.count + (last ? 1 : 0); p++) {
         struct buffer item = {0};
+        if (p < entry->parameters.count && entry->parameters.data[p].member_of)
+            continue;
         if (p < entry->parameters.count)
             put_parameter(&item, &entry->parameters.data[p]);
         else
@@ -528,6 +573,8 @@ void header_print(const struct kernel_module *module, const char *version, struc
         put_shared(out, "TILE_FLOAT_TYPES");
     for (int i = 0; i < module->enums.count; i++)
         put_enum(out, &module->enums.data[i]);
+    for (int i = 0; i < module->structs.count; i++)
+        put_struct(out, &module->structs.data[i]);
     put_view_kinds(out, module);
     for (int i = 0; i < module->entries.count; i++)
         put_entry(out, &module->entries.data[i]);

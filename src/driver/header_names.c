@@ -92,9 +92,10 @@ static bool is_run_time_word(const char *word)
 
 static bool belongs_to_run_time(const char *name)
 {
-    static const char *const prefixes[] = {"TILE_ERR_",   "TILE_VIEW_",     "TILE_ENUM_",  "TILE_SHARED_",
-                                           "TILE_FLOAT_", "TILE_SIGNATURE", "TILE_INLINE", "tile_rt_"};
-    const char *word = starts_with(name, "enum ") ? name + 5 : name;
+    static const char *const prefixes[] = {"TILE_ERR_",    "TILE_VIEW_",   "TILE_ENUM_",
+                                           "TILE_SHARED_", "TILE_FLOAT_",  "TILE_SIGNATURE",
+                                           "TILE_INLINE",  "TILE_STRUCT_", "tile_rt_"};
+    const char *word = starts_with(name, "enum ") ? name + 5 : starts_with(name, "struct ") ? name + 7 : name;
     if (!starts_with(word, "tile_") && !starts_with(word, "TILE_"))
         return false;
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
@@ -150,6 +151,13 @@ static void add_enum(struct c_names *names, const struct kernel_enum *enumeratio
     }
 }
 
+static void add_struct(struct c_names *names, const struct kernel_struct *structure)
+{
+    add_name(names, structure->at, arena_printf(names->arena, "struct %s", structure->c_name), false);
+    if (c_name_is_keyword(structure->c_name) || c_name_is_macro(structure->c_name) || c_name_is_type(structure->c_name))
+        add_outer_name(names, structure->at, structure->c_name, false);
+}
+
 static void add_entry(struct c_names *names, const struct kernel_entry *entry)
 {
     static const char *const suffixes[] = {"", "_query", "_workspace", "_variant", "_launch_ex", "_load", "_unload"};
@@ -189,7 +197,8 @@ static void check_parameters(const struct c_names *names, const struct kernel_en
 {
     for (int p = 0; p < entry->parameters.count; p++) {
         struct buffer name = {0};
-        header_put_parameter_name(&name, entry->parameters.data[p].name);
+        const struct kernel_parameter *parameter = &entry->parameters.data[p];
+        header_put_parameter_name(&name, parameter->member_of ? strchr(parameter->name, '.') + 1 : parameter->name);
         const struct c_name *other = find_name(names, name.data);
         if (other && other->macro) {
             struct diagnostic *d = diag_report(names->diagnostics, DIAGNOSTIC_E1103, entry->at,
@@ -206,6 +215,8 @@ bool header_check(const struct kernel_module *module, struct arena *arena, struc
     int errors = diagnostics->errors;
     for (int i = 0; i < module->enums.count; i++)
         add_enum(&names, &module->enums.data[i]);
+    for (int i = 0; i < module->structs.count; i++)
+        add_struct(&names, &module->structs.data[i]);
     for (int i = 0; i < module->entries.count; i++)
         add_entry(&names, &module->entries.data[i]);
     if (names.all.count)

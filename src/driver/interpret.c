@@ -2,6 +2,7 @@
  *
  *   CALL = symbol(argument, ...)      view: [extent, ...] or none    pointer: [elements] or none
  *                                     scalar: a number, true, false    enum: member or number
+ *                                     struct: {member, ...}
  *
  * Every input holds a fixed pattern of small integers, which every element type represents, so that results do not
  * depend on the order of sums; outputs start as unwritten.  With --passes it runs before the passes and behind each of
@@ -52,7 +53,7 @@ static bool accept(struct call_parser *parser, char character)
 static const char *take_word(struct call_parser *parser)
 {
     skip_space(parser);
-    size_t length = strcspn(parser->at, ",()[]");
+    size_t length = strcspn(parser->at, ",()[]{}");
     const char *begin = parser->at;
     parser->at += length;
     while (length && isspace((unsigned char)begin[length - 1]))
@@ -282,6 +283,35 @@ static bool fail_entry(const struct compilation *compilation, const char *name)
     return false;
 }
 
+static bool parse_struct(struct call_parser *parser, int index);
+
+static bool parse_argument(struct call_parser *parser, int index)
+{
+    switch (parser->entry->parameters.data[index].kind) {
+    case KERNEL_VIEW: return parse_view(parser, index);
+    case KERNEL_POINTER: return parse_pointer(parser, index);
+    case KERNEL_STRUCT: return parse_struct(parser, index);
+    default: return parse_scalar(parser, index);
+    }
+}
+
+/* {1e-5, 4}: its members in order. */
+static bool parse_struct(struct call_parser *parser, int index)
+{
+    const struct kernel_entry *entry = parser->entry;
+    if (!accept(parser, '{'))
+        return fail(parser, "members, {a, b}, are needed for", entry->parameters.data[index].name);
+    for (int i = index + 1; i < entry->parameters.count; i++) {
+        if (entry->parameters.data[i].member_of != index + 1)
+            continue;
+        if (entry->parameters.data[i].member && !accept(parser, ','))
+            return fail(parser, "no value for", entry->parameters.data[i].name);
+        if (!parse_argument(parser, i))
+            return false;
+    }
+    return accept(parser, '}') || fail(parser, "too many members for", entry->parameters.data[index].name);
+}
+
 /* parser->entry is known in a .tir file. */
 static bool parse_call(struct call_parser *parser)
 {
@@ -295,12 +325,11 @@ static bool parse_call(struct call_parser *parser)
     if (!accept(parser, '('))
         return fail(parser, "'(' is missing", NULL);
     for (int i = 0; i < parser->entry->parameters.count; i++) {
-        enum kernel_parameter_kind kind = parser->entry->parameters.data[i].kind;
+        if (parser->entry->parameters.data[i].member_of)
+            continue;
         if (i && !accept(parser, ','))
             return fail(parser, "no argument for", parser->entry->parameters.data[i].name);
-        if (!(kind == KERNEL_VIEW      ? parse_view(parser, i)
-              : kind == KERNEL_POINTER ? parse_pointer(parser, i)
-                                       : parse_scalar(parser, i)))
+        if (!parse_argument(parser, i))
             return false;
     }
     if (!accept(parser, ')'))
@@ -608,7 +637,12 @@ static void list_entries(const struct kernel_module *module)
         printf("%s(", entry->symbol);
         for (int k = 0; k < entry->parameters.count; k++) {
             const struct kernel_parameter *p = &entry->parameters.data[k];
+            if (p->member_of)
+                continue;
             printf("%s%s", k ? ", " : "", p->name);
+            for (int m = 0; p->structure && m < p->structure->count; m++)
+                printf("%s%s%s", m ? ", " : " {", p->structure->members[m].name,
+                       m == p->structure->count - 1 ? "}" : "");
             for (int d = 0; p->kind == KERNEL_VIEW && d < p->rank; d++)
                 printf("%s%s%s", d ? ", " : "[", p->extent[d] && p->extent[d]->text ? p->extent[d]->text : "n",
                        d == p->rank - 1 ? "]" : "");

@@ -14,16 +14,14 @@ static const char *stem_of(struct arena *arena, const char *path)
     return arena_substring(arena, name, size);
 }
 
-/* Consts and enums are evaluated even when nothing uses them. */
+/* Consts, enums and structs are evaluated even when nothing uses them. */
 static void check_values(struct front *front)
 {
     for (struct file_scope *file = front->main; file; file = file->next)
         for (struct global *g = file->first; g; g = g->next)
-            if (g->declaration->kind == DECLARATION_CONST || g->declaration->kind == DECLARATION_ENUM)
+            if (g->declaration->kind == DECLARATION_CONST || g->declaration->kind == DECLARATION_ENUM ||
+                g->declaration->kind == DECLARATION_STRUCT)
                 declare_value(front, g, g->declaration->at);
-            else if (g->declaration->kind == DECLARATION_STRUCT)
-                diag_report(front->diagnostics, DIAGNOSTIC_E0909, g->declaration->at,
-                            "structs such as `%s` are not there yet", g->name);
 }
 
 static void refuse_tests(struct front *front, const struct ast_file *file)

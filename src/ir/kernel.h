@@ -3,12 +3,13 @@
  *
  *   kernel_module
  *     kernel_entry          one C symbol: a kernel with its type parameters fixed, e.g. softmax_f16
- *       kernel_parameter…   as in C, in order; dispatch keys that no view tells follow as ints
+ *       kernel_parameter…   as in C, in order, then the members of structs; dispatch keys that no view tells follow as
+ *                           ints
  *       kernel_variant…     one a (target, keys, schedule, facts): predicate, grid, IR function, code
  *
  * Device ABI, the same for CPU and GPU: one flat array of 64-bit slots.  For each parameter in order: a view gives
- * 1 + 2*rank slots (data pointer, extents, strides); a pointer one; a scalar one (its bits, zero-extended).  Keys give
- * none. Then, where the entry reports, the address of its report. Then one slot a grid dimension (its count), then
+ * 1 + 2*rank slots (data pointer, extents, strides); a pointer one; a scalar one (its bits, zero-extended).  Keys and
+ * structs give none. Then, where the entry reports, the address of its report. Then one slot a grid dimension (its count), then
  * `program_base`.  Arguments of the IR function are the parameters that have slots, in order.  The linear program
  * number (GPU: blockIdx.x + program_base) counts the first grid name fastest. */
 #ifndef TILECC_KERNEL_H
@@ -115,7 +116,7 @@ const struct kernel_expression *kernel_expression_find(struct arena *arena, cons
                                                        void *context);
 
 /* ---- the C side ---- */
-enum kernel_parameter_kind { KERNEL_VIEW, KERNEL_SCALAR, KERNEL_POINTER, KERNEL_ENUM, KERNEL_KEY };
+enum kernel_parameter_kind { KERNEL_VIEW, KERNEL_SCALAR, KERNEL_POINTER, KERNEL_ENUM, KERNEL_KEY, KERNEL_STRUCT };
 enum kernel_direction { KERNEL_IN, KERNEL_OUT, KERNEL_INOUT };
 struct kernel_enum {
     const char *name;
@@ -126,6 +127,16 @@ struct kernel_enum {
     const char *doc;
     struct location at; /* its declaration */
 };
+struct kernel_struct {
+    const char *name;
+    const char *c_name; /* tile_NAME, or what --prefix makes of it */
+    int count;
+    const struct kernel_parameter *members; /* scalars, enums and pointers */
+    const char *doc;
+    struct location at; /* its declaration */
+};
+/* Where C puts the member `number`, and how large the struct is, in bytes: number = count. */
+int64_t kernel_struct_offset(const struct kernel_struct *structure, int number);
 struct kernel_parameter {
     const char *name;
     enum kernel_parameter_kind kind;
@@ -139,8 +150,12 @@ struct kernel_parameter {
     int binds[IR_MAX_RANK];
     int64_t static_extent[IR_MAX_RANK];    /* or IR_DYNAMIC */
     const struct kernel_enum *enumeration; /* KERNEL_ENUM, and keys over enums */
-    int key;                               /* KERNEL_KEY: index into keys */
-    int slot;                              /* first slot of the device ABI, -1: none */
+    const struct kernel_struct *structure; /* KERNEL_STRUCT: the members are parameters of their own, see member_of */
+    /* A member of a struct, named "p.eps": 1 + the number of the struct's parameter.  C gives the struct alone. */
+    int member_of;
+    int member; /* its number in the struct */
+    int key;    /* KERNEL_KEY: index into keys */
+    int slot;   /* first slot of the device ABI, -1: none */
     struct location at;
 };
 /* an extent variable; bound from parameter's extent: (extent - add) / multiply */
@@ -243,6 +258,7 @@ struct kernel_module {
     const char *source_name, *stem; /* stem: file name without directory and .tile */
     VECTOR(struct kernel_entry) entries;
     VECTOR(struct kernel_enum) enums; /* every enum of the source that an entry uses */
+    VECTOR(struct kernel_struct) structs;
     VECTOR(struct kernel_image) images;
 };
 #endif

@@ -44,6 +44,8 @@ static void add_parameter(struct signature *s, const struct kernel_entry *entry,
     for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++)
         add_number(s, shape[i]);
     add_enum(s, p->enumeration);
+    if (p->structure)
+        add_text(s, p->structure->name);
     if (p->kind == KERNEL_KEY)
         add_enum(s, entry->keys.data[p->key].enumeration);
 }

@@ -137,7 +137,7 @@ static LLVMValueRef describe_parameter(struct descriptor *d, const struct kernel
     static const unsigned char kinds[] = {
         [KERNEL_VIEW] = TILE_RT_PARAMETER_view,       [KERNEL_SCALAR] = TILE_RT_PARAMETER_scalar,
         [KERNEL_POINTER] = TILE_RT_PARAMETER_pointer, [KERNEL_ENUM] = TILE_RT_PARAMETER_enum,
-        [KERNEL_KEY] = TILE_RT_PARAMETER_key,
+        [KERNEL_KEY] = TILE_RT_PARAMETER_key,         [KERNEL_STRUCT] = TILE_RT_PARAMETER_struct,
     };
     static const unsigned char directions[] = {
         [KERNEL_IN] = TILE_RT_IN,
@@ -324,16 +324,16 @@ static int count_slots(const struct kernel_entry *entry)
     int slots = 0;
     for (int i = 0; i < entry->parameters.count; i++) {
         const struct kernel_parameter *parameter = &entry->parameters.data[i];
-        slots += parameter->kind == KERNEL_KEY ? 0 : parameter->kind == KERNEL_VIEW ? 1 + 2 * parameter->rank : 1;
+        slots += parameter->slot < 0 ? 0 : parameter->kind == KERNEL_VIEW ? 1 + 2 * parameter->rank : 1;
     }
     return slots + entry->reports;
 }
 
-/* Index of the entry's parameter that the IR function's argument is: keys are no arguments. */
+/* Index of the entry's parameter that the IR function's argument is: keys and structs are none. */
 static int parameter_of(const struct kernel_entry *entry, int argument)
 {
     for (int i = 0; i < entry->parameters.count; i++)
-        if (entry->parameters.data[i].kind != KERNEL_KEY && argument-- == 0)
+        if (entry->parameters.data[i].slot >= 0 && argument-- == 0)
             return i;
     die("%s has no argument for a tensor map", entry->symbol);
 }

@@ -1,6 +1,7 @@
 /* The functions that C calls.  For  int f(struct CUstream_st *stream, const struct tile_f32_1 *x, float a) :
  *
  *   f            const void *arguments[2] = { x, &a };  return tile_rt_launch(&descriptor, stream, arguments);
+ *                with a struct p:  { x, &a, p, &p->eps, &p->rows }
  *   f_query      the same with  tile_rt_query(…, info), info being the last parameter
  *   f_workspace  the same with  tile_rt_workspace, which gives a size_t
  *   f_variant    the same with  tile_rt_launch_variant(…, variant), an int
@@ -16,11 +17,13 @@
 #include "ir/kernel_signature.h"
 #include "targets/host/host.h"
 
-/* How a parameter travels; views travel as pointers and need no place in memory. */
+/* How a parameter travels; views and structs travel as pointers and need no place in memory.  Members of structs have
+ * no parameter in C: the run time is told where they lie. */
 static LLVMTypeRef argument_type(struct host_builder *b, const struct kernel_parameter *parameter)
 {
     switch (parameter->kind) {
     case KERNEL_VIEW:
+    case KERNEL_STRUCT:
     case KERNEL_POINTER: return b->pointer;
     case KERNEL_ENUM:
     case KERNEL_KEY: return b->i32;
@@ -84,32 +87,52 @@ static void add_signature(struct host_builder *b, const struct kernel_entry *ent
     LLVMAddAlias2(b->module, LLVMGlobalGetValueType(function), 0, function, name);
 }
 
+/* What the run time gets for parameter `i`: a view or struct itself, else the place of the value. */
+static LLVMValueRef argument_place(struct host_builder *b, LLVMBuilderRef at, const struct kernel_entry *entry,
+                                   LLVMValueRef function, const LLVMTypeRef *types, const int *place_of, int i)
+{
+    const struct kernel_parameter *p = &entry->parameters.data[i];
+    if (p->member_of) { /* also of NULL: the run time looks at the struct first */
+        const struct kernel_parameter *whole = &entry->parameters.data[p->member_of - 1];
+        LLVMValueRef offset = LLVMConstInt(b->i64, (uint64_t)kernel_struct_offset(whole->structure, p->member), false);
+        LLVMValueRef base = LLVMGetParam(function, (unsigned)place_of[p->member_of - 1]);
+        return LLVMBuildGEP2(at, b->i8, base, &offset, 1, "");
+    }
+    LLVMValueRef value = LLVMGetParam(function, (unsigned)place_of[i]);
+    if (p->kind == KERNEL_VIEW || p->kind == KERNEL_STRUCT)
+        return value;
+    LLVMValueRef place = LLVMBuildAlloca(at, types[place_of[i]], "");
+    LLVMBuildStore(at, value, place);
+    return place;
+}
+
 static void add_call(struct host_builder *b, const struct kernel_entry *entry, LLVMValueRef descriptor,
                      const struct call_form *form)
 {
-    int count = entry->parameters.count, given = form->last != LAST_NONE ? 4 : 3;
+    int count = 0, given = form->last != LAST_NONE ? 4 : 3;
     LLVMTypeRef last = form->last == LAST_INT ? b->i32 : b->pointer;
-    LLVMTypeRef *types = ARENA_ARRAY(b->arena, LLVMTypeRef, count + 2), callee_type;
-    LLVMTypeRef array_type = LLVMArrayType2(b->pointer, (uint64_t)(count > 0 ? count : 1));
+    int all = entry->parameters.count, *place_of = ARENA_ARRAY(b->arena, int, all);
+    LLVMTypeRef *types = ARENA_ARRAY(b->arena, LLVMTypeRef, all + 2), callee_type;
+    LLVMTypeRef array_type = LLVMArrayType2(b->pointer, (uint64_t)(all > 0 ? all : 1));
     LLVMBuilderRef at = LLVMCreateBuilderInContext(b->llvm);
     LLVMValueRef function, callee, array, call_arguments[4];
     LLVMTypeRef result = form->gives_size ? b->i64 : b->i32;
     types[0] = b->pointer;
-    for (int i = 0; i < count; i++)
-        types[1 + i] = argument_type(b, &entry->parameters.data[i]);
+    for (int i = 0; i < all; i++) {
+        if (entry->parameters.data[i].member_of)
+            continue;
+        place_of[i] = 1 + count++;
+        types[place_of[i]] = argument_type(b, &entry->parameters.data[i]);
+    }
     types[1 + count] = last;
     function = add_function(b, arena_printf(b->arena, "%s%s", entry->symbol, form->suffix), entry->symbol, result,
                             types, form->last != LAST_NONE ? count + 2 : count + 1);
     add_signature(b, entry, function, form->suffix);
     LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, function, ""));
     array = LLVMBuildAlloca(at, array_type, "arguments");
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < all; i++) {
         LLVMValueRef index[2] = {LLVMConstInt(b->i32, 0, false), LLVMConstInt(b->i32, (unsigned)i, false)};
-        LLVMValueRef value = LLVMGetParam(function, (unsigned)(1 + i)), place = value;
-        if (entry->parameters.data[i].kind != KERNEL_VIEW) {
-            place = LLVMBuildAlloca(at, types[1 + i], "");
-            LLVMBuildStore(at, value, place);
-        }
+        LLVMValueRef place = argument_place(b, at, entry, function, types, place_of, i);
         LLVMBuildStore(at, place, LLVMBuildInBoundsGEP2(at, array_type, array, index, 2, ""));
     }
     callee = run_time_function(b, form->callee, result, &callee_type, given, last);

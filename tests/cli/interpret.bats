@@ -228,3 +228,31 @@ END
     expect 0 tilecc --interpret='masked([4], none)' null.tile
     contains "x[0] = 0 0 0 0"
 }
+
+@test "--interpret: a struct is given by its members" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >s.tile <<'END'
+enum way { up, down = 4 }
+struct norm { eps: f32; way: way; at: *const i32; on: bool; }
+kernel k(p: norm, x: in f32[N], r: out f32[N]) grid(i: N) requires(p.eps > 0.0)
+{
+    r[i] = (p.way == way.down ? -x[i] : x[i]) * p.eps + f32(load(p.at + 1)) + (p.on ? 100.0 : 0.0);
+}
+END
+    run "$TILECC" --interpret s.tile
+    [ "$output" = 's_k(p {eps, way, at, on}, x[N], r[N])' ]
+    run "$TILECC" --interpret='k({0.5, down, [2], true}, [3], [3])' s.tile
+    [ "$output" = 'r[0] = 106 102.5 104.5' ]
+    run "$TILECC" --interpret='k({0.5, 0, [2], false}, [3], [3])' s.tile
+    [ "$output" = 'r[0] = 4 7.5 5.5' ]
+    refused() {
+        run "$TILECC" --interpret="$1" s.tile
+        [ "$status" = 2 ]
+        [[ $output == *"$2"* ]]
+    }
+    refused 'k({0, up, [2], true}, [3], [3])' 'requires(p.eps > 0.0) does not hold'
+    refused 'k({1, up, [2]}, [3], [3])' "no value for 'p.on'"
+    refused 'k({1, up, [2], true, 4}, [3], [3])' "too many members for 'p'"
+    refused 'k(1, [3], [3])' "members, {a, b}, are needed for 'p'"
+    refused 'k({1, 3, [2], true}, [3], [3])' 'p.way is 3, which is no member of its enum'
+}

@@ -1,6 +1,7 @@
 # Makes from an example of the manual the C function that calls it.  The example says what to pass and what to expect:
 #     // given x[2, 3] = 1 2 3 4 5 6        a view and its elements, row by row
 #     // given a = 2                        a scalar
+#     // given p = {2 1e-5}                 a struct, member by member
 #     // keys = 2 1                         the dispatch keys that follow the parameters in C
 #     // gives r[2] = 6 15                  what an out or inout view must hold afterwards
 #     // within 1e-5                      how far off that may be, relative to what is larger than 1; else not at all
@@ -57,6 +58,7 @@ END {
         gsub(/[ \t]/, "", name)
         rest = parameters[p]
         sub(/^[^:]*: */, "", rest)
+        if ((name in given) && given[name] ~ /^\{/) { arguments = arguments ", &(const struct tile_" rest ")" given[name]; continue }
         if (rest !~ /^(in|out|inout)[ ?]/) { arguments = arguments ", " given[name]; continue }
         if (!(name in given) && !(name in gives)) { arguments = arguments ", NULL"; continue }
         element = rest

@@ -284,6 +284,54 @@ END
     [[ $output == *"two headers declare different enums tile_mode: rename one"* ]]
 }
 
+@test "two headers: the same struct is one, different ones of a name are an error; sizes are asserted, NULL is named" {
+    cd "$BATS_TEST_TMPDIR"
+    kernel() { echo "kernel $1(p: norm, r: out f32[N]) grid(i: N) requires(p.eps > 0.0) { r[i] = f32(p.eps); }"; }
+    { echo '/// What a norm needs.'; echo 'struct norm { rows: u8; eps: f32; int: i64; }'; kernel a; } >a.tile
+    { echo 'struct norm { rows: u8; eps: f32; int: i64; }'; kernel b; } >b.tile
+    { echo 'struct norm { rows: u8; eps: f64; int: i64; }'; kernel c; } >c.tile
+    for name in a b c; do "$TILECC" -arch=cpu "$name.tile"; done
+    "$TILECC" --emit-runtime -o rt.o
+    cat >same.c <<'END'
+#include "a.h"
+#include "b.h"
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+    float data[2];
+    struct tile_f32_1 r = tile_f32_1_row_major(data, 2);
+    struct tile_norm p = {1, 0.5f, 7};
+    if (sizeof p != 16 || a(TILE_CPU, &p, &r) != TILE_OK || data[1] != 0.5f) return 1;
+    p.eps = 0.25f;
+    if (b(TILE_CPU, &p, &r) != TILE_OK || data[0] != 0.25f) return 2;
+    p.rows = 256;
+    if (b(TILE_CPU, &p, &r) != TILE_ERR_ARG || strcmp(tile_last_error(), "b: p.rows is 256, outside 0 to 255")) return 3;
+    p.rows = 255, p.eps = -1;
+    if (b(TILE_CPU, &p, &r) != TILE_ERR_ARG || !strstr(tile_last_error(), "p.eps > 0.0")) return 4;
+    puts(tile_last_error());
+    return a(TILE_CPU, NULL, &r) != TILE_ERR_ARG || strcmp(tile_last_error(), "a: struct p is NULL");
+}
+END
+    ${CC:-cc} -std=c99 -Wall -Wextra -Wpedantic -Werror same.c a.o b.o rt.o -o same -ldl -lpthread -lm
+    ./same
+    printf '#include "a.h"\n#include "b.h"\n' >both.c
+    cp both.c both.cc
+    each c both.c
+    each c++ both.cc
+    grep -q 'sizeof(struct tile_norm) == 16' a.h
+    printf '#include "a.h"\n#include "c.h"\n' >other.c
+    run ${CC:-cc} -I. -c other.c
+    [ "$status" -ne 0 ]
+    [[ $output == *"two headers declare different structs tile_norm: rename one"* ]]
+    "$TILECC" -arch=cpu --emit=header --prefix=my_ a.tile -o p.h
+    grep -q 'const struct my_norm \*p' p.h
+    echo 'struct f32_1 { a: f32; } kernel k(p: f32_1, r: out f32[N]) grid(i: N) { r[i] = p.a; }' >clash.tile
+    run "$TILECC" -arch=cpu clash.tile
+    [ "$status" -eq 1 ]
+    [[ $output == *'in C this gives `struct tile_f32_1`, which belongs to the run time'*E1103* ]]
+}
+
 @test "--prefix reaches enums, those of the library not" {
     cd "$BATS_TEST_TMPDIR"
     kernel='kernel k(m: mode, a: act, r: out i32[N]) grid(i: N) { r[i] = i32(m) + i32(a); }'

@@ -266,6 +266,31 @@ assert b"x is NULL" in library.tile_last_error()
 END
 }
 
+@test "a struct from Python" {
+    runtime
+    mkdir -p python
+    echo 'struct norm { half: bool; eps: f64; rows: i16; at: *const f32; } kernel k(p: norm, r: out f32[N]) grid(i: N) {
+        r[i] = f32(p.eps) * f32(p.rows) + load(p.at + 1) + (p.half ? 0.5 : 0.0); }' >python/k.tile
+    (cd python && "$TILECC" -arch=cpu k.tile)
+    link python/k.so -shared -fPIC python/k.o tile_rt.o
+    python3 - <<'END'
+import ctypes
+library = ctypes.CDLL("./python/k.so")
+class View(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("extent", ctypes.c_int64 * 1), ("stride", ctypes.c_int64 * 1)]
+class Norm(ctypes.Structure):
+    _fields_ = [("half", ctypes.c_int), ("eps", ctypes.c_double), ("rows", ctypes.c_int32), ("at", ctypes.POINTER(ctypes.c_float))]
+r = (ctypes.c_float * 3)()
+table = (ctypes.c_float * 2)(1, 100)
+view = View(ctypes.addressof(r), (ctypes.c_int64 * 1)(3), (ctypes.c_int64 * 1)(1))
+p = Norm(1, 0.25, -8, table)
+assert library.k(ctypes.c_void_p(0x435055), ctypes.byref(p), ctypes.byref(view)) == 0
+assert list(r) == [98.5] * 3, list(r)
+p.rows = 40000
+assert library.k(ctypes.c_void_p(0x435055), ctypes.byref(p), ctypes.byref(view)) == 1
+END
+}
+
 @test "no driver: a status" {
     runtime
     echo '#include "kernels.h"

@@ -85,7 +85,7 @@ static const struct ir_type *argument_type(struct body *b, int number)
 
 static bool any_loose_pointer(const struct body *b)
 {
-    for (int i = 0; i < b->plan->entry->kernel->declaration->parameters.count; i++)
+    for (int i = 0; i < b->plan->entry->entry->parameters.count; i++)
         if (parameter_of(b, i)->kind == KERNEL_POINTER && !parameter_of(b, i)->restricted)
             return true;
     return false;
@@ -128,21 +128,57 @@ static const struct origin *declared_origin(struct elaborator *e, const struct a
     return origin;
 }
 
+static struct ir_value *make_argument(struct body *b, int number, const char *name)
+{
+    const struct ir_type *type = argument_type(b, number);
+    struct ir_value *argument = ir_block_argument(b->e->function->body, type, name);
+    vector_push(b->e->arena, &b->e->function->facts, argument_fact(b, number, type));
+    return argument;
+}
+
+/* Its members' arguments stand behind those of the other parameters. */
+static struct value begin_structure(struct body *b, const struct ast_parameter *written)
+{
+    const struct type *type = elaborate_type(b->e, written->type);
+    if (!type)
+        return value_error(written->at);
+    struct value v = {.kind = VALUE_TUPLE, .at = written->at, .structure = type->structure};
+    v.list.count = type->count;
+    v.list.data = ARENA_ARRAY(b->e->arena, struct value, type->count);
+    return v;
+}
+
+static void make_member(struct body *b, int number)
+{
+    const struct kernel_parameter *p = parameter_of(b, number);
+    struct value *whole = &b->parameters[p->member_of - 1];
+    if (whole->kind != VALUE_TUPLE)
+        return;
+    const char *name = arena_printf(b->e->arena, "%s_%s",
+                                    b->plan->entry->kernel->declaration->parameters.data[p->member_of - 1]->name.text,
+                                    whole->structure->members[p->member]);
+    struct value v = value_run(make_argument(b, number, name), p->at);
+    v.enumeration = whole->structure->type->members[p->member]->enumeration;
+    whole->list.data[p->member] = v;
+}
+
 static void make_arguments(struct body *b)
 {
     struct elaborator *e = b->e;
     const struct ast_declaration *d = b->plan->entry->kernel->declaration;
     for (int i = 0; i < d->parameters.count; i++) {
         const struct ast_parameter *written = d->parameters.data[i];
-        const struct ir_type *type = argument_type(b, i);
-        struct ir_value *argument = ir_block_argument(e->function->body, type, written->name.text);
-        vector_push(e->arena, &e->function->facts, argument_fact(b, i, type));
+        if (parameter_of(b, i)->kind == KERNEL_STRUCT) {
+            b->parameters[i] = begin_structure(b, written);
+            continue;
+        }
+        struct ir_value *argument = make_argument(b, i, written->name.text);
         struct value v = value_run(argument, written->at);
-        if (type->kind == IR_VIEW) {
+        if (argument->type->kind == IR_VIEW) {
             struct view_value *view = ARENA_NEW(e->arena, struct view_value);
             *view = (struct view_value){.run = argument,
-                                        .number = i,
-                                        .rank = type->rank,
+                                        .number = argument->index,
+                                        .rank = argument->type->rank,
                                         .name = written->name.text,
                                         .parameter = written,
                                         .declared_optional = written->is_optional,
@@ -156,6 +192,9 @@ static void make_arguments(struct body *b)
         }
         b->parameters[i] = v;
     }
+    for (int i = d->parameters.count; i < b->plan->entry->entry->parameters.count; i++)
+        if (parameter_of(b, i)->member_of)
+            make_member(b, i);
 }
 
 /* The argument behind those of the source: where failing checks are written. */

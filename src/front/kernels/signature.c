@@ -188,6 +188,87 @@ static bool describe_view(struct elaborator *e, const struct ast_parameter *p, c
     return true;
 }
 
+/* The library's enums are the same in every module, and an empty prefix must leave room for the words of C. */
+static const char *type_c_name(struct front *front, const struct ast_declaration *declaration)
+{
+    const char *prefix = front->options->prefix;
+    bool own = declaration->at.source != front->standard->file->source;
+    return arena_printf(front->arena, "%s%s", own && prefix && *prefix ? prefix : "tile_", declaration->name.text);
+}
+
+const struct kernel_enum *describe_enumeration(struct front *front, const struct enumeration *enumeration)
+{
+    struct enumeration *own = (struct enumeration *)(uintptr_t)enumeration;
+    if (own->described)
+        return own->described;
+    own->described = ARENA_NEW(front->arena, struct kernel_enum);
+    *own->described = (struct kernel_enum){enumeration->name,           type_c_name(front, enumeration->declaration),
+                                           enumeration->count,          enumeration->members,
+                                           enumeration->values,         enumeration->declaration->doc,
+                                           enumeration->declaration->at};
+    vector_push(front->arena, &front->module->enums, *own->described);
+    vector_push(front->arena, &front->enumerations, enumeration);
+    return own->described;
+}
+
+/* A scalar, a member of an enum or a pointer; of a view, its elements. */
+static void describe_value(struct front *front, const struct type *type, struct kernel_parameter *out)
+{
+    out->element = type->plain->element == IR_POINTER ? type->plain->pointee : type->plain->element;
+    out->pointee_const = type->plain->pointee_const;
+    if (type->kind == TYPE_ENUM) {
+        out->kind = KERNEL_ENUM;
+        out->element = IR_I32;
+        out->enumeration = describe_enumeration(front, type->enumeration);
+    } else if (type->plain->element == IR_POINTER) {
+        out->kind = KERNEL_POINTER;
+        out->direction = type->plain->pointee_const ? KERNEL_IN : KERNEL_INOUT;
+    } else
+        out->kind = KERNEL_SCALAR;
+}
+
+static const struct kernel_struct *describe_structure(struct front *front, const struct structure *structure)
+{
+    struct structure *own = (struct structure *)(uintptr_t)structure;
+    if (own->described)
+        return own->described;
+    struct kernel_parameter *members = ARENA_ARRAY(front->arena, struct kernel_parameter, structure->type->count);
+    for (int i = 0; i < structure->type->count; i++) {
+        members[i] = (struct kernel_parameter){.name = structure->members[i],
+                                               .at = structure->declaration->fields.data[i]->name.at,
+                                               .key = -1,
+                                               .slot = -1};
+        describe_value(front, structure->type->members[i], &members[i]);
+    }
+    own->described = ARENA_NEW(front->arena, struct kernel_struct);
+    *own->described = (struct kernel_struct){structure->name,
+                                             type_c_name(front, structure->declaration),
+                                             structure->type->count,
+                                             members,
+                                             structure->declaration->doc,
+                                             structure->declaration->at};
+    vector_push(front->arena, &front->module->structs, *own->described);
+    return own->described;
+}
+
+/* The members of the struct parameters, as parameters behind those of the source. */
+static void add_members(struct front *front, struct kernel_entry *entry)
+{
+    int declared = entry->parameters.count;
+    for (int i = 0; i < declared; i++) {
+        const struct kernel_parameter *p = &entry->parameters.data[i];
+        const struct kernel_struct *structure = p->structure;
+        for (int k = 0; structure && k < structure->count; k++) {
+            struct kernel_parameter member = structure->members[k];
+            member.name = arena_printf(front->arena, "%s.%s", entry->parameters.data[i].name, member.name);
+            member.at = entry->parameters.data[i].at;
+            member.member_of = i + 1;
+            member.member = k;
+            vector_push(front->arena, &entry->parameters, member);
+        }
+    }
+}
+
 static bool describe_parameter(struct elaborator *e, struct front *front, const struct ast_parameter *p,
                                struct kernel_parameter *out)
 {
@@ -212,48 +293,26 @@ static bool describe_parameter(struct elaborator *e, struct front *front, const 
     if (!type)
         return false;
     if (type->kind == TYPE_TUPLE || (p->direction != DIRECTION_NONE && type->kind != TYPE_PLAIN)) {
-        front_report(e, DIAGNOSTIC_E0412, p->at, "a kernel takes views, scalars, members of enums and pointers");
+        front_report(e, DIAGNOSTIC_E0412, p->at,
+                     "a kernel takes views, scalars, members of enums, pointers and structs");
         return false;
     }
-    out->element = type->plain->element == IR_POINTER ? type->plain->pointee : type->plain->element;
-    out->pointee_const = type->plain->pointee_const;
-    out->restricted = p->is_restrict;
-    if (p->direction != DIRECTION_NONE) {
-        out->pointer_elements = type->plain->element == IR_POINTER;
-        return describe_view(e, p, type, out);
+    if (type->kind == TYPE_STRUCT) {
+        if (p->is_restrict) {
+            front_report(e, DIAGNOSTIC_E0412, p->at,
+                         "`restrict` is of a pointer; those in a struct may point anywhere");
+            return false;
+        }
+        out->kind = KERNEL_STRUCT;
+        out->structure = describe_structure(front, type->structure);
+        return true;
     }
-    if (type->kind == TYPE_ENUM) {
-        out->kind = KERNEL_ENUM;
-        out->element = IR_I32;
-        out->enumeration = describe_enumeration(front, type->enumeration);
-    } else if (type->plain->element == IR_POINTER) {
-        out->kind = KERNEL_POINTER;
-        out->direction = type->plain->pointee_const ? KERNEL_IN : KERNEL_INOUT;
-    } else
-        out->kind = KERNEL_SCALAR;
-    return true;
-}
-
-/* The library's enums are the same in every module, and an empty prefix must leave room for the words of C. */
-static const char *enumeration_c_name(struct front *front, const struct enumeration *enumeration)
-{
-    const char *prefix = front->options->prefix;
-    bool own = enumeration->declaration->at.source != front->standard->file->source;
-    return arena_printf(front->arena, "%s%s", own && prefix && *prefix ? prefix : "tile_", enumeration->name);
-}
-
-const struct kernel_enum *describe_enumeration(struct front *front, const struct enumeration *enumeration)
-{
-    struct enumeration *own = (struct enumeration *)(uintptr_t)enumeration;
-    if (own->described)
-        return own->described;
-    own->described = ARENA_NEW(front->arena, struct kernel_enum);
-    *own->described = (struct kernel_enum){
-        enumeration->name,   enumeration_c_name(front, enumeration), enumeration->count,          enumeration->members,
-        enumeration->values, enumeration->declaration->doc,          enumeration->declaration->at};
-    vector_push(front->arena, &front->module->enums, *own->described);
-    vector_push(front->arena, &front->enumerations, enumeration);
-    return own->described;
+    describe_value(front, type, out);
+    out->restricted = p->is_restrict;
+    if (p->direction == DIRECTION_NONE)
+        return true;
+    out->pointer_elements = type->plain->element == IR_POINTER;
+    return describe_view(e, p, type, out);
 }
 
 /* ---- names that extents bind ---- */
@@ -447,13 +506,30 @@ static void add_keys(struct elaborator *e, struct entry_plan *plan)
 
 /* ---- host scope ---- */
 
+static struct value host_parameter(struct elaborator *e, const struct entry_plan *plan, int number);
+
+static struct value host_structure(struct elaborator *e, const struct entry_plan *plan, int number)
+{
+    const struct kernel_parameter *p = &plan->entry->parameters.data[number];
+    const struct type *type = elaborate_type(e, plan->kernel->declaration->parameters.data[number]->type);
+    if (!type)
+        return value_error(p->at);
+    struct value v = {.kind = VALUE_TUPLE, .at = p->at, .structure = type->structure};
+    v.list.count = p->structure->count;
+    v.list.data = ARENA_ARRAY(e->arena, struct value, v.list.count);
+    for (int i = 0; i < plan->entry->parameters.count; i++)
+        if (plan->entry->parameters.data[i].member_of == number + 1)
+            v.list.data[plan->entry->parameters.data[i].member] = host_parameter(e, plan, i);
+    return v;
+}
+
 static struct value host_parameter(struct elaborator *e, const struct entry_plan *plan, int number)
 {
     const struct kernel_parameter *p = &plan->entry->parameters.data[number];
-    const struct ast_parameter *written = plan->kernel->declaration->parameters.data[number];
     struct value v;
     switch (p->kind) {
     case KERNEL_VIEW: {
+        const struct ast_parameter *written = plan->kernel->declaration->parameters.data[number];
         struct view_value *view = ARENA_NEW(e->arena, struct view_value);
         *view = (struct view_value){.number = number,
                                     .rank = p->rank,
@@ -475,6 +551,7 @@ static struct value host_parameter(struct elaborator *e, const struct entry_plan
             if (plan->kernel->front->enumerations.data[i]->described == p->enumeration)
                 v.enumeration = plan->kernel->front->enumerations.data[i];
         return v;
+    case KERNEL_STRUCT: return host_structure(e, plan, number);
     default: return (struct value){.kind = VALUE_VOID, .at = p->at};
     }
 }
@@ -612,7 +689,7 @@ static void assign_slots(struct entry_plan *plan)
     int slot = 0;
     for (int i = 0; i < plan->entry->parameters.count; i++) {
         struct kernel_parameter *p = &plan->entry->parameters.data[i];
-        if (p->kind == KERNEL_KEY)
+        if (p->kind == KERNEL_KEY || p->kind == KERNEL_STRUCT)
             continue;
         p->slot = slot;
         slot += p->kind == KERNEL_VIEW ? 1 + 2 * p->rank : 1;
@@ -646,6 +723,7 @@ bool entry_build(struct entry_plan *plan, bool *dropped)
     scope_pop(&e);
     if (!good)
         return false;
+    add_members(front, plan->entry);
     bind_names(plan);
     add_keys(&e, plan);
     entry_host_scope(&e, plan, NULL, NULL);

@@ -540,11 +540,13 @@ struct ast_statement *make_assignment(struct parser *parser, struct text_range a
 {
     for (int i = 0; i < targets.count; i++) {
         const struct ast_expression *target = targets.data[i];
-        if (target->kind == EXPRESSION_NAME || target->kind == EXPRESSION_INDEX)
+        if (target->kind == EXPRESSION_NAME || target->kind == EXPRESSION_INDEX ||
+            (target->kind == EXPRESSION_MEMBER && target->base->kind == EXPRESSION_NAME))
             continue;
         parser_report_at(parser, DIAGNOSTIC_E0111, target->at,
-                         target->kind == EXPRESSION_CALL ? "a call gives a value, which cannot be assigned to"
-                                                         : "a member cannot be assigned to");
+                         target->kind == EXPRESSION_CALL
+                             ? "a call gives a value, which cannot be assigned to"
+                             : "only a member of a struct that a variable holds can be assigned to");
         return NULL;
     }
     struct ast_statement *statement = make_statement(parser, at, STATEMENT_ASSIGN);

@@ -480,6 +480,13 @@ struct value convert_construct(struct elaborator *e, const struct type *type, st
                      type->enumeration->name);
         return value_error(at);
     }
+    if (type->kind == TYPE_STRUCT) {
+        if (v.structure == type->structure)
+            return v;
+        front_report(e, DIAGNOSTIC_E0301, at, "%s does not become the struct `%s`", front_describe(e, v),
+                     type->structure->name);
+        return value_error(at);
+    }
     if (type->kind == TYPE_TUPLE) {
         front_report(e, DIAGNOSTIC_E0301, at, "a tuple type is not called");
         return value_error(at);

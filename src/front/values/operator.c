@@ -302,6 +302,8 @@ struct value operate_binary(struct elaborator *e, enum ast_operator operation, s
 {
     if (value_is_error(a) || value_is_error(b))
         return value_error(at);
+    if (a.structure != b.structure)
+        return refuse(e, operation, a, b, at);
     struct value decided;
     if (decide_logical(operation, a, b, &decided)) {
         struct value other = decided.kind == VALUE_BOOL ? (a.kind == VALUE_BOOL ? b : a) : decided;

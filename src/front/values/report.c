@@ -127,7 +127,12 @@ const char *front_describe(struct elaborator *e, struct value v)
             value_print_ir_type(&text, v.view->run->type);
         break;
     case VALUE_PLACE: buffer_puts(&text, "a place"); break;
-    case VALUE_TUPLE: buffer_printf(&text, "a tuple of %d", v.list.count); break;
+    case VALUE_TUPLE:
+        if (v.structure)
+            buffer_printf(&text, "a struct `%s`", v.structure->name);
+        else
+            buffer_printf(&text, "a tuple of %d", v.list.count);
+        break;
     case VALUE_LIST: buffer_puts(&text, "a list"); break;
     case VALUE_FUNCTION:
     case VALUE_BUILTIN: buffer_puts(&text, "a function"); break;

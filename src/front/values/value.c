@@ -53,6 +53,8 @@ bool type_same(const struct type *a, const struct type *b)
         return false;
     if (a->kind == TYPE_ENUM)
         return a->enumeration == b->enumeration;
+    if (a->kind == TYPE_STRUCT)
+        return a->structure == b->structure;
     if (a->kind == TYPE_PLAIN)
         return a->plain == b->plain;
     if (a->count != b->count)
@@ -80,7 +82,7 @@ bool value_same(struct value a, struct value b)
     case VALUE_HOST: return a.host.tree == b.host.tree;
     case VALUE_VIEW: return a.view == b.view;
     case VALUE_TUPLE:
-        if (a.list.count != b.list.count)
+        if (a.list.count != b.list.count || a.structure != b.structure)
             return false;
         for (int i = 0; i < a.list.count; i++)
             if (!value_same(a.list.data[i], b.list.data[i]))
@@ -134,6 +136,8 @@ void value_print_type(struct buffer *out, const struct type *type)
 {
     if (type->kind == TYPE_ENUM)
         buffer_puts(out, type->enumeration->name);
+    else if (type->kind == TYPE_STRUCT)
+        buffer_puts(out, type->structure->name);
     else if (type->kind == TYPE_PLAIN)
         value_print_ir_type(out, type->plain);
     else {

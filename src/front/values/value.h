@@ -23,14 +23,24 @@ struct enumeration {
     struct kernel_enum *described; /* as the header shows it */
 };
 
-enum type_kind { TYPE_PLAIN /* scalars, tiles, pointers */, TYPE_ENUM, TYPE_TUPLE };
+/* Of scalars, members of enums and pointers. */
+struct structure {
+    const char *name;
+    const struct ast_declaration *declaration;
+    const struct type *type; /* the members' types are in it */
+    const char **members;
+    struct kernel_struct *described; /* as the header shows it */
+};
+
+enum type_kind { TYPE_PLAIN /* scalars, tiles, pointers */, TYPE_ENUM, TYPE_TUPLE, TYPE_STRUCT };
 struct type {
     enum type_kind kind;
     const struct ir_type *plain;           /* PLAIN; ENUM: i32 */
     const struct enumeration *enumeration; /* ENUM */
-    int count;                             /* TUPLE */
+    int count;                             /* TUPLE, STRUCT */
     const struct type **members;
-    const struct origin *origin; /* PLAIN tile: as it was written */
+    const struct structure *structure; /* STRUCT */
+    const struct origin *origin;       /* PLAIN tile: as it was written */
 };
 
 /* Where each extent of a tile came from, for messages: text as written and its place. */
@@ -120,6 +130,7 @@ struct value {
     enum ir_element element;               /* INTEGER, REAL: its type, or IR_ELEMENT_COUNT while it adapts */
     bool tuned;                            /* INTEGER, REAL: made from a `tune` value; results may not depend on it */
     const struct enumeration *enumeration; /* ENUMERATOR; RUN and HOST of an enum */
+    const struct structure *structure;     /* TUPLE: the values of its members */
     const struct origin *origin;           /* RUN tiles, may be NULL */
 };
 

@@ -484,6 +484,12 @@ struct value access_index(struct elaborator *e, struct value base, const struct 
     case VALUE_VIEW: return index_view(e, base.view, expression);
     case VALUE_TYPE: return make_tile_type(e, base, expression);
     case VALUE_TUPLE:
+        if (base.structure) {
+            front_report(e, DIAGNOSTIC_E0310, expression->at, "%s is not indexed: its members are `.%s` and so on",
+                         front_describe(e, base), base.structure->members[0]);
+            return value_error(expression->at);
+        }
+        return index_list(e, base, expression);
     case VALUE_LIST: return index_list(e, base, expression);
     case VALUE_VIEW_MEMBER: {
         wide_integer number = -1;

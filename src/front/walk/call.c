@@ -191,8 +191,8 @@ static bool match_element(struct matching *m, const struct ast_type *node, const
     return true;
 }
 
-/* A generic stands for the enum of a member, too. */
-static bool infer_enum(struct matching *m, const struct ast_type *node, struct value v)
+/* A generic stands for the enum of a member, too, and for a struct. */
+static bool infer_named(struct matching *m, const struct ast_type *node, struct value v)
 {
     const struct ast_generic *generic = node->kind == TYPE_NODE_NAME && !node->module.text
                                             ? find_generic(m->declaration, node->name.text)
@@ -202,7 +202,7 @@ static bool infer_enum(struct matching *m, const struct ast_type *node, struct v
     struct type *type = ARENA_NEW(m->e->arena, struct type);
     *type = (struct type){
         .kind = TYPE_ENUM, .plain = ir_type_scalar(m->e->context, IR_I32), .enumeration = v.enumeration};
-    struct value bound = value_type(type, v.at);
+    struct value bound = value_type(v.structure ? v.structure->type : type, v.at);
     if (!check_domain(m, generic, bound))
         return false;
     scope_bind(m->e, BINDING_GENERIC, generic->name, bound);
@@ -223,7 +223,7 @@ static bool infer(struct matching *m, const struct ast_parameter *p, const struc
     }
     const struct ir_type *given = v.kind == VALUE_RUN ? v.run->type : v.kind == VALUE_VIEW ? v.view->run->type : NULL;
     if (node->kind == TYPE_NODE_TUPLE) {
-        if (v.kind != VALUE_TUPLE || v.list.count != node->members.count)
+        if (v.kind != VALUE_TUPLE || v.structure || v.list.count != node->members.count)
             return wrong_argument(m, p, v);
         for (int i = 0; i < v.list.count; i++)
             if (!infer(m, p, node->members.data[i], v.list.data[i]))
@@ -233,8 +233,8 @@ static bool infer(struct matching *m, const struct ast_parameter *p, const struc
     if (node->kind != TYPE_NODE_TILE) {
         if (given && given->rank > 0)
             m->lifts = true;
-        if (v.enumeration)
-            return infer_enum(m, node, v);
+        if (v.enumeration || v.structure)
+            return infer_named(m, node, v);
         if (!given)
             return true;
         return match_element(m, node, given, v.at);
@@ -345,8 +345,8 @@ static struct value to_parameter_type(struct matching *m, const struct ast_param
         }
         return all;
     }
-    if (type->kind == TYPE_ENUM) {
-        if (v.enumeration == type->enumeration)
+    if (type->kind == TYPE_ENUM || type->kind == TYPE_STRUCT) {
+        if (type->kind == TYPE_ENUM ? v.enumeration == type->enumeration : v.structure == type->structure)
             return v;
         wrong_argument(m, p, v);
         return value_error(v.at);
@@ -443,7 +443,7 @@ static struct value check_one(struct elaborator *e, const struct type *type, str
 
 static struct value check_members(struct elaborator *e, const struct type *type, struct value v, struct location at)
 {
-    if (v.kind != VALUE_TUPLE || v.list.count != type->count) {
+    if (v.kind != VALUE_TUPLE || v.structure || v.list.count != type->count) {
         bool whole = type == e->frame->result_type;
         front_report(e, DIAGNOSTIC_E0313, whole ? at : v.at, "`%s` returns %d values%s",
                      e->frame->declaration->name.text, type->count, whole ? "" : " here");
@@ -465,6 +465,8 @@ static struct value check_one(struct elaborator *e, const struct type *type, str
         return v;
     if (type->kind == TYPE_TUPLE)
         return check_members(e, type, v, at);
+    if (type->kind == TYPE_STRUCT)
+        return convert_construct(e, type, v, at);
     if (v.kind == VALUE_TUPLE) {
         bool whole = type == e->frame->result_type;
         front_report(e, DIAGNOSTIC_E0313, whole ? at : v.at, "`%s` returns one value%s",
@@ -656,20 +658,23 @@ static void list_leaves(struct elaborator *e, struct value *value, struct leaves
 static struct value build_map(struct elaborator *e, struct global *function, int count, struct value *arguments,
                               const struct ir_type *shape, struct location at)
 {
-    struct ir_value **operands = ARENA_ARRAY(e->arena, struct ir_value *, count);
-    struct value *inner = ARENA_ARRAY(e->arena, struct value, count);
+    struct leaves given = {0};
+    struct value *inner = arena_copy(e->arena, arguments, sizeof *inner * (size_t)count);
     struct ir_block *saved, *body = region_begin(e, &saved);
     const struct origin *origin = NULL;
+    for (int i = 0; i < count; i++)
+        list_leaves(e, &inner[i], &given);
+    struct ir_value **operands = ARENA_ARRAY(e->arena, struct ir_value *, given.count);
     int used = 0;
-    for (int i = 0; i < count; i++) {
-        inner[i] = arguments[i];
-        if (arguments[i].kind != VALUE_RUN)
+    for (int i = 0; i < given.count; i++) {
+        struct value *v = given.data[i];
+        if (v->kind != VALUE_RUN)
             continue;
-        if (value_is_tile(arguments[i]))
-            origin = arguments[i].origin; /* one shape, one origin */
-        operands[used++] = arguments[i].run;
-        inner[i].run = ir_block_argument(body, ir_type_with_shape(e->context, arguments[i].run->type, 0, NULL), NULL);
-        inner[i].origin = NULL;
+        if (value_is_tile(*v))
+            origin = v->origin; /* one shape, one origin */
+        operands[used++] = v->run;
+        v->run = ir_block_argument(body, ir_type_with_shape(e->context, v->run->type, 0, NULL), NULL);
+        v->origin = NULL;
     }
     bool outer_map = e->in_map;
     e->in_map = true;

@@ -33,7 +33,7 @@ int spelling_distance(const char *a, const char *b, int limit)
     return distance < limit ? distance : limit;
 }
 
-const char *declare_nearest(struct front *front, struct file_scope *file, const char *name, bool only_enums)
+const char *declare_nearest(struct front *front, struct file_scope *file, const char *name, bool only_types)
 {
     const char *near = NULL;
     int best = (int)strlen(name) / 3 + 1;
@@ -45,7 +45,8 @@ const char *declare_nearest(struct front *front, struct file_scope *file, const 
             for (struct global *g = (o < 0 ? scopes[k] : scopes[k]->opened.data[o])->first; g; g = g->next) {
                 if (g->declaration->kind == DECLARATION_KERNEL)
                     continue; /* nothing in a source names one */
-                if (only_enums && g->declaration->kind != DECLARATION_ENUM)
+                if (only_types && g->declaration->kind != DECLARATION_ENUM &&
+                    g->declaration->kind != DECLARATION_STRUCT)
                     continue;
                 int distance = spelling_distance(name, g->name, best);
                 if (distance < best) {
@@ -385,11 +386,11 @@ static struct value const_value(struct front *front, struct global *global)
     const struct type *type = elaborate_type(&e, d->type);
     if (!type)
         return value_error(d->at);
-    if (type->kind == TYPE_ENUM)
+    if (type->kind == TYPE_ENUM || type->kind == TYPE_STRUCT)
         return convert_construct(&e, type, v, d->value->at);
     if (type->kind == TYPE_PLAIN && type->plain->rank == 0 && type->plain->element != IR_POINTER)
         return constant_to_element(&e, v, type->plain->element, false);
-    front_report(&e, DIAGNOSTIC_E0204, d->type->at, "a `const` is a scalar or a member of an enum");
+    front_report(&e, DIAGNOSTIC_E0204, d->type->at, "a `const` is a scalar, a member of an enum or a struct");
     return value_error(d->at);
 }
 
@@ -404,8 +405,9 @@ struct value declare_value(struct front *front, struct global *global, struct lo
         return value_error(at);
     }
     global->state = GLOBAL_RESOLVING;
-    struct value v = global->declaration->kind == DECLARATION_ENUM ? enum_value(front, global)
-                                                                   : const_value(front, global);
+    struct value v = global->declaration->kind == DECLARATION_ENUM     ? enum_value(front, global)
+                     : global->declaration->kind == DECLARATION_STRUCT ? structure_declare(front, global)
+                                                                       : const_value(front, global);
     global->state = GLOBAL_DONE;
     return global->value = v;
 }

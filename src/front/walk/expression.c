@@ -168,6 +168,7 @@ static struct value global_value(struct elaborator *e, struct global *global, st
 {
     switch (global->declaration->kind) {
     case DECLARATION_CONST:
+    case DECLARATION_STRUCT:
     case DECLARATION_ENUM: {
         struct value v = declare_value(e->front, global, at);
         v.at = at;
@@ -179,9 +180,6 @@ static struct value global_value(struct elaborator *e, struct global *global, st
         if (global->broken_head)
             return lost_value(e, at);
         return (struct value){.kind = VALUE_FUNCTION, .at = at, .function = global};
-    case DECLARATION_STRUCT:
-        front_report(e, DIAGNOSTIC_E0909, at, "structs such as `%s` are not there yet", global->name);
-        return value_error(at);
     default:
         front_report(e, DIAGNOSTIC_E0207, at,
                      "`%s` is a kernel; kernels are launched from C and do not call each other", global->name);
@@ -328,6 +326,8 @@ static struct value elaborate_member(struct elaborator *e, const struct ast_expr
             foreign_member(e, d, name, expression->operator_at);
         return value_error(expression->at);
     }
+    if (base.structure)
+        return structure_member(e, base, expression);
     struct diagnostic *d = front_report(e, DIAGNOSTIC_E0205, expression->operator_at, "%s has no member `%s`",
                                         front_describe(e, base), name);
     if (base.kind != VALUE_TUPLE)
@@ -689,6 +689,8 @@ static struct value elaborate_call(struct elaborator *e, const struct ast_expres
     case VALUE_TYPE: break;
     default: report_not_called(e, expression->base, callee); return value_error(expression->at);
     }
+    if (callee.type->kind == TYPE_STRUCT)
+        return structure_construct(e, callee.type->structure, expression);
     if (expression->arguments.count == 0 || expression->arguments.data[0]->name.text) {
         front_report(e, DIAGNOSTIC_E0307, expression->at, "a conversion takes one value, as in `f32(x)`");
         return value_error(expression->at);

@@ -60,8 +60,9 @@ static bool add_leaves(struct elaborator *e, struct host_turns *h, struct value 
 static struct value zero_of(struct elaborator *e, const struct type *type, struct location at)
 {
     struct value v = {.kind = VALUE_VOID, .at = at};
-    if (type->kind == TYPE_TUPLE) {
+    if (type->kind == TYPE_TUPLE || type->kind == TYPE_STRUCT) {
         v.kind = VALUE_TUPLE;
+        v.structure = type->structure;
         v.list.count = type->count;
         v.list.data = ARENA_ARRAY(e->arena, struct value, type->count);
         for (int i = 0; i < type->count; i++)

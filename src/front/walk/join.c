@@ -98,9 +98,12 @@ static void scan(struct elaborator *e, struct carried *carried, const struct ast
     switch (s->kind) {
     case STATEMENT_ASSIGN:
         for (int i = 0; i < s->targets.count; i++) {
-            if (s->targets.data[i]->kind != EXPRESSION_NAME)
+            const struct ast_expression *target = s->targets.data[i];
+            if (target->kind == EXPRESSION_MEMBER)
+                target = target->base;
+            if (target->kind != EXPRESSION_NAME)
                 continue;
-            struct binding *binding = scope_find(e, s->targets.data[i]->name);
+            struct binding *binding = scope_find(e, target->name);
             if (binding && binding->kind == BINDING_VAR)
                 carried_add(e, carried, binding);
         }
@@ -258,6 +261,11 @@ bool join_pair(struct elaborator *e, struct value *a, struct ir_block *in_a, str
         e->builder.block = saved;
         if (value_same(*a, *b))
             return true;
+    }
+    if (a->structure != b->structure) {
+        front_report(e, DIAGNOSTIC_E0301, at, "%s: %s and %s do not go together", what, front_describe(e, *a),
+                     front_describe(e, *b));
+        return false;
     }
     if (a->kind == VALUE_TUPLE && b->kind == VALUE_TUPLE && a->list.count == b->list.count) {
         a->list.data = arena_copy(e->arena, a->list.data, sizeof(struct value) * (size_t)a->list.count);

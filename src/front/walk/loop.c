@@ -35,8 +35,8 @@ static void add_slots(struct elaborator *e, struct slots *slots, struct value *v
 /* False: there is a pointer in it. */
 static bool start_of_type(struct elaborator *e, const struct type *type, struct value *value, struct location at)
 {
-    if (type->kind == TYPE_TUPLE) {
-        *value = (struct value){.kind = VALUE_TUPLE, .at = at};
+    if (type->kind == TYPE_TUPLE || type->kind == TYPE_STRUCT) {
+        *value = (struct value){.kind = VALUE_TUPLE, .at = at, .structure = type->structure};
         value->list.count = type->count;
         value->list.data = ARENA_ARRAY(e->arena, struct value, type->count);
         for (int i = 0; i < type->count; i++)

@@ -34,7 +34,7 @@ static struct value annotate(struct elaborator *e, struct value v, const struct 
         front_report(e, DIAGNOSTIC_E0204, node->at, "a tuple is taken apart by names: `let a, b = f(x);`");
         return value_error(node->at);
     }
-    if (type->kind == TYPE_ENUM)
+    if (type->kind == TYPE_ENUM || type->kind == TYPE_STRUCT)
         return convert_construct(e, type, v, node->at);
     if (value_is_constant(v) && type->plain->rank == 0)
         return constant_to_element(e, v, type->plain->element, false);
@@ -50,9 +50,12 @@ static struct value annotate(struct elaborator *e, struct value v, const struct 
 
 static struct value settle_variable(struct elaborator *e, struct value v)
 {
+    if (v.structure)
+        return structure_settle(e, v);
     if (v.kind == VALUE_VIEW || v.kind == VALUE_TYPE || v.kind == VALUE_STRING || v.kind == VALUE_TUPLE ||
         v.kind == VALUE_LIST || v.kind == VALUE_NULL) {
-        front_report(e, DIAGNOSTIC_E0310, v.at, "a variable holds a scalar, a tile or a pointer, not %s; use `let`",
+        front_report(e, DIAGNOSTIC_E0310, v.at,
+                     "a variable holds a scalar, a tile, a pointer or a struct, not %s; use `let`",
                      front_describe(e, v));
         return value_error(v.at);
     }
@@ -68,12 +71,12 @@ static void declare_names(struct elaborator *e, const struct ast_statement *s)
             values[i] = elaborate(e, s->values.data[i]);
     else {
         struct value all = s->values.count == 1 ? elaborate_value(e, s->values.data[0]) : value_error(s->at);
-        bool fits = all.kind == VALUE_TUPLE && all.list.count == count;
+        bool fits = all.kind == VALUE_TUPLE && !all.structure && all.list.count == count;
         if (!fits && (!value_is_error(all) || s->values.count != 1))
             front_report(e, DIAGNOSTIC_E0307, s->at,
                          count == 1 ? "%d name needs %d value, and the right side gives %d"
                                     : "%d names need %d values, and the right side gives %d",
-                         count, count, all.kind == VALUE_TUPLE ? all.list.count : s->values.count);
+                         count, count, all.kind == VALUE_TUPLE && !all.structure ? all.list.count : s->values.count);
         for (int i = 0; i < count; i++)
             values[i] = fits ? all.list.data[i] : value_error(s->at);
     }
@@ -104,6 +107,12 @@ static bool in_lifted(const struct elaborator *e)
 static struct value keep_type(struct elaborator *e, struct value before, struct value v, const char *name,
                               struct location at)
 {
+    if (before.structure && before.structure == v.structure)
+        return v;
+    if (before.structure || v.structure) {
+        front_report(e, DIAGNOSTIC_E0314, at, "`%s` keeps its type, and %s is another", name, front_describe(e, v));
+        return value_error(at);
+    }
     if (before.kind != VALUE_RUN) { /* a const fn: the kind stays */
         bool known = v.kind == before.kind || v.kind == VALUE_HOST || before.kind == VALUE_HOST;
         if (known && host_element(v) == host_element(before) && v.enumeration == before.enumeration)
@@ -132,7 +141,9 @@ static struct value keep_type(struct elaborator *e, struct value before, struct 
     return result;
 }
 
-void assign_to_binding(struct elaborator *e, struct binding *binding, struct value v, struct location at)
+/* `member`: of a struct, that one alone; -1: the whole. */
+static void assign_to_part(struct elaborator *e, struct binding *binding, int member, struct value v,
+                           struct location at)
 {
     if (binding->kind != BINDING_VAR) {
         const char *what = binding->kind == BINDING_LET     ? "is fixed: declare it with `var` to change it"
@@ -145,20 +156,46 @@ void assign_to_binding(struct elaborator *e, struct binding *binding, struct val
     }
     if (value_is_error(v) || value_is_error(binding->value))
         return; /* it keeps its type for what follows */
-    struct value kept = keep_type(e, binding->value, v, binding->name, at);
+    struct value *part = &binding->value;
+    if (member >= 0) {
+        binding->value = structure_copy(e, binding->value);
+        part = &binding->value.list.data[member];
+    }
+    struct value kept = keep_type(e, *part, v, binding->name, at);
     if (!value_is_error(kept))
-        binding->value = kept;
+        *part = kept;
+}
+
+void assign_to_binding(struct elaborator *e, struct binding *binding, struct value v, struct location at)
+{
+    assign_to_part(e, binding, -1, v, at);
 }
 
 struct target {
     struct binding *binding;
+    int member; /* of the struct that the variable holds, or -1 */
     struct value place;
 };
+
+/* p.eps = e: false where no variable that holds a struct stands in front of the dot. */
+static bool find_member_target(struct elaborator *e, const struct ast_expression *expression, struct target *target)
+{
+    struct binding *binding = expression->kind == EXPRESSION_MEMBER && expression->base->kind == EXPRESSION_NAME
+                                  ? scope_find(e, expression->base->name)
+                                  : NULL;
+    if (!binding || !binding->value.structure)
+        return false;
+    target->member = structure_find(e, binding->value.structure, expression);
+    target->binding = target->member >= 0 ? binding : NULL;
+    return true;
+}
 
 static struct target find_target(struct elaborator *e, const struct ast_statement *s,
                                  const struct ast_expression *expression)
 {
-    struct target target = {.place = value_error(expression->at)};
+    struct target target = {.place = value_error(expression->at), .member = -1};
+    if (find_member_target(e, expression, &target))
+        return target;
     if (expression->kind == EXPRESSION_NAME) {
         target.binding = scope_find(e, expression->name);
         if (!target.binding) {
@@ -200,7 +237,7 @@ static void assign(struct elaborator *e, const struct ast_statement *s)
             values[i] = elaborate_value(e, s->values.data[i]);
     else {
         struct value all = s->values.count == 1 ? elaborate_value(e, s->values.data[0]) : value_error(s->at);
-        bool fits = all.kind == VALUE_TUPLE && all.list.count == count;
+        bool fits = all.kind == VALUE_TUPLE && !all.structure && all.list.count == count;
         if (!fits && (!value_is_error(all) || s->values.count != 1))
             front_report(e, DIAGNOSTIC_E0307, s->at, "%d targets need %d values", count, count);
         for (int i = 0; i < count; i++)
@@ -210,13 +247,15 @@ static void assign(struct elaborator *e, const struct ast_statement *s)
         struct target target = find_target(e, s, s->targets.data[i]);
         struct value v = values[i];
         if (s->operation != OPERATOR_NONE) {
-            struct value old = target.binding ? target.binding->value : value_read(e, target.place);
+            struct value old = !target.binding      ? value_read(e, target.place)
+                               : target.member >= 0 ? target.binding->value.list.data[target.member]
+                                                    : target.binding->value;
             struct location at = s->at;
             v = operate_binary(e, s->operation, old, v, at);
         }
         if (target.binding) {
             name_value(v, target.binding->name);
-            assign_to_binding(e, target.binding, v, s->targets.data[i]->at);
+            assign_to_part(e, target.binding, target.member, v, s->targets.data[i]->at);
         } else
             access_store(e, target.place, v, NULL, -1, s->at);
     }

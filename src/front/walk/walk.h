@@ -9,12 +9,22 @@ bool declare_files(struct front *front, const struct ast_file *files);
 struct global *declare_find(struct front *front, struct file_scope *file, const char *name, struct global **other);
 bool declare_by_author(const struct file_scope *file, const char *name);
 bool declare_is_lost(const struct file_scope *file, const char *name);
-/* The value of a const, a type for an enum; reports cycles. */
+/* The value of a const, a type for an enum or a struct; reports cycles. */
 struct value declare_value(struct front *front, struct global *global, struct location at);
 /* Spelling hint or NULL. */
-const char *declare_nearest(struct front *front, struct file_scope *file, const char *name, bool only_enums);
+const char *declare_nearest(struct front *front, struct file_scope *file, const char *name, bool only_types);
 struct global *declare_find_kernel(const struct file_scope *file, const char *name);
 int spelling_distance(const char *a, const char *b, int limit);
+
+/* structs (structure.c) */
+struct value structure_declare(struct front *front, struct global *global); /* its type */
+struct value structure_construct(struct elaborator *e, const struct structure *structure,
+                                 const struct ast_expression *call);
+struct value structure_member(struct elaborator *e, struct value base, const struct ast_expression *member);
+/* The member that `p.name` names; -1: reported. */
+int structure_find(struct elaborator *e, const struct structure *structure, const struct ast_expression *member);
+struct value structure_copy(struct elaborator *e, struct value v);   /* with members of its own */
+struct value structure_settle(struct elaborator *e, struct value v); /* as a variable holds it */
 
 /* sets of compile-time values */
 struct domain {
