@@ -393,12 +393,11 @@ static struct ir_value *round_whole(struct elaborator *e, struct ir_value *x, in
     return ir_math(&e->builder, functions[round], x, NULL);
 }
 
-/* What is beyond the largest finite number, infinities too, becomes that; a NaN stays.  (8-bit floats do so anyway.) */
+/* What is beyond the largest finite number, infinities too, becomes that; a NaN stays. */
 static struct ir_value *saturate_float(struct elaborator *e, struct ir_value *x)
 {
-    if (x->type->element == IR_F8E4M3 || x->type->element == IR_F8E5M2)
-        return x;
-    double largest = x->type->element == IR_F16    ? 65504.0
+    double largest = x->type->element == IR_F8E5M2 ? 57344.0
+                     : x->type->element == IR_F16  ? 65504.0
                      : x->type->element == IR_BF16 ? 0x1.fep127
                      : x->type->element == IR_F32  ? 0x1.fffffep127
                                                    : 0x1.fffffffffffffp1023;
@@ -464,7 +463,8 @@ struct value convert_explicit(struct elaborator *e, struct value v, enum ir_elem
         if (saturate > 0 && !to_float)
             ir_set_number(result.run->definition, IR_ATTRIBUTE_SATURATE, 1);
     }
-    if (saturate > 0 && to_float)
+    bool stays = element == IR_F8E4M3 || (element == IR_F8E5M2 && v.run->type->element != element);
+    if (saturate > 0 && to_float && !stays) /* a conversion to an 8-bit float does so anyway */
         result.run = saturate_float(e, result.run);
     return result;
 }
