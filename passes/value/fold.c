@@ -165,6 +165,7 @@ static bool fold_unary(const struct ir_operation *op, enum ir_element e, uint64_
     case OP_NOT: *bits = e == IR_BOOL ? !a : ir_int_to_bits(e, (int64_t)~a); return true;
     case OP_POPCOUNT: *bits = (uint64_t)__builtin_popcountll(a & mask); return true;
     case OP_CLZ: *bits = (uint64_t)(width - 1 - log2_floor(a & mask)); return true;
+    case OP_CTZ: *bits = (uint64_t)(a & mask ? __builtin_ctzll(a & mask) : width); return true;
     case OP_BITREVERSE: *bits = ir_int_to_bits(e, (int64_t)reverse_bits(a, width)); return true;
     default: return false;
     }
@@ -242,6 +243,18 @@ static bool fold_bitcast(enum ir_element from, enum ir_element to, uint64_t a, u
     return true;
 }
 
+static uint64_t fold_funnel(enum ir_element e, bool left, const uint64_t *operand)
+{
+    int width = ir_element_info[e].bits;
+    uint64_t mask = width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << width) - 1;
+    uint64_t above = operand[0] & mask, below = operand[1] & mask;
+    int up = (int)((operand[2] & mask) % (uint64_t)width);
+    if (!left)
+        up = width - up; /* 1 to the width */
+    uint64_t high = up == width && width == 64 ? 0 : above << up, low = up == 0 ? 0 : below >> (width - up);
+    return ir_int_to_bits(e, (int64_t)((high | low) & mask));
+}
+
 static bool fold_fma(enum ir_element e, const uint64_t *operand, uint64_t *bits)
 {
     double a = ir_bits_to_double(e, operand[0]), b = ir_bits_to_double(e, operand[1]),
@@ -294,7 +307,10 @@ bool fold_operation(const struct ir_operation *op, uint64_t *bits)
     case OP_NOT:
     case OP_POPCOUNT:
     case OP_CLZ:
+    case OP_CTZ:
     case OP_BITREVERSE: return fold_unary(op, e, operand[0], bits);
+    case OP_FSHL:
+    case OP_FSHR: *bits = fold_funnel(e, op->opcode == OP_FSHL, operand); return true;
     case OP_FMA: return fold_fma(e, operand, bits);
     case OP_COMPARE: *bits = fold_compare(op, e, operand[0], operand[1]); return true;
     case OP_SELECT: *bits = operand[0] ? operand[1] : operand[2]; return true;

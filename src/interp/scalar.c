@@ -264,6 +264,8 @@ static uint64_t count_bits(enum ir_opcode opcode, enum ir_element element, uint6
     uint64_t value = bits == 64 ? a : a & ((UINT64_C(1) << bits) - 1);
     if (opcode == OP_POPCOUNT)
         return (uint64_t)__builtin_popcountll(value);
+    if (opcode == OP_CTZ)
+        return (uint64_t)(value ? __builtin_ctzll(value) : bits);
     return (uint64_t)(bits - 1 - log2_floor(value));
 }
 
@@ -274,6 +276,19 @@ static uint64_t reverse_bits(enum ir_element element, uint64_t a)
     for (int i = 0; i < bits; i++)
         reversed |= (a >> i & 1) << (bits - 1 - i);
     return wrap(element, reversed);
+}
+
+/* `a` stands above `b`: both move as one number, a bit at a time. */
+static uint64_t funnel(enum ir_element element, bool left, const uint64_t *o)
+{
+    int bits = ir_element_info[element].bits;
+    uint64_t mask = bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1, high = o[0] & mask, low = o[1] & mask;
+    for (uint64_t n = (o[2] & mask) % (uint64_t)bits; n > 0; n--) {
+        uint64_t from_low = low >> (bits - 1), from_high = high << (bits - 1);
+        high = left ? high << 1 | from_low : high >> 1;
+        low = (left ? low << 1 : low >> 1 | from_high) & mask;
+    }
+    return wrap(element, (left ? high : low) & mask);
 }
 
 static uint64_t pointer_add(const struct ir_type *pointer, enum ir_element offset_element, const uint64_t *o)
@@ -314,7 +329,10 @@ uint64_t scalar_compute(struct run *run, const struct ir_operation *operation, c
     case OP_SHR: return shift(element, false, o[0], o[1]);
     case OP_MULHI: return multiply_high(element, o[0], o[1]);
     case OP_POPCOUNT:
+    case OP_CTZ:
     case OP_CLZ: return count_bits(operation->opcode, element, o[0]);
+    case OP_FSHL:
+    case OP_FSHR: return funnel(element, operation->opcode == OP_FSHL, o);
     case OP_BITREVERSE: return reverse_bits(element, o[0]);
     case OP_COMPARE:
         return compare((enum ir_predicate)ir_number(operation, IR_ATTRIBUTE_PREDICATE, 0), element, o[0], o[1]);

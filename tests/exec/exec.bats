@@ -10,6 +10,7 @@ numbers() {
 @test "integers" { numbers integers; }
 @test "casts" { numbers casts; }
 @test "math" { numbers functions; }
+@test "complex numbers" { numbers complex_pairs; }
 @test "reductions" { numbers reduce; }
 @test "shapes and views" { numbers views; }
 @test "elements 2^31 and 2^32 away" { numbers far; }

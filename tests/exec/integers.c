@@ -146,6 +146,78 @@ REVERSED(u16, U16, uint16_t)
 REVERSED(u32, U32, uint32_t)
 REVERSED(u64, U64, uint64_t)
 
+/* One bit at a time: a stands above b, and both move by one. */
+static int64_t funnel(enum exec_type type, int left, int64_t a, int64_t b, int64_t by)
+{
+    int bits = bits_of(type);
+    uint64_t mask = bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1, high = (uint64_t)a & mask,
+             low = (uint64_t)b & mask;
+    for (uint64_t n = ((uint64_t)by & mask) % (uint64_t)bits; n; n--)
+        if (left) {
+            high = (high << 1 | low >> (bits - 1)) & mask;
+            low = low << 1 & mask;
+        } else {
+            low = low >> 1 | (high & 1) << (bits - 1);
+            high >>= 1;
+        }
+    return wrap(type, left ? high : low);
+}
+
+#define FUNNELS(type, TYPE)                                                                                     \
+    static void run_funnels_##type(struct exec_case *c)                                                         \
+    {                                                                                                           \
+        int64_t n = c->extent[0];                                                                               \
+        struct exec_tensor *t[8];                                                                               \
+        struct tile_##type##_1 v[8];                                                                            \
+        for (int i = 0; i < 8; i++)                                                                             \
+            t[i] = i < 3 ? exec_input(c, EXEC_##TYPE, ONE(n)) : exec_output(c, EXEC_##TYPE, ONE(n));            \
+        for (int64_t i = 0; i < n; i++) /* zeros below, of every number */                                      \
+            exec_set_int(t[0], i, (int64_t)((uint64_t)exec_before_int(t[0], i) << i * 5 % 70 / 2));             \
+        for (int i = 0; i < 8; i++)                                                                             \
+            EXEC_BIND(v[i], t[i]);                                                                              \
+        exec_called(c, integers_funnels_##type(c->stream, v, v + 1, v + 2, v + 3, v + 4, v + 5, v + 6, v + 7)); \
+        for (int64_t i = 0; i < n; i++) {                                                                       \
+            int64_t x = exec_before_int(t[0], i), y = exec_before_int(t[1], i), by = exec_before_int(t[2], i);  \
+            int zeros = 0;                                                                                      \
+            while (zeros < bits_of(EXEC_##TYPE) && !(x >> zeros & 1))                                           \
+                zeros++;                                                                                        \
+            exec_expect_int(c, t[3], i, funnel(EXEC_##TYPE, 1, x, y, by));                                      \
+            exec_expect_int(c, t[4], i, funnel(EXEC_##TYPE, 0, x, y, by));                                      \
+            exec_expect_int(c, t[5], i, funnel(EXEC_##TYPE, 1, x, x, by));                                      \
+            exec_expect_int(c, t[6], i, funnel(EXEC_##TYPE, 0, x, x, by));                                      \
+            exec_expect_int(c, t[7], i, zeros);                                                                 \
+        }                                                                                                       \
+    }
+FUNNELS(i8, I8)
+FUNNELS(i16, I16)
+FUNNELS(i32, I32)
+FUNNELS(i64, I64)
+FUNNELS(u8, U8)
+FUNNELS(u16, U16)
+FUNNELS(u32, U32)
+FUNNELS(u64, U64)
+
+static void run_bytes(struct exec_case *c)
+{
+    int64_t n = c->extent[0];
+    struct exec_tensor *t[4];
+    struct tile_u32_1 v[4];
+    for (int i = 0; i < 4; i++) {
+        t[i] = i < 3 ? exec_input(c, EXEC_U32, ONE(n)) : exec_output(c, EXEC_U32, ONE(n));
+        EXEC_BIND(v[i], t[i]);
+    }
+    exec_called(c, integers_bytes(c->stream, v, v + 1, v + 2, v + 3));
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t want = 0, word[2] = {(uint32_t)exec_before_int(t[0], i), (uint32_t)exec_before_int(t[1], i)};
+        for (int k = 0; k < 4; k++) {
+            int digit = (int)(exec_before_int(t[2], i) >> 4 * k & 15);
+            uint32_t byte = word[digit / 4 % 2] >> digit % 4 * 8 & 0xff;
+            want |= (digit < 8 ? byte : byte & 0x80 ? 0xff : 0) << 8 * k;
+        }
+        exec_expect_int(c, t[3], i, want);
+    }
+}
+
 static void run_flags(struct exec_case *c)
 {
     int64_t n = c->extent[0];
@@ -187,6 +259,15 @@ static const struct exec_test tests[] = {
     {"reversed_u16", run_reversed_u16, 1, {256}, 0},
     {"reversed_u32", run_reversed_u32, 1, {256}, 0},
     {"reversed_u64", run_reversed_u64, 1, {256}, 0},
+    {"funnels_i8", run_funnels_i8, 1, {256}, 0},
+    {"funnels_i16", run_funnels_i16, 1, {256}, 0},
+    {"funnels_i32", run_funnels_i32, 1, {256}, 0},
+    {"funnels_i64", run_funnels_i64, 1, {256}, 0},
+    {"funnels_u8", run_funnels_u8, 1, {256}, 0},
+    {"funnels_u16", run_funnels_u16, 1, {256}, 0},
+    {"funnels_u32", run_funnels_u32, 1, {256}, 0},
+    {"funnels_u64", run_funnels_u64, 1, {256}, 0},
+    {"bytes", run_bytes, 1, {256}, 0},
     {"flags", run_flags, 1, {256}, 0},
 };
 

@@ -152,6 +152,29 @@ int count = 0;
 for (int i = ir_element_info[e].bits - 1; i >= 0 && !(a.number >> i & 1); i--)
     count++;
 return of_whole(e, count);
+END MODEL(zeros_below)
+int count = 0;
+while (count < ir_element_info[e].bits && !(a.number >> count & 1))
+    count++;
+return of_whole(e, count);
+END MODEL(funnel_up)
+int bits = ir_element_info[e].bits;
+natural low = ((natural)1 << bits) - 1;
+for (int i = (int)(((natural)c.number & low) % (natural)bits); i > 0; i--) { /* one bit at a time */
+    a.number = (whole)((natural)a.number << 1 | ((natural)b.number >> (bits - 1) & 1));
+    b.number = (whole)((natural)b.number << 1);
+}
+return of_whole(e, a.number);
+END MODEL(funnel_down)
+int bits = ir_element_info[e].bits;
+natural low = ((natural)1 << bits) - 1, under = (natural)b.number & low;
+for (int i = (int)(((natural)c.number & low) % (natural)bits); i > 0; i--) {
+    under = under >> 1 | ((natural)a.number & 1) << (bits - 1);
+    a.number >>= 1;
+}
+return of_whole(e, (whole)under);
+END MODEL(rotated_up) return funnel_up(e, a, a, b);
+END MODEL(rotated_down) return funnel_down(e, a, a, b);
 END MODEL(turned_round)
 whole reversed = 0;
 for (int i = 0; i < ir_element_info[e].bits; i++)
@@ -285,7 +308,12 @@ END
         {"mulhi(x, y)", INTEGERS, SAME, EACH, upper_half, 0, NULL},
         {"popcount(x)", INTEGERS, SAME, EACH, ones, 0, NULL},
         {"clz(x)", INTEGERS, SAME, EACH, zeros_above, 0, NULL},
+        {"ctz(x)", INTEGERS, SAME, EACH, zeros_below, 0, NULL},
         {"bitreverse(x)", INTEGERS, SAME, EACH, turned_round, 0, NULL},
+        {"fshl(x, y, z)", INTEGERS, SAME, EACH, funnel_up, 0, NULL},
+        {"fshr(x, y, z)", INTEGERS, SAME, EACH, funnel_down, 0, NULL},
+        {"rotl(x, y)", INTEGERS, SAME, EACH, rotated_up, 0, NULL},
+        {"rotr(x, y)", INTEGERS, SAME, EACH, rotated_down, 0, NULL},
         {"where(x < y, x, z)", NUMBERS, SAME, EACH, chosen, 0, NULL},
         {"x < y", NUMBERS, TRUTH, EACH, is_less, 0, NULL},
         {"x > y", NUMBERS, TRUTH, EACH, is_more, 0, NULL},
