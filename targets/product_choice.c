@@ -17,21 +17,9 @@ struct product_row {
     enum ir_element by;
     int rate;
 };
-/* wgmma counts m in warpgroups' rows; its n is the largest.  Elements of 8 bits may differ in sign or format. */
-#define WGMMA(element, rate) \
-    {IR_INSTRUCTION_WGMMA,   \
-     TARGET_WGMMA,           \
-     element,                \
-     element,                \
-     IR_F32,                 \
-     IR_PRECISION_IEEE,      \
-     90,                     \
-     90,                     \
-     64,                     \
-     256,                    \
-     16,                     \
-     element,                \
-     rate}
+/* wgmma counts m in warpgroups' rows; its n is the largest. */
+#define WGMMA(a, b, sum, k, rate) \
+    {IR_INSTRUCTION_WGMMA, TARGET_WGMMA, IR_##a, IR_##b, sum, IR_PRECISION_IEEE, 90, 90, 64, 256, k, IR_##a, rate}
 #define MMA_OF(flags, a, b, sum, precision, least, most, k, by, rate) \
     {IR_INSTRUCTION_MMA, flags, IR_##a, IR_##b, sum, IR_PRECISION_##precision, least, most, 16, 8, k, IR_##by, rate}
 #define MMA(flags, a, b, sum, precision, least, k, by, rate) MMA_OF(flags, a, b, sum, precision, least, 0, k, by, rate)
@@ -45,8 +33,14 @@ struct product_row {
         MMA(TARGET_MMA_SYNC, a, b, IR_F32, IEEE, 80, 16, F16, as_f16), \
         MMA(TARGET_MMA_SYNC, a, b, IR_F32, IEEE, 75, 8, F16, as_f16 / 2)
 static const struct product_row rows[] = {
-    WGMMA(IR_BF16, 700),
-    WGMMA(IR_F16, 700),
+    WGMMA(BF16, BF16, IR_F32, 16, 700),
+    WGMMA(F16, F16, IR_F32, 16, 700),
+    WGMMA(F8E4M3, F8E4M3, IR_F32, 32, 1250),
+    WGMMA(F8E5M2, F8E5M2, IR_F32, 32, 1250),
+    WGMMA(F8E4M3, F8E5M2, IR_F32, 32, 1250),
+    WGMMA(F8E5M2, F8E4M3, IR_F32, 32, 1250),
+    WGMMA(I8, I8, IR_I32, 32, 1250),
+    WGMMA(U8, U8, IR_I32, 32, 1250),
     MMA(TARGET_BF16, BF16, BF16, IR_F32, IEEE, 80, 16, BF16, 420),
     MMA(TARGET_BF16, BF16, BF16, IR_F32, IEEE, 80, 8, BF16, 210),
     MMA(TARGET_MMA_SYNC, F16, F16, IR_F32, IEEE, 80, 16, F16, 420),
@@ -68,15 +62,37 @@ static const struct product_row rows[] = {
 #undef WGMMA
 enum { ROWS = sizeof rows / sizeof *rows };
 
+/* Whether memory holds a factor with another dimension than `along` contiguous.  What is computed lies as one likes. */
+static bool lies_across(const struct ir_value *value, int along)
+{
+    const struct ir_operation *op = value->definition;
+    for (; op && (op->opcode == OP_PERMUTE || op->opcode == OP_CONVERT_LAYOUT); op = op->operands[0]->definition)
+        if (op->opcode == OP_PERMUTE)
+            along = (int)ir_attribute(op, IR_ATTRIBUTE_PERMUTATION)->list[along];
+    struct ir_access access;
+    int dimension = 0;
+    if (!op || op->opcode != OP_LOAD || !ir_access_of(op, &access))
+        return false;
+    for (int d = 0; d < access.rank; d++)
+        if (access.place[d] == IR_GATHER || access.place[d] > 0) {
+            if (access.view->type->stride[d] == 1 && access.place[d] > 0)
+                return dimension != along;
+            dimension++;
+        }
+    return false;
+}
+
 struct product product_of(const struct ir_operation *dot)
 {
     const struct ir_type *a = dot->operands[0]->type, *b = dot->operands[1]->type, *c = dot->operands[2]->type;
     struct product product = {.a = a->element, .b = b->element, .accumulator = c->element, .rank = c->rank};
     product.precision = (enum ir_precision)ir_number(dot, IR_ATTRIBUTE_PRECISION, IR_PRECISION_IEEE);
-    product.promoted = ir_number(dot, IR_ATTRIBUTE_PROMOTE, 0) > 0;
+    product.promote = ir_number(dot, IR_ATTRIBUTE_PROMOTE, 0);
     product.m = c->extent[c->rank - 2];
     product.n = c->extent[c->rank - 1];
     product.k = a->extent[a->rank - 1];
+    for (int i = 0; i < 2 && c->rank == 2; i++)
+        product.lies_across[i] = lies_across(dot->operands[i], 1 - i);
     const struct ir_function *function = dot->block ? dot->block->function : NULL;
     product.warps = function ? function->warps : 0;
     if (function && product.warps == 0 && function->warps_among) /* a number of whole groups, if there may be one */
@@ -84,11 +100,19 @@ struct product product_of(const struct ir_operation *dot)
     return product;
 }
 
-/* Precision is a matter of f32 alone.  Sums of 8-bit floats keep few bits in the tensor core, those of f16 do not. */
+/* Sums of 8-bit floats keep few bits in the tensor core, those of f16 do not.  A sum of wgmma leaves it behind the whole
+ * product (choose_product), one of mma.sync never. */
+static bool sums_well(const struct product_row *row, const struct product *product)
+{
+    return !product->promote || row->by != row->a ||
+           (row->instruction == IR_INSTRUCTION_WGMMA && product->k <= product->promote);
+}
+
+/* Precision is a matter of f32 alone. */
 static bool has_types(const struct product_row *row, const struct product *product)
 {
     return row->a == product->a && row->b == product->b && row->accumulator == product->accumulator &&
-           (row->a != IR_F32 || row->precision == product->precision) && !(product->promoted && row->by == row->a);
+           (row->a != IR_F32 || row->precision == product->precision) && sums_well(row, product);
 }
 
 static bool on_target(const struct product_row *row, const struct target_row *target)
@@ -114,7 +138,13 @@ static unsigned find_obstacles(const struct product_row *row, const struct produ
     found |= product->m % step.m ? PRODUCT_ROWS : 0;
     found |= product->n % step.n ? PRODUCT_COLUMNS : 0;
     found |= product->k % step.k ? PRODUCT_K : 0;
-    found |= row->instruction == IR_INSTRUCTION_WGMMA && product->warps % 4 ? PRODUCT_WARPS : 0;
+    if (row->instruction != IR_INSTRUCTION_WGMMA)
+        return found;
+    found |= product->warps % 4 ? PRODUCT_WARPS : 0;
+    for (int i = 0; i < 2; i++)
+        found |= product->lies_across[i] && !product_reads_matrices(product, IR_INSTRUCTION_WGMMA, i, i)
+                     ? PRODUCT_ACROSS
+                     : 0;
     return found;
 }
 
@@ -174,7 +204,7 @@ struct product_choice product_choice_of(const struct target_row *target, const s
 
 bool product_choice_could_be_better(const struct product_choice *choice)
 {
-    return choice->obstacles && !(choice->obstacles & (PRODUCT_IEEE | PRODUCT_ELEMENTS));
+    return choice->obstacles && !(choice->obstacles & (PRODUCT_IEEE | PRODUCT_ELEMENTS | PRODUCT_ACROSS));
 }
 
 void product_explain(struct buffer *out, const struct product *product, const struct product_choice *choice)
@@ -207,8 +237,12 @@ void product_explain(struct buffer *out, const struct product *product, const st
     if (choice->obstacles & PRODUCT_ELEMENTS)
         buffer_printf(out, "%s%s", separators[count++ > 0],
                       wgmma && choice->instruction == IR_INSTRUCTION_MMA
-                          ? "wgmma is used for 16-bit floats only"
+                          ? "wgmma is not used for these elements"
                           : "the target has no tensor instruction for these elements");
+    if (choice->obstacles & PRODUCT_ACROSS)
+        buffer_printf(
+            out, "%sthe %s factor lies in memory with %s contiguous: k has to be, for wgmma turns only 16-bit factors",
+            separators[count++ > 0], product->lies_across[0] ? "first" : "second", product->lies_across[0] ? "m" : "n");
 }
 
 /* Of a product that keeps rows and columns and is cut along k perhaps. */
@@ -226,7 +260,8 @@ struct product_shape product_shape(const struct target_row *target, const struct
     return shape;
 }
 
-/* ldmatrix moves rows of 16 bytes along k, and transposes units of 16 bits; wgmma reads 16-bit factors either way. */
+/* ldmatrix moves rows of 16 bytes along k, and transposes units of 16 bits; wgmma reads 16-bit factors either way, and
+ * others along k alone. */
 bool product_reads_matrices(const struct product *product, enum ir_instruction instruction, int operand, int contiguous)
 {
     int bits = ir_element_info[operand == 0 ? product->a : product->b].bits;
@@ -267,9 +302,11 @@ static struct product cell_product(int cell)
                             .warps = 4};
 }
 
-static void print_cell(struct buffer *out, const struct target_row *row, int cell)
+static void print_cell(struct buffer *out, const struct target_row *row, int cell, bool across)
 {
     struct product product = cell_product(cell);
+    product.lies_across[0] = product.lies_across[1] = across;
+    buffer_printf(out, "%-8s %-11s", row->name, cells[cell].text);
     enum ir_instruction instruction = product_choice_of(row, &product).instruction;
     struct product_shape shape = product_shape(row, &product, instruction);
     char text[40] = "fma";
@@ -286,6 +323,15 @@ static void print_cell(struct buffer *out, const struct target_row *row, int cel
         bool columns_fit = product_reads_matrices(&product, instruction, operand, 0);
         buffer_printf(out, " %c%c", rows_fit ? 'r' : '-', columns_fit ? 'c' : '-');
     }
+    buffer_puts(out, "\n");
+}
+
+/* Another instruction computes factors that do not lie as the best one reads them. */
+static bool is_particular(const struct target_row *row, int cell)
+{
+    struct product product = cell_product(cell), across = product;
+    across.lies_across[0] = across.lies_across[1] = true;
+    return product_choice_of(row, &product).instruction != product_choice_of(row, &across).instruction;
 }
 
 static bool is_wanted(int row, int count, const int *wanted)
@@ -301,8 +347,8 @@ void product_print_table(struct buffer *out, int count, const int *wanted)
     buffer_puts(out, "target   factors     instruction        A  B\n");
     for (int i = 0; i < target_row_count; i++)
         for (int cell = 0; target_rows[i].kind == TARGET_NVPTX && is_wanted(i, count, wanted) && cell < CELLS; cell++) {
-            buffer_printf(out, "%-8s %-11s", target_rows[i].name, cells[cell].text);
-            print_cell(out, &target_rows[i], cell);
-            buffer_puts(out, "\n");
+            print_cell(out, &target_rows[i], cell, false);
+            if (is_particular(&target_rows[i], cell))
+                print_cell(out, &target_rows[i], cell, true);
         }
 }

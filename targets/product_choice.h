@@ -14,10 +14,11 @@
 struct product {
     enum ir_element a, b, accumulator;
     enum ir_precision precision;
-    bool promoted; /* sums of 8-bit floats leave the tensor core early */
+    int64_t promote; /* so many products of 8-bit floats are added up before f32 takes the sum; 0: no limit */
     int rank;
     int64_t m, n, k;
-    int warps; /* that work together; 0: not chosen yet */
+    int warps;           /* that work together; 0: not chosen yet */
+    bool lies_across[2]; /* a factor that memory holds with m or n contiguous, and not k */
 };
 /* One instruction.  n is the most that one takes: wgmma comes in all multiples of 8 up to it.  by: the elements that it
  * multiplies; others than the factors' are made of them in registers. */
@@ -35,9 +36,10 @@ enum product_obstacle {
     PRODUCT_COLUMNS = 4,
     PRODUCT_K = 8,
     PRODUCT_WARPS = 16,
-    PRODUCT_IEEE = 32,         /* f32 factors with all their bits */
-    PRODUCT_ELEMENTS = 64,     /* no target has one for these elements, or not this strong a one */
-    PRODUCT_ARCHITECTURE = 128 /* this target has none, others do */
+    PRODUCT_IEEE = 32,          /* f32 factors with all their bits */
+    PRODUCT_ELEMENTS = 64,      /* no target has one for these elements, or not this strong a one */
+    PRODUCT_ARCHITECTURE = 128, /* this target has none, others do */
+    PRODUCT_ACROSS = 256        /* a factor lies with m or n contiguous: only 16-bit ones are turned on their way */
 };
 /* `missed` is the stronger instruction that is nearest to fitting, and `obstacles` all that keeps it out; FMA and 0:
  * the target has no stronger one.  `step`: of what the extents have to be multiples for it. */

@@ -124,14 +124,26 @@ static const struct ir_type *narrow_buffer_type(const struct staging *s, const s
     return layout ? ir_type_buffer(s->function->module->context, tile->element, 2, tile->extent, layout, 1) : NULL;
 }
 
-static bool plan_copy(const struct staging *s, const struct ir_operation *dot, struct plan *plan)
+/* The dimension of the origin that has to be contiguous in its buffer: k, for factors that wgmma does not turn; -1: any. */
+static int contiguous_for(const struct ir_operation *dot, int factor, const struct factor_source *source)
+{
+    bool any = ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA ||
+               ir_element_info[source->origin->type->element].bits == 16;
+    return any ? -1 : (1 - factor) ^ (int)source->transposed;
+}
+
+static bool plan_copy(const struct staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
 {
     const struct ir_operation *load = plan->source.origin->definition;
     const char *reason = NULL;
     int contiguous;
     if (!load || load->opcode != OP_LOAD)
         return false;
-    if (buffer_copy_possible(s->context->target, load, &contiguous, &reason)) {
+    int wanted = contiguous_for(dot, factor, &plan->source);
+    bool possible = buffer_copy_possible(s->context->target, load, &contiguous, &reason);
+    if (possible && wanted >= 0 && contiguous != wanted) {
+        reason = "k is not contiguous";
+    } else if (possible) {
         plan->buffer = buffer_type(s, load->results[0]->type, contiguous);
         if (plan->buffer && (buffer_copy_fits(s->context->target, dot, load, plan->buffer, &reason) ||
                              (s->by_threads && copies_copy_bytes(load) == WIDEST_COPY))) {
@@ -171,7 +183,7 @@ static bool keep_factor(const struct staging *s, const struct ir_operation *dot,
 static bool plan_factor(const struct staging *s, const struct ir_operation *dot, int factor, struct plan *plan)
 {
     plan->source = source_of(dot->operands[factor]);
-    if (plan_copy(s, dot, plan))
+    if (plan_copy(s, dot, factor, plan))
         return true;
     const struct ir_operation *origin = plan->source.origin->definition;
     bool loaded = origin && origin->opcode == OP_LOAD; /* such a one goes through shared memory anyway */
@@ -180,10 +192,10 @@ static bool plan_factor(const struct staging *s, const struct ir_operation *dot,
     if (!loaded)
         plan->source = (struct factor_source){dot->operands[factor], false};
     const struct ir_type *tile = plan->source.origin->type;
-    int first = widest_dimension(tile);
+    int wanted = contiguous_for(dot, factor, &plan->source), first = wanted < 0 ? widest_dimension(tile) : wanted;
     plan->how = STORE;
     plan->buffer = buffer_type(s, tile, first);
-    if (!plan->buffer)
+    if (!plan->buffer && wanted < 0)
         plan->buffer = buffer_type(s, tile, 1 - first);
     if (!plan->buffer && ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_MMA)
         plan->buffer = narrow_buffer_type(s, tile, first);

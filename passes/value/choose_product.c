@@ -103,6 +103,26 @@ static void report_sum(struct choosing *c, const struct ir_operation *op)
                     "what this product gives is changed before it is added up: it and the sum both take registers");
 }
 
+/* Sums of 8-bit floats leave the tensor core behind each product:
+ *     %c = dot promote(128) %a, %b, %acc
+ * becomes
+ *     %p = dot instruction(wgmma) %a, %b, %zero
+ *     %c = add %acc, %p */
+static void promote_sum(struct ir_operation *dot)
+{
+    struct ir_value *sum = dot->operands[2], *result = dot->results[0];
+    uint64_t bits;
+    ir_remove_attribute(dot, IR_ATTRIBUTE_PROMOTE);
+    if (ir_constant_of(sum, &bits) && bits == 0)
+        return;
+    struct ir_builder builder = rewrite_before(dot);
+    ir_set_operand(dot, 2, ir_constant_bits(&builder, sum->type, 0));
+    builder.before = dot->next;
+    struct ir_value *added = ir_build_value(&builder, OP_ADD, result->type, 2, (struct ir_value *[]){sum, result});
+    ir_replace_uses(result, added);
+    ir_set_operand(added->definition, 1, result);
+}
+
 static void visit(struct ir_operation *op, void *data)
 {
     struct choosing *c = data;
@@ -118,6 +138,8 @@ static void visit(struct ir_operation *op, void *data)
     if (ir_attribute(op, IR_ATTRIBUTE_INSTRUCTION) || !pass_fuel(c->context))
         return;
     ir_set_number(op, IR_ATTRIBUTE_INSTRUCTION, choice);
+    if (choice == IR_INSTRUCTION_WGMMA && product.promote)
+        promote_sum(op);
     for (int i = 0; i < 2; i++)
         flush_factor(c, op->operands[i]);
     report(c, op, &product, &found);

@@ -241,13 +241,38 @@ remarked() {
     done
 }
 
+@test "8-bit factors along k go by wgmma, with sums that leave the tensor core after so many products where they have to" {
+    "$TILECC" -arch=sm_90a --emit=ptx "$rewritten"
+    for kernel in bytes eighths_f8e4m3 eighths_f8e5m2; do
+        text=rewritten_$kernel.0.sm_90a.ptx
+        grep -qE 'wgmma\.mma_async\.sync\.aligned\.m64n128k32\.(s32\.s8\.s8|f32\.e(4m3\.e4m3|5m2\.e5m2))' "$text"
+        grep -q 'cp\.async\.bulk\.tensor' "$text" && grep -q 'setmaxnreg' "$text"
+        clean sm_90a "$text"
+    done
+    cat >promoted.tile <<'TILE'
+kernel promoted(a: in f8e4m3[M, K], b: in f8e4m3[N, K], y: out f32[M, N])
+    tune(LEAST: {64, 128} = 128)
+    grid(m: cdiv(M, 128), n: cdiv(N, 128))
+{
+    var s = f32[128, 128](0);
+    for t in 0..K step 128 s = dot(a[m*128 +: 128, t +: 128], trans(b[n*128 +: 128, t +: 128]), s, promote = LEAST);
+    y[m*128 +: 128, n*128 +: 128] = s;
+}
+TILE
+    "$TILECC" -arch=sm_90a --emit=ptx promoted.tile
+    clean sm_90a promoted.0.sm_90a.ptx
+    [ "$(grep -c 'wgmma\.mma_async' promoted.0.sm_90a.ptx)" = 4 ] # none of which adds to the sum
+    [ "$(grep -c 'add\.\(rn\.\)\?f32' promoted.0.sm_90a.ptx)" = 64 ]
+    "$TILECC" -w -arch=sm_90a -D LEAST=64 --emit=ptx promoted.tile # twice in a product: as f16, whose sums are exact
+    run grep wgmma promoted.0.sm_90a.ptx
+    [ "$status" -eq 1 ]
+}
+
 @test "or a remark with its line says why not" {
     "$TILECC" -arch=sm_90a -Rpass --spec 'added' --emit=ptx "$rewritten" 2>remarks
     remarked added 'rewritten\.tile:143:5: remark: specialise: this store does not go through shared memory: something'
     "$TILECC" -arch=sm_90a -Rpass --spec 'helped' --emit=ptx "$rewritten" 2>remarks
     remarked helped 'rewritten\.tile:164:21: remark: buffer_operands: this factor is read through registers: .*masked'
-    "$TILECC" -arch=sm_90a -Rpass --spec 'bytes' --emit=ptx "$rewritten" 2>remarks
-    remarked bytes 'rewritten\.tile:176:16: remark: choose_product: this product is computed by mma\.sync'
     for arch in sm_80 sm_90a; do # the tile is the author's
         "$TILECC" -arch="$arch" -Rpass --spec nested --emit=ptx "$rewritten" 2>remarks
         remarked nested 'rewritten\.tile:131:20: remark: choose_product: sums of 128 x 128 read 33 % more .* than 128 x 256'
@@ -382,11 +407,11 @@ END
 
 @test "mma.sync of more sums than eight warps hold: three consumers where the rows go to them, not four with 96 registers" {
     cat >bytes.tile <<'TILE'
-kernel bytes(a: in i8[M, K], b: in i8[N, K], y: out i32[M, N])
+kernel bytes(a: in i8[K, M], b: in i8[N, K], y: out i32[M, N])
     grid(m: cdiv(M, 192), n: cdiv(N, 256))
 {
     var s = i32[192, 256](0);
-    for t in 0..K step 64 s += a[m*192 +: 192, t +: 64] @ trans(b[n*256 +: 256, t +: 64]);
+    for t in 0..K step 64 s += trans(a[t +: 64, m*192 +: 192]) @ trans(b[n*256 +: 256, t +: 64]);
     y[m*192 +: 192, n*256 +: 256] = s;
 }
 TILE

@@ -96,7 +96,7 @@ TILE
     silent sm_75 'product<f8e4m3>'
     silent sm_90a promoted
     said sm_90a 'product<f32>' -Rpass=choose_product | grep -q 'multiply-adds: f32 with precision = ieee has no tensor instruction \[R2001\]'
-    said sm_90a 'product<f8e4m3>' -Rpass=choose_product | grep -q 'mma.sync, not by wgmma: wgmma is used for 16-bit floats only \[R2001\]'
+    said sm_90a 'product<f8e4m3>' -Rpass=choose_product | grep -q 'mma.sync, not by wgmma: the second factor lies in memory with n contiguous: k has to be, for wgmma turns only 16-bit factors \[R2001\]'
     said sm_75 'product<f8e4m3>' -Rpass=choose_product | grep -q 'this product is computed by mma.sync \[R2001\]'
     said sm_90a 'product<f16>' -Rpass=choose_product | grep -q 'this product is computed by wgmma \[R2001\]'
     silent cpu 'product<f16>' -fsyntax-only
