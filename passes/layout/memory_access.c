@@ -2,9 +2,11 @@
  * strides, facts of arguments, divisors of indexes, and for pointer tiles from how their offsets are made. */
 #include "passes/layout/memory_access.h"
 
+#include "ir/facts/analysis.h"
+
 #include <string.h>
 
-enum { DEPTH = 12, MOST = MEMORY_MOST_DIVISOR };
+enum { MOST = MEMORY_MOST_DIVISOR };
 
 int64_t memory_low_bit(int64_t number)
 {
@@ -12,6 +14,12 @@ int64_t memory_low_bit(int64_t number)
         return MOST;
     int shift = __builtin_ctzll((uint64_t)number);
     return shift > 20 ? MOST : INT64_C(1) << shift;
+}
+
+int64_t memory_divisor(const struct ir_value *value)
+{
+    bool is_scalar = value->type->kind == IR_TILE && value->type->rank == 0 && ir_is_integer(value->type->element);
+    return is_scalar ? int64_min(MOST, divisibility_ask(value).multiple[0]) : 1;
 }
 
 /* ---- views ---- */
@@ -105,151 +113,19 @@ static void place_access(const struct ir_access *place, struct memory_access *ac
         access->vector = vector_of(alignment, access->bytes);
 }
 
-/* ---- tiles of offsets and pointers ---- */
-
-/* Along each dimension: neighbours that count up by one, neighbours that are equal, and what divides the first of
- * such a run. */
-struct tile_facts {
-    int64_t contiguity[IR_MAX_RANK], constancy[IR_MAX_RANK], divisor;
-};
-
-static void unknown_tile(const struct ir_type *type, struct tile_facts *facts)
-{
-    facts->divisor = 1;
-    for (int d = 0; d < type->rank; d++)
-        facts->contiguity[d] = facts->constancy[d] = 1;
-}
-
-static void constant_tile(const struct ir_type *type, int64_t divides, struct tile_facts *facts)
-{
-    facts->divisor = divides;
-    for (int d = 0; d < type->rank; d++) {
-        facts->contiguity[d] = 1;
-        facts->constancy[d] = type->extent[d];
-    }
-}
-
-static void tile_facts(const struct ir_value *value, int depth, struct tile_facts *facts);
-
-static void sum_facts(const struct ir_operation *op, int depth, struct tile_facts *facts)
-{
-    struct tile_facts a, b;
-    int64_t scale = op->opcode == OP_POINTER_ADD ? ir_element_info[op->results[0]->type->pointee].bits / 8 : 1;
-    tile_facts(op->operands[0], depth, &a);
-    tile_facts(op->operands[1], depth, &b);
-    facts->divisor = int64_min(a.divisor, int64_min(MOST, b.divisor * scale));
-    for (int d = 0; d < op->results[0]->type->rank; d++) {
-        facts->constancy[d] = int64_min(a.constancy[d], b.constancy[d]);
-        facts->contiguity[d] = int64_max(int64_min(a.constancy[d], b.contiguity[d]),
-                                         op->opcode == OP_SUB ? 1 : int64_min(a.contiguity[d], b.constancy[d]));
-        if (op->opcode == OP_SUB)
-            facts->contiguity[d] = int64_min(a.contiguity[d], b.constancy[d]);
-    }
-}
-
-/* Extents of 1 come and go; the others keep their order. */
-static void reshape_facts(const struct ir_operation *op, int depth, struct tile_facts *facts)
-{
-    const struct ir_type *from = op->operands[0]->type, *to = op->results[0]->type;
-    struct tile_facts inner;
-    int source = 0;
-    unknown_tile(to, facts);
-    if (from->rank == 0)
-        return;
-    tile_facts(op->operands[0], depth, &inner);
-    for (int d = 0; d < to->rank; d++) {
-        if (to->extent[d] == 1)
-            continue;
-        while (source < from->rank && from->extent[source] == 1)
-            source++;
-        if (source == from->rank || from->extent[source] != to->extent[d]) {
-            unknown_tile(to, facts);
-            return;
-        }
-        facts->contiguity[d] = inner.contiguity[source];
-        facts->constancy[d] = inner.constancy[source++];
-    }
-    facts->divisor = inner.divisor;
-}
-
-static void tile_facts(const struct ir_value *value, int depth, struct tile_facts *facts)
-{
-    const struct ir_operation *op = value->definition;
-    const struct ir_type *type = value->type;
-    struct tile_facts inner, other;
-    uint64_t bits;
-    unknown_tile(type, facts);
-    if (!op || depth > DEPTH)
-        return;
-    switch (op->opcode) {
-    case OP_CONSTANT:
-        if (ir_constant_of(value, &bits) && ir_is_integer(type->element))
-            constant_tile(type, memory_low_bit(ir_bits_to_int(type->element, bits)), facts);
-        return;
-    case OP_SPLAT: {
-        const struct ir_argument_fact *fact = argument_fact(op->operands[0]);
-        bool pointer = type->element == IR_POINTER;
-        int64_t bytes = pointer ? ir_element_info[type->pointee].bits / 8 : 1;
-        int64_t divisor = !pointer ? memory_divisor(op->operands[0]) : bytes;
-        if (pointer && fact && fact->base_alignment > bytes)
-            divisor = memory_low_bit(fact->base_alignment);
-        constant_tile(type, divisor, facts);
-        return;
-    }
-    case OP_IOTA:
-        facts->contiguity[0] = type->extent[0];
-        facts->divisor = MOST;
-        return;
-    case OP_ADD:
-    case OP_SUB:
-    case OP_POINTER_ADD: sum_facts(op, depth + 1, facts); return;
-    case OP_MUL:
-        tile_facts(op->operands[0], depth + 1, &inner);
-        tile_facts(op->operands[1], depth + 1, &other);
-        facts->divisor = int64_min(MOST, inner.divisor * other.divisor);
-        for (int d = 0; d < type->rank; d++)
-            facts->constancy[d] = int64_min(inner.constancy[d], other.constancy[d]);
-        return;
-    case OP_CAST:
-        if (ir_is_integer(op->operands[0]->type->element) && ir_is_integer(type->element) &&
-            ir_element_info[op->operands[0]->type->element].bits <= ir_element_info[type->element].bits)
-            tile_facts(op->operands[0], depth + 1, facts);
-        return;
-    case OP_BROADCAST:
-        tile_facts(op->operands[0], depth + 1, facts);
-        for (int d = 0; d < type->rank; d++)
-            if (op->operands[0]->type->extent[d] != type->extent[d]) {
-                facts->contiguity[d] = 1;
-                facts->constancy[d] = type->extent[d];
-            }
-        return;
-    case OP_RESHAPE: reshape_facts(op, depth + 1, facts); return;
-    case OP_PERMUTE: {
-        const struct ir_attribute *order = ir_attribute(op, IR_ATTRIBUTE_PERMUTATION);
-        tile_facts(op->operands[0], depth + 1, &inner);
-        facts->divisor = inner.divisor;
-        for (int d = 0; d < type->rank; d++) {
-            facts->contiguity[d] = inner.contiguity[order->list[d]];
-            facts->constancy[d] = inner.constancy[order->list[d]];
-        }
-        return;
-    }
-    default: return;
-    }
-}
+/* ---- tiles of pointers ---- */
 
 static void pointer_access(const struct ir_value *pointers, struct memory_access *access)
 {
-    struct tile_facts facts;
+    struct divisibility known = divisibility_guess(pointers);
     int64_t best = 1;
-    tile_facts(pointers, 0, &facts);
     for (int d = 0; d < pointers->type->rank; d++)
-        if (facts.contiguity[d] > best) {
-            best = facts.contiguity[d];
+        if (known.contiguity[d] > best) {
+            best = known.contiguity[d];
             access->dimension = d;
         }
     if (access->dimension >= 0)
-        access->vector = vector_of(int64_min(facts.divisor, memory_low_bit(best) * access->bytes), access->bytes);
+        access->vector = vector_of(int64_min(known.multiple[access->dimension], best * access->bytes), access->bytes);
 }
 
 /* ---- the answers ---- */

@@ -345,10 +345,21 @@ static const char divisibility_text[] = "kernel @k(%x: view<f32, [?, ?], [?, 1],
                                         "    return\n"
                                         "}\n";
 
+/* Asked backwards, without ranges, as much is known of multiples, and no more of groups. */
+static void expect_asked(const struct divisibility *known, const struct ir_value *value, const char *name, int d)
+{
+    struct divisibility asked = divisibility_ask(value);
+    bool is_more = asked.contiguity[d] > known->contiguity[d] || asked.constancy[d] > known->constancy[d];
+    checks++;
+    if (is_more || (value->type->rank == 0 && asked.multiple[d] < known->multiple[d]))
+        wrong("the divisibility when asked for", name);
+}
+
 static void expect_divisibility(const struct divisibilities *table, const struct ir_module *module, const char *name,
                                 int d, int64_t multiple, int64_t contiguity, int64_t constancy)
 {
     struct divisibility known = divisibility_of(table, find(module, name));
+    expect_asked(&known, find(module, name), name, d);
     checks++;
     if (known.multiple[d] == multiple && known.contiguity[d] == contiguity && known.constancy[d] == constancy)
         return;

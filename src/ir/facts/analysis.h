@@ -41,15 +41,12 @@ struct divisibilities {
     struct divisibility *of;
 };
 const struct divisibilities *divisibility_analyse(const struct ir_function *function, struct arena *arena);
-/* What the scalar is a cast of, with the same 32 lowest bits at least: powers of two below divide both or none. */
-const struct ir_value *divisibility_uncast(const struct ir_value *value);
-/* The scalar that a condition says to be a multiple of *by:  %rest = rem %scalar, by   compare predicate(eq) %rest, 0
- * NULL: it says something else. */
-const struct ir_value *divisibility_told(const struct ir_value *condition, int64_t *by);
-/* What a value that goes round a while, and that its condition passes on as it is, becomes as far as the body sees it:
- *     %next = select %wraps, %end, %sum         while %k < %end
- * is %sum, as the body does not run with %end.  NULL: the condition makes something else of it. */
-const struct ir_value *divisibility_next(const struct ir_operation *loop, int number);
 struct divisibility divisibility_of(const struct divisibilities *table, const struct ir_value *value);
+/* The same of one value, for who changes the function while asking: by the operations that it is made of, as far as they
+ * are not too many, and without ranges. */
+struct divisibility divisibility_ask(const struct ir_value *value);
+/* The same, but rows of a matrix, `iota * extent`, are supposed to begin as aligned as the first one does.  That is not
+ * known: it serves to choose a layout, and no access may rely on it. */
+struct divisibility divisibility_guess(const struct ir_value *value);
 
 #endif

@@ -144,9 +144,11 @@ static void look(void *watcher, const struct ir_operation *operation, const stru
     if (facts->wrong || !has_numbers(value) || operation->block->function != facts->function) /* one that is called */
         return;
     check_range(facts, operation, value, bits, made);
-    struct divisibility said = divisibility_of(facts->divisibilities, value);
-    for (int d = 0; d < (value->type->rank ? value->type->rank : 1); d++)
+    struct divisibility said = divisibility_of(facts->divisibilities, value), asked = divisibility_ask(value);
+    for (int d = 0; d < (value->type->rank ? value->type->rank : 1); d++) {
         check_groups(facts, operation, value, bits, d, &said);
+        check_groups(facts, operation, value, bits, d, &asked);
+    }
     if (value->type->rank == 0 && ir_is_integer(value->type->element))
         check_scalar(facts, operation, value, bits[0]);
     if (operation->opcode == OP_FOR && !made)
