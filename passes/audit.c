@@ -1,6 +1,6 @@
-/* The audit of kept analyses.  A result computed before the pass is still right behind it when computing it anew says
- * at least as much of every value that is still there.  Computed in debug builds only: it costs as much as the
- * analyses. */
+/* The audit of analyses that a pass says it keeps (debug builds only, as it costs as much as the analyses).  The audit
+ * computes each analysis before the pass and again behind it.  The old result is still right if the new one says at
+ * least as much of every value that is still there. */
 #include "passes/audit.h"
 
 #include "ir/facts/analysis.h"

@@ -1,4 +1,6 @@
-/* Clocks of the checker: what an agent is sure of. */
+/* Clocks of the checker.  A clock holds, for each agent and each kind of access, the last access of which somebody is
+ * sure that it is over, and for each mbarrier the last phase.  Whoever meets others at a barrier joins their clocks
+ * with his. */
 #include <string.h>
 
 #include "passes/check/check_machine.h"

@@ -1,13 +1,16 @@
-/* How large the checker takes extents, from the loops that they bound.
+/* Which numbers the checker takes for extents, derived from the loops that the extents bound.
  *
- * A scenario's other_extent is meant for a loop that goes 32 or more elements a round.  Taken for the others, too,
+ * A scenario gives one number, other_extent, for all extents.  It suits a loop that advances by 32 elements or more in
+ * a round.  It would be too large for other loops:
  *
  *     for %r = 0 to %R step 1 { for %q = 0 to %Q step 1 { for %c = 0 to %C step 32 { … } } }
  *
- * would go 1152 times 1152 times 36 rounds: steps run out in the first of %r, and what comes behind is never seen.  An
- * extent that bounds loops of smaller steps only is taken smaller by as much; one that bounds only loops around others
- * is taken for few rounds, scenario.around.  An extent that also bounds a loop of larger steps, or one inside, is taken
- * as that loop needs it.  All is found by the extent's class, so that roles with loops of their own agree. */
+ * With it, these loops would run 1152 times 1152 times 36 rounds.  The checker would run out of steps in the first
+ * round of %r and never see the code behind the loops.  So:
+ *   - An extent that bounds only loops with smaller steps is taken smaller, in proportion.
+ *   - An extent that bounds only loops around other loops is taken for a few rounds (scenario.around).
+ *   - An extent that also bounds a loop with a larger step, or an inner loop, is taken as that loop needs it.
+ * Equal extents get equal numbers, whichever loop they were found by, so that roles with loops of their own agree. */
 #include <string.h>
 
 #include "passes/check/check_machine.h"

@@ -1,5 +1,5 @@
-/* The control skeleton in the checker.  An agent has a stack of frames, one a region it is in, so that it can stop at a
- * barrier and another go on. */
+/* Runs the control skeleton in the checker.  An agent has a stack of frames, one for each region that it is in.  So an
+ * agent can stop at a barrier in the middle of a loop while another one goes on. */
 #include <string.h>
 
 #include "passes/check/check_machine.h"

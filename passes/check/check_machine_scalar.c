@@ -1,5 +1,6 @@
-/* Scalars in the checker: integers as programs compute them; what is not computed (floats, loads) gets a number that
- * depends on the same things, so that two roles that compute the same get the same. */
+/* Scalars in the checker.  Integers are computed as programs compute them.  Values that the checker does not compute
+ * (floats, loads) get a number that depends only on what the value is made of; two roles that compute the same value
+ * therefore get the same number. */
 #include "passes/check/check_machine.h"
 
 enum { MOST_NUMBER = 1 << 30 };

@@ -1,5 +1,5 @@
-/* buffer_loads: wide loads of a loop go through shared memory, where they can run ahead.  (Those that are factors of a
- * product as they are have been copied by buffer_operands.)
+/* buffer_loads: wide loads of a loop go through shared memory, where copies can run ahead.  (Loads that are factors of
+ * a product have been taken by buffer_operands.)
  *
  *     for %j = %lo to %hi step %s iter(%acc …) {
  *         %v = load %x[%m, %j +: 16384], %zero
@@ -14,19 +14,22 @@
  *         %sum = add %acc, %v
  *         yield %sum
  *     }
+ * and prefetch_copies makes a ring of the buffer.
  *
- * and prefetch_copies makes a ring of the buffer.  Done where registers do not hold the loads of an iteration to come,
- * which prefetch_loads would carry round the loop, and where loop_plan says that it pays: without, other blocks of the
- * multiprocessor hide the latency, as many as registers allow; with it, a block hides its own, but the ring's shared
- * memory is not other blocks' any more, nor that of the cache through which other loads go.  Loops of few iterations
- * lose by it (measured: up to a quarter); so the number of iterations must be known, or the program must ask for it by
- * `stages`.  Where a loop has products, a load that one of them does not wait for is hidden by it; what all of them
- * wait for, as weights that are computed from fewer bits, is staged like any factor, whatever the number of iterations,
- * if they are wgmma.  (Measured on an H200, times before by times behind: 4-bit weights 1.14, 1.10 with 256 rows,
- * factors that are parts of a row 1.05.  With mma.sync, where other warps compute meanwhile: 0.72 to 1.06.)
+ * When it is done.  Registers must be too few for prefetch_loads to carry the loads of coming iterations, and
+ * loop_plan must say that it pays.  Without a buffer, other blocks of the multiprocessor hide the latency, as many as
+ * registers allow.  With a buffer, a block hides its own latency, but takes shared memory from other blocks, and from
+ * the cache through which other loads go.  Loops of few iterations lose by it (up to a quarter, measured); so the
+ * number of iterations must be known, or the program must ask by `stages`.
  *
- * Right as the program is still sequential: what is written to a buffer is complete before it is read (wait) and read
- * before it is written again (insert_barriers).  Loops side by side use one buffer in turn. */
+ * Loops with products.  A load that some product does not wait for is hidden by that product already.  A load that all
+ * products wait for, such as weights that are computed from fewer bits, goes through a buffer as a factor would,
+ * whatever the number of iterations, if the products are wgmma.  (H200, time before by time behind: 4-bit weights
+ * 1.14, with 256 rows 1.10, factors that are parts of a row 1.05.  With mma.sync, where other warps compute meanwhile,
+ * 0.72 to 1.06.)
+ *
+ * Right because the program is still sequential: a buffer is complete before it is read (wait), and read before it is
+ * written again (insert_barriers).  Loops side by side use one buffer in turn. */
 #include "ir/facts/analysis.h"
 #include "passes/loops/loop_plan.h"
 

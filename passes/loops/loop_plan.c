@@ -1,17 +1,18 @@
-/* The model of a loop that all schedulers share.  See loop_plan.h.
+/* The model of a loop.  See loop_plan.h.
  *
- * One block issues an iteration in order: each operation starts when the one before is issued and its operands are
- * there; products of tensor cores that are asynchronous take turns there while warps go on.  An iteration takes as
- * long as that chain, as its products or as the memory for its copies, whichever is the longest.
+ * The model is of one block that issues an iteration in order.  An operation starts when the one before it is issued
+ * and its operands are there.  Asynchronous products queue for the tensor cores while warps go on.  An iteration takes
+ * as long as the longest of three: this chain, the products in it, and the memory traffic of its copies.
  *
- * A ring of n slots hides the latency of copies where n iterations last as long as a slot is busy: from the start of
- * its copy until it has come, and from then on until its last reader is through.
+ * A ring of n slots hides the latency of copies when n iterations last as long as a slot is busy.  A slot is busy from
+ * the start of its copy until the data is there (latency), and from then on until its last reader is through (busy):
  *
  *     n * iteration >= latency + busy
  *
- * Latency varies under load, and the first iterations of the next program come on top: a ring may have CHEAP_SLOTS
- * in any case, and where no other block could use the memory FREE_SLOTS or twice as many as it takes.  Where others
- * could, they hide latency too: MOST_SHARED. */
+ * A ring gets more slots than that, for two reasons: latency varies under load, and the first iterations of the next
+ * program come on top.  It may have CHEAP_SLOTS in any case.  Where no other block could use the memory, it may have
+ * FREE_SLOTS, or twice as many as the formula says.  Where other blocks could use it they hide latency too, and
+ * MOST_SHARED is the limit. */
 #include "passes/loops/loop_plan.h"
 
 #include <math.h>

@@ -1,8 +1,9 @@
-/* The one scheduler's view of a loop: which cycle each operation of an iteration works in, how long an iteration takes
- * once all that runs ahead is there, and hence how many iterations ahead loads and copies must start.
+/* A model of a loop: at which cycle each operation of an iteration works, how long an iteration takes once everything
+ * that runs ahead is there, and hence how many iterations ahead loads and copies must start.
  *
- * Asked by all that move work between iterations: prefetch_loads (loads into registers), buffer_loads (loads that should go
- * through shared memory), prefetch_copies and specialise (slots of rings), overlap_products (products of two iterations). */
+ * All passes that move work between iterations ask it: prefetch_loads (loads into registers), buffer_loads (loads that
+ * should go through shared memory), prefetch_copies and specialise (slots of rings), and overlap_products (products of
+ * two iterations). */
 #ifndef TILECC_PASSES_LOOP_PLAN_H
 #define TILECC_PASSES_LOOP_PLAN_H
 #include "passes/base/pass.h"

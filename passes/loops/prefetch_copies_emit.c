@@ -1,4 +1,5 @@
-/* Builds the pipelines that prefetch_copies.c decides on. */
+/* Builds the loops that prefetch_copies.c decides on: copies in front of the loop, copies for later iterations inside
+ * it, and the waits for both. */
 #include "base/plant.h"
 #include "ir/layout/layout.h"
 #include "passes/loops/prefetch_copies.h"

@@ -1,4 +1,4 @@
-/* prefetch_loads: loads that feed no product run ahead of the iteration that uses them, by a (stage, order) for each.
+/* prefetch_loads: loads that feed no product run ahead of the iteration that uses them.
  *
  *     for %j = %lo to %hi step %s iter(%acc …) {
  *         %v = load %x[%m, %j +: 512], %zero
@@ -13,18 +13,14 @@
  *         yield %sum, %next
  *     }
  *
- * The body's operations form a graph: values, and effects that a load may not cross.  A model of one block that
- * issues in order (prefetch_plan.c, with the latencies of loop_cost.c) gives the time at which each load's
- * result is wanted and the time of an iteration, hence how many iterations ahead it must be made; a load whose place
- * comes from another load (x[index[j]]) is wanted by that one.  Each iteration ahead costs the registers of its
- * result: where these do not do, a load is made behind the last use of the one before, in the same registers, or
- * stays.  A load that its own iteration can cover moves to the top of it.  Short iterations are written out and make
- * their loads together (prefetch_loads_together.c): what is carried round a loop changes registers, which waits for what
- * is on its way.
+ * Three files do the work.  prefetch_loads_distance.c decides how many iterations ahead each load is made, by a model
+ * of the loop and by the registers that there are.  prefetch_loads_emit.c builds the new loop.  Short iterations are
+ * handled by prefetch_loads_together.c instead: several of them are written out and make their loads together, because
+ * a value carried round a loop changes its register, and that waits for a load that is still running.
  *
- * Right because a load that runs ahead is made only if its iteration comes, from the same operands, and nothing in the
- * loop writes what it reads or orders memory.  Scalars that the loop carries and that loads depend on are computed
- * ahead too, when they are arithmetic on such scalars; so is a while's condition. */
+ * Right because a load runs ahead only if its iteration comes, it has the same operands, and nothing in the loop
+ * writes what it reads or orders memory.  Scalars that the loop carries and that loads depend on are computed ahead
+ * too, if they are arithmetic on such scalars; so is the condition of a while. */
 #include "passes/loops/prefetch_loads.h"
 
 #include "ir/facts/alias.h"

@@ -1,5 +1,5 @@
 /* What schedule decides about a loop (prefetch_loads.c, by the model of loop_plan.c) and what it builds
- * (prefetch_emit.c).
+ * (prefetch_loads_emit.c).
  *
  * A load has a *distance*: 0, it stands in the iteration that uses it; d, it is made in the d-th iteration before.  The
  * greatest distance of a loop plus one is its number of stages.  Round i of the new loop runs distance d of iteration
@@ -40,9 +40,9 @@ bool prefetch_is_plain(const struct ir_operation *operation);
 /* Whether it is one of the loads. */
 bool prefetch_plans(const struct prefetch *schedule, const struct ir_operation *operation);
 
-/* Sets the loads' distances, or how many iterations work together (prefetch_plan.c). */
+/* Sets the loads' distances, or how many iterations work together (prefetch_loads_distance.c). */
 void prefetch_plan(struct prefetch *schedule);
-/* Rewrites the loop as the loads' distances say (prefetch_emit.c). */
+/* Rewrites the loop as the loads' distances say (prefetch_loads_emit.c). */
 void prefetch_emit(struct prefetch *schedule);
 /* Iterations together (prefetch_loads_together.c): whether the loop can be written so, and the writing. */
 bool prefetch_can_be_together(const struct prefetch *schedule, int iterations);

@@ -1,5 +1,20 @@
-/* How far ahead prefetch_loads makes each load: a model of one block that issues in order, backwards from when results are
- * wanted, within the registers that there are. */
+/* How far ahead prefetch_loads makes each load.
+ *
+ * The question is one of timing.  loop_plan gives a model of a block that issues operations in order: when each
+ * operation of an iteration starts, and how long an iteration takes.  From it the distances are found in four steps.
+ *
+ *   1. When is each value wanted?  The steps go backwards through the iteration: an operation wants its operands when it
+ *      starts itself.  Operations that only serve loads move with the load that they serve.
+ *   2. A load whose result is wanted before its latency is over is made earlier: by as many iterations as cover the rest
+ *      of the latency.  If less than one iteration is missing, it moves to the top of its own iteration.
+ *   3. A load whose place comes from another load, as x[index[j]], cannot be farther ahead than that load.  Where the two
+ *      do not fit one behind the other, each gets half of the distance.
+ *   4. Each iteration ahead costs the registers of the load's result.  While registers are missing anywhere in the loop,
+ *      the load that costs most takes a step back: it is made behind the last use of the result before it, so that the
+ *      two share registers, or one iteration later, or it stays where it is.
+ *
+ * Then the whole is done again from step 2, until the registers suffice.  Where registers are missing even if every
+ * load stays, no step back would help, and the loads that take registers stay. */
 #include "passes/layout/memory_access.h"
 #include "passes/base/rewrite.h"
 #include "passes/loops/prefetch_loads.h"

@@ -1,22 +1,27 @@
-/* Stores of whole tiles in a function with roles: panels of a tile go to shared memory, in turn through a small ring,
- * and from there to memory by TMA while the next panel is written, and while the next program's factors already come.
+/* Stores of whole tiles in a function with roles.  Parts of a tile go to shared memory, one after the other through a
+ * small ring, and from there to memory by TMA.  Meanwhile the next part is written, and the next program's factors
+ * arrive.
  *
  *     store %c[%i, %j], %v : bf16[128, 256]
  * becomes, for each 64 columns p of it, with slot p % 2 of the ring,
  *     tma_wait pending(1)          the store before last has read its slot
  *     barrier
- *     %p = part [0, 64*p +: 64] of %v, computed here (panel.h)
+ *     %p = part [0, 64*p +: 64] of %v, computed here (tile_part.h)
  *     buffer_store %p, %slot
  *     fence_async
  *     barrier
  *     tma_store %c[%i, %j + 64*p], %slot
  *     tma_commit
  *
- * The number of slots divides the number of panels, so that the turns go on from one program to the next; groups of
- * stores end in order, so that rings of several shapes may take turns too.  A tile whose columns lie in different
- * warps, as those of a transposed accumulator do, has wider panels: as many columns as give every warp its part, in
- * several boxes.  Rings of further shapes have a single slot where that leaves room for another stage of loads.  Only
- * where nothing else in the kernel touches the view, since nothing orders TMA against ordinary accesses. */
+ * The number of slots divides the number of parts, so that the turns go on from one program to the next.  Groups of
+ * stores end in order, so that rings of several shapes may take turns as well.
+ *
+ * Parts are wider where the columns of a tile lie in different warps, as in a transposed accumulator: then a part has
+ * as many columns as give every warp its share, in several boxes.  Rings for further shapes have a single slot where
+ * that leaves room for another stage of loads.
+ *
+ * Right only where nothing else in the kernel touches the view, because nothing orders TMA against ordinary accesses;
+ * the pass asks that. */
 #include "base/plant.h"
 #include "ir/facts/alias.h"
 #include "ir/facts/scratch.h"

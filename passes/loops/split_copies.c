@@ -1,4 +1,4 @@
-/* split_copies: a loop that copies and multiplies is split where its copies meet the end of what they read.
+/* split_copies: a loop that copies and multiplies is split where its copies reach the end of the view that they read.
  *
  *     for %k = 0 to %K step 64 iter(%acc = …) {
  *         … cp_async %a[%i +: 128, %k + 192 +: 64], …
@@ -10,14 +10,16 @@
  *     }
  *     for %k = %next to %K step 64 iter(%acc = %sum) { … as it was … }
  *
- * so that all but the last few iterations do not ask how much of each row there is.  What the copies cost in
- * instructions, tensor cores wait for: one warp of each scheduler has nothing else to do.
+ * All but the last few iterations then need not ask how much of each row is left.  That matters because tensor cores
+ * wait for the instructions that issue copies: each scheduler has one warp, with nothing else to do.
  *
- * An index is scale * %k + something that stays, so that it moves by scale * step an iteration, up or down.  Right
- * because the first loop runs for as many iterations as the index, from its value in the first one, needs to leave
- * [0, E - 64], and the second goes on with the next %k of the same sequence.  An index computed in 32 bits may wrap: it
- * equals the exact one modulo 2^32, and so altogether where the exact one lies in [0, 2^31).  Done where the body holds
- * nothing but products, copies and scalars: other bodies are long, and gain less. */
+ * Right because the index of a copy is scale * %k + something constant, and so moves by scale * step in each
+ * iteration, up or down.  The first loop runs for as many iterations as the index, from its first value on, stays
+ * within [0, E - 64]; the second loop goes on with the next %k of the same sequence.  An index computed in 32 bits may
+ * wrap.  It equals the exact index modulo 2^32, and is therefore exact wherever the exact one lies in [0, 2^31).
+ *
+ * The pass does this only where the body holds nothing but products, copies and scalars.  Other bodies are long and
+ * gain less. */
 #include "base/plant.h"
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"

@@ -1,4 +1,4 @@
-/* allocate_shared: a place in shared memory for buffers, mbarriers and the scratch of operations.
+/* allocate_shared: finds a place in shared memory for buffers, for mbarriers and for the scratch of operations.
  *
  *     %a = buffer : buffer<bf16, [128, 64], slots(4), #…>
  *     %m = mbarrier arrivals(1) : mbarrier<4>
@@ -8,16 +8,16 @@
  *     %m = mbarrier arrivals(1) shared_offset(65536) : mbarrier<4>
  *     %t = reduce axis(0) kind(max) shared_offset(65664) shared_bytes(16) %v : f32
  *
- * Buffers start where swizzles do.  Time is counted in operations of the function's body and of its branches, loops
- * whole: a buffer lives from the first that looks at it to the last, and on to the wait behind that for what is on its
- * way, in either branch.  Buffers that do not live at one time may share bytes, and scratch lies behind those that live
- * while its operation runs; insert_barriers lets all threads meet between the two.  In a function with roles, which run
- * at any time of each other, nothing is shared, and each role has scratch of its own.
+ * Lives.  Time is counted in operations of the function's body and of its branches; a loop counts as one.  A buffer
+ * lives from the first operation that looks at it to the last, and on to the wait for copies that are still running,
+ * in either branch.  Two buffers that are never alive together may share bytes.  In a function with roles nothing is
+ * shared, because roles run at any time relative to each other; each role has scratch of its own.
  *
- * Scratch lives only while its operation runs, so any two might share a place; but sharing a place with the operation
- * before costs a barrier between them.  So small scratch lives on until the next such operation is through (which
- * meets all threads itself), and gets the lowest place free of what lives; large scratch takes the lowest place
- * alone. */
+ * Scratch lives only while its operation runs, so that any two operations might share a place.  But sharing a place
+ * with the operation just before costs a barrier between the two.  So small scratch stays alive until the next
+ * operation with scratch is through (that one meets all threads itself), and takes the lowest place free of everything
+ * alive; large scratch takes the lowest place behind the living buffers, whatever scratch was there.  insert_barriers
+ * makes all threads meet where places are shared. */
 #include "base/plant.h"
 #include "ir/facts/scratch.h"
 #include "passes/base/pass.h"

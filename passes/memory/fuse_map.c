@@ -6,7 +6,7 @@
  * becomes
  *     %y = map %x (%a) { %s = mul %a, 0.70710677 …   %u = add %b, 1.0   %h = mul %a, 0.5   %y = mul %h, %u   yield %y }
  *
- * so that one tile comes out where one went in, and its elements can take each other's place (targets/nvptx/map.c):
+ * so that one tile comes out where one went in, and its elements can take each other's place (targets/nvptx/lower/map.c):
  * neither %x nor %h has to stay whole beside what becomes of %s.
  *
  * Right because these operations compute each element alone, from elements at the same place.  What would bring another

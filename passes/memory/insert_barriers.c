@@ -1,4 +1,4 @@
-/* insert_barriers: threads meet where one could otherwise overtake another.
+/* insert_barriers: puts a barrier where one thread could otherwise overtake another.
  *
  *     %a = convert_layout shared_offset(0) %x     writes scratch, meets, reads it
  *     %b = convert_layout shared_offset(0) %y     a fast thread would overwrite what a slow one still reads
@@ -7,20 +7,23 @@
  *     barrier
  *     %b = convert_layout shared_offset(0) %y
  *
- * The same between global accesses that may touch one element from two threads: a load behind a store through the
- * same view.  No barrier where both touch the same elements from the same threads (same indexes, same layout, no
- * copies in other threads).
+ * The pass does the same for global memory: a load behind a store through the same view needs a barrier, unless both
+ * touch the same elements from the same threads (same indexes, same layout, no copies of an element in other threads).
  *
- * A walk in program order keeps what was read and written since all threads met last; an operation with scratch meets
- * inside, and what it leaves is that its scratch is read.  Loops are walked twice, the second time with what the end
- * of the body leaves; there, equal index values are different ones unless they come from outside the loop or are the
- * loop's own variable.  Parts of a view side by side, at constant distances, never meet.
+ * How it works.  A walk in program order keeps a list of what has been read and written since all threads met last.
+ * An access that conflicts with the list gets a barrier in front, which empties the list.  An operation with scratch
+ * contains a meeting of its own; behind it the list holds one entry, that its scratch is read.
  *
- * Buffers in shared memory are such memory too.  What is on its way (copies, products of wgmma) still reads or writes
- * behind a barrier, until the wait for it is through; only a barrier behind that ends it.  Slots of a ring are left to
- * who made the ring, and mbarriers order what TMA brings.  Roles run at the same time: each is walked alone, its
- * barriers are met by its own threads, and a role of one thread needs none.  Programs that a block walks over have no
- * order among themselves. */
+ * Loops are walked twice, the second time with what the end of the body leaves behind.  In the second walk, two uses
+ * of one index value may stand for different numbers, unless the value comes from outside the loop or is the loop's
+ * own variable.  Parts of a view at constant distances from each other never overlap.
+ *
+ * Buffers in shared memory are treated alike, with three differences:
+ *   - A copy or a wgmma product that is still running reads or writes also behind a barrier.  Only the wait for it, and
+ *     then a barrier behind the wait, end the access.
+ *   - Slots of a ring are left to the pass that made the ring, and data that TMA brings is ordered by mbarriers.
+ *   - Roles run at the same time.  Each role is walked alone, its barriers are met by its own threads only, and a role of
+ *     one thread needs none.  Programs that a persistent block walks over are not ordered among themselves. */
 #include <string.h>
 
 #include "base/plant.h"

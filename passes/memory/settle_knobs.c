@@ -1,10 +1,11 @@
-/* What a schedule asks for and no pass has done.
+/* settle_knobs: removes the knobs of a schedule that no pass has acted on, and notes that they did nothing.
  *
- *     kernel @k(…) grid(2) level(schedule) warps(8) persistent(1) raster(8)   →   kernel @k(…) … warps(8)
+ *     kernel @k(…) grid(2) level(schedule) warps(8) persistent(1) raster(8)   ->   kernel @k(…) … warps(8)
  *
- * Knobs that a pass does are done before this one: persistent blocks take the next program by block_count, and a raster
- * is arithmetic on the program's number.  A launch believes what the function says, so that nothing that is left may
- * stay: fewer blocks than programs would leave programs out.  So no fuel is asked for. */
+ * The pass runs last, behind all passes that act on knobs: persistent blocks take their next program by block_count,
+ * and a raster is arithmetic on the program's number.  A knob that is left would do harm, because a launch believes
+ * what the function says: it would start fewer blocks than there are programs, and programs would be left out.  So
+ * this pass does not ask for fuel. */
 #include "ir/ir.h"
 #include "passes/base/pass.h"
 

@@ -1,4 +1,4 @@
-/* split_stores: a store of a tile that takes more registers on its way than a thread has is made in parts.
+/* split_stores: a store of a tile that needs more registers than a thread has is made in parts.
  *
  *     %w = map %acc (…) : f32[128, 256]                %acc: 128 registers, %w: 128 more, and %acc is used again
  *     %v = mul %acc, %w
@@ -8,11 +8,16 @@
  *     %w = map %a (…)   %v = mul %a, %w
  *     store %c[%i +: 128, %j + 64*p +: 64], %v
  *
- * so that a thread holds the accumulator and one part of what is made of it.  Right because the parts are those of
- * panel.h, each element is stored once, and nothing stands between them.  What is counted: tiles that are there anyway,
- * what functions with a body (map) make of them, unless it can take the place of a tile that nothing needs behind the
- * map, what random numbers are made of, and what is loaded and brought into another layout: all of it waits for the
- * last of it. */
+ * A thread then holds the accumulator and one part of what is made of it.
+ *
+ * What is counted as needing registers, because all of it waits for its last element:
+ *   - tiles that are there anyway;
+ *   - results of functions with a body (map), unless a result can take the place of an operand that nobody needs behind
+ *     the map;
+ *   - what random numbers are made of;
+ *   - what is loaded and then brought into another layout.
+ *
+ * Right because the parts are those of tile_part.h, each element is stored once, and nothing stands between the parts. */
 #include "base/plant.h"
 #include "ir/facts/layout_rules.h"
 #include "ir/facts/registers.h"

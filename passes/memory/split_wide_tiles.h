@@ -1,4 +1,5 @@
-/* What split_wide_tiles.c and split_wide_tiles_piece.c share: the operation at hand, and pieces of what it needs. */
+/* What split_wide_tiles.c (which operation is split, and how) and split_wide_tiles_piece.c (how a piece of an operand
+ * is made) share. */
 #ifndef TILECC_STREAM_H
 #define TILECC_STREAM_H
 #include "ir/facts/layout_rules.h"

@@ -1,9 +1,10 @@
-/* What a thread must hold of tiles at the places of a function where whole tiles have to be there: reductions, and what
- * has regions.  In between work goes element by element.
+/* How many registers a thread needs for tiles at the places of a function where whole tiles must exist: reductions,
+ * loads and operations with regions.  Between these places the machine works element by element.
  *
- *     %c = reduce %v          %d, loaded above and stored below, is there: all of its registers
+ *     %c = reduce %v          %d, loaded above and stored below, is alive here: all of its registers count
  *
- * A cap of registers is right only if this fits, wherever it is: also behind what was split into pieces. */
+ * split_wide_tiles limits a kernel's registers by this number.  The limit must hold everywhere, also behind the parts
+ * of the function that were split into pieces. */
 #include "ir/facts/registers.h"
 #include "ir/query.h"
 #include "passes/memory/split_wide_tiles.h"

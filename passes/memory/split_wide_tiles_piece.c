@@ -1,4 +1,5 @@
-/* Pieces of tiles for split_wide_tiles.c: computed again from their sources, read again, or taken out of what is kept. */
+/* Pieces of tiles, for split_wide_tiles.c.  A piece is computed again from its sources, read again from memory, or
+ * taken out of a tile that is kept. */
 #include "base/plant.h"
 #include "ir/facts/alias.h"
 #include "ir/facts/scratch.h"

@@ -1,19 +1,19 @@
-/* Bounds: sets the `inside` bit of each dimension of a place that is proven to lie inside its view, so that code
- * generators neither compare nor mask there.  Splits nothing.
+/* bounds: sets the `inside` bit of each dimension of a place that is proven to lie inside its view.  Code generators
+ * neither compare nor mask there.  The pass changes nothing else.
  *
  *     for %k: index = %0 to %n step %64 {                 for %k: index = %0 to %n step %64 {
  *         %v = load %x[%k +: 64], %z : f32[64]     ->         %v = load inside(1) %x[%k +: 64], %z : f32[64]
  *     }                                                   }            (%n is x's extent, a multiple of 64)
  *
- * An index is read as scale * t + offset (no step of which may wrap, by ranges) and compared
- *   - with an extent that is a number, by ranges;
- *   - where t is a loop's variable and the loop ends at an extent of the same class: t <= extent - 1, or extent - step
- * when start and extent are multiples of the step;
- *   - where t is a grid index whose count covers that extent: t * grid_step <= extent - 1, or extent - grid_step
- * likewise;
- *   - with the conditions of the `if`s around and of assume(): scale * t + a < extent + b.
- * A view that may be absent has nothing inside: only arguments that cannot be NULL, and sub-views that drop no
- * dimension. */
+ * The proof reads an index as scale * t + offset, where no step of the computation may wrap (by ranges), and looks for
+ * the greatest value that t can have:
+ *   - The extent is a number: ranges tell.
+ *   - t is the variable of a loop that ends at an extent of the same class: t <= extent - 1.  When the loop's start and
+ *     the extent are multiples of the step, even t <= extent - step.
+ *   - t is a grid index, and the grid covers that extent: t * grid_step <= extent - 1, or extent - grid_step likewise.
+ *   - An `if` around the access, or an assume(), says so: scale * t + a < extent + b.
+ * A view that may be absent has no elements, so nothing lies inside it.  The pass therefore looks only at arguments
+ * that cannot be NULL, and at sub-views that drop no dimension. */
 #include "base/plant.h"
 #include "ir/facts/analysis.h"
 #include "ir/facts/linear.h"

@@ -6,7 +6,7 @@
  *     %c = add %a, %b : f32
  *
  * The table of known operations is scoped by regions.  A write, an atomic or a call forgets the loads that it may
- * change (ir/alias.h); all are forgotten by what orders memory.  A loop forgets before its first iteration what any
+ * change (ir/facts/alias.h); all are forgotten by what orders memory.  A loop forgets before its first iteration what any
  * iteration may change.  Regions of map and reduce start with an empty table: they see only their own values.  Equal
  * means: opcode, operands, attributes and types; commutative ones also with operands exchanged.
  *

@@ -7,7 +7,7 @@
  *
  * Pure operations have no effect, so computing them when the loop runs no iteration is harmless.  A load through a view
  * moves only when nothing in the loop may write what it reads and nothing there orders memory: no acquire, no release,
- * no barrier, no call (ir/alias.h).  Reading a view never faults, pointers do: a load through pointers stays.  Inner
+ * no barrier, no call (ir/facts/alias.h).  Reading a view never faults, pointers do: a load through pointers stays.  Inner
  * loops first, so that code leaves a nest step by step.  Loops inside loops and `if`s move whole only when they are
  * pure. */
 #include "base/plant.h"

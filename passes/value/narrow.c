@@ -5,7 +5,7 @@
  *     %c = compare predicate(lt) %i, %s            %s = splat %m : i32[64]
  *                                                  %c = compare predicate(lt) %i, %s
  *
- * Right when the operands and the result of an operation have ranges within i32 (ir/range.c): a range that is smaller
+ * Right when the operands and the result of an operation have ranges within i32 (ir/facts/range.c): a range that is smaller
  * than the whole of index is one that does not wrap, so the 32-bit operation gives the same number.  A loop's variable
  * is narrowed when its bounds and the value behind the last are within i32; an upper bound that may lie below them is
  * raised to them, since no iteration is done either way.  Casts are left at the edges (extents,

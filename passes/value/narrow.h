@@ -1,4 +1,5 @@
-/* What the files of narrow share. */
+/* The pass `narrow` has two files: narrow.c does index arithmetic in 32 bits, and narrow_offset.c compares places by
+ * their distance.  narrow.c calls the other one through this header. */
 #ifndef TILECC_PASSES_NARROW_H
 #define TILECC_PASSES_NARROW_H
 #include "ir/facts/analysis.h"

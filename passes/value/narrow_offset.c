@@ -1,14 +1,15 @@
-/* The other half of narrow: comparisons of places that may lie beyond 32 bits, but by their distance.
+/* The second half of narrow: comparisons of places that may lie beyond 32 bits while their distance does not.
  *
  *     %c = add (splat %j), (iota : index[128])       %t = cast (clamp (sub %n, %j), 2^30) : i32
  *     %m = compare predicate(lt) %c, (splat %n)  ->  %m = compare predicate(lt) (iota : i32[128]), (splat %t)
  *
- * Each side is split into what is the same for the whole tile and the rest, which is small; one difference of scalars
- * takes the place of both scalar parts.  A thread then holds one number for a row or a column instead of a wide place
- * for each element.
+ * The pass splits each side into a scalar, which is the same for the whole tile, and a small rest.  One difference of
+ * scalars then takes the place of both scalar parts.  A thread holds one number for a row or a column, where it held a
+ * wide place for each element.
  *
- * Right because nothing wraps (ranges far from the ends of 64 bits), so that a + x < b + y says the same as
- * x < y + (b - a); and where b - a lies beyond 2^30 either way the rests, at most 2^29, cannot change the answer. */
+ * Right for two reasons.  Nothing wraps, because the ranges stay far from the ends of 64 bits; so a + x < b + y says
+ * the same as x < y + (b - a).  And the rests are at most 2^29, so that clamping b - a to 2^30 cannot change the
+ * answer. */
 #include "base/plant.h"
 #include "passes/value/narrow.h"
 #include "passes/base/rewrite.h"

@@ -1,5 +1,5 @@
-/* Peel: a loop with an `if` whose condition holds only towards one end is split there, so that the longer part runs
- * without it.
+/* peel: a loop with an `if` whose condition holds only towards one end of the loop is split there.  The longer part
+ * then runs without the `if`.
  *
  *     for %j = %lo to %hi step %s {             for %j = %lo to min(%hi, bound) step %s { A }
  *         A                                ->   for %j = (first value behind that) to %hi step %s {
@@ -7,11 +7,13 @@
  *     }                                             if %j + 64 > %n { B }
  *                                               }
  *
- * The condition is read as a sum of alternatives, each `variable + number  compared with  something from outside the
- * loop`, perhaps with further conditions joined by `and`: then it is false for all values below (or from) a bound that
- * is computed before the loop.  Values are visited in the same order and carried from one part to the other, so nothing
- * changes but which of them asks. Ranges must show that the bound's own arithmetic cannot wrap.  Only where the guarded
- * code works on tiles: a scalar `if` costs less than a second copy of the loop. */
+ * The pass reads the condition as alternatives joined by `or`.  Each alternative compares `variable + number` with
+ * something from outside the loop, and may have further conditions joined to it by `and`.  From this follows a bound,
+ * computed in front of the loop, below which (or from which on) the condition is false.
+ *
+ * Right because the loops visit the same values in the same order and hand on what they carry; only the question is
+ * left out where its answer is known.  Ranges must show that computing the bound cannot wrap.  The pass does this only
+ * where the guarded code works on tiles, since a scalar `if` costs less than a second copy of the loop. */
 #include "base/plant.h"
 #include "ir/facts/linear.h"
 #include "passes/base/pass.h"

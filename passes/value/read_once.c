@@ -1,24 +1,26 @@
-/* read_once: what a kernel reads once, and mostly reads, leaves the caches before what others will ask for.
+/* read_once: a load whose elements nobody reads again tells the caches so, and they give its lines up first.
  *
  *     %row = grid_index dimension(0) : index
  *     %v = load %x[%row, %0 +: 4096], %z : bf16[4096]           %v = load cache(cs) %x[%row, %0 +: 4096], %z
  *     %s = reduce axis(0) kind(add) %v : bf16               ->
  *     store %y[%row], %s
  *
- * A load is read once when no two programs and no two iterations of the loops around it meet an element: each grid
- * dimension and each loop's variable moves the place along a dimension of its own, by the place's length there at
- * least, and no other access of the function reaches the elements.  Its rows are whole cache lines, so that neighbours
- * do not share one.
+ * A load is read once when no two programs, and no two iterations of the loops around it, read the same element.  To
+ * prove it, each grid dimension and each loop variable must move the place along a dimension of its own, by at least
+ * the place's length there; and no other access of the function may reach the elements.  Rows must be whole cache
+ * lines, so that neighbours do not share one.
  *
- * Why: a kernel that only reads fills the second-level cache with what nobody wants again, and pushes out what the
- * kernel before it has written, which has to go to memory first.  (H200, sums of 16384 rows of 4096 bf16 behind a
- * kernel that wrote 256 MiB: 41.3 us, with this 38.3; where the cache holds nothing written, 33.4 both.)  Kernels that
- * write as much as they read, or a half of it, lose 2 to 4 %: they stay as they are.  Who reads very much loses, too:
- * what was written goes to memory after all, bit by bit between the reads.  Up to 256 MiB gain 1 to 16 %, 512 MiB
- * between 1 and -2 %, 1 GiB -1 to -5 %.  How much there is to read shows only when running; long rows are taken for a
- * sign of it.
+ * Why this helps: a kernel that only reads fills the second-level cache with data that nobody wants again.  That
+ * pushes out what the kernel before it has written, which then has to go to memory first.  (H200, sums of 16384 rows
+ * of 4096 bf16 behind a kernel that wrote 256 MiB: 41.3 us, with the hint 38.3; where the cache holds nothing written,
+ * 33.4 both.)
  *
- * A hint changes no value. */
+ * When it does not help: kernels that write as much as they read, or half as much, lose 2 to 4 %, so the pass leaves
+ * them alone.  Kernels that read very much lose too, as the written data goes to memory anyway, bit by bit between the
+ * reads: up to 256 MiB gain 1 to 16 %, 512 MiB between 1 and -2 %, 1 GiB -1 to -5 %.  How much there is to read is
+ * known only when running; the pass takes long rows for a sign of it.
+ *
+ * Right because a hint changes no value. */
 #include "ir/facts/alias.h"
 #include "ir/facts/analysis.h"
 #include "ir/facts/linear.h"

@@ -1,10 +1,11 @@
 /* One run of the compiler over one source, from its text to its outputs, and what the files of this room share.
  *
- *   main.c       the process: subcommands, signals, exit codes
- *   compile.c    one source: read, front end, passes, code, outputs
- *   lower.c      passes over the variants
- *   emit.c       what --emit asks for, as bytes with names
- *   report.c     time, resources, remarks, printing diagnostics */
+ *   main.c            the process: subcommands, signals, exit codes
+ *   compile.c         one source: read, front end, passes, code, outputs
+ *   run_passes.c      passes over the variants
+ *   merge_variants.c  variants whose code came out the same become one
+ *   emit.c            what --emit asks for, as bytes with names
+ *   report.c          time, resources, remarks, printing diagnostics */
 #ifndef TILECC_DRIVER_H
 #define TILECC_DRIVER_H
 #include "base/base.h"

@@ -1,4 +1,5 @@
-/* The values that a wrapper computes before a launch, computed here: for --interpret, which has no wrapper. */
+/* The values that a wrapper computes before a launch, computed in the compiler, for --interpret: there is no wrapper
+ * then. */
 #ifndef TILECC_HOST_VALUE_H
 #define TILECC_HOST_VALUE_H
 #include "ir/kernel.h"

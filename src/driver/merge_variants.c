@@ -1,10 +1,11 @@
-/* Variants of a kernel with the same code become one: a condition of `specialize` may say what is an automatic fact, or
- * what makes no difference.
+/* Variants of a kernel with the same code become one.  That happens when a condition of `specialize` says what is an
+ * automatic fact anyway, or when it makes no difference to the code.
  *
- * It is asked behind all passes, of the text of the IR, the facts of the arguments included.  The later one stays, for
- * the more special stand in front: calls that took the earlier come to it, or to one between that is right for them as
- * well.  An automatic one has a predicate that says no more than the arguments' facts, which are equal; one of a clause
- * gets the other's predicate besides its own. */
+ * Two variants are the same if the text of their IR behind all passes is the same, the facts of their arguments
+ * included.  The later one stays, because more special variants stand in front of more general ones.  Calls that would
+ * have taken the earlier variant come to the later one, or to one between the two that is right for them as well.  The
+ * predicate of an automatic variant says no more than its arguments' facts, which are equal, so that nothing changes;
+ * a variant of a `specialize` clause gets the other's predicate besides its own. */
 #include <string.h>
 
 #include "driver/driver.h"

@@ -2,7 +2,7 @@
  *
  * A module holds functions; a function is one block with arguments; an operation owns regions of one block each, which
  * end in a terminator.  Types are interned in the context: equal types are the same pointer.  Everything lives in the
- * module's arena. Text form, verifier, analyses: ir/text.h, ir/verify.h, ir/analysis.h. */
+ * module's arena. Text form, verifier, analyses: ir/text.h, ir/verify/verify.h, ir/facts/analysis.h. */
 #ifndef TILECC_IR_H
 #define TILECC_IR_H
 #include "base/base.h"
@@ -60,7 +60,7 @@ static inline bool ir_is_signed(enum ir_element e)
  * buffer_part give refers to one slot and has slots 1.  MBARRIER: `slots` barriers that count arrivals and bytes.
  * TOKEN: stands for an asynchronous operation that somebody waits for. */
 enum ir_type_kind { IR_TILE /* rank 0: a scalar */, IR_VIEW, IR_BUFFER, IR_MBARRIER, IR_TOKEN };
-struct layout; /* ir/layout.h */
+struct layout; /* ir/layout/layout.h */
 struct ir_type {
     enum ir_type_kind kind;
     enum ir_element element;

@@ -208,7 +208,7 @@ struct kernel_gpu_code {
     /* blocks of a multiprocessor that walk over all programs; 0: a block a program */
     int persistent;
     int map_count;                 /* tensor maps: parameters of the kernel behind the slots, in this order */
-    const struct tensor_map *maps; /* ir/shared_form.h */
+    const struct tensor_map *maps; /* ir/facts/shared_form.h */
 };
 struct kernel_variant {
     int target;                                /* index into the target table */

@@ -1,5 +1,5 @@
-/* What the outside of a kernel tells its IR: how large the grid can be, which extents are equal, which extent a grid
- * dimension covers.  All of it is what the wrapper checks or computes before a launch. */
+/* What the C entry of a kernel tells its IR: how large the grid can be, which extents are equal, and which extent a
+ * grid dimension covers.  All of it is checked or computed by the wrapper before a launch. */
 #ifndef TILECC_IR_KERNEL_FACTS_H
 #define TILECC_IR_KERNEL_FACTS_H
 #include "ir/kernel.h"

@@ -50,7 +50,7 @@ static inline bool ir_is_in_loop(const struct ir_operation *op)
             return true;
     return false;
 }
-/* Regions that see only their own values (see ir/verify.c). */
+/* Regions that see only their own values (see ir/verify/verify.c). */
 static inline bool ir_is_isolated(const struct ir_operation *op)
 {
     return op->opcode == OP_MAP || op->opcode == OP_REDUCE;

@@ -38,7 +38,7 @@ void ir_print_module(struct buffer *out, const struct ir_module *module, bool lo
 void ir_print_operation(struct buffer *out, const struct ir_operation *operation);
 
 /* NULL after an error (all are reported, with line and column, codes E1001 to E1003).  Any bytes may be given.  What
- * comes back is well formed as text, not yet verified (ir/verify.h). */
+ * comes back is well formed as text, not yet verified (ir/verify/verify.h). */
 struct ir_module *ir_parse_module(struct ir_context *context, struct arena *arena, struct diagnostics *diagnostics,
                                   const struct source *source);
 #endif

@@ -5,7 +5,7 @@
  *     let z = helper(w);  in the kernel                  !call = !DILocation(line: 15, scope: !kernel)
  *
  * What LLVM 19 prints as PTX has the files and lines of that and no calls: where they are wanted
- * (targets/nvptx/lines.c) every call gets a subprogram and a file of its own, told apart by a number. */
+ * (targets/nvptx/assemble/lines.c) every call gets a subprogram and a file of its own, told apart by a number. */
 #include "targets/common/lines.h"
 
 #include <string.h>

@@ -113,3 +113,37 @@ arrows() {
     echo "no test:$missing"
     [ -z "$missing" ]
 }
+
+# "file name" for each name of a source in a comment, or in the text of a manual page for people who read sources.
+names_in_comments() {
+    (cd "$SRCDIR" && find src passes targets runtime-stub grammar -name '*.[chyl]' -o -name '*.def' | sort) | while read -r file; do
+        awk -v file="$file" '
+            { line = $0; text = "" }
+            !inside && match(line, /\/\*|\/\//) { inside = substr(line, RSTART, 2) == "/*"; text = substr(line, RSTART + 2); line = text }
+            inside && text == "" { text = line }
+            inside && (end = index(line, "*/")) { text = substr(line, 1, end - 1); inside = 0 }
+            {
+                while (match(text, /[A-Za-z0-9_\/.-]*[A-Za-z0-9_]\.(c|h|def)[^A-Za-z0-9_]/) || match(text, /[A-Za-z0-9_\/.-]*[A-Za-z0-9_]\.(c|h|def)$/)) {
+                    name = substr(text, RSTART, RLENGTH)
+                    text = substr(text, RSTART + RLENGTH)
+                    sub(/[^A-Za-z0-9_]$/, "", name)
+                    print file, name
+                }
+            }' "$SRCDIR/$file"
+    done
+    grep -oE '[a-z0-9_/-]+\.(c|h|def|bats)\b' "$SRCDIR/README.md" | sed 's/^/README.md /'
+    grep -oE '[a-z0-9_/-]+\.(c|h|def|bats)\b' "$SRCDIR/CONTRIBUTING.md" | sed 's/^/CONTRIBUTING.md /'
+}
+
+@test "files that comments name are there" {
+    names_in_comments | sort -u >"$BATS_TEST_TMPDIR/names"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/names")" -gt 200 ]
+    (cd "$SRCDIR" && find . -type f -not -path './obj/*' -not -path './.git/*' | sed 's,^\./,/,') >"$BATS_TEST_TMPDIR/files"
+    found=$(while read -r file name; do
+        # what programs of users, the driver and other systems have
+        case $name in app.[ch] | saxpy.h | dlpack.h | std*.h | config.h | grammar-tile.* | _*.c) continue ;; esac
+        grep -q -- "/$name\$" "$BATS_TEST_TMPDIR/files" || echo "$file: $name"
+    done <"$BATS_TEST_TMPDIR/names")
+    echo "$found"
+    [ -z "$found" ]
+}

@@ -1,5 +1,5 @@
-/* A kernel on its way from its declaration to entries and variants: shared by the files of the room,
- * and what the command line says of it. */
+/* A kernel on its way from its declaration to entries and variants, with what the command line says of it.  The files
+ * of this room share it. */
 #ifndef TILECC_FRONT_KERNEL_PLAN_H
 #define TILECC_FRONT_KERNEL_PLAN_H
 #include "front/walk/walk.h"

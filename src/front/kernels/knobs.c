@@ -1,7 +1,9 @@
-/* Schedules: the knobs of `tune` with their sets, defaults and conditions, what `on`, -D and --spec (spec.c) say, and
- * the choice of one value for each.  A build takes the defaults; where these do not meet the conditions, the first
- * combination that does: with every written default and what `on` says if there is one, else with what `on` says, else
- * any.  Where a written value gives way so, a warning names it. */
+/* Schedules: the knobs of `tune`.  This file reads their sets, defaults and conditions, and what `on`, -D and --spec
+ * (spec.c) say of them, and chooses one value for each.
+ *
+ * A build takes the defaults.  If the defaults do not meet the conditions, it takes the first combination that does.
+ * It looks first among those with every written default and what `on` says, then among those with what `on` says, then
+ * among all.  A warning names each written value that was given up. */
 #include "front/kernels/kernel_plan.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What the command line says of a kernel's compile-time names: -D NAME=VALUE and --spec 'kernel<types>[NAME=VALUE]'.
- * What names nothing or asks for what is not to be had is reported here, for it would be passed over otherwise. */
+ * Options that name nothing, or that ask for what cannot be had, are reported here; else nobody would notice them. */
 #include "front/kernels/kernel_plan.h"
 
 #include <string.h>

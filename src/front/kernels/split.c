@@ -1,6 +1,6 @@
-/* The rule of `split_k`: each part of the instances runs a part of one loop, so that loop may only add into
- * accumulators that started at zero, and may write nothing.  Looks at the tree alone, as the rule is about what is
- * written. */
+/* The rule of `split_k`.  Each part of the instances runs a part of one loop, so that the loop may only add to
+ * accumulators that started at zero, and may write nothing.  The rule is about what is written in the source; so this
+ * file looks at the tree alone. */
 #include "front/kernels/kernel_plan.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What the grammar, the scanner and the rooms around them share while one text is parsed.  Private to parsing:
- * everybody else includes front/ast.h.
+ * everybody else includes front/syntax/ast.h.
  *
  *   tile.l (scan_token) -> token_stream.c (brackets, C's for, recovery) -> tile.y (tile_parse) -> ast.c (constructors)
  *                                                                             \-> syntax_error.c (what to say) */

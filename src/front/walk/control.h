@@ -1,4 +1,5 @@
-/* Between join.c (regions and their results), control.c (branches) and loop.c (loops). */
+/* Control flow of the source, as three files build it together.  join.c fills a region and finds out what it has to
+ * yield; control.c builds branches from such regions; loop.c builds loops. */
 #ifndef TILECC_FRONT_CONTROL_H
 #define TILECC_FRONT_CONTROL_H
 #include "front/walk/walk.h"

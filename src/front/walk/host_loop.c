@@ -1,8 +1,8 @@
-/* Loops of a const fn that the wrapper takes: how often they turn is known only at the call.  What the body may assign
- * becomes cells of the loop (ir/kernel.h); the body is walked once, with the cells as values:
+/* Loops of a const fn whose number of turns is known only at the call, so that the wrapper runs them.  Each variable
+ * that the body may assign becomes a cell of the loop (ir/kernel.h).  The body is walked once, with the cells as
+ * values:
  *
- *   while (y != 0) { let t = x % y; x = y; y = t; }     cells x, y    condition y != 0    next y, x % y
- */
+ *   while (y != 0) { let t = x % y; x = y; y = t; }     cells x, y    condition y != 0    next y, x % y */
 #include "front/walk/control.h"
 
 #include <string.h>

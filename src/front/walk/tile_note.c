@@ -1,5 +1,5 @@
-/* Notes that say how to write what tiles do not do: a part of one is not assigned, and an index that is known only when
- * running reads none of its elements.  They use the program's own names, extents and indexes:
+/* Notes for programs that assign a part of a tile, or read one of its elements at an index known only when running.
+ * Tiles do neither.  A note shows how to write it instead, with the program's own names, extents and indexes:
  *
  *     t[2, j] = 5.0;    t = where(iota(4)[:, None] == 2 and iota(8)[None, :] == j, 5.0, t); */
 #include "front/walk/walk.h"

@@ -1,8 +1,9 @@
-/* How many words of tiles live at the same time, over all threads: what decides how many warps have to share them.
+/* How many words of tiles are alive at the same time, over all threads.  The number of warps is chosen by it, because
+ * these words are what the warps' registers have to hold.
  *
- * Asked at the Value level, where threads could still be any number.  What is looked at are the places where whole tiles
- * have to be there: products and reductions.  In between, work goes element by element, and what a tile is made of is
- * made as it is needed. */
+ * It is asked at the Value level, where the number of threads is still open.  It looks only at products and
+ * reductions, where whole tiles must exist.  In between, work goes element by element, and a tile's elements are made
+ * as needed. */
 #ifndef TILECC_LIVE_TILES_H
 #define TILECC_LIVE_TILES_H
 #include "ir/ir.h"

@@ -1,9 +1,9 @@
-/* How many bytes of shared memory an operation of the Schedule level needs while it runs: the agreement between
- * allocate_shared, which gives it a place (shared_offset, shared_bytes), and the targets, which use the place.
+/* How many bytes of shared memory (scratch) an operation of the Schedule level needs while it runs.  allocate_shared
+ * gives each operation a place of that size (shared_offset, shared_bytes), and the targets use the place.
  *
- * The operation writes its scratch, meets all threads, and reads it; so all threads must have met between the last
- * reader of those bytes before it and the operation, and between it and the next writer: insert_barriers sees to that.
- * An operation without a place is given one by the target behind all others, with a barrier in front. */
+ * An operation writes its scratch, meets all threads, and reads it.  So all threads must have met between the last
+ * reader of those bytes and the operation, and again between the operation and the next writer; insert_barriers sees
+ * to that.  If an operation has no place, the target gives it one behind all others, with a barrier in front. */
 #ifndef TILECC_IR_SCRATCH_H
 #define TILECC_IR_SCRATCH_H
 #include "ir/ir.h"

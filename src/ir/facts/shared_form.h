@@ -1,9 +1,10 @@
-/* The form of shared memory that TMA fills and matrix instructions read, found in a layout; and the tensor maps that
- * TMA operations ask the run time for.
+/* The form of shared memory that TMA fills and that matrix instructions read, recognised in a layout; and the tensor
+ * maps that TMA operations need from the run time.
  *
- * A buffer of this form is a row of *boxes*, each `box[row]` rows of `swizzle` bytes, in which the 16-byte chunk number
- * is XORed with the row number's low bits (128: 3 bits, 64: 2, 32: 1).  Neighbours in a row are neighbours of the tile
- * along `contiguous`.  A buffer without swizzle (0) has rows of 16 bytes. */
+ * A buffer of this form is a row of *boxes*.  A box has `box[row]` rows of `swizzle` bytes.  Within a row, the number
+ * of a 16-byte chunk is XORed with the low bits of the row's number (3 bits for rows of 128 bytes, 2 for 64, 1 for
+ * 32). Neighbours in a row are neighbours of the tile along `contiguous`.  A buffer without swizzle (0) has rows of 16
+ * bytes. */
 #ifndef TILECC_IR_SHARED_FORM_H
 #define TILECC_IR_SHARED_FORM_H
 #include "ir/ir.h"

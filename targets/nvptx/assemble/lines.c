@@ -8,7 +8,7 @@
  *     .file 2 "x.tile"
  *
  * LLVM 19 prints `.loc 2 3 9` alone, and a file for each scope: its directories are numbers of scopes
- * (targets/host/lines.h).  Here a file that several calls lead to is one again. */
+ * (targets/common/lines.h).  Here a file that several calls lead to is one again. */
 #include "targets/nvptx/assemble/lines.h"
 
 #include <stdlib.h>

@@ -1,13 +1,15 @@
-/* What takes a thread's registers, for the notes of W1202 and of what ptxas says of registers: a walk over the last IR
- * from its end to its start, in which a use makes a tile live and its definition ends that.
+/* What takes a thread's registers, for the notes of W1202 and of what ptxas says of registers.
+ *
+ * A walk over the last IR, from its end to its start, keeps the tiles that are alive: a use makes a tile alive, and
+ * its definition ends that.
  *
  *     %s, %t = for … iter(%x: f32[128, 256] = …, %y: f32[128, 256] = …) {
- *         %p = dot_async %A, %B, %x               %p and %y are there: 2 x 128 registers of each of 256 threads
+ *         %p = dot_async %A, %B, %x               %p and %y are alive: 2 x 128 registers of each of 256 threads
  *
- * It is asked where whole tiles have to be there: at products, their waits, reductions and barriers.  In between ptxas
- * orders the work on elements as it likes, and what it needs beside tiles (places in memory, fragments) only it knows:
- * the number is the least that a thread must hold, and so what the note says is true.  The way out that it names is
- * computed in the same way. */
+ * The walk looks at the places where whole tiles must exist: products and their waits, reductions and barriers.  In
+ * between, ptxas orders the work on elements as it likes, and only ptxas knows what it needs beside tiles (addresses,
+ * fragments).  So the number is the least that a thread must hold, and a note that says "at least" is true.  The way
+ * out that the note names is computed in the same way. */
 #include <string.h>
 
 #include "ir/facts/registers.h"

@@ -1,8 +1,9 @@
-/* Loads and stores of tiles through views, and the mask of what is inside.
+/* Loads and stores of tiles through views, and the mask of the elements that are inside.
  *
- * All vectors of a tile are read before anything uses them.  Two forms: whole vectors under a predicate each, and
- * element by element; the second is made only where a vector could straddle the end of its dimension, and a uniform
- * test picks it when running.  A store is done by one of the threads that hold an element. */
+ * All vectors of a tile are read before anything uses them.  There are two forms of code.  The first moves whole
+ * vectors, each under a predicate; the second goes element by element.  The second form is made only where a vector
+ * could straddle the end of its dimension, and then a test that is the same for all threads picks the form when
+ * running.  Of several threads that hold an element, one stores it. */
 #include "base/plant.h"
 #include "targets/nvptx/lower/memory.h"
 

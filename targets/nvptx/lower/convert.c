@@ -1,5 +1,5 @@
 /* convert_layout: nothing, other register numbers, shuffles between selects, or a trip through shared memory, as the
- * plan of ir/layout.h says. */
+ * plan of ir/layout/layout.h says. */
 #include "base/plant.h"
 #include "ir/facts/scratch.h"
 #include "targets/nvptx/lower/lower.h"

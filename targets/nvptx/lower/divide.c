@@ -1,9 +1,9 @@
-/* Many f32 numbers over one divisor, as a row over its sum: the reciprocal is made once.  Two ways, both with a test of
- * all of a thread's numbers and a longer way for a thread that fails it:
+/* Division of many f32 numbers by one, as a row by its sum.  The reciprocal of the divisor is made once.  There are
+ * two ways; both test all numbers of a thread, and a thread that fails the test divides in the longer, general way.
  *
- * - every quotient rounded right, by Markstein's correction;
- * - where quotients only become bf16: x (1/s) lies less than 2 units of f32 from x/s, so both round to the same bf16
- *   (x/s to an f32 first) unless it lies within 2 units of a tie. */
+ * - Every quotient is rounded right, by Markstein's correction.
+ * - Where quotients only become bf16, x * (1/s) is used as it is.  It lies less than 2 units of f32 from x/s, so that both
+ *   round to the same bf16 (x/s by way of an f32) unless the product lies within 2 units of a tie; the test looks for ties. */
 #include "targets/nvptx/lower/divide.h"
 
 static LLVMValueRef fma_f32(struct lowering *l, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)

@@ -1,6 +1,6 @@
-/* dot by plain means, right for every type: both operands go to shared memory row-major, and each thread runs over k
- * with one multiply-add for each element of the accumulator that it holds.  Operands too large for shared memory go in
- * pieces of k. */
+/* dot by plain means, for every type.  Both operands go to shared memory in row-major order, and each thread walks
+ * along k with one multiply-add for each element of the accumulator that it holds.  Operands that are too large for
+ * shared memory go there in pieces of k. */
 #include "base/plant.h"
 #include "ir/facts/scratch.h"
 #include "targets/nvptx/lower/lower.h"

@@ -7,7 +7,7 @@
  * addresses and control flow are LLVM's; memory order, barriers, shuffles and everything LLVM 19 cannot say are rows of
  * ptx.def, emitted as inline assembly by ptx_emit.
  *
- * Scratch in shared memory (convert_layout, reductions across warps, results of atomics) is described in ir/scratch.h.
+ * Scratch in shared memory (convert_layout, reductions across warps, results of atomics) is described in ir/facts/scratch.h.
  */
 #ifndef TILECC_NVPTX_LOWER_H
 #define TILECC_NVPTX_LOWER_H

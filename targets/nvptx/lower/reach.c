@@ -1,10 +1,12 @@
 /* The plan of an access to a view: a thread's address, which registers go together as one vector, and what is outside.
  *
- * address = data + bytes * sum of start[d] * stride[d]  (uniform)  + thread part of the coordinates * stride  (a
- * thread's)
- *           + register part * stride  (an immediate where the stride is known).
- * A coordinate c of dimension d is inside when start + c lies in [0, extent): low <= c < limit with low = clamp(-start)
- * and limit = clamp(extent - start), both made once and 32 bits wide, so that a register costs one comparison. */
+ *     address = data + bytes * sum of start[d] * stride[d]        the same for all threads
+ *             + (the thread's part of the coordinates) * stride   one for each thread
+ *             + (the register's part) * stride                    an immediate where the stride is known
+ *
+ * A coordinate c of dimension d is inside when start + c lies in [0, extent).  That is low <= c < limit, with low =
+ * clamp(-start) and limit = clamp(extent - start).  Both are made once and are 32 bits wide, so that a register costs
+ * one comparison. */
 #include "base/plant.h"
 #include "ir/query.h"
 #include "targets/nvptx/lower/memory.h"
