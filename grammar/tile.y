@@ -414,7 +414,7 @@ statement
         {
             struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0113, @2, "there is no `%s%s`",
                                                  ast_operator_spelling($2), ast_operator_spelling($2));
-            parser_fixit(parser, d, @2, $2 == OPERATOR_ADD ? " += 1" : " -= 1");
+            parser_fixit(parser, d, @2, FIXIT_CERTAIN, $2 == OPERATOR_ADD ? " += 1" : " -= 1");
             (void)$1;
             $$ = NULL;
         }
@@ -422,12 +422,12 @@ statement
         {
             struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0113, @1, "there is no `%s%s`",
                                                  ast_operator_spelling($1), ast_operator_spelling($1));
-            parser_fixit(parser, d, @1, "");
+            parser_fixit(parser, d, @1, FIXIT_CERTAIN, "");
             struct text_range end = @2;
             end.column = end.end_column;
             end.line = end.end_line;
             end.offset = end.end_offset;
-            parser_fixit(parser, d, end, $1 == OPERATOR_ADD ? " += 1" : " -= 1");
+            parser_fixit(parser, d, end, FIXIT_CERTAIN, $1 == OPERATOR_ADD ? " += 1" : " -= 1");
             (void)$2;
             $$ = NULL;
         }
@@ -564,7 +564,7 @@ suffix
         {
             struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0118, @1,
                                                  "members are selected with `.`, not `->`");
-            parser_fixit(parser, d, @1, ".");
+            parser_fixit(parser, d, @1, FIXIT_CERTAIN, ".");
             $$ = make_member_suffix(parser, @2, $2.text);
         }
     ;

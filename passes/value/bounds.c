@@ -5,226 +5,29 @@
  *         %v = load %x[%k +: 64], %z : f32[64]     ->         %v = load inside(1) %x[%k +: 64], %z : f32[64]
  *     }                                                   }            (%n is x's extent, a multiple of 64)
  *
- * The proof reads an index as scale * t + offset, where no step of the computation may wrap (by ranges), and looks for
- * the greatest value that t can have:
- *   - The extent is a number: ranges tell.
- *   - t is the variable of a loop that ends at an extent of the same class: t <= extent - 1.  When the loop's start and
- *     the extent are multiples of the step, even t <= extent - step.
- *   - t is a grid index, and the grid covers that extent: t * grid_step <= extent - 1, or extent - grid_step likewise.
- *   - An `if` around the access, or an assume(), says so: scale * t + a < extent + b.
- * A view that may be absent has no elements, so nothing lies inside it.  The pass therefore looks only at arguments
- * that cannot be NULL, and at sub-views that drop no dimension. */
-#include "base/plant.h"
-#include "ir/facts/analysis.h"
-#include "ir/facts/linear.h"
+ * ir/facts/inside.h has the proof.  A view that may be absent has no elements, so nothing lies inside it.  The pass
+ * therefore looks only at arguments that cannot be NULL, and at sub-views that drop no dimension. */
+#include "ir/facts/inside.h"
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"
 
 struct bounds_proof {
     struct pass_context *context;
-    const struct ranges *ranges;
-    int *class; /* of dimension d of argument a at a * IR_MAX_RANK + d: extents of one class are equal; 0: alone */
-    int grid_class[IR_MAX_RANK];
-    int64_t *multiple;                           /* by class */
-    VECTOR(const struct ir_operation *) assumed; /* at the top of the function */
+    const struct inside *inside;
     bool changed;
 };
-
-/* ---- extents ---- */
-
-/* One dimension of an argument: where a view's extent comes from.  `argument` NULL: not an argument's. */
-struct extent {
-    const struct ir_value *argument;
-    int dimension;
-    int64_t number, multiple;
-    int class;
-};
-
-/* The view's extent along d as that of an argument, through permutations. */
-static struct extent extent_of(const struct bounds_proof *bounds, const struct ir_value *view, int d)
-{
-    struct extent out = {.number = view->type->extent[d], .multiple = 1};
-    const struct ir_function *function = view->block->function;
-    while (view->definition && view->definition->opcode == OP_VIEW_PERMUTE) {
-        d = (int)ir_attribute(view->definition, IR_ATTRIBUTE_PERMUTATION)->list[d];
-        view = view->definition->operands[0];
-    }
-    if (view->definition || view->block->parent)
-        return out;
-    out.argument = view;
-    out.dimension = d;
-    if (view->index < function->facts.count)
-        out.multiple = int64_max(function->facts.data[view->index].extent_multiple[d], 1);
-    out.class = bounds->class[view->index * IR_MAX_RANK + d];
-    if (out.class)
-        out.multiple = int64_max(out.multiple, bounds->multiple[out.class]);
-    return out;
-}
-
-static bool same_extent(const struct extent *a, const struct extent *b)
-{
-    return a->argument && b->argument &&
-           ((a->argument == b->argument && a->dimension == b->dimension) || (a->class && a->class == b->class));
-}
-
-/* Whether `value` is extent `wanted` plus *offset. */
-static bool is_extent_plus(const struct bounds_proof *bounds, const struct ir_value *value, const struct extent *wanted,
-                           int64_t *offset)
-{
-    struct linear linear = linear_of(bounds->ranges, value);
-    *offset = linear.offset;
-    if (!linear.term)
-        return wanted->number != IR_DYNAMIC && !__builtin_sub_overflow(linear.offset, wanted->number, offset);
-    const struct ir_operation *op = linear.term->definition;
-    if (linear.scale != 1 || !op || op->opcode != OP_EXTENT)
-        return false;
-    struct extent extent = extent_of(bounds, op->operands[0], (int)ir_number(op, IR_ATTRIBUTE_DIMENSION, 0));
-    return same_extent(&extent, wanted);
-}
-
-static bool may_be_absent(const struct ir_value *view)
-{
-    while (view->definition) {
-        const struct ir_operation *op = view->definition;
-        if (op->opcode != OP_VIEW_PERMUTE && !(op->opcode == OP_SUBVIEW && !ir_number(op, IR_ATTRIBUTE_DROP, 0)))
-            return true;
-        view = op->operands[0];
-    }
-    return view->block->parent || view->type->optional || !view->block->function->is_kernel;
-}
-
-/* ---- proofs: the greatest g for which  scale * term <= extent - g  is known, as a number; INT64_MIN: nothing ---- */
-
-enum { MIN_DEPTH = 6 };
-
-/* upper <= extent + *offset, the least offset that is seen through minima; false: none. */
-static bool least_offset(const struct bounds_proof *bounds, const struct ir_value *upper, const struct extent *extent,
-                         int depth, int64_t *offset)
-{
-    const struct ir_operation *op = upper->definition;
-    if (is_extent_plus(bounds, upper, extent, offset))
-        return true;
-    if (!op || op->opcode != OP_MIN || depth == 0)
-        return false;
-    int64_t a = INT64_MAX, b = INT64_MAX;
-    bool left = least_offset(bounds, op->operands[0], extent, depth - 1, &a);
-    bool right = least_offset(bounds, op->operands[1], extent, depth - 1, &b);
-    *offset = left && right ? int64_min(a, b) : left ? a : b;
-    return left || right;
-}
-
-static int64_t gap_of_loop(const struct bounds_proof *bounds, const struct ir_value *term, int64_t scale,
-                           const struct extent *extent)
-{
-    const struct ir_operation *loop = term->block->parent;
-    int64_t step, lower, offset = 0;
-    if (term->definition || term->index != 0 || !loop || loop->opcode != OP_FOR || scale != 1 ||
-        ir_number(loop, IR_ATTRIBUTE_MULTIPLY, 0) || !ir_constant_integer(loop->operands[2], &step) || step <= 0)
-        return INT64_MIN;
-    if (!least_offset(bounds, loop->operands[1], extent, MIN_DEPTH, &offset) || offset > INT32_MAX ||
-        offset < INT32_MIN)
-        return INT64_MIN;
-    int64_t multiple = extent->number != IR_DYNAMIC ? extent->number : extent->multiple;
-    bool whole_steps = offset == 0 && multiple % step == 0 && ir_constant_integer(loop->operands[0], &lower) &&
-                       (lower % step == 0 || PLANTED(bounds_steps_of_odd_start));
-    return whole_steps ? step : 1 - offset;
-}
-
-static int64_t gap_of_grid(const struct bounds_proof *bounds, const struct ir_value *term, int64_t scale,
-                           const struct extent *extent)
-{
-    const struct ir_operation *op = term->definition;
-    if (!op || op->opcode != OP_GRID_INDEX || !extent->class)
-        return INT64_MIN;
-    const struct ir_function *function = op->block->function;
-    int64_t d = ir_number(op, IR_ATTRIBUTE_DIMENSION, 0), step = function->grid_step[d];
-    if (bounds->grid_class[d] != extent->class || step <= 0 || scale < 1 || scale > step)
-        return INT64_MIN;
-    return extent->multiple % step == 0 || PLANTED(bounds_last_block_unmasked) ? step : 1;
-}
-
-/* From a condition that holds: scale * term + a < extent + b  (or <=, or mirrored). */
-static int64_t gap_of_condition(const struct bounds_proof *bounds, const struct ir_value *condition, bool holds,
-                                const struct linear *index, const struct extent *extent)
-{
-    const struct ir_operation *op = condition->definition;
-    if (!op)
-        return INT64_MIN;
-    if (op->opcode == OP_NOT)
-        return gap_of_condition(bounds, op->operands[0], !holds, index, extent);
-    if ((op->opcode == OP_AND && holds) || (op->opcode == OP_OR && (!holds || PLANTED(bounds_believes_or))))
-        return int64_max(gap_of_condition(bounds, op->operands[0], holds, index, extent),
-                         gap_of_condition(bounds, op->operands[1], holds, index, extent));
-    if (op->opcode != OP_COMPARE || op->operands[0]->type->kind != IR_TILE ||
-        !ir_is_integer(op->operands[0]->type->element))
-        return INT64_MIN;
-    static const enum ir_predicate opposite[IR_PREDICATE_COUNT] = {IR_PREDICATE_NE, IR_PREDICATE_EQ, IR_PREDICATE_GE,
-                                                                   IR_PREDICATE_GT, IR_PREDICATE_LE, IR_PREDICATE_LT};
-    int64_t predicate = ir_number(op, IR_ATTRIBUTE_PREDICATE, 0), offset;
-    predicate = holds ? predicate : (int64_t)opposite[predicate];
-    bool mirrored = predicate == IR_PREDICATE_GT || predicate == IR_PREDICATE_GE;
-    bool strict = predicate == IR_PREDICATE_LT || predicate == IR_PREDICATE_GT;
-    if (!mirrored && !strict && predicate != IR_PREDICATE_LE)
-        return INT64_MIN;
-    struct linear left = linear_of(bounds->ranges, op->operands[mirrored ? 1 : 0]);
-    if (left.term != index->term || left.scale != index->scale ||
-        !is_extent_plus(bounds, op->operands[mirrored ? 0 : 1], extent, &offset))
-        return INT64_MIN;
-    if (left.offset > INT32_MAX || left.offset < INT32_MIN || offset > INT32_MAX || offset < INT32_MIN)
-        return INT64_MIN;
-    return left.offset - offset + (strict ? 1 : 0);
-}
-
-static int64_t gap_around(const struct bounds_proof *bounds, const struct ir_operation *at, const struct linear *index,
-                          const struct extent *extent)
-{
-    int64_t gap = INT64_MIN;
-    const struct ir_block *block = at->block;
-    for (; block->parent; block = block->parent->block)
-        if (block->parent->opcode == OP_IF)
-            gap = int64_max(gap,
-                            gap_of_condition(bounds, block->parent->operands[0],
-                                             block == block->parent->regions[0] || PLANTED(bounds_condition_in_else),
-                                             index, extent));
-    for (int i = 0; i < bounds->assumed.count; i++)
-        gap = int64_max(gap, gap_of_condition(bounds, bounds->assumed.data[i]->operands[0], true, index, extent));
-    return gap;
-}
-
-/* index + length <= extent, and 0 <= index */
-static bool is_inside(const struct bounds_proof *bounds, const struct ir_operation *op, const struct ir_value *view,
-                      int d, const struct ir_value *index, int64_t length)
-{
-    struct range range = range_at(bounds->ranges, index, op);
-    struct extent extent = extent_of(bounds, view, d);
-    int64_t most;
-    if ((range.low < 0 && !PLANTED(bounds_negative_index)) ||
-        (index->type->element == IR_U64 && range.high == INT64_MAX))
-        return false;
-    if (extent.number != IR_DYNAMIC && !__builtin_add_overflow(range.high, length, &most) && most <= extent.number)
-        return true;
-    if (index->type->rank || !extent.argument)
-        return false;
-    struct linear linear = linear_of(bounds->ranges, index);
-    if (!linear.term || linear.offset > INT32_MAX || linear.offset < INT32_MIN)
-        return false;
-    int64_t gap = int64_max(gap_of_loop(bounds, linear.term, linear.scale, &extent),
-                            gap_of_grid(bounds, linear.term, linear.scale, &extent));
-    gap = int64_max(gap, gap_around(bounds, op, &linear, &extent));
-    return gap != INT64_MIN && linear.offset + length <= gap + PLANTED(bounds_one_past);
-}
 
 static void visit(struct ir_operation *op, void *data)
 {
     struct bounds_proof *bounds = data;
     struct ir_access access;
     if (!(ir_op_info[op->opcode].attributes >> IR_ATTRIBUTE_INSIDE & 1) || !ir_access_of(op, &access) ||
-        may_be_absent(access.view))
+        inside_may_be_absent(access.view))
         return;
     int64_t inside = ir_number(op, IR_ATTRIBUTE_INSIDE, 0);
     for (int d = 0; d < access.rank; d++) {
         int64_t length = access.place[d] > 0 ? access.place[d] : 1;
-        if (inside >> d & 1 || !is_inside(bounds, op, access.view, d, access.index[d], length) ||
+        if (inside >> d & 1 || !inside_is_proven(bounds->inside, op, access.view, d, access.index[d], length) ||
             !pass_fuel(bounds->context))
             continue;
         inside |= INT64_C(1) << d;
@@ -236,90 +39,9 @@ static void visit(struct ir_operation *op, void *data)
                     "not every dimension is known to be inside the view: the access is checked");
 }
 
-/* ---- equal extents: classes that the wrapper checks, joined by what is assumed at the top ---- */
-
-/* The slot of `value` when it is the extent of an argument, else -1. */
-static int slot_of(const struct ir_value *value)
-{
-    const struct ir_operation *op = value->definition;
-    if (!op || op->opcode != OP_EXTENT || op->operands[0]->definition || op->operands[0]->block->parent)
-        return -1;
-    return op->operands[0]->index * IR_MAX_RANK + (int)ir_number(op, IR_ATTRIBUTE_DIMENSION, 0);
-}
-
-static void join(struct bounds_proof *bounds, int slots, int a, int b, int *next)
-{
-    if (!bounds->class[a])
-        bounds->class[a] = (*next)++;
-    int old = bounds->class[b], wanted = bounds->class[a];
-    bounds->class[b] = wanted;
-    for (int i = 0; i < slots && old; i++)
-        if (bounds->class[i] == old)
-            bounds->class[i] = wanted;
-    for (int d = 0; d < IR_MAX_RANK && old; d++)
-        if (bounds->grid_class[d] == old)
-            bounds->grid_class[d] = wanted;
-}
-
-static void note_assumption(struct bounds_proof *bounds, const struct ir_value *condition, int slots, int *next)
-{
-    const struct ir_operation *op = condition->definition;
-    int64_t zero, by;
-    if (op && op->opcode == OP_AND) {
-        note_assumption(bounds, op->operands[0], slots, next);
-        note_assumption(bounds, op->operands[1], slots, next);
-    }
-    if (!op || op->opcode != OP_COMPARE || ir_number(op, IR_ATTRIBUTE_PREDICATE, -1) != IR_PREDICATE_EQ)
-        return;
-    int a = slot_of(op->operands[0]), b = slot_of(op->operands[1]);
-    if (a >= 0 && b >= 0)
-        join(bounds, slots, a, b, next);
-    const struct ir_operation *rest = op->operands[0]->definition;
-    a = rest && rest->opcode == OP_REM ? slot_of(rest->operands[0]) : -1;
-    if (a < 0 || !ir_constant_integer(op->operands[1], &zero) || zero || !ir_constant_integer(rest->operands[1], &by) ||
-        by < 1)
-        return;
-    if (!bounds->class[a])
-        bounds->class[a] = (*next)++;
-    bounds->multiple[bounds->class[a]] = int64_max(bounds->multiple[bounds->class[a]], by);
-}
-
-static void find_classes(struct bounds_proof *bounds, const struct ir_function *function)
-{
-    int slots = function->body->arguments.count * IR_MAX_RANK, next = 1;
-    for (int i = 0; i < function->facts.count; i++)
-        for (int d = 0; d < IR_MAX_RANK; d++)
-            next = next > function->facts.data[i].extent_class[d] ? next : function->facts.data[i].extent_class[d] + 1;
-    bool known = next <= INT16_MAX; /* classes are small numbers; larger ones, written by hand, are not worth a table */
-    next = known ? next : 1;
-    bounds->class = ARENA_ARRAY(bounds->context->arena, int, slots + 1);
-    bounds->multiple = ARENA_ARRAY(bounds->context->arena, int64_t,
-                                   next + slots + 1); /* each slot may start one more */
-    for (int i = 0; i < function->facts.count && known; i++)
-        for (int d = 0; d < IR_MAX_RANK; d++)
-            bounds->class[i * IR_MAX_RANK + d] = function->facts.data[i].extent_class[d];
-    for (int d = 0; d < IR_MAX_RANK && known; d++)
-        bounds->grid_class[d] = function->grid_class[d];
-    for (int round = 0; round < 2; round++) { /* the second finds the multiples under their final classes */
-        for (const struct ir_operation *op = function->body->first; op; op = op->next)
-            if (op->opcode == OP_ASSUME)
-                note_assumption(bounds, op->operands[0], slots, &next);
-        for (int i = 0; i < function->facts.count; i++)
-            for (int d = 0; d < IR_MAX_RANK; d++) {
-                int class = bounds->class[i * IR_MAX_RANK + d];
-                bounds->multiple[class] = int64_max(bounds->multiple[class],
-                                                    function->facts.data[i].extent_multiple[d]);
-            }
-    }
-}
-
 bool pass_bounds(struct ir_function *function, struct pass_context *context)
 {
-    struct bounds_proof bounds = {.context = context, .ranges = context->ranges};
-    find_classes(&bounds, function);
-    for (const struct ir_operation *op = function->body->first; op; op = op->next)
-        if (op->opcode == OP_ASSUME)
-            vector_push(context->arena, &bounds.assumed, op);
+    struct bounds_proof bounds = {context, inside_analyse(function, context->ranges, context->arena), false};
     ir_walk(function->body, visit, &bounds);
     return bounds.changed;
 }

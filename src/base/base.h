@@ -80,6 +80,9 @@ struct inlined_call {
     struct location at;       /* the call, maybe in an inlined function itself */
 };
 
+/* The bytes of the line of a place, without its end; NULL: there is no such line. */
+const char *source_line(struct location at, size_t *size);
+
 /* ---- diagnostics ---------------------------------------------------------------------------------------------- */
 
 /* diagnostics.def lists every code once: DIAGNOSTIC(E0101, error, "short-name", "one line", "explain page"). */
@@ -103,9 +106,14 @@ struct note {
     const char *text;
     struct note *next;
 };
+/* How sure a fix-it is.  certain: what is meant has one spelling, and this is it: what was wrong there is gone, and the
+ * meaning is the one that was written.  probable: most likely meant, and worth a look.  hint: a direction; it may not
+ * compile by itself. */
+enum fixit_grade { FIXIT_CERTAIN, FIXIT_PROBABLE, FIXIT_HINT };
 /* Replace the text of `at` by `replacement`. */
 struct fixit {
     struct location at;
+    enum fixit_grade grade;
     const char *replacement;
     struct fixit *next;
 };
@@ -141,7 +149,7 @@ struct diagnostic *diag_report(struct diagnostics *diagnostics, enum diagnostic_
 void diag_note(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at, const char *format,
                ...) __attribute__((format(printf, 4, 5)));
 void diag_fixit(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at,
-                const char *replacement);
+                enum fixit_grade grade, const char *replacement);
 void diag_instance(struct diagnostics *diagnostics, struct diagnostic *diagnostic, const char *text); /* once each */
 /* Renders in the form  file:line:col: error: text [E0312]  with source line and carets, notes, fix-its; those that came
  * since the last time. */

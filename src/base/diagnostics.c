@@ -42,6 +42,25 @@ static bool is_wanted(const struct diagnostics *diagnostics, enum diagnostic_cod
     return true;
 }
 
+const char *source_line(struct location at, size_t *size)
+{
+    const struct source *source = at.source;
+    if (!source || !source->text || at.line < 1)
+        return NULL;
+    const char *text = source->text, *end = source->text + source->size;
+    for (int i = 1; i < at.line; i++) {
+        const char *newline = text < end ? memchr(text, '\n', (size_t)(end - text)) : NULL;
+        if (!newline)
+            return NULL;
+        text = newline + 1;
+    }
+    const char *newline = text < end ? memchr(text, '\n', (size_t)(end - text)) : NULL;
+    *size = (size_t)((newline ? newline : end) - text);
+    if (*size && text[*size - 1] == '\r')
+        --*size;
+    return text;
+}
+
 static bool same_place(struct location a, struct location b)
 {
     return a.source == b.source && a.line == b.line && a.column == b.column && a.end_column == b.end_column;
@@ -102,13 +121,14 @@ void diag_note(struct diagnostics *diagnostics, struct diagnostic *diagnostic, s
 }
 
 void diag_fixit(struct diagnostics *diagnostics, struct diagnostic *diagnostic, struct location at,
-                const char *replacement)
+                enum fixit_grade grade, const char *replacement)
 {
     for (struct fixit *f = diagnostic->fixits; f; f = f->next)
         if (same_place(f->at, at) && strcmp(f->replacement, replacement) == 0)
             return;
     struct fixit *fixit = ARENA_NEW(diagnostics->arena, struct fixit);
     fixit->at = at;
+    fixit->grade = grade;
     fixit->replacement = arena_string(diagnostics->arena, replacement);
     struct fixit **end = &diagnostic->fixits;
     while (*end)

@@ -11,6 +11,8 @@
 enum { TAB_STOP = 4, LONGEST_LINE = 160, CONTEXT_BEFORE_CARET = 80, MOST_INSTANCES = 5 };
 
 static const char *const severity_names[] = {"note", "remark", "warning", "error"};
+static const char *const fixit_words[] = {"fix-it", "fix-it (probable)", "fix-it (hint)"};
+static const char *const fixit_names[] = {"certain", "probable", "hint"};
 static const char *const severity_colors[] = {"\033[1;36m", "\033[1;34m", "\033[1;35m", "\033[1;31m"};
 
 /* Appends one character as it may be shown; returns the columns it takes. */
@@ -45,24 +47,6 @@ static void show_text(struct buffer *out, const char *text)
             show_character(out, text, left, 0, &length);
 }
 
-/* The bytes of one line of a source, without its end. */
-static bool find_line(const struct source *source, int line, const char **text, size_t *size)
-{
-    const char *at = source->text, *end = source->text + source->size;
-    for (int i = 1; i < line; i++) {
-        const char *newline = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
-        if (!newline)
-            return false;
-        at = newline + 1;
-    }
-    const char *newline = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
-    *text = at;
-    *size = (size_t)((newline ? newline : end) - at);
-    if (*size && at[*size - 1] == '\r')
-        --*size;
-    return true;
-}
-
 /* Moves back to the first byte of a character. */
 static size_t character_start(const char *text, size_t at)
 {
@@ -75,9 +59,7 @@ static void print_caret_lines(struct buffer *out, struct location at, bool color
 {
     const char *text;
     size_t size;
-    if (!at.source || !at.source->text || at.line < 1 || at.column < 1)
-        return;
-    if (!find_line(at.source, at.line, &text, &size))
+    if (at.column < 1 || !(text = source_line(at, &size)))
         return;
     size_t first = (size_t)at.column - 1, last = at.end_column > at.column ? (size_t)at.end_column - 1 : first + 1;
     size_t begin = 0, end = size;
@@ -131,10 +113,10 @@ static void print_fixit(struct buffer *out, const struct fixit *fixit, bool colo
     print_head(out, fixit->at, SEVERITY_note, color);
     const char *text;
     size_t size, first = (size_t)fixit->at.column - 1, width = (size_t)(fixit->at.end_column - fixit->at.column);
-    bool shown = fixit->at.source && fixit->at.source->text && fixit->at.column >= 1 &&
-                 find_line(fixit->at.source, fixit->at.line, &text, &size);
+    bool shown = fixit->at.column >= 1 && (text = source_line(fixit->at, &size));
+    buffer_printf(out, "%s: ", fixit_words[fixit->grade]);
     if (shown && fixit->at.end_column > fixit->at.column && first <= size && width <= size - first) {
-        buffer_puts(out, "fix-it: \"");
+        buffer_puts(out, "\"");
         for (size_t i = first; i < first + width;) {
             int length;
             show_character(out, text + i, first + width - i, 0, &length);
@@ -142,7 +124,7 @@ static void print_fixit(struct buffer *out, const struct fixit *fixit, bool colo
         }
         buffer_puts(out, "\" -> \"");
     } else {
-        buffer_puts(out, "fix-it: insert \"");
+        buffer_puts(out, "insert \"");
     }
     show_text(out, fixit->replacement);
     buffer_puts(out, "\"\n");
@@ -256,6 +238,7 @@ void diag_print_json(struct diagnostics *diagnostics, FILE *file)
                 buffer_puts(&out, "null");
             buffer_puts(&out, ",\"replacement\":");
             json_string(&out, fixit->replacement);
+            buffer_printf(&out, ",\"grade\":\"%s\"", fixit_names[fixit->grade]);
             buffer_puts(&out, fixit->next ? "}," : "}");
         }
         buffer_puts(&out, "],\"instances\":[");

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "driver/depfile.h"
+#include "passes/lint/lint.h"
 
 static const char *target_name(int target) { return target_rows[target].name; }
 
@@ -231,6 +232,17 @@ static bool write_outputs(struct compilation *compilation)
     return false;
 }
 
+/* What is most likely a mistake, as the source says it: before any pass. */
+static void lint_module(struct compilation *compilation)
+{
+    for (int i = 0; i < compilation->module->entries.count; i++) {
+        const struct kernel_entry *entry = &compilation->module->entries.data[i];
+        for (int k = 0; k < entry->variants.count; k++)
+            lint_function(entry->variants.data[k].function, compilation->diagnostics,
+                          entry->variants.count > 1 ? entry->variants.data[k].label : NULL, entry->grid_names.data);
+    }
+}
+
 /* Every step that leads to the outputs; false when one failed. */
 static bool compile_steps(struct compilation *compilation)
 {
@@ -239,6 +251,9 @@ static bool compile_steps(struct compilation *compilation)
     compilation->module = front_compile(&compilation->front, compilation->source, remember_import, compilation);
     compilation->stage_time[STAGE_FRONT] = report_clock() - begin;
     if (compilation->diagnostics->errors)
+        return false;
+    lint_module(compilation);
+    if (compilation->diagnostics->errors) /* -Werror */
         return false;
     if (options->syntax_only)
         return !options->dependencies || write_outputs(compilation);

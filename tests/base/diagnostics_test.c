@@ -46,7 +46,7 @@ static void test_carets(struct arena *arena)
     struct diagnostic *first = diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 8, 11, NULL},
                                            "bad \033[1m%s", "thing");
     diag_note(d, first, (struct location){&source, 2, 7, 7, NULL}, "here it ends");
-    diag_fixit(d, first, (struct location){&source, 1, 8, 11, NULL}, "f(x)");
+    diag_fixit(d, first, (struct location){&source, 1, 8, 11, NULL}, FIXIT_PROBABLE, "f(x)");
     CHECK(diag_report(d, DIAGNOSTIC_E0101, (struct location){&source, 1, 8, 11, NULL}, "bad \033[1m%s", "thing") ==
           first);
     CHECK(d->errors == 1);
@@ -57,7 +57,7 @@ static void test_carets(struct arena *arena)
                "k.tile:2:7: note: here it ends\n"
                "    2 | second\n"
                "      |       ^\n"
-               "k.tile:1:8: note: fix-it: \"cde\" -> \"f(x)\"\n");
+               "k.tile:1:8: note: fix-it (probable): \"cde\" -> \"f(x)\"\n");
     check_text(
         d, true,
         "{\"version\":1,\"severity\":\"error\",\"code\":\"E0101\",\"name\":\"syntax\",\"message\":\"bad "
@@ -65,7 +65,7 @@ static void test_carets(struct arena *arena)
         "\"spans\":[{\"file\":\"k.tile\",\"line\":1,\"column\":8,\"end\":11}],"
         "\"notes\":[{\"message\":\"here it "
         "ends\",\"spans\":[{\"file\":\"k.tile\",\"line\":2,\"column\":7,\"end\":8}]}],"
-        "\"fixits\":[{\"span\":{\"file\":\"k.tile\",\"line\":1,\"column\":8,\"end\":11},\"replacement\":\"f(x)\"}],"
+        "\"fixits\":[{\"span\":{\"file\":\"k.tile\",\"line\":1,\"column\":8,\"end\":11},\"replacement\":\"f(x)\",\"grade\":\"probable\"}],"
         "\"instances\":[]}\n");
 }
 
@@ -77,16 +77,17 @@ static void test_instances(struct arena *arena)
     struct diagnostic *first = diag_report(d, DIAGNOSTIC_W1202, (struct location){&source, 1, 1, 3, NULL}, "spills");
     for (int i = 0; i < 14; i++)
         diag_instance(d, first, arena_printf(arena, "k[%d]", i / 2));
-    diag_fixit(d, first, (struct location){&source, 1, 3, 3, NULL}, ";");
+    diag_fixit(d, first, (struct location){&source, 1, 3, 3, NULL}, FIXIT_CERTAIN, ";");
     check_text(d, false,
                "k.tile:1:1: warning: spills [-Wspills]\n    1 | line\n      | ^~\n"
                "      = in k[0]\n      = in k[1]\n      = in k[2]\n      = in k[3]\n      = in 3 more instances\n"
                "k.tile:1:3: note: fix-it: insert \";\"\n");
-    check_text(d, true,
-               "{\"version\":1,\"severity\":\"warning\",\"code\":\"W1202\",\"name\":\"spills\",\"message\":\"spills\","
-               "\"spans\":[{\"file\":\"k.tile\",\"line\":1,\"column\":1,\"end\":3}],\"notes\":[],"
-               "\"fixits\":[{\"span\":{\"file\":\"k.tile\",\"line\":1,\"column\":3,\"end\":3},\"replacement\":\";\"}],"
-               "\"instances\":[\"k[0]\",\"k[1]\",\"k[2]\",\"k[3]\",\"k[4]\",\"k[5]\",\"k[6]\"]}\n");
+    check_text(
+        d, true,
+        "{\"version\":1,\"severity\":\"warning\",\"code\":\"W1202\",\"name\":\"spills\",\"message\":\"spills\","
+        "\"spans\":[{\"file\":\"k.tile\",\"line\":1,\"column\":1,\"end\":3}],\"notes\":[],"
+        "\"fixits\":[{\"span\":{\"file\":\"k.tile\",\"line\":1,\"column\":3,\"end\":3},\"replacement\":\";\",\"grade\":\"certain\"}],"
+        "\"instances\":[\"k[0]\",\"k[1]\",\"k[2]\",\"k[3]\",\"k[4]\",\"k[5]\",\"k[6]\"]}\n");
 }
 
 /* What was shown is not shown again. */

@@ -59,7 +59,8 @@ static bool count_file(const char *folder, const char *name, struct counts *coun
     size_t capacity = 0;
     memset(counts, 0, sizeof *counts);
     for (int t = 0; t < 2; t++) {
-        snprintf(command, sizeof command, "cd '%s/%s' && '%s' -j1 --dryrun -Rpass=. -arch=%s '%s' 2>&1",
+        snprintf(command, sizeof command,
+                 "cd '%s/%s' && '%s' -j1 -Wno-padding -Wno-overlap --dryrun -Rpass=. -arch=%s '%s' 2>&1",
                  getenv("SRCDIR"), folder, getenv("TILECC"), targets[t], name);
         FILE *pipe = popen(command, "r");
         if (!pipe)

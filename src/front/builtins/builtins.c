@@ -128,11 +128,11 @@ const struct builtin *builtin_find(const char *name)
     return NULL;
 }
 
-static const char *builtin_nearest(const char *name, int *distance)
+static const char *builtin_nearest(const char *name, const char *but, int *distance)
 {
     const char *near = NULL;
     for (int i = 0; i < BUILTIN_COUNT; i++) {
-        if (!builtins[i].name)
+        if (!builtins[i].name || (but && strcmp(builtins[i].name, but) == 0))
             continue;
         int d = spelling_distance(name, builtins[i].name, *distance);
         if (d < *distance) {
@@ -252,7 +252,7 @@ static bool read_argument(struct elaborator *e, struct call *call, const struct 
             struct location before = a->value->at;
             before.end_column = before.column;
             front_note(e, d, a->at, "the dimension is named, `axis = ...`");
-            front_fixit(e, d, before, "axis = ");
+            front_fixit(e, d, before, a->value->kind == EXPRESSION_INTEGER ? FIXIT_CERTAIN : FIXIT_PROBABLE, "axis = ");
         }
         return false;
     }

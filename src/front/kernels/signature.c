@@ -286,7 +286,7 @@ static bool describe_parameter(struct elaborator *e, struct front *front, const 
             "a kernel takes views, scalars and pointers; say how `%s` is used: `in`, `out` or `inout`", p->name.text);
         struct location before = node->at;
         before.end_column = before.column;
-        front_fixit(e, d, before, "in ");
+        front_fixit(e, d, before, FIXIT_PROBABLE, "in ");
         return false;
     }
     const struct type *type = elaborate_type(e, node);

@@ -405,9 +405,9 @@ struct ast_clause *make_clause(struct parser *parser, struct text_range name_at,
         parser->clause_missing = true;
         struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0125, name_at, "no clause is named `%.60s`", name);
         if (near)
-            parser_fixit(parser, d, name_at, near->name);
+            parser_fixit(parser, d, name_at, FIXIT_PROBABLE, near->name);
         else if (strcmp(name, "where") == 0)
-            parser_fixit(parser, d, name_at, "requires");
+            parser_fixit(parser, d, name_at, FIXIT_PROBABLE, "requires");
         return NULL;
     }
     for (int i = 0; i < items.count; i++) {

@@ -78,7 +78,8 @@ struct diagnostic *parser_report(struct parser *parser, enum diagnostic_code cod
                                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 struct diagnostic *parser_report_at(struct parser *parser, enum diagnostic_code code, struct location at,
                                     const char *format, ...) __attribute__((format(printf, 4, 5)));
-void parser_fixit(struct parser *parser, struct diagnostic *diagnostic, struct text_range at, const char *replacement);
+void parser_fixit(struct parser *parser, struct diagnostic *diagnostic, struct text_range at, enum fixit_grade grade,
+                  const char *replacement);
 /* Reports that a limit is exceeded and ends the stream. */
 void parser_stop_too_deep(struct parser *parser, struct text_range at);
 

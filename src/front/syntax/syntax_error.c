@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct location parser_place(const struct parser *parser, struct text_range range)
 {
@@ -62,11 +63,12 @@ struct diagnostic *parser_report(struct parser *parser, enum diagnostic_code cod
     return count_error(parser, diagnostic);
 }
 
-void parser_fixit(struct parser *parser, struct diagnostic *diagnostic, struct text_range at, const char *replacement)
+void parser_fixit(struct parser *parser, struct diagnostic *diagnostic, struct text_range at, enum fixit_grade grade,
+                  const char *replacement)
 {
     if (diagnostic == &parser->ignored)
         return;
-    diag_fixit(parser->context->diagnostics, diagnostic, parser_place(parser, at), replacement);
+    diag_fixit(parser->context->diagnostics, diagnostic, parser_place(parser, at), grade, replacement);
 }
 
 void parser_stop_too_deep(struct parser *parser, struct text_range at)
@@ -197,6 +199,8 @@ static bool is_comparison(int kind)
     return kind == '<' || kind == '>' || kind == TOKEN_EQ || kind == TOKEN_NE || kind == TOKEN_LE || kind == TOKEN_GE;
 }
 
+static bool is_order(int kind) { return kind == '<' || kind == '>' || kind == TOKEN_LE || kind == TOKEN_GE; }
+
 static bool begins_operand(int kind)
 {
     return kind == TOKEN_NAME || kind == TOKEN_INT || kind == TOKEN_REAL || kind == TOKEN_TYPE;
@@ -290,10 +294,35 @@ static bool is_cast(struct parser *parser, const struct token *t)
     whole.end_offset = end.end_offset;
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0114, whole, "a conversion is written `%s(x)`", type);
     if (end_offset && whole.line == end.end_line)
-        parser_fixit(parser, d, whole,
+        parser_fixit(parser, d, whole, FIXIT_CERTAIN,
                      arena_printf(parser->context->arena, "%s(%.*s)", type, (int)(end_offset - t[0].at.offset),
                                   parser->source->text + t[0].at.offset));
     return true;
+}
+
+/* float s = 0;  becomes  var s = f32(0);  Where the value is more than a number it has the type that it has:
+ * int i = b*64;  becomes  var i = b*64; */
+static void propose_variable(struct parser *parser, struct diagnostic *d, const struct token *type,
+                             const struct token *name, int behind)
+{
+    if (name->kind != TOKEN_NAME || token_stream_peek(parser, behind)->kind != '=')
+        return;
+    bool negative = token_stream_peek(parser, behind + 1)->kind == '-';
+    const struct token *number = token_stream_peek(parser, behind + 1 + negative);
+    struct text_range value = token_stream_peek(parser, behind + 1)->at;
+    const char *own = own_type(text_of(parser, type));
+    bool is_number = (number->kind == TOKEN_INT || (number->kind == TOKEN_REAL && own[0] == 'f')) &&
+                     token_stream_peek(parser, behind + 2 + negative)->kind == ';' && number->at.line == value.line;
+    bool is_scalar = type->kind == TOKEN_TYPE || strcmp(own, text_of(parser, type)) != 0;
+    bool is_plain = !is_number || !is_scalar || (negative && own[0] == 'u');
+    parser_fixit(parser, d, type->at, is_plain ? FIXIT_PROBABLE : FIXIT_CERTAIN, "var");
+    if (is_plain)
+        return;
+    value.end_column = number->at.end_column;
+    value.end_offset = number->at.end_offset;
+    parser_fixit(parser, d, value, FIXIT_CERTAIN,
+                 arena_printf(parser->context->arena, "%s(%.*s)", own, (int)(value.end_offset - value.offset),
+                              parser->source->text + value.offset));
 }
 
 /* int i = 0;   f32 x;   float *p;   (float a) among parameters */
@@ -305,15 +334,14 @@ static bool is_c_declaration(struct parser *parser, struct expected expected, co
         token_stream_peek(parser, 0)->kind != '(') {
         struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0115, t[0].at,
                                              "a variable is declared with `let` or `var`, without its type in front");
-        if (token_stream_peek(parser, 0)->kind == TOKEN_NAME)
-            parser_fixit(parser, d, t[0].at, "var");
+        propose_variable(parser, d, &t[0], token_stream_peek(parser, 0), 1);
         return true;
     }
     if (in_body && t[0].kind == TOKEN_CONST && expects_statement(expected)) {
         struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0115, t[0].at,
                                              "inside a body a value that stays is declared with `let`");
         if (token_stream_peek(parser, 0)->kind == TOKEN_NAME && token_stream_peek(parser, 1)->kind == '=')
-            parser_fixit(parser, d, t[0].at, "let");
+            parser_fixit(parser, d, t[0].at, FIXIT_CERTAIN, "let");
         return true;
     }
     bool second = in_body && first->at.offset == t[1].at.offset && first->kind == TOKEN_NAME;
@@ -321,8 +349,7 @@ static bool is_c_declaration(struct parser *parser, struct expected expected, co
         (t[0].kind == TOKEN_NAME || (is_word(first, c_types) && (t[0].kind == '*' || t[0].kind == TOKEN_TYPE)))) {
         struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0115, t[1].at,
                                              "a variable is declared with `let` or `var`, without its type in front");
-        if (t[0].kind == TOKEN_NAME && token_stream_peek(parser, 0)->kind == '=')
-            parser_fixit(parser, d, t[1].at, "var");
+        propose_variable(parser, d, &t[1], &t[0], 0);
         return true;
     }
     if (in_body || inside(parser) != '(')
@@ -416,6 +443,52 @@ static bool is_left_out(struct parser *parser, struct expected expected, const s
     return false;
 }
 
+/* Text without spaces. */
+static const char *squeezed(struct parser *parser, const char *text, size_t size)
+{
+    char *copy = arena_substring(parser->context->arena, text, size), *to = copy;
+    for (const char *from = copy; *from; from++)
+        if (*from != ' ' && *from != '\t')
+            *to++ = *from;
+    *to = '\0';
+    return copy;
+}
+
+/* The width of a:b where the text shows it: i : i + n, and i*n : (i + 1)*n.  NULL: it does not. */
+static const char *width_of_slice(struct parser *parser, const char *from, const char *to)
+{
+    size_t length = strlen(from), star = strcspn(from, "*");
+    if (length && strncmp(to, from, length) == 0 && to[length] == '+' && strcspn(from, "&|^<>") == length)
+        return strpbrk(to + length + 1, "+-&|^<>,") ? NULL : to + length + 1;
+    const char *next = arena_printf(parser->context->arena, "(%.*s+1)%s", (int)star, from, from + star);
+    bool is_plain = from[star] && strcspn(from, "+-/%&|^<>()") == length && !strchr(from + star + 1, '*');
+    return is_plain && strcmp(to, next) == 0 ? from + star + 1 : NULL;
+}
+
+/* Both sides are text of the same line, between the bracket or a comma and the next one. */
+static void propose_slice(struct parser *parser, struct diagnostic *d, const struct token *colon)
+{
+    const char *text = parser->source->text, *begin = text + colon->at.offset, *end = begin + 1;
+    int depth = 0;
+    while (begin > text && begin[-1] != '\n' && (depth || (begin[-1] != '[' && begin[-1] != ','))) {
+        begin--;
+        depth += *begin == ')' || *begin == ']' ? 1 : *begin == '(' || *begin == '[' ? -1 : 0;
+    }
+    for (depth = 0; *end && *end != '\n' && (depth || (*end != ']' && *end != ',')); end++)
+        depth += *end == '(' || *end == '[' ? 1 : *end == ')' || *end == ']' ? -1 : 0;
+    const char *from = squeezed(parser, begin, (size_t)(text + colon->at.offset - begin));
+    const char *to = squeezed(parser, text + colon->at.end_offset, (size_t)(end - text) - colon->at.end_offset);
+    const char *width = *end == ']' || *end == ',' ? width_of_slice(parser, from, to) : NULL;
+    struct text_range rest = colon->at;
+    if (!width) {
+        parser_fixit(parser, d, colon->at, FIXIT_HINT, "..");
+        return;
+    }
+    rest.end_offset = (size_t)(end - text);
+    rest.end_column = colon->at.column + (int)(rest.end_offset - colon->at.offset);
+    parser_fixit(parser, d, rest, FIXIT_PROBABLE, arena_printf(parser->context->arena, " +: %s", width));
+}
+
 /* x[a:b]  x[a:]  x[:b] */
 static bool is_c_slice(struct parser *parser, const struct token *t)
 {
@@ -439,10 +512,10 @@ static bool is_c_slice(struct parser *parser, const struct token *t)
         both.end_column = next->at.end_column;
         both.end_offset = next->at.end_offset;
         if (to > from)
-            parser_fixit(parser, d, both, arena_printf(parser->context->arena, " +: %lld", to - from));
+            parser_fixit(parser, d, both, FIXIT_CERTAIN, arena_printf(parser->context->arena, " +: %lld", to - from));
         return true;
     }
-    parser_fixit(parser, d, colon->at, "..");
+    propose_slice(parser, d, colon);
     return true;
 }
 
@@ -485,7 +558,7 @@ static bool is_missing_semicolon(struct parser *parser, struct expected expected
     end.column = end.end_column;
     end.offset = end.end_offset;
     struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0109, end, "`;` is missing");
-    parser_fixit(parser, d, end, ";");
+    parser_fixit(parser, d, end, FIXIT_PROBABLE, ";");
     if (token_stream_in_body(parser))
         parser->recovery = RECOVERY_HERE;
     return true;
@@ -508,13 +581,13 @@ static bool is_generic_call(struct parser *parser, const struct token *t)
         "a call takes no `< >`: types are found from the arguments, what is known when compiling is one of them");
     if (all.line != all.end_line)
         return true;
-    parser_fixit(parser, d, all, "");
+    parser_fixit(parser, d, all, t[1].kind == TOKEN_TYPE ? FIXIT_CERTAIN : FIXIT_PROBABLE, "");
     if (t[1].kind == TOKEN_TYPE)
         return true;
     struct text_range behind = open->at;
     behind.column = behind.end_column;
     behind.offset = behind.end_offset;
-    parser_fixit(parser, d, behind,
+    parser_fixit(parser, d, behind, FIXIT_PROBABLE,
                  arena_printf(parser->context->arena, next->kind == ')' ? "%s" : "%s, ", text_of(parser, &t[1])));
     return true;
 }
@@ -525,7 +598,7 @@ static bool is_wrong_range(struct parser *parser, struct expected expected, cons
     if (t[0].kind == TOKEN_DOTDOT && expects(expected, "..=")) {
         struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0101, t[0].at,
                                              "a range in a set is written `a..=b`: it includes its end");
-        parser_fixit(parser, d, t[0].at, "..=");
+        parser_fixit(parser, d, t[0].at, FIXIT_PROBABLE, "..=");
         return true;
     }
     if (t[0].kind != TOKEN_THROUGH || !expects(expected, "..") || parser->statement_first->kind != TOKEN_FOR)
@@ -544,7 +617,7 @@ static bool is_wrong_range(struct parser *parser, struct expected expected, cons
     both.end_column = end->at.end_column;
     both.end_offset = end->at.end_offset;
     long long written = atoll(text_of(parser, end)), excluded = falls ? written - 1 : written + 1;
-    parser_fixit(parser, d, both, arena_printf(parser->context->arena, "..%lld", excluded));
+    parser_fixit(parser, d, both, FIXIT_CERTAIN, arena_printf(parser->context->arena, "..%lld", excluded));
     return true;
 }
 
@@ -567,8 +640,8 @@ static bool is_bracketed_target(struct parser *parser, struct expected expected,
                                          t[1].kind == TOKEN_LET   ? "let "
                                          : t[1].kind == TOKEN_VAR ? "var "
                                                                   : "");
-    parser_fixit(parser, d, t[0].at, "");
-    parser_fixit(parser, d, last->at, "");
+    parser_fixit(parser, d, t[0].at, FIXIT_CERTAIN, "");
+    parser_fixit(parser, d, last->at, FIXIT_CERTAIN, "");
     return true;
 }
 
@@ -587,6 +660,23 @@ static bool is_condition_in_set(struct parser *parser, struct expected expected,
     return true;
 }
 
+/* Kernel, LET, For: a word of the language but for its capitals. */
+static bool is_other_case(struct parser *parser, const struct token *t)
+{
+    static const char *const words[] = {"kernel", "fn",   "const", "enum",  "struct", "import", "let",   "var",
+                                        "if",     "else", "for",   "while", "static", "return", "break", "continue"};
+    for (int i = 1; i >= 0; i--)
+        for (size_t k = 0; t[i].kind == TOKEN_NAME && k < sizeof words / sizeof *words; k++) {
+            if (strcasecmp(t[i].value.TOKEN_NAME.text, words[k]) != 0)
+                continue;
+            struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0101, t[i].at, "`%s` is written `%s`",
+                                                 t[i].value.TOKEN_NAME.text, words[k]);
+            parser_fixit(parser, d, t[i].at, FIXIT_CERTAIN, words[k]);
+            return true;
+        }
+    return false;
+}
+
 static bool is_habit(struct parser *parser, struct expected expected, const struct token *t)
 {
     int kind = t[0].kind;
@@ -595,7 +685,7 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
                       text_of(parser, &t[0]), text_of(parser, &t[0]));
         return true;
     }
-    if (is_foreign_declaration(parser, expected, t) || is_left_out(parser, expected, t))
+    if (is_other_case(parser, t) || is_foreign_declaration(parser, expected, t) || is_left_out(parser, expected, t))
         return true;
     if (is_cast(parser, t) || is_c_declaration(parser, expected, t) || is_c_slice(parser, t))
         return true;
@@ -610,7 +700,8 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
             struct text_range behind = t[1].at;
             behind.column = behind.end_column;
             behind.offset = behind.end_offset;
-            parser_fixit(parser, d, behind, arena_printf(parser->context->arena, " and %s", text_of(parser, &t[1])));
+            parser_fixit(parser, d, behind, is_order(t[0].kind) && is_order(t[2].kind) ? FIXIT_CERTAIN : FIXIT_PROBABLE,
+                         arena_printf(parser->context->arena, " and %s", text_of(parser, &t[1])));
         }
         return true;
     }
@@ -618,7 +709,7 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
         struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0121, t[0].at,
                                              "`=` assigns and gives no value; to compare write `==`");
         if (inside(parser) == '(')
-            parser_fixit(parser, d, t[0].at, "==");
+            parser_fixit(parser, d, t[0].at, FIXIT_PROBABLE, "==");
         return true;
     }
     if (expects(expected, "..") && parser->statement_first->kind == TOKEN_FOR && inside(parser) != '[') {
@@ -629,7 +720,7 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
     if (kind == ';' && (expects_statement(expected) || expects_declaration(expected))) {
         struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0122, t[0].at, "a `;` without a statement");
         bool is_body = t[1].kind == ')' || t[1].kind == TOKEN_ELSE;
-        parser_fixit(parser, d, t[0].at, is_body ? " {}" : "");
+        parser_fixit(parser, d, t[0].at, is_body ? FIXIT_PROBABLE : FIXIT_CERTAIN, is_body ? " {}" : "");
         return true;
     }
     if ((kind == '*' || kind == '&') && (expects_operand(expected) || expects_statement(expected))) {
@@ -641,7 +732,8 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
             struct text_range both = t[0].at;
             both.end_column = name->at.end_column;
             both.end_offset = name->at.end_offset;
-            parser_fixit(parser, d, both, arena_printf(parser->context->arena, "load(%s)", text_of(parser, name)));
+            parser_fixit(parser, d, both, FIXIT_CERTAIN,
+                         arena_printf(parser->context->arena, "load(%s)", text_of(parser, name)));
         }
         return true;
     }

@@ -331,8 +331,8 @@ static void replace_c_for(struct parser *parser, const struct token *keyword)
     header.end_offset = t[count - 1].at.end_offset;
     if (semicolons == 0 && t[1].kind == TOKEN_NAME && t[2].kind == TOKEN_IN) { /* for (k in 0..n) */
         struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0116, header, "`for` takes no parentheses");
-        parser_fixit(parser, d, t[0].at, "");
-        parser_fixit(parser, d, t[count - 1].at, "");
+        parser_fixit(parser, d, t[0].at, FIXIT_CERTAIN, "");
+        parser_fixit(parser, d, t[count - 1].at, FIXIT_CERTAIN, "");
         struct token *data = parser->ahead.data + parser->ahead.first;
         memmove(data + count - 1, data + count,
                 sizeof *data * (size_t)(parser->ahead.count - parser->ahead.first - count));
@@ -346,12 +346,12 @@ static void replace_c_for(struct parser *parser, const struct token *keyword)
     const char *name = "_";
     const char *range = semicolons == 2 ? range_of_c_for(parser, count, &name) : NULL;
     if (range && header.line == header.end_line)
-        parser_fixit(parser, d, header, range);
+        parser_fixit(parser, d, header, FIXIT_CERTAIN, range);
     if (count == 4 && semicolons == 2) {
         header.column = keyword->at.column;
         header.offset = keyword->at.offset;
         if (keyword->at.line == header.end_line)
-            parser_fixit(parser, d, header, "while (true)");
+            parser_fixit(parser, d, header, FIXIT_CERTAIN, "while (true)");
     }
     parser->ahead.first += count;
     const char *end = "0";

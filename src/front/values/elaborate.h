@@ -60,8 +60,9 @@ struct reported {
 };
 /* The functions that the language brings, as the walk asks for them: it calls them, and they call it. */
 struct builtin_functions {
-    const struct builtin *(*find)(const char *name);         /* NULL: there is none of that name */
-    const char *(*nearest)(const char *name, int *distance); /* one that is nearer than *distance, or NULL */
+    const struct builtin *(*find)(const char *name); /* NULL: there is none of that name */
+    /* one that is nearer than *distance and is not `but`, or NULL */
+    const char *(*nearest)(const char *name, const char *but, int *distance);
     struct value (*call)(struct elaborator *e, const struct builtin *builtin, const struct ast_expression *call);
 };
 enum { REPORTED_BUCKETS = 4096 };
@@ -165,7 +166,8 @@ struct diagnostic *front_report(struct elaborator *e, enum diagnostic_code code,
 bool front_report_untold(struct elaborator *e, const struct ast_expression *name);
 void front_note(struct elaborator *e, struct diagnostic *diagnostic, struct location at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-void front_fixit(struct elaborator *e, struct diagnostic *diagnostic, struct location at, const char *replacement);
+void front_fixit(struct elaborator *e, struct diagnostic *diagnostic, struct location at, enum fixit_grade grade,
+                 const char *replacement);
 const char *front_describe(struct elaborator *e, struct value v); /* "f32[128, 64]", "the integer 3", "a view" */
 const char *front_type_text(struct elaborator *e, const struct ir_type *type);
 const char *front_source(struct elaborator *e, const struct ast_expression *expression);

@@ -62,10 +62,11 @@ void front_note(struct elaborator *e, struct diagnostic *diagnostic, struct loca
     buffer_free(&text);
 }
 
-void front_fixit(struct elaborator *e, struct diagnostic *diagnostic, struct location at, const char *replacement)
+void front_fixit(struct elaborator *e, struct diagnostic *diagnostic, struct location at, enum fixit_grade grade,
+                 const char *replacement)
 {
     if (diagnostic)
-        diag_fixit(e->front->diagnostics, diagnostic, at, replacement);
+        diag_fixit(e->front->diagnostics, diagnostic, at, grade, replacement);
 }
 
 static const char *keep(struct elaborator *e, struct buffer *text)

@@ -248,11 +248,16 @@ static struct value report_count(struct elaborator *e, const struct view_value *
     if (d && count < rank && count > 0) {
         struct location behind = expression->indexes.data[count - 1]->at;
         behind.column = behind.end_column;
-        front_note(e, d, behind, "add `..` for the other dimensions to make a sub-view");
+        front_note(e, d, behind,
+                   "to read a tile, add `i +: B` for each of the other dimensions, or `:` where its extent is known "
+                   "when compiling; `..` makes a sub-view of it");
+        bool known = true;
         struct buffer text = {0};
         for (int i = count; i < rank; i++)
-            buffer_puts(&text, ", ..");
-        front_fixit(e, d, behind, arena_substring(e->arena, text.data, text.size));
+            known = known && view->run->type->extent[i] != IR_DYNAMIC;
+        for (int i = count; i < rank; i++)
+            buffer_puts(&text, known ? ", :" : ", ..");
+        front_fixit(e, d, behind, known ? FIXIT_PROBABLE : FIXIT_HINT, arena_substring(e->arena, text.data, text.size));
         buffer_free(&text);
     }
     return value_error(expression->at);
@@ -455,7 +460,7 @@ static void propose_store(struct elaborator *e, struct diagnostic *d, const stru
     if (s->targets.count != 1 || s->values.count != 1 || s->operation != OPERATOR_NONE || value.line != all.line)
         return;
     all.end_column = value.end_column;
-    front_fixit(e, d, all,
+    front_fixit(e, d, all, FIXIT_CERTAIN,
                 arena_printf(e->arena, "store(%s + %s, %s)", front_source(e, target->base),
                              front_source(e, target->indexes.data[0]->value), front_source(e, s->values.data[0])));
 }
@@ -471,7 +476,7 @@ static struct value report_pointer(struct elaborator *e, const struct ast_expres
     if (s && s->targets.data[0] == expression)
         propose_store(e, d, s);
     else if (!s)
-        front_fixit(e, d, expression->at,
+        front_fixit(e, d, expression->at, FIXIT_CERTAIN,
                     arena_printf(e->arena, "load(%s + %s)", front_source(e, expression->base),
                                  front_source(e, expression->indexes.data[0]->value)));
     return value_error(expression->at);
@@ -561,8 +566,10 @@ struct value access_load(struct elaborator *e, const struct place_value *place, 
     } else if (view->element == IR_POINTER) {
         operands[count++] = convert_to_type(e, (struct value){.kind = VALUE_NULL, .at = at},
                                             ir_type_with_shape(e->context, type, 0, NULL), false, "`other`");
-    } else
-        operands[count++] = ir_constant_bits(&e->builder, ir_type_scalar(e->context, view->element), 0);
+    } else {
+        operands[count] = ir_constant_bits(&e->builder, ir_type_scalar(e->context, view->element), 0);
+        operands[count++]->definition->at = (struct location){0}; /* nobody wrote it: passes/lint asks */
+    }
     if (mask) {
         operands[count] = convert_to_type_from(e, *mask, shape_like(e, type, IR_BOOL), place->origin, true, "`mask`");
         if (!operands[count])

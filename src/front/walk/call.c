@@ -820,7 +820,7 @@ static struct value refuse_view(struct elaborator *e, const struct ast_parameter
     if (p->type && p->type->kind == TYPE_NODE_TILE) {
         struct location before = p->type->at;
         before.end_column = before.column;
-        front_fixit(e, d, before, "in ");
+        front_fixit(e, d, before, FIXIT_PROBABLE, "in ");
     }
     return value_error(v.at);
 }

@@ -2,13 +2,35 @@
 #include "front/walk/walk.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* ---- spelling ---- */
 
-/* Edits from a to b (insert, remove, replace, swap neighbours), or `limit` when it is that or more. */
+/* Names that differ in their digits mean other things: relu and relu6, SQRT2 and SQRT1_2. */
+static bool same_digits(const char *a, const char *b)
+{
+    int count[10] = {0};
+    for (; *a; a++)
+        if (*a >= '0' && *a <= '9')
+            count[*a - '0']++;
+    for (; *b; b++)
+        if (*b >= '0' && *b <= '9')
+            count[*b - '0']--;
+    for (int i = 0; i < 10; i++)
+        if (count[i])
+            return false;
+    return true;
+}
+
+/* Edits from a to b (insert, remove, replace, swap neighbours), or `limit` when it is that or more; capitals do not
+ * count where nothing else differs. */
 int spelling_distance(const char *a, const char *b, int limit)
 {
     enum { MOST = 40 };
+    if (strcasecmp(a, b) == 0)
+        return 0;
+    if (!same_digits(a, b))
+        return limit;
     int n = (int)strlen(a), m = (int)strlen(b);
     if (n > MOST || m > MOST || n - m >= limit || m - n >= limit)
         return limit;

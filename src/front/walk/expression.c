@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- names ---- */
 
@@ -115,15 +116,24 @@ static struct value report_unknown(struct elaborator *e, const char *name, struc
             }
         }
     int distance = best;
-    const char *builtin = is_type ? scalar_nearest(name, &distance) : e->front->builtins->nearest(name, &distance);
+    const char *builtin = is_type ? scalar_nearest(name, &distance)
+                                  : e->front->builtins->nearest(name, NULL, &distance);
     if (!near)
         near = declare_nearest(e->front, e->file, name, is_type);
     if (builtin && (distance < best || !near))
         near = builtin;
-    struct diagnostic *d = front_report(
-        e, DIAGNOSTIC_E0201, at, near ? "`%s` is not known; did you mean `%s`?" : "`%s` is not known", name, near);
-    if (near)
-        front_fixit(e, d, at, near);
+    int tie = spelling_distance(name, near ? near : name, best) + 1;
+    const char *also = near && near == builtin && tie > 1 ? e->front->builtins->nearest(name, near, &tie) : NULL;
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0201, at,
+                                        also   ? "`%s` is not known; did you mean `%s` or `%s`?"
+                                        : near ? "`%s` is not known; did you mean `%s`?"
+                                               : "`%s` is not known",
+                                        name, near, also);
+    if (also) {
+        front_fixit(e, d, at, FIXIT_HINT, near);
+        front_fixit(e, d, at, FIXIT_HINT, also);
+    } else if (near)
+        front_fixit(e, d, at, strcasecmp(name, near) == 0 ? FIXIT_CERTAIN : FIXIT_PROBABLE, near);
     else if (is_type)
         front_note(e, d, at,
                    "a type that arguments tell is named in `< >`: `fn f<%s>(...)`, `kernel k<%s: {f16, f32}>(...)`",
@@ -257,7 +267,7 @@ static struct value enum_member(struct elaborator *e, const struct enumeration *
                                              : "the enum `%s` has no member `%s`",
                                         enumeration->name, name, near);
     if (near)
-        front_fixit(e, d, name_at, near);
+        front_fixit(e, d, name_at, strcasecmp(name, near) == 0 ? FIXIT_CERTAIN : FIXIT_PROBABLE, near);
     return value_error(at);
 }
 
@@ -572,7 +582,7 @@ static struct value check_condition(struct elaborator *e, const struct ast_expre
             what, front_describe(e, v));
         front_note_shape(e, d, v, "the condition");
         if (choice && choice->right->at.line == choice->at.line)
-            front_fixit(e, d, choice->at,
+            front_fixit(e, d, choice->at, FIXIT_CERTAIN,
                         arena_printf(e->arena, "where(%s, %s, %s)", front_source(e, choice->condition),
                                      front_source(e, choice->left), front_source(e, choice->right)));
         return value_error(v.at);
@@ -586,12 +596,12 @@ static struct value check_condition(struct elaborator *e, const struct ast_expre
     if (compared && value_is_tile(v)) {
         front_note(e, d, expression->at, "choose element by element with `where(%s, a, b)`", compared);
         if (choice && choice->right->at.line == choice->at.line)
-            front_fixit(e, d, choice->at,
+            front_fixit(e, d, choice->at, FIXIT_CERTAIN,
                         arena_printf(e->arena, "where(%s, %s, %s)", compared, front_source(e, choice->left),
                                      front_source(e, choice->right)));
     } else if (compared) {
         front_note(e, d, expression->at, "an integer is compared: `%s`", compared);
-        front_fixit(e, d, expression->at, compared);
+        front_fixit(e, d, expression->at, FIXIT_CERTAIN, compared);
     }
     return value_error(expression->at);
 }

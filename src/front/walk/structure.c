@@ -82,7 +82,7 @@ static void report_no_member(struct elaborator *e, const struct structure *struc
                                              : "the struct `%s` has no member `%s`",
                                         structure->name, name, near);
     if (near)
-        front_fixit(e, d, at, near);
+        front_fixit(e, d, at, FIXIT_PROBABLE, near);
     front_note(e, d, structure->declaration->at, "it is declared here");
 }
 

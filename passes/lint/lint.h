@@ -1,0 +1,24 @@
+/* What is legal and most likely a mistake: looked for in a kernel's IR as the front end made it, before any pass.  Nothing
+ * is changed, and what is not surely a mistake is not said. */
+#ifndef TILECC_LINT_H
+#define TILECC_LINT_H
+#include "base/base.h"
+#include "ir/ir.h"
+
+struct lint {
+    struct arena *arena; /* emptied after the function */
+    struct diagnostics *diagnostics;
+    const char *instance;        /* what warnings call the function, or NULL */
+    const char *const *grid;     /* names of its dimensions, or NULL */
+    const struct ranges *ranges; /* of the function, and what they prove of places */
+    const struct inside *inside;
+};
+/* All of them. */
+void lint_function(const struct ir_function *function, struct diagnostics *diagnostics, const char *instance,
+                   const char *const *grid);
+
+/* Reductions over what a place has outside of its view, where that is not neutral. */
+void lint_padding(const struct lint *lint, const struct ir_function *function);
+/* Grids beside the places that they write: elements that several instances write, and those that none does. */
+void lint_stores(const struct lint *lint, const struct ir_function *function);
+#endif

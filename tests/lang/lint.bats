@@ -1,0 +1,158 @@
+#!/usr/bin/env bats
+# Mistakes that are legal: each wrong program is warned of by the name beside it, at its second line; no right one is.
+
+# A kernel around a body: NAME~head~body; the body stands on the second line.
+write() { printf 'kernel k%s {\n%s\n}\n' "$1" "$2" >k.tile; }
+
+# The wrong ones are warned of on line 2, under this name; the right ones not at all.
+judge() { # function that lists programs
+    cd "$BATS_TEST_TMPDIR"
+    bad=0 count=0
+    while IFS='~' read -r name head body; do
+        write "$head" "$body"
+        count=$((count + 1))
+        "$TILECC" -fsyntax-only k.tile >log 2>&1 || { echo "not accepted: $body"; cat log; bad=1; }
+        if [ "$name" = right ]; then
+            [ ! -s log ] || { echo "a false warning: $head $body"; cat log; bad=1; }
+        else
+            grep -q "^k.tile:2:[0-9]*: warning: .*\[-W$name\]" log || { echo "not found: $head $body"; cat log; bad=1; }
+        fi
+    done < <("$1")
+    echo "$count programs"
+    [ $bad = 0 ] && [ $count -ge 40 ]
+}
+
+R='(x: in f32[M, N], y: out f32[M]) grid(m: M)'
+I='(x: in i32[M, N], y: out i32[M]) grid(m: M)'
+padding() { cat <<END
+padding~$R~ y[m] = max(x[m, 0 +: 64]);
+padding~$R~ y[m] = min(x[m, 0 +: 64]);
+padding~$R~ y[m] = product(x[m, 0 +: 64]);
+padding~$R~ y[m] = sum(exp(x[m, 0 +: 64]));
+padding~$R~ let v = x[m, 0 +: 64]; let e = exp(v - max(load(x[m, 0 +: 64], other = -inf))); y[m] = sum(e);
+padding~$R~ let v = x[m, 0 +: 64]; let mu = sum(v)/f32(N); let d = v - mu; y[m] = sum(d*d)/f32(N);
+padding~$R~ y[m] = f32(argmax(x[m, 0 +: 64]));
+padding~$R~ y[m] = f32(argmin(x[m, 0 +: 64]));
+padding~$R~ y[m] = all(x[m, 0 +: 64] > 0.0) ? 1.0 : 0.0;
+padding~$R~ y[m] = sum(f32(x[m, 0 +: 64] == 0.0));
+padding~$R~ y[m] = any(x[m, 0 +: 64] < 1.0) ? 1.0 : 0.0;
+padding~$R~ var a = f32[64](-inf); for j in 0..N step 64 { a = max(a, x[m, j +: 64]); } y[m] = max(a);
+padding~$R~ var a = f32[64](0); for j in 0..N step 64 { a += exp2(x[m, j +: 64]); } y[m] = sum(a);
+padding~$R~ var a = -inf; for j in 0..N step 64 { a = max(a, max(x[m, j +: 64])); } y[m] = a;
+padding~$R~ let row = x[m, ..]; y[m] = max(row[0 +: 64]);
+padding~$R~ y[m] = max(x[m, iota(64)]);
+padding~$R~ y[m] = max(cos(x[m, 0 +: 64]));
+padding~$R~ y[m] = sum(sigmoid(x[m, 0 +: 64]));
+padding~$R~ let t = trans(x[m +: 1, 0 +: 64]); y[m] = max(t);
+padding~$I~ y[m] = min(x[m, 0 +: 64] | 1);
+padding~$I~ y[m] = max(x[m, 0 +: 64]);
+padding~(x: in f32[M, N], y: out f32[N]) grid(n: cdiv(N, 64))~ y[n*64 +: 64] = max(x[0 +: 32, n*64 +: 64], axis = 0);
+padding~$R~ let p = exp(x[m, 0 +: 64]); let q = x[m, 0 +: 64] + 1.0; y[m] = (p[None, :] @ q[:, None])[0, 0];
+padding~$R~ let c = iota(64); y[m] = max(where(c >= 8, x[m, 0 +: 64], -inf));
+right~$R~ y[m] = sum(x[m, 0 +: 64]);
+right~$R~ y[m] = max(load(x[m, 0 +: 64], other = -inf));
+right~$R~ y[m] = max(load(x[m, 0 +: 64], other = 0.0));
+right~$R~ y[m] = max(where(inside(x[m, 0 +: 64]), x[m, 0 +: 64], -inf));
+right~$R~ let c = iota(64); y[m] = max(where(c < N, x[m, 0 +: 64], -1.0e30));
+right~$R~ let c = iota(64); y[m] = sum(where(N > c, exp(x[m, 0 +: 64]), 0.0));
+right~$R~ let c = iota(64); y[m] = sum(exp(where(c < N, x[m, 0 +: 64], -inf)));
+right~$R~ y[m] = max(abs(x[m, 0 +: 64]));
+right~$R~ let v = x[m, 0 +: 64]; y[m] = max(v*v);
+right~$R~ y[m] = min(-abs(x[m, 0 +: 64]));
+right~$R~ y[m] = f32(argmax(abs(x[m, 0 +: 64])));
+right~$R~ let v = x[m, 0 +: 64]; y[m] = sum(v*exp(v));
+right~$R~ let v = x[m, 0 +: 64]; y[m] = sum(v*sigmoid(v)) + sum(tanh(v)) + sum(expm1(v));
+right~$R~ y[m] = any(x[m, 0 +: 64] > 1.0) ? 1.0 : 0.0;
+right~$R~ y[m] = all(x[m, 0 +: 64] < 1.0) ? 1.0 : 0.0;
+right~$R~ let d = where(inside(x[m, 0 +: 64]), x[m, 0 +: 64] - 3.0, 0.0); y[m] = sum(d*d);
+right~$R~ y[m] = sum(exp(x[m, 0 +: 64]) * f32(inside(x[m, 0 +: 64])));
+right~$R~ let e = exp(load(x[m, 0 +: 64], other = -inf) - 1.0); y[m] = sum(e);
+right~$R requires(N == 64)~ y[m] = max(x[m, 0 +: 64]);
+right~$R requires(N % 64 == 0)~ var a = -inf; for j in 0..N step 64 { a = max(a, max(x[m, j +: 64])); } y[m] = a;
+right~$R~ if (N >= 64) y[m] = max(x[m, 0 +: 64]); else y[m] = 0.0;
+right~$R~ var a = -inf; for j in 0..N step 64 { var v = x[m, j +: 64]; if (j + 64 > N) v = where(j + iota(64) < N, v, -inf); a = max(a, max(v)); } y[m] = a;
+right~(x: in f32[M, 64], y: out f32[M]) grid(m: M)~ y[m] = max(x[m, :]);
+right~(x: in f32[M, N], y: out f32[M]) grid(m: cdiv(M, 16)) requires(N == 64)~ y[m*16 +: 16] = max(x[m*16 +: 16, 0 +: 64], axis = 1);
+right~(x: in u32[M, N], y: out u32[M]) grid(m: M)~ y[m] = max(x[m, 0 +: 64]);
+right~$R~ let r = x[m, 0 +: 64]; y[m] = max(where(r > 0.0, r, 0.0));
+END
+}
+
+@test "reductions over what lies outside of a view: padding" { judge padding; }
+
+V='(x: in f32[N], y: out f32[N])'
+T='(x: in f32[M, N], y: out f32[M, N])'
+stores() { cat <<END
+overlap~$V grid(m: cdiv(N, 64))~ y[m +: 64] = x[m +: 64];
+uncovered~$V grid(m: cdiv(N, 64))~ y[m +: 64] = x[m +: 64];
+idle-instances~$V grid(m: N)~ y[m*64 +: 64] = x[m*64 +: 64];
+overlap~$V grid(m: cdiv(N, 64))~ y[0 +: 64] = x[m*64 +: 64];
+overlap~$V grid(m: cdiv(N, 64))~ y[m*64 +: 128] = x[m*64 +: 128];
+uncovered~$V grid(m: cdiv(N, 64))~ y[m*64 +: 32] = x[m*64 +: 32];
+uncovered~$V grid(m: cdiv(N, 128))~ y[m*64 +: 64] = x[m*64 +: 64];
+uncovered~$V grid(m: (N + 127)/128)~ y[m*64 +: 64] = x[m*64 +: 64];
+idle-instances~$V grid(m: cdiv(N, 32))~ y[m*64 +: 64] = x[m*64 +: 64];
+overlap~(x: in f32[N], y: out f32[1]) grid(m: cdiv(N, 64))~ y[0] = sum(x[m*64 +: 64]);
+overlap~(x: in f32[M, 64], y: out f32[64]) grid(m: M)~ y[:] = x[m, :];
+overlap~(x: in f32[M, N], y: out f32[M]) grid(m: M, n: cdiv(N, 64))~ y[m] = sum(x[m, n*64 +: 64]);
+overlap~$V grid(m: N)~ y[m] = x[m]; y[m + 1] = x[m] * 2.0;
+overlap~$T grid(m: cdiv(M, 16), n: cdiv(N, 64))~ y[m*16 +: 16, n*32 +: 64] = x[m*16 +: 16, n*32 +: 64];
+uncovered~$T grid(m: cdiv(M, 32), n: cdiv(N, 64))~ y[m*16 +: 16, n*64 +: 64] = x[m*16 +: 16, n*64 +: 64];
+idle-instances~$T grid(m: M, n: cdiv(N, 64))~ y[m*16 +: 16, n*64 +: 64] = x[m*16 +: 16, n*64 +: 64];
+overlap~$T grid(m: cdiv(M, 16))~ for j in 0..N step 64 { y[m +: 16, j +: 64] = x[m*16 +: 16, j +: 64]; }
+overlap~$V grid(m: cdiv(N, 64))~ y[m*32 + iota(64)] = x[m*32 + iota(64)];
+uncovered~$V grid(m: cdiv(N, 64))~ for j in 0..16 { y[m*64 + j] = x[m*64 + j]; }
+overlap~$V grid(m: cdiv(N, 64))~ for j in 0..80 { y[m*64 + j] = x[m*64 + j] * 2.0; }
+overlap~(x: in f32[N], y: inout f32[8]) grid(m: N)~ y[0 +: 8] += x[m];
+right~$V grid(m: cdiv(N, 64))~ y[m*64 +: 64] = x[m*64 +: 64];
+right~$V grid(m: N)~ y[m] = x[m];
+right~$V grid(m: cdiv(N, 2))~ y[2*m] = x[2*m]; y[2*m + 1] = -x[2*m + 1];
+right~$V grid(m: cdiv(N, 64))~ y[m*64 +: 32] = x[m*64 +: 32]; y[m*64 + 32 +: 32] = x[m*64 + 32 +: 32];
+right~$V grid(m: cdiv(N, 64))~ y[m*64 + iota(64)] = x[m*64 + iota(64)];
+right~$V grid(m: cdiv(N, 64))~ for j in 0..64 { y[m*64 + j] = x[m*64 + j]; }
+right~$V grid(m: cdiv(N, 64))~ if (m > 0) { y[0 +: 64] = x[m*64 +: 64]; }
+right~(x: in f32[N], y: inout f32[1]) grid(m: cdiv(N, 64))~ atomic_add(y[0], sum(x[m*64 +: 64]));
+right~(x: in f32[N], y: out f32[1]) grid(m: N)~ if (m == N - 1) y[0] = x[m];
+right~(x: in f32[N], y: out f32[2]) grid(m: N)~ y[0] = 1.0;
+right~(x: in f32[N], y: out f32[2]) grid(m: 1)~ y[0] = x[m];
+right~$T grid(m: cdiv(M, 16), n: cdiv(N, 64))~ y[m*16 +: 16, n*64 +: 64] = x[m*16 +: 16, n*64 +: 64];
+right~$T grid(m: M)~ for j in 0..N step 64 { y[m, j +: 64] = x[m, j +: 64]; }
+right~$T grid(m: M)~ let row = y[m, ..]; row[0 +: 64] = x[m, 0 +: 64];
+right~(x: in f32[M, N], y: out f32[N, M]) grid(m: cdiv(M, 16), n: cdiv(N, 64))~ y[n*64 +: 64, m*16 +: 16] = trans(x[m*16 +: 16, n*64 +: 64]);
+right~(x: in f32[M, N], s: in i64[M], y: out f32[N]) grid(m: M)~ y[s[m] +: 64] = x[m, 0 +: 64];
+right~(x: in f32[N], y: out f32[N], n: i64) grid(m: cdiv(n, 64))~ y[m*64 +: 64] = x[m*64 +: 64];
+right~(x: in f32[N], y: out f32[K, N]) grid(m: cdiv(N, 64), k: K)~ y[k, m*64 +: 64] = x[m*64 +: 64] * f32(k);
+right~(x: in f32[N], y: out f32[N]) grid(m: cdiv(N, 64))~ y[N - 64 - m*64 +: 64] = x[m*64 +: 64];
+right~(x: in f32[N], y: inout f32[N]) grid(m: cdiv(N, 2))~ y[2*m] += x[2*m];
+right~(x: in f32[N], y: out f32[N], l: inout i32[1]) grid(m: N)~ while (atomic_cas(l[0], 0, 1, order = acquire) != 0) {} y[0] = x[m]; atomic_xchg(l[0], 0, order = release);
+END
+}
+
+@test "grids beside the places that instances store: overlap, uncovered, idle-instances" { judge stores; }
+
+@test "what -Wpadding proposes silences it, and the result is right" {
+    cd "$BATS_TEST_TMPDIR"
+    write '(x: in f32[M, N], y: out f32[M]) grid(m: M)' ' let v = x[m, 0 +: 64]; let e = exp(v - max(v)); y[m] = sum(e);'
+    "$TILECC" -fsyntax-only -fdiagnostics-format=json k.tile 2>log
+    grep -q '"grade":"probable"' log
+    python3 "$SRCDIR/tests/lang/apply-fixits.py" k.tile log >fixed.tile
+    grep -qF 'let v = load(x[m, 0 +: 64], other = -inf);' fixed.tile
+    "$TILECC" -fsyntax-only -Werror fixed.tile
+}
+
+@test "a warning names the instances that it is true for, and its name turns it off" {
+    cd "$BATS_TEST_TMPDIR"
+    write '<T: {f16, f32}>(x: in T[M, N], y: out T[M]) grid(m: M)' ' y[m] = max(x[m, 0 +: 64]);'
+    "$TILECC" -fsyntax-only -arch=cpu k.tile >log 2>&1
+    [ "$(grep -c 'warning:' log)" = 1 ]
+    "$TILECC" -fsyntax-only -Wno-padding k.tile >log 2>&1
+    [ ! -s log ]
+}
+
+@test "no false warning: examples, and the programs that were written from the manual" {
+    bad=0
+    for file in "$SRCDIR"/examples/*.tile "$SRCDIR"/tests/lang/run/*.tile; do
+        "$TILECC" -fsyntax-only "$file" 2>&1 | grep -E '\[-W(padding|overlap|uncovered|idle-instances)\]' && bad=1
+    done
+    [ $bad = 0 ]
+}
