@@ -13,6 +13,7 @@ bool buffer_copy_possible(const struct target_row *target, const struct ir_opera
     struct ir_access access;
     uint64_t bits;
     int dimension = 0;
+    bool gathers = false;
     (void)target;
     *contiguous = -1;
     if (!ir_access_of(load, &access) || load->results[0]->type->rank != 2) {
@@ -29,18 +30,27 @@ bool buffer_copy_possible(const struct target_row *target, const struct ir_opera
     }
     for (int d = 0; d < access.rank; d++) {
         if (access.place[d] == IR_GATHER) {
-            *reason = "it gathers";
-            return false;
-        }
-        if (access.place[d] > 0) {
+            dimension += gathers ? 0 : access.index[d]->type->rank;
+            gathers = true;
+        } else if (access.place[d] > 0) {
             if (access.view->type->stride[d] == 1)
                 *contiguous = dimension;
             dimension++;
         }
     }
     if (*contiguous < 0)
-        *reason = "neither dimension is known to be contiguous";
+        *reason = gathers ? "it gathers along what is contiguous" : "neither dimension is known to be contiguous";
     return *contiguous >= 0;
+}
+
+bool buffer_copy_gathers(const struct ir_operation *load)
+{
+    struct ir_access access;
+    ir_access_of(load, &access);
+    for (int d = 0; d < access.rank; d++)
+        if (access.place[d] == IR_GATHER)
+            return true;
+    return false;
 }
 
 const char *buffer_producer_problem(const struct ir_operation *reader)
@@ -74,7 +84,7 @@ bool buffer_copy_fits(const struct target_row *target, const struct ir_operation
             *reason = "strides and starts are not known to be multiples of 4 bytes";
         return copies_copy_bytes(load) > 0;
     }
-    *reason = tensor_map_view_problem(access.view);
+    *reason = buffer_copy_gathers(load) ? "it gathers, which TMA does not do" : tensor_map_view_problem(access.view);
     if (!*reason)
         *reason = buffer_producer_problem(load);
     if (!*reason && tensor_map_for(access.view, access.rank, access.place, buffer, &map, reason))

@@ -5,10 +5,12 @@
 #include "ir/facts/shared_form.h"
 #include "targets/target.h"
 
-/* The load itself: a rank-2 slice without mask whose outside is zero.  *contiguous: the tile's dimension whose
+/* The load itself: two dimensions, one of which index tiles may gather, without mask, and zero outside.  *contiguous: the tile's dimension whose
  * neighbours are neighbours in memory.  False: *reason is a sentence. */
 bool buffer_copy_possible(const struct target_row *target, const struct ir_operation *load, int *contiguous,
                           const char **reason);
+/* Whether index tiles say what it reads. */
+bool buffer_copy_gathers(const struct ir_operation *load);
 /* The copy into a buffer of this type for this product, by what its target uses: TMA where roles follow, else
  * cp.async. */
 bool buffer_copy_fits(const struct target_row *target, const struct ir_operation *dot, const struct ir_operation *load,

@@ -10,7 +10,8 @@
  *     %c = dot_wait pending(0) %d
  *
  * On targets with TMA a copy is one that TMA can do, which a producer brings; only where it can do none of the
- * kernel's, as none of parts of views whose ends are read from memory, all threads copy by cp.async.
+ * kernel's, as none of parts of views whose ends are read from memory, or where a factor is gathered, all threads copy
+ * by cp.async.
  *
  * A transposed factor is a buffer_permute of the buffer that the untransposed tile was copied to.  A factor that is
  * computed, or that no copy can bring, is stored from registers; a first one that is computed stays there, in the
@@ -61,7 +62,7 @@ struct staging {
     VECTOR(struct copied) copies;
     VECTOR(struct stored) stored; /* outside of loops, for more than one product perhaps */
     bool changed;
-    bool by_threads; /* TMA can bring no factor of this kernel, so that no producer is lost where cp.async does */
+    bool by_threads; /* cp.async brings what it can instead of TMA and a producer */
 };
 
 /* Where a factor comes from: itself or its transpose. */
@@ -145,8 +146,8 @@ static bool plan_copy(const struct staging *s, const struct ir_operation *dot, i
         reason = "k is not contiguous";
     } else if (possible) {
         plan->buffer = buffer_type(s, load->results[0]->type, contiguous);
-        if (plan->buffer && (buffer_copy_fits(s->context->target, dot, load, plan->buffer, &reason) ||
-                             (s->by_threads && copies_copy_bytes(load) == WIDEST_COPY))) {
+        bool wide = s->by_threads && copies_copy_bytes(load) == WIDEST_COPY;
+        if (plan->buffer && (wide || buffer_copy_fits(s->context->target, dot, load, plan->buffer, &reason))) {
             plan->how = COPY;
             return true;
         }
@@ -308,11 +309,15 @@ static struct ir_value *copy_load(struct staging *s, const struct plan *plan, co
     ir_access_of(load, &access);
     struct ir_value *buffer = make_buffer(s, plan, dot, load->block, load->at);
     struct ir_value **operands = ARENA_ARRAY(s->context->arena, struct ir_value *, access.rank + 2);
+    struct ir_builder builder = rewrite_before(load);
+    const struct layout *moved = layout_rule_copy(s->adapter.table, &access, buffer->type, s->adapter.warps);
     operands[0] = access.view;
     for (int d = 0; d < access.rank; d++)
-        operands[1 + d] = access.index[d];
+        operands[1 + d] = access.index[d]->type->rank
+                              ? layout_adapt(&s->adapter, &builder, access.index[d],
+                                             layout_rule_copy_index(s->adapter.table, &access, moved))
+                              : access.index[d];
     operands[1 + access.rank] = buffer;
-    struct ir_builder builder = rewrite_before(load);
     const struct ir_type *type = ir_type_token(s->function->module->context);
     struct ir_operation *copy = ir_build(&builder, OP_COPY_ASYNC, access.rank + 2, operands, 1, &type);
     ir_set_list(copy, IR_ATTRIBUTE_PLACE, access.rank, access.place);
@@ -522,22 +527,25 @@ static void stage(struct staging *s, struct ir_operation *dot)
     s->changed = true;
 }
 
-/* Whether some factor can come by TMA: then a producer brings all that do, and others go through registers. */
-static bool has_bulk_copy(const struct staging *s)
+/* Whether all threads copy by cp.async where a producer could: TMA can bring no factor, or one is gathered, which they
+ * can bring and a producer cannot. */
+static bool is_by_threads(const struct staging *s)
 {
+    bool bulk = false, gathered = false;
     for (int i = 0; i < 2 * s->dots.count; i++) {
         const struct ir_operation *dot = s->dots.data[i / 2];
         const struct ir_operation *load = source_of(dot->operands[i % 2]).origin->definition;
         const struct ir_type *buffer;
         const char *reason;
         int contiguous;
-        if (ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) == IR_INSTRUCTION_WGMMA && load && load->opcode == OP_LOAD &&
-            buffer_copy_possible(s->context->target, load, &contiguous, &reason) &&
-            (buffer = buffer_type(s, load->results[0]->type, contiguous)) &&
-            buffer_copy_fits(s->context->target, dot, load, buffer, &reason))
-            return true;
+        if (ir_number(dot, IR_ATTRIBUTE_INSTRUCTION, 0) != IR_INSTRUCTION_WGMMA || !load || load->opcode != OP_LOAD ||
+            !buffer_copy_possible(s->context->target, load, &contiguous, &reason) ||
+            !(buffer = buffer_type(s, load->results[0]->type, contiguous)))
+            continue;
+        bulk |= buffer_copy_fits(s->context->target, dot, load, buffer, &reason);
+        gathered |= buffer_copy_gathers(load) && copies_copy_bytes(load) == WIDEST_COPY;
     }
-    return false;
+    return !bulk || gathered;
 }
 
 bool pass_buffer_operands(struct ir_function *function, struct pass_context *context)
@@ -546,7 +554,7 @@ bool pass_buffer_operands(struct ir_function *function, struct pass_context *con
     s.adapter = (struct layout_adapter){function->module, ir_context_layouts(function->module->context), context->arena,
                                         function->warps};
     ir_walk(function->body, collect, &s);
-    s.by_threads = buffer_has_roles(context->target) && !has_bulk_copy(&s);
+    s.by_threads = buffer_has_roles(context->target) && is_by_threads(&s);
     for (int i = 0; i < s.dots.count; i++)
         stage(&s, s.dots.data[i]);
     return s.changed;

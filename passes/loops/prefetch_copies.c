@@ -31,7 +31,7 @@
 #include "passes/layout/memory_access.h"
 #include "passes/base/rewrite.h"
 
-enum { LEAST_SHARED = 48 * 1024, DEPTH = 32, MOST_WITH_PRODUCTS = 2 };
+enum { LEAST_SHARED = 48 * 1024, DEPTH = 32, MOST_WITH_PRODUCTS = 2, MOST_INDEXES = 1024 };
 
 struct pipelining {
     struct pass_context *context;
@@ -53,23 +53,6 @@ int copies_copy_bytes(const struct ir_operation *load)
 
 /* ---- what can be copied ahead ---- */
 
-/* Made of the loop's variable and of what comes from outside, by operations on scalars and views. */
-static bool is_movable(const struct ir_value *value, const struct ir_block *body, int depth)
-{
-    const struct ir_operation *op = value->definition;
-    if (!ir_block_holds(body, value->block))
-        return true;
-    if (!op)
-        return value->block == body && value->index == 0;
-    if (depth > DEPTH || op->block != body || op->region_count || !ir_has_trait(op, IR_TRAIT_PURE) ||
-        (value->type->kind == IR_TILE && value->type->rank > 0))
-        return false;
-    for (int i = 0; i < op->operand_count; i++)
-        if (!is_movable(op->operands[i], body, depth + 1))
-            return false;
-    return true;
-}
-
 struct write_search {
     const struct ir_value *view;
     bool found;
@@ -89,6 +72,25 @@ static bool is_written_in(struct ir_block *body, const struct ir_value *view)
     struct write_search search = {.view = view};
     ir_walk(body, find_write, &search);
     return search.found;
+}
+
+/* Made of the loop's variable and of what comes from outside: scalars, views, and index tiles, also those that are read
+ * from memory that the loop does not write. */
+static bool is_movable(const struct ir_value *value, struct ir_block *body, int depth)
+{
+    const struct ir_operation *op = value->definition;
+    if (!ir_block_holds(body, value->block))
+        return true;
+    if (!op)
+        return value->block == body && value->index == 0;
+    bool reads = op->opcode == OP_LOAD && !is_written_in(body, op->operands[0]);
+    bool large = value->type->kind == IR_TILE && ir_type_elements(value->type) > MOST_INDEXES;
+    if (depth > DEPTH || op->block != body || op->region_count || large || !(ir_has_trait(op, IR_TRAIT_PURE) || reads))
+        return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (!is_movable(op->operands[i], body, depth + 1))
+            return false;
+    return true;
 }
 
 /* Other names of a buffer's bytes go to where they are used: a loop's iterations will use slots of their own. */

@@ -1,7 +1,7 @@
 /* Builds the loops that prefetch_copies.c decides on: copies in front of the loop, copies for later iterations inside
  * it, and the waits for both. */
 #include "base/plant.h"
-#include "ir/layout/layout.h"
+#include "ir/facts/layout_rules.h"
 #include "passes/loops/prefetch_copies.h"
 #include "passes/base/rewrite.h"
 
@@ -111,21 +111,8 @@ static const struct ir_type *tile_type(const struct ir_access *access, const str
 {
     const struct ir_type *buffer = access->buffer->type;
     struct ir_context *types = rewrite_context(copy);
-    int extent[LAYOUT_RANK], order[LAYOUT_RANK], contiguous = buffer->rank - 1, dimension = 0, next = 0;
-    for (int d = 0; d < access->rank; d++) {
-        if (access->place[d] > 0 && access->view->type->stride[d] == 1)
-            contiguous = dimension;
-        dimension += access->place[d] > 0;
-    }
-    order[next++] = contiguous;
-    for (int d = buffer->rank - 1; d >= 0; d--) {
-        extent[d] = (int)buffer->extent[d];
-        if (d != contiguous)
-            order[next++] = d;
-    }
-    const struct layout *layout = layout_blocked_default(ir_context_layouts(types), buffer->rank, extent, order,
-                                                         ir_element_info[buffer->element].bits / 8,
-                                                         copy->block->function->warps);
+    const struct layout *layout = layout_rule_copy(ir_context_layouts(types), access, buffer,
+                                                   copy->block->function->warps);
     return ir_type_with_layout(types, ir_type_tile(types, buffer->element, buffer->rank, buffer->extent), layout);
 }
 
@@ -136,7 +123,7 @@ static int source_operands(struct ahead *ahead, struct ir_builder *builder, cons
     int64_t proven = ir_number(copy, IR_ATTRIBUTE_INSIDE, 0);
     operands[0] = make_again(ahead, builder, access->view, depends(ahead, access->view));
     for (int d = 0; d < access->rank; d++) {
-        bool inside = (proven >> d & 1) || operands[0] != access->view;
+        bool inside = (proven >> d & 1) || operands[0] != access->view || access->index[d]->type->rank;
         operands[1 + d] = index_ahead(ahead, builder, access->index[d], inside);
     }
     return 1 + access->rank;

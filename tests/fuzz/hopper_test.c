@@ -34,6 +34,8 @@ static const struct example examples[] = {
     {"tests/fuzz/hopper.tile", "packed4", "M=72 N=144 K=136 L=272", 0, 0},
     {"tests/fuzz/hopper.tile", "parts", "N=330 H=2 Z=2 scale=1", 0.02, 0},
     {"tests/fuzz/hopper.tile", "told", "L=200 B=2 S=300 N=8", 0.02, 0},
+    {"tests/fuzz/hopper.tile", "gathered", "M=200 N=136 K=152 L=264", 0, 17},
+    {"tests/fuzz/hopper.tile", "paged", "L=136 P=7 N=21", 0.02, 0},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples, SCHEDULES = 5, MOST_STEPS = 4000000 };
 struct score {

@@ -41,8 +41,14 @@ slice='a[m*64 +: 64, k +: 64]'
         product "load($slice, mask = (k + iota(64))[None, :] != 7)"
         gives $arch buffer_operands "$what it is masked"
         product 'a[rows, k +: 64]' '' 'c[rows, n*64 +: 64] = acc;' 'let rows = M - 1 - (m*64 + iota(64));'
-        gives $arch buffer_operands "$what it gathers"
+        lacks $arch buffer_operands "$what" # all threads copy, on sm_90a, too
+        product 'a[m*64 +: 64, K - 1 - (k + iota(64))]'
+        gives $arch buffer_operands "$what it gathers along what is contiguous"
     done
+    product 'a[rows, k +: 64]' '' 'c[rows, n*64 +: 64] = acc;' 'let rows = M - 1 - (m*64 + iota(64));'
+    gives sm_90a specialise 'no producer of its own: the place gathers elements'
+    sed -i 's/(m: cdiv/ (m: cdiv/; s/a: in f16\[M, K\]/a: in f16[M, 4, K]/; s/a\[rows, k/a[rows, k % 3, k + 2/' k.tile
+    gives sm_90a buffer_operands "$what it gathers, which TMA does not do"
     product "sub[m*64 +: 64, k +: 64]" '' 'c[m*64 +: 64, n*64 +: 64] = acc;' 'let sub = a[0 .. M - 1, ..];'
     lacks sm_80 buffer_operands "$what"
     gives sm_90a buffer_operands "$what the view is a part of another whose bounds are known only when running"
@@ -87,6 +93,9 @@ slice='a[m*64 +: 64, k +: 64]'
 
 @test "why copies do not run ahead" {
     product 'a[m*64 +: 64, at[k/64]*64 +: 64]' ', at: in i64[Q]'
+    lacks sm_80 prefetch_copies 'wait' # the table is read ahead, too
+    product 'a[m*64 +: 64, at[k/64]*64 +: 64]' ', at: inout i64[Q]'
+    sed -i 's/^        acc += \(.*\);/    {\n        acc += \1;\n        at[k\/64 + 2] = k;\n    }/' k.tile
     gives sm_80 prefetch_copies 'this copy is waited for where it stands: where it reads depends on more than the loop'"'"'s variable'
     product 'w[m*64 +: 64, k +: 64]' ', w: inout f16[M, K]'
     sed -i 's/^        acc += \(.*\);/    {\n        acc += \1;\n        w[m*64 +: 64, k +: 64] = f16(acc);\n    }/' k.tile
@@ -133,6 +142,8 @@ END
     rows '' "$all acc += load(x[m, j +: 16384], other = 1.0);" 'tune(stages: 2..=4 = 3)'
     gives sm_80 buffer_loads "$what what lies outside the view is not zero"
     rows 'at: in i64[Q]' "$all acc += x[m, at[j/16384]*16384 +: 16384];" 'tune(stages: 2..=4 = 3)'
+    lacks sm_80 buffer_loads "$what"
+    rows 'at: inout i64[Q]' "$all { acc += x[m, at[j/16384]*16384 +: 16384]; at[0] = j; }" 'tune(stages: 2..=4 = 3)'
     gives sm_80 buffer_loads "$what where it reads depends on more than the loop's variable"
     rows '' 'for j in 1..N step *2 acc += x[m, j*16384 +: 16384];' 'tune(stages: 2..=4 = 3)'
     gives sm_80 buffer_loads "$what its step multiplies"

@@ -318,3 +318,50 @@ struct ir_value *layout_adapt(const struct layout_adapter *adapter, struct ir_bu
     }
     return convert_behind(adapter, value, layout);
 }
+
+/* ---- copies ---- */
+
+/* The tile dimension along which neighbours of the view lie together; the last one where there is none. */
+static int copied_rows(const struct ir_access *access, const struct ir_type *buffer)
+{
+    int tile = 0, found = buffer->rank - 1;
+    bool gathered = false;
+    for (int d = 0; d < access->rank; d++) {
+        if (access->place[d] == IR_GATHER) {
+            tile += gathered ? 0 : access->index[d]->type->rank;
+            gathered = true;
+        } else if (access->place[d] > 0) {
+            if (access->view->type->stride[d] == 1)
+                found = tile;
+            tile++;
+        }
+    }
+    return found;
+}
+
+const struct layout *layout_rule_copy(struct layout_table *table, const struct ir_access *access,
+                                      const struct ir_type *buffer, int warps)
+{
+    int extent[LAYOUT_RANK], order[LAYOUT_RANK], next = 0;
+    int_extents(buffer, extent);
+    order[next++] = copied_rows(access, buffer);
+    for (int d = buffer->rank - 1; d >= 0; d--)
+        if (d != order[0])
+            order[next++] = d;
+    return layout_blocked_default(table, buffer->rank, extent, order, ir_element_info[buffer->element].bits / 8, warps);
+}
+
+const struct layout *layout_rule_copy_index(struct layout_table *table, const struct ir_access *access,
+                                            const struct layout *copy)
+{
+    int first = 0, rank = 0;
+    for (int d = 0; d < access->rank && !rank; d++)
+        if (access->place[d] == IR_GATHER)
+            rank = access->index[d]->type->rank;
+        else
+            first += access->place[d] > 0;
+    for (int d = copy->rank - 1; d >= 0; d--)
+        if (d < first || d >= first + rank)
+            copy = layout_remove_dimension(table, copy, d);
+    return copy;
+}

@@ -48,4 +48,11 @@ struct layout_adapter {
 };
 struct ir_value *layout_adapt(const struct layout_adapter *adapter, struct ir_builder *builder, struct ir_value *value,
                               const struct layout *layout);
+
+/* What a thread moves of a copy to a buffer of this type, as registers that stand for it: rows of the dimension that is
+ * contiguous in memory, up to 16 bytes at a time.  The index tiles of a copy that gathers have its parts. */
+const struct layout *layout_rule_copy(struct layout_table *table, const struct ir_access *access,
+                                      const struct ir_type *buffer, int warps);
+const struct layout *layout_rule_copy_index(struct layout_table *table, const struct ir_access *access,
+                                            const struct layout *copy);
 #endif

@@ -1,10 +1,10 @@
 /* Copies from global to shared memory that run on their own (cp.async): each thread moves 16, 8 or 4 bytes at a time.
  *
- * Which thread moves what is a register layout as any load's, made here from the buffer's contiguous dimension; the
- * plan of reach.c gives addresses, limits and the widest move that stride and alignment allow.  What lies outside the
+ * Which thread moves what is a register layout as any load's (layout_rule_copy); the plan of reach.c gives addresses, limits and the widest move that stride and alignment allow.  What lies outside the
  * view is not read and becomes 0: a move that straddles the end of its row reads the bytes that are inside.  None
  * straddles the beginning, as places are multiples of the moves.  Where not even 4 bytes can go together, or the target
  * has no cp.async, the elements go through registers. */
+#include "ir/facts/layout_rules.h"
 #include "targets/nvptx/lower/memory.h"
 
 struct copy {
@@ -16,33 +16,6 @@ struct copy {
     LLVMValueRef thread, start; /* elements: the thread's part of a place; bytes: of element 0 */
 };
 
-/* Rows of the buffer's contiguous dimension, vectors of up to 16 bytes. */
-static const struct layout *copy_layout(struct lowering *l, const struct ir_type *buffer, int contiguous)
-{
-    int extent[LAYOUT_RANK], order[LAYOUT_RANK], next = 0;
-    for (int d = 0; d < buffer->rank; d++)
-        extent[d] = (int)buffer->extent[d];
-    order[next++] = contiguous;
-    for (int d = buffer->rank - 1; d >= 0; d--)
-        if (d != contiguous)
-            order[next++] = d;
-    return layout_blocked_default(l->layouts, buffer->rank, extent, order, value_bytes(buffer->element), l->warps);
-}
-
-/* The tile dimension along which neighbours of the view lie together; the last one where there is none. */
-static int contiguous_dimension(const struct ir_access *access, const struct ir_type *buffer)
-{
-    int tile = 0, found = buffer->rank - 1;
-    for (int d = 0; d < access->rank; d++) {
-        if (access->place[d] <= 0)
-            continue;
-        if (access->view->type->stride[d] == 1)
-            found = tile;
-        tile++;
-    }
-    return found;
-}
-
 static void plan_copy(struct lowering *l, const struct ir_operation *operation, struct copy *copy)
 {
     struct ir_access access;
@@ -50,7 +23,7 @@ static void plan_copy(struct lowering *l, const struct ir_operation *operation, 
         die("a copy without a place");
     const struct ir_type *type = access.buffer->type;
     *copy = (struct copy){.buffer = access.buffer, .shared = type->layout, .bytes = value_bytes(type->element)};
-    copy->layout = copy_layout(l, type, contiguous_dimension(&access, type));
+    copy->layout = layout_rule_copy(l->layouts, &access, type, l->warps);
     const struct ir_type *tile = ir_type_tile(l->function->module->context, type->element, type->rank, type->extent);
     reach_plan_as(l, operation, ir_type_with_layout(l->function->module->context, tile, copy->layout), &copy->reach);
     int size = copy->reach.vector.size;
