@@ -398,9 +398,9 @@ const struct layout *layout_chosen_access(const struct layout_choice *choice, co
 /* ---- warps ---- */
 
 /* dot: of the largest product, dots: of a block's products together; reduced_tiles: operands of all reductions; loaded:
- * bytes of an element of the last load */
+ * bytes of an element of the last load; sorted: the longest line */
 struct sizes {
-    int64_t elements, reduced, dot, dots;
+    int64_t elements, reduced, dot, dots, sorted;
     int loads, stores, reductions, reduced_tiles, loaded;
     bool looped;
 };
@@ -425,6 +425,8 @@ static void measure(struct ir_operation *op, void *context)
         sizes->reduced_tiles += op->operand_count;
         sizes->looped |= op->block->parent != NULL;
     }
+    if (op->opcode == OP_SORT)
+        sizes->sorted = int64_max(sizes->sorted, op->operands[0]->type->extent[ir_number(op, IR_ATTRIBUTE_AXIS, 0)]);
     if (!tile)
         return;
     int64_t elements = ir_type_elements(tile->type);
@@ -444,6 +446,15 @@ static void measure(struct ir_operation *op, void *context)
 static bool only_reduces(const struct sizes *sizes)
 {
     return sizes->loads == 1 && sizes->loaded > 0 && !sizes->stores && !sizes->looped;
+}
+
+/* No more than 32 elements of a line that is sorted for each thread: the network between registers is written out. */
+static int64_t sorting_warps(const struct sizes *sizes)
+{
+    int64_t warps = 1;
+    while (warps < 32 && sizes->sorted > warps * 32 * 32)
+        warps *= 2;
+    return warps;
 }
 
 /* Elementwise work wants some 16 elements a thread, so that several 16-byte loads are in flight.  Rows that are
@@ -468,7 +479,7 @@ int layout_choose_warps(struct ir_function *function, bool producer)
             given *= 2;
         while (given < 16 && sizes.dot > (int64_t)given * 32 * 128)
             given *= 2;
-        return given;
+        return (int)int64_max(given, sorting_warps(&sizes));
     }
     bool reduces = sizes.reduced > 0 && sizes.reduced >= sizes.elements;
     int64_t each = sizes.dot ? 64 : reduces ? 32 : 16, elements = sizes.dot ? sizes.dots : sizes.elements;
@@ -484,5 +495,5 @@ int layout_choose_warps(struct ir_function *function, bool producer)
         warps *= 2;
     while (!reduces && warps < 4 && warps * 32 * 4 < elements)
         warps *= 2;
-    return (int)warps;
+    return (int)int64_max(warps, sorting_warps(&sizes));
 }

@@ -42,6 +42,7 @@ bool prefetch_is_plain(const struct ir_operation *op)
     case OP_CONVERT_LAYOUT:
     case OP_DOT:
     case OP_REDUCE:
+    case OP_SORT:
     case OP_PHILOX:
     case OP_UNDEFINED: return false;
     default:

@@ -141,7 +141,8 @@ int64_t ir_type_bytes(const struct ir_type *tile);    /* of its elements in memo
     ATTRIBUTE(CLUSTER, "cluster", INT)                \
     ATTRIBUTE(MULTICAST, "multicast", INT)            \
     ATTRIBUTE(ROUNDED, "rounded", INT)                \
-    ATTRIBUTE(NEAR, "near", INT)
+    ATTRIBUTE(NEAR, "near", INT)                      \
+    ATTRIBUTE(DESCENDING, "descending", INT)
 enum ir_attribute_key {
 #define ATTRIBUTE(id, text, kind) IR_ATTRIBUTE_##id,
     IR_ATTRIBUTES(ATTRIBUTE)
@@ -160,6 +161,7 @@ struct ir_attribute {
     const char *name; /* NAME */
     struct ir_attribute *next;
 };
+enum { IR_MOST_SORTED = 32768 /* elements along the axis of sort */ };
 enum { IR_POINT = 0, IR_GATHER = -1 }; /* entries of PLACE that are not a length */
 
 /* Values of INT attributes; printed by these words. */

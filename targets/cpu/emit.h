@@ -3,7 +3,7 @@
  * One walk over a function's blocks, in program order.  Scalars become LLVM values at once.  A tile is at any time
  * either virtual   nothing was emitted; whoever needs element p asks cpu_element(), which emits the code that computes
  * it there, or a buffer  its elements stand row-major in the thread's scratch. What must be a buffer (a cut): results
- * of reduce, dot, atomics and of reshapes that move elements, values carried by loops or yielded from `if`, loads that
+ * of reduce, sort, dot, atomics and of reshapes that move elements, values carried by loops or yielded from `if`, loads that
  * a later write could change, and dear values with several consumers (plan.c decides).  Everything between two cuts is
  * evaluated inside one loop nest (nest.c), innermost dimension in vectors.
  *
@@ -274,12 +274,13 @@ struct cpu_buffer *cpu_reusable(struct cpu_emitter *e, struct ir_value *value, c
 void cpu_prepare(struct cpu_nest *nest);
 void cpu_finish(struct cpu_nest *nest); /* binds sides */
 
-/* ---- block.c, control.c, reduce.c, dot.c ---- */
+/* ---- block.c, control.c, reduce.c, sort.c, dot.c ---- */
 /* Everything but the terminator, whose operands the caller hands on; then cpu_block_end gives its buffers back. */
 struct cpu_plan *cpu_emit_block(struct cpu_emitter *e, struct ir_block *block);
 void cpu_block_end(struct cpu_emitter *e, const struct ir_block *block);
 void cpu_emit_control(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position);
 void cpu_emit_reduce(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position);
+void cpu_emit_sort(struct cpu_emitter *e, struct ir_operation *operation, int position);
 void cpu_emit_dot(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position);
 void cpu_emit_view(struct cpu_emitter *e, struct ir_operation *operation);
 LLVMValueRef cpu_scalar(struct cpu_emitter *e, struct ir_value *value); /* register form */

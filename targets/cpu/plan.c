@@ -80,6 +80,7 @@ static bool is_cut(const struct ir_operation *operation)
 {
     switch (operation->opcode) {
     case OP_REDUCE:
+    case OP_SORT:
     case OP_DOT:
     case OP_ATOMIC:
     case OP_ATOMIC_CAS:

@@ -30,6 +30,10 @@ int call_option_word(struct elaborator *e, const struct call *call, const char *
                      const char *const *words, int otherwise);
 /* A compile-time integer option; false: reported. */
 bool call_option_integer(struct elaborator *e, const struct call *call, const char *name, int64_t *number, bool *given);
+/* The axis as written, -1 when it is not.  False: reported. */
+bool call_option_axis(struct elaborator *e, const struct call *call, int rank, int64_t *axis, bool *given);
+/* `v` or the parts of a tuple, tiles of one shape, MOST_ARGUMENTS / 2 at most.  False: reported. */
+bool call_tiles(struct elaborator *e, struct call *call, struct value v, struct value *tiles, int *count);
 struct value call_wrong(struct elaborator *e, const struct call *call, struct value v, const char *wanted);
 
 /* NULL: the language brings none of that name. */
@@ -50,6 +54,7 @@ struct value build_class(struct elaborator *e, struct call *call, int finite);
 
 struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind);
 struct value build_reduce(struct elaborator *e, struct call *call, int detail);
+struct value build_sort(struct elaborator *e, struct call *call, int kind); /* 0: sort, 1: argsort, 2: topk */
 struct value build_arg(struct elaborator *e, struct call *call, int maximum);
 
 struct value build_dot(struct elaborator *e, struct call *call, int detail);

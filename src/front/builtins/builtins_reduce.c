@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* The axis as written; all axes when it is not.  False: reported. */
-static bool read_axis(struct elaborator *e, const struct call *call, int rank, int64_t *axis, bool *given)
+bool call_option_axis(struct elaborator *e, const struct call *call, int rank, int64_t *axis, bool *given)
 {
     *axis = -1;
     if (!call_option_integer(e, call, "axis", axis, given))
@@ -108,7 +107,7 @@ struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind
     }
     int64_t axis;
     bool given;
-    if (nan == -2 || !read_axis(e, call, v.run->type->rank, &axis, &given))
+    if (nan == -2 || !call_option_axis(e, call, v.run->type->rank, &axis, &given))
         return value_error(call->at);
     struct ir_value *run = kind == IR_REDUCE_ADD || kind == IR_REDUCE_MUL ? widen_sum(e, v.run) : v.run;
     const struct origin *origin = v.origin;
@@ -129,11 +128,12 @@ struct value build_reduce_kind(struct elaborator *e, struct call *call, int kind
 
 /* ---- functions of the source ---- */
 
-static bool read_tiles(struct elaborator *e, struct call *call, struct value v, struct value *tiles, int *count)
+bool call_tiles(struct elaborator *e, struct call *call, struct value v, struct value *tiles, int *count)
 {
+    const char *name = call->builtin->name;
     *count = v.kind == VALUE_TUPLE ? v.list.count : 1;
     if (*count > MOST_ARGUMENTS / 2) {
-        front_report(e, DIAGNOSTIC_E0307, call->at, "`reduce` takes a tuple of at most %d tiles", MOST_ARGUMENTS / 2);
+        front_report(e, DIAGNOSTIC_E0307, call->at, "`%s` takes a tuple of at most %d tiles", name, MOST_ARGUMENTS / 2);
         return false;
     }
     for (int i = 0; i < *count; i++) {
@@ -144,7 +144,7 @@ static bool read_tiles(struct elaborator *e, struct call *call, struct value v, 
         }
         if (!ir_type_same_shape(tiles[i].run->type, tiles[0].run->type)) {
             struct diagnostic *d = front_report(e, DIAGNOSTIC_E0302, tiles[i].at,
-                                                "the tiles of `reduce` have one shape, and %s and %s differ",
+                                                "the tiles of `%s` have one shape, and %s and %s differ", name,
                                                 front_describe(e, tiles[0]), front_describe(e, tiles[i]));
             front_note_shape(e, d, tiles[0], "the first");
             front_note_shape(e, d, tiles[i], "this one");
@@ -227,7 +227,7 @@ struct value build_reduce(struct elaborator *e, struct call *call, int detail)
     int count;
     int64_t axis;
     bool given;
-    if (!read_tiles(e, call, call->argument[0], tiles, &count))
+    if (!call_tiles(e, call, call->argument[0], tiles, &count))
         return value_error(call->at);
     if (function.kind != VALUE_FUNCTION)
         return wrong_function(e, call, function);
@@ -239,7 +239,7 @@ struct value build_reduce(struct elaborator *e, struct call *call, int detail)
         return value_error(call->at);
     }
     int rank = tiles[0].run->type->rank;
-    if (!read_axis(e, call, rank, &axis, &given))
+    if (!call_option_axis(e, call, rank, &axis, &given))
         return value_error(call->at);
     if (!given && rank > 1) {
         front_report(e, DIAGNOSTIC_E0309, call->at, "say which axis `reduce` goes along: `axis = 0`");
@@ -308,7 +308,7 @@ struct value build_arg(struct elaborator *e, struct call *call, int maximum)
     bool given;
     if (!value_is_tile(v) || !kind_takes(IR_REDUCE_MAX, v.run->type->element) || v.enumeration)
         return call_wrong(e, call, v, "a tile of numbers");
-    if (!read_axis(e, call, v.run->type->rank, &axis, &given))
+    if (!call_option_axis(e, call, v.run->type->rank, &axis, &given))
         return value_error(call->at);
     if (!given && v.run->type->rank > 1) {
         front_report(e, DIAGNOSTIC_E0309, call->at, "say which axis `%s` goes along: `axis = 0`", call->builtin->name);

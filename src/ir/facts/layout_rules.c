@@ -72,7 +72,8 @@ const struct layout *layout_rule_operand(struct layout_table *table, const struc
                                        : layout_reshape(table, layout, type->rank, extent);
         break;
     case OP_EXTRACT: result = layout_extend(table, layout, extent); break;
-    case OP_REDUCE: return NULL;
+    case OP_REDUCE:
+    case OP_SORT: return NULL;
     case OP_DOT: return index == 2 ? layout : NULL;
     default:
         if (!is_index_tile(op, index))

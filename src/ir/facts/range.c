@@ -282,6 +282,11 @@ static struct range evaluate(struct walker *walker, const struct ir_operation *o
     case OP_SELECT: return join(operand(walker, op, 1), operand(walker, op, 2));
     case OP_CAST: return cast(walker, op);
     case OP_REDUCE: return reduce(walker, op, result);
+    case OP_SORT:
+        if (result->index < op->operand_count)
+            return operand(walker, op, result->index);
+        out = (struct range){0, op->operands[0]->type->extent[ir_number(op, IR_ATTRIBUTE_AXIS, 0)] - 1};
+        break;
     case OP_EXTENT: out = extent(op); break;
     case OP_STRIDE:
         number = op->operands[0]->type->stride[ir_number(op, IR_ATTRIBUTE_DIMENSION, 0)];

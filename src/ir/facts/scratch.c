@@ -63,6 +63,45 @@ static int64_t reduction_bytes(const struct ir_operation *operation)
     return bytes;
 }
 
+void scratch_sort(const struct ir_operation *sort, struct scratch_sort *plan)
+{
+    const struct ir_type *type = sort->operands[0]->type;
+    int key_bytes = ir_element_info[type->element].bits / 8;
+    *plan = (struct scratch_sort){
+        .extent = type->extent[ir_number(sort, IR_ATTRIBUTE_AXIS, 0)], .padded = 1, .parts = 1};
+    for (int i = 1; i < sort->result_count; i++)
+        plan->positions |= sort->results[i]->uses != NULL;
+    while (plan->padded < plan->extent)
+        plan->padded *= 2;
+    plan->lines = ir_type_elements(type) / plan->extent;
+    plan->pitch = plan->padded + plan->padded / 32;
+    plan->part_bytes[0] = key_bytes * (plan->positions ? 2 : 1) > 4 ? 8 : 4;
+    if (plan->positions && key_bytes == 8) {
+        plan->parts = 2;
+        plan->part_bytes[1] = 4;
+    }
+    for (int i = 0; i < plan->parts; i++) {
+        plan->part_start[i] = plan->bytes;
+        plan->bytes += round_up(plan->lines * plan->pitch * plan->part_bytes[i], 16);
+    }
+}
+
+static int64_t sort_bytes(const struct ir_operation *sort, int index)
+{
+    struct scratch_sort plan;
+    scratch_sort(sort, &plan);
+    int64_t bytes = plan.bytes;
+    for (int i = 1; i < index; i++)
+        if (sort->results[i]->uses)
+            bytes += round_up(ir_type_bytes(sort->operands[i]->type), 16);
+    return bytes;
+}
+
+int64_t scratch_sort_tile(const struct ir_operation *sort, int index)
+{
+    return sort->results[index]->uses ? sort_bytes(sort, index) : -1;
+}
+
 int64_t scratch_product(const struct ir_operation *dot, int64_t *piece, int64_t *first_bytes)
 {
     const struct ir_type *a = dot->operands[0]->type, *b = dot->operands[1]->type;
@@ -97,6 +136,7 @@ int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const str
         return plan->kind == CONVERT_SHARED ? plan->scratch_elements * size : 0;
     }
     case OP_REDUCE: return reduction_bytes(operation);
+    case OP_SORT: return sort_bytes(operation, operation->operand_count);
     case OP_DOT: /* matrix instructions take factors as they are */
         if (ir_number(operation, IR_ATTRIBUTE_INSTRUCTION, IR_INSTRUCTION_FMA) != IR_INSTRUCTION_FMA)
             return 0;

@@ -15,7 +15,7 @@ enum {
     SCRATCH_SMALL_BYTES = 4096  /* no more than that stays apart from what the operation in front used */
 };
 
-/* 0: none.  convert_layout, reduce, dot, and atomics whose old value is used by threads that did not act. */
+/* 0: none.  convert_layout, reduce, sort, dot, and atomics whose old value is used by threads that did not act. */
 int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const struct ir_operation *operation);
 
 /* A reduction's trip across warps: values each thread brings, and rows that the lanes of a warp hold apart. */
@@ -24,6 +24,19 @@ struct scratch_crossing {
     uint32_t lanes; /* bits that name copies or were folded */
 };
 void scratch_reduction(const struct layout *layout, int axis, bool ordered, struct scratch_crossing *crossing);
+/* What is sorted, in shared memory: words with the key above and the position below, line by line, in one part or, of keys of
+ * 64 bits, in two (keys, positions); one word is left out behind each 32, so that threads that own neighbours use different
+ * banks.  Behind them the tiles that follow the key, line by line. */
+struct scratch_sort {
+    bool positions; /* somebody asks where elements came from */
+    int parts, part_bytes[2];
+    int64_t extent, padded, lines; /* of the axis; the power of two above it */
+    int64_t pitch;                 /* words from one line to the next */
+    int64_t part_start[2], bytes;
+};
+void scratch_sort(const struct ir_operation *sort, struct scratch_sort *plan);
+/* Where operand `index` >= 1 lies; -1: nobody asks for what becomes of it. */
+int64_t scratch_sort_tile(const struct ir_operation *sort, int index);
 /* A product in pieces of k: how much of k at once, and bytes of the first operand's piece, rounded up to 16; returns
  * all bytes. */
 int64_t scratch_product(const struct ir_operation *dot, int64_t *piece, int64_t *first_bytes);

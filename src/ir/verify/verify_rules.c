@@ -15,6 +15,7 @@ uint64_t ir_required_attributes(enum ir_opcode opcode)
     case OP_COMPARE: return BIT(PREDICATE);
     case OP_MATH: return BIT(FUNCTION);
     case OP_REDUCE: return BIT(AXIS) | BIT(KIND);
+    case OP_SORT: return BIT(AXIS);
     case OP_EXTENT:
     case OP_STRIDE:
     case OP_GRID_INDEX:
@@ -261,6 +262,36 @@ static const char *reduce_problem(const struct ir_operation *op)
         if (!is_scalar(argument) || !same_element(argument->type, op->operands[i % op->operand_count]->type))
             return "the region takes scalars of the operands' elements, left ones first";
     }
+    return NULL;
+}
+
+static const char *sort_problem(const struct ir_operation *op)
+{
+    int64_t axis = ir_number(op, IR_ATTRIBUTE_AXIS, -1);
+    const struct ir_type *first = op->operands[0]->type, *sorted = op->results[0]->type;
+    if (first->kind != IR_TILE || axis < 0 || axis >= first->rank)
+        return "the axis is none of the operand's";
+    if (first->extent[axis] > IR_MOST_SORTED)
+        return "the axis is longer than what can be sorted";
+    if (op->result_count != op->operand_count + 1)
+        return "there is one result for each operand, and the positions";
+    if (first->element == IR_POINTER)
+        return "what is sorted are numbers or bool";
+    for (int i = 0; i < op->result_count; i++) {
+        const struct ir_type *to = op->results[i]->type;
+        const struct ir_type *from = op->operands[i < op->operand_count ? i : 0]->type;
+        if (from->kind != IR_TILE || !ir_type_same_shape(from, first) || to->kind != IR_TILE ||
+            !ir_type_same_shape(to, sorted))
+            return "operands have one shape, and results have one";
+        bool is_position = i == op->operand_count;
+        if (is_position ? to->element != IR_INDEX : !same_element(from, to))
+            return "results have the operands' elements, and positions are index";
+    }
+    if (sorted->rank != first->rank)
+        return "results have the operands' rank";
+    for (int d = 0; d < first->rank; d++)
+        if (d == axis ? sorted->extent[d] > first->extent[d] : sorted->extent[d] != first->extent[d])
+            return "results have the operands' shape, but for the axis, where they may be shorter";
     return NULL;
 }
 
@@ -567,6 +598,7 @@ const char *ir_verify_rules(const struct ir_operation *op)
     case OP_PHILOX: return philox_problem(op);
     case OP_MAP: return map_problem(op);
     case OP_REDUCE: return reduce_problem(op);
+    case OP_SORT: return sort_problem(op);
     case OP_DOT: return dot_problem(op);
     case OP_EXTENT:
     case OP_STRIDE:

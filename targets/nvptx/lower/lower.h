@@ -152,6 +152,7 @@ LLVMValueRef ptx_text_together(struct lowering *l, const char *text, const char 
                                const LLVMValueRef *arguments, int count);
 /* new = value of the lane with number (lane XOR mask); any register type. */
 LLVMValueRef ptx_shuffle_xor(struct lowering *l, enum ir_element element, LLVMValueRef value, int mask);
+LLVMValueRef ptx_shuffle_xor_by(struct lowering *l, enum ir_element element, LLVMValueRef value, LLVMValueRef mask);
 LLVMValueRef ptx_shuffle_index(struct lowering *l, enum ir_element element, LLVMValueRef value, LLVMValueRef lane);
 
 /* ---- shared.c: scratch in shared memory ---- */
@@ -211,6 +212,7 @@ void lower_atomic(struct lowering *l,
                   struct ir_operation *operation); /* atomic, atomic_cas, pointer_atomic, pointer_cas */
 void lower_pointer(struct lowering *l, struct ir_operation *operation); /* pointer_add, _load, _store */
 void lower_reduce(struct lowering *l, struct ir_operation *operation);
+void lower_sort(struct lowering *l, struct ir_operation *operation);
 void lower_convert(struct lowering *l, struct ir_operation *operation);
 void lower_shape(struct lowering *l,
                  struct ir_operation *operation); /* splat, broadcast, reshape, permute, extract, iota */

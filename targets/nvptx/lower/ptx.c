@@ -135,6 +135,11 @@ LLVMValueRef ptx_shuffle_xor(struct lowering *l, enum ir_element element, LLVMVa
     return shuffle(l, PTX_SHUFFLE_XOR, element, value, value_i32(l, mask));
 }
 
+LLVMValueRef ptx_shuffle_xor_by(struct lowering *l, enum ir_element element, LLVMValueRef value, LLVMValueRef mask)
+{
+    return shuffle(l, PTX_SHUFFLE_XOR_BY, element, value, mask);
+}
+
 LLVMValueRef ptx_shuffle_index(struct lowering *l, enum ir_element element, LLVMValueRef value, LLVMValueRef lane)
 {
     return shuffle(l, PTX_SHUFFLE_INDEX, element, value, lane);

@@ -406,6 +406,33 @@ static void reduce(struct generator *g)
     fuzz_know(g, made->results[0], bound, a.exact);
 }
 
+/* Lines, or the first elements of them, alone or with a tile that follows; some results are used by nobody. */
+static void sort(struct generator *g)
+{
+    struct known tiles[2] = {any_or_new(g, is_tile)};
+    const struct ir_type *type = tiles[0].value->type, *results[3];
+    if (type->element == IR_POINTER)
+        return;
+    int axis = random_below(&g->random, type->rank), count = random_between(&g->random, 1, 2);
+    int64_t shape[IR_MAX_RANK];
+    for (int d = 0; d < type->rank; d++)
+        shape[d] = type->extent[d];
+    if (random_chance(&g->random, 50))
+        shape[axis] = INT64_C(1) << random_below(&g->random, log2_floor((uint64_t)shape[axis]) + 1);
+    tiles[1] = count > 1 ? fuzz_of_type(g, fuzz_like(g, fuzz_element(g), type), false) : tiles[0];
+    struct ir_value *operands[2] = {tiles[0].value, tiles[1].value};
+    for (int i = 0; i < count; i++)
+        results[i] = ir_type_with_shape(g->context, operands[i]->type, type->rank, shape);
+    results[count] = ir_type_tile(g->context, IR_INDEX, type->rank, shape);
+    struct ir_operation *made = ir_build(&g->builder, OP_SORT, count, operands, count + 1, results);
+    ir_set_number(made, IR_ATTRIBUTE_AXIS, axis);
+    if (random_chance(&g->random, 50))
+        ir_set_number(made, IR_ATTRIBUTE_DESCENDING, 1);
+    for (int i = 0; i <= count; i++)
+        if (random_chance(&g->random, 70))
+            fuzz_know(g, made->results[i], i < count ? tiles[i].bound : 0, i == count || tiles[i].exact);
+}
+
 static void philox(struct generator *g)
 {
     const struct ir_type *scalar = ir_type_scalar(g->context, IR_U64), *counter = fuzz_type(g, IR_U64);
@@ -601,7 +628,7 @@ void fuzz_pure_statement(struct generator *g)
                                           bitcast};
     static statement *const with_tiles[] = {
         iota,     expand,   reshape,  permute, extract, reduce, reduce, reduce, fuzz_reduce_region,
-        fuzz_dot, fuzz_dot, fuzz_dot, philox,  map,     call,   grid};
+        fuzz_dot, fuzz_dot, fuzz_dot, philox,  map,     call,   grid,   sort,   sort};
     if (g->scalars_only || random_chance(&g->random, 62))
         any_rank[random_below(&g->random, (int)(sizeof any_rank / sizeof *any_rank))](g);
     else
