@@ -1,21 +1,13 @@
-/* Live tiles by one walk from the end of the function to its start: a use makes a value live, its definition ends that.
+/* Words of tiles that are alive at products and reductions, by the walk of living.h.
  *
- *     %p = dot %a, %b, %zero : f32[128, 128]      ends the life of %p; %s and %p are there: 32768 words
+ *     %p = dot %a, %b, %zero : f32[128, 128]      %p and %s are alive: 32768 words
  *     %q = mul %p, %factor
- *     %t = add %s, %q                             %t ends, %s and %q live; then %s and %p
- *
- * A sum that a product adds to is live in front of it and its result behind it, and so it is counted once.  What a loop
- * takes from outside lives all through it. */
+ *     %t = add %s, %q                             %t is alive behind it, %s and %q in front
+ */
 #include "ir/facts/live_tiles.h"
 
 #include "ir/facts/layout_rules.h"
-#include "ir/query.h"
-
-struct living {
-    bool *live;
-    int64_t words, most;
-    const struct ir_operation *loop;
-};
+#include "ir/facts/living.h"
 
 /* Does nothing read it but products, which read what is loaded from shared memory. */
 static bool is_loaded_factor(const struct ir_value *value)
@@ -39,52 +31,21 @@ static int64_t words_of(const struct ir_value *value)
     return ir_type_bytes(value->type) / 4;
 }
 
-static void begin(struct living *l, const struct ir_value *value)
+/* A sum that a product adds to is alive in front of the product, and the product's result behind it.  They share their
+ * registers, and so one of the two is counted. */
+static void look(const struct living *living, const struct ir_operation *op, enum living_place place, void *data)
 {
-    if (!l->live[value->id])
-        l->words += words_of(value);
-    l->live[value->id] = true;
-}
-
-static void end(struct living *l, const struct ir_value *value)
-{
-    if (l->live[value->id])
-        l->words -= words_of(value);
-    l->live[value->id] = false;
-}
-
-static void begin_outside(struct ir_operation *op, void *data)
-{
-    struct living *l = data;
-    for (int i = 0; i < op->operand_count; i++)
-        if (!ir_is_inside(op->operands[i], l->loop))
-            begin(l, op->operands[i]);
-}
-
-static void walk(struct living *l, const struct ir_block *block)
-{
-    for (struct ir_operation *op = block->last; op; op = op->previous) {
-        for (int i = 0; i < op->result_count; i++)
-            end(l, op->results[i]);
-        if (op->opcode == OP_DOT || op->opcode == OP_REDUCE)
-            l->most = int64_max(l->most, l->words + words_of(op->results[0]));
-        l->loop = op;
-        for (int r = 0; ir_has_trait(op, IR_TRAIT_LOOP) && r < op->region_count; r++)
-            ir_walk(op->regions[r], begin_outside, l);
-        for (int r = op->region_count - 1; r >= 0 && !ir_is_isolated(op); r--)
-            walk(l, op->regions[r]);
-        for (int i = 0; i < op->operand_count; i++)
-            begin(l, op->operands[i]);
-    }
-    for (int i = 0; i < block->arguments.count; i++)
-        end(l, block->arguments.data[i]);
+    int64_t *most = data;
+    if (place == LIVING_BETWEEN && (op->opcode == OP_DOT || op->opcode == OP_REDUCE))
+        *most = int64_max(*most, living->weight + words_of(op->results[0]));
 }
 
 int64_t live_tiles_most(const struct ir_function *function)
 {
     struct arena *arena = arena_create();
-    struct living l = {.live = ARENA_ARRAY(arena, bool, function->next_value_id)};
-    walk(&l, function->body);
+    int64_t most = 0;
+    struct living_question question = {.weight = words_of, .look = look, .data = &most};
+    living_walk(arena, function, &question);
     arena_destroy(arena);
-    return l.most;
+    return most;
 }

@@ -12,6 +12,7 @@
  * out that the note names is computed in the same way. */
 #include <string.h>
 
+#include "ir/facts/living.h"
 #include "ir/facts/registers.h"
 #include "ir/query.h"
 #include "targets/nvptx/assemble/assemble.h"
@@ -30,137 +31,59 @@ struct place {
     int registers, limit, warps;
     bool in_role;
 };
-struct living {
+/* What a thread of the part that the walk is in has, and where most is missing so far. */
+struct search {
     struct arena *arena;
-    const struct ir_value **live; /* by value id, NULL: not live */
-    int values, registers, limit, warps;
+    int limit, warps;
     bool in_role;
-    const struct ir_operation *loop;
+    int function_limit, function_warps; /* outside of roles */
     struct place worst;
 };
 
-static int registers_of(const struct ir_value *value)
+static int64_t registers_of(const struct ir_value *value)
 {
     bool is_shared = value->definition && registers_are_shared(value->definition);
     return is_shared ? 0 : registers_of_tile(value->type, REGISTERS_PACKED);
 }
 
-static void begin(struct living *l, const struct ir_value *value)
-{
-    value = registers_origin(value);
-    if (!l->live[value->id])
-        l->registers += registers_of(value);
-    l->live[value->id] = value;
-}
-
-static void end(struct living *l, const struct ir_value *value)
-{
-    if (l->live[value->id])
-        l->registers -= registers_of(value);
-    l->live[value->id] = NULL;
-}
-
-static void begin_outside(struct ir_operation *op, void *data)
-{
-    struct living *l = data;
-    for (int i = 0; i < op->operand_count; i++) {
-        const struct ir_value *value = registers_origin(op->operands[i]);
-        if (!ir_is_inside(value, l->loop))
-            begin(l, value);
-    }
-}
-
 /* A product rather than the store behind it, where both are as bad. */
-static void look(struct living *l, const struct ir_operation *op)
+static void look(const struct living *living, const struct ir_operation *op, enum living_place place, void *data)
 {
+    struct search *s = data;
     bool is_product = op->opcode == OP_DOT || op->opcode == OP_DOT_ASYNC;
     bool is_whole = is_product || op->opcode == OP_DOT_WAIT || op->opcode == OP_REDUCE || op->opcode == OP_BARRIER;
-    int more = l->worst.op ? (l->registers - l->limit) - (l->worst.registers - l->worst.limit) : 1;
-    if (!is_whole || more < (is_product ? 0 : 1))
+    int registers = (int)living->weight;
+    int more = s->worst.op ? (registers - s->limit) - (s->worst.registers - s->worst.limit) : 1;
+    if (!is_whole || place == LIVING_BETWEEN || more < (is_product ? 0 : 1))
         return;
-    const struct ir_value **copy = arena_copy(l->arena, l->live, (size_t)l->values * sizeof *l->live);
-    l->worst = (struct place){op, copy, l->registers, l->limit, l->warps, l->in_role};
+    const struct ir_value **copy = arena_copy(s->arena, living->alive, (size_t)living->count * sizeof *living->alive);
+    s->worst = (struct place){op, copy, registers, s->limit, s->warps, s->in_role};
 }
 
-static void walk(struct living *l, const struct ir_block *block);
-
-/* What is live in front is what any of the branches needs. */
-static void walk_branches(struct living *l, const struct ir_operation *op)
+/* Each role has registers of its own. */
+static void enter_role(const struct ir_operation *op, int role, void *data)
 {
-    size_t size = (size_t)l->values * sizeof *l->live;
-    const struct ir_value **behind = arena_copy(l->arena, l->live, size);
-    const struct ir_value **front = arena_copy(l->arena, l->live, size);
-    int registers = l->registers;
-    for (int r = 0; r < op->region_count; r++) {
-        memcpy(l->live, behind, size);
-        l->registers = registers;
-        walk(l, op->regions[r]);
-        for (int i = 0; i < l->values; i++)
-            if (l->live[i])
-                front[i] = l->live[i];
-    }
-    memset(l->live, 0, size);
-    l->registers = 0;
-    for (int i = 0; i < l->values; i++)
-        if (front[i])
-            begin(l, front[i]);
-}
-
-/* Each has registers of its own. */
-static void walk_roles(struct living *l, const struct ir_operation *op)
-{
+    struct search *s = data;
     const struct ir_attribute *warps = ir_attribute(op, IR_ATTRIBUTE_ROLE_WARPS);
     const struct ir_attribute *registers = ir_attribute(op, IR_ATTRIBUTE_ROLE_REGISTERS);
-    int limit = l->limit, all = l->warps;
-    l->in_role = true;
-    for (int r = 0; r < op->region_count; r++) {
-        if (registers && r < registers->count && registers->list[r])
-            l->limit = (int)registers->list[r];
-        if (warps && r < warps->count)
-            l->warps = (int)warps->list[r];
-        walk(l, op->regions[r]);
-        memset(l->live, 0, (size_t)l->values * sizeof *l->live);
-        l->registers = 0;
-        l->limit = limit;
-        l->warps = all;
-    }
-    l->in_role = false;
-}
-
-static void walk(struct living *l, const struct ir_block *block)
-{
-    for (const struct ir_operation *op = block->last; op; op = op->previous) {
-        bool is_loop = ir_op_info[op->opcode].traits & IR_TRAIT_LOOP;
-        look(l, op);
-        for (int i = 0; i < op->result_count; i++)
-            end(l, op->results[i]);
-        l->loop = op;
-        for (int r = 0; is_loop && r < op->region_count; r++)
-            ir_walk(op->regions[r], begin_outside, l);
-        if (op->opcode == OP_ROLES)
-            walk_roles(l, op);
-        else if (is_loop)
-            for (int r = op->region_count - 1; r >= 0; r--)
-                walk(l, op->regions[r]);
-        else if (op->region_count && op->opcode != OP_MAP && op->opcode != OP_REDUCE)
-            walk_branches(l, op);
-        for (int i = 0; i < op->operand_count; i++)
-            begin(l, op->operands[i]);
-        look(l, op);
-    }
-    for (int i = 0; i < block->arguments.count; i++)
-        end(l, block->arguments.data[i]);
+    s->in_role = role >= 0;
+    s->limit = s->function_limit;
+    s->warps = s->function_warps;
+    if (role >= 0 && registers && role < registers->count && registers->list[role])
+        s->limit = (int)registers->list[role];
+    if (role >= 0 && warps && role < warps->count)
+        s->warps = (int)warps->list[role];
 }
 
 static struct place find_worst(struct arena *arena, const struct ir_function *function, const struct target_row *row)
 {
-    struct living l = {.arena = arena, .values = function->next_value_id + 1, .warps = function->warps};
-    l.live = ARENA_ARRAY(arena, const struct ir_value *, l.values);
-    l.limit = target_thread_registers(row, function->warps);
-    if (function->max_registers > 0 && function->max_registers < l.limit)
-        l.limit = function->max_registers;
-    walk(&l, function->body);
-    return l.worst;
+    int limit = target_thread_registers(row, function->warps);
+    if (function->max_registers > 0 && function->max_registers < limit)
+        limit = function->max_registers;
+    struct search s = {arena, limit, function->warps, false, limit, function->warps, {0}};
+    struct living_question question = {registers_of, registers_origin, look, enter_role, &s};
+    living_walk(arena, function, &question);
+    return s.worst;
 }
 
 /* ---- words ---- */
@@ -183,7 +106,7 @@ static int group_tiles(const struct place *place, int values, struct group group
     int count = 0, best = 0;
     for (int i = 0; i < values; i++) {
         const struct ir_value *value = place->live[i];
-        int registers = value ? registers_of(value) : 0, g = 0;
+        int registers = value ? (int)registers_of(value) : 0, g = 0;
         if (!registers)
             continue;
         while (g < count && !is_same(all[g].type, value->type))
@@ -244,7 +167,7 @@ static int taken_with(const struct place *place, int values, const struct group 
         for (int d = 0; type && !is_square && d < type->rank; d++)
             is_shorter |= type->extent[d] == extent;
         if (type)
-            sum += registers_of(place->live[i]) / (is_shorter ? parts : 1);
+            sum += (int)registers_of(place->live[i]) / (is_shorter ? parts : 1);
     }
     return sum;
 }
