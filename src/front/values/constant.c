@@ -2,6 +2,7 @@
  * fit it. Typed constants (`const N: i32 = 4`, `i32(4)`) wrap and round as their type does when running. */
 #include "base/plant.h"
 #include "front/values/elaborate.h"
+#include "ir/arithmetic.h"
 
 #include <errno.h>
 #include <math.h>
@@ -182,17 +183,16 @@ static bool shift_integer(struct elaborator *e, enum ast_operator operation, wid
     return true;
 }
 
-/* Of a type: as when running, where products wrap and a shift by all bits or more leaves none. */
+/* Of a type: as when running. */
 static bool typed_operation(enum ast_operator operation, enum ir_element element, wide_integer a, wide_integer b,
                             wide_integer *result)
 {
-    bool far = b < 0 || b >= ir_element_info[element].bits;
-    switch (operation) {
-    case OPERATOR_MULTIPLY: *result = (int64_t)((uint64_t)a * (uint64_t)b); return true;
-    case OPERATOR_SHIFT_LEFT: *result = far ? 0 : (int64_t)((uint64_t)a << (int)b); return true;
-    case OPERATOR_SHIFT_RIGHT: *result = far ? (a < 0 ? -1 : 0) : a >> (int)b; return true;
-    default: return false;
-    }
+    uint64_t left = ir_int_to_bits(element, (int64_t)(uint64_t)a), bits;
+    uint64_t right = ir_int_to_bits(element, (int64_t)(uint64_t)b);
+    if (!arithmetic_integer(operator_opcode(operation), element, left, right, &bits))
+        return false;
+    *result = element == IR_U64 ? (wide_integer)bits : ir_bits_to_int(element, bits);
+    return true;
 }
 
 static bool integer_operation(struct elaborator *e, enum ast_operator operation, enum ir_element element,

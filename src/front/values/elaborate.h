@@ -227,6 +227,7 @@ bool element_same_language(enum ir_element a, enum ir_element b); /* i64 and ind
 const struct ir_type *shape_like(struct elaborator *e, const struct ir_type *like, enum ir_element element);
 
 /* operators */
+enum ir_opcode operator_opcode(enum ast_operator operation); /* of arithmetic; OP_COUNT: none does it */
 struct value operate_binary(struct elaborator *e, enum ast_operator operation, struct value a, struct value b,
                             struct location at);
 struct value operate_unary(struct elaborator *e, enum ast_operator operation, struct value a, struct location at);

@@ -26,7 +26,7 @@ static int predicate_of(enum ast_operator operation)
     }
 }
 
-static enum ir_opcode opcode_of(enum ast_operator operation)
+enum ir_opcode operator_opcode(enum ast_operator operation)
 {
     switch (operation) {
     case OPERATOR_ADD: return OP_ADD;
@@ -121,7 +121,7 @@ static struct value shift(struct elaborator *e, enum ast_operator operation, str
     struct value pair[2] = {a, b};
     if (!convert_broadcast(e, 2, pair, "shift", at))
         return value_error(at);
-    struct value result = value_run(ir_binary(&e->builder, opcode_of(operation), pair[0].run, pair[1].run), at);
+    struct value result = value_run(ir_binary(&e->builder, operator_opcode(operation), pair[0].run, pair[1].run), at);
     result.origin = pair[0].origin;
     return result;
 }
@@ -147,7 +147,7 @@ static struct value binary_run(struct elaborator *e, enum ast_operator operation
     int predicate = predicate_of(operation);
     struct ir_value *run = predicate >= 0
                                ? ir_compare(&e->builder, (enum ir_predicate)predicate, pair[0].run, pair[1].run)
-                               : ir_binary(&e->builder, opcode_of(operation), pair[0].run, pair[1].run);
+                               : ir_binary(&e->builder, operator_opcode(operation), pair[0].run, pair[1].run);
     struct value result = value_run(run, at);
     result.origin = pair[0].origin;
     return result;
