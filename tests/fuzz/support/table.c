@@ -21,7 +21,7 @@ static bool is_flag(enum ir_attribute_key key)
 {
     return key == IR_ATTRIBUTE_SATURATE || key == IR_ATTRIBUTE_FIXED || key == IR_ATTRIBUTE_PROMOTE ||
            key == IR_ATTRIBUTE_MULTIPLY || key == IR_ATTRIBUTE_UNROLL || key == IR_ATTRIBUTE_DROP ||
-           key == IR_ATTRIBUTE_INSIDE;
+           key == IR_ATTRIBUTE_INSIDE || key == IR_ATTRIBUTE_DESCENDING;
 }
 
 /* Those by which passes note what they decided, for later levels. */
@@ -155,7 +155,7 @@ struct search {
     const struct fuzz_row *row;
     enum ir_element element;
     struct ir_operation op;
-    struct ir_value operands[MOST_OPERANDS], result;
+    struct ir_value operands[MOST_OPERANDS], result, positions; /* positions: of what is sorted, the second result */
     struct ir_value *operand_pointers[MOST_OPERANDS], *result_pointers[4];
     struct ir_attribute attributes[IR_ATTRIBUTE_COUNT];
     struct ir_block regions[2], *region_pointers[2];
@@ -295,11 +295,15 @@ static bool try_attributes(struct search *s)
 static bool try_results(struct search *s)
 {
     const struct ir_op_info *info = &ir_op_info[s->op.opcode];
-    int most = info->results >= 0 ? info->results : 1, first = info->results >= 0 ? info->results : 0;
+    bool sorts = s->op.opcode == OP_SORT;
+    int most = info->results >= 0 ? info->results : 1 + sorts, first = info->results >= 0 ? info->results : 0;
     for (int count = first; count <= most; count++) {
         s->op.result_count = count;
         for (int t = 0; t < (count ? s->type_count : 1); t++) {
             s->result.type = s->types[t];
+            if (sorts && s->types[t]->kind == IR_TILE)
+                s->positions.type = ir_type_tile(s->module->context, IR_INDEX, s->types[t]->rank, s->types[t]->extent);
+            s->result_pointers[1] = sorts ? &s->positions : &s->result;
             if (s->row->key == ROW_TO && s->result.type->element != (enum ir_element)s->row->value)
                 continue;
             if (s->row->key == ROW_FACTOR && s->op.operands[1]->type->element != (enum ir_element)s->row->value)
