@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* What a tool sees of our environment: nothing that could change what it does. */
@@ -23,6 +25,48 @@ static _Noreturn void become_tool(const char *const *argv, const char *directory
     _exit(EXIT_NOT_STARTED);
 }
 
+/* Ends the group that the keeper leads: the tool, and whatever that has started. */
+static void end_group(int number)
+{
+    (void)number;
+    kill(0, SIGKILL);
+}
+
+/* Becomes the tool's keeper and ends as the tool does.  The system ends one process when we are killed, and a tool may be
+ * a script, whose own children would go on: so it tells the keeper, which ends them all. */
+static _Noreturn void keep_tool(const char *const *argv, const char *directory, int report, pid_t parent)
+{
+    struct sigaction ending = {.sa_handler = end_group};
+    sigaction(SIGTERM, &ending, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(EXIT_NOT_STARTED);
+    pid_t keeper = getpid(), id = fork();
+    if (id == 0) {
+        signal(SIGTERM, SIG_DFL);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != keeper)
+            _exit(EXIT_NOT_STARTED);
+        become_tool(argv, directory, report);
+    }
+    if (id < 0) {
+        int reason = errno;
+        ssize_t ignored = write(report, &reason, sizeof reason);
+        (void)ignored;
+        _exit(EXIT_NOT_STARTED);
+    }
+    close(report);
+    for (int standard = 0; standard < 3; standard++)
+        close(standard); /* their other ends learn when the tool closes them */
+    int status = 0;
+    while (waitpid(id, &status, 0) < 0 && errno == EINTR) {}
+    if (WIFSIGNALED(status)) {
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_NOT_STARTED);
+}
+
 bool child_run(const char *const *argv, const char *directory, const void *input, size_t input_size,
                struct child_limits limits, struct child_result *result)
 {
@@ -33,12 +77,12 @@ bool child_run(const char *const *argv, const char *directory, const void *input
         return false;
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     sigaction(SIGPIPE, &ignore, &before);
-    pid_t id = process_start(&process, input, input_size, limits, result, NULL);
+    pid_t parent = getpid(), id = process_start(&process, input, input_size, limits, result, NULL);
     if (id == 0) {
         int end = fcntl(report[1], F_DUPFD_CLOEXEC, 3);
         close(report[0]);
         close(report[1]);
-        become_tool(argv, directory, end);
+        keep_tool(argv, directory, end, parent);
     }
     int reason = errno;
     close(report[1]);

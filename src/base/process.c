@@ -113,7 +113,10 @@ pid_t process_start(struct process *process, const void *input, size_t input_siz
     pid_t parent = getpid(), id = -1;
     if (make_pipe(pipes[0]) && make_pipe(pipes[1]) && make_pipe(pipes[2]))
         id = fork();
-    if (id == 0) {
+    if (id == 0) { /* our ends are closed here, too: a keeper, which never calls exec, would hold the input open */
+        close_pipe_end(&pipes[0][1]);
+        close_pipe_end(&pipes[1][0]);
+        close_pipe_end(&pipes[2][0]);
         become_child(limits, pipes[0][0], pipes[1][1], pipes[2][1], output_descriptor, parent);
         return 0;
     }

@@ -25,6 +25,11 @@ fails_with() { # code, words...
 # No process has the argument, which no other test uses.
 nothing_runs() { ! grep -lzsx "$1" /proc/[0-9]*/cmdline; }
 
+# A process of that session, or a sleep of so long, that has not ended.
+lives() { # session, seconds
+    ! nothing_runs "$2" || awk -v session="$1" '{ sub(/.*\) /, "") } $4 == session && $1 != "Z" { found = 1 } END { exit !found }' /proc/[0-9]*/stat 2>/dev/null
+}
+
 @test "not there: missing, a broken link, not executable, a folder, an empty folder as toolkit" {
     mkdir -p toolkit/bin
     fails_with 4 E1202
@@ -128,6 +133,28 @@ nothing_runs() { ! grep -lzsx "$1" /proc/[0-9]*/cmdline; }
     fails_with 5 "longer than 1 second"
     fake_ptxas <<<'while :; do :; done'
     fails_with 5 "longer than 1 second"
+}
+
+@test "tilecc is killed alone: neither workers nor ptxas, nor what a script of that name has started, go on" {
+    fake_ptxas <<'END'
+trap '' TERM INT HUP
+/bin/sleep 4730 &
+/bin/sleep 4730 | /bin/cat
+END
+    for signal in KILL TERM INT HUP QUIT; do
+        for jobs in 1 3; do
+            setsid python3 -c 'import os, signal, sys
+for number in (signal.SIGINT, signal.SIGQUIT): signal.signal(number, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$TILECC" -arch=sm_80,sm_90a -j$jobs --cuda-path="$PWD/toolkit" -o k.o k.tile >/dev/null 2>&1 3>&- &
+            id=$!
+            for ((i = 0; i < 600; i++)); do nothing_runs 4730 || break; sleep 0.05; done
+            [ $i != 600 ]
+            kill -$signal $id
+            wait $id || true
+            for ((i = 0; i < 100; i++)); do ! lives $id 4730 || sleep 0.05; done
+            ! lives $id 4730
+        done
+    done
 }
 
 @test "ends, and a child of it goes on, with the pipes or without" {
