@@ -179,6 +179,17 @@ static bool spares_inputs(struct compilation *compilation, const char *path)
     return true;
 }
 
+/* A dependency that is left out is a build that is not made again: so it is an error. */
+static void refuse_names(struct compilation *compilation, int count, const char *const *names)
+{
+    for (int i = 0; i < count && !compilation->code; i++)
+        if (!depfile_can_hold(names[i])) {
+            driver_error(compilation->options, "a dependency file cannot hold '%s', whose name has a line end",
+                         names[i]);
+            compilation->code = EXIT_USAGE;
+        }
+}
+
 static void add_depfile(struct compilation *compilation)
 {
     const struct options *options = compilation->options;
@@ -190,16 +201,19 @@ static void add_depfile(struct compilation *compilation)
         const char *name = compilation->output_names.data[i];
         if (strcmp(name, "-") == 0)
             name = arena_printf(compilation->arena, "%s%s", compilation->stem, emit_suffix(options->emit));
-        vector_push(compilation->arena, &targets, depfile_quote(compilation->arena, name));
+        vector_push(compilation->arena, &targets, depfile_quote_target(compilation->arena, name));
     }
     if (!targets.count) { /* -fsyntax-only makes nothing: what would be made otherwise */
         const char *output = options->output ? options->output : emit_name(compilation, emit_suffix(options->emit));
-        vector_push(compilation->arena, &targets, depfile_quote(compilation->arena, output));
+        vector_push(compilation->arena, &targets, depfile_quote_target(compilation->arena, output));
     }
     vector_push(compilation->arena, &inputs,
                 strcmp(compilation->source->name, "<stdin>") == 0 ? "/dev/stdin" : compilation->source->name);
     for (int i = 0; i < compilation->imports.count; i++)
         vector_push(compilation->arena, &inputs, compilation->imports.data[i]);
+    refuse_names(compilation, inputs.count, inputs.data);
+    if (!options->dependency_targets.count)
+        refuse_names(compilation, targets.count, targets.data);
     struct depfile depfile = {targets.count, targets.data, inputs.count, inputs.data, options->dependency_phony};
     struct buffer text = {0};
     depfile_print(&text, compilation->arena, &depfile);

@@ -1,20 +1,21 @@
-/* Dependency files.  The escapes are those that GNU make and ninja both undo; a name with a line end cannot be written
- * and is left out rather than written wrong. */
+/* Dependency files.  The escapes are those that GNU make and ninja both undo, but for `%`: of a target it would make a
+ * pattern, unless a backslash stands in front, which make alone undoes.  A name with a line end cannot be written. */
 #include "driver/depfile.h"
 
 #include <string.h>
 
-const char *depfile_quote(struct arena *arena, const char *name)
+static const char *quote(struct arena *arena, const char *name, bool is_target)
 {
     struct buffer out = {0};
     buffer_append(&out, "", 0);
     for (const char *c = name; *c; c++) {
         if (*c == '$')
             buffer_putc(&out, '$');
-        if (*c == ' ' || *c == '\t') /* backslashes before white space would be taken as escaping each other */
+        /* Backslashes in front of what is escaped would be taken as escaping each other. */
+        if (*c == ' ' || *c == '\t' || (is_target && *c == '%'))
             for (const char *b = c; b > name && b[-1] == '\\'; b--)
                 buffer_putc(&out, '\\');
-        if (strchr(" \t#:", *c))
+        if (strchr(" \t#:", *c) || (is_target && *c == '%'))
             buffer_putc(&out, '\\');
         buffer_putc(&out, *c);
     }
@@ -23,7 +24,9 @@ const char *depfile_quote(struct arena *arena, const char *name)
     return copy;
 }
 
-static bool can_be_written(const char *name) { return !strpbrk(name, "\n\r"); }
+const char *depfile_quote_target(struct arena *arena, const char *name) { return quote(arena, name, true); }
+
+bool depfile_can_hold(const char *name) { return !strpbrk(name, "\n\r"); }
 
 void depfile_print(struct buffer *out, struct arena *arena, const struct depfile *depfile)
 {
@@ -31,10 +34,8 @@ void depfile_print(struct buffer *out, struct arena *arena, const struct depfile
         buffer_printf(out, "%s%s", i ? " " : "", depfile->targets[i]);
     buffer_putc(out, ':');
     for (int i = 0; i < depfile->input_count; i++)
-        if (can_be_written(depfile->inputs[i]))
-            buffer_printf(out, " \\\n  %s", depfile_quote(arena, depfile->inputs[i]));
+        buffer_printf(out, " \\\n  %s", quote(arena, depfile->inputs[i], false));
     buffer_putc(out, '\n');
     for (int i = 1; depfile->phony && i < depfile->input_count; i++)
-        if (can_be_written(depfile->inputs[i]))
-            buffer_printf(out, "\n%s:\n", depfile_quote(arena, depfile->inputs[i]));
+        buffer_printf(out, "\n%s:\n", depfile_quote_target(arena, depfile->inputs[i]));
 }

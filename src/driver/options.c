@@ -415,8 +415,10 @@ static bool apply(struct options *o, enum option_id id, const char *value)
     case OPTION_DEPENDENCY_FILE: o->dependency_file = value; return true;
     case OPTION_DEPENDENCY_TARGET: vector_push(o->arena, &o->dependency_targets, value); return true;
     case OPTION_DEPENDENCY_QUOTED:
-        vector_push(o->arena, &o->dependency_targets, depfile_quote(o->arena, value));
-        return true;
+        vector_push(o->arena, &o->dependency_targets, depfile_quote_target(o->arena, value));
+        if (!depfile_can_hold(value))
+            driver_error(o, "-MQ: a dependency file cannot hold '%s', whose name has a line end", value);
+        return depfile_can_hold(value);
     case OPTION_DEPENDENCY_PHONY: o->dependency_phony = true; return true;
     case OPTION_WARNING: return add_warning(o, value);
     case OPTION_WARNING_ERROR:

@@ -122,6 +122,52 @@ on_small_disk() { # kilobytes, script
     [ ! -L k.o ]
 }
 
+@test "a read-only file, a file of two names, a link to nowhere and a loop of links are replaced; a folder is not" {
+    echo old >k.o
+    chmod 444 k.o
+    ln k.o twin
+    ln -s no/where k.h
+    expect 0 tilecc -arch=cpu k.tile
+    [ "$(cat twin)" = old ]
+    [ "$(stat -c %h k.o)" = 1 ]
+    [ "$(stat -c %a k.o)" = "$(printf %o $((0666 & ~$(umask))))" ]
+    [ ! -L k.h ]
+    [ -s k.h ]
+    rm k.o k.h
+    ln -s k.o k.o
+    expect 0 tilecc -arch=cpu k.tile
+    [ ! -L k.o ]
+    rm k.o
+    mkdir folder
+    ln -s folder k.o
+    expect 3 tilecc -arch=cpu k.tile
+    contains k.o
+    ln -sf /dev/null null.o
+    expect 0 tilecc -arch=cpu -o null.o k.tile
+    [ -L null.o ]
+    if [ "$(id -u)" != 0 ]; then
+        chmod 555 folder
+        expect 3 tilecc -arch=cpu -o folder/k.o k.tile
+    fi
+}
+
+@test "a line end in a name is an error where a dependency file would hold it, and nothing is written" {
+    odd=$(printf 'a\nb')
+    cp k.tile "$odd.tile"
+    echo 'fn one() -> f32 = 1.0;' >"$odd-import.tile"
+    printf 'import "%s";\nkernel i(r: out f32[N]) grid(g: N) { r[g] = one(); }\n' 'a\nb-import.tile' >i.tile
+    for options in "-MD $odd.tile" "-MD -o $odd.o k.tile" "-MD i.tile" "-MD -MF d $odd.tile" "-MD -MT t $odd.tile" "-MD -MQ $odd k.tile" "-fsyntax-only -MD $odd.tile"; do
+        IFS=' ' read -r -d '' -a words <<<"$options" || true
+        words[-1]=${words[-1]%$'\n'}
+        expect 2 tilecc -arch=cpu "${words[@]}"
+        contains "line end"
+        [ -z "$(find . -name '*.[ohd]')" ]
+    done
+    expect 0 tilecc -arch=cpu "$odd.tile"
+    [ -s "$odd.o" ]
+    expect 0 tilecc -arch=cpu -MD -MT k.o -MF d -o "$odd.o" k.tile
+}
+
 @test "object on standard output is the object in a file" {
     expect 0 tilecc -arch=cpu -o k.o k.tile
     "$TILECC" -arch=cpu -o - k.tile >piped.o
@@ -140,7 +186,7 @@ on_small_disk() { # kilobytes, script
 
 @test "dependency files that make undoes, with odd names" {
     mkdir 'a b'
-    for name in 'plain' 'a b/sp ace' 'ha#sh' 'dol$lar' 'co:lon' 'back\slash' "quo'te" 'tilde~' 'bs\ sp' '(par)'; do
+    for name in 'plain' 'a b/sp ace' 'ha#sh' 'dol$lar' 'co:lon' 'back\slash' "quo'te" 'tilde~' 'bs\ sp' '(par)' 'per%cent' '%' 'a%b%c' 'b\%c' 'b\\%c' 'back\' 'a  b' 'x&y' 'x,y' '@' '{a}'; do
         cp k.tile "$name.tile"
         expect 0 tilecc --emit=header -MD -o "$name.h" "$name.tile"
         [ -s "$name.d" ]
@@ -150,10 +196,12 @@ on_small_disk() { # kilobytes, script
 include $(printf '%s' "$name.d" | sed 's/[ #:]/\\&/g; s/\$/$$/g; s/\\\\ /\\\\\\ /g')
 END
         # The rule has our names: touching the source makes the header out of date, so that make wants to make it.
-        first=$(make -n --debug=b -f "$name.d" 2>&1 || true)
+        goal=()
+        case $name in *%*) goal=("$name.h") ;; esac # make takes no target with a `%` as its first goal
+        first=$(make -n --debug=b -f "$name.d" "${goal[@]}" 2>&1 || true)
         [[ $first != *"No rule"* ]] || { echo "$name: $first"; cat "$name.d"; return 1; }
         touch -d '2037-01-01' "$name.tile"
-        second=$(make -n --debug=b -f "$name.d" 2>&1 || true)
+        second=$(make -n --debug=b -f "$name.d" "${goal[@]}" 2>&1 || true)
         [[ $second == *"newer than"* || $second == *"Must remake"* ]] || { echo "$name: $second"; cat "$name.d"; return 1; }
         rm -f "$name".[dh] "$name.tile"
     done
