@@ -589,6 +589,68 @@ static void add_report(struct interpretation *call)
     call->options.memory_count = parser->memory_count;
 }
 
+/* What stands in an `assume` beside the extent of a view that is not there, which argument and dimension that is; NULL:
+ * it is about something else. */
+static struct ir_value *find_assumed(const struct interpretation *call, const struct ir_operation *assume, int *index,
+                                     int *dimension)
+{
+    const struct ir_operation *compare = assume->operands[0]->definition;
+    if (!compare || compare->opcode != OP_COMPARE || ir_number(compare, IR_ATTRIBUTE_PREDICATE, -1) != IR_PREDICATE_EQ)
+        return NULL;
+    for (int side = 0; side < 2; side++) {
+        const struct ir_operation *extent = compare->operands[side]->definition;
+        if (!extent || extent->opcode != OP_EXTENT)
+            continue;
+        *dimension = (int)ir_number(extent, IR_ATTRIBUTE_DIMENSION, 0);
+        for (*index = 0; *index < call->count; ++*index)
+            if (call->function->body->arguments.data[*index] == extent->operands[0] &&
+                !call->parser->arguments[*index].present)
+                return compare->operands[1 - side];
+    }
+    return NULL;
+}
+
+/* The value of `wanted`, computed by a function of all that stands in front of `end` and makes it. */
+static bool compute_before(const struct interpretation *call, const struct ir_operation *end, struct ir_value *wanted,
+                           int64_t *number)
+{
+    const struct ir_function *function = call->function;
+    struct ir_module *module = ir_module_create(function->module->context, call->parser->compilation->arena);
+    struct ir_function *part = ir_function_create(module, "extent", function->at);
+    struct ir_value **map = ARENA_ARRAY(module->arena, struct ir_value *, function->next_value_id);
+    struct ir_builder builder = {.module = module, .block = part->body, .at = end->at};
+    for (int i = 0; i < function->body->arguments.count; i++) {
+        const struct ir_value *argument = function->body->arguments.data[i];
+        map[argument->id] = ir_block_argument(part->body, argument->type, argument->name);
+    }
+    for (const struct ir_operation *op = function->body->first; op != end; op = op->next)
+        if (op->opcode != OP_ASSUME)
+            ir_clone(&builder, op, map);
+    wanted = map[wanted->id];
+    vector_push(module->arena, &part->results, wanted->type);
+    ir_build(&builder, OP_RETURN, 1, &wanted, 0, NULL);
+    uint64_t bits, *result = &bits;
+    struct interp_problem problem;
+    if (!interp_run(part, call->count, call->arguments, &call->options, &result, &problem))
+        return false;
+    *number = ir_bits_to_int(wanted->type->element, bits);
+    return true;
+}
+
+/* A view that is not there has the extents that the function begins by assuming. */
+static void assume_extents(struct interpretation *call)
+{
+    for (const struct ir_operation *op = call->function->body->first; op; op = op->next) {
+        int index, dimension;
+        int64_t extent;
+        if (op->opcode != OP_ASSUME && ir_has_effect(op))
+            return;
+        struct ir_value *wanted = op->opcode == OP_ASSUME ? find_assumed(call, op, &index, &dimension) : NULL;
+        if (wanted && compute_before(call, op, wanted, &extent))
+            call->arguments[index].extent[dimension] = extent;
+    }
+}
+
 /* The arguments and a first run. */
 static bool start(struct call_parser *parser, const struct host_call *host, const struct ir_function *function,
                   const int64_t *grid)
@@ -611,6 +673,8 @@ static bool start(struct call_parser *parser, const struct host_call *host, cons
         else
             declared_extents(host, i, argument);
     }
+    if (parser->grid_follows)
+        assume_extents(call);
     if (parser->entry->reports)
         add_report(call);
     parser->compilation->interpretation = call;

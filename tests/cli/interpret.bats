@@ -117,6 +117,42 @@ EOF
     done
 }
 
+@test "IR with a view that is not there, whose extents are computed" {
+    cat >k.tile <<'EOF'
+const fn up(n: i64) -> i64 { var p = 1; while (p < n) p *= 2; return p; }
+kernel a(x: in f32[K, N], z: in? f32[K / 2, N], r: out f32[K, N]) grid(i: K) { r[i, 0 +: 4] = x[i, 0 +: 4] + z[i / 2, 0 +: 4] + f32(z.extent[0]); }
+kernel b(x: in f32[K], z: in? f32[2 * K + 1], w: out? f32[K - 3], r: out f32[K]) grid(i: K) { r[i] = x[i] + z[i] + f32(z.extent[0] * 100 + w.extent[0]); w[i] = 1.0; }
+kernel c(x: in f32[K], n: i64, z: in? f32[cdiv(K, n)], r: out f32[K]) grid(i: K) { r[i] = x[i] + z[i] + f32(z.extent[0]); }
+kernel d(x: in f32[K], z: in? f32[max(K, 4), K % 3 + 1], r: out f32[K]) grid(i: K) { r[i] = x[i] + z[i, 0] + f32(z.extent[0] * 100 + z.extent[1]); }
+kernel e(x: in f32[K], z: in? f32[(K > 4 ? 2 * K : 3)], r: out f32[K]) grid(i: K) { r[i] = x[i] + f32(z.extent[0]); }
+kernel f(x: in f32[K], z: in? f32[up(K)], r: out f32[K]) grid(i: K) { r[i] = x[i] + f32(z.extent[0]); }
+EOF
+    while read -r name arguments; do
+        "$TILECC" --interpret="$name($arguments)" k.tile >wanted
+        for last in "cpu none" "cpu dce" "sm_80 check_machine"; do
+            read -r arch pass <<<"$last"
+            if [ "$pass" = none ]; then
+                "$TILECC" --emit=tir --spec "$name" -o all.tir k.tile
+            else
+                "$TILECC" -arch="$arch" --spec "$name" --print-after="$pass" -o k.o k.tile 2>all.tir
+            fi
+            awk '/^\/\/ after/ { text = "" } { text = text $0 "\n" } END { printf "%s", text }' all.tir >last.tir
+            symbol=$(sed -n 's/^kernel @\([a-z0-9_]*\)(.*/\1/p' last.tir | tail -1)
+            "$TILECC" --interpret="$symbol($arguments)[5]" last.tir >got
+            diff wanted got || { echo "$name $last"; return 1; }
+        done
+    done <<'END'
+a [5, 6], none, [5, 6]
+b [5], none, none, [5]
+b [5], [11], none, [5]
+c [5], 2, none, [5]
+c [5], -2, none, [5]
+d [5], none, [5]
+e [5], none, [5]
+f [5], none, [5]
+END
+}
+
 @test "calls are checked as the C function does, in its words" {
     cat >w.tile <<'END'
 kernel pairs(x: in f32[2*N], z: in f32[2 + M], w: in f32[N + M], r: inout i64[1]) grid(i: 1) { r[0] = N * 100 + M; }
