@@ -84,7 +84,7 @@ static void tile_error(const struct text_range *at, struct parser *parser, const
 
 %type <struct word> name clause_name
 %type <struct ast_name> name_at
-%type <struct ast_expression *> expr or_expr and_expr not_expr comparison arith postfix named unnamed literal suffix
+%type <struct ast_expression *> expr or_expr and_expr not_expr comparison arith postfix named unnamed literal suffix whole
 %type <struct ast_expression_list> expr_list extents extent_list places
 %type <enum ast_operator> compare assign
 %type <struct ast_index *> index
@@ -185,7 +185,12 @@ enumerators
     ;
 enumerator
     : name_at          { $$ = ARENA_NEW(parser->context->arena, struct ast_enumerator); $$->name = $1; }
-    | name_at '=' INT  { $$ = ARENA_NEW(parser->context->arena, struct ast_enumerator); $$->name = $1; $$->value = $3; }
+    | name_at '=' whole
+        { $$ = ARENA_NEW(parser->context->arena, struct ast_enumerator); $$->name = $1; $$->value = $3; }
+    ;
+whole
+    : INT
+    | '-' INT { $$ = make_unary(parser, @$, @1, OPERATOR_NEGATE, $2); }
     ;
 fields
     : field        { $$ = (struct ast_field_list){0}; PUSH($$, $1); }

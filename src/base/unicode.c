@@ -1,6 +1,9 @@
 /* UTF-8 decoding and display widths, without the process's locale: output is the same under any. */
 #include "base/unicode.h"
 
+#include <ctype.h>
+#include <string.h>
+
 int32_t unicode_decode(const char *text, size_t size, int *length)
 {
     const unsigned char *byte = (const unsigned char *)text;
@@ -58,4 +61,28 @@ bool unicode_is_hostile(int32_t character)
     static const struct range hostile[] = {{0, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},  {0x200e, 0x200f},
                                            {0x2028, 0x202e}, {0x2066, 0x2069}, {0xfeff, 0xfeff}};
     return character < 0 || IN(hostile, character);
+}
+
+/* U+00C0 to U+017F without their marks. */
+static const char plain_letters[] =
+    "A A A A A A AEC E E E E I I I I D N O O O O O _ O U U U U Y THssa a a a a a aec e e e e i i i i d n o o o o o _ o u "
+    "u u u y thy A a A a A a C c C c C c C c D d D d E e E e E e E e E e G g G g G g G g H h H h I i I i I i I i I i "
+    "IJijJ j K k k L l L l L l L l L l N n N n N n n N n O o O o O o OEoeR r R r R r S s S s S s S s T t T t T t U u "
+    "U u U u U u U u U u W w Y y Y Z z Z z Z z s ";
+
+void unicode_put_name(struct buffer *out, const char *text)
+{
+    int length;
+    for (size_t left = strlen(text); left; left -= (size_t)length, text += length) {
+        int32_t character = unicode_decode(text, left, &length);
+        if (character < 0xc0) {
+            bool plain = character > 0 && character < 0x80 && (isalnum(character) || character == '_');
+            buffer_putc(out, plain ? (char)character : '_');
+        } else if (character >= 0xc0 && character < 0x180) {
+            const char *letters = &plain_letters[2 * (character - 0xc0)];
+            buffer_append(out, letters, letters[1] == ' ' ? 1 : 2);
+        } else {
+            buffer_printf(out, "u%x", (unsigned)character);
+        }
+    }
 }

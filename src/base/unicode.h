@@ -10,4 +10,7 @@ int32_t unicode_decode(const char *text, size_t size, int *length);
 int unicode_width(int32_t character);
 /* Control and bidirectional characters, which must not reach a terminal as they are. */
 bool unicode_is_hostile(int32_t character);
+/* The text as a name of C: a letter of Europe's alphabets is the plain one under its marks, another character its
+ * number (u65e5), what stands in no name `_`. */
+void unicode_put_name(struct buffer *out, const char *text);
 #endif

@@ -6,6 +6,7 @@
  * hash of its members, so that two different ones of one name collide loudly and equal ones do not. */
 #include "driver/header.h"
 #include "base/embedded.h"
+#include "base/unicode.h"
 #include "driver/header_names.h"
 #include "ir/kernel_signature.h"
 #include "runtime-stub/tile_rt.h"
@@ -559,7 +560,10 @@ void header_print(const struct kernel_module *module, const char *version, struc
     for (int i = 0; i < module->entries.count; i++)
         hash = hash_text(hash, module->entries.data[i].symbol);
     buffer_puts(&guard, "TILE_");
-    header_put_upper(&guard, module->stem);
+    struct buffer stem = {0};
+    unicode_put_name(&stem, module->stem);
+    header_put_upper(&guard, stem.data ? stem.data : "");
+    buffer_free(&stem);
     buffer_printf(&guard, "_%08X_H", (unsigned)hash);
     buffer_printf(out, "/* Made by tilecc %s from ", version);
     put_comment_text(out, module->stem, strlen(module->stem));

@@ -48,6 +48,11 @@ E0120~if (0 < n < 3) x[i] = 1.0;~if (0 < n and n < 3) x[i] = 1.0;
 E0205~x[i] = f32(x.shape[0]);~x[i] = f32(x.extent[0]);
 E0307~x[i] = sum(x[i +: 4], 0);~x[i] = sum(x[i +: 4], axis = 0);
 E0303~x[i +: 4] = i32(x[i +: 4]) ? 1.0 : 0.0;~x[i +: 4] = where(i32(x[i +: 4]) != 0, 1.0, 0.0);
+E0308~x[i] = f32(f8e4m3(x[i], round = rne));~x[i] = f32(f8e4m3(x[i], round = rtne));
+E0308~x[i] = f32(cast(x[i], f16, round = rn));~x[i] = f32(cast(x[i], f16, round = rtne));
+E0308~x[i] = f32(bf16(x[i], round = rz));~x[i] = f32(bf16(x[i], round = rtz));
+E0308~x[i] = f32(cast(x[i], i32, round = rdn));~x[i] = f32(cast(x[i], i32, round = rtn));
+E0308~x[i] = f32(f16(x[i], round = ru));~x[i] = f32(f16(x[i], round = rtp));
 E0121~if (n = 3) x[i] = 1.0;~if (n == 3) x[i] = 1.0;
 END
 }

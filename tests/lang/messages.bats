@@ -49,3 +49,13 @@ y[2] = 1 1 1 10 1 1 1 2
 y[3] = 1 1 1 1 1 1 1 2
 END
 }
+
+@test "a reserved word as a name is told with what it is reserved for" {
+    cd "$BATS_TEST_TMPDIR"
+    for word in struct if else for static step break continue in None and or not; do
+        echo "kernel k(x: in f32[N], $word: i64, r: out f32[N]) grid(i: N) { r[i] = x[i]; }" >k.tile
+        run "$TILECC" -fsyntax-only k.tile
+        [ "$status" -eq 1 ]
+        [[ $output == *"\`$word\` is a reserved word; expected a name"* && $output == *"\`$word"*"so nothing else can have that name"* ]] || { echo "$output"; return 1; }
+    done
+}

@@ -169,6 +169,27 @@ END
     ${CC:-cc} -r -nostdlib ./a.b-c.o ./9*.o ./gr*.o ./kkk*.o first-again.o -o all.o
 }
 
+@test "names of files in other scripts give names of C that can be read" {
+    while read -r stem name; do
+        echo 'kernel k(y: out f32[N]) grid(i: N) { y[i] = 1.0; }' >"$stem.tile"
+        "$TILECC" -arch=cpu -o readable.o "$stem.tile"
+        grep -q "int $name(struct CUstream_st" readable.h || { echo "$stem: not $name"; return 1; }
+        echo '#include "readable.h"' >readable.c
+        each c readable.c
+    done <<'END'
+größe grosse_k
+Œuvre_ÞÝ OEuvre_THY_k
+žluťoučký-kůň zlutoucky_kun_k
+日本 u65e5u672c_k
+1½ñ _1_n_k
+x×y÷z x_y_z_k
+матрица u43cu430u442u440u438u446u430_k
+END
+    echo 'kernel k(y: out f32[N]) grid(i: N) { y[i] = 1.0; }' >$'a\xffb.tile'
+    "$TILECC" -arch=cpu -o readable.o $'a\xffb.tile'
+    grep -q 'int a_b_k(' readable.h
+}
+
 @test "conversions of 16- and 8-bit floats" {
     cat >convert.c <<'END'
 #include "first.h"

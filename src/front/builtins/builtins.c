@@ -164,21 +164,41 @@ bool call_option_value(struct elaborator *e, const struct call *call, const char
     return written != NULL;
 }
 
+/* What IEEE 754, RISC-V and PTX call our words for roundings.  `rn` of PTX is the nearest, where one letter makes it
+ * `rtn`, which is down. */
+static const char *usual_word(const char *written)
+{
+    static const char *const words[][2] = {{"rne", "rtne"}, {"rn", "rtne"}, {"rz", "rtz"},
+                                           {"rd", "rtn"},   {"rm", "rtn"},  {"rdn", "rtn"},
+                                           {"ru", "rtp"},   {"rup", "rtp"}, {"rp", "rtp"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(written, words[i][0]) == 0)
+            return words[i][1];
+    return NULL;
+}
+
 int call_option_word(struct elaborator *e, const struct call *call, const char *name, int count,
                      const char *const *words, int otherwise)
 {
     const struct ast_expression *written = call_option(call, name);
     if (!written)
         return otherwise;
+    const char *usual = written->kind == EXPRESSION_NAME ? usual_word(written->name) : NULL, *meant = NULL;
     struct buffer all = {0};
     for (int i = 0; i < count; i++) {
+        if (usual && strcmp(usual, words[i]) == 0)
+            meant = usual;
         if (written->kind == EXPRESSION_NAME && strcmp(written->name, words[i]) == 0) {
             buffer_free(&all);
             return i;
         }
         buffer_printf(&all, "%s`%s`", i ? ", " : "", words[i]);
     }
-    front_report(e, DIAGNOSTIC_E0308, written->at, "`%s` is one of %s", name, all.data);
+    struct diagnostic *d = front_report(e, DIAGNOSTIC_E0308, written->at,
+                                        meant ? "`%s` is one of %s; `%s` is written `%s` here" : "`%s` is one of %s",
+                                        name, all.data, meant ? written->name : NULL, meant);
+    if (meant)
+        front_fixit(e, d, written->at, meant);
     buffer_free(&all);
     return -2;
 }

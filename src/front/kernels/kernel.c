@@ -2,6 +2,8 @@
  * number of instances in bounds. */
 #include "front/kernels/kernel_plan.h"
 
+#include "base/unicode.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -29,11 +31,14 @@ static const char *symbol_prefix(struct front *front, const char *kernel)
     const char *stem = front->module->stem;
     if (strcmp(stem, kernel) == 0)
         return "";
-    char *prefix = arena_printf(front->arena, "%s%s_", isdigit((unsigned char)stem[0]) ? "_" : "", stem);
-    for (char *c = prefix; *c; c++)
-        if (!isalnum((unsigned char)*c) && *c != '_')
-            *c = '_';
-    return prefix;
+    struct buffer prefix = {0};
+    if (isdigit((unsigned char)stem[0]))
+        buffer_putc(&prefix, '_');
+    unicode_put_name(&prefix, stem);
+    buffer_putc(&prefix, '_');
+    const char *copy = arena_substring(front->arena, prefix.data, prefix.size);
+    buffer_free(&prefix);
+    return copy;
 }
 
 static void name_entry(struct entry_plan *plan)

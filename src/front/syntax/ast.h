@@ -343,7 +343,7 @@ struct ast_statement {
 
 struct ast_enumerator {
     struct ast_name name;
-    struct ast_expression *value; /* an EXPRESSION_INTEGER; NULL: one more than the one before, the first is 0 */
+    struct ast_expression *value; /* an integer or minus one; NULL: one more than the one before, the first is 0 */
 };
 struct ast_field {
     struct ast_name name;

@@ -414,8 +414,9 @@ static void print_list_body(struct printer *printer, const struct ast_declaratio
         buffer_printf(printer->out, "%s%s", i ? ", " : "", enumerator->name.text);
         if (!enumerator->value)
             continue;
-        put(printer, " = ");
-        print_integer(printer, enumerator->value);
+        put(printer, enumerator->value->kind == EXPRESSION_UNARY ? " = -" : " = ");
+        print_integer(printer,
+                      enumerator->value->kind == EXPRESSION_UNARY ? enumerator->value->left : enumerator->value);
     }
     for (int i = 0; i < declaration->fields.count; i++) {
         buffer_printf(printer->out, "%s%s: ", i ? " " : "", declaration->fields.data[i]->name.text);

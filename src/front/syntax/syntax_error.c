@@ -740,6 +740,36 @@ static bool is_habit(struct parser *parser, struct expected expected, const stru
     return false;
 }
 
+/* What a reserved word is reserved for, where that is not what its reader had in mind. */
+static const char *purpose_of(int kind)
+{
+    switch (kind) {
+    case TOKEN_KERNEL: return "`kernel` begins a kernel";
+    case TOKEN_FN: return "`fn` begins a function";
+    case TOKEN_CONST: return "`const` stands in front of what is known when compiling";
+    case TOKEN_ENUM: return "`enum` begins an enum";
+    case TOKEN_STRUCT: return "`struct` begins a struct";
+    case TOKEN_IMPORT: return "`import` brings in another file";
+    case TOKEN_IN: return "`in` stands in `for i in a..b`, and marks a view that is read";
+    case TOKEN_LET:
+    case TOKEN_VAR: return "`let` and `var` declare";
+    case TOKEN_IF:
+    case TOKEN_ELSE: return "`if (c) ... else ...` is a statement";
+    case TOKEN_FOR:
+    case TOKEN_STEP: return "`for i in a..b step c` is a loop";
+    case TOKEN_WHILE: return "`while (c)` is a loop";
+    case TOKEN_STATIC: return "`static for` is a loop that is repeated in the code";
+    case TOKEN_BREAK:
+    case TOKEN_CONTINUE: return "`break` and `continue` leave a loop or its turn";
+    case TOKEN_RETURN: return "`return` ends a function";
+    case TOKEN_NONE: return "`None` is an index that adds a dimension";
+    case TOKEN_AND:
+    case TOKEN_OR:
+    case TOKEN_NOT: return "`and`, `or` and `not` are operators";
+    default: return NULL;
+    }
+}
+
 void syntax_error_report(struct parser *parser, const char *const *names, int count)
 {
     struct expected expected = {names, count};
@@ -758,8 +788,13 @@ void syntax_error_report(struct parser *parser, const char *const *names, int co
     const char *found = describe_token(parser, &t[0]);
     bool is_reserved = t[0].kind >= TOKEN_KERNEL && t[0].kind <= TOKEN_NOT && expects_name(expected) &&
                        !expects_statement(expected);
-    parser_report(parser, DIAGNOSTIC_E0101, t[0].at,
-                  is_reserved ? "%s is a reserved word; expected %s" : "%s cannot stand here; expected %s", found,
-                  text.size ? text.data : "something else");
+    struct diagnostic *d = parser_report(parser, DIAGNOSTIC_E0101, t[0].at,
+                                         is_reserved ? "%s is a reserved word; expected %s"
+                                                     : "%s cannot stand here; expected %s",
+                                         found, text.size ? text.data : "something else");
+    const char *purpose = is_reserved ? purpose_of(t[0].kind) : NULL;
+    if (purpose)
+        diag_note(parser->context->diagnostics, d, parser_place(parser, t[0].at),
+                  "%s, so nothing else can have that name", purpose);
     buffer_free(&text);
 }

@@ -305,6 +305,17 @@ bool declare_files(struct front *front, const struct ast_file *files)
 
 /* ---- values ---- */
 
+/* What a member is given, a number or minus one; false: it does not fit i32. */
+static bool member_value(const struct ast_expression *given, int64_t *value)
+{
+    bool negative = given->kind == EXPRESSION_UNARY;
+    const struct ast_expression *number = negative ? given->left : given;
+    if (number->integer.too_big || number->integer.value > (uint64_t)INT32_MAX + negative)
+        return false;
+    *value = negative ? -(int64_t)number->integer.value : (int64_t)number->integer.value;
+    return true;
+}
+
 static const struct enumeration *make_enumeration(struct front *front, struct global *global)
 {
     const struct ast_declaration *d = global->declaration;
@@ -318,10 +329,8 @@ static const struct enumeration *make_enumeration(struct front *front, struct gl
     for (int i = 0; i < enumeration->count; i++) {
         const struct ast_enumerator *member = d->enumerators.data[i];
         bool fits = next <= INT32_MAX;
-        if (member->value) {
-            fits = !member->value->integer.too_big && member->value->integer.value <= INT32_MAX;
-            next = fits ? (int64_t)member->value->integer.value : 0;
-        }
+        if (member->value)
+            fits = member_value(member->value, &next);
         if (!fits) {
             diag_report(front->diagnostics, DIAGNOSTIC_E0502, member->value ? member->value->at : member->name.at,
                         "the value of a member of an enum fits i32");
