@@ -198,7 +198,7 @@ int call_option_word(struct elaborator *e, const struct call *call, const char *
                                         meant ? "`%s` is one of %s; `%s` is written `%s` here" : "`%s` is one of %s",
                                         name, all.data, meant ? written->name : NULL, meant);
     if (meant)
-        front_fixit(e, d, written->at, meant);
+        front_fixit(e, d, written->at, FIXIT_CERTAIN, meant);
     buffer_free(&all);
     return -2;
 }
