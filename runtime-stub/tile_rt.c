@@ -211,7 +211,7 @@ static int launch_on_processor(struct tile_rt_call *call)
 
 /* ---- the way of a call ------------------------------------------------------------------------------------------ */
 
-/* Not an initialiser: the slots are large and are filled before they are read. */
+/* Not an initialiser: what is large is filled before it is read. */
 static void begin_call(struct tile_rt_call *call, const struct tile_rt_kernel *kernel, const void *const *arguments)
 {
     call->settings = tile_rt_settings();
@@ -228,6 +228,20 @@ static void begin_call(struct tile_rt_call *call, const struct tile_rt_kernel *k
     call->take_empty = call->met_empty = 0;
     call->refused = NULL;
     call->refusal = NULL;
+    call->slots = NULL;
+    call->maps = call->few_maps;
+    call->large = NULL;
+    call->large_maps = NULL;
+}
+
+static int end_call(struct tile_rt_call *call, int saved, int status)
+{
+    if (__builtin_expect(call->large != NULL, 0))
+        free(call->large);
+    if (__builtin_expect(call->large_maps != NULL, 0))
+        free(call->large_maps);
+    errno = saved;
+    return status;
 }
 
 /* Where: the processor (device -1) or the stream's device, and the code for it. */
@@ -242,6 +256,20 @@ static int find_target(struct tile_rt_call *call, struct CUstream_st *stream)
     return status != TILE_OK ? status : tile_rt_cuda_target(call);
 }
 
+/* A wrong argument is told first; else what is wrong with the place, in its words. */
+TILE_RT_COLD static int fail_place(struct tile_rt_call *call, int place)
+{
+    char text[sizeof last_error.text];
+    int cuda = last_error.cuda, status;
+    memcpy(text, last_error.text, sizeof text);
+    status = tile_rt_check_arguments(call);
+    if (status != TILE_OK)
+        return status;
+    memcpy(last_error.text, text, sizeof text);
+    last_error.cuda = cuda;
+    return place;
+}
+
 /* All but the choice of the variant.  sm_count() may stand in a kernel's `const` and `requires`, so the place is found
  * before the arguments are checked; but when there is no place, a wrong argument is still told first where nothing
  * depends on the place. */
@@ -251,17 +279,8 @@ static int check(struct tile_rt_call *call, struct CUstream_st *stream)
     if (status != TILE_OK)
         return status;
     place = find_target(call, stream);
-    if (place != TILE_OK) {
-        char text[sizeof last_error.text];
-        int cuda = last_error.cuda;
-        memcpy(text, last_error.text, sizeof text);
-        status = tile_rt_check_arguments(call);
-        if (status != TILE_OK)
-            return status;
-        memcpy(last_error.text, text, sizeof text);
-        last_error.cuda = cuda;
-        return place;
-    }
+    if (place != TILE_OK)
+        return fail_place(call, place);
     return tile_rt_check_arguments(call);
 }
 
@@ -299,8 +318,7 @@ int tile_rt_launch(const struct tile_rt_kernel *kernel, struct CUstream_st *stre
     status = prepare(&call, stream);
     if (status == TILE_OK)
         status = run(&call, stream);
-    errno = saved;
-    return status;
+    return end_call(&call, saved, status);
 }
 
 int tile_rt_launch_variant(const struct tile_rt_kernel *kernel, struct CUstream_st *stream,
@@ -314,8 +332,7 @@ int tile_rt_launch_variant(const struct tile_rt_kernel *kernel, struct CUstream_
         status = tile_rt_take_variant(&call, variant);
     if (status == TILE_OK)
         status = run(&call, stream);
-    errno = saved;
-    return status;
+    return end_call(&call, saved, status);
 }
 
 /* Options of a caller that may know more or fewer members than this run time: what is not known here must be 0. */
@@ -361,8 +378,7 @@ int tile_rt_launch_ex(const struct tile_rt_kernel *kernel, struct CUstream_st *s
         status = tile_rt_take_variant(&call, options->variant);
     if (status == TILE_OK)
         status = run(&call, stream);
-    errno = saved;
-    return status;
+    return end_call(&call, saved, status);
 }
 
 int tile_rt_query(const struct tile_rt_kernel *kernel, struct CUstream_st *stream, const void *const *arguments,
@@ -376,8 +392,7 @@ int tile_rt_query(const struct tile_rt_kernel *kernel, struct CUstream_st *strea
         return status;
     if (info == NULL)
         return tile_rt_fail(TILE_ERR_ARG, "%s: the struct tile_kernel_info to fill is NULL", kernel->name);
-    status = prepare(&call, stream);
-    errno = saved;
+    status = end_call(&call, saved, prepare(&call, stream));
     if (status != TILE_OK)
         return status;
     info->target = call.target->name;
@@ -414,8 +429,7 @@ int tile_rt_load(const struct tile_rt_kernel *kernel)
         call.variant = &call.target->variants[i];
         status = tile_rt_cuda_load(&call);
     }
-    errno = saved;
-    return status;
+    return end_call(&call, saved, status);
 }
 
 int tile_rt_unload(const struct tile_rt_kernel *kernel)
@@ -433,8 +447,7 @@ size_t tile_rt_workspace(const struct tile_rt_kernel *kernel, struct CUstream_st
     struct tile_rt_call call;
     int saved = errno, status;
     begin_call(&call, kernel, arguments);
-    status = prepare(&call, stream);
-    errno = saved;
+    status = end_call(&call, saved, prepare(&call, stream));
     return status == TILE_OK ? 0 : (size_t)-1;
 }
 

@@ -6,6 +6,7 @@
  *   each argument by itself; names bound by extents, keys, derived keys; extents against their declarations;
  * `requires`; overlap.  Then, when the target is known: facts, the first variant that fits, its grid. */
 #include "tile_rt_internal.h"
+#include <stdlib.h>
 #include <string.h>
 
 #define EXTENT_LIMIT ((int64_t)1 << 31)
@@ -133,12 +134,16 @@ static const uint8_t cells_taken[] = {
 };
 
 /* The result, or why there is none. */
-enum { EVALUATE_OVERFLOW, EVALUATE_GOOD, EVALUATE_TURNS };
+enum { EVALUATE_OVERFLOW, EVALUATE_GOOD, EVALUATE_TURNS, EVALUATE_MEMORY };
 
-static int evaluate_all(const struct tile_rt_call *call, int32_t code, int64_t *value)
+/* Nearly all code has a few cells, if any. */
+enum { FEW_CELLS = 16 };
+
+/* `large` gets the memory that cells beyond the few need. */
+static int evaluate_within(const struct tile_rt_call *call, int32_t code, int64_t *value, int64_t **large)
 {
     const int32_t *word = call->kernel->code + code;
-    int64_t kept[TILE_RT_MAX_CELLS];
+    int64_t few[FEW_CELLS], *kept = few;
     int32_t turns = 0;
     int64_t stack[TILE_RT_MAX_STACK + 2];
     int64_t *top = stack + 1; /* [0] and [1] stay unused, so that reading a cell below the top is always inside */
@@ -177,7 +182,15 @@ static int evaluate_all(const struct tile_rt_call *call, int32_t code, int64_t *
             top++;
             break;
         case TILE_RT_OP_load: *++top = kept[operand]; break;
-        case TILE_RT_OP_keep: kept[operand] = *top--; break;
+        case TILE_RT_OP_keep:
+            if (operand >= FEW_CELLS && kept == few) {
+                *large = malloc(TILE_RT_MAX_CELLS * sizeof **large);
+                if (*large == NULL)
+                    return EVALUATE_MEMORY;
+                kept = memcpy(*large, few, sizeof few);
+            }
+            kept[operand] = *top--;
+            break;
         case TILE_RT_OP_turn:
             if (++turns > TILE_RT_MAX_TURNS)
                 return EVALUATE_TURNS;
@@ -192,6 +205,16 @@ static int evaluate_all(const struct tile_rt_call *call, int32_t code, int64_t *
         }
         }
     }
+}
+
+/* Not inlined: its stack would be that of all callers at once. */
+__attribute__((noinline)) static int evaluate_all(const struct tile_rt_call *call, int32_t code, int64_t *value)
+{
+    int64_t *large = NULL;
+    int how = evaluate_within(call, code, value, &large);
+    if (__builtin_expect(large != NULL, 0))
+        free(large);
+    return how;
 }
 
 /* 1: *value is the result; 0: there is none. */
@@ -209,7 +232,10 @@ TILE_RT_COLD static int fail_overflow(const struct tile_rt_call *call, const cha
 TILE_RT_COLD static int fail_value(const struct tile_rt_call *call, int32_t code, const char *text)
 {
     int64_t value;
-    if (evaluate_all(call, code, &value) != EVALUATE_TURNS)
+    int how = evaluate_all(call, code, &value);
+    if (how == EVALUATE_MEMORY)
+        return tile_rt_fail(TILE_ERR_OOM, "%s: no memory to compute %s", call->kernel->name, text);
+    if (how != EVALUATE_TURNS)
         return fail_overflow(call, text);
     return tile_rt_fail(TILE_ERR_ARG, "%s: %s takes more than %d turns of its loops for these arguments",
                         call->kernel->name, text, TILE_RT_MAX_TURNS);
@@ -579,7 +605,7 @@ static int check_overlap(const struct tile_rt_call *call)
 {
     const struct tile_rt_kernel *kernel = call->kernel;
     const struct tile_rt_parameter *parameters = kernel->parameters;
-    struct tile_rt_range ranges[TILE_RT_MAX_PARAMETERS];
+    struct tile_rt_range *ranges = call->ranges;
     unsigned i, j;
     for (i = 0; i < kernel->parameter_count; i++) {
         ranges[i].low = ranges[i].high = 0;
@@ -606,6 +632,23 @@ static int check_overlap(const struct tile_rt_call *call)
     return TILE_OK;
 }
 
+/* Memory for slots, grid, names and ranges. */
+static int take_room(struct tile_rt_call *call)
+{
+    const struct tile_rt_kernel *kernel = call->kernel;
+    size_t slots = kernel->slot_count + kernel->grid_rank + 1, names = kernel->name_count;
+    size_t words = slots + names + kernel->parameter_count * sizeof *call->ranges / sizeof *call->slots;
+    call->slots = call->few;
+    if (words > TILE_RT_FEW_WORDS) {
+        call->slots = call->large = malloc(words * sizeof *call->slots);
+        if (call->large == NULL)
+            return tile_rt_fail(TILE_ERR_OOM, "%s: no memory for its arguments", kernel->name);
+    }
+    call->names = (int64_t *)call->slots + slots;
+    call->ranges = (struct tile_rt_range *)(call->names + names);
+    return TILE_OK;
+}
+
 int tile_rt_check_arguments(struct tile_rt_call *call)
 {
     const struct tile_rt_kernel *kernel = call->kernel;
@@ -614,7 +657,9 @@ int tile_rt_check_arguments(struct tile_rt_call *call)
         kernel->slot_count > TILE_RT_MAX_SLOTS || kernel->grid_rank > TILE_RT_MAX_GRID)
         return tile_rt_fail(TILE_ERR_ABI, "%s: more parameters, names or grid dimensions than this run time takes",
                             kernel->name);
-    status = collect_arguments(call);
+    status = take_room(call);
+    if (status == TILE_OK)
+        status = collect_arguments(call);
     if (status == TILE_OK)
         status = bind_names(call);
     if (status == TILE_OK)

@@ -29,6 +29,14 @@ struct tile_rt_tensor_map {
     uint64_t words[16];
 } __attribute__((aligned(64)));
 
+/* A view in bytes: `low` to `high` (one past) covers all its elements; empty if low == high. */
+struct tile_rt_range {
+    uintptr_t low, high;
+};
+
+/* What of a call lies on the caller's stack, which may be a small one; what needs more gets it from malloc. */
+enum { TILE_RT_FEW_WORDS = 64, TILE_RT_FEW_MAPS = 4 };
+
 /* One call on its way: what is known of its arguments. */
 struct tile_rt_call {
     const struct tile_rt_kernel *kernel;
@@ -47,15 +55,15 @@ struct tile_rt_call {
     int met_empty;                     /* a variant was passed over for the sake of such a view */
     const struct tile_rt_map *refused; /* the last map that could not be made, and why; NULL: none */
     const char *refusal;
-    int64_t names[TILE_RT_MAX_NAMES];
+    uint64_t *slots; /* and behind them the grid and the first program; NULL before tile_rt_check_arguments */
+    int64_t *names;
+    struct tile_rt_range *ranges;    /* of the views, by parameter */
+    struct tile_rt_tensor_map *maps; /* of the variant */
+    uint64_t *large;                 /* where more than `few` is needed; NULL: nowhere.  Likewise large_maps */
+    struct tile_rt_tensor_map *large_maps;
     uint16_t first_slot[TILE_RT_MAX_PARAMETERS];
-    uint64_t slots[TILE_RT_MAX_SLOTS + TILE_RT_MAX_GRID + 1];
-    struct tile_rt_tensor_map maps[TILE_RT_MAX_MAPS]; /* of the variant */
-};
-
-/* A view in bytes: `low` to `high` (one past) covers all its elements; empty if low == high. */
-struct tile_rt_range {
-    uintptr_t low, high;
+    uint64_t few[TILE_RT_FEW_WORDS];
+    struct tile_rt_tensor_map few_maps[TILE_RT_FEW_MAPS];
 };
 
 /* ---- tile_rt.c -------------------------------------------------------------------------------------------------- */

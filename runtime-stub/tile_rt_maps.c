@@ -10,6 +10,7 @@
  * does not fit, and one that reads by ordinary loads is looked for.  It writes 16 bytes at a time, too, even where the
  * row ends within them: a view whose rows do is not written through a map. */
 #include "tile_rt_internal.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { SETS = 8, WAYS = 4, VIEW_WORDS = 1 + 2 * TILE_RT_MAX_RANK };
@@ -125,6 +126,15 @@ TILE_RT_COLD static const char *make_map(struct tile_rt_call *call, const struct
 int tile_rt_make_maps(struct tile_rt_call *call, const struct tile_rt_variant *variant)
 {
     int i;
+    if (variant->map_count > TILE_RT_FEW_MAPS && call->large_maps == NULL) {
+        call->large_maps = aligned_alloc(sizeof *call->maps, TILE_RT_MAX_MAPS * sizeof *call->maps);
+        if (call->large_maps == NULL) {
+            call->refused = &variant->maps[0];
+            call->refusal = "there is no memory for it";
+            return 0;
+        }
+        call->maps = call->large_maps;
+    }
     if (__builtin_expect(__atomic_load_n(&variant->state->record, __ATOMIC_RELAXED) == NULL, 0))
         tile_rt_keep_loaded(variant->maps); /* their addresses are keys from now on */
     for (i = 0; i < variant->map_count; i++) {
