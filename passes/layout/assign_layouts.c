@@ -93,6 +93,30 @@ static void assign_reduce(const struct assignment *a, struct ir_operation *op)
             convert_result(a, op, op->results[i], layout_rule_result(a->adapter.table, op, layout));
 }
 
+/* Operands that lie side by side in registers of the result, in the layout that was chosen for that or in one that is
+ * converted to it; where there is none the operation takes them as they are. */
+static void assign_concatenate(const struct assignment *a, struct ir_operation *op)
+{
+    struct ir_value *result = op->results[0];
+    const struct layout *chosen = layout_chosen(a->choice, result), *first = op->operands[0]->type->layout, *natural;
+    bool possible, parts = true;
+    for (int i = 0; i < op->operand_count; i++)
+        parts = parts && layout_rule_operand(a->adapter.table, op, i, chosen, &possible);
+    if (!first)
+        first = free_layout(a, op, 0);
+    natural = parts ? chosen : layout_rule_result(a->adapter.table, op, first);
+    for (int i = 0; i < op->operand_count; i++) {
+        const struct layout *wanted = natural ? layout_rule_operand(a->adapter.table, op, i, natural, &possible) : NULL;
+        if (!wanted && natural)
+            wanted = first;
+        if (!wanted && !op->operands[i]->type->layout)
+            wanted = free_layout(a, op, i);
+        if (wanted)
+            adapt_operand(a, op, i, wanted);
+    }
+    convert_result(a, op, result, natural ? natural : chosen);
+}
+
 /* No layout of the operand gives the result's: both are made in every thread. */
 static void assign_replicated(const struct assignment *a, struct ir_operation *op)
 {
@@ -147,6 +171,10 @@ static void assign_operation(struct assignment *a, struct ir_operation *op)
     }
     if (op->opcode == OP_REDUCE) {
         assign_reduce(a, op);
+        return;
+    }
+    if (op->opcode == OP_CONCATENATE) {
+        assign_concatenate(a, op);
         return;
     }
     for (int i = 0; i < op->result_count; i++)

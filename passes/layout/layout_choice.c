@@ -4,13 +4,14 @@
  * few operations on them) belong to no class: they are made again where they are used.  Classes are decided from the
  * heaviest down.  A class's candidates are the layouts that its memory operations like best, that of a dot, an
  * ordered one when a reduction by a region needs it, and what decided neighbours (across reduce, broadcast, permute,
- * reshape, gather) would get for free.  The cost of a candidate is what memory operations, reductions and conversions
- * to neighbours would cost under it, weighted by loop depth. */
+ * reshape, gather) would get for free.  The cost of a candidate is what memory operations, reductions, moves along an axis and
+ * conversions to neighbours would cost under it, weighted by loop depth. */
 #include "passes/layout/layout_choice.h"
 
 #include <string.h>
 
 #include "ir/facts/layout_rules.h"
+#include "ir/facts/move_plan.h"
 #include "passes/layout/memory_access.h"
 #include "passes/layout/product_layout.h"
 #include "passes/base/rewrite.h"
@@ -32,6 +33,11 @@ struct class
     bool has_dot;
     const struct layout *layout;
 };
+struct candidates {
+    int count;
+    const struct layout *layout[CANDIDATES];
+};
+
 struct layout_choice {
     struct ir_function *function;
     struct arena *arena, *plans;
@@ -179,6 +185,120 @@ static double access_cost(const struct layout_choice *choice, const struct memor
 
 static const struct layout *dot_layout(const struct layout_choice *choice, const struct ir_operation *dot);
 
+/* ---- what moves along an axis ---- */
+
+/* The layout of the whole under which parts in their own default layout stay where they are. */
+static const struct layout *layout_of_parts(const struct layout_choice *choice, const struct ir_type *part,
+                                            const struct ir_type *whole)
+{
+    int extent[LAYOUT_RANK];
+    for (int d = 0; d < whole->rank; d++)
+        extent[d] = (int)whole->extent[d];
+    return layout_extend(choice->table, memory_default_layout(choice->table, part, choice->warps), extent);
+}
+
+/* From the whole to parts that have no layout yet, or back: free where they lie in registers of their own. */
+static double parts_cost(const struct layout_choice *choice, const struct ir_type *part, const struct ir_type *whole,
+                         const struct layout *layout)
+{
+    for (int d = 0; d < whole->rank; d++)
+        if (whole->extent[d] != part->extent[d] &&
+            (whole->extent[d] % part->extent[d] ||
+             !layout_shrink(choice->table, layout, d, (int)(whole->extent[d] / part->extent[d]))))
+            return conversion_cost(choice, layout, layout_of_parts(choice, part, whole), whole);
+    return 0;
+}
+
+static double concatenate_cost(const struct layout_choice *choice, const struct ir_operation *op,
+                               const struct layout *layout)
+{
+    double cost = 0;
+    for (int i = 0; i < op->operand_count; i++) {
+        const struct class *operand = class_of(choice, op->operands[i]);
+        bool possible;
+        const struct layout *wanted = layout_rule_operand(choice->table, op, i, layout, &possible);
+        if (wanted && operand && operand->layout)
+            cost += conversion_cost(choice, operand->layout, wanted, op->operands[i]->type);
+        else if (!wanted)
+            return parts_cost(choice, op->operands[0]->type, op->results[0]->type, layout);
+    }
+    return cost;
+}
+
+static double gather_cost(const struct layout_choice *choice, const struct ir_operation *op, const struct layout *tile,
+                          const struct layout *index)
+{
+    const struct layout *layouts[3] = {tile, index, index};
+    return move_plan_with(choice->plans, op, layouts)->cost;
+}
+
+/* Of the operation when `value`, its operand of that number or its result (-1), has `layout`. */
+static double move_cost(const struct layout_choice *choice, const struct ir_operation *op, int operand,
+                        const struct layout *layout)
+{
+    if (op->opcode == OP_FLIP)
+        return operand < 0 ? move_plan_with(choice->plans, op, (const struct layout *[]){layout, layout})->cost : 0;
+    if (op->opcode == OP_CONCATENATE && operand < 0)
+        return concatenate_cost(choice, op, layout);
+    bool whole = op->opcode == OP_GATHER && operand == 0;
+    const struct class *other = class_of(choice, whole || operand >= 0 ? op->results[0] : op->operands[0]);
+    if (op->opcode == OP_GATHER) {
+        if (operand == 1 || !other || !other->layout)
+            return 0;
+        return whole ? gather_cost(choice, op, layout, other->layout) : gather_cost(choice, op, other->layout, layout);
+    }
+    bool possible;
+    const struct layout *wanted = other && other->layout
+                                      ? layout_rule_operand(choice->table, op, operand, other->layout, &possible)
+                                      : NULL;
+    return wanted ? conversion_cost(choice, layout, wanted, op->operands[operand]->type) : 0;
+}
+
+/* A reshape or permute in front of a concatenate that has its layout: what its operand would have to be for nothing to
+ * move; NULL: there is no such. */
+static const struct layout *wanted_as_part(const struct layout_choice *choice, const struct ir_operation *op)
+{
+    const struct class *class = op->opcode == OP_RESHAPE || op->opcode == OP_PERMUTE ? class_of(choice, op->results[0])
+                                                                                     : NULL;
+    bool possible;
+    if (!class || class->layout)
+        return NULL;
+    for (const struct touch *touch = class->touches; touch; touch = touch->next) {
+        const struct class *whole = touch->op->opcode == OP_CONCATENATE && touch->operand >= 0
+                                        ? class_of(choice, touch->op->results[0])
+                                        : NULL;
+        const struct layout *part = whole && whole->layout
+                                        ? layout_rule_operand(choice->table, touch->op, touch->operand, whole->layout,
+                                                              &possible)
+                                        : NULL;
+        if (part)
+            return layout_rule_operand(choice->table, op, 0, part, &possible);
+    }
+    return NULL;
+}
+
+static void propose(struct candidates *candidates, const struct layout *layout);
+static const struct layout *ordered_layout(const struct layout_choice *choice, const struct ir_type *type, int axis);
+
+/* Parts in registers of their own; the axis in as few threads as it takes; for both tiles of a gather one layout. */
+static void propose_moves(const struct layout_choice *choice, const struct ir_operation *op, int operand,
+                          const struct ir_type *type, struct candidates *candidates)
+{
+    if (operand == 0)
+        propose(candidates, wanted_as_part(choice, op));
+    if (op->opcode == OP_EXTRACT && operand == 0)
+        propose(candidates, layout_of_parts(choice, op->results[0]->type, type));
+    if (op->opcode == OP_CONCATENATE && operand < 0)
+        propose(candidates, layout_of_parts(choice, op->operands[0]->type, type));
+    if (op->opcode == OP_FLIP || op->opcode == OP_GATHER)
+        propose(candidates, ordered_layout(choice, type, (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0)));
+    if (op->opcode != OP_GATHER || !ir_type_same_shape(op->operands[0]->type, op->operands[1]->type))
+        return;
+    const struct class *other = class_of(choice, operand == 0 ? op->results[0] : op->operands[0]);
+    if (other)
+        propose(candidates, other->layout);
+}
+
 /* What an operation that touches the class costs when the class has `layout`. */
 static double touch_cost(const struct layout_choice *choice, const struct touch *touch, const struct layout *layout)
 {
@@ -203,6 +323,8 @@ static double touch_cost(const struct layout_choice *choice, const struct touch 
                                      touch->value->type)
                    : 0;
     }
+    if (move_is_planned(op))
+        return move_cost(choice, op, touch->operand, layout);
     if (op->opcode == OP_DOT)
         return touch->operand < 0 && layout != dot_layout(choice, op)
                    ? (ir_attribute(op, IR_ATTRIBUTE_INSTRUCTION) ? 1e7 : 20.0) * layout_registers(layout)
@@ -224,6 +346,11 @@ static double touch_cost(const struct layout_choice *choice, const struct touch 
     }
     /* An operand: the operation's own tile may be decided. */
     const struct class *owner = tile && tile != touch->value ? class_of(choice, tile) : NULL;
+    if (op->opcode == OP_EXTRACT && (!owner || !owner->layout))
+        return parts_cost(choice, op->results[0]->type, touch->value->type, layout);
+    const struct layout *part = wanted_as_part(choice, op);
+    if (part)
+        return conversion_cost(choice, layout, part, touch->value->type);
     if (!owner || !owner->layout || layout_rule_same(op, touch->operand))
         return 0;
     const struct layout *wanted = layout_rule_operand(choice->table, op, touch->operand, owner->layout, &possible);
@@ -241,11 +368,6 @@ static double class_cost(const struct layout_choice *choice, const struct class 
 }
 
 /* ---- candidates ---- */
-
-struct candidates {
-    int count;
-    const struct layout *layout[CANDIDATES];
-};
 
 static void propose(struct candidates *candidates, const struct layout *layout)
 {
@@ -316,9 +438,11 @@ static void propose_for(const struct layout_choice *choice, const struct touch *
     if (touch->operand < 0 && op->result_count == 1 && op->operand_count > 0) {
         const struct class *operand = class_of(choice, op->operands[0]);
         if (operand && operand->layout &&
-            (op->opcode == OP_REDUCE || op->opcode == OP_PERMUTE || op->opcode == OP_RESHAPE))
+            (op->opcode == OP_REDUCE || op->opcode == OP_PERMUTE || op->opcode == OP_RESHAPE ||
+             op->opcode == OP_EXTRACT || op->opcode == OP_CONCATENATE))
             propose(candidates, layout_rule_result(choice->table, op, operand->layout));
     }
+    propose_moves(choice, op, touch->operand, touch->value->type, candidates);
     const struct class *owner = touch->operand >= 0 && tile && tile != touch->value ? class_of(choice, tile) : NULL;
     if (owner && owner->layout && !layout_rule_same(op, touch->operand) && op->opcode != OP_REDUCE)
         propose(candidates, layout_rule_operand(choice->table, op, touch->operand, owner->layout, &possible));

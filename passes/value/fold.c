@@ -205,7 +205,7 @@ static bool fold_fma(enum ir_element e, const uint64_t *operand, uint64_t *bits)
 static bool moves_elements(enum ir_opcode opcode)
 {
     return opcode == OP_SPLAT || opcode == OP_BROADCAST || opcode == OP_RESHAPE || opcode == OP_PERMUTE ||
-           opcode == OP_EXTRACT || opcode == OP_CONVERT_LAYOUT;
+           opcode == OP_EXTRACT || opcode == OP_FLIP || opcode == OP_CONVERT_LAYOUT;
 }
 
 bool fold_operation(const struct ir_operation *op, uint64_t *bits)

@@ -43,6 +43,7 @@ static struct ir_value *rewrite(struct ir_operation *op)
         return ir_constant_bits(&builder, op->results[0]->type, bits);
     }
     struct ir_value *value = simplify_elementwise(op);
+    value = value ? value : simplify_move(op);
     value = value ? value : simplify_shape(op);
     value = value ? value : simplify_view(op);
     value = value ? value : simplify_choice(op);

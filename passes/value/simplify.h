@@ -10,6 +10,7 @@ struct ir_value *simplify_float(struct ir_operation *op);
 struct ir_value *simplify_choice(struct ir_operation *op); /* select, compare, cast, bitcast: simplify_choice.c */
 struct ir_value *simplify_cast(struct ir_operation *op);
 struct ir_value *simplify_shape(struct ir_operation *op); /* simplify_shape.c */
+struct ir_value *simplify_move(struct ir_operation *op);  /* simplify_move.c */
 struct ir_value *simplify_elementwise(struct ir_operation *op);
 struct ir_value *simplify_view(struct ir_operation *op);
 /* Operations with regions: true when something was rewritten; the operation may be gone.  simplify_control.c */

@@ -187,6 +187,9 @@ static void execute_one(struct frame *frame, const struct ir_operation *operatio
     case OP_RESHAPE:
     case OP_PERMUTE:
     case OP_EXTRACT:
+    case OP_CONCATENATE:
+    case OP_FLIP:
+    case OP_GATHER:
     case OP_CONVERT_LAYOUT: execute_shape(frame, operation); return;
     case OP_UNDEFINED: return;
     case OP_REDUCE: execute_reduce(frame, operation); return;

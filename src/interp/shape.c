@@ -1,4 +1,4 @@
-/* Operations that move elements about: shapes, reductions, products. */
+/* Operations that move elements about: shapes, elements along an axis, reductions, products. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +44,32 @@ static void gather_elements(struct frame *frame, const struct ir_operation *oper
     }
 }
 
+/* Each element along the axis from where the operation says: out of the operand that holds it, from the other end, or
+ * from where an index tells. */
+static void move_along(struct frame *frame, const struct ir_operation *operation)
+{
+    const struct ir_type *to = operation->results[0]->type;
+    struct cell *result = frame_cell(frame, operation->results[0]);
+    int axis = (int)ir_number(operation, IR_ATTRIBUTE_AXIS, 0), source = 0;
+    int64_t at[IR_MAX_RANK];
+    for (int64_t i = 0; i < result->count; i++) {
+        coordinates_of(to, i, at);
+        if (operation->opcode == OP_CONCATENATE)
+            for (source = 0; at[axis] >= operation->operands[source]->type->extent[axis]; source++)
+                at[axis] -= operation->operands[source]->type->extent[axis];
+        const struct ir_type *from = operation->operands[source]->type;
+        bool inside = true;
+        if (operation->opcode == OP_FLIP)
+            at[axis] = from->extent[axis] - 1 - at[axis];
+        if (operation->opcode == OP_GATHER) {
+            enum ir_element element = operation->operands[1]->type->element;
+            at[axis] = ir_bits_to_int(element, frame_cell(frame, operation->operands[1])->bits[i]);
+            inside = at[axis] >= 0 && at[axis] < from->extent[axis];
+        }
+        result->bits[i] = inside ? frame_cell(frame, operation->operands[source])->bits[linear_of(from, at)] : 0;
+    }
+}
+
 void execute_shape(struct frame *frame, const struct ir_operation *operation)
 {
     struct cell *result = frame_cell(frame, operation->results[0]);
@@ -65,6 +91,9 @@ void execute_shape(struct frame *frame, const struct ir_operation *operation)
             result->bits[i] = cell_at(source, i);
         return;
     }
+    case OP_CONCATENATE:
+    case OP_FLIP:
+    case OP_GATHER: move_along(frame, operation); return;
     default: gather_elements(frame, operation);
     }
 }

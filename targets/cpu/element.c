@@ -96,16 +96,19 @@ void cpu_point_operand(struct cpu_emitter *e, const struct ir_operation *operati
 
 /* ---- buffers ---- */
 
+/* Dimension `flipped` (-1: none) from its other end. */
 static LLVMValueRef buffer_index(struct cpu_nest *nest, const struct ir_type *type, const struct cpu_point *point,
-                                 int64_t *lane_stride)
+                                 int flipped, int64_t *lane_stride)
 {
     struct cpu_emitter *e = nest->e;
     LLVMValueRef sum = NULL;
     int64_t stride = 1;
     for (int d = type->rank - 1; d >= 0; d--) {
         LLVMValueRef index = cpu_point_index(nest, point, d);
+        if (d == flipped)
+            index = LLVMBuildSub(B, cpu_int(e, type->extent[d] - 1), index, "");
         if (d == point->lanes_dim)
-            *lane_stride = stride;
+            *lane_stride = d == flipped ? -stride : stride;
         LLVMValueRef term = stride == 1 ? index : LLVMBuildMul(B, index, cpu_int(e, stride), "");
         if (type->extent[d] != 1)
             sum = sum ? LLVMBuildAdd(B, sum, term, "") : term;
@@ -128,7 +131,7 @@ LLVMValueRef cpu_buffer_load(struct cpu_nest *nest, const struct cpu_buffer *buf
 {
     struct cpu_emitter *e = nest->e;
     int64_t stride = 1;
-    LLVMValueRef base = cpu_buffer_address(e, buffer), index = buffer_index(nest, type, point, &stride);
+    LLVMValueRef base = cpu_buffer_address(e, buffer), index = buffer_index(nest, type, point, -1, &stride);
     int lanes = point->lanes_dim < 0 ? 1 : nest->lanes;
     if (lanes == 1 || stride == 1) /* lanes beyond the tile read padding or the next row; nobody uses them */
         return cpu_read(e, type->element, cpu_address(e, type->element, base, index), lanes);
@@ -145,12 +148,27 @@ LLVMValueRef cpu_buffer_load(struct cpu_nest *nest, const struct cpu_buffer *buf
     return result;
 }
 
+static LLVMValueRef reversed(struct cpu_emitter *e, LLVMValueRef vector)
+{
+    LLVMValueRef order[64];
+    unsigned lanes = (unsigned)cpu_lanes(vector);
+    for (unsigned i = 0; i < lanes; i++)
+        order[i] = LLVMConstInt(e->i32, lanes - 1 - i, 0);
+    return LLVMBuildShuffleVector(B, vector, LLVMGetPoison(LLVMTypeOf(vector)), LLVMConstVector(order, lanes), "");
+}
+
 void cpu_buffer_store(struct cpu_nest *nest, const struct cpu_buffer *buffer, const struct ir_type *type,
                       const struct cpu_point *point, LLVMValueRef value)
 {
+    cpu_buffer_store_flipped(nest, buffer, type, point, -1, value);
+}
+
+void cpu_buffer_store_flipped(struct cpu_nest *nest, const struct cpu_buffer *buffer, const struct ir_type *type,
+                              const struct cpu_point *point, int flipped, LLVMValueRef value)
+{
     struct cpu_emitter *e = nest->e;
     int64_t stride = 1;
-    LLVMValueRef base = cpu_buffer_address(e, buffer), index = buffer_index(nest, type, point, &stride);
+    LLVMValueRef base = cpu_buffer_address(e, buffer), index = buffer_index(nest, type, point, flipped, &stride);
     LLVMValueRef address = cpu_address(e, type->element, base, index);
     if (cpu_lanes(value) == 1) {
         cpu_write(e, type->element, address, value);
@@ -161,6 +179,12 @@ void cpu_buffer_store(struct cpu_nest *nest, const struct cpu_buffer *buffer, co
     LLVMTypeRef vector = LLVMTypeOf(value);
     LLVMValueRef alignment = LLVMConstInt(e->i32, (unsigned)cpu_bytes(type->element), 0);
     bool masked = nest->mode == CPU_MIXED && nest->active;
+    if (stride == -1 && !masked) {
+        index = LLVMBuildSub(B, index, cpu_int(e, cpu_lanes(value) - 1), "");
+        address = cpu_address(e, type->element, base, index);
+        value = PLANTED(cpu_flip_keeps_lanes) ? value : reversed(e, value);
+        stride = 1;
+    }
     if (stride == 1 && !masked) {
         LLVMSetAlignment(LLVMBuildStore(B, value, address), (unsigned)cpu_bytes(type->element));
         return;

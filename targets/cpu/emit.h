@@ -231,6 +231,9 @@ LLVMValueRef cpu_buffer_load(struct cpu_nest *nest, const struct cpu_buffer *buf
                              const struct cpu_point *point);
 void cpu_buffer_store(struct cpu_nest *nest, const struct cpu_buffer *buffer, const struct ir_type *type,
                       const struct cpu_point *point, LLVMValueRef value);
+/* The same with one dimension from its other end. */
+void cpu_buffer_store_flipped(struct cpu_nest *nest, const struct cpu_buffer *buffer, const struct ir_type *type,
+                              const struct cpu_point *point, int flipped, LLVMValueRef value);
 /* A block over scalars applied to lanes: region arguments get `arguments`, `results` the operands of its terminator. */
 bool cpu_region(struct cpu_emitter *e, struct ir_block *block, LLVMValueRef *arguments, LLVMValueRef *results);
 
@@ -274,11 +277,12 @@ struct cpu_buffer *cpu_reusable(struct cpu_emitter *e, struct ir_value *value, c
 void cpu_prepare(struct cpu_nest *nest);
 void cpu_finish(struct cpu_nest *nest); /* binds sides */
 
-/* ---- block.c, control.c, reduce.c, sort.c, dot.c ---- */
+/* ---- block.c, control.c, move.c, reduce.c, sort.c, dot.c ---- */
 /* Everything but the terminator, whose operands the caller hands on; then cpu_block_end gives its buffers back. */
 struct cpu_plan *cpu_emit_block(struct cpu_emitter *e, struct ir_block *block);
 void cpu_block_end(struct cpu_emitter *e, const struct ir_block *block);
 void cpu_emit_control(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position);
+void cpu_emit_move(struct cpu_emitter *e, struct ir_operation *operation, int position); /* concatenate, flip, gather */
 void cpu_emit_reduce(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position);
 void cpu_emit_sort(struct cpu_emitter *e, struct ir_operation *operation, int position);
 void cpu_emit_dot(struct cpu_emitter *e, const struct cpu_plan *plan, struct ir_operation *operation, int position);

@@ -79,6 +79,9 @@ static int own_cost(const struct ir_operation *operation)
 static bool is_cut(const struct ir_operation *operation)
 {
     switch (operation->opcode) {
+    case OP_CONCATENATE:
+    case OP_FLIP:
+    case OP_GATHER:
     case OP_REDUCE:
     case OP_SORT:
     case OP_DOT:
@@ -186,7 +189,8 @@ int cpu_root_of(struct cpu_emitter *e, const struct ir_value *value)
         case OP_BROADCAST:
         case OP_RESHAPE:
         case OP_PERMUTE:
-        case OP_EXTRACT: value = definition->operands[0]; break;
+        case OP_EXTRACT:
+        case OP_FLIP: value = definition->operands[0]; break;
         default: return -1;
         }
     }

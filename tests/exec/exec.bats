@@ -14,6 +14,7 @@ numbers() {
 @test "reductions" { numbers reduce; }
 @test "shapes and views" { numbers views; }
 @test "elements 2^31 and 2^32 away" { numbers far; }
+@test "elements along axes" { numbers moves; }
 @test "gather, scatter, pointers, random numbers" { numbers scatter; }
 @test "control flow" { numbers control; }
 @test "atomics" { numbers atomics; }

@@ -267,6 +267,30 @@ static int of_shifted(int at)
     int row = at / COLUMNS + 1, column = at % COLUMNS - 2;
     return row < ROWS && column >= 0 ? row * COLUMNS + column : -1;
 }
+static int of_flipped(int at) { return at / COLUMNS * COLUMNS + COLUMNS - 1 - at % COLUMNS; }
+static int of_last_row_first(int at) { return (ROWS - 1 - at / COLUMNS) * COLUMNS + at % COLUMNS; }
+static int of_rows_behind(int at) { return (at / COLUMNS + 3) % ROWS * COLUMNS + at % COLUMNS; }
+static int of_thirds(int at) /* columns 6 7, 2 to 5, 0 1 */
+{
+    static const int from[] = {6, 7, 2, 3, 4, 5, 0, 1};
+    return at / COLUMNS * COLUMNS + from[at % COLUMNS];
+}
+static int of_pairs(int at)
+{
+    return at / COLUMNS * COLUMNS + at % 2 * 4 + at % COLUMNS / 2;
+} /* of both halves of a row */
+static int of_joined(int at) { return at % 2 * 16 + at / 2; }                /* of both halves of the tile */
+static int of_split(int at) { return at < 16 ? 2 * at + 1 : 2 * (at - 16); } /* odd ones, then even ones */
+static int of_gathered(int at)                                               /* column 3 * column - row - 1 */
+{
+    int column = 3 * (at % COLUMNS) - at / COLUMNS - 1;
+    return column >= 0 && column < COLUMNS ? at / COLUMNS * COLUMNS + column : -1;
+}
+static int of_gathered_rows(int at) /* row column - 2 */
+{
+    int row = at % COLUMNS - 2;
+    return row >= 0 && row < ROWS ? row * COLUMNS + at % COLUMNS : -1;
+}
 MODEL(itself) return a;
 END /* b is true where the place is inside */
         MODEL(one_outside) return b.number
@@ -359,6 +383,19 @@ END
         {"broadcast(x[2, :][None, :], 4, 8)", EVERYTHING, SAME, MOVED, itself, 0, of_row},
         {"reshape(broadcast(x[2 +: 2, 4 +: 4][None, :, None, :], 2, 2, 2, 4), 4, 8)", EVERYTHING, SAME, MOVED, itself,
          0, of_part},
+        {"flip(x, axis = 1)", EVERYTHING, SAME, MOVED, itself, 0, of_flipped},
+        {"flip(x, axis = 0)", EVERYTHING, SAME, MOVED, itself, 0, of_last_row_first},
+        {"cat(x[3 +: 1, :], x[0 +: 1, :], x[1 +: 1, :], x[2 +: 1, :], axis = 0)", EVERYTHING, SAME, MOVED, itself, 0,
+         of_rows_behind},
+        {"cat(x[:, 6 +: 2], cat(x[:, 2 +: 2], x[:, 4 +: 2], axis = 1), x[:, 0 +: 2], axis = 1)", EVERYTHING, SAME,
+         MOVED, itself, 0, of_thirds},
+        {"interleave(x[:, 0 +: 4], x[:, 4 +: 4])", EVERYTHING, SAME, MOVED, itself, 0, of_pairs},
+        {"reshape(join(x[0 +: 2, :], x[2 +: 2, :]), 4, 8)", EVERYTHING, SAME, MOVED, itself, 0, of_joined},
+        {"parted(x)", EVERYTHING, SAME, MOVED, itself, 0, of_split},
+        {"gather(x, 3 * iota(8)[None, :] - iota(4)[:, None] - 1, axis = 1)", EVERYTHING, SAME, MOVED, itself, 0,
+         of_gathered},
+        {"gather(x, broadcast(i16(iota(8))[None, :], 4, 8) - 2, axis = 0)", EVERYTHING, SAME, MOVED, itself, 0,
+         of_gathered_rows},
         {"load(a[1 +: 4, -2 +: 8])", EVERYTHING, SAME, MOVED, itself, 0, of_shifted},
         {"load(a[1 +: 4, -2 +: 8], other = 1)", INTEGERS, SAME, MOVED, one_outside, 0, of_shifted},
         {"load(a[1 +: 4, -2 +: 8], other = 1.0)", FLOATS, SAME, MOVED, one_outside, 0, of_shifted},
@@ -443,6 +480,10 @@ static void put_source(struct buffer *out, enum ir_element element)
     const char *name = ir_element_info[element].text;
     buffer_printf(out, "fn first(a: %s, b: %s) -> %s = a;\nfn last(a: %s, b: %s) -> %s = b;\n\n", name, name, name,
                   name, name, name);
+    buffer_printf(out,
+                  "fn parted(x: %s[4, 8]) -> %s[4, 8] {\n    let even, odd = split(reshape(x, 16, 2));\n"
+                  "    return reshape(cat(odd, even), 4, 8);\n}\n\n",
+                  name, name);
     buffer_printf(out, "kernel library(a: in %s[4, 8], b: in %s[4, 8], c: in %s[4, 8]", name, name, name);
     for (int r = 0; r < RESULTS; r++) {
         struct subject any = {.result = (enum result)r};

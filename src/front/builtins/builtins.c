@@ -66,6 +66,12 @@ static const struct builtin builtins[] = {
     {"trans", 1, 1, 1, "", build_trans, 0},
     {"permute", 2, MOST_ARGUMENTS, 1, "", build_permute, 0},
     {"reshape", 2, MOST_ARGUMENTS, 0, "", build_reshape, 0},
+    {"join", 2, 2, 0, "", build_join, 0},
+    {"interleave", 2, 2, 0, "", build_join, 1},
+    {"split", 1, 1, 0, "", build_split, 0},
+    {"cat", 2, MOST_ARGUMENTS, 0, "axis", build_cat, 0},
+    {"flip", 1, 1, 0, "axis", build_flip, 0},
+    {"gather", 2, 2, 0, "axis", build_gather, 0},
     {"broadcast", 2, MOST_ARGUMENTS, 0, "", build_broadcast, 0},
     {"cast", 1, 2, 0, "round saturate", build_cast, 0},
     {"bitcast", 2, 2, 0, "", build_bitcast, 0},
@@ -100,11 +106,6 @@ static const struct builtin builtins[] = {
     ABSENT("cumsum", E0901),
     ABSENT("cumprod", E0901),
     ABSENT("histogram", E0903),
-    ABSENT("join", E0904),
-    ABSENT("split", E0904),
-    ABSENT("cat", E0904),
-    ABSENT("flip", E0904),
-    ABSENT("gather", E0904),
     ABSENT("view", E0905),
     ABSENT("split_dim", E0906),
     ABSENT("merge_dims", E0906),
@@ -217,6 +218,19 @@ bool call_option_integer(struct elaborator *e, const struct call *call, const ch
         return false;
     }
     *number = (int64_t)wide;
+    return true;
+}
+
+bool call_option_axis(struct elaborator *e, const struct call *call, int rank, int64_t *axis, bool *given)
+{
+    *axis = -1;
+    if (!call_option_integer(e, call, "axis", axis, given))
+        return false;
+    if (*given && (*axis < 0 || *axis >= rank)) {
+        front_report(e, DIAGNOSTIC_E0309, call_option(call, "axis")->at,
+                     "`axis` is between 0 and %d for a tile of %d dimension%s", rank - 1, rank, rank == 1 ? "" : "s");
+        return false;
+    }
     return true;
 }
 

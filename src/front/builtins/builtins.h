@@ -67,6 +67,11 @@ struct value build_bitcast(struct elaborator *e, struct call *call, int detail);
 struct value build_iota(struct elaborator *e, struct call *call, int detail);
 struct value build_zeros(struct elaborator *e, struct call *call, int detail);
 struct value build_limit(struct elaborator *e, struct call *call, int highest);
+struct value build_join(struct elaborator *e, struct call *call, int interleaves);
+struct value build_split(struct elaborator *e, struct call *call, int detail);
+struct value build_cat(struct elaborator *e, struct call *call, int detail);
+struct value build_flip(struct elaborator *e, struct call *call, int detail);
+struct value build_gather(struct elaborator *e, struct call *call, int detail);
 struct value build_random(struct elaborator *e, struct call *call, int kind);
 
 struct value build_load(struct elaborator *e, struct call *call, int detail);

@@ -4,19 +4,6 @@
 
 #include <string.h>
 
-bool call_option_axis(struct elaborator *e, const struct call *call, int rank, int64_t *axis, bool *given)
-{
-    *axis = -1;
-    if (!call_option_integer(e, call, "axis", axis, given))
-        return false;
-    if (*given && (*axis < 0 || *axis >= rank)) {
-        front_report(e, DIAGNOSTIC_E0309, call_option(call, "axis")->at,
-                     "`axis` is between 0 and %d for a tile of %d dimension%s", rank - 1, rank, rank == 1 ? "" : "s");
-        return false;
-    }
-    return true;
-}
-
 /* An enum ir_nan; -2: reported. */
 static int read_nan(struct elaborator *e, const struct call *call)
 {

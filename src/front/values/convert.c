@@ -285,13 +285,13 @@ bool convert_common_element(struct elaborator *e, int count, struct value *value
     return true;
 }
 
-bool convert_unify(struct elaborator *e, int count, struct value *values, const char *what, struct location at)
+bool convert_unify_elements(struct elaborator *e, int count, struct value *values, const char *what, struct location at)
 {
     enum ir_element element;
     if (!convert_common_element(e, count, values, what, at, &element))
         return false;
     if (element == IR_POINTER)
-        return unify_pointers(e, count, values, what) && convert_broadcast(e, count, values, what, at);
+        return unify_pointers(e, count, values, what);
     for (int i = 0; i < count; i++) {
         struct ir_value *run = convert_to_element(e, values[i], element, what);
         if (!run)
@@ -300,7 +300,12 @@ bool convert_unify(struct elaborator *e, int count, struct value *values, const 
         values[i].run = run;
         values[i].element = element;
     }
-    return convert_broadcast(e, count, values, what, at);
+    return true;
+}
+
+bool convert_unify(struct elaborator *e, int count, struct value *values, const char *what, struct location at)
+{
+    return convert_unify_elements(e, count, values, what, at) && convert_broadcast(e, count, values, what, at);
 }
 
 static bool report_shapes(struct elaborator *e, int count, struct value *values, const char *what, struct location at,

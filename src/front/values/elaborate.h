@@ -218,7 +218,9 @@ struct value convert_explicit(struct elaborator *e, struct value v, enum ir_elem
 struct value convert_construct(struct elaborator *e, const struct type *type, struct value v, struct location at);
 struct ir_value *convert_to_index(struct elaborator *e, struct value v,
                                   const char *what); /* a scalar of element index */
-/* Brings two or three values to one element and one shape.  False: reported. */
+/* Brings values to one element, and to one shape.  False: reported. */
+bool convert_unify_elements(struct elaborator *e, int count, struct value *values, const char *what,
+                            struct location at);
 bool convert_unify(struct elaborator *e, int count, struct value *values, const char *what, struct location at);
 bool convert_broadcast(struct elaborator *e, int count, struct value *values, const char *what, struct location at);
 bool convert_common_element(struct elaborator *e, int count, struct value *values, const char *what, struct location at,

@@ -18,6 +18,7 @@ const struct ir_value *alias_root(const struct ir_value *value)
         case OP_RESHAPE:
         case OP_PERMUTE:
         case OP_EXTRACT:
+        case OP_FLIP:
         case OP_CONVERT_LAYOUT: value = op->operands[0]; break;
         default: return NULL;
         }

@@ -50,6 +50,16 @@ static bool is_index_tile(const struct ir_operation *op, int index)
     return place && index >= 1 && index <= place->count;
 }
 
+/* The layout of parts along a dimension that lie in registers of their own; NULL: there is none. */
+static const struct layout *part_of(struct layout_table *table, const struct layout *layout, int dimension,
+                                    int64_t extent)
+{
+    int64_t factor = layout->extent[dimension] / extent;
+    if (factor * extent != layout->extent[dimension])
+        return NULL;
+    return factor == 1 ? layout : layout_shrink(table, layout, dimension, (int)factor);
+}
+
 const struct layout *layout_rule_operand(struct layout_table *table, const struct ir_operation *op, int index,
                                          const struct layout *layout, bool *possible)
 {
@@ -72,6 +82,11 @@ const struct layout *layout_rule_operand(struct layout_table *table, const struc
                                        : layout_reshape(table, layout, type->rank, extent);
         break;
     case OP_EXTRACT: result = layout_extend(table, layout, extent); break;
+    case OP_CONCATENATE: {
+        int axis = (int)ir_number(op, IR_ATTRIBUTE_AXIS, 0);
+        return part_of(table, layout, axis, type->extent[axis]);
+    }
+    case OP_GATHER: return index ? layout : NULL;
     case OP_REDUCE:
     case OP_SORT: return NULL;
     case OP_DOT: return index == 2 ? layout : NULL;
@@ -105,6 +120,15 @@ const struct layout *layout_rule_result(struct layout_table *table, const struct
     case OP_RESHAPE:
         return is_replicated(layout) ? layout_replicated(table, type->rank, extent, layout_warps(layout))
                                      : layout_reshape(table, layout, type->rank, extent);
+    case OP_EXTRACT:
+        for (int d = 0; d < type->rank && layout; d++)
+            layout = part_of(table, layout, d, extent[d]);
+        return layout;
+    case OP_CONCATENATE:
+        for (int i = 1; i < op->operand_count; i++)
+            if (!ir_type_same_shape(op->operands[i]->type, op->operands[0]->type))
+                return NULL;
+        return layout_extend(table, layout, extent);
     default: return NULL;
     }
 }
@@ -178,6 +202,10 @@ bool layout_rule_same(const struct ir_operation *op, int index)
     struct ir_access access;
     if (ir_has_trait(op, IR_TRAIT_ELEMENTWISE) || op->opcode == OP_PHILOX)
         return true;
+    if (op->opcode == OP_FLIP)
+        return true;
+    if (op->opcode == OP_GATHER)
+        return index >= 1;
     if (op->opcode == OP_DOT)
         return index >= 2;
     if (op->opcode == OP_REDUCE)

@@ -7,6 +7,9 @@
  *   permute      operand: the inverse permutation of the result      moves nothing
  *   reshape      operand: layout_reshape(result), or both replicated moves nothing
  *   extract      operand: layout_extend(result)                      moves nothing
+ *   concatenate  operands: any; layout_shrink(result) moves nothing
+ *   flip         operand and result alike
+ *   gather       index and result alike; the tile any
  *   reduce       result: layout_remove_dimension(operand, axis); the reduction is plain and, for regions, in order
  *   load, store, inside, atomics    tiles of the place's shape alike; index tiles: that without its other dimensions
  *   dot          accumulator and result alike; factors any (they pass through shared memory)
@@ -21,7 +24,8 @@
  * that of the value it stores) has `layout`.  NULL: any will do (*possible is true), or none can (false). */
 const struct layout *layout_rule_operand(struct layout_table *table, const struct ir_operation *operation, int index,
                                          const struct layout *layout, bool *possible);
-/* The layout that the result of a reduce, permute or reshape has when operand 0 has `layout`; NULL: not told by it. */
+/* The layout that the result of a reduce, permute, reshape, extract or concatenate has, where no element leaves its
+ * thread, when operand 0 has `layout`; NULL: not told by it. */
 const struct layout *layout_rule_result(struct layout_table *table, const struct ir_operation *operation,
                                         const struct layout *layout);
 /* Whether a reduce can work on operands of this layout. */

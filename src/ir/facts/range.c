@@ -278,7 +278,14 @@ static struct range evaluate(struct walker *walker, const struct ir_operation *o
     case OP_RESHAPE:
     case OP_PERMUTE:
     case OP_EXTRACT:
+    case OP_FLIP:
     case OP_CONVERT_LAYOUT: return operand(walker, op, 0);
+    case OP_CONCATENATE:
+        out = operand(walker, op, 0);
+        for (int i = 1; i < op->operand_count; i++)
+            out = join(out, operand(walker, op, i));
+        return out;
+    case OP_GATHER: return join(operand(walker, op, 0), (struct range){0, 0});
     case OP_SELECT: return join(operand(walker, op, 1), operand(walker, op, 2));
     case OP_CAST: return cast(walker, op);
     case OP_REDUCE: return reduce(walker, op, result);

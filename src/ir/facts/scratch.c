@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ir/facts/move_plan.h"
+
 static int64_t round_up(int64_t bytes, int64_t step) { return (bytes + step - 1) / step * step; }
 
 static int step_weight(const struct layout *layout, int axis, const struct layout_step *step)
@@ -122,6 +124,18 @@ static int64_t atomic_bytes(const struct ir_operation *operation)
     return result->uses && copies ? ir_type_bytes(result->type) : 0;
 }
 
+static int64_t move_bytes(struct arena *arena, const struct ir_operation *operation)
+{
+    for (int i = 0; i < operation->operand_count; i++)
+        if (!operation->operands[i]->type->layout)
+            return 0;
+    if (!operation->results[0]->type->layout)
+        return 0;
+    const struct move_plan *plan = move_plan(arena, operation);
+    int size = ir_element_info[operation->results[0]->type->element].bits / 8;
+    return plan->kind == MOVE_SHARED ? plan->elements * size : 0;
+}
+
 int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const struct ir_operation *operation)
 {
     int64_t piece, first;
@@ -135,6 +149,9 @@ int64_t scratch_bytes(struct layout_table *table, struct arena *arena, const str
                                                                       SCRATCH_ROUND_BYTES);
         return plan->kind == CONVERT_SHARED ? plan->scratch_elements * size : 0;
     }
+    case OP_CONCATENATE:
+    case OP_FLIP:
+    case OP_GATHER: return move_bytes(arena, operation);
     case OP_REDUCE: return reduction_bytes(operation);
     case OP_SORT: return sort_bytes(operation, operation->operand_count);
     case OP_DOT: /* matrix instructions take factors as they are */

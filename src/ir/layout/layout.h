@@ -189,8 +189,8 @@ const struct layout *layout_rename(struct layout_table *table, const struct layo
 /* The layout of larger extents (multiples of the layout's) whose further elements lie in registers.  NULL: a repeat
  * over warps is in the way. */
 const struct layout *layout_extend(struct layout_table *table, const struct layout *layout, const int *extent);
-/* Its inverse for a power of two: the layout of a part, extent / factor along the dimension, at multiples of it. 
- * NULL: the parts do not lie in registers of their own. */
+/* Its inverse: the layout of a part, extent / factor along the dimension, at multiples of it.  NULL: the parts do not lie
+ * in registers of their own, or repeats are in the way. */
 const struct layout *layout_shrink(struct layout_table *table, const struct layout *layout, int dimension, int factor);
 /* Every thread holds every element. */
 const struct layout *layout_replicated(struct layout_table *table, int rank, const int *extent, int warps);

@@ -133,9 +133,15 @@ const struct layout *layout_shrink(struct layout_table *table, const struct layo
 {
     struct layout_spec spec;
     layout_to_spec(layout, &spec);
-    if (!is_power_of_two(factor) || factor > spec.atom[dimension] || spec.repeat[dimension] > 1 || layout->shared)
+    int even = factor & -factor, odd = factor / even;
+    if (layout->shared || spec.repeat[dimension] % odd || (odd > 1 && dimension == spec.repeat_in_warps))
         return NULL;
-    spec.atom[dimension] /= factor;
+    spec.repeat[dimension] /= odd; /* repeats lie in registers, outermost */
+    if (even == 1)
+        return layout_create(table, &spec);
+    if (even > spec.atom[dimension] || spec.repeat[dimension] > 1)
+        return NULL;
+    spec.atom[dimension] /= even;
     int kept = 0, part = spec.atom[dimension];
     for (int input = 0; input < LAYOUT_INPUTS; input++)
         for (int bit = 0; bit < layout->bits[input]; bit++) {

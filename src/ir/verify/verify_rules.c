@@ -15,6 +15,9 @@ uint64_t ir_required_attributes(enum ir_opcode opcode)
     case OP_COMPARE: return BIT(PREDICATE);
     case OP_MATH: return BIT(FUNCTION);
     case OP_REDUCE: return BIT(AXIS) | BIT(KIND);
+    case OP_CONCATENATE:
+    case OP_FLIP:
+    case OP_GATHER:
     case OP_SORT: return BIT(AXIS);
     case OP_EXTENT:
     case OP_STRIDE:
@@ -217,6 +220,49 @@ static const char *extract_problem(const struct ir_operation *op)
         if (start->list[i] < 0 || start->list[i] % to->extent[i] || start->list[i] > from->extent[i] - to->extent[i])
             return "the part must lie inside, at a multiple of its extent";
     return NULL;
+}
+
+/* Tiles of one rank whose extents agree but along `axis`. */
+static bool agree_but_along(const struct ir_type *a, const struct ir_type *b, int64_t axis)
+{
+    if (a->kind != IR_TILE || b->kind != IR_TILE || a->rank != b->rank || axis < 0 || axis >= a->rank)
+        return false;
+    for (int d = 0; d < a->rank; d++)
+        if (d != axis && a->extent[d] != b->extent[d])
+            return false;
+    return true;
+}
+
+static const char *concatenate_problem(const struct ir_operation *op)
+{
+    int64_t axis = ir_number(op, IR_ATTRIBUTE_AXIS, -1), sum = 0;
+    const struct ir_type *to = op->results[0]->type;
+    for (int i = 0; i < op->operand_count; i++) {
+        const struct ir_type *from = op->operands[i]->type;
+        if (!agree_but_along(from, to, axis) || !same_element(from, to))
+            return "operands and result have one element, and extents that agree but along the axis";
+        sum += from->extent[axis];
+    }
+    return sum == to->extent[axis] ? NULL : "the result's extent along the axis is the sum of the operands'";
+}
+
+static const char *flip_problem(const struct ir_operation *op)
+{
+    int64_t axis = ir_number(op, IR_ATTRIBUTE_AXIS, -1);
+    const struct ir_type *from = op->operands[0]->type;
+    return from->kind == IR_TILE && axis >= 0 && axis < from->rank && from == op->results[0]->type
+               ? NULL
+               : "operand and result are tiles of one type, and the axis is one of theirs";
+}
+
+static const char *gather_problem(const struct ir_operation *op)
+{
+    int64_t axis = ir_number(op, IR_ATTRIBUTE_AXIS, -1);
+    const struct ir_type *from = op->operands[0]->type, *index = op->operands[1]->type, *to = op->results[0]->type;
+    if (!agree_but_along(from, index, axis) || !ir_is_integer(index->element))
+        return "the index is an integer tile whose extents agree with the tile's but along the axis";
+    return same_form(index, to) && same_element(from, to) ? NULL
+                                                          : "the result has the tile's element and the index's shape";
 }
 
 /* ---- across elements ---- */
@@ -585,6 +631,9 @@ const char *ir_verify_rules(const struct ir_operation *op)
     case OP_PERMUTE:
     case OP_VIEW_PERMUTE: return permute_problem(op);
     case OP_EXTRACT: return extract_problem(op);
+    case OP_CONCATENATE: return concatenate_problem(op);
+    case OP_FLIP: return flip_problem(op);
+    case OP_GATHER: return gather_problem(op);
 #define OP(...)
 #define PER_ELEMENT(...)
 #define ARITHMETIC(id, ...) case OP_##id:

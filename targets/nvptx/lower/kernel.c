@@ -88,6 +88,9 @@ static void lower_operation(struct lowering *l, struct ir_operation *operation)
     case OP_RESHAPE:
     case OP_PERMUTE:
     case OP_EXTRACT: lower_shape(l, operation); return;
+    case OP_CONCATENATE:
+    case OP_FLIP:
+    case OP_GATHER: lower_move(l, operation); return;
     case OP_COMPARE: lower_compare(l, operation); return;
     case OP_CAST:
     case OP_BITCAST: lower_cast(l, operation); return;

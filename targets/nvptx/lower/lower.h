@@ -216,6 +216,7 @@ void lower_sort(struct lowering *l, struct ir_operation *operation);
 void lower_convert(struct lowering *l, struct ir_operation *operation);
 void lower_shape(struct lowering *l,
                  struct ir_operation *operation); /* splat, broadcast, reshape, permute, extract, iota */
+void lower_move(struct lowering *l, struct ir_operation *operation); /* concatenate, flip, gather */
 void lower_dot(struct lowering *l, struct ir_operation *operation);
 void lower_mma(struct lowering *l, struct ir_operation *operation); /* dot and dot_async by mma.sync */
 /* cp_async, cp_commit, cp_wait, and copy_async and wait where no pass made others of them. */

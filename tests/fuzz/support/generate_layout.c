@@ -2,7 +2,7 @@
  * seldom or never choose.
  *
  * An instance, which is the only one, loads a tile in a random layout and converts, permutes, reshapes, cuts, reduces
- * and broadcasts it; what is permuted, reshaped or cut may lie in other threads than its source.
+ * and broadcasts it, flips, concatenates and gathers; what is permuted, reshaped or cut may lie in other threads than its source.
  * Extents have odd factors, which lie in registers or across groups of warps, and lanes, warps and groups hold copies.
  * Columns of layouts are single bits, as in all that passes make, or mixed; where tiles are reduced, single bits.
  * Numbers are small integers; sums of them are exact, and what is not exact in a narrow element is its greatest or
@@ -428,6 +428,64 @@ static void extract(struct layout_program *p)
     p->value = n;
 }
 
+/* The tile in another layout of its shape. */
+static int turned_over(struct layout_program *p, const struct layout *layout)
+{
+    int n = p->next++;
+    buffer_printf(&p->body, "%%v%d = convert_layout %%v%d : %s\n", n, p->value,
+                  type_text(p, p->element, &p->shape, layout));
+    return n;
+}
+
+static void flip(struct layout_program *p)
+{
+    int axis = random_below(&p->random, p->shape.rank), n = p->next++;
+    buffer_printf(&p->body, "%%v%d = flip axis(%d) %%v%d : %s\n", n, axis, p->value,
+                  type_text(p, p->element, &p->shape, p->layout));
+    p->value = n;
+}
+
+/* Two or three times, in one layout or in others; the whole where parts are registers of their own, or in another. */
+static void concatenate(struct layout_program *p)
+{
+    int axis = random_below(&p->random, p->shape.rank), count = random_between(&p->random, 2, 3), parts[3], n;
+    struct shape whole = p->shape;
+    const struct layout *before = p->layout, *layout;
+    whole.extent[axis] *= count;
+    p->layout = NULL;
+    layout = chance(p, 50) ? layout_extend(p->table, before, whole.extent) : random_layout(p, &whole, p->plain);
+    p->layout = before;
+    if (!layout || layout_registers(layout) > MOST_REGISTERS)
+        return;
+    for (int i = 0; i < count; i++)
+        parts[i] = chance(p, 60) ? p->value : turned_over(p, random_layout(p, &p->shape, p->plain));
+    n = p->next++;
+    buffer_printf(&p->body, "%%v%d = concatenate axis(%d)", n, axis);
+    for (int i = 0; i < count; i++)
+        buffer_printf(&p->body, "%s %%v%d", i ? "," : "", parts[i]);
+    p->shape = whole;
+    p->layout = layout;
+    buffer_printf(&p->body, " : %s\n", type_text(p, p->element, &p->shape, p->layout));
+    p->value = n;
+}
+
+/* By its own numbers as an index, many of which are outside. */
+static void gather(struct layout_program *p)
+{
+    static const char *const indexes[] = {"i32", "i8", "u16", "i64"};
+    const char *index = indexes[random_below(&p->random, 4)];
+    const struct layout *layout = chance(p, 50) ? p->layout : random_layout(p, &p->shape, p->plain);
+    int axis = random_below(&p->random, p->shape.rank), other = turned_over(p, layout), n = p->next++, by = other;
+    if (strcmp(p->element, index)) {
+        by = p->next++;
+        buffer_printf(&p->body, "%%v%d = cast %%v%d : %s\n", by, other, type_text(p, index, &p->shape, layout));
+    }
+    buffer_printf(&p->body, "%%v%d = gather axis(%d) %%v%d, %%v%d : %s\n", n, axis, p->value, by,
+                  type_text(p, p->element, &p->shape, layout));
+    p->layout = layout;
+    p->value = n;
+}
+
 static void combine(struct layout_program *p, int other)
 {
     int n = p->next++;
@@ -658,19 +716,25 @@ void fuzz_generate_layout(struct buffer *out, uint64_t seed)
         int dice = random_below(&p->random, 100);
         if (p->aligned && chance(p, 70) && memcmp(&first, &p->shape, sizeof first) == 0)
             combine(p, load(p, input, chance(p, 15)));
-        else if (dice < 32)
+        else if (dice < 28)
             convert(p, chance(p, 40));
-        else if (dice < 45)
+        else if (dice < 38)
             permute(p);
-        else if (dice < 62)
+        else if (dice < 52)
             reduce(p);
-        else if (dice < 69)
+        else if (dice < 58)
             reduce_in_order(p);
-        else if (dice < 77)
+        else if (dice < 65)
             reshape(p);
-        else if (dice < 83)
+        else if (dice < 70)
             extract(p);
-        else if (dice < 93)
+        else if (dice < 75)
+            flip(p);
+        else if (dice < 81)
+            concatenate(p);
+        else if (dice < 87)
+            gather(p);
+        else if (dice < 94)
             change(p);
         else if (memcmp(&first, &p->shape, sizeof first) == 0)
             combine(p, load(p, input, chance(p, 50)));

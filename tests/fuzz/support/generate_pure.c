@@ -352,6 +352,81 @@ static void extract(struct generator *g)
     fuzz_know(g, made, a.bound, a.exact);
 }
 
+/* ---- along an axis ---- */
+
+static void flip(struct generator *g)
+{
+    struct known a = any_or_new(g, is_tile);
+    struct ir_value *made = ir_build_value(&g->builder, OP_FLIP, a.value->type, 1, &a.value);
+    ir_set_number(made->definition, IR_ATTRIBUTE_AXIS, random_below(&g->random, a.value->type->rank));
+    fuzz_know(g, made, a.bound, a.exact);
+}
+
+static struct ir_value *half_along(struct generator *g, struct ir_value *value, int axis)
+{
+    const struct ir_type *type = value->type;
+    int64_t start[IR_MAX_RANK] = {0}, shape[IR_MAX_RANK];
+    for (int d = 0; d < type->rank; d++)
+        shape[d] = d == axis ? type->extent[d] / 2 : type->extent[d];
+    start[axis] = random_chance(&g->random, 50) ? shape[axis] : 0;
+    struct ir_value *half = ir_build_value(&g->builder, OP_EXTRACT,
+                                           ir_type_with_shape(g->context, type, type->rank, shape), 1, &value);
+    ir_set_list(half->definition, IR_ATTRIBUTE_START, type->rank, start);
+    return half;
+}
+
+/* A tile, and behind it itself, half of it, or others of its type. */
+static void concatenate(struct generator *g)
+{
+    struct known a = any_or_new(g, is_tile), other;
+    const struct ir_type *type = a.value->type;
+    struct ir_value *parts[4] = {a.value};
+    int64_t shape[IR_MAX_RANK];
+    int axis = random_below(&g->random, type->rank), count = random_between(&g->random, 2, 4);
+    for (int d = 0; d < type->rank; d++)
+        shape[d] = type->extent[d];
+    if (ir_type_elements(type) * count > g->limits.max_elements)
+        return;
+    for (int i = 1; i < count; i++) {
+        bool new = random_chance(&g->random, 40);
+        other = new ? fuzz_of_type(g, type, false) : a;
+        parts[i] = other.value;
+        if (!new && type->extent[axis] % 2 == 0 && random_chance(&g->random, 50))
+            parts[i] = half_along(g, parts[i], axis);
+        a.bound = a.bound > other.bound ? a.bound : other.bound;
+        a.exact = a.exact && other.exact;
+        shape[axis] += parts[i]->type->extent[axis];
+    }
+    struct ir_value *made = ir_build_value(&g->builder, OP_CONCATENATE,
+                                           ir_type_with_shape(g->context, type, type->rank, shape), count, parts);
+    ir_set_number(made->definition, IR_ATTRIBUTE_AXIS, axis);
+    fuzz_know(g, made, a.bound, a.exact);
+}
+
+/* By an index that is mostly inside, where its element lets it. */
+static void gather(struct generator *g)
+{
+    static const enum ir_element elements[] = {IR_INDEX, IR_I8, IR_I16, IR_I32, IR_I64, IR_U8, IR_U16, IR_U32, IR_U64};
+    struct known a = any_or_new(g, is_tile);
+    const struct ir_type *type = a.value->type;
+    int64_t shape[IR_MAX_RANK];
+    int axis = random_below(&g->random, type->rank);
+    for (int d = 0; d < type->rank; d++)
+        shape[d] = type->extent[d];
+    if (random_chance(&g->random, 40))
+        shape[axis] = INT64_C(1) << random_below(&g->random, 4);
+    const struct ir_type *like = ir_type_with_shape(g->context, type, type->rank, shape);
+    if (ir_type_elements(like) > g->limits.max_elements)
+        return;
+    struct ir_value *index = fuzz_of_type(g, fuzz_like(g, elements[random_below(&g->random, 9)], like), false).value;
+    if (type->extent[axis] < 64 && random_chance(&g->random, 80))
+        index = ir_binary(&g->builder, OP_AND, index,
+                          ir_constant_int(&g->builder, index->type, 2 * type->extent[axis] - 1));
+    struct ir_value *made = ir_build_value(&g->builder, OP_GATHER, like, 2, (struct ir_value *[]){a.value, index});
+    ir_set_number(made->definition, IR_ATTRIBUTE_AXIS, axis);
+    fuzz_know(g, made, a.bound, a.exact);
+}
+
 /* ---- across elements ---- */
 
 static const struct ir_type *without_axis(struct generator *g, const struct ir_type *type, int axis)
@@ -626,9 +701,10 @@ void fuzz_pure_statement(struct generator *g)
                                           cast,
                                           bitcast,
                                           bitcast};
-    static statement *const with_tiles[] = {
-        iota,     expand,   reshape,  permute, extract, reduce, reduce, reduce, fuzz_reduce_region,
-        fuzz_dot, fuzz_dot, fuzz_dot, philox,  map,     call,   grid,   sort,   sort};
+    static statement *const with_tiles[] = {iota,        expand,   reshape,  permute, extract, flip,
+                                            concatenate, gather,   reduce,   reduce,  reduce,  fuzz_reduce_region,
+                                            fuzz_dot,    fuzz_dot, fuzz_dot, philox,  map,     call,
+                                            grid,        sort,     sort};
     if (g->scalars_only || random_chance(&g->random, 62))
         any_rank[random_below(&g->random, (int)(sizeof any_rank / sizeof *any_rank))](g);
     else
