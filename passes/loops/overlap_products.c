@@ -1,5 +1,5 @@
-/* overlap_products: a product that waits for vector work moves into the next iteration, where it runs beside that iteration's
- * first product, so that tensor cores have work while softmax and the like are computed.
+/* overlap_products: a product that waits for vector work moves into the next iteration.  There it runs beside that
+ * iteration's first product, so that tensor cores have work while softmax and the like are computed.
  *
  *     for %j = %lo to %hi iter(%acc = %zero, %m = …) {
  *         wait K     %s = dot_async %q, K        %s1 = dot_wait %s
@@ -23,20 +23,20 @@
  *         yield …
  *     } else { yield %zero, … }
  *
- * This is software pipelining with two stages: the second product and what only it needs (its copies) form the second
- * stage, everything else the first.  Right because every operation of an iteration still sees the values of that
- * iteration: those of the first stage that the second needs are carried.  Copies move behind later ones of other
- * buffers; nothing writes what they read (stage_copy).
+ * This is software pipelining with two stages.  The second stage is the second product and what only it needs (its
+ * copies); the first stage is everything else.  Right because every operation of an iteration still sees the values of
+ * that iteration: what the second stage needs of the first is carried round the loop.  Copies move behind later copies
+ * to other buffers, and nothing writes what they read.
  *
  * Where several warpgroups work, they take turns at issuing the two products: one multiplies while the other does its
  * vector work (ping-pong).
  *
- * Not where no producer can copy: the copies of the second stage would be those of the iteration before, for which
- * prefetch_copies has no place, and threads that all meet at copies cannot take turns.
- *
- * Done where loop_plan says that an iteration gets shorter by it: the less of the second product there is, or of work
- * beside the two, the less is gained.  Not done to the loop that peel split off for the last iterations, which is
- * short. */
+ * When it is not done:
+ *   - No producer can copy.  The copies of the second stage would be those of the iteration before; prefetch_copies has no
+ *     place for them, and threads that all meet at copies cannot take turns.
+ *   - loop_plan says that an iteration would not get shorter.  The less of the second product there is, or the less work
+ *     beside the two products, the less is gained.
+ *   - The loop is the one that peel has split off for the last iterations: it is short. */
 #include "base/plant.h"
 #include "passes/loops/loop_plan.h"
 #include "passes/base/budget.h"

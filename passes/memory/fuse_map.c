@@ -1,4 +1,4 @@
-/* Fuse map: what is computed element by element in front of a map and behind it, from its own operands, moves inside.
+/* fuse_map: elementwise operations in front of a map and behind it, on its own operands, move into the map.
  *
  *     %h = mul %x, 0.5      %s = mul %x, 0.70710677
  *     %e = map %s (%a) { … yield %b }
@@ -6,11 +6,11 @@
  * becomes
  *     %y = map %x (%a) { %s = mul %a, 0.70710677 …   %u = add %b, 1.0   %h = mul %a, 0.5   %y = mul %h, %u   yield %y }
  *
- * so that one tile comes out where one went in, and its elements can take each other's place (targets/nvptx/lower/map.c):
- * neither %x nor %h has to stay whole beside what becomes of %s.
+ * One tile now goes in and one comes out, and an element of the result can take the register of the element that it is
+ * made of (targets/nvptx/lower/map.c).  Neither %x nor %h has to stay whole beside what becomes of %s.
  *
- * Right because these operations compute each element alone, from elements at the same place.  What would bring another
- * tile or another type into the map stays outside: it would need registers of its own. */
+ * Right because these operations compute each element alone, from elements at the same place.  An operation that would
+ * bring another tile or another type into the map stays outside, as it would need registers of its own. */
 #include "ir/facts/layout_rules.h"
 #include "passes/base/pass.h"
 #include "passes/base/rewrite.h"

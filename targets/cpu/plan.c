@@ -1,9 +1,10 @@
-/* Decides, for one block, which tiles become buffers.  Looks at uses only; emits nothing.
+/* Decides, for one block, which tiles become buffers.  The plan looks at uses only and emits nothing.
  *
- *   cost      forward: of computing one element with everything virtual
- *   consumer  backward: which cuts evaluate the value.  Dear values with several, or with one inside a loop, are kept
- *   last      backward: after which operation nothing can read the value or anything virtual made from it
- *   eager     a load that a later write may change before the last evaluation is done where it stands */
+ *   cost      forward: what computing one element costs if everything is virtual
+ *   consumer  backward: which cuts evaluate the value.  An expensive value that several cuts evaluate, or one inside a
+ *             loop, becomes a buffer
+ *   last      backward: the operation behind which nothing can read the value, nor anything virtual made from it
+ *   eager     a load is done where it stands if a write may change its elements before the last evaluation */
 #include "ir/query.h"
 #include "targets/cpu/emit.h"
 

@@ -1,13 +1,21 @@
-/* Conversion through shared memory.  Elements get offsets such that both sides use the widest vectors and no two
- * lanes of a wavefront meet in a bank.
+/* Conversion of a tile's layout through shared memory.  Threads store elements in one layout and load them in another;
+ * the question is at which offset each element lies in between, so that both sides use the widest vectors and no two
+ * lanes of an access meet in a bank.
  *
- * The atom's coordinate space is given a basis  vector | bank | line | round, and a coordinate's digits in it are its
- * offset: `vector` lies in registers of both sides and is contiguous; `bank` fills up 128 bytes; `line` tells
- * 128-byte lines apart; `round` (registers of both sides) is not stored at the same time.  Lanes of one access
- * conflict when they differ by a vector of `line`.  With A and B the spans of vector and lanes of the two sides, U
- * their intersection, A = U + A', B = U + B', sums a' ^ b' and complements of A + B meet neither A nor B: lines are
- * taken from those first.  What `line` would still need comes with conflicts, which are counted.  (The choice of
- * swizzle in "Linear Layouts", Zhou et al. 2025.) */
+ * The method is the choice of swizzle in "Linear Layouts", Zhou et al.  2025.  The coordinates of the atom form a
+ * space over F2.  It is given a basis of four parts,  vector | bank | line | round , and a coordinate's digits in this
+ * basis are its offset:
+ *
+ *     vector   elements that lie next to each other; both sides hold them in registers
+ *     bank     fills up 128 bytes, one row of all banks
+ *     line     tells rows of 128 bytes apart
+ *     round    not stored at the same time; both sides hold it in registers
+ *
+ * Lanes of one access conflict when they differ by a vector of `line`, because then they want the same bank of
+ * different rows.  So `line` should hold nothing that tells lanes of one side apart.  Let A and B be the spans of
+ * vector and lanes of the two sides, U their intersection, A = U + A' and B = U + B'.  Sums a' ^ b' lie in neither A
+ * nor B, and neither do complements of A + B.  `line` is taken from those first.  If it needs more, conflicts remain;
+ * they are counted, and the cost of the conversion tells them. */
 #include <string.h>
 
 #include "base/plant.h"

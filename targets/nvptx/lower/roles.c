@@ -2,15 +2,16 @@
  *
  *   warp < warps of role 0 ? role 0 : warp < warps of roles 0 and 1 ? role 1 : … : end
  *
- * Each arm has a prologue of its own, in which thread, lane and warp count from the role's first warp and coordinates
- * of layouts are made; what was made outside for all warps is not asked there.  The number of a warp goes through a
- * shuffle, so that ptxas sees that it is the same in all lanes and keeps what is made of it in uniform registers.
+ * Each arm begins with a prologue of its own.  In it, thread, lane and warp are counted from the role's first warp,
+ * and coordinates of layouts are made; values made outside for all warps are not used inside.  The number of a warp
+ * goes through a shuffle.  So ptxas sees that it is the same in all lanes, and keeps what is made of it in uniform
+ * registers.
  *
- * Behind a loop that multiplies by matrix instructions there is such a prologue again: the number of the thread is read
- * anew, and what the rest of the region makes of it (where its elements lie, who stores) is computed there.  What was
- * made in front of the loop would take registers all through it, which accumulators need.  So there is at the top of a
- * loop around one whose products' factors come by cp.async: the places of its first iterations' copies and of the
- * stores behind it are made in each iteration of the outer loop, not in front of both.
+ * A second prologue stands behind a loop that multiplies by matrix instructions: the number of the thread is read
+ * again, and what the rest of the region makes of it (where its elements lie, who stores) is computed there.  If it
+ * were computed in front of the loop it would take registers all through the loop, which accumulators need.  For the
+ * same reason a prologue stands at the top of an outer loop when the factors of the inner loop's products come by
+ * cp.async: each iteration of the outer loop computes the places of its first copies and of its stores anew.
  *
  * What one thread does for its role (tma_store, tma_commit, tma_wait: always the same thread) stands in a block behind
  * a branch. */

@@ -1,15 +1,18 @@
-/* Products by wgmma: each four warps (a warpgroup) multiply 64 rows by up to 256 columns, with B, and mostly A, read
- * from shared memory by descriptors.
+/* Products by wgmma: each four warps (a warpgroup) multiply 64 rows by up to 256 columns.  The second factor, and
+ * mostly the first, are read from shared memory by descriptors.
  *
- * An instruction takes 32 bytes of k.  Where a factor's rows run along k its rows are 8 and 8 at a stride (SBO); where
- * they run along m or n, rows are steps of k, 8 and 8 at SBO, and panels as wide as the swizzle follow at LBO.  All
- * distances are asked of the buffer's layout, and an extent that they do not fit is cut into more instructions: an odd
- * repeat of n, say, or rows of which a warpgroup has more than 64.  Which register of the accumulator is which of the
- * instruction is asked of its layout in the same way.
+ * An instruction takes 32 bytes of k.  A descriptor has two distances, and what they mean depends on how a factor
+ * lies:
+ *   - Its rows run along k: groups of 8 rows follow each other at the stride SBO.
+ *   - Its rows run along m or n: a row is a step of k, groups of 8 of them follow at SBO, and panels as wide as the swizzle
+ *     follow at LBO.
+ * All distances are asked of the buffer's layout.  An extent that they do not fit is cut into more instructions, such
+ * as an odd repeat of n, or rows of which a warpgroup has more than 64.  Which register of the accumulator is which
+ * register of the instruction is asked of the accumulator's layout in the same way.
  *
- * A descriptor's low word is made of 32-bit sums of what is uniform: the slot, the warpgroup (the shuffled number of
- * the warp) and constants; its high word is a constant.  The last constant is added right in front of the instruction:
- * ptxas keeps few descriptors in uniform registers at a time, and none of forty that are made together. */
+ * A descriptor's low word is a 32-bit sum of what is uniform: the slot, the warpgroup (the shuffled number of the
+ * warp) and constants; its high word is a constant.  The last constant is added right in front of the instruction,
+ * because ptxas keeps few descriptors in uniform registers at a time, and none of forty that are made together. */
 #include "targets/nvptx/lower/memory.h"
 
 enum {
