@@ -7,6 +7,7 @@
  *   TILE_AUTO_INIT=1        no context: device 0's primary  TILE_DEVICE_SYNC=1        wait for and check each launch
  *   TILE_DISABLE_PTX=1      take no PTX                     TILE_VERBOSE=1            say what is loaded and why
  *   TILE_PROFILE=file.json  write down each launch
+ *   TILE_PRINT_BYTES=n      room for what the instances of a launch print, 1 MiB where it is not said
  *
  * Nothing here exits, aborts, changes errno or, but for TILE_VERBOSE, prints.  All state is in one table a file,
  * guarded by a lock and read without one. */
@@ -117,7 +118,7 @@ static struct {
     pthread_once_t once;
     struct tile_rt_settings settings;
     int ready;
-} process = {PTHREAD_ONCE_INIT, {0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL}, 0};
+} process = {PTHREAD_ONCE_INIT, {0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL}, 0};
 
 /* In the child, which has one thread. */
 static void after_fork(void)
@@ -152,6 +153,7 @@ static void read_environment(void)
     settings->isa = text_of("TILE_CPU_ISA");
     settings->threads = text_of("TILE_CPU_THREADS");
     settings->profile = text_of("TILE_PROFILE");
+    settings->print_bytes = text_of("TILE_PRINT_BYTES");
     pthread_atfork(NULL, NULL, after_fork);
     __atomic_store_n(&process.ready, 1, __ATOMIC_RELEASE);
 }
@@ -182,31 +184,25 @@ int tile_rt_check_version(const struct tile_rt_kernel *kernel)
     return __builtin_expect(kernel->abi == TILE_RT_ABI, 1) ? TILE_OK : fail_version((unsigned)kernel->abi);
 }
 
-TILE_RT_COLD static int fail_check(const struct tile_rt_kernel *kernel, uint64_t report)
+static int launch_and_report(struct tile_rt_call *call)
 {
-    uint64_t number = (report & 0xffff) - 1;
-    const char *text = number < kernel->report_count ? kernel->report_texts[number] : "a check";
-    return tile_rt_fail(TILE_ERR_CHECK, "%s: %s does not hold in program %llu", kernel->name, text,
-                        (unsigned long long)(report >> 16));
-}
-
-int tile_rt_read_report(const struct tile_rt_kernel *kernel, uint64_t report)
-{
-    return report == 0 ? TILE_OK : fail_check(kernel, report);
+    size_t words = tile_rt_report_words(call->kernel);
+    uint64_t *report = calloc(words, sizeof *report);
+    int status;
+    if (report == NULL)
+        return tile_rt_fail(TILE_ERR_OOM, "%s: no memory for what it reports", call->kernel->name);
+    tile_rt_report_begin(report, words);
+    call->slots[call->kernel->slot_count - 1] = (uint64_t)(uintptr_t)report;
+    status = tile_rt_cpu_launch(call);
+    if (status == TILE_OK)
+        status = tile_rt_report_end(call->kernel, report);
+    free(report);
+    return status;
 }
 
 static int launch_on_processor(struct tile_rt_call *call)
 {
-    const struct tile_rt_kernel *kernel = call->kernel;
-    int status;
-    if (kernel->reports) {
-        call->report = 0;
-        call->slots[kernel->slot_count - 1] = (uint64_t)(uintptr_t)&call->report;
-    }
-    status = tile_rt_cpu_launch(call);
-    if (status == TILE_OK && kernel->reports)
-        status = tile_rt_read_report(kernel, __atomic_load_n(&call->report, __ATOMIC_RELAXED));
-    return status;
+    return call->kernel->reports ? launch_and_report(call) : tile_rt_cpu_launch(call);
 }
 
 /* ---- the way of a call ------------------------------------------------------------------------------------------ */

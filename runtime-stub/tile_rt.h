@@ -186,7 +186,7 @@ TILE_INLINE float tile_f8e5m2_to_float(tile_f8e5m2 bits) { return tile_expand_fl
 /* ---- the descriptor --------------------------------------------------------------------------------------------- */
 
 /* Changes with every change to what is below: an object runs with the run time of its compiler and no other. */
-#define TILE_RT_ABI 8
+#define TILE_RT_ABI 9
 
 /* Limits of a kernel; the compiler refuses a kernel beyond them. */
 #define TILE_RT_MAX_PARAMETERS 64
@@ -356,8 +356,7 @@ struct tile_rt_name {
  * view gives 1 + 2*rank (data, extents, strides; absent: data 0, declared extents, strides 0); a pointer 1; a scalar or
  * enum 1 (its bits, zero-extended; narrow floats already rounded to their type); a key none.  Then the count of each
  * grid dimension in order.  Then `program_base`.  In a kernel that `reports` the last slot of the parameters is the
- * address of a uint64_t, 0 before, where an instance whose check fails writes its linear program << 16 | number of the
- * check + 1.
+ * address of a report, see TILE_RT_REPORT_check.
  * GPU: the kernel's first parameter is a struct of these slots by value, then comes one of 128 bytes for each of its
  * tensor maps.  blockIdx.x + program_base is the linear program number, the first grid name fastest.  Launches beyond
  * 2^31 - 1 blocks are split and program_base advances.  A persistent kernel's blocks take the programs blockIdx.x,
@@ -431,12 +430,31 @@ struct tile_rt_alias {
     uint16_t first, second; /* parameters that may be the same view, or disjoint */
 };
 
+/* A report in words of 64 bits, all 0 before but `room`.  An instance whose check fails writes its linear program << 16 |
+ * number of the check + 1 to the first, and behind it the values in the check's text, if it has some.  A print adds the
+ * words of its record to `used`; if that is `room` at most, the record stands there: number of the print + 1, the grid
+ * indexes, then each value, of a tile a word an element.  In texts `%` stands in front of what is put in place of a
+ * value: [0][width][.precision] and one of d u x X (64 bits), e f g (a double) and b (a bool); `%%` is a percent sign. */
+enum {
+    TILE_RT_REPORT_check,
+    TILE_RT_REPORT_values,
+    TILE_RT_REPORT_used = 17,
+    TILE_RT_REPORT_room,
+    TILE_RT_REPORT_records
+};
+struct tile_rt_print {
+    const char *format;
+    uint32_t value_count, tiles; /* bit i: value i is a tile, all of one shape */
+    uint32_t rank, reserved;     /* of that shape, 0: there are only scalars */
+    const int64_t *extent;
+};
+
 struct tile_rt_kernel {
     uint32_t abi; /* TILE_RT_ABI */
     uint32_t parameter_count, name_count, key_count, check_count, fact_count, alias_count, grid_rank, target_count;
     uint32_t slot_count; /* of the parameters, without grid and program_base */
     uint32_t reports;    /* not 0: the last of them is for a report; the launch waits and reads it */
-    uint32_t report_count;
+    uint32_t report_count, print_count, reserved;
     const char *name; /* the C symbol */
     const struct tile_rt_parameter *parameters;
     const struct tile_rt_name *names;        /* in an order in which each uses only earlier ones */
@@ -446,8 +464,9 @@ struct tile_rt_kernel {
     const struct tile_rt_alias *aliases;
     const struct tile_rt_target *targets;
     const int32_t *code;
-    const char *const *report_texts; /* [report_count] checks, with their places in the source */
-    const char *load_name;           /* symbol of the load function, for messages */
+    const char *const *report_texts;    /* [report_count] checks, with their places in the source */
+    const struct tile_rt_print *prints; /* [print_count] */
+    const char *load_name;              /* symbol of the load function, for messages */
 };
 
 /* ---- what objects call ------------------------------------------------------------------------------------------ */

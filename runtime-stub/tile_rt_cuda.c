@@ -129,8 +129,9 @@ struct device_row {
  * its graph may run at any time. */
 struct report {
     struct report *next;
-    uint64_t context, there; /* there: the word's address for the device */
-    uint64_t *word;
+    uint64_t context, there; /* there: its address for the device */
+    uint64_t *words;
+    size_t count;
     const struct tile_rt_kernel *kernel; /* who has it, NULL: nobody */
     int captured;
 };
@@ -843,34 +844,35 @@ static int launch_all(struct tile_rt_call *call, void *function, struct CUstream
 
 /* ---- kernels that report ---------------------------------------------------------------------------------------- */
 
-/* Under the lock.  What graphs of this kernel have reported since the last look, 0: nothing. */
-static uint64_t captured_report(const struct tile_rt_kernel *kernel, uint64_t context)
+/* Under the lock.  What graphs of this kernel have reported since the last look: their prints are written, and the
+ * status is that of a check that failed. */
+static int captured_report(const struct tile_rt_kernel *kernel, uint64_t context)
 {
     struct report *report;
-    for (report = cuda.reports; report != NULL; report = report->next)
+    int status = TILE_OK;
+    for (report = cuda.reports; report != NULL && status == TILE_OK; report = report->next)
         if (__atomic_load_n(&report->captured, __ATOMIC_ACQUIRE) && report->kernel == kernel &&
-            report->context == context) {
-            uint64_t said = __atomic_exchange_n(report->word, 0, __ATOMIC_RELAXED);
-            if (said != 0)
-                return said;
-        }
-    return 0;
+            report->context == context)
+            status = tile_rt_report_end(kernel, report->words);
+    return status;
 }
 
 /* Under the lock, the context being current. */
 static int take_report(const struct tile_rt_kernel *kernel, uint64_t context, struct report **result)
 {
     struct report *report = cuda.reports;
+    size_t count = tile_rt_report_words(kernel);
     void *memory = NULL;
     int mode = CAPTURE_RELAXED, error;
-    while (report != NULL && (__atomic_load_n(&report->kernel, __ATOMIC_ACQUIRE) != NULL || report->context != context))
+    while (report != NULL && (__atomic_load_n(&report->kernel, __ATOMIC_ACQUIRE) != NULL ||
+                              report->context != context || report->count != count))
         report = report->next;
     if (report == NULL) {
         report = calloc(1, sizeof *report);
         if (report == NULL)
             return CUDA_OUT_OF_MEMORY;
         cuda.cuThreadExchangeStreamCaptureMode(&mode);
-        error = cuda.cuMemHostAlloc(&memory, sizeof *report->word, HOST_PORTABLE_AND_MAPPED);
+        error = cuda.cuMemHostAlloc(&memory, count * sizeof *report->words, HOST_PORTABLE_AND_MAPPED);
         if (error == CUDA_SUCCESS)
             error = cuda.cuMemHostGetDevicePointer(&report->there, memory, 0);
         cuda.cuThreadExchangeStreamCaptureMode(&mode);
@@ -878,12 +880,13 @@ static int take_report(const struct tile_rt_kernel *kernel, uint64_t context, st
             free(report);
             return error;
         }
-        report->word = memory;
+        report->words = memset(memory, 0, count * sizeof *report->words);
+        report->count = count;
         report->context = context;
         report->next = cuda.reports;
         cuda.reports = report;
     }
-    *report->word = 0;
+    tile_rt_report_begin(report->words, count);
     report->kernel = kernel;
     *result = report;
     return CUDA_SUCCESS;
@@ -892,15 +895,14 @@ static int take_report(const struct tile_rt_kernel *kernel, uint64_t context, st
 static int begin_report(struct tile_rt_call *call, struct report **report)
 {
     const struct tile_rt_kernel *kernel = call->kernel;
-    uint64_t said;
-    int error = CUDA_SUCCESS;
+    int error = CUDA_SUCCESS, status;
     pthread_mutex_lock(&cuda.lock);
-    said = captured_report(kernel, last_context.id);
-    if (said == 0)
+    status = captured_report(kernel, last_context.id);
+    if (status == TILE_OK)
         error = take_report(kernel, last_context.id, report);
     pthread_mutex_unlock(&cuda.lock);
-    if (said != 0)
-        return tile_rt_read_report(kernel, said);
+    if (status != TILE_OK)
+        return status;
     if (error != CUDA_SUCCESS)
         return fail_driver(kernel->name, "cuMemHostAlloc", error);
     call->slots[kernel->slot_count - 1] = (*report)->there;
@@ -911,20 +913,18 @@ static int begin_report(struct tile_rt_call *call, struct report **report)
 static int end_report(const struct tile_rt_call *call, struct CUstream_st *stream, struct report *report, int status)
 {
     int capturing = 0, error = cuda.cuStreamIsCapturing(stream, &capturing);
-    uint64_t said = 0;
     if (status == TILE_OK && (error != CUDA_SUCCESS || capturing != 0)) {
         __atomic_store_n(&report->captured, 1, __ATOMIC_RELEASE);
         return TILE_OK;
     }
     if (status == TILE_OK) {
         error = cuda.cuStreamSynchronize(stream);
+        status = tile_rt_report_end(call->kernel, report->words); /* of a launch that died, too: what it came to */
         if (error != CUDA_SUCCESS)
             status = fail_driver(call->kernel->name, "cuStreamSynchronize", error);
-        else
-            said = __atomic_load_n(report->word, __ATOMIC_RELAXED);
     }
     __atomic_store_n(&report->kernel, NULL, __ATOMIC_RELEASE);
-    return status != TILE_OK ? status : tile_rt_read_report(call->kernel, said);
+    return status;
 }
 
 static int launch_and_report(struct tile_rt_call *call, void *function, struct CUstream_st *stream)

@@ -8,6 +8,7 @@
  *   tile_rt_cuda.c     the driver: libcuda.so.1, contexts, devices, images, launches
  *   tile_rt_maps.c     tensor maps of views, and a thread's last ones
  *   tile_rt_profile.c  TILE_PROFILE: a record of each launch
+ *   tile_rt_report.c   what kernels print, and which of their checks failed
  *   tile_rt_pool.c     the host's processor: instruction sets and a persistent pool of threads */
 #ifndef TILE_RT_INTERNAL_H
 #define TILE_RT_INTERNAL_H
@@ -51,7 +52,6 @@ struct tile_rt_call {
     uint64_t facts_known, facts_true;
     int64_t programs;                  /* product of the grid */
     int take_empty;                    /* maps of views without elements may be made */
-    uint64_t report;                   /* where a kernel that reports does so on the processor */
     int met_empty;                     /* a variant was passed over for the sake of such a view */
     const struct tile_rt_map *refused; /* the last map that could not be made, and why; NULL: none */
     const char *refusal;
@@ -76,13 +76,10 @@ TILE_RT_HIDDEN size_t tile_rt_append(char *text, size_t room, size_t used, const
 /* Line on standard error under TILE_VERBOSE, else nothing. */
 TILE_RT_HIDDEN void tile_rt_say(const char *format, ...) TILE_RT_PRINTF(1, 2);
 
-/* The status for what an instance has reported, 0: nothing. */
-TILE_RT_HIDDEN int tile_rt_read_report(const struct tile_rt_kernel *kernel, uint64_t report);
-
 /* What the environment asks for, read once. */
 struct tile_rt_settings {
     int verbose, device_sync, auto_init, disable_ptx;
-    const char *architecture, *variant, *isa, *threads, *profile; /* NULL: not said */
+    const char *architecture, *variant, *isa, *threads, *profile, *print_bytes; /* NULL: not said */
 };
 TILE_RT_HIDDEN const struct tile_rt_settings *tile_rt_settings(void);
 /* The shared object that holds the address is not unloaded any more: threads run in it, or a driver reads it. */
@@ -135,6 +132,14 @@ TILE_RT_HIDDEN void tile_rt_cuda_after_fork(void);
 /* ---- tile_rt_maps.c --------------------------------------------------------------------------------------------- */
 /* Fills call->maps for the variant; 0: one can not be made (call->refused). */
 TILE_RT_HIDDEN int tile_rt_make_maps(struct tile_rt_call *call, const struct tile_rt_variant *variant);
+
+/* ---- tile_rt_report.c ------------------------------------------------------------------------------------------- */
+/* Words of a report of the kernel. */
+TILE_RT_HIDDEN size_t tile_rt_report_words(const struct tile_rt_kernel *kernel);
+/* Memory of 0 becomes a report. */
+TILE_RT_HIDDEN void tile_rt_report_begin(uint64_t *report, size_t words);
+/* Writes what instances print, gives the status for the check that failed, and leaves the report as it began. */
+TILE_RT_HIDDEN int tile_rt_report_end(const struct tile_rt_kernel *kernel, uint64_t *report);
 
 /* ---- tile_rt_profile.c ------------------------------------------------------------------------------------------ */
 /* Around a launch, where call->settings->profile is not NULL. */

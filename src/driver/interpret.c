@@ -19,9 +19,15 @@
 #include <string.h>
 
 #include "driver/host_value.h"
+#include "driver/report_text.h"
 #include "interp/interp.h"
 
-enum { MOST_PARAMETERS = 128 /* and a report behind them */, MOST_ELEMENTS = 1 << 24, ELEMENTS_SHOWN = 4096 };
+enum {
+    MOST_PARAMETERS = 128, /* and a report behind them */
+    MOST_ELEMENTS = 1 << 24,
+    ELEMENTS_SHOWN = 4096,
+    PRINTED_WORDS = 1 << 17 /* as the run time */
+};
 
 struct call_parser {
     struct compilation *compilation;
@@ -439,7 +445,8 @@ struct interpretation {
     const struct ir_function *function;
     int count;
     struct interp_argument arguments[MOST_PARAMETERS + 1];
-    uint64_t *report; /* where failing checks say so; NULL: the kernel does not */
+    uint64_t *report;    /* where failing checks say so, and prints stand; NULL: the kernel has none */
+    const char *printed; /* by the first run, its lines sorted; NULL: it did not run */
     struct interp_options options;
     /* of each memory: what was there at first, and what the first run left */
     unsigned char *before[MOST_PARAMETERS + 1], *after[MOST_PARAMETERS + 1];
@@ -502,6 +509,8 @@ static bool same_memories(struct interpretation *call, bool rounded)
     struct arena *arena = call->parser->compilation->arena;
     for (int i = 0; i < call->parser->memory_count; i++) {
         const struct interp_memory *memory = &call->parser->memories[i];
+        if (memory->data == (void *)call->report) /* see same_prints */
+            continue;
         int64_t byte = call->after[i] ? first_difference(call, i, rounded) : -1;
         if (byte >= 0) {
             driver_error(options_of(call), "%s: byte %lld of '%s' differs from the first run", call->function->name,
@@ -523,10 +532,56 @@ static bool checks_hold(const struct interpretation *call)
     if (!call->report || !*call->report)
         return true;
     const struct kernel_check *check = &entry->checks.data[(*call->report & 0xffff) - 1];
+    const uint64_t *value[KERNEL_REPORT_MOST_VALUES];
+    struct buffer text = {0};
+    for (int i = 0; i < KERNEL_REPORT_MOST_VALUES; i++)
+        value[i] = call->report + KERNEL_REPORT_VALUES + i;
+    report_put_text(&text, check->text, value);
     driver_error(options_of(call), "%s:%d:%d: instance %lld: %s does not hold",
                  check->at.source ? check->at.source->name : "?", check->at.line, check->at.column,
-                 (long long)(*call->report >> 16), check->text);
+                 (long long)(*call->report >> 16), text.data);
+    buffer_free(&text);
     return false;
+}
+
+static int compare_lines(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* Instances run in any order: passes leave what is printed as it is, but for the order of lines. */
+static const char *sort_lines(struct arena *arena, const char *text)
+{
+    VECTOR(const char *) lines = {0};
+    struct buffer all = {0};
+    while (*text) {
+        size_t size = strcspn(text, "\n");
+        vector_push(arena, &lines, arena_substring(arena, text, size));
+        text += size + (text[size] == '\n');
+    }
+    if (lines.count)
+        qsort(lines.data, (size_t)lines.count, sizeof *lines.data, compare_lines);
+    for (int i = 0; i < lines.count; i++)
+        buffer_printf(&all, "%s\n", lines.data[i]);
+    const char *sorted = arena_string(arena, all.data ? all.data : "");
+    buffer_free(&all);
+    return sorted;
+}
+
+/* Writes the lines of the first run; false: another one prints others.  `rounded` as above. */
+static bool same_prints(struct interpretation *call, bool rounded)
+{
+    struct buffer out = {0};
+    if (!call->report || !call->parser->entry->prints.count)
+        return true;
+    report_put_prints(&out, call->parser->entry, call->report);
+    const char *sorted = sort_lines(call->parser->compilation->arena, out.data ? out.data : "");
+    bool same = !call->printed || rounded || strcmp(call->printed, sorted) == 0;
+    if (!call->printed && out.size)
+        fwrite(out.data, 1, out.size, stdout);
+    if (!same)
+        driver_error(options_of(call), "%s: what it prints differs from the first run", call->function->name);
+    if (!call->printed || rounded)
+        call->printed = sorted;
+    buffer_free(&out);
+    return same;
 }
 
 /* Races on global memory count behind insert_barriers, and in a text of the Machine level or one whose shared memory is
@@ -557,7 +612,8 @@ static bool run_every_way(struct interpretation *call, const char *behind)
             driver_error(options_of(call), "%s:%d:%d: instance %lld: %s",
                          problem.at.source ? problem.at.source->name : "?", problem.at.line, problem.at.column,
                          (long long)problem.instance, problem.text);
-        good = good && checks_hold(call);
+        bool printed = same_prints(call, expands && way == 0);
+        good = good && printed && checks_hold(call);
         if (good && same_memories(call, expands && way == 0))
             continue;
         if (behind)
@@ -578,13 +634,16 @@ void interpret_after_pass(struct compilation *compilation, const struct ir_funct
         run_every_way(call, pass);
 }
 
-/* The word that failing checks write: a hidden argument behind the others. */
+/* A hidden argument behind the others. */
 static void add_report(struct interpretation *call)
 {
     struct call_parser *parser = call->parser;
     struct interp_memory *memory = &parser->memories[parser->memory_count++];
-    call->report = ARENA_NEW(parser->compilation->arena, uint64_t);
-    *memory = (struct interp_memory){.data = call->report, .size = sizeof *call->report, .name = "report"};
+    int room = parser->entry->prints.count ? PRINTED_WORDS : 0, words = KERNEL_REPORT_RECORDS + room;
+    call->report = ARENA_ARRAY(parser->compilation->arena, uint64_t, words);
+    call->report[KERNEL_REPORT_ROOM] = (uint64_t)room;
+    *memory = (struct interp_memory){
+        .data = call->report, .size = sizeof *call->report * (size_t)words, .name = "report"};
     call->arguments[call->count++] = (struct interp_argument){.bits = (uint64_t)(uintptr_t)call->report};
     call->options.memory_count = parser->memory_count;
 }

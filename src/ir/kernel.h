@@ -9,7 +9,7 @@
  *
  * Device ABI, the same for CPU and GPU: one flat array of 64-bit slots.  For each parameter in order: a view gives
  * 1 + 2*rank slots (data pointer, extents, strides); a pointer one; a scalar one (its bits, zero-extended).  Keys and
- * structs give none. Then, where the entry reports, the address of its report. Then one slot a grid dimension (its count), then
+ * structs give none.  Then, where the entry reports, the address of its report. Then one slot a grid dimension (its count), then
  * `program_base`.  Arguments of the IR function are the parameters that have slots, in order.  The linear program
  * number (GPU: blockIdx.x + program_base) counts the first grid name fastest. */
 #ifndef TILECC_KERNEL_H
@@ -224,10 +224,31 @@ struct kernel_variant {
     struct kernel_cpu_code cpu;
     struct kernel_gpu_code gpu;
 };
+/* Texts below have `%` in front of what stands for a value, [0][width][.precision] and one of d u x X (64 bits), e f g
+ * (an f64) or b (a bool), and `%%` for a percent sign. */
 struct kernel_check {
-    const char *text;
+    const char *text; /* "assume(n > 0)", an assert's text */
     struct location at;
-}; /* "assume(n > 0)", an assert's text */
+};
+struct kernel_print {
+    const char *format;
+    int count;      /* of values */
+    unsigned tiles; /* bit i: value i is a tile, of the shape that all tiles have */
+    int rank;       /* of that shape, 0: there are only scalars */
+    int64_t extent[IR_MAX_RANK];
+};
+/* The words of a report: a failing check writes program * 2^16 + its number + 1 to the first, if it has values where
+ * that was 0, and then they follow.  A print takes room among the records: its number + 1, the grid indexes, then each
+ * value, of a tile one word an element, row-major. */
+enum {
+    KERNEL_REPORT_CHECK,
+    KERNEL_REPORT_VALUES,
+    KERNEL_REPORT_MOST_VALUES = 16,
+    KERNEL_REPORT_USED = KERNEL_REPORT_VALUES +
+                         KERNEL_REPORT_MOST_VALUES, /* words of records, those without room too */
+    KERNEL_REPORT_ROOM,
+    KERNEL_REPORT_RECORDS
+};
 struct kernel_entry {
     const char *kernel; /* name in the source */
     const char *symbol; /* C name, prefix included */
@@ -239,10 +260,10 @@ struct kernel_entry {
     VECTOR(const struct kernel_expression *) requirements;
     VECTOR(struct kernel_alias) aliases;
     VECTOR(const char *) grid_names;
-    /* --checks: behind the parameters' slots stands the address of a report (u64) */
+    /* it prints, or --checks: behind the parameters' slots stands the address of a report */
     bool reports;
-    /* of all variants; a failing one writes program * 2^16 + its number + 1 there */
-    VECTOR(struct kernel_check) checks;
+    VECTOR(struct kernel_check) checks; /* of all variants */
+    VECTOR(struct kernel_print) prints;
     VECTOR(struct kernel_variant) variants; /* for each target: most special first, general last */
     int slots;                              /* of the device ABI, grid counts and program_base included */
 };

@@ -512,6 +512,34 @@ static void list_aliases(struct descriptor *d, struct values *aliases)
     }
 }
 
+/* With `%%` for `%`. */
+static const char *doubled(struct descriptor *d, const char *text)
+{
+    struct buffer out = {0};
+    for (; *text; text++)
+        buffer_printf(&out, *text == '%' ? "%%%%" : "%c", *text);
+    const char *kept = arena_substring(d->builder->arena, out.data ? out.data : "", out.size);
+    buffer_free(&out);
+    return kept;
+}
+
+static LLVMValueRef print_array(struct descriptor *d)
+{
+    struct values prints = {0};
+    for (int i = 0; i < d->entry->prints.count; i++) {
+        const struct kernel_print *print = &d->entry->prints.data[i];
+        struct values fields = {0};
+        add_text(d, &fields, print->format);
+        add_word(d, &fields, (uint32_t)print->count);
+        add_word(d, &fields, print->tiles);
+        add_word(d, &fields, (uint32_t)print->rank);
+        add_word(d, &fields, 0);
+        add(d, &fields, number_array(d, print->extent, print->rank, "print_extents"));
+        add(d, &prints, structure(d, &fields, sizeof(struct tile_rt_print)));
+    }
+    return array(d, &prints, "prints", true);
+}
+
 /* "k.tile:14:5: assume(n > 0)" */
 static LLVMValueRef report_texts(struct descriptor *d)
 {
@@ -520,11 +548,18 @@ static LLVMValueRef report_texts(struct descriptor *d)
     for (int i = 0; i < d->entry->checks.count; i++) {
         const struct kernel_check *check = &d->entry->checks.data[i];
         const char *name = target_source_name(b->options, check->at.source ? check->at.source->name : "?");
-        add_text(d, &texts,
-                 arena_printf(b->arena, "%s:%d:%d: %s", name, check->at.line, check->at.column, check->text));
+        add_text(
+            d, &texts,
+            arena_printf(b->arena, "%s:%d:%d: %s", doubled(d, name), check->at.line, check->at.column, check->text));
     }
     return array(d, &texts, "report_texts", true);
 }
+
+_Static_assert((int)KERNEL_REPORT_USED == (int)TILE_RT_REPORT_used &&
+                   (int)KERNEL_REPORT_ROOM == (int)TILE_RT_REPORT_room &&
+                   (int)KERNEL_REPORT_RECORDS == (int)TILE_RT_REPORT_records &&
+                   (int)KERNEL_REPORT_VALUES == (int)TILE_RT_REPORT_values,
+               "the report of ir/kernel.h is the run time's");
 
 LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_entry *entry,
                              struct host_cpu_code (*cpu)[HOST_CPU_LEVELS])
@@ -566,6 +601,8 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     add_word(&d, &fields, (uint32_t)slots);
     add_word(&d, &fields, entry->reports);
     add_word(&d, &fields, (uint32_t)entry->checks.count);
+    add_word(&d, &fields, (uint32_t)entry->prints.count);
+    add_word(&d, &fields, 0);
     add_text(&d, &fields, entry->symbol);
     add(&d, &fields, array(&d, &parameters, "parameters", true));
     add(&d, &fields, array(&d, &names, "names", true));
@@ -576,6 +613,7 @@ LLVMValueRef host_descriptor(struct host_builder *builder, const struct kernel_e
     add(&d, &fields, array(&d, &targets, "targets", true));
     add(&d, &fields, array(&d, &words, "code", false));
     add(&d, &fields, report_texts(&d));
+    add(&d, &fields, print_array(&d));
     add_text(&d, &fields, arena_printf(builder->arena, "%s_load", entry->symbol));
     return host_global(builder, structure(&d, &fields, sizeof(struct tile_rt_kernel)), "kernel", d.section, true);
 }

@@ -11,7 +11,7 @@ static struct value build_absent(struct elaborator *e, struct call *call, int co
 
 #define MATH(name, function) {name, 1, 1, 0, "", build_math, IR_MATH_##function}
 #define ATOMIC(name, action) {"atomic_" name, 2, 2, 1, "mask order scope", build_atomic, IR_ACTION_##action}
-#define ABSENT(name, code) {name, 0, MOST_ARGUMENTS, ~0u, "*", build_absent, DIAGNOSTIC_##code}
+#define ABSENT(name, code) {name, 0, MOST_EXTENTS, ~0u, "*", build_absent, DIAGNOSTIC_##code}
 static const struct builtin builtins[] = {
     MATH("exp", EXP),
     MATH("exp2", EXP2),
@@ -44,8 +44,8 @@ static const struct builtin builtins[] = {
     {"copysign", 2, 2, 0, "", build_math2, IR_MATH_COPYSIGN},
     {"isinf", 1, 1, 0, "", build_class, 0},
     {"isfinite", 1, 1, 0, "", build_class, 1},
-    {"min", 1, MOST_ARGUMENTS, 0, "axis nan fixed", build_min_max, 0},
-    {"max", 1, MOST_ARGUMENTS, 0, "axis nan fixed", build_min_max, 1},
+    {"min", 1, MOST_EXTENTS, 0, "axis nan fixed", build_min_max, 0},
+    {"max", 1, MOST_EXTENTS, 0, "axis nan fixed", build_min_max, 1},
     {"abs", 1, 1, 0, "", build_abs, 0},
     {"clamp", 3, 3, 0, "nan", build_clamp, 0},
     {"where", 3, 3, 0, "", build_where, 0},
@@ -64,15 +64,15 @@ static const struct builtin builtins[] = {
     {"topk", 2, 2, 2, "axis descending", build_sort, 2},
     {"dot", 2, 3, 0, "precision promote", build_dot, 0},
     {"trans", 1, 1, 1, "", build_trans, 0},
-    {"permute", 2, MOST_ARGUMENTS, 1, "", build_permute, 0},
-    {"reshape", 2, MOST_ARGUMENTS, 0, "", build_reshape, 0},
+    {"permute", 2, MOST_EXTENTS, 1, "", build_permute, 0},
+    {"reshape", 2, MOST_EXTENTS, 0, "", build_reshape, 0},
     {"join", 2, 2, 0, "", build_join, 0},
     {"interleave", 2, 2, 0, "", build_join, 1},
     {"split", 1, 1, 0, "", build_split, 0},
-    {"cat", 2, MOST_ARGUMENTS, 0, "axis", build_cat, 0},
+    {"cat", 2, MOST_EXTENTS, 0, "axis", build_cat, 0},
     {"flip", 1, 1, 0, "axis", build_flip, 0},
     {"gather", 2, 2, 0, "axis", build_gather, 0},
-    {"broadcast", 2, MOST_ARGUMENTS, 0, "", build_broadcast, 0},
+    {"broadcast", 2, MOST_EXTENTS, 0, "", build_broadcast, 0},
     {"cast", 1, 2, 0, "round saturate", build_cast, 0},
     {"bitcast", 2, 2, 0, "", build_bitcast, 0},
     {"iota", 1, 1, 0, "", build_iota, 0},
@@ -100,7 +100,8 @@ static const struct builtin builtins[] = {
     {"grid_size", 1, 1, 1, "", build_grid_size, 0},
     {"sm_count", 0, 0, 0, "", build_sm_count, 0},
     {"assume", 1, 1, 1, "", build_assume, 0},
-    {"assert", 1, 2, 1, "", build_assert, 0},
+    {"assert", 1, MOST_ARGUMENTS, 1, "", build_assert, 0},
+    {"print", 1, 1 + KERNEL_REPORT_MOST_VALUES, 0, "", build_print, 0},
     {"static_assert", 1, 2, 0, "", build_static_assert, 0},
     ABSENT("scan", E0901),
     ABSENT("cumsum", E0901),
@@ -109,7 +110,6 @@ static const struct builtin builtins[] = {
     ABSENT("view", E0905),
     ABSENT("split_dim", E0906),
     ABSENT("merge_dims", E0906),
-    ABSENT("print", E0911),
     ABSENT("asm", E0913),
     ABSENT("dot_scaled", E0914),
     ABSENT("prefetch", E0915),

@@ -4,7 +4,10 @@
 #define TILECC_FRONT_BUILTINS_H
 #include "front/walk/control.h"
 
-enum { MOST_ARGUMENTS = 1 + IR_MAX_RANK }; /* a tile and its extents */
+enum {
+    MOST_EXTENTS = 1 + IR_MAX_RANK,                /* a tile and its extents */
+    MOST_ARGUMENTS = 2 + KERNEL_REPORT_MOST_VALUES /* a condition, a text and values */
+};
 /* One call with its arguments by position, read or not as the builtin says, and its named ones as written. */
 struct call {
     const struct ast_expression *expression;
@@ -32,13 +35,21 @@ int call_option_word(struct elaborator *e, const struct call *call, const char *
 bool call_option_integer(struct elaborator *e, const struct call *call, const char *name, int64_t *number, bool *given);
 /* The axis as written, -1 when it is not.  False: reported. */
 bool call_option_axis(struct elaborator *e, const struct call *call, int rank, int64_t *axis, bool *given);
-/* `v` or the parts of a tuple, tiles of one shape, MOST_ARGUMENTS / 2 at most.  False: reported. */
+/* `v` or the parts of a tuple, tiles of one shape, MOST_EXTENTS / 2 at most.  False: reported. */
 bool call_tiles(struct elaborator *e, struct call *call, struct value v, struct value *tiles, int *count);
 struct value call_wrong(struct elaborator *e, const struct call *call, struct value v, const char *wanted);
 
 /* NULL: the language brings none of that name. */
 const struct builtin *builtin_find(const char *name);
 extern const struct builtin_functions builtin_functions;
+
+/* Texts with values, `"{} {:x}"` (builtins_print.c).  The arguments from `from` on as values to print; false: reported. */
+bool text_values(struct elaborator *e, const struct call *call, int from, struct value *values);
+/* The text as kernel.h has texts, and the conversion of each value; NULL: reported. */
+const char *text_of_values(struct elaborator *e, const struct call *call, const char *text, int count,
+                           const struct value *values, const char ***conversions);
+struct ir_value *text_bits(struct elaborator *e, struct value v, const char *conversion); /* as u64 */
+void report_store(struct elaborator *e, int64_t word, struct ir_value *bits);
 
 struct value build_math(struct elaborator *e, struct call *call, int function);
 struct value build_math2(struct elaborator *e, struct call *call, int function);
@@ -83,5 +94,6 @@ struct value build_grid_size(struct elaborator *e, struct call *call, int detail
 struct value build_sm_count(struct elaborator *e, struct call *call, int detail);
 struct value build_assert(struct elaborator *e, struct call *call, int detail);
 struct value build_assume(struct elaborator *e, struct call *call, int detail);
+struct value build_print(struct elaborator *e, struct call *call, int detail);
 struct value build_static_assert(struct elaborator *e, struct call *call, int detail);
 #endif

@@ -36,7 +36,7 @@ static const struct origin *drop_origin(struct elaborator *e, const struct origi
 
 static struct ir_operation *build_one(struct elaborator *e, int count, struct ir_value **tiles, int axis, int kind)
 {
-    const struct ir_type *types[MOST_ARGUMENTS];
+    const struct ir_type *types[MOST_EXTENTS];
     for (int i = 0; i < count; i++)
         types[i] = without_axis(e, tiles[i]->type, axis);
     struct ir_operation *operation = ir_build(&e->builder, OP_REDUCE, count, tiles, count, types);
@@ -119,8 +119,8 @@ bool call_tiles(struct elaborator *e, struct call *call, struct value v, struct 
 {
     const char *name = call->builtin->name;
     *count = v.kind == VALUE_TUPLE ? v.list.count : 1;
-    if (*count > MOST_ARGUMENTS / 2) {
-        front_report(e, DIAGNOSTIC_E0307, call->at, "`%s` takes a tuple of at most %d tiles", name, MOST_ARGUMENTS / 2);
+    if (*count > MOST_EXTENTS / 2) {
+        front_report(e, DIAGNOSTIC_E0307, call->at, "`%s` takes a tuple of at most %d tiles", name, MOST_EXTENTS / 2);
         return false;
     }
     for (int i = 0; i < *count; i++) {
@@ -145,7 +145,7 @@ bool call_tiles(struct elaborator *e, struct call *call, struct value v, struct 
 static bool build_region(struct elaborator *e, struct call *call, struct value function, int count, struct value *tiles,
                          struct ir_block *body)
 {
-    struct value arguments[MOST_ARGUMENTS];
+    struct value arguments[MOST_EXTENTS];
     for (int i = 0; i < 2 * count; i++) {
         const struct ir_type *type = ir_type_with_shape(e->context, tiles[i % count].run->type, 0, NULL);
         arguments[i] = value_run(ir_block_argument(body, type, NULL), call->at);
@@ -162,7 +162,7 @@ static bool build_region(struct elaborator *e, struct call *call, struct value f
                      count == 1 ? "" : "s", count, count == 1 ? "" : "s");
         return false;
     }
-    struct ir_value *yields[MOST_ARGUMENTS];
+    struct ir_value *yields[MOST_EXTENTS];
     for (int i = 0; i < count; i++) {
         struct value one = result.kind == VALUE_TUPLE ? result.list.data[i] : result;
         yields[i] = convert_to_type(e, one, ir_type_with_shape(e->context, tiles[i].run->type, 0, NULL), false,
@@ -210,7 +210,7 @@ static struct value wrong_function(struct elaborator *e, struct call *call, stru
 struct value build_reduce(struct elaborator *e, struct call *call, int detail)
 {
     (void)detail;
-    struct value tiles[MOST_ARGUMENTS], function = call->argument[1];
+    struct value tiles[MOST_EXTENTS], function = call->argument[1];
     int count;
     int64_t axis;
     bool given;
@@ -239,7 +239,7 @@ struct value build_reduce(struct elaborator *e, struct call *call, int detail)
     region_end(e, saved);
     if (!good)
         return value_error(call->at);
-    struct ir_value *operands[MOST_ARGUMENTS];
+    struct ir_value *operands[MOST_EXTENTS];
     for (int i = 0; i < count; i++)
         operands[i] = tiles[i].run;
     struct ir_operation *operation = build_one(e, count, operands, (int)axis, IR_REDUCE_REGION);

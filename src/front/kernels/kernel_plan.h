@@ -130,6 +130,7 @@ const struct domain *row_domain(const struct kernel_plan *plan, int row, const s
 const char *row_describe_above(const struct kernel_plan *plan, int row, const struct value *above, bool with_types);
 /* Whether instances differ in types, keys or specialisations, so that a message must say which one it means. */
 bool plan_has_choices(const struct kernel_plan *plan);
+bool kernel_prints(const struct kernel_plan *plan); /* it may come to a `print` */
 /* Fills the entry; false: reported, or no such instance (*dropped). */
 bool entry_build(struct entry_plan *plan, bool *dropped);
 /* The rows: types, and keys as constants when `keys` is given, else as what the wrapper knows. */

@@ -695,7 +695,7 @@ static void assign_slots(struct entry_plan *plan)
         slot += p->kind == KERNEL_VIEW ? 1 + 2 * p->rank : 1;
     }
     const struct front_options *options = plan->kernel->front->options;
-    plan->entry->reports = options->check_asserts || options->check_assumes;
+    plan->entry->reports = options->check_asserts || options->check_assumes || kernel_prints(plan->kernel);
     plan->entry->slots = slot + plan->entry->reports + plan->kernel->grid.count + 1;
 }
 

@@ -613,41 +613,7 @@ void add_declaration(struct parser *parser, struct ast_declaration *declaration)
     vector_push(parser->context->arena, &parser->file->declarations, declaration);
 }
 
-/* ---- names of an expression ---- */
-
-static const struct ast_expression *find_name(const struct ast_expression *x, bool called, ast_name_test *is,
-                                              void *context)
-{
-    if (!x)
-        return NULL;
-    if (x->kind == EXPRESSION_NAME)
-        return is(x->name, called, context) ? x : NULL;
-    const struct ast_expression *found = find_name(x->base, x->kind == EXPRESSION_CALL, is, context);
-    if (!found)
-        found = find_name(x->condition, false, is, context);
-    if (!found)
-        found = find_name(x->left, false, is, context);
-    if (!found)
-        found = find_name(x->right, false, is, context);
-    for (int i = 0; i < x->elements.count && !found; i++)
-        found = find_name(x->elements.data[i], false, is, context);
-    for (int i = 0; i < x->arguments.count && !found; i++)
-        found = find_name(x->arguments.data[i]->value, false, is, context);
-    for (int i = 0; i < x->indexes.count && !found; i++) {
-        const struct ast_index *index = x->indexes.data[i];
-        found = find_name(index->value, false, is, context);
-        if (!found)
-            found = find_name(index->size, false, is, context);
-        if (!found)
-            found = find_name(index->end, false, is, context);
-    }
-    return found;
-}
-
-const struct ast_expression *ast_find_name(const struct ast_expression *expression, ast_name_test *is, void *context)
-{
-    return find_name(expression, false, is, context);
-}
+/* ---- sums of an extent ---- */
 
 static bool is_small_literal(const struct ast_expression *x, int64_t *number)
 {

@@ -420,6 +420,9 @@ const struct source *parse_open(struct parse_context *context, const char *path,
 /* The first name of an expression, as the source has them, that `is` takes; NULL: none.  called: f of `f(x)`. */
 typedef bool ast_name_test(const char *name, bool called, void *context);
 const struct ast_expression *ast_find_name(const struct ast_expression *expression, ast_name_test *is, void *context);
+/* The same in the statements of a function or kernel, or in the expression that it is. */
+const struct ast_expression *ast_find_name_in_body(const struct ast_declaration *declaration, ast_name_test *is,
+                                                   void *context);
 /* n + c, n - c, c*n, n*c, with c a literal: the name n and the numbers; NULL: the expression is none of these. */
 const char *ast_split_sum(const struct ast_expression *expression, int64_t *multiply, int64_t *add);
 void ast_print(const struct ast_file *file, struct buffer *out);

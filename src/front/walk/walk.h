@@ -77,8 +77,11 @@ struct value call_with_values(struct elaborator *e, struct global *function, int
 /* checks when running */
 /* Whether one can be made here: not inside a function that is applied element by element. */
 bool check_is_possible(const struct elaborator *e);
-/* Reports where the scalar condition does not hold. */
-void check_demand(struct elaborator *e, struct ir_value *condition, const char *text, struct location at);
+/* Reports where the scalar condition does not hold.  `text` as kernel.h has it; `values`: what stores those in it, or
+ * NULL. */
+void check_demand(struct elaborator *e, struct ir_value *condition, const char *text, struct ir_block *values,
+                  struct location at);
+const char *check_text(struct elaborator *e, const char *text); /* plain text as such a one */
 /* With --checks, of a condition that is known only when running: the same. */
 void check_build(struct elaborator *e, struct value condition, const char *text, struct location at);
 

@@ -139,8 +139,11 @@ static void guard(const struct fuzz_program *program, struct fuzz_memory *memory
         copy_piece(program, memory, piece, data);
         for (int i = 0; i < argument_count; i++) {
             char *pointer = memory->arguments[i].data;
-            if (pointer && pointer >= old && pointer < old + piece->size)
-                memory->arguments[i].data = data + (pointer - old);
+            if (!pointer || pointer < old || pointer >= old + piece->size)
+                continue;
+            memory->arguments[i].data = data + (pointer - old);
+            if (program->arguments[i].content == FUZZ_REPORT)
+                memory->arguments[i].bits = (uint64_t)(uintptr_t)memory->arguments[i].data;
         }
         piece->data = data;
         if (memory->mapped[m])

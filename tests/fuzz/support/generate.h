@@ -25,7 +25,12 @@ enum {
     FUZZ_ALIGNMENT = 256, /* of every view's first element, in bytes, but for those inside another's memory */
     FUZZ_MOST_WINDOWS = 8
 };
-enum fuzz_content { FUZZ_SMALL_INTEGERS, FUZZ_WILD /* any bits: NaN, inf, -0, subnormals */, FUZZ_POISON };
+enum fuzz_content {
+    FUZZ_SMALL_INTEGERS,
+    FUZZ_WILD, /* any bits: NaN, inf, -0, subnormals */
+    FUZZ_POISON,
+    FUZZ_REPORT /* a pointer to a report with room for what is printed (ir/kernel.h) */
+};
 struct fuzz_argument {
     const struct ir_type *type;
     int alias;                   /* 1 + the earlier argument whose memory it is, too; 0: none */

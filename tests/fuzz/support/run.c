@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "generate.h"
+#include "ir/kernel.h"
 
 int fuzz_windows(const struct fuzz_argument *argument, int64_t *first, int64_t *elements)
 {
@@ -66,6 +67,18 @@ static void fill(const struct fuzz_argument *argument, unsigned char *data)
         fill_window(argument, &random, data + (size_t)first[w] * size, elements);
 }
 
+static void add_report(struct fuzz_memory *memory, const struct fuzz_argument *argument, struct interp_argument *out)
+{
+    uint64_t *words = calloc((size_t)argument->elements, sizeof *words);
+    if (!words)
+        die("no memory");
+    words[KERNEL_REPORT_ROOM] = (uint64_t)(argument->elements - KERNEL_REPORT_RECORDS);
+    out->data = words;
+    out->bits = (uint64_t)(uintptr_t)words;
+    memory->memories[memory->count++] = (struct interp_memory){words, sizeof *words * (size_t)argument->elements, NULL,
+                                                               false, "report"};
+}
+
 struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program)
 {
     struct fuzz_memory *memory = calloc(1, sizeof *memory);
@@ -73,6 +86,8 @@ struct fuzz_memory *fuzz_memory_create(const struct fuzz_program *program)
         const struct fuzz_argument *argument = &program->arguments[i];
         struct interp_argument *out = &memory->arguments[i];
         out->bits = argument->bits;
+        if (argument->content == FUZZ_REPORT)
+            add_report(memory, argument, out);
         if (argument->type->kind != IR_VIEW)
             continue;
         memcpy(out->extent, argument->extent, sizeof out->extent);
@@ -153,7 +168,7 @@ bool fuzz_interpret(const struct fuzz_program *program, const struct ir_function
 static bool same_argument(const struct fuzz_argument *argument, const unsigned char *x, const unsigned char *y,
                           int64_t first, int64_t elements, double tolerance, int64_t *at)
 {
-    enum ir_element element = argument->type->element;
+    enum ir_element element = argument->content == FUZZ_REPORT ? IR_U64 : argument->type->element;
     size_t width = (size_t)ir_element_info[element].bits / 8;
     for (int64_t k = first; k < first + elements; k++) {
         uint64_t left = 0, right = 0;

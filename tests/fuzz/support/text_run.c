@@ -7,7 +7,7 @@
 #include "targets/target.h"
 #include "text.h"
 
-enum { LARGEST = 70 };
+enum { LARGEST = 70, MOST_PRINTED = 1 << 14 };
 
 static const char *target_name(int target) { return target_rows[target].name; }
 
@@ -130,6 +130,11 @@ static struct fuzz_program *make_program(const struct host_call *call, const str
         const struct ir_type *type = program->function->body->arguments.data[program->argument_count]->type;
         set_argument(p, &call->arguments[i], type, seed * 31 + (uint64_t)i,
                      &program->arguments[program->argument_count++]);
+    }
+    if (entry->reports && program->argument_count < FUZZ_MAX_ARGUMENTS) {
+        const struct ir_type *type = program->function->body->arguments.data[program->argument_count]->type;
+        program->arguments[program->argument_count++] = (struct fuzz_argument){
+            .type = type, .content = FUZZ_REPORT, .elements = KERNEL_REPORT_RECORDS + MOST_PRINTED};
     }
     return program->argument_count == program->function->body->arguments.count ? program : NULL;
 }
