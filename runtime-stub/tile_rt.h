@@ -310,7 +310,8 @@ enum tile_rt_parameter_flags {
     TILE_RT_PACKED = 2,  /* strides must be row-major without gaps (a dimension of extent 1 may have any) */
     TILE_RT_STRIDED = 4, /* every stride is free; without PACKED and STRIDED the last one must be 1 */
     TILE_RT_HUGE = 8,    /* extents may be 2^31 and more */
-    TILE_RT_RESTRICT = 16
+    TILE_RT_RESTRICT = 16,
+    TILE_RT_NIBBLES = 32 /* two elements a byte: what is declared of the last extent is twice what the view has */
 };
 
 struct tile_rt_parameter {
@@ -323,7 +324,7 @@ struct tile_rt_parameter {
     const int64_t *values;                    /* enum: [members], the value of each */
 };
 
-/* extent `dimension` of view `parameter` is multiplier * n + addend: tells n, when the view is there. */
+/* extent `dimension` of view `parameter`, in elements, is multiplier * n + addend: tells n, when the view is there. */
 struct tile_rt_binder {
     uint16_t parameter, dimension;
     uint32_t reserved;

@@ -403,6 +403,21 @@ static int collect_arguments(struct tile_rt_call *call)
     return TILE_OK;
 }
 
+static unsigned is_halved(const struct tile_rt_parameter *parameter, unsigned dimension)
+{
+    return (parameter->flags & TILE_RT_NIBBLES) != 0 && dimension == parameter->rank - 1u;
+}
+
+/* In elements, of which a view may hold two a byte; what does not fit is no extent that any view has. */
+static int64_t elements_of(const struct tile_rt_call *call, unsigned index, unsigned dimension)
+{
+    const struct tile_rt_parameter *parameter = &call->kernel->parameters[index];
+    int64_t extent = (int64_t)view_of(call, index)[1 + dimension];
+    if (is_halved(parameter, dimension))
+        return extent > INT64_MAX / 2 ? INT64_MAX : 2 * extent;
+    return extent;
+}
+
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
 /* The value that the first binder whose view is there tells; *found says whether there is one. */
@@ -416,7 +431,7 @@ static int bind_name(const struct tile_rt_call *call, const struct tile_rt_name 
         int64_t extent, rest;
         if (!is_present(call, binder->parameter))
             continue;
-        extent = (int64_t)view_of(call, binder->parameter)[1 + binder->dimension];
+        extent = elements_of(call, binder->parameter, binder->dimension);
         *found = 1;
         if (__builtin_sub_overflow(extent, binder->addend, &rest))
             return fail_overflow(call, name->text);
@@ -534,11 +549,12 @@ TILE_RT_COLD static int fail_extent(const struct tile_rt_call *call, unsigned in
     const struct tile_rt_parameter *parameter = &call->kernel->parameters[index];
     const char *text = parameter->extents[dimension].text;
     int64_t given = (int64_t)view_of(call, index)[1 + dimension];
+    const char *unit = is_halved(parameter, dimension) ? " bytes of two elements" : "";
     if (is_number(text))
-        return tile_rt_fail(TILE_ERR_ARG, "%s: extent %u of %s is %lld, but it must be %lld", call->kernel->name,
-                            dimension, parameter->name, (long long)given, (long long)expected);
-    return tile_rt_fail(TILE_ERR_ARG, "%s: extent %u of %s is %lld, but %s is %lld", call->kernel->name, dimension,
-                        parameter->name, (long long)given, text, (long long)expected);
+        return tile_rt_fail(TILE_ERR_ARG, "%s: extent %u of %s is %lld%s, but it must be %lld", call->kernel->name,
+                            dimension, parameter->name, (long long)given, unit, (long long)expected);
+    return tile_rt_fail(TILE_ERR_ARG, "%s: extent %u of %s is %lld%s, but %s is %lld", call->kernel->name, dimension,
+                        parameter->name, (long long)given, unit, text, (long long)expected);
 }
 
 /* Extents against their declarations; an absent view gets the declared ones. */
@@ -561,8 +577,8 @@ static int check_extents(struct tile_rt_call *call)
             else if (!evaluate(call, code, &expected))
                 return fail_value(call, code, parameter->extents[d].text);
             if (call->arguments[i] == NULL)
-                view[1 + d] = (uint64_t)(expected > 0 ? expected : 0);
-            else if ((int64_t)view[1 + d] != expected)
+                view[1 + d] = (uint64_t)(expected > 0 ? expected : 0) >> is_halved(parameter, d);
+            else if (elements_of(call, i, d) != expected)
                 return fail_extent(call, i, d, expected);
         }
     }

@@ -2,8 +2,8 @@
  *
  * A class is what elementwise operations and control flow tie together.  Cheap values (constants, iota, splat and a
  * few operations on them) belong to no class: they are made again where they are used.  Classes are decided from the
- * heaviest down.  A class's candidates are the layouts that its memory operations like best, that of a dot, an
- * ordered one when a reduction by a region needs it, and what decided neighbours (across reduce, broadcast, permute,
+ * heaviest down, of equal ones those last that stretch what a load reads.  A class's candidates are the layouts that its
+ * memory operations like best, that of a dot, an ordered one when a reduction by a region needs it, and what decided neighbours (across reduce, broadcast, permute,
  * reshape, gather) would get for free.  The cost of a candidate is what memory operations, reductions, moves along an axis and
  * conversions to neighbours would cost under it, weighted by loop depth. */
 #include "passes/layout/layout_choice.h"
@@ -29,8 +29,8 @@ struct class
 {
     struct ir_value *first; /* in program order */
     struct touch *touches;
-    double rank; /* importance: decided first when high */
-    bool has_dot;
+    double rank;             /* importance: decided first when high */
+    bool has_dot, stretches; /* stretches: what a load reads */
     const struct layout *layout;
 };
 struct candidates {
@@ -119,6 +119,14 @@ static void unite_all(struct layout_choice *choice, struct ir_block *block)
     }
 }
 
+/* A load whose elements are repeated along new dimensions, as bytes are of which each half is an element. */
+static bool stretched_load(const struct ir_operation *op, struct memory_access *access)
+{
+    const struct ir_operation *reshape = op->opcode == OP_BROADCAST ? op->operands[0]->definition : NULL;
+    const struct ir_value *read = reshape && reshape->opcode == OP_RESHAPE ? reshape->operands[0] : NULL;
+    return read && read->definition && memory_access_of(read->definition, access);
+}
+
 static struct class *class_of(const struct layout_choice *choice, const struct ir_value *value)
 {
     return has_class(choice, value) ? choice->classes[find(choice, value->id)] : NULL;
@@ -140,6 +148,7 @@ static void touch(struct layout_choice *choice, struct ir_operation *op, struct 
     *new_touch = (struct touch){op, value, operand, weight, class->touches};
     class->touches = new_touch;
     class->has_dot |= op->opcode == OP_DOT && operand < 0;
+    class->stretches |= operand < 0 && stretched_load(op, &(struct memory_access){0});
     double rank = (double)ir_type_elements(value->type) * weight;
     class->rank = rank > class->rank ? rank : class->rank;
 }
@@ -419,6 +428,24 @@ static const struct layout *ordered_layout(const struct layout_choice *choice, c
     return layout_blocked(choice->table, type->rank, extent, order, vector > 1 ? vector : 1, choice->warps);
 }
 
+/* What is read and stretched: as its load likes it, the new elements in the same thread. */
+static void propose_stretched(const struct layout_choice *choice, const struct ir_operation *op,
+                              struct candidates *candidates)
+{
+    struct memory_access access;
+    const struct layout *suits[2];
+    int extent[LAYOUT_RANK];
+    if (!stretched_load(op, &access))
+        return;
+    int count = memory_access_layouts(choice->table, &access, choice->warps, suits);
+    for (int i = 0; i < count; i++) {
+        int_extents(op->operands[0]->type, extent);
+        const struct layout *read = layout_reshape(choice->table, suits[i], op->operands[0]->type->rank, extent);
+        int_extents(op->results[0]->type, extent);
+        propose(candidates, read ? layout_extend(choice->table, read, extent) : NULL);
+    }
+}
+
 static void propose_for(const struct layout_choice *choice, const struct touch *touch, struct candidates *candidates)
 {
     struct ir_operation *op = touch->op;
@@ -443,6 +470,8 @@ static void propose_for(const struct layout_choice *choice, const struct touch *
             propose(candidates, layout_rule_result(choice->table, op, operand->layout));
     }
     propose_moves(choice, op, touch->operand, touch->value->type, candidates);
+    if (touch->operand < 0)
+        propose_stretched(choice, op, candidates);
     const struct class *owner = touch->operand >= 0 && tile && tile != touch->value ? class_of(choice, tile) : NULL;
     if (owner && owner->layout && !layout_rule_same(op, touch->operand) && op->opcode != OP_REDUCE)
         propose(candidates, layout_rule_operand(choice->table, op, touch->operand, owner->layout, &possible));
@@ -471,7 +500,9 @@ static bool comes_before(const struct class *a, const struct class *b)
 {
     if (a->has_dot != b->has_dot)
         return a->has_dot;
-    return a->rank != b->rank ? a->rank > b->rank : a->first->id < b->first->id;
+    if (a->rank != b->rank)
+        return a->rank > b->rank;
+    return a->stretches != b->stretches ? b->stretches : a->first->id < b->first->id;
 }
 
 struct layout_choice *layout_choose(struct ir_function *function, int warps, struct arena *arena)

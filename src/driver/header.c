@@ -416,7 +416,12 @@ static void put_parameter_comment(struct buffer *out, const struct kernel_entry 
         buffer_putc(out, ' ');
         put_extents(out, entry, parameter);
         buffer_printf(out, "%s, %s%s", parameter->optional ? " or NULL" : "",
-                      parameter->pointer_elements ? "pointers to " : "", element);
+                      parameter->pointer_elements ? "pointers to " : "",
+                      !parameter->nibbles           ? element
+                      : parameter->element == IR_I8 ? "i4"
+                                                    : "u4");
+        if (parameter->nibbles)
+            buffer_puts(out, " (two a byte, the even one low: a view of bytes, its last extent half as much)");
         buffer_printf(out, ", %s", directions[parameter->direction]);
         buffer_puts(out, parameter->packed    ? ", packed row-major"
                          : parameter->strided ? ", any strides"

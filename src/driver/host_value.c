@@ -262,7 +262,8 @@ static const char *bind_from(struct arena *arena, const struct host_call *call, 
                              const struct kernel_name *name, int64_t multiply, int64_t add, int64_t *value)
 {
     const char *view = call->entry->parameters.data[parameter].name;
-    long long extent = call->arguments[parameter].extent[dimension];
+    long long extent = kernel_elements(&call->entry->parameters.data[parameter], dimension,
+                                       call->arguments[parameter].extent[dimension]);
     *value = extent - add;
     if (multiply != 1 && *value % multiply != 0 && add == 0)
         return arena_printf(arena, "extent %d of %s is %lld, but it must be a multiple of %lld", dimension, view,
@@ -294,14 +295,16 @@ static const char *bind_name(struct arena *arena, const struct host_call *call, 
 }
 
 /* `text`: how the source writes the extent, or NULL; a number says all by itself. */
-static const char *extent_problem(struct arena *arena, const char *view, int dimension, int64_t given, const char *text,
+static const char *extent_problem(struct arena *arena, const struct kernel_parameter *p, int dimension, int64_t given,
                                   int64_t expected)
 {
+    const char *unit = kernel_elements(p, dimension, 1) == 2 ? " bytes of two elements" : "",
+               *text = p->extent[dimension]->text;
     if (!text || is_number(text))
-        return arena_printf(arena, "extent %d of %s is %lld, but it must be %lld", dimension, view, (long long)given,
-                            (long long)expected);
-    return arena_printf(arena, "extent %d of %s is %lld, but %s is %lld", dimension, view, (long long)given, text,
-                        (long long)expected);
+        return arena_printf(arena, "extent %d of %s is %lld%s, but it must be %lld", dimension, p->name,
+                            (long long)given, unit, (long long)expected);
+    return arena_printf(arena, "extent %d of %s is %lld%s, but %s is %lld", dimension, p->name, (long long)given, unit,
+                        text, (long long)expected);
 }
 
 static const char *check_extents(struct arena *arena, const struct host_call *call)
@@ -314,8 +317,9 @@ static const char *check_extents(struct arena *arena, const struct host_call *ca
                 continue;
             if (!host_evaluate(call, p->extent[d], &expected))
                 return host_failure(call, p->extent[d], NULL);
-            if (expected != call->arguments[i].extent[d])
-                return extent_problem(arena, p->name, d, call->arguments[i].extent[d], p->extent[d]->text, expected);
+            int64_t given = call->arguments[i].extent[d];
+            if (expected != kernel_elements(p, d, given))
+                return extent_problem(arena, p, d, given, expected);
         }
     }
     return NULL;

@@ -145,6 +145,9 @@ struct kernel_parameter {
     int rank;
     enum kernel_direction direction; /* views; pointers: KERNEL_IN for *const */
     bool optional, packed, strided, huge, restricted;
+    /* Elements of 4 bits, two a byte, the even one low; for C a view of bytes, whose last extent is half of what is
+     * declared and whose strides count bytes. */
+    bool nibbles;
     const struct kernel_expression *extent[IR_MAX_RANK]; /* declared; see binds */
     /* index of the name this extent binds, or -1: it is checked against extent[d] */
     int binds[IR_MAX_RANK];
@@ -158,6 +161,11 @@ struct kernel_parameter {
     int slot;   /* first slot of the device ABI, -1: none */
     struct location at;
 };
+/* What C's extent is in elements. */
+static inline int64_t kernel_elements(const struct kernel_parameter *p, int dimension, int64_t extent)
+{
+    return p->nibbles && dimension == p->rank - 1 ? (int64_t)(2 * (uint64_t)extent) : extent;
+}
 /* an extent variable; bound from parameter's extent: (extent - add) / multiply */
 struct kernel_name {
     const char *name;

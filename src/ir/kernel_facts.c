@@ -24,7 +24,7 @@ static int64_t multiply(int64_t a, int64_t b)
 static struct interval extent_interval(const struct kernel_entry *entry, int parameter, int dimension)
 {
     const struct kernel_parameter *p = &entry->parameters.data[parameter];
-    if (p->static_extent[dimension] != IR_DYNAMIC && p->static_extent[dimension] >= 0 && !p->huge &&
+    if (!p->nibbles && p->static_extent[dimension] != IR_DYNAMIC && p->static_extent[dimension] >= 0 && !p->huge &&
         p->extent[dimension] && p->extent[dimension]->op == KERNEL_HOST_CONSTANT)
         return (struct interval){p->static_extent[dimension], p->static_extent[dimension]};
     return (struct interval){0, p->huge && !PLANTED(facts_huge_view_is_small) ? INT64_MAX : INT32_MAX};
@@ -36,6 +36,7 @@ static struct interval name_interval(const struct kernel_entry *entry, int64_t n
     if (name->parameter < 0 || name->multiply < 1)
         return everything;
     struct interval extent = extent_interval(entry, name->parameter, name->dimension);
+    extent.high = multiply(extent.high, entry->parameters.data[name->parameter].nibbles ? 2 : 1);
     return (struct interval){add(0, -name->add) / name->multiply - 1, add(extent.high, -name->add) / name->multiply};
 }
 
@@ -99,6 +100,8 @@ static int class_of_extent(const struct kernel_entry *entry, int parameter, int 
 {
     const struct kernel_parameter *p = &entry->parameters.data[parameter];
     const struct kernel_expression *declared = p->extent[dimension];
+    if (p->nibbles && dimension == p->rank - 1)
+        return 0; /* C's extent is another number */
     if (p->binds[dimension] >= 0)
         return class_of_name(entry, p->binds[dimension]);
     return declared && declared->op == KERNEL_HOST_NAME ? class_of_name(entry, declared->number) : 0;

@@ -154,6 +154,7 @@ static LLVMValueRef describe_parameter(struct descriptor *d, const struct kernel
     flags |= parameter->strided ? (uint32_t)TILE_RT_STRIDED : 0;
     flags |= parameter->huge ? (uint32_t)TILE_RT_HUGE : 0;
     flags |= parameter->restricted ? (uint32_t)TILE_RT_RESTRICT : 0;
+    flags |= parameter->nibbles ? (uint32_t)TILE_RT_NIBBLES : 0;
     add_text(d, &fields, parameter->name);
     add_byte(d, &fields, kinds[parameter->kind]);
     add_byte(d, &fields,

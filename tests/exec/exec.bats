@@ -11,6 +11,7 @@ numbers() {
 @test "casts" { numbers casts; }
 @test "math" { numbers functions; }
 @test "complex numbers" { numbers complex_pairs; }
+@test "4-bit integers, two a byte" { numbers halves; }
 @test "reductions" { numbers reduce; }
 @test "shapes and views" { numbers views; }
 @test "elements 2^31 and 2^32 away" { numbers far; }

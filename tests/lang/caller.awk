@@ -64,6 +64,7 @@ END {
         element = rest
         sub(/\[.*/, "", element)
         sub(/.* /, "", element)
+        if (element ~ /^[iu]4$/) sub(/4/, "8", element) # i4 and u4 are bytes in C, two elements each
         shape = (name in given) ? given_shape[name] : gives_shape[name]
         rank = split(shape, extent, / *, */)
         total = 1

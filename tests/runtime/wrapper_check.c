@@ -47,6 +47,28 @@ static void bound(void)
     vz.extent[0] = 12, vx.extent[0] = 0;
     EXPECT_STATUS(wrapper_bound(TILE_CPU, &vx, &vz, &out), TILE_ERR_ARG, "makes n negative");
 }
+static void halves(void)
+{
+    static int8_t bytes[64], ones[64];
+    struct tile_i8_2 w = tile_i8_2_row_major(bytes, 1, 4), vx = tile_i8_2_row_major(ones, 1, 8);
+    struct tile_u8_2 v = {(uint8_t *)bytes, {1, 4}, {4, 1}};
+    struct tile_i64_1 out = tile_i64_1_row_major(n64, 4);
+    for (int i = 0; i < 64; i++)
+        ones[i] = 1, bytes[i] = (int8_t)0x91; /* 1 and -7, or 1 and 9 */
+    EXPECT_STATUS(wrapper_halves(TILE_CPU, &w, &v, &vx, &out), TILE_OK, "");
+    EXPECT(n64[0] == 8 && n64[1] == 16 && n64[2] == 8 && n64[3] == 4 * -6 + 4 * 10);
+    EXPECT_STATUS(wrapper_halves(TILE_CPU, &w, NULL, &vx, &out), TILE_OK, "");
+    EXPECT(n64[2] == 8 && n64[3] == 4 * -6);
+    vx.extent[1] = 9;
+    EXPECT_STATUS(wrapper_halves(TILE_CPU, &w, NULL, &vx, &out), TILE_ERR_ARG, "extent 1 of x is 9, but K is 8");
+    vx.extent[1] = 8, v.extent[1] = 8;
+    EXPECT_STATUS(wrapper_halves(TILE_CPU, &w, &v, &vx, &out), TILE_ERR_ARG,
+                  "extent 1 of v is 8 bytes of two elements, but K is 8");
+    v.extent[1] = 4, w.stride[1] = 2;
+    EXPECT_STATUS(wrapper_halves(TILE_CPU, &w, &v, &vx, &out), TILE_ERR_ARG, "the last stride must be 1");
+    w.stride[1] = 1, w.stride[0] = 5;
+    EXPECT_STATUS(wrapper_halves(TILE_CPU, &w, &v, &vx, &out), TILE_ERR_ARG, "requires(w.stride[0] % 8 == 0)");
+}
 static void derived(void)
 {
     static const struct {
@@ -189,8 +211,8 @@ static void pointer(void)
 int main(int count, char **arguments)
 {
     static const struct test_case cases[] = {
-        CASE(optional), CASE(extents), CASE(bound),   CASE(derived), CASE(above),
-        CASE(keyed),    CASE(strides), CASE(scalars), CASE(order),   CASE(pointer),
+        CASE(optional), CASE(extents), CASE(bound),   CASE(halves), CASE(derived), CASE(above),
+        CASE(keyed),    CASE(strides), CASE(scalars), CASE(order),  CASE(pointer),
     };
     return run_cases(cases, (int)(sizeof cases / sizeof cases[0]), count > 1 ? arguments[1] : NULL);
 }

@@ -172,16 +172,7 @@ struct value build_inside(struct elaborator *e, struct call *call, int detail)
     struct value v = call->argument[0];
     if (v.kind != VALUE_PLACE)
         return call_wrong(e, call, v.kind == VALUE_VIEW ? v : value_read(e, v), "a place");
-    const struct place_value *place = v.place;
-    struct ir_value *operands[1 + IR_MAX_RANK] = {place->view->run};
-    for (int d = 0; d < place->rank; d++)
-        operands[1 + d] = place->index[d];
-    const struct ir_type *type = ir_type_tile(e->context, IR_BOOL, place->result_rank, place->extent);
-    struct ir_value *run = ir_build_value(&e->builder, OP_INSIDE, type, 1 + place->rank, operands);
-    ir_set_list(run->definition, IR_ATTRIBUTE_PLACE, place->rank, place->place);
-    struct value result = value_run(run, call->at);
-    result.origin = place->origin;
-    return result;
+    return access_inside(e, v.place, call->at);
 }
 
 /* ---- atomics ---- */
@@ -251,6 +242,11 @@ static bool prepare_atomic(struct elaborator *e, struct call *call, int action, 
     if (a->target.kind == VALUE_PLACE) {
         const struct place_value *place = a->target.place;
         const struct ir_type *view = place->view->run->type;
+        if (place->view->nibbles) {
+            front_report(e, DIAGNOSTIC_E0611, call->at,
+                         "`%s` holds two elements a byte, and atomics are of 32 bits and more", place->view->name);
+            return false;
+        }
         bool writes = action != IR_ACTION_LOAD;
         bool reads = action != IR_ACTION_STORE;
         if ((writes && !view->writable) || (reads && !view->readable)) {

@@ -70,6 +70,12 @@ static struct value permute_view(struct elaborator *e, const struct view_value *
 {
     const struct ir_type *type = view->run->type;
     struct ir_type result = *type;
+    if (view->nibbles && order[type->rank - 1] != type->rank - 1) {
+        front_report(e, DIAGNOSTIC_E0611, at,
+                     "`%s` holds two elements a byte: its last dimension stays the last; permute what is loaded",
+                     view->name);
+        return value_error(at);
+    }
     for (int d = 0; d < type->rank; d++) {
         result.extent[d] = type->extent[order[d]];
         result.stride[d] = type->stride[order[d]];

@@ -60,6 +60,8 @@ static const struct ir_type *view_type(struct body *b, int number)
     int64_t stride = 1;
     for (int d = p->rank - 1; d >= 0; d--) {
         type.extent[d] = known_extent(b, number, d);
+        if (p->nibbles && d == p->rank - 1 && type.extent[d] != IR_DYNAMIC)
+            type.extent[d] /= 2;
         type.stride[d] = IR_DYNAMIC;
         if (p->packed)
             type.stride[d] = stride;
@@ -183,6 +185,7 @@ static void make_arguments(struct body *b)
                                         .parameter = written,
                                         .declared_optional = written->is_optional,
                                         .absent = b->plan->facts.presence[i] < 0,
+                                        .nibbles = parameter_of(b, i)->nibbles,
                                         .origin = declared_origin(e, written)};
             v = (struct value){.kind = VALUE_VIEW, .at = written->at, .view = view};
         } else if (parameter_of(b, i)->kind == KERNEL_ENUM) {

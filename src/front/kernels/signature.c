@@ -180,6 +180,10 @@ static bool describe_view(struct elaborator *e, const struct ast_parameter *p, c
         front_report(e, DIAGNOSTIC_E0412, p->at, "a view is `packed` or `strided`, not both");
         return false;
     }
+    if (p->is_strided && out->nibbles) {
+        front_report(e, DIAGNOSTIC_E0412, p->at, "a view of 4-bit elements has the last stride 1: it is not `strided`");
+        return false;
+    }
     out->rank = p->type->extents.count;
     if (out->rank > IR_MAX_RANK) {
         front_report(e, DIAGNOSTIC_E0412, p->at, "a view has at most %d dimensions", IR_MAX_RANK);
@@ -288,6 +292,10 @@ static bool describe_parameter(struct elaborator *e, struct front *front, const 
         before.end_column = before.column;
         front_fixit(e, d, before, FIXIT_PROBABLE, "in ");
         return false;
+    }
+    if (p->direction != DIRECTION_NONE && nibbles_type(e, node, &out->element)) {
+        out->nibbles = true;
+        return describe_view(e, p, NULL, out);
     }
     const struct type *type = elaborate_type(e, node);
     if (!type)
@@ -535,7 +543,8 @@ static struct value host_parameter(struct elaborator *e, const struct entry_plan
                                     .rank = p->rank,
                                     .name = written->name.text,
                                     .parameter = written,
-                                    .declared_optional = p->optional};
+                                    .declared_optional = p->optional,
+                                    .nibbles = p->nibbles};
         return (struct value){.kind = VALUE_VIEW, .at = p->at, .view = view};
     }
     case KERNEL_SCALAR:
@@ -626,6 +635,11 @@ static bool evaluate_extent(struct elaborator *e, struct entry_plan *plan, int p
             front_report(e, DIAGNOSTIC_E0502, x->at,
                          parameter->huge ? "an extent is between 0 and 2^63 - 1"
                                          : "an extent is between 0 and 2^31 - 1; that of a `huge` view may be more");
+            return false;
+        }
+        if (parameter->nibbles && k == parameter->rank - 1 && v.integer % 2 != 0) {
+            front_report(e, DIAGNOSTIC_E0611, x->at, "`%s` holds two elements a byte: its last extent is even",
+                         parameter->name);
             return false;
         }
         parameter->static_extent[k] = (int64_t)v.integer;

@@ -156,6 +156,7 @@ struct elaborator {
     const struct kernel_expression *host_guard; /* what must hold for the wrapper to come here, or NULL */
     const struct ast_statement *assigned;       /* whose target is being looked at */
     const struct ended *ended;
+    VECTOR(const struct ir_value *) even; /* variables of loops that are even numbers */
 };
 void elaborator_init(struct elaborator *e, struct front *front, struct file_scope *file);
 void elaborate_at(struct elaborator *e, struct location at); /* what is built from here on comes from there */

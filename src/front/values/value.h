@@ -58,6 +58,7 @@ struct view_value {
     const struct ast_parameter *parameter;
     bool declared_optional;
     bool absent;                 /* known while compiling: a fact of the instance */
+    bool nibbles;                /* elements of 4 bits, two a byte: `run` is of bytes (walk/nibbles.c) */
     const struct origin *origin; /* of its dimensions, as the parameter declares them; or NULL */
 };
 
@@ -69,6 +70,10 @@ struct place_value {
     int result_rank;
     int64_t extent[IR_MAX_RANK]; /* of what a read gives */
     const struct origin *origin;
+    /* Of 4-bit elements, where index and place of the last dimension are of bytes: the bit that was cut off; a slice:
+     * the byte of its second element, and whether it is known that this is the first one's. */
+    struct ir_value *odd, *next;
+    bool starts_even;
 };
 
 enum value_kind {

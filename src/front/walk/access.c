@@ -88,7 +88,7 @@ static bool place_item(struct elaborator *e, struct place_value *place, int d, c
         if (view->extent[d] == 0)
             return false;
         place->index[d] = index_constant(e, 0);
-        place->place[d] = view->extent[d];
+        place->place[d] = view->extent[d] * (place->view->nibbles && d == view->rank - 1 ? 2 : 1);
         origin_copy(e, origin, place->result_rank, place->view->origin, d);
         return true;
     }
@@ -148,6 +148,8 @@ static struct value make_place(struct elaborator *e, const struct view_value *vi
     struct ir_access access = {.rank = place->rank, .index = place->index, .place = place->place};
     place->result_rank = ir_place_shape(&access, place->extent);
     place->origin = origin;
+    if (view->nibbles && !nibbles_place(e, place, expression->at))
+        return value_error(expression->at);
     return (struct value){.kind = VALUE_PLACE, .at = expression->at, .place = place};
 }
 
@@ -175,7 +177,8 @@ static bool subview_item(struct elaborator *e, const struct view_value *view, in
         *stop = item->kind == INDEX_RANGE && item->end
                     ? bound_index(e, elaborate_value(e, item->end), "the end of a range")
                     : view_extent(e, view, d);
-        return *start && *stop;
+        bool halves = view->nibbles && d == view->run->type->rank - 1;
+        return *start && *stop && (!halves || nibbles_bounds(e, view, item, start, stop));
     }
     struct value v = elaborate_value(e, item->value);
     if (value_is_tile(v)) {
@@ -192,6 +195,8 @@ static bool subview_item(struct elaborator *e, const struct view_value *view, in
         return false;
     *stop = ir_binary(&e->builder, OP_ADD, *start, index_constant(e, size - PLANTED(front_subview_too_short)));
     *drop = item->kind == INDEX_EXPRESSION;
+    if (view->nibbles && d == view->run->type->rank - 1)
+        return nibbles_bounds(e, view, item, start, stop);
     return true;
 }
 
@@ -424,17 +429,20 @@ struct value access_view_member(struct elaborator *e, const struct view_value *v
         return value_error(at);
     }
     int d = (int)index.integer;
-    if (!view->run)
-        return host_make(e, stride ? KERNEL_HOST_STRIDE : KERNEL_HOST_EXTENT, view->number, d, IR_I64, at);
+    bool doubles = view->nibbles && (d == rank - 1) != stride; /* memory has it in bytes */
+    if (!view->run) {
+        struct value v = host_make(e, stride ? KERNEL_HOST_STRIDE : KERNEL_HOST_EXTENT, view->number, d, IR_I64, at);
+        return doubles ? host_binary(e, OPERATOR_MULTIPLY, v, value_integer(2, at), at) : v;
+    }
     const struct ir_type *type = view->run->type;
     int64_t known = stride ? type->stride[d] : type->extent[d];
-    if (known != IR_DYNAMIC) {
-        struct value v = value_integer(known, at);
-        return v;
-    }
+    if (known != IR_DYNAMIC)
+        return value_integer(doubles ? 2 * known : known, at);
     struct ir_value *run = ir_build_value(&e->builder, stride ? OP_STRIDE : OP_EXTENT,
                                           ir_type_scalar(e->context, IR_INDEX), 1, (struct ir_value *[]){view->run});
     ir_set_number(run->definition, IR_ATTRIBUTE_DIMENSION, d);
+    if (doubles)
+        run = ir_binary(&e->builder, OP_MUL, run, index_constant(e, 2));
     return value_run(run, at);
 }
 
@@ -552,6 +560,8 @@ struct value access_load(struct elaborator *e, const struct place_value *place, 
             front_note(e, d, place->view->parameter->at, "declare it `inout` to read it, too");
         return value_error(at);
     }
+    if (place->view->nibbles)
+        return nibbles_load(e, place, other, mask, cache, at);
     const struct ir_type *type = place_type(e, place, view->element);
     struct ir_value *operands[3 + IR_MAX_RANK];
     int count = place_operands(place, operands);
@@ -600,6 +610,10 @@ void access_store(struct elaborator *e, struct value target, struct value v, str
             front_note(e, d, place->view->parameter->at, "declare it `out` or `inout` to write it");
         return;
     }
+    if (place->view->nibbles) {
+        nibbles_store(e, &target, v, mask, cache, at);
+        return;
+    }
     const struct ir_type *type = place_type(e, place, view->element);
     if (v.kind == VALUE_RUN && ir_is_float(v.run->type->element) && v.run->type->element != view->element) {
         struct diagnostic *d = front_report(
@@ -626,4 +640,18 @@ void access_store(struct elaborator *e, struct value target, struct value v, str
     ir_set_list(store, IR_ATTRIBUTE_PLACE, place->rank, place->place);
     if (cache >= 0)
         ir_set_number(store, IR_ATTRIBUTE_CACHE, cache);
+}
+
+struct value access_inside(struct elaborator *e, const struct place_value *place, struct location at)
+{
+    if (place->view->nibbles)
+        return nibbles_inside(e, place, at);
+    struct ir_value *operands[1 + IR_MAX_RANK];
+    const struct ir_type *type = ir_type_tile(e->context, IR_BOOL, place->result_rank, place->extent);
+    int count = place_operands(place, operands);
+    struct ir_value *run = ir_build_value(&e->builder, OP_INSIDE, type, count, operands);
+    ir_set_list(run->definition, IR_ATTRIBUTE_PLACE, place->rank, place->place);
+    struct value result = value_run(run, at);
+    result.origin = place->origin;
+    return result;
 }

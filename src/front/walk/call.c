@@ -306,9 +306,13 @@ static bool bind_view(struct matching *m, const struct ast_parameter *p, struct 
     bool element_ok = true;
     const struct type *declared = NULL;
     const struct ast_type *node = p->type->kind == TYPE_NODE_TILE ? p->type->target : p->type;
-    if ((declared = elaborate_type(e, node)) == NULL)
+    enum ir_element element;
+    bool nibbles = nibbles_type(e, node, &element);
+    if (!nibbles && (declared = elaborate_type(e, node)) == NULL)
         return false;
-    if (declared->plain && declared->plain->element != type->element)
+    if (declared && declared->plain)
+        element = declared->plain->element;
+    if ((nibbles || (declared && declared->plain)) && (element != type->element || nibbles != v.view->nibbles))
         element_ok = false;
     if (!element_ok || p->type->kind != TYPE_NODE_TILE)
         return wrong_argument(m, p, v);

@@ -306,6 +306,8 @@ static void build_for(struct elaborator *e, const struct ast_statement *statemen
     struct ir_block *saved, *body = region_begin(e, &saved);
     struct ir_value *turn = ir_block_argument(body, ir_type_scalar(e->context, IR_INDEX),
                                               statement->names.data[0].text);
+    if (nibbles_is_even(e, run.low) && (bounds->multiply || nibbles_is_even(e, run.step)))
+        vector_push(e->arena, &e->even, turn);
     enter(e, &slots, body);
     carried_restore(carried, after);
     loop_take_turn(e, statement, value_run(turn, statement->at));

@@ -65,9 +65,25 @@ struct value access_load(struct elaborator *e, const struct place_value *place, 
                          int cache, struct location at);
 void access_store(struct elaborator *e, struct value place, struct value v, struct value *mask, int cache,
                   struct location at);
+struct value access_inside(struct elaborator *e, const struct place_value *place, struct location at);
 struct value access_view_member(struct elaborator *e, const struct view_value *view, bool stride, struct value index,
                                 struct location at);
 struct value tile_index(struct elaborator *e, struct value base, const struct ast_expression *expression);
+
+/* views of 4-bit elements */
+/* `i4` or `u4`, where the source declares nothing of that name: the element that a load of it gives. */
+bool nibbles_type(struct elaborator *e, const struct ast_type *node, enum ir_element *element);
+bool nibbles_is_even(const struct elaborator *e, const struct ir_value *v);
+/* Makes a place of elements one of bytes; false: reported. */
+bool nibbles_place(struct elaborator *e, struct place_value *place, struct location at);
+/* The same for the part that a sub-view takes of the last dimension. */
+bool nibbles_bounds(struct elaborator *e, const struct view_value *view, const struct ast_index *item,
+                    struct ir_value **start, struct ir_value **stop);
+struct value nibbles_inside(struct elaborator *e, const struct place_value *place, struct location at);
+struct value nibbles_load(struct elaborator *e, const struct place_value *place, struct value *other,
+                          struct value *mask, int cache, struct location at);
+void nibbles_store(struct elaborator *e, const struct value *target, struct value v, const struct value *mask,
+                   int cache, struct location at);
 
 /* calls */
 struct value call_function(struct elaborator *e, struct global *function, const struct ast_expression *call);

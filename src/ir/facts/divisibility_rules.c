@@ -241,6 +241,23 @@ static struct divisibility divide(const struct divisibility_source *source, cons
     return out;
 }
 
+/* x >> k rounds down, whatever the sign: groups of 2^k that are aligned have one result. */
+static struct divisibility shift_right(const struct ir_operation *op, const struct known *in)
+{
+    struct divisibility a = in->of[0], out = constancy_only(op, in);
+    int64_t amount;
+    if (!ir_constant_integer(op->operands[1], &amount) || amount < 0 || amount >= 30)
+        return out;
+    int64_t by = INT64_C(1) << amount;
+    for (int d = 0; d < IR_MAX_RANK; d++) {
+        if (a.contiguity[d] == 1 && a.multiple[d] >= by)
+            out.multiple[d] = a.multiple[d] / by;
+        if (a.contiguity[d] > 1 && a.multiple[d] >= a.contiguity[d])
+            out.constancy[d] = int64_max(out.constancy[d], int64_min(by, a.contiguity[d]));
+    }
+    return out;
+}
+
 static struct divisibility select_between(struct divisibility condition, const struct ir_type *type,
                                           struct divisibility a, struct divisibility b)
 {
@@ -319,6 +336,7 @@ struct divisibility divisibility_evaluate(const struct divisibility_source *sour
         if (ir_constant_integer(op->operands[1], &number) && number >= 0 && number < 30)
             return multiply(a, same_everywhere(type, INT64_C(1) << number), false);
         return of_multiples(op, &in);
+    case OP_SHR: return shift_right(op, &in);
     case OP_NEG: return of_multiples(op, &in);
     case OP_DIV:
     case OP_REM: return divide(source, op, &in);

@@ -72,6 +72,8 @@ static void make_arguments(const struct kernel_entry *entry, uint64_t seed, cons
                                      : extent->op == KERNEL_HOST_NAME ? names[extent->number]
                                      : key && key->name_index >= 0    ? names[key->name_index]
                                                                       : p->static_extent[d];
+            if (p->nibbles && d == p->rank - 1)
+                arguments[i].extent[d] /= 2; /* bytes */
             arguments[i].stride[d] = stride;
             stride *= int64_max(1, arguments[i].extent[d]);
         }

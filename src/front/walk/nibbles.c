@@ -1,0 +1,296 @@
+/* Views of 4-bit integers, two a byte, the one with the even index low.  In the IR such a view is one of bytes, whose
+ * last extent is half; what is read is taken apart into a tile of i8 or u8, and what is written is put together.
+ *
+ *     w[m, k +: 4]    bytes [m, k/2 +: 2] -> [2, 1] -> [2, 2], column j shifted by 4*j -> [4]
+ *
+ * A slice that may start with the upper half of a byte reads each half of its pairs from a load of its own, the second
+ * one a byte further on where the start is odd. */
+#include "front/walk/walk.h"
+#include "ir/facts/analysis.h"
+
+#include <string.h>
+
+bool nibbles_type(struct elaborator *e, const struct ast_type *node, enum ir_element *element)
+{
+    bool is_signed = node->kind == TYPE_NODE_NAME && strcmp(node->name.text, "i4") == 0;
+    if (node->kind != TYPE_NODE_NAME || node->module.text || (!is_signed && strcmp(node->name.text, "u4") != 0) ||
+        scope_find(e, node->name.text) || name_table_find(&e->file->names, node->name.text))
+        return false;
+    *element = is_signed ? IR_I8 : IR_U8;
+    return true;
+}
+
+/* ---- even numbers ---- */
+
+static bool is_even(const struct elaborator *e, const struct ir_value *v, int depth);
+
+static bool is_even_operation(const struct elaborator *e, const struct ir_operation *op, int depth)
+{
+    struct ir_value *const *o = op->operands;
+    int64_t amount;
+    switch (op->opcode) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MIN:
+    case OP_MAX: return is_even(e, o[0], depth) && is_even(e, o[1], depth);
+    case OP_SELECT: return is_even(e, o[1], depth) && is_even(e, o[2], depth);
+    case OP_MUL: return is_even(e, o[0], depth) || is_even(e, o[1], depth);
+    case OP_SHL: return ir_constant_integer(o[1], &amount) && amount > 0;
+    case OP_CAST: return ir_is_integer(o[0]->type->element) && is_even(e, o[0], depth);
+    case OP_CONSTANT:
+    case OP_EXTENT: return divisibility_ask(op->results[0]).multiple[0] % 2 == 0;
+    default: return false;
+    }
+}
+
+/* Loops around are not complete yet: of their variables it is noted when they begin. */
+static bool is_even(const struct elaborator *e, const struct ir_value *v, int depth)
+{
+    if (v->type->rank > 0 || !ir_is_integer(v->type->element) || depth == 0)
+        return false;
+    for (int i = 0; i < e->even.count; i++)
+        if (e->even.data[i] == v)
+            return true;
+    if (v->definition)
+        return is_even_operation(e, v->definition, depth - 1);
+    return v->block == e->function->body && divisibility_ask(v).multiple[0] % 2 == 0;
+}
+
+bool nibbles_is_even(const struct elaborator *e, const struct ir_value *v) { return is_even(e, v, 24); }
+
+/* ---- places ---- */
+
+static struct ir_value *number(struct elaborator *e, const struct ir_type *type, int64_t value)
+{
+    return ir_constant_int(&e->builder, type, value);
+}
+
+static struct ir_value *half(struct elaborator *e, struct ir_value *v)
+{
+    return ir_binary(&e->builder, OP_SHR, v, number(e, v->type, 1));
+}
+
+static bool report_cut(struct elaborator *e, const struct view_value *view, struct location at, const char *what)
+{
+    front_report(e, DIAGNOSTIC_E0611, at, "`%s` holds two elements a byte: %s", view->name, what);
+    return false;
+}
+
+bool nibbles_place(struct elaborator *e, struct place_value *place, struct location at)
+{
+    int last = place->rank - 1;
+    struct ir_value *index = place->index[last];
+    if (place->place[last] > 0 && place->place[last] % 2)
+        return report_cut(e, place->view, at, "a slice of its last dimension has an even number of them");
+    if (place->place[last] > 0 && place->result_rank == IR_MAX_RANK)
+        return report_cut(e, place->view, at, "a tile of it has at most 7 dimensions");
+    place->odd = ir_binary(&e->builder, OP_AND, index, number(e, index->type, 1));
+    place->starts_even = place->place[last] > 0 && nibbles_is_even(e, index);
+    place->next = half(e, ir_binary(&e->builder, OP_ADD, index, number(e, index->type, 1)));
+    place->index[last] = half(e, index);
+    if (place->place[last] > 0)
+        place->place[last] /= 2;
+    return true;
+}
+
+bool nibbles_bounds(struct elaborator *e, const struct view_value *view, const struct ast_index *item,
+                    struct ir_value **start, struct ir_value **stop)
+{
+    bool begins = item->value != NULL, ends = item->kind == INDEX_SLICE || item->end != NULL;
+    if (item->kind == INDEX_EXPRESSION)
+        return report_cut(e, view, item->at, "its last dimension stays in a sub-view");
+    if ((begins && !nibbles_is_even(e, *start)) || (ends && !nibbles_is_even(e, *stop)))
+        return report_cut(e, view, item->at,
+                          "a sub-view of its last dimension starts and ends at even numbers, as in `2*i .. 2*j`");
+    if (begins)
+        *start = half(e, *start);
+    if (ends)
+        *stop = half(e, *stop);
+    return true;
+}
+
+/* The place of bytes. */
+static void place_bytes(const struct place_value *place, bool second, struct place_value *bytes,
+                        struct view_value *view)
+{
+    *bytes = *place;
+    *view = *place->view;
+    view->nibbles = false;
+    bytes->view = view;
+    bytes->odd = NULL;
+    if (second)
+        bytes->index[place->rank - 1] = place->next;
+    if (place->place[place->rank - 1] > 0)
+        bytes->extent[place->result_rank - 1] /= 2;
+}
+
+/* ---- pairs: [..., n] of bytes as [..., n, 2] ---- */
+
+static const struct ir_type *pair_type(struct elaborator *e, const struct ir_type *bytes, int64_t count)
+{
+    int64_t extent[IR_MAX_RANK];
+    for (int d = 0; d < bytes->rank; d++)
+        extent[d] = bytes->extent[d];
+    extent[bytes->rank] = count;
+    return ir_type_with_shape(e->context, bytes, bytes->rank + 1, extent);
+}
+
+static struct ir_value *reshape(struct elaborator *e, struct ir_value *v, const struct ir_type *type)
+{
+    return ir_build_value(&e->builder, OP_RESHAPE, type, 1, &v);
+}
+
+static struct ir_value *twice(struct elaborator *e, struct ir_value *bytes)
+{
+    const struct ir_type *type = pair_type(e, bytes->type, 2);
+    return ir_broadcast(&e->builder, reshape(e, bytes, pair_type(e, bytes->type, 1)), type->rank, type->extent);
+}
+
+/* Which half of its byte an element is, 0 or 1, in the shape of `pairs`. */
+static struct ir_value *column(struct elaborator *e, const struct ir_type *pairs)
+{
+    int64_t two = 2, extent[IR_MAX_RANK];
+    struct ir_value *iota = ir_build_value(&e->builder, OP_IOTA, ir_type_tile(e->context, IR_INDEX, 1, &two), 0, NULL);
+    for (int d = 0; d < pairs->rank; d++)
+        extent[d] = d == pairs->rank - 1 ? 2 : 1;
+    iota = reshape(e, iota, ir_type_tile(e->context, IR_INDEX, pairs->rank, extent));
+    return ir_broadcast(&e->builder, iota, pairs->rank, pairs->extent);
+}
+
+/* The lower or the upper half of each byte, as `which` is 0 or 1. */
+static struct ir_value *pick(struct elaborator *e, struct ir_value *bytes, struct ir_value *which)
+{
+    struct ir_builder *b = &e->builder;
+    const struct ir_type *type = bytes->type;
+    struct ir_value *by = ir_binary(b, OP_MUL, ir_cast(b, which, type->element), number(e, type, 4));
+    if (!ir_is_signed(type->element))
+        return ir_binary(b, OP_AND, ir_binary(b, OP_SHR, bytes, by), number(e, type, 15));
+    struct ir_value *high = ir_binary(b, OP_SHL, bytes, ir_binary(b, OP_SUB, number(e, type, 4), by));
+    return ir_binary(b, OP_SHR, high, number(e, type, 4));
+}
+
+static struct ir_value *join(struct elaborator *e, struct ir_value *pairs, const struct place_value *place)
+{
+    return reshape(e, pairs, ir_type_with_shape(e->context, pairs->type, place->result_rank, place->extent));
+}
+
+/* A tile of what stands in the last dimensions of the place's result, stretched over all of it. */
+static struct ir_value *stretch(struct elaborator *e, struct ir_value *v, const struct place_value *place)
+{
+    int64_t extent[IR_MAX_RANK];
+    int more = place->result_rank - v->type->rank;
+    for (int d = 0; d < place->result_rank; d++)
+        extent[d] = d < more ? 1 : v->type->extent[d - more];
+    if (v->type->rank > 0 && more > 0)
+        v = reshape(e, v, ir_type_with_shape(e->context, v->type, place->result_rank, extent));
+    return ir_broadcast(&e->builder, v, place->result_rank, place->extent);
+}
+
+/* Of bytes, or of whether they are there: what belongs to the elements.  `first` and `second` hold the even and the odd
+ * ones of a slice, and are the same where that starts with an even one. */
+static struct ir_value *spread(struct elaborator *e, const struct place_value *place, struct ir_value *first,
+                               struct ir_value *second, bool picks)
+{
+    struct ir_builder *b = &e->builder;
+    if (place->place[place->rank - 1] <= 0)
+        return picks ? pick(e, first, stretch(e, place->odd, place)) : first;
+    struct ir_value *pairs = twice(e, first), *which = column(e, pairs->type);
+    if (second != first) {
+        struct ir_value *even = ir_compare(b, IR_PREDICATE_EQ, which, number(e, which->type, 0));
+        pairs = ir_select(b, even, pairs, twice(e, second));
+        struct ir_value *odd = ir_broadcast(b, place->odd, which->type->rank, which->type->extent);
+        which = ir_binary(b, OP_XOR, which, odd);
+    }
+    return join(e, picks ? pick(e, pairs, which) : pairs, place);
+}
+
+/* ---- reading and writing ---- */
+
+static bool has_second(const struct place_value *place)
+{
+    return place->place[place->rank - 1] > 0 && !place->starts_even;
+}
+
+struct value nibbles_inside(struct elaborator *e, const struct place_value *place, struct location at)
+{
+    struct ir_value *there[2];
+    for (int i = 0; i < 1 + has_second(place); i++) {
+        struct place_value bytes;
+        struct view_value view;
+        place_bytes(place, i, &bytes, &view);
+        there[i] = access_inside(e, &bytes, at).run;
+    }
+    struct value result = value_run(spread(e, place, there[0], there[has_second(place)], false), at);
+    result.origin = place->origin;
+    return result;
+}
+
+struct value nibbles_load(struct elaborator *e, const struct place_value *place, struct value *other,
+                          struct value *mask, int cache, struct location at)
+{
+    struct ir_value *read[2];
+    for (int i = 0; i < 1 + has_second(place); i++) {
+        struct place_value bytes;
+        struct view_value view;
+        place_bytes(place, i, &bytes, &view);
+        struct value v = access_load(e, &bytes, NULL, NULL, cache, at);
+        if (value_is_error(v))
+            return v;
+        read[i] = v.run;
+    }
+    struct value result = value_run(spread(e, place, read[0], read[has_second(place)], true), at);
+    result.origin = place->origin;
+    if (!other && !mask)
+        return result;
+    const struct ir_type *type = result.run->type;
+    struct ir_value *otherwise = number(e, type, 0), *there = NULL;
+    if (other) {
+        otherwise = convert_to_type_from(e, *other, type, place->origin, true, "`other`");
+        there = nibbles_inside(e, place, at).run;
+    }
+    if (mask) {
+        struct ir_value *wanted = convert_to_type_from(e, *mask, shape_like(e, type, IR_BOOL), place->origin, true,
+                                                       "`mask`");
+        there = wanted && there ? ir_binary(&e->builder, OP_AND, there, wanted) : wanted;
+    }
+    if (!otherwise || !there)
+        return value_error(at);
+    result.run = ir_select(&e->builder, there, result.run, otherwise);
+    return result;
+}
+
+void nibbles_store(struct elaborator *e, const struct value *target, struct value v, const struct value *mask,
+                   int cache, struct location at)
+{
+    const struct place_value *place = target->place;
+    struct place_value bytes;
+    struct view_value view;
+    if (place->place[place->rank - 1] <= 0)
+        report_cut(e, place->view, at, "what is written is a slice of its last dimension, `k +: B`");
+    else if (!place->starts_even)
+        report_cut(e, place->view, at,
+                   "a slice that is written starts at an even number, as `2*i` is or `k` in steps of such");
+    else if (mask)
+        report_cut(e, place->view, at, "a store has no mask, which might leave one of them out");
+    else {
+        place_bytes(place, false, &bytes, &view);
+        const struct ir_type *type = ir_type_tile(e->context, view.run->type->element, place->result_rank,
+                                                  place->extent);
+        struct ir_value *all = convert_to_memory(e, v, type, place->origin, "the stored value");
+        if (!all)
+            return;
+        struct ir_builder *b = &e->builder;
+        const struct ir_type *packed = ir_type_tile(e->context, type->element, bytes.result_rank, bytes.extent);
+        struct ir_value *pairs = reshape(e, all, pair_type(e, packed, 2));
+        struct ir_value *low = ir_binary(b, OP_AND, pairs, number(e, pairs->type, 15));
+        struct ir_value *by = ir_binary(b, OP_MUL, ir_cast(b, column(e, pairs->type), type->element),
+                                        number(e, pairs->type, 4));
+        struct ir_value *moved = ir_binary(b, OP_SHL, low, by);
+        struct ir_operation *both = ir_build(b, OP_REDUCE, 1, &moved, 1, &packed);
+        ir_set_number(both, IR_ATTRIBUTE_AXIS, packed->rank);
+        ir_set_number(both, IR_ATTRIBUTE_KIND, IR_REDUCE_OR);
+        struct value whole = *target;
+        whole.place = &bytes;
+        access_store(e, whole, value_run(both->results[0], at), NULL, cache, at);
+    }
+}

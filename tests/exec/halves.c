@@ -1,0 +1,125 @@
+#include "exec.h"
+#include "halves.h"
+
+#define ROWS(m, k) \
+    2, (int64_t[]) { m, k }
+#define ONE(n) \
+    1, (int64_t[]) { n }
+
+/* Element k of a row of n, of bytes that hold two each. */
+static int64_t half_of(int64_t byte, int64_t k, int is_signed)
+{
+    int64_t nibble = byte >> (k % 2 * 4) & 15;
+    return is_signed && nibble > 7 ? nibble - 16 : nibble;
+}
+static int64_t before(const struct exec_tensor *t, int64_t m, int64_t k, int64_t n, int is_signed)
+{
+    return half_of(exec_before_int(t, m * (n / 2) + k / 2), k, is_signed);
+}
+
+#define TAKEN(type, TYPE)                                                                                              \
+    static void run_taken_##type(struct exec_case *c)                                                                  \
+    {                                                                                                                  \
+        int64_t m = c->extent[0], n = 2 * c->extent[1];                                                                \
+        struct exec_tensor *w = exec_input(c, EXEC_I8, ROWS(m, n / 2)), *v = exec_input(c, EXEC_U8, ROWS(m, n / 2));   \
+        struct exec_tensor *y = exec_output(c, EXEC_##TYPE, ROWS(m, n)), *z = exec_output(c, EXEC_##TYPE, ROWS(m, n)); \
+        struct tile_i8_2 vw;                                                                                           \
+        struct tile_u8_2 vv;                                                                                           \
+        struct tile_##type##_2 vy, vz;                                                                                 \
+        EXEC_BIND(vw, w);                                                                                              \
+        EXEC_BIND(vv, v);                                                                                              \
+        EXEC_BIND(vy, y);                                                                                              \
+        EXEC_BIND(vz, z);                                                                                              \
+        exec_called(c, halves_taken_##type(c->stream, &vw, &vv, &vy, &vz));                                            \
+        for (int64_t i = 0; i < m * n; i++) {                                                                          \
+            exec_expect(c, y, i, (double)before(w, i / n, i % n, n, 1), 0.0);                                          \
+            exec_expect(c, z, i, (double)before(v, i / n, i % n, n, 0), 0.0);                                          \
+        }                                                                                                              \
+    }
+TAKEN(i8, I8)
+TAKEN(f16, F16)
+TAKEN(bf16, BF16)
+TAKEN(f32, F32)
+
+static void run_stored(struct exec_case *c)
+{
+    int64_t m = c->extent[0], n = 2 * c->extent[1];
+    struct exec_tensor *x = exec_input(c, EXEC_I8, ROWS(m, n)), *y = exec_input(c, EXEC_U8, ROWS(m, n));
+    struct exec_tensor *w = exec_output(c, EXEC_I8, ROWS(m, n / 2)), *v = exec_inout(c, EXEC_U8, ROWS(m, n / 2));
+    struct tile_i8_2 vx, vw;
+    struct tile_u8_2 vy, vv;
+    EXEC_BIND(vx, x);
+    EXEC_BIND(vy, y);
+    EXEC_BIND(vw, w);
+    EXEC_BIND(vv, v);
+    exec_called(c, halves_stored(c->stream, &vx, &vy, &vw, &vv));
+    for (int64_t i = 0; i < m * n / 2; i++) {
+        int64_t low = exec_before_int(v, i) + exec_before_int(y, 2 * i), high = exec_before_int(y, 2 * i + 1);
+        high += exec_before_int(v, i) >> 4;
+        exec_expect_int(c, w, i,
+                        (int8_t)((exec_before_int(x, 2 * i) & 15) | (exec_before_int(x, 2 * i + 1) & 15) << 4));
+        exec_expect_int(c, v, i, (low & 15) | (high & 15) << 4);
+    }
+}
+
+static void run_places(struct exec_case *c, int64_t from, int there)
+{
+    enum { WIDE = 32, NUMBERS = 64 };
+    int64_t m = c->extent[0], n = 2 * c->extent[1], sum;
+    struct exec_tensor *w = exec_input(c, EXEC_I8, ROWS(m, n / 2)), *v = exec_input(c, EXEC_U8, ROWS(m, n / 2));
+    struct exec_tensor *at = exec_range(c, EXEC_I32, ONE(NUMBERS), -3, n + 3);
+    struct exec_tensor *a = exec_output(c, EXEC_I8, ROWS(m, WIDE)), *b = exec_output(c, EXEC_U8, ROWS(m, NUMBERS));
+    struct exec_tensor *in = exec_output(c, EXEC_BOOL, ROWS(m, WIDE)), *d = exec_output(c, EXEC_I8, ROWS(m, WIDE));
+    struct exec_tensor *e = exec_output(c, EXEC_I64, ONE(6)), *s = exec_output(c, EXEC_I32, ONE(m));
+    struct tile_i8_2 vw, va, vd;
+    struct tile_u8_2 vv, vb;
+    struct tile_i32_1 vat, vs;
+    struct tile_bool_2 vin;
+    struct tile_i64_1 ve;
+    EXEC_BIND(vw, w);
+    EXEC_BIND(vv, v);
+    EXEC_BIND(vat, at);
+    EXEC_BIND(va, a);
+    EXEC_BIND(vb, b);
+    EXEC_BIND(vin, in);
+    EXEC_BIND(vd, d);
+    EXEC_BIND(ve, e);
+    EXEC_BIND(vs, s);
+    exec_called(c, halves_places(c->stream, &vw, there ? &vv : NULL, &vat, from, &va, &vb, &vin, &vd, &ve, &vs));
+    for (int64_t r = 0; r < m; r++) {
+        sum = 0;
+        for (int64_t i = 0; i < WIDE; i++) {
+            int64_t k = from + i, p = 2 - 4 + i;
+            int inside = k >= 0 && k < n;
+            exec_expect_int(c, a, r * WIDE + i, inside ? before(w, r, k, n, 1) : 99);
+            exec_expect_int(c, in, r * WIDE + i, inside);
+            exec_expect_int(c, d, r * WIDE + i, i % 3 && p >= 2 && p < n - 2 ? before(w, r, p, n, 1) : 0);
+            sum += inside && i < 16 ? before(w, r, k, n, 1) * (i == 0 ? 2 : 1) : 0;
+        }
+        exec_expect_int(c, s, r, sum);
+        for (int64_t i = 0; i < NUMBERS; i++) {
+            int64_t k = exec_before_int(at, i);
+            exec_expect_int(c, b, r * NUMBERS + i, there && k >= 0 && k < n ? before(v, r, k, n, 0) : 99);
+        }
+    }
+    for (int i = 0; m && i < 6; i++)
+        exec_expect_int(c, e, i,
+                        i < 2    ? n
+                        : i == 2 ? n > 4 ? n - 4 : 0
+                        : i == 3 ? 2 * w->stride[0]
+                        : i == 4 ? 1
+                        : there  ? n
+                                 : -1);
+}
+static void run_places_even(struct exec_case *c) { run_places(c, 6, 1); }
+static void run_places_odd(struct exec_case *c) { run_places(c, 3, 0); }
+static void run_places_before(struct exec_case *c) { run_places(c, -5, 1); }
+
+static const struct exec_test tests[] = {
+    {"taken_i8", run_taken_i8, 2, {9, 77}, 0},      {"taken_f16", run_taken_f16, 2, {9, 77}, 0},
+    {"taken_bf16", run_taken_bf16, 2, {9, 160}, 0}, {"taken_f32", run_taken_f32, 2, {9, 77}, 0},
+    {"stored", run_stored, 2, {7, 61}, 0},          {"places_even", run_places_even, 2, {5, 40}, 0},
+    {"places_odd", run_places_odd, 2, {5, 40}, 0},  {"places_before", run_places_before, 2, {5, 11}, 0},
+};
+
+int main(int count, char **arguments) { return exec_main(count, arguments, tests, sizeof tests / sizeof *tests); }
